@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+# One flat Makefile. `make help` tells every target; variables: CUDA=0, CUDA_ARCHS="80 90", SAN=address,undefined
+# (or thread), OPS_SKIP="carve", WERROR=1. A variant lives in build/<variant>/; the default one is at build/burin.
+
+PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg62-turbo-dev libpng-dev libjansson-dev libisal-dev
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-opencv curl
+CHECK_PACKAGES = clang-format-14 cppcheck
+FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
+
+NVCC ?= $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc))
+ifneq ($(SAN),)
+CUDA = 0
+endif
+CUDA ?= $(if $(NVCC),1,0)
+CUDA_ARCHS ?= 75 80 86 90
+empty :=
+comma := ,
+VARIANT = $(or $(if $(SAN),san-$(subst $(comma),-,$(SAN))),$(if $(filter 0,$(CUDA)),cpu,cuda))
+DEFAULT_VARIANT = $(if $(NVCC),cuda,cpu)
+B = build/$(VARIANT)
+PROGRAM = $(if $(filter $(VARIANT),$(DEFAULT_VARIANT)),build/burin,$(B)/burin)
+VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+CC = gcc
+INCLUDES = -I. -I$(B)
+WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
+  -Wformat=2 -Werror=format-security $(if $(WERROR),-Werror)
+HARDENING = $(if $(SAN),,-D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection \
+  -fcf-protection=full) -fPIE
+CFLAGS = -std=c17 -O2 -g $(WARNINGS) $(HARDENING) -ffp-contract=off -fno-math-errno -pthread \
+  -D_GNU_SOURCE $(INCLUDES) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+OPS_FLAGS = -O3
+LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SAN),-fsanitize=$(SAN))
+LIBS = -lmicrohttpd -ljpeg -lpng16 -ljansson -lisal -lm -ldl
+CUDA_HOME = $(patsubst %/bin/nvcc,%,$(NVCC))
+GENCODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
+  -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
+NVCCFLAGS = -std=c++17 -O3 -g -lineinfo --threads 0 $(GENCODE) -fmad=false $(INCLUDES) -D_GNU_SOURCE \
+  -Xcompiler -fPIE,-fno-exceptions,-fno-rtti,-Wall,-Wextra,-Wno-missing-field-initializers
+
+OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
+CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
+C_SOURCES = $(filter-out server/main.c,$(wildcard server/*.c server/http/*.c server/jobs/*.c config/*.c \
+  pipeline/*.c pipeline/codecs/*.c)) $(OPS:%=pipeline/ops/%.c)
+ifeq ($(CUDA),0)
+C_SOURCES += cuda/device_none.c
+else
+CU_SOURCES = $(wildcard cuda/*.cu) $(CUDA_OPS:%=cuda/ops/%.cu)
+LIBS += $(CUDA_HOME)/lib64/libcudart_static.a -lrt -lstdc++
+endif
+WEB = $(wildcard server/web/*)
+OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
+TESTS = $(patsubst %.c,$(B)/%,$(wildcard tests/pipeline/*.c tests/ops/*.c tests/server/*.c tests/config/*.c))
+GPU_TESTS = $(patsubst %.c,$(B)/%,$(wildcard tests/cuda/*.c))
+BENCHES = $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
+KERNELS = $(patsubst %.cu,$(B)/%,$(wildcard tests/bench/kernels/*.cu))
+FUZZERS = $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
+
+.DEFAULT_GOAL = all
+.PHONY: help all serve test unit http bundle bench kernels check tidy fuzz deps clean
+.DELETE_ON_ERROR:
+
+help: ## this text
+	@echo "make [TARGET] [CUDA=0] [CUDA_ARCHS=\"80 90\"] [SAN=address,undefined] [OPS_SKIP=name]"
+	@awk -F":.*## " '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+
+all: $(PROGRAM) ## the program, build/burin
+
+serve: ## install what is missing, build, start the daemon on 127.0.0.1:8080 and print a curl line
+	@$(MAKE) --no-print-directory deps NEED="$(PACKAGES)"
+	@$(MAKE) --no-print-directory all
+	@exec $(PROGRAM) serve $(ARGS)
+
+test: ## install what is missing, build, run every test that needs no GPU
+	@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES)"
+	@$(MAKE) --no-print-directory tidy unit http
+
+unit: $(PROGRAM) $(TESTS) ## the unit tests alone
+	@set -e; for t in $(TESTS); do echo "== $$t"; $$t; done
+
+http: $(PROGRAM) ## the tests of the daemon from outside alone
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q tests/http $(PYTEST)
+
+bundle: $(PROGRAM) $(GPU_TESTS) $(TESTS) $(BENCHES) $(KERNELS) ## pack all that a bare GPU machine needs into build/bundle
+	@tests/bundle.sh $(B) $(PROGRAM)
+
+bench: $(PROGRAM) $(BENCHES) ## measure what this machine can do; `make bench ARGS=--json` for machines
+	@$(PROGRAM) bench histeq $(ARGS)
+
+kernels: $(KERNELS) ## build the ladders of tests/bench/kernels
+
+check: tidy ## clang-format, cppcheck and the rules of tests/tidy.sh
+	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
+	clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh')
+	cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 --enable=warning,performance,portability \
+	  --suppressions-list=tests/cppcheck.txt -D_GNU_SOURCE -I. -I$(B) $(C_SOURCES) server/main.c
+
+tidy: ## names, walls and lengths: tests/tidy.sh
+	@tests/tidy.sh
+
+fuzz: $(FUZZERS) ## build and run every fuzzer, SECONDS_EACH=600 each
+	@tests/fuzz.sh $(or $(SECONDS_EACH),600) $(FUZZERS)
+
+deps:
+	@tests/deps.sh $(NEED)
+
+clean: ## remove build/
+	rm -rf build
+
+build/burin: $(B)/burin
+	@ln -f $< $@
+
+$(B)/burin: $(OBJECTS) $(B)/server/main.o
+	$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
+
+# The registry: one line an operator, and one for each twin. Rewritten only when the list changes.
+$(B)/ops.inc: FORCE
+	@mkdir -p $(@D)
+	@{ for o in $(OPS); do echo "OP($$o)"; done; } >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(B)/cuda_ops.inc: FORCE
+	@mkdir -p $(@D)
+	@{ for o in $(CUDA_OPS); do echo "CUDA_OP($$o)"; done; } >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+$(B)/version.inc: FORCE
+	@mkdir -p $(@D)
+	@echo '"$(VERSION)"' >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+FORCE:
+
+$(B)/pipeline/ops/%.o: CFLAGS += $(OPS_FLAGS)
+$(B)/%.o: %.c | $(B)/ops.inc $(B)/cuda_ops.inc $(B)/version.inc
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
+$(B)/%.cu.o: %.cu | $(B)/ops.inc $(B)/cuda_ops.inc
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+$(B)/pipeline/registry.o: $(B)/ops.inc
+$(B)/cuda/device_cuda.cu.o: $(B)/cuda_ops.inc
+
+$(B)/tests/%: tests/%.c $(OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(OBJECTS) $(LIBS) -lcmocka -o $@
+$(B)/tests/bench/kernels/%: tests/bench/kernels/%.cu
+	@mkdir -p $(@D)
+	$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $@.d $< -o $@ -ldl
+
+# Fuzzers are built by clang with everything they touch, apart from the other objects.
+build/fuzz/%: %.c $(C_SOURCES) $(B)/ops.inc
+	@mkdir -p $(@D)
+	clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
+	  $(wildcard pipeline/*.c pipeline/codecs/*.c server/http/gate.c server/http/multipart.c) \
+	  $(OPS:%=pipeline/ops/%.c) cuda/device_none.c $(LIBS) -o $@
+
+-include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(KERNELS:=.d)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/* codec.h - compressed bytes to pixels and back, within limits.
+ *
+ * Decoding writes into pixels that the caller laid out from the probe, with EXIF orientation already
+ * applied. Encoding writes into memory of fixed capacity.
+ * Ownership: metadata's profile is the metadata's own; metadata_release accepts a zeroed one.
+ * Threads:   any; nothing is shared between calls.
+ * Limits:    struct codec_limits, each checked before memory is taken or while time is spent.
+ */
+#ifndef BURIN_CODEC_H
+#define BURIN_CODEC_H
+
+#include "pipeline/image.h"
+#include "pipeline/probe.h"
+#include "pipeline/progress.h"
+#include "pipeline/status.h"
+
+struct codec_limits {
+    struct probe_limits probe;
+    uint32_t scans_max;       /* of a progressive JPEG */
+    uint64_t scan_pixels_max; /* scans x pixels, that bounds the time a JPEG can cost */
+    size_t memory_max;        /* bytes that a decoder may take beyond the pixels */
+    size_t profile_max;       /* bytes of ICC profile carried along; a larger one is dropped */
+};
+
+/* Values that suit tests, tools and the daemon's defaults. */
+extern const struct codec_limits codec_limits_default;
+
+/* What was dropped or changed on the way: bits, told to the user under `notes`. */
+enum note {
+    NOTE_FIRST_FRAME = 1 << 0,     /* of an animation */
+    NOTE_DEPTH_CUT = 1 << 1,       /* 16 bit rounded to 8 for JPEG */
+    NOTE_ALPHA_FLATTENED = 1 << 2, /* laid on the background */
+    NOTE_PROFILE_DROPPED = 1 << 3, /* too large, or the output type or colours cannot carry it */
+    NOTE_CMYK_CONVERTED = 1 << 4,  /* to RGB, without a colour profile */
+};
+enum { NOTE_COUNT = 5 };
+
+/* The sentence for note bit INDEX (0..NOTE_COUNT-1). */
+const char *note_text(int index);
+
+struct metadata {
+    uint8_t *profile; /* ICC, heap */
+    size_t profile_length;
+};
+void metadata_release(struct metadata *metadata);
+
+/* INTO has the probe's shape and its own stride. NOTES are or-ed in. PROGRESS is looked at while
+ * decoding (cancel, deadline); may be NULL. STATUS_CORRUPT for the first thing that is wrong with the
+ * bytes, warnings of libjpeg included: truncated data never becomes silent gray. */
+enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe *probe,
+                         const struct codec_limits *limits, struct progress *progress,
+                         const struct image *into, struct metadata *metadata, uint32_t *notes,
+                         struct failure *failure);
+
+struct encode_options {
+    enum format format;
+    int quality;            /* JPEG 1..100 */
+    int compression;        /* PNG 0..3 */
+    uint8_t background[3];  /* R, G, B under alpha where the format has none */
+};
+extern const struct encode_options encode_options_default; /* JPEG, 85, 1, white */
+
+/* Bytes written to LENGTH. STATUS_TOO_LARGE when CAPACITY is too small. Same picture and options:
+ * same bytes, whatever was encoded before. */
+enum status codec_encode(const struct image *image, const struct metadata *metadata,
+                         const struct encode_options *options, struct progress *progress,
+                         uint8_t *bytes, size_t capacity, size_t *length, uint32_t *notes,
+                         struct failure *failure);
+
+/* Bytes that always suffice to encode an image of that shape. */
+size_t codec_encode_bound(const struct image *image, const struct metadata *metadata,
+                          enum format format);
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/* device.h - what can run a plan: the CPU, or one GPU, seen through one door.
+ *
+ * A lane is one thread's share of a device: on a GPU a stream, pinned staging and a device arena, on
+ * the CPU plain memory and threads. A lane carries a batch: reserve, fill `host_in`, upload, run
+ * operators, download, finish, read `host_out`.
+ * Ownership: the lane owns all memory it hands out, until the next reserve.
+ * Threads:   a lane belongs to one thread at a time; lanes of one device work at the same time.
+ * Fails:     STATUS_NO_MEMORY (the lane is as before), STATUS_DEVICE (the process should end: a CUDA
+ *            error of that kind spoils the context).
+ */
+#ifndef BURIN_DEVICE_H
+#define BURIN_DEVICE_H
+
+#include "pipeline/op.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What `burin devices` prints; 0 or "" where a device has no such thing. */
+struct device_facts {
+    char name[96];
+    char capability[16]; /* "9.0" */
+    char vectors[96];    /* CPU: "AVX2 BMI2 F16C FMA" */
+    char driver[64];     /* driver and runtime versions */
+    char pcie[64];       /* "0000:18:00.0, Gen5 x16" */
+    int multiprocessors; /* CPU: cores that this process may use */
+    double memory_bytes, memory_free_bytes, l2_bytes;
+    double clock_mhz, memory_clock_mhz;
+    bool ecc;
+    bool clusters; /* thread block clusters: compute capability 9.0 and up */
+};
+
+struct lane_options {
+    size_t staging_bytes; /* made, touched and pinned at open, each way */
+    size_t arena_bytes;   /* device memory made at open; more is had and given back job by job */
+    struct pool *pool;    /* CPU: threads for an operator; NULL: the lane's own */
+};
+
+/* Memory for one batch, every pointer 256-byte aligned. On the CPU `in` is host_in, `out` host_out. */
+struct lane {
+    const struct device_driver *driver;
+    uint8_t *host_in, *host_out; /* where the caller writes inputs and reads results */
+    uint8_t *in, *work, *out;    /* the same, and intermediates with scratch, on the device */
+};
+
+struct lane_need {
+    size_t in, work, out; /* bytes */
+};
+
+/* The last batch, in milliseconds: by events on a GPU. */
+struct lane_times {
+    double upload_ms, compute_ms, download_ms;
+};
+
+struct device_driver {
+    const char *kind; /* "cpu" or "cuda" */
+    int (*count)(void);
+    enum status (*describe)(int index, struct device_facts *facts, struct failure *failure);
+
+    enum status (*open)(int index, const struct lane_options *options, struct lane **lane,
+                        struct failure *failure);
+    void (*close)(struct lane *lane);
+
+    enum status (*reserve)(struct lane *lane, const struct lane_need *need,
+                           struct failure *failure);
+    /* One copy of host_in[0..bytes) to `in`. */
+    enum status (*upload)(struct lane *lane, size_t bytes, struct failure *failure);
+    /* Scratch bytes that OP wants for COUNT calls at once (their params and shapes are set). */
+    size_t (*scratch)(struct lane *lane, const struct op *op, const struct op_call *calls,
+                      int count);
+    /* One operator over COUNT images that share params; scratch is calls[0].scratch for all. On a
+     * GPU this only queues work. */
+    enum status (*run)(struct lane *lane, const struct op *op, struct op_call *calls, int count);
+    enum status (*download)(struct lane *lane, size_t bytes, struct failure *failure);
+    /* Waits for all of it; STATUS_DEVICE when something on the way failed. SPANS may be NULL. */
+    enum status (*finish)(struct lane *lane, struct lane_times *times, struct timing *spans,
+                          struct failure *failure);
+};
+
+extern const struct device_driver device_cpu;
+extern const struct device_driver device_cuda; /* count() is 0 where there is no GPU or no CUDA */
+
+/* "cpu", "cuda", "cuda:1" or "auto" -> driver and index. auto: the first GPU, else the CPU.
+ * STATUS_BAD_PARAM for anything else, or a GPU that is not there. */
+enum status device_choose(const char *text, const struct device_driver **driver, int *index,
+                          struct failure *failure);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+/* image.h - a rectangle of samples in host or device memory.
+ *
+ * Shape:  channels 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA, interleaved; depth 8 or 16 bits a sample,
+ *         16 bit in the machine's own byte order; rows start `stride` bytes apart, top row first.
+ * Owns:   nothing; whoever made the memory frees it.
+ * Invariant: stride >= width * channels * depth / 8; bytes between rows' ends and starts are never
+ *         read for meaning nor written.
+ */
+#ifndef BURIN_IMAGE_H
+#define BURIN_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { IMAGE_SIDE_MAX = 65535, IMAGE_ROW_ALIGN = 16 };
+
+struct image {
+    uint8_t *pixels;
+    size_t stride; /* bytes */
+    uint32_t width, height;
+    uint8_t channels; /* 1..4 */
+    uint8_t depth;    /* 8 or 16 */
+};
+
+static inline size_t image_pixel_bytes(const struct image *image) {
+    return (size_t)image->channels * (image->depth / 8u);
+}
+
+static inline size_t image_row_bytes(const struct image *image) {
+    return image->width * image_pixel_bytes(image);
+}
+
+/* Memory that rows of `stride` bytes take, the last one whole. */
+static inline size_t image_bytes(const struct image *image) {
+    return image->stride * image->height;
+}
+
+static inline uint64_t image_pixels(const struct image *image) {
+    return (uint64_t)image->width * image->height;
+}
+
+static inline uint8_t *image_row(const struct image *image, uint32_t y) {
+    return image->pixels + (size_t)y * image->stride;
+}
+
+/* Largest sample value: 255 or 65535. */
+static inline uint32_t image_max(const struct image *image) {
+    return image->depth == 16 ? 65535u : 255u;
+}
+
+static inline bool image_has_alpha(const struct image *image) {
+    return image->channels == 2 || image->channels == 4;
+}
+
+/* Channels that carry colour: 1 or 3. */
+static inline unsigned image_colours(const struct image *image) {
+    return image->channels < 3 ? 1 : 3;
+}
+
+/* A shape with no memory yet; rows padded to IMAGE_ROW_ALIGN bytes so that vector loads may start
+ * at any row. */
+struct image image_shape(uint32_t width, uint32_t height, unsigned channels, unsigned depth);
+
+/* Same width, height, channels and depth; stride and memory may differ. */
+bool image_same_shape(const struct image *a, const struct image *b);
+
+/* FNV-1a, 64 bit, over the shape and the samples of every row, padding left out: equal digests on
+ * two devices mean equal pictures. */
+uint64_t image_digest(const struct image *image);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+/* op.h - what an operator is: a record that describes itself, and the plain reference.
+ *
+ * One file of pipeline/ops/ defines `const struct op op_<file name>`; cuda/ops/<file name>.cu, if it
+ * is there, defines its twin `const struct cuda_op cuda_op_<file name>` (cuda/cuda_op.h). The
+ * Makefile finds both and generates the registry.
+ *
+ * Ownership: operators allocate and free nothing; run.c asks for output shape and scratch bytes and
+ * hands both in. Input is never written. Input and output never overlap.
+ */
+#ifndef BURIN_OP_H
+#define BURIN_OP_H
+
+#include "pipeline/image.h"
+#include "pipeline/param.h"
+#include "pipeline/pool.h"
+#include "pipeline/progress.h"
+#include "pipeline/timing.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One image on its way through one operator. Device memory where a GPU runs it. */
+struct op_call {
+    const struct params *params;
+    struct image in;
+    struct image out;          /* shape as op.size said; pixels to be written whole */
+    void *scratch;             /* op.scratch bytes, 256-byte aligned, not cleared */
+    struct pool *pool;         /* threads the reference may use; NULL: the caller's alone */
+    struct progress *progress; /* may be NULL */
+    struct timing *timing;     /* kernels are told here with level 1; may be NULL */
+    struct failure *failure;
+};
+
+struct op {
+    const char *name;    /* the file's name */
+    const char *summary; /* one line for people, no full stop */
+    const struct param *params;
+
+    /* Output shape for IN, or why not (STATUS_BAD_PARAM, STATUS_TOO_LARGE). NULL: as the input. */
+    enum status (*size)(const struct params *params, const struct image *in, struct image *out,
+                        struct failure *failure);
+
+    /* Scratch bytes the reference wants. NULL: none. */
+    size_t (*scratch)(const struct params *params, const struct image *in);
+
+    /* The reference. STATUS_CANCELLED and STATUS_DEADLINE come from progress_check. */
+    enum status (*run)(struct op_call *call);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

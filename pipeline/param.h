@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/* param.h - typed parameters of an operator: name, range, default, unit.
+ *
+ * From struct param come parsing, range errors, GET /ops, OpenAPI, the web form and `burin ops`.
+ * A parsed set is plain data: numbers by the parameter's place in the operator's list.
+ */
+#ifndef BURIN_PARAM_H
+#define BURIN_PARAM_H
+
+#include "pipeline/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PARAMS_MAX = 10, CHOICES_MAX = 6, TAPS_MAX = 25 };
+
+enum param_type {
+    PARAM_NONE, /* ends the list */
+    PARAM_INT,
+    PARAM_BOOL,   /* true, false, 1, 0, yes, no, on, off; default 0 or 1 */
+    PARAM_CHOICE, /* one of `choices`; its number is its place there */
+    PARAM_TAPS,   /* 9 or 25 integers, row by row, separated by blanks or commas */
+};
+
+struct param {
+    const char *name;
+    const char *summary; /* one line, no full stop */
+    const char *unit;    /* "bins", "levels"...; NULL: none */
+    enum param_type type;
+    long min, max; /* PARAM_INT: inclusive; PARAM_TAPS: of each tap */
+    long def;
+    bool required; /* no default: must be given */
+    const char *choices[CHOICES_MAX];
+};
+
+struct params {
+    long number[PARAMS_MAX];
+    uint32_t given; /* bit i: parameter i was given by the caller */
+    int32_t tap_count;
+    int32_t taps[TAPS_MAX];
+};
+
+/* Every parameter of LIST at its default. */
+void params_init(struct params *params, const struct param *list);
+
+/* Sets one parameter from text. STATUS_BAD_PARAM for an unknown name (the nearest known one is
+ * named), a value that does not parse or is out of range (the range is named), or a name given
+ * twice. OWNER is the operator's name, for the message. */
+enum status params_set(struct params *params, const struct param *list, const char *owner,
+                       const char *name, const char *value, struct failure *failure);
+
+/* Every required parameter was given, else STATUS_BAD_PARAM. */
+enum status params_complete(const struct params *params, const struct param *list,
+                            const char *owner, struct failure *failure);
+
+/* "integer 2..65536", "minmax | maxabs", "true | false"... into TEXT. */
+void param_range(const struct param *param, char *text, size_t size);
+
+/* Parameter's value as text that params_set reads back. */
+void param_print(const struct param *param, const struct params *params, int index, char *text,
+                 size_t size);
+
+/* The candidate nearest to NAME by edit distance, or NULL where none is near enough to be meant. */
+const char *nearest_name(const char *name, const char *const *candidates, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

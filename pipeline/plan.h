@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/* plan.h - checked steps of a pipeline, made from text before any pixel is touched.
+ *
+ * Text form: steps joined by ';', each `operator` or `operator:name=value,name=value`. A plan prints
+ * to that form and parses back to the same plan: so it crosses from process to process.
+ */
+#ifndef BURIN_PLAN_H
+#define BURIN_PLAN_H
+
+#include "pipeline/op.h"
+#include "pipeline/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PLAN_STEPS_MAX = 10, PLAN_TEXT_MAX = 2048 };
+
+struct step {
+    const struct op *op;
+    struct params params;
+};
+
+struct plan {
+    int count;
+    struct step steps[PLAN_STEPS_MAX];
+};
+
+/* Appends a step with every parameter at its default. STATUS_BAD_PARAM for an unknown operator (the
+ * nearest is named) or one step too many. */
+enum status plan_add(struct plan *plan, const char *op, struct failure *failure);
+
+/* Sets a parameter of the last step. */
+enum status plan_set(struct plan *plan, const char *name, const char *value,
+                     struct failure *failure);
+
+/* Every step has its required parameters. */
+enum status plan_complete(const struct plan *plan, struct failure *failure);
+
+/* Starts from an empty PLAN; the same three together, from the text form. */
+enum status plan_parse(struct plan *plan, const char *text, struct failure *failure);
+
+/* STATUS_BAD_PARAM when TEXT is too small. Parameters at their default are left out. */
+enum status plan_print(const struct plan *plan, char *text, size_t size, struct failure *failure);
+
+/* The shape after every step: SHAPES[0] is IN, SHAPES[i + 1] what step i puts out; room for
+ * PLAN_STEPS_MAX + 1. STATUS_TOO_LARGE where one is over PIXELS_MAX. */
+enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
+                        struct image *shapes, struct failure *failure);
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+/* probe.h - what an image is, read from its header alone; nothing is decoded or allocated.
+ *
+ * By magic bytes, never by name or Content-Type. Every offset is checked: bytes are a stranger's.
+ */
+#ifndef BURIN_PROBE_H
+#define BURIN_PROBE_H
+
+#include "pipeline/image.h"
+#include "pipeline/status.h"
+
+enum format { FORMAT_NONE, FORMAT_JPEG, FORMAT_PNG, FORMAT_PNM, FORMAT_COUNT };
+
+struct probe {
+    enum format format;
+    struct image shape; /* as decoding will put it out: orientation applied, palette and tRNS
+                           expanded, CMYK as RGB, 1/2/4 bit as 8; pixels NULL */
+    uint32_t width, height; /* as stored, before orientation */
+    uint8_t orientation;    /* EXIF 1..8; 1 where none is told */
+    uint8_t components;     /* as stored: JPEG 1, 3, 4; PNG samples a pixel, palette 1 */
+    uint8_t bits;           /* as stored, a sample */
+    bool progressive;       /* JPEG */
+    bool interlaced;        /* PNG Adam7 */
+    bool palette;
+    bool animated; /* more frames than the first, which alone is decoded */
+    bool profile;  /* an ICC profile is carried */
+    char space[8]; /* "gray", "rgb", "ycbcr", "cmyk", "ycck" */
+};
+
+struct probe_limits {
+    uint64_t pixels_max;
+    uint32_t side_max;
+};
+
+/* STATUS_NOT_AN_IMAGE: no magic that is known (say which formats are read); STATUS_CORRUPT: known, but
+ * the header is broken; STATUS_TOO_LARGE: over a limit, named with its key. A header cut off by
+ * LENGTH is STATUS_CORRUPT. */
+enum status probe_image(const uint8_t *bytes, size_t length, const struct probe_limits *limits,
+                        struct probe *probe, struct failure *failure);
+
+/* The format that the first 12 bytes tell, or FORMAT_NONE. */
+enum format probe_format(const uint8_t *bytes, size_t length);
+
+/* "jpeg", "png", "pnm"; "image/jpeg"... (pnm: "image/x-portable-anymap"). */
+const char *format_name(enum format format);
+const char *format_media_type(enum format format);
+/* From "png", "jpeg", "jpg", "pnm", "ppm", "pgm"; FORMAT_NONE otherwise. */
+enum format format_from_name(const char *name);
+
+#endif

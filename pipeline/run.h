@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/* run.h - walks a plan over a batch of images on a lane, without leaving the device in between.
+ *
+ *     run_reserve(lane, plan, items, n, ...)   lays out memory; items[i].in.pixels is where to decode
+ *     ... the caller decodes into items[i].in ...
+ *     run_batch(lane, plan, items, n)          upload, operators, download; items[i].out is ready
+ *
+ * Ownership: pixels belong to the lane and are good until its next run_reserve.
+ */
+#ifndef BURIN_RUN_H
+#define BURIN_RUN_H
+
+#include "pipeline/device.h"
+#include "pipeline/plan.h"
+
+enum { RUN_BATCH_MAX = 64 };
+
+struct run_item {
+    struct image in;  /* shape set by the caller; pixels by run_reserve, in host memory */
+    struct image out; /* set by run_reserve, filled by run_batch, in host memory */
+    struct progress *progress; /* may be NULL */
+    struct timing *timing;     /* upload, compute, download and spans are written; may be NULL */
+    struct failure failure;    /* of this item alone */
+    struct image shapes[PLAN_STEPS_MAX + 1]; /* run.c's own */
+};
+
+/* One item whose shape the plan refuses gets its failure and makes the whole call fail: check with
+ * plan_shapes before. STATUS_NO_MEMORY leaves the lane as it was. */
+enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_item *items,
+                        int count, uint64_t pixels_max, struct failure *failure);
+
+/* On failure every item has its own status in items[i].failure. */
+enum status run_batch(struct lane *lane, const struct plan *plan, struct run_item *items,
+                      int count, struct failure *failure);
+
+#endif

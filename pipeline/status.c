@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const names[STATUS_COUNT] = {
+    [STATUS_OK] = "ok",
+    [STATUS_BAD_PARAM] = "bad_param",
+    [STATUS_BAD_REQUEST] = "bad_request",
+    [STATUS_BODY_TOO_LARGE] = "body_too_large",
+    [STATUS_NOT_AN_IMAGE] = "not_an_image",
+    [STATUS_CORRUPT] = "corrupt",
+    [STATUS_TOO_LARGE] = "too_large",
+    [STATUS_BUSY] = "busy",
+    [STATUS_DEADLINE] = "deadline",
+    [STATUS_CANCELLED] = "cancelled",
+    [STATUS_NO_MEMORY] = "no_memory",
+    [STATUS_DEVICE] = "device",
+    [STATUS_INTERNAL] = "internal",
+};
+
+enum status fail(struct failure *failure, enum status status, const char *format, ...) {
+    if (!failure) return status;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(failure->message, sizeof failure->message, format, arguments);
+    va_end(arguments);
+    failure->status = status;
+    return status;
+}
+
+const char *status_name(enum status status) {
+    return (unsigned)status < STATUS_COUNT ? names[status] : "unknown";
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/* status.h - every way to fail, and the sentence that says so.
+ *
+ * A function that can fail returns enum status and, where the caller can do something about it,
+ * writes one sentence into struct failure: what is wrong, and what would be right.
+ * Our own mistakes are asserts, not statuses. server/http/reply.c alone turns a status into HTTP.
+ */
+#ifndef BURIN_STATUS_H
+#define BURIN_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum status {
+    STATUS_OK = 0,
+    STATUS_BAD_PARAM,      /* an unknown parameter, or a value out of its range */
+    STATUS_BAD_REQUEST,    /* the request itself is malformed: parts, headers, boundary */
+    STATUS_BODY_TOO_LARGE, /* more bytes than the limit allows */
+    STATUS_NOT_AN_IMAGE,   /* no format that is read here */
+    STATUS_CORRUPT,        /* an image, but broken or cut off */
+    STATUS_TOO_LARGE,      /* an image, but over a limit of pixels, scans or memory */
+    STATUS_BUSY,           /* the queue is full, the daemon drains, or no worker is healthy */
+    STATUS_DEADLINE,       /* not done in the time allowed */
+    STATUS_CANCELLED,      /* the client has left */
+    STATUS_NO_MEMORY,      /* host or device memory could not be had */
+    STATUS_DEVICE,         /* the device failed */
+    STATUS_INTERNAL,       /* anything else that is our fault */
+    STATUS_COUNT
+};
+
+/* Lives in shared memory too, so it holds no pointer. */
+struct failure {
+    enum status status;
+    char message[232];
+};
+
+/* Fills FAILURE (may be NULL) and returns STATUS, so that callers write `return fail(...)`. */
+enum status fail(struct failure *failure, enum status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* One word for logs and metrics: "bad_param", "busy"... */
+const char *status_name(enum status status);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

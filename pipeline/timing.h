@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/* timing.h - the account of a request: where its milliseconds went.
+ *
+ * Stages follow one another and sum to the total; spans tell what happened inside compute, each
+ * operator (level 0) followed by its kernels (level 1). On a GPU upload, compute and download are
+ * measured with events. Plain data, no pointer: it travels in shared memory.
+ */
+#ifndef BURIN_TIMING_H
+#define BURIN_TIMING_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum stage {
+    STAGE_RECEIVE, /* first byte of the request to last byte of the body */
+    STAGE_QUEUE,   /* until a lane takes the job */
+    STAGE_DECODE,
+    STAGE_UPLOAD,
+    STAGE_COMPUTE,
+    STAGE_DOWNLOAD,
+    STAGE_ENCODE,
+    STAGE_WAIT, /* for others of the same batch, for the driver, for messages between processes */
+    STAGE_COUNT
+};
+
+enum { TIMING_SPANS_MAX = 64 };
+
+struct span {
+    char name[28];
+    int32_t level; /* 0 operator, 1 kernel */
+    double ms;
+};
+
+struct timing {
+    double stage_ms[STAGE_COUNT];
+    double total_ms;
+    int32_t span_count;
+    struct span spans[TIMING_SPANS_MAX];
+};
+
+/* "receive", "queue"... */
+const char *stage_name(enum stage stage);
+
+/* CLOCK_MONOTONIC in nanoseconds: one clock for all processes of the machine. */
+int64_t clock_ns(void);
+
+static inline double ns_to_ms(int64_t ns) {
+    return (double)ns / 1e6;
+}
+
+/* Adds one span; past TIMING_SPANS_MAX it is left out. */
+void timing_span(struct timing *timing, const char *name, int level, double ms);
+
+/* total_ms := TOTAL and STAGE_WAIT := what the other stages leave of it, never below 0. */
+void timing_close(struct timing *timing, double total_ms);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
