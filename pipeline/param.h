@@ -65,7 +65,19 @@ void param_range(const struct param *param, char *text, size_t size);
 void param_print(const struct param *param, const struct params *params, int index, char *text,
                  size_t size);
 
-/* The candidate nearest to NAME by edit distance, or NULL where none is near enough to be meant. */
+enum { PARAM_SHOWN_MAX = 48 };
+
+/* TEXT of a stranger as messages may show it: printable ASCII, cut short; returns SHOWN. */
+const char *param_shown(const char *text, char shown[PARAM_SHOWN_MAX]);
+
+/* The whole of TEXT as a decimal integer; false where it is none or does not fit. */
+bool param_integer(const char *text, long *number);
+
+/* true, false, 1, 0, yes, no, on, off in any case; false where TEXT is none of them. */
+bool param_bool(const char *text, bool *value);
+
+/* The candidate nearest to NAME by edit distance, or NULL where none is near enough to be meant.
+ * Case, and '-' for '_', make no difference. */
 const char *nearest_name(const char *name, const char *const *candidates, size_t count);
 
 #ifdef __cplusplus

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/* codecs.h - what probe.c and codec.c ask of each format; nobody else includes it.
+ *
+ * Owns:   nothing; a decoding or encoding borrows all that it points to.
+ * Limits: probing checks no sizes (probe.c does), decoding and encoding keep to the job's.
+ */
+#ifndef BURIN_CODECS_H
+#define BURIN_CODECS_H
+
+#include "pipeline/codec.h"
+
+struct decoding {
+    const uint8_t *bytes;
+    size_t length;
+    const struct probe *probe;
+    const struct codec_limits *limits;
+    struct progress *progress; /* may be NULL */
+    const struct image *into;
+    struct metadata *metadata;
+    uint32_t *notes;
+    struct failure *failure; /* may be NULL */
+};
+
+struct encoding {
+    const struct image *image;
+    const struct metadata *metadata; /* may be NULL */
+    const struct encode_options *options;
+    struct progress *progress; /* may be NULL */
+    uint8_t *bytes;
+    size_t capacity;
+    size_t *length;
+    uint32_t *notes;
+    struct failure *failure; /* may be NULL */
+};
+
+enum status jpeg_probe(const uint8_t *bytes, size_t length, struct probe *probe,
+                       struct failure *failure);
+enum status png_probe(const uint8_t *bytes, size_t length, struct probe *probe,
+                      struct failure *failure);
+enum status pnm_probe(const uint8_t *bytes, size_t length, struct probe *probe,
+                      struct failure *failure);
+
+enum status jpeg_decode(const struct decoding *job);
+enum status png_decode(const struct decoding *job);
+enum status pnm_decode(const struct decoding *job);
+
+enum status jpeg_encode(const struct encoding *job);
+enum status png_encode(const struct encoding *job);
+enum status pnm_encode(const struct encoding *job);
+
+size_t jpeg_bound(const struct image *image, size_t profile_length);
+size_t png_bound(const struct image *image, size_t profile_length);
+size_t pnm_bound(const struct image *image);
+
+/* The ICC profile that a JPEG carries in APP2 segments, put together; a broken or too large one is
+ * left out and noted. */
+enum status jpeg_profile(const struct decoding *job);
+
+/* Why a codec stopped, as a sentence: for STATUS_DEADLINE and STATUS_CANCELLED. */
+enum status codec_stopped(enum status status, struct failure *failure);
+/* The answer to a caller whose CAPACITY does not hold the result. */
+enum status codec_overflow(const struct encoding *job);
+
+/* Whether there is a profile and it may stand in a file of COLOURS (1 or 3) channels. One that may
+ * not is noted in NOTES. */
+bool codec_profile_fits(const struct metadata *metadata, unsigned colours, uint32_t *notes);
+
+static inline uint32_t read_be16(const uint8_t *bytes) {
+    return (uint32_t)bytes[0] << 8 | bytes[1];
+}
+
+static inline uint32_t read_be32(const uint8_t *bytes) {
+    return read_be16(bytes) << 16 | read_be16(bytes + 2);
+}
+
+#endif

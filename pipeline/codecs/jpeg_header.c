@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a JPEG's marker segments tell, up to the first scan; nothing here calls libjpeg. Where the
+ * colour space is a guess, the guess is libjpeg's, so that the decoder agrees with the probe. */
+#include "pipeline/codecs/codecs.h"
+#include "pipeline/codecs/exif.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MARKER_SOF0 = 0xc0,
+    MARKER_DHT = 0xc4,
+    MARKER_JPG = 0xc8,
+    MARKER_DAC = 0xcc,
+    MARKER_SOF15 = 0xcf,
+    MARKER_RST0 = 0xd0,
+    MARKER_RST7 = 0xd7,
+    MARKER_EOI = 0xd9,
+    MARKER_SOS = 0xda,
+    MARKER_APP0 = 0xe0,
+    MARKER_APP1 = 0xe1,
+    MARKER_APP2 = 0xe2,
+    MARKER_APP14 = 0xee,
+    MARKER_TEM = 0x01,
+    ICC_HEAD = 14,    /* "ICC_PROFILE\0", number from 1, count */
+    SIDE_MAX = 65500, /* libjpeg's */
+};
+
+struct segment {
+    unsigned marker;
+    const uint8_t *data;
+    size_t length;
+};
+
+/* What the header is known to hold so far. */
+struct header {
+    struct probe *probe;
+    bool frame, jfif, adobe;
+    uint8_t transform; /* Adobe's: 0 none, 1 YCbCr, 2 YCCK */
+    uint8_t ids[4];
+};
+
+/* The segment at *AT, which moves past it; false where the bytes end or make no sense. */
+static bool next_segment(const uint8_t *bytes, size_t length, size_t *at, struct segment *segment) {
+    size_t i = *at;
+    if (i >= length || bytes[i++] != 0xff) return false;
+    while (i < length && bytes[i] == 0xff) i++; /* fill bytes */
+    if (i >= length) return false;
+    segment->marker = bytes[i++];
+    segment->length = 0;
+    segment->data = bytes + i;
+    *at = i;
+    if (segment->marker == MARKER_TEM || segment->marker == MARKER_EOI ||
+        (segment->marker >= MARKER_RST0 && segment->marker <= MARKER_RST7))
+        return true;
+    if (length - i < 2) return false;
+    const size_t size = read_be16(bytes + i); /* counts itself */
+    if (size < 2 || size > length - i) return false;
+    segment->data = bytes + i + 2;
+    segment->length = size - 2;
+    *at = i + size;
+    return true;
+}
+
+static bool starts(const struct segment *segment, const char *magic, size_t length) {
+    return segment->length >= length && memcmp(segment->data, magic, length) == 0;
+}
+
+static bool is_icc(const struct segment *segment) {
+    return segment->marker == MARKER_APP2 && segment->length > ICC_HEAD &&
+           starts(segment, "ICC_PROFILE", 12);
+}
+
+static bool is_frame(unsigned marker) {
+    return marker >= MARKER_SOF0 && marker <= MARKER_SOF15 && marker != MARKER_DHT &&
+           marker != MARKER_JPG && marker != MARKER_DAC;
+}
+
+/* Kinds that libjpeg-turbo 2 cannot read: lossless (3, 11), hierarchical (5..7, 13..15). */
+static enum status check_kind(unsigned kind, unsigned bits, struct failure *failure) {
+    const char *what = NULL;
+    if (kind == 3 || kind == 11) what = "a lossless JPEG";
+    if ((kind >= 5 && kind <= 7) || kind >= 13) what = "a hierarchical JPEG";
+    if (!what && bits == 12) what = "a JPEG of 12 bits a sample";
+    if (what)
+        return fail(failure, STATUS_NOT_AN_IMAGE,
+                    "this is %s, which is not read here; send an 8-bit baseline or progressive one",
+                    what);
+    if (bits != 8)
+        return fail(failure, STATUS_CORRUPT,
+                    "the JPEG claims %u bits a sample; 8 are read; send a sound file", bits);
+    return STATUS_OK;
+}
+
+static enum status read_frame(struct header *header, const struct segment *segment,
+                              struct failure *failure) {
+    struct probe *probe = header->probe;
+    if (header->frame || segment->length < 6 || segment->length < 6 + 3u * segment->data[5])
+        return fail(failure, STATUS_CORRUPT,
+                    "the JPEG's frame header is broken; send a sound file");
+    const unsigned kind = segment->marker - MARKER_SOF0;
+    const enum status status = check_kind(kind, segment->data[0], failure);
+    if (status != STATUS_OK) return status;
+    header->frame = true;
+    probe->bits = segment->data[0];
+    probe->height = read_be16(segment->data + 1);
+    probe->width = read_be16(segment->data + 3);
+    probe->components = segment->data[5];
+    probe->progressive = kind == 2 || kind == 10;
+    if (probe->components != 1 && probe->components != 3 && probe->components != 4)
+        return fail(failure, STATUS_NOT_AN_IMAGE,
+                    "the JPEG has %u components; 1, 3 and 4 are read; send gray, colour or CMYK",
+                    probe->components);
+    for (unsigned i = 0; i < probe->components; i++) header->ids[i] = segment->data[6 + 3 * i];
+    if (!probe->width || !probe->height)
+        return fail(failure, STATUS_CORRUPT,
+                    "the JPEG's header tells a side of 0 pixels; send a sound file");
+    if (probe->width > SIDE_MAX || probe->height > SIDE_MAX)
+        return fail(failure, STATUS_TOO_LARGE,
+                    "the JPEG is %u x %u pixels and a JPEG's side is read up to %d; send a smaller "
+                    "one or PNG",
+                    probe->width, probe->height, SIDE_MAX);
+    return STATUS_OK;
+}
+
+static void read_application(struct header *header, const struct segment *segment, bool *exif) {
+    if (segment->marker == MARKER_APP0 && segment->length >= 14 && starts(segment, "JFIF", 5))
+        header->jfif = true;
+    if (segment->marker == MARKER_APP14 && segment->length >= 12 && starts(segment, "Adobe", 5)) {
+        header->adobe = true;
+        header->transform = segment->data[11];
+    }
+    if (is_icc(segment)) header->probe->profile = true;
+    if (segment->marker == MARKER_APP1 && !*exif && starts(segment, "Exif\0", 6)) {
+        *exif = true; /* the first one counts */
+        header->probe->orientation = exif_orientation(segment->data + 6, segment->length - 6);
+    }
+}
+
+static const char *three_colours(const struct header *header) {
+    if (header->jfif) return "ycbcr";
+    if (header->adobe) return header->transform == 0 ? "rgb" : "ycbcr";
+    return memcmp(header->ids, "RGB", 3) == 0 ? "rgb" : "ycbcr";
+}
+
+static void read_colours(struct header *header) {
+    struct probe *probe = header->probe;
+    const char *space = "gray";
+    if (probe->components == 3) space = three_colours(header);
+    if (probe->components == 4) space = header->adobe && header->transform != 0 ? "ycck" : "cmyk";
+    strcpy(probe->space, space);
+    probe->shape.channels = probe->components == 1 ? 1 : 3;
+    probe->shape.depth = 8;
+}
+
+enum status jpeg_probe(const uint8_t *bytes, size_t length, struct probe *probe,
+                       struct failure *failure) {
+    struct header header = { .probe = probe };
+    struct segment segment;
+    bool exif = false;
+    size_t at = 2; /* past SOI */
+    while (next_segment(bytes, length, &at, &segment) && segment.marker != MARKER_EOI) {
+        if (segment.marker == MARKER_SOS && header.frame) {
+            read_colours(&header);
+            return STATUS_OK;
+        }
+        if (segment.marker == MARKER_SOS) break;
+        if (is_frame(segment.marker)) {
+            const enum status status = read_frame(&header, &segment, failure);
+            if (status != STATUS_OK) return status;
+        }
+        read_application(&header, &segment, &exif);
+    }
+    return fail(failure, STATUS_CORRUPT,
+                "the JPEG's header is broken or cut off at byte %zu of %zu; send the whole file",
+                at, length);
+}
+
+/* The pieces of a profile by their number; each once, all there. */
+struct pieces {
+    const uint8_t *data[256];
+    size_t length[256];
+    unsigned count;
+    size_t total;
+    bool broken;
+};
+
+static void collect(const struct decoding *job, struct pieces *pieces) {
+    struct segment segment;
+    size_t at = 2;
+    while (next_segment(job->bytes, job->length, &at, &segment) && segment.marker != MARKER_SOS) {
+        if (!is_icc(&segment)) continue;
+        const unsigned number = segment.data[12], count = segment.data[13];
+        if (!pieces->count) pieces->count = count;
+        if (!number || number > count || count != pieces->count || pieces->data[number]) {
+            pieces->broken = true;
+            return;
+        }
+        pieces->data[number] = segment.data + ICC_HEAD;
+        pieces->length[number] = segment.length - ICC_HEAD;
+        pieces->total += pieces->length[number];
+    }
+    for (unsigned i = 1; i <= pieces->count; i++) pieces->broken |= !pieces->data[i];
+}
+
+enum status jpeg_profile(const struct decoding *job) {
+    struct pieces pieces = { .count = 0 };
+    collect(job, &pieces);
+    if (!pieces.count && !pieces.broken) return STATUS_OK;
+    if (pieces.broken || pieces.total > job->limits->profile_max ||
+        job->probe->components == 4) { /* it tells CMYK, and the pixels are RGB by now */
+        *job->notes |= NOTE_PROFILE_DROPPED;
+        return STATUS_OK;
+    }
+    uint8_t *profile = malloc(pieces.total);
+    if (!profile)
+        return fail(job->failure, STATUS_NO_MEMORY, "no memory for a profile of %zu bytes",
+                    pieces.total);
+    job->metadata->profile = profile;
+    job->metadata->profile_length = pieces.total;
+    for (unsigned i = 1; i <= pieces.count; i++) {
+        memcpy(profile, pieces.data[i], pieces.length[i]);
+        profile += pieces.length[i];
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Every call has a fresh cinfo: one that has optimized or progressive tables from before would give
+ * other bytes. */
+#include "pipeline/codecs/codecs.h"
+#include "pipeline/codecs/flatten.h"
+#include "pipeline/codecs/jpeg_guard.h"
+
+#include <stdlib.h>
+
+enum {
+    SIDE_MAX = 65500,         /* libjpeg's */
+    FULL_CHROMA_QUALITY = 95, /* and above: 4:4:4, below: 4:2:0 */
+    /* The bytes a block of 8 x 8 samples can take at quality 100, where coefficients are not
+     * quantized. Parseval: their mean square is at most 128^2. The standard tables spend 18 bits on
+     * a coefficient of 128, and among all ways to share out that energy no other costs more than 27
+     * bits on average, 8 of them for the zero byte stuffed after 0xff, that a code can cause once
+     * (of 256 and more, twice). In colour, the corners of the RGB cube bound the energy of Y, Cb
+     * and Cr together to 26626 a pixel, not 3 x 128^2: 73 bits for the three coefficients. */
+    GRAY_BLOCK = 64 * 27 / 8,
+    COLOUR_BLOCKS = 64 * 73 / 8,
+    HEADERS = 1024,         /* SOI to SOS with the standard tables: 623 bytes */
+    PROFILE_PIECE = 65519,  /* of an ICC profile in an APP2 segment */
+    PROFILE_PIECE_HEAD = 18 /* marker, length, name, number, count */
+};
+
+struct writer {
+    struct jpeg_compress_struct cinfo;
+    struct jpeg_guard guard;
+    struct jpeg_destination_mgr sink;
+    const struct encoding *job;
+    unsigned colours;
+    uint8_t *row; /* one, flattened */
+};
+
+size_t jpeg_bound(const struct image *image, size_t profile_length) {
+    /* An MCU of 4:2:0 is 16 x 16; gray with alpha may become colour, on a coloured background. */
+    const size_t across = (image->width + 15) / 16 * 2, down = (image->height + 15) / 16 * 2;
+    const size_t block = image->channels == 1 ? GRAY_BLOCK : COLOUR_BLOCKS;
+    const size_t pieces = (profile_length + PROFILE_PIECE - 1) / PROFILE_PIECE;
+    return across * down * block + HEADERS + profile_length + pieces * PROFILE_PIECE_HEAD;
+}
+
+static void on_sink_start(j_compress_ptr cinfo) {
+    (void)cinfo;
+}
+
+static boolean on_sink_full(j_compress_ptr cinfo) {
+    struct jpeg_guard *guard = cinfo->client_data;
+    const struct writer *writer =
+        (const struct writer *)(const void *)((const char *)guard - offsetof(struct writer, guard));
+    jpeg_leave(guard, codec_overflow(writer->job));
+}
+
+static void on_sink_end(j_compress_ptr cinfo) {
+    (void)cinfo;
+}
+
+static void set_up(struct writer *writer) {
+    struct jpeg_compress_struct *cinfo = &writer->cinfo;
+    const struct encoding *job = writer->job;
+    jpeg_create_compress(cinfo);
+    writer->sink = (struct jpeg_destination_mgr){
+        .next_output_byte = job->bytes,
+        .free_in_buffer = job->capacity,
+        .init_destination = on_sink_start,
+        .empty_output_buffer = on_sink_full,
+        .term_destination = on_sink_end,
+    };
+    cinfo->dest = &writer->sink;
+    cinfo->image_width = job->image->width;
+    cinfo->image_height = job->image->height;
+    cinfo->input_components = (int)writer->colours;
+    cinfo->in_color_space = writer->colours == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(cinfo);
+    jpeg_set_quality(cinfo, job->options->quality, TRUE);
+    cinfo->dct_method = JDCT_ISLOW;
+    if (job->options->quality >= FULL_CHROMA_QUALITY)
+        cinfo->comp_info[0].h_samp_factor = cinfo->comp_info[0].v_samp_factor = 1;
+}
+
+static void write_rows(struct writer *writer) {
+    const struct encoding *job = writer->job;
+    for (uint32_t y = 0; y < job->image->height; y++) {
+        const enum status status = progress_check(job->progress);
+        if (status != STATUS_OK) jpeg_leave(&writer->guard, codec_stopped(status, job->failure));
+        const uint8_t *row =
+            flatten_row(job->image, y, writer->colours, 8, job->options->background, writer->row);
+        JSAMPROW lines[1] = { (JSAMPROW)row }; /* libjpeg reads it only */
+        jpeg_write_scanlines(&writer->cinfo, lines, 1);
+    }
+}
+
+static void write_all(void *argument) {
+    struct writer *writer = argument;
+    const struct metadata *metadata = writer->job->metadata;
+    set_up(writer);
+    jpeg_start_compress(&writer->cinfo, TRUE);
+    if (codec_profile_fits(metadata, writer->colours, writer->job->notes))
+        jpeg_write_icc_profile(&writer->cinfo, metadata->profile,
+                               (unsigned)metadata->profile_length);
+    write_rows(writer);
+    jpeg_finish_compress(&writer->cinfo);
+}
+
+static enum status check_sides(const struct encoding *job) {
+    if (job->image->width <= SIDE_MAX && job->image->height <= SIDE_MAX) return STATUS_OK;
+    return fail(job->failure, STATUS_TOO_LARGE,
+                "the result is %u x %u pixels and a JPEG's side is written up to %d; ask for PNG",
+                job->image->width, job->image->height, SIDE_MAX);
+}
+
+enum status jpeg_encode(const struct encoding *job) {
+    enum status status = check_sides(job);
+    if (status != STATUS_OK) return status;
+    struct writer writer = { .job = job };
+    writer.colours = flatten_colours(job->image, job->options->background);
+    writer.row = malloc((size_t)job->image->width * 3);
+    if (!writer.row) return fail(job->failure, STATUS_NO_MEMORY, "no memory for a row of the JPEG");
+    jpeg_guard_init(&writer.guard, job->failure);
+    writer.cinfo.err = &writer.guard.errors;
+    writer.cinfo.client_data = &writer.guard;
+    status = jpeg_guarded(&writer.guard, write_all, &writer);
+    if (status == STATUS_OK) *job->length = job->capacity - writer.sink.free_in_buffer;
+    jpeg_destroy_compress(&writer.cinfo);
+    free(writer.row);
+    if (status == STATUS_OK && job->image->depth == 16) *job->notes |= NOTE_DEPTH_CUT;
+    if (status == STATUS_OK && image_has_alpha(job->image)) *job->notes |= NOTE_ALPHA_FLATTENED;
+    return status;
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a PNG's chunks tell, up to the first IDAT; nothing here calls libpng and no CRC is looked at
+ * (the decoder does). Which tRNS counts is libpng's rule, so that the decoder agrees. */
+#include "pipeline/codecs/codecs.h"
+#include "pipeline/codecs/exif.h"
+
+#include <string.h>
+
+enum { GRAY = 0, RGB = 2, PALETTE = 3, GRAY_ALPHA = 4, RGB_ALPHA = 6, CHUNK_FRAME = 12 };
+
+struct chunk {
+    const uint8_t *name; /* 4 letters */
+    const uint8_t *data;
+    size_t length;
+};
+
+struct header {
+    struct probe *probe;
+    uint8_t type;
+    unsigned colours; /* in the palette; 0: none yet */
+    bool transparent;
+};
+
+static bool is(const struct chunk *chunk, const char *name) {
+    return memcmp(chunk->name, name, 4) == 0;
+}
+
+/* The chunk at *AT, which moves past it; false where it is cut off. Of an IDAT, where the header
+ * ends, only the start need be there. */
+static bool next_chunk(const uint8_t *bytes, size_t length, size_t *at, struct chunk *chunk) {
+    const size_t left = length - *at;
+    if (left < CHUNK_FRAME) return false;
+    chunk->length = read_be32(bytes + *at);
+    chunk->name = bytes + *at + 4;
+    chunk->data = chunk->name + 4;
+    if (is(chunk, "IDAT")) return true;
+    if (chunk->length > left - CHUNK_FRAME) return false;
+    *at += CHUNK_FRAME + chunk->length;
+    return true;
+}
+
+/* Which depths each colour type may have, as a set of bits. */
+static bool known_type(unsigned type, unsigned bits) {
+    static const uint32_t depths[7] = {
+        [GRAY] = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8 | 1 << 16,
+        [RGB] = 1 << 8 | 1 << 16,
+        [PALETTE] = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8,
+        [GRAY_ALPHA] = 1 << 8 | 1 << 16,
+        [RGB_ALPHA] = 1 << 8 | 1 << 16,
+    };
+    return type < 7 && bits <= 16 && depths[type] >> bits & 1;
+}
+
+static enum status read_ihdr(struct header *header, const struct chunk *chunk,
+                             struct failure *failure) {
+    static const uint8_t components[7] = {
+        [GRAY] = 1, [RGB] = 3, [PALETTE] = 1, [GRAY_ALPHA] = 2, [RGB_ALPHA] = 4
+    };
+    struct probe *probe = header->probe;
+    const uint8_t *data = chunk->data;
+    if (!is(chunk, "IHDR") || chunk->length != 13 || data[10] || data[11] || data[12] > 1 ||
+        !known_type(data[9], data[8]))
+        return fail(failure, STATUS_CORRUPT, "the PNG's IHDR is broken; send a sound file");
+    probe->width = read_be32(data);
+    probe->height = read_be32(data + 4);
+    if (!probe->width || !probe->height || probe->width >> 31 || probe->height >> 31)
+        return fail(failure, STATUS_CORRUPT,
+                    "the PNG's header tells sides of %u x %u; send a sound file", probe->width,
+                    probe->height);
+    header->type = data[9];
+    probe->bits = data[8];
+    probe->components = components[header->type];
+    probe->palette = header->type == PALETTE;
+    probe->interlaced = data[12] == 1;
+    return STATUS_OK;
+}
+
+static void read_plte(struct header *header, const struct chunk *chunk) {
+    if (header->type == GRAY || header->type == GRAY_ALPHA) return;
+    const size_t most = header->type == PALETTE ? (size_t)1 << header->probe->bits : 256;
+    const size_t colours = chunk->length / 3;
+    header->colours = (unsigned)(colours < most ? colours : most);
+    header->transparent = false; /* a tRNS before its PLTE is void */
+}
+
+static void read_trns(struct header *header, const struct chunk *chunk) {
+    const size_t length = chunk->length;
+    if (header->type == GRAY && length == 2) header->transparent = true;
+    if (header->type == RGB && length == 6) header->transparent = true;
+    if (header->type == PALETTE && length && length <= header->colours) header->transparent = true;
+}
+
+static void read_ancillary(struct header *header, const struct chunk *chunk) {
+    struct probe *probe = header->probe;
+    if (is(chunk, "PLTE")) read_plte(header, chunk);
+    if (is(chunk, "tRNS")) read_trns(header, chunk);
+    if (is(chunk, "iCCP")) probe->profile = true;
+    if (is(chunk, "acTL") && chunk->length == 8) probe->animated = read_be32(chunk->data) > 1;
+    if (is(chunk, "eXIf")) probe->orientation = exif_orientation(chunk->data, chunk->length);
+}
+
+static enum status settle(struct header *header, struct failure *failure) {
+    struct probe *probe = header->probe;
+    if (probe->palette && !header->colours)
+        return fail(failure, STATUS_CORRUPT, "the PNG has no palette; send a sound file");
+    const bool gray = header->type == GRAY || header->type == GRAY_ALPHA;
+    const bool alpha =
+        header->transparent || header->type == GRAY_ALPHA || header->type == RGB_ALPHA;
+    strcpy(probe->space, gray ? "gray" : "rgb");
+    probe->shape.channels = (uint8_t)((gray ? 1 : 3) + alpha);
+    probe->shape.depth = probe->bits == 16 ? 16 : 8;
+    return STATUS_OK;
+}
+
+enum status png_probe(const uint8_t *bytes, size_t length, struct probe *probe,
+                      struct failure *failure) {
+    struct header header = { .probe = probe };
+    struct chunk chunk;
+    size_t at = 8; /* past the signature */
+    if (next_chunk(bytes, length, &at, &chunk)) {
+        const enum status status = read_ihdr(&header, &chunk, failure);
+        if (status != STATUS_OK) return status;
+        while (next_chunk(bytes, length, &at, &chunk) && !is(&chunk, "IEND")) {
+            if (is(&chunk, "IDAT")) return settle(&header, failure);
+            read_ancillary(&header, &chunk);
+        }
+    }
+    return fail(failure, STATUS_CORRUPT,
+                "the PNG's header is broken or cut off at byte %zu of %zu; send the whole file", at,
+                length);
+}

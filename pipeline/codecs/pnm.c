@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/codecs/codecs.h"
+#include "pipeline/codecs/flatten.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADER_BYTES_MAX = 32 }; /* "P6\n65535 65535\n65535\n" and some */
+
+struct header {
+    uint32_t width, height, maximum;
+    unsigned channels;
+    size_t raster; /* where it starts */
+};
+
+static bool is_space(uint8_t byte) {
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* Whitespace and comments, then digits. Numbers past 9 digits are no number here. */
+static bool read_number(const uint8_t *bytes, size_t length, size_t *at, uint32_t *number) {
+    size_t i = *at;
+    while (i < length && (is_space(bytes[i]) || bytes[i] == '#')) {
+        if (bytes[i] == '#')
+            while (i < length && bytes[i] != '\n' && bytes[i] != '\r') i++;
+        else
+            i++;
+    }
+    const size_t first = i;
+    *number = 0;
+    for (; i < length && bytes[i] >= '0' && bytes[i] <= '9' && i - first < 9; i++)
+        *number = *number * 10 + (bytes[i] - '0');
+    *at = i;
+    return i > first;
+}
+
+static bool read_header(const uint8_t *bytes, size_t length, struct header *header) {
+    size_t at = 2;
+    header->channels = bytes[1] == '5' ? 1 : 3;
+    if (!read_number(bytes, length, &at, &header->width) ||
+        !read_number(bytes, length, &at, &header->height) ||
+        !read_number(bytes, length, &at, &header->maximum))
+        return false;
+    /* One whitespace, and the raster starts: its first byte may look like anything. */
+    if (at >= length || !is_space(bytes[at])) return false;
+    header->raster = at + 1;
+    return header->width && header->height && header->maximum && header->maximum <= 65535;
+}
+
+static size_t row_bytes(const struct header *header) {
+    return (size_t)header->width * header->channels * (header->maximum > 255 ? 2 : 1);
+}
+
+/* Another image may follow in the same file. */
+static bool has_more(const uint8_t *bytes, size_t length, const struct header *header) {
+    const uint64_t end = header->raster + (uint64_t)row_bytes(header) * header->height;
+    return end < length && probe_format(bytes + end, length - end) == FORMAT_PNM;
+}
+
+enum status pnm_probe(const uint8_t *bytes, size_t length, struct probe *probe,
+                      struct failure *failure) {
+    struct header header;
+    if (!read_header(bytes, length, &header))
+        return fail(failure, STATUS_CORRUPT,
+                    "the PNM's header is broken or cut off; it is P5 or P6, width, height and a "
+                    "maximum of 1 to 65535");
+    probe->width = header.width;
+    probe->height = header.height;
+    probe->components = (uint8_t)header.channels;
+    probe->bits = header.maximum > 255 ? 16 : 8;
+    probe->animated = has_more(bytes, length, &header);
+    strcpy(probe->space, header.channels == 1 ? "gray" : "rgb");
+    probe->shape.channels = (uint8_t)header.channels;
+    probe->shape.depth = probe->bits;
+    return STATUS_OK;
+}
+
+/* Samples of 0..MAXIMUM to the full range, rounded half up; false where one is above it. */
+static bool read_row_8(const uint8_t *from, size_t samples, uint32_t maximum, uint8_t *to) {
+    uint8_t table[256] = { 0 };
+    if (maximum == 255) {
+        memcpy(to, from, samples);
+        return true;
+    }
+    for (uint32_t v = 0; v <= maximum; v++)
+        table[v] = (uint8_t)((510 * v + maximum) / (2 * maximum));
+    bool sound = true;
+    for (size_t i = 0; i < samples; i++) {
+        sound &= from[i] <= maximum;
+        to[i] = table[from[i]];
+    }
+    return sound;
+}
+
+static bool read_row_16(const uint8_t *from, size_t samples, uint32_t maximum, uint16_t *to) {
+    bool sound = true;
+    for (size_t i = 0; i < samples; i++, from += 2) {
+        const uint32_t v = read_be16(from);
+        sound &= v <= maximum;
+        to[i] = maximum == 65535
+                    ? (uint16_t)v
+                    : (uint16_t)((UINT64_C(131070) * v + maximum) / (2 * (uint64_t)maximum));
+    }
+    return sound;
+}
+
+static enum status read_rows(const struct decoding *job, const struct header *header) {
+    const size_t bytes = row_bytes(header), samples = (size_t)header->width * header->channels;
+    const uint8_t *from = job->bytes + header->raster;
+    for (uint32_t y = 0; y < header->height; y++, from += bytes) {
+        const enum status status = progress_check(job->progress);
+        if (status != STATUS_OK) return codec_stopped(status, job->failure);
+        uint8_t *to = image_row(job->into, y);
+        const bool sound = header->maximum > 255
+                               ? read_row_16(from, samples, header->maximum, (uint16_t *)(void *)to)
+                               : read_row_8(from, samples, header->maximum, to);
+        if (!sound)
+            return fail(
+                job->failure, STATUS_CORRUPT,
+                "row %u of the PNM holds a sample above its maximum of %u; send a sound file", y,
+                header->maximum);
+    }
+    return STATUS_OK;
+}
+
+enum status pnm_decode(const struct decoding *job) {
+    struct header header;
+    if (!read_header(job->bytes, job->length, &header) || header.width != job->probe->width ||
+        header.height != job->probe->height || (header.maximum > 255) != (job->into->depth == 16) ||
+        header.channels != job->into->channels)
+        return fail(job->failure, STATUS_CORRUPT, "the PNM's header is broken; send a sound file");
+    const uint64_t wanted = (uint64_t)row_bytes(&header) * header.height;
+    if (job->length - header.raster < wanted)
+        return fail(
+            job->failure, STATUS_CORRUPT,
+            "the PNM is cut off: %zu of %llu bytes of samples are there; send the whole file",
+            job->length - header.raster, (unsigned long long)wanted);
+    return read_rows(job, &header);
+}
+
+size_t pnm_bound(const struct image *image) {
+    /* Gray with alpha may become colour, on a coloured background. */
+    const size_t colours = image->channels == 1 ? 1 : 3;
+    return HEADER_BYTES_MAX + image->width * colours * (image->depth / 8u) * image->height;
+}
+
+static void write_row(const struct image *image, const uint8_t *row, size_t samples, uint8_t *to) {
+    if (image->depth == 8) {
+        memcpy(to, row, samples);
+        return;
+    }
+    const uint16_t *wide = (const uint16_t *)(const void *)row;
+    for (size_t i = 0; i < samples; i++) {
+        to[2 * i] = (uint8_t)(wide[i] >> 8);
+        to[2 * i + 1] = (uint8_t)wide[i];
+    }
+}
+
+static enum status write_rows(const struct encoding *job, unsigned colours, uint8_t *to,
+                              uint8_t *scratch) {
+    const struct image *image = job->image;
+    const size_t samples = (size_t)image->width * colours;
+    for (uint32_t y = 0; y < image->height; y++, to += samples * (image->depth / 8u)) {
+        const enum status status = progress_check(job->progress);
+        if (status != STATUS_OK) return codec_stopped(status, job->failure);
+        write_row(image,
+                  flatten_row(image, y, colours, image->depth, job->options->background, scratch),
+                  samples, to);
+    }
+    return STATUS_OK;
+}
+
+enum status pnm_encode(const struct encoding *job) {
+    const struct image *image = job->image;
+    const unsigned colours = flatten_colours(image, job->options->background);
+    char header[HEADER_BYTES_MAX];
+    const size_t head =
+        (size_t)snprintf(header, sizeof header, "P%c\n%u %u\n%u\n", colours == 1 ? '5' : '6',
+                         image->width, image->height, image_max(image));
+    const size_t row = (size_t)image->width * colours * (image->depth / 8u);
+    if (head + row * image->height > job->capacity) return codec_overflow(job);
+    uint8_t *scratch = malloc(row);
+    if (!scratch) return fail(job->failure, STATUS_NO_MEMORY, "no memory for a row of the PNM");
+    memcpy(job->bytes, header, head);
+    const enum status status = write_rows(job, colours, job->bytes + head, scratch);
+    free(scratch);
+    if (status != STATUS_OK) return status;
+    *job->length = head + row * image->height;
+    if (image_has_alpha(image)) *job->notes |= NOTE_ALPHA_FLATTENED;
+    if (job->metadata && job->metadata->profile_length) *job->notes |= NOTE_PROFILE_DROPPED;
+    return STATUS_OK;
+}

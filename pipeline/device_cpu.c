@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The CPU as a device: upload and download are nothing, operators run where they are called.
+ *
+ * Memory is reserved as address space for the largest batch so far and stays mapped; what a big batch
+ * touched beyond `staging_bytes` goes back to the system at the next reserve. */
+#include "pipeline/device.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct area {
+    uint8_t *bytes;
+    size_t length; /* mapped */
+    size_t used;   /* by the last batch, so perhaps touched */
+};
+
+struct cpu_lane {
+    struct lane lane;
+    struct area in, work, out;
+    size_t keep_bytes; /* of each area, once touched */
+    struct pool *pool; /* borrowed */
+    double compute_ms;
+    struct timing spans; /* of the batch under way */
+};
+
+static int count(void) {
+    return 1;
+}
+
+/* ---- facts */
+
+/* VALUE of the first /proc/cpuinfo line that begins with KEY. */
+static bool cpuinfo(const char *key, char *value, size_t size) {
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    if (!file) return false;
+    char line[4096];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, file)) {
+        const char *colon = strchr(line, ':');
+        found = colon && strncmp(line, key, strlen(key)) == 0;
+        if (found) snprintf(value, size, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+    }
+    fclose(file);
+    return found;
+}
+
+static int cores(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+static void add_vector(struct device_facts *facts, bool has, const char *name) {
+    const size_t used = strlen(facts->vectors);
+    if (has) snprintf(facts->vectors + used, sizeof facts->vectors - used, used ? " %s" : "%s", name);
+}
+
+static void vectors(struct device_facts *facts) {
+#ifdef __x86_64__
+    __builtin_cpu_init();
+    add_vector(facts, __builtin_cpu_supports("sse4.2"), "SSE4.2");
+    add_vector(facts, __builtin_cpu_supports("avx2"), "AVX2");
+    add_vector(facts, __builtin_cpu_supports("bmi2"), "BMI2");
+    add_vector(facts, __builtin_cpu_supports("fma"), "FMA");
+    add_vector(facts, __builtin_cpu_supports("avx512bw"), "AVX-512BW");
+    add_vector(facts, __builtin_cpu_supports("avx512vbmi"), "AVX-512VBMI");
+#else
+    add_vector(facts, true, "none used");
+#endif
+}
+
+static enum status describe(int index, struct device_facts *facts, struct failure *failure) {
+    (void)index, (void)failure;
+    *facts = (struct device_facts){ .multiprocessors = cores() };
+    if (!cpuinfo("model name", facts->name, sizeof facts->name)) strcpy(facts->name, "CPU");
+    char mhz[32];
+    if (cpuinfo("cpu MHz", mhz, sizeof mhz)) facts->clock_mhz = atof(mhz);
+    const double page = (double)sysconf(_SC_PAGESIZE);
+    facts->memory_bytes = page * (double)sysconf(_SC_PHYS_PAGES);
+    facts->memory_free_bytes = page * (double)sysconf(_SC_AVPHYS_PAGES);
+    const long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    facts->l2_bytes = l2 > 0 ? (double)l2 : 0;
+    vectors(facts);
+    return STATUS_OK;
+}
+
+/* ---- memory */
+
+static void area_release(struct area *area) {
+    if (area->bytes) munmap(area->bytes, area->length);
+    *area = (struct area){ 0 };
+}
+
+/* At least BYTES long; what lies beyond KEEP and was used goes back to the system first. */
+static bool area_reserve(struct area *area, size_t bytes, size_t keep) {
+    if (area->used > keep) madvise(area->bytes + keep, area->length - keep, MADV_DONTNEED);
+    area->used = bytes;
+    if (bytes <= area->length) return true;
+    const size_t length = (bytes + 0xfffff) & ~(size_t)0xfffff;
+    void *fresh = mmap(NULL, length, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (fresh == MAP_FAILED) return false;
+    area_release(area);
+    *area = (struct area){ .bytes = fresh, .length = length, .used = bytes };
+    return true;
+}
+
+static enum status reserve(struct lane *lane, const struct lane_need *need,
+                           struct failure *failure) {
+    struct cpu_lane *cpu = (struct cpu_lane *)lane;
+    if (!area_reserve(&cpu->in, need->in, cpu->keep_bytes) ||
+        !area_reserve(&cpu->work, need->work, cpu->keep_bytes) ||
+        !area_reserve(&cpu->out, need->out, cpu->keep_bytes))
+        return fail(failure, STATUS_NO_MEMORY, "%zu bytes of memory could not be had for the job",
+                    need->in + need->work + need->out);
+    lane->host_in = lane->in = cpu->in.bytes;
+    lane->work = cpu->work.bytes;
+    lane->host_out = lane->out = cpu->out.bytes;
+    cpu->compute_ms = 0;
+    cpu->spans.span_count = 0;
+    return STATUS_OK;
+}
+
+static void lane_close(struct lane *lane) {
+    struct cpu_lane *cpu = (struct cpu_lane *)lane;
+    if (!cpu) return;
+    area_release(&cpu->in);
+    area_release(&cpu->work);
+    area_release(&cpu->out);
+    free(cpu);
+}
+
+static enum status lane_open(int index, const struct lane_options *options, struct lane **lane,
+                             struct failure *failure) {
+    (void)index;
+    struct cpu_lane *cpu = calloc(1, sizeof *cpu);
+    if (!cpu) return fail(failure, STATUS_NO_MEMORY, "no memory for a lane");
+    cpu->lane.driver = &device_cpu;
+    cpu->pool = options->pool;
+    cpu->keep_bytes = options->staging_bytes;
+    *lane = &cpu->lane;
+    return STATUS_OK;
+}
+
+/* ---- work */
+
+static enum status nothing(struct lane *lane, size_t bytes, struct failure *failure) {
+    (void)lane, (void)bytes, (void)failure;
+    return STATUS_OK;
+}
+
+/* Calls run one after the other, so they share one scratch. */
+static size_t scratch(struct lane *lane, const struct op *op, const struct op_call *calls,
+                      int call_count) {
+    (void)lane;
+    size_t most = 0;
+    for (int i = 0; op->scratch && i < call_count; i++) {
+        const size_t bytes = op->scratch(calls[i].params, &calls[i].in);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+static enum status run(struct lane *lane, const struct op *op, struct op_call *calls,
+                       int call_count) {
+    struct cpu_lane *cpu = (struct cpu_lane *)lane;
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < call_count; i++) {
+        struct timing kernels = { .span_count = 0 };
+        const int64_t start = clock_ns();
+        calls[i].pool = cpu->pool;
+        calls[i].scratch = calls[0].scratch;
+        calls[i].timing = &kernels;
+        status = op->run(&calls[i]);
+        const double ms = ns_to_ms(clock_ns() - start);
+        cpu->compute_ms += ms;
+        timing_span(&cpu->spans, op->name, 0, ms);
+        for (int k = 0; k < kernels.span_count; k++)
+            timing_span(&cpu->spans, kernels.spans[k].name, 1, kernels.spans[k].ms);
+    }
+    return status;
+}
+
+static enum status finish(struct lane *lane, struct lane_times *times, struct timing *spans,
+                          struct failure *failure) {
+    (void)failure;
+    const struct cpu_lane *cpu = (const struct cpu_lane *)lane;
+    *times = (struct lane_times){ .compute_ms = cpu->compute_ms };
+    for (int i = 0; spans && i < cpu->spans.span_count; i++)
+        timing_span(spans, cpu->spans.spans[i].name, cpu->spans.spans[i].level,
+                    cpu->spans.spans[i].ms);
+    return STATUS_OK;
+}
+
+const struct device_driver device_cpu = {
+    .kind = "cpu",
+    .count = count,
+    .describe = describe,
+    .open = lane_open,
+    .close = lane_close,
+    .reserve = reserve,
+    .upload = nothing,
+    .scratch = scratch,
+    .run = run,
+    .download = nothing,
+    .finish = finish,
+};

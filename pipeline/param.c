@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/param.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* Names longer than this are never near to anything. */
+enum { NAME_MAX_NEAR = 40 };
+
+static int count_params(const struct param *list) {
+    int count = 0;
+    while (list && list[count].type != PARAM_NONE) count++;
+    assert(count <= PARAMS_MAX);
+    return count;
+}
+
+static int count_choices(const struct param *param) {
+    int count = 0;
+    while (count < CHOICES_MAX && param->choices[count]) count++;
+    return count;
+}
+
+void params_init(struct params *params, const struct param *list) {
+    memset(params, 0, sizeof *params);
+    for (int i = 0; i < count_params(list); i++) params->number[i] = list[i].def;
+}
+
+const char *param_shown(const char *text, char shown[PARAM_SHOWN_MAX]) {
+    size_t length = 0;
+    for (; text[length] && length < PARAM_SHOWN_MAX - 4; length++)
+        shown[length] = text[length] >= ' ' && text[length] <= '~' ? text[length] : '?';
+    memcpy(shown + length, text[length] ? "..." : "", text[length] ? 4 : 1);
+    return shown;
+}
+
+bool param_integer(const char *text, long *number) {
+    const char *digits = text + (*text == '-' || *text == '+');
+    if (!isdigit((unsigned char)*digits)) return false;
+    char *end;
+    errno = 0;
+    *number = strtol(text, &end, 10);
+    return errno == 0 && *end == '\0';
+}
+
+bool param_bool(const char *text, bool *value) {
+    static const char *const words[] = { "false", "true", "0", "1", "no", "yes", "off", "on" };
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcasecmp(text, words[i]) != 0) continue;
+        *value = i % 2;
+        return true;
+    }
+    return false;
+}
+
+/* Appends to TEXT as far as there is room; USED stays below SIZE. */
+static void append(char *text, size_t size, size_t *used, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+static void append(char *text, size_t size, size_t *used, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text + *used, size - *used, format, arguments);
+    va_end(arguments);
+    *used += (size_t)length;
+    if (*used >= size) *used = size - 1;
+}
+
+/* "bins, scale, channel" */
+static void list_names(const struct param *list, char *text, size_t size) {
+    size_t used = 0;
+    for (int i = 0; i < count_params(list); i++)
+        append(text, size, &used, "%s%s", i ? ", " : "", list[i].name);
+}
+
+static enum status unknown_name(const struct param *list, const char *owner, const char *name,
+                                struct failure *failure) {
+    const char *names[PARAMS_MAX];
+    int count = count_params(list);
+    for (int i = 0; i < count; i++) names[i] = list[i].name;
+
+    char shown[PARAM_SHOWN_MAX], all[160];
+    param_shown(name, shown);
+    if (!count)
+        return fail(failure, STATUS_BAD_PARAM, "%s has no parameter \"%s\"; it takes none", owner,
+                    shown);
+    list_names(list, all, sizeof all);
+    const char *near = nearest_name(name, names, (size_t)count);
+    if (!near)
+        return fail(failure, STATUS_BAD_PARAM, "%s has no parameter \"%s\"; it takes %s", owner,
+                    shown, all);
+    return fail(failure, STATUS_BAD_PARAM,
+                "%s has no parameter \"%s\"; did you mean \"%s\"? It takes %s", owner, shown, near,
+                all);
+}
+
+static enum status set_int(struct params *params, int index, const struct param *param,
+                           const char *owner, const char *value, struct failure *failure) {
+    char shown[PARAM_SHOWN_MAX];
+    long number;
+    if (!param_integer(value, &number))
+        return fail(failure, STATUS_BAD_PARAM, "%s: %s must be an integer %ld..%ld, not \"%s\"",
+                    owner, param->name, param->min, param->max, param_shown(value, shown));
+    if (number < param->min || number > param->max)
+        return fail(failure, STATUS_BAD_PARAM, "%s: %s must be %ld..%ld, not %ld", owner,
+                    param->name, param->min, param->max, number);
+    params->number[index] = number;
+    return STATUS_OK;
+}
+
+static enum status set_word(struct params *params, int index, const struct param *param,
+                            const char *owner, const char *value, struct failure *failure) {
+    bool yes;
+    if (param->type == PARAM_BOOL && param_bool(value, &yes)) {
+        params->number[index] = yes;
+        return STATUS_OK;
+    }
+    for (int i = 0; param->type == PARAM_CHOICE && i < count_choices(param); i++) {
+        if (strcmp(value, param->choices[i]) != 0) continue;
+        params->number[index] = i;
+        return STATUS_OK;
+    }
+    char range[128], shown[PARAM_SHOWN_MAX];
+    param_range(param, range, sizeof range);
+    return fail(failure, STATUS_BAD_PARAM, "%s: %s must be %s, not \"%s\"", owner, param->name,
+                range, param_shown(value, shown));
+}
+
+/* Reads one tap at *TEXT and moves behind it and what separates it from the next. */
+static bool read_tap(const char **text, const struct param *param, int32_t *tap) {
+    char *end;
+    errno = 0;
+    long number = strtol(*text, &end, 10);
+    if (end == *text || errno || number < param->min || number > param->max) return false;
+    if (*end && *end != ',' && !isspace((unsigned char)*end)) return false;
+    while (isspace((unsigned char)*end)) end++;
+    if (*end == ',') {
+        end++;
+        while (isspace((unsigned char)*end)) end++;
+        if (!*end || *end == ',') return false;
+    }
+    *text = end;
+    *tap = (int32_t)number;
+    return true;
+}
+
+static enum status set_taps(struct params *params, const struct param *param, const char *owner,
+                            const char *value, struct failure *failure) {
+    int32_t taps[TAPS_MAX];
+    int count = 0;
+    const char *text = value;
+    while (*text && count < TAPS_MAX && read_tap(&text, param, &taps[count])) count++;
+    if (*text || (count != 9 && count != 25)) {
+        char range[64], shown[PARAM_SHOWN_MAX];
+        param_range(param, range, sizeof range);
+        return fail(failure, STATUS_BAD_PARAM, "%s: %s must be %s, not \"%s\"", owner, param->name,
+                    range, param_shown(value, shown));
+    }
+    params->tap_count = count;
+    memcpy(params->taps, taps, (size_t)count * sizeof *taps);
+    return STATUS_OK;
+}
+
+enum status params_set(struct params *params, const struct param *list, const char *owner,
+                       const char *name, const char *value, struct failure *failure) {
+    int index = 0, count = count_params(list);
+    while (index < count && strcmp(list[index].name, name) != 0) index++;
+    if (index == count) return unknown_name(list, owner, name, failure);
+
+    const struct param *param = &list[index];
+    if (params->given >> index & 1)
+        return fail(failure, STATUS_BAD_PARAM, "%s: %s is given twice", owner, param->name);
+    enum status status = STATUS_INTERNAL;
+    if (param->type == PARAM_INT)
+        status = set_int(params, index, param, owner, value, failure);
+    else if (param->type == PARAM_TAPS)
+        status = set_taps(params, param, owner, value, failure);
+    else
+        status = set_word(params, index, param, owner, value, failure);
+    if (status == STATUS_OK) params->given |= UINT32_C(1) << index;
+    return status;
+}
+
+enum status params_complete(const struct params *params, const struct param *list,
+                            const char *owner, struct failure *failure) {
+    for (int i = 0; i < count_params(list); i++) {
+        if (!list[i].required || params->given >> i & 1) continue;
+        char range[128];
+        param_range(&list[i], range, sizeof range);
+        return fail(failure, STATUS_BAD_PARAM, "%s: %s must be given: %s", owner, list[i].name,
+                    range);
+    }
+    return STATUS_OK;
+}
+
+void param_range(const struct param *param, char *text, size_t size) {
+    size_t used = 0;
+    text[0] = '\0';
+    if (param->type == PARAM_INT)
+        append(text, size, &used, "integer %ld..%ld", param->min, param->max);
+    else if (param->type == PARAM_TAPS)
+        append(text, size, &used, "9 or 25 integers %ld..%ld", param->min, param->max);
+    else if (param->type == PARAM_BOOL)
+        append(text, size, &used, "true | false");
+    for (int i = 0; param->type == PARAM_CHOICE && i < count_choices(param); i++)
+        append(text, size, &used, "%s%s", i ? " | " : "", param->choices[i]);
+}
+
+void param_print(const struct param *param, const struct params *params, int index, char *text,
+                 size_t size) {
+    size_t used = 0;
+    long number = params->number[index];
+    text[0] = '\0';
+    if (param->type == PARAM_INT)
+        append(text, size, &used, "%ld", number);
+    else if (param->type == PARAM_BOOL)
+        append(text, size, &used, "%s", number ? "true" : "false");
+    else if (param->type == PARAM_CHOICE)
+        append(text, size, &used, "%s", param->choices[number]);
+    for (int i = 0; param->type == PARAM_TAPS && i < params->tap_count; i++)
+        append(text, size, &used, "%s%d", i ? " " : "", params->taps[i]);
+}
+
+static char folded(char c) {
+    return c == '-' ? '_' : (char)tolower((unsigned char)c);
+}
+
+static int least(int a, int b) {
+    return a < b ? a : b;
+}
+
+/* Optimal string alignment: insertions, deletions, substitutions, swaps of neighbours. */
+static int distance(const char *a, const char *b) {
+    int rows[3][NAME_MAX_NEAR + 1];
+    int *before = rows[0], *last = rows[1], *row = rows[2];
+    int width = (int)strlen(b);
+    for (int j = 0; j <= width; j++) last[j] = j;
+    for (int i = 1; a[i - 1]; i++) {
+        row[0] = i;
+        for (int j = 1; j <= width; j++) {
+            bool same = folded(a[i - 1]) == folded(b[j - 1]);
+            row[j] = least(least(row[j - 1], last[j]) + 1, last[j - 1] + !same);
+            if (i > 1 && j > 1 && folded(a[i - 1]) == folded(b[j - 2]) &&
+                folded(a[i - 2]) == folded(b[j - 1]))
+                row[j] = least(row[j], before[j - 2] + 1);
+        }
+        int *spare = before;
+        before = last, last = row, row = spare;
+    }
+    return last[width];
+}
+
+const char *nearest_name(const char *name, const char *const *candidates, size_t count) {
+    size_t length = strlen(name);
+    if (!length || length > NAME_MAX_NEAR) return NULL;
+    const char *best = NULL;
+    int best_distance = INT_MAX;
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(candidates[i]) > NAME_MAX_NEAR) continue;
+        int d = distance(name, candidates[i]);
+        bool begins = length >= 3 && strncasecmp(name, candidates[i], length) == 0;
+        /* One slip in a short name, one more for every three letters. */
+        if (d >= best_distance || (d > 1 + (int)length / 4 && !begins)) continue;
+        best = candidates[i];
+        best_distance = d;
+    }
+    return best;
+}

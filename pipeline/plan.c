@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/plan.h"
+
+#include "pipeline/registry.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum status unknown_op(const char *name, struct failure *failure) {
+    char shown[PARAM_SHOWN_MAX], all[160];
+    param_shown(name, shown);
+    const char *near = registry_nearest(name);
+    if (near)
+        return fail(failure, STATUS_BAD_PARAM, "there is no operator \"%s\"; did you mean \"%s\"?",
+                    shown, near);
+    size_t used = 0;
+    all[0] = '\0';
+    for (int i = 0; i < registry_count() && used < sizeof all; i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "",
+                                 registry_at(i)->name);
+    return fail(failure, STATUS_BAD_PARAM, "there is no operator \"%s\"; there are %s", shown, all);
+}
+
+enum status plan_add(struct plan *plan, const char *op, struct failure *failure) {
+    const struct op *found = registry_find(op);
+    if (!found) return unknown_op(op, failure);
+    if (plan->count >= PLAN_STEPS_MAX)
+        return fail(failure, STATUS_BAD_PARAM, "a pipeline takes at most %d steps", PLAN_STEPS_MAX);
+    struct step *step = &plan->steps[plan->count++];
+    step->op = found;
+    params_init(&step->params, found->params);
+    return STATUS_OK;
+}
+
+enum status plan_set(struct plan *plan, const char *name, const char *value,
+                     struct failure *failure) {
+    if (!plan->count)
+        return fail(failure, STATUS_BAD_PARAM, "a parameter stands before any operator");
+    struct step *step = &plan->steps[plan->count - 1];
+    return params_set(&step->params, step->op->params, step->op->name, name, value, failure);
+}
+
+enum status plan_complete(const struct plan *plan, struct failure *failure) {
+    for (int i = 0; i < plan->count; i++) {
+        const struct step *step = &plan->steps[i];
+        enum status status =
+            params_complete(&step->params, step->op->params, step->op->name, failure);
+        if (status != STATUS_OK) return status;
+    }
+    return STATUS_OK;
+}
+
+/* Where the setting at TEXT ends: at a comma, but not at one between taps, which a number follows.
+ */
+static char *setting_end(char *text) {
+    for (char *comma = text; (comma = strchr(comma, ',')); comma++) {
+        const char *next = comma + 1 + strspn(comma + 1, " ");
+        if (!isdigit((unsigned char)*next) && *next != '-' && *next != '+') return comma;
+    }
+    return text + strlen(text);
+}
+
+/* SETTINGS is "name=value,name=value", cut up in place. */
+static enum status parse_settings(struct plan *plan, char *settings, struct failure *failure) {
+    const char *op = plan->steps[plan->count - 1].op->name;
+    for (char *text = settings; text;) {
+        char *end = setting_end(text);
+        char *next = *end ? end + 1 : NULL;
+        *end = '\0';
+        char *equals = strchr(text, '=');
+        if (!equals || equals == text) {
+            char shown[PARAM_SHOWN_MAX];
+            return fail(failure, STATUS_BAD_PARAM, "%s: \"%s\" should be name=value", op,
+                        param_shown(text, shown));
+        }
+        *equals = '\0';
+        enum status status = plan_set(plan, text, equals + 1, failure);
+        if (status != STATUS_OK) return status;
+        text = next;
+    }
+    return STATUS_OK;
+}
+
+static enum status parse_step(struct plan *plan, char *text, struct failure *failure) {
+    char *colon = strchr(text, ':');
+    if (colon) *colon = '\0';
+    if (!*text)
+        return fail(failure, STATUS_BAD_PARAM, "step %d of the pipeline names no operator",
+                    plan->count + 1);
+    enum status status = plan_add(plan, text, failure);
+    if (status != STATUS_OK || !colon) return status;
+    return parse_settings(plan, colon + 1, failure);
+}
+
+enum status plan_parse(struct plan *plan, const char *text, struct failure *failure) {
+    char copy[PLAN_TEXT_MAX];
+    plan->count = 0;
+    size_t length = strnlen(text, sizeof copy);
+    if (length == sizeof copy)
+        return fail(failure, STATUS_BAD_PARAM, "a pipeline's text takes at most %d characters",
+                    PLAN_TEXT_MAX - 1);
+    memcpy(copy, text, length + 1);
+    for (char *step = length ? copy : NULL; step;) {
+        char *end = strchr(step, ';');
+        if (end) *end++ = '\0';
+        enum status status = parse_step(plan, step, failure);
+        if (status != STATUS_OK) return status;
+        step = end;
+    }
+    return plan_complete(plan, failure);
+}
+
+/* Writes PIECE behind what is there; false where it does not fit. */
+static bool put(char *text, size_t size, size_t *used, const char *piece) {
+    size_t length = strlen(piece);
+    if (length >= size - *used) return false;
+    memcpy(text + *used, piece, length + 1);
+    *used += length;
+    return true;
+}
+
+static bool put_step(const struct step *step, char *text, size_t size, size_t *used) {
+    if (!put(text, size, used, step->op->name)) return false;
+    const struct param *list = step->op->params;
+    const char *before = ":";
+    for (int i = 0; list && list[i].type != PARAM_NONE; i++) {
+        const struct param *param = &list[i];
+        bool taps = param->type == PARAM_TAPS;
+        if (taps ? !step->params.tap_count
+                 : step->params.number[i] == param->def && !param->required)
+            continue;
+        char value[TAPS_MAX * 12];
+        param_print(param, &step->params, i, value, sizeof value);
+        if (!put(text, size, used, before) || !put(text, size, used, param->name) ||
+            !put(text, size, used, "=") || !put(text, size, used, value))
+            return false;
+        before = ",";
+    }
+    return true;
+}
+
+enum status plan_print(const struct plan *plan, char *text, size_t size, struct failure *failure) {
+    size_t used = 0;
+    if (!size) return fail(failure, STATUS_BAD_PARAM, "no room for the pipeline's text");
+    text[0] = '\0';
+    for (int i = 0; i < plan->count; i++)
+        if ((i && !put(text, size, &used, ";")) || !put_step(&plan->steps[i], text, size, &used))
+            return fail(failure, STATUS_BAD_PARAM,
+                        "the pipeline's text is longer than %zu characters", size - 1);
+    return STATUS_OK;
+}
+
+static enum status check_shape(const struct image *shape, const char *what, uint64_t pixels_max,
+                               struct failure *failure) {
+    if (shape->width > IMAGE_SIDE_MAX || shape->height > IMAGE_SIDE_MAX)
+        return fail(failure, STATUS_TOO_LARGE, "%s: %u x %u; a side is at most %d pixels", what,
+                    shape->width, shape->height, IMAGE_SIDE_MAX);
+    if (image_pixels(shape) > pixels_max)
+        return fail(failure, STATUS_TOO_LARGE,
+                    "%s: %u x %u is %llu pixels, more than the %llu of pixels_max", what,
+                    shape->width, shape->height, (unsigned long long)image_pixels(shape),
+                    (unsigned long long)pixels_max);
+    return STATUS_OK;
+}
+
+enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
+                        struct image *shapes, struct failure *failure) {
+    shapes[0] = *in;
+    enum status status = check_shape(in, "the image", pixels_max, failure);
+    for (int i = 0; i < plan->count && status == STATUS_OK; i++) {
+        const struct step *step = &plan->steps[i];
+        const struct image *from = &shapes[i];
+        struct image *to = &shapes[i + 1];
+        *to = image_shape(from->width, from->height, from->channels, from->depth);
+        if (step->op->size) status = step->op->size(&step->params, from, to, failure);
+        if (status == STATUS_OK) status = check_shape(to, step->op->name, pixels_max, failure);
+    }
+    return status;
+}

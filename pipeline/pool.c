@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A ticket on the caller's stack stands in a line, first come, first served. Its parts are claimed
+ * with one atomic addition, without the lock; the lock guards the line and who is inside a ticket.
+ * A helper enters a ticket only while it stands in the line, and the caller leaves only when its
+ * ticket is out of the line and no helper is inside: so a ticket never outlives its stack frame.
+ * A caller never waits for anything but parts that are being worked on, so calls may nest. */
+#include "pipeline/pool.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+struct ticket {
+    void (*work)(void *argument, int part);
+    void *argument;
+    int parts;
+    atomic_int next;      /* first part that nobody has claimed */
+    int helpers;          /* inside, the caller not counted; under the lock */
+    bool waiting;         /* in the line; under the lock */
+    pthread_cond_t left;  /* the last helper has left */
+    struct ticket *after; /* in the line; under the lock */
+};
+
+struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t come; /* a ticket has come, or the end */
+    struct ticket *first, *last;
+    int idle; /* helpers that wait on `come` */
+    bool ending;
+    int helper_count;
+    pthread_t helpers[];
+};
+
+static void join_line(struct pool *pool, struct ticket *ticket) {
+    ticket->waiting = true;
+    if (pool->first)
+        pool->last->after = ticket;
+    else
+        pool->first = ticket;
+    pool->last = ticket;
+}
+
+static void leave_line(struct pool *pool, struct ticket *ticket) {
+    if (!ticket->waiting) return;
+    struct ticket **link = &pool->first, *before = NULL;
+    for (; *link != ticket; link = &before->after) before = *link;
+    *link = ticket->after;
+    if (pool->last == ticket) pool->last = before;
+    ticket->waiting = false;
+}
+
+static void work_off(struct ticket *ticket) {
+    int part;
+    while ((part = atomic_fetch_add_explicit(&ticket->next, 1, memory_order_relaxed)) <
+           ticket->parts)
+        ticket->work(ticket->argument, part);
+}
+
+static void *help(void *argument) {
+    struct pool *pool = argument;
+    pthread_mutex_lock(&pool->lock);
+    for (;;) {
+        pool->idle++;
+        while (!pool->first && !pool->ending) pthread_cond_wait(&pool->come, &pool->lock);
+        pool->idle--;
+        struct ticket *ticket = pool->first;
+        if (!ticket) break;
+        ticket->helpers++;
+        pthread_mutex_unlock(&pool->lock);
+        work_off(ticket);
+        pthread_mutex_lock(&pool->lock);
+        leave_line(pool, ticket);
+        if (--ticket->helpers == 0) pthread_cond_signal(&ticket->left);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+struct pool *pool_create(int threads) {
+    assert(threads >= 1);
+    struct pool *pool = calloc(1, sizeof *pool + (size_t)(threads - 1) * sizeof(pthread_t));
+    if (!pool) return NULL;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->come, NULL);
+
+    /* Signals are for the threads that were there before. */
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    while (pool->helper_count < threads - 1 &&
+           pthread_create(&pool->helpers[pool->helper_count], NULL, help, pool) == 0)
+        pool->helper_count++;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+
+    if (pool->helper_count == threads - 1) return pool;
+    pool_destroy(pool);
+    return NULL;
+}
+
+void pool_destroy(struct pool *pool) {
+    if (!pool) return;
+    pthread_mutex_lock(&pool->lock);
+    assert(!pool->first);
+    pool->ending = true;
+    pthread_cond_broadcast(&pool->come);
+    pthread_mutex_unlock(&pool->lock);
+    for (int i = 0; i < pool->helper_count; i++) pthread_join(pool->helpers[i], NULL);
+    pthread_cond_destroy(&pool->come);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+int pool_threads(const struct pool *pool) {
+    return pool ? pool->helper_count + 1 : 1;
+}
+
+static void run_shared(struct pool *pool, struct ticket *ticket) {
+    pthread_cond_init(&ticket->left, NULL);
+    pthread_mutex_lock(&pool->lock);
+    join_line(pool, ticket);
+    int wanted = ticket->parts - 1 < pool->idle ? ticket->parts - 1 : pool->idle;
+    pthread_mutex_unlock(&pool->lock);
+    /* Helpers that are at work look at the line again by themselves. */
+    for (int i = 0; i < wanted; i++) pthread_cond_signal(&pool->come);
+
+    work_off(ticket);
+
+    pthread_mutex_lock(&pool->lock);
+    leave_line(pool, ticket);
+    while (ticket->helpers) pthread_cond_wait(&ticket->left, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+    pthread_cond_destroy(&ticket->left);
+}
+
+void pool_run(struct pool *pool, void (*work)(void *argument, int part), void *argument,
+              int parts) {
+    if (!pool || !pool->helper_count || parts <= 1) {
+        for (int part = 0; part < parts; part++) work(argument, part);
+        return;
+    }
+    struct ticket ticket = { .work = work, .argument = argument, .parts = parts };
+    run_shared(pool, &ticket);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/codecs/codecs.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *name, *media_type;
+    enum status (*probe)(const uint8_t *, size_t, struct probe *, struct failure *);
+} formats[FORMAT_COUNT] = {
+    [FORMAT_NONE] = { "none", "application/octet-stream", NULL },
+    [FORMAT_JPEG] = { "jpeg", "image/jpeg", jpeg_probe },
+    [FORMAT_PNG] = { "png", "image/png", png_probe },
+    [FORMAT_PNM] = { "pnm", "image/x-portable-anymap", pnm_probe },
+};
+
+/* Not read here, but known well enough to be called by name in the refusal. */
+static const struct {
+    const char *name;
+    size_t at, length;
+    const char *magic;
+} strangers[] = {
+    { "GIF", 0, 4, "GIF8" },
+    { "WebP", 8, 4, "WEBP" },
+    { "AVIF", 4, 8, "ftypavif" },
+    { "HEIC", 4, 7, "ftyphei" },
+    { "TIFF", 0, 4, "II*\0" },
+    { "TIFF", 0, 4, "MM\0*" },
+    { "BMP", 0, 2, "BM" },
+    { "JPEG XL", 0, 2, "\xff\x0a" },
+    { "plain PNM", 0, 2, "P2" },
+    { "plain PNM", 0, 2, "P3" },
+    { "PBM", 0, 2, "P1" },
+    { "PBM", 0, 2, "P4" },
+    { "PAM", 0, 2, "P7" },
+    { "PDF", 0, 4, "%PDF" },
+    { "SVG or XML", 0, 1, "<" },
+    { "JPEG 2000", 0, 8, "\0\0\0\x0cjP  " },
+    { "JPEG XL", 0, 8, "\0\0\0\x0cJXL " },
+};
+
+static bool has(const uint8_t *bytes, size_t length, size_t at, const char *magic, size_t size) {
+    return length >= at + size && memcmp(bytes + at, magic, size) == 0;
+}
+
+enum format probe_format(const uint8_t *bytes, size_t length) {
+    if (has(bytes, length, 0, "\x89PNG\r\n\x1a\n", 8)) return FORMAT_PNG;
+    if (has(bytes, length, 0, "\xff\xd8\xff", 3)) return FORMAT_JPEG;
+    if (length < 3 || bytes[0] != 'P' || (bytes[1] != '5' && bytes[1] != '6')) return FORMAT_NONE;
+    return memchr(" \t\n\v\f\r#", bytes[2], 7) ? FORMAT_PNM : FORMAT_NONE;
+}
+
+static enum status refuse_stranger(const uint8_t *bytes, size_t length, struct failure *failure) {
+    for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
+        if (has(bytes, length, strangers[i].at, strangers[i].magic, strangers[i].length))
+            return fail(failure, STATUS_NOT_AN_IMAGE,
+                        "this looks like %s, which is not read here; send JPEG, PNG or binary "
+                        "PNM (P5, P6)",
+                        strangers[i].name);
+    return fail(failure, STATUS_NOT_AN_IMAGE, "%s; send JPEG, PNG or binary PNM (P5, P6)",
+                length ? "the bytes are no image that is known here" : "there are no bytes");
+}
+
+static enum status check_limits(const struct probe *probe, const struct probe_limits *limits,
+                                struct failure *failure) {
+    const uint32_t side_max =
+        limits->side_max < IMAGE_SIDE_MAX ? limits->side_max : (uint32_t)IMAGE_SIDE_MAX;
+    const uint64_t pixels = (uint64_t)probe->width * probe->height;
+    if (probe->width > side_max || probe->height > side_max)
+        return fail(failure, STATUS_TOO_LARGE,
+                    "the image is %u x %u pixels and a side may have %u (side_max); send a smaller "
+                    "one",
+                    probe->width, probe->height, side_max);
+    if (pixels > limits->pixels_max)
+        return fail(failure, STATUS_TOO_LARGE,
+                    "the image is %u x %u = %llu pixels and %llu are allowed (pixels_max); send a "
+                    "smaller one",
+                    probe->width, probe->height, (unsigned long long)pixels,
+                    (unsigned long long)limits->pixels_max);
+    return STATUS_OK;
+}
+
+/* The formats tell what is stored and, in shape, channels and depth; sides are turned here. */
+static void lay_out(struct probe *probe) {
+    const bool turned = probe->orientation >= 5;
+    probe->shape =
+        image_shape(turned ? probe->height : probe->width, turned ? probe->width : probe->height,
+                    probe->shape.channels, probe->shape.depth);
+}
+
+enum status probe_image(const uint8_t *bytes, size_t length, const struct probe_limits *limits,
+                        struct probe *probe, struct failure *failure) {
+    memset(probe, 0, sizeof *probe);
+    const enum format format = probe_format(bytes, length);
+    if (format == FORMAT_NONE) return refuse_stranger(bytes, length, failure);
+    probe->format = format;
+    probe->orientation = 1;
+    enum status status = formats[format].probe(bytes, length, probe, failure);
+    if (status == STATUS_OK) status = check_limits(probe, limits, failure);
+    if (status == STATUS_OK) lay_out(probe);
+    return status;
+}
+
+const char *format_name(enum format format) {
+    return formats[(unsigned)format < FORMAT_COUNT ? format : FORMAT_NONE].name;
+}
+
+const char *format_media_type(enum format format) {
+    return formats[(unsigned)format < FORMAT_COUNT ? format : FORMAT_NONE].media_type;
+}
+
+enum format format_from_name(const char *name) {
+    static const struct {
+        const char *name;
+        enum format format;
+    } names[] = {
+        { "png", FORMAT_PNG }, { "jpeg", FORMAT_JPEG }, { "jpg", FORMAT_JPEG },
+        { "pnm", FORMAT_PNM }, { "ppm", FORMAT_PNM },   { "pgm", FORMAT_PNM },
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(name, names[i].name) == 0) return names[i].format;
+    return FORMAT_NONE;
+}

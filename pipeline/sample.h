@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sample.h - samples of 8 or 16 bit behind one pair of functions, and bands of rows.
+ *
+ * An operator writes its row function once with `channels` and `depth` as last arguments and calls it
+ * through SPECIALISE: the compiler then sees both as constants and makes one tight loop for each.
+ */
+#ifndef BURIN_SAMPLE_H
+#define BURIN_SAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint32_t sample_get(const uint8_t *row, size_t index, unsigned depth) {
+    if (depth == 8) return row[index];
+    uint16_t sample;
+    memcpy(&sample, row + 2 * index, 2);
+    return sample;
+}
+
+static inline void sample_put(uint8_t *row, size_t index, unsigned depth, uint32_t value) {
+    if (depth == 8) {
+        row[index] = (uint8_t)value;
+        return;
+    }
+    const uint16_t sample = (uint16_t)value;
+    memcpy(row + 2 * index, &sample, 2);
+}
+
+/* Calls row_function(..., channels, depth) with constants. */
+#define SPECIALISE(channels, depth, row_function, ...)                                             \
+    do {                                                                                           \
+        switch ((channels) * 100 + (depth)) {                                                      \
+        case 108: row_function(__VA_ARGS__, 1, 8); break;                                          \
+        case 208: row_function(__VA_ARGS__, 2, 8); break;                                          \
+        case 308: row_function(__VA_ARGS__, 3, 8); break;                                          \
+        case 408: row_function(__VA_ARGS__, 4, 8); break;                                          \
+        case 116: row_function(__VA_ARGS__, 1, 16); break;                                         \
+        case 216: row_function(__VA_ARGS__, 2, 16); break;                                         \
+        case 316: row_function(__VA_ARGS__, 3, 16); break;                                         \
+        default: row_function(__VA_ARGS__, 4, 16); break;                                          \
+        }                                                                                          \
+    } while (0)
+
+/* Rows first..end-1 of the PART-th of PARTS bands that differ by at most one row. */
+struct band {
+    uint32_t first, end;
+};
+
+static inline struct band band_of(uint32_t height, int part, int parts) {
+    return (struct band){
+        .first = (uint32_t)((uint64_t)height * (unsigned)part / (unsigned)parts),
+        .end = (uint32_t)((uint64_t)height * ((unsigned)part + 1) / (unsigned)parts),
+    };
+}
+
+#endif

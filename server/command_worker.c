@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/* burin worker: started by `burin serve`, not by people. */
+#include "pipeline/device.h"
+#include "server/command.h"
+#include "server/jobs/process.h"
+#include "server/jobs/worker.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+static int usage(void) {
+    fputs("usage: burin worker --device cpu|cuda:N   (started by `burin serve`)\n"
+          "       burin worker --count              print how many GPUs there are\n",
+          stderr);
+    return 2;
+}
+
+int command_worker(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], "--count") == 0) {
+        printf("%d\n", device_cuda.count());
+        return 0;
+    }
+    if (argc != 3 || strcmp(argv[1], "--device") != 0) return usage();
+    const struct device_driver *driver;
+    int index;
+    struct failure failure = { 0 };
+    if (fcntl(PROCESS_SLOTS_FD, F_GETFD) < 0 || fcntl(PROCESS_CHANNEL_FD, F_GETFD) < 0)
+        return usage();
+    struct slots *slots = slots_open(PROCESS_SLOTS_FD, &failure);
+    if (!slots || device_choose(argv[2], &driver, &index, &failure)) {
+        fprintf(stderr, "burin worker: %s\n", failure.message);
+        slots_destroy(slots);
+        return WORKER_DEVICE_FAILED;
+    }
+    const int code = worker_run(slots, PROCESS_CHANNEL_FD, slots_preamble(slots), driver, index);
+    slots_destroy(slots);
+    return code;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+/* exchange.h - one request from its first line to the last byte of its answer.
+ *
+ * Owns:     its slot, until a response takes it over (reply.c) or the request ends.
+ * Threads:  the I/O thread of its connection, apart from `done`, which the supervisor's thread sets,
+ *           and `gone`, which the watcher's thread may lead to.
+ */
+#ifndef BURIN_EXCHANGE_H
+#define BURIN_EXCHANGE_H
+
+#include "config/config.h"
+#include "server/http/gate.h"
+#include "server/http/multipart.h"
+#include "server/http/settings.h"
+#include "server/http/watch.h"
+#include "server/jobs/slot.h"
+#include "server/jobs/supervisor.h"
+#include "server/metrics.h"
+
+#include <microhttpd.h>
+
+enum { TARGET_MAX = 4096, FIELD_NAME_MAX = 64, FIELD_VALUE_MAX = 16384 };
+
+/* What all requests share; read-only but for the counters. */
+struct front {
+    const struct config *config;
+    struct slots *slots;
+    struct supervisor *supervisor;
+    struct watch *watch;
+    struct metrics *metrics;
+    struct MHD_Daemon *daemon, *admin;
+    int64_t body_bytes_held; /* atomic: bodies in slots, against queue_bytes */
+    int64_t request_count;   /* atomic */
+    int exchanges;           /* atomic: requests under way */
+    int draining;            /* atomic */
+};
+
+/* The body on its way into the slot. */
+struct upload {
+    bool multipart;
+    struct multipart parser;
+    uint64_t bytes;      /* of the body, so far */
+    int64_t held;        /* of front.body_bytes_held, ours */
+    int images;          /* image parts seen */
+    bool in_image;       /* the part under way is the image */
+    char field[FIELD_NAME_MAX];
+    char *value; /* of the field under way; heap, FIELD_VALUE_MAX + 1 bytes, had at the first field */
+    size_t value_length;
+};
+
+enum exchange_state { EXCHANGE_BEGIN, EXCHANGE_BODY, EXCHANGE_WAITING, EXCHANGE_ANSWERED };
+
+struct exchange {
+    struct front *front;
+    struct MHD_Connection *connection;
+    struct watched *watched;
+    const struct route *route;
+    enum exchange_state state;
+    char target[TARGET_MAX]; /* as sent */
+    const char *method;
+    char request_id[REQUEST_ID_MAX];
+    char label[32]; /* operator's name, "pipeline", "info"...: for metrics and logs */
+    struct gate_facts facts;
+    struct settings settings;
+    struct upload upload;
+    struct failure failure; /* the first thing that went wrong */
+    int slot;               /* -1: none, or a response's by now */
+    int64_t start_ns, received_ns;
+    /* kept for the log line, since the slot may be gone by then */
+    int http_status;
+    uint64_t bytes_out;
+    struct timing timing;
+    char device[DEVICE_NAME_MAX]; /* "": no worker had it */
+    uint64_t pixels;              /* of the input worked on */
+};
+
+static inline struct job *exchange_job(const struct exchange *exchange) {
+    return slot_job(exchange->front->slots, exchange->slot);
+}
+
+/* Notes the first failure of the request; later ones are its consequences. */
+enum status exchange_fail(struct exchange *exchange, const struct failure *failure);
+
+/* Value of a request header, or NULL. */
+const char *exchange_header(const struct exchange *exchange, const char *name);
+
+#endif

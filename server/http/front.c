@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+/* HOW. libmicrohttpd is the socket engine: a small pool of threads, epoll, requests suspended while their
+ * job is away. Its traps are kept shut here: our own header gate runs first; connections sleep before their job
+ * is published; responses are queued in the handler alone; every sleeping connection is woken before the library
+ * is stopped; its timeouts, which any byte resets, are replaced by the watcher's. */
+#include "server/http/front.h"
+
+#include "server/http/listen.h"
+#include "server/http/reply.h"
+#include "server/http/route.h"
+#include "server/http/upload.h"
+#include "server/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* Beyond these a small body is read to its end before a refusal, so that every client sees the answer. */
+enum { SWALLOW_MAX = 1 << 20, CONNECTION_MEMORY = 64 << 10 };
+
+/* One connection; lives in the library's socket context. */
+struct link {
+    struct watched *watched;
+    int64_t start_ns;
+    char target[TARGET_MAX]; /* of the request under way, as sent */
+};
+
+enum status exchange_fail(struct exchange *exchange, const struct failure *failure) {
+    if (!exchange->failure.status) exchange->failure = *failure;
+    return failure->status;
+}
+
+const char *exchange_header(const struct exchange *exchange, const char *name) {
+    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+}
+
+static struct link *link_of(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+/* ---- a request begins */
+
+/* The client's id where it is harmless, else one of ours. */
+static void choose_request_id(struct exchange *exchange) {
+    const char *id = exchange_header(exchange, "X-Request-ID");
+    const size_t length = id ? strlen(id) : 0;
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+    if (length > 0 && length < REQUEST_ID_MAX && strspn(id, allowed) == length) {
+        strcpy(exchange->request_id, id);
+        return;
+    }
+    static uint64_t secret; /* so that ids of two runs differ */
+    if (!secret && getrandom(&secret, sizeof secret, 0) < 0) secret = (uint64_t)clock_ns();
+    const int64_t number = __atomic_add_fetch(&exchange->front->request_count, 1, __ATOMIC_RELAXED);
+    snprintf(exchange->request_id, sizeof exchange->request_id, "%08lx-%lx",
+             (unsigned long)(secret & 0xffffffff), (unsigned long)number);
+}
+
+static struct exchange *exchange_create(struct front *front, struct MHD_Connection *connection,
+                                        const char *method) {
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    if (!exchange) return NULL;
+    const struct link *link = link_of(connection);
+    exchange->front = front;
+    exchange->connection = connection;
+    exchange->watched = link->watched;
+    exchange->method = method;
+    exchange->slot = -1;
+    exchange->start_ns = link->start_ns;
+    snprintf(exchange->target, sizeof exchange->target, "%s", link->target);
+    strcpy(exchange->label, "other");
+    choose_request_id(exchange);
+    __atomic_add_fetch(&front->exchanges, 1, __ATOMIC_RELAXED);
+    return exchange;
+}
+
+static enum status pass_gate(struct exchange *exchange, const char *version,
+                             struct failure *failure) {
+    struct gate_request request;
+    gate_collect(exchange->connection, exchange->method, exchange->target, version, &request);
+    return gate_check(&request, &exchange->facts, failure);
+}
+
+static bool draining(const struct front *front) {
+    return __atomic_load_n(&front->draining, __ATOMIC_RELAXED) > 1;
+}
+
+static enum status begin_work(struct exchange *exchange, struct failure *failure) {
+    if (!exchange->route->begin) return STATUS_OK;
+    if (draining(exchange->front)) {
+        metrics_reject(exchange->front->metrics, REJECTED_DRAINING);
+        return fail(failure, STATUS_BUSY, "the daemon is stopping; try another one");
+    }
+    return exchange->route->begin(exchange, failure);
+}
+
+/* First call of the handler: headers are there, the body is not. An answer queued now ends the connection
+ * unless there is no body, so a refusal waits for the end of a small one. */
+static enum MHD_Result begin(struct exchange *exchange, const char *path, const char *version,
+                             bool admin_socket) {
+    struct failure failure = { 0 };
+    int http_status = 0;
+    if (pass_gate(exchange, version, &failure)) {
+        exchange_fail(exchange, &failure);
+        exchange->facts.chunked = true; /* where its body ends is not known: close */
+        return reply_problem(exchange, 0);
+    }
+    exchange->route = route_find(exchange->method, path, admin_socket, &http_status, &failure);
+    if (exchange->route && exchange->route->begin)
+        snprintf(exchange->label, sizeof exchange->label, "%.31s", path + 1);
+    if (!exchange->route || begin_work(exchange, &failure)) exchange_fail(exchange, &failure);
+    exchange->http_status = http_status;
+    exchange->state = EXCHANGE_BODY;
+    const struct gate_facts *facts = &exchange->facts;
+    if (exchange->failure.status && (facts->chunked || facts->length > SWALLOW_MAX))
+        return reply_problem(exchange, http_status);
+    watch_phase_body(exchange->watched, facts->chunked ? -1 : facts->length);
+    return MHD_YES;
+}
+
+/* ---- its body */
+
+static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t *length) {
+    struct failure failure = { 0 };
+    exchange->upload.bytes += exchange->failure.status ? *length : 0;
+    watch_progress(exchange->watched, (int64_t)exchange->upload.bytes);
+    if (!exchange->failure.status && exchange->route->begin &&
+        upload_feed(exchange, (const uint8_t *)bytes, *length, &failure))
+        exchange_fail(exchange, &failure);
+    *length = 0;
+    const uint64_t most = (uint64_t)exchange->front->config->body_bytes_max + SWALLOW_MAX;
+    if (exchange->upload.bytes <= most) return MHD_YES;
+    reply_cut_short(exchange);
+    return MHD_NO;
+}
+
+/* ---- its answer */
+
+static enum MHD_Result answer(struct exchange *exchange) {
+    watch_phase_write(exchange->watched, 0);
+    if (exchange->failure.status) return reply_problem(exchange, exchange->http_status);
+    exchange->failure = exchange_job(exchange)->failure;
+    if (exchange->failure.status) return reply_problem(exchange, 0);
+    enum format ignored;
+    return reply_job(exchange,
+                     settings_accept(exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT), &ignored));
+}
+
+static enum MHD_Result finish(struct exchange *exchange) {
+    if (exchange->state == EXCHANGE_WAITING) return answer(exchange);
+    exchange->received_ns = clock_ns();
+    if (exchange->failure.status) return reply_problem(exchange, exchange->http_status);
+    return exchange->route->finish(exchange);
+}
+
+/* From the supervisor: the job of SLOT has come back. */
+static void job_done(void *context, int slot) {
+    const struct front *front = context;
+    struct exchange *exchange = slot_owner(front->slots, slot);
+    MHD_resume_connection(exchange->connection);
+}
+
+/* ---- callbacks of the library */
+
+static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path,
+                              const char *method, const char *version, const char *body,
+                              size_t *length, void **state, bool admin_socket) {
+    struct exchange *exchange = *state;
+    if (!exchange) {
+        exchange = *state = exchange_create(context, connection, method);
+        return exchange ? begin(exchange, path, version, admin_socket) : MHD_NO;
+    }
+    return *length ? take_body(exchange, body, length) : finish(exchange);
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
+                                  const char *path, const char *method, const char *version,
+                                  const char *body, size_t *length, void **state) {
+    return handle(context, connection, path, method, version, body, length, state, false);
+}
+
+static enum MHD_Result on_admin_request(void *context, struct MHD_Connection *connection,
+                                        const char *path, const char *method, const char *version,
+                                        const char *body, size_t *length, void **state) {
+    return handle(context, connection, path, method, version, body, length, state, true);
+}
+
+static void *on_target(void *context, const char *target, struct MHD_Connection *connection) {
+    (void)context;
+    struct link *link = link_of(connection);
+    if (!link) return NULL;
+    snprintf(link->target, sizeof link->target, "%s", target);
+    link->start_ns = clock_ns();
+    watch_phase_headers(link->watched);
+    return NULL;
+}
+
+static void write_log(const struct exchange *exchange, double total_ms) {
+    const bool work = exchange->route && exchange->route->begin;
+    if (!log_wants(LOG_INFO) || (!work && exchange->http_status < 400)) return;
+    json_t *line = json_pack(
+        "{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:f}", "event", "request", "id", exchange->request_id,
+        "method", exchange->method, "op", exchange->label, "status", exchange->http_status,
+        "bytes_in", (json_int_t)exchange->upload.bytes, "bytes_out", (json_int_t)exchange->bytes_out,
+        "ms", total_ms);
+    if (exchange->device[0]) json_object_set_new(line, "device", json_string(exchange->device));
+    for (int s = 0; exchange->device[0] && s < STAGE_COUNT; s++)
+        json_object_set_new(line, stage_name((enum stage)s),
+                            json_real(exchange->timing.stage_ms[s]));
+    if (exchange->failure.status)
+        json_object_set_new(line, "error", json_string(exchange->failure.message));
+    log_fields(LOG_INFO, line);
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode how) {
+    (void)context, (void)connection;
+    struct exchange *exchange = *state;
+    if (!exchange) return;
+    struct front *front = exchange->front;
+    const double total_ms = ns_to_ms(clock_ns() - exchange->start_ns);
+    watch_phase_idle(exchange->watched);
+    if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK) exchange->http_status = 499;
+    if (exchange->route && exchange->route->begin)
+        metrics_request(front->metrics, exchange->label, exchange->http_status, total_ms,
+                        exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
+    write_log(exchange, total_ms);
+    upload_release(exchange);
+    if (exchange->slot >= 0) slot_give(front->slots, exchange->slot);
+    free(exchange);
+    *state = NULL;
+    __atomic_sub_fetch(&front->exchanges, 1, __ATOMIC_RELEASE);
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **link_state,
+                          enum MHD_ConnectionNotificationCode what) {
+    struct front *front = context;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        struct link *link = calloc(1, sizeof *link);
+        const union MHD_ConnectionInfo *info =
+            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        if (link && info) link->watched = watch_add(front->watch, info->connect_fd);
+        *link_state = link;
+    } else if (*link_state) {
+        struct link *link = *link_state;
+        watch_remove(front->watch, link->watched);
+        free(link);
+        *link_state = NULL;
+    }
+}
+
+static void on_library_log(void *context, const char *format, va_list arguments) {
+    (void)context;
+    char text[256];
+    vsnprintf(text, sizeof text, format, arguments);
+    log_event(LOG_ERROR, "http: %s", text);
+}
+
+static void on_panic(void *context, const char *file, unsigned int line, const char *reason) {
+    (void)context;
+    log_event(LOG_ERROR, "http: panic at %s:%u: %s", file, line, reason ? reason : "");
+    abort();
+}
+
+/* ---- life */
+
+static struct MHD_Daemon *open_daemon(struct front *front, const char *address, bool admin,
+                                      struct failure *failure) {
+    const struct config *config = front->config;
+    const int fd = listen_open(address, config->insecure, failure);
+    if (fd < 0) return NULL;
+    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
+                           MHD_USE_ERROR_LOG;
+    const unsigned threads = admin ? 1 : (unsigned)config->io_threads;
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, admin ? on_admin_request : on_request, front,
+        MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)config->connections_max,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, front, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+        front, MHD_OPTION_URI_LOG_CALLBACK, on_target, front,
+        threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, MHD_OPTION_END);
+    if (!daemon) {
+        fail(failure, STATUS_INTERNAL, "the HTTP library could not be started on %.80s", address);
+        close(fd);
+    }
+    return daemon;
+}
+
+static struct slots *open_slots(const struct config *config, struct failure *failure) {
+    /* An answer of 16-bit RGBA, uncompressed, is the largest there can be. */
+    const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
+    const struct slot_options options = {
+        .classes = { { (int)config->slots_small, 256 << 10 },
+                     { (int)config->slots_medium, 8 << 20 },
+                     { (int)config->slots_large, 0 } },
+        .span_bytes = (size_t)config->body_bytes_max + answer + answer / 64 + (2 << 20),
+        .preamble = config,
+        .preamble_bytes = sizeof *config,
+    };
+    return slots_create(&options, failure);
+}
+
+static enum status open_all(struct front *front, struct failure *failure) {
+    const struct config *config = front->config;
+    MHD_set_panic_func(on_panic, NULL);
+    front->metrics = metrics_create();
+    front->slots = open_slots(config, failure);
+    if (!front->slots || !front->metrics) return STATUS_NO_MEMORY;
+    const struct watch_limits limits = {
+        .header_ms = config->header_ms,
+        .body_ms = config->body_ms,
+        .body_rate_bytes = config->body_rate_bytes,
+        .keep_alive_ms = config->keep_alive_ms,
+        .write_rate_bytes = config->body_rate_bytes,
+    };
+    front->watch = watch_create(&limits);
+    if (!front->watch) return fail(failure, STATUS_NO_MEMORY, "no thread to watch connections");
+    const struct supervisor_options options = {
+        .config = config, .slots = front->slots, .done = job_done, .context = front
+    };
+    front->supervisor = supervisor_create(&options, failure);
+    if (!front->supervisor) return STATUS_NO_MEMORY;
+    if (config->admin_listen[0]) {
+        front->admin = open_daemon(front, config->admin_listen, true, failure);
+        if (!front->admin) return STATUS_INTERNAL;
+    }
+    front->daemon = open_daemon(front, config->listen, false, failure);
+    return front->daemon ? STATUS_OK : STATUS_INTERNAL;
+}
+
+struct front *front_create(const struct config *config, struct failure *failure) {
+    struct front *front = calloc(1, sizeof *front);
+    if (!front) return fail(failure, STATUS_NO_MEMORY, "no memory for the front"), NULL;
+    front->config = config;
+    if (open_all(front, failure)) return front_destroy(front), NULL;
+    return front;
+}
+
+int front_wait_ready(struct front *front, int timeout_ms) {
+    for (int waited = 0; waited < timeout_ms; waited += 5) {
+        struct seat_facts seats[SEATS_MAX];
+        const int count = supervisor_seats(front->supervisor, seats);
+        if (count && seats[0].healthy) return 1;
+        usleep(5000);
+    }
+    return 0;
+}
+
+int front_port(const struct front *front) {
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(front->daemon, MHD_DAEMON_INFO_LISTEN_FD);
+    return info ? listen_port(info->listen_fd) : 0;
+}
+
+static void wait_while(struct front *front, long timeout_ms, int (*interrupted)(void),
+                       bool until_idle) {
+    for (long waited = 0; waited < timeout_ms && !interrupted(); waited += 5) {
+        if (until_idle && __atomic_load_n(&front->exchanges, __ATOMIC_ACQUIRE) == 0) return;
+        usleep(5000);
+    }
+}
+
+void front_drain(struct front *front, int (*interrupted)(void)) {
+    __atomic_store_n(&front->draining, 1, __ATOMIC_RELAXED);
+    wait_while(front, front->config->drain_delay_ms, interrupted, false);
+    __atomic_store_n(&front->draining, 2, __ATOMIC_RELAXED);
+    wait_while(front, front->config->drain_timeout_ms, interrupted, true);
+    supervisor_drain(front->supervisor);
+}
+
+static int never(void) {
+    return 0;
+}
+
+/* Workers first: their jobs come back and wake the connections that sleep on them, for the library aborts
+ * if it is stopped with one asleep. */
+void front_destroy(struct front *front) {
+    if (!front) return;
+    __atomic_store_n(&front->draining, 2, __ATOMIC_RELAXED);
+    if (front->supervisor) supervisor_stop(front->supervisor);
+    wait_while(front, front->daemon ? 2000 : 0, never, true);
+    if (front->daemon) MHD_stop_daemon(front->daemon);
+    if (front->admin) MHD_stop_daemon(front->admin);
+    supervisor_destroy(front->supervisor);
+    watch_destroy(front->watch);
+    slots_destroy(front->slots);
+    metrics_destroy(front->metrics);
+    free(front);
+}

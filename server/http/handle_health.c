@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Probes, metrics, and what the service is. */
+#include "server/http/reply.h"
+#include "server/http/route.h"
+#include "server/ops_json.h"
+#include "server/version.h"
+
+#include <stdlib.h>
+
+enum MHD_Result handle_livez(struct exchange *exchange) {
+    return reply_json(exchange, MHD_HTTP_OK, json_pack("{s:s}", "status", "live"));
+}
+
+static json_t *seat_json(const struct seat_facts *seat) {
+    json_t *json = json_pack("{s:s, s:s, s:b, s:b, s:i, s:i, s:i}", "device", seat->device, "name",
+                             seat->name, "healthy", seat->healthy, "standby", seat->standby,
+                             "running", seat->running, "capacity", seat->capacity, "restarts",
+                             seat->restarts);
+    if (seat->trouble[0]) json_object_set_new(json, "trouble", json_string(seat->trouble));
+    return json;
+}
+
+/* Ready: some worker at work is healthy, we are not draining, and the queue has room. */
+enum MHD_Result handle_readyz(struct exchange *exchange) {
+    struct front *front = exchange->front;
+    struct seat_facts seats[SEATS_MAX];
+    int waiting;
+    const int count = supervisor_seats(front->supervisor, seats);
+    supervisor_jobs(front->supervisor, &waiting);
+    json_t *workers = json_array();
+    bool healthy = false;
+    for (int i = 0; i < count; i++) {
+        healthy |= seats[i].healthy;
+        json_array_append_new(workers, seat_json(&seats[i]));
+    }
+    const bool draining = __atomic_load_n(&front->draining, __ATOMIC_RELAXED);
+    const bool room = waiting < front->config->queue_jobs * 9 / 10 || waiting == 0;
+    const char *status = draining ? "draining" : !healthy ? "no healthy worker" : !room ? "queue full"
+                                                                                         : "ready";
+    const bool ready = healthy && room && !draining;
+    return reply_json(exchange, ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
+                      json_pack("{s:s, s:i, s:i, s:o}", "status", status, "queued", waiting,
+                                "queue_jobs", (int)front->config->queue_jobs, "workers", workers));
+}
+
+enum MHD_Result handle_metrics(struct exchange *exchange) {
+    struct front *front = exchange->front;
+    struct seat_facts seats[SEATS_MAX];
+    struct metrics_now now = {
+        .seats = seats,
+        .seat_count = supervisor_seats(front->supervisor, seats),
+        .slots_in_use = slots_in_use(front->slots),
+        .slots = slots_count(front->slots),
+        .exchanges = __atomic_load_n(&front->exchanges, __ATOMIC_RELAXED),
+        .body_bytes_held = __atomic_load_n(&front->body_bytes_held, __ATOMIC_RELAXED),
+        .version = version_text(),
+    };
+    supervisor_jobs(front->supervisor, &now.queued);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out) return MHD_NO;
+    metrics_print(front->metrics, &now, out);
+    fclose(out);
+    return reply_text(exchange, "text/plain; version=0.0.4", text);
+}
+
+enum MHD_Result handle_ops(struct exchange *exchange) {
+    return reply_json(exchange, MHD_HTTP_OK, ops_json());
+}
+
+enum MHD_Result handle_root(struct exchange *exchange) {
+    return reply_json(exchange, MHD_HTTP_OK,
+                      json_pack("{s:s, s:s, s:[s,s,s,s,s,s,s]}", "name", "burin", "version",
+                                version_text(), "endpoints", "POST /{operator}", "POST /pipeline",
+                                "POST /info", "GET /ops", "GET /livez", "GET /readyz",
+                                "GET /metrics"));
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+/* An image and a plan in, an image out: the whole way of a request on one page.
+ *
+ * begin: the query becomes settings, the body gets a slot. Then the body comes (upload.c). finish: the image's
+ * header is judged against the limits, the job goes to the supervisor, the connection sleeps. When the job
+ * comes back the supervisor wakes the connection and front.c calls reply_job. */
+#include "pipeline/registry.h"
+#include "server/http/reply.h"
+#include "server/http/route.h"
+#include "server/http/upload.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct query {
+    struct exchange *exchange;
+    struct failure *failure;
+};
+
+static enum MHD_Result take_argument(void *context, enum MHD_ValueKind kind, const char *name,
+                                     const char *value) {
+    (void)kind;
+    const struct query *query = context;
+    return settings_set(&query->exchange->settings, name, value ? value : "", query->failure)
+               ? MHD_NO
+               : MHD_YES;
+}
+
+static const char *operator_name(const struct exchange *exchange) {
+    return strcmp(exchange->label, "pipeline") == 0 ? NULL : exchange->label;
+}
+
+enum status process_begin(struct exchange *exchange, struct failure *failure) {
+    enum status status = settings_init(&exchange->settings, operator_name(exchange), failure);
+    if (status) return status;
+    struct query query = { exchange, failure };
+    failure->status = STATUS_OK;
+    MHD_get_connection_values(exchange->connection, MHD_GET_ARGUMENT_KIND, take_argument, &query);
+    if (failure->status) return failure->status;
+    return upload_begin(exchange, failure);
+}
+
+static struct probe_limits limits_of(const struct config *config) {
+    return (struct probe_limits){ .pixels_max = (uint64_t)config->pixels_max,
+                                  .side_max = (uint32_t)config->side_max };
+}
+
+/* Input and every step's output fit the limits: known before anything is decoded. */
+static enum status judge(struct exchange *exchange, struct failure *failure) {
+    struct job *job = exchange_job(exchange);
+    const struct probe_limits limits = limits_of(exchange->front->config);
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    enum status status = settings_complete(&exchange->settings, failure);
+    if (!status)
+        status = probe_image(slot_bytes(exchange->front->slots, exchange->slot) + job->image_offset,
+                             job->image_length, &limits, &job->probe, failure);
+    if (!status)
+        status = plan_shapes(&exchange->settings.plan, &job->probe.shape, limits.pixels_max, shapes,
+                             failure);
+    return status ? status
+                  : plan_print(&exchange->settings.plan, job->plan, sizeof job->plan, failure);
+}
+
+static void fill_job(struct exchange *exchange) {
+    struct job *job = exchange_job(exchange);
+    const struct settings *settings = &exchange->settings;
+    enum format accepted;
+    const enum answer answer =
+        settings_accept(exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT), &accepted);
+    snprintf(job->request_id, sizeof job->request_id, "%s", exchange->request_id);
+    memcpy(job->device, settings->device, sizeof job->device);
+    memcpy(job->background, settings->background, sizeof job->background);
+    job->type = settings->type ? settings->type : accepted;
+    job->quality = settings->quality;
+    job->compression = settings->compression;
+    job->json_only = answer == ANSWER_JSON;
+    job->progress.deadline_ns =
+        exchange->received_ns + exchange->front->config->processing_ms * INT64_C(1000000);
+}
+
+static void client_left(void *context) {
+    struct exchange *exchange = context;
+    supervisor_cancel(exchange->front->supervisor, exchange->slot);
+}
+
+enum MHD_Result process_finish(struct exchange *exchange) {
+    struct failure failure = { 0 };
+    if (upload_finish(exchange, &failure) || judge(exchange, &failure)) {
+        exchange_fail(exchange, &failure);
+        return reply_problem(exchange, 0);
+    }
+    fill_job(exchange);
+    /* Asleep before the job is published: it may be done before submit returns. */
+    exchange->state = EXCHANGE_WAITING;
+    MHD_suspend_connection(exchange->connection);
+    watch_phase_waiting(exchange->watched, client_left, exchange);
+    if (supervisor_submit(exchange->front->supervisor, exchange->slot, &failure)) {
+        exchange_fail(exchange, &failure);
+        if (failure.status == STATUS_BUSY)
+            metrics_reject(exchange->front->metrics, exchange->front->draining ? REJECTED_DRAINING
+                                                                               : REJECTED_QUEUE);
+        MHD_resume_connection(exchange->connection);
+    }
+    return MHD_YES;
+}

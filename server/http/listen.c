@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/listen.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BACKLOG = 1024 };
+
+static bool is_loopback(const struct sockaddr *address) {
+    if (address->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+    return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
+static int bind_to(const struct sockaddr *address, socklen_t length, const char *text,
+                   struct failure *failure) {
+    const int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int on = 1;
+    if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (fd >= 0 && bind(fd, address, length) == 0 && listen(fd, BACKLOG) == 0) return fd;
+    fail(failure, STATUS_INTERNAL, "cannot listen on %.100s: %s%s", text, strerror(errno),
+         errno == EADDRINUSE ? "; stop the other program or choose another port with --listen" : "");
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+static int open_unix(const char *path, const char *text, struct failure *failure) {
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    if (strlen(path) >= sizeof address.sun_path)
+        return fail(failure, STATUS_BAD_PARAM, "the socket's path %.60s... is too long", path), -1;
+    strcpy(address.sun_path, path);
+    unlink(path); /* left by a daemon that was killed */
+    return bind_to((struct sockaddr *)&address, sizeof address, text, failure);
+}
+
+/* "host:port" with brackets round an IPv6 host. */
+static bool split(const char *text, char *host, size_t size, const char **port) {
+    const char *colon = strrchr(text, ':');
+    if (!colon || colon == text || !colon[1]) return false;
+    const char *start = text, *end = colon;
+    if (*start == '[' && end[-1] == ']') start++, end--;
+    if ((size_t)(end - start) >= size) return false;
+    snprintf(host, size, "%.*s", (int)(end - start), start);
+    *port = colon + 1;
+    return true;
+}
+
+int listen_open(const char *text, bool insecure, struct failure *failure) {
+    if (strncmp(text, "unix:", 5) == 0) return open_unix(text + 5, text, failure);
+    char host[256];
+    const char *port;
+    const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+                                    .ai_socktype = SOCK_STREAM };
+    struct addrinfo *found = NULL;
+    if (!split(text, host, sizeof host, &port) || getaddrinfo(host, port, &hints, &found) != 0) {
+        fail(failure, STATUS_BAD_PARAM,
+             "\"%.60s\" is no address to listen on: give IP:PORT such as 127.0.0.1:8080, [::1]:8080, "
+             "or unix:/path",
+             text);
+        return -1;
+    }
+    int fd = -1;
+    if (!insecure && !is_loopback(found->ai_addr))
+        fail(failure, STATUS_BAD_PARAM,
+             "%.60s can be reached from other machines and nothing asks who is there; put a proxy in "
+             "front, or say --insecure",
+             text);
+    else
+        fd = bind_to(found->ai_addr, found->ai_addrlen, text, failure);
+    freeaddrinfo(found);
+    return fd;
+}
+
+int listen_port(int fd) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &length) < 0) return 0;
+    if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
+    if (address.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+    return 0;
+}

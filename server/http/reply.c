@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/reply.h"
+
+#include "pipeline/codec.h"
+#include "server/timing_json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#define BOUNDARY "burin-account-follows"
+
+int reply_http_status(enum status status) {
+    static const int codes[STATUS_COUNT] = {
+        [STATUS_OK] = 200,           [STATUS_BAD_PARAM] = 400,    [STATUS_BAD_REQUEST] = 400,
+        [STATUS_BODY_TOO_LARGE] = 413, [STATUS_NOT_AN_IMAGE] = 415, [STATUS_CORRUPT] = 422,
+        [STATUS_TOO_LARGE] = 422,    [STATUS_BUSY] = 503,         [STATUS_DEADLINE] = 504,
+        [STATUS_CANCELLED] = 499,    [STATUS_NO_MEMORY] = 503,    [STATUS_DEVICE] = 500,
+        [STATUS_INTERNAL] = 500,
+    };
+    return codes[status];
+}
+
+static const char *title(int http_status) {
+    switch (http_status) {
+    case 400: return "Bad Request";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 413: return "Content Too Large";
+    case 415: return "Unsupported Media Type";
+    case 422: return "Unprocessable Content";
+    case 499: return "Client Closed Request";
+    case 503: return "Service Unavailable";
+    case 504: return "Gateway Timeout";
+    default: return "Internal Server Error";
+    }
+}
+
+/* ---- any response */
+
+static void add(struct MHD_Response *response, const char *name, const char *value) {
+    MHD_add_response_header(response, name, value);
+}
+
+static void add_number(struct MHD_Response *response, const char *name, long number) {
+    char text[24];
+    snprintf(text, sizeof text, "%ld", number);
+    add(response, name, text);
+}
+
+/* Queues and lets go of RESPONSE. */
+static enum MHD_Result queue(struct exchange *exchange, int http_status, uint64_t bytes,
+                             struct MHD_Response *response) {
+    if (!response) return MHD_NO;
+    add(response, "X-Request-ID", exchange->request_id);
+    add(response, "X-Content-Type-Options", "nosniff");
+    exchange->http_status = http_status;
+    exchange->bytes_out = bytes;
+    exchange->state = EXCHANGE_ANSWERED;
+    watch_phase_write(exchange->watched, (int64_t)bytes);
+    const enum MHD_Result result =
+        MHD_queue_response(exchange->connection, (unsigned)http_status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+static struct MHD_Response *from_text(char *text, const char *media_type, size_t *length) {
+    if (!text) return NULL;
+    *length = strlen(text);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer(*length, text, MHD_RESPMEM_MUST_FREE);
+    if (!response)
+        free(text);
+    else
+        add(response, MHD_HTTP_HEADER_CONTENT_TYPE, media_type);
+    return response;
+}
+
+enum MHD_Result reply_json(struct exchange *exchange, int http_status, json_t *body) {
+    size_t length = 0;
+    char *text = json_dumps(body, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
+    json_decref(body);
+    struct MHD_Response *response = from_text(text, "application/json", &length);
+    if (response) add(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
+    return queue(exchange, http_status, length, response);
+}
+
+enum MHD_Result reply_text(struct exchange *exchange, const char *media_type, char *text) {
+    size_t length = 0;
+    struct MHD_Response *response = from_text(text, media_type, &length);
+    if (response) add(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
+    return queue(exchange, MHD_HTTP_OK, length, response);
+}
+
+/* ---- problems */
+
+static char *problem_text(const struct exchange *exchange, int http_status) {
+    json_t *problem = json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "type", "about:blank", "title",
+                                title(http_status), "status", http_status, "detail",
+                                exchange->failure.message, "message", exchange->failure.message,
+                                "code", status_name(exchange->failure.status), "request_id",
+                                exchange->request_id);
+    if (!problem)
+        problem = json_pack("{s:s, s:i}", "message", "the request failed", "status", http_status);
+    char *text = json_dumps(problem, JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER);
+    json_decref(problem);
+    return text;
+}
+
+enum MHD_Result reply_problem(struct exchange *exchange, int http_status) {
+    if (!http_status) http_status = reply_http_status(exchange->failure.status);
+    size_t length = 0;
+    struct MHD_Response *response = from_text(problem_text(exchange, http_status),
+                                              "application/problem+json", &length);
+    if (!response) return MHD_NO;
+    add(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (http_status == 503)
+        add_number(response, MHD_HTTP_HEADER_RETRY_AFTER,
+                   supervisor_retry_after_s(exchange->front->supervisor));
+    if (http_status == 405)
+        add(response, MHD_HTTP_HEADER_ALLOW,
+            strstr(exchange->failure.message, "POST") ? "POST, PUT" : "GET, HEAD");
+    /* Refused before the body was read to its end, or while stopping: nothing more on this line. */
+    const bool cut = exchange->state == EXCHANGE_BEGIN || exchange->front->draining;
+    if (cut || (exchange->facts.chunked && exchange->received_ns == 0))
+        add(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    return queue(exchange, http_status, length, response);
+}
+
+void reply_cut_short(struct exchange *exchange) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    char *body = problem_text(exchange, 413), answer[1024];
+    const int length = snprintf(answer, sizeof answer,
+                                "HTTP/1.1 413 %s\r\nContent-Type: application/problem+json\r\n"
+                                "Connection: close\r\nX-Request-ID: %s\r\nContent-Length: %zu\r\n\r\n%s",
+                                title(413), exchange->request_id, body ? strlen(body) : 0,
+                                body ? body : "");
+    free(body);
+    exchange->http_status = 413;
+    if (!info || length <= 0 || length >= (int)sizeof answer) return;
+    /* Nothing was sent on this line before, so this is the whole answer. Reading goes on for a moment
+     * in the kernel: closing at once would reset the line before the client has read it. */
+    if (send(info->connect_fd, answer, (size_t)length, MSG_NOSIGNAL) < 0) return;
+    shutdown(info->connect_fd, SHUT_WR);
+}
+
+/* ---- a job's answer */
+
+struct parcel {
+    struct slots *slots;
+    int slot;
+    char *text; /* heap: head and tail of a multipart answer */
+};
+
+static void parcel_sent(void *context) {
+    struct parcel *parcel = context;
+    slot_give(parcel->slots, parcel->slot);
+    free(parcel->text);
+    free(parcel);
+}
+
+static struct timing_image facts_of(const struct image *shape, enum format format, uint64_t bytes) {
+    return (struct timing_image){ .type = format_name(format),
+                                  .width = shape->width,
+                                  .height = shape->height,
+                                  .channels = shape->channels,
+                                  .depth = shape->depth,
+                                  .bytes = bytes };
+}
+
+/* The account, closed at this moment: what comes after is the socket's. */
+static char *account(struct exchange *exchange) {
+    struct job *job = exchange_job(exchange);
+    job->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(exchange->received_ns - exchange->start_ns);
+    timing_close(&job->timing, ns_to_ms(clock_ns() - exchange->start_ns));
+    exchange->timing = job->timing;
+    exchange->pixels = image_pixels(&job->probe.shape);
+    snprintf(exchange->device, sizeof exchange->device, "%s", job->device_name);
+    const struct timing_report report = {
+        .request_id = exchange->request_id,
+        .device = job->device_name,
+        .input = facts_of(&job->probe.shape, job->probe.format, job->image_length),
+        .output = facts_of(&job->result, job->result_type, job->result_length),
+        .timing = &job->timing,
+        .notes = job->notes,
+    };
+    json_t *json = timing_json(&report);
+    char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
+    json_decref(json);
+    return text;
+}
+
+static void add_server_timing(struct MHD_Response *response, const struct timing *timing) {
+    char text[512];
+    int used = 0;
+    for (int s = 0; s < STAGE_COUNT; s++)
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s;dur=%.3f, ",
+                         stage_name((enum stage)s), timing->stage_ms[s]);
+    snprintf(text + used, sizeof text - (size_t)used, "total;dur=%.3f", timing->total_ms);
+    add(response, "Server-Timing", text);
+}
+
+static void add_job_headers(struct MHD_Response *response, const struct exchange *exchange,
+                            const char *account_text) {
+    const struct job *job = exchange_job(exchange);
+    add_server_timing(response, &exchange->timing);
+    add(response, "X-Burin-Timing", account_text);
+    add(response, "X-Burin-Device", job->device_name);
+    add_number(response, "X-Origin-Width", job->probe.shape.width);
+    add_number(response, "X-Origin-Height", job->probe.shape.height);
+    add_number(response, "X-Result-Width", job->result.width);
+    add_number(response, "X-Result-Height", job->result.height);
+    add(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    add(response, MHD_HTTP_HEADER_VARY, "Accept");
+}
+
+/* Image part, then account part, around the slot's bytes, which are not copied. */
+static struct MHD_Response *in_parts(struct parcel *parcel, const struct job *job,
+                                     const char *account_text) {
+    const uint8_t *image = slot_bytes(parcel->slots, parcel->slot) + job->result_offset;
+    const size_t room = strlen(account_text) + 512;
+    parcel->text = malloc(room);
+    if (!parcel->text) return NULL;
+    const int head = snprintf(parcel->text, room,
+                              "--" BOUNDARY "\r\nContent-Type: %s\r\nContent-Length: %lu\r\n\r\n",
+                              format_media_type(job->result_type), (unsigned long)job->result_length);
+    char *rest = parcel->text + head;
+    const int tail = snprintf(rest, room - (size_t)head,
+                              "\r\n--" BOUNDARY "\r\nContent-Type: application/json\r\n"
+                              "Content-Length: %zu\r\n\r\n%s\r\n--" BOUNDARY "--\r\n",
+                              strlen(account_text), account_text);
+    const struct MHD_IoVec parts[] = { { parcel->text, (size_t)head },
+                                       { image, job->result_length },
+                                       { rest, (size_t)tail } };
+    return MHD_create_response_from_iovec(parts, 3, parcel_sent, parcel);
+}
+
+static struct MHD_Response *job_response(struct parcel *parcel, const struct job *job,
+                                         enum answer answer, const char *account_text) {
+    struct MHD_Response *response;
+    const char *type = format_media_type(job->result_type);
+    if (answer == ANSWER_MULTIPART) {
+        response = in_parts(parcel, job, account_text);
+        type = "multipart/mixed; boundary=" BOUNDARY;
+    } else {
+        response = MHD_create_response_from_buffer_with_free_callback_cls(
+            job->result_length, slot_bytes(parcel->slots, parcel->slot) + job->result_offset,
+            parcel_sent, parcel);
+    }
+    if (response) add(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    return response;
+}
+
+enum MHD_Result reply_job(struct exchange *exchange, enum answer answer) {
+    char *text = account(exchange);
+    if (!text) return MHD_NO;
+    const struct job *job = exchange_job(exchange);
+    const uint64_t length = job->result_length;
+    struct MHD_Response *response = NULL;
+    if (answer == ANSWER_JSON) {
+        size_t ignored;
+        response = from_text(strdup(text), "application/json", &ignored);
+    } else {
+        struct parcel *parcel = calloc(1, sizeof *parcel);
+        if (parcel) *parcel = (struct parcel){ exchange->front->slots, exchange->slot, NULL };
+        response = parcel ? job_response(parcel, job, answer, text) : NULL;
+        if (!response) {
+            if (parcel) free(parcel->text);
+            free(parcel);
+        }
+    }
+    if (response) add_job_headers(response, exchange, text);
+    if (response && answer != ANSWER_JSON) exchange->slot = -1; /* the response's from here on */
+    free(text);
+    return queue(exchange, MHD_HTTP_OK, answer == ANSWER_JSON ? 0 : length, response);
+}

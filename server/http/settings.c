@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/settings.h"
+
+#include "pipeline/registry.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- names that every operator shares */
+
+static enum status set_type(struct settings *settings, const char *value,
+                            struct failure *failure) {
+    settings->type = format_from_name(value);
+    if (settings->type || strcmp(value, "auto") == 0) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM, "type must be png, jpeg, pnm or auto");
+}
+
+static enum status set_number(int *field, const char *name, const char *value, long min, long max,
+                              struct failure *failure) {
+    long number;
+    if (!param_integer(value, &number) || number < min || number > max)
+        return fail(failure, STATUS_BAD_PARAM, "%s must be a whole number %ld..%ld", name, min, max);
+    *field = (int)number;
+    return STATUS_OK;
+}
+
+static enum status set_quality(struct settings *settings, const char *value,
+                               struct failure *failure) {
+    return set_number(&settings->quality, "quality", value, 1, 100, failure);
+}
+
+static enum status set_compression(struct settings *settings, const char *value,
+                                   struct failure *failure) {
+    return set_number(&settings->compression, "compression", value, 0, 3, failure);
+}
+
+static enum status set_background(struct settings *settings, const char *value,
+                                  struct failure *failure) {
+    unsigned red, green, blue;
+    if (*value == '#') value++;
+    if (strlen(value) != 6 || strspn(value, "0123456789abcdefABCDEF") != 6 ||
+        sscanf(value, "%2x%2x%2x", &red, &green, &blue) != 3)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "background must be six hexadecimal digits, RRGGBB, such as ffffff");
+    settings->background[0] = (uint8_t)red;
+    settings->background[1] = (uint8_t)green;
+    settings->background[2] = (uint8_t)blue;
+    return STATUS_OK;
+}
+
+static bool names_device(const char *value) {
+    if (strcmp(value, "auto") == 0 || strcmp(value, "cpu") == 0 || strcmp(value, "cuda") == 0)
+        return true;
+    long index;
+    return strncmp(value, "cuda:", 5) == 0 && param_integer(value + 5, &index) && index >= 0 &&
+           index < 100;
+}
+
+static enum status set_device(struct settings *settings, const char *value,
+                              struct failure *failure) {
+    if (!names_device(value))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "device must be auto, cpu, cuda or cuda:N with N from 0");
+    snprintf(settings->device, sizeof settings->device, "%.15s", value);
+    return STATUS_OK;
+}
+
+/* ---- operations of a pipeline: [{"operation": "histeq", "params": {"bins": 64}}, ...] */
+
+static enum status set_from_json(struct plan *plan, const char *name, const json_t *value,
+                                 struct failure *failure) {
+    char text[256];
+    if (json_is_string(value))
+        return plan_set(plan, name, json_string_value(value), failure);
+    if (json_is_integer(value))
+        snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
+    else if (json_is_boolean(value))
+        snprintf(text, sizeof text, "%s", json_is_true(value) ? "true" : "false");
+    else if (json_is_array(value)) {
+        size_t used = 0, i;
+        json_t *item;
+        json_array_foreach(value, i, item) {
+            if (!json_is_integer(item) || used > sizeof text - 24)
+                return fail(failure, STATUS_BAD_PARAM,
+                            "operations: \"%.40s\" must be a short list of whole numbers", name);
+            used += (size_t)snprintf(text + used, sizeof text - used, i ? " %lld" : "%lld",
+                                     (long long)json_integer_value(item));
+        }
+    } else
+        return fail(failure, STATUS_BAD_PARAM,
+                    "operations: \"%.40s\" must be a string, a whole number, true, false or a list "
+                    "of whole numbers",
+                    name);
+    return plan_set(plan, name, text, failure);
+}
+
+static enum status add_operation(struct plan *plan, const json_t *item, struct failure *failure) {
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)item, key, value)
+        if (strcmp(key, "operation") != 0 && strcmp(key, "params") != 0)
+            return fail(failure, STATUS_BAD_PARAM,
+                        "operations: \"%.40s\" is not known; an item has \"operation\" and \"params\"",
+                        key);
+    const json_t *name = json_object_get(item, "operation");
+    json_t *params = json_object_get(item, "params");
+    if (!json_is_string(name) || (params && !json_is_object(params)))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "operations: each item must be {\"operation\": \"name\", \"params\": {...}}");
+    enum status status = plan_add(plan, json_string_value(name), failure);
+    if (status) return status;
+    json_object_foreach(params, key, value) {
+        status = set_from_json(plan, key, value, failure);
+        if (status) return status;
+    }
+    return STATUS_OK;
+}
+
+static enum status set_operations(struct settings *settings, const char *value,
+                                  struct failure *failure) {
+    json_error_t error;
+    json_t *list = json_loads(value, JSON_REJECT_DUPLICATES, &error);
+    enum status status = STATUS_OK;
+    if (!json_is_array(list) || json_array_size(list) == 0)
+        status = fail(failure, STATUS_BAD_PARAM,
+                      "operations must be a JSON list such as [{\"operation\": \"histeq\", "
+                      "\"params\": {\"bins\": 64}}]%s%.60s",
+                      list ? "" : ": ", list ? "" : error.text);
+    size_t i;
+    json_t *item;
+    if (!status) json_array_foreach(list, i, item) {
+            status = add_operation(&settings->plan, item, failure);
+            if (status) break;
+        }
+    json_decref(list);
+    return status;
+}
+
+/* ---- all together */
+
+static const struct reserved {
+    const char *name;
+    enum status (*set)(struct settings *settings, const char *value, struct failure *failure);
+    bool pipeline_only;
+} reserved[] = {
+    { "device", set_device, false },
+    { "type", set_type, false },
+    { "quality", set_quality, false },
+    { "compression", set_compression, false },
+    { "background", set_background, false },
+    { "operations", set_operations, true },
+};
+enum { RESERVED = sizeof reserved / sizeof *reserved };
+
+enum status settings_init(struct settings *settings, const char *op, struct failure *failure) {
+    *settings = (struct settings){ .pipeline = op == NULL,
+                                   .quality = 85,
+                                   .compression = 1,
+                                   .background = { 255, 255, 255 },
+                                   .device = "auto" };
+    return op ? plan_add(&settings->plan, op, failure) : STATUS_OK;
+}
+
+static enum status unknown(const char *name, struct failure *failure) {
+    const char *names[RESERVED];
+    char shown[PARAM_SHOWN_MAX];
+    for (int i = 0; i < RESERVED; i++) names[i] = reserved[i].name;
+    const char *near = nearest_name(name, names, RESERVED);
+    return fail(failure, STATUS_BAD_PARAM, "/pipeline has no parameter \"%s\"%s%s%s; it takes "
+                                           "operations, device, type, quality, compression, "
+                                           "background",
+                param_shown(name, shown), near ? "; did you mean \"" : "", near ? near : "",
+                near ? "\"?" : "");
+}
+
+enum status settings_set(struct settings *settings, const char *name, const char *value,
+                         struct failure *failure) {
+    for (int i = 0; i < RESERVED; i++) {
+        if (strcmp(name, reserved[i].name) != 0) continue;
+        if (reserved[i].pipeline_only && !settings->pipeline) break;
+        if (settings->given & 1u << i)
+            return fail(failure, STATUS_BAD_PARAM, "%s is given twice", name);
+        settings->given |= 1u << i;
+        return reserved[i].set(settings, value, failure);
+    }
+    return settings->pipeline ? unknown(name, failure)
+                              : plan_set(&settings->plan, name, value, failure);
+}
+
+enum status settings_complete(struct settings *settings, struct failure *failure) {
+    if (settings->plan.count == 0)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "operations is missing: a JSON list such as [{\"operation\": \"histeq\"}], in the "
+                    "query or as a form field");
+    return plan_complete(&settings->plan, failure);
+}
+
+enum answer settings_accept(const char *accept, enum format *type) {
+    *type = FORMAT_NONE;
+    if (!accept) return ANSWER_IMAGE;
+    if (strcasestr(accept, "multipart/mixed")) return ANSWER_MULTIPART;
+    const bool jpeg = strcasestr(accept, "image/jpeg"), png = strcasestr(accept, "image/png"),
+               pnm = strcasestr(accept, "image/x-portable");
+    if (strcasestr(accept, "application/json") && !jpeg && !png && !pnm) return ANSWER_JSON;
+    if (jpeg + png + pnm == 1 && !strcasestr(accept, "image/*") && !strcasestr(accept, "*/*"))
+        *type = jpeg ? FORMAT_JPEG : png ? FORMAT_PNG : FORMAT_PNM;
+    return ANSWER_IMAGE;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/* settings.h - what a request asks for: the plan, the form of the answer, the device.
+ *
+ * Fed with names and values from the query and from form fields, in whatever order they come. A pure
+ * module: no socket, no slot.
+ * Fails:  STATUS_BAD_PARAM naming the parameter and what it may be; a name given twice is refused.
+ */
+#ifndef BURIN_SETTINGS_H
+#define BURIN_SETTINGS_H
+
+#include "pipeline/plan.h"
+#include "pipeline/probe.h"
+#include "server/jobs/job.h"
+
+struct settings {
+    bool pipeline;  /* steps come from `operations` */
+    uint32_t given; /* bit a reserved name */
+    struct plan plan;
+    enum format type; /* FORMAT_NONE: as the input, or as Accept says */
+    int quality, compression;
+    uint8_t background[3];
+    char device[DEVICE_WANT_MAX];
+};
+
+/* OP is an operator's name, or NULL for /pipeline. */
+enum status settings_init(struct settings *settings, const char *op, struct failure *failure);
+
+enum status settings_set(struct settings *settings, const char *name, const char *value,
+                         struct failure *failure);
+
+/* Once everything has come. */
+enum status settings_complete(struct settings *settings, struct failure *failure);
+
+/* What an Accept header asks for. */
+enum answer { ANSWER_IMAGE, ANSWER_MULTIPART, ANSWER_JSON };
+/* TYPE is set where Accept names exactly one image type that can be written. */
+enum answer settings_accept(const char *accept, enum format *type);
+
+#endif

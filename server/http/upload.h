@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/* upload.h - the body of a request on its way into a slot: raw, or the first image part of a form.
+ *
+ * Fields of the form become settings. Nothing is copied twice and nothing is kept that is not needed.
+ * Fails:  STATUS_BODY_TOO_LARGE, STATUS_BUSY (no slot, or too many bytes held; told to metrics),
+ *         STATUS_BAD_REQUEST (no image, two images, broken form), STATUS_BAD_PARAM (a field).
+ */
+#ifndef BURIN_UPLOAD_H
+#define BURIN_UPLOAD_H
+
+#include "server/http/exchange.h"
+
+/* After the headers. Takes the slot. */
+enum status upload_begin(struct exchange *exchange, struct failure *failure);
+enum status upload_feed(struct exchange *exchange, const uint8_t *bytes, size_t length,
+                        struct failure *failure);
+/* After the last byte: the image's place stands in the job. */
+enum status upload_finish(struct exchange *exchange, struct failure *failure);
+/* Gives back what it held apart from the slot; any number of times. */
+void upload_release(struct exchange *exchange);
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/jobs/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+
+bool channel_open(int ends[2]) {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) return false;
+    return fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
+}
+
+bool channel_send(int end, const struct message *message) {
+    ssize_t sent;
+    do sent = send(end, message, sizeof *message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)sizeof *message;
+}
+
+static int take_one(int end, struct message *message, int flags) {
+    ssize_t got;
+    /* A peer that died with messages unread resets the line once; what it sent before is still there. */
+    do got = recv(end, message, sizeof *message, flags);
+    while (got < 0 && (errno == EINTR || errno == ECONNRESET));
+    if (got == (ssize_t)sizeof *message) return 1;
+    return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? -1 : 0;
+}
+
+int channel_take(int end, struct message *messages, int count, bool wait) {
+    int taken = take_one(end, messages, wait ? 0 : MSG_DONTWAIT);
+    if (taken <= 0) return taken;
+    while (taken < count && take_one(end, messages + taken, MSG_DONTWAIT) == 1) taken++;
+    return taken;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/* channel.h - small fixed messages between the front and one worker.
+ *
+ * A socket pair that keeps message borders. Several lanes of a worker may wait on it at once: each
+ * message wakes one of them, so the socket is the worker's own queue.
+ * Fails:  channel_take returns 0 when the other end is gone.
+ */
+#ifndef BURIN_CHANNEL_H
+#define BURIN_CHANNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum channel_kind {
+    CHANNEL_READY = 1, /* worker: device opened, lanes wait; `capacity` jobs may be under way */
+    CHANNEL_RUN,       /* front: the job of `slot` */
+    CHANNEL_DONE,      /* worker: the answer stands in `slot` */
+    CHANNEL_PROBE,     /* front: run the known-answer job */
+    CHANNEL_PROBED,    /* worker: `ok` tells whether the answer was right */
+};
+
+struct message {
+    uint32_t kind;
+    int32_t slot;
+    int32_t capacity;
+    int32_t ok;
+    char text[232];/* READY: the device's name; PROBED: what went wrong */
+};
+
+/* ENDS[0] for the front (never blocks), ENDS[1] for the worker (blocks); both close on exec. */
+bool channel_open(int ends[2]);
+
+/* false when the other end is gone or, for the front, its line is full. */
+bool channel_send(int end, const struct message *message);
+
+/* Up to COUNT messages: waits for the first where WAIT is set, takes the rest only if they are there.
+ * Returns how many; 0 when the other end is gone; -1 when there is none and WAIT is not set. */
+int channel_take(int end, struct message *messages, int count, bool wait);
+
+#endif

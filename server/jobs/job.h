@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/* job.h - what travels between front and worker: a request's facts on the way in, the answer's on the
+ * way out.
+ *
+ * Lies at the head of a slot, in memory that both processes see, so it holds no pointer. The front
+ * writes the first part before the job is published, the worker the second before it says DONE; only
+ * `progress.cancelled` and `started` are touched while the other side may look.
+ */
+#ifndef BURIN_JOB_H
+#define BURIN_JOB_H
+
+#include "pipeline/image.h"
+#include "pipeline/plan.h"
+#include "pipeline/probe.h"
+#include "pipeline/progress.h"
+#include "pipeline/status.h"
+#include "pipeline/timing.h"
+
+#include <stdint.h>
+
+enum { REQUEST_ID_MAX = 64, DEVICE_NAME_MAX = 64, DEVICE_WANT_MAX = 16 };
+
+struct job {
+    /* ---- the request: written by the front */
+    char request_id[REQUEST_ID_MAX];
+    char plan[PLAN_TEXT_MAX];
+    char device[DEVICE_WANT_MAX]; /* auto, cpu, cuda, cuda:N */
+    struct probe probe;           /* of the image's header, within the limits */
+    uint64_t image_offset, image_length; /* in the slot's bytes */
+    uint64_t body_length;                /* bytes of the slot in use by the upload */
+    enum format type;                    /* of the answer; FORMAT_NONE: as the input */
+    int32_t quality, compression;
+    uint8_t background[3];
+    int32_t json_only; /* the client wants the account alone: nothing is encoded */
+    int64_t published_ns;
+    struct progress progress; /* deadline and cancel by the front, done and total by the worker */
+
+    /* ---- the answer: written by the worker */
+    int32_t started; /* a lane has taken it: if the worker dies now, this job may be why */
+    int32_t deaths;  /* workers that died with it; kept by the front */
+    struct failure failure;
+    struct image result; /* shape alone */
+    enum format result_type;
+    uint64_t result_offset, result_length; /* in the slot's bytes */
+    uint32_t notes;
+    int64_t finished_ns;
+    char device_name[DEVICE_NAME_MAX];
+    struct timing timing; /* queue, decode... encode; receive and total by the front */
+};
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/jobs/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char program[] = "/proc/self/exe";
+
+/* Own process group: a terminal's Ctrl-C is for the front alone. Signals as a fresh program expects. */
+static pid_t spawn(posix_spawn_file_actions_t *actions, char *const arguments[]) {
+    posix_spawnattr_t attributes;
+    if (posix_spawnattr_init(&attributes)) return -1;
+    sigset_t none, usual;
+    sigemptyset(&none);
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                              POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    pid_t pid;
+    const int failed = posix_spawn(&pid, program, actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+    return failed ? -1 : pid;
+}
+
+pid_t process_start(const char *device, int slots_fd, int channel_fd) {
+    posix_spawn_file_actions_t actions;
+    if (posix_spawn_file_actions_init(&actions)) return -1;
+    /* Both to numbers out of the way first: one may sit where the other is to go. */
+    const int slots = fcntl(slots_fd, F_DUPFD_CLOEXEC, 10);
+    const int channel = fcntl(channel_fd, F_DUPFD_CLOEXEC, 10);
+    posix_spawn_file_actions_adddup2(&actions, slots, PROCESS_SLOTS_FD);
+    posix_spawn_file_actions_adddup2(&actions, channel, PROCESS_CHANNEL_FD);
+    char *const arguments[] = { "burin", "worker", "--device", (char *)device, NULL };
+    const pid_t pid = slots < 0 || channel < 0 ? -1 : spawn(&actions, arguments);
+    posix_spawn_file_actions_destroy(&actions);
+    if (slots >= 0) close(slots);
+    if (channel >= 0) close(channel);
+    return pid;
+}
+
+int process_end(pid_t pid) {
+    int how = 0;
+    kill(pid, SIGKILL);
+    while (waitpid(pid, &how, 0) < 0)
+        if (errno != EINTR) return -1;
+    return WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
+}
+
+int process_count_gpus(void) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0) return 0;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    char *const arguments[] = { "burin", "worker", "--count", NULL };
+    const pid_t pid = spawn(&actions, arguments);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    char text[16] = "";
+    const ssize_t got = pid > 0 ? read(ends[0], text, sizeof text - 1) : 0;
+    close(ends[0]);
+    if (pid > 0) process_end(pid);
+    return got > 0 ? atoi(text) : 0;
+}

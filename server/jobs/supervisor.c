@@ -1,0 +1,541 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/jobs/supervisor.h"
+
+#include "server/jobs/channel.h"
+#include "server/jobs/process.h"
+#include "server/jobs/queue.h"
+#include "server/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { TICK_MS = 50, NOWHERE = -1, MESSAGES = 64 };
+static const int64_t ms_ns = 1000000;
+
+/* One worker's place; outlives the processes that sit in it. */
+struct seat {
+    char device[DEVICE_WANT_MAX];
+    bool cpu;
+    pid_t pid;   /* 0: nobody sits here */
+    int channel; /* -1 likewise */
+    bool ready;  /* has opened its device */
+    bool alone;  /* runs a job with which a worker died: nothing beside it */
+    int capacity, running;
+    char name[DEVICE_NAME_MAX];
+    char trouble[160];
+    bool probe_ok, probe_pending;
+    int64_t started_ns, probe_sent_ns, restart_ns;
+    int restarts, early_deaths;
+};
+
+/* Jobs that go back to their owners once the lock is released. */
+struct returns {
+    int count;
+    int *slots; /* room for every slot there is */
+};
+
+struct supervisor {
+    struct supervisor_options options;
+    pthread_mutex_t lock; /* everything below */
+    struct queue *queue;
+    struct seat seats[SEATS_MAX];
+    int seat_count;
+    short *place;      /* by slot: the seat that runs it, or NOWHERE */
+    short *died_at;    /* by slot: the seat whose worker died with it, or NOWHERE */
+    int running;
+    bool draining, stopping;
+    double service_ms; /* smoothed time of a job in a worker, for Retry-After */
+    int events, wake;
+    struct returns returns; /* the thread's own */
+    pthread_t thread;
+    bool threaded;
+};
+
+static void wake_up(const struct supervisor *supervisor) {
+    const uint64_t one = 1;
+    if (write(supervisor->wake, &one, sizeof one) < 0) return; /* full: it is awake anyway */
+}
+
+static struct job *job_of(const struct supervisor *supervisor, int slot) {
+    return slot_job(supervisor->options.slots, slot);
+}
+
+static void give_back(struct supervisor *supervisor, struct returns *returns) {
+    for (int i = 0; i < returns->count; i++)
+        supervisor->options.done(supervisor->options.context, returns->slots[i]);
+    returns->count = 0;
+}
+
+static void finish(struct returns *returns, int slot) {
+    returns->slots[returns->count++] = slot;
+}
+
+/* ---- handing out */
+
+static bool healthy(const struct seat *seat) {
+    return seat->pid && seat->ready && seat->probe_ok;
+}
+
+static bool wanted(const struct seat *seat, const char *device) {
+    if (strcmp(device, "auto") == 0) return true;
+    if (strcmp(device, "cuda") == 0) return !seat->cpu;
+    return strcmp(device, seat->device) == 0;
+}
+
+static bool any_gpu_healthy(const struct supervisor *supervisor) {
+    for (int i = 0; i < supervisor->seat_count; i++)
+        if (!supervisor->seats[i].cpu && healthy(&supervisor->seats[i])) return true;
+    return false;
+}
+
+/* The least busy healthy worker that may run the job, or NULL. A job with which a worker died goes to
+ * another worker where there is one. */
+static struct seat *choose(struct supervisor *supervisor, int slot) {
+    const struct job *job = job_of(supervisor, slot);
+    const bool spare_cpu = strcmp(job->device, "auto") == 0 && any_gpu_healthy(supervisor) &&
+                           !job->deaths;
+    struct seat *best = NULL;
+    for (int i = 0; i < supervisor->seat_count; i++) {
+        struct seat *seat = &supervisor->seats[i];
+        if (!healthy(seat) || !wanted(seat, job->device) || (spare_cpu && seat->cpu)) continue;
+        const bool again = supervisor->died_at[slot] == i;
+        const bool best_again = best && supervisor->died_at[slot] == best - supervisor->seats;
+        if (!best || (best_again && !again) ||
+            (best_again == again && seat->running < best->running))
+            best = seat;
+    }
+    return best;
+}
+
+static bool has_room(const struct seat *seat, const struct job *job) {
+    if (seat->alone) return false;
+    return job->deaths ? seat->running == 0 : seat->running < seat->capacity;
+}
+
+static bool hand_out(struct supervisor *supervisor, struct seat *seat, int slot) {
+    struct job *job = job_of(supervisor, slot);
+    job->started = 0;
+    if (!channel_send(seat->channel, &(struct message){ .kind = CHANNEL_RUN, .slot = slot }))
+        return false;
+    seat->running++;
+    seat->alone = job->deaths > 0;
+    supervisor->running++;
+    supervisor->place[slot] = (short)(seat - supervisor->seats);
+    return true;
+}
+
+/* Oldest first; a seat without room, or one that must empty for a suspect, is left alone for the rest. */
+static void dispatch(struct supervisor *supervisor) {
+    bool full[SEATS_MAX] = { false };
+    int open = supervisor->seat_count;
+    for (int slot = queue_first(supervisor->queue), next; slot >= 0 && open > 0; slot = next) {
+        next = queue_next(supervisor->queue, slot);
+        struct seat *seat = choose(supervisor, slot);
+        if (!seat || full[seat - supervisor->seats]) continue;
+        if (has_room(seat, job_of(supervisor, slot)) && hand_out(supervisor, seat, slot)) {
+            queue_remove(supervisor->queue, slot);
+        } else {
+            full[seat - supervisor->seats] = true;
+            open--;
+        }
+    }
+}
+
+/* ---- workers come and go */
+
+static void start(struct supervisor *supervisor, struct seat *seat) {
+    int ends[2];
+    seat->restart_ns = clock_ns() + 1000 * ms_ns; /* if it fails */
+    if (!channel_open(ends)) return;
+    const pid_t pid = process_start(seat->device, slots_fd(supervisor->options.slots), ends[1]);
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        snprintf(seat->trouble, sizeof seat->trouble, "the process could not be started");
+        return;
+    }
+    seat->pid = pid;
+    seat->channel = ends[0];
+    seat->ready = seat->alone = seat->probe_ok = seat->probe_pending = false;
+    seat->running = 0;
+    seat->started_ns = clock_ns();
+    snprintf(seat->trouble, sizeof seat->trouble, "starting");
+    struct epoll_event event = { .events = EPOLLIN,
+                                 .data.u32 = (uint32_t)(seat - supervisor->seats) };
+    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, seat->channel, &event);
+}
+
+/* What the dead worker had goes first in line; what it had begun is suspected. */
+static void recover(struct supervisor *supervisor, const struct seat *seat, int slot,
+                    struct returns *returns) {
+    struct job *job = job_of(supervisor, slot);
+    supervisor->place[slot] = NOWHERE;
+    supervisor->running--;
+    const bool begun = __atomic_load_n(&job->started, __ATOMIC_ACQUIRE);
+    if (begun) {
+        job->deaths++;
+        supervisor->died_at[slot] = (short)(seat - supervisor->seats);
+    }
+    const enum status late = progress_check(&job->progress);
+    if (late == STATUS_CANCELLED)
+        fail(&job->failure, late, "the client has left");
+    else if (late == STATUS_DEADLINE)
+        fail(&job->failure, late, "not done within the time allowed");
+    else if (job->deaths >= 2)
+        fail(&job->failure, STATUS_INTERNAL,
+             "two workers died with this image; it will not be tried again");
+    else {
+        queue_push_front(supervisor->queue, slot);
+        return;
+    }
+    finish(returns, slot);
+}
+
+static void bury(struct supervisor *supervisor, struct seat *seat, struct returns *returns) {
+    const int64_t now = clock_ns();
+    const int code = process_end(seat->pid);
+    close(seat->channel); /* leaves epoll with it */
+    seat->pid = 0;
+    seat->channel = -1;
+    seat->restarts++;
+    seat->early_deaths = seat->ready && seat->probe_ok ? 0 : seat->early_deaths + 1;
+    snprintf(seat->trouble, sizeof seat->trouble, "died (%s %d), being started again",
+             code < 0 ? "signal" : "code", code < 0 ? -code : code);
+    for (int slot = 0; slot < slots_count(supervisor->options.slots); slot++)
+        if (supervisor->place[slot] == seat - supervisor->seats)
+            recover(supervisor, seat, slot, returns);
+    log_event(LOG_ERROR, "worker %s %s", seat->device, seat->trouble);
+    /* At once; one that cannot even open its device is tried less and less often, at most every 10 s. */
+    const int shift = seat->early_deaths < 6 ? seat->early_deaths : 6;
+    seat->restart_ns = seat->early_deaths ? now + (160 << shift) * ms_ns : now;
+    if (!supervisor->stopping && seat->restart_ns <= now) start(supervisor, seat);
+}
+
+/* ---- messages */
+
+static void took_answer(struct supervisor *supervisor, struct seat *seat, int slot,
+                        struct returns *returns) {
+    if (slot < 0 || slot >= slots_count(supervisor->options.slots) ||
+        supervisor->place[slot] != seat - supervisor->seats)
+        return;
+    supervisor->place[slot] = NOWHERE;
+    supervisor->running--;
+    seat->running--;
+    seat->alone = false;
+    const struct job *job = job_of(supervisor, slot);
+    const double ms = ns_to_ms(job->finished_ns - job->published_ns) -
+                      job->timing.stage_ms[STAGE_QUEUE];
+    supervisor->service_ms += (ms - supervisor->service_ms) / 16;
+    finish(returns, slot);
+}
+
+static void probed(struct seat *seat, const struct message *message) {
+    seat->probe_pending = false;
+    seat->probe_ok = message->ok;
+    snprintf(seat->trouble, sizeof seat->trouble, "%s", message->ok ? "" : message->text);
+}
+
+static void became_ready(struct seat *seat, const struct message *message) {
+    seat->ready = seat->probe_ok = true; /* it ran the known-answer job before it said so */
+    seat->capacity = message->capacity;
+    seat->early_deaths = 0;
+    seat->trouble[0] = 0;
+    seat->probe_sent_ns = clock_ns();
+    snprintf(seat->name, sizeof seat->name, "%.63s", message->text);
+    log_event(LOG_INFO, "worker %s ready: %s, %.0f ms after its start", seat->device, seat->name,
+              ns_to_ms(clock_ns() - seat->started_ns));
+}
+
+static void heard(struct supervisor *supervisor, struct seat *seat, struct returns *returns) {
+    struct message messages[MESSAGES];
+    const int count = channel_take(seat->channel, messages, MESSAGES, false);
+    for (int i = 0; i < count; i++) {
+        if (messages[i].kind == CHANNEL_DONE)
+            took_answer(supervisor, seat, messages[i].slot, returns);
+        else if (messages[i].kind == CHANNEL_READY)
+            became_ready(seat, &messages[i]);
+        else if (messages[i].kind == CHANNEL_PROBED)
+            probed(seat, &messages[i]);
+    }
+    if (count == 0) bury(supervisor, seat, returns);
+}
+
+/* ---- time passes */
+
+static void look_at_waiting(struct supervisor *supervisor, struct returns *returns) {
+    for (int slot = queue_first(supervisor->queue), next; slot >= 0; slot = next) {
+        next = queue_next(supervisor->queue, slot);
+        struct job *job = job_of(supervisor, slot);
+        if (progress_check(&job->progress) == STATUS_OK) continue;
+        fail(&job->failure, progress_check(&job->progress),
+             "waited in the queue until its time was over");
+        queue_remove(supervisor->queue, slot);
+        finish(returns, slot);
+    }
+}
+
+/* A job that overran its deadline by as much again does not look at its flag: the worker hangs. */
+static bool hangs(const struct supervisor *supervisor, const struct seat *seat, int64_t now) {
+    for (int slot = 0; slot < slots_count(supervisor->options.slots); slot++) {
+        if (supervisor->place[slot] != seat - supervisor->seats) continue;
+        const struct job *job = job_of(supervisor, slot);
+        const int64_t deadline = job->progress.deadline_ns;
+        if (deadline && now - deadline > supervisor->options.config->processing_ms * ms_ns &&
+            __atomic_load_n(&job->started, __ATOMIC_ACQUIRE))
+            return true;
+    }
+    return false;
+}
+
+static void look_at_seat(struct supervisor *supervisor, struct seat *seat,
+                         struct returns *returns) {
+    const int64_t now = clock_ns();
+    const int64_t probe_ns = supervisor->options.config->probe_ms * ms_ns;
+    if (!seat->pid) {
+        if (now >= seat->restart_ns && !supervisor->stopping) start(supervisor, seat);
+    } else if (seat->running && hangs(supervisor, seat, now)) {
+        bury(supervisor, seat, returns);
+    } else if (seat->ready && !seat->probe_pending && now - seat->probe_sent_ns > probe_ns) {
+        seat->probe_pending =
+            channel_send(seat->channel, &(struct message){ .kind = CHANNEL_PROBE });
+        seat->probe_sent_ns = now;
+    } else if (seat->probe_pending && !seat->running && now - seat->probe_sent_ns > 3 * probe_ns) {
+        seat->probe_ok = false;
+        snprintf(seat->trouble, sizeof seat->trouble, "does not answer the known-answer job");
+    }
+}
+
+static void *supervise(void *argument) {
+    struct supervisor *supervisor = argument;
+    struct returns *returns = &supervisor->returns;
+    struct epoll_event events[SEATS_MAX + 1];
+    int64_t next_tick = 0;
+    for (;;) {
+        const int count = epoll_wait(supervisor->events, events, SEATS_MAX + 1, TICK_MS);
+        pthread_mutex_lock(&supervisor->lock);
+        if (supervisor->stopping) break;
+        for (int i = 0; i < count; i++) {
+            const uint32_t which = events[i].data.u32;
+            uint64_t woken;
+            if (which == SEATS_MAX) {
+                if (read(supervisor->wake, &woken, sizeof woken) < 0) continue;
+            } else if (supervisor->seats[which].pid) {
+                heard(supervisor, &supervisor->seats[which], returns);
+            }
+        }
+        if (clock_ns() >= next_tick) {
+            look_at_waiting(supervisor, returns);
+            for (int i = 0; i < supervisor->seat_count; i++)
+                look_at_seat(supervisor, &supervisor->seats[i], returns);
+            next_tick = clock_ns() + TICK_MS * ms_ns;
+        }
+        dispatch(supervisor);
+        pthread_mutex_unlock(&supervisor->lock);
+        give_back(supervisor, returns);
+    }
+    pthread_mutex_unlock(&supervisor->lock);
+    return NULL;
+}
+
+/* ---- life */
+
+static void add_seat(struct supervisor *supervisor, const char *device) {
+    if (supervisor->seat_count == SEATS_MAX) return;
+    struct seat *seat = &supervisor->seats[supervisor->seat_count++];
+    *seat = (struct seat){ .channel = -1, .cpu = strcmp(device, "cpu") == 0 };
+    snprintf(seat->device, sizeof seat->device, "%s", device);
+}
+
+/* "all": every GPU; else the list. The CPU always has a seat: at work or standing by. */
+static enum status seat_devices(struct supervisor *supervisor, const char *devices,
+                                struct failure *failure) {
+    char list[CONFIG_TEXT_MAX], device[DEVICE_WANT_MAX];
+    const int gpus = strcmp(devices, "cpu") == 0 ? 0 : process_count_gpus();
+    snprintf(list, sizeof list, "%s", devices);
+    if (strcmp(devices, "all") == 0) list[0] = 0;
+    for (int i = 0; i < gpus && !list[0]; i++) {
+        snprintf(device, sizeof device, "cuda:%d", i);
+        add_seat(supervisor, device);
+    }
+    char *rest = list;
+    for (char *name; (name = strsep(&rest, ", "));) {
+        if (!*name || strcmp(name, "cpu") == 0) continue;
+        char *end = name;
+        const long index = strncmp(name, "cuda:", 5) == 0 ? strtol(name + 5, &end, 10) : -1;
+        if (end == name + 5 || *end || index < 0 || index >= gpus)
+            return fail(failure, STATUS_BAD_PARAM,
+                        "devices names \"%.40s\", but this machine has %d GPUs (cuda:0 is the "
+                        "first) and \"cpu\"",
+                        name, gpus);
+        snprintf(device, sizeof device, "cuda:%ld", index);
+        add_seat(supervisor, device);
+    }
+    add_seat(supervisor, "cpu");
+    return STATUS_OK;
+}
+
+static enum status begin(struct supervisor *supervisor, struct failure *failure) {
+    const int slots = slots_count(supervisor->options.slots);
+    supervisor->queue = queue_create((int)supervisor->options.config->queue_jobs, slots);
+    supervisor->place = malloc((size_t)slots * sizeof(short));
+    supervisor->died_at = malloc((size_t)slots * sizeof(short));
+    supervisor->returns.slots = malloc((size_t)slots * sizeof(int));
+    supervisor->events = epoll_create1(EPOLL_CLOEXEC);
+    supervisor->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (!supervisor->queue || !supervisor->place || !supervisor->died_at ||
+        !supervisor->returns.slots || supervisor->events < 0 || supervisor->wake < 0)
+        return fail(failure, STATUS_NO_MEMORY, "no memory for the supervisor");
+    for (int i = 0; i < slots; i++) supervisor->place[i] = NOWHERE;
+    struct epoll_event event = { .events = EPOLLIN, .data.u32 = SEATS_MAX };
+    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, supervisor->wake, &event);
+    const enum status status =
+        seat_devices(supervisor, supervisor->options.config->devices, failure);
+    if (status) return status;
+    for (int i = 0; i < supervisor->seat_count; i++) start(supervisor, &supervisor->seats[i]);
+    supervisor->threaded =
+        pthread_create(&supervisor->thread, NULL, supervise, supervisor) == 0;
+    return supervisor->threaded ? STATUS_OK
+                                : fail(failure, STATUS_NO_MEMORY, "no thread for the supervisor");
+}
+
+struct supervisor *supervisor_create(const struct supervisor_options *options,
+                                     struct failure *failure) {
+    struct supervisor *supervisor = calloc(1, sizeof *supervisor);
+    if (!supervisor) return fail(failure, STATUS_NO_MEMORY, "no memory for the supervisor"), NULL;
+    supervisor->options = *options;
+    supervisor->events = supervisor->wake = -1;
+    pthread_mutex_init(&supervisor->lock, NULL);
+    if (begin(supervisor, failure)) return supervisor_destroy(supervisor), NULL;
+    return supervisor;
+}
+
+static void return_the_rest(struct supervisor *supervisor) {
+    for (int slot = 0; slot < slots_count(supervisor->options.slots); slot++) {
+        if (supervisor->place[slot] == NOWHERE && !queue_remove(supervisor->queue, slot)) continue;
+        supervisor->place[slot] = NOWHERE;
+        fail(&job_of(supervisor, slot)->failure, STATUS_BUSY, "the daemon is stopping");
+        supervisor->options.done(supervisor->options.context, slot);
+    }
+}
+
+void supervisor_stop(struct supervisor *supervisor) {
+    pthread_mutex_lock(&supervisor->lock);
+    supervisor->stopping = supervisor->draining = true;
+    pthread_mutex_unlock(&supervisor->lock);
+    if (!supervisor->threaded) return;
+    wake_up(supervisor);
+    pthread_join(supervisor->thread, NULL);
+    supervisor->threaded = false;
+    for (int i = 0; i < supervisor->seat_count; i++) {
+        if (!supervisor->seats[i].pid) continue;
+        process_end(supervisor->seats[i].pid);
+        close(supervisor->seats[i].channel);
+        supervisor->seats[i].pid = 0;
+    }
+    return_the_rest(supervisor);
+}
+
+void supervisor_destroy(struct supervisor *supervisor) {
+    if (!supervisor) return;
+    supervisor_stop(supervisor);
+    if (supervisor->events >= 0) close(supervisor->events);
+    if (supervisor->wake >= 0) close(supervisor->wake);
+    queue_destroy(supervisor->queue);
+    free(supervisor->place);
+    free(supervisor->died_at);
+    free(supervisor->returns.slots);
+    pthread_mutex_destroy(&supervisor->lock);
+    free(supervisor);
+}
+
+/* ---- questions and orders */
+
+static bool served(const struct supervisor *supervisor, const char *device) {
+    for (int i = 0; i < supervisor->seat_count; i++)
+        if (wanted(&supervisor->seats[i], device)) return true;
+    return false;
+}
+
+enum status supervisor_submit(struct supervisor *supervisor, int slot, struct failure *failure) {
+    struct job *job = job_of(supervisor, slot);
+    enum status status = STATUS_OK;
+    pthread_mutex_lock(&supervisor->lock);
+    supervisor->place[slot] = supervisor->died_at[slot] = NOWHERE;
+    job->published_ns = clock_ns();
+    if (supervisor->draining)
+        status = fail(failure, STATUS_BUSY, "the daemon is stopping; try another one");
+    else if (!served(supervisor, job->device))
+        status = fail(failure, STATUS_BAD_PARAM,
+                      "device \"%s\" is not served here; GET /readyz lists those that are",
+                      job->device);
+    else if (!queue_push(supervisor->queue, slot))
+        status = fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
+                      queue_length(supervisor->queue));
+    else
+        dispatch(supervisor);
+    pthread_mutex_unlock(&supervisor->lock);
+    return status;
+}
+
+void supervisor_cancel(struct supervisor *supervisor, int slot) {
+    struct job *job = job_of(supervisor, slot);
+    pthread_mutex_lock(&supervisor->lock);
+    __atomic_store_n(&job->progress.cancelled, 1, __ATOMIC_RELAXED);
+    const bool waiting = queue_remove(supervisor->queue, slot);
+    if (waiting) fail(&job->failure, STATUS_CANCELLED, "the client has left");
+    pthread_mutex_unlock(&supervisor->lock);
+    if (waiting) supervisor->options.done(supervisor->options.context, slot);
+}
+
+void supervisor_drain(struct supervisor *supervisor) {
+    pthread_mutex_lock(&supervisor->lock);
+    supervisor->draining = true;
+    pthread_mutex_unlock(&supervisor->lock);
+}
+
+int supervisor_jobs(struct supervisor *supervisor, int *waiting) {
+    pthread_mutex_lock(&supervisor->lock);
+    const int queued = queue_length(supervisor->queue), running = supervisor->running;
+    pthread_mutex_unlock(&supervisor->lock);
+    if (waiting) *waiting = queued;
+    return queued + running;
+}
+
+static void describe(const struct supervisor *supervisor, const struct seat *seat,
+                     struct seat_facts *facts) {
+    *facts = (struct seat_facts){
+        .healthy = healthy(seat),
+        .standby = seat->cpu && supervisor->seat_count > 1,
+        .running = seat->running,
+        .capacity = seat->capacity,
+        .restarts = seat->restarts,
+    };
+    memcpy(facts->device, seat->device, sizeof facts->device);
+    memcpy(facts->name, seat->name, sizeof facts->name);
+    memcpy(facts->trouble, seat->trouble, sizeof facts->trouble);
+}
+
+int supervisor_seats(struct supervisor *supervisor, struct seat_facts facts[SEATS_MAX]) {
+    pthread_mutex_lock(&supervisor->lock);
+    const int count = supervisor->seat_count;
+    for (int i = 0; i < count; i++) describe(supervisor, &supervisor->seats[i], &facts[i]);
+    pthread_mutex_unlock(&supervisor->lock);
+    return count;
+}
+
+int supervisor_retry_after_s(struct supervisor *supervisor) {
+    pthread_mutex_lock(&supervisor->lock);
+    int capacity = 1;
+    for (int i = 0; i < supervisor->seat_count; i++)
+        if (healthy(&supervisor->seats[i])) capacity += supervisor->seats[i].capacity / 2;
+    const double ms = supervisor->service_ms * (queue_length(supervisor->queue) + 1) / capacity;
+    pthread_mutex_unlock(&supervisor->lock);
+    return ms < 1000 ? 1 : ms > 30000 ? 30 : (int)(ms / 1000) + 1;
+}

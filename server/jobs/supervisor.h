@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/* supervisor.h - the front's end of the workers: starts them, hands out jobs, and starts anew what died.
+ *
+ * A job goes in by supervisor_submit and comes back once through `done`, whatever happens: run,
+ * refused, timed out, cancelled, or its worker killed. A worker that dies is started again at once; a
+ * job that it had begun runs once more, alone on a worker so that it cannot take others along; a job
+ * with which a second worker dies is answered as failed.
+ * Threads:  any may submit and cancel. `done` is called from the supervisor's thread or from the
+ *           caller of supervisor_cancel, with no lock held.
+ * Fails:    STATUS_BUSY when the line is full or the daemon drains; STATUS_BAD_PARAM when the job wants a
+ *           device that is not served. A refused job stays with the caller.
+ */
+#ifndef BURIN_SUPERVISOR_H
+#define BURIN_SUPERVISOR_H
+
+#include "config/config.h"
+#include "server/jobs/slot.h"
+
+#include <stdbool.h>
+
+enum { SEATS_MAX = 17 }; /* 16 GPUs and the CPU */
+
+struct supervisor;
+
+struct supervisor_options {
+    const struct config *config;
+    struct slots *slots;
+    void (*done)(void *context, int slot);
+    void *context;
+};
+
+/* What /readyz and /metrics tell of one worker. */
+struct seat_facts {
+    char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
+    char name[DEVICE_NAME_MAX];
+    char trouble[160]; /* why it is not healthy; "" if it is */
+    bool healthy;      /* alive, opened its device, and its last known-answer job was right */
+    bool standby;      /* the CPU beside GPUs */
+    int running, capacity, restarts;
+};
+
+struct supervisor *supervisor_create(const struct supervisor_options *options,
+                                     struct failure *failure);
+/* Ends the workers; jobs still there come back through `done` as busy, later ones are refused. */
+void supervisor_stop(struct supervisor *supervisor);
+void supervisor_destroy(struct supervisor *supervisor); /* stops it first where nobody did */
+
+enum status supervisor_submit(struct supervisor *supervisor, int slot, struct failure *failure);
+
+/* The client has left: a waiting job comes back at once, a running one when the worker sees the flag. */
+void supervisor_cancel(struct supervisor *supervisor, int slot);
+
+void supervisor_drain(struct supervisor *supervisor); /* no new jobs from now on */
+int supervisor_jobs(struct supervisor *supervisor, int *waiting); /* waiting and running together */
+int supervisor_seats(struct supervisor *supervisor, struct seat_facts facts[SEATS_MAX]);
+
+/* Seconds after which a refused client should try again. */
+int supervisor_retry_after_s(struct supervisor *supervisor);
+
+#endif

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/jobs/worker.h"
+
+#include "pipeline/pool.h"
+#include "server/jobs/canary.h"
+#include "server/jobs/carry.h"
+#include "server/jobs/channel.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum { LANES_MAX = 256, GPU_LANES = 4 };
+
+struct worker {
+    struct carrier carrier; /* shared by the lanes, read-only */
+    int channel;
+    int lanes, batch;
+    struct lane *lane[LANES_MAX];
+    int opened;
+};
+
+struct lane_thread {
+    struct worker *worker;
+    struct lane *lane;
+    pthread_t thread;
+};
+
+static int cores(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/* The context is spoilt: nothing in this process recovers (measured), so end at once. */
+static void give_up(const struct failure *failure) {
+    fprintf(stderr, "worker: %s; ending so that a fresh one is started\n", failure->message);
+    _exit(WORKER_DEVICE_FAILED);
+}
+
+static void answer_probe(struct worker *worker, struct lane *lane) {
+    struct message message = { .kind = CHANNEL_PROBED };
+    struct failure failure = { 0 };
+    const enum status status = canary_run(lane, &failure);
+    message.ok = status == STATUS_OK;
+    snprintf(message.text, sizeof message.text, "%s", failure.message);
+    channel_send(worker->channel, &message);
+    if (status == STATUS_DEVICE) give_up(&failure);
+}
+
+/* Jobs with the same plan share a batch; whoever differs waits for the next round of this loop. */
+static void run_messages(struct worker *worker, struct lane *lane, struct message *messages,
+                         int count) {
+    int slots[RUN_BATCH_MAX], left = 0;
+    for (int i = 0; i < count; i++) {
+        if (messages[i].kind == CHANNEL_RUN)
+            slots[left++] = messages[i].slot;
+        else if (messages[i].kind == CHANNEL_PROBE)
+            answer_probe(worker, lane);
+    }
+    for (int i = 0; i < left; i++)
+        __atomic_store_n(&slot_job(worker->carrier.slots, slots[i])->started, 1, __ATOMIC_RELEASE);
+    while (left > 0) {
+        struct failure failure = { 0 };
+        left = carry_batch(&worker->carrier, lane, slots, left, &failure);
+        if (failure.status == STATUS_DEVICE) give_up(&failure);
+    }
+}
+
+static void *lane_main(void *argument) {
+    struct lane_thread *self = argument;
+    struct worker *worker = self->worker;
+    struct message messages[RUN_BATCH_MAX];
+    int count;
+    while ((count = channel_take(worker->channel, messages, worker->batch, true)) > 0)
+        run_messages(worker, self->lane, messages, count);
+    return NULL;
+}
+
+static void answer(void *context, int slot) {
+    const struct worker *worker = context;
+    channel_send(worker->channel, &(struct message){ .kind = CHANNEL_DONE, .slot = slot });
+}
+
+static enum status open_lanes(struct worker *worker, const struct config *config,
+                              const struct device_driver *driver, int index,
+                              struct failure *failure) {
+    const struct lane_options options = {
+        .staging_bytes = (size_t)config->staging_bytes,
+        .arena_bytes = (size_t)config->arena_bytes,
+    };
+    for (int i = 0; i < worker->lanes; i++) {
+        const enum status status = driver->open(index, &options, &worker->lane[i], failure);
+        if (status) return status;
+        worker->opened++;
+    }
+    /* The first job of a process pays for loading code and waking the device: let it be ours. */
+    for (int i = 0; i < worker->lanes; i++) {
+        const enum status status = canary_run(worker->lane[i], failure);
+        if (status) return status;
+    }
+    return STATUS_OK;
+}
+
+static void say_ready(const struct worker *worker) {
+    struct message message = {
+        .kind = CHANNEL_READY,
+        /* One batch under way and one waiting for every lane, so that no lane idles for a message. */
+        .capacity = 2 * worker->lanes * worker->batch,
+        .ok = 1,
+    };
+    snprintf(message.text, sizeof message.text, "%s", worker->carrier.device_name);
+    channel_send(worker->channel, &message);
+}
+
+static void run_lanes(struct worker *worker) {
+    struct lane_thread threads[LANES_MAX];
+    int started = 0;
+    for (int i = 0; i < worker->lanes; i++) {
+        threads[i] = (struct lane_thread){ .worker = worker, .lane = worker->lane[i] };
+        if (pthread_create(&threads[i].thread, NULL, lane_main, &threads[i]) == 0) started++;
+    }
+    if (started == worker->lanes) say_ready(worker);
+    for (int i = 0; i < started; i++) pthread_join(threads[i].thread, NULL);
+}
+
+static void size_worker(struct worker *worker, const struct config *config, bool gpu) {
+    worker->lanes = config->lanes ? (int)config->lanes : gpu ? GPU_LANES : cores();
+    if (worker->lanes > LANES_MAX) worker->lanes = LANES_MAX;
+    worker->batch = gpu ? (int)config->batch : 1;
+    if (worker->batch > RUN_BATCH_MAX) worker->batch = RUN_BATCH_MAX;
+    if (gpu)
+        worker->carrier.codecs =
+            pool_create(config->codec_threads ? (int)config->codec_threads : cores());
+}
+
+/* The front decides when to stop; a terminal's Ctrl-C must not take the worker from under its jobs. */
+static void leave_signals_to_the_front(void) {
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+int worker_run(struct slots *slots, int channel, const struct config *config,
+               const struct device_driver *driver, int index) {
+    leave_signals_to_the_front();
+    struct worker *worker = calloc(1, sizeof *worker);
+    if (!worker) return 1;
+    worker->channel = channel;
+    worker->carrier = carrier_make(slots, config, driver, index);
+    worker->carrier.answer = answer;
+    worker->carrier.context = worker;
+    size_worker(worker, config, strcmp(driver->kind, "cpu") != 0);
+    struct failure failure = { 0 };
+    int code = 0;
+    if (open_lanes(worker, config, driver, index, &failure)) {
+        fprintf(stderr, "worker: %s could not be opened: %s\n", worker->carrier.device_name,
+                failure.message);
+        code = WORKER_DEVICE_FAILED;
+    } else {
+        run_lanes(worker);
+    }
+    for (int i = 0; i < worker->opened; i++) driver->close(worker->lane[i]);
+    pool_destroy(worker->carrier.codecs);
+    free(worker);
+    return code;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+/* log.h - one line an event, to stderr, as JSON or as text.
+ *
+ * Whatever came from outside is escaped and cut to 256 bytes; pictures and secrets are never logged.
+ * Threads:  any; a line is written with one call.
+ */
+#ifndef BURIN_LOG_H
+#define BURIN_LOG_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+enum log_level { LOG_OFF, LOG_ERROR, LOG_INFO };
+
+/* FORMAT "json" or "text", LEVEL "info", "error" or "off". Before this is called: text, errors. */
+void log_open(const char *format, const char *level);
+bool log_wants(enum log_level level);
+
+void log_event(enum log_level level, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* FIELDS as they are, a time and the level before them. Consumes FIELDS. */
+void log_fields(enum log_level level, json_t *fields);
+
+#endif

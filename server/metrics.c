@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/metrics.h"
+
+#include "pipeline/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const double bounds_s[] = { 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
+                                   0.1,    0.25,  0.5,    1,     2.5,  5,     10, 30 };
+enum { BUCKETS = sizeof bounds_s / sizeof *bounds_s, CODES = 17, EXTRA_LABELS = 3 };
+static const int codes[CODES] = { 200, 400, 404, 405, 406, 408, 413, 414, 415,
+                                  422, 429, 431, 499, 500, 503, 504, 0 /* any other */ };
+static const char *const extra_labels[EXTRA_LABELS] = { "pipeline", "info", "other" };
+static const char *const reasons[REJECTIONS] = { "queue", "slots", "bytes", "draining" };
+
+/* Of one label. */
+struct series {
+    uint64_t codes[CODES];
+    uint64_t buckets[BUCKETS + 1], count, nanoseconds;
+    uint64_t stage_ns[STAGE_COUNT], stage_count;
+};
+
+struct metrics {
+    int labels; /* operators, then extra_labels */
+    uint64_t pixels, rejected[REJECTIONS];
+    struct series series[];
+};
+
+struct metrics *metrics_create(void) {
+    const int labels = registry_count() + EXTRA_LABELS;
+    struct metrics *metrics =
+        calloc(1, sizeof *metrics + (size_t)labels * sizeof(struct series));
+    if (metrics) metrics->labels = labels;
+    return metrics;
+}
+
+void metrics_destroy(struct metrics *metrics) {
+    free(metrics);
+}
+
+static void add(uint64_t *counter, uint64_t amount) {
+    __atomic_fetch_add(counter, amount, __ATOMIC_RELAXED);
+}
+
+static uint64_t get(const uint64_t *counter) {
+    return __atomic_load_n(counter, __ATOMIC_RELAXED);
+}
+
+static const char *label_name(int index) {
+    const int operators = registry_count();
+    return index < operators ? registry_at(index)->name : extra_labels[index - operators];
+}
+
+static struct series *series_of(struct metrics *metrics, const char *label) {
+    for (int i = 0; i < metrics->labels; i++)
+        if (strcmp(label, label_name(i)) == 0) return &metrics->series[i];
+    return &metrics->series[metrics->labels - 1];
+}
+
+void metrics_request(struct metrics *metrics, const char *label, int http_status, double total_ms,
+                     const struct timing *timing, uint64_t pixels) {
+    struct series *series = series_of(metrics, label);
+    int code = 0, bucket = 0;
+    while (code < CODES - 1 && codes[code] != http_status) code++;
+    while (bucket < BUCKETS && total_ms > bounds_s[bucket] * 1000) bucket++;
+    add(&series->codes[code], 1);
+    add(&series->buckets[bucket], 1);
+    add(&series->count, 1);
+    add(&series->nanoseconds, (uint64_t)(total_ms * 1e6));
+    add(&metrics->pixels, pixels);
+    if (!timing) return;
+    add(&series->stage_count, 1);
+    for (int stage = 0; stage < STAGE_COUNT; stage++)
+        add(&series->stage_ns[stage], (uint64_t)(timing->stage_ms[stage] * 1e6));
+}
+
+void metrics_reject(struct metrics *metrics, enum rejection reason) {
+    add(&metrics->rejected[reason], 1);
+}
+
+/* ---- text */
+
+static void head(FILE *out, const char *name, const char *type, const char *help) {
+    fprintf(out, "# HELP burin_%s %s\n# TYPE burin_%s %s\n", name, help, name, type);
+}
+
+static void print_requests(const struct metrics *metrics, FILE *out) {
+    head(out, "requests_total", "counter", "Requests answered, by operator and HTTP status");
+    for (int i = 0; i < metrics->labels; i++)
+        for (int c = 0; c < CODES; c++) {
+            const uint64_t count = get(&metrics->series[i].codes[c]);
+            if (!count) continue;
+            fprintf(out, "burin_requests_total{op=\"%s\",code=\"", label_name(i));
+            if (codes[c])
+                fprintf(out, "%d\"} %lu\n", codes[c], count);
+            else
+                fprintf(out, "other\"} %lu\n", count);
+        }
+}
+
+static void print_durations(const struct metrics *metrics, FILE *out) {
+    head(out, "request_duration_seconds", "histogram",
+         "From a request's first line to its answer being ready");
+    for (int i = 0; i < metrics->labels; i++) {
+        const struct series *series = &metrics->series[i];
+        const char *name = label_name(i);
+        uint64_t sum = 0;
+        if (!get(&series->count)) continue;
+        for (int b = 0; b < BUCKETS; b++)
+            fprintf(out, "burin_request_duration_seconds_bucket{op=\"%s\",le=\"%g\"} %lu\n", name,
+                    bounds_s[b], sum += get(&series->buckets[b]));
+        fprintf(out, "burin_request_duration_seconds_bucket{op=\"%s\",le=\"+Inf\"} %lu\n", name,
+                sum + get(&series->buckets[BUCKETS]));
+        fprintf(out, "burin_request_duration_seconds_sum{op=\"%s\"} %.9f\n", name,
+                (double)get(&series->nanoseconds) / 1e9);
+        fprintf(out, "burin_request_duration_seconds_count{op=\"%s\"} %lu\n", name,
+                sum + get(&series->buckets[BUCKETS]));
+    }
+}
+
+static void print_stages(const struct metrics *metrics, FILE *out) {
+    head(out, "stage_duration_seconds", "summary", "Time in each stage of the requests that worked");
+    for (int i = 0; i < metrics->labels; i++)
+        for (int s = 0; get(&metrics->series[i].stage_count) && s < STAGE_COUNT; s++) {
+            fprintf(out, "burin_stage_duration_seconds_sum{op=\"%s\",stage=\"%s\"} %.9f\n",
+                    label_name(i), stage_name((enum stage)s),
+                    (double)get(&metrics->series[i].stage_ns[s]) / 1e9);
+            fprintf(out, "burin_stage_duration_seconds_count{op=\"%s\",stage=\"%s\"} %lu\n",
+                    label_name(i), stage_name((enum stage)s), get(&metrics->series[i].stage_count));
+        }
+}
+
+static void print_seats(const struct metrics_now *now, FILE *out) {
+    head(out, "worker_up", "gauge", "1 where the worker is alive and its last known-answer job was right");
+    for (int i = 0; i < now->seat_count; i++)
+        fprintf(out, "burin_worker_up{device=\"%s\"} %d\n", now->seats[i].device,
+                now->seats[i].healthy);
+    head(out, "jobs_in_progress", "gauge", "Jobs that a worker has");
+    for (int i = 0; i < now->seat_count; i++)
+        fprintf(out, "burin_jobs_in_progress{device=\"%s\"} %d\n", now->seats[i].device,
+                now->seats[i].running);
+    head(out, "worker_restarts_total", "counter", "Workers that died and were started again");
+    for (int i = 0; i < now->seat_count; i++)
+        fprintf(out, "burin_worker_restarts_total{device=\"%s\"} %d\n", now->seats[i].device,
+                now->seats[i].restarts);
+}
+
+static void print_gauge(FILE *out, const char *name, const char *help, int64_t value) {
+    head(out, name, "gauge", help);
+    fprintf(out, "burin_%s %ld\n", name, value);
+}
+
+void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE *out) {
+    print_requests(metrics, out);
+    print_durations(metrics, out);
+    print_stages(metrics, out);
+    head(out, "rejected_total", "counter", "Requests refused for want of room");
+    for (int r = 0; r < REJECTIONS; r++)
+        fprintf(out, "burin_rejected_total{reason=\"%s\"} %lu\n", reasons[r],
+                get(&metrics->rejected[r]));
+    head(out, "input_pixels_total", "counter", "Pixels of the images worked on");
+    fprintf(out, "burin_input_pixels_total %lu\n", get(&metrics->pixels));
+    print_seats(now, out);
+    print_gauge(out, "queue_depth", "Jobs that wait for a worker", now->queued);
+    print_gauge(out, "requests_in_progress", "Requests under way", now->exchanges);
+    print_gauge(out, "slots_in_use", "Slots of shared memory that hold a request", now->slots_in_use);
+    print_gauge(out, "slots", "Slots of shared memory", now->slots);
+    print_gauge(out, "body_bytes_held", "Bytes of uploads held in slots", now->body_bytes_held);
+    head(out, "build_info", "gauge", "The version that runs");
+    fprintf(out, "burin_build_info{version=\"%s\"} 1\n", now->version);
+}

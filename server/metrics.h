@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/* metrics.h - counters of the service, told in Prometheus' text form.
+ *
+ * Threads:  any; counters are atomic and never wait for each other.
+ * Names:    burin_*, in base units (seconds, bytes); stages are those of Server-Timing.
+ */
+#ifndef BURIN_METRICS_H
+#define BURIN_METRICS_H
+
+#include "pipeline/timing.h"
+#include "server/jobs/supervisor.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct metrics;
+
+struct metrics *metrics_create(void);
+void metrics_destroy(struct metrics *metrics);
+
+/* One request answered. LABEL: an operator's name, "pipeline", "info" or anything else, counted as
+ * "other". TIMING may be NULL; PIXELS is 0 where no image was worked on. */
+void metrics_request(struct metrics *metrics, const char *label, int http_status, double total_ms,
+                     const struct timing *timing, uint64_t pixels);
+
+/* Requests refused before their work began: "queue", "slots", "bytes", "draining". */
+enum rejection { REJECTED_QUEUE, REJECTED_SLOTS, REJECTED_BYTES, REJECTED_DRAINING, REJECTIONS };
+void metrics_reject(struct metrics *metrics, enum rejection reason);
+
+/* What is true at this moment, asked from its owners. */
+struct metrics_now {
+    const struct seat_facts *seats;
+    int seat_count, queued, slots_in_use, slots, exchanges;
+    int64_t body_bytes_held;
+    const char *version;
+};
+void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE *out);
+
+#endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The fast twins of pipeline/bytes.c against the plain meaning, every case where there are few enough. */
+#include "pipeline/bytes.h"
+
+#include "pipeline/ops/histeq.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint32_t seed = 1;
+
+static uint8_t noise(void) {
+    seed = seed * 1664525 + 1013904223;
+    return (uint8_t)(seed >> 24);
+}
+
+static void map_is_look_up(void **state) {
+    (void)state;
+    uint8_t table[256], in[600], out[600];
+    for (int i = 0; i < 256; i++) table[i] = noise();
+    for (size_t i = 0; i < sizeof in; i++) in[i] = i < 256 ? (uint8_t)i : noise();
+    for (size_t length = 0; length <= sizeof in; length += length < 70 ? 1 : 53) {
+        memset(out, 0xa5, sizeof out);
+        bytes_map(table, in, out, length);
+        for (size_t i = 0; i < length; i++) assert_int_equal(out[i], table[in[i]]);
+        for (size_t i = length; i < sizeof out; i++) assert_int_equal(out[i], 0xa5);
+    }
+}
+
+static void count_counts(void **state) {
+    (void)state;
+    enum { LENGTH = 5003 };
+    uint8_t bytes[LENGTH];
+    for (int i = 0; i < LENGTH; i++) bytes[i] = i % 3 ? noise() : 7;
+    for (size_t length = 0; length <= LENGTH; length += 131) {
+        uint32_t counts[256] = { [7] = 5 }, expected[256] = { [7] = 5 };
+        for (size_t i = 0; i < length; i++) expected[bytes[i]]++;
+        bytes_count(bytes, length, counts);
+        assert_memory_equal(counts, expected, sizeof counts);
+    }
+}
+
+static void rgb_count_counts_the_largest(void **state) {
+    (void)state;
+    enum { PIXELS = 9001 };
+    static uint8_t rgb[3 * PIXELS];
+    for (int i = 0; i < 3 * PIXELS; i++) rgb[i] = noise();
+    uint32_t counts[256] = { 0 }, expected[256] = { 0 };
+    for (int i = 0; i < 3 * PIXELS; i += 3) {
+        const uint8_t a = rgb[i] > rgb[i + 1] ? rgb[i] : rgb[i + 1];
+        expected[a > rgb[i + 2] ? a : rgb[i + 2]]++;
+    }
+    rgb_count(rgb, PIXELS, counts);
+    assert_memory_equal(counts, expected, sizeof counts);
+}
+
+/* Every V, V' and c <= V: 16.8 million quotients, each compared with whole-number division. */
+static void rgb_map_is_exact(void **state) {
+    (void)state;
+    uint8_t table[256], rgb[3 * 256], out[3 * 256];
+    for (int level = 0; level < 256; level++) {
+        memset(table, level, sizeof table);
+        for (int value = 0; value < 256; value++) {
+            for (int c = 0; c < 256; c++) {
+                rgb[3 * c] = (uint8_t)value;
+                rgb[3 * c + 1] = (uint8_t)(c < value ? c : value);
+                rgb[3 * c + 2] = (uint8_t)(c < value ? value - c : 0);
+            }
+            rgb_map(table, rgb, out, 256);
+            for (int i = 0; i < 3 * 256; i++)
+                if (out[i] != histeq_scaled(rgb[i], (uint32_t)value, (uint32_t)level, 255))
+                    fail_msg("V %d, V' %d, c %d: %d", value, level, rgb[i], out[i]);
+        }
+    }
+}
+
+static void rgb_map_ends_where_told(void **state) {
+    (void)state;
+    uint8_t table[256], rgb[3 * 100], out[3 * 100 + 9];
+    for (int i = 0; i < 256; i++) table[i] = noise();
+    for (int i = 0; i < 300; i++) rgb[i] = noise();
+    for (size_t pixels = 0; pixels <= 100; pixels++) {
+        memset(out, 0x5a, sizeof out);
+        rgb_map(table, rgb, out, pixels);
+        for (size_t i = 3 * pixels; i < sizeof out; i++) assert_int_equal(out[i], 0x5a);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(map_is_look_up),   cmocka_unit_test(count_counts),
+        cmocka_unit_test(rgb_count_counts_the_largest), cmocka_unit_test(rgb_map_is_exact),
+        cmocka_unit_test(rgb_map_ends_where_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
