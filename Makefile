@@ -43,7 +43,7 @@ CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 C_SOURCES = $(filter-out server/main.c,$(wildcard server/*.c server/http/*.c server/jobs/*.c config/*.c \
   pipeline/*.c pipeline/codecs/*.c)) $(OPS:%=pipeline/ops/%.c)
 ifeq ($(CUDA),0)
-C_SOURCES += cuda/device_none.c
+C_SOURCES += $(wildcard cuda/*_none.c)
 else
 CU_SOURCES = $(wildcard cuda/*.cu) $(CUDA_OPS:%=cuda/ops/%.cu)
 LIBS += $(CUDA_HOME)/lib64/libcudart_static.a -lrt -lstdc++
@@ -133,6 +133,7 @@ $(B)/%.cu.o: %.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 $(B)/pipeline/registry.o: $(B)/ops.inc
+$(B)/server/version.o: $(B)/version.inc
 $(B)/cuda/device_cuda.cu.o: $(B)/cuda_ops.inc
 
 $(B)/tests/%: tests/%.c $(OBJECTS)
@@ -147,6 +148,6 @@ build/fuzz/%: %.c $(C_SOURCES) $(B)/ops.inc
 	@mkdir -p $(@D)
 	clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
 	  $(wildcard pipeline/*.c pipeline/codecs/*.c server/http/gate.c server/http/multipart.c) \
-	  $(OPS:%=pipeline/ops/%.c) cuda/device_none.c $(LIBS) -o $@
+	  $(OPS:%=pipeline/ops/%.c) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
 -include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(KERNELS:=.d)

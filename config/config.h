@@ -21,36 +21,42 @@ enum { CONFIG_TEXT_MAX = 256 };
 /* Plain data: the daemon hands it to its workers as it is. */
 struct config {
     /* where the daemon listens */
-    char listen[CONFIG_TEXT_MAX];       /* 127.0.0.1:8080; also [::1]:8080 or unix:/run/burin.sock */
+    char listen[CONFIG_TEXT_MAX]; /* 127.0.0.1:8080; also [::1]:8080 or unix:/run/burin.sock */
     char admin_listen[CONFIG_TEXT_MAX]; /* "": probes and metrics on `listen` too (the default) */
     long io_threads;                    /* 2: threads that copy bytes between sockets and slots */
     long connections_max;               /* 1024 */
-    bool insecure;                      /* false: refuse to listen on an address that is not loopback */
+    bool insecure; /* false: refuse to listen on an address that is not loopback */
 
     /* what a request may cost */
-    long body_bytes_max;      /* 64 MiB */
-    long pixels_max;          /* 64 megapixels = 67108864, in and out */
-    long side_max;            /* 65535 pixels */
-    long scans_max;           /* 100, progressive JPEG */
-    long scan_pixels_max;     /* 1.5e9: scans x pixels */
-    long codec_memory_bytes;  /* 512 MiB: what a decoder may take beyond the pixels */
-    long profile_bytes_max;   /* 1 MiB of ICC profile */
-    long parts_max;           /* 8 parts of a multipart upload */
-    long part_headers_bytes;  /* 4096 */
+    long body_bytes_max;     /* 64 MiB */
+    long pixels_max;         /* 64 megapixels = 67108864, in and out */
+    long side_max;           /* 65535 pixels */
+    long scans_max;          /* 100, progressive JPEG */
+    long scan_pixels_max;    /* 1.5e9: scans x pixels */
+    long codec_memory_bytes; /* 512 MiB: what a decoder may take beyond the pixels */
+    long profile_bytes_max;  /* 1 MiB of ICC profile */
+    long parts_max;          /* 8 parts of a multipart upload */
+    long part_headers_bytes; /* 4096 */
 
     /* queue */
     long queue_jobs;  /* 256 jobs waiting at most */
     long queue_bytes; /* 512 MiB of bodies held at most */
 
+    /* shared memory for requests, one slot each; a slot grows where its request does */
+    long slots_small;  /* 256, with 256 KiB each touched at start */
+    long slots_medium; /* 24, with 8 MiB each */
+    long slots_large;  /* 40, with nothing touched */
+
     /* deadlines */
-    long header_ms;          /* 10000 */
-    long body_ms;            /* 30000, or at body_rate_bytes a second if that is longer */
-    long body_rate_bytes;    /* 65536 a second: the slowest upload and download that is waited for */
-    long processing_ms;      /* 30000 */
-    long keep_alive_ms;      /* 15000 */
+    long header_ms;       /* 10000 */
+    long body_ms;         /* 30000, or at body_rate_bytes a second if that is longer */
+    long body_rate_bytes; /* 65536 a second: the slowest upload and download that is waited for */
+    long processing_ms;   /* 30000 */
+    long keep_alive_ms;   /* 15000 */
 
     /* workers */
-    char devices[CONFIG_TEXT_MAX]; /* "all": every GPU, a CPU worker standing by; or "cpu", "cuda:0,cuda:1" */
+    char devices[CONFIG_TEXT_MAX]; /* "all": every GPU, a CPU worker standing by; or "cpu",
+                                      "cuda:0,cuda:1" */
     long lanes;                    /* 0: one a core on the CPU, 4 on a GPU */
     long codec_threads;            /* 0: one a core; GPU workers */
     long batch;                    /* 32 images a lane takes at once on a GPU */
@@ -67,9 +73,9 @@ struct config {
     char log_level[16];  /* info | error | off */
 };
 
-/* Defaults, then the file (PATH, or NULL: config/burin.json beside the program or /etc/burin/burin.json
- * when one is there), then the environment, then flags. Flags are taken out of ARGV; what is left
- * over stays there in order and ARGC is set. */
+/* Defaults, then the file (PATH, or NULL: config/burin.json beside the program or
+ * /etc/burin/burin.json when one is there), then the environment, then flags. Flags are taken out
+ * of ARGV; what is left over stays there in order and ARGC is set. */
 enum status config_load(struct config *config, const char *path, int *argc, char **argv,
                         struct failure *failure);
 

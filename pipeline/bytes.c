@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HOW. A byte histogram is bound by a store that the next load of the same counter must wait for, so
- * successive bytes go to eight tables; equal neighbours then never meet. Table look-up: a 256-entry
- * table is sixteen 16-byte shuffles. Tables are chained by exclusive or (D[k] = T[k] ^ T[k-1]), and the
- * index goes down by 16 a step, so that a lane takes part until its index is negative, which makes the
- * shuffle give 0: what is left is T[v / 16][v % 16] with one subtraction, shuffle and xor a table.
- * Colour: c * V' / V in single precision with a reciprocal that is too large by 2^-18. That is more than
- * estimate and roundings can take away (6 * 2^-24) and, at 255 * 2^-18 < 1 / 510, too little to reach the
- * next half: halves round up and nothing else moves, whatever the vendor's estimate is.
- * tests/pipeline/bytes.c tries every case. */
+/* HOW. A byte histogram is bound by a store that the next load of the same counter must wait for,
+ * so successive bytes go to eight tables; equal neighbours then never meet. Table look-up: a
+ * 256-entry table is sixteen 16-byte shuffles. Tables are chained by exclusive or (D[k] = T[k] ^
+ * T[k-1]), and the index goes down by 16 a step, so that a lane takes part until its index is
+ * negative, which makes the shuffle give 0: what is left is T[v / 16][v % 16] with one subtraction,
+ * shuffle and xor a table. Colour: c * V' / V in single precision with a reciprocal that is too
+ * large by 2^-18. That is more than estimate and roundings can take away (6 * 2^-24) and, at 255 *
+ * 2^-18 < 1 / 510, too little to reach the next half: halves round up and nothing else moves,
+ * whatever the vendor's estimate is. tests/pipeline/bytes.c tries every case. */
 #include "pipeline/bytes.h"
 
 #include "pipeline/ops/histeq.h"
@@ -126,8 +126,8 @@ struct planes {
     __m256i red, green, blue;
 };
 
-/* Bytes of one channel out of 3 x 16 interleaved ones: from each source the shuffle takes its share and
- * leaves 0 elsewhere. */
+/* Bytes of one channel out of 3 x 16 interleaved ones: from each source the shuffle takes its share
+ * and leaves 0 elsewhere. */
 static const int8_t split[3][3][16] = {
     { { 0, 3, 6, 9, 12, 15, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 },
       { -1, -1, -1, -1, -1, -1, 2, 5, 8, 11, 14, -1, -1, -1, -1, -1 },
@@ -192,10 +192,11 @@ AVX2 static void rgb_peak_avx2(const uint8_t *rgb, uint8_t *peak, size_t pixels)
 
 /* Bytes 4k..4k+3 of both halves as floats. */
 AVX2 static inline __m256 quarter(__m256i bytes, int k) {
-    const __m256i spread = _mm256_setr_epi8(0, -1, -1, -1, 1, -1, -1, -1, 2, -1, -1, -1, 3, -1, -1,
-                                            -1, 0, -1, -1, -1, 1, -1, -1, -1, 2, -1, -1, -1, 3, -1,
-                                            -1, -1);
-    const __m256i wide = _mm256_shuffle_epi8(bytes, _mm256_add_epi32(spread, _mm256_set1_epi32(4 * k)));
+    const __m256i spread =
+        _mm256_setr_epi8(0, -1, -1, -1, 1, -1, -1, -1, 2, -1, -1, -1, 3, -1, -1, -1, 0, -1, -1, -1,
+                         1, -1, -1, -1, 2, -1, -1, -1, 3, -1, -1, -1);
+    const __m256i wide =
+        _mm256_shuffle_epi8(bytes, _mm256_add_epi32(spread, _mm256_set1_epi32(4 * k)));
     return _mm256_cvtepi32_ps(wide);
 }
 
@@ -207,10 +208,9 @@ AVX2 static inline __m256i gather_quarters(__m256 a, __m256 b, __m256 c, __m256 
 }
 
 AVX2 static inline __m256i scale(__m256i channel, const __m256 ratio[4]) {
-    return gather_quarters(_mm256_mul_ps(quarter(channel, 0), ratio[0]),
-                           _mm256_mul_ps(quarter(channel, 1), ratio[1]),
-                           _mm256_mul_ps(quarter(channel, 2), ratio[2]),
-                           _mm256_mul_ps(quarter(channel, 3), ratio[3]));
+    return gather_quarters(
+        _mm256_mul_ps(quarter(channel, 0), ratio[0]), _mm256_mul_ps(quarter(channel, 1), ratio[1]),
+        _mm256_mul_ps(quarter(channel, 2), ratio[2]), _mm256_mul_ps(quarter(channel, 3), ratio[3]));
 }
 
 /* 1 / DIVISOR, too large by 2^-18: an estimate good to 1.5 * 2^-12 and one step of Newton's. */
@@ -233,7 +233,8 @@ AVX2 static void rgb_map_avx2(const uint8_t table[256], const uint8_t *rgb, uint
             const __m256 divisor = _mm256_max_ps(quarter(peak, k), one);
             ratio[k] = _mm256_mul_ps(quarter(level, k), reciprocal(divisor));
         }
-        const __m256i black = _mm256_and_si256(_mm256_cmpeq_epi8(peak, _mm256_setzero_si256()), base);
+        const __m256i black =
+            _mm256_and_si256(_mm256_cmpeq_epi8(peak, _mm256_setzero_si256()), base);
         p.red = _mm256_or_si256(scale(p.red, ratio), black);
         p.green = _mm256_or_si256(scale(p.green, ratio), black);
         p.blue = _mm256_or_si256(scale(p.blue, ratio), black);
@@ -246,8 +247,8 @@ static bool fast(void) {
     return false;
 }
 #define rgb_peak_avx2 rgb_peak_plain
-#define map_avx2 map_plain
-#define rgb_map_avx2 rgb_map_plain
+#define map_avx2      map_plain
+#define rgb_map_avx2  rgb_map_plain
 #endif
 
 void bytes_map(const uint8_t table[256], const uint8_t *in, uint8_t *out, size_t length) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* codec.h - compressed bytes to pixels and back, within limits.
  *
- * Decoding writes into pixels that the caller laid out from the probe, with EXIF orientation already
- * applied. Encoding writes into memory of fixed capacity.
- * Ownership: metadata's profile is the metadata's own; metadata_release accepts a zeroed one.
- * Threads:   any; nothing is shared between calls.
- * Limits:    struct codec_limits, each checked before memory is taken or while time is spent.
+ * Decoding writes into pixels that the caller laid out from the probe, with EXIF orientation
+ * already applied. Encoding writes into memory of fixed capacity. Ownership: metadata's profile is
+ * the metadata's own; metadata_release accepts a zeroed one. Threads:   any; nothing is shared
+ * between calls. Limits:    struct codec_limits, each checked before memory is taken or while time
+ * is spent.
  */
 #ifndef BURIN_CODEC_H
 #define BURIN_CODEC_H
@@ -46,8 +46,8 @@ struct metadata {
 void metadata_release(struct metadata *metadata);
 
 /* INTO has the probe's shape and its own stride. NOTES are or-ed in. PROGRESS is looked at while
- * decoding (cancel, deadline); may be NULL. STATUS_CORRUPT for the first thing that is wrong with the
- * bytes, warnings of libjpeg included: truncated data never becomes silent gray. */
+ * decoding (cancel, deadline); may be NULL. STATUS_CORRUPT for the first thing that is wrong with
+ * the bytes, warnings of libjpeg included: truncated data never becomes silent gray. */
 enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe *probe,
                          const struct codec_limits *limits, struct progress *progress,
                          const struct image *into, struct metadata *metadata, uint32_t *notes,
@@ -55,9 +55,9 @@ enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe
 
 struct encode_options {
     enum format format;
-    int quality;            /* JPEG 1..100 */
-    int compression;        /* PNG 0..3 */
-    uint8_t background[3];  /* R, G, B under alpha where the format has none */
+    int quality;           /* JPEG 1..100 */
+    int compression;       /* PNG 0..3 */
+    uint8_t background[3]; /* R, G, B under alpha where the format has none */
 };
 extern const struct encode_options encode_options_default; /* JPEG, 85, 1, white */
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* device.h - what can run a plan: the CPU, or one GPU, seen through one door.
  *
- * A lane is one thread's share of a device: on a GPU a stream, pinned staging and a device arena, on
- * the CPU plain memory and threads. A lane carries a batch: reserve, fill `host_in`, upload, run
+ * A lane is one thread's share of a device: on a GPU a stream, pinned staging and a device arena,
+ * on the CPU plain memory and threads. A lane carries a batch: reserve, fill `host_in`, upload, run
  * operators, download, finish, read `host_out`.
  * Ownership: the lane owns all memory it hands out, until the next reserve.
  * Threads:   a lane belongs to one thread at a time; lanes of one device work at the same time.
- * Fails:     STATUS_NO_MEMORY (the lane is as before), STATUS_DEVICE (the process should end: a CUDA
- *            error of that kind spoils the context).
+ * Fails:     STATUS_NO_MEMORY (the lane is as before), STATUS_DEVICE (the process should end: a
+ * CUDA error of that kind spoils the context).
  */
 #ifndef BURIN_DEVICE_H
 #define BURIN_DEVICE_H
@@ -41,7 +41,8 @@ struct lane_options {
     struct pool *pool;    /* CPU: threads for an operator; NULL: the lane's own */
 };
 
-/* Memory for one batch, every pointer 256-byte aligned. On the CPU `in` is host_in, `out` host_out. */
+/* Memory for one batch, every pointer 256-byte aligned. On the CPU `in` is host_in, `out` host_out.
+ */
 struct lane {
     const struct device_driver *driver;
     uint8_t *host_in, *host_out; /* where the caller writes inputs and reads results */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The CPU as a device: upload and download are nothing, operators run where they are called.
  *
- * Memory is reserved as address space for the largest batch so far and stays mapped; what a big batch
- * touched beyond `staging_bytes` goes back to the system at the next reserve. */
+ * Memory is reserved as address space for the largest batch so far and stays mapped; what a big
+ * batch touched beyond `staging_bytes` goes back to the system at the next reserve. */
 #include "pipeline/device.h"
 
 #include <sched.h>
@@ -55,7 +55,8 @@ static int cores(void) {
 
 static void add_vector(struct device_facts *facts, bool has, const char *name) {
     const size_t used = strlen(facts->vectors);
-    if (has) snprintf(facts->vectors + used, sizeof facts->vectors - used, used ? " %s" : "%s", name);
+    if (has)
+        snprintf(facts->vectors + used, sizeof facts->vectors - used, used ? " %s" : "%s", name);
 }
 
 static void vectors(struct device_facts *facts) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* op.h - what an operator is: a record that describes itself, and the plain reference.
  *
- * One file of pipeline/ops/ defines `const struct op op_<file name>`; cuda/ops/<file name>.cu, if it
- * is there, defines its twin `const struct cuda_op cuda_op_<file name>` (cuda/cuda_op.h). The
+ * One file of pipeline/ops/ defines `const struct op op_<file name>`; cuda/ops/<file name>.cu, if
+ * it is there, defines its twin `const struct cuda_op cuda_op_<file name>` (cuda/cuda_op.h). The
  * Makefile finds both and generates the registry.
  *
  * Ownership: operators allocate and free nothing; run.c asks for output shape and scratch bytes and

@@ -263,9 +263,11 @@ const char *nearest_name(const char *name, const char *const *candidates, size_t
     for (size_t i = 0; i < count; i++) {
         if (strlen(candidates[i]) > NAME_MAX_NEAR) continue;
         int d = distance(name, candidates[i]);
+        /* One slip in a short name, one more for every four letters; a beginning beats any slip. */
         bool begins = length >= 3 && strncasecmp(name, candidates[i], length) == 0;
-        /* One slip in a short name, one more for every three letters. */
-        if (d >= best_distance || (d > 1 + (int)length / 4 && !begins)) continue;
+        if (!begins && d > 1 + (int)length / 4) continue;
+        if (begins) d -= NAME_MAX_NEAR;
+        if (d >= best_distance) continue;
         best = candidates[i];
         best_distance = d;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* plan.h - checked steps of a pipeline, made from text before any pixel is touched.
  *
- * Text form: steps joined by ';', each `operator` or `operator:name=value,name=value`. A plan prints
- * to that form and parses back to the same plan: so it crosses from process to process.
+ * Text form: steps joined by ';', each `operator` or `operator:name=value,name=value`. A plan
+ * prints to that form and parses back to the same plan: so it crosses from process to process.
  */
 #ifndef BURIN_PLAN_H
 #define BURIN_PLAN_H

@@ -2,8 +2,8 @@
 /* pool.h - threads that share out the parts of a piece of work.
  *
  * Used by:  operators (bands of rows) and the GPU worker (a batch's images to decode or encode).
- * Threads:  pool_run may be called from several threads at once; each returns when its own parts are
- *           done. The caller works too, so a pool of n threads is n - 1 helpers and the caller.
+ * Threads:  pool_run may be called from several threads at once; each returns when its own parts
+ * are done. The caller works too, so a pool of n threads is n - 1 helpers and the caller.
  */
 #ifndef BURIN_POOL_H
 #define BURIN_POOL_H
@@ -22,8 +22,7 @@ int pool_threads(const struct pool *pool); /* 1 for NULL */
 
 /* Calls WORK(argument, part) once for every part in 0..parts-1, in any order, several at a time.
  * A NULL pool runs them one after the other on the caller. */
-void pool_run(struct pool *pool, void (*work)(void *argument, int part), void *argument,
-              int parts);
+void pool_run(struct pool *pool, void (*work)(void *argument, int part), void *argument, int parts);
 
 #ifdef __cplusplus
 }

@@ -13,8 +13,8 @@ enum format { FORMAT_NONE, FORMAT_JPEG, FORMAT_PNG, FORMAT_PNM, FORMAT_COUNT };
 
 struct probe {
     enum format format;
-    struct image shape; /* as decoding will put it out: orientation applied, palette and tRNS
-                           expanded, CMYK as RGB, 1/2/4 bit as 8; pixels NULL */
+    struct image shape;     /* as decoding will put it out: orientation applied, palette and tRNS
+                               expanded, CMYK as RGB, 1/2/4 bit as 8; pixels NULL */
     uint32_t width, height; /* as stored, before orientation */
     uint8_t orientation;    /* EXIF 1..8; 1 where none is told */
     uint8_t components;     /* as stored: JPEG 1, 3, 4; PNG samples a pixel, palette 1 */
@@ -32,8 +32,8 @@ struct probe_limits {
     uint32_t side_max;
 };
 
-/* STATUS_NOT_AN_IMAGE: no magic that is known (say which formats are read); STATUS_CORRUPT: known, but
- * the header is broken; STATUS_TOO_LARGE: over a limit, named with its key. A header cut off by
+/* STATUS_NOT_AN_IMAGE: no magic that is known (say which formats are read); STATUS_CORRUPT: known,
+ * but the header is broken; STATUS_TOO_LARGE: over a limit, named with its key. A header cut off by
  * LENGTH is STATUS_CORRUPT. */
 enum status probe_image(const uint8_t *bytes, size_t length, const struct probe_limits *limits,
                         struct probe *probe, struct failure *failure);

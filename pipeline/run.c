@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HOW. Inputs of a batch lie one behind the other in host_in, results in host_out, so that each way is
- * one copy. The first step reads `in`, the last writes `out`; what is between goes back and forth between
- * two parts of `work`, behind which lies the scratch of whichever step is running. */
+/* HOW. Inputs of a batch lie one behind the other in host_in, results in host_out, so that each way
+ * is one copy. The first step reads `in`, the last writes `out`; what is between goes back and
+ * forth between two parts of `work`, behind which lies the scratch of whichever step is running. */
 #include "pipeline/run.h"
 
 #include <assert.h>
@@ -101,8 +101,7 @@ static enum status run_step(struct lane *lane, const struct plan *plan, int s,
 static enum status run_steps(struct lane *lane, const struct plan *plan, struct run_item *items,
                              int count, struct failure *failure) {
     const struct layout layout = lay_out(lane, plan, items, count);
-    enum status status =
-        lane->driver->upload(lane, level_bytes(items, count, 0), failure);
+    enum status status = lane->driver->upload(lane, level_bytes(items, count, 0), failure);
     for (int s = 0; !status && s < plan->count; s++) {
         status = run_step(lane, plan, s, items, count, &layout);
         for (int i = 0; status && i < count; i++)
@@ -126,8 +125,8 @@ static void tell_times(struct run_item *items, int count, const struct lane_time
     }
 }
 
-enum status run_batch(struct lane *lane, const struct plan *plan, struct run_item *items,
-                      int count, struct failure *failure) {
+enum status run_batch(struct lane *lane, const struct plan *plan, struct run_item *items, int count,
+                      struct failure *failure) {
     struct failure ignored;
     if (!failure) failure = &ignored;
     failure->status = STATUS_OK;

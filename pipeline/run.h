@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* run.h - walks a plan over a batch of images on a lane, without leaving the device in between.
  *
- *     run_reserve(lane, plan, items, n, ...)   lays out memory; items[i].in.pixels is where to decode
+ *     run_reserve(lane, plan, items, n, ...)   lays out memory; items[i].in.pixels is where to
+ * decode
  *     ... the caller decodes into items[i].in ...
  *     run_batch(lane, plan, items, n)          upload, operators, download; items[i].out is ready
  *
@@ -16,8 +17,8 @@
 enum { RUN_BATCH_MAX = 64 };
 
 struct run_item {
-    struct image in;  /* shape set by the caller; pixels by run_reserve, in host memory */
-    struct image out; /* set by run_reserve, filled by run_batch, in host memory */
+    struct image in;           /* shape set by the caller; pixels by run_reserve, in host memory */
+    struct image out;          /* set by run_reserve, filled by run_batch, in host memory */
     struct progress *progress; /* may be NULL */
     struct timing *timing;     /* upload, compute, download and spans are written; may be NULL */
     struct failure failure;    /* of this item alone */
@@ -30,7 +31,7 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
                         int count, uint64_t pixels_max, struct failure *failure);
 
 /* On failure every item has its own status in items[i].failure. */
-enum status run_batch(struct lane *lane, const struct plan *plan, struct run_item *items,
-                      int count, struct failure *failure);
+enum status run_batch(struct lane *lane, const struct plan *plan, struct run_item *items, int count,
+                      struct failure *failure);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sample.h - samples of 8 or 16 bit behind one pair of functions, and bands of rows.
  *
- * An operator writes its row function once with `channels` and `depth` as last arguments and calls it
- * through SPECIALISE: the compiler then sees both as constants and makes one tight loop for each.
+ * An operator writes its row function once with `channels` and `depth` as last arguments and calls
+ * it through SPECIALISE: the compiler then sees both as constants and makes one tight loop for
+ * each.
  */
 #ifndef BURIN_SAMPLE_H
 #define BURIN_SAMPLE_H
@@ -30,15 +31,31 @@ static inline void sample_put(uint8_t *row, size_t index, unsigned depth, uint32
 /* Calls row_function(..., channels, depth) with constants. */
 #define SPECIALISE(channels, depth, row_function, ...)                                             \
     do {                                                                                           \
-        switch ((channels) * 100 + (depth)) {                                                      \
-        case 108: row_function(__VA_ARGS__, 1, 8); break;                                          \
-        case 208: row_function(__VA_ARGS__, 2, 8); break;                                          \
-        case 308: row_function(__VA_ARGS__, 3, 8); break;                                          \
-        case 408: row_function(__VA_ARGS__, 4, 8); break;                                          \
-        case 116: row_function(__VA_ARGS__, 1, 16); break;                                         \
-        case 216: row_function(__VA_ARGS__, 2, 16); break;                                         \
-        case 316: row_function(__VA_ARGS__, 3, 16); break;                                         \
-        default: row_function(__VA_ARGS__, 4, 16); break;                                          \
+        switch ((channels)*100 + (depth)) {                                                        \
+        case 108:                                                                                  \
+            row_function(__VA_ARGS__, 1, 8);                                                       \
+            break;                                                                                 \
+        case 208:                                                                                  \
+            row_function(__VA_ARGS__, 2, 8);                                                       \
+            break;                                                                                 \
+        case 308:                                                                                  \
+            row_function(__VA_ARGS__, 3, 8);                                                       \
+            break;                                                                                 \
+        case 408:                                                                                  \
+            row_function(__VA_ARGS__, 4, 8);                                                       \
+            break;                                                                                 \
+        case 116:                                                                                  \
+            row_function(__VA_ARGS__, 1, 16);                                                      \
+            break;                                                                                 \
+        case 216:                                                                                  \
+            row_function(__VA_ARGS__, 2, 16);                                                      \
+            break;                                                                                 \
+        case 316:                                                                                  \
+            row_function(__VA_ARGS__, 3, 16);                                                      \
+            break;                                                                                 \
+        default:                                                                                   \
+            row_function(__VA_ARGS__, 4, 16);                                                      \
+            break;                                                                                 \
         }                                                                                          \
     } while (0)
 

@@ -5,8 +5,8 @@
 #include <time.h>
 
 static const char *const names[STAGE_COUNT] = {
-    [STAGE_RECEIVE] = "receive", [STAGE_QUEUE] = "queue",       [STAGE_DECODE] = "decode",
-    [STAGE_UPLOAD] = "upload",   [STAGE_COMPUTE] = "compute",   [STAGE_DOWNLOAD] = "download",
+    [STAGE_RECEIVE] = "receive", [STAGE_QUEUE] = "queue",     [STAGE_DECODE] = "decode",
+    [STAGE_UPLOAD] = "upload",   [STAGE_COMPUTE] = "compute", [STAGE_DOWNLOAD] = "download",
     [STAGE_ENCODE] = "encode",   [STAGE_WAIT] = "wait",
 };
 

@@ -45,7 +45,7 @@ static void print_plain(FILE *out, const char *text) {
 static void print_text(FILE *out, const json_t *fields) {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)fields, name, value) {
+    json_object_foreach ((json_t *)fields, name, value) {
         fprintf(out, " %s=", name);
         if (json_is_string(value))
             print_plain(out, json_string_value(value));

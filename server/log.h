@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* log.h - one line an event, to stderr, as JSON or as text.
  *
- * Whatever came from outside is escaped and cut to 256 bytes; pictures and secrets are never logged.
- * Threads:  any; a line is written with one call.
+ * Whatever came from outside is escaped and cut to 256 bytes; pictures and secrets are never
+ * logged. Threads:  any; a line is written with one call.
  */
 #ifndef BURIN_LOG_H
 #define BURIN_LOG_H
@@ -16,8 +16,7 @@ enum log_level { LOG_OFF, LOG_ERROR, LOG_INFO };
 void log_open(const char *format, const char *level);
 bool log_wants(enum log_level level);
 
-void log_event(enum log_level level, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+void log_event(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* FIELDS as they are, a time and the level before them. Consumes FIELDS. */
 void log_fields(enum log_level level, json_t *fields);

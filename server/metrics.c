@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double bounds_s[] = { 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
-                                   0.1,    0.25,  0.5,    1,     2.5,  5,     10, 30 };
+static const double bounds_s[] = { 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                   0.25,   0.5,   1,      2.5,   5,    10,    30 };
 enum { BUCKETS = sizeof bounds_s / sizeof *bounds_s, CODES = 17, EXTRA_LABELS = 3 };
 static const int codes[CODES] = { 200, 400, 404, 405, 406, 408, 413, 414, 415,
                                   422, 429, 431, 499, 500, 503, 504, 0 /* any other */ };
@@ -29,8 +29,7 @@ struct metrics {
 
 struct metrics *metrics_create(void) {
     const int labels = registry_count() + EXTRA_LABELS;
-    struct metrics *metrics =
-        calloc(1, sizeof *metrics + (size_t)labels * sizeof(struct series));
+    struct metrics *metrics = calloc(1, sizeof *metrics + (size_t)labels * sizeof(struct series));
     if (metrics) metrics->labels = labels;
     return metrics;
 }
@@ -120,7 +119,8 @@ static void print_durations(const struct metrics *metrics, FILE *out) {
 }
 
 static void print_stages(const struct metrics *metrics, FILE *out) {
-    head(out, "stage_duration_seconds", "summary", "Time in each stage of the requests that worked");
+    head(out, "stage_duration_seconds", "summary",
+         "Time in each stage of the requests that worked");
     for (int i = 0; i < metrics->labels; i++)
         for (int s = 0; get(&metrics->series[i].stage_count) && s < STAGE_COUNT; s++) {
             fprintf(out, "burin_stage_duration_seconds_sum{op=\"%s\",stage=\"%s\"} %.9f\n",
@@ -132,7 +132,8 @@ static void print_stages(const struct metrics *metrics, FILE *out) {
 }
 
 static void print_seats(const struct metrics_now *now, FILE *out) {
-    head(out, "worker_up", "gauge", "1 where the worker is alive and its last known-answer job was right");
+    head(out, "worker_up", "gauge",
+         "1 where the worker is alive and its last known-answer job was right");
     for (int i = 0; i < now->seat_count; i++)
         fprintf(out, "burin_worker_up{device=\"%s\"} %d\n", now->seats[i].device,
                 now->seats[i].healthy);
@@ -164,7 +165,8 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
     print_seats(now, out);
     print_gauge(out, "queue_depth", "Jobs that wait for a worker", now->queued);
     print_gauge(out, "requests_in_progress", "Requests under way", now->exchanges);
-    print_gauge(out, "slots_in_use", "Slots of shared memory that hold a request", now->slots_in_use);
+    print_gauge(out, "slots_in_use", "Slots of shared memory that hold a request",
+                now->slots_in_use);
     print_gauge(out, "slots", "Slots of shared memory", now->slots);
     print_gauge(out, "body_bytes_held", "Bytes of uploads held in slots", now->body_bytes_held);
     head(out, "build_info", "gauge", "The version that runs");

@@ -27,8 +27,7 @@ static void on_error(j_common_ptr common) {
         jpeg_leave(guard, fail(guard->failure, STATUS_TOO_LARGE,
                                "this JPEG takes more memory to decode than is allowed "
                                "(codec_memory_bytes); send a baseline or smaller one"));
-    default:
-        leave_broken(common);
+    default: leave_broken(common);
     }
 }
 

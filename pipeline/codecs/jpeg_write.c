@@ -29,7 +29,9 @@ struct writer {
     struct jpeg_destination_mgr sink;
     const struct encoding *job;
     unsigned colours;
-    uint8_t *row; /* one, flattened */
+    uint8_t *row;  /* one, flattened */
+    bool spilling; /* the job's bytes are full */
+    uint8_t spill[16];
 };
 
 size_t jpeg_bound(const struct image *image, size_t profile_length) {
@@ -44,11 +46,23 @@ static void on_sink_start(j_compress_ptr cinfo) {
     (void)cinfo;
 }
 
+static struct writer *writer_of(j_compress_ptr cinfo) {
+    return (struct writer *)(void *)((char *)cinfo->client_data - offsetof(struct writer, guard));
+}
+
+static void start_spill(struct writer *writer) {
+    writer->spilling = true;
+    writer->sink.next_output_byte = writer->spill;
+    writer->sink.free_in_buffer = sizeof writer->spill;
+}
+
+/* libjpeg calls it as soon as the room is used up, when nothing may follow any more. What follows
+ * goes into the spill, and is one byte too many. */
 static boolean on_sink_full(j_compress_ptr cinfo) {
-    struct jpeg_guard *guard = cinfo->client_data;
-    const struct writer *writer =
-        (const struct writer *)(const void *)((const char *)guard - offsetof(struct writer, guard));
-    jpeg_leave(guard, codec_overflow(writer->job));
+    struct writer *writer = writer_of(cinfo);
+    if (writer->spilling) jpeg_leave(&writer->guard, codec_overflow(writer->job));
+    start_spill(writer);
+    return TRUE;
 }
 
 static void on_sink_end(j_compress_ptr cinfo) {
@@ -66,6 +80,7 @@ static void set_up(struct writer *writer) {
         .empty_output_buffer = on_sink_full,
         .term_destination = on_sink_end,
     };
+    if (!job->capacity) start_spill(writer);
     cinfo->dest = &writer->sink;
     cinfo->image_width = job->image->width;
     cinfo->image_height = job->image->height;
@@ -100,6 +115,12 @@ static void write_all(void *argument) {
                                (unsigned)metadata->profile_length);
     write_rows(writer);
     jpeg_finish_compress(&writer->cinfo);
+    if (!writer->spilling)
+        *writer->job->length = writer->job->capacity - writer->sink.free_in_buffer;
+    else if (writer->sink.free_in_buffer == sizeof writer->spill)
+        *writer->job->length = writer->job->capacity;
+    else
+        jpeg_leave(&writer->guard, codec_overflow(writer->job));
 }
 
 static enum status check_sides(const struct encoding *job) {
@@ -120,7 +141,6 @@ enum status jpeg_encode(const struct encoding *job) {
     writer.cinfo.err = &writer.guard.errors;
     writer.cinfo.client_data = &writer.guard;
     status = jpeg_guarded(&writer.guard, write_all, &writer);
-    if (status == STATUS_OK) *job->length = job->capacity - writer.sink.free_in_buffer;
     jpeg_destroy_compress(&writer.cinfo);
     free(writer.row);
     if (status == STATUS_OK && job->image->depth == 16) *job->notes |= NOTE_DEPTH_CUT;

@@ -54,7 +54,9 @@ static uint32_t weigh_block(const uint8_t *block) {
 enum filter filter_choose(const uint8_t *row, const uint8_t *above, size_t length, size_t pixel) {
     uint64_t weights[FILTER_COUNT] = { 0 };
     uint8_t block[FILTER_BLOCK];
-    for (size_t at = 0; at < length; at += SAMPLE_STEP) {
+    /* The first block has nothing left of it, which would speak against SUB and PAETH for one
+     * pixel. */
+    for (size_t at = length > FILTER_BLOCK ? FILTER_BLOCK : 0; at < length; at += SAMPLE_STEP) {
         for (int filter = 0; filter < FILTER_COUNT; filter++) {
             filter_block((enum filter)filter, row + at, above + at, pixel, block);
             weights[filter] += weigh_block(block);

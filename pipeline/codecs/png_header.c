@@ -60,7 +60,8 @@ static enum status read_ihdr(struct header *header, const struct chunk *chunk,
     const uint8_t *data = chunk->data;
     if (!is(chunk, "IHDR") || chunk->length != 13 || data[10] || data[11] || data[12] > 1 ||
         !known_type(data[9], data[8]))
-        return fail(failure, STATUS_CORRUPT, "the PNG's IHDR is broken; send a sound file");
+        return fail(failure, STATUS_CORRUPT,
+                    "the PNG does not start with a sound IHDR; send a plain PNG");
     probe->width = read_be32(data);
     probe->height = read_be32(data + 4);
     if (!probe->width || !probe->height || probe->width >> 31 || probe->height >> 31)

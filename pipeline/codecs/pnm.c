@@ -18,7 +18,7 @@ static bool is_space(uint8_t byte) {
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* Whitespace and comments, then digits. Numbers past 9 digits are no number here. */
+/* Whitespace and comments, then up to 9 digits; more are no number here. */
 static bool read_number(const uint8_t *bytes, size_t length, size_t *at, uint32_t *number) {
     size_t i = *at;
     while (i < length && (is_space(bytes[i]) || bytes[i] == '#')) {
@@ -29,10 +29,10 @@ static bool read_number(const uint8_t *bytes, size_t length, size_t *at, uint32_
     }
     const size_t first = i;
     *number = 0;
-    for (; i < length && bytes[i] >= '0' && bytes[i] <= '9' && i - first < 9; i++)
-        *number = *number * 10 + (bytes[i] - '0');
+    for (; i < length && bytes[i] >= '0' && bytes[i] <= '9' && i - first < 10; i++)
+        *number = *number * 10 + (bytes[i] - '0'); /* the tenth may wrap, and is refused */
     *at = i;
-    return i > first;
+    return i > first && i - first < 10;
 }
 
 static bool read_header(const uint8_t *bytes, size_t length, struct header *header) {

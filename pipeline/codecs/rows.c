@@ -76,23 +76,11 @@ void rows_end(struct rows *rows, uint32_t y) {
     if (in_band + 1 < rows->band.height && y + 1 < rows->height) return;
     const uint32_t first = y - in_band, count = in_band + 1;
     switch (image_pixel_bytes(&rows->band)) { /* constants, so that memcpy becomes a move */
-    case 1:
-        scatter(rows, first, count, 1);
-        break;
-    case 2:
-        scatter(rows, first, count, 2);
-        break;
-    case 3:
-        scatter(rows, first, count, 3);
-        break;
-    case 4:
-        scatter(rows, first, count, 4);
-        break;
-    case 6:
-        scatter(rows, first, count, 6);
-        break;
-    default:
-        scatter(rows, first, count, 8);
-        break;
+    case 1: scatter(rows, first, count, 1); break;
+    case 2: scatter(rows, first, count, 2); break;
+    case 3: scatter(rows, first, count, 3); break;
+    case 4: scatter(rows, first, count, 4); break;
+    case 6: scatter(rows, first, count, 6); break;
+    default: scatter(rows, first, count, 8); break;
     }
 }

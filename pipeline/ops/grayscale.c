@@ -24,7 +24,8 @@ static inline void gray_row(const uint8_t *in, uint8_t *out, uint32_t width, uns
                    channels < 3 ? sample_get(in, i, depth)
                                 : luma(sample_get(in, i, depth), sample_get(in, i + 1, depth),
                                        sample_get(in, i + 2, depth)));
-        if (out_channels == 2) sample_put(out, o + 1, depth, sample_get(in, i + channels - 1, depth));
+        if (out_channels == 2)
+            sample_put(out, o + 1, depth, sample_get(in, i + channels - 1, depth));
     }
 }
 

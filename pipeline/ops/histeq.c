@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Histogram equalization of gray, of the HSV value, of luma, or of each channel on its own.
  *
- * Three steps, the same on both devices: count how often each sample value stands in the image, make a
- * table of new levels from the counts, apply it. Bins are folded from the counts of single values, so
- * their number costs nothing in the first and last step. */
+ * Three steps, the same on both devices: count how often each sample value stands in the image,
+ * make a table of new levels from the counts, apply it. Bins are folded from the counts of single
+ * values, so their number costs nothing in the first and last step. */
 #include "pipeline/ops/histeq.h"
 
 #include "pipeline/bytes.h"
@@ -22,7 +22,8 @@ static const struct param params[] = {
                       .max = 65536,
                       .def = 256 },
     [HISTEQ_SCALE] = { .name = "scale",
-                       .summary = "Stretch to the full range from the first level in use, or from 0",
+                       .summary =
+                           "Stretch to the full range from the first level in use, or from 0",
                        .type = PARAM_CHOICE,
                        .choices = { "minmax", "maxabs" } },
     [HISTEQ_CHANNEL] = { .name = "channel",
@@ -85,7 +86,8 @@ static inline void count_row(const uint8_t *row, uint32_t width, long mode, uint
         if (mode != HISTEQ_EACH)
             counts[value_of(row, i, mode, channels, depth)]++;
         else
-            for (unsigned c = 0; c < colours; c++) counts[c * range + sample_get(row, i + c, depth)]++;
+            for (unsigned c = 0; c < colours; c++)
+                counts[c * range + sample_get(row, i + c, depth)]++;
     }
 }
 
@@ -117,7 +119,8 @@ static void make_levels(const uint32_t *counts, uint32_t *levels, uint32_t max, 
     uint64_t sum = 0, first = 0;
     for (uint32_t start = 0, end; start <= max; start = end) {
         const uint32_t bin = histeq_bin(start, bins, max);
-        for (end = start; end <= max && histeq_bin(end, bins, max) == bin; end++) sum += counts[end];
+        for (end = start; end <= max && histeq_bin(end, bins, max) == bin; end++)
+            sum += counts[end];
         if (first == 0) first = sum;
         const bool identity = scale == HISTEQ_MINMAX && first == pixels;
         for (uint32_t v = start; v < end; v++)
@@ -150,7 +153,8 @@ static inline void map_row(const uint8_t *row, uint8_t *out, uint32_t width, lon
                        mode == HISTEQ_EACH ? levels[c * (max + 1) + sample]
                                            : histeq_scaled(sample, value, level, max));
         }
-        if (colours < channels) sample_put(out, i + colours, depth, sample_get(row, i + colours, depth));
+        if (colours < channels)
+            sample_put(out, i + colours, depth, sample_get(row, i + colours, depth));
     }
 }
 

@@ -2,8 +2,8 @@
 /* exchange.h - one request from its first line to the last byte of its answer.
  *
  * Owns:     its slot, until a response takes it over (reply.c) or the request ends.
- * Threads:  the I/O thread of its connection, apart from `done`, which the supervisor's thread sets,
- *           and `gone`, which the watcher's thread may lead to.
+ * Threads:  the I/O thread of its connection, apart from `done`, which the supervisor's thread
+ * sets, and `gone`, which the watcher's thread may lead to.
  */
 #ifndef BURIN_EXCHANGE_H
 #define BURIN_EXCHANGE_H
@@ -39,12 +39,13 @@ struct front {
 struct upload {
     bool multipart;
     struct multipart parser;
-    uint64_t bytes;      /* of the body, so far */
-    int64_t held;        /* of front.body_bytes_held, ours */
-    int images;          /* image parts seen */
-    bool in_image;       /* the part under way is the image */
+    uint64_t bytes; /* of the body, so far */
+    int64_t held;   /* of front.body_bytes_held, ours */
+    int images;     /* image parts seen */
+    bool in_image;  /* the part under way is the image */
     char field[FIELD_NAME_MAX];
-    char *value; /* of the field under way; heap, FIELD_VALUE_MAX + 1 bytes, had at the first field */
+    char *
+        value; /* of the field under way; heap, FIELD_VALUE_MAX + 1 bytes, had at the first field */
     size_t value_length;
 };
 

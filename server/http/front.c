@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HOW. libmicrohttpd is the socket engine: a small pool of threads, epoll, requests suspended while their
- * job is away. Its traps are kept shut here: our own header gate runs first; connections sleep before their job
- * is published; responses are queued in the handler alone; every sleeping connection is woken before the library
- * is stopped; its timeouts, which any byte resets, are replaced by the watcher's. */
+/* HOW. libmicrohttpd is the socket engine: a small pool of threads, epoll, requests suspended while
+ * their job is away. Its traps are kept shut here: our own header gate runs first; connections
+ * sleep before their job is published; responses are queued in the handler alone; every sleeping
+ * connection is woken before the library is stopped; its timeouts, which any byte resets, are
+ * replaced by the watcher's. */
 #include "server/http/front.h"
 
 #include "server/http/listen.h"
@@ -18,7 +19,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* Beyond these a small body is read to its end before a refusal, so that every client sees the answer. */
+/* Beyond these a small body is read to its end before a refusal, so that every client sees the
+ * answer. */
 enum { SWALLOW_MAX = 1 << 20, CONNECTION_MEMORY = 64 << 10 };
 
 /* One connection; lives in the library's socket context. */
@@ -100,8 +102,8 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
     return exchange->route->begin(exchange, failure);
 }
 
-/* First call of the handler: headers are there, the body is not. An answer queued now ends the connection
- * unless there is no body, so a refusal waits for the end of a small one. */
+/* First call of the handler: headers are there, the body is not. An answer queued now ends the
+ * connection unless there is no body, so a refusal waits for the end of a small one. */
 static enum MHD_Result begin(struct exchange *exchange, const char *path, const char *version,
                              bool admin_socket) {
     struct failure failure = { 0 };
@@ -204,11 +206,11 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
 static void write_log(const struct exchange *exchange, double total_ms) {
     const bool work = exchange->route && exchange->route->begin;
     if (!log_wants(LOG_INFO) || (!work && exchange->http_status < 400)) return;
-    json_t *line = json_pack(
-        "{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:f}", "event", "request", "id", exchange->request_id,
-        "method", exchange->method, "op", exchange->label, "status", exchange->http_status,
-        "bytes_in", (json_int_t)exchange->upload.bytes, "bytes_out", (json_int_t)exchange->bytes_out,
-        "ms", total_ms);
+    json_t *line =
+        json_pack("{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:f}", "event", "request", "id",
+                  exchange->request_id, "method", exchange->method, "op", exchange->label, "status",
+                  exchange->http_status, "bytes_in", (json_int_t)exchange->upload.bytes,
+                  "bytes_out", (json_int_t)exchange->bytes_out, "ms", total_ms);
     if (exchange->device[0]) json_object_set_new(line, "device", json_string(exchange->device));
     for (int s = 0; exchange->device[0] && s < STAGE_COUNT; s++)
         json_object_set_new(line, stage_name((enum stage)s),
@@ -275,16 +277,16 @@ static struct MHD_Daemon *open_daemon(struct front *front, const char *address, 
     const struct config *config = front->config;
     const int fd = listen_open(address, config->insecure, failure);
     if (fd < 0) return NULL;
-    const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC |
-                           MHD_USE_ERROR_LOG;
+    const unsigned flags =
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
     const unsigned threads = admin ? 1 : (unsigned)config->io_threads;
     struct MHD_Daemon *daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, admin ? on_admin_request : on_request, front,
         MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, (unsigned)config->connections_max,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, front, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-        front, MHD_OPTION_URI_LOG_CALLBACK, on_target, front,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, front, MHD_OPTION_NOTIFY_COMPLETED, on_completed, front,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, front,
         threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, MHD_OPTION_END);
     if (!daemon) {
         fail(failure, STATUS_INTERNAL, "the HTTP library could not be started on %.80s", address);
@@ -379,8 +381,8 @@ static int never(void) {
     return 0;
 }
 
-/* Workers first: their jobs come back and wake the connections that sleep on them, for the library aborts
- * if it is stopped with one asleep. */
+/* Workers first: their jobs come back and wake the connections that sleep on them, for the library
+ * aborts if it is stopped with one asleep. */
 void front_destroy(struct front *front) {
     if (!front) return;
     __atomic_store_n(&front->draining, 2, __ATOMIC_RELAXED);

@@ -16,11 +16,13 @@ struct front *front_create(const struct config *config, struct failure *failure)
 /* The first worker is ready; false when none was after TIMEOUT_MS. */
 int front_wait_ready(struct front *front, int timeout_ms);
 
-/* The port that `listen` got: the one asked for, or the system's choice for port 0. 0: a unix socket. */
+/* The port that `listen` got: the one asked for, or the system's choice for port 0. 0: a unix
+ * socket. */
 int front_port(const struct front *front);
 
-/* Readiness says no at once; after drain_delay_ms new requests are refused; returns when the last answer is
- * sent or drain_timeout_ms is over. INTERRUPTED is asked now and then: true ends the wait. */
+/* Readiness says no at once; after drain_delay_ms new requests are refused; returns when the last
+ * answer is sent or drain_timeout_ms is over. INTERRUPTED is asked now and then: true ends the
+ * wait. */
 void front_drain(struct front *front, int (*interrupted)(void));
 
 void front_destroy(struct front *front);

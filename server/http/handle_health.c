@@ -12,10 +12,10 @@ enum MHD_Result handle_livez(struct exchange *exchange) {
 }
 
 static json_t *seat_json(const struct seat_facts *seat) {
-    json_t *json = json_pack("{s:s, s:s, s:b, s:b, s:i, s:i, s:i}", "device", seat->device, "name",
-                             seat->name, "healthy", seat->healthy, "standby", seat->standby,
-                             "running", seat->running, "capacity", seat->capacity, "restarts",
-                             seat->restarts);
+    json_t *json =
+        json_pack("{s:s, s:s, s:b, s:b, s:i, s:i, s:i}", "device", seat->device, "name", seat->name,
+                  "healthy", seat->healthy, "standby", seat->standby, "running", seat->running,
+                  "capacity", seat->capacity, "restarts", seat->restarts);
     if (seat->trouble[0]) json_object_set_new(json, "trouble", json_string(seat->trouble));
     return json;
 }
@@ -35,8 +35,10 @@ enum MHD_Result handle_readyz(struct exchange *exchange) {
     }
     const bool draining = __atomic_load_n(&front->draining, __ATOMIC_RELAXED);
     const bool room = waiting < front->config->queue_jobs * 9 / 10 || waiting == 0;
-    const char *status = draining ? "draining" : !healthy ? "no healthy worker" : !room ? "queue full"
-                                                                                         : "ready";
+    const char *status = draining   ? "draining"
+                         : !healthy ? "no healthy worker"
+                         : !room    ? "queue full"
+                                    : "ready";
     const bool ready = healthy && room && !draining;
     return reply_json(exchange, ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
                       json_pack("{s:s, s:i, s:i, s:o}", "status", status, "queued", waiting,

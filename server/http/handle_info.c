@@ -17,7 +17,8 @@ static enum MHD_Result refuse_argument(void *context, enum MHD_ValueKind kind, c
 
 enum status info_begin(struct exchange *exchange, struct failure *failure) {
     failure->status = STATUS_OK;
-    MHD_get_connection_values(exchange->connection, MHD_GET_ARGUMENT_KIND, refuse_argument, failure);
+    MHD_get_connection_values(exchange->connection, MHD_GET_ARGUMENT_KIND, refuse_argument,
+                              failure);
     if (failure->status) return failure->status;
     settings_init(&exchange->settings, NULL, NULL);
     return upload_begin(exchange, failure);

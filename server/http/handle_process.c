@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An image and a plan in, an image out: the whole way of a request on one page.
  *
- * begin: the query becomes settings, the body gets a slot. Then the body comes (upload.c). finish: the image's
- * header is judged against the limits, the job goes to the supervisor, the connection sleeps. When the job
- * comes back the supervisor wakes the connection and front.c calls reply_job. */
+ * begin: the query becomes settings, the body gets a slot. Then the body comes (upload.c). finish:
+ * the image's header is judged against the limits, the job goes to the supervisor, the connection
+ * sleeps. When the job comes back the supervisor wakes the connection and front.c calls reply_job.
+ */
 #include "pipeline/registry.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
@@ -97,8 +98,8 @@ enum MHD_Result process_finish(struct exchange *exchange) {
     if (supervisor_submit(exchange->front->supervisor, exchange->slot, &failure)) {
         exchange_fail(exchange, &failure);
         if (failure.status == STATUS_BUSY)
-            metrics_reject(exchange->front->metrics, exchange->front->draining ? REJECTED_DRAINING
-                                                                               : REJECTED_QUEUE);
+            metrics_reject(exchange->front->metrics,
+                           exchange->front->draining ? REJECTED_DRAINING : REJECTED_QUEUE);
         MHD_resume_connection(exchange->connection);
     }
     return MHD_YES;

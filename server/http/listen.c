@@ -25,7 +25,8 @@ static int bind_to(const struct sockaddr *address, socklen_t length, const char 
     if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (fd >= 0 && bind(fd, address, length) == 0 && listen(fd, BACKLOG) == 0) return fd;
     fail(failure, STATUS_INTERNAL, "cannot listen on %.100s: %s%s", text, strerror(errno),
-         errno == EADDRINUSE ? "; stop the other program or choose another port with --listen" : "");
+         errno == EADDRINUSE ? "; stop the other program or choose another port with --listen"
+                             : "");
     if (fd >= 0) close(fd);
     return -1;
 }
@@ -59,18 +60,20 @@ int listen_open(const char *text, bool insecure, struct failure *failure) {
                                     .ai_socktype = SOCK_STREAM };
     struct addrinfo *found = NULL;
     if (!split(text, host, sizeof host, &port) || getaddrinfo(host, port, &hints, &found) != 0) {
-        fail(failure, STATUS_BAD_PARAM,
-             "\"%.60s\" is no address to listen on: give IP:PORT such as 127.0.0.1:8080, [::1]:8080, "
-             "or unix:/path",
-             text);
+        fail(
+            failure, STATUS_BAD_PARAM,
+            "\"%.60s\" is no address to listen on: give IP:PORT such as 127.0.0.1:8080, [::1]:8080, "
+            "or unix:/path",
+            text);
         return -1;
     }
     int fd = -1;
     if (!insecure && !is_loopback(found->ai_addr))
-        fail(failure, STATUS_BAD_PARAM,
-             "%.60s can be reached from other machines and nothing asks who is there; put a proxy in "
-             "front, or say --insecure",
-             text);
+        fail(
+            failure, STATUS_BAD_PARAM,
+            "%.60s can be reached from other machines and nothing asks who is there; put a proxy in "
+            "front, or say --insecure",
+            text);
     else
         fd = bind_to(found->ai_addr, found->ai_addrlen, text, failure);
     freeaddrinfo(found);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* listen.h - a listening socket from text: "127.0.0.1:8080", "[::1]:8080", "unix:/run/burin.sock". */
+/* listen.h - a listening socket from text: "127.0.0.1:8080", "[::1]:8080", "unix:/run/burin.sock".
+ */
 #ifndef BURIN_LISTEN_H
 #define BURIN_LISTEN_H
 

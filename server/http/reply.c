@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/reply.h"
 
-#include "pipeline/codec.h"
 #include "server/timing_json.h"
 
 #include <stdio.h>
@@ -13,10 +12,12 @@
 
 int reply_http_status(enum status status) {
     static const int codes[STATUS_COUNT] = {
-        [STATUS_OK] = 200,           [STATUS_BAD_PARAM] = 400,    [STATUS_BAD_REQUEST] = 400,
-        [STATUS_BODY_TOO_LARGE] = 413, [STATUS_NOT_AN_IMAGE] = 415, [STATUS_CORRUPT] = 422,
-        [STATUS_TOO_LARGE] = 422,    [STATUS_BUSY] = 503,         [STATUS_DEADLINE] = 504,
-        [STATUS_CANCELLED] = 499,    [STATUS_NO_MEMORY] = 503,    [STATUS_DEVICE] = 500,
+        [STATUS_OK] = 200,           [STATUS_BAD_PARAM] = 400,
+        [STATUS_BAD_REQUEST] = 400,  [STATUS_BODY_TOO_LARGE] = 413,
+        [STATUS_NOT_AN_IMAGE] = 415, [STATUS_CORRUPT] = 422,
+        [STATUS_TOO_LARGE] = 422,    [STATUS_BUSY] = 503,
+        [STATUS_DEADLINE] = 504,     [STATUS_CANCELLED] = 499,
+        [STATUS_NO_MEMORY] = 503,    [STATUS_DEVICE] = 500,
         [STATUS_INTERNAL] = 500,
     };
     return codes[status];
@@ -96,11 +97,11 @@ enum MHD_Result reply_text(struct exchange *exchange, const char *media_type, ch
 /* ---- problems */
 
 static char *problem_text(const struct exchange *exchange, int http_status) {
-    json_t *problem = json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "type", "about:blank", "title",
-                                title(http_status), "status", http_status, "detail",
-                                exchange->failure.message, "message", exchange->failure.message,
-                                "code", status_name(exchange->failure.status), "request_id",
-                                exchange->request_id);
+    json_t *problem =
+        json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "type", "about:blank", "title",
+                  title(http_status), "status", http_status, "detail", exchange->failure.message,
+                  "message", exchange->failure.message, "code",
+                  status_name(exchange->failure.status), "request_id", exchange->request_id);
     if (!problem)
         problem = json_pack("{s:s, s:i}", "message", "the request failed", "status", http_status);
     char *text = json_dumps(problem, JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER);
@@ -111,8 +112,8 @@ static char *problem_text(const struct exchange *exchange, int http_status) {
 enum MHD_Result reply_problem(struct exchange *exchange, int http_status) {
     if (!http_status) http_status = reply_http_status(exchange->failure.status);
     size_t length = 0;
-    struct MHD_Response *response = from_text(problem_text(exchange, http_status),
-                                              "application/problem+json", &length);
+    struct MHD_Response *response =
+        from_text(problem_text(exchange, http_status), "application/problem+json", &length);
     if (!response) return MHD_NO;
     add(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     if (http_status == 503)
@@ -132,16 +133,16 @@ void reply_cut_short(struct exchange *exchange) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     char *body = problem_text(exchange, 413), answer[1024];
-    const int length = snprintf(answer, sizeof answer,
-                                "HTTP/1.1 413 %s\r\nContent-Type: application/problem+json\r\n"
-                                "Connection: close\r\nX-Request-ID: %s\r\nContent-Length: %zu\r\n\r\n%s",
-                                title(413), exchange->request_id, body ? strlen(body) : 0,
-                                body ? body : "");
+    const int length =
+        snprintf(answer, sizeof answer,
+                 "HTTP/1.1 413 %s\r\nContent-Type: application/problem+json\r\n"
+                 "Connection: close\r\nX-Request-ID: %s\r\nContent-Length: %zu\r\n\r\n%s",
+                 title(413), exchange->request_id, body ? strlen(body) : 0, body ? body : "");
     free(body);
     exchange->http_status = 413;
     if (!info || length <= 0 || length >= (int)sizeof answer) return;
-    /* Nothing was sent on this line before, so this is the whole answer. Reading goes on for a moment
-     * in the kernel: closing at once would reset the line before the client has read it. */
+    /* Nothing was sent on this line before, so this is the whole answer. Reading goes on for a
+     * moment in the kernel: closing at once would reset the line before the client has read it. */
     if (send(info->connect_fd, answer, (size_t)length, MSG_NOSIGNAL) < 0) return;
     shutdown(info->connect_fd, SHUT_WR);
 }
@@ -223,9 +224,9 @@ static struct MHD_Response *in_parts(struct parcel *parcel, const struct job *jo
     const size_t room = strlen(account_text) + 512;
     parcel->text = malloc(room);
     if (!parcel->text) return NULL;
-    const int head = snprintf(parcel->text, room,
-                              "--" BOUNDARY "\r\nContent-Type: %s\r\nContent-Length: %lu\r\n\r\n",
-                              format_media_type(job->result_type), (unsigned long)job->result_length);
+    const int head = snprintf(
+        parcel->text, room, "--" BOUNDARY "\r\nContent-Type: %s\r\nContent-Length: %lu\r\n\r\n",
+        format_media_type(job->result_type), (unsigned long)job->result_length);
     char *rest = parcel->text + head;
     const int tail = snprintf(rest, room - (size_t)head,
                               "\r\n--" BOUNDARY "\r\nContent-Type: application/json\r\n"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* reply.h - answers: a job's image with its account, JSON, or a problem; status to HTTP, here alone.
+/* reply.h - answers: a job's image with its account, JSON, or a problem; status to HTTP, here
+ * alone.
  *
  * Every function queues one response and returns what the access handler is to return. A response
  * that sends a slot's bytes takes the slot from the exchange and gives it back when it is sent.
@@ -13,7 +14,8 @@
 
 int reply_http_status(enum status status);
 
-/* The exchange's failure as application/problem+json. HTTP_STATUS 0: as the failure's status says. */
+/* The exchange's failure as application/problem+json. HTTP_STATUS 0: as the failure's status says.
+ */
 enum MHD_Result reply_problem(struct exchange *exchange, int http_status);
 
 /* The finished job of the exchange's slot: the image, the account, or both, as Accept says. */
@@ -25,8 +27,8 @@ enum MHD_Result reply_json(struct exchange *exchange, int http_status, json_t *b
 /* TEXT is heap and becomes the response's. */
 enum MHD_Result reply_text(struct exchange *exchange, const char *media_type, char *text);
 
-/* 413 written straight to the socket of a body that does not end, since the library answers only after
- * a body's end. The connection must then be closed. */
+/* 413 written straight to the socket of a body that does not end, since the library answers only
+ * after a body's end. The connection must then be closed. */
 void reply_cut_short(struct exchange *exchange);
 
 #endif

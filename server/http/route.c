@@ -6,7 +6,10 @@
 #include <string.h>
 
 static const struct route routes[] = {
-    { .path = "/pipeline", .methods = ROUTE_POST, .begin = process_begin, .finish = process_finish },
+    { .path = "/pipeline",
+      .methods = ROUTE_POST,
+      .begin = process_begin,
+      .finish = process_finish },
     { .path = "/info", .methods = ROUTE_POST, .begin = info_begin, .finish = info_finish },
     { .path = "/ops", .methods = ROUTE_GET, .finish = handle_ops },
     { .path = "/", .methods = ROUTE_GET, .finish = handle_root },
@@ -41,8 +44,9 @@ const struct route *route_find(const char *method, const char *path, bool admin_
     if (!route || (admin_socket && !route->admin)) {
         const char *near = registry_nearest(path + 1);
         *http_status = 404;
-        fail(failure, STATUS_BAD_REQUEST, near ? "there is no %.60s here; did you mean /%s?"
-                                               : "there is no %.60s here; GET /ops lists the operators",
+        fail(failure, STATUS_BAD_REQUEST,
+             near ? "there is no %.60s here; did you mean /%s?"
+                  : "there is no %.60s here; GET /ops lists the operators",
              path, near);
         return NULL;
     }

@@ -20,8 +20,8 @@ struct route {
     enum MHD_Result (*finish)(struct exchange *exchange);
 };
 
-/* The route for PATH (no query) and METHOD. NULL, and a failure that says what there is instead: then
- * *HTTP_STATUS is 404 or 405. */
+/* The route for PATH (no query) and METHOD. NULL, and a failure that says what there is instead:
+ * then *HTTP_STATUS is 404 or 405. */
 const struct route *route_find(const char *method, const char *path, bool admin_socket,
                                int *http_status, struct failure *failure);
 

@@ -10,8 +10,7 @@
 
 /* ---- names that every operator shares */
 
-static enum status set_type(struct settings *settings, const char *value,
-                            struct failure *failure) {
+static enum status set_type(struct settings *settings, const char *value, struct failure *failure) {
     settings->type = format_from_name(value);
     if (settings->type || strcmp(value, "auto") == 0) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM, "type must be png, jpeg, pnm or auto");
@@ -21,7 +20,8 @@ static enum status set_number(int *field, const char *name, const char *value, l
                               struct failure *failure) {
     long number;
     if (!param_integer(value, &number) || number < min || number > max)
-        return fail(failure, STATUS_BAD_PARAM, "%s must be a whole number %ld..%ld", name, min, max);
+        return fail(failure, STATUS_BAD_PARAM, "%s must be a whole number %ld..%ld", name, min,
+                    max);
     *field = (int)number;
     return STATUS_OK;
 }
@@ -72,8 +72,7 @@ static enum status set_device(struct settings *settings, const char *value,
 static enum status set_from_json(struct plan *plan, const char *name, const json_t *value,
                                  struct failure *failure) {
     char text[256];
-    if (json_is_string(value))
-        return plan_set(plan, name, json_string_value(value), failure);
+    if (json_is_string(value)) return plan_set(plan, name, json_string_value(value), failure);
     if (json_is_integer(value))
         snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
     else if (json_is_boolean(value))
@@ -81,7 +80,7 @@ static enum status set_from_json(struct plan *plan, const char *name, const json
     else if (json_is_array(value)) {
         size_t used = 0, i;
         json_t *item;
-        json_array_foreach(value, i, item) {
+        json_array_foreach (value, i, item) {
             if (!json_is_integer(item) || used > sizeof text - 24)
                 return fail(failure, STATUS_BAD_PARAM,
                             "operations: \"%.40s\" must be a short list of whole numbers", name);
@@ -99,11 +98,12 @@ static enum status set_from_json(struct plan *plan, const char *name, const json
 static enum status add_operation(struct plan *plan, const json_t *item, struct failure *failure) {
     const char *key;
     json_t *value;
-    json_object_foreach((json_t *)item, key, value)
+    json_object_foreach ((json_t *)item, key, value)
         if (strcmp(key, "operation") != 0 && strcmp(key, "params") != 0)
-            return fail(failure, STATUS_BAD_PARAM,
-                        "operations: \"%.40s\" is not known; an item has \"operation\" and \"params\"",
-                        key);
+            return fail(
+                failure, STATUS_BAD_PARAM,
+                "operations: \"%.40s\" is not known; an item has \"operation\" and \"params\"",
+                key);
     const json_t *name = json_object_get(item, "operation");
     json_t *params = json_object_get(item, "params");
     if (!json_is_string(name) || (params && !json_is_object(params)))
@@ -111,7 +111,7 @@ static enum status add_operation(struct plan *plan, const json_t *item, struct f
                     "operations: each item must be {\"operation\": \"name\", \"params\": {...}}");
     enum status status = plan_add(plan, json_string_value(name), failure);
     if (status) return status;
-    json_object_foreach(params, key, value) {
+    json_object_foreach (params, key, value) {
         status = set_from_json(plan, key, value, failure);
         if (status) return status;
     }
@@ -130,7 +130,8 @@ static enum status set_operations(struct settings *settings, const char *value,
                       list ? "" : ": ", list ? "" : error.text);
     size_t i;
     json_t *item;
-    if (!status) json_array_foreach(list, i, item) {
+    if (!status)
+        json_array_foreach (list, i, item) {
             status = add_operation(&settings->plan, item, failure);
             if (status) break;
         }
@@ -145,12 +146,9 @@ static const struct reserved {
     enum status (*set)(struct settings *settings, const char *value, struct failure *failure);
     bool pipeline_only;
 } reserved[] = {
-    { "device", set_device, false },
-    { "type", set_type, false },
-    { "quality", set_quality, false },
-    { "compression", set_compression, false },
-    { "background", set_background, false },
-    { "operations", set_operations, true },
+    { "device", set_device, false },         { "type", set_type, false },
+    { "quality", set_quality, false },       { "compression", set_compression, false },
+    { "background", set_background, false }, { "operations", set_operations, true },
 };
 enum { RESERVED = sizeof reserved / sizeof *reserved };
 
@@ -168,9 +166,10 @@ static enum status unknown(const char *name, struct failure *failure) {
     char shown[PARAM_SHOWN_MAX];
     for (int i = 0; i < RESERVED; i++) names[i] = reserved[i].name;
     const char *near = nearest_name(name, names, RESERVED);
-    return fail(failure, STATUS_BAD_PARAM, "/pipeline has no parameter \"%s\"%s%s%s; it takes "
-                                           "operations, device, type, quality, compression, "
-                                           "background",
+    return fail(failure, STATUS_BAD_PARAM,
+                "/pipeline has no parameter \"%s\"%s%s%s; it takes "
+                "operations, device, type, quality, compression, "
+                "background",
                 param_shown(name, shown), near ? "; did you mean \"" : "", near ? near : "",
                 near ? "\"?" : "");
 }
@@ -191,9 +190,10 @@ enum status settings_set(struct settings *settings, const char *name, const char
 
 enum status settings_complete(struct settings *settings, struct failure *failure) {
     if (settings->plan.count == 0)
-        return fail(failure, STATUS_BAD_PARAM,
-                    "operations is missing: a JSON list such as [{\"operation\": \"histeq\"}], in the "
-                    "query or as a form field");
+        return fail(
+            failure, STATUS_BAD_PARAM,
+            "operations is missing: a JSON list such as [{\"operation\": \"histeq\"}], in the "
+            "query or as a form field");
     return plan_complete(&settings->plan, failure);
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* settings.h - what a request asks for: the plan, the form of the answer, the device.
  *
- * Fed with names and values from the query and from form fields, in whatever order they come. A pure
- * module: no socket, no slot.
- * Fails:  STATUS_BAD_PARAM naming the parameter and what it may be; a name given twice is refused.
+ * Fed with names and values from the query and from form fields, in whatever order they come. A
+ * pure module: no socket, no slot. Fails:  STATUS_BAD_PARAM naming the parameter and what it may
+ * be; a name given twice is refused.
  */
 #ifndef BURIN_SETTINGS_H
 #define BURIN_SETTINGS_H

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum { UNKNOWN_LENGTH_GUESS = 1 << 20, IMAGE_ALIGN = 64 };
 
@@ -19,7 +18,8 @@ static enum status hold(struct exchange *exchange, int64_t bytes, struct failure
     exchange->upload.held += bytes;
     if (now <= front->config->queue_bytes) return STATUS_OK;
     metrics_reject(front->metrics, REJECTED_BYTES);
-    return fail(failure, STATUS_BUSY, "uploads hold %ld bytes already (queue_bytes is %ld); try again later",
+    return fail(failure, STATUS_BUSY,
+                "uploads hold %ld bytes already (queue_bytes is %ld); try again later",
                 (long)(now - bytes), front->config->queue_bytes);
 }
 
@@ -89,8 +89,8 @@ static enum status part_data(void *context, const uint8_t *bytes, size_t length,
     struct upload *upload = &exchange->upload;
     if (upload->in_image) return image_bytes_come(exchange, bytes, length, failure);
     if (upload->value_length + length > FIELD_VALUE_MAX)
-        return fail(failure, STATUS_BAD_PARAM, "field \"%s\" is over %d bytes long", upload->field,
-                    FIELD_VALUE_MAX);
+        return fail(failure, STATUS_BAD_PARAM, "field \"%s\" is over %d bytes long",
+                    upload->field, FIELD_VALUE_MAX);
     memcpy(upload->value + upload->value_length, bytes, length);
     upload->value_length += length;
     return STATUS_OK;
@@ -102,7 +102,8 @@ static enum status part_end(void *context, struct failure *failure) {
     if (upload->in_image) return STATUS_OK;
     upload->value[upload->value_length] = 0;
     if (strlen(upload->value) != upload->value_length)
-        return fail(failure, STATUS_BAD_PARAM, "field \"%s\" holds a zero byte", upload->field);
+        return fail(failure, STATUS_BAD_PARAM, "field \"%s\" holds a zero byte",
+                    upload->field);
     return settings_set(&exchange->settings, upload->field, upload->value, failure);
 }
 
@@ -125,8 +126,7 @@ static enum status take_slot(struct exchange *exchange, struct failure *failure)
                 slots_count(exchange->front->slots));
 }
 
-static enum status open_form(struct exchange *exchange, const char *type,
-                             struct failure *failure) {
+static enum status open_form(struct exchange *exchange, const char *type, struct failure *failure) {
     const struct config *config = exchange->front->config;
     const struct multipart_limits limits = {
         .parts_max = (int)config->parts_max,
@@ -152,7 +152,7 @@ enum status upload_begin(struct exchange *exchange, struct failure *failure) {
                     "there is no body; send an image, for example with curl -F image=@photo.jpg");
     enum status status = STATUS_OK;
     const char *type = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE);
-    if (type && strncasecmp(type, "multipart/", 10) == 0)
+    if (type && multipart_is(type))
         status = open_form(exchange, type, failure);
     if (!status) status = hold(exchange, facts->length, failure);
     if (!status) status = take_slot(exchange, failure);

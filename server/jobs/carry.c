@@ -59,8 +59,7 @@ static void answer(const struct carrier *carrier, struct load *load) {
 static enum status refuse_if_late(struct job *job) {
     switch (progress_check(&job->progress)) {
     case STATUS_OK: return STATUS_OK;
-    case STATUS_CANCELLED:
-        return fail(&job->failure, STATUS_CANCELLED, "the client has left");
+    case STATUS_CANCELLED: return fail(&job->failure, STATUS_CANCELLED, "the client has left");
     default: return fail(&job->failure, STATUS_DEADLINE, "not done within the time allowed");
     }
 }
@@ -99,11 +98,10 @@ static enum status encode(const struct carrier *carrier, struct load *load,
     if (job->json_only) return STATUS_OK;
     job->result_offset = (job->body_length + 4095) & ~(uint64_t)4095;
     size_t length = 0;
-    const enum status status =
-        codec_encode(result, &load->metadata, &options, &job->progress,
-                     slot_bytes(carrier->slots, load->slot) + job->result_offset,
-                     slot_span(carrier->slots) - job->result_offset, &length, &job->notes,
-                     &job->failure);
+    const enum status status = codec_encode(
+        result, &load->metadata, &options, &job->progress,
+        slot_bytes(carrier->slots, load->slot) + job->result_offset,
+        slot_span(carrier->slots) - job->result_offset, &length, &job->notes, &job->failure);
     job->result_length = length;
     return status;
 }
@@ -138,9 +136,9 @@ static int gather(struct batch *batch, int *slots, int count) {
         job->notes = 0;
         job->timing.stage_ms[STAGE_QUEUE] = ns_to_ms(now - job->published_ns);
         batch->loads[batch->count] = (struct load){ .slot = slots[i], .job = job };
-        batch->items[batch->count++] = (struct run_item){
-            .in = job->probe.shape, .progress = &job->progress, .timing = &job->timing
-        };
+        batch->items[batch->count++] = (struct run_item){ .in = job->probe.shape,
+                                                          .progress = &job->progress,
+                                                          .timing = &job->timing };
     }
     return left;
 }

@@ -2,8 +2,8 @@
 /* carry.h - carries a batch of jobs through a lane: decode, run the plan, encode, answer.
  *
  * Used by:  worker.c, one call a lane at a time.
- * Fails:    a job's own failure is written into the job and answered; STATUS_DEVICE in FAILURE means
- *           that none of the rest was answered and the process should end.
+ * Fails:    a job's own failure is written into the job and answered; STATUS_DEVICE in FAILURE
+ * means that none of the rest was answered and the process should end.
  */
 #ifndef BURIN_CARRY_H
 #define BURIN_CARRY_H
@@ -26,8 +26,8 @@ struct carrier {
 struct carrier carrier_make(struct slots *slots, const struct config *config,
                             const struct device_driver *driver, int index);
 
-/* Takes the first of SLOTS and all that have the same plan, runs and answers them. The others are moved
- * to the beginning of SLOTS; returns how many they are. */
+/* Takes the first of SLOTS and all that have the same plan, runs and answers them. The others are
+ * moved to the beginning of SLOTS; returns how many they are. */
 int carry_batch(const struct carrier *carrier, struct lane *lane, int *slots, int count,
                 struct failure *failure);
 

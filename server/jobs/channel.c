@@ -19,7 +19,8 @@ bool channel_send(int end, const struct message *message) {
 
 static int take_one(int end, struct message *message, int flags) {
     ssize_t got;
-    /* A peer that died with messages unread resets the line once; what it sent before is still there. */
+    /* A peer that died with messages unread resets the line once; what it sent before is still
+     * there. */
     do got = recv(end, message, sizeof *message, flags);
     while (got < 0 && (errno == EINTR || errno == ECONNRESET));
     if (got == (ssize_t)sizeof *message) return 1;

@@ -24,7 +24,7 @@ struct message {
     int32_t slot;
     int32_t capacity;
     int32_t ok;
-    char text[232];/* READY: the device's name; PROBED: what went wrong */
+    char text[232]; /* READY: the device's name; PROBED: what went wrong */
 };
 
 /* ENDS[0] for the front (never blocks), ENDS[1] for the worker (blocks); both close on exec. */
@@ -33,8 +33,9 @@ bool channel_open(int ends[2]);
 /* false when the other end is gone or, for the front, its line is full. */
 bool channel_send(int end, const struct message *message);
 
-/* Up to COUNT messages: waits for the first where WAIT is set, takes the rest only if they are there.
- * Returns how many; 0 when the other end is gone; -1 when there is none and WAIT is not set. */
+/* Up to COUNT messages: waits for the first where WAIT is set, takes the rest only if they are
+ * there. Returns how many; 0 when the other end is gone; -1 when there is none and WAIT is not set.
+ */
 int channel_take(int end, struct message *messages, int count, bool wait);
 
 #endif

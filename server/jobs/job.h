@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* job.h - what travels between front and worker: a request's facts on the way in, the answer's on the
- * way out.
+/* job.h - what travels between front and worker: a request's facts on the way in, the answer's on
+ * the way out.
  *
  * Lies at the head of a slot, in memory that both processes see, so it holds no pointer. The front
- * writes the first part before the job is published, the worker the second before it says DONE; only
- * `progress.cancelled` and `started` are touched while the other side may look.
+ * writes the first part before the job is published, the worker the second before it says DONE;
+ * only `progress.cancelled` and `started` are touched while the other side may look.
  */
 #ifndef BURIN_JOB_H
 #define BURIN_JOB_H
@@ -24,8 +24,8 @@ struct job {
     /* ---- the request: written by the front */
     char request_id[REQUEST_ID_MAX];
     char plan[PLAN_TEXT_MAX];
-    char device[DEVICE_WANT_MAX]; /* auto, cpu, cuda, cuda:N */
-    struct probe probe;           /* of the image's header, within the limits */
+    char device[DEVICE_WANT_MAX];        /* auto, cpu, cuda, cuda:N */
+    struct probe probe;                  /* of the image's header, within the limits */
     uint64_t image_offset, image_length; /* in the slot's bytes */
     uint64_t body_length;                /* bytes of the slot in use by the upload */
     enum format type;                    /* of the answer; FORMAT_NONE: as the input */

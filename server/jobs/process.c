@@ -13,7 +13,8 @@ extern char **environ;
 
 static const char program[] = "/proc/self/exe";
 
-/* Own process group: a terminal's Ctrl-C is for the front alone. Signals as a fresh program expects. */
+/* Own process group: a terminal's Ctrl-C is for the front alone. Signals as a fresh program
+ * expects. */
 static pid_t spawn(posix_spawn_file_actions_t *actions, char *const arguments[]) {
     posix_spawnattr_t attributes;
     if (posix_spawnattr_init(&attributes)) return -1;

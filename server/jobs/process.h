@@ -17,8 +17,8 @@ pid_t process_start(const char *device, int slots_fd, int channel_fd);
 /* Kills it if it lives, waits for its end, returns its exit code or minus the signal. */
 int process_end(pid_t pid);
 
-/* How many GPUs `burin worker --count` sees: asked in a process of its own, since asking wakes the driver,
- * which the front must stay clear of. */
+/* How many GPUs `burin worker --count` sees: asked in a process of its own, since asking wakes the
+ * driver, which the front must stay clear of. */
 int process_count_gpus(void);
 
 #endif

@@ -2,8 +2,8 @@
 /* queue.h - bounded line of jobs that wait for a worker, oldest first.
  *
  * Used by:  supervisor.c, under its lock; the queue has none of its own.
- * Fails:    queue_push says false when `capacity` jobs wait. queue_push_front never fails for a job that
- *           was in the line before: there is a place for every slot.
+ * Fails:    queue_push says false when `capacity` jobs wait. queue_push_front never fails for a job
+ * that was in the line before: there is a place for every slot.
  */
 #ifndef BURIN_QUEUE_H
 #define BURIN_QUEUE_H

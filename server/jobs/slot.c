@@ -41,7 +41,7 @@ static uint8_t *slot_start(const struct slots *slots, int slot) {
 
 static int class_of(const struct slots *slots, int slot) {
     int class = 0;
-    while (slot >= slots->classes[class].count) slot -= slots->classes[class++].count;
+    while (slot >= slots->classes[class].count) slot -= slots->classes[class ++].count;
     return class;
 }
 
@@ -177,7 +177,8 @@ void *slot_owner(const struct slots *slots, int slot) {
     return slots->owners[slot];
 }
 
-/* Pages beyond the hot ones go back to the system. Costs a system call only where some were used. */
+/* Pages beyond the hot ones go back to the system. Costs a system call only where some were used.
+ */
 static void cool(struct slots *slots, int slot) {
     const struct job *job = slot_job(slots, slot);
     const size_t hot = hot_bytes(slots, slot);

@@ -4,11 +4,9 @@
 #include "server/jobs/channel.h"
 #include "server/jobs/process.h"
 #include "server/jobs/queue.h"
-#include "server/log.h"
+#include "server/jobs/seat.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,22 +16,6 @@
 
 enum { TICK_MS = 50, NOWHERE = -1, MESSAGES = 64 };
 static const int64_t ms_ns = 1000000;
-
-/* One worker's place; outlives the processes that sit in it. */
-struct seat {
-    char device[DEVICE_WANT_MAX];
-    bool cpu;
-    pid_t pid;   /* 0: nobody sits here */
-    int channel; /* -1 likewise */
-    bool ready;  /* has opened its device */
-    bool alone;  /* runs a job with which a worker died: nothing beside it */
-    int capacity, running;
-    char name[DEVICE_NAME_MAX];
-    char trouble[160];
-    bool probe_ok, probe_pending;
-    int64_t started_ns, probe_sent_ns, restart_ns;
-    int restarts, early_deaths;
-};
 
 /* Jobs that go back to their owners once the lock is released. */
 struct returns {
@@ -47,8 +29,8 @@ struct supervisor {
     struct queue *queue;
     struct seat seats[SEATS_MAX];
     int seat_count;
-    short *place;      /* by slot: the seat that runs it, or NOWHERE */
-    short *died_at;    /* by slot: the seat whose worker died with it, or NOWHERE */
+    short *place;   /* by slot: the seat that runs it, or NOWHERE */
+    short *died_at; /* by slot: the seat whose worker died with it, or NOWHERE */
     int running;
     bool draining, stopping;
     double service_ms; /* smoothed time of a job in a worker, for Retry-After */
@@ -79,32 +61,23 @@ static void finish(struct returns *returns, int slot) {
 
 /* ---- handing out */
 
-static bool healthy(const struct seat *seat) {
-    return seat->pid && seat->ready && seat->probe_ok;
-}
-
-static bool wanted(const struct seat *seat, const char *device) {
-    if (strcmp(device, "auto") == 0) return true;
-    if (strcmp(device, "cuda") == 0) return !seat->cpu;
-    return strcmp(device, seat->device) == 0;
-}
-
 static bool any_gpu_healthy(const struct supervisor *supervisor) {
     for (int i = 0; i < supervisor->seat_count; i++)
-        if (!supervisor->seats[i].cpu && healthy(&supervisor->seats[i])) return true;
+        if (!supervisor->seats[i].cpu && seat_healthy(&supervisor->seats[i])) return true;
     return false;
 }
 
-/* The least busy healthy worker that may run the job, or NULL. A job with which a worker died goes to
- * another worker where there is one. */
+/* The least busy healthy worker that may run the job, or NULL. A job with which a worker died goes
+ * to another worker where there is one. */
 static struct seat *choose(struct supervisor *supervisor, int slot) {
     const struct job *job = job_of(supervisor, slot);
-    const bool spare_cpu = strcmp(job->device, "auto") == 0 && any_gpu_healthy(supervisor) &&
-                           !job->deaths;
+    const bool spare_cpu =
+        strcmp(job->device, "auto") == 0 && any_gpu_healthy(supervisor) && !job->deaths;
     struct seat *best = NULL;
     for (int i = 0; i < supervisor->seat_count; i++) {
         struct seat *seat = &supervisor->seats[i];
-        if (!healthy(seat) || !wanted(seat, job->device) || (spare_cpu && seat->cpu)) continue;
+        if (!seat_healthy(seat) || !seat_suits(seat, job->device) || (spare_cpu && seat->cpu))
+            continue;
         const bool again = supervisor->died_at[slot] == i;
         const bool best_again = best && supervisor->died_at[slot] == best - supervisor->seats;
         if (!best || (best_again && !again) ||
@@ -114,24 +87,15 @@ static struct seat *choose(struct supervisor *supervisor, int slot) {
     return best;
 }
 
-static bool has_room(const struct seat *seat, const struct job *job) {
-    if (seat->alone) return false;
-    return job->deaths ? seat->running == 0 : seat->running < seat->capacity;
-}
-
 static bool hand_out(struct supervisor *supervisor, struct seat *seat, int slot) {
-    struct job *job = job_of(supervisor, slot);
-    job->started = 0;
-    if (!channel_send(seat->channel, &(struct message){ .kind = CHANNEL_RUN, .slot = slot }))
-        return false;
-    seat->running++;
-    seat->alone = job->deaths > 0;
+    if (!seat_hand_out(seat, slot, job_of(supervisor, slot))) return false;
     supervisor->running++;
     supervisor->place[slot] = (short)(seat - supervisor->seats);
     return true;
 }
 
-/* Oldest first; a seat without room, or one that must empty for a suspect, is left alone for the rest. */
+/* Oldest first; a seat without room, or one that must empty for a suspect, is left alone for the
+ * rest. */
 static void dispatch(struct supervisor *supervisor) {
     bool full[SEATS_MAX] = { false };
     int open = supervisor->seat_count;
@@ -139,7 +103,7 @@ static void dispatch(struct supervisor *supervisor) {
         next = queue_next(supervisor->queue, slot);
         struct seat *seat = choose(supervisor, slot);
         if (!seat || full[seat - supervisor->seats]) continue;
-        if (has_room(seat, job_of(supervisor, slot)) && hand_out(supervisor, seat, slot)) {
+        if (seat_has_room(seat, job_of(supervisor, slot)) && hand_out(supervisor, seat, slot)) {
             queue_remove(supervisor->queue, slot);
         } else {
             full[seat - supervisor->seats] = true;
@@ -151,22 +115,7 @@ static void dispatch(struct supervisor *supervisor) {
 /* ---- workers come and go */
 
 static void start(struct supervisor *supervisor, struct seat *seat) {
-    int ends[2];
-    seat->restart_ns = clock_ns() + 1000 * ms_ns; /* if it fails */
-    if (!channel_open(ends)) return;
-    const pid_t pid = process_start(seat->device, slots_fd(supervisor->options.slots), ends[1]);
-    close(ends[1]);
-    if (pid < 0) {
-        close(ends[0]);
-        snprintf(seat->trouble, sizeof seat->trouble, "the process could not be started");
-        return;
-    }
-    seat->pid = pid;
-    seat->channel = ends[0];
-    seat->ready = seat->alone = seat->probe_ok = seat->probe_pending = false;
-    seat->running = 0;
-    seat->started_ns = clock_ns();
-    snprintf(seat->trouble, sizeof seat->trouble, "starting");
+    if (!seat_start(seat, slots_fd(supervisor->options.slots))) return;
     struct epoll_event event = { .events = EPOLLIN,
                                  .data.u32 = (uint32_t)(seat - supervisor->seats) };
     epoll_ctl(supervisor->events, EPOLL_CTL_ADD, seat->channel, &event);
@@ -199,23 +148,11 @@ static void recover(struct supervisor *supervisor, const struct seat *seat, int 
 }
 
 static void bury(struct supervisor *supervisor, struct seat *seat, struct returns *returns) {
-    const int64_t now = clock_ns();
-    const int code = process_end(seat->pid);
-    close(seat->channel); /* leaves epoll with it */
-    seat->pid = 0;
-    seat->channel = -1;
-    seat->restarts++;
-    seat->early_deaths = seat->ready && seat->probe_ok ? 0 : seat->early_deaths + 1;
-    snprintf(seat->trouble, sizeof seat->trouble, "died (%s %d), being started again",
-             code < 0 ? "signal" : "code", code < 0 ? -code : code);
+    seat_end(seat); /* its channel leaves epoll with it */
     for (int slot = 0; slot < slots_count(supervisor->options.slots); slot++)
         if (supervisor->place[slot] == seat - supervisor->seats)
             recover(supervisor, seat, slot, returns);
-    log_event(LOG_ERROR, "worker %s %s", seat->device, seat->trouble);
-    /* At once; one that cannot even open its device is tried less and less often, at most every 10 s. */
-    const int shift = seat->early_deaths < 6 ? seat->early_deaths : 6;
-    seat->restart_ns = seat->early_deaths ? now + (160 << shift) * ms_ns : now;
-    if (!supervisor->stopping && seat->restart_ns <= now) start(supervisor, seat);
+    if (!supervisor->stopping && seat->restart_ns <= clock_ns()) start(supervisor, seat);
 }
 
 /* ---- messages */
@@ -230,27 +167,10 @@ static void took_answer(struct supervisor *supervisor, struct seat *seat, int sl
     seat->running--;
     seat->alone = false;
     const struct job *job = job_of(supervisor, slot);
-    const double ms = ns_to_ms(job->finished_ns - job->published_ns) -
-                      job->timing.stage_ms[STAGE_QUEUE];
+    const double ms =
+        ns_to_ms(job->finished_ns - job->published_ns) - job->timing.stage_ms[STAGE_QUEUE];
     supervisor->service_ms += (ms - supervisor->service_ms) / 16;
     finish(returns, slot);
-}
-
-static void probed(struct seat *seat, const struct message *message) {
-    seat->probe_pending = false;
-    seat->probe_ok = message->ok;
-    snprintf(seat->trouble, sizeof seat->trouble, "%s", message->ok ? "" : message->text);
-}
-
-static void became_ready(struct seat *seat, const struct message *message) {
-    seat->ready = seat->probe_ok = true; /* it ran the known-answer job before it said so */
-    seat->capacity = message->capacity;
-    seat->early_deaths = 0;
-    seat->trouble[0] = 0;
-    seat->probe_sent_ns = clock_ns();
-    snprintf(seat->name, sizeof seat->name, "%.63s", message->text);
-    log_event(LOG_INFO, "worker %s ready: %s, %.0f ms after its start", seat->device, seat->name,
-              ns_to_ms(clock_ns() - seat->started_ns));
 }
 
 static void heard(struct supervisor *supervisor, struct seat *seat, struct returns *returns) {
@@ -260,9 +180,9 @@ static void heard(struct supervisor *supervisor, struct seat *seat, struct retur
         if (messages[i].kind == CHANNEL_DONE)
             took_answer(supervisor, seat, messages[i].slot, returns);
         else if (messages[i].kind == CHANNEL_READY)
-            became_ready(seat, &messages[i]);
+            seat_became_ready(seat, &messages[i]);
         else if (messages[i].kind == CHANNEL_PROBED)
-            probed(seat, &messages[i]);
+            seat_probed(seat, &messages[i]);
     }
     if (count == 0) bury(supervisor, seat, returns);
 }
@@ -297,18 +217,12 @@ static bool hangs(const struct supervisor *supervisor, const struct seat *seat, 
 static void look_at_seat(struct supervisor *supervisor, struct seat *seat,
                          struct returns *returns) {
     const int64_t now = clock_ns();
-    const int64_t probe_ns = supervisor->options.config->probe_ms * ms_ns;
     if (!seat->pid) {
         if (now >= seat->restart_ns && !supervisor->stopping) start(supervisor, seat);
     } else if (seat->running && hangs(supervisor, seat, now)) {
         bury(supervisor, seat, returns);
-    } else if (seat->ready && !seat->probe_pending && now - seat->probe_sent_ns > probe_ns) {
-        seat->probe_pending =
-            channel_send(seat->channel, &(struct message){ .kind = CHANNEL_PROBE });
-        seat->probe_sent_ns = now;
-    } else if (seat->probe_pending && !seat->running && now - seat->probe_sent_ns > 3 * probe_ns) {
-        seat->probe_ok = false;
-        snprintf(seat->trouble, sizeof seat->trouble, "does not answer the known-answer job");
+    } else {
+        seat_probe(seat, now, supervisor->options.config->probe_ms * ms_ns);
     }
 }
 
@@ -348,9 +262,7 @@ static void *supervise(void *argument) {
 
 static void add_seat(struct supervisor *supervisor, const char *device) {
     if (supervisor->seat_count == SEATS_MAX) return;
-    struct seat *seat = &supervisor->seats[supervisor->seat_count++];
-    *seat = (struct seat){ .channel = -1, .cpu = strcmp(device, "cpu") == 0 };
-    snprintf(seat->device, sizeof seat->device, "%s", device);
+    seat_init(&supervisor->seats[supervisor->seat_count++], device);
 }
 
 /* "all": every GPU; else the list. The CPU always has a seat: at work or standing by. */
@@ -399,8 +311,7 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
         seat_devices(supervisor, supervisor->options.config->devices, failure);
     if (status) return status;
     for (int i = 0; i < supervisor->seat_count; i++) start(supervisor, &supervisor->seats[i]);
-    supervisor->threaded =
-        pthread_create(&supervisor->thread, NULL, supervise, supervisor) == 0;
+    supervisor->threaded = pthread_create(&supervisor->thread, NULL, supervise, supervisor) == 0;
     return supervisor->threaded ? STATUS_OK
                                 : fail(failure, STATUS_NO_MEMORY, "no thread for the supervisor");
 }
@@ -459,7 +370,7 @@ void supervisor_destroy(struct supervisor *supervisor) {
 
 static bool served(const struct supervisor *supervisor, const char *device) {
     for (int i = 0; i < supervisor->seat_count; i++)
-        if (wanted(&supervisor->seats[i], device)) return true;
+        if (seat_suits(&supervisor->seats[i], device)) return true;
     return false;
 }
 
@@ -472,9 +383,9 @@ enum status supervisor_submit(struct supervisor *supervisor, int slot, struct fa
     if (supervisor->draining)
         status = fail(failure, STATUS_BUSY, "the daemon is stopping; try another one");
     else if (!served(supervisor, job->device))
-        status = fail(failure, STATUS_BAD_PARAM,
-                      "device \"%s\" is not served here; GET /readyz lists those that are",
-                      job->device);
+        status =
+            fail(failure, STATUS_BAD_PARAM,
+                 "device \"%s\" is not served here; GET /readyz lists those that are", job->device);
     else if (!queue_push(supervisor->queue, slot))
         status = fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
                       queue_length(supervisor->queue));
@@ -511,7 +422,7 @@ int supervisor_jobs(struct supervisor *supervisor, int *waiting) {
 static void describe(const struct supervisor *supervisor, const struct seat *seat,
                      struct seat_facts *facts) {
     *facts = (struct seat_facts){
-        .healthy = healthy(seat),
+        .healthy = seat_healthy(seat),
         .standby = seat->cpu && supervisor->seat_count > 1,
         .running = seat->running,
         .capacity = seat->capacity,
@@ -534,7 +445,7 @@ int supervisor_retry_after_s(struct supervisor *supervisor) {
     pthread_mutex_lock(&supervisor->lock);
     int capacity = 1;
     for (int i = 0; i < supervisor->seat_count; i++)
-        if (healthy(&supervisor->seats[i])) capacity += supervisor->seats[i].capacity / 2;
+        if (seat_healthy(&supervisor->seats[i])) capacity += supervisor->seats[i].capacity / 2;
     const double ms = supervisor->service_ms * (queue_length(supervisor->queue) + 1) / capacity;
     pthread_mutex_unlock(&supervisor->lock);
     return ms < 1000 ? 1 : ms > 30000 ? 30 : (int)(ms / 1000) + 1;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* supervisor.h - the front's end of the workers: starts them, hands out jobs, and starts anew what died.
+/* supervisor.h - the front's end of the workers: starts them, hands out jobs, and starts anew what
+ * died.
  *
  * A job goes in by supervisor_submit and comes back once through `done`, whatever happens: run,
- * refused, timed out, cancelled, or its worker killed. A worker that dies is started again at once; a
- * job that it had begun runs once more, alone on a worker so that it cannot take others along; a job
- * with which a second worker dies is answered as failed.
- * Threads:  any may submit and cancel. `done` is called from the supervisor's thread or from the
- *           caller of supervisor_cancel, with no lock held.
- * Fails:    STATUS_BUSY when the line is full or the daemon drains; STATUS_BAD_PARAM when the job wants a
- *           device that is not served. A refused job stays with the caller.
+ * refused, timed out, cancelled, or its worker killed. A worker that dies is started again at once;
+ * a job that it had begun runs once more, alone on a worker so that it cannot take others along; a
+ * job with which a second worker dies is answered as failed. Threads:  any may submit and cancel.
+ * `done` is called from the supervisor's thread or from the caller of supervisor_cancel, with no
+ * lock held. Fails:    STATUS_BUSY when the line is full or the daemon drains; STATUS_BAD_PARAM
+ * when the job wants a device that is not served. A refused job stays with the caller.
  */
 #ifndef BURIN_SUPERVISOR_H
 #define BURIN_SUPERVISOR_H
@@ -47,10 +47,11 @@ void supervisor_destroy(struct supervisor *supervisor); /* stops it first where 
 
 enum status supervisor_submit(struct supervisor *supervisor, int slot, struct failure *failure);
 
-/* The client has left: a waiting job comes back at once, a running one when the worker sees the flag. */
+/* The client has left: a waiting job comes back at once, a running one when the worker sees the
+ * flag. */
 void supervisor_cancel(struct supervisor *supervisor, int slot);
 
-void supervisor_drain(struct supervisor *supervisor); /* no new jobs from now on */
+void supervisor_drain(struct supervisor *supervisor);             /* no new jobs from now on */
 int supervisor_jobs(struct supervisor *supervisor, int *waiting); /* waiting and running together */
 int supervisor_seats(struct supervisor *supervisor, struct seat_facts facts[SEATS_MAX]);
 

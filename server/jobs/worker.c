@@ -109,7 +109,8 @@ static enum status open_lanes(struct worker *worker, const struct config *config
 static void say_ready(const struct worker *worker) {
     struct message message = {
         .kind = CHANNEL_READY,
-        /* One batch under way and one waiting for every lane, so that no lane idles for a message. */
+        /* One batch under way and one waiting for every lane, so that no lane idles for a message.
+         */
         .capacity = 2 * worker->lanes * worker->batch,
         .ok = 1,
     };
@@ -138,7 +139,8 @@ static void size_worker(struct worker *worker, const struct config *config, bool
             pool_create(config->codec_threads ? (int)config->codec_threads : cores());
 }
 
-/* The front decides when to stop; a terminal's Ctrl-C must not take the worker from under its jobs. */
+/* The front decides when to stop; a terminal's Ctrl-C must not take the worker from under its jobs.
+ */
 static void leave_signals_to_the_front(void) {
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);

@@ -36,8 +36,8 @@ static void two_bins(void **state) {
     check_8("histeq:bins=2,scale=maxabs", 4, 1, 1, in, 1, absolute);
 }
 
-/* V = 100, 200, 200, 0: c(0) = 1, c(100) = 2, c(200) = 4, c0 = 1, N = 4: V' = 85 for 100, 255 for 200, 0.
- * 50 * 85 / 100 = 42.5 -> 43; 20 * 255 / 200 = 25.5 -> 26; 10 * 255 / 200 = 12.75 -> 13. */
+/* V = 100, 200, 200, 0: c(0) = 1, c(100) = 2, c(200) = 4, c0 = 1, N = 4: V' = 85 for 100, 255 for
+ * 200, 0. 50 * 85 / 100 = 42.5 -> 43; 20 * 255 / 200 = 25.5 -> 26; 10 * 255 / 200 = 12.75 -> 13. */
 static void value_scales_all_channels(void **state) {
     (void)state;
     const uint8_t in[] = { 100, 50, 0, 200, 20, 10, 0, 200, 200, 0, 0, 0 };
@@ -53,8 +53,8 @@ static void black_is_lifted_and_alpha_kept(void **state) {
     check_8("histeq:scale=maxabs", 2, 2, 4, in, 4, out);
 }
 
-/* Luma of (200, 0, 0) is 60, of (0, 0, 0) is 0; c = 1, 2; c0 = 1, N = 2: 60 -> 255, so 200 * 255 / 60 = 850
- * is clamped. */
+/* Luma of (200, 0, 0) is 60, of (0, 0, 0) is 0; c = 1, 2; c0 = 1, N = 2: 60 -> 255, so 200 * 255 /
+ * 60 = 850 is clamped. */
 static void luma_is_clamped(void **state) {
     (void)state;
     const uint8_t in[] = { 200, 0, 0, 0, 0, 0 };
@@ -70,8 +70,8 @@ static void each_channel_on_its_own(void **state) {
     check_8("histeq:channel=each", 2, 1, 3, in, 3, out);
 }
 
-/* 16 bit, 65536 bins: 1000, 1001, 65535: c = 1, 2, 3: 0, round(65535 / 2) = 32768, 65535. With 256 bins the
- * first two share a bin: c = 2, 3: 0, 0, 65535. */
+/* 16 bit, 65536 bins: 1000, 1001, 65535: c = 1, 2, 3: 0, round(65535 / 2) = 32768, 65535. With 256
+ * bins the first two share a bin: c = 2, 3: 0, 0, 65535. */
 static void sixteen_bit(void **state) {
     (void)state;
     const uint16_t in[] = { 1000, 65535, 1001 };

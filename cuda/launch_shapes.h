@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/* launch_shapes.h - histogram equalization in its plain form, at a launch shape of one's choice.
+ *
+ * For `burin bench launch`: the tables of grid x block that show why the shape matters. Not the shipped
+ * kernels, which choose their own.
+ */
+#ifndef BURIN_LAUNCH_SHAPES_H
+#define BURIN_LAUNCH_SHAPES_H
+
+#include "pipeline/image.h"
+#include "pipeline/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct launch_shape {
+    int blocks, threads; /* in; threads at most 1024 */
+    double ms;           /* out: median of three runs, picture and result in device memory */
+};
+
+/* PICTURE is 8-bit RGB in host memory; EXPECTED the right result, compared with each shape's own.
+ * STATUS_DEVICE where there is no such GPU or a result is wrong. */
+enum status launch_shapes_measure(int device, const struct image *picture,
+                                  const struct image *expected, struct launch_shape *shapes,
+                                  int count, struct failure *failure);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/bench.h"
+
+#include "pipeline/pool.h"
+#include "server/version.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- options */
+
+static bool take_option(struct bench_options *options, const char *name, const char *value) {
+    long number;
+    if (strcmp(name, "--device") == 0)
+        options->device = value;
+    else if (strcmp(name, "--pixels-max") == 0 && param_integer(value, &number))
+        options->pixels_max = number;
+    else if (strcmp(name, "--repeats") == 0 && param_integer(value, &number) && number > 0 &&
+             number <= 1000)
+        options->repeats = (int)number;
+    else
+        return false;
+    return true;
+}
+
+bool bench_options(struct bench_options *options, int argc, char **argv) {
+    *options = (struct bench_options){ .device = "all", .repeats = BENCH_REPEATS };
+    int i = 1;
+    for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
+        if (strcmp(argv[i], "--json") == 0) {
+            options->json = true;
+        } else if (i + 1 < argc && take_option(options, argv[i], argv[i + 1])) {
+            i++;
+        } else {
+            fprintf(stderr,
+                    "burin bench: \"%s\" is not understood, or its value is missing; see "
+                    "burin bench --help\n",
+                    argv[i]);
+            return false;
+        }
+    }
+    options->files = argv + i;
+    options->file_count = argc - i;
+    return true;
+}
+
+/* ---- lanes */
+
+static int add_lane(struct bench_lane *lanes, int count, const struct device_driver *driver,
+                    int index, int threads) {
+    struct bench_lane *lane = &lanes[count];
+    struct failure failure = { 0 };
+    *lane = (struct bench_lane){ .gpu = driver != &device_cpu };
+    if (lane->gpu)
+        snprintf(lane->name, sizeof lane->name, "%s:%d", driver->kind, index);
+    else
+        snprintf(lane->name, sizeof lane->name, "cpu, %d core%s", threads, threads == 1 ? "" : "s");
+    if (threads > 1) lane->pool = pool_create(threads);
+    const struct lane_options options = { .staging_bytes = 64 << 20,
+                                          .arena_bytes = 256 << 20,
+                                          .pool = lane->pool };
+    if (driver->open(index, &options, &lane->lane, &failure)) {
+        fprintf(stderr, "burin bench: %s: %s\n", lane->name, failure.message);
+        pool_destroy(lane->pool);
+        return count;
+    }
+    return count + 1;
+}
+
+static int add_cpu(struct bench_lane *lanes, int count) {
+    struct device_facts facts;
+    device_cpu.describe(0, &facts, NULL);
+    count = add_lane(lanes, count, &device_cpu, 0, 1);
+    return facts.multiprocessors > 1 ? add_lane(lanes, count, &device_cpu, 0, facts.multiprocessors)
+                                     : count;
+}
+
+int bench_open(const struct bench_options *options, struct bench_lane lanes[BENCH_LANES_MAX]) {
+    const struct device_driver *driver;
+    struct failure failure = { 0 };
+    int index, count = 0;
+    if (strcmp(options->device, "all") != 0) {
+        if (device_choose(options->device, &driver, &index, &failure)) {
+            fprintf(stderr, "burin bench: %s\n", failure.message);
+            return 0;
+        }
+        return driver == &device_cpu ? add_cpu(lanes, 0) : add_lane(lanes, 0, driver, index, 1);
+    }
+    count = add_cpu(lanes, 0);
+    for (index = 0; index < device_cuda.count() && count < BENCH_LANES_MAX; index++)
+        count = add_lane(lanes, count, &device_cuda, index, 1);
+    return count;
+}
+
+void bench_close(struct bench_lane *lanes, int count) {
+    for (int i = 0; i < count; i++) {
+        lanes[i].lane->driver->close(lanes[i].lane);
+        pool_destroy(lanes[i].pool);
+    }
+}
+
+/* ---- measuring */
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(const struct timing *runs, int count, size_t offset) {
+    double *values = malloc((size_t)count * sizeof *values);
+    if (!values) return 0;
+    for (int i = 0; i < count; i++)
+        memcpy(&values[i], (const char *)&runs[i] + offset, sizeof *values);
+    qsort(values, (size_t)count, sizeof *values, ascending);
+    const double middle = values[count / 2];
+    free(values);
+    return middle;
+}
+
+static void take_medians(const struct timing *runs, int count, struct bench_times *times) {
+#define STAGE(stage)                                                                               \
+    median(runs, count, offsetof(struct timing, stage_ms) + (stage) * sizeof(double))
+    times->upload = STAGE(STAGE_UPLOAD);
+    times->compute = STAGE(STAGE_COMPUTE);
+    times->download = STAGE(STAGE_DOWNLOAD);
+#undef STAGE
+    times->span_count = 0;
+    for (int i = 0; i < runs->span_count && times->span_count < BENCH_SPANS_MAX; i++) {
+        if (runs->spans[i].level == 0) continue;
+        struct span *span = &times->spans[times->span_count++];
+        *span = runs->spans[i];
+        span->ms = median(runs, count,
+                          offsetof(struct timing, spans) + (size_t)i * sizeof(struct span) +
+                              offsetof(struct span, ms));
+    }
+}
+
+enum status bench_measure(struct lane *lane, const struct plan *plan, struct image shape,
+                          void (*draw)(const struct image *image, const void *context),
+                          const void *context, int repeats, struct bench_times *times,
+                          struct failure *failure) {
+    struct run_item item = { .in = shape };
+    struct timing *runs = calloc((size_t)repeats + 1, sizeof *runs);
+    enum status status = runs ? run_reserve(lane, plan, &item, 1, UINT64_MAX, failure)
+                              : fail(failure, STATUS_NO_MEMORY, "no memory for the measurements");
+    if (!status) draw(&item.in, context);
+    for (int i = 0; !status && i <= repeats; i++) {
+        item.timing = &runs[i];
+        status = run_batch(lane, plan, &item, 1, failure);
+    }
+    if (!status) take_medians(runs + 1, repeats, times);
+    free(runs);
+    return status;
+}
+
+void bench_noise(const struct image *image, const void *context) {
+    (void)context;
+    uint64_t state = 88172645463325252u;
+    for (uint32_t y = 0; y < image->height; y++) {
+        uint8_t *row = image_row(image, y);
+        for (size_t i = 0; i < image_row_bytes(image); i++) {
+            state ^= state << 13, state ^= state >> 7, state ^= state << 17; /* xorshift64 */
+            row[i] = (uint8_t)(state >> 32);
+        }
+    }
+}
+
+/* ---- where it was measured */
+
+static void today(char *text, size_t size) {
+    const time_t now = time(NULL);
+    struct tm utc;
+    strftime(text, size, "%Y-%m-%d", gmtime_r(&now, &utc));
+}
+
+json_t *bench_machine(void) {
+    char date[16];
+    struct device_facts facts;
+    today(date, sizeof date);
+    device_cpu.describe(0, &facts, NULL);
+    json_t *gpus = json_array();
+    json_t *machine =
+        json_pack("{s:s, s:s, s:s, s:i, s:o}", "date", date, "version", version_text(), "cpu",
+                  facts.name, "cores", facts.multiprocessors, "gpus", gpus);
+    for (int i = 0; i < device_cuda.count(); i++)
+        if (device_cuda.describe(i, &facts, NULL) == STATUS_OK)
+            json_array_append_new(gpus, json_string(facts.name));
+    return machine;
+}
+
+void bench_print_machine(void) {
+    json_t *machine = bench_machine();
+    const json_t *gpus = json_object_get(machine, "gpus");
+    printf("%s, burin %s, %s (%lld cores)", json_string_value(json_object_get(machine, "date")),
+           version_text(), json_string_value(json_object_get(machine, "cpu")),
+           (long long)json_integer_value(json_object_get(machine, "cores")));
+    for (size_t i = 0; i < json_array_size(gpus); i++)
+        printf(", %s", json_string_value(json_array_get(gpus, i)));
+    printf("\n\n");
+    json_decref(machine);
+}

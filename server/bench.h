@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/* bench.h - what the subcommands of `burin bench` share: lanes to measure on, pictures, medians,
+ * tables.
+ *
+ * Times are medians of BENCH_REPEATS runs after one that is not counted; never on zeros.
+ */
+#ifndef BURIN_BENCH_H
+#define BURIN_BENCH_H
+
+#include "pipeline/run.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+enum { BENCH_REPEATS = 15, BENCH_LANES_MAX = 18, BENCH_SPANS_MAX = 8 };
+
+struct bench_options {
+    bool json;
+    const char *device; /* "all", or as device_choose reads it */
+    long pixels_max;    /* sizes over it are left out; 0: none */
+    int repeats;
+    int file_count;
+    char **files;
+};
+
+/* Takes the options that all share out of the arguments; false, and a message, where something is
+ * not understood. */
+bool bench_options(struct bench_options *options, int argc, char **argv);
+
+struct bench_lane {
+    char name[64]; /* "cpu, 1 core", "cuda:0" */
+    bool gpu;
+    struct lane *lane;
+    struct pool *pool;
+};
+
+/* CPU with one core, with all, and every GPU: as options->device says. Returns how many. */
+int bench_open(const struct bench_options *options, struct bench_lane lanes[BENCH_LANES_MAX]);
+void bench_close(struct bench_lane *lanes, int count);
+
+/* Median milliseconds of one picture's way. */
+struct bench_times {
+    double upload, compute, download;
+    int span_count;
+    struct span spans[BENCH_SPANS_MAX]; /* kernels of the first operator */
+};
+
+/* Runs PLAN on a picture of SHAPE drawn by DRAW. */
+enum status bench_measure(struct lane *lane, const struct plan *plan, struct image shape,
+                          void (*draw)(const struct image *image, const void *context),
+                          const void *context, int repeats, struct bench_times *times,
+                          struct failure *failure);
+
+/* Noise in every sample; rows are drawn from SEED. */
+void bench_noise(const struct image *image, const void *context);
+
+/* "2026-11-21", host's CPU and GPUs: so that a table says where it was made. */
+json_t *bench_machine(void);
+void bench_print_machine(void);
+
+/* Subcommands. */
+int bench_histeq(int argc, char **argv);
+int bench_launch(int argc, char **argv);
+
+#endif

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+/* burin bench histeq: the table of works 1 and 2 - histogram, table and apply, copies, total - by
+ * size, for the CPU and every GPU. */
+#include "server/bench.h"
+
+#include "pipeline/codec.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One picture to measure on: noise, or a file's pixels. */
+struct subject {
+    char name[48];
+    struct image shape;
+    struct image pixels; /* of a file; heap */
+};
+
+static const struct {
+    const char *name;
+    uint32_t width, height;
+} sizes[] = { { "1080p", 1920, 1080 },
+              { "4K", 3840, 2160 },
+              { "8K", 7680, 4320 },
+              { "64 MP", 8192, 8192 },
+              { "263 MP", 20000, 13176 } };
+
+static double span_ms(const struct bench_times *times, const char *name) {
+    for (int i = 0; i < times->span_count; i++)
+        if (strcmp(times->spans[i].name, name) == 0) return times->spans[i].ms;
+    return 0;
+}
+
+static void draw_file(const struct image *image, const void *context) {
+    const struct image *pixels = context;
+    for (uint32_t y = 0; y < image->height; y++)
+        memcpy(image_row(image, y), image_row(pixels, y), image_row_bytes(image));
+}
+
+/* Read twice, written once. */
+static double gigabytes_a_second(const struct image *shape, double ms) {
+    return 3 * (double)image_row_bytes(shape) * shape->height / (ms * 1e6);
+}
+
+static void tell_row(json_t *rows, const struct subject *subject, const struct bench_lane *lane,
+                     const struct bench_times *times, double cpu_total) {
+    const double total = times->upload + times->compute + times->download;
+    const double pixels = (double)image_pixels(&subject->shape);
+    json_array_append_new(
+        rows,
+        json_pack(
+            "{s:s, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
+            "picture", subject->name, "width", (int)subject->shape.width, "height",
+            (int)subject->shape.height, "channels", subject->shape.channels, "depth",
+            subject->shape.depth, "device", lane->name, "histogram_ms", span_ms(times, "histogram"),
+            "table_ms", span_ms(times, "table"), "apply_ms", span_ms(times, "apply"), "compute_ms",
+            times->compute, "upload_ms", times->upload, "download_ms", times->download, "total_ms",
+            total, "gpx_s", pixels / (times->compute * 1e6), "gb_s",
+            gigabytes_a_second(&subject->shape, times->compute), "ratio",
+            cpu_total > 0 ? cpu_total / total : 1.0));
+}
+
+static void print_row(const json_t *row) {
+#define NUMBER(key) json_number_value(json_object_get(row, key))
+#define TEXT(key)   json_string_value(json_object_get(row, key))
+    printf(
+        "%-14.14s %5.0fx%-5.0f %1.0f %-13.13s %9.3f %8.3f %9.3f %9.3f %9.3f %9.3f %9.3f %7.1f %7.2f %6.1f\n",
+        TEXT("picture"), NUMBER("width"), NUMBER("height"), NUMBER("channels"), TEXT("device"),
+        NUMBER("histogram_ms"), NUMBER("table_ms"), NUMBER("apply_ms"), NUMBER("compute_ms"),
+        NUMBER("upload_ms"), NUMBER("download_ms"), NUMBER("total_ms"), NUMBER("gb_s"),
+        NUMBER("gpx_s"), NUMBER("ratio"));
+#undef NUMBER
+#undef TEXT
+}
+
+static void measure(const struct bench_options *options, struct bench_lane *lanes, int count,
+                    const struct subject *subject, json_t *rows) {
+    double cpu_total = 0;
+    struct plan plan;
+    struct failure failure = { 0 };
+    plan_parse(&plan, "histeq", NULL);
+    for (int i = 0; i < count; i++) {
+        struct bench_times times;
+        if (bench_measure(lanes[i].lane, &plan, subject->shape,
+                          subject->pixels.pixels ? draw_file : bench_noise, &subject->pixels,
+                          options->repeats, &times, &failure)) {
+            fprintf(stderr, "burin bench: %s on %s: %s\n", subject->name, lanes[i].name,
+                    failure.message);
+            continue;
+        }
+        if (i == 0) cpu_total = lanes[i].gpu ? 0 : times.compute;
+        tell_row(rows, subject, &lanes[i], &times, cpu_total);
+        if (!options->json) print_row(json_array_get(rows, json_array_size(rows) - 1));
+    }
+}
+
+static uint8_t *read_file(const char *path, size_t *length) {
+    FILE *file = fopen(path, "rb");
+    uint8_t *bytes = NULL;
+    if (file && fseek(file, 0, SEEK_END) == 0) {
+        *length = (size_t)ftell(file);
+        rewind(file);
+        bytes = malloc(*length + 1);
+        if (bytes && fread(bytes, 1, *length, file) != *length) {
+            free(bytes);
+            bytes = NULL;
+        }
+    }
+    if (file) fclose(file);
+    return bytes;
+}
+
+static bool load(struct subject *subject, const char *path) {
+    struct failure failure = { .message = "cannot be read" };
+    struct probe probe;
+    struct metadata metadata = { 0 };
+    size_t length = 0;
+    uint32_t notes = 0;
+    uint8_t *bytes = read_file(path, &length);
+    const char *slash = strrchr(path, '/');
+    *subject = (struct subject){ .pixels = { 0 } };
+    snprintf(subject->name, sizeof subject->name, "%s", slash ? slash + 1 : path);
+    bool good = bytes && !probe_image(bytes, length, &codec_limits_default.probe, &probe, &failure);
+    if (good) {
+        subject->shape = subject->pixels = probe.shape;
+        subject->pixels.pixels = malloc(image_bytes(&probe.shape));
+        good = subject->pixels.pixels &&
+               !codec_decode(bytes, length, &probe, &codec_limits_default, NULL, &subject->pixels,
+                             &metadata, &notes, &failure);
+    }
+    if (!good) fprintf(stderr, "burin bench: %s: %s\n", path, failure.message);
+    metadata_release(&metadata);
+    free(bytes);
+    return good;
+}
+
+static void measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
+                        json_t *rows) {
+    struct subject subject;
+    for (int f = 0; f < options->file_count; f++) {
+        if (load(&subject, options->files[f])) measure(options, lanes, count, &subject, rows);
+        free(subject.pixels.pixels);
+    }
+    if (options->file_count) return;
+    for (unsigned channels = 1; channels <= 3; channels += 2)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+            subject = (struct subject){ .shape = image_shape(sizes[s].width, sizes[s].height,
+                                                             channels, 8) };
+            snprintf(subject.name, sizeof subject.name, "%s", sizes[s].name);
+            if (!options->pixels_max || (long)image_pixels(&subject.shape) <= options->pixels_max)
+                measure(options, lanes, count, &subject, rows);
+        }
+}
+
+int bench_histeq(int argc, char **argv) {
+    struct bench_options options;
+    struct bench_lane lanes[BENCH_LANES_MAX];
+    if (!bench_options(&options, argc, argv)) return 2;
+    const int count = bench_open(&options, lanes);
+    if (!count) return 1;
+    if (!options.json) {
+        bench_print_machine();
+        printf("%-14s %-11s %s %-13s %9s %8s %9s %9s %9s %9s %9s %7s %7s %6s\n", "picture", "size",
+               "c", "device", "histogram", "table", "apply", "compute", "upload", "download",
+               "total ms", "GB/s", "Gpx/s", "ratio");
+    }
+    json_t *rows = json_array();
+    measure_all(&options, lanes, count, rows);
+    bench_close(lanes, count);
+    json_t *result =
+        json_pack("{s:s, s:o, s:o}", "bench", "histeq", "machine", bench_machine(), "rows", rows);
+    if (options.json) json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    json_decref(result);
+    return 0;
+}

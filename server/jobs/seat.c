@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/jobs/seat.h"
+
+#include "server/jobs/process.h"
+#include "server/log.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const int64_t ms_ns = 1000000;
+
+void seat_init(struct seat *seat, const char *device) {
+    *seat = (struct seat){ .channel = -1, .cpu = strcmp(device, "cpu") == 0 };
+    snprintf(seat->device, sizeof seat->device, "%s", device);
+}
+
+bool seat_start(struct seat *seat, int slots_memory_fd) {
+    int ends[2];
+    seat->restart_ns = clock_ns() + 1000 * ms_ns; /* if it fails */
+    if (!channel_open(ends)) return false;
+    const pid_t pid = process_start(seat->device, slots_memory_fd, ends[1]);
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        snprintf(seat->trouble, sizeof seat->trouble, "the process could not be started");
+        return false;
+    }
+    seat->pid = pid;
+    seat->channel = ends[0];
+    seat->ready = seat->alone = seat->probe_ok = seat->probe_pending = false;
+    seat->running = 0;
+    seat->started_ns = clock_ns();
+    snprintf(seat->trouble, sizeof seat->trouble, "starting");
+    return true;
+}
+
+void seat_end(struct seat *seat) {
+    if (!seat->pid) return;
+    const int code = process_end(seat->pid);
+    close(seat->channel);
+    seat->early_deaths = seat->ready && seat->probe_ok ? 0 : seat->early_deaths + 1;
+    seat->pid = 0;
+    seat->channel = -1;
+    seat->ready = seat->probe_ok = false;
+    seat->restarts++;
+    snprintf(seat->trouble, sizeof seat->trouble, "died (%s %d), being started again",
+             code < 0 ? "signal" : "code", code < 0 ? -code : code);
+    log_event(LOG_ERROR, "worker %s %s", seat->device, seat->trouble);
+    const int shift = seat->early_deaths < 6 ? seat->early_deaths : 6; /* at most 10 s */
+    seat->restart_ns = clock_ns() + (seat->early_deaths ? (160 << shift) * ms_ns : 0);
+}
+
+void seat_became_ready(struct seat *seat, const struct message *message) {
+    seat->ready = seat->probe_ok = true; /* it ran the known-answer job before it said so */
+    seat->capacity = message->capacity;
+    seat->early_deaths = 0;
+    seat->trouble[0] = 0;
+    seat->probe_sent_ns = clock_ns();
+    snprintf(seat->name, sizeof seat->name, "%.63s", message->text);
+    log_event(LOG_INFO, "worker %s ready: %s, %.0f ms after its start", seat->device, seat->name,
+              ns_to_ms(clock_ns() - seat->started_ns));
+}
+
+void seat_probed(struct seat *seat, const struct message *message) {
+    seat->probe_pending = false;
+    seat->probe_ok = message->ok;
+    snprintf(seat->trouble, sizeof seat->trouble, "%.159s", message->ok ? "" : message->text);
+}
+
+void seat_probe(struct seat *seat, int64_t now, int64_t every_ns) {
+    if (!seat->ready) return;
+    if (!seat->probe_pending && now - seat->probe_sent_ns > every_ns) {
+        seat->probe_pending =
+            channel_send(seat->channel, &(struct message){ .kind = CHANNEL_PROBE });
+        seat->probe_sent_ns = now;
+    } else if (seat->probe_pending && !seat->running && now - seat->probe_sent_ns > 3 * every_ns) {
+        seat->probe_ok = false;
+        snprintf(seat->trouble, sizeof seat->trouble, "does not answer the known-answer job");
+    }
+}
+
+bool seat_healthy(const struct seat *seat) {
+    return seat->pid && seat->ready && seat->probe_ok;
+}
+
+bool seat_suits(const struct seat *seat, const char *device) {
+    if (strcmp(device, "auto") == 0) return true;
+    if (strcmp(device, "cuda") == 0) return !seat->cpu;
+    return strcmp(device, seat->device) == 0;
+}
+
+bool seat_has_room(const struct seat *seat, const struct job *job) {
+    if (seat->alone) return false;
+    return job->deaths ? seat->running == 0 : seat->running < seat->capacity;
+}
+
+bool seat_hand_out(struct seat *seat, int slot, struct job *job) {
+    job->started = 0;
+    if (!channel_send(seat->channel, &(struct message){ .kind = CHANNEL_RUN, .slot = slot }))
+        return false;
+    seat->running++;
+    seat->alone = job->deaths > 0;
+    return true;
+}

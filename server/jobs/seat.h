@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/* seat.h - one worker's place: it outlives the processes that sit in it.
+ *
+ * Used by:  supervisor.c, under its lock; a seat has none of its own.
+ */
+#ifndef BURIN_SEAT_H
+#define BURIN_SEAT_H
+
+#include "server/jobs/channel.h"
+#include "server/jobs/slot.h"
+
+#include <sys/types.h>
+
+struct seat {
+    char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
+    bool cpu;
+    pid_t pid;   /* 0: nobody sits here */
+    int channel; /* -1 likewise */
+    bool ready;  /* has opened its device */
+    bool alone;  /* runs a job with which a worker died: nothing beside it */
+    int capacity, running;
+    char name[DEVICE_NAME_MAX];
+    char trouble[160]; /* why it is not healthy; "" if it is */
+    bool probe_ok, probe_pending;
+    int64_t started_ns, probe_sent_ns;
+    int64_t restart_ns; /* when to try again */
+    int restarts, early_deaths;
+};
+
+void seat_init(struct seat *seat, const char *device);
+
+/* false: could not be started; restart_ns tells when to try again. */
+bool seat_start(struct seat *seat, int slots_memory_fd);
+
+/* Kills and buries whoever sits there. restart_ns is now, or later and later for one that cannot
+ * even open its device. */
+void seat_end(struct seat *seat);
+
+/* READY and PROBED. */
+void seat_became_ready(struct seat *seat, const struct message *message);
+void seat_probed(struct seat *seat, const struct message *message);
+
+/* Sends the known-answer job when it is time; an idle worker that does not answer is ill. */
+void seat_probe(struct seat *seat, int64_t now, int64_t every_ns);
+
+bool seat_healthy(const struct seat *seat);
+
+/* May a job that asks for DEVICE (auto, cpu, cuda, cuda:N) run here? */
+bool seat_suits(const struct seat *seat, const char *device);
+
+/* A job with which a worker died needs the worker to itself. */
+bool seat_has_room(const struct seat *seat, const struct job *job);
+
+/* false: the worker's line is closed or full. */
+bool seat_hand_out(struct seat *seat, int slot, struct job *job);
+
+#endif

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+/* load - drives a running daemon with one request after the other on each of a number of
+ * connections, and tells requests a second and latencies by concurrency.
+ *
+ *     build/cuda/tests/bench/load --port 8080 --path /histeq --concurrency 1,16,64 photo.jpg
+ *
+ * One thread, epoll, keep-alive. An answer counts only with status 200 and its whole body. Several
+ * files are sent in turn. --count N ends each round after N requests instead of --seconds.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HEAD_MAX = 65536, FILES_MAX = 64, CONNECTIONS_MAX = 4096, LEVELS_MAX = 16 };
+
+struct request {
+    char *bytes;
+    size_t length;
+};
+
+struct options {
+    int port, levels, concurrency[LEVELS_MAX];
+    const char *path, *accept;
+    double seconds;
+    long count;
+    bool json, raw;
+};
+
+struct connection {
+    int fd;
+    const struct request *request;
+    size_t sent;
+    char head[HEAD_MAX];
+    size_t head_length;
+    long body_left; /* -1: the head is not complete */
+    int status;
+    int64_t start_ns;
+};
+
+struct round {
+    long done, failed;
+    double *latencies_ms;
+    size_t capacity;
+    uint64_t bytes;
+};
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static void die(const char *what) {
+    fprintf(stderr, "load: %s: %s\n", what, errno ? strerror(errno) : "not understood; see --help");
+    exit(1);
+}
+
+/* ---- requests */
+
+static char *read_file(const char *path, size_t *length) {
+    FILE *file = fopen(path, "rb");
+    if (!file) die(path);
+    fseek(file, 0, SEEK_END);
+    *length = (size_t)ftell(file);
+    rewind(file);
+    char *bytes = malloc(*length + 1);
+    if (!bytes || fread(bytes, 1, *length, file) != *length) die(path);
+    fclose(file);
+    return bytes;
+}
+
+static struct request make_request(const struct options *options, const char *path) {
+    size_t length;
+    char *file = read_file(path, &length), *text = NULL;
+    struct request request = { 0 };
+    FILE *out = open_memstream(&text, &request.length);
+    static const char head[] = "--b7\r\nContent-Disposition: form-data; name=\"image\"; "
+                               "filename=\"f\"\r\nContent-Type: image/jpeg\r\n\r\n";
+    static const char tail[] = "\r\n--b7--\r\n";
+    const size_t body = length + (options->raw ? 0 : sizeof head + sizeof tail - 2);
+    fprintf(out, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n", options->path,
+            body);
+    if (options->accept) fprintf(out, "Accept: %s\r\n", options->accept);
+    fprintf(out, "Content-Type: %s\r\n\r\n",
+            options->raw ? "application/octet-stream" : "multipart/form-data; boundary=b7");
+    if (!options->raw) fputs(head, out);
+    fwrite(file, 1, length, out);
+    if (!options->raw) fputs(tail, out);
+    fclose(out);
+    free(file);
+    request.bytes = text;
+    return request;
+}
+
+/* ---- connections */
+
+static void open_connection(struct connection *c, int port) {
+    const struct sockaddr_in address = { .sin_family = AF_INET,
+                                         .sin_port = htons((uint16_t)port),
+                                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    const int on = 1;
+    c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(c->fd, (const struct sockaddr *)&address, sizeof address) < 0) die("connect");
+    setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    fcntl(c->fd, F_SETFL, O_NONBLOCK);
+}
+
+static void begin(struct connection *c, const struct request *request) {
+    c->request = request;
+    c->sent = c->head_length = 0;
+    c->body_left = -1;
+    c->start_ns = now_ns();
+}
+
+static bool push(struct connection *c) {
+    while (c->sent < c->request->length) {
+        const ssize_t n =
+            send(c->fd, c->request->bytes + c->sent, c->request->length - c->sent, MSG_NOSIGNAL);
+        if (n < 0) return errno == EAGAIN;
+        c->sent += (size_t)n;
+    }
+    return true;
+}
+
+/* The head is complete: how much body is still to come. */
+static void read_head(struct connection *c) {
+    c->head[c->head_length] = 0;
+    const char *end = strstr(c->head, "\r\n\r\n");
+    if (!end) return;
+    const char *length = strcasestr(c->head, "\r\ncontent-length:");
+    c->status = atoi(c->head + 9);
+    c->body_left = length ? atol(length + 17) : 0;
+    c->body_left -= (long)(c->head_length - (size_t)(end + 4 - c->head));
+}
+
+/* 1: an answer is complete; 0: more to come; -1: the connection broke. */
+static int pull(struct connection *c, struct round *round) {
+    static char sink[1 << 18];
+    for (;;) {
+        const bool heading = c->body_left < 0;
+        const ssize_t n =
+            heading ? recv(c->fd, c->head + c->head_length, HEAD_MAX - 1 - c->head_length, 0)
+                    : recv(c->fd, sink, sizeof sink, 0);
+        if (n < 0) return errno == EAGAIN ? 0 : -1;
+        if (n == 0) return -1;
+        round->bytes += (uint64_t)n;
+        if (heading) {
+            c->head_length += (size_t)n;
+            read_head(c);
+        } else {
+            c->body_left -= n;
+        }
+        if (c->body_left == 0) return 1;
+    }
+}
+
+static void note(struct round *round, const struct connection *c) {
+    if (c->status != 200) {
+        round->failed++;
+        return;
+    }
+    if ((size_t)round->done == round->capacity) {
+        round->capacity = round->capacity ? 2 * round->capacity : 1 << 16;
+        round->latencies_ms = realloc(round->latencies_ms, round->capacity * sizeof(double));
+        if (!round->latencies_ms) die("memory");
+    }
+    round->latencies_ms[round->done++] = (double)(now_ns() - c->start_ns) / 1e6;
+}
+
+/* ---- a round */
+
+static double run(const struct options *options, const struct request *requests, int files,
+                  int concurrency, struct round *round) {
+    struct connection *connections = calloc((size_t)concurrency, sizeof *connections);
+    const int events = epoll_create1(EPOLL_CLOEXEC);
+    long next = 0;
+    const int64_t start = now_ns(), end = start + (int64_t)(options->seconds * 1e9);
+    for (int i = 0; i < concurrency; i++) {
+        struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLET,
+                                     .data.u32 = (uint32_t)i };
+        open_connection(&connections[i], options->port);
+        begin(&connections[i], &requests[next++ % files]);
+        if (epoll_ctl(events, EPOLL_CTL_ADD, connections[i].fd, &event) < 0) die("epoll");
+        push(&connections[i]);
+    }
+    int busy = concurrency;
+    while (busy > 0) {
+        struct epoll_event ready[256];
+        const int count = epoll_wait(events, ready, 256, 1000);
+        for (int i = 0; i < count; i++) {
+            struct connection *c = &connections[ready[i].data.u32];
+            int done = push(c) ? pull(c, round) : -1;
+            while (done == 1) {
+                note(round, c);
+                const bool more = options->count ? next < options->count : now_ns() < end;
+                if (!more) {
+                    busy--;
+                    break;
+                }
+                begin(c, &requests[next++ % files]);
+                done = push(c) ? pull(c, round) : -1;
+            }
+            if (done == -1) {
+                round->failed++;
+                close(c->fd);
+                c->fd = -1;
+                busy--;
+            }
+        }
+    }
+    const double seconds = (double)(now_ns() - start) / 1e9;
+    for (int i = 0; i < concurrency; i++)
+        if (connections[i].fd >= 0) close(connections[i].fd);
+    close(events);
+    free(connections);
+    return seconds;
+}
+
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double percentile(const struct round *round, double p) {
+    return round->done ? round->latencies_ms[(size_t)(p * (double)(round->done - 1))] : 0;
+}
+
+static void tell(const struct options *options, int concurrency, struct round *round,
+                 double seconds, bool first) {
+    qsort(round->latencies_ms, (size_t)round->done, sizeof(double), ascending);
+    const double rate = (double)round->done / seconds;
+    if (options->json)
+        printf("%s{\"concurrency\": %d, \"requests_s\": %.1f, \"p50_ms\": %.3f, \"p99_ms\": %.3f, "
+               "\"max_ms\": %.3f, \"requests\": %ld, \"failed\": %ld, \"mb_s\": %.1f}",
+               first ? "" : ",\n ", concurrency, rate, percentile(round, 0.5),
+               percentile(round, 0.99), percentile(round, 1), round->done, round->failed,
+               (double)round->bytes / seconds / 1e6);
+    else
+        printf("%11d %12.1f %9.3f %9.3f %9.3f %9ld %7ld\n", concurrency, rate,
+               percentile(round, 0.5), percentile(round, 0.99), percentile(round, 1), round->done,
+               round->failed);
+    fflush(stdout);
+}
+
+/* ---- options */
+
+static void usage(int code) {
+    fputs(
+        "usage: load [--port 8080] [--path /histeq] [--concurrency 1,16,64] [--seconds 5 | --count N]\n"
+        "            [--accept TYPE] [--raw] [--json] FILE...\n",
+        code ? stderr : stdout);
+    exit(code);
+}
+
+static void set_levels(struct options *options, char *list) {
+    options->levels = 0;
+    for (char *item; (item = strsep(&list, ",")) && options->levels < LEVELS_MAX;) {
+        const int level = atoi(item);
+        if (level < 1 || level > CONNECTIONS_MAX) usage(2);
+        options->concurrency[options->levels++] = level;
+    }
+}
+
+static int parse(struct options *options, int argc, char **argv) {
+    int i = 1;
+    for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
+        const char *name = argv[i] + 2;
+        if (strcmp(name, "help") == 0) usage(0);
+        if (strcmp(name, "json") == 0) {
+            options->json = true;
+            continue;
+        }
+        if (strcmp(name, "raw") == 0) {
+            options->raw = true;
+            continue;
+        }
+        if (++i >= argc) usage(2);
+        if (strcmp(name, "port") == 0)
+            options->port = atoi(argv[i]);
+        else if (strcmp(name, "path") == 0)
+            options->path = argv[i];
+        else if (strcmp(name, "accept") == 0)
+            options->accept = argv[i];
+        else if (strcmp(name, "seconds") == 0)
+            options->seconds = atof(argv[i]);
+        else if (strcmp(name, "count") == 0)
+            options->count = atol(argv[i]);
+        else if (strcmp(name, "concurrency") == 0)
+            set_levels(options, argv[i]);
+        else
+            usage(2);
+    }
+    return i;
+}
+
+int main(int argc, char **argv) {
+    struct options options = {
+        .port = 8080, .path = "/histeq", .seconds = 5, .levels = 3, .concurrency = { 1, 16, 64 }
+    };
+    struct request requests[FILES_MAX];
+    int files = 0, failed = 0;
+    for (int i = parse(&options, argc, argv); i < argc && files < FILES_MAX; i++)
+        requests[files++] = make_request(&options, argv[i]);
+    if (!files) usage(2);
+    if (options.json)
+        printf("[");
+    else
+        printf("concurrency   requests/s    p50 ms    p99 ms    max ms  requests  failed\n");
+    for (int l = 0; l < options.levels; l++) {
+        struct round round = { 0 };
+        const double seconds = run(&options, requests, files, options.concurrency[l], &round);
+        tell(&options, options.concurrency[l], &round, seconds, l == 0);
+        failed |= round.failed != 0;
+        free(round.latencies_ms);
+    }
+    if (options.json) printf("]\n");
+    for (int i = 0; i < files; i++) free(requests[i].bytes);
+    return failed;
+}

@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# bundle.sh BUILD-FOLDER PROGRAM - pack program, GPU tests, benchmarks and the shared libraries that they need into
+# build/bundle, which then runs on a machine that has only the NVIDIA driver.
+set -e
+build=$1 program=$2
+out=build/bundle
+rm -rf "$out"
+mkdir -p "$out/bin" "$out/lib" "$out/tests" "$out/kernels" "$out/photos"
+cp "$program" "$out/bin/burin"
+for t in "$build"/tests/ops/* "$build"/tests/pipeline/* "$build"/tests/cuda/*; do
+    [ -x "$t" ] && [ ! -d "$t" ] && case $t in *.d) ;; *) cp "$t" "$out/tests/$(basename "$(dirname "$t")")-$(basename "$t")" ;; esac
+done
+for t in "$build"/tests/bench/* ; do [ -x "$t" ] && [ ! -d "$t" ] && cp "$t" "$out/bin/"; done
+for t in "$build"/tests/bench/kernels/*; do [ -x "$t" ] && [ ! -d "$t" ] && cp "$t" "$out/kernels/"; done
+# Everything but what every glibc system has.
+ldd "$out"/bin/* "$out"/tests/* | awk '/=> \// { print $3 }' | sort -u |
+    grep -vE '/(libc|libm|libpthread|libdl|librt|libstdc\+\+|libgcc_s)\.so' | while read -r lib; do cp -L "$lib" "$out/lib/"; done
+command -v wrk >/dev/null && cp "$(command -v wrk)" "$out/bin/" && ldd "$out/bin/wrk" | awk '/=> \// { print $3 }' |
+    grep -vE '/(libc|libm|libpthread|libdl|librt)\.so' | while read -r lib; do cp -L "$lib" "$out/lib/"; done
+cp tests/gpu.sh "$out/test-gpu"
+cp tests/bench/bench.sh "$out/bench" 2>/dev/null || true
+cp -r tests/golden "$out/" 2>/dev/null || true
+cp -r tests/http "$out/http" 2>/dev/null || true
+chmod +x "$out"/test-gpu "$out"/bench 2>/dev/null || true
+strip --strip-debug "$out"/bin/* "$out"/tests/* "$out"/kernels/* 2>/dev/null || true
+du -sh "$out"
+echo "run build/bundle/test-gpu and build/bundle/bench on the GPU machine"

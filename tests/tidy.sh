@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# tidy.sh - the rules of this tree that a machine can check: lengths, walls, twins, banned calls.
+cd "$(dirname "$0")/.." || exit 1
+bad=0
+complain() { echo "tidy: $*" >&2; bad=1; }
+files() { git ls-files --cached --others --exclude-standard "$@" | while read -r f; do [ -f "$f" ] && echo "$f"; done; }
+sources=$(files '*.c' '*.h' '*.cu' '*.cuh')
+
+# Lines and files: two files fit side by side; a file is one noun.
+for f in $sources; do
+    awk -v f="$f" 'length($0) > 100 { printf "tidy: %s:%d is %d columns long\n", f, NR, length($0); bad = 1 } END { exit bad }' "$f" >&2 || bad=1
+    head -1 "$f" | grep -q SPDX-License-Identifier || complain "$f lacks its SPDX line"
+    case $f in tests/*) ;; *) [ "$(wc -l <"$f")" -le 450 ] || complain "$f is over 450 lines: one file, one noun" ;; esac
+done
+
+# Functions: 70 lines is the wall. A function begins in column 0 with its brace and ends with one there.
+for f in $(echo "$sources" | grep -v '^tests/'); do
+    awk -v f="$f" '/^[a-zA-Z].*\) *\{$|^[a-zA-Z ].*\{$/ && !/^(struct|enum|union|static const|const|extern)/ { start = NR } /^ .*\) \{$/ && !start { start = NR }
+        /^}/ { if (start && NR - start > 70) { printf "tidy: %s:%d: a function of %d lines\n", f, start, NR - start; bad = 1 } start = 0 } END { exit bad }' "$f" >&2 || bad=1
+done
+
+# Walls: who may include whom.
+wall() { # FILES-REGEX FORBIDDEN-REGEX REASON
+    for f in $(echo "$sources" | grep -E "$1"); do
+        grep -nE "^#include \"($2)" "$f" >/dev/null && complain "$f: $3"
+    done
+}
+wall '^pipeline/' '(server|cuda|config)/' "pipeline/ is the ground floor: it knows no server, no CUDA, no config"
+wall '^cuda/' '(server|config)/' "cuda/ stands on pipeline/ alone"
+wall '^config/' '(server|cuda)/' "config/ stands on pipeline/ alone"
+wall '^server/http/' 'pipeline/(run|device|codecs/|ops/)|server/jobs/(worker|carry|channel|canary)|cuda/' "http/ links no codec, no operator and no device"
+wall '^server/jobs/' 'server/http/' "jobs/ does not know HTTP"
+grep -nE 'ifdef.*CUDA' $(echo "$sources" | grep -v '^cuda/') | grep -v __CUDACC__ && complain "no #ifdef CUDA outside cuda/"
+
+# Twins and tests: every operator has a test; every CUDA twin has its reference.
+for f in $(files 'pipeline/ops/*.c'); do
+    [ -f "tests/ops/$(basename "$f")" ] || complain "$f has no tests/ops/$(basename "$f")"
+done
+for f in $(files 'cuda/ops/*.cu'); do
+    [ -f "pipeline/ops/$(basename "$f" .cu).c" ] || complain "$f has no reference in pipeline/ops/"
+done
+
+# Calls that bound nothing, or end the process behind the caller's back.
+grep -nE '\b(strcat|sprintf|gets|alloca|system|popen)\(' $(echo "$sources" | grep -v '^tests/') && complain "a banned call"
+grep -nE '\b(abort|exit)\(' $(echo "$sources" | grep -E '^(pipeline|cuda|server/jobs)/' ) | grep -v '_exit' && complain "nothing below main.c ends the process"
+[ $bad = 0 ] && echo "tidy: fine"
+exit $bad
