@@ -16,11 +16,20 @@
 extern "C" {
 #endif
 
+enum {
+    CUDA_BATCH_MAX = 64,        /* images of one call, RUN_BATCH_MAX of run.h */
+    CUDA_ZEROED_WORDS = 1 << 19 /* of cuda_context.zeroed */
+};
+
 /* What a twin may know of its surroundings. */
 struct cuda_context {
     cudaStream_t stream;
     int multiprocessors;
-    int capability; /* 90 for 9.0 */
+    int capability;   /* 90 for 9.0 */
+    int shared_bytes; /* shared memory that one block may ask for */
+    /* Device words that are 0 between kernels: whoever writes there leaves 0 behind. So a kernel has
+     * counters ready without a memset before it. The lane's alone. */
+    uint32_t *zeroed;
     struct cuda_marks *marks;
 };
 
@@ -32,7 +41,8 @@ struct cuda_op {
     enum status (*run)(const struct cuda_context *context, struct op_call *calls, int count);
 };
 
-/* Tells the account that what was queued since the last mark was the kernel NAME. */
+/* Tells the account that what was queued since the last mark was the kernel NAME, a constant. A twin
+ * marks its last kernel too. */
 void cuda_mark(const struct cuda_context *context, const char *name);
 
 #ifdef __cplusplus

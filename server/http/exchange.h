@@ -10,9 +10,11 @@
 
 #include "config/config.h"
 #include "server/http/gate.h"
+#include "server/http/io.h"
 #include "server/http/multipart.h"
 #include "server/http/settings.h"
 #include "server/http/watch.h"
+#include "server/jobs/process.h"
 #include "server/jobs/slot.h"
 #include "server/jobs/supervisor.h"
 #include "server/metrics.h"
@@ -21,6 +23,14 @@
 
 enum { TARGET_MAX = 4096, FIELD_NAME_MAX = 64, FIELD_VALUE_MAX = 16384 };
 
+/* Where requests come in: one for each io. */
+struct door {
+    struct front *front;
+    struct io *io;
+    int line[2]; /* a pipe on which finished jobs come back; not the admin's */
+    bool admin;  /* probes and metrics alone */
+};
+
 /* What all requests share; read-only but for the counters. */
 struct front {
     const struct config *config;
@@ -28,7 +38,10 @@ struct front {
     struct supervisor *supervisor;
     struct watch *watch;
     struct metrics *metrics;
-    struct MHD_Daemon *daemon, *admin;
+    struct door
+        doors[LINES_MAX + 1]; /* io_threads of them for `listen`, then one for `admin_listen` */
+    int lines[LINES_MAX]; /* their write ends, for the supervisor */
+    int door_count, port;
     int64_t body_bytes_held; /* atomic: bodies in slots, against queue_bytes */
     int64_t request_count;   /* atomic */
     int exchanges;           /* atomic: requests under way */
@@ -55,6 +68,7 @@ struct exchange {
     struct front *front;
     struct MHD_Connection *connection;
     struct watched *watched;
+    const struct door *door;
     const struct route *route;
     enum exchange_state state;
     char target[TARGET_MAX]; /* as sent */

@@ -10,8 +10,10 @@
 #include "server/http/reply.h"
 #include "server/http/route.h"
 #include "server/http/upload.h"
+#include "server/jobs/channel.h"
 #include "server/log.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,12 +66,14 @@ static void choose_request_id(struct exchange *exchange) {
              (unsigned long)(secret & 0xffffffff), (unsigned long)number);
 }
 
-static struct exchange *exchange_create(struct front *front, struct MHD_Connection *connection,
+static struct exchange *exchange_create(const struct door *door, struct MHD_Connection *connection,
                                         const char *method) {
+    struct front *front = door->front;
     struct exchange *exchange = calloc(1, sizeof *exchange);
     if (!exchange) return NULL;
     const struct link *link = link_of(connection);
     exchange->front = front;
+    exchange->door = door;
     exchange->connection = connection;
     exchange->watched = link->watched;
     exchange->method = method;
@@ -104,8 +108,7 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
 
 /* First call of the handler: headers are there, the body is not. An answer queued now ends the
  * connection unless there is no body, so a refusal waits for the end of a small one. */
-static enum MHD_Result begin(struct exchange *exchange, const char *path, const char *version,
-                             bool admin_socket) {
+static enum MHD_Result begin(struct exchange *exchange, const char *path, const char *version) {
     struct failure failure = { 0 };
     int http_status = 0;
     if (pass_gate(exchange, version, &failure)) {
@@ -113,7 +116,8 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
         exchange->facts.chunked = true; /* where its body ends is not known: close */
         return reply_problem(exchange, 0);
     }
-    exchange->route = route_find(exchange->method, path, admin_socket, &http_status, &failure);
+    exchange->route =
+        route_find(exchange->method, path, exchange->door->admin, &http_status, &failure);
     if (exchange->route && exchange->route->begin)
         snprintf(exchange->label, sizeof exchange->label, "%.31s", path + 1);
     if (!exchange->route || begin_work(exchange, &failure)) exchange_fail(exchange, &failure);
@@ -161,36 +165,29 @@ static enum MHD_Result finish(struct exchange *exchange) {
     return exchange->route->finish(exchange);
 }
 
-/* From the supervisor: the job of SLOT has come back. */
-static void job_done(void *context, int slot) {
+/* Finished jobs have come back to this thread: wake the connections that sleep on them. */
+static void jobs_returned(void *context, int line) {
     const struct front *front = context;
-    struct exchange *exchange = slot_owner(front->slots, slot);
-    MHD_resume_connection(exchange->connection);
+    struct returned returned[64];
+    const int count = line_take(line, returned, 64);
+    for (int i = 0; i < count; i++) {
+        if (!supervisor_returned(front->supervisor, returned[i].slot, returned[i].number)) continue;
+        const struct exchange *exchange = slot_owner(front->slots, returned[i].slot);
+        MHD_resume_connection(exchange->connection);
+    }
 }
 
 /* ---- callbacks of the library */
 
-static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *path,
-                              const char *method, const char *version, const char *body,
-                              size_t *length, void **state, bool admin_socket) {
-    struct exchange *exchange = *state;
-    if (!exchange) {
-        exchange = *state = exchange_create(context, connection, method);
-        return exchange ? begin(exchange, path, version, admin_socket) : MHD_NO;
-    }
-    return *length ? take_body(exchange, body, length) : finish(exchange);
-}
-
 static enum MHD_Result on_request(void *context, struct MHD_Connection *connection,
                                   const char *path, const char *method, const char *version,
                                   const char *body, size_t *length, void **state) {
-    return handle(context, connection, path, method, version, body, length, state, false);
-}
-
-static enum MHD_Result on_admin_request(void *context, struct MHD_Connection *connection,
-                                        const char *path, const char *method, const char *version,
-                                        const char *body, size_t *length, void **state) {
-    return handle(context, connection, path, method, version, body, length, state, true);
+    struct exchange *exchange = *state;
+    if (!exchange) {
+        exchange = *state = exchange_create(context, connection, method);
+        return exchange ? begin(exchange, path, version) : MHD_NO;
+    }
+    return *length ? take_body(exchange, body, length) : finish(exchange);
 }
 
 static void *on_target(void *context, const char *target, struct MHD_Connection *connection) {
@@ -242,7 +239,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
 
 static void on_connection(void *context, struct MHD_Connection *connection, void **link_state,
                           enum MHD_ConnectionNotificationCode what) {
-    struct front *front = context;
+    struct front *front = ((struct door *)context)->front;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         struct link *link = calloc(1, sizeof *link);
         const union MHD_ConnectionInfo *info =
@@ -272,27 +269,53 @@ static void on_panic(void *context, const char *file, unsigned int line, const c
 
 /* ---- life */
 
-static struct MHD_Daemon *open_daemon(struct front *front, const char *address, bool admin,
-                                      struct failure *failure) {
-    const struct config *config = front->config;
-    const int fd = listen_open(address, config->insecure, failure);
-    if (fd < 0) return NULL;
+/* LISTENER is shared by the doors of one address; each closes its own copy. */
+static struct MHD_Daemon *open_daemon(struct door *door, int listener) {
+    const struct config *config = door->front->config;
+    const int fd = fcntl(listener, F_DUPFD_CLOEXEC, 0);
     const unsigned flags =
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
-    const unsigned threads = admin ? 1 : (unsigned)config->io_threads;
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    const unsigned connections =
+        (unsigned)config->connections_max / (door->admin ? 1 : (unsigned)config->io_threads);
     struct MHD_Daemon *daemon = MHD_start_daemon(
-        flags, 0, NULL, NULL, admin ? on_admin_request : on_request, front,
-        MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)config->connections_max,
+        flags, 0, NULL, NULL, on_request, door, MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, connections,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, front, MHD_OPTION_NOTIFY_COMPLETED, on_completed, front,
-        MHD_OPTION_URI_LOG_CALLBACK, on_target, front,
-        threads > 1 ? MHD_OPTION_THREAD_POOL_SIZE : MHD_OPTION_END, threads, MHD_OPTION_END);
-    if (!daemon) {
-        fail(failure, STATUS_INTERNAL, "the HTTP library could not be started on %.80s", address);
-        close(fd);
-    }
+        on_connection, door, MHD_OPTION_NOTIFY_COMPLETED, on_completed, door,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, door, MHD_OPTION_END);
+    if (!daemon) close(fd);
     return daemon;
+}
+
+static enum status open_doors(struct front *front, const char *address, bool admin,
+                              struct failure *failure) {
+    const int listener = listen_open(address, front->config->insecure, failure);
+    if (listener < 0) return STATUS_INTERNAL;
+    if (!admin) front->port = listen_port(listener);
+    enum status status = STATUS_OK;
+    for (long i = 0; !status && i < (admin ? 1 : front->config->io_threads); i++) {
+        struct door *door = &front->doors[admin ? front->config->io_threads : i];
+        door->admin = admin;
+        if (admin) door->line[0] = -1;
+        struct MHD_Daemon *daemon = open_daemon(door, listener);
+        if (daemon) door->io = io_start(daemon, door->line[0], jobs_returned, front);
+        if (daemon && !door->io) MHD_stop_daemon(daemon);
+        if (!door->io)
+            status = fail(failure, STATUS_INTERNAL,
+                          "the HTTP library could not be started on %.80s", address);
+    }
+    close(listener);
+    return status;
+}
+
+static enum status open_lines(struct front *front, struct failure *failure) {
+    front->door_count = (int)front->config->io_threads + 1;
+    for (int i = 0; i < front->door_count; i++) {
+        front->doors[i].front = front;
+        if (!line_open(front->doors[i].line))
+            return fail(failure, STATUS_NO_MEMORY, "no descriptors for the way back of jobs");
+    }
+    return STATUS_OK;
 }
 
 static struct slots *open_slots(const struct config *config, struct failure *failure) {
@@ -313,6 +336,7 @@ static enum status open_all(struct front *front, struct failure *failure) {
     const struct config *config = front->config;
     MHD_set_panic_func(on_panic, NULL);
     front->metrics = metrics_create();
+    if (open_lines(front, failure)) return STATUS_NO_MEMORY;
     front->slots = open_slots(config, failure);
     if (!front->slots || !front->metrics) return STATUS_NO_MEMORY;
     const struct watch_limits limits = {
@@ -324,17 +348,16 @@ static enum status open_all(struct front *front, struct failure *failure) {
     };
     front->watch = watch_create(&limits);
     if (!front->watch) return fail(failure, STATUS_NO_MEMORY, "no thread to watch connections");
-    const struct supervisor_options options = {
-        .config = config, .slots = front->slots, .done = job_done, .context = front
-    };
+    for (int i = 0; i < (int)config->io_threads; i++) front->lines[i] = front->doors[i].line[1];
+    const struct supervisor_options options = { .config = config,
+                                                .slots = front->slots,
+                                                .lines = front->lines,
+                                                .line_count = (int)config->io_threads };
     front->supervisor = supervisor_create(&options, failure);
     if (!front->supervisor) return STATUS_NO_MEMORY;
-    if (config->admin_listen[0]) {
-        front->admin = open_daemon(front, config->admin_listen, true, failure);
-        if (!front->admin) return STATUS_INTERNAL;
-    }
-    front->daemon = open_daemon(front, config->listen, false, failure);
-    return front->daemon ? STATUS_OK : STATUS_INTERNAL;
+    if (config->admin_listen[0] && open_doors(front, config->admin_listen, true, failure))
+        return STATUS_INTERNAL;
+    return open_doors(front, config->listen, false, failure);
 }
 
 struct front *front_create(const struct config *config, struct failure *failure) {
@@ -356,9 +379,7 @@ int front_wait_ready(struct front *front, int timeout_ms) {
 }
 
 int front_port(const struct front *front) {
-    const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(front->daemon, MHD_DAEMON_INFO_LISTEN_FD);
-    return info ? listen_port(info->listen_fd) : 0;
+    return front->port;
 }
 
 static void wait_while(struct front *front, long timeout_ms, int (*interrupted)(void),
@@ -387,9 +408,12 @@ void front_destroy(struct front *front) {
     if (!front) return;
     __atomic_store_n(&front->draining, 2, __ATOMIC_RELAXED);
     if (front->supervisor) supervisor_stop(front->supervisor);
-    wait_while(front, front->daemon ? 2000 : 0, never, true);
-    if (front->daemon) MHD_stop_daemon(front->daemon);
-    if (front->admin) MHD_stop_daemon(front->admin);
+    wait_while(front, 2000, never, true);
+    for (int i = 0; i < front->door_count; i++) {
+        io_stop(front->doors[i].io);
+        for (int end = 0; end < 2; end++)
+            if (front->doors[i].line[end] >= 0) close(front->doors[i].line[end]);
+    }
     supervisor_destroy(front->supervisor);
     watch_destroy(front->watch);
     slots_destroy(front->slots);

@@ -68,6 +68,7 @@ static void fill_job(struct exchange *exchange) {
     enum format accepted;
     const enum answer answer =
         settings_accept(exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT), &accepted);
+    job->line = (int32_t)(exchange->door - exchange->front->doors);
     snprintf(job->request_id, sizeof job->request_id, "%s", exchange->request_id);
     memcpy(job->device, settings->device, sizeof job->device);
     memcpy(job->background, settings->background, sizeof job->background);

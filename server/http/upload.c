@@ -89,8 +89,8 @@ static enum status part_data(void *context, const uint8_t *bytes, size_t length,
     struct upload *upload = &exchange->upload;
     if (upload->in_image) return image_bytes_come(exchange, bytes, length, failure);
     if (upload->value_length + length > FIELD_VALUE_MAX)
-        return fail(failure, STATUS_BAD_PARAM, "field \"%s\" is over %d bytes long",
-                    upload->field, FIELD_VALUE_MAX);
+        return fail(failure, STATUS_BAD_PARAM, "field \"%s\" is over %d bytes long", upload->field,
+                    FIELD_VALUE_MAX);
     memcpy(upload->value + upload->value_length, bytes, length);
     upload->value_length += length;
     return STATUS_OK;
@@ -102,8 +102,7 @@ static enum status part_end(void *context, struct failure *failure) {
     if (upload->in_image) return STATUS_OK;
     upload->value[upload->value_length] = 0;
     if (strlen(upload->value) != upload->value_length)
-        return fail(failure, STATUS_BAD_PARAM, "field \"%s\" holds a zero byte",
-                    upload->field);
+        return fail(failure, STATUS_BAD_PARAM, "field \"%s\" holds a zero byte", upload->field);
     return settings_set(&exchange->settings, upload->field, upload->value, failure);
 }
 
@@ -152,8 +151,7 @@ enum status upload_begin(struct exchange *exchange, struct failure *failure) {
                     "there is no body; send an image, for example with curl -F image=@photo.jpg");
     enum status status = STATUS_OK;
     const char *type = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE);
-    if (type && multipart_is(type))
-        status = open_form(exchange, type, failure);
+    if (type && multipart_is(type)) status = open_form(exchange, type, failure);
     if (!status) status = hold(exchange, facts->length, failure);
     if (!status) status = take_slot(exchange, failure);
     if (!status && !exchange->upload.multipart) status = image_starts(exchange, failure);

@@ -52,7 +52,7 @@ struct carrier carrier_make(struct slots *slots, const struct config *config,
 static void answer(const struct carrier *carrier, struct load *load) {
     metadata_release(&load->metadata);
     snprintf(load->job->device_name, sizeof load->job->device_name, "%s", carrier->device_name);
-    load->job->finished_ns = clock_ns();
+    __atomic_store_n(&load->job->finished_ns, clock_ns(), __ATOMIC_RELEASE);
     carrier->answer(carrier->context, load->slot);
 }
 

@@ -14,7 +14,6 @@
 enum channel_kind {
     CHANNEL_READY = 1, /* worker: device opened, lanes wait; `capacity` jobs may be under way */
     CHANNEL_RUN,       /* front: the job of `slot` */
-    CHANNEL_DONE,      /* worker: the answer stands in `slot` */
     CHANNEL_PROBE,     /* front: run the known-answer job */
     CHANNEL_PROBED,    /* worker: `ok` tells whether the answer was right */
 };
@@ -37,5 +36,20 @@ bool channel_send(int end, const struct message *message);
  * there. Returns how many; 0 when the other end is gone; -1 when there is none and WAIT is not set.
  */
 int channel_take(int end, struct message *messages, int count, bool wait);
+
+/* ---- lines: the way back of finished jobs, to one I/O thread each, written by every worker and
+ * the front */
+
+struct returned {
+    int32_t slot;
+    uint32_t number; /* job.number of the run that ended */
+};
+
+/* A pipe: messages of that size go through whole, and it holds more of them than there are slots,
+ * so a writer never waits. ends[0] is read and does not block; both close on exec. */
+bool line_open(int ends[2]);
+bool line_send(int end, const struct returned *returned);
+/* Up to COUNT of those that are there; 0 when there is none. */
+int line_take(int end, struct returned *returned, int count);
 
 #endif

@@ -33,6 +33,9 @@ struct job {
     uint8_t background[3];
     int32_t json_only; /* the client wants the account alone: nothing is encoded */
     int64_t published_ns;
+    int32_t line; /* the I/O thread to which it returns */
+    uint32_t
+        number; /* of this run of this slot: told back, so that late news of an old run is known */
     struct progress progress; /* deadline and cancel by the front, done and total by the worker */
 
     /* ---- the answer: written by the worker */

@@ -33,19 +33,23 @@ static pid_t spawn(posix_spawn_file_actions_t *actions, char *const arguments[])
     return failed ? -1 : pid;
 }
 
-pid_t process_start(const char *device, int slots_fd, int channel_fd) {
+pid_t process_start(const char *device, int slots_fd, int channel_fd, const int *lines,
+                    int line_count) {
     posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions)) return -1;
-    /* Both to numbers out of the way first: one may sit where the other is to go. */
-    const int slots = fcntl(slots_fd, F_DUPFD_CLOEXEC, 10);
-    const int channel = fcntl(channel_fd, F_DUPFD_CLOEXEC, 10);
-    posix_spawn_file_actions_adddup2(&actions, slots, PROCESS_SLOTS_FD);
-    posix_spawn_file_actions_adddup2(&actions, channel, PROCESS_CHANNEL_FD);
+    int passed[PROCESS_LINES_FD - PROCESS_SLOTS_FD + LINES_MAX] = { slots_fd, channel_fd };
+    const int count = PROCESS_LINES_FD - PROCESS_SLOTS_FD + line_count;
+    if (line_count > LINES_MAX || posix_spawn_file_actions_init(&actions)) return -1;
+    for (int i = 0; i < line_count; i++) passed[PROCESS_LINES_FD - PROCESS_SLOTS_FD + i] = lines[i];
+    /* All to numbers out of the way first: one may sit where another is to go. */
+    for (int i = 0; i < count; i++) {
+        passed[i] = fcntl(passed[i], F_DUPFD_CLOEXEC, PROCESS_LINES_FD + LINES_MAX);
+        posix_spawn_file_actions_adddup2(&actions, passed[i], PROCESS_SLOTS_FD + i);
+    }
     char *const arguments[] = { "burin", "worker", "--device", (char *)device, NULL };
-    const pid_t pid = slots < 0 || channel < 0 ? -1 : spawn(&actions, arguments);
+    const pid_t pid = spawn(&actions, arguments);
     posix_spawn_file_actions_destroy(&actions);
-    if (slots >= 0) close(slots);
-    if (channel >= 0) close(channel);
+    for (int i = 0; i < count; i++)
+        if (passed[i] >= 0) close(passed[i]);
     return pid;
 }
 

@@ -8,11 +8,12 @@
 
 #include <sys/types.h>
 
-/* Descriptors under which a worker finds its slots and its end of the channel. */
-enum { PROCESS_SLOTS_FD = 3, PROCESS_CHANNEL_FD = 4 };
+/* Descriptors under which a worker finds its slots, its end of the channel, and the lines. */
+enum { PROCESS_SLOTS_FD = 3, PROCESS_CHANNEL_FD = 4, PROCESS_LINES_FD = 5, LINES_MAX = 64 };
 
 /* `burin worker --device DEVICE`; -1 when it could not be started. */
-pid_t process_start(const char *device, int slots_fd, int channel_fd);
+pid_t process_start(const char *device, int slots_fd, int channel_fd, const int *lines,
+                    int line_count);
 
 /* Kills it if it lives, waits for its end, returns its exit code or minus the signal. */
 int process_end(pid_t pid);

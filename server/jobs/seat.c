@@ -15,11 +15,11 @@ void seat_init(struct seat *seat, const char *device) {
     snprintf(seat->device, sizeof seat->device, "%s", device);
 }
 
-bool seat_start(struct seat *seat, int slots_memory_fd) {
+bool seat_start(struct seat *seat, int slots_memory_fd, const int *lines, int line_count) {
     int ends[2];
     seat->restart_ns = clock_ns() + 1000 * ms_ns; /* if it fails */
     if (!channel_open(ends)) return false;
-    const pid_t pid = process_start(seat->device, slots_memory_fd, ends[1]);
+    const pid_t pid = process_start(seat->device, slots_memory_fd, ends[1], lines, line_count);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
@@ -97,6 +97,7 @@ bool seat_has_room(const struct seat *seat, const struct job *job) {
 
 bool seat_hand_out(struct seat *seat, int slot, struct job *job) {
     job->started = 0;
+    job->finished_ns = 0;
     if (!channel_send(seat->channel, &(struct message){ .kind = CHANNEL_RUN, .slot = slot }))
         return false;
     seat->running++;

@@ -30,7 +30,7 @@ struct seat {
 void seat_init(struct seat *seat, const char *device);
 
 /* false: could not be started; restart_ns tells when to try again. */
-bool seat_start(struct seat *seat, int slots_memory_fd);
+bool seat_start(struct seat *seat, int slots_memory_fd, const int *lines, int line_count);
 
 /* Kills and buries whoever sits there. restart_ns is now, or later and later for one that cannot
  * even open its device. */

@@ -14,14 +14,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { TICK_MS = 50, NOWHERE = -1, MESSAGES = 64 };
+enum { TICK_MS = 50, MESSAGES = 64 };
+enum { NOWHERE = -1, OVER = -2 }; /* of `place`: waits or is not here; on its way back */
 static const int64_t ms_ns = 1000000;
-
-/* Jobs that go back to their owners once the lock is released. */
-struct returns {
-    int count;
-    int *slots; /* room for every slot there is */
-};
 
 struct supervisor {
     struct supervisor_options options;
@@ -29,13 +24,13 @@ struct supervisor {
     struct queue *queue;
     struct seat seats[SEATS_MAX];
     int seat_count;
-    short *place;   /* by slot: the seat that runs it, or NOWHERE */
+    short *place;   /* by slot: the seat that runs it, NOWHERE or OVER */
+    uint32_t runs;  /* numbers them */
     short *died_at; /* by slot: the seat whose worker died with it, or NOWHERE */
     int running;
     bool draining, stopping;
     double service_ms; /* smoothed time of a job in a worker, for Retry-After */
     int events, wake;
-    struct returns returns; /* the thread's own */
     pthread_t thread;
     bool threaded;
 };
@@ -49,14 +44,12 @@ static struct job *job_of(const struct supervisor *supervisor, int slot) {
     return slot_job(supervisor->options.slots, slot);
 }
 
-static void give_back(struct supervisor *supervisor, struct returns *returns) {
-    for (int i = 0; i < returns->count; i++)
-        supervisor->options.done(supervisor->options.context, returns->slots[i]);
-    returns->count = 0;
-}
-
-static void finish(struct returns *returns, int slot) {
-    returns->slots[returns->count++] = slot;
+/* The job is over, though no worker said so: its line's reader takes it from here. */
+static void send_back(struct supervisor *supervisor, int slot) {
+    struct job *job = job_of(supervisor, slot);
+    supervisor->place[slot] = OVER;
+    job->number = ++supervisor->runs;
+    line_send(supervisor->options.lines[job->line], &(struct returned){ slot, job->number });
 }
 
 /* ---- handing out */
@@ -88,7 +81,9 @@ static struct seat *choose(struct supervisor *supervisor, int slot) {
 }
 
 static bool hand_out(struct supervisor *supervisor, struct seat *seat, int slot) {
-    if (!seat_hand_out(seat, slot, job_of(supervisor, slot))) return false;
+    struct job *job = job_of(supervisor, slot);
+    job->number = ++supervisor->runs;
+    if (!seat_hand_out(seat, slot, job)) return false;
     supervisor->running++;
     supervisor->place[slot] = (short)(seat - supervisor->seats);
     return true;
@@ -115,15 +110,16 @@ static void dispatch(struct supervisor *supervisor) {
 /* ---- workers come and go */
 
 static void start(struct supervisor *supervisor, struct seat *seat) {
-    if (!seat_start(seat, slots_fd(supervisor->options.slots))) return;
+    if (!seat_start(seat, slots_fd(supervisor->options.slots), supervisor->options.lines,
+                    supervisor->options.line_count))
+        return;
     struct epoll_event event = { .events = EPOLLIN,
                                  .data.u32 = (uint32_t)(seat - supervisor->seats) };
     epoll_ctl(supervisor->events, EPOLL_CTL_ADD, seat->channel, &event);
 }
 
 /* What the dead worker had goes first in line; what it had begun is suspected. */
-static void recover(struct supervisor *supervisor, const struct seat *seat, int slot,
-                    struct returns *returns) {
+static void recover(struct supervisor *supervisor, const struct seat *seat, int slot) {
     struct job *job = job_of(supervisor, slot);
     supervisor->place[slot] = NOWHERE;
     supervisor->running--;
@@ -133,7 +129,9 @@ static void recover(struct supervisor *supervisor, const struct seat *seat, int 
         supervisor->died_at[slot] = (short)(seat - supervisor->seats);
     }
     const enum status late = progress_check(&job->progress);
-    if (late == STATUS_CANCELLED)
+    if (__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE))
+        ; /* its answer is whole: the worker died before or after it could say so */
+    else if (late == STATUS_CANCELLED)
         fail(&job->failure, late, "the client has left");
     else if (late == STATUS_DEADLINE)
         fail(&job->failure, late, "not done within the time allowed");
@@ -144,52 +142,33 @@ static void recover(struct supervisor *supervisor, const struct seat *seat, int 
         queue_push_front(supervisor->queue, slot);
         return;
     }
-    finish(returns, slot);
+    send_back(supervisor, slot);
 }
 
-static void bury(struct supervisor *supervisor, struct seat *seat, struct returns *returns) {
+static void bury(struct supervisor *supervisor, struct seat *seat) {
     seat_end(seat); /* its channel leaves epoll with it */
     for (int slot = 0; slot < slots_count(supervisor->options.slots); slot++)
-        if (supervisor->place[slot] == seat - supervisor->seats)
-            recover(supervisor, seat, slot, returns);
+        if (supervisor->place[slot] == seat - supervisor->seats) recover(supervisor, seat, slot);
     if (!supervisor->stopping && seat->restart_ns <= clock_ns()) start(supervisor, seat);
 }
 
 /* ---- messages */
 
-static void took_answer(struct supervisor *supervisor, struct seat *seat, int slot,
-                        struct returns *returns) {
-    if (slot < 0 || slot >= slots_count(supervisor->options.slots) ||
-        supervisor->place[slot] != seat - supervisor->seats)
-        return;
-    supervisor->place[slot] = NOWHERE;
-    supervisor->running--;
-    seat->running--;
-    seat->alone = false;
-    const struct job *job = job_of(supervisor, slot);
-    const double ms =
-        ns_to_ms(job->finished_ns - job->published_ns) - job->timing.stage_ms[STAGE_QUEUE];
-    supervisor->service_ms += (ms - supervisor->service_ms) / 16;
-    finish(returns, slot);
-}
-
-static void heard(struct supervisor *supervisor, struct seat *seat, struct returns *returns) {
+static void heard(struct supervisor *supervisor, struct seat *seat) {
     struct message messages[MESSAGES];
     const int count = channel_take(seat->channel, messages, MESSAGES, false);
     for (int i = 0; i < count; i++) {
-        if (messages[i].kind == CHANNEL_DONE)
-            took_answer(supervisor, seat, messages[i].slot, returns);
-        else if (messages[i].kind == CHANNEL_READY)
+        if (messages[i].kind == CHANNEL_READY)
             seat_became_ready(seat, &messages[i]);
         else if (messages[i].kind == CHANNEL_PROBED)
             seat_probed(seat, &messages[i]);
     }
-    if (count == 0) bury(supervisor, seat, returns);
+    if (count == 0) bury(supervisor, seat);
 }
 
 /* ---- time passes */
 
-static void look_at_waiting(struct supervisor *supervisor, struct returns *returns) {
+static void look_at_waiting(struct supervisor *supervisor) {
     for (int slot = queue_first(supervisor->queue), next; slot >= 0; slot = next) {
         next = queue_next(supervisor->queue, slot);
         struct job *job = job_of(supervisor, slot);
@@ -197,7 +176,7 @@ static void look_at_waiting(struct supervisor *supervisor, struct returns *retur
         fail(&job->failure, progress_check(&job->progress),
              "waited in the queue until its time was over");
         queue_remove(supervisor->queue, slot);
-        finish(returns, slot);
+        send_back(supervisor, slot);
     }
 }
 
@@ -214,13 +193,12 @@ static bool hangs(const struct supervisor *supervisor, const struct seat *seat, 
     return false;
 }
 
-static void look_at_seat(struct supervisor *supervisor, struct seat *seat,
-                         struct returns *returns) {
+static void look_at_seat(struct supervisor *supervisor, struct seat *seat) {
     const int64_t now = clock_ns();
     if (!seat->pid) {
         if (now >= seat->restart_ns && !supervisor->stopping) start(supervisor, seat);
     } else if (seat->running && hangs(supervisor, seat, now)) {
-        bury(supervisor, seat, returns);
+        bury(supervisor, seat);
     } else {
         seat_probe(seat, now, supervisor->options.config->probe_ms * ms_ns);
     }
@@ -228,7 +206,6 @@ static void look_at_seat(struct supervisor *supervisor, struct seat *seat,
 
 static void *supervise(void *argument) {
     struct supervisor *supervisor = argument;
-    struct returns *returns = &supervisor->returns;
     struct epoll_event events[SEATS_MAX + 1];
     int64_t next_tick = 0;
     for (;;) {
@@ -241,18 +218,17 @@ static void *supervise(void *argument) {
             if (which == SEATS_MAX) {
                 if (read(supervisor->wake, &woken, sizeof woken) < 0) continue;
             } else if (supervisor->seats[which].pid) {
-                heard(supervisor, &supervisor->seats[which], returns);
+                heard(supervisor, &supervisor->seats[which]);
             }
         }
         if (clock_ns() >= next_tick) {
-            look_at_waiting(supervisor, returns);
+            look_at_waiting(supervisor);
             for (int i = 0; i < supervisor->seat_count; i++)
-                look_at_seat(supervisor, &supervisor->seats[i], returns);
+                look_at_seat(supervisor, &supervisor->seats[i]);
             next_tick = clock_ns() + TICK_MS * ms_ns;
         }
         dispatch(supervisor);
         pthread_mutex_unlock(&supervisor->lock);
-        give_back(supervisor, returns);
     }
     pthread_mutex_unlock(&supervisor->lock);
     return NULL;
@@ -298,11 +274,10 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
     supervisor->queue = queue_create((int)supervisor->options.config->queue_jobs, slots);
     supervisor->place = malloc((size_t)slots * sizeof(short));
     supervisor->died_at = malloc((size_t)slots * sizeof(short));
-    supervisor->returns.slots = malloc((size_t)slots * sizeof(int));
     supervisor->events = epoll_create1(EPOLL_CLOEXEC);
     supervisor->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (!supervisor->queue || !supervisor->place || !supervisor->died_at ||
-        !supervisor->returns.slots || supervisor->events < 0 || supervisor->wake < 0)
+        supervisor->events < 0 || supervisor->wake < 0)
         return fail(failure, STATUS_NO_MEMORY, "no memory for the supervisor");
     for (int i = 0; i < slots; i++) supervisor->place[i] = NOWHERE;
     struct epoll_event event = { .events = EPOLLIN, .data.u32 = SEATS_MAX };
@@ -329,10 +304,9 @@ struct supervisor *supervisor_create(const struct supervisor_options *options,
 
 static void return_the_rest(struct supervisor *supervisor) {
     for (int slot = 0; slot < slots_count(supervisor->options.slots); slot++) {
-        if (supervisor->place[slot] == NOWHERE && !queue_remove(supervisor->queue, slot)) continue;
-        supervisor->place[slot] = NOWHERE;
+        if (supervisor->place[slot] < 0 && !queue_remove(supervisor->queue, slot)) continue;
         fail(&job_of(supervisor, slot)->failure, STATUS_BUSY, "the daemon is stopping");
-        supervisor->options.done(supervisor->options.context, slot);
+        send_back(supervisor, slot);
     }
 }
 
@@ -361,7 +335,6 @@ void supervisor_destroy(struct supervisor *supervisor) {
     queue_destroy(supervisor->queue);
     free(supervisor->place);
     free(supervisor->died_at);
-    free(supervisor->returns.slots);
     pthread_mutex_destroy(&supervisor->lock);
     free(supervisor);
 }
@@ -395,14 +368,42 @@ enum status supervisor_submit(struct supervisor *supervisor, int slot, struct fa
     return status;
 }
 
+static void account(struct supervisor *supervisor, struct seat *seat, const struct job *job) {
+    supervisor->running--;
+    seat->running--;
+    seat->alone = false;
+    const double ms =
+        ns_to_ms(job->finished_ns - job->published_ns) - job->timing.stage_ms[STAGE_QUEUE];
+    supervisor->service_ms += (ms - supervisor->service_ms) / 16;
+}
+
+bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t number) {
+    if (slot < 0 || slot >= slots_count(supervisor->options.slots)) return false;
+    const struct job *job = job_of(supervisor, slot);
+    pthread_mutex_lock(&supervisor->lock);
+    const int place = supervisor->place[slot];
+    const bool last_word = job->number == number && place != NOWHERE;
+    if (last_word) {
+        supervisor->place[slot] = NOWHERE;
+        if (place != OVER) {
+            account(supervisor, &supervisor->seats[place], job);
+            dispatch(supervisor);
+        }
+    }
+    pthread_mutex_unlock(&supervisor->lock);
+    return last_word;
+}
+
 void supervisor_cancel(struct supervisor *supervisor, int slot) {
     struct job *job = job_of(supervisor, slot);
     pthread_mutex_lock(&supervisor->lock);
     __atomic_store_n(&job->progress.cancelled, 1, __ATOMIC_RELAXED);
     const bool waiting = queue_remove(supervisor->queue, slot);
-    if (waiting) fail(&job->failure, STATUS_CANCELLED, "the client has left");
+    if (waiting) {
+        fail(&job->failure, STATUS_CANCELLED, "the client has left");
+        send_back(supervisor, slot);
+    }
     pthread_mutex_unlock(&supervisor->lock);
-    if (waiting) supervisor->options.done(supervisor->options.context, slot);
 }
 
 void supervisor_drain(struct supervisor *supervisor) {

@@ -2,13 +2,15 @@
 /* supervisor.h - the front's end of the workers: starts them, hands out jobs, and starts anew what
  * died.
  *
- * A job goes in by supervisor_submit and comes back once through `done`, whatever happens: run,
- * refused, timed out, cancelled, or its worker killed. A worker that dies is started again at once;
- * a job that it had begun runs once more, alone on a worker so that it cannot take others along; a
- * job with which a second worker dies is answered as failed. Threads:  any may submit and cancel.
- * `done` is called from the supervisor's thread or from the caller of supervisor_cancel, with no
- * lock held. Fails:    STATUS_BUSY when the line is full or the daemon drains; STATUS_BAD_PARAM
- * when the job wants a device that is not served. A refused job stays with the caller.
+ * A job goes in by supervisor_submit and comes back once on its line, whatever happens: run,
+ * refused, timed out, cancelled, or its worker killed. Whoever reads the line asks
+ * supervisor_returned whether the message is the job's last word. A worker that dies is started
+ * again at once; a job that it had begun runs once more, alone on a worker so that it cannot take
+ * others along; a job with which a second worker dies is answered as failed. Threads:  any may
+ * submit and cancel. `done` is called from the supervisor's thread or from the caller of
+ * supervisor_cancel, with no lock held. Fails:    STATUS_BUSY when the line is full or the daemon
+ * drains; STATUS_BAD_PARAM when the job wants a device that is not served. A refused job stays with
+ * the caller.
  */
 #ifndef BURIN_SUPERVISOR_H
 #define BURIN_SUPERVISOR_H
@@ -25,8 +27,8 @@ struct supervisor;
 struct supervisor_options {
     const struct config *config;
     struct slots *slots;
-    void (*done)(void *context, int slot);
-    void *context;
+    const int *lines; /* write ends, borrowed */
+    int line_count;
 };
 
 /* What /readyz and /metrics tell of one worker. */
@@ -41,11 +43,16 @@ struct seat_facts {
 
 struct supervisor *supervisor_create(const struct supervisor_options *options,
                                      struct failure *failure);
-/* Ends the workers; jobs still there come back through `done` as busy, later ones are refused. */
+/* Ends the workers; jobs still there come back as busy, later ones are refused. */
 void supervisor_stop(struct supervisor *supervisor);
 void supervisor_destroy(struct supervisor *supervisor); /* stops it first where nobody did */
 
+/* The job's `line` is set. */
 enum status supervisor_submit(struct supervisor *supervisor, int slot, struct failure *failure);
+
+/* A message came on a line: true when the job is the caller's again; false for late news of a run
+ * whose worker died or whose job was answered otherwise. */
+bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t number);
 
 /* The client has left: a waiting job comes back at once, a running one when the worker sees the
  * flag. */

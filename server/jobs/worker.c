@@ -5,6 +5,7 @@
 #include "server/jobs/canary.h"
 #include "server/jobs/carry.h"
 #include "server/jobs/channel.h"
+#include "server/jobs/process.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -83,7 +84,8 @@ static void *lane_main(void *argument) {
 
 static void answer(void *context, int slot) {
     const struct worker *worker = context;
-    channel_send(worker->channel, &(struct message){ .kind = CHANNEL_DONE, .slot = slot });
+    const struct job *job = slot_job(worker->carrier.slots, slot);
+    line_send(PROCESS_LINES_FD + job->line, &(struct returned){ slot, job->number });
 }
 
 static enum status open_lanes(struct worker *worker, const struct config *config,

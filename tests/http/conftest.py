@@ -7,9 +7,12 @@ import os
 import re
 import signal
 import socket
+import struct
 import subprocess
 import tempfile
+import threading
 import time
+import zlib
 
 import numpy as np
 import pytest
@@ -46,6 +49,107 @@ def form(parts, boundary="testboundary7d1"):
             body += f'; filename="{filename}"\r\nContent-Type: application/octet-stream'.encode()
         body += b"\r\n\r\n" + (value.encode() if isinstance(value, str) else value) + b"\r\n"
     return body + f"--{boundary}--\r\n".encode(), f"multipart/form-data; boundary={boundary}"
+
+
+def responses(data, heads=0):
+    """All that came over a connection -> [(status, headers, body)...]; every byte is accounted for. The
+    last HEADS of them answer HEAD, and have no body."""
+    found = []
+    while data:
+        head, end, data = data.partition(b"\r\n\r\n")
+        lines = head.decode("latin-1").split("\r\n")
+        status = re.fullmatch(r"HTTP/1\.1 (\d{3}) .*", lines[0])
+        assert end and status, f"no response here: {head[:200]!r}"
+        headers = {}
+        for line in lines[1:]:
+            name, value = line.split(": ", 1)
+            assert name.lower() not in headers, f"{name} stands twice"
+            headers[name.lower()] = value
+        length = int(headers.get("content-length", 0)) if int(status[1]) != 100 else 0
+        assert len(data) >= length, f"{length} bytes are announced and {len(data)} came"
+        found.append((int(status[1]), headers, data[:length]))
+        data = data[length:]
+    return found
+
+
+def read_to_end(sock, timeout=10):
+    """Everything until the other side closes; fails where it does not."""
+    sock.settimeout(timeout)
+    data = b""
+    while True:
+        try:
+            got = sock.recv(1 << 16)
+        except ConnectionResetError:
+            return data
+        except socket.timeout:
+            raise AssertionError(f"the connection is still open after {timeout} s; it said {data[:300]!r}")
+        if not got:
+            return data
+        data += got
+
+
+def check_problem(answer, status, *words):
+    """The answer is a problem of that status, in form, and its sentence holds the words."""
+    assert answer.status == status, (answer.status, answer.body[:300])
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    problem = answer.json
+    assert problem["status"] == status and problem["title"] and problem["code"]
+    assert problem["request_id"] == answer.headers["X-Request-ID"]
+    assert len(problem["message"]) > 10
+    for word in words:
+        assert word in problem["message"], (word, problem["message"])
+    return problem
+
+
+def in_parallel(count, work):
+    """work(0)... work(count - 1), a thread each; the first error of any is raised."""
+    errors = []
+
+    def run(i):
+        try:
+            work(i)
+        except BaseException as error:  # told to the test below
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+def wait_until(condition, seconds=5):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return bool(condition())
+
+
+# ---- what the system says of a process
+
+def memory(pid, what="VmRSS"):
+    """Bytes."""
+    with open(f"/proc/{pid}/status") as f:
+        return int(re.search(rf"{what}:\s+(\d+) kB", f.read())[1]) * 1024
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        fields = f.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 class Daemon:
@@ -113,13 +217,35 @@ class Daemon:
         assert answer.status == 200, answer.body
         return True
 
-    def wait_until(self, condition, seconds=5):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if condition():
-                return True
-            time.sleep(0.02)
-        return False
+    def raw(self, data, timeout=10):
+        """Sends DATA on a connection of its own; all that comes until the daemon closes it."""
+        with self.socket(timeout) as s:
+            try:
+                s.sendall(data)
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # it has closed already; what it said is still there
+            return read_to_end(s, timeout)
+
+    def samples(self):
+        """Every line of /metrics: {name with labels: value}."""
+        lines = self.get("/metrics").body.decode().splitlines()
+        return {key: float(value) for key, value in
+                (line.rsplit(" ", 1) for line in lines if not line.startswith("#"))}
+
+    def ready(self):
+        answer = self.get("/readyz")
+        return answer.status == 200 and answer.json["status"] == "ready"
+
+    def idle(self):
+        """Nothing of any request is held; the one that asks is under way itself."""
+        now = self.samples()
+        return (now["burin_slots_in_use"] == 0 and now["burin_requests_in_progress"] == 1
+                and now["burin_body_bytes_held"] == 0 and now["burin_queue_depth"] == 0
+                and now['burin_jobs_in_progress{device="cpu"}'] == 0)
+
+    def becomes_idle(self, seconds=5):
+        assert wait_until(self.idle, seconds), self.get("/metrics").body.decode()
+        return True
 
     def stop(self, timeout=40):
         if self.process.poll() is None:
@@ -191,6 +317,28 @@ def encode(array, kind, **options):
     out = io.BytesIO()
     Image.fromarray(array).save(out, kind, **options)
     return out.getvalue()
+
+
+def chunk(kind, data):
+    """One chunk of a PNG."""
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+
+def png_of_chunks(width, height, depth, colour, raw, *extra, interlace=0, compressed=None):
+    """A PNG by hand. RAW: filter bytes and rows; EXTRA: chunks before the IDAT."""
+    data = zlib.compress(raw, 9) if compressed is None else compressed
+    return (b"\x89PNG\r\n\x1a\n"
+            + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlace))
+            + b"".join(extra) + chunk(b"IDAT", data) + chunk(b"IEND", b""))
+
+
+def large_png(width, height):
+    """Gray and even: a small upload that takes long to work on."""
+    row = b"\0" + bytes(width)
+    packer = zlib.compressobj(1)
+    data = b"".join(packer.compress(row * 100) for _ in range(height // 100))
+    data += packer.compress(row * (height % 100)) + packer.flush()
+    return png_of_chunks(width, height, 8, 0, b"", compressed=data)
 
 
 def jpeg(array, **options):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The fast twins of pipeline/bytes.c against the plain meaning, every case where there are few enough. */
+/* The fast twins of pipeline/bytes.c against the plain meaning, every case where there are few
+ * enough. */
 #include "pipeline/bytes.h"
 
 #include "pipeline/ops/histeq.h"
@@ -93,8 +94,10 @@ static void rgb_map_ends_where_told(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(map_is_look_up),   cmocka_unit_test(count_counts),
-        cmocka_unit_test(rgb_count_counts_the_largest), cmocka_unit_test(rgb_map_is_exact),
+        cmocka_unit_test(map_is_look_up),
+        cmocka_unit_test(count_counts),
+        cmocka_unit_test(rgb_count_counts_the_largest),
+        cmocka_unit_test(rgb_map_is_exact),
         cmocka_unit_test(rgb_map_ends_where_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/keys.h"
+
+#include "pipeline/image.h"
+#include "pipeline/param.h"
+#include "pipeline/run.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <string.h>
+#include <strings.h>
+
+/* The first four members of a row. */
+#define FIELD(name, type)                                                                          \
+#name, type, offsetof(struct config, name), sizeof(((struct config *)0)->name)
+#define KIB         1024L
+#define MIB         (1024L * 1024)
+#define GIB         (1024L * 1024 * 1024)
+#define HOUR_MS     3600000L
+#define PIXELS_MOST ((long)IMAGE_SIDE_MAX * IMAGE_SIDE_MAX)
+
+/* clang-format off */
+static const struct key keys[] = {
+    { FIELD(listen, KEY_TEXT), .text = "127.0.0.1:8080",
+      .why = "IP:PORT, [IPv6]:PORT or unix:/path; loopback, because nothing here asks who is "
+             "there" },
+    { FIELD(admin_listen, KEY_TEXT), .text = "",
+      .why = "a second address for probes and metrics alone; empty: they are served on listen" },
+    { FIELD(io_threads, KEY_INTEGER), .def = 2, .min = 1, .max = 64, .unit = "threads",
+      .why = "threads that copy bytes between sockets and shared memory; pixels are for the "
+             "workers" },
+    { FIELD(connections_max, KEY_INTEGER), .def = 1024, .min = 1, .max = 100000,
+      .unit = "connections",
+      .why = "open at the same time; further ones wait in the backlog of the system" },
+    { FIELD(insecure, KEY_BOOL), .def = 0,
+      .why = "listen on an address that other machines reach; put a proxy that asks in front" },
+
+    { FIELD(body_bytes_max, KEY_SIZE), .def = 64 * MIB, .min = 1, .max = 4 * GIB, .unit = "bytes",
+      .why = "the largest upload, all its parts; judged at Content-Length, before the body is "
+             "read" },
+    { FIELD(pixels_max, KEY_INTEGER), .def = 67108864, .min = 1, .max = PIXELS_MOST,
+      .unit = "pixels",
+      .why = "the largest image that comes in or goes out, width x height; 8 bytes each at most" },
+    { FIELD(side_max, KEY_INTEGER), .def = IMAGE_SIDE_MAX, .min = 1, .max = IMAGE_SIDE_MAX,
+      .unit = "pixels", .why = "the largest width and height; what a JPEG can hold" },
+    { FIELD(scans_max, KEY_INTEGER), .def = 100, .min = 1, .max = 10000, .unit = "scans",
+      .why = "the most scans of a progressive JPEG; editors write about 10, attackers thousands" },
+    { FIELD(scan_pixels_max, KEY_INTEGER), .def = 1500000000, .min = 1, .max = 1000000000000000,
+      .unit = "scans x pixels",
+      .why = "bounds the time that a progressive JPEG can cost, to seconds on a core" },
+    { FIELD(codec_memory_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 1024 * GIB,
+      .unit = "bytes",
+      .why = "what a decoder may take beyond the pixels: a progressive JPEG keeps coefficients" },
+    { FIELD(profile_bytes_max, KEY_SIZE), .def = MIB, .min = 0, .max = 64 * MIB, .unit = "bytes",
+      .why = "the largest ICC profile carried along; a larger one is dropped, and that is told" },
+    { FIELD(parts_max, KEY_INTEGER), .def = 8, .min = 1, .max = 64, .unit = "parts",
+      .why = "the most parts of a multipart upload: image, masks, and parameters as fields" },
+    { FIELD(part_headers_bytes, KEY_SIZE), .def = 4 * KIB, .min = 256, .max = 64 * KIB,
+      .unit = "bytes", .why = "the longest header of one part; browsers send a few hundred bytes" },
+
+    { FIELD(queue_jobs, KEY_INTEGER), .def = 256, .min = 1, .max = 100000, .unit = "jobs",
+      .why = "the most jobs that wait for a worker; one more is answered 503 with Retry-After "
+             "at once" },
+    { FIELD(queue_bytes, KEY_SIZE), .def = 512 * MIB, .min = 1, .max = 1024 * GIB, .unit = "bytes",
+      .why = "the most bytes of bodies held at the same time: large uploads cannot take all "
+             "memory" },
+
+    { FIELD(slots_small, KEY_INTEGER), .def = 256, .min = 1, .max = 4096, .unit = "slots",
+      .why = "pieces of shared memory, 256 KiB each touched at start: as many as jobs may wait" },
+    { FIELD(slots_medium, KEY_INTEGER), .def = 24, .min = 0, .max = 4096, .unit = "slots",
+      .why = "pieces of shared memory, 8 MiB each touched at start: what lanes have under way" },
+    { FIELD(slots_large, KEY_INTEGER), .def = 40, .min = 0, .max = 4096, .unit = "slots",
+      .why = "pieces of shared memory had page by page, and given back after the request" },
+
+    { FIELD(header_ms, KEY_INTEGER), .def = 10000, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "the time from the first byte of a request to the end of its headers" },
+    { FIELD(body_ms, KEY_INTEGER), .def = 30000, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "the time to receive a body, or what body_rate_bytes allows if that is longer" },
+    { FIELD(body_rate_bytes, KEY_SIZE), .def = 64 * KIB, .min = 1, .max = GIB,
+      .unit = "bytes a second",
+      .why = "the slowest upload and download that is waited for: 0.5 Mbit/s" },
+    { FIELD(processing_ms, KEY_INTEGER), .def = 30000, .min = 1, .max = HOUR_MS, .unit = "ms",
+      .why = "the time from the whole body to the encoded answer, the queue included; then 504" },
+    { FIELD(keep_alive_ms, KEY_INTEGER), .def = 15000, .min = 1, .max = HOUR_MS, .unit = "ms",
+      .why = "how long an idle connection is kept; a proxy in front should give up sooner" },
+
+    { FIELD(devices, KEY_TEXT), .text = "all",
+      .why = "all: every GPU, a CPU worker standing by; or a list such as cpu or cuda:0,cuda:1" },
+    { FIELD(lanes, KEY_INTEGER), .def = 0, .min = 0, .max = 64, .unit = "threads",
+      .why = "threads of a worker that take jobs side by side; 0: one a core on the CPU, 4 on a "
+             "GPU" },
+    { FIELD(codec_threads, KEY_INTEGER), .def = 0, .min = 0, .max = 1024, .unit = "threads",
+      .why = "threads that decode and encode for a GPU worker; 0: one a core" },
+    { FIELD(batch, KEY_INTEGER), .def = 32, .min = 1, .max = RUN_BATCH_MAX, .unit = "images",
+      .why = "the most images a lane takes at once on a GPU: what waits, it never waits for more" },
+    { FIELD(staging_bytes, KEY_SIZE), .def = 64 * MIB, .min = 64 * KIB, .max = 16 * GIB,
+      .unit = "bytes",
+      .why = "pinned memory, each way and lane, had at start: pinning costs about 0.4 ms a MiB" },
+    { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
+      .unit = "bytes",
+      .why = "device memory of a lane, had at start; a larger job has more while it runs" },
+    { FIELD(probe_ms, KEY_INTEGER), .def = 5000, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "the time between jobs with a known answer, that show whether a worker is healthy" },
+
+    { FIELD(drain_delay_ms, KEY_INTEGER), .def = 0, .min = 0, .max = HOUR_MS, .unit = "ms",
+      .why = "how long to go on accepting after SIGTERM, readyz already 503; 5000 behind a "
+             "balancer" },
+    { FIELD(drain_timeout_ms, KEY_INTEGER), .def = 30000, .min = 0, .max = HOUR_MS, .unit = "ms",
+      .why = "the time to finish what was accepted; keep it under the grace time of the "
+             "orchestrator" },
+
+    { FIELD(log_format, KEY_CHOICE), .text = "json", .choices = { "json", "text" },
+      .why = "how lines on stderr look: json for machines, text for people" },
+    { FIELD(log_level, KEY_CHOICE), .text = "info", .choices = { "info", "error", "off" },
+      .why = "info: a line a request; error: what went wrong on our side; off: nothing" },
+};
+/* clang-format on */
+enum { KEY_COUNT = sizeof keys / sizeof *keys };
+
+int keys_count(void) {
+    return KEY_COUNT;
+}
+
+const struct key *keys_at(int index) {
+    return &keys[index];
+}
+
+int keys_find(const char *name) {
+    for (int i = 0; i < KEY_COUNT; i++)
+        if (strcmp(keys[i].name, name) == 0) return i;
+    return -1;
+}
+
+const char *keys_nearest(const char *name) {
+    const char *names[KEY_COUNT];
+    for (int i = 0; i < KEY_COUNT; i++) names[i] = keys[i].name;
+    return nearest_name(name, names, KEY_COUNT);
+}
+
+static void *field(const struct key *key, const struct config *config) {
+    return (char *)config + key->offset;
+}
+
+static bool is_text(const struct key *key) {
+    return key->type == KEY_TEXT || key->type == KEY_CHOICE;
+}
+
+void keys_defaults(struct config *config) {
+    memset(config, 0, sizeof *config); /* it is handed on as bytes, padding too */
+    for (int i = 0; i < KEY_COUNT; i++) {
+        const struct key *key = &keys[i];
+        if (is_text(key))
+            snprintf(field(key, config), key->size, "%s", key->text);
+        else if (key->type == KEY_BOOL)
+            *(bool *)field(key, config) = key->def;
+        else
+            *(long *)field(key, config) = key->def;
+    }
+}
+
+/* ---- sizes */
+
+static const struct {
+    const char *name;
+    long bytes;
+} units[] = { { "TiB", 1024 * GIB }, { "GiB", GIB },          { "MiB", MIB },
+              { "KiB", KIB },        { "TB", 1000000000000 }, { "GB", 1000000000 },
+              { "MB", 1000000 },     { "KB", 1000 },          { "B", 1 } };
+enum { UNIT_COUNT = sizeof units / sizeof *units, UNITS_BINARY = 4 };
+
+static bool parse_size(const char *text, long *bytes) {
+    char digits[24];
+    size_t length = strspn(text, "0123456789");
+    if (!length || length >= sizeof digits) return false;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    if (!param_integer(digits, bytes)) return false;
+    const char *unit = text + length + strspn(text + length, " ");
+    if (!text[length]) return true;
+    for (int i = 0; i < UNIT_COUNT; i++)
+        if (strcasecmp(unit, units[i].name) == 0)
+            return !__builtin_mul_overflow(*bytes, units[i].bytes, bytes);
+    return false;
+}
+
+/* 67108864 as 64MiB; what is no whole KiB stays a plain number. */
+static void print_size(long bytes, char *text, size_t size) {
+    for (int i = 0; i < UNITS_BINARY; i++) {
+        if (!bytes || bytes % units[i].bytes) continue;
+        snprintf(text, size, "%ld%s", bytes / units[i].bytes, units[i].name);
+        return;
+    }
+    snprintf(text, size, "%ld", bytes);
+}
+
+/* ---- values */
+
+void key_range(const struct key *key, char *text, size_t size) {
+    char least[24], most[24];
+    switch (key->type) {
+    case KEY_TEXT: snprintf(text, size, "text up to %zu characters", key->size - 1); break;
+    case KEY_BOOL: snprintf(text, size, "true | false"); break;
+    case KEY_INTEGER: snprintf(text, size, "%ld..%ld %s", key->min, key->max, key->unit); break;
+    case KEY_SIZE:
+        print_size(key->min, least, sizeof least);
+        print_size(key->max, most, sizeof most);
+        snprintf(text, size, "%s..%s %s", least, most, key->unit);
+        break;
+    case KEY_CHOICE:
+        *text = '\0';
+        for (int i = 0; i < KEY_CHOICES_MAX && key->choices[i]; i++) {
+            size_t used = strlen(text);
+            snprintf(text + used, size - used, "%s%s", i ? " | " : "", key->choices[i]);
+        }
+        break;
+    }
+}
+
+static enum status refuse(const struct key *key, const char *text, const char *where,
+                          struct failure *failure) {
+    char range[80], shown[PARAM_SHOWN_MAX];
+    key_range(key, range, sizeof range);
+    return fail(failure, STATUS_BAD_PARAM, "%.80s: %s must be %s%s, not \"%s\"", where, key->name,
+                key->type == KEY_INTEGER ? "an integer " : "", range, param_shown(text, shown));
+}
+
+static bool set_text(const struct key *key, struct config *config, const char *text) {
+    bool known = key->type == KEY_TEXT;
+    for (int i = 0; !known && i < KEY_CHOICES_MAX && key->choices[i]; i++)
+        known = strcmp(key->choices[i], text) == 0;
+    if (!known || strlen(text) >= key->size) return false;
+    for (const char *c = text; *c; c++)
+        if (iscntrl((unsigned char)*c)) return false;
+    memset(field(key, config), 0, key->size);
+    memcpy(field(key, config), text, strlen(text));
+    return true;
+}
+
+enum status key_set(const struct key *key, struct config *config, const char *text,
+                    const char *where, struct failure *failure) {
+    bool good = false, yes = false;
+    long number = 0;
+    if (is_text(key)) {
+        good = set_text(key, config, text);
+    } else if (key->type == KEY_BOOL) {
+        good = param_bool(text, &yes);
+        if (good) *(bool *)field(key, config) = yes;
+    } else {
+        good = key->type == KEY_SIZE ? parse_size(text, &number) : param_integer(text, &number);
+        good = good && number >= key->min && number <= key->max;
+        if (good) *(long *)field(key, config) = number;
+    }
+    return good ? STATUS_OK : refuse(key, text, where, failure);
+}
+
+long key_number(const struct key *key, const struct config *config) {
+    return key->type == KEY_BOOL ? *(bool *)field(key, config) : *(long *)field(key, config);
+}
+
+void key_print(const struct key *key, const struct config *config, char text[KEY_VALUE_MAX]) {
+    if (is_text(key))
+        snprintf(text, KEY_VALUE_MAX, "%s", (const char *)field(key, config));
+    else if (key->type == KEY_BOOL)
+        snprintf(text, KEY_VALUE_MAX, "%s", key_number(key, config) ? "true" : "false");
+    else if (key->type == KEY_SIZE)
+        print_size(key_number(key, config), text, KEY_VALUE_MAX);
+    else
+        snprintf(text, KEY_VALUE_MAX, "%ld", key_number(key, config));
+}

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+/* HOW. A lane is one stream; memory is made at open, and only a batch that is too large for it gets
+ * more, which is kept for as long as the batches after it want that much. Nothing waits before finish.
+ * Times come from events: one at the start, one after the upload, one after each kernel that a twin
+ * marks, one at the end. */
+#include "pipeline/device.h"
+
+#include "cuda/check.cuh"
+#include "cuda/cuda_op.h"
+#include "pipeline/run.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert((int)CUDA_BATCH_MAX == (int)RUN_BATCH_MAX, "cuda_op.h and run.h agree");
+
+/* ---- the twins */
+
+#define CUDA_OP(name) extern "C" const struct cuda_op cuda_op_##name;
+#include "cuda_ops.inc"
+#undef CUDA_OP
+
+static const struct twin {
+    const char *name;
+    const struct cuda_op *op;
+} twins[] = {
+#define CUDA_OP(name) { #name, &cuda_op_##name },
+#include "cuda_ops.inc"
+#undef CUDA_OP
+    { NULL, NULL },
+};
+
+static const struct cuda_op *find_twin(const struct op *op) {
+    const struct twin *twin = twins;
+    while (twin->name && strcmp(twin->name, op->name) != 0) twin++;
+    return twin->op;
+}
+
+/* ---- a lane */
+
+enum { MARKS_MAX = TIMING_SPANS_MAX, ALIGN = 256, SPIN_NS = 100 * 1000 };
+
+/* What ends at an event: a kernel, an operator, or both. */
+struct mark {
+    cudaEvent_t event;
+    const char *kernel, *op; /* NULL: none ends here */
+};
+
+/* The account of a batch. marks[0] is where computing starts. */
+struct cuda_marks {
+    int count;
+    struct mark marks[MARKS_MAX];
+};
+
+/* Memory made at open, and what a larger batch wants in its place. */
+struct store {
+    uint8_t *own, *extra;
+    size_t own_bytes, extra_bytes;
+};
+
+struct cuda_lane {
+    struct lane lane; /* first: a struct lane * is a struct cuda_lane * */
+    int index;
+    cudaStream_t stream;
+    struct cuda_context context;
+    struct cuda_marks marks;
+    cudaEvent_t start, end;
+    bool started;
+    struct store host_in, host_out, arena;
+};
+
+static struct cuda_lane *cuda_lane_of(struct lane *lane) {
+    return (struct cuda_lane *)lane;
+}
+
+static size_t aligned(size_t bytes) {
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+static int count(void) {
+    int gpus = 0;
+    if (cudaGetDeviceCount(&gpus) == cudaSuccess) return gpus;
+    cudaGetLastError(); /* no driver, or no GPU that it may use */
+    return 0;
+}
+
+/* ---- facts */
+
+static int attribute(int index, enum cudaDeviceAttr which) {
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, which, index) != cudaSuccess) cudaGetLastError();
+    return value;
+}
+
+/* First line of a file of sysfs, without its end; "" where there is none. */
+static void read_line(const char *path, char *line, size_t size) {
+    line[0] = 0;
+    FILE *file = fopen(path, "r");
+    if (!file) return;
+    if (!fgets(line, (int)size, file)) line[0] = 0;
+    line[strcspn(line, "\n")] = 0;
+    fclose(file);
+}
+
+static void describe_pcie(int index, char *text, size_t size) {
+    static const double per_lane[] = { 2.5, 5, 8, 16, 32, 64 };
+    char bus[32] = "", path[96], speed[32], width[16];
+    if (cudaDeviceGetPCIBusId(bus, sizeof bus, index) != cudaSuccess) cudaGetLastError();
+    for (char *c = bus; *c; c++) *c = *c >= 'A' && *c <= 'F' ? *c - 'A' + 'a' : *c;
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/max_link_speed", bus);
+    read_line(path, speed, sizeof speed);
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/max_link_width", bus);
+    read_line(path, width, sizeof width);
+    int generation = 0;
+    for (int g = 0; g < 6; g++)
+        if (atof(speed) == per_lane[g]) generation = g + 1;
+    if (generation && atoi(width) > 0)
+        snprintf(text, size, "%s, Gen%d x%d", bus, generation, atoi(width));
+    else
+        snprintf(text, size, "%s", bus);
+}
+
+static enum status describe(int index, struct device_facts *facts, struct failure *failure) {
+    int driver = 0, runtime = 0;
+    size_t free_bytes = 0, total_bytes = 0;
+    cudaDeviceProp properties;
+    memset(facts, 0, sizeof *facts);
+    CUDA_TRY(failure, cudaGetDeviceProperties(&properties, index));
+    CUDA_TRY(failure, cudaDriverGetVersion(&driver));
+    CUDA_TRY(failure, cudaRuntimeGetVersion(&runtime));
+    CUDA_TRY(failure, cudaSetDevice(index));
+    CUDA_TRY(failure, cudaMemGetInfo(&free_bytes, &total_bytes));
+    snprintf(facts->name, sizeof facts->name, "%.95s", properties.name);
+    snprintf(facts->capability, sizeof facts->capability, "%d.%d", properties.major,
+             properties.minor);
+    snprintf(facts->driver, sizeof facts->driver, "CUDA %d.%d driver, %d.%d runtime",
+             driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    describe_pcie(index, facts->pcie, sizeof facts->pcie);
+    facts->multiprocessors = properties.multiProcessorCount;
+    facts->memory_bytes = (double)total_bytes;
+    facts->memory_free_bytes = (double)free_bytes;
+    facts->l2_bytes = properties.l2CacheSize;
+    facts->clock_mhz = attribute(index, cudaDevAttrClockRate) / 1e3;
+    facts->memory_clock_mhz = attribute(index, cudaDevAttrMemoryClockRate) / 1e3;
+    facts->ecc = properties.ECCEnabled;
+    facts->clusters = properties.major >= 9;
+    return STATUS_OK;
+}
+
+/* ---- open and close */
+
+static enum status make_events(struct cuda_lane *lane, struct failure *failure) {
+    CUDA_TRY(failure, cudaEventCreate(&lane->start));
+    CUDA_TRY(failure, cudaEventCreateWithFlags(&lane->end, cudaEventBlockingSync));
+    for (int i = 0; i < MARKS_MAX; i++)
+        CUDA_TRY(failure, cudaEventCreate(&lane->marks.marks[i].event));
+    return STATUS_OK;
+}
+
+static enum status make_memory(struct cuda_lane *lane, const struct lane_options *options,
+                               struct failure *failure) {
+    const size_t zeroed_bytes = CUDA_ZEROED_WORDS * sizeof(uint32_t);
+    lane->host_in.own_bytes = aligned(options->staging_bytes + 1);
+    lane->host_out.own_bytes = lane->host_in.own_bytes;
+    lane->arena.own_bytes = aligned(options->arena_bytes + 1);
+    CUDA_TRY(failure, cudaHostAlloc((void **)&lane->host_in.own, lane->host_in.own_bytes, 0));
+    CUDA_TRY(failure, cudaHostAlloc((void **)&lane->host_out.own, lane->host_out.own_bytes, 0));
+    CUDA_TRY(failure, cudaMalloc((void **)&lane->arena.own, lane->arena.own_bytes));
+    CUDA_TRY(failure, cudaMalloc((void **)&lane->context.zeroed, zeroed_bytes));
+    CUDA_TRY(failure, cudaMemsetAsync(lane->context.zeroed, 0, zeroed_bytes, lane->stream));
+    return STATUS_OK;
+}
+
+static enum status make_lane(struct cuda_lane *lane, const struct lane_options *options,
+                             struct failure *failure) {
+    const int index = lane->index;
+    CUDA_TRY(failure, cudaSetDevice(index));
+    CUDA_TRY(failure, cudaStreamCreateWithFlags(&lane->stream, cudaStreamNonBlocking));
+    lane->context.stream = lane->stream;
+    lane->context.multiprocessors = attribute(index, cudaDevAttrMultiProcessorCount);
+    lane->context.capability = 10 * attribute(index, cudaDevAttrComputeCapabilityMajor) +
+                               attribute(index, cudaDevAttrComputeCapabilityMinor);
+    lane->context.shared_bytes = attribute(index, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    lane->context.marks = &lane->marks;
+    const enum status status = make_events(lane, failure);
+    return status ? status : make_memory(lane, options, failure);
+}
+
+static void close_lane(struct lane *opened) {
+    if (!opened) return;
+    struct cuda_lane *lane = cuda_lane_of(opened);
+    cudaSetDevice(lane->index);
+    if (lane->stream) cudaStreamSynchronize(lane->stream);
+    for (int i = 0; i < MARKS_MAX; i++)
+        if (lane->marks.marks[i].event) cudaEventDestroy(lane->marks.marks[i].event);
+    if (lane->start) cudaEventDestroy(lane->start);
+    if (lane->end) cudaEventDestroy(lane->end);
+    cudaFreeHost(lane->host_in.own);
+    cudaFreeHost(lane->host_in.extra);
+    cudaFreeHost(lane->host_out.own);
+    cudaFreeHost(lane->host_out.extra);
+    cudaFree(lane->arena.own);
+    cudaFree(lane->arena.extra);
+    cudaFree(lane->context.zeroed);
+    if (lane->stream) cudaStreamDestroy(lane->stream);
+    cudaGetLastError();
+    free(lane);
+}
+
+static enum status open_lane(int index, const struct lane_options *options, struct lane **opened,
+                             struct failure *failure) {
+    *opened = NULL;
+    struct cuda_lane *lane = (struct cuda_lane *)calloc(1, sizeof *lane);
+    if (!lane) return fail(failure, STATUS_NO_MEMORY, "no memory for a lane");
+    lane->lane.driver = &device_cuda;
+    lane->index = index;
+    const enum status status = make_lane(lane, options, failure);
+    if (status) {
+        close_lane(&lane->lane);
+        return status;
+    }
+    *opened = &lane->lane;
+    return STATUS_OK;
+}
+
+/* ---- memory of a batch */
+
+/* Memory for BYTES: what was made at open, or the extra, made larger or given back as it is needed. */
+static enum status store_fit(struct store *store, size_t bytes, bool pinned,
+                             struct failure *failure) {
+    if (bytes > store->own_bytes && bytes <= store->extra_bytes) return STATUS_OK;
+    uint8_t *extra = store->extra;
+    store->extra = NULL;
+    store->extra_bytes = 0;
+    if (extra) CUDA_TRY(failure, pinned ? cudaFreeHost(extra) : cudaFree(extra));
+    if (bytes <= store->own_bytes) return STATUS_OK;
+    if (pinned)
+        CUDA_TRY(failure, cudaHostAlloc((void **)&store->extra, bytes, 0));
+    else
+        CUDA_TRY(failure, cudaMalloc((void **)&store->extra, bytes));
+    store->extra_bytes = bytes;
+    return STATUS_OK;
+}
+
+static uint8_t *store_memory(const struct store *store) {
+    return store->extra ? store->extra : store->own;
+}
+
+static enum status reserve(struct lane *opened, const struct lane_need *need,
+                           struct failure *failure) {
+    struct cuda_lane *lane = cuda_lane_of(opened);
+    const size_t in = aligned(need->in), work = aligned(need->work), out = aligned(need->out);
+    CUDA_TRY(failure, cudaSetDevice(lane->index));
+    enum status status = store_fit(&lane->host_in, in, true, failure);
+    if (!status) status = store_fit(&lane->host_out, out, true, failure);
+    if (!status) status = store_fit(&lane->arena, in + work + out, false, failure);
+    opened->host_in = store_memory(&lane->host_in);
+    opened->host_out = store_memory(&lane->host_out);
+    opened->in = store_memory(&lane->arena);
+    opened->work = opened->in + in;
+    opened->out = opened->work + work;
+    lane->marks.count = 0;
+    lane->started = false;
+    return status;
+}
+
+/* ---- a batch */
+
+/* Ends a kernel, an operator or neither at a new event. LEAVE so many for later. */
+static cudaError_t mark(struct cuda_marks *marks, cudaStream_t stream, const char *kernel,
+                        int leave) {
+    if (marks->count + leave >= MARKS_MAX) return cudaSuccess;
+    struct mark *next = &marks->marks[marks->count++];
+    next->kernel = kernel;
+    next->op = NULL;
+    return cudaEventRecord(next->event, stream);
+}
+
+void cuda_mark(const struct cuda_context *context, const char *name) {
+    if (context->marks) mark(context->marks, context->stream, name, PLAN_STEPS_MAX);
+}
+
+/* Records where the batch starts, unless that was done. */
+static enum status start(struct cuda_lane *lane, struct failure *failure) {
+    if (lane->started) return STATUS_OK;
+    CUDA_TRY(failure, cudaSetDevice(lane->index));
+    CUDA_TRY(failure, cudaEventRecord(lane->start, lane->stream));
+    lane->started = true;
+    return STATUS_OK;
+}
+
+/* From here on it is computing. */
+static enum status start_computing(struct cuda_lane *lane, struct failure *failure) {
+    const enum status status = start(lane, failure);
+    if (status || lane->marks.count) return status;
+    CUDA_TRY(failure, mark(&lane->marks, lane->stream, NULL, 0));
+    return STATUS_OK;
+}
+
+static enum status upload(struct lane *opened, size_t bytes, struct failure *failure) {
+    struct cuda_lane *lane = cuda_lane_of(opened);
+    lane->marks.count = 0;
+    lane->started = false;
+    const enum status status = start(lane, failure);
+    if (status) return status;
+    CUDA_TRY(failure, cudaMemcpyAsync(opened->in, opened->host_in, bytes, cudaMemcpyHostToDevice,
+                                      lane->stream));
+    return start_computing(lane, failure);
+}
+
+static size_t scratch(struct lane *opened, const struct op *op, const struct op_call *calls,
+                      int count) {
+    const struct cuda_op *twin = find_twin(op);
+    return twin && twin->scratch ? twin->scratch(&cuda_lane_of(opened)->context, calls, count) : 0;
+}
+
+static enum status run(struct lane *opened, const struct op *op, struct op_call *calls,
+                       int count) {
+    struct cuda_lane *lane = cuda_lane_of(opened);
+    struct cuda_marks *marks = &lane->marks;
+    struct failure *failure = calls[0].failure;
+    assert(count > 0 && count <= CUDA_BATCH_MAX);
+    const struct cuda_op *twin = find_twin(op);
+    if (!twin)
+        return fail(failure, STATUS_BAD_PARAM, "%s does not run on a GPU here: take device=cpu",
+                    op->name);
+    enum status status = start_computing(lane, failure);
+    if (status) return status;
+    const int before = marks->count;
+    status = twin->run(&lane->context, calls, count);
+    if (status) return status;
+    if (marks->count == before) CUDA_TRY(failure, mark(marks, lane->stream, NULL, 0));
+    marks->marks[marks->count - 1].op = op->name;
+    return STATUS_OK;
+}
+
+static enum status download(struct lane *opened, size_t bytes, struct failure *failure) {
+    struct cuda_lane *lane = cuda_lane_of(opened);
+    const enum status status = start_computing(lane, failure);
+    if (status) return status;
+    CUDA_TRY(failure, cudaMemcpyAsync(opened->host_out, opened->out, bytes, cudaMemcpyDeviceToHost,
+                                      lane->stream));
+    return STATUS_OK;
+}
+
+/* ---- the end of a batch */
+
+/* Most batches end within microseconds, where waking up would cost more than the work; longer ones leave
+ * the core to others. */
+static cudaError_t wait_for(cudaEvent_t event) {
+    const int64_t until = clock_ns() + SPIN_NS;
+    while (clock_ns() < until) {
+        const cudaError_t error = cudaEventQuery(event);
+        if (error != cudaErrorNotReady) return error;
+    }
+    return cudaEventSynchronize(event);
+}
+
+static double elapsed_ms(cudaEvent_t from, cudaEvent_t to) {
+    float ms = 0;
+    if (cudaEventElapsedTime(&ms, from, to) != cudaSuccess) cudaGetLastError();
+    return ms;
+}
+
+/* Each operator before its kernels. */
+static void tell_spans(const struct mark *marks, int count, struct timing *spans) {
+    for (int from = 0, to = 1; to < count; to++) {
+        if (!marks[to].op) continue;
+        timing_span(spans, marks[to].op, 0, elapsed_ms(marks[from].event, marks[to].event));
+        for (int i = from + 1; i <= to; i++)
+            if (marks[i].kernel)
+                timing_span(spans, marks[i].kernel, 1,
+                            elapsed_ms(marks[i - 1].event, marks[i].event));
+        from = to;
+    }
+}
+
+static enum status finish(struct lane *opened, struct lane_times *times, struct timing *spans,
+                          struct failure *failure) {
+    struct cuda_lane *lane = cuda_lane_of(opened);
+    *times = {};
+    if (!lane->started) return STATUS_OK;
+    CUDA_TRY(failure, cudaEventRecord(lane->end, lane->stream));
+    CUDA_TRY(failure, wait_for(lane->end));
+    const int count = lane->marks.count;
+    if (count > 0) {
+        const struct mark *marks = lane->marks.marks, *last = &marks[count - 1];
+        times->upload_ms = elapsed_ms(lane->start, marks[0].event);
+        times->compute_ms = elapsed_ms(marks[0].event, last->event);
+        times->download_ms = elapsed_ms(last->event, lane->end);
+        if (spans) tell_spans(marks, count, spans);
+    }
+    lane->started = false;
+    lane->marks.count = 0;
+    return STATUS_OK;
+}
+
+const struct device_driver device_cuda = {
+    "cuda", count, describe, open_lane, close_lane, reserve,
+    upload, scratch, run, download, finish,
+};

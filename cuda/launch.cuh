@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+/* launch.cuh - a batch of images as one launch sees it.
+ *
+ * A batch goes to the kernel by value, as a __grid_constant__ parameter: no copy before it, no pointer
+ * to chase. Rows are cut into chunks, the pixels that one thread reads at once with 16-byte loads;
+ * chunks never cross a row. Those of all images are numbered through, so that a launch shares them
+ * out evenly however the sizes differ.
+ * Invariant: bytes between the rows are not written; they are read only where a 16-byte load takes
+ *            them along, which the stride leaves room for.
+ */
+#ifndef BURIN_LAUNCH_CUH
+#define BURIN_LAUNCH_CUH
+
+#include "cuda/check.cuh"
+#include "cuda/cuda_op.h"
+
+struct picture {
+    const uint8_t *in;
+    uint8_t *out;
+    uint32_t in_stride, out_stride;
+    uint32_t width, pixels;
+    uint32_t first;      /* its first chunk's number in the batch */
+    uint32_t row_chunks; /* chunks of a row */
+    uint32_t reciprocal; /* with `shift`: division by row_chunks without dividing */
+    uint8_t shift;
+    bool aligned; /* every row starts at 16 bytes, both sides */
+    bool flat;    /* and whole chunks follow one another without a gap */
+};
+
+struct batch {
+    int count;
+    uint32_t chunks;
+    struct picture pictures[CUDA_BATCH_MAX];
+};
+
+/* ---- host */
+
+/* floor(n / divisor) = (n * reciprocal >> 32) >> shift for n < 2^31 and 1 < divisor < 2^31 (Granlund
+ * and Montgomery, Division by Invariant Integers using Multiplication). */
+static inline void set_division(struct picture *picture, uint32_t divisor) {
+    uint8_t log2_up = 0;
+    while ((UINT64_C(1) << log2_up) < divisor) log2_up++;
+    const uint64_t power = UINT64_C(1) << (31 + log2_up);
+    picture->row_chunks = divisor;
+    picture->reciprocal = divisor == 1 ? 0 : (uint32_t)((power + divisor - 1) / divisor);
+    picture->shift = divisor == 1 ? 0 : log2_up - 1;
+}
+
+static inline struct picture picture_make(const struct op_call *call, unsigned chunk_pixels,
+                                          uint64_t first) {
+    struct picture picture = {};
+    picture.in = call->in.pixels;
+    picture.out = call->out.pixels;
+    picture.in_stride = (uint32_t)call->in.stride;
+    picture.out_stride = (uint32_t)call->out.stride;
+    picture.width = call->in.width;
+    picture.pixels = (uint32_t)image_pixels(&call->in);
+    picture.first = (uint32_t)first;
+    picture.aligned = ((uintptr_t)picture.in | (uintptr_t)picture.out | picture.in_stride |
+                       picture.out_stride) % 16 == 0;
+    picture.flat = picture.aligned && picture.width % chunk_pixels == 0 &&
+                   picture.in_stride == image_row_bytes(&call->in) &&
+                   picture.out_stride == image_row_bytes(&call->out);
+    set_division(&picture, (call->in.width + chunk_pixels - 1) / chunk_pixels);
+    return picture;
+}
+
+/* Input and output have the same width and height. */
+static inline enum status batch_make(struct batch *batch, const struct op_call *calls, int count,
+                                     unsigned chunk_pixels) {
+    uint64_t chunks = 0;
+    batch->count = count;
+    for (int i = 0; i < count; i++) {
+        batch->pictures[i] = picture_make(&calls[i], chunk_pixels, chunks);
+        chunks += (uint64_t)batch->pictures[i].row_chunks * calls[i].in.height;
+    }
+    batch->chunks = (uint32_t)chunks;
+    if (chunks < UINT32_MAX) return STATUS_OK;
+    return fail(calls[0].failure, STATUS_TOO_LARGE, "too many pixels for one batch on the GPU");
+}
+
+/* ---- device */
+
+/* One chunk's place: the pixels that exist, and where they start. */
+struct spot {
+    const uint8_t *in;
+    uint8_t *out;
+    uint32_t pixels; /* less than a whole chunk at the end of a row */
+};
+
+static __device__ inline int picture_at(const struct batch &batch, uint32_t chunk) {
+    int low = 0, high = batch.count;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (batch.pictures[middle].first <= chunk)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* INDEX counts from the picture's first chunk. FLAT pictures need no row. */
+template <int PIXELS, int IN_PIXEL_BYTES, int OUT_PIXEL_BYTES, bool FLAT = false>
+static __device__ __forceinline__ struct spot spot_of(const struct picture &picture,
+                                                      uint32_t index) {
+    if (FLAT)
+        return { picture.in + (uint64_t)index * (PIXELS * IN_PIXEL_BYTES),
+                 picture.out + (uint64_t)index * (PIXELS * OUT_PIXEL_BYTES), PIXELS };
+    const uint32_t row = picture.row_chunks == 1
+                             ? index
+                             : __umulhi(index, picture.reciprocal) >> picture.shift;
+    const uint32_t x = (index - row * picture.row_chunks) * PIXELS;
+    struct spot spot;
+    spot.in = picture.in + (uint64_t)row * picture.in_stride + x * IN_PIXEL_BYTES;
+    spot.out = picture.out + (uint64_t)row * picture.out_stride + x * OUT_PIXEL_BYTES;
+    spot.pixels = min(picture.width - x, (uint32_t)PIXELS);
+    return spot;
+}
+
+/* Any address: words are read whole where they hold a byte that is wanted, then shifted together. */
+template <int WORDS>
+static __device__ __forceinline__ void load_unaligned(uint32_t (&words)[WORDS], const uint8_t *from,
+                                                      uint32_t bytes) {
+    const uint32_t skew = (uint32_t)(uintptr_t)from & 3;
+    const uint32_t *start = (const uint32_t *)(from - skew);
+    uint32_t low = __ldg(start);
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) {
+        const uint32_t high = 4 * (i + 1) < bytes + skew ? __ldg(start + i + 1) : 0;
+        words[i] = __funnelshift_r(low, high, 8 * skew);
+        low = high;
+    }
+}
+
+template <int WORDS>
+static __device__ __forceinline__ void load_chunk(uint32_t (&words)[WORDS], const uint8_t *from,
+                                                  uint32_t bytes, bool aligned) {
+    if (!aligned) return load_unaligned(words, from, bytes);
+#pragma unroll
+    for (int i = 0; i < WORDS / 4; i++) {
+        const uint4 vector =
+            16 * i < bytes ? __ldg((const uint4 *)from + i) : make_uint4(0, 0, 0, 0);
+        words[4 * i] = vector.x, words[4 * i + 1] = vector.y;
+        words[4 * i + 2] = vector.z, words[4 * i + 3] = vector.w;
+    }
+}
+
+/* Whole vectors as streaming stores, which leave first when the L2 cache needs room: inputs that will
+ * be read again stay. */
+template <int WORDS>
+static __device__ __forceinline__ void store_chunk(const uint32_t (&words)[WORDS], uint8_t *to,
+                                                   uint32_t bytes, bool aligned) {
+    const uint32_t whole = aligned ? bytes & ~15u : 0;
+#pragma unroll
+    for (int i = 0; i < WORDS / 4; i++)
+        if (16 * i < whole)
+            __stcs((uint4 *)to + i, make_uint4(words[4 * i], words[4 * i + 1], words[4 * i + 2],
+                                               words[4 * i + 3]));
+    if (whole == bytes) return;
+#pragma unroll
+    for (int i = 0; i < 4 * WORDS; i++)
+        if (i >= whole && i < bytes) to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
+}
+
+/* The bytes below move out, for loops over a chunk that is not whole. */
+template <int BYTES, int WORDS>
+static __device__ __forceinline__ void chunk_shift(uint32_t (&words)[WORDS]) {
+#pragma unroll
+    for (int i = 0; i < WORDS; i++)
+        words[i] = __funnelshift_r(words[i], i + 1 < WORDS ? words[i + 1 < WORDS ? i + 1 : i] : 0,
+                                   8 * BYTES);
+}
+
+/* Sample INDEX of a chunk; both are constants once loops are unrolled. */
+template <int DEPTH, int WORDS>
+static __device__ __forceinline__ uint32_t chunk_get(const uint32_t (&words)[WORDS], int index) {
+    return DEPTH == 8 ? __byte_perm(words[index / 4], 0, 0x4440 + index % 4)
+                      : __byte_perm(words[index / 2], 0, index % 2 ? 0x4432 : 0x4410);
+}
+
+template <int DEPTH, int WORDS>
+static __device__ __forceinline__ void chunk_put(uint32_t (&words)[WORDS], int index,
+                                                 uint32_t value) {
+    uint32_t &word = words[DEPTH == 8 ? index / 4 : index / 2];
+    if (DEPTH == 8) {
+        const int shift = 4 * (index % 4);
+        word = __byte_perm(word, value, (0x3210 & ~(15 << shift)) | 4 << shift);
+    } else {
+        word = __byte_perm(word, value, index % 2 ? 0x5410 : 0x3254);
+    }
+}
+
+#endif

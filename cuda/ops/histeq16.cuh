@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+/* histeq16.cuh - histogram equalization of 16-bit samples: count, table and apply, a launch each.
+ *
+ * Count:  a window of bins stands in shared memory, as wide as the GPU allows (65536 bins are two windows
+ *         where a block may have 128 KB), and the image is read once for every window. Few bins stand
+ *         there several times, so that lanes seldom meet.
+ * Table:  1024 bins a block; each sums all bins before its own, which costs less than waiting for it.
+ * Apply:  levels are looked up in global memory: 128 KB at most, so the L1 cache holds most of them.
+ */
+#ifndef BURIN_HISTEQ16_CUH
+#define BURIN_HISTEQ16_CUH
+
+#include "cuda/launch.cuh"
+#include "cuda/ops/histeq_fixed.h"
+
+enum { COUNT16_THREADS = 1024, TABLE16_THREADS = 1024, MAP16_THREADS = 256 };
+
+/* How pixels of one kind are held. */
+template <int CHANNELS, int MODE> struct layout16 {
+    static constexpr int TABLES = CHANNELS > 2 && MODE == HISTEQ_EACH ? 3 : 1;
+    static constexpr int WORDS = CHANNELS == 3 ? 12 : 4;
+    static constexpr int PIXELS = 2 * WORDS / CHANNELS;
+    static constexpr int BYTES = 2 * CHANNELS; /* a pixel */
+};
+
+/* Scratch and parameters of a batch. */
+struct work16 {
+    uint32_t *counts;   /* [image][table][pitch] */
+    uint32_t *identity; /* [image][table]: the image has one bin in use and stays as it is */
+    uint16_t *levels;   /* [image][table][pitch] */
+    uint32_t bins, pitch;
+    uint32_t window, copies_log2; /* bins that stand in shared memory, and how often */
+    int tables, scale;
+};
+
+static __device__ __forceinline__ uint32_t bin16(uint32_t value, uint32_t bins) {
+    return value * bins >> 16;
+}
+
+/* What is looked up for pixel P: sample T for `each`, else V. */
+template <int CHANNELS, int MODE, int WORDS>
+static __device__ __forceinline__ uint32_t value16(const uint32_t (&words)[WORDS], int p, int t) {
+    const int i = p * CHANNELS;
+    if (CHANNELS < 3) return chunk_get<16>(words, i);
+    const uint32_t red = chunk_get<16>(words, i), green = chunk_get<16>(words, i + 1);
+    const uint32_t blue = chunk_get<16>(words, i + 2);
+    if (MODE == HISTEQ_EACH) return t == 0 ? red : t == 1 ? green : blue;
+    return MODE == HISTEQ_LUMA ? luma(red, green, blue) : max(max(red, green), blue);
+}
+
+/* ---- count */
+
+/* Counts table T's bins LOW.. of the window over this block's part of a picture. */
+template <int CHANNELS, int MODE>
+static __device__ __forceinline__ void count16_part(const struct picture &picture, uint32_t begin,
+                                                    uint32_t end, const struct work16 &work, int t,
+                                                    uint32_t low, uint32_t *window) {
+    typedef layout16<CHANNELS, MODE> L;
+    const uint32_t copy = threadIdx.x & ((1u << work.copies_log2) - 1);
+#pragma unroll 2
+    for (uint32_t index = begin + threadIdx.x; index < end; index += COUNT16_THREADS) {
+        const struct spot spot = spot_of<L::PIXELS, L::BYTES, L::BYTES>(picture, index);
+        uint32_t words[L::WORDS];
+        load_chunk(words, spot.in, spot.pixels * L::BYTES, picture.aligned);
+#pragma unroll
+        for (int p = 0; p < L::PIXELS; p++) {
+            const uint32_t bin = bin16(value16<CHANNELS, MODE>(words, p, t), work.bins) - low;
+            if (bin < work.window && p < spot.pixels)
+                atomicAdd(window + (bin << work.copies_log2) + copy, 1u);
+        }
+    }
+}
+
+/* The window's sums into COUNTS; leaves the window zero. */
+static __device__ __forceinline__ void flush16(uint32_t *window, uint32_t *counts, uint32_t bins,
+                                               uint32_t copies_log2) {
+    for (uint32_t bin = threadIdx.x; bin < bins; bin += COUNT16_THREADS) {
+        uint32_t sum = 0;
+        for (uint32_t i = 0; i < 1u << copies_log2; i++) {
+            uint32_t *place = window + (bin << copies_log2) + (i + bin & ((1u << copies_log2) - 1));
+            sum += *place;
+            *place = 0;
+        }
+        if (sum) atomicAdd(counts + bin, sum);
+    }
+}
+
+template <int CHANNELS, int MODE>
+static __global__ void __launch_bounds__(COUNT16_THREADS, 1)
+    count16_kernel(const __grid_constant__ struct batch batch,
+                   const __grid_constant__ struct work16 work) {
+    extern __shared__ uint4 shared[];
+    uint32_t *window = (uint32_t *)shared;
+    const uint32_t begin = (uint64_t)batch.chunks * blockIdx.x / gridDim.x;
+    const uint32_t end = (uint64_t)batch.chunks * (blockIdx.x + 1) / gridDim.x;
+    for (uint32_t i = threadIdx.x; i < work.window << work.copies_log2; i += COUNT16_THREADS)
+        window[i] = 0;
+    __syncthreads();
+    for (int i = picture_at(batch, begin); i <= picture_at(batch, end - 1); i++) {
+        const struct picture &picture = batch.pictures[i];
+        const uint32_t chunks = picture.row_chunks * (picture.pixels / picture.width);
+        const uint32_t from = max(begin, picture.first) - picture.first;
+        const uint32_t to = min(end - picture.first, chunks);
+        for (int t = 0; t < work.tables; t++) {
+            for (uint32_t low = 0; low < work.bins; low += work.window) {
+                count16_part<CHANNELS, MODE>(picture, from, to, work, t, low, window);
+                __syncthreads();
+                flush16(window, work.counts + (i * work.tables + t) * work.pitch + low,
+                        min(work.window, work.bins - low), work.copies_log2);
+                __syncthreads();
+            }
+        }
+    }
+}
+
+/* ---- table */
+
+/* Sum over the block, and the least VALUE of it; every thread gets both. */
+static __device__ __forceinline__ uint2 block_sum_min(uint32_t sum, uint32_t least) {
+    __shared__ uint32_t sums[32], leasts[32];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (int step = 16; step; step /= 2) {
+        sum += __shfl_xor_sync(~0u, sum, step);
+        least = min(least, __shfl_xor_sync(~0u, least, step));
+    }
+    if (lane == 0) sums[warp] = sum, leasts[warp] = least;
+    __syncthreads();
+    sum = sums[lane], least = leasts[lane];
+    for (int step = 16; step; step /= 2) {
+        sum += __shfl_xor_sync(~0u, sum, step);
+        least = min(least, __shfl_xor_sync(~0u, least, step));
+    }
+    return make_uint2(sum, least);
+}
+
+/* Inclusive sum over the block's threads. */
+static __device__ __forceinline__ uint32_t block_scan(uint32_t own) {
+    __shared__ uint32_t totals[32];
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    for (int step = 1; step < 32; step *= 2) {
+        const uint32_t left = __shfl_up_sync(~0u, own, step);
+        if (lane >= step) own += left;
+    }
+    if (lane == 31) totals[warp] = own;
+    __syncthreads();
+    uint32_t before = lane < warp ? totals[lane] : 0;
+    for (int step = 16; step; step /= 2) before += __shfl_xor_sync(~0u, before, step);
+    return own + before;
+}
+
+static __global__ void __launch_bounds__(TABLE16_THREADS)
+    table16_kernel(const __grid_constant__ struct batch batch,
+                   const __grid_constant__ struct work16 work) {
+    const uint32_t base = blockIdx.x * TABLE16_THREADS, bin = base + threadIdx.x;
+    const uint32_t *counts = work.counts + blockIdx.y * work.pitch;
+    const uint64_t pixels = batch.pictures[blockIdx.y / work.tables].pixels;
+    uint32_t sum = 0, least = UINT32_MAX;
+    for (uint32_t i = 4 * threadIdx.x; i < base; i += 4 * TABLE16_THREADS) {
+        const uint4 four = *(const uint4 *)(counts + i);
+        sum += four.x + four.y + four.z + four.w;
+        const uint32_t place = four.x ? 0 : four.y ? 1 : four.z ? 2 : four.w ? 3 : UINT32_MAX - i;
+        least = min(least, i + place);
+    }
+    const uint32_t own = bin < work.bins ? counts[bin] : 0;
+    if (own) least = min(least, bin);
+    const uint2 before = block_sum_min(sum, least);
+    const uint32_t upto = before.x + block_scan(own);
+    if (before.y == UINT32_MAX) return;
+    const uint64_t first = counts[before.y];
+    const bool identity = work.scale == HISTEQ_MINMAX && first == pixels;
+    if (bin == before.y) work.identity[blockIdx.y] = identity;
+    if (bin < work.bins && !identity)
+        work.levels[blockIdx.y * work.pitch + bin] =
+            (uint16_t)histeq_quantile(upto, first, pixels, 65535, work.scale);
+}
+
+/* ---- apply */
+
+static __device__ __forceinline__ uint32_t level16(const struct work16 &work, uint32_t table,
+                                                   uint32_t value) {
+    if (__ldg(work.identity + table)) return value;
+    return __ldg(work.levels + table * work.pitch + bin16(value, work.bins));
+}
+
+template <int CHANNELS, int MODE>
+static __device__ __forceinline__ void
+map16_pixel(uint32_t (&words)[layout16<CHANNELS, MODE>::WORDS], int p, const struct work16 &work,
+            uint32_t table) {
+    constexpr int COLOURS = CHANNELS < 3 ? 1 : 3;
+    const uint32_t value = value16<CHANNELS, MODE>(words, p, 0);
+    const uint32_t level = MODE == HISTEQ_EACH ? 0 : level16(work, table, value);
+#pragma unroll
+    for (int c = 0; c < COLOURS; c++) {
+        const int i = p * CHANNELS + c;
+        const uint32_t sample = chunk_get<16>(words, i);
+        chunk_put<16>(words, i,
+                      MODE == HISTEQ_EACH ? level16(work, table + c, sample)
+                      : CHANNELS < 3      ? level
+                                          : histeq_scaled16(sample, value, level));
+    }
+}
+
+template <int CHANNELS, int MODE>
+static __global__ void __launch_bounds__(MAP16_THREADS)
+    map16_kernel(const __grid_constant__ struct batch batch,
+                 const __grid_constant__ struct work16 work) {
+    typedef layout16<CHANNELS, MODE> L;
+    const uint32_t chunk = blockIdx.x * MAP16_THREADS + threadIdx.x;
+    if (chunk >= batch.chunks) return;
+    const int i = picture_at(batch, chunk);
+    const struct picture &picture = batch.pictures[i];
+    const struct spot spot =
+        spot_of<L::PIXELS, L::BYTES, L::BYTES>(picture, chunk - picture.first);
+    uint32_t words[L::WORDS];
+    load_chunk(words, spot.in, spot.pixels * L::BYTES, picture.aligned);
+#pragma unroll
+    for (int p = 0; p < L::PIXELS; p++)
+        map16_pixel<CHANNELS, MODE>(words, p, work, i * work.tables);
+    store_chunk(words, spot.out, spot.pixels * L::BYTES, picture.aligned);
+}
+
+/* ---- run */
+
+static inline int tables16(const struct op_call *calls) {
+    return calls[0].params->number[HISTEQ_CHANNEL] == HISTEQ_EACH
+               ? (int)image_colours(&calls[0].in)
+               : 1;
+}
+
+static inline uint32_t pitch16(const struct op_call *calls) {
+    return ((uint32_t)calls[0].params->number[HISTEQ_BINS] + 63) / 64 * 64;
+}
+
+static inline size_t histeq16_scratch(const struct op_call *calls, int count) {
+    const size_t tables = (size_t)count * tables16(calls);
+    return tables * pitch16(calls) * 6 + (tables + 63) / 64 * 256;
+}
+
+/* The widest window of 2^n bins that a block's shared memory holds; narrower ones several times. */
+static inline void set_window(struct work16 *work, int shared_bytes) {
+    uint32_t words = 1;
+    while (8 * (int)words <= shared_bytes) words *= 2;
+    uint32_t bins = 1;
+    while (bins < work->bins) bins *= 2;
+    work->window = bins < words ? bins : words;
+    while (work->copies_log2 < 5 && work->window << (work->copies_log2 + 1) <= words)
+        work->copies_log2++;
+}
+
+static inline struct work16 work16_make(const struct cuda_context *context,
+                                        const struct op_call *calls, int count) {
+    struct work16 work = {};
+    work.tables = tables16(calls);
+    work.bins = (uint32_t)calls[0].params->number[HISTEQ_BINS];
+    work.scale = (int)calls[0].params->number[HISTEQ_SCALE];
+    work.pitch = pitch16(calls);
+    const size_t tables = (size_t)count * work.tables;
+    work.counts = (uint32_t *)calls[0].scratch;
+    work.identity = work.counts + tables * work.pitch;
+    work.levels = (uint16_t *)(work.identity + (tables + 63) / 64 * 64);
+    set_window(&work, context->shared_bytes);
+    return work;
+}
+
+template <int CHANNELS, int MODE>
+static enum status launch16(const struct cuda_context *context, struct op_call *calls, int count) {
+    typedef layout16<CHANNELS, MODE> L;
+    struct failure *failure = calls[0].failure;
+    struct batch batch;
+    const enum status status = batch_make(&batch, calls, count, L::PIXELS);
+    if (status) return status;
+    const struct work16 work = work16_make(context, calls, count);
+    const unsigned tables = (unsigned)(count * work.tables);
+    const unsigned wanted = (batch.chunks + COUNT16_THREADS - 1) / COUNT16_THREADS;
+    const unsigned most = (unsigned)context->multiprocessors;
+    const int shared_bytes = (int)(work.window << work.copies_log2) * 4;
+    const dim3 table_blocks((work.bins + TABLE16_THREADS - 1) / TABLE16_THREADS, tables);
+    CUDA_TRY(failure, cudaFuncSetAttribute(count16_kernel<CHANNELS, MODE>,
+                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           shared_bytes));
+    CUDA_TRY(failure, cudaMemsetAsync(work.counts, 0, (size_t)tables * work.pitch * 4,
+                                      context->stream));
+    count16_kernel<CHANNELS, MODE><<<wanted < most ? wanted : most, COUNT16_THREADS, shared_bytes,
+                                     context->stream>>>(batch, work);
+    CUDA_LAUNCHED(failure);
+    cuda_mark(context, "count");
+    table16_kernel<<<table_blocks, TABLE16_THREADS, 0, context->stream>>>(batch, work);
+    CUDA_LAUNCHED(failure);
+    cuda_mark(context, "table");
+    map16_kernel<CHANNELS, MODE><<<(batch.chunks + MAP16_THREADS - 1) / MAP16_THREADS,
+                                   MAP16_THREADS, 0, context->stream>>>(batch, work);
+    CUDA_LAUNCHED(failure);
+    cuda_mark(context, "apply");
+    return STATUS_OK;
+}
+
+template <int CHANNELS>
+static enum status launch16_colour(const struct cuda_context *context, struct op_call *calls,
+                                   int count) {
+    switch (calls[0].params->number[HISTEQ_CHANNEL]) {
+    case HISTEQ_VALUE: return launch16<CHANNELS, HISTEQ_VALUE>(context, calls, count);
+    case HISTEQ_LUMA: return launch16<CHANNELS, HISTEQ_LUMA>(context, calls, count);
+    default: return launch16<CHANNELS, HISTEQ_EACH>(context, calls, count);
+    }
+}
+
+static inline enum status histeq16_run(const struct cuda_context *context, struct op_call *calls,
+                                       int count) {
+    switch (calls[0].in.channels) {
+    case 1: return launch16<1, HISTEQ_VALUE>(context, calls, count);
+    case 2: return launch16<2, HISTEQ_VALUE>(context, calls, count);
+    case 3: return launch16_colour<3>(context, calls, count);
+    default: return launch16_colour<4>(context, calls, count);
+    }
+}
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/* histeq_fixed.h - round(c V' / V) of 8-bit samples without a division: one multiplication a sample.
+ *
+ * ratio = ceil(V' 2^BITS / V) is too large by less than 1, so c * ratio / 2^BITS is too large by less than
+ * c / 2^BITS <= 255 / 2^20, while a quotient below a rounding edge is at least 1 / (2 V) >= 1 / 510 away
+ * from it: no edge is crossed. tests/cuda/histeq.c tries every (c, V, V').
+ * With 24 bits the result is the product's top byte, but c may not exceed V; with 20 bits c may be
+ * whatever has luma V.
+ */
+#ifndef BURIN_CUDA_HISTEQ_FIXED_H
+#define BURIN_CUDA_HISTEQ_FIXED_H
+
+#include "pipeline/ops/histeq.h"
+
+enum { HISTEQ_VALUE_BITS = 24, HISTEQ_LUMA_BITS = 20 };
+
+/* 0 for V = 0: then the addend alone makes the result. */
+BOTH_SIDES uint32_t histeq_ratio(uint32_t value, uint32_t new_value, int bits) {
+    return value ? (uint32_t)((((uint64_t)new_value << bits) + value - 1) / value) : 0;
+}
+
+/* BLACK is the new level of V = 0. */
+BOTH_SIDES uint32_t histeq_addend(uint32_t value, uint32_t black, int bits) {
+    return value ? 1u << (bits - 1) : black << bits;
+}
+
+BOTH_SIDES uint32_t histeq_product(uint32_t sample, uint32_t ratio, uint32_t addend) {
+    return sample * ratio + addend;
+}
+
+/* 16 bit: adding floor(V / 2) before the division rounds half up for odd V too, and the sum is at most
+ * 65535^2 + 32767 < 2^32, so that 32 bits are enough. */
+BOTH_SIDES uint32_t histeq_scaled16(uint32_t sample, uint32_t value, uint32_t new_value) {
+    if (value == 0) return new_value;
+    const uint32_t scaled = (sample * new_value + value / 2) / value;
+    return scaled < 65535 ? scaled : 65535;
+}
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/io.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct io {
+    struct MHD_Daemon *daemon;
+    int line, stop, events;
+    void (*returned)(void *context, int line);
+    void *context;
+    pthread_t thread;
+};
+
+enum { SOCKETS, LINE, STOP, SOURCES };
+
+static void watch_for(const struct io *io, int fd, uint32_t source) {
+    struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
+    if (fd >= 0) epoll_ctl(io->events, EPOLL_CTL_ADD, fd, &event);
+}
+
+/* Milliseconds until the library wants to be called, though nothing happened; -1: never. */
+static int library_timeout(struct MHD_Daemon *daemon) {
+    MHD_UNSIGNED_LONG_LONG ms;
+    if (MHD_get_timeout(daemon, &ms) != MHD_YES) return -1;
+    return ms > 1000 ? 1000 : (int)ms;
+}
+
+static void *run(void *argument) {
+    struct io *io = argument;
+    for (;;) {
+        struct epoll_event ready[SOURCES];
+        const int count = epoll_wait(io->events, ready, SOURCES, library_timeout(io->daemon));
+        for (int i = 0; i < count; i++) {
+            if (ready[i].data.u32 == STOP) return NULL;
+            if (ready[i].data.u32 == LINE) io->returned(io->context, io->line);
+        }
+        MHD_run(io->daemon);
+    }
+}
+
+struct io *io_start(struct MHD_Daemon *daemon, int line, void (*returned)(void *context, int line),
+                    void *context) {
+    struct io *io = calloc(1, sizeof *io);
+    if (!io) return NULL;
+    *io = (struct io){ .daemon = daemon, .line = line, .returned = returned, .context = context };
+    io->stop = eventfd(0, EFD_CLOEXEC);
+    io->events = epoll_create1(EPOLL_CLOEXEC);
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    if (info) watch_for(io, info->epoll_fd, SOCKETS);
+    watch_for(io, line, LINE);
+    watch_for(io, io->stop, STOP);
+    if (info && io->stop >= 0 && io->events >= 0 && pthread_create(&io->thread, NULL, run, io) == 0)
+        return io;
+    close(io->stop);
+    close(io->events);
+    free(io);
+    return NULL;
+}
+
+void io_stop(struct io *io) {
+    if (!io) return;
+    const uint64_t one = 1;
+    if (write(io->stop, &one, sizeof one) == sizeof one) pthread_join(io->thread, NULL);
+    MHD_stop_daemon(io->daemon);
+    close(io->stop);
+    close(io->events);
+    free(io);
+}

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+/* histeq_measure.cuh - pictures, the plain reference, NPP beside it, and the table of times. */
+#ifndef BURIN_HISTEQ_MEASURE_CUH
+#define BURIN_HISTEQ_MEASURE_CUH
+
+enum picture_kind { NOISE, PHOTO, CONSTANT, PICTURE_KINDS };
+static const char *const kind_names[] = { "noise", "photo", "constant" };
+static bool json, json_started;
+
+/* ---- pictures */
+
+static __device__ uint32_t hash(uint32_t x) {
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15) * 0x846ca68bu;
+    return x ^ x >> 16;
+}
+
+static __global__ void paint(struct image image, enum picture_kind kind) {
+    const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= (uint64_t)image.width * image.height * image.channels) return;
+    const uint32_t c = i % image.channels, x = i / image.channels % image.width;
+    const uint32_t y = i / image.channels / image.width, noise = hash((uint32_t)i);
+    const float wave = 120 + 60 * __sinf(x / 310.f + c) + 45 * __cosf(y / 190.f - c * .3f);
+    uint32_t value = kind == NOISE ? noise & 65535
+                     : kind == PHOTO ? (uint32_t)(wave * 257) + (noise & 2047)
+                                     : (100 + 20 * c) * 257;
+    if (image.depth == 8)
+        image.pixels[i] = (uint8_t)(value >> 8);
+    else
+        ((uint16_t *)image.pixels)[i] = (uint16_t)value;
+}
+
+/* ---- the reference, on as many threads as there are */
+
+static uint32_t sample_at(const struct image &image, uint64_t i) {
+    return image.depth == 8 ? image.pixels[i] : ((const uint16_t *)image.pixels)[i];
+}
+
+static uint32_t value_at(const struct image &image, uint64_t pixel, long mode, int c) {
+    const uint64_t i = pixel * image.channels;
+    if (image.channels < 3 || mode == HISTEQ_EACH) return sample_at(image, i + c);
+    const uint32_t r = sample_at(image, i), g = sample_at(image, i + 1), b = sample_at(image, i + 2);
+    return mode == HISTEQ_LUMA ? luma(r, g, b) : std::max(std::max(r, g), b);
+}
+
+template <class Work> static void in_parallel(uint64_t pixels, Work work) {
+    const unsigned parts = std::max(1u, std::thread::hardware_concurrency());
+    std::vector<std::thread> threads;
+    for (unsigned p = 0; p < parts; p++)
+        threads.emplace_back([=] { work(p, pixels * p / parts, pixels * (p + 1) / parts); });
+    for (std::thread &thread : threads) thread.join();
+}
+
+static std::vector<uint32_t> reference_levels(const struct image &in, const struct params &params,
+                                              int c) {
+    const uint32_t max = image_max(&in), bins = params.number[HISTEQ_BINS];
+    const long mode = params.number[HISTEQ_CHANNEL];
+    const int scale = (int)params.number[HISTEQ_SCALE];
+    std::vector<uint64_t> counts(bins), sums(bins);
+    std::vector<std::vector<uint32_t>> parts(std::max(1u, std::thread::hardware_concurrency()));
+    in_parallel(image_pixels(&in), [&](unsigned part, uint64_t from, uint64_t to) {
+        parts[part].assign(bins, 0);
+        for (uint64_t p = from; p < to; p++)
+            parts[part][histeq_bin(value_at(in, p, mode, c), bins, max)]++;
+    });
+    uint64_t sum = 0, first = 0;
+    for (uint32_t bin = 0; bin < bins; bin++) {
+        for (const std::vector<uint32_t> &part : parts) sum += part[bin];
+        if (first == 0) first = sum;
+        sums[bin] = sum;
+    }
+    std::vector<uint32_t> levels(max + 1);
+    for (uint32_t v = 0; v <= max; v++)
+        levels[v] = scale == HISTEQ_MINMAX && first == image_pixels(&in)
+                        ? v
+                        : histeq_quantile(sums[histeq_bin(v, bins, max)], first,
+                                          image_pixels(&in), max, scale);
+    return levels;
+}
+
+static void reference(const struct image &in, struct image &out, const struct params &params) {
+    const long mode = params.number[HISTEQ_CHANNEL];
+    const int colours = (int)image_colours(&in), channels = in.channels;
+    std::vector<uint32_t> levels[3];
+    for (int c = 0; c < (mode == HISTEQ_EACH ? colours : 1); c++)
+        levels[c] = reference_levels(in, params, c);
+    in_parallel(image_pixels(&in), [&](unsigned, uint64_t from, uint64_t to) {
+        for (uint64_t i = from * channels; i < to * channels; i++) {
+            const int c = (int)(i % channels);
+            uint32_t sample = sample_at(in, i);
+            if (c < colours) {
+                const bool each = mode == HISTEQ_EACH || colours == 1;
+                const uint32_t value = value_at(in, i / channels, mode, c);
+                sample = each ? levels[c][sample]
+                              : histeq_scaled(sample, value, levels[0][value], image_max(&in));
+            }
+            if (in.depth == 8)
+                out.pixels[i] = (uint8_t)sample;
+            else
+                ((uint16_t *)out.pixels)[i] = (uint16_t)sample;
+        }
+    });
+}
+
+static __global__ void compare(const uint8_t *a, const uint8_t *b, uint64_t bytes, uint32_t *wrong) {
+    const uint64_t step = (uint64_t)gridDim.x * blockDim.x;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < bytes; i += step)
+        if (a[i] != b[i]) atomicAdd(wrong, 1u);
+}
+
+/* ---- NPP, where the machine has it: histogram and table look-up, the table given */
+
+struct npp_context {
+    cudaStream_t stream;
+    int device, multiprocessors, threads_multiprocessor, threads_block;
+    size_t shared_bytes;
+    int major, minor;
+    unsigned flags;
+    int reserved;
+};
+struct npp_size {
+    int width, height;
+};
+typedef int (*npp_histogram)(const uint8_t *, int, npp_size, int *, int, int, int, uint8_t *,
+                             npp_context);
+typedef int (*npp_palette)(const uint8_t *, int, uint8_t *, int, npp_size, const uint8_t *, int,
+                           npp_context);
+
+static void *npp_symbol(const char *library, const char *symbol) {
+    for (const char *version : { ".13", ".12", "" }) {
+        char name[160];
+        snprintf(name, sizeof name, "%s.so%s", library, version);
+        void *handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+        if (!handle) {
+            snprintf(name, sizeof name, "/usr/local/cuda/lib64/%s.so%s", library, version);
+            handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+        }
+        if (handle) return dlsym(handle, symbol);
+    }
+    return NULL;
+}
+
+static npp_histogram histogram;
+static npp_palette palette;
+
+static bool find_npp(void) {
+    histogram = (npp_histogram)npp_symbol("libnppist", "nppiHistogramEven_8u_C1R_Ctx");
+    palette = (npp_palette)npp_symbol("libnppicc", "nppiLUTPalette_8u_C1R_Ctx");
+    return histogram && palette;
+}
+
+static void rung_npp(const struct frame *f) {
+    cudaDeviceProp device;
+    static npp_context context = {};
+    if (!context.device && !context.multiprocessors) {
+        TRY(cudaGetDeviceProperties(&device, 0));
+        context = { f->context.stream, 0, device.multiProcessorCount,
+                    device.maxThreadsPerMultiProcessor, device.maxThreadsPerBlock,
+                    device.sharedMemPerBlock, device.major, device.minor, cudaStreamNonBlocking, 0 };
+    }
+    const npp_size size = { (int)f->in.width, (int)f->in.height };
+    histogram(f->in.pixels, (int)f->in.stride, size, (int *)f->counts, 257, 0, 256,
+              (uint8_t *)f->scratch, context);
+    palette(f->in.pixels, (int)f->in.stride, f->out.pixels, (int)f->out.stride, size, f->levels, 8,
+            context);
+}
+
+/* ---- time */
+
+struct stage_set {
+    struct frame frame;
+    std::vector<uint8_t *> ins, outs; /* pairs of buffers, ins[0] first */
+    uint8_t *expected;
+    uint32_t *wrong;
+};
+
+/* Keeps the stream busy while the host queues what is to be measured, so that no launch is waited for. */
+static __global__ void hold_stream(long long cycles) {
+    const long long until = clock64() + cycles;
+    while (clock64() < until) {}
+}
+
+/* Median over REPEATS of what lies between two events. */
+static double median_us(rung run, const struct stage_set &set, bool cold, int train) {
+    struct frame frame = set.frame;
+    cudaEvent_t events[2 * REPEATS];
+    std::vector<double> us;
+    for (cudaEvent_t &event : events) TRY(cudaEventCreate(&event));
+    for (int i = -3; i < REPEATS; i++) {
+        if (i == 0) hold_stream<<<1, 1, 0, frame.context.stream>>>(REPEATS * 40000ll * train);
+        const size_t pair = cold ? (size_t)(i + 3) % set.ins.size() : 0;
+        frame.in.pixels = set.ins[pair];
+        frame.out.pixels = set.outs[pair];
+        if (i >= 0) TRY(cudaEventRecord(events[2 * i], frame.context.stream));
+        for (int k = 0; k < train; k++) run(&frame);
+        if (i >= 0) TRY(cudaEventRecord(events[2 * i + 1], frame.context.stream));
+    }
+    TRY(cudaStreamSynchronize(frame.context.stream));
+    for (int i = 0; i < REPEATS; i++) {
+        float ms;
+        TRY(cudaEventElapsedTime(&ms, events[2 * i], events[2 * i + 1]));
+        us.push_back(1e3 * ms / train);
+    }
+    for (cudaEvent_t &event : events) TRY(cudaEventDestroy(event));
+    std::sort(us.begin(), us.end());
+    return us[REPEATS / 2];
+}
+
+static bool right(rung run, const struct stage_set &set) {
+    const size_t bytes = image_bytes(&set.frame.in);
+    struct frame frame = set.frame;
+    uint32_t wrong = 0;
+    cudaStream_t stream = frame.context.stream;
+    frame.in.pixels = set.ins[0];
+    frame.out.pixels = set.outs[0];
+    TRY(cudaMemsetAsync(frame.out.pixels, 0x5A, bytes, stream));
+    run(&frame);
+    TRY(cudaMemsetAsync(set.wrong, 0, 4, stream));
+    compare<<<1024, 256, 0, stream>>>(frame.out.pixels, set.expected, bytes, set.wrong);
+    TRY(cudaMemcpyAsync(&wrong, set.wrong, 4, cudaMemcpyDeviceToHost, stream));
+    TRY(cudaStreamSynchronize(stream));
+    return wrong == 0;
+}
+
+static void tell(const char *name, const char *kind, const struct stage_set &set, rung run,
+                 bool checked) {
+    const struct image &in = set.frame.in;
+    const bool ok = !checked || right(run, set);
+    const double warm = ok ? median_us(run, set, false, 1) : 0;
+    const double cold = ok ? median_us(run, set, true, 1) : 0;
+    const double train = ok && image_bytes(&in) < 64 << 20 ? median_us(run, set, false, TRAIN) : 0;
+    if (json)
+        printf("%s\n  {\"rung\": \"%s\", \"image\": \"%s\", \"width\": %u, \"height\": %u, "
+               "\"channels\": %u, \"depth\": %u, \"right\": %s, \"warm_us\": %.2f, \"cold_us\": %.2f, "
+               "\"train_us\": %.2f}",
+               json_started ? "," : "", name, kind, in.width, in.height, in.channels, in.depth,
+               ok ? "true" : "false", warm, cold, train);
+    else if (ok)
+        printf("%-22s %-9s %5ux%-5u %u x %2u bit  %9.2f %9.2f %9.2f\n", name, kind, in.width,
+               in.height, in.channels, in.depth, warm, cold, train);
+    else
+        printf("%-22s %-9s %5ux%-5u %u x %2u bit  WRONG\n", name, kind, in.width, in.height,
+               in.channels, in.depth);
+    json_started = true;
+    fflush(stdout);
+}
+
+/* ---- one size and kind of image */
+
+static struct image host_image(const struct image &shape, std::vector<uint8_t> &memory) {
+    struct image image = shape;
+    memory.resize(image_bytes(&shape));
+    image.pixels = memory.data();
+    return image;
+}
+
+static void stage(struct stage_set &set, const struct image &shape, enum picture_kind kind,
+                  uint8_t *memory) {
+    const size_t bytes = image_bytes(&shape);
+    const size_t pairs = std::max<size_t>(1, COLD_BYTES / (2 * bytes));
+    set.frame.in = set.frame.out = shape;
+    set.expected = memory;
+    set.ins.clear(), set.outs.clear();
+    for (size_t i = 0; i < pairs; i++) {
+        set.ins.push_back(memory + (2 * i + 1) * bytes);
+        set.outs.push_back(memory + (2 * i + 2) * bytes);
+        struct image image = shape;
+        image.pixels = set.ins[i];
+        const uint64_t samples = image_pixels(&shape) * shape.channels;
+        paint<<<(unsigned)((samples + 255) / 256), 256, 0, set.frame.context.stream>>>(image, kind);
+    }
+    std::vector<uint8_t> in_memory, out_memory;
+    struct image in = host_image(shape, in_memory), out = host_image(shape, out_memory);
+    TRY(cudaStreamSynchronize(set.frame.context.stream));
+    TRY(cudaMemcpy(in.pixels, set.ins[0], bytes, cudaMemcpyDeviceToHost));
+    reference(in, out, set.frame.params);
+    TRY(cudaMemcpy(set.expected, out.pixels, bytes, cudaMemcpyHostToDevice));
+    if (shape.channels > 1 || shape.depth > 8) return;
+    const std::vector<uint32_t> levels = reference_levels(in, set.frame.params, 0);
+    const std::vector<uint8_t> narrow(levels.begin(), levels.end());
+    TRY(cudaMemcpy(set.frame.levels, narrow.data(), LEVELS, cudaMemcpyHostToDevice));
+}
+
+static void climb(struct stage_set &set, const char *kind) {
+    tell("empty launch", kind, set, rung_empty, false);
+    tell("empty, as shipped", kind, set, rung_empty_cooperative, false);
+    tell("empty, not cooperative", kind, set, rung_empty_plain, false);
+    tell("copy", kind, set, rung_copy, false);
+    static const bool npp = find_npp();
+    if (npp) tell("NPP, table given", kind, set, rung_npp, true);
+    if (image_bytes(&set.frame.in) < 10 << 20) tell("1 naive", kind, set, rung_naive, true);
+    tell("2 shared", kind, set, rung_shared<1, false>, true);
+    tell("3 a copy a bank", kind, set, rung_shared<32, false>, true);
+    tell("4 bytes a lane", kind, set, rung_bytes<false>, true);
+    tell("5 grid barrier", kind, set, rung_grid, true);
+    tell("6 shipped", kind, set, rung_shipped, true);
+    tell("count alone: shared", kind, set, rung_shared<1, true>, false);
+    tell("count alone: bank", kind, set, rung_shared<32, true>, false);
+    tell("count alone: bytes", kind, set, rung_bytes<true>, false);
+}
+
+static void measure_kinds(struct stage_set &set, uint8_t *memory, bool quick) {
+    static const uint32_t sides[][2] = {
+        { 1920, 1080 }, { 3840, 2160 }, { 7680, 4320 }, { 8192, 8192 }, { 20000, 13176 } };
+    static const struct {
+        unsigned channels, depth;
+        long bins, mode;
+        const char *name;
+        bool all; /* sizes and pictures */
+    } kinds[] = { { 3, 8, 256, HISTEQ_VALUE, "value", true }, { 3, 8, 256, HISTEQ_LUMA, "luma", false },
+                  { 3, 8, 256, HISTEQ_EACH, "each", false },   { 4, 8, 256, HISTEQ_VALUE, "value", false },
+                  { 2, 8, 256, HISTEQ_VALUE, "gray", false },  { 1, 16, 65536, HISTEQ_VALUE, "65536 bins", true },
+                  { 1, 16, 256, HISTEQ_VALUE, "256 bins", false },
+                  { 3, 16, 65536, HISTEQ_VALUE, "65536 bins", false } };
+    for (const auto &side : sides) {
+        if (quick && side[0] > 4000) return;
+        for (int kind = 0; kind < PICTURE_KINDS; kind++) {
+            stage(set, image_shape(side[0], side[1], 1, 8), (enum picture_kind)kind, memory);
+            climb(set, kind_names[kind]);
+        }
+        for (const auto &k : kinds) {
+            for (int kind = 0; kind < PICTURE_KINDS; kind++) {
+                if (!k.all && (kind != NOISE || side[0] > 4000)) continue;
+                set.frame.params.number[HISTEQ_BINS] = k.bins;
+                set.frame.params.number[HISTEQ_CHANNEL] = k.mode;
+                stage(set, image_shape(side[0], side[1], k.channels, k.depth),
+                      (enum picture_kind)kind, memory);
+                tell(k.name, kind_names[kind], set, rung_shipped, true);
+            }
+        }
+        set.frame.params.number[HISTEQ_BINS] = 256;
+        set.frame.params.number[HISTEQ_CHANNEL] = HISTEQ_VALUE;
+    }
+}
+
+/* Most memory: 3 buffers of the largest image with 3 samples of 16 bit. */
+static void make_set(struct stage_set &set, uint8_t **memory) {
+    struct cuda_context &context = set.frame.context;
+    const size_t bytes = std::max<size_t>(3 * 6 * (20000ull * 13176), 2ull * COLD_BYTES);
+    int major, minor;
+    TRY(cudaStreamCreateWithFlags(&context.stream, cudaStreamNonBlocking));
+    TRY(cudaDeviceGetAttribute(&context.multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    TRY(cudaDeviceGetAttribute(&context.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
+    context.capability = 10 * major + minor;
+    TRY(cudaMalloc((void **)memory, bytes));
+    TRY(cudaMalloc(&context.zeroed, 4 * CUDA_ZEROED_WORDS));
+    TRY(cudaMemset(context.zeroed, 0, 4 * CUDA_ZEROED_WORDS));
+    TRY(cudaMalloc(&set.frame.counts, 4 * COUNTS_WORDS));
+    TRY(cudaMalloc(&set.frame.levels, LEVELS));
+    TRY(cudaMalloc(&set.frame.scratch, 64 << 20));
+    TRY(cudaMalloc(&set.wrong, 4));
+    set.frame.params.number[HISTEQ_BINS] = 256;
+}
+
+struct image image_shape(uint32_t width, uint32_t height, unsigned channels, unsigned depth) {
+    struct image shape = {};
+    shape.width = width, shape.height = height;
+    shape.channels = (uint8_t)channels, shape.depth = (uint8_t)depth;
+    shape.stride = image_row_bytes(&shape); /* no padding: widths are multiples of 16 */
+    return shape;
+}
+
+int main(int count, char **arguments) {
+    bool quick = false;
+    for (int i = 1; i < count; i++) {
+        json |= strcmp(arguments[i], "--json") == 0;
+        quick |= strcmp(arguments[i], "--quick") == 0;
+        if (strcmp(arguments[i], "--help") != 0) continue;
+        puts("histeq [--json] [--quick]: the ladder of histogram equalization, in microseconds.\n"
+             "warm: one pair of buffers again and again; cold: more than the L2 cache holds.");
+        return 0;
+    }
+    int gpus = 0;
+    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) return puts("no GPU here"), 77;
+    struct stage_set set = {};
+    uint8_t *memory;
+    make_set(set, &memory);
+    if (json) printf("[");
+    if (!json)
+        printf("%-22s %-9s %-11s %-12s %9s %9s %9s\n", "", "image", "size", "", "warm", "cold", "train");
+    measure_kinds(set, memory, quick);
+    if (json) puts("\n]");
+    return 0;
+}
+
+#endif

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/config.h"
+#include "config/keys.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+enum { ARGUMENTS_MAX = 12 };
+
+static char file_path[] = "/tmp/burin-config-XXXXXX";
+
+static const char *file_with(const char *text) {
+    FILE *file = fopen(file_path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    return file_path;
+}
+
+/* Loads with blank-separated flags; ARGV holds what is left. */
+static enum status load(struct config *config, const char *path, const char *flags, char **argv,
+                        struct failure *failure) {
+    static char copy[1024];
+    int argc = 1;
+    snprintf(copy, sizeof copy, "%s", flags);
+    argv[0] = "burin";
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " ")) argv[argc++] = word;
+    argv[argc] = NULL;
+    return config_load(config, path, &argc, argv, failure);
+}
+
+static void expect_refused(const char *path, const char *flags, const char *message) {
+    struct config config;
+    struct failure failure = { 0 };
+    char *argv[ARGUMENTS_MAX];
+    assert_int_equal(load(&config, path, flags, argv, &failure), STATUS_BAD_PARAM);
+    const char *shown = failure.message;
+    if (path && strncmp(shown, path, strlen(path)) == 0) shown += strlen(path);
+    assert_string_equal(shown, message);
+}
+
+static struct config expect_fine(const char *path, const char *flags) {
+    struct config config;
+    struct failure failure = { 0 };
+    char *argv[ARGUMENTS_MAX];
+    if (load(&config, path, flags, argv, &failure)) fail_msg("%s", failure.message);
+    return config;
+}
+
+static char *printed(void (*print)(FILE *out)) {
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    print(out);
+    fclose(out);
+    return text;
+}
+
+static void defaults(void **state) {
+    (void)state;
+    struct config config = expect_fine(file_with("{}"), "");
+    assert_string_equal(config.listen, "127.0.0.1:8080");
+    assert_string_equal(config.admin_listen, "");
+    assert_string_equal(config.devices, "all");
+    assert_string_equal(config.log_format, "json");
+    assert_string_equal(config.log_level, "info");
+    assert_int_equal(config.body_bytes_max, 64L << 20);
+    assert_int_equal(config.pixels_max, 8192L * 8192);
+    assert_int_equal(config.scan_pixels_max, 1500000000);
+    assert_int_equal(config.queue_jobs, 256);
+    assert_int_equal(config.processing_ms, 30000);
+    assert_false(config.insecure);
+}
+
+static void every_row_is_sound(void **state) {
+    (void)state;
+    size_t end = 0;
+    for (int i = 0; i < keys_count(); i++) {
+        const struct key *key = keys_at(i);
+        struct config config, again;
+        char value[KEY_VALUE_MAX];
+        assert_int_equal(keys_find(key->name), i);
+        assert_true(key->offset >= end); /* the file's order is the struct's, no field twice */
+        end = key->offset + key->size;
+        assert_null(strpbrk(key->why, "\"\\\n"));
+        assert_true(strlen(key->why) > 10);
+        keys_defaults(&config);
+        keys_defaults(&again);
+        key_print(key, &config, value);
+        assert_int_equal(key_set(key, &again, value, "here", NULL), STATUS_OK);
+        assert_memory_equal(&config, &again, sizeof config);
+        if (key->type == KEY_INTEGER || key->type == KEY_SIZE) {
+            assert_true(key->min <= key->def && key->def <= key->max);
+            assert_true(*key->unit);
+        }
+    }
+    /* A field that no row fills would end the struct behind the last row. */
+    assert_true(sizeof(struct config) - end < sizeof(long));
+}
+
+static void shipped_file_is_the_table(void **state) {
+    (void)state;
+    char *made = printed(config_print_file);
+    FILE *shipped = fopen("config/burin.json", "r");
+    if (!shipped) {
+        free(made);
+        skip(); /* a bundle carries no sources */
+    }
+    static char text[1 << 16];
+    text[fread(text, 1, sizeof text - 1, shipped)] = '\0';
+    fclose(shipped);
+    assert_string_equal(made, text);
+    free(made);
+}
+
+static void shipped_file_loads_as_defaults(void **state) {
+    (void)state;
+    char *made = printed(config_print_file);
+    struct config by_file = expect_fine(file_with(made), "");
+    struct config by_default = expect_fine(file_with("{}"), "");
+    assert_memory_equal(&by_file, &by_default, sizeof by_file);
+    free(made);
+}
+
+static void later_wins(void **state) {
+    (void)state;
+    const char *path = file_with("{\"queue_jobs\": 1, \"lanes\": 1, \"batch\": 1}");
+    setenv("BURIN_LANES", "2", 1);
+    setenv("BURIN_BATCH", "2", 1);
+    struct config config = expect_fine(path, "--batch 3");
+    assert_int_equal(config.queue_jobs, 1);
+    assert_int_equal(config.lanes, 2);
+    assert_int_equal(config.batch, 3);
+    assert_int_equal(expect_fine(path, "--batch 3 --batch=4").batch, 4);
+    unsetenv("BURIN_LANES");
+    unsetenv("BURIN_BATCH");
+}
+
+static void sources_are_told(void **state) {
+    (void)state;
+    setenv("BURIN_LANES", "2", 1);
+    struct config config = expect_fine(file_with("{\"queue_jobs\": 1}"), "--batch 3");
+    unsetenv("BURIN_LANES");
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    config_print(&config, out, true);
+    fclose(out);
+    json_t *root = json_loads(text, 0, NULL);
+    static const char *const keys[][2] = { { "queue_jobs", "file" },
+                                           { "lanes", "environment" },
+                                           { "batch", "flag" },
+                                           { "listen", "default" } };
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(
+            json_string_value(json_object_get(json_object_get(root, keys[i][0]), "from")),
+            keys[i][1]);
+    assert_int_equal(json_object_size(root), keys_count());
+    json_decref(root);
+    free(text);
+}
+
+static void flags_take_every_form(void **state) {
+    (void)state;
+    const char *path = file_with("{}");
+    assert_int_equal(expect_fine(path, "--body-bytes-max=1MiB").body_bytes_max, 1 << 20);
+    assert_int_equal(expect_fine(path, "--body-bytes-max 1GB").body_bytes_max, 1000000000);
+    assert_int_equal(expect_fine(path, "--body_bytes_max 12").body_bytes_max, 12);
+    assert_true(expect_fine(path, "--insecure").insecure);
+    assert_true(expect_fine(path, "--insecure --lanes 2").insecure);
+    assert_false(expect_fine(path, "--insecure=false").insecure);
+    assert_false(expect_fine(path, "--insecure off").insecure);
+    assert_string_equal(expect_fine(path, "--admin-listen=").admin_listen, "");
+}
+
+static void the_rest_stays(void **state) {
+    (void)state;
+    struct config config;
+    char *argv[] = { "burin", "a", "--lanes", "2", "-x", "--", "--batch", NULL };
+    int argc = 7;
+    assert_int_equal(config_load(&config, file_with("{}"), &argc, argv, NULL), STATUS_OK);
+    assert_int_equal(argc, 4);
+    assert_string_equal(argv[1], "a");
+    assert_string_equal(argv[2], "-x");
+    assert_string_equal(argv[3], "--batch");
+    assert_null(argv[4]);
+    assert_int_equal(config.lanes, 2);
+}
+
+static void which_file(void **state) {
+    (void)state;
+    char flags[100];
+    file_with("{\"lanes\": 7}");
+    snprintf(flags, sizeof flags, "--config %s", file_path);
+    assert_int_equal(expect_fine(NULL, flags).lanes, 7);
+    setenv("BURIN_CONFIG", file_path, 1);
+    assert_int_equal(expect_fine(NULL, "").lanes, 7);
+    unsetenv("BURIN_CONFIG");
+    struct config config;
+    struct failure failure;
+    char *argv[ARGUMENTS_MAX];
+    assert_int_equal(load(&config, NULL, "--config /no/such/file", argv, &failure),
+                     STATUS_BAD_PARAM);
+    assert_non_null(strstr(failure.message, "/no/such/file"));
+}
+
+static void sizes(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        long bytes;
+    } right[] = { { "1", 1 },           { "2B", 2 },
+                  { "1KB", 1000 },      { "1KiB", 1024 },
+                  { "3 MiB", 3 << 20 }, { "1gb", 1000000000 },
+                  { "1GiB", 1L << 30 }, { "4096MiB", 4L << 30 } };
+    const struct key *key = keys_at(keys_find("body_bytes_max"));
+    struct config config;
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        assert_int_equal(key_set(key, &config, right[i].text, "here", NULL), STATUS_OK);
+        assert_int_equal(config.body_bytes_max, right[i].bytes);
+    }
+    static const char *const wrong[] = { "",
+                                         "MiB",
+                                         "1M",
+                                         "1 Mi B",
+                                         "-1",
+                                         "1.5GB",
+                                         "5GiB",
+                                         "0x10",
+                                         "1MiB ",
+                                         "9223372036854775807TiB",
+                                         "99999999999999999999999999999999" };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        assert_int_equal(key_set(key, &config, wrong[i], "here", NULL), STATUS_BAD_PARAM);
+}
+
+static void refuses_in_the_file(void **state) {
+    (void)state;
+    static const char *const wrongs[][2] = {
+        { "{\"queue_job\": 1}", ": there is no key \"queue_job\"; did you mean \"queue_jobs\"?" },
+        { "{\"zzzz\": 1}", ": there is no key \"zzzz\"; burin serve --help lists them" },
+        { "{\"queue_jobs\": 0}", ": queue_jobs must be an integer 1..100000 jobs, not \"0\"" },
+        { "{\"queue_jobs\": 1.5}", ": queue_jobs must be an integer 1..100000 jobs, not \"1.5\"" },
+        { "{\"queue_jobs\": null}",
+          ": queue_jobs must be an integer 1..100000 jobs, not \"null\"" },
+        { "{\"queue_jobs\": true}",
+          ": queue_jobs must be an integer 1..100000 jobs, not \"true\"" },
+        { "{\"insecure\": \"maybe\"}", ": insecure must be true | false, not \"maybe\"" },
+        { "{\"log_level\": \"debug\"}", ": log_level must be info | error | off, not \"debug\"" },
+        { "{\"listen\": 8080}", ": listen must be text in quotes" },
+        { "{\"listen\": \"a\\nb\"}", ": listen must be text up to 255 characters, not \"a?b\"" },
+        { "{\"body_bytes_max\": \"5GiB\"}",
+          ": body_bytes_max must be 1..4GiB bytes, not \"5GiB\"" },
+        { "{\"about\": {\"lane\": \"x\"}}", ": there is no key \"lane\"; did you mean \"lanes\"?" },
+        { "{\"about\": 1}", ": \"about\" must be an object" },
+        { "[]", ": the file must hold one object" },
+        { "{\"lanes\": 1, \"lanes\": 2}", ": line 1: duplicate object key near '\"lanes\"'" },
+    };
+    for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++)
+        expect_refused(file_with(wrongs[i][0]), "", wrongs[i][1]);
+}
+
+static void refuses_in_the_environment(void **state) {
+    (void)state;
+    const char *path = file_with("{}");
+    setenv("BURIN_QUEUE_JOB", "1", 1);
+    expect_refused(path, "",
+                   "BURIN_QUEUE_JOB in the environment: there is no such key; did you mean "
+                   "BURIN_QUEUE_JOBS?");
+    unsetenv("BURIN_QUEUE_JOB");
+    setenv("BURIN_QUEUE_JOBS", "many", 1);
+    expect_refused(path, "",
+                   "BURIN_QUEUE_JOBS: queue_jobs must be an integer 1..100000 jobs, not \"many\"");
+    unsetenv("BURIN_QUEUE_JOBS");
+    setenv("BURIN_PORT_8080_TCP_ADDR", "10.0.0.1", 1);
+    setenv("BURIN_SERVICE_HOST", "10.0.0.1", 1);
+    expect_fine(path, "");
+    unsetenv("BURIN_PORT_8080_TCP_ADDR");
+    unsetenv("BURIN_SERVICE_HOST");
+}
+
+static void refuses_flags(void **state) {
+    (void)state;
+    const char *path = file_with("{}");
+    expect_refused(path, "--queue-job=1",
+                   "there is no flag --queue-job; did you mean --queue-jobs?");
+    expect_refused(path, "--zzzz", "there is no flag --zzzz; --help lists them");
+    expect_refused(path, "--lanes", "--lanes needs a value");
+    expect_refused(path, "--lanes --insecure", "--lanes needs a value");
+    expect_refused(path, "--lanes -1",
+                   "--lanes: lanes must be an integer 0..64 threads, not \"-1\"");
+    char flags[400] = "--devices=";
+    memset(flags + 10, 'x', 256);
+    struct config config;
+    char *argv[ARGUMENTS_MAX];
+    assert_int_equal(load(&config, path, flags, argv, NULL), STATUS_BAD_PARAM);
+    flags[10 + 255] = '\0';
+    assert_int_equal(load(&config, path, flags, argv, NULL), STATUS_OK);
+    assert_int_equal(strlen(config.devices), 255);
+}
+
+static void help_names_every_flag(void **state) {
+    (void)state;
+    char *text = printed(config_help);
+    assert_non_null(strstr(text, "--config"));
+    assert_non_null(strstr(text, "--body-bytes-max"));
+    assert_non_null(strstr(text, "--log-level"));
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(every_row_is_sound),
+        cmocka_unit_test(shipped_file_is_the_table),
+        cmocka_unit_test(shipped_file_loads_as_defaults),
+        cmocka_unit_test(later_wins),
+        cmocka_unit_test(sources_are_told),
+        cmocka_unit_test(flags_take_every_form),
+        cmocka_unit_test(the_rest_stays),
+        cmocka_unit_test(which_file),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(refuses_in_the_file),
+        cmocka_unit_test(refuses_in_the_environment),
+        cmocka_unit_test(refuses_flags),
+        cmocka_unit_test(help_names_every_flag),
+    };
+    int file = mkstemp(file_path);
+    if (file < 0) return 1;
+    close(file);
+    int failed = cmocka_run_group_tests_name("config", tests, NULL, NULL);
+    unlink(file_path);
+    return failed;
+}

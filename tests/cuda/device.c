@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The GPU seen through device.h: facts, memory of a lane, the account, lanes side by side. */
+#include "pipeline/device.h"
+#include "pipeline/registry.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { STAGING = 1 << 20, ARENA = 4 << 20, LANES = 6, ROUNDS = 200 };
+
+static const struct lane_options options = { STAGING, ARENA, NULL };
+
+static void test_facts(void **state) {
+    (void)state;
+    struct device_facts facts;
+    assert_int_equal(device_cuda.describe(0, &facts, NULL), STATUS_OK);
+    print_message("%s, %s, %s, %s\n", facts.name, facts.capability, facts.driver, facts.pcie);
+    print_message("%d multiprocessors, %.1f of %.1f GB free, L2 %.0f MB, %.0f and %.0f MHz, %s%s\n",
+                  facts.multiprocessors, facts.memory_free_bytes / 1e9, facts.memory_bytes / 1e9,
+                  facts.l2_bytes / 1e6, facts.clock_mhz, facts.memory_clock_mhz,
+                  facts.ecc ? "ECC" : "no ECC", facts.clusters ? ", clusters" : "");
+    assert_true(facts.name[0] && facts.capability[0] && facts.driver[0] && facts.pcie[0]);
+    assert_true(facts.multiprocessors > 0 && facts.memory_bytes > 0 && facts.clock_mhz > 0);
+    struct failure failure = { 0 };
+    assert_int_equal(device_cuda.describe(999, &facts, &failure), STATUS_DEVICE);
+    assert_true(failure.message[0]);
+}
+
+/* Noise, histeq, and the same again on the CPU. */
+static void equalize(struct lane *lane, uint32_t width, uint32_t height, struct timing *spans) {
+    const struct op *op = registry_find("histeq");
+    struct params params;
+    struct failure failure = { 0 };
+    struct lane_times times;
+    params_init(&params, op->params);
+    struct image in = image_shape(width, height, 1, 8), out = in;
+    const size_t bytes = image_bytes(&in);
+    const struct lane_need need = { bytes, 0, bytes };
+    assert_int_equal(device_cuda.reserve(lane, &need, &failure), STATUS_OK);
+    for (size_t i = 0; i < bytes; i++) lane->host_in[i] = (uint8_t)(i * i >> 7 ^ i);
+    in.pixels = lane->in;
+    out.pixels = lane->out;
+    struct op_call call = { .params = &params, .in = in, .out = out, .failure = &failure };
+    assert_int_equal(device_cuda.upload(lane, bytes, &failure), STATUS_OK);
+    assert_int_equal(device_cuda.run(lane, op, &call, 1), STATUS_OK);
+    assert_int_equal(device_cuda.download(lane, bytes, &failure), STATUS_OK);
+    assert_int_equal(device_cuda.finish(lane, &times, spans, &failure), STATUS_OK);
+    assert_true(times.upload_ms > 0 && times.compute_ms > 0 && times.download_ms > 0);
+    if (!spans) return;
+    static uint8_t expected[16 << 20], scratch[1 << 20];
+    assert_true(bytes <= sizeof expected);
+    call.in.pixels = lane->host_in;
+    call.out.pixels = expected;
+    call.scratch = scratch;
+    assert_int_equal(op->run(&call), STATUS_OK);
+    out.pixels = lane->host_out;
+    assert_true(image_digest(&out) == image_digest(&call.out));
+}
+
+/* Small, larger than everything made at open, larger still, small again. */
+static void test_memory(void **state) {
+    (void)state;
+    struct lane *lane;
+    struct timing spans = { .span_count = 0 };
+    assert_int_equal(device_cuda.open(0, &options, &lane, NULL), STATUS_OK);
+    const uint8_t *const own = (equalize(lane, 100, 100, &spans), lane->host_in);
+    equalize(lane, 2000, 1500, &spans);
+    assert_ptr_not_equal(lane->host_in, own);
+    equalize(lane, 4000, 3000, &spans);
+    equalize(lane, 100, 100, &spans);
+    assert_ptr_equal(lane->host_in, own);
+    struct failure failure = { 0 };
+    const struct lane_need too_much = { 0, (size_t)1 << 46, 0 };
+    assert_int_equal(device_cuda.reserve(lane, &too_much, &failure), STATUS_NO_MEMORY);
+    equalize(lane, 100, 100, &spans); /* the lane is as before */
+    device_cuda.close(lane);
+}
+
+static void test_spans(void **state) {
+    (void)state;
+    struct lane *lane;
+    struct timing spans = { .span_count = 0 };
+    assert_int_equal(device_cuda.open(0, &options, &lane, NULL), STATUS_OK);
+    equalize(lane, 640, 480, &spans);
+    assert_int_equal(spans.span_count, 2);
+    assert_string_equal(spans.spans[0].name, "histeq");
+    assert_int_equal(spans.spans[0].level, 0);
+    assert_string_equal(spans.spans[1].name, "equalize");
+    assert_int_equal(spans.spans[1].level, 1);
+    device_cuda.close(lane);
+}
+
+static void *work(void *argument) {
+    struct lane *lane = argument;
+    for (int i = 0; i < ROUNDS; i++) equalize(lane, 320 + 157 * (i % 9), 240 + 111 * (i % 7), NULL);
+    return NULL;
+}
+
+/* Blocks of one launch wait for one another: launches of several lanes must not block each other. */
+static void test_lanes_side_by_side(void **state) {
+    (void)state;
+    struct lane *lanes[LANES];
+    pthread_t threads[LANES];
+    struct timing spans = { .span_count = 0 };
+    const int64_t start = clock_ns();
+    for (int i = 0; i < LANES; i++) {
+        assert_int_equal(device_cuda.open(0, &options, &lanes[i], NULL), STATUS_OK);
+        assert_int_equal(pthread_create(&threads[i], NULL, work, lanes[i]), 0);
+    }
+    for (int i = 0; i < LANES; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < LANES; i++) {
+        equalize(lanes[i], 640, 480, &spans);
+        device_cuda.close(lanes[i]);
+    }
+    print_message("%d lanes, %d batches each: %.1f ms\n", LANES, ROUNDS,
+                  ns_to_ms(clock_ns() - start));
+}
+
+int main(void) {
+    if (device_cuda.count() == 0) {
+        puts("no GPU here: nothing to test");
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_lanes_side_by_side),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

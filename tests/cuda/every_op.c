@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Every operator with a twin: the reference and the GPU agree in every byte, and neither the padding
+ * between rows nor anything behind an image is written. New operators are covered unasked.
+ * `every_op small` leaves the large sizes out, for compute-sanitizer. */
+#include "pipeline/device.h"
+#include "pipeline/plan.h"
+#include "pipeline/registry.h"
+#include "pipeline/run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Of the CUDA runtime, whose header gcc is not shown. */
+extern int cudaMemset(void *memory, int value, size_t bytes);
+extern int cudaDeviceSynchronize(void);
+
+static const char *const twins[] = {
+#define CUDA_OP(name) #name,
+#include "cuda_ops.inc"
+    NULL,
+};
+
+struct size {
+    uint32_t width, height;
+};
+
+enum content { NOISE, GRADIENT, CONSTANT, CONTENTS };
+enum padding { NONE, ODD, WIDE, PADDINGS };
+enum { PATTERN = 0xA5, SETS_MAX = 64, STAGING = 64 << 20 };
+
+static const struct size sizes[] = { { 1, 1 },   { 1, 17 },   { 17, 1 },   { 13, 42 },
+                                     { 123, 66 }, { 4097, 3 }, { 1000, 700 } };
+static const struct size batch_sizes[] = { { 1, 1 },    { 31, 9 },  { 320, 240 }, { 64, 64 },
+                                           { 257, 129 }, { 5, 300 }, { 97, 1 } };
+static size_t size_count = sizeof sizes / sizeof *sizes;
+static struct lane *lane;
+
+/* ---- images */
+
+static uint32_t next_random(uint32_t *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+static void fill(const struct image *image, enum content content, uint32_t seed) {
+    const size_t samples = (size_t)image->width * image->channels;
+    for (uint32_t y = 0; y < image->height; y++) {
+        for (size_t i = 0; i < samples; i++) {
+            uint32_t sample = content == NOISE ? next_random(&seed)
+                              : content == GRADIENT
+                                  ? (uint32_t)(i * 40 / samples + y) * (image->depth == 8 ? 1 : 211)
+                                  : 77 + (uint32_t)(i % image->channels);
+            if (content == NOISE && seed % 16 == 0) sample = 0; /* black in noise too */
+            const uint16_t wide = (uint16_t)sample;
+            if (image->depth == 8)
+                image_row(image, y)[i] = (uint8_t)sample;
+            else
+                memcpy(image_row(image, y) + 2 * i, &wide, 2);
+        }
+    }
+}
+
+static size_t padded(const struct image *image, enum padding padding) {
+    const size_t row = image_row_bytes(image);
+    return padding == NONE ? image->stride : padding == WIDE ? image->stride + 48 : row + 6;
+}
+
+/* ---- parameter sets, as the text of a one-step plan */
+
+static const struct {
+    const char *op, *values;
+} chosen[] = {
+    { "histeq", "bins=2" },
+    { "histeq", "bins=7,scale=maxabs" },
+    { "histeq", "bins=100,channel=luma" },
+    { "histeq", "bins=65536,scale=maxabs,channel=luma" },
+    { "histeq", "bins=1000,channel=each,scale=maxabs" },
+    { "histeq", "bins=40000" },
+    { "carve", "dx=-2" },
+    { "carve", "dx=-1,dy=-1" },
+    { "carve", "dx=2,energy=sobel3" },
+    { "convolve", "taps=1 2 1 2 4 2 1 2 1,divisor=16" },
+};
+
+struct sets {
+    int count;
+    char text[SETS_MAX][96];
+};
+
+static void add_set(struct sets *sets, const char *op, const char *name, const char *value) {
+    assert_true(sets->count < SETS_MAX);
+    char *text = sets->text[sets->count++];
+    if (name)
+        snprintf(text, sizeof sets->text[0], "%s:%s=%s", op, name, value);
+    else
+        snprintf(text, sizeof sets->text[0], value ? "%s:%s" : "%s", op, value);
+}
+
+/* Both ends and the middle of a range, and every choice, one parameter at a time. */
+static void vary(struct sets *sets, const struct op *op, const struct param *param) {
+    char value[32];
+    const long numbers[] = { param->min, param->max, (param->min + param->max) / 2 };
+    for (int i = 0; i < 3 && param->type == PARAM_INT; i++) {
+        snprintf(value, sizeof value, "%ld", numbers[i]);
+        add_set(sets, op->name, param->name, value);
+    }
+    for (int i = 0; i < CHOICES_MAX && param->type == PARAM_CHOICE && param->choices[i]; i++)
+        add_set(sets, op->name, param->name, param->choices[i]);
+    if (param->type == PARAM_BOOL) add_set(sets, op->name, param->name, "true");
+}
+
+static void list_sets(struct sets *sets, const struct op *op) {
+    sets->count = 0;
+    add_set(sets, op->name, NULL, NULL);
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+        if (strcmp(chosen[i].op, op->name) == 0) add_set(sets, op->name, NULL, chosen[i].values);
+    if (strcmp(op->name, "carve") == 0) return; /* its extremes are hours of work */
+    for (const struct param *p = op->params; p->type != PARAM_NONE; p++) vary(sets, op, p);
+}
+
+/* ---- one batch on both sides */
+
+struct job {
+    struct plan plan;
+    int count;
+    struct image in[RUN_BATCH_MAX], out[RUN_BATCH_MAX]; /* shapes, strides padded */
+    char name[160];
+};
+
+static size_t place(struct image *images, int count, uint8_t *base) {
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++) {
+        images[i].pixels = base + bytes;
+        bytes += (image_bytes(&images[i]) + 255) / 256 * 256;
+    }
+    return bytes;
+}
+
+static void make_calls(struct job *job, struct op_call *calls, struct failure *failure) {
+    for (int i = 0; i < job->count; i++)
+        calls[i] = (struct op_call){ .params = &job->plan.steps[0].params,
+                                     .in = job->in[i],
+                                     .out = job->out[i],
+                                     .failure = failure };
+}
+
+static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
+    const struct op *op = job->plan.steps[0].op;
+    struct failure failure = { 0 };
+    struct op_call calls[RUN_BATCH_MAX];
+    struct lane_times times;
+    make_calls(job, calls, &failure);
+    const struct lane_need need = { in_bytes, device_cuda.scratch(lane, op, calls, job->count),
+                                    out_bytes };
+    if (device_cuda.reserve(lane, &need, &failure)) fail_msg("%s: %s", job->name, failure.message);
+    cudaMemset(lane->work, PATTERN, need.work);
+    cudaMemset(lane->out, PATTERN, out_bytes);
+    cudaDeviceSynchronize();
+    memset(lane->host_in, PATTERN, in_bytes);
+    place(job->in, job->count, lane->host_in);
+    for (int i = 0; i < job->count; i++)
+        fill(&job->in[i], (enum content)(i % CONTENTS), 99u + (unsigned)i);
+    if (device_cuda.upload(lane, in_bytes, &failure))
+        fail_msg("%s: %s", job->name, failure.message);
+    place(job->in, job->count, lane->in);
+    place(job->out, job->count, lane->out);
+    make_calls(job, calls, &failure);
+    calls[0].scratch = lane->work;
+    if (device_cuda.run(lane, op, calls, job->count) ||
+        device_cuda.download(lane, out_bytes, &failure) ||
+        device_cuda.finish(lane, &times, NULL, &failure))
+        fail_msg("%s: %s", job->name, failure.message);
+    place(job->in, job->count, lane->host_in);
+}
+
+static void run_reference(struct job *job, uint8_t *expected, size_t out_bytes) {
+    const struct op *op = job->plan.steps[0].op;
+    struct failure failure = { 0 };
+    memset(expected, PATTERN, out_bytes);
+    place(job->out, job->count, expected);
+    for (int i = 0; i < job->count; i++) {
+        struct op_call call = { .params = &job->plan.steps[0].params,
+                                .in = job->in[i],
+                                .out = job->out[i],
+                                .failure = &failure };
+        const size_t scratch = op->scratch ? op->scratch(call.params, &call.in) : 0;
+        call.scratch = aligned_alloc(256, (scratch + 511) / 256 * 256);
+        if (op->run(&call)) fail_msg("%s: reference: %s", job->name, failure.message);
+        free(call.scratch);
+    }
+}
+
+static void tell_difference(const struct job *job, const uint8_t *expected, const uint8_t *got,
+                            size_t at) {
+    for (int i = 0; i < job->count; i++) {
+        const struct image *out = &job->out[i];
+        const size_t offset = (size_t)(out->pixels - expected);
+        if (at < offset || at >= offset + image_bytes(out)) continue;
+        fail_msg("%s: image %d, %ux%u, row %zu, byte %zu (of %zu in a row): %02x, should be %02x",
+                 job->name, i, out->width, out->height, (at - offset) / out->stride,
+                 (at - offset) % out->stride, image_row_bytes(out), got[at], expected[at]);
+    }
+    fail_msg("%s: byte %zu behind an image was written", job->name, at);
+}
+
+/* Every byte of the output area, padding included. */
+static void compare(struct job *job) {
+    const size_t in_bytes = place(job->in, job->count, NULL);
+    const size_t out_bytes = place(job->out, job->count, NULL);
+    uint8_t *expected = malloc(out_bytes);
+    run_gpu(job, in_bytes, out_bytes);
+    run_reference(job, expected, out_bytes);
+    if (memcmp(expected, lane->host_out, out_bytes) != 0) {
+        size_t at = 0;
+        while (expected[at] == lane->host_out[at]) at++;
+        tell_difference(job, expected, lane->host_out, at);
+    }
+    free(expected);
+}
+
+/* ---- the walk */
+
+/* Nothing where the operator refuses such an image. */
+static void add_image(struct job *job, struct image in, enum padding padding) {
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    if (plan_shapes(&job->plan, &in, UINT64_C(1) << 31, shapes, NULL)) return;
+    struct image out = shapes[1];
+    out.stride = padded(&out, padding);
+    in.stride = padded(&in, padding);
+    job->in[job->count] = in;
+    job->out[job->count++] = out;
+}
+
+static void walk_sizes(struct job *job, const char *text, unsigned channels, unsigned depth) {
+    for (size_t s = 0; s < size_count; s++) {
+        for (int padding = 0; padding < PADDINGS; padding++) {
+            job->count = 0;
+            snprintf(job->name, sizeof job->name, "%s on %ux%u, %u x %u bit, padding %d", text,
+                     sizes[s].width, sizes[s].height, channels, depth, padding);
+            for (int content = 0; content < CONTENTS; content++) /* by the place in the batch */
+                add_image(job, image_shape(sizes[s].width, sizes[s].height, channels, depth),
+                          (enum padding)padding);
+            if (job->count == 0) continue;
+            compare(job);
+            job->count = 1;
+            compare(job);
+        }
+    }
+}
+
+static void walk_batches(struct job *job, const char *text, unsigned channels, unsigned depth) {
+    static const int counts[] = { 5, RUN_BATCH_MAX };
+    for (int b = 0; b < 2; b++) {
+        job->count = 0;
+        snprintf(job->name, sizeof job->name, "%s on a batch of %d, %u x %u bit", text, counts[b],
+                 channels, depth);
+        for (int i = 0; i < counts[b]; i++) {
+            const struct size size = batch_sizes[i % (sizeof batch_sizes / sizeof *batch_sizes)];
+            add_image(job, image_shape(size.width, size.height, channels, depth),
+                      i % 11 == 10 ? ODD : NONE);
+        }
+        if (job->count) compare(job);
+    }
+}
+
+static void walk_op(const struct op *op) {
+    struct sets *sets = malloc(sizeof *sets);
+    struct job *job = malloc(sizeof *job);
+    list_sets(sets, op);
+    for (int s = 0; s < sets->count; s++) {
+        struct failure failure = { 0 };
+        if (plan_parse(&job->plan, sets->text[s], &failure)) continue; /* asks for more than this */
+        for (unsigned channels = 1; channels <= 4; channels++) {
+            for (unsigned depth = 8; depth <= 16; depth += 8) {
+                walk_sizes(job, sets->text[s], channels, depth);
+                walk_batches(job, sets->text[s], channels, depth);
+            }
+        }
+    }
+    print_message("%s: %d parameter sets\n", op->name, sets->count);
+    free(job);
+    free(sets);
+}
+
+static void test_every_twin(void **state) {
+    (void)state;
+    for (int i = 0; twins[i]; i++) {
+        const struct op *op = registry_find(twins[i]);
+        assert_non_null(op);
+        walk_op(op);
+    }
+}
+
+static void test_refuses_without_twin(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    const struct op stranger = { .name = "stranger" };
+    struct op_call call = { .failure = &failure };
+    assert_int_equal(device_cuda.run(lane, &stranger, &call, 1), STATUS_BAD_PARAM);
+    assert_non_null(strstr(failure.message, "stranger"));
+}
+
+static int open_lane(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    const struct lane_options options = { STAGING, 256 << 20, NULL };
+    if (device_cuda.open(0, &options, &lane, &failure) == STATUS_OK) return 0;
+    print_error("%s\n", failure.message);
+    return 1;
+}
+
+static int close_lane(void **state) {
+    (void)state;
+    device_cuda.close(lane);
+    return 0;
+}
+
+int main(int count, char **arguments) {
+    if (count > 1 && strcmp(arguments[1], "small") == 0) size_count -= 2;
+    if (device_cuda.count() == 0) {
+        puts("no GPU here: nothing to compare");
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_twin),
+        cmocka_unit_test(test_refuses_without_twin),
+    };
+    return cmocka_run_group_tests(tests, open_lane, close_lane);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/* codec_fuzz.h - what the fuzzers of codecs share: decode within small limits, look at every byte,
+ * encode it again and demand the same picture.
+ */
+#ifndef BURIN_CODEC_FUZZ_H
+#define BURIN_CODEC_FUZZ_H
+
+#include "pipeline/codec.h"
+
+#include <stdlib.h>
+
+static const struct codec_limits fuzz_limits = {
+    .probe = { .pixels_max = 256 << 10, .side_max = 4096 },
+    .scans_max = 20,
+    .scan_pixels_max = 2 << 20,
+    .memory_max = 16 << 20,
+    .profile_max = 64 << 10,
+};
+
+/* Samples lie as they were made, and an exact allocation lets sanitizers see one byte too many. */
+static inline uint8_t *fuzz_decode(const uint8_t *bytes, size_t length, const struct probe *probe,
+                                   struct image *image, struct metadata *metadata) {
+    struct failure failure;
+    uint32_t notes = 0;
+    *image = probe->shape;
+    image->stride = image_row_bytes(image);
+    image->pixels = malloc(image_bytes(image));
+    if (codec_decode(bytes, length, probe, &fuzz_limits, NULL, image, metadata, &notes, &failure) ==
+        STATUS_OK)
+        return image->pixels;
+    if (!failure.message[0]) abort(); /* no failure without its sentence */
+    free(image->pixels);
+    return image->pixels = NULL;
+}
+
+/* What was decoded can be encoded within the bound; PNG gives it back to the byte. */
+static inline void fuzz_encode(const struct image *image, const struct metadata *metadata,
+                               enum format format) {
+    struct encode_options options = encode_options_default;
+    options.format = format;
+    options.compression = (int)(image->width & 3);
+    options.quality = 1 + (int)(image->height % 100);
+    const size_t bound = codec_encode_bound(image, metadata, format);
+    uint8_t *bytes = malloc(bound);
+    size_t length;
+    uint32_t notes = 0;
+    if (codec_encode(image, metadata, &options, NULL, bytes, bound, &length, &notes, NULL)) abort();
+    struct probe probe;
+    struct image back;
+    struct metadata read = { 0 };
+    if (probe_image(bytes, length, &fuzz_limits.probe, &probe, NULL)) abort();
+    if (!fuzz_decode(bytes, length, &probe, &back, &read)) abort();
+    if (format == FORMAT_PNG && image_digest(image) != image_digest(&back)) abort();
+    metadata_release(&read);
+    free(back.pixels);
+    free(bytes);
+}
+
+/* One input of FORMAT; others are left alone, so that each fuzzer stays with its own. */
+static inline void fuzz_codec(const uint8_t *bytes, size_t length, enum format format) {
+    struct probe probe;
+    struct failure failure;
+    struct image image;
+    struct metadata metadata = { 0 };
+    if (probe_format(bytes, length) != format ||
+        probe_image(bytes, length, &fuzz_limits.probe, &probe, &failure) != STATUS_OK)
+        return;
+    if (!fuzz_decode(bytes, length, &probe, &image, &metadata)) return;
+    volatile uint64_t digest = image_digest(&image); /* touches every sample */
+    (void)digest;
+    fuzz_encode(&image, &metadata, FORMAT_PNG);
+    fuzz_encode(&image, &metadata, FORMAT_JPEG);
+    fuzz_encode(&image, &metadata, FORMAT_PNM);
+    metadata_release(&metadata);
+    free(image.pixels);
+}
+
+#endif

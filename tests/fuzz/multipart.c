@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Any body, whole and in pieces: both must give the same parts, the same bytes and the same
+ * verdict. Input: a line of Content-Type, then a byte that chooses the pieces, then the body. */
+#include "server/http/multipart.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What the sink was given: a hash of it, since pieces may come in any size. */
+struct record {
+    uint64_t hash;
+    size_t bytes, parts;
+    bool in_part;
+};
+
+static void must(bool truth) {
+    if (!truth) abort();
+}
+
+static void mix(struct record *record, const void *bytes, size_t length) {
+    const uint8_t *p = bytes;
+    for (size_t i = 0; i < length; i++) record->hash = (record->hash ^ p[i]) * 0x100000001b3;
+}
+
+static enum status on_begin(void *context, const struct part *part, struct failure *failure) {
+    (void)failure;
+    struct record *record = context;
+    must(!record->in_part);
+    record->in_part = true;
+    record->parts++;
+    mix(record, part->name, strlen(part->name) + 1);
+    mix(record, part->filename, strlen(part->filename) + 1);
+    mix(record, part->content_type, strlen(part->content_type) + 1);
+    must(part->has_filename || !part->filename[0]);
+    return STATUS_OK;
+}
+
+static enum status on_data(void *context, const uint8_t *bytes, size_t length,
+                           struct failure *failure) {
+    (void)failure;
+    struct record *record = context;
+    must(record->in_part && length > 0);
+    mix(record, bytes, length);
+    record->bytes += length;
+    return STATUS_OK;
+}
+
+static enum status on_end(void *context, struct failure *failure) {
+    (void)failure;
+    struct record *record = context;
+    must(record->in_part);
+    record->in_part = false;
+    mix(record, "", 1);
+    return STATUS_OK;
+}
+
+/* The bytes of a piece are gone when the next one comes. */
+static enum status feed(struct multipart *m, const uint8_t *bytes, size_t length) {
+    uint8_t *copy = malloc(length ? length : 1);
+    if (length) memcpy(copy, bytes, length);
+    enum status status = multipart_feed(m, copy, length, NULL);
+    free(copy);
+    return status;
+}
+
+static enum status parse(const char *type, const uint8_t *body, size_t length, uint64_t pieces,
+                         struct record *record) {
+    static const struct multipart_limits limits = { 4, 512 };
+    const struct multipart_sink sink = { record, on_begin, on_data, on_end };
+    struct multipart m;
+    *record = (struct record){ 0 };
+    enum status status = multipart_init(&m, type, &limits, &sink, NULL);
+    for (size_t at = 0; !status && at < length;) {
+        size_t left = length - at, step = left;
+        if (pieces) {
+            pieces = pieces * 6364136223846793005 + 1442695040888963407;
+            step = 1 + (pieces >> 40) % (pieces >> 62 ? 5 : 90);
+        }
+        status = feed(&m, body + at, step < left ? step : left);
+        at += step < left ? step : left;
+    }
+    return status ? status : multipart_finish(&m, NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    const uint8_t *end = size ? memchr(data, '\n', size) : NULL;
+    if (!end || end + 1 == data + size) return 0;
+    char *type = strndup((const char *)data, (size_t)(end - data));
+    const uint8_t *body = end + 2;
+    size_t length = size - (size_t)(body - data);
+    struct record whole, cut;
+    enum status status = parse(type, body, length, 0, &whole);
+    must(parse(type, body, length, end[1] + 1, &cut) == status);
+    must(whole.bytes <= length && whole.parts <= 4);
+    must(status || !whole.in_part);
+    if (!status)
+        must(whole.hash == cut.hash && whole.bytes == cut.bytes && whole.parts == cut.parts);
+    free(type);
+    return 0;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/probe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+/* What a probe promises is sane, within its limits, and no refusal is without a sentence. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
+    const struct probe_limits limits = { .pixels_max = 1 << 20, .side_max = 20000 };
+    struct probe probe;
+    struct failure failure = { .message = "" };
+    const enum status status = probe_image(bytes, length, &limits, &probe, &failure);
+    if (status != STATUS_OK) {
+        if (failure.status != status || strlen(failure.message) < 10) abort();
+        return 0;
+    }
+    const struct image *shape = &probe.shape;
+    if (probe.format != probe_format(bytes, length) || shape->pixels) abort();
+    if (!shape->width || !shape->height || image_pixels(shape) > limits.pixels_max) abort();
+    if (shape->width > limits.side_max || shape->height > limits.side_max) abort();
+    if (shape->channels < 1 || shape->channels > 4) abort();
+    if (shape->depth != 8 && shape->depth != 16) abort();
+    if (probe.orientation < 1 || probe.orientation > 8) abort();
+    if (shape->stride < image_row_bytes(shape) || !probe.space[0]) abort();
+    return 0;
+}

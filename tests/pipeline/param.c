@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/param.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { BINS, SHIFT, BINARY, SCALE, TAPS, WIDTH };
+static const struct param list[] = {
+    [BINS] = { .name = "bins", .type = PARAM_INT, .min = 2, .max = 65536, .def = 256 },
+    [SHIFT] = { .name = "shift", .type = PARAM_INT, .min = -255, .max = 255 },
+    [BINARY] = { .name = "binary", .type = PARAM_BOOL },
+    [SCALE] = { .name = "scale", .type = PARAM_CHOICE, .choices = { "minmax", "maxabs" } },
+    [TAPS] = { .name = "taps", .type = PARAM_TAPS, .min = -100, .max = 100 },
+    [WIDTH] = { .name = "width", .type = PARAM_INT, .min = 1, .max = 9, .required = true },
+    { .type = PARAM_NONE },
+};
+
+static const struct wrong {
+    const char *name, *value, *message;
+} wrongs[] = {
+    { "bins", "70000", "op: bins must be 2..65536, not 70000" },
+    { "bins", "1", "op: bins must be 2..65536, not 1" },
+    { "bins", "", "op: bins must be an integer 2..65536, not \"\"" },
+    { "bins", "12x", "op: bins must be an integer 2..65536, not \"12x\"" },
+    { "bins", " 12", "op: bins must be an integer 2..65536, not \" 12\"" },
+    { "bins", "12 ", "op: bins must be an integer 2..65536, not \"12 \"" },
+    { "bins", "1e3", "op: bins must be an integer 2..65536, not \"1e3\"" },
+    { "bins", "0x10", "op: bins must be an integer 2..65536, not \"0x10\"" },
+    { "bins", "-", "op: bins must be an integer 2..65536, not \"-\"" },
+    { "bins", "99999999999999999999",
+      "op: bins must be an integer 2..65536, not \"99999999999999999999\"" },
+    { "bins", "\xc3\xa9\n", "op: bins must be an integer 2..65536, not \"???\"" },
+    { "binary", "maybe", "op: binary must be true | false, not \"maybe\"" },
+    { "scale", "max", "op: scale must be minmax | maxabs, not \"max\"" },
+    { "scale", "", "op: scale must be minmax | maxabs, not \"\"" },
+    { "taps", "1 2 3", "op: taps must be 9 or 25 integers -100..100, not \"1 2 3\"" },
+    { "taps", "1 2 3 4 5 6 7 8 101",
+      "op: taps must be 9 or 25 integers -100..100, not \"1 2 3 4 5 6 7 8 101\"" },
+    { "taps", "1,2,3,4,5,6,7,8,9,",
+      "op: taps must be 9 or 25 integers -100..100, not \"1,2,3,4,5,6,7,8,9,\"" },
+    { "taps", "1,,2 3 4 5 6 7 8 9",
+      "op: taps must be 9 or 25 integers -100..100, not \"1,,2 3 4 5 6 7 8 9\"" },
+    { "bin", "2",
+      "op has no parameter \"bin\"; did you mean \"bins\"? It takes bins, shift, binary, scale, "
+      "taps, width" },
+    { "colour", "2",
+      "op has no parameter \"colour\"; it takes bins, shift, binary, scale, taps, width" },
+};
+
+static void refuses_what_is_wrong(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof wrongs / sizeof *wrongs; i++) {
+        struct params params;
+        struct failure failure = { 0 };
+        params_init(&params, list);
+        struct params before = params;
+        assert_int_equal(params_set(&params, list, "op", wrongs[i].name, wrongs[i].value, &failure),
+                         STATUS_BAD_PARAM);
+        assert_string_equal(failure.message, wrongs[i].message);
+        assert_memory_equal(&params, &before, sizeof params);
+    }
+}
+
+static void keeps_what_is_right(void **state) {
+    (void)state;
+    struct params params;
+    params_init(&params, list);
+    assert_int_equal(params.number[BINS], 256);
+    assert_int_equal(params.given, 0);
+    assert_int_equal(params_set(&params, list, "op", "bins", "65536", NULL), STATUS_OK);
+    assert_int_equal(params_set(&params, list, "op", "shift", "-255", NULL), STATUS_OK);
+    assert_int_equal(params_set(&params, list, "op", "binary", "Yes", NULL), STATUS_OK);
+    assert_int_equal(params_set(&params, list, "op", "scale", "maxabs", NULL), STATUS_OK);
+    assert_int_equal(params_set(&params, list, "op", "taps", "-1 2,3, 4\t5 6 7 8 +9", NULL),
+                     STATUS_OK);
+    assert_int_equal(params.number[BINS], 65536);
+    assert_int_equal(params.number[SHIFT], -255);
+    assert_int_equal(params.number[BINARY], 1);
+    assert_int_equal(params.number[SCALE], 1);
+    assert_int_equal(params.tap_count, 9);
+    for (int i = 1; i < 9; i++) assert_int_equal(params.taps[i], i + 1);
+    assert_int_equal(params.taps[0], -1);
+    assert_int_equal(params.given, 0x1f);
+}
+
+static void twice_and_missing(void **state) {
+    (void)state;
+    struct params params;
+    struct failure failure;
+    params_init(&params, list);
+    assert_int_equal(params_complete(&params, list, "op", &failure), STATUS_BAD_PARAM);
+    assert_string_equal(failure.message, "op: width must be given: integer 1..9");
+    assert_int_equal(params_set(&params, list, "op", "width", "3", NULL), STATUS_OK);
+    assert_int_equal(params_complete(&params, list, "op", NULL), STATUS_OK);
+    assert_int_equal(params_set(&params, list, "op", "width", "3", &failure), STATUS_BAD_PARAM);
+    assert_string_equal(failure.message, "op: width is given twice");
+}
+
+static void no_list(void **state) {
+    (void)state;
+    struct params params;
+    struct failure failure;
+    params_init(&params, NULL);
+    assert_int_equal(params_set(&params, NULL, "op", "a", "1", &failure), STATUS_BAD_PARAM);
+    assert_string_equal(failure.message, "op has no parameter \"a\"; it takes none");
+    assert_int_equal(params_complete(&params, NULL, "op", NULL), STATUS_OK);
+}
+
+static void printed_reads_back(void **state) {
+    (void)state;
+    static const char *const values[] = {
+        [BINS] = "512",     [SHIFT] = "-7", [BINARY] = "true",
+        [SCALE] = "minmax", [WIDTH] = "9",  [TAPS] = "1 2 3 4 5 6 7 8 -9",
+    };
+    for (int i = 0; i <= WIDTH; i++) {
+        struct params params, again;
+        char text[400], small[3];
+        params_init(&params, list);
+        params_init(&again, list);
+        assert_int_equal(params_set(&params, list, "op", list[i].name, values[i], NULL), STATUS_OK);
+        param_print(&list[i], &params, i, text, sizeof text);
+        assert_string_equal(text, values[i]);
+        assert_int_equal(params_set(&again, list, "op", list[i].name, text, NULL), STATUS_OK);
+        assert_memory_equal(&params, &again, sizeof params);
+        param_print(&list[i], &params, i, small, sizeof small);
+        assert_true(strlen(small) < sizeof small);
+    }
+}
+
+static void shown_is_cut(void **state) {
+    (void)state;
+    char shown[PARAM_SHOWN_MAX], text[200];
+    memset(text, 'a', sizeof text);
+    text[sizeof text - 1] = '\0';
+    param_shown(text, shown);
+    assert_int_equal(strlen(shown), PARAM_SHOWN_MAX - 1);
+    assert_string_equal(shown + PARAM_SHOWN_MAX - 4, "...");
+    text[PARAM_SHOWN_MAX - 4] = '\0';
+    assert_string_equal(param_shown(text, shown), text);
+}
+
+static void nearest(void **state) {
+    (void)state;
+    static const char *const names[] = { "histeq", "histogram", "edge", "carve", "body_bytes_max" };
+    size_t count = sizeof names / sizeof *names;
+    assert_string_equal(nearest_name("histqe", names, count), "histeq");
+    assert_string_equal(nearest_name("hist", names, count), "histeq");
+    assert_string_equal(nearest_name("histo", names, count), "histogram");
+    assert_string_equal(nearest_name("edges", names, count), "edge");
+    assert_string_equal(nearest_name("EDGE", names, count), "edge");
+    assert_null(nearest_name("max-body-bytes", names, count));
+    assert_string_equal(nearest_name("body-byte-max", names, count), "body_bytes_max");
+    assert_null(nearest_name("blur", names, count));
+    assert_null(nearest_name("", names, count));
+    assert_null(nearest_name("edge", names, 0));
+    char text[5000];
+    memset(text, 'e', sizeof text);
+    text[sizeof text - 1] = '\0';
+    assert_null(nearest_name(text, names, count));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_what_is_wrong),
+        cmocka_unit_test(keeps_what_is_right),
+        cmocka_unit_test(twice_and_missing),
+        cmocka_unit_test(no_list),
+        cmocka_unit_test(printed_reads_back),
+        cmocka_unit_test(shown_is_cut),
+        cmocka_unit_test(nearest),
+    };
+    return cmocka_run_group_tests_name("param", tests, NULL, NULL);
+}
