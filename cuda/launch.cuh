@@ -168,8 +168,8 @@ template <int BYTES, int WORDS>
 static __device__ __forceinline__ void chunk_shift(uint32_t (&words)[WORDS]) {
 #pragma unroll
     for (int i = 0; i < WORDS; i++)
-        words[i] = __funnelshift_r(words[i], i + 1 < WORDS ? words[i + 1 < WORDS ? i + 1 : i] : 0,
-                                   8 * BYTES);
+        words[i] = __funnelshift_rc(words[i], i + 1 < WORDS ? words[i + 1 < WORDS ? i + 1 : i] : 0,
+                                    8 * BYTES);
 }
 
 /* Sample INDEX of a chunk; both are constants once loops are unrolled. */

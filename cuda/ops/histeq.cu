@@ -24,13 +24,17 @@ enum { SECTOR_WORDS = 64, COUNTS_WORDS = LEVELS / 8 * SECTOR_WORDS };
 /* How pixels of one kind are held. */
 template <int CHANNELS, int MODE> struct layout {
     static constexpr int TABLES = CHANNELS > 2 && MODE == HISTEQ_EACH ? 3 : 1;
-    static constexpr int COPIES = TABLES == 1 ? 32 : 16; /* of a table, for as many banks */
-    static constexpr int WORDS = CHANNELS == 3 ? 12 : 4; /* of a chunk */
+    static constexpr bool STAGED = CHANNELS == 3;
+    static constexpr int WORDS = STAGED ? 12 : 4; /* of a chunk */
     static constexpr int PIXELS = 4 * WORDS / CHANNELS;
-    static constexpr int HELD = CHANNELS == 3 ? 2 : 4; /* chunks that a thread has in hand */
+    static constexpr int HELD = STAGED ? 2 : 4; /* chunks that a thread has in hand */
     static constexpr int STEP = HELD * THREADS;
+    /* Of a table, each for so many banks: all where memory allows it. With three channels there are
+     * fewer look-ups a byte, and the stage needs room: 64 KB is all that an older GPU has. */
+    static constexpr int COPIES = (STAGED ? 8 : 32) / (TABLES == 1 ? 1 : 2);
     static constexpr int TABLE_WORDS = TABLES * LEVELS * COPIES;
-    static constexpr int SHARED_BYTES = 4 * (TABLE_WORDS + TABLES * LEVELS + TABLES);
+    static constexpr int STAGE_WORDS = STAGED ? WORDS * THREADS : 0;
+    static constexpr int SHARED_BYTES = 4 * (TABLE_WORDS + STAGE_WORDS + TABLES * LEVELS + TABLES);
 };
 
 struct rule {
@@ -41,14 +45,16 @@ struct rule {
 /* Shared memory of a block. */
 struct desk {
     uint32_t *table; /* [tables][256][copies]: counters first, then new levels or ratios */
+    uint4 *stage;    /* [warp][96] vectors on their way between memory and the threads they belong to */
     uint32_t *sums;  /* [tables][256] inclusive */
     uint32_t *first; /* [tables] sum at the first bin in use */
 };
 
 template <class L> static __device__ __forceinline__ struct desk desk_make(void) {
     extern __shared__ uint4 shared[];
-    uint32_t *words = (uint32_t *)shared;
-    return { words, words + L::TABLE_WORDS, words + L::TABLE_WORDS + L::TABLES * LEVELS };
+    uint32_t *table = (uint32_t *)shared, *stage = table + L::TABLE_WORDS;
+    uint32_t *sums = stage + L::STAGE_WORDS;
+    return { table, (uint4 *)stage + threadIdx.x / 32 * 96, sums, sums + L::TABLES * LEVELS };
 }
 
 /* What is looked up for pixel P: sample C for `each`, else V. */
@@ -75,6 +81,105 @@ static __device__ __forceinline__ uint32_t shared_read(uint32_t address) {
 
 template <class L> static __device__ __forceinline__ uint32_t column_of(const uint32_t *table) {
     return (uint32_t)__cvta_generic_to_shared(table) + threadIdx.x % L::COPIES * 4;
+}
+
+/* ---- chunks in hand */
+
+static __device__ __forceinline__ uint4 get_vector(const uint32_t *words) {
+    return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+static __device__ __forceinline__ void put_vector(uint32_t *words, uint4 vector) {
+    words[0] = vector.x, words[1] = vector.y, words[2] = vector.z, words[3] = vector.w;
+}
+
+/* Three channels, a flat picture: neighbours read neighbouring vectors, then a warp hands them over to
+ * the threads whose chunks they are, 48 bytes each, and back before they are stored. Without that
+ * every access would touch three times as many lines. */
+static __device__ __forceinline__ void hand_over(uint32_t *words, uint4 *stage) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < 3; i++) stage[32 * i + lane] = get_vector(words + 4 * i);
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < 3; i++) put_vector(words + 4 * i, stage[3 * lane + i]);
+    __syncwarp();
+}
+
+static __device__ __forceinline__ void hand_back(uint32_t *words, uint4 *stage) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < 3; i++) stage[3 * lane + i] = get_vector(words + 4 * i);
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < 3; i++) put_vector(words + 4 * i, stage[32 * i + lane]);
+    __syncwarp();
+}
+
+/* Vectors of this warp's 32 chunks from START on. */
+static __device__ __forceinline__ uint32_t warp_vectors(uint32_t start, uint32_t end) {
+    const uint32_t first = start + threadIdx.x / 32 * 32;
+    return first < end ? 3 * (end - first) : 0;
+}
+
+template <class L>
+static __device__ __forceinline__ void load_staged(uint32_t (&held)[L::HELD][L::WORDS],
+                                                   const uint8_t *in, uint32_t start, uint32_t end,
+                                                   uint4 *stage) {
+    const uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+    for (int h = 0; h < L::HELD; h++, start += THREADS) {
+        const uint32_t vectors = warp_vectors(start, end);
+        const uint4 *from = (const uint4 *)in + 3ull * (start + threadIdx.x - lane);
+#pragma unroll
+        for (int i = 0; i < 3; i++)
+            if (32 * i + lane < vectors) put_vector(held[h] + 4 * i, __ldg(from + 32 * i + lane));
+    }
+#pragma unroll
+    for (int h = 0; h < L::HELD; h++) hand_over(held[h], stage);
+}
+
+static __device__ __forceinline__ void store_staged(uint32_t *words, uint8_t *out, uint32_t start,
+                                                    uint32_t end, uint4 *stage) {
+    const uint32_t vectors = warp_vectors(start, end), lane = threadIdx.x % 32;
+    uint4 *to = (uint4 *)out + 3ull * (start + threadIdx.x - lane);
+    hand_back(words, stage);
+#pragma unroll
+    for (int i = 0; i < 3; i++)
+        if (32 * i + lane < vectors) __stcs(to + 32 * i + lane, get_vector(words + 4 * i));
+}
+
+/* Every thread's chunks from START on, THREADS apart. */
+template <int CHANNELS, class L, bool FLAT>
+static __device__ __forceinline__ void load_held(uint32_t (&held)[L::HELD][L::WORDS],
+                                                 const struct picture &picture, uint32_t start,
+                                                 uint32_t end, uint4 *stage) {
+    if constexpr (L::STAGED && FLAT) {
+        load_staged<L>(held, picture.in, start, end, stage);
+    } else {
+#pragma unroll
+        for (int h = 0; h < L::HELD; h++) {
+            const uint32_t index = start + h * THREADS + threadIdx.x;
+            if (index >= end) break;
+            const struct spot spot = spot_of<L::PIXELS, CHANNELS, CHANNELS, FLAT>(picture, index);
+            load_chunk(held[h], spot.in, spot.pixels * CHANNELS, FLAT || picture.aligned);
+        }
+    }
+}
+
+/* This thread's chunk from START on. */
+template <int CHANNELS, class L, bool FLAT>
+static __device__ __forceinline__ void store_held(uint32_t (&words)[L::WORDS],
+                                                  const struct picture &picture, uint32_t start,
+                                                  uint32_t end, uint4 *stage) {
+    if constexpr (L::STAGED && FLAT) {
+        store_staged(words, picture.out, start, end, stage);
+    } else {
+        const uint32_t index = start + threadIdx.x;
+        if (index >= end) return;
+        const struct spot spot = spot_of<L::PIXELS, CHANNELS, CHANNELS, FLAT>(picture, index);
+        store_chunk(words, spot.out, spot.pixels * CHANNELS, FLAT || picture.aligned);
+    }
 }
 
 /* ---- count */
@@ -106,20 +211,6 @@ static __device__ __forceinline__ void count_chunk(const uint32_t (&words)[L::WO
     }
 }
 
-/* Every thread's chunks from START on, THREADS apart. */
-template <int CHANNELS, class L, bool FLAT>
-static __device__ __forceinline__ void load_held(uint32_t (&held)[L::HELD][L::WORDS],
-                                                 const struct picture &picture, uint32_t start,
-                                                 uint32_t end) {
-#pragma unroll
-    for (int h = 0; h < L::HELD; h++) {
-        const uint32_t index = start + h * THREADS + threadIdx.x;
-        if (index >= end) break;
-        const struct spot spot = spot_of<L::PIXELS, CHANNELS, CHANNELS, FLAT>(picture, index);
-        load_chunk(held[h], spot.in, spot.pixels * CHANNELS, FLAT || picture.aligned);
-    }
-}
-
 template <class L> static __device__ __forceinline__ void clear(uint32_t *table) {
     for (int i = threadIdx.x; i < L::TABLE_WORDS / 4; i += THREADS)
         ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
@@ -128,11 +219,11 @@ template <class L> static __device__ __forceinline__ void clear(uint32_t *table)
 /* The last step's chunks stay in HELD. */
 template <int CHANNELS, int MODE, class L, bool FLAT>
 static __device__ __forceinline__ void count_part(const struct picture &picture, uint2 part,
-                                                  uint32_t *table,
+                                                  const struct desk &desk,
                                                   uint32_t (&held)[L::HELD][L::WORDS]) {
-    const uint32_t column = column_of<L>(table);
-    load_held<CHANNELS, L, FLAT>(held, picture, part.x, part.y);
-    clear<L>(table);
+    const uint32_t column = column_of<L>(desk.table);
+    load_held<CHANNELS, L, FLAT>(held, picture, part.x, part.y, desk.stage);
+    clear<L>(desk.table);
     __syncthreads();
     for (uint32_t start = part.x;;) {
 #pragma unroll
@@ -143,7 +234,7 @@ static __device__ __forceinline__ void count_part(const struct picture &picture,
             count_chunk<CHANNELS, MODE, L>(held[h], spot.pixels, column);
         }
         if ((start += L::STEP) >= part.y) break;
-        load_held<CHANNELS, L, FLAT>(held, picture, start, part.y);
+        load_held<CHANNELS, L, FLAT>(held, picture, start, part.y, desk.stage);
     }
 }
 
@@ -310,25 +401,24 @@ static __device__ __forceinline__ void map_chunk(const uint32_t (&in)[L::WORDS],
 /* Backwards over the same steps as count_part; IN_HAND: the last one's chunks are still in HELD. */
 template <int CHANNELS, int MODE, class L, bool FLAT>
 static __device__ __forceinline__ void map_part(const struct picture &picture, uint2 part,
-                                                const uint32_t *table, uint32_t black,
+                                                const struct desk &desk, uint32_t black,
                                                 bool in_hand,
                                                 uint32_t (&held)[L::HELD][L::WORDS]) {
-    const uint32_t column = column_of<L>(table);
+    const uint32_t column = column_of<L>(desk.table);
     uint32_t start = part.x + (part.y - part.x - 1) / L::STEP * L::STEP;
-    if (!in_hand) load_held<CHANNELS, L, FLAT>(held, picture, start, part.y);
+    if (!in_hand) load_held<CHANNELS, L, FLAT>(held, picture, start, part.y, desk.stage);
     for (;;) {
 #pragma unroll
         for (int h = 0; h < L::HELD; h++) {
-            const uint32_t index = start + h * THREADS + threadIdx.x;
-            if (index >= part.y) break;
-            const struct spot spot = spot_of<L::PIXELS, CHANNELS, CHANNELS, FLAT>(picture, index);
+            const uint32_t first = start + h * THREADS;
+            if (first >= part.y) break;
             uint32_t out[L::WORDS];
             map_chunk<CHANNELS, MODE, L>(held[h], out, column, black);
-            store_chunk(out, spot.out, spot.pixels * CHANNELS, FLAT || picture.aligned);
+            store_held<CHANNELS, L, FLAT>(out, picture, first, part.y, desk.stage);
         }
         if (start == part.x) return;
         start -= L::STEP;
-        load_held<CHANNELS, L, FLAT>(held, picture, start, part.y);
+        load_held<CHANNELS, L, FLAT>(held, picture, start, part.y, desk.stage);
     }
 }
 
@@ -372,9 +462,9 @@ static __global__ void __launch_bounds__(THREADS, 1)
     for (int i = begin; i < end; i++) {
         const struct picture &picture = batch.pictures[i];
         if (picture.flat)
-            count_part<CHANNELS, MODE, L, true>(picture, part_of(picture, share), desk.table, held);
+            count_part<CHANNELS, MODE, L, true>(picture, part_of(picture, share), desk, held);
         else
-            count_part<CHANNELS, MODE, L, false>(picture, part_of(picture, share), desk.table, held);
+            count_part<CHANNELS, MODE, L, false>(picture, part_of(picture, share), desk, held);
         __syncthreads();
         merge<L>(desk.table, counts + i * L::TABLES * COUNTS_WORDS);
         __syncthreads();
@@ -390,10 +480,10 @@ static __global__ void __launch_bounds__(THREADS, 1)
         __syncthreads();
         const uint32_t black = black_level<CHANNELS, MODE>(desk, picture.pixels, rule);
         if (picture.flat)
-            map_part<CHANNELS, MODE, L, true>(picture, part_of(picture, share), desk.table, black,
+            map_part<CHANNELS, MODE, L, true>(picture, part_of(picture, share), desk, black,
                                               i == end - 1, held);
         else
-            map_part<CHANNELS, MODE, L, false>(picture, part_of(picture, share), desk.table, black,
+            map_part<CHANNELS, MODE, L, false>(picture, part_of(picture, share), desk, black,
                                                i == end - 1, held);
         __syncthreads();
     }

@@ -3,9 +3,10 @@
  *
  * Count:  a window of bins stands in shared memory, as wide as the GPU allows (65536 bins are two windows
  *         where a block may have 128 KB), and the image is read once for every window. Few bins stand
- *         there several times, so that lanes seldom meet.
+ *         there once for each bank, so that lanes never meet.
  * Table:  1024 bins a block; each sums all bins before its own, which costs less than waiting for it.
- * Apply:  levels are looked up in global memory: 128 KB at most, so the L1 cache holds most of them.
+ * Apply:  a block takes the levels into its shared memory where they fit: random look-ups are several
+ *         times faster there than in the L1 cache.
  */
 #ifndef BURIN_HISTEQ16_CUH
 #define BURIN_HISTEQ16_CUH
@@ -13,7 +14,7 @@
 #include "cuda/launch.cuh"
 #include "cuda/ops/histeq_fixed.h"
 
-enum { COUNT16_THREADS = 1024, TABLE16_THREADS = 1024, MAP16_THREADS = 256 };
+enum { THREADS16 = 1024 };
 
 /* How pixels of one kind are held. */
 template <int CHANNELS, int MODE> struct layout16 {
@@ -29,8 +30,9 @@ struct work16 {
     uint32_t *identity; /* [image][table]: the image has one bin in use and stays as it is */
     uint16_t *levels;   /* [image][table][pitch] */
     uint32_t bins, pitch;
-    uint32_t window, copies_log2; /* bins that stand in shared memory, and how often */
+    uint32_t window, copies_log2; /* bins that stand in shared memory, and how often: 0 or 5 */
     int tables, scale;
+    bool levels_fit; /* into shared memory, all tables */
 };
 
 static __device__ __forceinline__ uint32_t bin16(uint32_t value, uint32_t bins) {
@@ -48,6 +50,18 @@ static __device__ __forceinline__ uint32_t value16(const uint32_t (&words)[WORDS
     return MODE == HISTEQ_LUMA ? luma(red, green, blue) : max(max(red, green), blue);
 }
 
+/* This block's chunks of the batch, and those of them that are a picture's. */
+static __device__ __forceinline__ uint2 share16(const struct batch &batch) {
+    return make_uint2((uint64_t)batch.chunks * blockIdx.x / gridDim.x,
+                      (uint64_t)batch.chunks * (blockIdx.x + 1) / gridDim.x);
+}
+
+static __device__ __forceinline__ uint2 part16(const struct picture &picture, uint2 share) {
+    const uint32_t chunks = picture.row_chunks * (picture.pixels / picture.width);
+    return make_uint2(max(share.x, picture.first) - picture.first,
+                      min(share.y - picture.first, chunks));
+}
+
 /* ---- count */
 
 /* Counts table T's bins LOW.. of the window over this block's part of a picture. */
@@ -58,7 +72,7 @@ static __device__ __forceinline__ void count16_part(const struct picture &pictur
     typedef layout16<CHANNELS, MODE> L;
     const uint32_t copy = threadIdx.x & ((1u << work.copies_log2) - 1);
 #pragma unroll 2
-    for (uint32_t index = begin + threadIdx.x; index < end; index += COUNT16_THREADS) {
+    for (uint32_t index = begin + threadIdx.x; index < end; index += THREADS16) {
         const struct spot spot = spot_of<L::PIXELS, L::BYTES, L::BYTES>(picture, index);
         uint32_t words[L::WORDS];
         load_chunk(words, spot.in, spot.pixels * L::BYTES, picture.aligned);
@@ -71,13 +85,30 @@ static __device__ __forceinline__ void count16_part(const struct picture &pictur
     }
 }
 
-/* The window's sums into COUNTS; leaves the window zero. */
-static __device__ __forceinline__ void flush16(uint32_t *window, uint32_t *counts, uint32_t bins,
-                                               uint32_t copies_log2) {
-    for (uint32_t bin = threadIdx.x; bin < bins; bin += COUNT16_THREADS) {
+/* The window's sums into COUNTS; leaves the window zero. Eight bins a thread, so that reads overlap. */
+static __device__ __forceinline__ void flush16(uint32_t *window, uint32_t *counts, uint32_t bins) {
+    for (uint32_t start = threadIdx.x; start < bins; start += 8 * THREADS16) {
+        uint32_t c[8];
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            const uint32_t bin = start + i * THREADS16;
+            c[i] = bin < bins ? window[bin] : 0;
+            if (bin < bins) window[bin] = 0;
+        }
+#pragma unroll
+        for (int i = 0; i < 8; i++)
+            if (c[i]) atomicAdd(counts + start + i * THREADS16, c[i]);
+    }
+}
+
+/* The same where each bin stands 32 times; a lane starts at its own bank. */
+static __device__ __forceinline__ void flush16_copies(uint32_t *window, uint32_t *counts,
+                                                      uint32_t bins) {
+    for (uint32_t bin = threadIdx.x; bin < bins; bin += THREADS16) {
         uint32_t sum = 0;
-        for (uint32_t i = 0; i < 1u << copies_log2; i++) {
-            uint32_t *place = window + (bin << copies_log2) + (i + bin & ((1u << copies_log2) - 1));
+#pragma unroll
+        for (int i = 0; i < 32; i++) {
+            uint32_t *place = window + 32 * bin + (i + bin) % 32;
             sum += *place;
             *place = 0;
         }
@@ -86,27 +117,28 @@ static __device__ __forceinline__ void flush16(uint32_t *window, uint32_t *count
 }
 
 template <int CHANNELS, int MODE>
-static __global__ void __launch_bounds__(COUNT16_THREADS, 1)
+static __global__ void __launch_bounds__(THREADS16, 1)
     count16_kernel(const __grid_constant__ struct batch batch,
                    const __grid_constant__ struct work16 work) {
     extern __shared__ uint4 shared[];
     uint32_t *window = (uint32_t *)shared;
-    const uint32_t begin = (uint64_t)batch.chunks * blockIdx.x / gridDim.x;
-    const uint32_t end = (uint64_t)batch.chunks * (blockIdx.x + 1) / gridDim.x;
-    for (uint32_t i = threadIdx.x; i < work.window << work.copies_log2; i += COUNT16_THREADS)
+    const uint2 share = share16(batch);
+    for (uint32_t i = threadIdx.x; i < work.window << work.copies_log2; i += THREADS16)
         window[i] = 0;
     __syncthreads();
-    for (int i = picture_at(batch, begin); i <= picture_at(batch, end - 1); i++) {
+    for (int i = picture_at(batch, share.x); i <= picture_at(batch, share.y - 1); i++) {
         const struct picture &picture = batch.pictures[i];
-        const uint32_t chunks = picture.row_chunks * (picture.pixels / picture.width);
-        const uint32_t from = max(begin, picture.first) - picture.first;
-        const uint32_t to = min(end - picture.first, chunks);
+        const uint2 part = part16(picture, share);
         for (int t = 0; t < work.tables; t++) {
             for (uint32_t low = 0; low < work.bins; low += work.window) {
-                count16_part<CHANNELS, MODE>(picture, from, to, work, t, low, window);
+                count16_part<CHANNELS, MODE>(picture, part.x, part.y, work, t, low, window);
                 __syncthreads();
-                flush16(window, work.counts + (i * work.tables + t) * work.pitch + low,
-                        min(work.window, work.bins - low), work.copies_log2);
+                uint32_t *counts = work.counts + (i * work.tables + t) * work.pitch + low;
+                const uint32_t bins = min(work.window, work.bins - low);
+                if (work.copies_log2)
+                    flush16_copies(window, counts, bins);
+                else
+                    flush16(window, counts, bins);
                 __syncthreads();
             }
         }
@@ -148,14 +180,15 @@ static __device__ __forceinline__ uint32_t block_scan(uint32_t own) {
     return own + before;
 }
 
-static __global__ void __launch_bounds__(TABLE16_THREADS)
+static __global__ void __launch_bounds__(THREADS16)
     table16_kernel(const __grid_constant__ struct batch batch,
                    const __grid_constant__ struct work16 work) {
-    const uint32_t base = blockIdx.x * TABLE16_THREADS, bin = base + threadIdx.x;
+    const uint32_t base = blockIdx.x * THREADS16, bin = base + threadIdx.x;
     const uint32_t *counts = work.counts + blockIdx.y * work.pitch;
     const uint64_t pixels = batch.pictures[blockIdx.y / work.tables].pixels;
     uint32_t sum = 0, least = UINT32_MAX;
-    for (uint32_t i = 4 * threadIdx.x; i < base; i += 4 * TABLE16_THREADS) {
+#pragma unroll 8
+    for (uint32_t i = 4 * threadIdx.x; i < base; i += 4 * THREADS16) {
         const uint4 four = *(const uint4 *)(counts + i);
         sum += four.x + four.y + four.z + four.w;
         const uint32_t place = four.x ? 0 : four.y ? 1 : four.z ? 2 : four.w ? 3 : UINT32_MAX - i;
@@ -176,52 +209,75 @@ static __global__ void __launch_bounds__(TABLE16_THREADS)
 
 /* ---- apply */
 
-static __device__ __forceinline__ uint32_t level16(const struct work16 &work, uint32_t table,
+/* One picture's tables, in shared or in global memory. */
+struct tables16 {
+    const uint16_t *levels;   /* [table][pitch] */
+    const uint32_t *identity; /* [table] */
+    uint32_t pitch, bins;
+};
+
+static __device__ __forceinline__ uint32_t level16(const struct tables16 &tables, int t,
                                                    uint32_t value) {
-    if (__ldg(work.identity + table)) return value;
-    return __ldg(work.levels + table * work.pitch + bin16(value, work.bins));
+    return __ldg(tables.identity + t) ? value
+                                      : tables.levels[t * tables.pitch + bin16(value, tables.bins)];
 }
 
-template <int CHANNELS, int MODE>
-static __device__ __forceinline__ void
-map16_pixel(uint32_t (&words)[layout16<CHANNELS, MODE>::WORDS], int p, const struct work16 &work,
-            uint32_t table) {
+template <int CHANNELS, int MODE, int WORDS>
+static __device__ __forceinline__ void map16_pixel(uint32_t (&words)[WORDS], int p,
+                                                   const struct tables16 &tables) {
     constexpr int COLOURS = CHANNELS < 3 ? 1 : 3;
     const uint32_t value = value16<CHANNELS, MODE>(words, p, 0);
-    const uint32_t level = MODE == HISTEQ_EACH ? 0 : level16(work, table, value);
+    const uint32_t level = MODE == HISTEQ_EACH ? 0 : level16(tables, 0, value);
 #pragma unroll
     for (int c = 0; c < COLOURS; c++) {
         const int i = p * CHANNELS + c;
         const uint32_t sample = chunk_get<16>(words, i);
         chunk_put<16>(words, i,
-                      MODE == HISTEQ_EACH ? level16(work, table + c, sample)
+                      MODE == HISTEQ_EACH ? level16(tables, c, sample)
                       : CHANNELS < 3      ? level
                                           : histeq_scaled16(sample, value, level));
     }
 }
 
 template <int CHANNELS, int MODE>
-static __global__ void __launch_bounds__(MAP16_THREADS)
+static __device__ __forceinline__ void map16_part(const struct picture &picture, uint32_t begin,
+                                                  uint32_t end, const struct tables16 &tables) {
+    typedef layout16<CHANNELS, MODE> L;
+#pragma unroll 2
+    for (uint32_t index = begin + threadIdx.x; index < end; index += THREADS16) {
+        const struct spot spot = spot_of<L::PIXELS, L::BYTES, L::BYTES>(picture, index);
+        uint32_t words[L::WORDS];
+        load_chunk(words, spot.in, spot.pixels * L::BYTES, picture.aligned);
+#pragma unroll
+        for (int p = 0; p < L::PIXELS; p++) map16_pixel<CHANNELS, MODE>(words, p, tables);
+        store_chunk(words, spot.out, spot.pixels * L::BYTES, picture.aligned);
+    }
+}
+
+template <int CHANNELS, int MODE>
+static __global__ void __launch_bounds__(THREADS16, 1)
     map16_kernel(const __grid_constant__ struct batch batch,
                  const __grid_constant__ struct work16 work) {
-    typedef layout16<CHANNELS, MODE> L;
-    const uint32_t chunk = blockIdx.x * MAP16_THREADS + threadIdx.x;
-    if (chunk >= batch.chunks) return;
-    const int i = picture_at(batch, chunk);
-    const struct picture &picture = batch.pictures[i];
-    const struct spot spot =
-        spot_of<L::PIXELS, L::BYTES, L::BYTES>(picture, chunk - picture.first);
-    uint32_t words[L::WORDS];
-    load_chunk(words, spot.in, spot.pixels * L::BYTES, picture.aligned);
-#pragma unroll
-    for (int p = 0; p < L::PIXELS; p++)
-        map16_pixel<CHANNELS, MODE>(words, p, work, i * work.tables);
-    store_chunk(words, spot.out, spot.pixels * L::BYTES, picture.aligned);
+    extern __shared__ uint4 shared[];
+    const uint2 share = share16(batch);
+    for (int i = picture_at(batch, share.x); i <= picture_at(batch, share.y - 1); i++) {
+        const struct picture &picture = batch.pictures[i];
+        const uint2 part = part16(picture, share);
+        const uint16_t *levels = work.levels + i * work.tables * work.pitch;
+        const uint32_t vectors = work.levels_fit ? work.tables * work.pitch / 8 : 0;
+        __syncthreads(); /* the picture before is done with its levels */
+        for (uint32_t v = threadIdx.x; v < vectors; v += THREADS16)
+            shared[v] = ((const uint4 *)levels)[v];
+        __syncthreads();
+        const struct tables16 tables = { work.levels_fit ? (const uint16_t *)shared : levels,
+                                         work.identity + i * work.tables, work.pitch, work.bins };
+        map16_part<CHANNELS, MODE>(picture, part.x, part.y, tables);
+    }
 }
 
 /* ---- run */
 
-static inline int tables16(const struct op_call *calls) {
+static inline int table_count16(const struct op_call *calls) {
     return calls[0].params->number[HISTEQ_CHANNEL] == HISTEQ_EACH
                ? (int)image_colours(&calls[0].in)
                : 1;
@@ -232,25 +288,25 @@ static inline uint32_t pitch16(const struct op_call *calls) {
 }
 
 static inline size_t histeq16_scratch(const struct op_call *calls, int count) {
-    const size_t tables = (size_t)count * tables16(calls);
+    const size_t tables = (size_t)count * table_count16(calls);
     return tables * pitch16(calls) * 6 + (tables + 63) / 64 * 256;
 }
 
-/* The widest window of 2^n bins that a block's shared memory holds; narrower ones several times. */
+/* The widest window of 2^n bins that a block's shared memory holds. */
 static inline void set_window(struct work16 *work, int shared_bytes) {
     uint32_t words = 1;
     while (8 * (int)words <= shared_bytes) words *= 2;
     uint32_t bins = 1;
     while (bins < work->bins) bins *= 2;
     work->window = bins < words ? bins : words;
-    while (work->copies_log2 < 5 && work->window << (work->copies_log2 + 1) <= words)
-        work->copies_log2++;
+    work->copies_log2 = bins * 32 <= words ? 5 : 0;
+    work->levels_fit = (int)(2 * work->tables * work->pitch) <= shared_bytes;
 }
 
 static inline struct work16 work16_make(const struct cuda_context *context,
                                         const struct op_call *calls, int count) {
     struct work16 work = {};
-    work.tables = tables16(calls);
+    work.tables = table_count16(calls);
     work.bins = (uint32_t)calls[0].params->number[HISTEQ_BINS];
     work.scale = (int)calls[0].params->number[HISTEQ_SCALE];
     work.pitch = pitch16(calls);
@@ -271,24 +327,26 @@ static enum status launch16(const struct cuda_context *context, struct op_call *
     if (status) return status;
     const struct work16 work = work16_make(context, calls, count);
     const unsigned tables = (unsigned)(count * work.tables);
-    const unsigned wanted = (batch.chunks + COUNT16_THREADS - 1) / COUNT16_THREADS;
-    const unsigned most = (unsigned)context->multiprocessors;
-    const int shared_bytes = (int)(work.window << work.copies_log2) * 4;
-    const dim3 table_blocks((work.bins + TABLE16_THREADS - 1) / TABLE16_THREADS, tables);
-    CUDA_TRY(failure, cudaFuncSetAttribute(count16_kernel<CHANNELS, MODE>,
-                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           shared_bytes));
+    const unsigned wanted = (batch.chunks + THREADS16 - 1) / THREADS16;
+    const unsigned most = (unsigned)context->multiprocessors, blocks = wanted < most ? wanted : most;
+    const int window_bytes = (int)(work.window << work.copies_log2) * 4;
+    const int level_bytes = work.levels_fit ? (int)(2 * work.tables * work.pitch) : 0;
+    const dim3 table_blocks((work.bins + THREADS16 - 1) / THREADS16, tables);
+    const cudaFuncAttribute most_shared = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    CUDA_TRY(failure, cudaFuncSetAttribute(count16_kernel<CHANNELS, MODE>, most_shared,
+                                           context->shared_bytes));
+    CUDA_TRY(failure, cudaFuncSetAttribute(map16_kernel<CHANNELS, MODE>, most_shared,
+                                           context->shared_bytes));
     CUDA_TRY(failure, cudaMemsetAsync(work.counts, 0, (size_t)tables * work.pitch * 4,
                                       context->stream));
-    count16_kernel<CHANNELS, MODE><<<wanted < most ? wanted : most, COUNT16_THREADS, shared_bytes,
-                                     context->stream>>>(batch, work);
+    count16_kernel<CHANNELS, MODE>
+        <<<blocks, THREADS16, window_bytes, context->stream>>>(batch, work);
     CUDA_LAUNCHED(failure);
     cuda_mark(context, "count");
-    table16_kernel<<<table_blocks, TABLE16_THREADS, 0, context->stream>>>(batch, work);
+    table16_kernel<<<table_blocks, THREADS16, 0, context->stream>>>(batch, work);
     CUDA_LAUNCHED(failure);
     cuda_mark(context, "table");
-    map16_kernel<CHANNELS, MODE><<<(batch.chunks + MAP16_THREADS - 1) / MAP16_THREADS,
-                                   MAP16_THREADS, 0, context->stream>>>(batch, work);
+    map16_kernel<CHANNELS, MODE><<<blocks, THREADS16, level_bytes, context->stream>>>(batch, work);
     CUDA_LAUNCHED(failure);
     cuda_mark(context, "apply");
     return STATUS_OK;

@@ -292,8 +292,8 @@ static void cut(struct watch *watch, struct watched *watched, int64_t word,
                 enum watch_reason reason) {
     if (atomic_load(&watched->word) != word) return;
     watched->cut = true;
-    shutdown(watched->fd, SHUT_RDWR);
     count(watch, reason);
+    shutdown(watched->fd, SHUT_RDWR);
 }
 
 /* The client has left, not in the waiting phase: has the library read all that came, and not moved

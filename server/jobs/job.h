@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-enum { REQUEST_ID_MAX = 64, DEVICE_NAME_MAX = 64, DEVICE_WANT_MAX = 16 };
+enum { REQUEST_ID_MAX = 64, DEVICE_NAME_MAX = 64, DEVICE_WANT_MAX = 24 };
 
 struct job {
     /* ---- the request: written by the front */

@@ -27,6 +27,12 @@ struct seat {
     int restarts, early_deaths;
 };
 
+enum { SEATS_MAX = 17 }; /* 16 GPUs and the CPU */
+
+/* Seats for DEVICES: "all", "cpu", or a list of cuda:N; the CPU's comes last and always. */
+enum status seats_make(struct seat *seats, int *count, const char *devices,
+                       struct failure *failure);
+
 void seat_init(struct seat *seat, const char *device);
 
 /* false: could not be started; restart_ns tells when to try again. */

@@ -236,39 +236,6 @@ static void *supervise(void *argument) {
 
 /* ---- life */
 
-static void add_seat(struct supervisor *supervisor, const char *device) {
-    if (supervisor->seat_count == SEATS_MAX) return;
-    seat_init(&supervisor->seats[supervisor->seat_count++], device);
-}
-
-/* "all": every GPU; else the list. The CPU always has a seat: at work or standing by. */
-static enum status seat_devices(struct supervisor *supervisor, const char *devices,
-                                struct failure *failure) {
-    char list[CONFIG_TEXT_MAX], device[DEVICE_WANT_MAX];
-    const int gpus = strcmp(devices, "cpu") == 0 ? 0 : process_count_gpus();
-    snprintf(list, sizeof list, "%s", devices);
-    if (strcmp(devices, "all") == 0) list[0] = 0;
-    for (int i = 0; i < gpus && !list[0]; i++) {
-        snprintf(device, sizeof device, "cuda:%d", i);
-        add_seat(supervisor, device);
-    }
-    char *rest = list;
-    for (char *name; (name = strsep(&rest, ", "));) {
-        if (!*name || strcmp(name, "cpu") == 0) continue;
-        char *end = name;
-        const long index = strncmp(name, "cuda:", 5) == 0 ? strtol(name + 5, &end, 10) : -1;
-        if (end == name + 5 || *end || index < 0 || index >= gpus)
-            return fail(failure, STATUS_BAD_PARAM,
-                        "devices names \"%.40s\", but this machine has %d GPUs (cuda:0 is the "
-                        "first) and \"cpu\"",
-                        name, gpus);
-        snprintf(device, sizeof device, "cuda:%ld", index);
-        add_seat(supervisor, device);
-    }
-    add_seat(supervisor, "cpu");
-    return STATUS_OK;
-}
-
 static enum status begin(struct supervisor *supervisor, struct failure *failure) {
     const int slots = slots_count(supervisor->options.slots);
     supervisor->queue = queue_create((int)supervisor->options.config->queue_jobs, slots);
@@ -282,8 +249,8 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
     for (int i = 0; i < slots; i++) supervisor->place[i] = NOWHERE;
     struct epoll_event event = { .events = EPOLLIN, .data.u32 = SEATS_MAX };
     epoll_ctl(supervisor->events, EPOLL_CTL_ADD, supervisor->wake, &event);
-    const enum status status =
-        seat_devices(supervisor, supervisor->options.config->devices, failure);
+    const enum status status = seats_make(supervisor->seats, &supervisor->seat_count,
+                                          supervisor->options.config->devices, failure);
     if (status) return status;
     for (int i = 0; i < supervisor->seat_count; i++) start(supervisor, &supervisor->seats[i]);
     supervisor->threaded = pthread_create(&supervisor->thread, NULL, supervise, supervisor) == 0;

@@ -16,11 +16,10 @@
 #define BURIN_SUPERVISOR_H
 
 #include "config/config.h"
+#include "server/jobs/seat.h"
 #include "server/jobs/slot.h"
 
 #include <stdbool.h>
-
-enum { SEATS_MAX = 17 }; /* 16 GPUs and the CPU */
 
 struct supervisor;
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/* command.h - the subcommands of the program, one file each: command_<name>.c.
+ *
+ * argv[0] is the subcommand's own name. Each returns the exit status: 0, 1 when the work failed, 2
+ * when it was asked for wrongly. Messages go to stderr.
+ */
+#ifndef BURIN_COMMAND_H
+#define BURIN_COMMAND_H
+
+int command_serve(int argc, char **argv);
+int command_run(int argc, char **argv);
+int command_ops(int argc, char **argv);
+int command_devices(int argc, char **argv);
+int command_config(int argc, char **argv);
+int command_health(int argc, char **argv);
+int command_bench(int argc, char **argv);
+int command_version(int argc, char **argv);
+int command_worker(int argc, char **argv);
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+/* burin config: the settings in force. */
+#include "config/config.h"
+#include "server/command.h"
+
+#include <string.h>
+
+static int usage(FILE *out, int code) {
+    fputs("usage: burin config [--json | --defaults] [--config FILE] [--KEY VALUE]...\n\n"
+          "Every setting in force, and whether it came from a flag, the environment, the file or\n"
+          "the defaults. --defaults prints the file with every default, to start from.\n\n",
+          out);
+    config_help(out);
+    return code;
+}
+
+/* Takes FLAG out of the arguments. */
+static bool take(const char *flag, int *argc, char **argv) {
+    int left = 0;
+    for (int i = 0; i < *argc; i++)
+        if (i == 0 || strcmp(argv[i], flag) != 0) argv[left++] = argv[i];
+    const bool taken = left < *argc;
+    *argc = left;
+    argv[left] = NULL;
+    return taken;
+}
+
+int command_config(int argc, char **argv) {
+    struct config config;
+    struct failure failure = { 0 };
+    if (take("--help", &argc, argv) || take("-h", &argc, argv)) return usage(stdout, 0);
+    const bool as_json = take("--json", &argc, argv);
+    if (take("--defaults", &argc, argv)) {
+        config_print_file(stdout);
+        return 0;
+    }
+    if (config_load(&config, NULL, &argc, argv, &failure)) {
+        fprintf(stderr, "burin config: %s\n", failure.message);
+        return 2;
+    }
+    if (argc > 1) {
+        fprintf(stderr, "burin config: \"%s\" is not understood; see burin config --help\n",
+                argv[1]);
+        return 2;
+    }
+    config_print(&config, stdout, as_json);
+    return 0;
+}

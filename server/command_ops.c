@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+/* burin ops: what GET /ops tells, for people. */
+#include "pipeline/registry.h"
+#include "server/command.h"
+#include "server/ops_json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int usage(FILE *out, int code) {
+    fputs("usage: burin ops [--json] [OPERATOR]...\n\n"
+          "Operators with their parameters: name=default, range and unit, meaning.\n",
+          out);
+    return code;
+}
+
+static void print_param(const struct param *param) {
+    char range[128], value[32] = "", setting[64];
+    struct params defaults;
+    param_range(param, range, sizeof range);
+    params_init(&defaults, param);
+    if (param->type != PARAM_TAPS && !param->required)
+        param_print(param, &defaults, 0, value, sizeof value);
+    snprintf(setting, sizeof setting, "%s=%s", param->name, value);
+    printf("    %-20s %s%s%s%s\n", setting, range, param->unit ? " " : "",
+           param->unit ? param->unit : "", param->required ? " (must be given)" : "");
+    if (param->summary) printf("    %-20s %s\n", "", param->summary);
+}
+
+static void print_op(const struct op *op) {
+    printf("%-12s %s\n", op->name, op->summary);
+    for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
+        print_param(param);
+    putchar('\n');
+}
+
+static int print_named(int count, char **names) {
+    for (int i = 0; i < count; i++) {
+        const struct op *op = registry_find(names[i]);
+        const char *near = registry_nearest(names[i]);
+        if (op) {
+            print_op(op);
+            continue;
+        }
+        fprintf(stderr, "burin ops: there is no operator \"%s\"%s%s%s\n", names[i],
+                near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+        return 2;
+    }
+    return 0;
+}
+
+int command_ops(int argc, char **argv) {
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+        return usage(stdout, 0);
+    if (argc == 2 && strcmp(argv[1], "--json") == 0) {
+        json_t *json = ops_json();
+        json_dumpf(json, stdout, JSON_INDENT(2));
+        putchar('\n');
+        json_decref(json);
+        return 0;
+    }
+    if (argc > 1 && argv[1][0] == '-') return usage(stderr, 2);
+    if (argc > 1) return print_named(argc - 1, argv + 1);
+    for (int i = 0; i < registry_count(); i++) print_op(registry_at(i));
+    return 0;
+}

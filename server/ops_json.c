@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/ops_json.h"
+
+#include "pipeline/registry.h"
+
+static const char *const type_names[] = {
+    [PARAM_INT] = "integer",
+    [PARAM_BOOL] = "boolean",
+    [PARAM_CHOICE] = "choice",
+    [PARAM_TAPS] = "integers",
+};
+
+static json_t *choices_json(const struct param *param) {
+    json_t *choices = json_array();
+    for (int i = 0; i < CHOICES_MAX && param->choices[i]; i++)
+        json_array_append_new(choices, json_string(param->choices[i]));
+    return choices;
+}
+
+/* NULL where there is none. */
+static json_t *default_json(const struct param *param) {
+    if (param->required || param->type == PARAM_TAPS) return NULL;
+    if (param->type == PARAM_BOOL) return json_boolean(param->def);
+    if (param->type == PARAM_CHOICE) return json_string(param->choices[param->def]);
+    return json_integer(param->def);
+}
+
+static json_t *param_json(const struct param *param) {
+    json_t *json =
+        json_pack("{s:s, s:s, s:s*, s:s*}", "name", param->name, "type", type_names[param->type],
+                  "summary", param->summary, "unit", param->unit);
+    if (param->type == PARAM_INT || param->type == PARAM_TAPS) {
+        json_object_set_new(json, "min", json_integer(param->min));
+        json_object_set_new(json, "max", json_integer(param->max));
+    }
+    if (param->type == PARAM_CHOICE) json_object_set_new(json, "choices", choices_json(param));
+    if (param->type == PARAM_TAPS)
+        json_object_set_new(json, "counts", json_pack("[i, i]", 9, TAPS_MAX));
+    json_object_set_new(json, "default", default_json(param)); /* NULL sets nothing */
+    json_object_set_new(json, "required", json_boolean(param->required));
+    return json;
+}
+
+static json_t *op_json(const struct op *op) {
+    json_t *params = json_array();
+    for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
+        json_array_append_new(params, param_json(param));
+    return json_pack("{s:s, s:s, s:o}", "name", op->name, "summary", op->summary, "parameters",
+                     params);
+}
+
+json_t *ops_json(void) {
+    json_t *operators = json_array();
+    for (int i = 0; i < registry_count(); i++)
+        json_array_append_new(operators, op_json(registry_at(i)));
+    return json_pack("{s:o}", "operators", operators);
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+/* ops_json.h - the registry as JSON: GET /ops and `burin ops --json`. */
+#ifndef BURIN_OPS_JSON_H
+#define BURIN_OPS_JSON_H
+
+#include <jansson.h>
+
+/* {"operators": [{"name", "summary", "parameters": [{"name", "type", "summary", "unit", "min",
+ * "max", "choices", "default", "required"}]}]}; members that say nothing are left out. A new
+ * reference; NULL where memory is short. */
+json_t *ops_json(void);
+
+#endif

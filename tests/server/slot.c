@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/jobs/slot.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct slots *make(void) {
+    const struct slot_options options = {
+        .classes = { { 2, 64 << 10 }, { 2, 256 << 10 }, { 1, 0 } },
+        .span_bytes = 16 << 20,
+        .preamble = "hello, worker",
+        .preamble_bytes = 14,
+    };
+    struct failure failure = { 0 };
+    struct slots *slots = slots_create(&options, &failure);
+    assert_non_null(slots);
+    return slots;
+}
+
+/* Memory that the file really takes. */
+static long resident_bytes(const struct slots *slots) {
+    struct stat facts;
+    assert_int_equal(fstat(slots_fd(slots), &facts), 0);
+    return (long)facts.st_blocks * 512;
+}
+
+static void classes_fit_and_overflow_upwards(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    assert_int_equal(slots_count(slots), 5);
+    assert_int_equal(slot_take(slots, 1000, NULL), 0);
+    assert_int_equal(slot_take(slots, 100 << 10, NULL), 2);
+    assert_int_equal(slot_take(slots, 10 << 20, NULL), 4);
+    assert_int_equal(slot_take(slots, 1000, NULL), 1);
+    assert_int_equal(slot_take(slots, 1000, NULL), 3);
+    assert_int_equal(slots_in_use(slots), 5);
+    assert_int_equal(slot_take(slots, 1, NULL), -1);
+    slot_give(slots, 2);
+    assert_int_equal(slot_take(slots, 1, NULL), 2);
+    slots_destroy(slots);
+}
+
+static void owner_is_remembered_and_job_blank(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    int someone;
+    const int slot = slot_take(slots, 1, &someone);
+    assert_ptr_equal(slot_owner(slots, slot), &someone);
+    strcpy(slot_job(slots, slot)->plan, "histeq");
+    slot_give(slots, slot);
+    assert_int_equal(slot_take(slots, 1, NULL), slot);
+    assert_string_equal(slot_job(slots, slot)->plan, "");
+    slots_destroy(slots);
+}
+
+static void what_grew_is_given_back(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    const long before = resident_bytes(slots);
+    const int slot = slot_take(slots, 1, NULL);
+    memset(slot_bytes(slots, slot), 7, 10 << 20);
+    slot_job(slots, slot)->body_length = 10 << 20;
+    assert_true(resident_bytes(slots) > before + (9 << 20));
+    slot_give(slots, slot);
+    assert_int_equal(resident_bytes(slots), before);
+    slots_destroy(slots);
+}
+
+static void a_worker_sees_the_same_memory(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    struct failure failure = { 0 };
+    struct slots *other = slots_open(dup(slots_fd(slots)), &failure);
+    assert_non_null(other);
+    assert_string_equal(slots_preamble(other), "hello, worker");
+    assert_int_equal(slot_span(other), slot_span(slots));
+    for (int slot = 0; slot < 5; slot++) {
+        slot_bytes(slots, slot)[3] = (uint8_t)(40 + slot);
+        slot_job(slots, slot)->quality = slot;
+    }
+    for (int slot = 0; slot < 5; slot++) {
+        assert_int_equal(slot_bytes(other, slot)[3], 40 + slot);
+        assert_int_equal(slot_job(other, slot)->quality, slot);
+    }
+    slots_destroy(other);
+    slots_destroy(slots);
+}
+
+static void a_strange_descriptor_is_refused(void **state) {
+    (void)state;
+    int ends[2];
+    struct failure failure = { 0 };
+    assert_int_equal(pipe(ends), 0);
+    assert_null(slots_open(ends[0], &failure));
+    assert_int_equal(failure.status, STATUS_INTERNAL);
+    close(ends[1]);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes_fit_and_overflow_upwards),
+        cmocka_unit_test(owner_is_remembered_and_job_blank),
+        cmocka_unit_test(what_grew_is_given_back),
+        cmocka_unit_test(a_worker_sees_the_same_memory),
+        cmocka_unit_test(a_strange_descriptor_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
