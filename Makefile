@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # One flat Makefile. `make help` tells every target; variables: CUDA=0, CUDA_ARCHS="80 90", SAN=address,undefined
-# (or thread), OPS_SKIP="carve", WERROR=1. A variant lives in build/<variant>/; the default one is at build/burin.
+# (or thread), OPS_SKIP="carve", WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the default one is at build/burin.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg62-turbo-dev libpng-dev libjansson-dev libisal-dev
 TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-opencv curl
@@ -22,6 +22,8 @@ PROGRAM = $(if $(filter $(VARIANT),$(DEFAULT_VARIANT)),build/burin,$(B)/burin)
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 CC = gcc
+Q = $(if $(V),,@)
+SAY = @printf '  %-6s %s\n'
 INCLUDES = -I. -I$(B)
 WARNINGS = -Wall -Wextra -Wpedantic -Wshadow -Wvla -Wstrict-prototypes -Wmissing-prototypes \
   -Wformat=2 -Werror=format-security $(if $(WERROR),-Werror)
@@ -111,7 +113,8 @@ build/burin: $(B)/burin
 	@ln -f $< $@
 
 $(B)/burin: $(OBJECTS) $(B)/server/main.o
-	$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(SAY) link $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # The registry: one line an operator, and one for each twin. Rewritten only when the list changes.
 $(B)/ops.inc: FORCE
@@ -128,25 +131,30 @@ FORCE:
 $(B)/pipeline/ops/%.o: CFLAGS += $(OPS_FLAGS)
 $(B)/%.o: %.c | $(B)/ops.inc $(B)/cuda_ops.inc $(B)/version.inc
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(SAY) cc $<
+	$(Q)$(CC) $(CFLAGS) -MMD -MP -c $< -o $@
 $(B)/%.cu.o: %.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+	$(SAY) nvcc $<
+	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 $(B)/pipeline/registry.o: $(B)/ops.inc
 $(B)/server/version.o: $(B)/version.inc
 $(B)/cuda/device_cuda.cu.o: $(B)/cuda_ops.inc
 
 $(B)/tests/%: tests/%.c $(OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(OBJECTS) $(LIBS) -lcmocka -o $@
+	$(SAY) test $<
+	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(OBJECTS) $(LIBS) -lcmocka -o $@
 $(B)/tests/bench/kernels/%: tests/bench/kernels/%.cu
 	@mkdir -p $(@D)
-	$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $@.d $< -o $@ -ldl
+	$(SAY) nvcc $<
+	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $@.d $< -o $@ -ldl
 
 # Fuzzers are built by clang with everything they touch, apart from the other objects.
 build/fuzz/%: %.c $(C_SOURCES) $(B)/ops.inc
 	@mkdir -p $(@D)
-	clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
+	$(SAY) fuzzer $<
+	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
 	  $(wildcard pipeline/*.c pipeline/codecs/*.c server/http/gate.c server/http/multipart.c) \
 	  $(OPS:%=pipeline/ops/%.c) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 

@@ -19,8 +19,11 @@ static void print_param(const struct param *param) {
     struct params defaults;
     param_range(param, range, sizeof range);
     params_init(&defaults, param);
-    if (param->type != PARAM_TAPS && !param->required)
-        param_print(param, &defaults, 0, value, sizeof value);
+    /* A default out of range stands for "not given". */
+    const bool none =
+        param->required || param->type == PARAM_TAPS ||
+        (param->type == PARAM_INT && (param->def < param->min || param->def > param->max));
+    if (!none) param_print(param, &defaults, 0, value, sizeof value);
     snprintf(setting, sizeof setting, "%s=%s", param->name, value);
     printf("    %-20s %s%s%s%s\n", setting, range, param->unit ? " " : "",
            param->unit ? param->unit : "", param->required ? " (must be given)" : "");
@@ -43,7 +46,8 @@ static int print_named(int count, char **names) {
             continue;
         }
         fprintf(stderr, "burin ops: there is no operator \"%s\"%s%s%s\n", names[i],
-                near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+                near ? "; did you mean \"" : "", near ? near : "",
+                near ? "\"?" : "; burin ops lists them");
         return 2;
     }
     return 0;

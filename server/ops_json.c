@@ -22,6 +22,8 @@ static json_t *default_json(const struct param *param) {
     if (param->required || param->type == PARAM_TAPS) return NULL;
     if (param->type == PARAM_BOOL) return json_boolean(param->def);
     if (param->type == PARAM_CHOICE) return json_string(param->choices[param->def]);
+    /* A default out of range stands for "not given". */
+    if (param->def < param->min || param->def > param->max) return NULL;
     return json_integer(param->def);
 }
 

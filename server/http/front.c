@@ -134,10 +134,10 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
 
 static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t *length) {
     struct failure failure = { 0 };
-    exchange->upload.bytes += exchange->failure.status ? *length : 0;
-    watch_progress(exchange->watched, (int64_t)exchange->upload.bytes);
-    if (!exchange->failure.status && exchange->route->begin &&
-        upload_feed(exchange, (const uint8_t *)bytes, *length, &failure))
+    watch_progress(exchange->watched, (int64_t)(exchange->upload.bytes + *length));
+    if (exchange->failure.status || !exchange->route->begin)
+        exchange->upload.bytes += *length; /* read for the sake of the next request, and dropped */
+    else if (upload_feed(exchange, (const uint8_t *)bytes, *length, &failure))
         exchange_fail(exchange, &failure);
     *length = 0;
     const uint64_t most = (uint64_t)exchange->front->config->body_bytes_max + SWALLOW_MAX;

@@ -5,9 +5,10 @@
  * Owns:     nothing: no heap, no release. Data reach the callback as slices of the caller's bytes;
  *           only what may turn out to be a boundary at the end of a piece is held back.
  * Fails:    STATUS_BAD_REQUEST with a sentence, or whatever the sink returned. After a failure
- * every later call returns the same and writes nothing. Threads:  one at a time. Limits:   those of
- * struct multipart_limits; a header line of MULTIPART_LINE_MAX bytes; no nested multipart and no
- * transfer encoding.
+ *           every later call returns the same and writes nothing.
+ * Threads:  one at a time.
+ * Limits:   those of struct multipart_limits; a header line of MULTIPART_LINE_MAX bytes; no nested
+ *           multipart and no transfer encoding.
  *
  * A delimiter is a whole line, `--boundary` and blanks; a line that merely starts so is data. The
  * closing one needs no line end where the body ends. Lines end in CR LF.

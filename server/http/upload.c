@@ -65,9 +65,12 @@ static enum status field_starts(struct exchange *exchange, const struct part *pa
     if (strlen(part->name) >= FIELD_NAME_MAX)
         return fail(failure, STATUS_BAD_PARAM, "a field's name is over %d characters long",
                     FIELD_NAME_MAX - 1);
+    if (!gate_token(part->name, strlen(part->name)))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "a field's name holds blanks or other odd characters");
     if (part->has_filename)
         return fail(failure, STATUS_BAD_REQUEST,
-                    "part \"%.40s\" is a file; the image goes in a part named image, file or media",
+                    "part \"%s\" is a file; the image goes in a part named image, file or media",
                     part->name);
     strcpy(upload->field, part->name);
     upload->value_length = 0;

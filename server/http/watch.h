@@ -6,13 +6,13 @@
  * an end in time; past it the socket is shut down, once, never closed: the library then closes it
  * and calls its completion hook. Times are CLOCK_MONOTONIC; an end is noticed at most 100 ms late.
  *
- * Used by:  front.c: watch_add and watch_remove from MHD_OPTION_NOTIFY_CONNECTION (STARTED,
- * CLOSED), the phases from where the request goes on. Owns:     the thread and the `struct
- * watched`; never a file descriptor. Fails:    watch_create and watch_add return NULL; every
- * function takes a NULL watched. Threads:  add, remove and counts: any. The phases of one
- * connection: one thread at a time, the one that runs its handler. Setting a phase is one atomic
- * store and a reading of the clock; entering and leaving the waiting phase also takes a mutex that
- * only the watcher shares.
+ * Used by:  front.c: watch_add and watch_remove from MHD_OPTION_NOTIFY_CONNECTION, the phases from
+ *           where the request goes on.
+ * Owns:     the thread and each struct watched; never a file descriptor.
+ * Fails:    watch_create and watch_add return NULL; every function takes a NULL watched.
+ * Threads:  add, remove and counts: any. The phases of one connection: one thread at a time, the
+ *           one that runs its handler. Setting a phase is one atomic store and a reading of the
+ *           clock; the waiting phase also takes a mutex that only the watcher shares.
  */
 #ifndef BURIN_WATCH_H
 #define BURIN_WATCH_H

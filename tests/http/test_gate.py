@@ -138,7 +138,8 @@ def test_refused_by_the_library(daemon, name):
 def test_refused_by_the_library_in_other_ways(daemon, data, status):
     before = grayscale_runs(daemon)
     data = daemon.raw(data + SMUGGLED)
-    assert data.startswith(b"HTTP/1.1 %d " % status) and data.count(b"HTTP/1.1 ") == 1, data[:300]
+    assert data.startswith(b"HTTP/1.1 %d " % status), data[:300]
+    assert data.count(b"HTTP/1.1 ") == data.count(b"HTTP/1.1 %d " % status) <= 2
     assert grayscale_runs(daemon) == before
     assert daemon.works()
 

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+/* burin run: the pipeline of the daemon on one file, in this process. */
+#include "pipeline/run.h"
+#include "server/command.h"
+#include "server/progress_line.h"
+#include "server/run_options.h"
+#include "server/timing_json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Everything that one run holds; zeroed, then filled from top to bottom. */
+struct work {
+    struct run_options options;
+    struct codec_limits limits;
+    const struct device_driver *driver;
+    int index;
+    uint8_t *bytes; /* of the input, heap */
+    size_t length;
+    struct probe probe;
+    struct pool *pool;
+    struct lane *lane;
+    struct run_item item;
+    struct progress progress;
+    struct metadata metadata;
+    uint8_t *result; /* encoded, heap */
+    size_t result_length;
+    uint32_t notes;
+    struct timing timing;
+};
+
+static int usage(void) {
+    fputs("usage: burin run [OPTION]... STEP... INPUT OUTPUT\n\n"
+          "A step is an operator, with its parameters behind a colon: histeq, or\n"
+          "histeq:bins=64,scale=maxabs; `burin ops` lists them. Without a step the image is\n"
+          "converted. INPUT and OUTPUT are files, or - for standard input and output.\n\n"
+          "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n"
+          "  --type png|jpeg|pnm             default by OUTPUT's extension, else the input's type\n"
+          "  --quality 1..100                of a JPEG, default 85\n"
+          "  --compression 0..3              of a PNG, default 1\n"
+          "  --background RRGGBB             under transparency, default ffffff\n"
+          "  --timing                        where the time went, as JSON: to standard output,\n"
+          "                                  or to standard error where OUTPUT is -\n"
+          "  --threads N                     on the CPU, default one a core\n"
+          "  --pixels-max N                  the largest image in and out, default 67108864\n",
+          stdout);
+    return 0;
+}
+
+/* ---- files */
+
+static enum status cannot(const char *what, const char *path, struct failure *failure) {
+    return fail(failure, STATUS_INTERNAL, "cannot %s %.120s: %s", what, path, strerror(errno));
+}
+
+/* Room for twice as much, and never none. */
+static bool grow(uint8_t **bytes, size_t *capacity) {
+    const size_t wanted = *capacity ? 2 * *capacity : 1 << 20;
+    uint8_t *more = realloc(*bytes, wanted);
+    if (!more) return false;
+    *bytes = more;
+    *capacity = wanted;
+    return true;
+}
+
+static enum status read_all(int fd, struct work *work, struct failure *failure) {
+    struct stat facts;
+    size_t capacity = 0;
+    /* A file's own size and a byte more, so that its end is seen without growing. */
+    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {
+        work->bytes = malloc((size_t)facts.st_size + 1);
+        capacity = work->bytes ? (size_t)facts.st_size + 1 : 0;
+    }
+    for (;;) {
+        if (work->length == capacity && !grow(&work->bytes, &capacity))
+            return fail(failure, STATUS_NO_MEMORY, "no memory for the input");
+        const ssize_t got = read(fd, work->bytes + work->length, capacity - work->length);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return cannot("read", work->options.input, failure);
+        if (got == 0) return STATUS_OK;
+        work->length += (size_t)got;
+    }
+}
+
+static enum status read_input(struct work *work, struct failure *failure) {
+    const char *path = work->options.input;
+    const bool standard = strcmp(path, "-") == 0;
+    const int64_t start = clock_ns();
+    const int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return cannot("open", path, failure);
+    const enum status status = read_all(fd, work, failure);
+    if (!standard) close(fd);
+    work->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(clock_ns() - start);
+    return status;
+}
+
+static bool write_all(int fd, const uint8_t *bytes, size_t length) {
+    while (length) {
+        const ssize_t put = write(fd, bytes, length);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        bytes += put;
+        length -= (size_t)put;
+    }
+    return true;
+}
+
+static enum status write_output(const struct work *work, struct failure *failure) {
+    const char *path = work->options.output;
+    if (strcmp(path, "-") == 0)
+        return write_all(STDOUT_FILENO, work->result, work->result_length)
+                   ? STATUS_OK
+                   : cannot("write", "standard output", failure);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return cannot("write", path, failure);
+    bool good = write_all(fd, work->result, work->result_length);
+    if (close(fd) != 0) good = false;
+    return good ? STATUS_OK : cannot("write", path, failure);
+}
+
+/* ---- pixels */
+
+/* A lane with room for this one job: memory is had before the clock runs, as in the daemon. */
+static enum status open_lane(struct work *work, struct failure *failure) {
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    const struct plan *plan = &work->options.plan;
+    const enum status status =
+        plan_shapes(plan, &work->probe.shape, work->limits.probe.pixels_max, shapes, failure);
+    if (status != STATUS_OK) return status;
+    struct lane_options options = { .staging_bytes = 1 << 20, .arena_bytes = 64 << 20 };
+    for (int i = 0; i <= plan->count; i++) {
+        const size_t bytes = image_bytes(&shapes[i]);
+        if (bytes > options.staging_bytes) options.staging_bytes = bytes;
+        options.arena_bytes += bytes;
+    }
+    if (work->driver == &device_cpu) {
+        int threads = work->options.threads;
+        struct device_facts facts = { .multiprocessors = 1 };
+        if (!threads && device_cpu.describe(0, &facts, failure) == STATUS_OK)
+            threads = facts.multiprocessors;
+        work->pool = pool_create(threads > 0 ? threads : 1);
+        if (!work->pool) return fail(failure, STATUS_NO_MEMORY, "no %d threads to be had", threads);
+        options.pool = work->pool;
+    }
+    return work->driver->open(work->index, &options, &work->lane, failure);
+}
+
+static enum status decode(struct work *work, struct failure *failure) {
+    const int64_t start = clock_ns();
+    const enum status status =
+        codec_decode(work->bytes, work->length, &work->probe, &work->limits, &work->progress,
+                     &work->item.in, &work->metadata, &work->notes, failure);
+    work->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
+    return status;
+}
+
+static enum status encode(struct work *work, struct failure *failure) {
+    const int64_t start = clock_ns();
+    struct encode_options *options = &work->options.encode;
+    if (!options->format) options->format = work->probe.format;
+    const size_t capacity = codec_encode_bound(&work->item.out, &work->metadata, options->format);
+    work->result = malloc(capacity);
+    if (!work->result) return fail(failure, STATUS_NO_MEMORY, "no memory for the output");
+    const enum status status =
+        codec_encode(&work->item.out, &work->metadata, options, &work->progress, work->result,
+                     capacity, &work->result_length, &work->notes, failure);
+    work->timing.stage_ms[STAGE_ENCODE] = ns_to_ms(clock_ns() - start);
+    return status;
+}
+
+static enum status carry(struct work *work, struct failure *failure) {
+    const struct plan *plan = &work->options.plan;
+    struct progress_line line;
+    work->item = (struct run_item){ .in = work->probe.shape,
+                                    .progress = &work->progress,
+                                    .timing = &work->timing };
+    const int64_t start = clock_ns();
+    enum status status =
+        run_reserve(work->lane, plan, &work->item, 1, work->limits.probe.pixels_max, failure);
+    progress_line_init(&line, &work->progress);
+    if (status == STATUS_OK) status = decode(work, failure);
+    if (status == STATUS_OK) status = run_batch(work->lane, plan, &work->item, 1, failure);
+    if (status == STATUS_OK) status = encode(work, failure);
+    progress_line_release(&line);
+    timing_close(&work->timing,
+                 work->timing.stage_ms[STAGE_RECEIVE] + ns_to_ms(clock_ns() - start));
+    return status;
+}
+
+/* ---- the account */
+
+static struct timing_image facts_of(const struct image *shape, enum format format, size_t bytes) {
+    return (struct timing_image){ .type = format_name(format),
+                                  .width = shape->width,
+                                  .height = shape->height,
+                                  .channels = shape->channels,
+                                  .depth = shape->depth,
+                                  .bytes = bytes };
+}
+
+static void name_device(const struct work *work, char *text, size_t size) {
+    struct device_facts facts = { 0 };
+    if (work->driver == &device_cpu)
+        snprintf(text, size, "cpu");
+    else if (work->driver->describe(work->index, &facts, NULL) == STATUS_OK)
+        snprintf(text, size, "%s:%d (%s)", work->driver->kind, work->index, facts.name);
+    else
+        snprintf(text, size, "%s:%d", work->driver->kind, work->index);
+}
+
+static void tell_timing(const struct work *work) {
+    char device[128];
+    name_device(work, device, sizeof device);
+    const struct timing_report report = {
+        .device = device,
+        .input = facts_of(&work->probe.shape, work->probe.format, work->length),
+        .output = facts_of(&work->item.out, work->options.encode.format, work->result_length),
+        .timing = &work->timing,
+        .notes = work->notes,
+    };
+    FILE *out = strcmp(work->options.output, "-") == 0 ? stderr : stdout;
+    json_t *json = timing_json(&report);
+    json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    fputc('\n', out);
+    json_decref(json);
+}
+
+/* With --timing they stand in the JSON. */
+static void tell_notes(uint32_t notes) {
+    for (int i = 0; i < NOTE_COUNT; i++)
+        if (notes >> i & 1) fprintf(stderr, "burin: note: %s\n", note_text(i));
+}
+
+/* ---- the command */
+
+static enum status work_through(struct work *work, struct failure *failure) {
+    enum status status = device_choose(work->options.device, &work->driver, &work->index, failure);
+    work->limits = codec_limits_default;
+    work->limits.probe.pixels_max = (uint64_t)work->options.pixels_max;
+    if (status == STATUS_OK) status = read_input(work, failure);
+    if (status == STATUS_OK)
+        status = probe_image(work->bytes, work->length, &work->limits.probe, &work->probe, failure);
+    if (status == STATUS_OK) status = open_lane(work, failure);
+    if (status == STATUS_OK) status = carry(work, failure);
+    if (status == STATUS_OK) status = write_output(work, failure);
+    return status;
+}
+
+static void work_release(struct work *work) {
+    if (work->lane) work->driver->close(work->lane);
+    pool_destroy(work->pool);
+    metadata_release(&work->metadata);
+    free(work->result);
+    free(work->bytes);
+}
+
+int command_run(int argc, char **argv) {
+    struct work work = { .driver = NULL };
+    struct failure failure = { 0 };
+    enum status status = run_options_read(&work.options, argc, argv, &failure);
+    if (status == STATUS_OK && work.options.help) return usage();
+    if (status == STATUS_OK) status = work_through(&work, &failure);
+    if (status == STATUS_OK && work.options.timing)
+        tell_timing(&work);
+    else if (status == STATUS_OK)
+        tell_notes(work.notes);
+    else
+        fprintf(stderr, "burin: %s\n", *failure.message ? failure.message : status_name(status));
+    work_release(&work);
+    return status == STATUS_OK ? 0 : status == STATUS_BAD_PARAM ? 2 : 1;
+}

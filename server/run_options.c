@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/run_options.h"
+
+#include "pipeline/registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool number_within(const char *text, long min, long max, long *number) {
+    return param_integer(text, number) && *number >= min && *number <= max;
+}
+
+static bool set_type(struct run_options *options, const char *value) {
+    options->encode.format = format_from_name(value);
+    return options->encode.format != FORMAT_NONE;
+}
+
+static bool set_quality(struct run_options *options, const char *value) {
+    long number = 0;
+    const bool good = number_within(value, 1, 100, &number);
+    options->encode.quality = (int)number;
+    return good;
+}
+
+static bool set_compression(struct run_options *options, const char *value) {
+    long number = 0;
+    const bool good = number_within(value, 0, 3, &number);
+    options->encode.compression = (int)number;
+    return good;
+}
+
+static bool set_background(struct run_options *options, const char *value) {
+    unsigned r, g, b;
+    if (strlen(value) != 6 || strspn(value, "0123456789abcdefABCDEF") != 6) return false;
+    if (sscanf(value, "%2x%2x%2x", &r, &g, &b) != 3) return false;
+    options->encode.background[0] = (uint8_t)r;
+    options->encode.background[1] = (uint8_t)g;
+    options->encode.background[2] = (uint8_t)b;
+    return true;
+}
+
+static bool set_device(struct run_options *options, const char *value) {
+    options->device = value; /* device_choose judges it */
+    return true;
+}
+
+static bool set_threads(struct run_options *options, const char *value) {
+    long number = 0;
+    const bool good = number_within(value, 1, 1024, &number);
+    options->threads = (int)number;
+    return good;
+}
+
+static bool set_pixels_max(struct run_options *options, const char *value) {
+    return number_within(value, 1, (long)IMAGE_SIDE_MAX * IMAGE_SIDE_MAX, &options->pixels_max);
+}
+
+static const struct option {
+    const char *name, *range;
+    bool (*set)(struct run_options *options, const char *value); /* NULL: takes no value */
+} table[] = {
+    { "--device", "auto, cpu, cuda or cuda:N", set_device },
+    { "--type", "png, jpeg or pnm", set_type },
+    { "--quality", "1..100", set_quality },
+    { "--compression", "0..3", set_compression },
+    { "--background", "RRGGBB", set_background },
+    { "--threads", "1..1024", set_threads },
+    { "--pixels-max", "1..4294836225", set_pixels_max },
+    { "--timing", "", NULL },
+    { "--help", "", NULL },
+};
+enum { OPTION_COUNT = sizeof table / sizeof *table };
+
+static enum status unknown_option(const char *argument, size_t length, struct failure *failure) {
+    const char *names[OPTION_COUNT];
+    char name[32], shown[PARAM_SHOWN_MAX];
+    for (int i = 0; i < OPTION_COUNT; i++) names[i] = table[i].name;
+    snprintf(name, sizeof name, "%.*s", (int)length, argument);
+    const char *near = nearest_name(name, names, OPTION_COUNT);
+    if (near)
+        return fail(failure, STATUS_BAD_PARAM, "there is no option %s; did you mean %s?",
+                    param_shown(name, shown), near);
+    return fail(failure, STATUS_BAD_PARAM, "there is no option %s; see burin run --help",
+                param_shown(name, shown));
+}
+
+/* Takes the option at argv[*i], and moves *I over its value. */
+static enum status take_option(struct run_options *options, int argc, char **argv, int *i,
+                               struct failure *failure) {
+    const char *argument = argv[*i];
+    const size_t length = strcspn(argument, "=");
+    const struct option *option = NULL;
+    for (int k = 0; k < OPTION_COUNT && !option; k++)
+        if (strlen(table[k].name) == length && strncmp(table[k].name, argument, length) == 0)
+            option = &table[k];
+    if (!option) return unknown_option(argument, length, failure);
+    if (!option->set) {
+        if (argument[length])
+            return fail(failure, STATUS_BAD_PARAM, "%s takes no value", option->name);
+        *(strcmp(option->name, "--help") == 0 ? &options->help : &options->timing) = true;
+        return STATUS_OK;
+    }
+    const char *value = argument[length] ? argument + length + 1
+                        : *i + 1 < argc  ? argv[++*i]
+                                         : NULL;
+    char shown[PARAM_SHOWN_MAX];
+    if (!value)
+        return fail(failure, STATUS_BAD_PARAM, "%s needs a value: %s", option->name, option->range);
+    if (!option->set(options, value))
+        return fail(failure, STATUS_BAD_PARAM, "%s must be %s, not \"%s\"", option->name,
+                    option->range, param_shown(value, shown));
+    return STATUS_OK;
+}
+
+/* What stands before the first ':' is an operator's name. */
+static bool is_step(const char *text) {
+    char name[64];
+    const size_t length = strcspn(text, ":;");
+    if (length >= sizeof name) return false;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    return registry_find(name) != NULL;
+}
+
+/* Steps as far as arguments name operators, then INPUT and OUTPUT. */
+static enum status read_words(struct run_options *options, int count, char **words,
+                              struct failure *failure) {
+    char text[PLAN_TEXT_MAX] = "";
+    size_t used = 0;
+    int steps = 0;
+    for (; steps < count && is_step(words[steps]); steps++) {
+        const size_t room = sizeof text - used;
+        const int length = snprintf(text + used, room, "%s%s", steps ? ";" : "", words[steps]);
+        if ((size_t)length >= room)
+            return fail(failure, STATUS_BAD_PARAM, "the steps are longer than %d characters",
+                        PLAN_TEXT_MAX - 1);
+        used += (size_t)length;
+    }
+    const enum status status = plan_parse(&options->plan, text, failure);
+    if (status != STATUS_OK) return status;
+    /* One word too many: most likely an operator was misspelt. */
+    if (count - steps > 2) return plan_parse(&options->plan, words[steps], failure);
+    if (count - steps < 2)
+        return fail(failure, STATUS_BAD_PARAM, "%s is missing; see burin run --help",
+                    count == steps ? "INPUT" : "OUTPUT");
+    options->input = words[steps];
+    options->output = words[steps + 1];
+    return STATUS_OK;
+}
+
+static enum format format_by_extension(const char *path) {
+    const char *name = strrchr(path, '/');
+    const char *dot = strrchr(name ? name : path, '.');
+    return dot ? format_from_name(dot + 1) : FORMAT_NONE;
+}
+
+enum status run_options_read(struct run_options *options, int argc, char **argv,
+                             struct failure *failure) {
+    *options = (struct run_options){ .device = "auto",
+                                     .encode = encode_options_default,
+                                     .pixels_max = (long)codec_limits_default.probe.pixels_max };
+    options->encode.format = FORMAT_NONE;
+    int words = 0;
+    bool ended = false;
+    enum status status = STATUS_OK;
+    for (int i = 1; i < argc && status == STATUS_OK && !options->help; i++) {
+        if (ended || argv[i][0] != '-' || !argv[i][1])
+            argv[words++] = argv[i];
+        else if (strcmp(argv[i], "--") == 0)
+            ended = true;
+        else if (strcmp(argv[i], "-h") == 0)
+            options->help = true;
+        else
+            status = take_option(options, argc, argv, &i, failure);
+    }
+    if (status != STATUS_OK || options->help) return status;
+    status = read_words(options, words, argv, failure);
+    if (status == STATUS_OK && !options->encode.format)
+        options->encode.format = format_by_extension(options->output);
+    return status;
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/* run_options.h - what the command line of `burin run` asks for.
+ *
+ * Fails:  STATUS_BAD_PARAM, with a sentence that names the option and what it may be.
+ */
+#ifndef BURIN_RUN_OPTIONS_H
+#define BURIN_RUN_OPTIONS_H
+
+#include "pipeline/codec.h"
+#include "pipeline/plan.h"
+
+#include <stdbool.h>
+
+struct run_options {
+    struct plan plan;
+    const char *input, *output;   /* "-": standard input, standard output */
+    const char *device;           /* as device_choose reads it */
+    struct encode_options encode; /* format FORMAT_NONE: as the input */
+    long pixels_max;
+    int threads; /* 0: one a core */
+    bool timing;
+    bool help; /* nothing else was looked at */
+};
+
+enum status run_options_read(struct run_options *options, int argc, char **argv,
+                             struct failure *failure);
+
+#endif

@@ -1,0 +1,708 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with a request is told in one answer that says what to do, costs little, and hurts nobody
+else: forms, parameters, broken pictures, bombs, slow clients, clients that leave."""
+import http.client
+import json
+import os
+import signal
+import socket
+import struct
+import time
+import zlib
+
+import pytest
+
+from conftest import (check_problem, chunk, cpu_seconds, form, jpeg, large_png, memory, noise, png, png_of_chunks, pnm,
+                      read_to_end, responses, smooth, wait_until)
+
+PICTURE = pnm(noise(32, 24))
+MB = 1 << 20
+
+
+# ---- forms
+
+@pytest.mark.parametrize("parts,words", [
+    ([("bins", "16", None)], ["image", "curl -F image="]),
+    ([], ["image"]),
+    ([("image", PICTURE, "a.pgm"), ("image", PICTURE, "b.pgm")], ["two image parts"]),
+    ([("image", PICTURE, "a.pgm"), ("file", PICTURE, "b.pgm")], ["two image parts"]),
+    ([("image", b"", "a.pgm")], ["empty"]),
+    ([("image", PICTURE, "a.pgm"), ("picture", PICTURE, "b.pgm")], ["picture", "image, file or media"]),
+    ([("image", PICTURE, "a.pgm"), ("bins", "1", None)], ["bins", "2..65536"]),
+    ([("image", PICTURE, "a.pgm"), ("bins", "4", None), ("bins", "4", None)], ["bins", "twice"]),
+    ([("image", PICTURE, "a.pgm"), ("bins", b"4\x004", None)], ["bins", "zero byte"]),
+    ([("image", PICTURE, "a.pgm"), ("bins", "4" * 20000, None)], ["bins", "over"]),
+    ([("image", PICTURE, "a.pgm"), ("b" * 100, "4", None)], ["name"]),
+    ([("image", PICTURE, "a.pgm"), ("b" * 200, "4", None)], ["name"]),
+    ([(f"p{i}", "4", None) for i in range(9)], []),
+], ids=["no image", "nothing", "two images", "image and file", "empty image", "file of another name", "bins of 1",
+        "bins twice", "zero byte", "long value", "long name", "longer name", "nine parts"])
+def test_forms(daemon, parts, words):
+    body, content_type = form(parts) if parts else (b"--b--\r\n", "multipart/form-data; boundary=b")
+    answer = daemon.request("POST", "/histeq", body, {"Content-Type": content_type})
+    check_problem(answer, 400, *words)
+    assert daemon.works()
+
+
+def test_same_parameter_in_query_and_form(daemon):
+    check_problem(daemon.post_form("/histeq?bins=4", [("image", PICTURE, "a"), ("bins", "4", None)]), 400,
+                  "bins", "twice")
+
+
+@pytest.mark.parametrize("content_type,words", [
+    ("multipart/form-data", ["boundary"]),
+    ("multipart/form-data; boundary=", ["boundary"]),
+    ("multipart/form-data; boundary=" + "b" * 200, ["boundary", "200", "70"]),
+    ("multipart/form-data; boundary=testboundary7d1; boundary=b", ["boundary"]),
+    ("multipart/form-data; boundary=another", ["boundary", "does not occur"]),
+    ("multipart/form-data; boundary=\"te\u00e4st\"", ["boundary"]),
+])
+def test_boundaries(daemon, content_type, words):
+    body, _ = form([("image", PICTURE, "a.pgm")])
+    answer = daemon.request("POST", "/histeq", body, {"Content-Type": content_type.encode("latin-1")})
+    check_problem(answer, 400, *words)
+    assert daemon.works()
+
+
+def test_boundary_of_seventy_characters(daemon):
+    body, content_type = form([("image", PICTURE, "a.pgm")], boundary="b" * 70)
+    assert daemon.request("POST", "/histeq", body, {"Content-Type": content_type}).status == 200
+
+
+@pytest.mark.parametrize("change", [
+    lambda body: body[:-4],                                      # no closing boundary
+    lambda body: body[:len(body) // 2],                          # ends within the picture
+    lambda body: body.replace(b"Content-Disposition", b"X"),     # a part without a name
+    lambda body: body.replace(b"form-data;", b"attachment;"),
+    lambda body: body.replace(b"application/octet-stream", b"multipart/mixed; boundary=" + b"x" * 3000),
+    lambda body: body.replace(b"application/octet-stream", b"a" * 5000),
+    lambda body: body.replace(b"Content-Type:", b"Content-Transfer-Encoding: base64\r\nContent-Type:"),
+], ids=["not closed", "cut off", "no disposition", "attachment", "nested multipart", "long header", "base64"])
+def test_broken_forms(daemon, change):
+    body, content_type = form([("image", PICTURE, "a.pgm")])
+    check_problem(daemon.request("POST", "/histeq", change(body), {"Content-Type": content_type}), 400)
+    assert daemon.works()
+
+
+def test_nested_boundaries_keep_nothing(daemon):
+    """Forms with which libmicrohttpd's own parser loses 15 MB for ever: each is refused, memory stays flat."""
+    part = (b'--BB\r\nContent-Disposition: form-data; name="a"\r\nContent-Type: multipart/mixed, boundary='
+            + b"n" * 3000 + b"\r\n\r\n--" + b"n" * 3000 + b"--\r\n")
+    body = part * 500 + b"--BB--\r\n"
+    headers = {"Content-Type": "multipart/form-data; boundary=BB"}
+
+    def once():
+        check_problem(daemon.request("POST", "/histeq", body, headers), 400, "multipart within the multipart")
+
+    once()
+    before = memory(daemon.process.pid)
+    for _ in range(10):
+        once()
+    assert memory(daemon.process.pid) - before < MB
+    assert daemon.works()
+
+
+def test_no_body(daemon):
+    for headers in ({}, {"Content-Length": "0"}):
+        check_problem(daemon.request("POST", "/histeq", None, headers), 400, "curl -F image=")
+    check_problem(daemon.request("POST", "/histeq", iter([]), {"Transfer-Encoding": "chunked"}), 400, "empty")
+    assert daemon.works()
+
+
+# ---- parameters
+
+@pytest.mark.parametrize("path,words", [
+    ("/histeq?bin=16", ['"bin"', 'did you mean "bins"']),
+    ("/histeq?colour=red", ['"colour"', "bins, scale, channel"]),
+    ("/histeq?bins=1", ["bins", "2..65536", "not 1"]),
+    ("/histeq?bins=70000", ["bins", "2..65536", "not 70000"]),
+    ("/histeq?bins=-5", ["bins", "2..65536"]),
+    ("/histeq?bins=abc", ["bins", "2..65536", '"abc"']),
+    ("/histeq?bins=", ["bins", "2..65536"]),
+    ("/histeq?bins=16x", ["bins", "2..65536"]),
+    ("/histeq?bins=99999999999999999999", ["bins", "2..65536"]),
+    ("/histeq?bins=16&bins=17", ["bins", "twice"]),
+    ("/histeq?bins=16&bins=16", ["bins", "twice"]),
+    ("/histeq?bins", ["bins", "2..65536"]),
+    ("/histeq?scale=maxmin", ["scale", "minmax", "maxabs"]),
+    ("/histeq?channel=red", ["channel", "value", "luma", "each"]),
+    ("/histeq?type=gif", ["type", "png", "jpeg", "pnm"]),
+    ("/histeq?quality=0", ["quality", "1..100"]),
+    ("/histeq?quality=101", ["quality", "1..100"]),
+    ("/histeq?compression=4", ["compression", "0..3"]),
+    ("/histeq?background=zzz", ["background", "RRGGBB"]),
+    ("/histeq?background=12345g", ["background", "RRGGBB"]),
+    ("/histeq?device=gpu", ["device", "auto", "cpu", "cuda"]),
+    ("/histeq?device=cuda:-1", ["device"]),
+    ("/histeq?device=cuda", ["cuda", "not served", "/readyz"]),
+    ("/histeq?device=cuda:0", ["cuda:0", "not served"]),
+    ("/histeq?operations=[]", ["operations"]),
+    ("/grayscale?bins=16", ["grayscale", "bins"]),
+    ("/info?bins=16", ["/info", "bins"]),
+    ("/histeq?" + "%00%0d%0a%1b=1", ["no parameter"]),
+    ("/histeq?" + "x" * 3000 + "=1", ["no parameter"]),
+])
+def test_parameters(daemon, path, words):
+    problem = check_problem(daemon.post(path, PICTURE), 400, *words)
+    assert len(problem["message"]) < 400 and problem["message"].isprintable()
+    assert daemon.works()
+
+
+OPERATIONS = [
+    ("", ["JSON list"]),
+    ("[", ["JSON list"]),
+    ("{", ["JSON list"]),
+    ("null", ["JSON list"]),
+    ('"histeq"', ["JSON list"]),
+    ("[]", ["JSON list"]),
+    ('{"operation":"histeq"}', ["JSON list"]),
+    ('["histeq"]', ["operation"]),
+    ("[1]", ["operation"]),
+    ("[[]]", ["operation"]),
+    ("[{}]", ["operation"]),
+    ('[{"operation":5}]', ["operation"]),
+    ('[{"operation":"histek"}]', ["histek", 'did you mean "histeq"']),
+    ('[{"operation":"nosuch"}]', ["nosuch", "histeq"]),
+    ('[{"operation":""}]', ["operator"]),
+    ('[{"operation":"histeq","parms":{}}]', ["parms", "params"]),
+    ('[{"operation":"histeq","params":[]}]', ["params"]),
+    ('[{"operation":"histeq","params":{"bin":5}}]', ["bin", "bins"]),
+    ('[{"operation":"histeq","params":{"bins":5.5}}]', ["bins", "whole number"]),
+    ('[{"operation":"histeq","params":{"bins":null}}]', ["bins", "whole number"]),
+    ('[{"operation":"histeq","params":{"bins":1}}]', ["bins", "2..65536"]),
+    ('[{"operation":"histeq","params":{"bins":1e9}}]', ["bins"]),
+    ('[{"operation":"histeq","params":{"bins":123456789012345678901234567890}}]', ["operations"]),
+    ('[{"operation":"histeq","operation":"grayscale"}]', ["operations"]),
+    ('[{"operation":"histeq","params":{"bins":5,"bins":6}}]', ["operations"]),
+    (json.dumps([{"operation": "histeq"}] * 11), ["10 steps"]),
+    ("[" * 5000, ["operations"]),
+]
+
+
+@pytest.mark.parametrize("operations,words", OPERATIONS, ids=[text[:48] for text, _ in OPERATIONS])
+def test_pipelines(daemon, operations, words):
+    check_problem(daemon.post_form("/pipeline", [("image", PICTURE, "a"), ("operations", operations, None)]), 400,
+                  *words)
+    assert daemon.works()
+
+
+def test_pipeline_without_operations(daemon):
+    check_problem(daemon.post("/pipeline", PICTURE), 400, "operations", '[{"operation": "histeq"}]')
+    check_problem(daemon.post("/pipeline?operation=histeq", PICTURE), 400, 'did you mean "operations"')
+    assert daemon.post('/pipeline?operations=' + "%5B" + ",".join(['{"operation":"grayscale"}'] * 10) + "%5D",
+                       PICTURE).status == 200
+
+
+# ---- paths and methods
+
+@pytest.mark.parametrize("method,path,words", [
+    ("GET", "/nosuch", ["/nosuch", "/ops"]),
+    ("POST", "/nosuch", ["/nosuch", "/ops"]),
+    ("POST", "/histek", ["/histek", "/histeq"]),
+    ("POST", "/graysacle", ["/grayscale"]),
+    ("POST", "/histeq/", ["/histeq"]),
+    ("GET", "/../etc/passwd", []),
+    ("GET", "/%2e%2e/%00", []),
+    ("GET", "/" + "a" * 3000, []),
+])
+def test_paths_that_are_not_there(daemon, method, path, words):
+    problem = check_problem(daemon.request(method, path, PICTURE if method == "POST" else None), 404, *words)
+    assert problem["message"].isprintable()
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("method,path,allow", [
+    ("GET", "/histeq", "POST, PUT"), ("HEAD", "/histeq", "POST, PUT"), ("DELETE", "/histeq", "POST, PUT"),
+    ("GET", "/pipeline", "POST, PUT"), ("PATCH", "/pipeline", "POST, PUT"), ("GET", "/info", "POST, PUT"),
+    ("POST", "/ops", "GET, HEAD"), ("DELETE", "/livez", "GET, HEAD"), ("POST", "/metrics", "GET, HEAD"),
+    ("BREW", "/readyz", "GET, HEAD"), ("OPTIONS", "/histeq", "POST, PUT")])
+def test_methods(daemon, method, path, allow):
+    answer = daemon.request(method, path, PICTURE if method == "POST" else None)
+    assert answer.status == 405
+    assert answer.headers["Allow"] == allow
+    if method != "HEAD":
+        check_problem(answer, 405, path)
+    assert daemon.works()
+
+
+# ---- pictures
+
+@pytest.mark.parametrize("data,name", [
+    (b"This is a text, not a picture, and it goes on for a while.", None), (b"x", None), (bytes(1000), None),
+    (b"GIF89a" + bytes(100), "GIF"), (b"RIFF\x24\0\0\0WEBPVP8 " + bytes(100), "WebP"), (b"BM" + bytes(100), "BMP"),
+    (b"II*\0" + bytes(100), "TIFF"), (b"%PDF-1.4" + bytes(100), "PDF"), (b"<svg></svg>", "SVG"),
+    (b"P3\n1 1\n255\n1 1 1\n", "PNM"), (b"\0\0\0\x20ftypavif" + bytes(50), "AVIF"), (b"\xff\xd8", None),
+    (b"\x89PNG", None), (b"P6", None)], ids=lambda v: str(v)[:24])
+def test_no_picture(daemon, data, name):
+    problem = check_problem(daemon.post("/histeq", data), 415)
+    for word in (["PNG", "JPEG"] if name is None else [name]):
+        assert word.lower() in problem["message"].lower(), problem["message"]
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "progressive JPEG", "PNG", "PNG of 16 bit", "PNM"])
+def test_cut_off_anywhere(daemon, kind):
+    data = {"JPEG": lambda: jpeg(smooth(120, 90), quality=90),
+            "progressive JPEG": lambda: jpeg(smooth(120, 90), quality=90, progressive=True),
+            "PNG": lambda: png(smooth(70, 50)),
+            "PNG of 16 bit": lambda: png(noise(60, 50, depth=16)),
+            "PNM": lambda: pnm(noise(70, 50, 3))}[kind]()
+    connection = daemon.connect()
+    for length in [*range(64, len(data), 64), len(data) - 1]:
+        connection.request("POST", "/histeq", data[:length])
+        response = connection.getresponse()
+        body = response.read()
+        assert response.status == 422, (length, body)
+        assert json.loads(body)["message"]
+    connection.request("POST", "/histeq", data)
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "PNM"])
+def test_bytes_flipped(daemon, kind):
+    """Whatever comes of it: an answer, and a daemon that goes on with the same workers."""
+    data = {"JPEG": jpeg(smooth(60, 40)), "PNG": png(smooth(40, 30)), "PNM": pnm(noise(40, 30, 3))}[kind]
+    workers = daemon.children()
+    connection = daemon.connect()
+    for at in range(0, min(len(data), 1500), 3):
+        broken = bytearray(data)
+        broken[at] ^= 0x55
+        connection.request("POST", "/histeq", bytes(broken))
+        response = connection.getresponse()
+        response.read()
+        assert response.status in (200, 415, 422), at
+    connection.close()
+    assert daemon.children() == workers
+    assert daemon.works()
+
+
+def test_names_and_types_do_not_matter(daemon):
+    """Magic bytes alone say what it is."""
+    picture = smooth(20, 10)
+    for data in (jpeg(picture), png(picture), pnm(picture)):
+        for content_type in ("image/png", "image/jpeg", "text/html", "application/x-www-form-urlencoded", "nonsense"):
+            assert daemon.post("/histeq", data, {"Content-Type": content_type}).status == 200
+        for name in ("a.png", "a.jpg", "a.exe", "../../a", "a" * 300, ""):
+            assert daemon.post_form("/histeq", [("image", data, name)]).status == 200
+
+
+@pytest.mark.parametrize("data,status,words", [
+    (b"P5\n65535 65535\n255\n" + bytes(100), 422, ["pixels_max"]),
+    (b"P5\n4294967296 1\n255\n" + bytes(100), 422, []),
+    (b"P5\n99999999999 1\n255\n" + bytes(100), 422, []),
+    (b"P5\n0 5\n255\n", 422, []),
+    (b"P5\n5 5\n0\n" + bytes(25), 422, []),
+    (b"P5\n5 5\n65536\n" + bytes(50), 422, []),
+    (b"P5\n5 5\n9\n" + b"\xff" * 25, 422, []),
+    (b"P6\n-5 5\n255\n" + bytes(75), 422, []),
+    (png_of_chunks(65535, 65535, 8, 6, b""), 422, ["pixels_max"]),
+    (png_of_chunks(0, 5, 8, 0, b""), 422, []),
+    (png_of_chunks(1 << 31, 1, 8, 0, b""), 422, []),
+    (png_of_chunks(70000, 1, 8, 0, b"\0" + bytes(70000)), 422, ["side_max"]),
+    (png_of_chunks(5, 5, 3, 0, bytes(30)), 422, []),
+    (png_of_chunks(5, 5, 8, 3, bytes(30)), 422, ["palette"]),
+    (png_of_chunks(5, 5, 8, 0, bytes(5)), 422, []),
+    (png_of_chunks(5, 5, 8, 0, bytes(30))[:-12] + bytes(12), 422, []),
+    (png_of_chunks(5, 5, 8, 0, bytes(30)).replace(b"IDAT", b"IDAX"), 422, []),
+    (b"\xff\xd8\xff\xc0\x00\x0b\x08\xff\xdc\xff\xdc\x01\x01\x11\x00\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00\xff\xd9",
+     422, ["pixels_max"]),
+    (b"\xff\xd8\xff\xc0\x00\x0b\x08\xff\xff\xff\xff\x01\x01\x11\x00\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00\xff\xd9",
+     422, ["65535 x 65535"]),
+    (b"\xff\xd8\xff\xd9" + bytes(20), 422, []),
+    (b"\xff\xd8\xff\xe0\xff\xff" + bytes(20), 422, []),
+], ids=lambda v: str(v)[:32])
+def test_headers_that_lie(daemon, data, status, words):
+    check_problem(daemon.post("/histeq", data), status, *words)
+    check_problem(daemon.post("/histeq?type=png", data), status, *words)
+    assert daemon.works()
+
+
+def test_sixteen_bit_cut_short_of_its_pixels(daemon):
+    check_problem(daemon.post("/histeq", pnm(noise(50, 40, depth=16))[:-1]), 422)
+    assert daemon.works()
+
+
+# ---- bombs
+
+def fastest(work, times=5):
+    best = None
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        took = time.perf_counter() - start
+        best = took if best is None else min(best, took)
+    return best
+
+
+def growth_of(daemon, work):
+    """Bytes by which the peak of the worker grew. Its peak mark is set back first."""
+    worker, = daemon.children()
+    with open(f"/proc/{worker}/clear_refs", "w") as f:
+        f.write("5")
+    before = memory(worker)
+    work()
+    assert daemon.children() == [worker], "the worker died of it"
+    return memory(worker, "VmHWM") - before
+
+
+def test_many_pixels_in_few_bytes(daemon):
+    row = bytes(1 + 50000 // 8)
+    packer = zlib.compressobj(9)
+    data = b"".join(packer.compress(row * 1000) for _ in range(50)) + packer.flush()
+    bomb = png_of_chunks(50000, 50000, 1, 0, b"", compressed=data)
+    assert len(bomb) < 400000
+    before = memory(daemon.process.pid)
+    took = fastest(lambda: check_problem(daemon.post("/histeq", bomb), 422, "pixels", "pixels_max"))
+    assert took < 0.05, f"{took * 1000:.0f} ms"
+    assert memory(daemon.process.pid) - before < 2 * MB
+    assert daemon.works()
+
+
+def text_bomb(kind):
+    megabytes = zlib.compress(bytes(7900000), 9)
+    head = {b"zTXt": b"Comment\0\0", b"iTXt": b"Comment\0\1\0\0\0", b"iCCP": b"profile\0\0"}[kind]
+    count = 1 if kind == b"iCCP" else 120
+    return png_of_chunks(4, 4, 8, 0, bytes(20), *[chunk(kind, head + megabytes)] * count)
+
+
+@pytest.mark.parametrize("kind", [b"zTXt", b"iTXt", b"iCCP"])
+def test_png_text_bomb(daemon, kind):
+    """A gigabyte of text in a megabyte: never unpacked."""
+    bomb = text_bomb(kind)
+    daemon.works()
+
+    def send():
+        answer = daemon.post("/histeq", bomb)
+        assert answer.status in (200, 422), answer.body
+        if kind == b"iCCP" and answer.status == 200:
+            assert any("profile" in note for note in answer.timing["notes"])
+
+    assert growth_of(daemon, send) < 4 * MB
+    assert fastest(send) < 0.2
+    assert daemon.works()
+
+
+def scan_bomb(side, scans):
+    """A gray progressive JPEG without a fault, whose scans say nothing new: 70 bytes a scan."""
+    blocks = ((side + 7) // 8) ** 2
+
+    def segment(marker, data):
+        return struct.pack(">BBH", 0xff, marker, len(data) + 2) + data
+
+    def packed(bits):
+        bits += "1" * (-len(bits) % 8)
+        return int(bits, 2).to_bytes(len(bits) // 8, "big").replace(b"\xff", b"\xff\0")
+
+    def table(place, symbol):  # of one symbol, whose code is 0
+        return segment(0xc4, bytes([place, 1] + [0] * 15 + [symbol]))
+
+    def scan(first, last, bits):
+        return segment(0xda, bytes([1, 1, 0, first, last, 0])) + packed(bits)
+
+    runs = ""
+    for start in range(0, blocks, 32767):  # "so many blocks end here", 2^14 and 14 bits more at once
+        run = min(32767, blocks - start)
+        assert run >= 1 << 14, "choose another side"
+        runs += "0" + format(run - (1 << 14), "014b")
+    return (b"\xff\xd8" + segment(0xdb, bytes([0]) + b"\x10" * 64)
+            + segment(0xc2, struct.pack(">BHHBBBB", 8, side, side, 1, 1, 0x11, 0))
+            + table(0x00, 0) + table(0x10, 0xe0) + scan(0, 0, "0" * blocks)
+            + scan(1, 63, runs) * (scans - 1) + b"\xff\xd9")
+
+
+def test_the_scan_bomb_is_a_sound_jpeg(daemon):
+    """So that the tests below test the limits, and nothing else."""
+    answer = daemon.post("/histeq?type=pnm", scan_bomb(1280, 20))
+    assert answer.status == 200, answer.body
+
+
+def test_jpeg_of_too_many_scans(daemon):
+    check_problem(daemon.post("/histeq", scan_bomb(1280, 101)), 422, "scans", "scans_max")
+    check_problem(daemon.post("/histeq", scan_bomb(1280, 30000)), 422, "scans", "scans_max")
+    assert daemon.works()
+
+
+def test_jpeg_of_too_many_scans_for_its_size(daemon):
+    """Within the number of scans, but what they cost together is over the limit."""
+    start = time.perf_counter()
+    check_problem(daemon.post("/histeq", scan_bomb(6000, 64)), 422, "scan_pixels_max")
+    assert time.perf_counter() - start < 10
+    assert daemon.works()
+
+
+def test_jpeg_that_needs_too_much_memory(start):
+    daemon = start("--codec-memory-bytes", "1MiB")
+    check_problem(daemon.post("/histeq", jpeg(smooth(1000, 1000), progressive=True)), 422, "codec_memory_bytes")
+    assert daemon.works()
+
+
+# ---- bodies that are too large, or do not come
+
+def test_announced_gigabyte(daemon):
+    """Refused at its header, whether the client waits for leave or not."""
+    before = memory(daemon.process.pid)
+    for expect in (b"", b"Expect: 100-continue\r\n"):
+        head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n" + expect + b"\r\n"
+        start = time.perf_counter()
+        (status, headers, body), = responses(daemon.raw(head))
+        assert status == 413 and time.perf_counter() - start < 0.5
+        assert headers["connection"] == "close" and b"body_bytes_max" in body
+    assert memory(daemon.process.pid) - before < 2 * MB
+    assert daemon.works()
+
+
+def push(sock, blocks):
+    """Sends until all is sent or the other side no longer wants it; how many bytes went."""
+    sent = 0
+    try:
+        for block in blocks:
+            sock.sendall(block)
+            sent += len(block)
+    except (BrokenPipeError, ConnectionResetError, socket.timeout):
+        pass
+    return sent
+
+
+def test_gigabyte_that_is_sent_all_the_same(daemon):
+    """A client that does not listen while it sends: it is cut off early, and memory stays flat."""
+    daemon.works()
+    before = memory(daemon.process.pid)
+    with daemon.socket() as s:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\n")
+        sent = push(s, [bytes(MB)] * 1024)
+    assert sent < 64 * MB
+    assert memory(daemon.process.pid) - before < 4 * MB
+    assert daemon.works()
+
+
+def test_chunked_body_without_end(daemon):
+    """A gigabyte in chunks, sent by a client that reads as it writes: it sees 413, and memory stays flat.
+    What has been received by then is given back."""
+    daemon.works()
+    before = memory(daemon.process.pid)
+    block = b"100000\r\n" + bytes(MB) + b"\r\n"
+    with daemon.socket() as s:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        s.setblocking(False)
+        answer, sent, at = b"", 0, 0
+        end = time.monotonic() + 20
+        while sent < 1024 * MB and time.monotonic() < end and not answer:
+            try:
+                at += s.send(block[at:])
+                sent, at = (sent + MB, 0) if at == len(block) else (sent, at)
+            except BlockingIOError:
+                pass
+            except (BrokenPipeError, ConnectionResetError):
+                break
+            try:
+                answer += s.recv(65536)
+            except BlockingIOError:
+                pass
+        answer += read_to_end(s)
+    (status, headers, body), = responses(answer)
+    assert status == 413 and b"body_bytes_max" in body and headers["connection"] == "close"
+    assert 64 * MB <= sent < 80 * MB, f"{sent / MB:.0f} MB were taken before it was refused"
+    assert daemon.becomes_idle()
+    assert memory(daemon.process.pid) - before < 4 * MB
+    assert daemon.works()
+
+
+def test_many_small_chunks(daemon):
+    body = b"".join(b"1\r\n%c\r\n" % byte for byte in PICTURE)
+    before = memory(daemon.process.pid)
+    head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+    (status, _, _), = responses(daemon.raw(head + body + b"0\r\n\r\n"))
+    assert status == 200
+    (status, _, _), = responses(daemon.raw(head + b"1\r\nx\r\n" * 200000 + b"0\r\n\r\n", timeout=30))
+    assert status in (400, 413, 415)
+    assert memory(daemon.process.pid) - before < 4 * MB
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("tail", [b"zz\r\n", b"-1\r\nx\r\n", b"ffffffffffffffffff\r\n", b"5\r\nabcdefgh\r\n", b"\r\n\r\n"])
+def test_broken_chunks(daemon, tail):
+    data = daemon.raw(b"POST /histeq HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + tail)
+    assert data == b"" or data[9:12] in (b"400", b"413"), data[:200]
+    assert daemon.becomes_idle()
+    assert daemon.works()
+
+
+def test_refusal_is_seen_behind_a_body_of_any_size(daemon):
+    """A wrong parameter is known at the headers; the client gets to read why, however much it sends."""
+    for size in (10, 10000, MB):
+        check_problem(daemon.post("/histeq?bins=1", bytes(size)), 400, "bins")
+    head = b"POST /histeq?bins=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 20000000\r\n\r\n"
+    (status, headers, _), = responses(daemon.raw(head))
+    assert status == 400 and headers["connection"] == "close"
+    assert daemon.becomes_idle()
+
+
+# ---- slow clients
+
+def closed_after(sock, trickle, every, longest):
+    """Sends a byte now and then until the other side closes; after how many seconds it did."""
+    start = time.monotonic()
+    sock.settimeout(every)
+    while time.monotonic() - start < longest:
+        try:
+            sock.sendall(trickle)
+            if not sock.recv(4096):
+                return time.monotonic() - start
+        except socket.timeout:
+            pass
+        except (BrokenPipeError, ConnectionResetError):
+            return time.monotonic() - start
+    raise AssertionError(f"still open after {longest} s")
+
+
+def test_clients_that_trickle(start):
+    daemon = start("--header-ms", "400", "--body-ms", "700", "--keep-alive-ms", "500")
+    with daemon.socket() as s:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nX: ")
+        assert 0.3 < closed_after(s, b"a", 0.05, 5) < 1.5
+    with daemon.socket() as s:  # not a byte
+        s.settimeout(5)
+        begin = time.monotonic()
+        assert s.recv(10) == b"" and time.monotonic() - begin < 1.5
+    for framing in (b"Content-Length: 1000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\nfffff\r\n"):
+        with daemon.socket() as s:
+            s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\n" + framing)
+            assert 0.5 < closed_after(s, b"a", 0.05, 5) < 2
+        assert daemon.becomes_idle()
+    with daemon.socket() as s:  # one request, then nothing
+        s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert s.recv(4096).startswith(b"HTTP/1.1 200")
+        s.settimeout(5)
+        begin = time.monotonic()
+        assert s.recv(10) == b"" and 0.3 < time.monotonic() - begin < 1.5
+    assert daemon.works()
+
+
+def test_slow_but_steady_is_served(start):
+    """Over body_ms, and over body_rate_bytes: such a client is waited for."""
+    daemon = start("--body-ms", "200", "--body-rate-bytes", "100")
+    with daemon.socket() as s:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(PICTURE))
+        for at in range(0, len(PICTURE), 100):
+            s.sendall(PICTURE[at:at + 100])
+            time.sleep(0.06)
+        (status, _, _), = responses(read_to_end(s))
+    assert status == 200
+
+
+def test_client_that_does_not_read(start):
+    """An answer larger than the sockets hold, and nobody takes it: let go after its time, and the slot is back."""
+    daemon = start("--body-ms", "500", "--body-rate-bytes", "100MiB")
+    picture = pnm(noise(6000, 5000))
+    with daemon.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(picture) + picture)
+        assert wait_until(lambda: daemon.metric("jobs_in_progress") == 0
+                          and daemon.metric("slots_in_use") == 1, 20)
+        assert daemon.becomes_idle(10)
+    assert daemon.works()
+
+
+# ---- clients that leave
+
+@pytest.mark.parametrize("how", ["FIN", "RST"])
+def test_hang_up_in_mid_upload(daemon, how):
+    clients = []
+    for i in range(8):
+        s = daemon.socket()
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n" + bytes(100000 * i))
+        clients.append(s)
+    assert wait_until(lambda: daemon.metric("slots_in_use") == 8)
+    for s in clients:
+        if how == "RST":
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        s.close()
+    assert daemon.becomes_idle()
+    assert daemon.works()
+
+
+def test_hang_up_with_the_last_bytes(daemon):
+    """Data and FIN in one burst: libmicrohttpd overlooks it now and then."""
+    for i in range(40):
+        with daemon.socket() as s:
+            s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 3000\r\n\r\n" + bytes(70 * i))
+            s.shutdown(socket.SHUT_WR)
+    assert daemon.becomes_idle()
+    assert daemon.works()
+
+
+def test_hang_up_while_the_job_runs(start):
+    """The worker stops with it: it would have taken seconds."""
+    daemon = start("--lanes", "1")
+    steps = ",".join(['{"operation":"histeq","params":{"channel":"luma"}}'] * 10)
+    body = large_png(8000, 8000)
+    worker, = daemon.children()
+    alone = daemon.post("/pipeline?type=pnm&operations=%5B" + steps + "%5D", body, timeout=60)
+    assert alone.status == 200
+    used = cpu_seconds(worker)
+    with daemon.socket() as s:
+        s.sendall(b"POST /pipeline?type=pnm&operations=%5B" + steps.encode() + b"%5D HTTP/1.1\r\nHost: x\r\n"
+                  b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        assert wait_until(lambda: cpu_seconds(worker) > used + 0.03)
+    begin = time.monotonic()
+    assert daemon.becomes_idle()
+    assert time.monotonic() - begin < 1, "the job was not cancelled"
+    assert cpu_seconds(worker) - used < alone.timing["ms"]["total"] / 1000 * 0.7
+    assert wait_until(lambda: 'code="499"' in daemon.get("/metrics").body.decode())
+    assert daemon.works()
+
+
+def test_hang_up_while_waiting_in_the_queue(start):
+    """Its job comes back at once; those before and behind it are not disturbed."""
+    daemon = start("--lanes", "1")
+    worker, = daemon.children()
+    head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(PICTURE)
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        clients = []
+        for _ in range(6):  # two at the worker, four in the queue
+            clients.append(daemon.socket())
+            clients[-1].sendall(head + PICTURE)
+            assert wait_until(lambda: daemon.metric("slots_in_use") == len(clients))
+        assert wait_until(lambda: daemon.metric("queue_depth") == 4)
+        for s in clients[3:5]:
+            s.close()
+        assert wait_until(lambda: daemon.metric("queue_depth") == 2 and daemon.metric("slots_in_use") == 4)
+        clients[0].close()  # the worker has this one: it is cancelled when the worker looks
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    for s in clients[1:3] + clients[5:]:
+        (status, _, _), = responses(read_to_end(s))
+        assert status == 200
+        s.close()
+    assert daemon.becomes_idle()
+    assert daemon.children() == [worker]
+    assert daemon.works()
+
+
+def test_storm_of_clients_that_leave(daemon):
+    """Cut off at random points, in both ways; nothing of them stays."""
+    body, content_type = form([("image", jpeg(smooth(320, 240)), "a.jpg")])
+    data = (b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Type: " + content_type.encode()
+            + b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    for i in range(300):
+        s = daemon.socket()
+        s.sendall(data[:1 + i * 7919 % len(data)] if i % 4 else data)
+        if i % 2:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        s.close()
+    assert daemon.becomes_idle()
+    assert daemon.works()
+
+
+def test_half_closed_client_gets_its_answer_or_is_let_go(daemon):
+    """A FIN behind a whole request counts as leaving while the job waits; both ends are orderly."""
+    for _ in range(20):
+        with daemon.socket() as s:
+            s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE)
+            s.shutdown(socket.SHUT_WR)
+            for status, _, _ in responses(read_to_end(s)):
+                assert status in (200, 499)
+    assert daemon.becomes_idle()
+    assert daemon.works()

@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program from outside: every subcommand but serve and worker, its exit status and its words."""
+import json
+import os
+import pty
+import re
+import select
+import socket
+import subprocess
+import threading
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from conftest import BURIN, from_pnm, jpeg, noise, png, pnm, smooth
+from test_histeq import histeq
+
+TEXT = {"text": True}
+
+
+def burin(*arguments, input=None, env=None, cwd=None, **options):
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("BURIN_")}
+    return subprocess.run([os.path.abspath(BURIN), *map(str, arguments)], input=input, timeout=60, cwd=cwd,
+                          capture_output=True, env={**clean, **(env or {})}, **options)
+
+
+def refused(*arguments, status=2, **options):
+    done = burin(*arguments, **TEXT, **options)
+    assert done.returncode == status, done
+    assert done.stdout == ""
+    assert done.stderr.startswith("burin")
+    return done.stderr
+
+
+# ---- which command
+
+def test_help_has_a_line_a_command():
+    done = burin("--help", **TEXT)
+    assert done.returncode == 0
+    for name in "serve run ops devices config health bench version worker".split():
+        assert re.search(rf"^  {name} +\w", done.stdout, re.M), name
+
+
+def test_no_command():
+    done = burin(**TEXT)
+    assert done.returncode == 2 and "usage" in done.stderr and done.stdout == ""
+
+
+def test_unknown_command():
+    assert 'did you mean "serve"?' in refused("srve")
+    assert "burin --help" in refused("frobnicate")
+    assert "burin run histeq" in refused("histeq")
+
+
+@pytest.mark.parametrize("name", "serve run ops devices config health bench version".split())
+def test_each_helps(name):
+    done = burin(name, "--help", **TEXT)
+    assert done.returncode == 0 and f"burin {name}" in done.stdout and done.stderr == ""
+
+
+@pytest.mark.parametrize("name", "serve run ops devices config health version".split())
+def test_each_refuses_a_stranger(name):
+    done = burin(name, "--no-such-flag", **TEXT)
+    assert done.returncode == 2 and done.stderr
+
+
+# ---- ops, devices, version
+
+def test_ops():
+    text = burin("ops", **TEXT).stdout
+    listed = json.loads(burin("ops", "--json").stdout)["operators"]
+    names = [op["name"] for op in listed]
+    assert names == sorted(names) and "histeq" in names
+    for op in listed:
+        assert re.search(rf"^{op['name']} +{re.escape(op['summary'])}$", text, re.M)
+        for param in op["parameters"]:
+            assert f"    {param['name']}=" in text
+    bins = [p for op in listed if op["name"] == "histeq" for p in op["parameters"] if p["name"] == "bins"]
+    assert (bins[0]["min"], bins[0]["max"], bins[0]["default"]) == (2, 65536, 256)
+
+
+def test_ops_of_one():
+    done = burin("ops", "histeq", **TEXT)
+    assert done.returncode == 0 and done.stdout.startswith("histeq") and "grayscale" not in done.stdout
+    assert 'did you mean "histeq"?' in refused("ops", "histq")
+
+
+def test_ops_equals_the_daemons(daemon):
+    assert daemon.get("/ops").json == json.loads(burin("ops", "--json").stdout)
+
+
+def test_devices():
+    devices = json.loads(burin("devices", "--json").stdout)
+    assert devices[0]["device"] == "cpu" and devices[0]["cores"] >= 1 and devices[0]["name"]
+    assert burin("devices", **TEXT).stdout.startswith("cpu\n")
+
+
+def test_version():
+    text = burin("version", **TEXT).stdout
+    facts = json.loads(burin("version", "--json").stdout)
+    assert text.startswith(f"burin {facts['version']}\n")
+    for name in ("libmicrohttpd", "libjpeg-turbo", "libpng", "isa-l", "jansson"):
+        assert re.match(r"\d+\.\d+", facts["libraries"][name]["built"])
+        assert name in text
+    assert burin("--version", **TEXT).stdout == text
+
+
+# ---- config
+
+def test_config_tells_sources(tmp_path):
+    file = tmp_path / "burin.json"
+    file.write_text('{"queue_jobs": 1}')
+    done = burin("config", "--json", "--batch", "3", env={"BURIN_CONFIG": str(file), "BURIN_LANES": "2"})
+    settings = json.loads(done.stdout)
+    assert settings["queue_jobs"] == {"value": 1, "from": "file"}
+    assert settings["lanes"] == {"value": 2, "from": "environment"}
+    assert settings["batch"] == {"value": 3, "from": "flag"}
+    assert settings["listen"] == {"value": "127.0.0.1:8080", "from": "default"}
+
+
+def test_config_defaults_load(tmp_path):
+    file = tmp_path / "burin.json"
+    file.write_bytes(burin("config", "--defaults").stdout)
+    assert {k: v["value"] for k, v in json.loads(burin("config", "--json", "--config", file).stdout).items()} == \
+        {k: v["value"] for k, v in json.loads(burin("config", "--json").stdout).items()}
+
+
+@pytest.mark.parametrize("command", ["config", "serve", "health"])
+def test_config_refuses(command):
+    assert "--queue-job; did you mean --queue-jobs?" in refused(command, "--queue-job", "3")
+    assert "BURIN_QUEUE_JOBS?" in refused(command, env={"BURIN_QUEUE_JOB": "3"})
+    assert "/no/such/file" in refused(command, "--config", "/no/such/file")
+
+
+# ---- health
+
+def test_health(daemon):
+    done = burin("health", "--url", f"http://127.0.0.1:{daemon.port}", **TEXT)
+    assert done.returncode == 0 and json.loads(done.stdout)["status"] == "ready"
+    assert burin("health", "--listen", f"127.0.0.1:{daemon.port}").returncode == 0
+    assert burin("health", env={"BURIN_LISTEN": f"127.0.0.1:{daemon.port}"}).returncode == 0
+    assert burin("health", "--url", f"http://127.0.0.1:{daemon.port}/nowhere").returncode == 1
+
+
+def test_health_of_nobody():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        message = refused("health", "--url", f"http://127.0.0.1:{free.getsockname()[1]}", status=1)
+    assert "refused" in message
+
+
+def test_health_gives_up():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        start = time.monotonic()
+        message = refused("health", "--url", f"http://127.0.0.1:{silent.getsockname()[1]}", status=1)
+        assert 4.5 < time.monotonic() - start < 8
+    assert "timed out" in message
+
+
+def test_health_of_something_else():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        def answer():
+            with server.accept()[0] as connection:
+                connection.recv(1000)
+                connection.sendall(b"220 mail.example ready\r\n")
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert "no HTTP" in refused("health", "--url", f"http://127.0.0.1:{server.getsockname()[1]}", status=1)
+        thread.join()
+
+
+def test_health_through_a_unix_socket(tmp_path):
+    path = str(tmp_path / "s")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+
+        def answer():
+            with server.accept()[0] as connection:
+                assert connection.recv(1000).startswith(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n")
+                connection.sendall(b"HTTP/1.1 503 Service Unavailable\r\n\r\ndraining")
+        thread = threading.Thread(target=answer)
+        thread.start()
+        done = burin("health", "--listen", f"unix:{path}", **TEXT)
+        thread.join()
+    assert (done.returncode, done.stdout) == (1, "draining\n")
+
+
+@pytest.mark.parametrize("url", ["", "127.0.0.1:80", "https://a", "http://", "http://a:b", "http://a:70000",
+                                 "http://a b", "http://" + "a" * 300])
+def test_health_refuses_urls(url):
+    assert "--url must be" in refused("health", "--url", url)
+
+
+# ---- run
+
+@pytest.fixture
+def files(tmp_path):
+    rgb = smooth(61, 47)
+    (tmp_path / "in.png").write_bytes(png(rgb))
+    (tmp_path / "in.jpg").write_bytes(jpeg(rgb))
+    (tmp_path / "in.ppm").write_bytes(pnm(rgb))
+    return tmp_path
+
+
+def test_run_is_the_operator(files):
+    done = burin("run", "histeq:bins=64,scale=maxabs", "in.ppm", "out.ppm", cwd=files)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert np.array_equal(from_pnm((files / "out.ppm").read_bytes()),
+                          histeq(smooth(61, 47), bins=64, scale="maxabs"))
+
+
+def test_run_equals_the_daemon(files, daemon):
+    assert burin("run", "histeq", "--device", "cpu", "in.jpg", "out.jpg", cwd=files).returncode == 0
+    answer = daemon.post("/histeq", (files / "in.jpg").read_bytes())
+    assert answer.body == (files / "out.jpg").read_bytes()
+
+
+def test_run_steps_in_order(files):
+    assert burin("run", "grayscale", "histeq:bins=9", "in.png", "out.png", cwd=files).returncode == 0
+    assert burin("run", "grayscale;histeq:bins=9", "in.png", "again.png", cwd=files).returncode == 0
+    assert (files / "out.png").read_bytes() == (files / "again.png").read_bytes()
+    assert Image.open(files / "out.png").mode == "L"
+
+
+def test_run_converts(files):
+    assert burin("run", "in.png", "out.ppm", cwd=files).returncode == 0
+    assert (files / "out.ppm").read_bytes() == (files / "in.ppm").read_bytes()
+
+
+@pytest.mark.parametrize("output, flags, kind", [
+    ("o.png", [], "PNG"), ("o.jpeg", [], "JPEG"), ("o.JPG", [], "JPEG"), ("o.pgm", [], "PPM"), ("o", [], "PNG"),
+    ("o.d/x", [], "PNG"), ("o.png", ["--type", "jpeg"], "JPEG"), ("o.png", ["--type=pnm"], "PPM")])
+def test_run_output_type(files, output, flags, kind):
+    (files / "o.d").mkdir()
+    assert burin("run", *flags, "in.png", output, cwd=files).returncode == 0
+    assert Image.open(files / output).format == kind
+
+
+def test_run_through_pipes(files):
+    image = (files / "in.ppm").read_bytes()
+    done = burin("run", "-", "-", input=image)
+    assert (done.returncode, done.stdout) == (0, image)
+    large = pnm(noise(2000, 1500, 3))  # more than one read takes
+    assert burin("run", "-", "-", input=large).stdout == large
+
+
+def test_run_options(files):
+    def size(*flags):
+        assert burin("run", *flags, "in.png", "o.jpg", cwd=files).returncode == 0
+        return (files / "o.jpg").stat().st_size
+    assert size("--quality", 10) < size() < size("--quality=100")
+    rgba = np.zeros((4, 4, 4), np.uint8)
+    (files / "clear.png").write_bytes(png(rgba))
+    done = burin("run", "--background", "1020fF", "clear.png", "o.ppm", cwd=files, **TEXT)
+    assert done.stderr.startswith("burin: note: transparency")
+    assert from_pnm((files / "o.ppm").read_bytes())[0, 0].tolist() == [0x10, 0x20, 0xFF]
+
+
+def test_run_threads_do_not_matter(tmp_path):
+    (tmp_path / "in.ppm").write_bytes(pnm(noise(700, 500, 3)))
+    results = set()
+    for threads in (1, 2, 5):
+        assert burin("run", "--device", "cpu", "--threads", threads, "histeq", "in.ppm", f"{threads}.ppm",
+                     cwd=tmp_path).returncode == 0
+        results.add((tmp_path / f"{threads}.ppm").read_bytes())
+    assert len(results) == 1
+
+
+def check_account(account, steps):
+    ms = account["ms"]
+    stages = ["receive", "queue", "decode", "upload", "compute", "download", "encode", "wait"]
+    assert set(ms) == {*stages, "operators", "total"}
+    assert abs(sum(ms[s] for s in stages) - ms["total"]) <= max(0.01 * ms["total"], 0.005)
+    assert ms["queue"] == 0
+    assert [op["name"] for op in ms["operators"]] == steps
+    for op in ms["operators"]:
+        assert all(kernel["ms"] >= 0 for kernel in op["kernels"])
+
+
+def test_run_timing(files):
+    done = burin("run", "--timing", "--device", "cpu", "grayscale", "histeq", "in.png", "o.jpg", cwd=files)
+    account = json.loads(done.stdout)
+    check_account(account, ["grayscale", "histeq"])
+    assert account["device"] == "cpu" and account["notes"] == []
+    assert account["input"] == {"type": "png", "width": 61, "height": 47, "channels": 3, "depth": 8,
+                                "bytes": (files / "in.png").stat().st_size}
+    assert account["output"] == {"type": "jpeg", "width": 61, "height": 47, "channels": 1, "depth": 8,
+                                 "bytes": (files / "o.jpg").stat().st_size}
+    done = burin("run", "--timing", "in.png", "-", cwd=files)
+    check_account(json.loads(done.stderr), [])
+    assert done.stdout.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ([], "INPUT is missing"),
+    (["histeq"], "INPUT is missing"),
+    (["histeq", "in.png"], "OUTPUT is missing"),
+    (["histq", "in.png", "o.png"], 'did you mean "histeq"?'),
+    (["histeq:bins=1", "in.png", "o.png"], "bins must be 2..65536, not 1"),
+    (["histeq:bin=2", "in.png", "o.png"], 'did you mean "bins"?'),
+    (["--qualty", "3", "in.png", "o.png"], "did you mean --quality?"),
+    (["--quality", "0", "in.png", "o.png"], '--quality must be 1..100, not "0"'),
+    (["--quality", "101", "in.png", "o.png"], "1..100"),
+    (["--compression", "4", "in.png", "o.png"], "0..3"),
+    (["--background", "fff", "in.png", "o.png"], "RRGGBB"),
+    (["--type", "gif", "in.png", "o.png"], "png, jpeg or pnm"),
+    (["--threads", "0", "in.png", "o.png"], "1..1024"),
+    (["--pixels-max", "x", "in.png", "o.png"], "--pixels-max must be"),
+    (["--device", "gpu", "in.png", "o.png"], "auto, cpu, cuda or cuda:N"),
+    (["--device", "cuda:99", "in.png", "o.png"], 'no device "cuda:99"'),
+    (["in.png", "o.png", "--type"], "needs a value"),
+    (["in.png", "o.png", "--timing=1"], "takes no value"),
+])
+def test_run_refuses(files, arguments, message):
+    assert message in refused("run", *arguments, cwd=files)
+    assert not (files / "o.png").exists()
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["nowhere.png", "o.png"], "cannot open nowhere.png: No such file"),
+    (["in.png", "nowhere/o.png"], "cannot write nowhere/o.png: No such file"),
+    ([".", "o.png"], "cannot read"),
+    (["text", "o.png"], "no image that is known"),
+    (["cut.png", "o.png"], ""),
+    (["--pixels-max", "2866", "in.png", "o.png"], "pixels_max"),
+])
+def test_run_fails(files, arguments, message):
+    (files / "text").write_text("no image")
+    (files / "cut.png").write_bytes((files / "in.png").read_bytes()[:-200])
+    assert message in refused("run", *arguments, status=1, cwd=files)
+    assert not (files / "o.png").exists()
+
+
+def test_run_to_a_full_disk(files):
+    assert "No space left" in refused("run", "in.png", "/dev/full", status=1, cwd=files)
+
+
+def test_run_on_a_terminal(files):
+    """Where stderr is a terminal nothing of the progress line is left behind."""
+    ours, theirs = pty.openpty()
+    done = subprocess.run([os.path.abspath(BURIN), "run", "histeq", "in.png", "o.png"], cwd=files,
+                          stderr=theirs, timeout=60)
+    os.close(theirs)
+    text = os.read(ours, 4096) if select.select([ours], [], [], 1)[0] else b""
+    os.close(ours)
+    assert done.returncode == 0 and text.endswith(b"\r\x1b[K")
