@@ -34,7 +34,7 @@ void params_init(struct params *params, const struct param *list) {
 
 const char *param_shown(const char *text, char shown[PARAM_SHOWN_MAX]) {
     size_t length = 0;
-    for (; text[length] && length < PARAM_SHOWN_MAX - 4; length++)
+    for (; length < PARAM_SHOWN_MAX - 4 && text[length]; length++)
         shown[length] = text[length] >= ' ' && text[length] <= '~' ? text[length] : '?';
     memcpy(shown + length, text[length] ? "..." : "", text[length] ? 4 : 1);
     return shown;

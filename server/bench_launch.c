@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin bench launch: work 2's tables 3 to 6 - the time of colour equalization over grid x block - on the GPUs
- * that are here. */
+/* burin bench launch: work 2's tables 3 to 6 - the time of colour equalization over grid x block -
+ * on the GPUs that are here. */
 #include "server/bench.h"
 
 #include "cuda/launch_shapes.h"
@@ -30,9 +30,10 @@ static enum status prepare(struct image *picture, struct image *expected, struct
 }
 
 static void print_table(const char *name, const struct launch_shape *shapes) {
-    printf("%s, colour equalization of a 1920x1080 picture, ms by threads a block (down) and blocks "
-           "(across)\n%8s",
-           name, "");
+    printf(
+        "%s, colour equalization of a 1920x1080 picture, ms by threads a block (down) and blocks "
+        "(across)\n%8s",
+        name, "");
     for (int g = 0; g < GRIDS; g++) printf(" %9d", grids[g]);
     for (int b = 0; b < BLOCKS; b++) {
         printf("\n%8d", blocks[b]);

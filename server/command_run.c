@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin run: the pipeline of the daemon on one file, in this process. */
 #include "pipeline/run.h"
+#include "server/account.h"
 #include "server/command.h"
 #include "server/progress_line.h"
 #include "server/run_options.h"
-#include "server/timing_json.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,13 +195,13 @@ static enum status carry(struct work *work, struct failure *failure) {
 
 /* ---- the account */
 
-static struct timing_image facts_of(const struct image *shape, enum format format, size_t bytes) {
-    return (struct timing_image){ .type = format_name(format),
-                                  .width = shape->width,
-                                  .height = shape->height,
-                                  .channels = shape->channels,
-                                  .depth = shape->depth,
-                                  .bytes = bytes };
+static struct account_image facts_of(const struct image *shape, enum format format, size_t bytes) {
+    return (struct account_image){ .type = format_name(format),
+                                   .width = shape->width,
+                                   .height = shape->height,
+                                   .channels = shape->channels,
+                                   .depth = shape->depth,
+                                   .bytes = bytes };
 }
 
 static void name_device(const struct work *work, char *text, size_t size) {
@@ -216,7 +217,7 @@ static void name_device(const struct work *work, char *text, size_t size) {
 static void tell_timing(const struct work *work) {
     char device[128];
     name_device(work, device, sizeof device);
-    const struct timing_report report = {
+    const struct account account = {
         .device = device,
         .input = facts_of(&work->probe.shape, work->probe.format, work->length),
         .output = facts_of(&work->item.out, work->options.encode.format, work->result_length),
@@ -224,8 +225,10 @@ static void tell_timing(const struct work *work) {
         .notes = work->notes,
     };
     FILE *out = strcmp(work->options.output, "-") == 0 ? stderr : stdout;
-    json_t *json = timing_json(&report);
-    json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    char text[ACCOUNT_MAX];
+    account_write(&account, text);
+    json_t *json = json_loads(text, 0, NULL); /* for its indentation */
+    json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_PRESERVE_ORDER);
     fputc('\n', out);
     json_decref(json);
 }

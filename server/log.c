@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/log.h"
 
+#include "server/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,59 +35,50 @@ static void stamp(char *text, size_t size) {
     snprintf(text, size, "%s.%03ldZ", seconds, now.tv_nsec / 1000000);
 }
 
-/* Bytes that a terminal or a reader of lines might act on become '?'. */
-static void print_plain(FILE *out, const char *text) {
-    for (int i = 0; text[i] && i < TEXT_MAX; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        fputc(c >= 32 && c < 127 ? c : '?', out);
-    }
-}
-
-static void print_text(FILE *out, const json_t *fields) {
-    const char *name;
-    json_t *value;
-    json_object_foreach ((json_t *)fields, name, value) {
-        fprintf(out, " %s=", name);
-        if (json_is_string(value))
-            print_plain(out, json_string_value(value));
+/* For people: quotes and braces go, `":` becomes `=`, commas between fields blanks. */
+static void plain(struct text *line, const char *fields) {
+    bool quoted = false;
+    char c[2] = "";
+    for (; *fields; fields++) {
+        c[0] = *fields;
+        if (*fields == '"' && (fields[1] != ':' || !quoted))
+            quoted = !quoted;
+        else if (*fields == '"')
+            quoted = false, fields++, text_add(line, "=");
+        else if (*fields == ',' && !quoted)
+            text_add(line, " ");
         else
-            json_dumpf(value, out, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6));
+            text_add(line, c);
     }
-    fputc('\n', out);
 }
 
-void log_fields(enum log_level level, json_t *fields) {
-    char when[48], *line = NULL;
-    size_t length = 0;
+void log_fields(enum log_level level, const char *fields) {
+    if (!log_wants(level)) return;
+    char when[48], memory[4608];
+    struct text line = text_in(memory, sizeof memory - 2);
     stamp(when, sizeof when);
     const char *word = level == LOG_ERROR ? "error" : "info";
-    FILE *out = log_wants(level) ? open_memstream(&line, &length) : NULL;
-    if (out && as_json) {
-        fprintf(out, "{\"time\":\"%s\",\"level\":\"%s\",", when, word);
-        char *rest = json_dumps(fields, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(6));
-        fprintf(out, "%s\n", rest ? rest + 1 : "}");
-        free(rest);
-    } else if (out) {
-        fprintf(out, "%s %-5s", when, word);
-        print_text(out, fields);
-    }
-    if (out) {
-        fclose(out);
-        if (write(STDERR_FILENO, line, length) < 0) { /* nobody to tell */
-        }
-        free(line);
-    }
-    json_decref(fields);
+    text_add(&line, as_json ? "{\"time\":\"" : "");
+    text_add(&line, when);
+    text_add(&line, as_json ? "\",\"level\":\"" : " ");
+    text_add(&line, word);
+    text_add(&line, as_json ? "\"," : " ");
+    if (as_json)
+        text_add(&line, fields);
+    else
+        plain(&line, fields);
+    memcpy(memory + line.length, as_json ? "}\n" : "\n", 3);
+    if (write(STDERR_FILENO, memory, strlen(memory)) < 0) return; /* nobody to tell */
 }
 
 void log_event(enum log_level level, const char *format, ...) {
     if (!log_wants(level)) return;
-    char text[TEXT_MAX];
+    char words[TEXT_MAX], memory[6 * TEXT_MAX + 32];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 32 || (unsigned char)*c > 126) *c = '?';
-    log_fields(level, json_pack("{s:s}", "event", text));
+    struct text fields = text_in(memory, sizeof memory);
+    text_key_json(&fields, "event", words);
+    log_fields(level, memory);
 }

@@ -7,7 +7,6 @@
 #ifndef BURIN_LOG_H
 #define BURIN_LOG_H
 
-#include <jansson.h>
 #include <stdbool.h>
 
 enum log_level { LOG_OFF, LOG_ERROR, LOG_INFO };
@@ -18,7 +17,7 @@ bool log_wants(enum log_level level);
 
 void log_event(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* FIELDS as they are, a time and the level before them. Consumes FIELDS. */
-void log_fields(enum log_level level, json_t *fields);
+/* A line of one's own: FIELDS is the inside of a JSON object, such as `"event":"request","id":"x"`. */
+void log_fields(enum log_level level, const char *fields);
 
 #endif

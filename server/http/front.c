@@ -12,6 +12,7 @@
 #include "server/http/upload.h"
 #include "server/jobs/channel.h"
 #include "server/log.h"
+#include "server/text.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -203,18 +204,21 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
 static void write_log(const struct exchange *exchange, double total_ms) {
     const bool work = exchange->route && exchange->route->begin;
     if (!log_wants(LOG_INFO) || (!work && exchange->http_status < 400)) return;
-    json_t *line =
-        json_pack("{s:s, s:s, s:s, s:s, s:i, s:I, s:I, s:f}", "event", "request", "id",
-                  exchange->request_id, "method", exchange->method, "op", exchange->label, "status",
-                  exchange->http_status, "bytes_in", (json_int_t)exchange->upload.bytes,
-                  "bytes_out", (json_int_t)exchange->bytes_out, "ms", total_ms);
-    if (exchange->device[0]) json_object_set_new(line, "device", json_string(exchange->device));
+    char memory[4096]; /* room for every byte of a message escaped */
+    struct text line = text_in(memory, sizeof memory);
+    text_key_json(&line, "event", "request");
+    text_key_json(&line, "id", exchange->request_id);
+    text_key_json(&line, "method", exchange->method);
+    text_key_json(&line, "op", exchange->label);
+    text_key_number(&line, "status", exchange->http_status);
+    text_key_number(&line, "bytes_in", (int64_t)exchange->upload.bytes);
+    text_key_number(&line, "bytes_out", (int64_t)exchange->bytes_out);
+    text_key_ms(&line, "ms", total_ms);
+    if (exchange->device[0]) text_key_json(&line, "device", exchange->device);
     for (int s = 0; exchange->device[0] && s < STAGE_COUNT; s++)
-        json_object_set_new(line, stage_name((enum stage)s),
-                            json_real(exchange->timing.stage_ms[s]));
-    if (exchange->failure.status)
-        json_object_set_new(line, "error", json_string(exchange->failure.message));
-    log_fields(LOG_INFO, line);
+        text_key_ms(&line, stage_name((enum stage)s), exchange->timing.stage_ms[s]);
+    if (exchange->failure.status) text_key_json(&line, "error", exchange->failure.message);
+    log_fields(LOG_INFO, memory);
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **state,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/reply.h"
 
-#include "server/timing_json.h"
+#include "server/account.h"
+#include "server/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -162,24 +163,25 @@ static void parcel_sent(void *context) {
     free(parcel);
 }
 
-static struct timing_image facts_of(const struct image *shape, enum format format, uint64_t bytes) {
-    return (struct timing_image){ .type = format_name(format),
-                                  .width = shape->width,
-                                  .height = shape->height,
-                                  .channels = shape->channels,
-                                  .depth = shape->depth,
-                                  .bytes = bytes };
+static struct account_image facts_of(const struct image *shape, enum format format,
+                                     uint64_t bytes) {
+    return (struct account_image){ .type = format_name(format),
+                                   .width = shape->width,
+                                   .height = shape->height,
+                                   .channels = shape->channels,
+                                   .depth = shape->depth,
+                                   .bytes = bytes };
 }
 
 /* The account, closed at this moment: what comes after is the socket's. */
-static char *account(struct exchange *exchange) {
+static void close_account(struct exchange *exchange, char text[ACCOUNT_MAX]) {
     struct job *job = exchange_job(exchange);
     job->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(exchange->received_ns - exchange->start_ns);
     timing_close(&job->timing, ns_to_ms(clock_ns() - exchange->start_ns));
     exchange->timing = job->timing;
     exchange->pixels = image_pixels(&job->probe.shape);
     snprintf(exchange->device, sizeof exchange->device, "%s", job->device_name);
-    const struct timing_report report = {
+    const struct account account = {
         .request_id = exchange->request_id,
         .device = job->device_name,
         .input = facts_of(&job->probe.shape, job->probe.format, job->image_length),
@@ -187,20 +189,21 @@ static char *account(struct exchange *exchange) {
         .timing = &job->timing,
         .notes = job->notes,
     };
-    json_t *json = timing_json(&report);
-    char *text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
-    json_decref(json);
-    return text;
+    account_write(&account, text);
 }
 
 static void add_server_timing(struct MHD_Response *response, const struct timing *timing) {
-    char text[512];
-    int used = 0;
-    for (int s = 0; s < STAGE_COUNT; s++)
-        used += snprintf(text + used, sizeof text - (size_t)used, "%s;dur=%.3f, ",
-                         stage_name((enum stage)s), timing->stage_ms[s]);
-    snprintf(text + used, sizeof text - (size_t)used, "total;dur=%.3f", timing->total_ms);
-    add(response, "Server-Timing", text);
+    char memory[512];
+    struct text text = text_in(memory, sizeof memory);
+    for (int s = 0; s < STAGE_COUNT; s++) {
+        text_add(&text, stage_name((enum stage)s));
+        text_add(&text, ";dur=");
+        text_ms(&text, timing->stage_ms[s]);
+        text_add(&text, ", ");
+    }
+    text_add(&text, "total;dur=");
+    text_ms(&text, timing->total_ms);
+    add(response, "Server-Timing", memory);
 }
 
 static void add_job_headers(struct MHD_Response *response, const struct exchange *exchange,
@@ -255,8 +258,8 @@ static struct MHD_Response *job_response(struct parcel *parcel, const struct job
 }
 
 enum MHD_Result reply_job(struct exchange *exchange, enum answer answer) {
-    char *text = account(exchange);
-    if (!text) return MHD_NO;
+    char text[ACCOUNT_MAX];
+    close_account(exchange, text);
     const struct job *job = exchange_job(exchange);
     const uint64_t length = job->result_length;
     struct MHD_Response *response = NULL;
@@ -274,6 +277,5 @@ enum MHD_Result reply_job(struct exchange *exchange, enum answer answer) {
     }
     if (response) add_job_headers(response, exchange, text);
     if (response && answer != ANSWER_JSON) exchange->slot = -1; /* the response's from here on */
-    free(text);
     return queue(exchange, MHD_HTTP_OK, answer == ANSWER_JSON ? 0 : length, response);
 }
