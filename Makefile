@@ -56,7 +56,9 @@ TESTS = $(patsubst %.c,$(B)/%,$(wildcard tests/pipeline/*.c tests/ops/*.c tests/
 GPU_TESTS = $(patsubst %.c,$(B)/%,$(wildcard tests/cuda/*.c))
 BENCHES = $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 KERNELS = $(patsubst %.cu,$(B)/%,$(wildcard tests/bench/kernels/*.cu))
-FUZZERS = $(patsubst %.c,build/fuzz/%,$(wildcard tests/fuzz/*.c))
+TARGETS = $(filter-out replay_main,$(basename $(notdir $(wildcard tests/fuzz/*.c))))
+FUZZERS = $(TARGETS:%=build/fuzz/%)
+REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
 .PHONY: help all serve test unit http bundle bench kernels check tidy fuzz deps clean
@@ -77,8 +79,9 @@ test: ## install what is missing, build, run every test that needs no GPU
 	@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES)"
 	@$(MAKE) --no-print-directory tidy unit http
 
-unit: $(PROGRAM) $(TESTS) ## the unit tests alone
+unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
 	@set -e; for t in $(TESTS); do echo "== $$t"; $$t; done
+	@set -e; for t in $(REPLAYS); do echo "== $$t"; $$t tests/fuzz/corpus/$$(basename $$t); done
 
 http: $(PROGRAM) ## the tests of the daemon from outside alone
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q tests/http $(PYTEST)
@@ -145,13 +148,17 @@ $(B)/tests/%: tests/%.c $(OBJECTS)
 	@mkdir -p $(@D)
 	$(SAY) test $<
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(OBJECTS) $(LIBS) -lcmocka -o $@
+$(B)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay_main.c $(OBJECTS)
+	@mkdir -p $(@D)
+	$(SAY) replay $<
+	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $< tests/fuzz/replay_main.c $(OBJECTS) $(LIBS) -o $@
 $(B)/tests/bench/kernels/%: tests/bench/kernels/%.cu
 	@mkdir -p $(@D)
 	$(SAY) nvcc $<
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $@.d $< -o $@ -ldl
 
 # Fuzzers are built by clang with everything they touch, apart from the other objects.
-build/fuzz/%: %.c $(C_SOURCES) $(B)/ops.inc
+build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc
 	@mkdir -p $(@D)
 	$(SAY) fuzzer $<
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \

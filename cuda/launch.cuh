@@ -19,9 +19,9 @@ struct picture {
     uint8_t *out;
     uint32_t in_stride, out_stride;
     uint32_t width, pixels;
-    uint32_t first;      /* its first chunk's number in the batch */
-    uint32_t row_chunks; /* chunks of a row */
-    uint32_t reciprocal; /* with `shift`: division by row_chunks without dividing */
+    uint32_t first, chunks; /* its first chunk's number in the batch, and how many it has */
+    uint32_t row_chunks;    /* chunks of a row */
+    uint32_t reciprocal;    /* with `shift`: division by row_chunks without dividing */
     uint8_t shift;
     bool aligned; /* every row starts at 16 bytes, both sides */
     bool flat;    /* and whole chunks follow one another without a gap */
@@ -62,6 +62,7 @@ static inline struct picture picture_make(const struct op_call *call, unsigned c
                    picture.in_stride == image_row_bytes(&call->in) &&
                    picture.out_stride == image_row_bytes(&call->out);
     set_division(&picture, (call->in.width + chunk_pixels - 1) / chunk_pixels);
+    picture.chunks = picture.row_chunks * call->in.height;
     return picture;
 }
 
@@ -72,7 +73,7 @@ static inline enum status batch_make(struct batch *batch, const struct op_call *
     batch->count = count;
     for (int i = 0; i < count; i++) {
         batch->pictures[i] = picture_make(&calls[i], chunk_pixels, chunks);
-        chunks += (uint64_t)batch->pictures[i].row_chunks * calls[i].in.height;
+        chunks += batch->pictures[i].chunks;
     }
     batch->chunks = (uint32_t)chunks;
     if (chunks < UINT32_MAX) return STATUS_OK;
@@ -98,6 +99,23 @@ static __device__ inline int picture_at(const struct batch &batch, uint32_t chun
             high = middle;
     }
     return low;
+}
+
+/* The chunks first..end-1 of the batch that are this block's, and those of them that are a picture's,
+ * counted from its own first one. */
+struct chunks {
+    uint32_t first, end;
+};
+
+static __device__ __forceinline__ struct chunks block_share(const struct batch &batch) {
+    return { (uint32_t)((uint64_t)batch.chunks * blockIdx.x / gridDim.x),
+             (uint32_t)((uint64_t)batch.chunks * (blockIdx.x + 1) / gridDim.x) };
+}
+
+static __device__ __forceinline__ struct chunks picture_part(const struct picture &picture,
+                                                             struct chunks share) {
+    return { max(share.first, picture.first) - picture.first,
+             min(share.end - picture.first, picture.chunks) };
 }
 
 /* INDEX counts from the picture's first chunk. FLAT pictures need no row. */
@@ -189,6 +207,31 @@ static __device__ __forceinline__ void chunk_put(uint32_t (&words)[WORDS], int i
     } else {
         word = __byte_perm(word, value, index % 2 ? 0x5410 : 0x3254);
     }
+}
+
+/* ---- shared memory by its 32-bit address, which one multiplication leads to */
+
+static __device__ __forceinline__ uint32_t shared_address(const void *memory) {
+    return (uint32_t)__cvta_generic_to_shared(memory);
+}
+
+/* Additions of 1 to the same address are merged by the hardware; others would not be. */
+static __device__ __forceinline__ void shared_increment(uint32_t address) {
+    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address));
+}
+
+/* Only where NUMBER < LIMIT, without a branch. */
+static __device__ __forceinline__ void shared_increment_below(uint32_t address, uint32_t number,
+                                                              uint32_t limit) {
+    asm volatile("{ .reg .pred below; setp.lt.u32 below, %1, %2;"
+                 " @below red.shared.add.u32 [%0], 1; }" ::"r"(address),
+                 "r"(number), "r"(limit));
+}
+
+static __device__ __forceinline__ uint32_t shared_read(uint32_t address) {
+    uint32_t value;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address));
+    return value;
 }
 
 #endif

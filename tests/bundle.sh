@@ -20,6 +20,8 @@ command -v wrk >/dev/null && cp "$(command -v wrk)" "$out/bin/" && ldd "$out/bin
     grep -vE '/(libc|libm|libpthread|libdl|librt)\.so' | while read -r lib; do cp -L "$lib" "$out/lib/"; done
 cp tests/gpu.sh "$out/test-gpu"
 cp tests/bench/bench.sh "$out/bench" 2>/dev/null || true
+cp tests/bench/peers.py "$out/"
+/usr/bin/python3 tests/bench/photos.py "$out/photos" || echo "no photographs: the service is not measured there"
 cp -r tests/golden "$out/" 2>/dev/null || true
 cp -r tests/http "$out/http" 2>/dev/null || true
 chmod +x "$out"/test-gpu "$out"/bench 2>/dev/null || true

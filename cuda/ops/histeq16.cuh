@@ -50,37 +50,26 @@ static __device__ __forceinline__ uint32_t value16(const uint32_t (&words)[WORDS
     return MODE == HISTEQ_LUMA ? luma(red, green, blue) : max(max(red, green), blue);
 }
 
-/* This block's chunks of the batch, and those of them that are a picture's. */
-static __device__ __forceinline__ uint2 share16(const struct batch &batch) {
-    return make_uint2((uint64_t)batch.chunks * blockIdx.x / gridDim.x,
-                      (uint64_t)batch.chunks * (blockIdx.x + 1) / gridDim.x);
-}
-
-static __device__ __forceinline__ uint2 part16(const struct picture &picture, uint2 share) {
-    const uint32_t chunks = picture.row_chunks * (picture.pixels / picture.width);
-    return make_uint2(max(share.x, picture.first) - picture.first,
-                      min(share.y - picture.first, chunks));
-}
-
 /* ---- count */
 
 /* Counts table T's bins LOW.. of the window over this block's part of a picture. */
 template <int CHANNELS, int MODE>
-static __device__ __forceinline__ void count16_part(const struct picture &picture, uint32_t begin,
-                                                    uint32_t end, const struct work16 &work, int t,
-                                                    uint32_t low, uint32_t *window) {
+static __device__ __forceinline__ void count16_part(const struct picture &picture,
+                                                    struct chunks part, const struct work16 &work,
+                                                    int t, uint32_t low, uint32_t *window) {
     typedef layout16<CHANNELS, MODE> L;
     const uint32_t copy = threadIdx.x & ((1u << work.copies_log2) - 1);
-#pragma unroll 2
-    for (uint32_t index = begin + threadIdx.x; index < end; index += THREADS16) {
+    const uint32_t column = shared_address(window + copy);
+#pragma unroll 4
+    for (uint32_t index = part.first + threadIdx.x; index < part.end; index += THREADS16) {
         const struct spot spot = spot_of<L::PIXELS, L::BYTES, L::BYTES>(picture, index);
         uint32_t words[L::WORDS];
         load_chunk(words, spot.in, spot.pixels * L::BYTES, picture.aligned);
 #pragma unroll
         for (int p = 0; p < L::PIXELS; p++) {
             const uint32_t bin = bin16(value16<CHANNELS, MODE>(words, p, t), work.bins) - low;
-            if (bin < work.window && p < spot.pixels)
-                atomicAdd(window + (bin << work.copies_log2) + copy, 1u);
+            shared_increment_below(column + (bin << (work.copies_log2 + 2)),
+                                   p < spot.pixels ? bin : UINT32_MAX, work.window);
         }
     }
 }
@@ -122,16 +111,18 @@ static __global__ void __launch_bounds__(THREADS16, 1)
                    const __grid_constant__ struct work16 work) {
     extern __shared__ uint4 shared[];
     uint32_t *window = (uint32_t *)shared;
-    const uint2 share = share16(batch);
-    for (uint32_t i = threadIdx.x; i < work.window << work.copies_log2; i += THREADS16)
-        window[i] = 0;
+    const struct chunks share = block_share(batch);
+    for (uint32_t i = threadIdx.x; i < work.window << work.copies_log2; i += 4 * THREADS16)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (i + k * THREADS16 < work.window << work.copies_log2) window[i + k * THREADS16] = 0;
     __syncthreads();
-    for (int i = picture_at(batch, share.x); i <= picture_at(batch, share.y - 1); i++) {
+    for (int i = picture_at(batch, share.first); i <= picture_at(batch, share.end - 1); i++) {
         const struct picture &picture = batch.pictures[i];
-        const uint2 part = part16(picture, share);
+        const struct chunks part = picture_part(picture, share);
         for (int t = 0; t < work.tables; t++) {
             for (uint32_t low = 0; low < work.bins; low += work.window) {
-                count16_part<CHANNELS, MODE>(picture, part.x, part.y, work, t, low, window);
+                count16_part<CHANNELS, MODE>(picture, part, work, t, low, window);
                 __syncthreads();
                 uint32_t *counts = work.counts + (i * work.tables + t) * work.pitch + low;
                 const uint32_t bins = min(work.window, work.bins - low);
@@ -185,7 +176,7 @@ static __global__ void __launch_bounds__(THREADS16)
                    const __grid_constant__ struct work16 work) {
     const uint32_t base = blockIdx.x * THREADS16, bin = base + threadIdx.x;
     const uint32_t *counts = work.counts + blockIdx.y * work.pitch;
-    const uint64_t pixels = batch.pictures[blockIdx.y / work.tables].pixels;
+    const uint32_t pixels = batch.pictures[blockIdx.y / work.tables].pixels;
     uint32_t sum = 0, least = UINT32_MAX;
 #pragma unroll 8
     for (uint32_t i = 4 * threadIdx.x; i < base; i += 4 * THREADS16) {
@@ -199,12 +190,12 @@ static __global__ void __launch_bounds__(THREADS16)
     const uint2 before = block_sum_min(sum, least);
     const uint32_t upto = before.x + block_scan(own);
     if (before.y == UINT32_MAX) return;
-    const uint64_t first = counts[before.y];
+    const uint32_t first = counts[before.y];
     const bool identity = work.scale == HISTEQ_MINMAX && first == pixels;
     if (bin == before.y) work.identity[blockIdx.y] = identity;
     if (bin < work.bins && !identity)
         work.levels[blockIdx.y * work.pitch + bin] =
-            (uint16_t)histeq_quantile(upto, first, pixels, 65535, work.scale);
+            (uint16_t)histeq_quantile_fixed(upto, first, pixels, 65535, work.scale);
 }
 
 /* ---- apply */
@@ -240,11 +231,11 @@ static __device__ __forceinline__ void map16_pixel(uint32_t (&words)[WORDS], int
 }
 
 template <int CHANNELS, int MODE>
-static __device__ __forceinline__ void map16_part(const struct picture &picture, uint32_t begin,
-                                                  uint32_t end, const struct tables16 &tables) {
+static __device__ __forceinline__ void map16_part(const struct picture &picture, struct chunks part,
+                                                  const struct tables16 &tables) {
     typedef layout16<CHANNELS, MODE> L;
 #pragma unroll 2
-    for (uint32_t index = begin + threadIdx.x; index < end; index += THREADS16) {
+    for (uint32_t index = part.first + threadIdx.x; index < part.end; index += THREADS16) {
         const struct spot spot = spot_of<L::PIXELS, L::BYTES, L::BYTES>(picture, index);
         uint32_t words[L::WORDS];
         load_chunk(words, spot.in, spot.pixels * L::BYTES, picture.aligned);
@@ -259,10 +250,10 @@ static __global__ void __launch_bounds__(THREADS16, 1)
     map16_kernel(const __grid_constant__ struct batch batch,
                  const __grid_constant__ struct work16 work) {
     extern __shared__ uint4 shared[];
-    const uint2 share = share16(batch);
-    for (int i = picture_at(batch, share.x); i <= picture_at(batch, share.y - 1); i++) {
+    const struct chunks share = block_share(batch);
+    for (int i = picture_at(batch, share.first); i <= picture_at(batch, share.end - 1); i++) {
         const struct picture &picture = batch.pictures[i];
-        const uint2 part = part16(picture, share);
+        const struct chunks part = picture_part(picture, share);
         const uint16_t *levels = work.levels + i * work.tables * work.pitch;
         const uint32_t vectors = work.levels_fit ? work.tables * work.pitch / 8 : 0;
         __syncthreads(); /* the picture before is done with its levels */
@@ -271,7 +262,7 @@ static __global__ void __launch_bounds__(THREADS16, 1)
         __syncthreads();
         const struct tables16 tables = { work.levels_fit ? (const uint16_t *)shared : levels,
                                          work.identity + i * work.tables, work.pitch, work.bins };
-        map16_part<CHANNELS, MODE>(picture, part.x, part.y, tables);
+        map16_part<CHANNELS, MODE>(picture, part, tables);
     }
 }
 
@@ -318,6 +309,14 @@ static inline struct work16 work16_make(const struct cuda_context *context,
     return work;
 }
 
+/* One on a multiprocessor at most, each with a chunk a thread and LEAST chunks. */
+static inline unsigned blocks16(const struct cuda_context *context, uint32_t chunks,
+                                uint32_t least) {
+    const unsigned share = least > (unsigned)THREADS16 ? least : (unsigned)THREADS16;
+    const unsigned wanted = (chunks + share - 1) / share, most = context->multiprocessors;
+    return wanted < most ? wanted : most;
+}
+
 template <int CHANNELS, int MODE>
 static enum status launch16(const struct cuda_context *context, struct op_call *calls, int count) {
     typedef layout16<CHANNELS, MODE> L;
@@ -327,8 +326,9 @@ static enum status launch16(const struct cuda_context *context, struct op_call *
     if (status) return status;
     const struct work16 work = work16_make(context, calls, count);
     const unsigned tables = (unsigned)(count * work.tables);
-    const unsigned wanted = (batch.chunks + THREADS16 - 1) / THREADS16;
-    const unsigned most = (unsigned)context->multiprocessors, blocks = wanted < most ? wanted : most;
+    const unsigned blocks = blocks16(context, batch.chunks, 1);
+    /* A block adds up to `bins` counters to the global ones; it should have half as many pixels. */
+    const unsigned count_blocks = blocks16(context, batch.chunks, work.bins / L::PIXELS / 2);
     const int window_bytes = (int)(work.window << work.copies_log2) * 4;
     const int level_bytes = work.levels_fit ? (int)(2 * work.tables * work.pitch) : 0;
     const dim3 table_blocks((work.bins + THREADS16 - 1) / THREADS16, tables);
@@ -340,7 +340,7 @@ static enum status launch16(const struct cuda_context *context, struct op_call *
     CUDA_TRY(failure, cudaMemsetAsync(work.counts, 0, (size_t)tables * work.pitch * 4,
                                       context->stream));
     count16_kernel<CHANNELS, MODE>
-        <<<blocks, THREADS16, window_bytes, context->stream>>>(batch, work);
+        <<<count_blocks, THREADS16, window_bytes, context->stream>>>(batch, work);
     CUDA_LAUNCHED(failure);
     cuda_mark(context, "count");
     table16_kernel<<<table_blocks, THREADS16, 0, context->stream>>>(batch, work);

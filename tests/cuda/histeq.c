@@ -55,11 +55,36 @@ static void test_16_bit(void **state) {
     }
 }
 
+static void check_quantile(uint32_t sum, uint32_t first, uint32_t pixels, uint32_t max, int scale) {
+    const uint32_t got = histeq_quantile_fixed(sum, first, pixels, max, scale);
+    if (got != histeq_quantile(sum, first, pixels, max, scale))
+        fail_msg("sum %u, first %u, pixels %u, max %u: %u", sum, first, pixels, max, got);
+}
+
+/* Images of every size, and sums at and beside every rounding edge. */
+static void test_quantiles(void **state) {
+    (void)state;
+    uint64_t random = 1;
+    for (int i = 0; i < 4000000; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        const uint32_t pixels = (uint32_t)(random >> 32) >> (i % 31) | 1;
+        const uint32_t first = (uint32_t)((random & 65535) * (uint64_t)pixels >> (16 + i % 7));
+        const uint32_t max = i & 32 ? 255 : 65535, whole = pixels - first;
+        const uint64_t edge = (uint64_t)whole * (2 * ((random >> 16) % max) + 1) / (2 * max);
+        for (uint64_t sum = first + (edge > 1 ? edge - 1 : 0); sum < first + edge + 2; sum++)
+            if (whole && sum <= pixels)
+                check_quantile((uint32_t)sum, first, pixels, max, HISTEQ_MINMAX);
+        check_quantile((uint32_t)(random >> 8) % pixels, 0, pixels, max, HISTEQ_MAXABS);
+        check_quantile(pixels, 0, pixels, max, HISTEQ_MAXABS);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_value),
         cmocka_unit_test(test_every_luma),
         cmocka_unit_test(test_16_bit),
+        cmocka_unit_test(test_quantiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,8 @@ static void reads_back(void **state) {
     struct timing timing;
     const struct account account = example(&timing);
     char memory[ACCOUNT_MAX];
-    assert_int_equal(account_write(&account, memory), strlen(memory));
+    const size_t length = account_write(&account, memory);
+    assert_int_equal(length, strlen(memory));
     const char *name = NULL;
     double total = 0, apply = 0;
     int bytes = 0;

@@ -214,12 +214,12 @@ template <bool COUNT_ALONE> static void rung_bytes(const struct frame *f) {
 
 typedef layout<1, HISTEQ_VALUE> gray;
 
-static __global__ void __launch_bounds__(1024, 1)
+static __global__ void __launch_bounds__(THREADS, 1)
     grid_equalize(const uint4 *in, uint4 *out, uint64_t vectors, uint32_t *counts) {
     const struct desk desk = desk_make<gray>();
     const uint32_t column = column_of<gray>(desk.table);
-    const uint64_t step = (uint64_t)gridDim.x * 1024;
-    const uint64_t begin = (uint64_t)blockIdx.x * 1024 + threadIdx.x;
+    const uint64_t step = (uint64_t)gridDim.x * THREADS;
+    const uint64_t begin = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
     clear<gray>(desk.table);
     __syncthreads();
     for (uint64_t i = begin; i < vectors; i += step) {
@@ -250,7 +250,7 @@ static void rung_grid(const struct frame *f) {
     uint32_t *counts = f->counts;
     void *arguments[] = { &in, &out, &vectors, &counts };
     cudaMemsetAsync(f->counts, 0, 4 * COUNTS_WORDS, f->context.stream);
-    cudaLaunchCooperativeKernel((const void *)grid_equalize, f->context.multiprocessors, 1024,
+    cudaLaunchCooperativeKernel((const void *)grid_equalize, f->context.multiprocessors, THREADS,
                                 arguments, gray::SHARED_BYTES, f->context.stream);
 }
 
@@ -276,13 +276,13 @@ static __global__ void __launch_bounds__(1024, 1) empty_batch(const __grid_const
 static void rung_empty_cooperative(const struct frame *f) {
     static struct batch batch;
     void *arguments[] = { &batch };
-    cudaLaunchCooperativeKernel((const void *)empty_batch, f->context.multiprocessors, 1024,
+    cudaLaunchCooperativeKernel((const void *)empty_batch, f->context.multiprocessors, THREADS,
                                 arguments, gray::SHARED_BYTES, f->context.stream);
 }
 
 static void rung_empty_plain(const struct frame *f) {
     static struct batch batch;
-    empty_batch<<<f->context.multiprocessors, 1024, gray::SHARED_BYTES, f->context.stream>>>(batch);
+    empty_batch<<<f->context.multiprocessors, THREADS, gray::SHARED_BYTES, f->context.stream>>>(batch);
 }
 
 static void rung_empty(const struct frame *f) {
