@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HOW. libmicrohttpd is the socket engine: a small pool of threads, epoll, requests suspended while
- * their job is away. Its traps are kept shut here: our own header gate runs first; connections
- * sleep before their job is published; responses are queued in the handler alone; every sleeping
- * connection is woken before the library is stopped; its timeouts, which any byte resets, are
- * replaced by the watcher's. */
+/* HOW. libmicrohttpd is the socket engine: a few threads (io.c), epoll, requests suspended while
+ * their job is away. Its traps are kept shut here: our own header gate runs first; a job comes back
+ * to the thread that sent it, so a connection is never woken before it sleeps; responses are queued
+ * in the handler alone; every sleeping connection is woken before the library is stopped; its
+ * timeouts, which any byte resets, are replaced by the watcher's. */
 #include "server/http/front.h"
 
 #include "server/http/listen.h"
@@ -116,6 +116,11 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
         exchange_fail(exchange, &failure);
         exchange->facts.chunked = true; /* where its body ends is not known: close */
         return reply_problem(exchange, 0);
+    }
+    if (strlen(exchange->target) >= TARGET_MAX - 1) {
+        fail(&failure, STATUS_BAD_REQUEST, "the target is over %d bytes long", TARGET_MAX - 2);
+        exchange_fail(exchange, &failure);
+        return reply_problem(exchange, MHD_HTTP_URI_TOO_LONG);
     }
     exchange->route =
         route_find(exchange->method, path, exchange->door->admin, &http_status, &failure);

@@ -92,18 +92,17 @@ enum MHD_Result process_finish(struct exchange *exchange) {
         return reply_problem(exchange, 0);
     }
     fill_job(exchange);
-    /* Asleep before the job is published. It comes back to this very thread, so not before we are
-     * done here. */
+    if (supervisor_submit(exchange->front->supervisor, exchange->slot, &failure)) {
+        if (failure.status == STATUS_BUSY)
+            metrics_reject(exchange->front->metrics,
+                           exchange->front->draining ? REJECTED_DRAINING : REJECTED_QUEUE);
+        exchange_fail(exchange, &failure);
+        return reply_problem(exchange, 0);
+    }
+    /* The job may be done already, but it comes back to this very thread: not before we are done
+     * here. */
     exchange->state = EXCHANGE_WAITING;
     MHD_suspend_connection(exchange->connection);
-    if (supervisor_submit(exchange->front->supervisor, exchange->slot, &failure) == STATUS_OK) {
-        watch_phase_waiting(exchange->watched, client_left, exchange);
-        return MHD_YES;
-    }
-    exchange_fail(exchange, &failure);
-    if (failure.status == STATUS_BUSY)
-        metrics_reject(exchange->front->metrics,
-                       exchange->front->draining ? REJECTED_DRAINING : REJECTED_QUEUE);
-    MHD_resume_connection(exchange->connection);
+    watch_phase_waiting(exchange->watched, client_left, exchange);
     return MHD_YES;
 }

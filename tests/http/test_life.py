@@ -1,0 +1,561 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The daemon through its life: workers that die, queues that fill, deadlines, thousands of requests, and the
+end. Nobody is told a lie meanwhile: an answer is whole, or there is none."""
+import http.client
+import os
+import signal
+import socket
+import struct
+import threading
+import time
+
+import pytest
+
+from conftest import (alive, check_problem, cpu_seconds, in_parallel, jpeg, large_png, memory, noise, png, pnm,
+                      read_to_end, responses, smooth, wait_until)
+
+PICTURE = pnm(noise(32, 24))
+# A second of work or more in 280 KB.
+LONG_PATH = "/pipeline?type=pnm&operations=[" + ",".join(['{"operation":"histeq"}'] * 10) + "]"
+MB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def long_job():
+    return large_png(8000, 8000)
+
+
+def post(path, body):
+    return (f"POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+            + body)
+
+
+class Background:
+    """A request on its way: .answer() waits for what came of it."""
+
+    def __init__(self, daemon, path, body):
+        self.sock = daemon.socket(60)
+        self.sock.sendall(post(path, body))
+
+    def answer(self, timeout=60):
+        try:
+            found, = responses(read_to_end(self.sock, timeout))
+            return found
+        finally:
+            self.sock.close()
+
+
+class Load:
+    """Clients that ask one after the other until they are told to stop. Each notes every outcome."""
+
+    def __init__(self, daemon, count, pictures):
+        self.daemon, self.pictures = daemon, pictures
+        self.stop, self.statuses, self.broken, self.unanswered = threading.Event(), [], [], 0
+        self.threads = [threading.Thread(target=self.run, args=(i,)) for i in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, i):
+        connection = self.daemon.connect(60)
+        while not self.stop.is_set():
+            i += 1
+            try:
+                connection.request("POST", "/histeq", self.pictures[i % len(self.pictures)])
+                response = connection.getresponse()
+            except (OSError, http.client.RemoteDisconnected):
+                self.unanswered += 1  # not a byte of an answer
+                return
+            try:
+                body = response.read()
+                assert len(body) == int(response.headers["Content-Length"])
+                self.statuses.append(response.status)
+            except (OSError, http.client.HTTPException, AssertionError) as error:
+                self.broken.append(repr(error))
+                return
+            if response.status == 503:
+                return
+        connection.close()
+
+    def end(self):
+        self.stop.set()
+        for thread in self.threads:
+            thread.join()
+
+
+def pictures():
+    return [jpeg(smooth(320, 240)), png(smooth(200, 150)), pnm(noise(300, 200, 3)), pnm(noise(31, 17, depth=16)),
+            jpeg(smooth(640, 480), progressive=True)]
+
+
+# ---- workers that die
+
+def test_workers_killed_under_load(start):
+    """Every half second the worker is shot; clients notice nothing."""
+    daemon = start()
+    load = Load(daemon, 8, pictures())
+    kills = 0
+    end = time.monotonic() + 4
+    while time.monotonic() < end:
+        worker, = daemon.children()
+        os.kill(worker, signal.SIGKILL)
+        kills += 1
+        assert wait_until(lambda: daemon.children() not in ([worker], []) and daemon.ready())
+        answered = len(load.statuses)
+        assert wait_until(lambda: len(load.statuses) > answered + 40)
+        time.sleep(0.1)
+    load.end()
+    assert not load.broken and not load.unanswered and set(load.statuses) == {200}, \
+        (load.broken, load.unanswered, set(load.statuses))
+    assert kills >= 5
+    facts = daemon.get("/readyz").json["workers"][0]
+    assert facts["healthy"] and facts["restarts"] == kills == daemon.metric("worker_restarts_total")
+    assert daemon.becomes_idle()
+    assert daemon.works()
+
+
+def test_worker_killed_while_idle(start):
+    daemon = start()
+    worker, = daemon.children()
+    begin = time.monotonic()
+    os.kill(worker, signal.SIGKILL)
+    assert daemon.works()
+    assert time.monotonic() - begin < 2
+    assert daemon.children() != [worker] and not alive(worker)
+
+
+def kill_worker_at_work(daemon, known=()):
+    """Waits until a worker that is not KNOWN has had a tenth of a second of work, and kills it."""
+    found = []
+
+    def at_work():
+        found[:] = [pid for pid in daemon.children() if pid not in known and alive(pid) and cpu_seconds(pid) > 0.15]
+        return bool(found)
+
+    assert wait_until(at_work, 30)
+    os.kill(found[0], signal.SIGKILL)
+    return found[0]
+
+
+def test_job_that_kills_its_worker_twice(start, long_job):
+    """It is tried again once, alone, and then no more; others that were there are served."""
+    daemon = start("--lanes", "2")
+    suspect = Background(daemon, LONG_PATH, long_job)
+    load = Load(daemon, 3, [PICTURE])
+    first = kill_worker_at_work(daemon)
+    assert wait_until(lambda: daemon.metric("worker_restarts_total") == 1)
+    second = kill_worker_at_work(daemon, [first])
+    status, headers, body = suspect.answer()
+    assert status == 500 and b"two workers died" in body, body
+    assert headers["content-type"] == "application/problem+json"
+    load.end()
+    assert not load.broken and not load.unanswered and set(load.statuses) == {200}
+    assert daemon.becomes_idle(), "it is being tried once more"
+    third, = daemon.children()
+    assert third not in (first, second)
+    assert daemon.metric("worker_restarts_total") == 2
+    assert daemon.ready() and daemon.works()
+
+
+def test_job_whose_worker_dies_once(start, long_job):
+    """Done by the next one, and the client sees nothing of it."""
+    daemon = start("--lanes", "1")
+    job = Background(daemon, LONG_PATH, long_job)
+    kill_worker_at_work(daemon)
+    status, _, body = job.answer()
+    assert status == 200 and len(body) > 64000000
+    assert daemon.becomes_idle()
+
+
+def test_client_that_leaves_a_dead_worker(start, long_job):
+    """Its worker dies, and it leaves: nobody does the job again."""
+    daemon = start("--lanes", "1")
+    job = Background(daemon, LONG_PATH, long_job)
+    assert wait_until(lambda: cpu_seconds(daemon.children()[0]) > 0.1)
+    worker, = daemon.children()
+    os.kill(worker, signal.SIGSTOP)
+    job.sock.close()
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+    time.sleep(0.2)
+    os.kill(worker, signal.SIGKILL)
+    assert daemon.becomes_idle(2)
+    assert daemon.works()
+
+
+def test_workers_do_not_outlive_the_front(start):
+    daemon = start()
+    workers = daemon.children()
+    daemon.process.kill()
+    daemon.process.wait()
+    assert workers and wait_until(lambda: not any(alive(pid) for pid in workers))
+
+
+# ---- no room
+
+def test_full_queue(start):
+    """Two at the worker, two waiting; the fifth is refused at once, and everything goes on afterwards."""
+    daemon = start("--lanes", "1", "--queue-jobs", "2")
+    worker, = daemon.children()
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        jobs = []
+        for i in range(4):
+            jobs.append(Background(daemon, "/histeq", PICTURE))
+            assert wait_until(lambda: daemon.metric("jobs_in_progress") + daemon.metric("queue_depth") == i + 1)
+        assert daemon.get("/readyz").status == 503 and daemon.get("/readyz").json["status"] == "queue full"
+        assert daemon.get("/livez").status == 200
+        times = []
+        for _ in range(10):
+            begin = time.perf_counter()
+            answer = daemon.post("/histeq", PICTURE)
+            times.append(time.perf_counter() - begin)
+            check_problem(answer, 503, "waiting")
+            assert 1 <= int(answer.headers["Retry-After"]) <= 30
+        assert sorted(times)[5] < 0.1, f"{max(times) * 1000:.0f} ms to say no"
+        assert daemon.samples()['burin_rejected_total{reason="queue"}'] == 10
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    assert [job.answer()[0] for job in jobs] == [200] * 4
+    assert daemon.becomes_idle() and daemon.ready()
+    assert daemon.works()
+
+
+def test_no_slot_left(start):
+    """Refused at the headers: nothing of a large body is read."""
+    daemon = start("--lanes", "1", "--slots-small", "1", "--slots-medium", "1", "--slots-large", "1")
+    worker, = daemon.children()
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        jobs = [Background(daemon, "/histeq", PICTURE) for _ in range(3)]
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 3)
+        for size in (10 * MB, 60 * MB):
+            with daemon.socket() as s:
+                begin = time.perf_counter()
+                s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size)
+                answer = read_to_end(s)
+                assert time.perf_counter() - begin < 0.1
+            (status, headers, body), = responses(answer)
+            assert status == 503 and b"under way" in body and headers["connection"] == "close"
+            assert 1 <= int(headers["retry-after"]) <= 30
+        check_problem(daemon.post("/histeq", PICTURE), 503, "under way")
+        assert daemon.samples()['burin_rejected_total{reason="slots"}'] == 3
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    assert [job.answer()[0] for job in jobs] == [200] * 3
+    assert daemon.becomes_idle()
+    assert daemon.works()
+
+
+def test_too_many_bytes_held(start):
+    daemon = start("--queue-bytes", "1MiB")
+    with daemon.socket() as s:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n" + bytes(1000))
+        assert wait_until(lambda: daemon.metric("body_bytes_held") == 900000)
+        with daemon.socket() as t:
+            t.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n")
+            (status, headers, body), = responses(read_to_end(t))
+        assert status == 503 and b"queue_bytes" in body and int(headers["retry-after"]) >= 1
+        assert daemon.works(), "a small one still has room"
+    assert daemon.becomes_idle()
+    assert daemon.samples()['burin_rejected_total{reason="bytes"}'] == 1
+
+
+def test_more_connections_than_allowed(start):
+    """They wait in the system's backlog until others leave, and are served then."""
+    daemon = start("--connections-max", "16")
+    idle = [daemon.socket() for _ in range(10)]
+
+    def ask(i):
+        answer = daemon.post("/histeq", PICTURE, {"Connection": "close"}, timeout=20)
+        assert answer.status == 200
+
+    asking = threading.Thread(target=in_parallel, args=(40, ask))
+    asking.start()
+    time.sleep(0.2)
+    for s in idle:
+        s.close()
+    asking.join(30)
+    assert not asking.is_alive()
+    assert daemon.works()
+
+
+def test_many_idle_connections_do_not_matter(daemon):
+    idle = [daemon.socket() for _ in range(300)]
+    for s in idle[:100]:
+        s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+    for _ in range(20):
+        assert daemon.works()
+    for s in idle:
+        s.close()
+    assert daemon.becomes_idle()
+
+
+# ---- deadlines
+
+def test_deadline_while_it_runs(start, long_job):
+    daemon = start("--processing-ms", "150")
+    workers = daemon.children()
+    begin = time.monotonic()
+    answer = daemon.post(LONG_PATH, long_job)
+    check_problem(answer, 504, "time")
+    assert time.monotonic() - begin < 1.5
+    assert daemon.becomes_idle(2)
+    assert daemon.children() == workers, "it stopped by itself, there was no need to end the worker"
+    assert daemon.works()
+
+
+def test_deadline_in_the_queue(start, long_job):
+    """Behind a job that takes longer than they may wait."""
+    daemon = start("--lanes", "1", "--processing-ms", "400")
+    worker, = daemon.children()
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        jobs = [Background(daemon, "/histeq", PICTURE) for _ in range(5)]
+        assert wait_until(lambda: daemon.metric("queue_depth") == 3)
+        begin = time.monotonic()
+        assert wait_until(lambda: daemon.metric("queue_depth") == 0, 3), "still waiting after their time"
+        assert 0.2 < time.monotonic() - begin < 1.5
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    statuses = [job.answer()[0] for job in jobs]
+    assert statuses[2:] == [504] * 3 and set(statuses) <= {200, 504}
+    assert daemon.becomes_idle()
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("begun", [True, False], ids=["in a job", "before it looks at the job"])
+def test_worker_that_hangs(start, long_job, begun):
+    """It never answers again: after twice the time allowed it is replaced and its job is told 504."""
+    daemon = start("--lanes", "1", "--processing-ms", "500")
+    worker, = daemon.children()
+    if begun:
+        used = cpu_seconds(worker)
+        job = Background(daemon, LONG_PATH, long_job)
+        assert wait_until(lambda: cpu_seconds(worker) > used + 0.05)
+        os.kill(worker, signal.SIGSTOP)
+    else:
+        os.kill(worker, signal.SIGSTOP)
+        job = Background(daemon, "/histeq", PICTURE)
+    try:
+        status, _, body = job.answer(timeout=4)
+        assert status == 504, body
+        assert wait_until(lambda: daemon.children() not in ([worker], []))
+    finally:
+        if alive(worker):
+            os.kill(worker, signal.SIGKILL)
+    assert wait_until(daemon.ready)
+    assert daemon.becomes_idle()
+    assert daemon.works()
+
+
+# ---- the end
+
+def check_gone(daemon, workers, code=0):
+    assert daemon.process.returncode == code, daemon.log_text()[-2000:]
+    assert wait_until(lambda: not any(alive(pid) for pid in workers)), "a worker is left over"
+
+
+def test_sigterm_under_load(start):
+    """Whatever was begun is whole, whatever was accepted is answered, and what comes later hears 503."""
+    for _ in range(3):
+        daemon = start()
+        workers = daemon.children()
+        load = Load(daemon, 16, pictures())
+        assert wait_until(lambda: len(load.statuses) > 100)
+        daemon.process.send_signal(signal.SIGTERM)
+        daemon.process.wait(20)
+        load.end()
+        assert not load.broken, load.broken
+        assert set(load.statuses) <= {200, 503}
+        check_gone(daemon, workers)
+        log = daemon.log_text()
+        assert '"status":499' not in log, "a request that was accepted got no answer"
+        assert log.count('"event":"request"') == len(load.statuses)
+
+
+@pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])
+def test_end_of_an_idle_daemon(start, which):
+    """Idle connections do not hold it up."""
+    daemon = start()
+    workers = daemon.children()
+    idle = [daemon.socket() for _ in range(3)]
+    kept = daemon.connect()
+    kept.request("GET", "/livez")
+    kept.getresponse().read()
+    begin = time.monotonic()
+    daemon.process.send_signal(which)
+    daemon.process.wait(10)
+    assert time.monotonic() - begin < 1
+    check_gone(daemon, workers)
+    for s in idle:
+        s.close()
+    kept.close()
+
+
+def test_drain_finishes_what_was_accepted(start, long_job):
+    """A job that runs, one that waits, one whose upload is not complete: all are served. New ones are not."""
+    daemon = start("--lanes", "1")
+    workers = daemon.children()
+    slow = daemon.socket()
+    data = post("/histeq", PICTURE)
+    slow.sendall(data[:len(data) // 2])
+    kept = daemon.connect()
+    kept.request("GET", "/livez")
+    kept.getresponse().read()
+    running = Background(daemon, LONG_PATH, long_job)
+    waiting = Background(daemon, "/histeq", PICTURE)
+    assert wait_until(lambda: daemon.metric("slots_in_use") == 3)
+    daemon.process.send_signal(signal.SIGTERM)
+    assert wait_until(lambda: daemon.get("/readyz").status == 503)
+    assert daemon.get("/readyz").json["status"] == "draining"
+    assert daemon.get("/livez").status == 200
+    refused = daemon.post("/histeq", PICTURE)
+    check_problem(refused, 503, "stopping")
+    assert refused.headers["Connection"] == "close" and int(refused.headers["Retry-After"]) >= 1
+    kept.request("POST", "/histeq", PICTURE)
+    response = kept.getresponse()
+    assert response.status == 503 and response.headers["Connection"] == "close"
+    response.read()
+    slow.sendall(data[len(data) // 2:])
+    (status, _, _), = responses(read_to_end(slow))
+    assert status == 200
+    assert running.answer()[0] == 200 and waiting.answer()[0] == 200
+    daemon.process.wait(10)
+    check_gone(daemon, workers)
+    slow.close()
+
+
+def test_drain_delay(start):
+    """Balancers see that it is not ready any more while requests are still served."""
+    daemon = start("--drain-delay-ms", "1000")
+    begin = time.monotonic()
+    daemon.process.send_signal(signal.SIGTERM)
+    assert wait_until(lambda: daemon.get("/readyz").status == 503)
+    assert daemon.works()
+    daemon.process.wait(10)
+    assert 0.9 < time.monotonic() - begin < 3
+    check_gone(daemon, [])
+
+
+def test_second_signal_ends_at_once(start):
+    daemon = start()
+    worker, = daemon.children()
+    os.kill(worker, signal.SIGSTOP)  # so that nothing would ever be finished
+    job = Background(daemon, "/histeq", PICTURE)
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+    daemon.process.send_signal(signal.SIGTERM)
+    assert wait_until(lambda: daemon.get("/readyz").status == 503)
+    assert daemon.process.poll() is None
+    begin = time.monotonic()
+    daemon.process.send_signal(signal.SIGTERM)
+    daemon.process.wait(10)
+    assert time.monotonic() - begin < 1
+    check_gone(daemon, [worker])
+    status, _, _ = job.answer()
+    assert status == 503
+
+
+def test_drain_has_an_end(start):
+    """A job that is never done holds the daemon up for so long, and no longer. It is told 503."""
+    daemon = start("--drain-timeout-ms", "400")
+    worker, = daemon.children()
+    os.kill(worker, signal.SIGSTOP)
+    job = Background(daemon, "/histeq", PICTURE)
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+    begin = time.monotonic()
+    daemon.process.send_signal(signal.SIGTERM)
+    daemon.process.wait(10)
+    assert 0.35 < time.monotonic() - begin < 2
+    check_gone(daemon, [worker])
+    assert job.answer()[0] == 503
+
+
+def test_end_while_a_client_uploads_for_ever(start):
+    """A body that never ends is no reason to stay beyond the drain's time."""
+    daemon = start("--drain-timeout-ms", "300")
+    with daemon.socket() as s:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + bytes(100))
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
+        begin = time.monotonic()
+        daemon.process.send_signal(signal.SIGTERM)
+        daemon.process.wait(15)
+        assert time.monotonic() - begin < 4
+    check_gone(daemon, [])
+
+
+def test_end_while_a_worker_restarts(start):
+    for _ in range(3):
+        daemon = start()
+        worker, = daemon.children()
+        os.kill(worker, signal.SIGKILL)
+        daemon.process.send_signal(signal.SIGTERM)
+        daemon.process.wait(10)
+        check_gone(daemon, [worker])
+
+
+# ---- the long run
+
+def descriptors(pid):
+    """None where the system does not let us look."""
+    try:
+        return len(os.listdir(f"/proc/{pid}/fd"))
+    except PermissionError:
+        return None
+
+
+def test_three_thousand_requests(start):
+    """Of all sizes and formats, good, bad and cut off. Then memory, descriptors and slots are where they were."""
+    daemon = start("--keep-alive-ms", "1000")
+    worker, = daemon.children()
+    bodies = [("/histeq", data, 200) for data in pictures()]
+    bodies += [("/histeq", pnm(noise(1200, 1000, 3)), 200), ("/histeq?type=png", jpeg(smooth(500, 400)), 200),
+               ("/grayscale?type=jpeg", png(noise(90, 80, 4)), 200), ("/info", png(smooth(50, 40)), 200),
+               ("/histeq", jpeg(smooth(320, 240))[:3000], 422), ("/histeq", b"no picture", 415),
+               ("/histeq?bins=1", PICTURE, 400), ("/histeq", png(smooth(200, 150))[:-20], 422)]
+
+    def client(i):
+        connection = daemon.connect(60)
+        for n in range(rounds):
+            path, body, status = bodies[(i + n) % len(bodies)]
+            if n % 50 == 49:  # leave in the middle, and come back
+                with daemon.socket() as s:
+                    s.sendall(post(path, body)[:max(60, len(body) // 2)])
+                    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                continue
+            connection.request("POST", path, body)
+            response = connection.getresponse()
+            response.read()
+            assert response.status == status, (path, response.status)
+        connection.close()
+
+    def state():
+        assert daemon.becomes_idle()
+        return (memory(daemon.process.pid), memory(worker), descriptors(daemon.process.pid), descriptors(worker))
+
+    rounds = 100
+    in_parallel(8, client)
+    before = state()
+    rounds = 375
+    in_parallel(8, client)
+    after = state()
+    for name, was, now in zip(("front", "worker"), before[:2], after[:2]):
+        assert now - was <= max(0.02 * was, 2 * MB), f"the {name} grew by {(now - was) / MB:.1f} MB"
+    assert wait_until(lambda: descriptors(daemon.process.pid) in (None, before[2])), "descriptors of the front"
+    assert after[3] == before[3], "descriptors of the worker"
+    assert daemon.children() == [worker]
+    assert daemon.works()
+
+
+def test_large_requests_give_their_memory_back(start):
+    """60 MB in and out, several times: pages beyond what is kept go back to the system."""
+    daemon = start("--lanes", "1", "--staging-bytes", "1MiB")
+    worker, = daemon.children()
+    daemon.works()
+    before = memory(daemon.process.pid), memory(worker)
+    body = pnm(noise(7000, 8000))
+    for _ in range(3):
+        answer = daemon.post("/histeq", body, timeout=60)
+        assert answer.status == 200 and len(answer.body) == len(body)
+    daemon.works()  # a lane gives back at its next job
+    assert daemon.becomes_idle()
+    assert memory(daemon.process.pid) - before[0] < 4 * MB
+    assert memory(worker) - before[1] < 8 * MB

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the service says of itself: live, ready, metrics, and the second socket for them."""
+import os
+import re
+import signal
+import socket
+
+import pytest
+
+from conftest import BURIN, Daemon, check_problem, jpeg, noise, pnm, smooth, wait_until
+
+SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\]|\\["\\n])*",?)*)\})? (\S+)')
+
+
+def parse(text):
+    """Prometheus' text form, strictly: {family: (type, help, {(sample, labels): value})}."""
+    assert text.endswith("\n")
+    families, current = {}, None
+    for line in text.splitlines():
+        if line.startswith("# HELP "):
+            _, _, name, words = line.split(" ", 3)
+            assert name not in families, f"{name} stands in two places"
+            assert words
+            families[name] = current = {"help": words, "type": None, "name": name, "samples": {}}
+        elif line.startswith("# TYPE "):
+            _, _, name, kind = line.split(" ")
+            assert current and name == current["name"] and current["type"] is None and not current["samples"]
+            assert kind in ("counter", "gauge", "histogram", "summary")
+            current["type"] = kind
+        else:
+            match = SAMPLE.fullmatch(line)
+            assert match, line
+            name, labels, value = match.groups()
+            assert current and current["type"], f"{name} has no TYPE before it"
+            suffixes = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("", "_sum", "_count")}
+            assert name in [current["name"] + s for s in suffixes.get(current["type"], ("",))], line
+            key = (name, tuple(sorted(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels or ""))))
+            assert key not in current["samples"], f"{line} stands twice"
+            current["samples"][key] = float(value)
+    return families
+
+
+def metrics(daemon):
+    answer = daemon.get("/metrics")
+    assert answer.status == 200 and answer.headers["Content-Type"].startswith("text/plain")
+    return parse(answer.body.decode())
+
+
+def test_livez(daemon):
+    for path in ("/livez", "/health"):
+        answer = daemon.get(path)
+        assert answer.status == 200 and answer.json["status"] == "live"
+        assert answer.headers["Content-Type"] == "application/json"
+        assert answer.headers["Cache-Control"] == "no-cache"
+
+
+def test_readyz(daemon):
+    answer = daemon.get("/readyz")
+    assert answer.status == 200
+    facts = answer.json
+    assert facts["status"] == "ready" and facts["queued"] == 0 and facts["queue_jobs"] == 256
+    worker, = facts["workers"]
+    assert worker["device"] == "cpu" and worker["healthy"] is True and worker["restarts"] == 0
+    assert worker["capacity"] > 0 and worker["standby"] is False and "trouble" not in worker
+
+
+def test_metrics_are_in_form(daemon):
+    daemon.works()
+    families = metrics(daemon)
+    for name, family in families.items():
+        assert name.startswith("burin_")
+        if family["type"] == "counter":
+            assert name.endswith("_total")
+            assert all(value >= 0 for value in family["samples"].values())
+    for name in ("requests_total", "request_duration_seconds", "stage_duration_seconds", "rejected_total",
+                 "input_pixels_total", "worker_up", "jobs_in_progress", "worker_restarts_total", "queue_depth",
+                 "requests_in_progress", "slots_in_use", "slots", "body_bytes_held", "build_info"):
+        assert families["burin_" + name]["samples"], name
+
+
+def test_histograms_are_cumulative(daemon):
+    for picture in (noise(10, 10), noise(800, 600)):
+        daemon.post("/histeq", pnm(picture))
+    family = metrics(daemon)["burin_request_duration_seconds"]["samples"]
+    for op in {dict(labels)["op"] for _, labels in family}:
+        buckets = [(dict(labels)["le"], value) for (name, labels), value in family.items()
+                   if name.endswith("_bucket") and dict(labels)["op"] == op]
+        edges, counts = [float(le) for le, _ in buckets], [value for _, value in buckets]
+        assert edges == sorted(edges) and edges[-1] == float("inf") and counts == sorted(counts)
+        assert counts[-1] == family["burin_request_duration_seconds_count", (("op", op),)]
+        assert family["burin_request_duration_seconds_sum", (("op", op),)] > 0
+
+
+def test_counters_move(daemon):
+    def requests(op, code):
+        return metrics(daemon)["burin_requests_total"]["samples"].get(
+            ("burin_requests_total", (("code", str(code)), ("op", op))), 0)
+
+    cases = [("/histeq", pnm(noise(5, 5)), "histeq", 200), ("/histeq?bins=1", pnm(noise(5, 5)), "histeq", 400),
+             ("/grayscale", b"no picture here", "grayscale", 415), ("/info", jpeg(smooth(9, 9)), "info", 200),
+             ("/histeq", jpeg(smooth(99, 99))[:500], "histeq", 422),
+             ('/pipeline?operations=[{"operation":"histeq"}]', pnm(noise(5, 5)), "pipeline", 200)]
+    for path, body, op, code in cases:
+        before = requests(op, code)
+        assert daemon.post(path, body).status == code
+        assert wait_until(lambda: requests(op, code) == before + 1), (path, op, code)
+
+
+def test_probes_are_not_counted_as_work(daemon):
+    before = metrics(daemon)["burin_requests_total"]["samples"]
+    for _ in range(5):
+        daemon.get("/livez")
+        daemon.get("/nosuch")
+    assert metrics(daemon)["burin_requests_total"]["samples"] == before
+
+
+def test_not_ready_without_a_worker(start):
+    """A worker that stands still: the known-answer job finds out, and readiness says so until it goes on."""
+    daemon = start("--probe-ms", "50")
+    worker, = daemon.children()
+    os.kill(worker, signal.SIGSTOP)
+    try:
+        assert wait_until(lambda: daemon.get("/readyz").status == 503)
+        facts = daemon.get("/readyz").json
+        assert facts["status"] == "no healthy worker" and facts["workers"][0]["healthy"] is False
+        assert "known-answer" in facts["workers"][0]["trouble"]
+        assert daemon.metric("worker_up") == 0
+        assert daemon.get("/livez").status == 200
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    assert wait_until(daemon.ready)
+    assert daemon.metric("worker_up") == 1
+    assert daemon.children() == [worker], "it was only slow, there was no need to end it"
+    assert daemon.works()
+
+
+def test_live_while_busy(start):
+    """Probes are answered at once while every lane works and jobs wait."""
+    daemon = start("--lanes", "1")
+    worker, = daemon.children()
+    os.kill(worker, signal.SIGSTOP)
+    waiting = []
+    try:
+        picture = pnm(noise(32, 24))
+        for _ in range(20):
+            waiting.append(daemon.socket())
+            waiting[-1].sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+                                % len(picture) + picture)
+        assert wait_until(lambda: daemon.metric("queue_depth") == 18)
+        assert daemon.get("/livez").status == 200
+        facts = daemon.get("/readyz")
+        assert facts.status == 200 and facts.json["queued"] == 18 and facts.json["workers"][0]["running"] == 2
+    finally:
+        os.kill(worker, signal.SIGCONT)
+    for s in waiting:
+        s.settimeout(10)
+        assert s.recv(4096).startswith(b"HTTP/1.1 200")
+        s.close()
+    assert daemon.becomes_idle()
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+def test_admin_socket(start):
+    """Probes on an address of their own, operators on the other; one does not serve what is the other's."""
+    port = free_port()
+    daemon = start("--admin-listen", f"127.0.0.1:{port}")
+    main, daemon.port = daemon.port, port
+    for path in ("/livez", "/readyz", "/health", "/metrics"):
+        assert daemon.get(path).status == 200, path
+    parse(daemon.get("/metrics").body.decode())
+    for path in ("/histeq", "/pipeline", "/info"):
+        check_problem(daemon.post(path, pnm(noise(5, 5))), 404, path)
+    for path in ("/ops", "/"):
+        assert daemon.get(path).status == 404
+    daemon.port = main
+    assert daemon.works() and daemon.get("/livez").status == 200
+
+
+def test_unix_socket(tmp_path):
+    """The same daemon on a path; a file that a killed one left behind is no hindrance."""
+    path = str(tmp_path / "burin.sock")
+    for _ in range(2):
+        import subprocess
+        process = subprocess.Popen([BURIN, "serve", "--listen", "unix:" + path, "--devices", "cpu"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        try:
+            assert path in process.stdout.readline().decode()
+            with socket.socket(socket.AF_UNIX) as s:
+                s.settimeout(10)
+                s.connect(path)
+                picture = pnm(noise(9, 9))
+                s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(picture) + picture)
+                assert s.recv(4096).startswith(b"HTTP/1.1 200")
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
