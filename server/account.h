@@ -26,8 +26,9 @@ struct account {
     uint32_t notes; /* enum note bits */
 };
 
-/* {"request_id", "device", "input": {...}, "output": {...}, "notes": [...], "ms": {stages, "operators" behind
- * compute, "total"}} in one line; milliseconds with three decimals. Returns its length. */
+/* {"request_id", "device", "input": {...}, "output": {...}, "notes": [...], "ms": {stages,
+ * "operators" behind compute, "total"}} in one line; milliseconds with three decimals. Returns its
+ * length. */
 size_t account_write(const struct account *account, char text[ACCOUNT_MAX]);
 
 #endif

@@ -63,12 +63,12 @@ static void tell_row(json_t *rows, const struct subject *subject, const struct b
 static void print_row(const json_t *row) {
 #define NUMBER(key) json_number_value(json_object_get(row, key))
 #define TEXT(key)   json_string_value(json_object_get(row, key))
-    printf(
-        "%-14.14s %5.0fx%-5.0f %1.0f %-13.13s %9.3f %8.3f %9.3f %9.3f %9.3f %9.3f %9.3f %7.1f %7.2f %6.1f\n",
-        TEXT("picture"), NUMBER("width"), NUMBER("height"), NUMBER("channels"), TEXT("device"),
-        NUMBER("histogram_ms"), NUMBER("table_ms"), NUMBER("apply_ms"), NUMBER("compute_ms"),
-        NUMBER("upload_ms"), NUMBER("download_ms"), NUMBER("total_ms"), NUMBER("gb_s"),
-        NUMBER("gpx_s"), NUMBER("ratio"));
+    printf("%-14.14s %5.0fx%-5.0f %1.0f %-13.13s %9.3f %8.3f %9.3f %9.3f %9.3f %9.3f %9.3f "
+           "%7.1f %7.2f %6.1f\n",
+           TEXT("picture"), NUMBER("width"), NUMBER("height"), NUMBER("channels"), TEXT("device"),
+           NUMBER("histogram_ms"), NUMBER("table_ms"), NUMBER("apply_ms"), NUMBER("compute_ms"),
+           NUMBER("upload_ms"), NUMBER("download_ms"), NUMBER("total_ms"), NUMBER("gb_s"),
+           NUMBER("gpx_s"), NUMBER("ratio"));
 #undef NUMBER
 #undef TEXT
 }

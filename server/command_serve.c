@@ -31,11 +31,11 @@ static void catch_signals(void) {
 }
 
 static void usage(FILE *out) {
-    fputs(
-        "usage: burin serve [--config FILE] [--KEY VALUE]...\n\n"
-        "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the environment, or in\n"
-        "the file; in this order, the first wins. `burin config` shows what is in force.\n\n",
-        out);
+    fputs("usage: burin serve [--config FILE] [--KEY VALUE]...\n\n"
+          "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the\n"
+          "environment, or in the file; in this order, the first wins. `burin config`\n"
+          "shows what is in force.\n\n",
+          out);
     config_help(out);
 }
 
@@ -47,11 +47,10 @@ static void greet(const struct front *front, const struct config *config) {
                "Ctrl-C stops it.\n",
                (int)(strrchr(config->listen, ':') - config->listen), config->listen, port, port);
     else
-        printf(
-            "burin listens on %s. Try:\n\n"
-            "  curl --unix-socket %s -F image=@photo.jpg http://localhost/histeq -o out.jpg -D -\n\n"
-            "Ctrl-C stops it.\n",
-            config->listen, config->listen + strlen("unix:"));
+        printf("burin listens on %s. Try:\n\n"
+               "  curl --unix-socket %s -F image=@photo.jpg http://localhost/histeq -o out.jpg\n\n"
+               "Ctrl-C stops it.\n",
+               config->listen, config->listen + strlen("unix:"));
     fflush(stdout);
 }
 

@@ -17,7 +17,7 @@ bool log_wants(enum log_level level);
 
 void log_event(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A line of one's own: FIELDS is the inside of a JSON object, such as `"event":"request","id":"x"`. */
+/* A line of one's own: FIELDS is the inside of a JSON object: `"event":"request","id":"x"`. */
 void log_fields(enum log_level level, const char *fields);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* text.h - writes JSON and headers into memory of fixed size, without the heap and without printf's doubles.
+/* text.h - writes JSON and headers into memory of fixed size, without the heap or printf's doubles.
  *
- * For what every request writes: its account and its log line. Whatever does not fit is left out and `full`
- * is set; the text always ends with a zero byte.
+ * For what every request writes: its account and its log line. Whatever does not fit is left out
+ * and `full` is set; the text always ends with a zero byte.
  */
 #ifndef BURIN_TEXT_H
 #define BURIN_TEXT_H

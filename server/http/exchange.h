@@ -14,7 +14,7 @@
 #include "server/http/multipart.h"
 #include "server/http/settings.h"
 #include "server/http/watch.h"
-#include "server/jobs/process.h"
+#include "server/jobs/line.h"
 #include "server/jobs/slot.h"
 #include "server/jobs/supervisor.h"
 #include "server/metrics.h"
@@ -40,7 +40,7 @@ struct front {
     struct metrics *metrics;
     struct door
         doors[LINES_MAX + 1]; /* io_threads of them for `listen`, then one for `admin_listen` */
-    int lines[LINES_MAX]; /* their write ends, for the supervisor */
+    int lines[LINES_MAX];     /* their write ends, for the supervisor */
     int door_count, port;
     int64_t body_bytes_held; /* atomic: bodies in slots, against queue_bytes */
     int64_t request_count;   /* atomic */

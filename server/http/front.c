@@ -10,7 +10,7 @@
 #include "server/http/reply.h"
 #include "server/http/route.h"
 #include "server/http/upload.h"
-#include "server/jobs/channel.h"
+#include "server/jobs/line.h"
 #include "server/log.h"
 #include "server/text.h"
 

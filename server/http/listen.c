@@ -60,20 +60,20 @@ int listen_open(const char *text, bool insecure, struct failure *failure) {
                                     .ai_socktype = SOCK_STREAM };
     struct addrinfo *found = NULL;
     if (!split(text, host, sizeof host, &port) || getaddrinfo(host, port, &hints, &found) != 0) {
-        fail(
-            failure, STATUS_BAD_PARAM,
-            "\"%.60s\" is no address to listen on: give IP:PORT such as 127.0.0.1:8080, [::1]:8080, "
-            "or unix:/path",
-            text);
+        fail(failure, STATUS_BAD_PARAM,
+             "\"%.60s\" is no address to listen on: give IP:PORT such as 127.0.0.1:8080, "
+             "[::1]:8080, "
+             "or unix:/path",
+             text);
         return -1;
     }
     int fd = -1;
     if (!insecure && !is_loopback(found->ai_addr))
-        fail(
-            failure, STATUS_BAD_PARAM,
-            "%.60s can be reached from other machines and nothing asks who is there; put a proxy in "
-            "front, or say --insecure",
-            text);
+        fail(failure, STATUS_BAD_PARAM,
+             "%.60s can be reached from other machines and nothing asks who is there; put a "
+             "proxy in "
+             "front, or say --insecure",
+             text);
     else
         fd = bind_to(found->ai_addr, found->ai_addrlen, text, failure);
     freeaddrinfo(found);

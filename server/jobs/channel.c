@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 bool channel_open(int ends[2]) {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) return false;
@@ -33,22 +32,4 @@ int channel_take(int end, struct message *messages, int count, bool wait) {
     if (taken <= 0) return taken;
     while (taken < count && take_one(end, messages + taken, MSG_DONTWAIT) == 1) taken++;
     return taken;
-}
-
-/* ---- lines */
-
-bool line_open(int ends[2]) {
-    return pipe2(ends, O_CLOEXEC) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
-}
-
-bool line_send(int end, const struct returned *returned) {
-    ssize_t sent;
-    do sent = write(end, returned, sizeof *returned);
-    while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)sizeof *returned;
-}
-
-int line_take(int end, struct returned *returned, int count) {
-    const ssize_t got = read(end, returned, (size_t)count * sizeof *returned);
-    return got > 0 ? (int)((size_t)got / sizeof *returned) : 0;
 }

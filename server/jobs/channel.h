@@ -37,19 +37,4 @@ bool channel_send(int end, const struct message *message);
  */
 int channel_take(int end, struct message *messages, int count, bool wait);
 
-/* ---- lines: the way back of finished jobs, to one I/O thread each, written by every worker and
- * the front */
-
-struct returned {
-    int32_t slot;
-    uint32_t number; /* job.number of the run that ended */
-};
-
-/* A pipe: messages of that size go through whole, and it holds more of them than there are slots,
- * so a writer never waits. ends[0] is read and does not block; both close on exec. */
-bool line_open(int ends[2]);
-bool line_send(int end, const struct returned *returned);
-/* Up to COUNT of those that are there; 0 when there is none. */
-int line_take(int end, struct returned *returned, int count);
-
 #endif

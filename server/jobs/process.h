@@ -6,10 +6,12 @@
 #ifndef BURIN_PROCESS_H
 #define BURIN_PROCESS_H
 
+#include "server/jobs/line.h"
+
 #include <sys/types.h>
 
 /* Descriptors under which a worker finds its slots, its end of the channel, and the lines. */
-enum { PROCESS_SLOTS_FD = 3, PROCESS_CHANNEL_FD = 4, PROCESS_LINES_FD = 5, LINES_MAX = 64 };
+enum { PROCESS_SLOTS_FD = 3, PROCESS_CHANNEL_FD = 4, PROCESS_LINES_FD = 5 };
 
 /* `burin worker --device DEVICE`; -1 when it could not be started. */
 pid_t process_start(const char *device, int slots_fd, int channel_fd, const int *lines,

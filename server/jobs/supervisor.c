@@ -2,6 +2,7 @@
 #include "server/jobs/supervisor.h"
 
 #include "server/jobs/channel.h"
+#include "server/jobs/line.h"
 #include "server/jobs/process.h"
 #include "server/jobs/queue.h"
 #include "server/jobs/seat.h"

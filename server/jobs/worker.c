@@ -5,6 +5,7 @@
 #include "server/jobs/canary.h"
 #include "server/jobs/carry.h"
 #include "server/jobs/channel.h"
+#include "server/jobs/line.h"
 #include "server/jobs/process.h"
 
 #include <pthread.h>

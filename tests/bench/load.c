@@ -257,10 +257,9 @@ static void tell(const struct options *options, int concurrency, struct round *r
 /* ---- options */
 
 static void usage(int code) {
-    fputs(
-        "usage: load [--port 8080] [--path /histeq] [--concurrency 1,16,64] [--seconds 5 | --count N]\n"
-        "            [--accept TYPE] [--raw] [--json] FILE...\n",
-        code ? stderr : stdout);
+    fputs("usage: load [--port 8080] [--path /histeq] [--concurrency 1,16,64]\n"
+          "            [--seconds 5 | --count N] [--accept TYPE] [--raw] [--json] FILE...\n",
+          code ? stderr : stdout);
     exit(code);
 }
 

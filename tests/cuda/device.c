@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -95,13 +96,60 @@ static void test_spans(void **state) {
     device_cuda.close(lane);
 }
 
+static int by_value(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* From the filled host_in to the ready host_out, on the host's clock. */
+static void tell_latency(struct lane *lane, uint32_t width, uint32_t height) {
+    static int64_t ns[2001];
+    const struct op *op = registry_find("histeq");
+    struct params params;
+    struct failure failure = { 0 };
+    struct lane_times times;
+    params_init(&params, op->params);
+    struct image in = image_shape(width, height, 1, 8), out = in;
+    const size_t bytes = image_bytes(&in);
+    const struct lane_need need = { bytes, 0, bytes };
+    for (int i = 0; i < 2001; i++) {
+        const int64_t start = clock_ns();
+        device_cuda.reserve(lane, &need, &failure);
+        in.pixels = lane->in;
+        out.pixels = lane->out;
+        struct op_call call = { .params = &params, .in = in, .out = out, .failure = &failure };
+        device_cuda.upload(lane, bytes, &failure);
+        device_cuda.run(lane, op, &call, 1);
+        device_cuda.download(lane, bytes, &failure);
+        assert_int_equal(device_cuda.finish(lane, &times, NULL, &failure), STATUS_OK);
+        ns[i] = clock_ns() - start;
+    }
+    qsort(ns, 2001, sizeof *ns, by_value);
+    print_message("%4u x %4u gray, host to host: %.1f us p50, %.1f us p99; events: %.1f up, %.1f "
+                  "compute, %.1f down\n",
+                  width, height, ns[1000] / 1e3, ns[1980] / 1e3, times.upload_ms * 1e3,
+                  times.compute_ms * 1e3, times.download_ms * 1e3);
+}
+
+static void test_latency(void **state) {
+    (void)state;
+    struct lane *lane;
+    const struct lane_options roomy = { 16 << 20, 64 << 20, NULL };
+    assert_int_equal(device_cuda.open(0, &roomy, &lane, NULL), STATUS_OK);
+    tell_latency(lane, 320, 240);
+    tell_latency(lane, 1920, 1080);
+    tell_latency(lane, 3840, 2160);
+    device_cuda.close(lane);
+}
+
 static void *work(void *argument) {
     struct lane *lane = argument;
     for (int i = 0; i < ROUNDS; i++) equalize(lane, 320 + 157 * (i % 9), 240 + 111 * (i % 7), NULL);
     return NULL;
 }
 
-/* Blocks of one launch wait for one another: launches of several lanes must not block each other. */
+/* Blocks of one launch wait for one another: launches of several lanes must not block each other.
+ */
 static void test_lanes_side_by_side(void **state) {
     (void)state;
     struct lane *lanes[LANES];
@@ -130,6 +178,7 @@ int main(void) {
         cmocka_unit_test(test_facts),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_latency),
         cmocka_unit_test(test_lanes_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

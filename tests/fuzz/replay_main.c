@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Runs a fuzz target over the files of folders, without a fuzzer: so that every input once found stays a test.
+/* Runs a fuzz target over the files of folders, without a fuzzer: every input once found stays a
+ * test.
  *
  *     build/cpu/tests/replay/png tests/fuzz/corpus/png
  */

@@ -75,16 +75,16 @@ def responses(data, heads=0):
 def read_to_end(sock, timeout=10):
     """Everything until the other side closes; fails where it does not."""
     sock.settimeout(timeout)
-    data = b""
+    data = bytearray()
     while True:
         try:
-            got = sock.recv(1 << 16)
+            got = sock.recv(1 << 20)
         except ConnectionResetError:
-            return data
+            return bytes(data)
         except socket.timeout:
-            raise AssertionError(f"the connection is still open after {timeout} s; it said {data[:300]!r}")
+            raise AssertionError(f"still open after {timeout} s of silence; it said {bytes(data[:300])!r}") from None
         if not got:
-            return data
+            return bytes(data)
         data += got
 
 

@@ -539,6 +539,7 @@ def test_three_thousand_requests(start):
     after = state()
     for name, was, now in zip(("front", "worker"), before[:2], after[:2]):
         assert now - was <= max(0.02 * was, 2 * MB), f"the {name} grew by {(now - was) / MB:.1f} MB"
+    print(before,after,descriptors(daemon.process.pid))
     assert wait_until(lambda: descriptors(daemon.process.pid) in (None, before[2])), "descriptors of the front"
     assert after[3] == before[3], "descriptors of the worker"
     assert daemon.children() == [worker]

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The ladder that led to cuda/ops/histeq.cu, 8-bit gray, from the simplest kernel to the one that is shipped;
- * then every kind of image through the shipped one. Each result is compared with a plain CPU histogram
- * before its time is told. Times are medians over events, in microseconds: `warm` on one pair of
- * buffers, `cold` over so many that the L2 cache holds none of them, `train` a launch's share of 20 in a
- * row. An empty launch stands beside: so much is the events' and the launch's own. */
+/* The ladder that led to cuda/ops/histeq.cu, 8-bit gray, from the simplest kernel to the one that
+ * is shipped; then every kind of image through the shipped one. Each result is compared with a
+ * plain CPU histogram before its time is told. Times are medians over events, in microseconds:
+ * `warm` on one pair of buffers, `cold` over so many that the L2 cache holds none of them, `train`
+ * a launch's share of 20 in a row. An empty launch stands beside: so much is the events' and the
+ * launch's own. */
 #include "cuda/ops/histeq.cu"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuda_profiler_api.h>
 #include <dlfcn.h>
 #include <thread>
 #include <vector>
@@ -124,7 +126,7 @@ static __global__ void __launch_bounds__(1024)
         uint32_t words[4] = { vector.x, vector.y, vector.z, vector.w };
 #pragma unroll
         for (int p = 0; p < 16; p++)
-            put_byte<0>(words, p, column[chunk_get<8>(words, p) * COPIES]);
+            chunk_put_byte<0>(words, p, column[chunk_get<8>(words, p) * COPIES]);
         __stcs(out + i, make_uint4(words[0], words[1], words[2], words[3]));
     }
 }
@@ -147,8 +149,8 @@ template <int COPIES, bool COUNT_ALONE> static void rung_shared(const struct fra
     shared_count<COPIES><<<blocks, 1024, 0, stream>>>(in, vectors_of(f), f->counts);
     if (COUNT_ALONE) return;
     block_table<<<1, LEVELS, 0, stream>>>(f->counts, image_pixels(&f->in), f->levels);
-    shared_apply<COPIES><<<blocks, 1024, 0, stream>>>(in, (uint4 *)f->out.pixels, vectors_of(f),
-                                                      f->levels);
+    shared_apply<COPIES>
+        <<<blocks, 1024, 0, stream>>>(in, (uint4 *)f->out.pixels, vectors_of(f), f->levels);
 }
 
 /* ---- 4: a byte for each lane and level, no atomics: bank = lane, byte = warp of four */
@@ -176,8 +178,8 @@ static __global__ void __launch_bounds__(BYTE_THREADS)
     extern __shared__ uint32_t tally[];
     for (int i = threadIdx.x; i < BYTE_WORDS; i += BYTE_THREADS) tally[i] = 0;
     __syncthreads();
-    uint8_t *column = (uint8_t *)(tally + threadIdx.x / 128 * 8192 + threadIdx.x % 32) +
-                      threadIdx.x / 32 % 4;
+    uint8_t *column =
+        (uint8_t *)(tally + threadIdx.x / 128 * 8192 + threadIdx.x % 32) + threadIdx.x / 32 % 4;
     const uint64_t step = (uint64_t)gridDim.x * BYTE_THREADS;
     uint32_t sum = 0;
     for (uint64_t start = blockIdx.x * BYTE_THREADS; start < vectors; start += ROUND * step) {
@@ -206,8 +208,8 @@ template <bool COUNT_ALONE> static void rung_bytes(const struct frame *f) {
     byte_count<<<blocks, BYTE_THREADS, 4 * BYTE_WORDS, stream>>>(in, vectors_of(f), f->counts);
     if (COUNT_ALONE) return;
     block_table<<<1, LEVELS, 0, stream>>>(f->counts, image_pixels(&f->in), f->levels);
-    shared_apply<32><<<2 * blocks, 1024, 0, stream>>>(in, (uint4 *)f->out.pixels, vectors_of(f),
-                                                      f->levels);
+    shared_apply<32>
+        <<<2 * blocks, 1024, 0, stream>>>(in, (uint4 *)f->out.pixels, vectors_of(f), f->levels);
 }
 
 /* ---- 5: one cooperative launch with the grid's own barrier, forwards both times */
@@ -271,7 +273,8 @@ static void rung_shipped(const struct frame *f) {
 }
 
 static __global__ void empty_kernel(void) {}
-static __global__ void __launch_bounds__(1024, 1) empty_batch(const __grid_constant__ struct batch) {}
+static __global__ void __launch_bounds__(1024, 1)
+    empty_batch(const __grid_constant__ struct batch) {}
 
 static void rung_empty_cooperative(const struct frame *f) {
     static struct batch batch;
@@ -282,7 +285,8 @@ static void rung_empty_cooperative(const struct frame *f) {
 
 static void rung_empty_plain(const struct frame *f) {
     static struct batch batch;
-    empty_batch<<<f->context.multiprocessors, THREADS, gray::SHARED_BYTES, f->context.stream>>>(batch);
+    empty_batch<<<f->context.multiprocessors, THREADS, gray::SHARED_BYTES, f->context.stream>>>(
+        batch);
 }
 
 static void rung_empty(const struct frame *f) {

@@ -21,7 +21,7 @@ static __global__ void paint(struct image image, enum picture_kind kind) {
     const uint32_t c = i % image.channels, x = i / image.channels % image.width;
     const uint32_t y = i / image.channels / image.width, noise = hash((uint32_t)i);
     const float wave = 120 + 60 * __sinf(x / 310.f + c) + 45 * __cosf(y / 190.f - c * .3f);
-    uint32_t value = kind == NOISE ? noise & 65535
+    uint32_t value = kind == NOISE   ? noise & 65535
                      : kind == PHOTO ? (uint32_t)(wave * 257) + (noise & 2047)
                                      : (100 + 20 * c) * 257;
     if (image.depth == 8)
@@ -39,7 +39,8 @@ static uint32_t sample_at(const struct image &image, uint64_t i) {
 static uint32_t value_at(const struct image &image, uint64_t pixel, long mode, int c) {
     const uint64_t i = pixel * image.channels;
     if (image.channels < 3 || mode == HISTEQ_EACH) return sample_at(image, i + c);
-    const uint32_t r = sample_at(image, i), g = sample_at(image, i + 1), b = sample_at(image, i + 2);
+    const uint32_t r = sample_at(image, i), g = sample_at(image, i + 1),
+                   b = sample_at(image, i + 2);
     return mode == HISTEQ_LUMA ? luma(r, g, b) : std::max(std::max(r, g), b);
 }
 
@@ -73,8 +74,8 @@ static std::vector<uint32_t> reference_levels(const struct image &in, const stru
     for (uint32_t v = 0; v <= max; v++)
         levels[v] = scale == HISTEQ_MINMAX && first == image_pixels(&in)
                         ? v
-                        : histeq_quantile(sums[histeq_bin(v, bins, max)], first,
-                                          image_pixels(&in), max, scale);
+                        : histeq_quantile(sums[histeq_bin(v, bins, max)], first, image_pixels(&in),
+                                          max, scale);
     return levels;
 }
 
@@ -102,7 +103,8 @@ static void reference(const struct image &in, struct image &out, const struct pa
     });
 }
 
-static __global__ void compare(const uint8_t *a, const uint8_t *b, uint64_t bytes, uint32_t *wrong) {
+static __global__ void compare(const uint8_t *a, const uint8_t *b, uint64_t bytes,
+                               uint32_t *wrong) {
     const uint64_t step = (uint64_t)gridDim.x * blockDim.x;
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < bytes; i += step)
         if (a[i] != b[i]) atomicAdd(wrong, 1u);
@@ -154,9 +156,16 @@ static void rung_npp(const struct frame *f) {
     static npp_context context = {};
     if (!context.device && !context.multiprocessors) {
         TRY(cudaGetDeviceProperties(&device, 0));
-        context = { f->context.stream, 0, device.multiProcessorCount,
-                    device.maxThreadsPerMultiProcessor, device.maxThreadsPerBlock,
-                    device.sharedMemPerBlock, device.major, device.minor, cudaStreamNonBlocking, 0 };
+        context = { f->context.stream,
+                    0,
+                    device.multiProcessorCount,
+                    device.maxThreadsPerMultiProcessor,
+                    device.maxThreadsPerBlock,
+                    device.sharedMemPerBlock,
+                    device.major,
+                    device.minor,
+                    cudaStreamNonBlocking,
+                    0 };
     }
     const npp_size size = { (int)f->in.width, (int)f->in.height };
     histogram(f->in.pixels, (int)f->in.stride, size, (int *)f->counts, 257, 0, 256,
@@ -174,10 +183,12 @@ struct stage_set {
     uint32_t *wrong;
 };
 
-/* Keeps the stream busy while the host queues what is to be measured, so that no launch is waited for. */
+/* Keeps the stream busy while the host queues what is to be measured, so that no launch is waited
+ * for. */
 static __global__ void hold_stream(long long cycles) {
     const long long until = clock64() + cycles;
-    while (clock64() < until) {}
+    while (clock64() < until) {
+    }
 }
 
 /* Median over REPEATS of what lies between two events. */
@@ -230,11 +241,12 @@ static void tell(const char *name, const char *kind, const struct stage_set &set
     const double cold = ok ? median_us(run, set, true, 1) : 0;
     const double train = ok && image_bytes(&in) < 64 << 20 ? median_us(run, set, false, TRAIN) : 0;
     if (json)
-        printf("%s\n  {\"rung\": \"%s\", \"image\": \"%s\", \"width\": %u, \"height\": %u, "
-               "\"channels\": %u, \"depth\": %u, \"right\": %s, \"warm_us\": %.2f, \"cold_us\": %.2f, "
-               "\"train_us\": %.2f}",
-               json_started ? "," : "", name, kind, in.width, in.height, in.channels, in.depth,
-               ok ? "true" : "false", warm, cold, train);
+        printf(
+            "%s\n  {\"rung\": \"%s\", \"image\": \"%s\", \"width\": %u, \"height\": %u, "
+            "\"channels\": %u, \"depth\": %u, \"right\": %s, \"warm_us\": %.2f, \"cold_us\": %.2f, "
+            "\"train_us\": %.2f}",
+            json_started ? "," : "", name, kind, in.width, in.height, in.channels, in.depth,
+            ok ? "true" : "false", warm, cold, train);
     else if (ok)
         printf("%-22s %-9s %5ux%-5u %u x %2u bit  %9.2f %9.2f %9.2f\n", name, kind, in.width,
                in.height, in.channels, in.depth, warm, cold, train);
@@ -301,15 +313,19 @@ static void climb(struct stage_set &set, const char *kind) {
 
 static void measure_kinds(struct stage_set &set, uint8_t *memory, bool quick) {
     static const uint32_t sides[][2] = {
-        { 1920, 1080 }, { 3840, 2160 }, { 7680, 4320 }, { 8192, 8192 }, { 20000, 13176 } };
+        { 1920, 1080 }, { 3840, 2160 }, { 7680, 4320 }, { 8192, 8192 }, { 20000, 13176 }
+    };
     static const struct {
         unsigned channels, depth;
         long bins, mode;
         const char *name;
         bool all; /* sizes and pictures */
-    } kinds[] = { { 3, 8, 256, HISTEQ_VALUE, "value", true }, { 3, 8, 256, HISTEQ_LUMA, "luma", false },
-                  { 3, 8, 256, HISTEQ_EACH, "each", false },   { 4, 8, 256, HISTEQ_VALUE, "value", false },
-                  { 2, 8, 256, HISTEQ_VALUE, "gray", false },  { 1, 16, 65536, HISTEQ_VALUE, "65536 bins", true },
+    } kinds[] = { { 3, 8, 256, HISTEQ_VALUE, "value", true },
+                  { 3, 8, 256, HISTEQ_LUMA, "luma", false },
+                  { 3, 8, 256, HISTEQ_EACH, "each", false },
+                  { 4, 8, 256, HISTEQ_VALUE, "value", false },
+                  { 2, 8, 256, HISTEQ_VALUE, "gray", false },
+                  { 1, 16, 65536, HISTEQ_VALUE, "65536 bins", true },
                   { 1, 16, 256, HISTEQ_VALUE, "256 bins", false },
                   { 3, 16, 65536, HISTEQ_VALUE, "65536 bins", false } };
     for (const auto &side : sides) {
@@ -330,6 +346,25 @@ static void measure_kinds(struct stage_set &set, uint8_t *memory, bool quick) {
         }
         set.frame.params.number[HISTEQ_BINS] = 256;
         set.frame.params.number[HISTEQ_CHANNEL] = HISTEQ_VALUE;
+    }
+}
+
+/* One launch of each that is shipped, for ncu --profile-from-start off. */
+static void profile(struct stage_set &set, uint8_t *memory) {
+    static const unsigned shapes[][4] = { { 1920, 1080, 1, 8 },   { 3840, 2160, 1, 8 },
+                                          { 20000, 13176, 1, 8 }, { 3840, 2160, 3, 8 },
+                                          { 20000, 13176, 3, 8 }, { 3840, 2160, 1, 16 } };
+    for (const auto &shape : shapes) {
+        set.frame.params.number[HISTEQ_BINS] = shape[3] == 8 ? 256 : 65536;
+        stage(set, image_shape(shape[0], shape[1], shape[2], shape[3]), NOISE, memory);
+        set.frame.in.pixels = set.ins[0];
+        set.frame.out.pixels = set.outs[0];
+        rung_shipped(&set.frame);
+        TRY(cudaStreamSynchronize(set.frame.context.stream));
+        TRY(cudaProfilerStart());
+        rung_shipped(&set.frame);
+        TRY(cudaStreamSynchronize(set.frame.context.stream));
+        TRY(cudaProfilerStop());
     }
 }
 
@@ -363,12 +398,14 @@ struct image image_shape(uint32_t width, uint32_t height, unsigned channels, uns
 }
 
 int main(int count, char **arguments) {
-    bool quick = false;
+    bool quick = false, profiled = false;
     for (int i = 1; i < count; i++) {
         json |= strcmp(arguments[i], "--json") == 0;
         quick |= strcmp(arguments[i], "--quick") == 0;
+        profiled |= strcmp(arguments[i], "--profile") == 0;
         if (strcmp(arguments[i], "--help") != 0) continue;
         puts("histeq [--json] [--quick]: the ladder of histogram equalization, in microseconds.\n"
+             "histeq --profile: each shipped kernel once, for ncu --profile-from-start off.\n"
              "warm: one pair of buffers again and again; cold: more than the L2 cache holds.");
         return 0;
     }
@@ -377,9 +414,11 @@ int main(int count, char **arguments) {
     struct stage_set set = {};
     uint8_t *memory;
     make_set(set, &memory);
+    if (profiled) return profile(set, memory), 0;
     if (json) printf("[");
     if (!json)
-        printf("%-22s %-9s %-11s %-12s %9s %9s %9s\n", "", "image", "size", "", "warm", "cold", "train");
+        printf("%-22s %-9s %-11s %-12s %9s %9s %9s\n", "", "image", "size", "", "warm", "cold",
+               "train");
     measure_kinds(set, memory, quick);
     if (json) puts("\n]");
     return 0;
