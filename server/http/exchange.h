@@ -44,6 +44,7 @@ struct front {
     int door_count, port;
     int64_t body_bytes_held; /* atomic: bodies in slots, against queue_bytes */
     int64_t request_count;   /* atomic */
+    uint32_t run_id;         /* so that request ids of two runs differ */
     int exchanges;           /* atomic: requests under way */
     int draining;            /* atomic */
 };
@@ -88,6 +89,11 @@ struct exchange {
     char device[DEVICE_NAME_MAX]; /* "": no worker had it */
     uint64_t pixels;              /* of the input worked on */
 };
+
+/* 0: no; 1: readiness says no; 2: new requests are refused. */
+static inline int front_draining(const struct front *front) {
+    return __atomic_load_n(&front->draining, __ATOMIC_RELAXED);
+}
 
 static inline struct job *exchange_job(const struct exchange *exchange) {
     return slot_job(exchange->front->slots, exchange->slot);

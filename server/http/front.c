@@ -60,11 +60,9 @@ static void choose_request_id(struct exchange *exchange) {
         strcpy(exchange->request_id, id);
         return;
     }
-    static uint64_t secret; /* so that ids of two runs differ */
-    if (!secret && getrandom(&secret, sizeof secret, 0) < 0) secret = (uint64_t)clock_ns();
     const int64_t number = __atomic_add_fetch(&exchange->front->request_count, 1, __ATOMIC_RELAXED);
     snprintf(exchange->request_id, sizeof exchange->request_id, "%08lx-%lx",
-             (unsigned long)(secret & 0xffffffff), (unsigned long)number);
+             (unsigned long)exchange->front->run_id, (unsigned long)number);
 }
 
 static struct exchange *exchange_create(const struct door *door, struct MHD_Connection *connection,
@@ -94,13 +92,9 @@ static enum status pass_gate(struct exchange *exchange, const char *version,
     return gate_check(&request, &exchange->facts, failure);
 }
 
-static bool draining(const struct front *front) {
-    return __atomic_load_n(&front->draining, __ATOMIC_RELAXED) > 1;
-}
-
 static enum status begin_work(struct exchange *exchange, struct failure *failure) {
     if (!exchange->route->begin) return STATUS_OK;
-    if (draining(exchange->front)) {
+    if (front_draining(exchange->front) > 1) {
         metrics_reject(exchange->front->metrics, REJECTED_DRAINING);
         return fail(failure, STATUS_BUSY, "the daemon is stopping; try another one");
     }
@@ -373,6 +367,7 @@ struct front *front_create(const struct config *config, struct failure *failure)
     struct front *front = calloc(1, sizeof *front);
     if (!front) return fail(failure, STATUS_NO_MEMORY, "no memory for the front"), NULL;
     front->config = config;
+    if (getrandom(&front->run_id, sizeof front->run_id, 0) < 0) front->run_id = (uint32_t)getpid();
     if (open_all(front, failure)) return front_destroy(front), NULL;
     return front;
 }

@@ -33,7 +33,7 @@ enum MHD_Result handle_readyz(struct exchange *exchange) {
         healthy |= seats[i].healthy;
         json_array_append_new(workers, seat_json(&seats[i]));
     }
-    const bool draining = __atomic_load_n(&front->draining, __ATOMIC_RELAXED);
+    const bool draining = front_draining(front) != 0;
     const bool room = waiting < front->config->queue_jobs * 9 / 10 || waiting == 0;
     const char *status = draining   ? "draining"
                          : !healthy ? "no healthy worker"

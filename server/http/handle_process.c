@@ -95,7 +95,7 @@ enum MHD_Result process_finish(struct exchange *exchange) {
     if (supervisor_submit(exchange->front->supervisor, exchange->slot, &failure)) {
         if (failure.status == STATUS_BUSY)
             metrics_reject(exchange->front->metrics,
-                           exchange->front->draining ? REJECTED_DRAINING : REJECTED_QUEUE);
+                           front_draining(exchange->front) ? REJECTED_DRAINING : REJECTED_QUEUE);
         exchange_fail(exchange, &failure);
         return reply_problem(exchange, 0);
     }

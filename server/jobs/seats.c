@@ -38,7 +38,8 @@ enum status seats_make(struct seat *seats, int *count, const char *devices,
     struct row row = { seats, 0 };
     char list[CONFIG_TEXT_MAX];
     const int gpus = strcmp(devices, "cpu") == 0 ? 0 : process_count_gpus();
-    snprintf(list, sizeof list, "%s", devices);
+    list[0] = 0;
+    strncat(list, devices, sizeof list - 1);
     enum status status = STATUS_OK;
     if (strcmp(devices, "all") == 0) {
         for (int i = 0; i < gpus && i < SEATS_MAX - 1; i++) {

@@ -165,7 +165,7 @@ int slot_take(struct slots *slots, size_t expected, void *owner) {
     /* Better a slot that grows than none. */
     for (int c = SLOT_CLASSES - 1; c >= 0 && slot < 0; c--)
         if (slots->free_count[c]) slot = slots->free[c][--slots->free_count[c]];
-    if (slot >= 0) slots->in_use++;
+    if (slot >= 0) __atomic_fetch_add(&slots->in_use, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&slots->lock);
     if (slot < 0) return slot;
     slots->owners[slot] = owner;
@@ -197,7 +197,7 @@ void slot_give(struct slots *slots, int slot) {
     pthread_mutex_lock(&slots->lock);
     const int class = class_of(slots, slot);
     slots->free[class][slots->free_count[class]++] = slot;
-    slots->in_use--;
+    __atomic_fetch_sub(&slots->in_use, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&slots->lock);
 }
 

@@ -54,6 +54,12 @@ static void answer_probe(struct worker *worker, struct lane *lane) {
     if (status == STATUS_DEVICE) give_up(&failure);
 }
 
+static void begin(struct job *job) {
+    /* Another lane may have written here last: its release was the time at which it finished. */
+    (void)__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&job->started, 1, __ATOMIC_RELEASE);
+}
+
 /* Jobs with the same plan share a batch; whoever differs waits for the next round of this loop. */
 static void run_messages(struct worker *worker, struct lane *lane, struct message *messages,
                          int count) {
@@ -64,8 +70,7 @@ static void run_messages(struct worker *worker, struct lane *lane, struct messag
         else if (messages[i].kind == CHANNEL_PROBE)
             answer_probe(worker, lane);
     }
-    for (int i = 0; i < left; i++)
-        __atomic_store_n(&slot_job(worker->carrier.slots, slots[i])->started, 1, __ATOMIC_RELEASE);
+    for (int i = 0; i < left; i++) begin(slot_job(worker->carrier.slots, slots[i]));
     while (left > 0) {
         struct failure failure = { 0 };
         left = carry_batch(&worker->carrier, lane, slots, left, &failure);
