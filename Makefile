@@ -61,7 +61,7 @@ FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http bundle bench kernels check tidy fuzz deps clean
+.PHONY: help all serve test unit http bundle bench tools kernels check tidy fuzz deps clean
 .DELETE_ON_ERROR:
 
 help: ## this text
@@ -91,6 +91,8 @@ bundle: $(PROGRAM) $(GPU_TESTS) $(TESTS) $(BENCHES) $(KERNELS) ## pack all that 
 
 bench: $(PROGRAM) $(BENCHES) ## measure what this machine can do; `make bench ARGS=--json` for machines
 	@$(PROGRAM) bench histeq $(ARGS)
+
+tools: $(PROGRAM) $(BENCHES) ## build the benchmarks of tests/bench: load, carry, codec
 
 kernels: $(KERNELS) ## build the ladders of tests/bench/kernels
 

@@ -112,7 +112,8 @@ static void encode_one(void *argument, int part) {
     const int64_t start = clock_ns();
     if (!load->failed) {
         if (!refuse_if_late(load->job)) encode(batch->carrier, load, &batch->items[part].out);
-        load->job->timing.stage_ms[STAGE_ENCODE] = ns_to_ms(clock_ns() - start);
+        if (!load->job->json_only)
+            load->job->timing.stage_ms[STAGE_ENCODE] = ns_to_ms(clock_ns() - start);
     }
     answer(batch->carrier, load);
 }
