@@ -12,10 +12,13 @@ ifneq ($(SAN),)
 CUDA = 0
 endif
 CUDA ?= $(if $(NVCC),1,0)
-CUDA_ARCHS ?= 75 80 86 90
+ALL_ARCHS = 75 80 86 90
+CUDA_ARCHS ?= $(ALL_ARCHS)
 empty :=
 comma := ,
-VARIANT = $(or $(if $(SAN),san-$(subst $(comma),-,$(SAN))),$(if $(filter 0,$(CUDA)),cpu,cuda))
+blank := $(empty) $(empty)
+CUDA_VARIANT = cuda$(if $(filter-out $(ALL_ARCHS),$(CUDA_ARCHS))$(filter-out $(CUDA_ARCHS),$(ALL_ARCHS)),-$(subst $(blank),-,$(CUDA_ARCHS)))
+VARIANT = $(or $(if $(SAN),san-$(subst $(comma),-,$(SAN))),$(if $(filter 0,$(CUDA)),cpu,$(CUDA_VARIANT)))
 DEFAULT_VARIANT = $(if $(NVCC),cuda,cpu)
 B = build/$(VARIANT)
 PROGRAM = $(if $(filter $(VARIANT),$(DEFAULT_VARIANT)),build/burin,$(B)/burin)
@@ -146,14 +149,19 @@ $(B)/pipeline/registry.o: $(B)/ops.inc
 $(B)/server/version.o: $(B)/version.inc
 $(B)/cuda/device_cuda.cu.o: $(B)/cuda_ops.inc
 
-$(B)/tests/%: tests/%.c $(OBJECTS)
+# A test links what it uses and no more: without the GPU's code where it needs none.
+$(B)/libburin.a: $(OBJECTS)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
+$(B)/tests/%: tests/%.c $(B)/libburin.a
 	@mkdir -p $(@D)
 	$(SAY) test $<
-	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(OBJECTS) $(LIBS) -lcmocka -o $@
-$(B)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay_main.c $(OBJECTS)
+	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(B)/libburin.a $(LIBS) -lcmocka -o $@
+$(B)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay_main.c $(B)/libburin.a
 	@mkdir -p $(@D)
 	$(SAY) replay $<
-	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $< tests/fuzz/replay_main.c $(OBJECTS) $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $< tests/fuzz/replay_main.c $(B)/libburin.a $(LIBS) -o $@
 $(B)/tests/bench/kernels/%: tests/bench/kernels/%.cu
 	@mkdir -p $(@D)
 	$(SAY) nvcc $<
