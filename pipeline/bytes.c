@@ -20,33 +20,24 @@ void bytes_force_plain(bool plain) {
     plain_only = plain;
 }
 
-enum { TABLES = 8 };
+void tally_sum(const struct tally *tally, uint32_t counts[256]) {
+    memset(counts, 0, 256 * sizeof *counts);
+    for (int k = 0; k < 8; k++)
+        for (int v = 0; v < 256; v++) counts[v] += tally->table[k][v];
+}
 
-/* Eight bytes at a time into eight tables, merged at the end. */
-static void count_words(const uint8_t *bytes, size_t length, uint32_t counts[256]) {
-    uint32_t tables[TABLES][256];
-    memset(tables, 0, sizeof tables);
+void tally_bytes(struct tally *tally, const uint8_t *bytes, size_t length) {
     size_t i = 0;
-    for (; i + 16 <= length; i += 16) {
+    for (; !plain_only && i + 16 <= length; i += 16) {
         uint64_t a, b;
         memcpy(&a, bytes + i, 8);
         memcpy(&b, bytes + i + 8, 8);
         for (int k = 0; k < 8; k++) {
-            tables[k][(a >> (8 * k)) & 255]++;
-            tables[k][(b >> (8 * k)) & 255]++;
+            tally->table[k][(a >> (8 * k)) & 255]++;
+            tally->table[k][(b >> (8 * k)) & 255]++;
         }
     }
-    for (; i < length; i++) tables[0][bytes[i]]++;
-    for (int k = 0; k < TABLES; k++)
-        for (int v = 0; v < 256; v++) counts[v] += tables[k][v];
-}
-
-void bytes_count(const uint8_t *bytes, size_t length, uint32_t counts[256]) {
-    if (length >= 1024 && !plain_only) {
-        count_words(bytes, length, counts);
-        return;
-    }
-    for (size_t i = 0; i < length; i++) counts[bytes[i]]++;
+    for (; i < length; i++) tally->table[0][bytes[i]]++;
 }
 
 static inline uint8_t max3(uint8_t a, uint8_t b, uint8_t c) {
@@ -255,12 +246,12 @@ void bytes_map(const uint8_t table[256], const uint8_t *in, uint8_t *out, size_t
     (fast() ? map_avx2 : map_plain)(table, in, out, length);
 }
 
-void rgb_count(const uint8_t *rgb, size_t pixels, uint32_t counts[256]) {
+void tally_rgb(struct tally *tally, const uint8_t *rgb, size_t pixels) {
     uint8_t peaks[8192]; /* stays in the first-level cache */
     while (pixels) {
         const size_t now = pixels < sizeof peaks ? pixels : sizeof peaks;
         (fast() ? rgb_peak_avx2 : rgb_peak_plain)(rgb, peaks, now);
-        bytes_count(peaks, now, counts);
+        tally_bytes(tally, peaks, now);
         rgb += 3 * now;
         pixels -= now;
     }

@@ -11,14 +11,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Adds to COUNTS how often each value stands in BYTES. */
-void bytes_count(const uint8_t *bytes, size_t length, uint32_t counts[256]);
+/* How often each value was met, spread over tables so that equal neighbours do not wait for each
+ * other. Starts zeroed; what it has counted is the sum over its tables. */
+struct tally {
+    uint32_t table[8][256];
+};
+void tally_sum(const struct tally *tally, uint32_t counts[256]);
+
+/* Counts every value of BYTES. */
+void tally_bytes(struct tally *tally, const uint8_t *bytes, size_t length);
+
+/* Counts max(R, G, B) of every pixel. */
+void tally_rgb(struct tally *tally, const uint8_t *rgb, size_t pixels);
 
 /* OUT[i] = TABLE[IN[i]]. */
 void bytes_map(const uint8_t table[256], const uint8_t *in, uint8_t *out, size_t length);
-
-/* Adds to COUNTS how often each value of max(R, G, B) stands in PIXELS pixels. */
-void rgb_count(const uint8_t *rgb, size_t pixels, uint32_t counts[256]);
 
 /* With V = max(R, G, B): each channel c becomes round(c * TABLE[V] / V), half up; TABLE[0] where
  * V is 0. */

@@ -188,11 +188,13 @@ static enum status run(struct lane *lane, const struct op *op, struct op_call *c
 static enum status finish(struct lane *lane, struct lane_times *times, struct timing *spans,
                           struct failure *failure) {
     (void)failure;
-    const struct cpu_lane *cpu = (const struct cpu_lane *)lane;
+    struct cpu_lane *cpu = (struct cpu_lane *)lane;
     *times = (struct lane_times){ .compute_ms = cpu->compute_ms };
     for (int i = 0; spans && i < cpu->spans.span_count; i++)
         timing_span(spans, cpu->spans.spans[i].name, cpu->spans.spans[i].level,
                     cpu->spans.spans[i].ms);
+    cpu->compute_ms = 0; /* a batch may be run again without being laid out anew */
+    cpu->spans.span_count = 0;
     return STATUS_OK;
 }
 

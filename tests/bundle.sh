@@ -17,10 +17,18 @@ for t in "$build"/tests/bench/kernels/*; do [ -x "$t" ] && [ ! -d "$t" ] && cp "
 ldd "$out"/bin/* "$out"/tests/* | awk '/=> \// { print $3 }' | sort -u |
     grep -vE '/(libc|libm|libpthread|libdl|librt|libstdc\+\+|libgcc_s)\.so' | while read -r lib; do cp -L "$lib" "$out/lib/"; done
 command -v wrk >/dev/null && cp "$(command -v wrk)" "$out/bin/" && ldd "$out/bin/wrk" | awk '/=> \// { print $3 }' |
-    grep -vE '/(libc|libm|libpthread|libdl|librt)\.so' | while read -r lib; do cp -L "$lib" "$out/lib/"; done
+    grep -vE '/(libc|libm|libpthread|libdl|librt|libgcc_s)\.so' | while read -r lib; do cp -L "$lib" "$out/lib/"; done
+# A command with the bundle's libraries, for it alone: the machine's own programs keep theirs.
+cat >"$out/with" <<'END'
+#!/bin/sh
+here=$(cd "$(dirname "$0")" && pwd)
+LD_LIBRARY_PATH=$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} PATH=$here/bin:$PATH exec "$@"
+END
+printf '#!/bin/sh\nexec "$(dirname "$0")/with" burin "$@"\n' >"$out/burin"
+chmod +x "$out/with" "$out/burin"
 cp tests/gpu.sh "$out/test-gpu"
 cp tests/bench/bench.sh "$out/bench" 2>/dev/null || true
-cp tests/bench/peers.py "$out/"
+cp tests/bench/peers.py tests/service_gpu.sh "$out/"
 /usr/bin/python3 tests/bench/photos.py "$out/photos" || echo "no photographs: the service is not measured there"
 cp -r tests/golden "$out/" 2>/dev/null || true
 cp -r tests/http "$out/http" 2>/dev/null || true

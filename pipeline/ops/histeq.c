@@ -65,6 +65,14 @@ static uint32_t *levels_of(const struct op_call *call) {
     return counts_of(call, BANDS_MAX);
 }
 
+/* May pipeline/bytes.c do it? */
+static bool is_bytes(const struct op_call *call) {
+    const struct image *in = &call->in;
+    return in->depth == 8 &&
+           (in->channels == 1 ||
+            (in->channels == 3 && call->params->number[HISTEQ_CHANNEL] == HISTEQ_VALUE));
+}
+
 /* V of a pixel: the value or luma of a colour, else the gray itself. */
 static inline uint32_t value_of(const uint8_t *row, size_t i, long mode, unsigned channels,
                                 unsigned depth) {
@@ -91,6 +99,15 @@ static inline void count_row(const uint8_t *row, uint32_t width, long mode, uint
     }
 }
 
+/* 8-bit gray, and 8-bit colour by value: the two that most pictures are. */
+static void count_bytes(const struct op_call *call, struct band band, uint32_t *counts) {
+    const struct image *in = &call->in;
+    struct tally tally = { 0 };
+    for (uint32_t y = band.first; y < band.end; y++)
+        (in->channels == 1 ? tally_bytes : tally_rgb)(&tally, image_row(in, y), in->width);
+    tally_sum(&tally, counts);
+}
+
 static void count_band(void *argument, int part) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
@@ -98,15 +115,12 @@ static void count_band(void *argument, int part) {
     const long mode = call->params->number[HISTEQ_CHANNEL];
     uint32_t *counts = counts_of(call, part);
     memset(counts, 0, table_bytes(call->params, in));
-    for (uint32_t y = band.first; y < band.end; y++) {
-        const uint8_t *row = image_row(in, y);
-        if (in->depth == 8 && in->channels == 1)
-            bytes_count(row, in->width, counts);
-        else if (in->depth == 8 && in->channels == 3 && mode == HISTEQ_VALUE)
-            rgb_count(row, in->width, counts);
-        else
-            SPECIALISE(in->channels, in->depth, count_row, row, in->width, mode, counts);
+    if (is_bytes(call)) {
+        count_bytes(call, band, counts);
+        return;
     }
+    for (uint32_t y = band.first; y < band.end; y++)
+        SPECIALISE(in->channels, in->depth, count_row, image_row(in, y), in->width, mode, counts);
 }
 
 /* ---- table */
@@ -169,12 +183,10 @@ static void map_band(void *argument, int part) {
     for (uint32_t y = band.first; y < band.end; y++) {
         const uint8_t *row = image_row(in, y);
         uint8_t *out = image_row(&call->out, y);
-        if (in->depth == 8 && in->channels == 1)
-            bytes_map(table, row, out, in->width);
-        else if (in->depth == 8 && in->channels == 3 && mode == HISTEQ_VALUE)
-            rgb_map(table, row, out, in->width);
-        else
+        if (!is_bytes(call))
             SPECIALISE(in->channels, in->depth, map_row, row, out, in->width, mode, levels);
+        else
+            (in->channels == 1 ? bytes_map : rgb_map)(table, row, out, in->width);
     }
 }
 

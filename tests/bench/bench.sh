@@ -5,8 +5,7 @@
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-bench-results}
 mkdir -p "$out"
-export LD_LIBRARY_PATH=$here/lib:${LD_LIBRARY_PATH:-}
-burin=$here/bin/burin
+burin=$here/burin
 say() { echo; echo "== $*"; }
 wait_ready() { for _ in $(seq 100); do "$burin" health --url "http://127.0.0.1:$1" >/dev/null 2>&1 && return 0; sleep 0.1; done; return 1; }
 
@@ -23,7 +22,7 @@ stop() { kill -TERM "$pid"; wait "$pid" 2>/dev/null; }
 load() {
     files=$1 concurrency=$2
     shift 2
-    ${CLIENT_CORES:+taskset -c $CLIENT_CORES} "$here/bin/load" --port "$port" --seconds 4 --concurrency "$concurrency" "$@" $files
+    ${CLIENT_CORES:+taskset -c $CLIENT_CORES} "$here/with" load --port "$port" --seconds ${LOAD_SECONDS:-4} --concurrency "$concurrency" "$@" $files
 }
 
 {
@@ -38,12 +37,12 @@ load() {
     "$burin" bench launch --json >"$out/launch.json"
     for kernel in "$here"/kernels/*; do
         say "ladder of $(basename "$kernel")"
-        "$kernel"
+        "$here/with" "$kernel"
     done
     say "one core beside OpenCV"
     python3 "$here/peers.py" "$burin"
     say "codecs, one core"
-    [ -x "$here/bin/codec" ] && "$here/bin/codec" "$here"/photos/large0.jpg
+    "$here/with" codec "$here"/photos/large0.jpg
 
     cores=$(nproc)
     if [ "$cores" -ge 6 ]; then CLIENT_CORES=4-$((cores - 1)); fi

@@ -152,6 +152,23 @@ def alive(pid):
         return False
 
 
+def freeze(pid):
+    """Stops a process, and returns when not one of its threads runs any more."""
+    def states():
+        found = []
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/stat") as f:
+                found.append(f.read().rpartition(")")[2].split()[0])
+        return set(found)
+
+    os.kill(pid, signal.SIGSTOP)
+    assert wait_until(lambda: states() == {"T"}), states()
+
+
+def thaw(pid):
+    os.kill(pid, signal.SIGCONT)
+
+
 class Daemon:
     def __init__(self, *flags, env=None, command=None):
         self.log = tempfile.TemporaryFile()

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is wrong with a request is told in one answer that says what to do, costs little, and hurts nobody
 else: forms, parameters, broken pictures, bombs, slow clients, clients that leave."""
-import http.client
 import json
-import os
-import signal
 import socket
 import struct
 import time
@@ -12,8 +9,8 @@ import zlib
 
 import pytest
 
-from conftest import (check_problem, chunk, cpu_seconds, form, jpeg, large_png, memory, noise, png, png_of_chunks, pnm,
-                      read_to_end, responses, smooth, wait_until)
+from conftest import (check_problem, chunk, cpu_seconds, form, freeze, jpeg, large_png, memory, noise, png,
+                      png_of_chunks, pnm, read_to_end, responses, smooth, thaw, wait_until)
 
 PICTURE = pnm(noise(32, 24))
 MB = 1 << 20
@@ -520,7 +517,8 @@ def test_many_small_chunks(daemon):
     assert daemon.works()
 
 
-@pytest.mark.parametrize("tail", [b"zz\r\n", b"-1\r\nx\r\n", b"ffffffffffffffffff\r\n", b"5\r\nabcdefgh\r\n", b"\r\n\r\n"])
+@pytest.mark.parametrize("tail", [b"zz\r\n", b"-1\r\nx\r\n", b"ffffffffffffffffff\r\n", b"5\r\nabcdefgh\r\n",
+                                  b"\r\n\r\n"])
 def test_broken_chunks(daemon, tail):
     data = daemon.raw(b"POST /histeq HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + tail)
     assert data == b"" or data[9:12] in (b"400", b"413"), data[:200]
@@ -536,6 +534,15 @@ def test_refusal_is_seen_behind_a_body_of_any_size(daemon):
     (status, headers, _), = responses(daemon.raw(head))
     assert status == 400 and headers["connection"] == "close"
     assert daemon.becomes_idle()
+
+
+@pytest.mark.xfail(strict=False, reason="the connection is closed with bytes unread, which resets it: the answer can "
+                                        "be lost on its way; a lingering close would mend it")
+def test_refusal_is_seen_by_a_client_that_reads_at_the_end(daemon):
+    """Most libraries write the whole body before they look for an answer."""
+    for path, size, status in (("/histeq?bins=1", 3 * MB, 400), ("/histeq", 70 * MB, 413)):
+        for _ in range(5):
+            assert daemon.post(path, bytes(size)).status == status
 
 
 # ---- slow clients
@@ -583,7 +590,8 @@ def test_slow_but_steady_is_served(start):
     """Over body_ms, and over body_rate_bytes: such a client is waited for."""
     daemon = start("--body-ms", "200", "--body-rate-bytes", "100")
     with daemon.socket() as s:
-        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(PICTURE))
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+                  % len(PICTURE))
         for at in range(0, len(PICTURE), 100):
             s.sendall(PICTURE[at:at + 100])
             time.sleep(0.06)
@@ -657,7 +665,7 @@ def test_hang_up_while_waiting_in_the_queue(start):
     daemon = start("--lanes", "1")
     worker, = daemon.children()
     head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(PICTURE)
-    os.kill(worker, signal.SIGSTOP)
+    freeze(worker)
     try:
         clients = []
         for _ in range(6):  # two at the worker, four in the queue
@@ -670,7 +678,7 @@ def test_hang_up_while_waiting_in_the_queue(start):
         assert wait_until(lambda: daemon.metric("queue_depth") == 2 and daemon.metric("slots_in_use") == 4)
         clients[0].close()  # the worker has this one: it is cancelled when the worker looks
     finally:
-        os.kill(worker, signal.SIGCONT)
+        thaw(worker)
     for s in clients[1:3] + clients[5:]:
         (status, _, _), = responses(read_to_end(s))
         assert status == 200

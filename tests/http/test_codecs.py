@@ -397,8 +397,8 @@ def test_pnm_in_and_out(daemon, channels, depth):
 def test_pnm_headers_of_all_kinds(daemon):
     picture = noise(6, 4)
     plain = daemon.post("/histeq", pnm(picture)).body
-    for header in (b"P5 6 4 255 ", b"P5\n# a comment\n6 4\n# another\n255\n", b"P5\r\n6\r\n4\r\n255\n", b"P5\t6\n\n\n4 255\n",
-                   b"P5\n6 # wide\n4\n255\n"):
+    for header in (b"P5 6 4 255 ", b"P5\n# a comment\n6 4\n# another\n255\n", b"P5\r\n6\r\n4\r\n255\n",
+                   b"P5\t6\n\n\n4 255\n", b"P5\n6 # wide\n4\n255\n"):
         assert daemon.post("/histeq", header + picture.tobytes()).body == plain, header
 
 

@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from conftest import (alive, check_problem, cpu_seconds, in_parallel, jpeg, large_png, memory, noise, png, pnm,
-                      read_to_end, responses, smooth, wait_until)
+from conftest import (alive, check_problem, cpu_seconds, freeze, in_parallel, jpeg, large_png, memory, noise, png,
+                      pnm, read_to_end, responses, smooth, thaw, wait_until)
 
 PICTURE = pnm(noise(32, 24))
 # A second of work or more in 280 KB.
@@ -172,7 +172,7 @@ def test_client_that_leaves_a_dead_worker(start, long_job):
     job = Background(daemon, LONG_PATH, long_job)
     assert wait_until(lambda: cpu_seconds(daemon.children()[0]) > 0.1)
     worker, = daemon.children()
-    os.kill(worker, signal.SIGSTOP)
+    freeze(worker)
     job.sock.close()
     assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
     time.sleep(0.2)
@@ -195,7 +195,7 @@ def test_full_queue(start):
     """Two at the worker, two waiting; the fifth is refused at once, and everything goes on afterwards."""
     daemon = start("--lanes", "1", "--queue-jobs", "2")
     worker, = daemon.children()
-    os.kill(worker, signal.SIGSTOP)
+    freeze(worker)
     try:
         jobs = []
         for i in range(4):
@@ -213,7 +213,7 @@ def test_full_queue(start):
         assert sorted(times)[5] < 0.1, f"{max(times) * 1000:.0f} ms to say no"
         assert daemon.samples()['burin_rejected_total{reason="queue"}'] == 10
     finally:
-        os.kill(worker, signal.SIGCONT)
+        thaw(worker)
     assert [job.answer()[0] for job in jobs] == [200] * 4
     assert daemon.becomes_idle() and daemon.ready()
     assert daemon.works()
@@ -223,7 +223,7 @@ def test_no_slot_left(start):
     """Refused at the headers: nothing of a large body is read."""
     daemon = start("--lanes", "1", "--slots-small", "1", "--slots-medium", "1", "--slots-large", "1")
     worker, = daemon.children()
-    os.kill(worker, signal.SIGSTOP)
+    freeze(worker)
     try:
         jobs = [Background(daemon, "/histeq", PICTURE) for _ in range(3)]
         assert wait_until(lambda: daemon.metric("slots_in_use") == 3)
@@ -239,7 +239,7 @@ def test_no_slot_left(start):
         check_problem(daemon.post("/histeq", PICTURE), 503, "under way")
         assert daemon.samples()['burin_rejected_total{reason="slots"}'] == 3
     finally:
-        os.kill(worker, signal.SIGCONT)
+        thaw(worker)
     assert [job.answer()[0] for job in jobs] == [200] * 3
     assert daemon.becomes_idle()
     assert daemon.works()
@@ -307,7 +307,7 @@ def test_deadline_in_the_queue(start, long_job):
     """Behind a job that takes longer than they may wait."""
     daemon = start("--lanes", "1", "--processing-ms", "400")
     worker, = daemon.children()
-    os.kill(worker, signal.SIGSTOP)
+    freeze(worker)
     try:
         jobs = [Background(daemon, "/histeq", PICTURE) for _ in range(5)]
         assert wait_until(lambda: daemon.metric("queue_depth") == 3)
@@ -315,7 +315,7 @@ def test_deadline_in_the_queue(start, long_job):
         assert wait_until(lambda: daemon.metric("queue_depth") == 0, 3), "still waiting after their time"
         assert 0.2 < time.monotonic() - begin < 1.5
     finally:
-        os.kill(worker, signal.SIGCONT)
+        thaw(worker)
     statuses = [job.answer()[0] for job in jobs]
     assert statuses[2:] == [504] * 3 and set(statuses) <= {200, 504}
     assert daemon.becomes_idle()
@@ -331,9 +331,9 @@ def test_worker_that_hangs(start, long_job, begun):
         used = cpu_seconds(worker)
         job = Background(daemon, LONG_PATH, long_job)
         assert wait_until(lambda: cpu_seconds(worker) > used + 0.05)
-        os.kill(worker, signal.SIGSTOP)
+        freeze(worker)
     else:
-        os.kill(worker, signal.SIGSTOP)
+        freeze(worker)
         job = Background(daemon, "/histeq", PICTURE)
     try:
         status, _, body = job.answer(timeout=4)
@@ -366,6 +366,7 @@ def test_sigterm_under_load(start):
         load.end()
         assert not load.broken, load.broken
         assert set(load.statuses) <= {200, 503}
+        assert not load.unanswered, "each client was told, before its connection was closed"
         check_gone(daemon, workers)
         log = daemon.log_text()
         assert '"status":499' not in log, "a request that was accepted got no answer"
@@ -439,7 +440,7 @@ def test_drain_delay(start):
 def test_second_signal_ends_at_once(start):
     daemon = start()
     worker, = daemon.children()
-    os.kill(worker, signal.SIGSTOP)  # so that nothing would ever be finished
+    freeze(worker)  # so that nothing would ever be finished
     job = Background(daemon, "/histeq", PICTURE)
     assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
     daemon.process.send_signal(signal.SIGTERM)
@@ -458,7 +459,7 @@ def test_drain_has_an_end(start):
     """A job that is never done holds the daemon up for so long, and no longer. It is told 503."""
     daemon = start("--drain-timeout-ms", "400")
     worker, = daemon.children()
-    os.kill(worker, signal.SIGSTOP)
+    freeze(worker)
     job = Background(daemon, "/histeq", PICTURE)
     assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
     begin = time.monotonic()
@@ -478,7 +479,7 @@ def test_end_while_a_client_uploads_for_ever(start):
         begin = time.monotonic()
         daemon.process.send_signal(signal.SIGTERM)
         daemon.process.wait(15)
-        assert time.monotonic() - begin < 4
+        assert time.monotonic() - begin < 8
     check_gone(daemon, [])
 
 
@@ -528,8 +529,11 @@ def test_three_thousand_requests(start):
         connection.close()
 
     def state():
+        """The worker comes to know slots one by one, so its share of them is no measure: what is its own is."""
         assert daemon.becomes_idle()
-        return (memory(daemon.process.pid), memory(worker), descriptors(daemon.process.pid), descriptors(worker))
+        front = daemon.process.pid
+        return (memory(front), memory(front, "RssAnon"), memory(worker, "RssAnon"), descriptors(front),
+                descriptors(worker))
 
     rounds = 100
     in_parallel(8, client)
@@ -537,11 +541,11 @@ def test_three_thousand_requests(start):
     rounds = 375
     in_parallel(8, client)
     after = state()
-    for name, was, now in zip(("front", "worker"), before[:2], after[:2]):
-        assert now - was <= max(0.02 * was, 2 * MB), f"the {name} grew by {(now - was) / MB:.1f} MB"
-    print(before,after,descriptors(daemon.process.pid))
-    assert wait_until(lambda: descriptors(daemon.process.pid) in (None, before[2])), "descriptors of the front"
-    assert after[3] == before[3], "descriptors of the worker"
+    for what, was, now in zip(("front", "front's own", "worker's own"), before[:3], after[:3]):
+        assert now - was <= max(0.02 * was, 2 * MB), f"the {what} memory grew by {(now - was) / MB:.1f} MB"
+    assert wait_until(lambda: (descriptors(daemon.process.pid) or 0) <= (before[3] or 0)), "descriptors of the front"
+    assert after[4] == before[4], "descriptors of the worker"
+    assert memory(worker, "RssShmem") <= after[0]
     assert daemon.children() == [worker]
     assert daemon.works()
 

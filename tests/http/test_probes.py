@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the service says of itself: live, ready, metrics, and the second socket for them."""
-import os
+import json
 import re
-import signal
 import socket
+import subprocess
 
-import pytest
-
-from conftest import BURIN, Daemon, check_problem, jpeg, noise, pnm, smooth, wait_until
+from conftest import BURIN, check_problem, freeze, jpeg, noise, pnm, smooth, thaw, wait_until
 
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\]|\\["\\n])*",?)*)\})? (\S+)')
 
@@ -116,9 +114,9 @@ def test_probes_are_not_counted_as_work(daemon):
 
 def test_not_ready_without_a_worker(start):
     """A worker that stands still: the known-answer job finds out, and readiness says so until it goes on."""
-    daemon = start("--probe-ms", "50")
+    daemon = start("--probe-ms", "50", "--processing-ms", "300")
     worker, = daemon.children()
-    os.kill(worker, signal.SIGSTOP)
+    freeze(worker)
     try:
         assert wait_until(lambda: daemon.get("/readyz").status == 503)
         facts = daemon.get("/readyz").json
@@ -126,8 +124,10 @@ def test_not_ready_without_a_worker(start):
         assert "known-answer" in facts["workers"][0]["trouble"]
         assert daemon.metric("worker_up") == 0
         assert daemon.get("/livez").status == 200
+        answer = daemon.post("/histeq", pnm(noise(9, 9)))
+        check_problem(answer, answer.status if answer.status in (503, 504) else 503)
     finally:
-        os.kill(worker, signal.SIGCONT)
+        thaw(worker)
     assert wait_until(daemon.ready)
     assert daemon.metric("worker_up") == 1
     assert daemon.children() == [worker], "it was only slow, there was no need to end it"
@@ -138,7 +138,7 @@ def test_live_while_busy(start):
     """Probes are answered at once while every lane works and jobs wait."""
     daemon = start("--lanes", "1")
     worker, = daemon.children()
-    os.kill(worker, signal.SIGSTOP)
+    freeze(worker)
     waiting = []
     try:
         picture = pnm(noise(32, 24))
@@ -151,7 +151,7 @@ def test_live_while_busy(start):
         facts = daemon.get("/readyz")
         assert facts.status == 200 and facts.json["queued"] == 18 and facts.json["workers"][0]["running"] == 2
     finally:
-        os.kill(worker, signal.SIGCONT)
+        thaw(worker)
     for s in waiting:
         s.settimeout(10)
         assert s.recv(4096).startswith(b"HTTP/1.1 200")
@@ -184,7 +184,6 @@ def test_unix_socket(tmp_path):
     """The same daemon on a path; a file that a killed one left behind is no hindrance."""
     path = str(tmp_path / "burin.sock")
     for _ in range(2):
-        import subprocess
         process = subprocess.Popen([BURIN, "serve", "--listen", "unix:" + path, "--devices", "cpu"],
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         try:
@@ -199,3 +198,18 @@ def test_unix_socket(tmp_path):
             process.kill()
             process.wait()
             process.stdout.close()
+
+
+def test_log_is_json_whatever_clients_send(start):
+    """A line a request, each one JSON, with nothing of the client's left unescaped."""
+    daemon = start("--log-format", "json", "--log-level", "info")
+    for target in (b"/\\x1b[2J%0d%0a{", b'/"},{"event":"forged"', b"/%00%ff%fe", b"/" + b"a" * 3000,
+                   b"/histeq?%22%0a=1"):
+        daemon.raw(b"POST " + target + b" HTTP/1.1\r\nHost: x\r\nX-Request-ID: a\"b\\c\r\nConnection: close\r\n"
+                   b"Content-Length: 9\r\n\r\nno pixels")
+    assert daemon.works()
+    assert wait_until(lambda: daemon.log_text().count('"event":"request"') == 6), daemon.log_text()
+    for line in daemon.log_text().splitlines():
+        entry = json.loads(line)
+        assert entry["event"] != "forged" and entry["time"] and line.isprintable() and len(line) < 2000
+    assert json.loads(daemon.log_text().splitlines()[-1])["status"] == 200

@@ -33,30 +33,34 @@ static void map_is_look_up(void **state) {
     }
 }
 
-static void count_counts(void **state) {
+static void tally_counts(void **state) {
     (void)state;
     enum { LENGTH = 5003 };
     uint8_t bytes[LENGTH];
     for (int i = 0; i < LENGTH; i++) bytes[i] = i % 3 ? noise() : 7;
     for (size_t length = 0; length <= LENGTH; length += 131) {
-        uint32_t counts[256] = { [7] = 5 }, expected[256] = { [7] = 5 };
+        struct tally tally = { .table = { { [7] = 5 }, { [7] = 1 } } };
+        uint32_t counts[256], expected[256] = { [7] = 6 };
         for (size_t i = 0; i < length; i++) expected[bytes[i]]++;
-        bytes_count(bytes, length, counts);
+        tally_bytes(&tally, bytes, length);
+        tally_sum(&tally, counts);
         assert_memory_equal(counts, expected, sizeof counts);
     }
 }
 
-static void rgb_count_counts_the_largest(void **state) {
+static void rgb_tally_counts_the_largest(void **state) {
     (void)state;
     enum { PIXELS = 9001 };
     static uint8_t rgb[3 * PIXELS];
     for (int i = 0; i < 3 * PIXELS; i++) rgb[i] = noise();
-    uint32_t counts[256] = { 0 }, expected[256] = { 0 };
+    struct tally tally = { 0 };
+    uint32_t counts[256], expected[256] = { 0 };
     for (int i = 0; i < 3 * PIXELS; i += 3) {
         const uint8_t a = rgb[i] > rgb[i + 1] ? rgb[i] : rgb[i + 1];
         expected[a > rgb[i + 2] ? a : rgb[i + 2]]++;
     }
-    rgb_count(rgb, PIXELS, counts);
+    tally_rgb(&tally, rgb, PIXELS);
+    tally_sum(&tally, counts);
     assert_memory_equal(counts, expected, sizeof counts);
 }
 
@@ -95,8 +99,8 @@ static void rgb_map_ends_where_told(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map_is_look_up),
-        cmocka_unit_test(count_counts),
-        cmocka_unit_test(rgb_count_counts_the_largest),
+        cmocka_unit_test(tally_counts),
+        cmocka_unit_test(rgb_tally_counts_the_largest),
         cmocka_unit_test(rgb_map_is_exact),
         cmocka_unit_test(rgb_map_ends_where_told),
     };

@@ -224,6 +224,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     const uint64_t begin = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
     clear<gray>(desk.table);
     __syncthreads();
+#pragma unroll 4
     for (uint64_t i = begin; i < vectors; i += step) {
         const uint4 vector = __ldg(in + i);
         const uint32_t words[4] = { vector.x, vector.y, vector.z, vector.w };
@@ -236,6 +237,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads();
     make_tables<1, HISTEQ_VALUE, gray>(vectors * 16, { 256, HISTEQ_MINMAX }, desk);
     __syncthreads();
+#pragma unroll 4
     for (uint64_t i = begin; i < vectors; i += step) {
         const uint4 vector = __ldg(in + i);
         const uint32_t words[4] = { vector.x, vector.y, vector.z, vector.w };

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# service_gpu.sh - the daemon on a machine with a GPU, out of build/bundle: CPU and GPU give the same bytes on photographs,
+# /readyz knows the GPU, its worker is killed under load and no client sees it. Ends 0 when all of it was so.
+here=$(cd "$(dirname "$0")" && pwd)
+failed=0
+check() { if "${@:2}"; then echo "ok: $1"; else echo "FAILED: $1"; failed=1; fi; }
+work=$(mktemp -d)
+
+same() { # FILE STEP
+    "$here/burin" run "$2" --device cpu --type png "$1" "$work/cpu.png" && "$here/burin" run "$2" --device cuda --type png "$1" "$work/gpu.png" &&
+        cmp "$work/cpu.png" "$work/gpu.png"
+}
+for photo in "$here"/photos/*.jpg "$here"/photos/tiny.pgm "$here"/golden/photos/rocket.jpg; do
+    for step in grayscale histeq histeq:bins=1000,scale=maxabs histeq:channel=luma histeq:channel=each,bins=33; do
+        same "$photo" "$step" || { echo "FAILED: $step differs on $photo"; failed=1; }
+    done
+done
+echo "compared CPU and GPU on $(ls "$here"/photos | wc -l) files"
+
+"$here/burin" serve --listen 127.0.0.1:8291 --log-level error >"$work/out" 2>"$work/err" &
+pid=$!
+for _ in $(seq 100); do curl -fs http://127.0.0.1:8291/readyz >"$work/ready" && grep -q '"cuda:0"[^}]*"healthy":true' "$work/ready" && break; sleep 0.1; done
+cat "$work/ready"; echo
+check "the GPU's worker is healthy" grep -q '"cuda:0"[^}]*"healthy":true' "$work/ready"
+curl -s -F image=@"$here/golden/photos/rocket.jpg" http://127.0.0.1:8291/histeq -o "$work/a.jpg" -D "$work/head"
+grep -iE 'server-timing|x-burin' "$work/head"
+check "the GPU answered" grep -qi 'x-burin-device: cuda:0' "$work/head"
+curl -s -F image=@"$here/golden/photos/rocket.jpg" 'http://127.0.0.1:8291/histeq?device=cpu' -o "$work/b.jpg" -D "$work/head"
+check "device=cpu is the CPU" grep -qi 'x-burin-device: cpu' "$work/head"
+check "both give the same bytes" cmp "$work/a.jpg" "$work/b.jpg"
+
+"$here/with" load --port 8291 --seconds 6 --concurrency 16 "$here"/photos/small*.jpg >"$work/load" &
+loader=$!
+sleep 2
+victim=$(pgrep -P "$pid" -f 'cuda:0')
+kill -KILL "$victim"
+start=$(date +%s%N)
+for _ in $(seq 100); do curl -s http://127.0.0.1:8291/readyz | grep -q '"cuda:0"[^}]*"healthy":true' && break; sleep 0.02; done
+echo "the GPU's worker was back after $((($(date +%s%N) - start) / 1000000)) ms"
+wait $loader
+check "no client saw the killed worker" test $? = 0
+cat "$work/load"
+curl -s http://127.0.0.1:8291/readyz; echo
+kill -TERM $pid
+wait $pid
+check "SIGTERM ends with 0" test $? = 0
+cat "$work/err"
+rm -rf "$work"
+exit $failed
