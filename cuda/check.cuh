@@ -15,8 +15,7 @@
 #define CUDA_TRY(failure, call)                                                                    \
     do {                                                                                           \
         const cudaError_t error_ = (call);                                                         \
-        if (error_ != cudaSuccess)                                                                 \
-            return cuda_fail(failure, error_, #call, __FILE__, __LINE__);                          \
+        if (error_ != cudaSuccess) return cuda_fail(failure, error_, #call, __FILE__, __LINE__);   \
     } while (0)
 #define CUDA_LAUNCHED(failure) CUDA_TRY(failure, cudaGetLastError())
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Stands for device_cuda.cu where there is no nvcc: no GPU is ever counted, so no lane is opened. */
+/* Stands for device_cuda.cu where there is no nvcc: no GPU is ever counted, so no lane is opened.
+ */
 #include "pipeline/device.h"
 
 #include <stddef.h>

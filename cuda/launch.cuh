@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /* launch.cuh - a batch of images as one launch sees it.
  *
- * A batch goes to the kernel by value, as a __grid_constant__ parameter: no copy before it, no pointer
- * to chase. Rows are cut into chunks, the pixels that one thread reads at once with 16-byte loads;
- * chunks never cross a row. Those of all images are numbered through, so that a launch shares them
- * out evenly however the sizes differ.
- * Invariant: bytes between the rows are not written; they are read only where a 16-byte load takes
- *            them along, which the stride leaves room for.
+ * A batch goes to the kernel by value, as a __grid_constant__ parameter: no copy before it, no
+ * pointer to chase. Rows are cut into chunks, the pixels that one thread reads at once with 16-byte
+ * loads; chunks never cross a row. Those of all images are numbered through, so that a launch
+ * shares them out evenly however the sizes differ. Invariant: bytes between the rows are not
+ * written; they are read only where a 16-byte load takes them along, which the stride leaves room
+ * for.
  */
 #ifndef BURIN_LAUNCH_CUH
 #define BURIN_LAUNCH_CUH
 
 #include "cuda/check.cuh"
+#include "cuda/chunk.cuh"
 #include "cuda/cuda_op.h"
 
 struct picture {
@@ -30,13 +31,14 @@ struct picture {
 struct batch {
     int count;
     uint32_t chunks;
+    uint32_t share, larger; /* chunks of a block; so many first blocks have one more */
     struct picture pictures[CUDA_BATCH_MAX];
 };
 
 /* ---- host */
 
-/* floor(n / divisor) = (n * reciprocal >> 32) >> shift for n < 2^31 and 1 < divisor < 2^31 (Granlund
- * and Montgomery, Division by Invariant Integers using Multiplication). */
+/* floor(n / divisor) = (n * reciprocal >> 32) >> shift for n < 2^31 and 1 < divisor < 2^31
+ * (Granlund and Montgomery, Division by Invariant Integers using Multiplication). */
 static inline void set_division(struct picture *picture, uint32_t divisor) {
     uint8_t log2_up = 0;
     while ((UINT64_C(1) << log2_up) < divisor) log2_up++;
@@ -56,8 +58,10 @@ static inline struct picture picture_make(const struct op_call *call, unsigned c
     picture.width = call->in.width;
     picture.pixels = (uint32_t)image_pixels(&call->in);
     picture.first = (uint32_t)first;
-    picture.aligned = ((uintptr_t)picture.in | (uintptr_t)picture.out | picture.in_stride |
-                       picture.out_stride) % 16 == 0;
+    picture.aligned =
+        ((uintptr_t)picture.in | (uintptr_t)picture.out | picture.in_stride | picture.out_stride) %
+            16 ==
+        0;
     picture.flat = picture.aligned && picture.width % chunk_pixels == 0 &&
                    picture.in_stride == image_row_bytes(&call->in) &&
                    picture.out_stride == image_row_bytes(&call->out);
@@ -78,6 +82,16 @@ static inline enum status batch_make(struct batch *batch, const struct op_call *
     batch->chunks = (uint32_t)chunks;
     if (chunks < UINT32_MAX) return STATUS_OK;
     return fail(calls[0].failure, STATUS_TOO_LARGE, "too many pixels for one batch on the GPU");
+}
+
+/* Shares the chunks out to MOST blocks, or to fewer where each would have less than LEAST. Returns
+ * how many. */
+static inline unsigned batch_share(struct batch *batch, uint32_t least, unsigned most) {
+    const uint32_t wanted = (batch->chunks + least - 1) / least;
+    const unsigned blocks = wanted < most ? wanted : most;
+    batch->share = batch->chunks / blocks;
+    batch->larger = batch->chunks % blocks;
+    return blocks;
 }
 
 /* ---- device */
@@ -101,15 +115,15 @@ static __device__ inline int picture_at(const struct batch &batch, uint32_t chun
     return low;
 }
 
-/* The chunks first..end-1 of the batch that are this block's, and those of them that are a picture's,
- * counted from its own first one. */
+/* The chunks first..end-1 of the batch that are this block's, and those of them that are a
+ * picture's, counted from its own first one. */
 struct chunks {
     uint32_t first, end;
 };
 
 static __device__ __forceinline__ struct chunks block_share(const struct batch &batch) {
-    return { (uint32_t)((uint64_t)batch.chunks * blockIdx.x / gridDim.x),
-             (uint32_t)((uint64_t)batch.chunks * (blockIdx.x + 1) / gridDim.x) };
+    const uint32_t first = batch.share * blockIdx.x + min(batch.larger, blockIdx.x);
+    return { first, first + batch.share + (blockIdx.x < batch.larger) };
 }
 
 static __device__ __forceinline__ struct chunks picture_part(const struct picture &picture,
@@ -125,113 +139,14 @@ static __device__ __forceinline__ struct spot spot_of(const struct picture &pict
     if (FLAT)
         return { picture.in + (uint64_t)index * (PIXELS * IN_PIXEL_BYTES),
                  picture.out + (uint64_t)index * (PIXELS * OUT_PIXEL_BYTES), PIXELS };
-    const uint32_t row = picture.row_chunks == 1
-                             ? index
-                             : __umulhi(index, picture.reciprocal) >> picture.shift;
+    const uint32_t row =
+        picture.row_chunks == 1 ? index : __umulhi(index, picture.reciprocal) >> picture.shift;
     const uint32_t x = (index - row * picture.row_chunks) * PIXELS;
     struct spot spot;
     spot.in = picture.in + (uint64_t)row * picture.in_stride + x * IN_PIXEL_BYTES;
     spot.out = picture.out + (uint64_t)row * picture.out_stride + x * OUT_PIXEL_BYTES;
     spot.pixels = min(picture.width - x, (uint32_t)PIXELS);
     return spot;
-}
-
-/* Any address: words are read whole where they hold a byte that is wanted, then shifted together. */
-template <int WORDS>
-static __device__ __forceinline__ void load_unaligned(uint32_t (&words)[WORDS], const uint8_t *from,
-                                                      uint32_t bytes) {
-    const uint32_t skew = (uint32_t)(uintptr_t)from & 3;
-    const uint32_t *start = (const uint32_t *)(from - skew);
-    uint32_t low = __ldg(start);
-#pragma unroll
-    for (int i = 0; i < WORDS; i++) {
-        const uint32_t high = 4 * (i + 1) < bytes + skew ? __ldg(start + i + 1) : 0;
-        words[i] = __funnelshift_r(low, high, 8 * skew);
-        low = high;
-    }
-}
-
-template <int WORDS>
-static __device__ __forceinline__ void load_chunk(uint32_t (&words)[WORDS], const uint8_t *from,
-                                                  uint32_t bytes, bool aligned) {
-    if (!aligned) return load_unaligned(words, from, bytes);
-#pragma unroll
-    for (int i = 0; i < WORDS / 4; i++) {
-        const uint4 vector =
-            16 * i < bytes ? __ldg((const uint4 *)from + i) : make_uint4(0, 0, 0, 0);
-        words[4 * i] = vector.x, words[4 * i + 1] = vector.y;
-        words[4 * i + 2] = vector.z, words[4 * i + 3] = vector.w;
-    }
-}
-
-/* Whole vectors as streaming stores, which leave first when the L2 cache needs room: inputs that will
- * be read again stay. */
-template <int WORDS>
-static __device__ __forceinline__ void store_chunk(const uint32_t (&words)[WORDS], uint8_t *to,
-                                                   uint32_t bytes, bool aligned) {
-    const uint32_t whole = aligned ? bytes & ~15u : 0;
-#pragma unroll
-    for (int i = 0; i < WORDS / 4; i++)
-        if (16 * i < whole)
-            __stcs((uint4 *)to + i, make_uint4(words[4 * i], words[4 * i + 1], words[4 * i + 2],
-                                               words[4 * i + 3]));
-    if (whole == bytes) return;
-#pragma unroll
-    for (int i = 0; i < 4 * WORDS; i++)
-        if (i >= whole && i < bytes) to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
-}
-
-/* The bytes below move out, for loops over a chunk that is not whole. */
-template <int BYTES, int WORDS>
-static __device__ __forceinline__ void chunk_shift(uint32_t (&words)[WORDS]) {
-#pragma unroll
-    for (int i = 0; i < WORDS; i++)
-        words[i] = __funnelshift_rc(words[i], i + 1 < WORDS ? words[i + 1 < WORDS ? i + 1 : i] : 0,
-                                    8 * BYTES);
-}
-
-/* Sample INDEX of a chunk; both are constants once loops are unrolled. */
-template <int DEPTH, int WORDS>
-static __device__ __forceinline__ uint32_t chunk_get(const uint32_t (&words)[WORDS], int index) {
-    return DEPTH == 8 ? __byte_perm(words[index / 4], 0, 0x4440 + index % 4)
-                      : __byte_perm(words[index / 2], 0, index % 2 ? 0x4432 : 0x4410);
-}
-
-template <int DEPTH, int WORDS>
-static __device__ __forceinline__ void chunk_put(uint32_t (&words)[WORDS], int index,
-                                                 uint32_t value) {
-    uint32_t &word = words[DEPTH == 8 ? index / 4 : index / 2];
-    if (DEPTH == 8) {
-        const int shift = 4 * (index % 4);
-        word = __byte_perm(word, value, (0x3210 & ~(15 << shift)) | 4 << shift);
-    } else {
-        word = __byte_perm(word, value, index % 2 ? 0x5410 : 0x3254);
-    }
-}
-
-/* ---- shared memory by its 32-bit address, which one multiplication leads to */
-
-static __device__ __forceinline__ uint32_t shared_address(const void *memory) {
-    return (uint32_t)__cvta_generic_to_shared(memory);
-}
-
-/* Additions of 1 to the same address are merged by the hardware; others would not be. */
-static __device__ __forceinline__ void shared_increment(uint32_t address) {
-    asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address));
-}
-
-/* Only where NUMBER < LIMIT, without a branch. */
-static __device__ __forceinline__ void shared_increment_below(uint32_t address, uint32_t number,
-                                                              uint32_t limit) {
-    asm volatile("{ .reg .pred below; setp.lt.u32 below, %1, %2;"
-                 " @below red.shared.add.u32 [%0], 1; }" ::"r"(address),
-                 "r"(number), "r"(limit));
-}
-
-static __device__ __forceinline__ uint32_t shared_read(uint32_t address) {
-    uint32_t value;
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address));
-    return value;
 }
 
 #endif

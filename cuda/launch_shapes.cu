@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Three plain kernels, each walking the picture in strides of the whole grid, so that every shape from one
- * thread upwards gives the same result. */
+/* Three plain kernels, each walking the picture in strides of the whole grid, so that every shape
+ * from one thread upwards gives the same result. */
 #include "cuda/launch_shapes.h"
 
 #include "cuda/check.cuh"
@@ -31,7 +31,8 @@ __global__ void count_kernel(struct work work) {
     for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < work.pixels; i += step)
         atomicAdd(&counts[peak(work.in + 3 * (size_t)i)], 1);
     __syncthreads();
-    for (uint32_t i = threadIdx.x; i < LEVELS; i += blockDim.x) atomicAdd(&work.counts[i], counts[i]);
+    for (uint32_t i = threadIdx.x; i < LEVELS; i += blockDim.x)
+        atomicAdd(&work.counts[i], counts[i]);
 }
 
 /* One block; every thread sums for its own levels. */
@@ -42,9 +43,8 @@ __global__ void table_kernel(struct work work) {
             if (!first) first = work.counts[i];
             if (i <= v) sum += work.counts[i];
         }
-        work.levels[v] = first == work.pixels
-                             ? v
-                             : histeq_quantile(sum, first, work.pixels, 255, HISTEQ_MINMAX);
+        work.levels[v] =
+            first == work.pixels ? v : histeq_quantile(sum, first, work.pixels, 255, HISTEQ_MINMAX);
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* launch_shapes.h - histogram equalization in its plain form, at a launch shape of one's choice.
  *
- * For `burin bench launch`: the tables of grid x block that show why the shape matters. Not the shipped
- * kernels, which choose their own.
+ * For `burin bench launch`: the tables of grid x block that show why the shape matters. Not the
+ * shipped kernels, which choose their own.
  */
 #ifndef BURIN_LAUNCH_SHAPES_H
 #define BURIN_LAUNCH_SHAPES_H

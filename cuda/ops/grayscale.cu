@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread reads 16 pixels (8 of 16 bit): 16-byte loads for every channel count, and what it puts out is
- * whole 16-byte vectors too. */
+/* A thread reads 16 pixels (8 of 16 bit): 16-byte loads for every channel count, and what it puts
+ * out is whole 16-byte vectors too. */
 #include "pipeline/ops/grayscale.h"
 
 #include "cuda/launch.cuh"
@@ -15,8 +15,8 @@ static __global__ void __launch_bounds__(THREADS)
     const uint32_t chunk = blockIdx.x * THREADS + threadIdx.x;
     if (chunk >= batch.chunks) return;
     const struct picture &picture = batch.pictures[picture_at(batch, chunk)];
-    const struct spot spot = spot_of<PIXELS, CHANNELS * SAMPLE, OUT_CHANNELS * SAMPLE>(
-        picture, chunk - picture.first);
+    const struct spot spot =
+        spot_of<PIXELS, CHANNELS * SAMPLE, OUT_CHANNELS * SAMPLE>(picture, chunk - picture.first);
     uint32_t in[4 * CHANNELS], out[4 * OUT_CHANNELS] = {};
     load_chunk(in, spot.in, spot.pixels * CHANNELS * SAMPLE, picture.aligned);
 #pragma unroll
@@ -26,8 +26,7 @@ static __global__ void __launch_bounds__(THREADS)
                          CHANNELS < 3 ? chunk_get<DEPTH>(in, i)
                                       : luma(chunk_get<DEPTH>(in, i), chunk_get<DEPTH>(in, i + 1),
                                              chunk_get<DEPTH>(in, i + 2)));
-        if (OUT_CHANNELS == 2)
-            chunk_put<DEPTH>(out, o + 1, chunk_get<DEPTH>(in, i + CHANNELS - 1));
+        if (OUT_CHANNELS == 2) chunk_put<DEPTH>(out, o + 1, chunk_get<DEPTH>(in, i + CHANNELS - 1));
     }
     store_chunk(out, spot.out, spot.pixels * OUT_CHANNELS * SAMPLE, picture.aligned);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Samples of 8 and of 16 bit go different ways: 256 counters fit into every bank of shared memory, 65536
- * barely into all of it. */
+/* Samples of 8 and of 16 bit go different ways: 256 counters fit into every bank of shared memory,
+ * 65536 barely into all of it. */
 #include "pipeline/ops/histeq.h"
 
 #include "cuda/ops/histeq16.cuh"
@@ -16,10 +16,7 @@ static enum status launch(const struct cuda_context *context, struct op_call *ca
     struct rule rule = { (uint32_t)calls[0].params->number[HISTEQ_BINS],
                          (int)calls[0].params->number[HISTEQ_SCALE] };
     uint32_t *left = context->zeroed, *counts = left + SECTOR_WORDS;
-    const unsigned wanted = (batch.chunks + THREADS - 1) / THREADS;
-    const unsigned blocks = wanted < (unsigned)context->multiprocessors
-                                ? wanted
-                                : (unsigned)context->multiprocessors;
+    const unsigned blocks = batch_share(&batch, THREADS, context->multiprocessors);
     void *arguments[] = { &batch, &rule, &counts, &left };
     const void *kernel = (const void *)equalize_kernel<CHANNELS, MODE>;
     if (L::SHARED_BYTES > 48 << 10)

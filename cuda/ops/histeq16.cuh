@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* histeq16.cuh - histogram equalization of 16-bit samples: count, table and apply, a launch each.
  *
- * Count:  a window of bins stands in shared memory, as wide as the GPU allows (65536 bins are two windows
- *         where a block may have 128 KB), and the image is read once for every window. Few bins stand
- *         there once for each bank, so that lanes never meet.
- * Table:  1024 bins a block; each sums all bins before its own, which costs less than waiting for it.
- * Apply:  a block takes the levels into its shared memory where they fit: random look-ups are several
- *         times faster there than in the L1 cache.
+ * Count:  a window of bins stands in shared memory, as wide as the GPU allows (65536 bins are two
+ * windows where a block may have 128 KB), and the image is read once for every window. Few bins
+ * stand there once for each bank, so that lanes never meet. Table:  1024 bins a block; each sums
+ * all bins before its own, which costs less than waiting for it. Apply:  a block takes the levels
+ * into its shared memory where they fit: random look-ups are several times faster there than in the
+ * L1 cache.
  */
 #ifndef BURIN_HISTEQ16_CUH
 #define BURIN_HISTEQ16_CUH
@@ -74,7 +74,8 @@ static __device__ __forceinline__ void count16_part(const struct picture &pictur
     }
 }
 
-/* The window's sums into COUNTS; leaves the window zero. Eight bins a thread, so that reads overlap. */
+/* The window's sums into COUNTS; leaves the window zero. Eight bins a thread, so that reads
+ * overlap. */
 static __device__ __forceinline__ void flush16(uint32_t *window, uint32_t *counts, uint32_t bins) {
     for (uint32_t start = threadIdx.x; start < bins; start += 8 * THREADS16) {
         uint32_t c[8];
@@ -269,9 +270,8 @@ static __global__ void __launch_bounds__(THREADS16, 1)
 /* ---- run */
 
 static inline int table_count16(const struct op_call *calls) {
-    return calls[0].params->number[HISTEQ_CHANNEL] == HISTEQ_EACH
-               ? (int)image_colours(&calls[0].in)
-               : 1;
+    return calls[0].params->number[HISTEQ_CHANNEL] == HISTEQ_EACH ? (int)image_colours(&calls[0].in)
+                                                                  : 1;
 }
 
 static inline uint32_t pitch16(const struct op_call *calls) {
@@ -309,14 +309,6 @@ static inline struct work16 work16_make(const struct cuda_context *context,
     return work;
 }
 
-/* One on a multiprocessor at most, each with a chunk a thread and LEAST chunks. */
-static inline unsigned blocks16(const struct cuda_context *context, uint32_t chunks,
-                                uint32_t least) {
-    const unsigned share = least > (unsigned)THREADS16 ? least : (unsigned)THREADS16;
-    const unsigned wanted = (chunks + share - 1) / share, most = context->multiprocessors;
-    return wanted < most ? wanted : most;
-}
-
 template <int CHANNELS, int MODE>
 static enum status launch16(const struct cuda_context *context, struct op_call *calls, int count) {
     typedef layout16<CHANNELS, MODE> L;
@@ -326,9 +318,6 @@ static enum status launch16(const struct cuda_context *context, struct op_call *
     if (status) return status;
     const struct work16 work = work16_make(context, calls, count);
     const unsigned tables = (unsigned)(count * work.tables);
-    const unsigned blocks = blocks16(context, batch.chunks, 1);
-    /* A block adds up to `bins` counters to the global ones; it should have half as many pixels. */
-    const unsigned count_blocks = blocks16(context, batch.chunks, work.bins / L::PIXELS / 2);
     const int window_bytes = (int)(work.window << work.copies_log2) * 4;
     const int level_bytes = work.levels_fit ? (int)(2 * work.tables * work.pitch) : 0;
     const dim3 table_blocks((work.bins + THREADS16 - 1) / THREADS16, tables);
@@ -337,15 +326,20 @@ static enum status launch16(const struct cuda_context *context, struct op_call *
                                            context->shared_bytes));
     CUDA_TRY(failure, cudaFuncSetAttribute(map16_kernel<CHANNELS, MODE>, most_shared,
                                            context->shared_bytes));
-    CUDA_TRY(failure, cudaMemsetAsync(work.counts, 0, (size_t)tables * work.pitch * 4,
-                                      context->stream));
+    CUDA_TRY(failure,
+             cudaMemsetAsync(work.counts, 0, (size_t)tables * work.pitch * 4, context->stream));
+    /* A block adds up to `bins` counters to the global ones; it should have half as many pixels. */
+    const uint32_t least = work.bins / L::PIXELS / 2;
+    unsigned blocks = batch_share(&batch, least > (uint32_t)THREADS16 ? least : (uint32_t)THREADS16,
+                                  context->multiprocessors);
     count16_kernel<CHANNELS, MODE>
-        <<<count_blocks, THREADS16, window_bytes, context->stream>>>(batch, work);
+        <<<blocks, THREADS16, window_bytes, context->stream>>>(batch, work);
     CUDA_LAUNCHED(failure);
     cuda_mark(context, "count");
     table16_kernel<<<table_blocks, THREADS16, 0, context->stream>>>(batch, work);
     CUDA_LAUNCHED(failure);
     cuda_mark(context, "table");
+    blocks = batch_share(&batch, THREADS16, context->multiprocessors);
     map16_kernel<CHANNELS, MODE><<<blocks, THREADS16, level_bytes, context->stream>>>(batch, work);
     CUDA_LAUNCHED(failure);
     cuda_mark(context, "apply");

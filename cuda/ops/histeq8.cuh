@@ -2,13 +2,13 @@
 /* histeq8.cuh - histogram equalization of 8-bit samples: count, table and apply in one cooperative
  * launch, one block a multiprocessor.
  *
- * Count:  256 counters stand in shared memory once for each bank, and a lane counts in its own bank: 32
- *         atomic additions of a warp never meet, whether the image is noise or constant.
- * Table:  blocks add their counters to global ones. When those sum to the number of pixels nothing is
- *         missing, so the counts are their own barrier: each block reads them until they do, and makes
- *         the table for itself. All blocks run at once (cooperative launch), so none waits for ever.
- * Apply:  the table too stands once for each bank. A block goes back over its own part in reverse: what it
- *         read last is still in registers, what it read before that in the L2 cache.
+ * Count:  256 counters stand in shared memory once for each bank, and a lane counts in its own
+ * bank: 32 atomic additions of a warp never meet, whether the image is noise or constant. Table:
+ * blocks add their counters to global ones. When those sum to the number of pixels nothing is
+ *         missing, so the counts are their own barrier: each block reads them until they do, and
+ * makes the table for itself. All blocks run at once (cooperative launch), so none waits for ever.
+ * Apply:  the table too stands once for each bank. A block goes back over its own part in reverse:
+ * what it read last is still in registers, what it read before that in the L2 cache.
  */
 #ifndef BURIN_HISTEQ8_CUH
 #define BURIN_HISTEQ8_CUH
@@ -18,8 +18,8 @@
 
 enum { THREADS = 512, LEVELS = 256 };
 
-/* Eight global counters share a 32-byte sector; sectors stand apart, so that additions of all blocks are
- * spread over the L2 cache instead of queueing at one slice of it. */
+/* Eight global counters share a 32-byte sector; sectors stand apart, so that additions of all
+ * blocks are spread over the L2 cache instead of queueing at one slice of it. */
 enum { SECTOR_WORDS = 64, COUNTS_WORDS = LEVELS / 8 * SECTOR_WORDS };
 
 /* How pixels of one kind are held. */
@@ -30,8 +30,8 @@ template <int CHANNELS, int MODE> struct layout {
     static constexpr int PIXELS = 4 * WORDS / CHANNELS;
     static constexpr int HELD = STAGED ? 3 : 8; /* chunks that a thread has in hand */
     static constexpr int STEP = HELD * THREADS;
-    /* Of a table, each for so many banks; all 32 where memory allows it. Three channels need room for
-     * the stage too, and have fewer look-ups a byte. */
+    /* Of a table, each for so many banks; all 32 where memory allows it. Three channels need room
+     * for the stage too, and have fewer look-ups a byte. */
     static constexpr int COPIES = (STAGED ? 16 : 32) / (TABLES == 1 ? 1 : 2);
     static constexpr int TABLE_WORDS = TABLES * LEVELS * COPIES;
     static constexpr int STAGE_WORDS = STAGED ? WORDS * THREADS : 0;
@@ -46,7 +46,8 @@ struct rule {
 /* Shared memory of a block. */
 struct desk {
     uint32_t *table; /* [tables][256][copies]: counters first, then new levels or ratios */
-    uint4 *stage;    /* [warp][96] vectors on their way between memory and the threads they belong to */
+    uint4
+        *stage; /* [warp][96] vectors on their way between memory and the threads they belong to */
     uint32_t *sums;  /* [tables][256] inclusive */
     uint32_t *first; /* [tables] sum at the first bin in use */
 };
@@ -73,38 +74,7 @@ template <class L> static __device__ __forceinline__ uint32_t column_of(const ui
     return shared_address(table) + threadIdx.x % L::COPIES * 4;
 }
 
-/* ---- chunks in hand */
-
-static __device__ __forceinline__ uint4 get_vector(const uint32_t *words) {
-    return make_uint4(words[0], words[1], words[2], words[3]);
-}
-
-static __device__ __forceinline__ void put_vector(uint32_t *words, uint4 vector) {
-    words[0] = vector.x, words[1] = vector.y, words[2] = vector.z, words[3] = vector.w;
-}
-
-/* Three channels, a flat picture: neighbours read neighbouring vectors, then a warp hands them over to
- * the threads whose chunks they are, 48 bytes each, and back before they are stored. Without that
- * every access would touch three times as many lines. */
-static __device__ __forceinline__ void hand_over(uint32_t *words, uint4 *stage) {
-    const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int i = 0; i < 3; i++) stage[32 * i + lane] = get_vector(words + 4 * i);
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < 3; i++) put_vector(words + 4 * i, stage[3 * lane + i]);
-    __syncwarp();
-}
-
-static __device__ __forceinline__ void hand_back(uint32_t *words, uint4 *stage) {
-    const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int i = 0; i < 3; i++) stage[3 * lane + i] = get_vector(words + 4 * i);
-    __syncwarp();
-#pragma unroll
-    for (int i = 0; i < 3; i++) put_vector(words + 4 * i, stage[32 * i + lane]);
-    __syncwarp();
-}
+/* ---- chunks in hand: of three channels by the warp, where the picture is flat */
 
 /* Vectors of this warp's 32 chunks from START on. */
 static __device__ __forceinline__ uint32_t warp_vectors(uint32_t start, uint32_t end) {
@@ -179,7 +149,8 @@ static __device__ __forceinline__ void count_pixel(const uint32_t (&words)[L::WO
                                                    uint32_t column) {
 #pragma unroll
     for (int t = 0; t < L::TABLES; t++)
-        shared_increment(column + 4 * L::COPIES * (t * LEVELS + value_of<CHANNELS, MODE>(words, p, t)));
+        shared_increment(column +
+                         4 * L::COPIES * (t * LEVELS + value_of<CHANNELS, MODE>(words, p, t)));
 }
 
 /* A chunk that is not whole is shifted through the place of its first pixel: less code. */
@@ -233,20 +204,22 @@ static __device__ __forceinline__ uint32_t counter_of(uint32_t level) {
     return level / 8 * SECTOR_WORDS + level % 8;
 }
 
-/* A thread sums one level's copies; each starts at another of them so that eight neighbours read from
- * all banks. Tables follow one another, in shared and in global memory. */
+/* Two threads sum one level's copies; they start at such places that eight neighbours read from all
+ * banks. Tables follow one another, in shared and in global memory. */
 template <class L>
 static __device__ __forceinline__ void merge(const uint32_t *table, uint32_t *counts) {
-    constexpr int VECTORS = L::COPIES / 4;
-    for (int level = threadIdx.x; level < L::TABLES * LEVELS; level += THREADS) {
+    constexpr unsigned VECTORS = L::COPIES / 4, HALF = VECTORS / 2;
+    for (unsigned i = threadIdx.x; i < 2 * L::TABLES * LEVELS; i += THREADS) {
+        const unsigned level = i / 2;
+        const uint4 *row = (const uint4 *)table + level * VECTORS + i % 2 * HALF;
         uint32_t sum = 0;
 #pragma unroll
-        for (int i = 0; i < VECTORS; i++) {
-            const int place = (i + level * VECTORS / 8) % VECTORS;
-            const uint4 four = ((const uint4 *)table)[level * VECTORS + place];
+        for (unsigned k = 0; k < HALF; k++) {
+            const uint4 four = row[(k + level * VECTORS / 8) % HALF];
             sum += four.x + four.y + four.z + four.w;
         }
-        if (sum) atomicAdd(counts + counter_of(level), sum);
+        sum += __shfl_xor_sync(~0u, sum, 1);
+        if (sum && i % 2 == 0) atomicAdd(counts + counter_of(level), sum);
     }
 }
 
@@ -304,10 +277,9 @@ static __device__ __forceinline__ uint32_t entry_of(const uint32_t *sums, uint32
                                                     uint32_t pixels, uint32_t level,
                                                     struct rule rule) {
     const bool identity = rule.scale == HISTEQ_MINMAX && first == pixels;
-    const uint32_t next =
-        identity ? level
-                 : histeq_quantile_fixed(sums[bin_last(level, rule.bins)], first, pixels,
-                                         LEVELS - 1, rule.scale);
+    const uint32_t next = identity ? level
+                                   : histeq_quantile_fixed(sums[bin_last(level, rule.bins)], first,
+                                                           pixels, LEVELS - 1, rule.scale);
     if (CHANNELS < 3 || MODE == HISTEQ_EACH) return next;
     return histeq_ratio(level, next, MODE == HISTEQ_VALUE ? HISTEQ_VALUE_BITS : HISTEQ_LUMA_BITS);
 }
@@ -322,23 +294,16 @@ static __device__ __forceinline__ void make_tables(uint32_t pixels, struct rule 
     for (int t = 0; t < L::TABLES; t++) {
         const uint32_t entry = entry_of<CHANNELS, MODE>(desk.sums + t * LEVELS, desk.first[t],
                                                         pixels, SHARE * warp + lane % SHARE, rule);
-        uint32_t *rows = desk.table + (t * LEVELS + SHARE * warp) * L::COPIES;
+        uint4 *rows = (uint4 *)desk.table + (t * LEVELS + SHARE * warp) * L::COPIES / 4;
 #pragma unroll
-        for (int i = lane; i < SHARE * L::COPIES; i += 32)
-            rows[i] = __shfl_sync(~0u, entry, i / L::COPIES);
+        for (int i = lane; i < SHARE * L::COPIES / 4; i += 32) {
+            const uint32_t copy = __shfl_sync(~0u, entry, i / (L::COPIES / 4));
+            rows[i] = make_uint4(copy, copy, copy, copy);
+        }
     }
 }
 
 /* ---- apply */
-
-/* The top byte of PRODUCT, or its low one, becomes sample INDEX. */
-template <int FROM, int WORDS>
-static __device__ __forceinline__ void put_byte(uint32_t (&words)[WORDS], int index,
-                                                uint32_t product) {
-    const int shift = 4 * (index % 4);
-    words[index / 4] = __byte_perm(words[index / 4], product,
-                                   (0x3210 & ~(15 << shift)) | (4 + FROM) << shift);
-}
 
 /* R, G and B times V' / V. */
 template <int CHANNELS, int MODE, class L>
@@ -353,9 +318,9 @@ static __device__ __forceinline__ void map_colour(const uint32_t (&in)[L::WORDS]
     for (int i = p * CHANNELS; i < p * CHANNELS + 3; i++) {
         const uint32_t product = histeq_product(chunk_get<8>(in, i), ratio, addend);
         if (MODE == HISTEQ_VALUE)
-            put_byte<3>(out, i, product);
+            chunk_put_byte<3>(out, i, product);
         else
-            put_byte<0>(out, i, min(product >> BITS, LEVELS - 1));
+            chunk_put_byte<0>(out, i, min(product >> BITS, LEVELS - 1));
     }
 }
 
@@ -374,8 +339,8 @@ static __device__ __forceinline__ void map_chunk(const uint32_t (&in)[L::WORDS],
 #pragma unroll
             for (int t = 0; t < L::TABLES; t++) {
                 const uint32_t sample = chunk_get<8>(in, p * CHANNELS + t);
-                put_byte<0>(out, p * CHANNELS + t,
-                            shared_read(column + 4 * L::COPIES * (t * LEVELS + sample)));
+                chunk_put_byte<0>(out, p * CHANNELS + t,
+                                  shared_read(column + 4 * L::COPIES * (t * LEVELS + sample)));
             }
         }
     }
@@ -385,8 +350,7 @@ static __device__ __forceinline__ void map_chunk(const uint32_t (&in)[L::WORDS],
 template <int CHANNELS, int MODE, class L, bool FLAT>
 static __device__ __forceinline__ void map_part(const struct picture &picture, struct chunks part,
                                                 const struct desk &desk, uint32_t black,
-                                                bool in_hand,
-                                                uint32_t (&held)[L::HELD][L::WORDS]) {
+                                                bool in_hand, uint32_t (&held)[L::HELD][L::WORDS]) {
     const uint32_t column = column_of<L>(desk.table);
     uint32_t start = part.first + (part.end - part.first - 1) / L::STEP * L::STEP;
     if (!in_hand) load_held<CHANNELS, L, FLAT>(held, picture, start, part.end, desk.stage);

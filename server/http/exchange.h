@@ -46,6 +46,7 @@ struct front {
     int64_t request_count;   /* atomic */
     uint32_t run_id;         /* so that request ids of two runs differ */
     int exchanges;           /* atomic: requests under way */
+    int asleep;              /* atomic: those whose connection is suspended */
     int draining;            /* atomic */
 };
 
@@ -63,7 +64,13 @@ struct upload {
     size_t value_length;
 };
 
-enum exchange_state { EXCHANGE_BEGIN, EXCHANGE_BODY, EXCHANGE_WAITING, EXCHANGE_ANSWERED };
+enum exchange_state {
+    EXCHANGE_BEGIN,
+    EXCHANGE_BODY,
+    EXCHANGE_WAITING,
+    EXCHANGE_ANSWERED,
+    EXCHANGE_LINGERING /* refused on the socket; what still comes is read and dropped for a while */
+};
 
 struct exchange {
     struct front *front;

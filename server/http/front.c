@@ -24,7 +24,7 @@
 
 /* Beyond these a small body is read to its end before a refusal, so that every client sees the
  * answer. */
-enum { SWALLOW_MAX = 1 << 20, CONNECTION_MEMORY = 64 << 10 };
+enum { SWALLOW_MAX = 1 << 20, LINGER_MS = 2000, CONNECTION_MEMORY = 64 << 10 };
 
 /* One connection; lives in the library's socket context. */
 struct link {
@@ -101,6 +101,26 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
     return exchange->route->begin(exchange, failure);
 }
 
+/* A client that waits for leave to send gets its answer at once. Any other is in the middle of
+ * sending: closing now would reset the line before it has read why, so what it sends is dropped for
+ * a while. */
+static enum MHD_Result refuse_large(struct exchange *exchange, int http_status) {
+    if (exchange->facts.expects_continue || !reply_on_socket(exchange, http_status))
+        return reply_problem(exchange, http_status);
+    exchange->state = EXCHANGE_LINGERING;
+    exchange->received_ns = clock_ns();
+    watch_phase_idle(exchange->watched);
+    return MHD_YES;
+}
+
+static enum MHD_Result linger(struct exchange *exchange, size_t *length) {
+    exchange->upload.bytes += *length;
+    *length = 0;
+    const uint64_t most = 2 * (uint64_t)exchange->front->config->body_bytes_max;
+    const bool enough = clock_ns() - exchange->received_ns > LINGER_MS * INT64_C(1000000);
+    return enough || exchange->upload.bytes > most ? MHD_NO : MHD_YES;
+}
+
 /* First call of the handler: headers are there, the body is not. An answer queued now ends the
  * connection unless there is no body, so a refusal waits for the end of a small one. */
 static enum MHD_Result begin(struct exchange *exchange, const char *path, const char *version) {
@@ -125,7 +145,7 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
     exchange->state = EXCHANGE_BODY;
     const struct gate_facts *facts = &exchange->facts;
     if (exchange->failure.status && (facts->chunked || facts->length > SWALLOW_MAX))
-        return reply_problem(exchange, http_status);
+        return refuse_large(exchange, http_status);
     watch_phase_body(exchange->watched, facts->chunked ? -1 : facts->length);
     return MHD_YES;
 }
@@ -134,6 +154,7 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
 
 static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t *length) {
     struct failure failure = { 0 };
+    if (exchange->state == EXCHANGE_LINGERING) return linger(exchange, length);
     watch_progress(exchange->watched, (int64_t)(exchange->upload.bytes + *length));
     if (exchange->failure.status || !exchange->route->begin)
         exchange->upload.bytes += *length; /* read for the sake of the next request, and dropped */
@@ -142,8 +163,7 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, s
     *length = 0;
     const uint64_t most = (uint64_t)exchange->front->config->body_bytes_max + SWALLOW_MAX;
     if (exchange->upload.bytes <= most) return MHD_YES;
-    reply_cut_short(exchange);
-    return MHD_NO;
+    return refuse_large(exchange, 0);
 }
 
 /* ---- its answer */
@@ -160,6 +180,7 @@ static enum MHD_Result answer(struct exchange *exchange) {
 
 static enum MHD_Result finish(struct exchange *exchange) {
     if (exchange->state == EXCHANGE_WAITING) return answer(exchange);
+    if (exchange->state == EXCHANGE_LINGERING) return MHD_NO; /* answered already: close */
     exchange->received_ns = clock_ns();
     if (exchange->failure.status) return reply_problem(exchange, exchange->http_status);
     return exchange->route->finish(exchange);
@@ -167,13 +188,14 @@ static enum MHD_Result finish(struct exchange *exchange) {
 
 /* Finished jobs have come back to this thread: wake the connections that sleep on them. */
 static void jobs_returned(void *context, int line) {
-    const struct front *front = context;
+    struct front *front = context;
     struct returned returned[64];
     const int count = line_take(line, returned, 64);
     for (int i = 0; i < count; i++) {
         if (!supervisor_returned(front->supervisor, returned[i].slot, returned[i].number)) continue;
         const struct exchange *exchange = slot_owner(front->slots, returned[i].slot);
         MHD_resume_connection(exchange->connection);
+        __atomic_sub_fetch(&front->asleep, 1, __ATOMIC_RELEASE);
     }
 }
 
@@ -386,19 +408,19 @@ int front_port(const struct front *front) {
     return front->port;
 }
 
-static void wait_while(struct front *front, long timeout_ms, int (*interrupted)(void),
-                       bool until_idle) {
+/* Until COUNTER, where there is one, is 0. */
+static void wait_for(const int *counter, long timeout_ms, int (*interrupted)(void)) {
     for (long waited = 0; waited < timeout_ms && !interrupted(); waited += 5) {
-        if (until_idle && __atomic_load_n(&front->exchanges, __ATOMIC_ACQUIRE) == 0) return;
+        if (counter && __atomic_load_n(counter, __ATOMIC_ACQUIRE) == 0) return;
         usleep(5000);
     }
 }
 
 void front_drain(struct front *front, int (*interrupted)(void)) {
     __atomic_store_n(&front->draining, 1, __ATOMIC_RELAXED);
-    wait_while(front, front->config->drain_delay_ms, interrupted, false);
+    wait_for(NULL, front->config->drain_delay_ms, interrupted);
     __atomic_store_n(&front->draining, 2, __ATOMIC_RELAXED);
-    wait_while(front, front->config->drain_timeout_ms, interrupted, true);
+    wait_for(&front->exchanges, front->config->drain_timeout_ms, interrupted);
     supervisor_drain(front->supervisor);
 }
 
@@ -412,7 +434,7 @@ void front_destroy(struct front *front) {
     if (!front) return;
     __atomic_store_n(&front->draining, 2, __ATOMIC_RELAXED);
     if (front->supervisor) supervisor_stop(front->supervisor);
-    wait_while(front, 2000, never, true);
+    wait_for(&front->asleep, 2000, never);
     for (int i = 0; i < front->door_count; i++) {
         io_stop(front->doors[i].io);
         for (int end = 0; end < 2; end++)

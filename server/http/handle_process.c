@@ -102,6 +102,7 @@ enum MHD_Result process_finish(struct exchange *exchange) {
     /* The job may be done already, but it comes back to this very thread: not before we are done
      * here. */
     exchange->state = EXCHANGE_WAITING;
+    __atomic_add_fetch(&exchange->front->asleep, 1, __ATOMIC_RELAXED);
     MHD_suspend_connection(exchange->connection);
     watch_phase_waiting(exchange->watched, client_left, exchange);
     return MHD_YES;

@@ -130,22 +130,25 @@ enum MHD_Result reply_problem(struct exchange *exchange, int http_status) {
     return queue(exchange, http_status, length, response);
 }
 
-void reply_cut_short(struct exchange *exchange) {
+bool reply_on_socket(struct exchange *exchange, int http_status) {
+    if (!http_status) http_status = reply_http_status(exchange->failure.status);
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    char *body = problem_text(exchange, 413), answer[1024];
-    const int length =
-        snprintf(answer, sizeof answer,
-                 "HTTP/1.1 413 %s\r\nContent-Type: application/problem+json\r\n"
-                 "Connection: close\r\nX-Request-ID: %s\r\nContent-Length: %zu\r\n\r\n%s",
-                 title(413), exchange->request_id, body ? strlen(body) : 0, body ? body : "");
+    char *body = problem_text(exchange, http_status), answer[2048];
+    const int length = snprintf(
+        answer, sizeof answer,
+        "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
+        "Connection: close\r\nCache-Control: no-store\r\nX-Request-ID: %s\r\n%s"
+        "Content-Length: %zu\r\n\r\n%s",
+        http_status, title(http_status), exchange->request_id,
+        http_status == 503 ? "Retry-After: 1\r\n" : "", body ? strlen(body) : 0, body ? body : "");
     free(body);
-    exchange->http_status = 413;
-    if (!info || length <= 0 || length >= (int)sizeof answer) return;
-    /* Nothing was sent on this line before, so this is the whole answer. Reading goes on for a
-     * moment in the kernel: closing at once would reset the line before the client has read it. */
-    if (send(info->connect_fd, answer, (size_t)length, MSG_NOSIGNAL) < 0) return;
-    shutdown(info->connect_fd, SHUT_WR);
+    if (!info || length <= 0 || length >= (int)sizeof answer) return false;
+    if (send(info->connect_fd, answer, (size_t)length, MSG_NOSIGNAL) != length) return false;
+    shutdown(info->connect_fd, SHUT_WR); /* a client that reads to the end is done at once */
+    exchange->http_status = http_status;
+    exchange->bytes_out = (uint64_t)length;
+    return true;
 }
 
 /* ---- a job's answer */

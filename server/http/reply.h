@@ -27,8 +27,9 @@ enum MHD_Result reply_json(struct exchange *exchange, int http_status, json_t *b
 /* TEXT is heap and becomes the response's. */
 enum MHD_Result reply_text(struct exchange *exchange, const char *media_type, char *text);
 
-/* 413 written straight to the socket of a body that does not end, since the library answers only
- * after a body's end. The connection must then be closed. */
-void reply_cut_short(struct exchange *exchange);
+/* The exchange's failure written straight to the socket, in the middle of a body, where the library
+ * could not answer: nothing was sent on this line before, so this is the whole answer. The
+ * connection must be closed once the client had time to read it. false: nothing was sent. */
+bool reply_on_socket(struct exchange *exchange, int http_status);
 
 #endif

@@ -34,7 +34,9 @@ static struct codec_limits limits_of(const struct config *config) {
 
 struct carrier carrier_make(struct slots *slots, const struct config *config,
                             const struct device_driver *driver, int index) {
-    struct carrier carrier = { .slots = slots, .limits = limits_of(config) };
+    struct carrier carrier = { .slots = slots,
+                               .limits = limits_of(config),
+                               .batch_bytes = (size_t)config->staging_bytes };
     struct device_facts facts;
     struct failure ignored;
     if (strcmp(driver->kind, "cpu") == 0)
@@ -120,17 +122,22 @@ static void encode_one(void *argument, int part) {
 
 /* ---- batch */
 
-/* The first job's plan and those like it become the batch; the rest closes up. */
+/* The first job's plan and those like it, as many as the staging holds, become the batch; the rest
+ * closes up. */
 static int gather(struct batch *batch, int *slots, int count) {
     int left = 0;
+    size_t bytes = 0;
     const char *plan = slot_job(batch->carrier->slots, slots[0])->plan;
     const int64_t now = clock_ns();
     for (int i = 0; i < count; i++) {
         struct job *job = slot_job(batch->carrier->slots, slots[i]);
-        if (strcmp(job->plan, plan) != 0) {
+        const size_t more = image_bytes(&job->probe.shape);
+        const bool fits = batch->count == 0 || bytes + more <= batch->carrier->batch_bytes;
+        if (!fits || strcmp(job->plan, plan) != 0) {
             slots[left++] = slots[i];
             continue;
         }
+        bytes += more;
         /* It may have been begun before: by a worker that died, or in a batch that was split. */
         job->timing = (struct timing){ .span_count = 0 };
         job->failure = (struct failure){ .status = STATUS_OK };

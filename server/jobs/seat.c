@@ -10,6 +10,10 @@
 
 static const int64_t ms_ns = 1000000;
 
+/* A worker that died is back in a third of a second, on a GPU; one that is not is not coming soon.
+ */
+enum { HOPELESS_MS = 3000 };
+
 void seat_init(struct seat *seat, const char *device) {
     *seat = (struct seat){ .channel = -1, .cpu = strcmp(device, "cpu") == 0 };
     snprintf(seat->device, sizeof seat->device, "%s", device);
@@ -68,8 +72,8 @@ void seat_probed(struct seat *seat, const struct message *message) {
     snprintf(seat->trouble, sizeof seat->trouble, "%.159s", message->ok ? "" : message->text);
 }
 
-void seat_probe(struct seat *seat, int64_t now, int64_t every_ns) {
-    if (!seat->ready) return;
+bool seat_probe(struct seat *seat, int64_t now, int64_t every_ns) {
+    if (!seat->ready) return true;
     if (!seat->probe_pending && now - seat->probe_sent_ns > every_ns) {
         seat->probe_pending =
             channel_send(seat->channel, &(struct message){ .kind = CHANNEL_PROBE });
@@ -77,7 +81,17 @@ void seat_probe(struct seat *seat, int64_t now, int64_t every_ns) {
     } else if (seat->probe_pending && !seat->running && now - seat->probe_sent_ns > 3 * every_ns) {
         seat->probe_ok = false;
         snprintf(seat->trouble, sizeof seat->trouble, "does not answer the known-answer job");
+        return now - seat->probe_sent_ns < 6 * every_ns;
     }
+    return true;
+}
+
+bool seat_hopeless(struct seat *seat, int64_t now) {
+    if (seat_healthy(seat))
+        seat->ill_since_ns = 0;
+    else if (!seat->ill_since_ns)
+        seat->ill_since_ns = now;
+    return seat->ill_since_ns && now - seat->ill_since_ns > HOPELESS_MS * ms_ns;
 }
 
 bool seat_healthy(const struct seat *seat) {

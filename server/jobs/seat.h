@@ -23,7 +23,8 @@ struct seat {
     char trouble[160]; /* why it is not healthy; "" if it is */
     bool probe_ok, probe_pending;
     int64_t started_ns, probe_sent_ns;
-    int64_t restart_ns; /* when to try again */
+    int64_t restart_ns;   /* when to try again */
+    int64_t ill_since_ns; /* 0: healthy when last looked at */
     int restarts, early_deaths;
 };
 
@@ -46,8 +47,12 @@ void seat_end(struct seat *seat);
 void seat_became_ready(struct seat *seat, const struct message *message);
 void seat_probed(struct seat *seat, const struct message *message);
 
-/* Sends the known-answer job when it is time; an idle worker that does not answer is ill. */
-void seat_probe(struct seat *seat, int64_t now, int64_t every_ns);
+/* Sends the known-answer job when it is time; an idle worker that does not answer is ill, and lost
+ * when it goes on so: then false, and the seat should be ended. */
+bool seat_probe(struct seat *seat, int64_t now, int64_t every_ns);
+
+/* Not healthy for so long that nobody should wait for it. Called now and then to keep the time. */
+bool seat_hopeless(struct seat *seat, int64_t now);
 
 bool seat_healthy(const struct seat *seat);
 

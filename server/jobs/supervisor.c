@@ -169,26 +169,40 @@ static void heard(struct supervisor *supervisor, struct seat *seat) {
 
 /* ---- time passes */
 
+/* Is there a worker that DEVICE may wait for? */
+static bool any_hope(struct supervisor *supervisor, const char *device) {
+    const int64_t now = clock_ns();
+    bool hope = false;
+    for (int i = 0; i < supervisor->seat_count; i++)
+        if (seat_suits(&supervisor->seats[i], device))
+            hope |= !seat_hopeless(&supervisor->seats[i], now);
+    return hope;
+}
+
 static void look_at_waiting(struct supervisor *supervisor) {
     for (int slot = queue_first(supervisor->queue), next; slot >= 0; slot = next) {
         next = queue_next(supervisor->queue, slot);
         struct job *job = job_of(supervisor, slot);
-        if (progress_check(&job->progress) == STATUS_OK) continue;
-        fail(&job->failure, progress_check(&job->progress),
-             "waited in the queue until its time was over");
+        const enum status late = progress_check(&job->progress);
+        if (late)
+            fail(&job->failure, late, "waited in the queue until its time was over");
+        else if (!any_hope(supervisor, job->device))
+            fail(&job->failure, STATUS_BUSY, "no worker for device %s is healthy; try again later",
+                 job->device);
+        else
+            continue;
         queue_remove(supervisor->queue, slot);
         send_back(supervisor, slot);
     }
 }
 
-/* A job that overran its deadline by as much again does not look at its flag: the worker hangs. */
+/* A job that overran its deadline by as much again is looked at by nobody: the worker hangs. */
 static bool hangs(const struct supervisor *supervisor, const struct seat *seat, int64_t now) {
     for (int slot = 0; slot < slots_count(supervisor->options.slots); slot++) {
         if (supervisor->place[slot] != seat - supervisor->seats) continue;
         const struct job *job = job_of(supervisor, slot);
         const int64_t deadline = job->progress.deadline_ns;
-        if (deadline && now - deadline > supervisor->options.config->processing_ms * ms_ns &&
-            __atomic_load_n(&job->started, __ATOMIC_ACQUIRE))
+        if (deadline && now - deadline > supervisor->options.config->processing_ms * ms_ns)
             return true;
     }
     return false;
@@ -200,8 +214,8 @@ static void look_at_seat(struct supervisor *supervisor, struct seat *seat) {
         if (now >= seat->restart_ns && !supervisor->stopping) start(supervisor, seat);
     } else if (seat->running && hangs(supervisor, seat, now)) {
         bury(supervisor, seat);
-    } else {
-        seat_probe(seat, now, supervisor->options.config->probe_ms * ms_ns);
+    } else if (!seat_probe(seat, now, supervisor->options.config->probe_ms * ms_ns)) {
+        bury(supervisor, seat);
     }
 }
 
@@ -327,6 +341,9 @@ enum status supervisor_submit(struct supervisor *supervisor, int slot, struct fa
         status =
             fail(failure, STATUS_BAD_PARAM,
                  "device \"%s\" is not served here; GET /readyz lists those that are", job->device);
+    else if (!any_hope(supervisor, job->device))
+        status = fail(failure, STATUS_BUSY, "no worker for device %s is healthy; try again later",
+                      job->device);
     else if (!queue_push(supervisor->queue, slot))
         status = fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
                       queue_length(supervisor->queue));

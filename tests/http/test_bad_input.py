@@ -462,13 +462,13 @@ def push(sock, blocks):
 
 
 def test_gigabyte_that_is_sent_all_the_same(daemon):
-    """A client that does not listen while it sends: it is cut off early, and memory stays flat."""
+    """A client that does not listen while it sends: what it sends is dropped for a while, then it is cut off."""
     daemon.works()
     before = memory(daemon.process.pid)
     with daemon.socket() as s:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\n")
         sent = push(s, [bytes(MB)] * 1024)
-    assert sent < 64 * MB
+    assert sent < 160 * MB
     assert memory(daemon.process.pid) - before < 4 * MB
     assert daemon.works()
 
@@ -536,8 +536,6 @@ def test_refusal_is_seen_behind_a_body_of_any_size(daemon):
     assert daemon.becomes_idle()
 
 
-@pytest.mark.xfail(strict=False, reason="the connection is closed with bytes unread, which resets it: the answer can "
-                                        "be lost on its way; a lingering close would mend it")
 def test_refusal_is_seen_by_a_client_that_reads_at_the_end(daemon):
     """Most libraries write the whole body before they look for an answer."""
     for path, size, status in (("/histeq?bins=1", 3 * MB, 400), ("/histeq", 70 * MB, 413)):
