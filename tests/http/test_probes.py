@@ -5,7 +5,7 @@ import re
 import socket
 import subprocess
 
-from conftest import BURIN, alive, freeze, jpeg, noise, pnm, smooth, thaw, wait_until
+from conftest import BURIN, alive, check_problem, freeze, jpeg, noise, pnm, smooth, thaw, wait_until
 
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\]|\\["\\n])*",?)*)\})? (\S+)')
 
