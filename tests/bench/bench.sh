@@ -37,7 +37,7 @@ load() {
     "$burin" bench launch --json >"$out/launch.json"
     for kernel in "$here"/kernels/*; do
         say "ladder of $(basename "$kernel")"
-        "$here/with" "$kernel"
+        "$here/with" "$kernel" | tee "$out/ladder-$(basename "$kernel").txt" | tail -3
     done
     say "one core beside OpenCV"
     python3 "$here/peers.py" "$burin"
