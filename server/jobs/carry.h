@@ -18,7 +18,7 @@ struct carrier {
     struct slots *slots;
     struct codec_limits limits;
     struct pool *codecs; /* NULL: a lane decodes and encodes by itself */
-    size_t batch_bytes;  /* pixels of a batch: what the staging holds, so that none is made for it */
+    size_t batch_bytes;  /* of a batch's pixels: what the staging holds */
     char device_name[DEVICE_NAME_MAX];
     void (*answer)(void *context, int slot); /* the slot is the front's again */
     void *context;
