@@ -36,7 +36,7 @@ sleep 2
 victim=$(pgrep -P "$pid" -f 'cuda:0')
 kill -KILL "$victim"
 start=$(date +%s%N)
-for _ in $(seq 100); do curl -s http://127.0.0.1:8291/readyz | grep -q '"cuda:0"[^}]*"healthy":true' && break; sleep 0.02; done
+for _ in $(seq 100); do curl -s http://127.0.0.1:8291/readyz | grep -q '"cuda:0"[^}]*"healthy":true[^}]*"restarts":1' && break; sleep 0.02; done
 echo "the GPU's worker was back after $((($(date +%s%N) - start) / 1000000)) ms"
 wait $loader
 check "no client saw the killed worker" test $? = 0
