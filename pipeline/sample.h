@@ -32,30 +32,14 @@ static inline void sample_put(uint8_t *row, size_t index, unsigned depth, uint32
 #define SPECIALISE(channels, depth, row_function, ...)                                             \
     do {                                                                                           \
         switch ((channels)*100 + (depth)) {                                                        \
-        case 108:                                                                                  \
-            row_function(__VA_ARGS__, 1, 8);                                                       \
-            break;                                                                                 \
-        case 208:                                                                                  \
-            row_function(__VA_ARGS__, 2, 8);                                                       \
-            break;                                                                                 \
-        case 308:                                                                                  \
-            row_function(__VA_ARGS__, 3, 8);                                                       \
-            break;                                                                                 \
-        case 408:                                                                                  \
-            row_function(__VA_ARGS__, 4, 8);                                                       \
-            break;                                                                                 \
-        case 116:                                                                                  \
-            row_function(__VA_ARGS__, 1, 16);                                                      \
-            break;                                                                                 \
-        case 216:                                                                                  \
-            row_function(__VA_ARGS__, 2, 16);                                                      \
-            break;                                                                                 \
-        case 316:                                                                                  \
-            row_function(__VA_ARGS__, 3, 16);                                                      \
-            break;                                                                                 \
-        default:                                                                                   \
-            row_function(__VA_ARGS__, 4, 16);                                                      \
-            break;                                                                                 \
+        case 108: row_function(__VA_ARGS__, 1, 8); break;                                          \
+        case 208: row_function(__VA_ARGS__, 2, 8); break;                                          \
+        case 308: row_function(__VA_ARGS__, 3, 8); break;                                          \
+        case 408: row_function(__VA_ARGS__, 4, 8); break;                                          \
+        case 116: row_function(__VA_ARGS__, 1, 16); break;                                         \
+        case 216: row_function(__VA_ARGS__, 2, 16); break;                                         \
+        case 316: row_function(__VA_ARGS__, 3, 16); break;                                         \
+        default: row_function(__VA_ARGS__, 4, 16); break;                                          \
         }                                                                                          \
     } while (0)
 

@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from conftest import (check_problem, chunk, form, from_pnm, in_parallel, jpeg, noise, png, png_of_chunks, pnm,
-                      smooth)
+                      smooth, wait_until)
 
 PHOTO = smooth(64, 48)
 STAGES = ["receive", "queue", "decode", "upload", "compute", "download", "encode", "wait"]
@@ -333,7 +333,9 @@ def test_the_account_adds_up(daemon, picture):
         ms = answer.timing["ms"]
         assert server_timing(answer) == {name: ms[name] for name in [*STAGES, "total"]}
         stages = [ms[name] for name in STAGES]
-        assert all(value >= 0 for value in stages) and ms["decode"] > 0 and ms["encode"] > 0
+        assert all(value >= 0 for value in stages)
+        if len(picture) > 1000:  # a pixel takes less than the half microsecond that would be told
+            assert ms["decode"] > 0 and ms["encode"] > 0
         assert abs(sum(stages) - ms["total"]) <= max(0.01 * ms["total"], 0.005)
         assert [o["name"] for o in ms["operators"]] == ["histeq", "grayscale", "histeq"]
         assert sum(o["ms"] for o in ms["operators"]) <= ms["compute"] * 1.01 + 0.005
@@ -348,6 +350,9 @@ def test_stages_of_metrics_are_those_of_the_account(daemon):
     assert stages == STAGES
     before = daemon.samples()
     answer = daemon.post("/histeq", pnm(noise(1500, 1000, 3)))
+    count = 'burin_stage_duration_seconds_count{op="histeq",stage="decode"}'
+    # A request is counted when its answer is sent, which may be after we have read it.
+    assert wait_until(lambda: daemon.samples()[count] > before[count])
     after = daemon.samples()
     for stage in STAGES:
         name = 'burin_stage_duration_seconds_sum{op="histeq",stage="%s"}' % stage
