@@ -443,7 +443,7 @@ def test_announced_gigabyte(daemon):
         head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n" + expect + b"\r\n"
         start = time.perf_counter()
         (status, headers, body), = responses(daemon.raw(head))
-        assert status == 413 and time.perf_counter() - start < 5
+        assert status == 413 and time.perf_counter() - start < 0.5
         assert headers["connection"] == "close" and b"body_bytes_max" in body
     assert memory(daemon.process.pid) - before < 2 * MB
     assert daemon.works()
@@ -569,7 +569,7 @@ def test_clients_that_trickle(start):
     with daemon.socket() as s:  # not a byte
         s.settimeout(5)
         begin = time.monotonic()
-        assert s.recv(10) == b"" and time.monotonic() - begin < 10
+        assert s.recv(10) == b"" and time.monotonic() - begin < 1.5
     for framing in (b"Content-Length: 1000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\nfffff\r\n"):
         with daemon.socket() as s:
             s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\n" + framing)
@@ -580,7 +580,7 @@ def test_clients_that_trickle(start):
         assert s.recv(4096).startswith(b"HTTP/1.1 200")
         s.settimeout(5)
         begin = time.monotonic()
-        assert s.recv(10) == b"" and 0.3 < time.monotonic() - begin < 10
+        assert s.recv(10) == b"" and 0.3 < time.monotonic() - begin < 1.5
     assert daemon.works()
 
 
@@ -652,7 +652,7 @@ def test_hang_up_while_the_job_runs(start):
         assert wait_until(lambda: cpu_seconds(worker) > used + 0.03)
     begin = time.monotonic()
     assert daemon.becomes_idle()
-    assert time.monotonic() - begin < 5, "the job was not cancelled"
+    assert time.monotonic() - begin < 1, "the job was not cancelled"
     assert cpu_seconds(worker) - used < alone.timing["ms"]["total"] / 1000 * 0.7
     assert wait_until(lambda: 'code="499"' in daemon.get("/metrics").body.decode())
     assert daemon.works()

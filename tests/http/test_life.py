@@ -119,7 +119,7 @@ def test_worker_killed_while_idle(start):
     begin = time.monotonic()
     os.kill(worker, signal.SIGKILL)
     assert daemon.works()
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 2
     assert daemon.children() != [worker] and not alive(worker)
 
 
@@ -210,7 +210,7 @@ def test_full_queue(start):
             times.append(time.perf_counter() - begin)
             check_problem(answer, 503, "waiting")
             assert 1 <= int(answer.headers["Retry-After"]) <= 30
-        assert sorted(times)[5] < 1, f"{max(times) * 1000:.0f} ms to say no"
+        assert sorted(times)[5] < 0.1, f"{max(times) * 1000:.0f} ms to say no"
         assert daemon.samples()['burin_rejected_total{reason="queue"}'] == 10
     finally:
         thaw(worker)
@@ -232,7 +232,7 @@ def test_no_slot_left(start):
                 begin = time.perf_counter()
                 s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size)
                 answer = read_to_end(s)
-                assert time.perf_counter() - begin < 1
+                assert time.perf_counter() - begin < 0.1
             (status, headers, body), = responses(answer)
             assert status == 503 and b"under way" in body and headers["connection"] == "close"
             assert 1 <= int(headers["retry-after"]) <= 30
@@ -297,7 +297,7 @@ def test_deadline_while_it_runs(start, long_job):
     begin = time.monotonic()
     answer = daemon.post(LONG_PATH, long_job)
     check_problem(answer, 504, "time")
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 1.5
     assert daemon.becomes_idle(2)
     assert daemon.children() == workers, "it stopped by itself, there was no need to end the worker"
     assert daemon.works()
@@ -313,7 +313,7 @@ def test_deadline_in_the_queue(start, long_job):
         assert wait_until(lambda: daemon.metric("queue_depth") == 3)
         begin = time.monotonic()
         assert wait_until(lambda: daemon.metric("queue_depth") == 0, 3), "still waiting after their time"
-        assert 0.2 < time.monotonic() - begin < 10
+        assert 0.2 < time.monotonic() - begin < 1.5
     finally:
         thaw(worker)
     statuses = [job.answer()[0] for job in jobs]
@@ -385,7 +385,7 @@ def test_end_of_an_idle_daemon(start, which):
     begin = time.monotonic()
     daemon.process.send_signal(which)
     daemon.process.wait(10)
-    assert time.monotonic() - begin < 5
+    assert time.monotonic() - begin < 1
     check_gone(daemon, workers)
     for s in idle:
         s.close()
@@ -433,7 +433,7 @@ def test_drain_delay(start):
     assert wait_until(lambda: daemon.get("/readyz").status == 503)
     assert daemon.works()
     daemon.process.wait(10)
-    assert 0.9 < time.monotonic() - begin < 10
+    assert 0.9 < time.monotonic() - begin < 3
     check_gone(daemon, [])
 
 
@@ -449,7 +449,7 @@ def test_second_signal_ends_at_once(start):
     begin = time.monotonic()
     daemon.process.send_signal(signal.SIGTERM)
     daemon.process.wait(10)
-    assert time.monotonic() - begin < 1.9
+    assert time.monotonic() - begin < 1
     check_gone(daemon, [worker])
     status, _, _ = job.answer()
     assert status == 503
@@ -465,7 +465,7 @@ def test_drain_has_an_end(start):
     begin = time.monotonic()
     daemon.process.send_signal(signal.SIGTERM)
     daemon.process.wait(10)
-    assert 0.35 < time.monotonic() - begin < 10
+    assert 0.35 < time.monotonic() - begin < 2
     check_gone(daemon, [worker])
     assert job.answer()[0] == 503
 
