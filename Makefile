@@ -3,7 +3,7 @@
 # (or thread), OPS_SKIP="carve", WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the default one is at build/burin.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg62-turbo-dev libpng-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-opencv curl
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil curl
 CHECK_PACKAGES = clang-format-14 cppcheck
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
 
