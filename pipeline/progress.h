@@ -34,7 +34,7 @@ static inline void progress_report(struct progress *progress, uint32_t done, uin
 static inline enum status progress_check(const struct progress *progress) {
     if (!progress) return STATUS_OK;
     if (__atomic_load_n(&progress->cancelled, __ATOMIC_RELAXED)) return STATUS_CANCELLED;
-    if (progress->deadline_ns && clock_ns() > progress->deadline_ns) return STATUS_DEADLINE;
+    if (progress->deadline_ns && clock_coarse_ns() > progress->deadline_ns) return STATUS_DEADLINE;
     return STATUS_OK;
 }
 

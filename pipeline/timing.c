@@ -14,10 +14,18 @@ const char *stage_name(enum stage stage) {
     return names[stage];
 }
 
-int64_t clock_ns(void) {
+static int64_t read_clock(clockid_t clock) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+int64_t clock_ns(void) {
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+int64_t clock_coarse_ns(void) {
+    return read_clock(CLOCK_MONOTONIC_COARSE);
 }
 
 void timing_span(struct timing *timing, const char *name, int level, double ms) {
