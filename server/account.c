@@ -4,6 +4,16 @@
 #include "pipeline/codec.h"
 #include "server/text.h"
 
+struct account_image account_image_of(const struct image *shape, enum format format,
+                                      uint64_t bytes) {
+    return (struct account_image){ .type = format_name(format),
+                                   .width = shape->width,
+                                   .height = shape->height,
+                                   .channels = shape->channels,
+                                   .depth = shape->depth,
+                                   .bytes = bytes };
+}
+
 static void write_image(struct text *text, const char *name, const struct account_image *image) {
     text_key(text, name);
     text_add(text, "{");

@@ -4,6 +4,7 @@
 #ifndef BURIN_ACCOUNT_H
 #define BURIN_ACCOUNT_H
 
+#include "pipeline/probe.h"
 #include "pipeline/timing.h"
 
 #include <stddef.h>
@@ -17,6 +18,9 @@ struct account_image {
     uint8_t channels, depth;
     uint64_t bytes; /* encoded */
 };
+
+struct account_image account_image_of(const struct image *shape, enum format format,
+                                      uint64_t bytes);
 
 struct account {
     const char *request_id; /* NULL: left out */

@@ -195,15 +195,6 @@ static enum status carry(struct work *work, struct failure *failure) {
 
 /* ---- the account */
 
-static struct account_image facts_of(const struct image *shape, enum format format, size_t bytes) {
-    return (struct account_image){ .type = format_name(format),
-                                   .width = shape->width,
-                                   .height = shape->height,
-                                   .channels = shape->channels,
-                                   .depth = shape->depth,
-                                   .bytes = bytes };
-}
-
 static void name_device(const struct work *work, char *text, size_t size) {
     struct device_facts facts = { 0 };
     if (work->driver == &device_cpu)
@@ -219,8 +210,9 @@ static void tell_timing(const struct work *work) {
     name_device(work, device, sizeof device);
     const struct account account = {
         .device = device,
-        .input = facts_of(&work->probe.shape, work->probe.format, work->length),
-        .output = facts_of(&work->item.out, work->options.encode.format, work->result_length),
+        .input = account_image_of(&work->probe.shape, work->probe.format, work->length),
+        .output =
+            account_image_of(&work->item.out, work->options.encode.format, work->result_length),
         .timing = &work->timing,
         .notes = work->notes,
     };

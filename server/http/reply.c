@@ -166,16 +166,6 @@ static void parcel_sent(void *context) {
     free(parcel);
 }
 
-static struct account_image facts_of(const struct image *shape, enum format format,
-                                     uint64_t bytes) {
-    return (struct account_image){ .type = format_name(format),
-                                   .width = shape->width,
-                                   .height = shape->height,
-                                   .channels = shape->channels,
-                                   .depth = shape->depth,
-                                   .bytes = bytes };
-}
-
 /* The account, closed at this moment: what comes after is the socket's. */
 static void close_account(struct exchange *exchange, char text[ACCOUNT_MAX]) {
     struct job *job = exchange_job(exchange);
@@ -187,8 +177,8 @@ static void close_account(struct exchange *exchange, char text[ACCOUNT_MAX]) {
     const struct account account = {
         .request_id = exchange->request_id,
         .device = job->device_name,
-        .input = facts_of(&job->probe.shape, job->probe.format, job->image_length),
-        .output = facts_of(&job->result, job->result_type, job->result_length),
+        .input = account_image_of(&job->probe.shape, job->probe.format, job->image_length),
+        .output = account_image_of(&job->result, job->result_type, job->result_length),
         .timing = &job->timing,
         .notes = job->notes,
     };
