@@ -37,7 +37,8 @@ CFLAGS = -std=c17 -O2 -g $(WARNINGS) $(HARDENING) -ffp-contract=off -fno-math-er
 OPS_FLAGS = -O3
 LDFLAGS = -pie -pthread -Wl,-z,relro,-z,now,-z,noexecstack $(if $(SAN),-fsanitize=$(SAN))
 LIBS = -lmicrohttpd -ljpeg -lpng16 -ljansson -lisal -lm -ldl
-CUDA_HOME = $(patsubst %/bin/nvcc,%,$(NVCC))
+# nvcc on the PATH may be a script or a link: only nvcc itself knows where its libraries lie.
+CUDA_LIBRARIES := $(if $(filter 0,$(CUDA)),,$(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^.*LIBRARIES= *//p'))
 GENCODE = $(foreach a,$(CUDA_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) \
   -gencode arch=compute_$(lastword $(CUDA_ARCHS)),code=compute_$(lastword $(CUDA_ARCHS))
 # Without it the kernels of four generations are 20 MB; toolkits before 12.4 do not know it.
@@ -53,7 +54,7 @@ ifeq ($(CUDA),0)
 C_SOURCES += $(wildcard cuda/*_none.c)
 else
 CU_SOURCES = $(wildcard cuda/*.cu) $(CUDA_OPS:%=cuda/ops/%.cu)
-LIBS += $(CUDA_HOME)/lib64/libcudart_static.a -lrt -lstdc++
+LIBS += $(CUDA_LIBRARIES) -l:libcudart_static.a -lrt -lstdc++
 endif
 WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
