@@ -49,11 +49,12 @@ NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(I
 OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
 CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 C_SOURCES = $(filter-out server/main.c,$(wildcard server/*.c server/http/*.c server/jobs/*.c config/*.c \
-  pipeline/*.c pipeline/codecs/*.c)) $(OPS:%=pipeline/ops/%.c)
+  pipeline/*.c pipeline/codecs/*.c)) \
+  $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
 ifeq ($(CUDA),0)
 C_SOURCES += $(wildcard cuda/*_none.c)
 else
-CU_SOURCES = $(wildcard cuda/*.cu) $(CUDA_OPS:%=cuda/ops/%.cu)
+CU_SOURCES = $(wildcard cuda/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
 LIBS += $(CUDA_LIBRARIES) -l:libcudart_static.a -lrt -lstdc++
 endif
 WEB = $(wildcard server/web/*)
@@ -176,6 +177,6 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc
 	$(SAY) fuzzer $<
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
 	  $(wildcard pipeline/*.c pipeline/codecs/*.c server/http/gate.c server/http/multipart.c) \
-	  $(OPS:%=pipeline/ops/%.c) $(wildcard cuda/*_none.c) $(LIBS) -o $@
+	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
 -include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(KERNELS:=.d)

@@ -17,8 +17,18 @@ extern "C" {
 #endif
 
 enum {
-    CUDA_BATCH_MAX = 64,        /* images of one call, RUN_BATCH_MAX of run.h */
-    CUDA_ZEROED_WORDS = 1 << 19 /* of cuda_context.zeroed */
+    CUDA_BATCH_MAX = 64,         /* images of one call, RUN_BATCH_MAX of run.h */
+    CUDA_ZEROED_WORDS = 1 << 19, /* of cuda_context.zeroed */
+    CUDA_SPANS_MAX = 6,
+};
+
+/* What a kernel that runs for milliseconds shares with the lane that waits for it, in pinned host
+ * memory. The kernel looks at `stop` at every step and leaves early; what it leaves undone is not
+ * read. It writes the rest now and then, with volatile stores. */
+struct cuda_watch {
+    uint32_t stop;                    /* nobody wants the result any more */
+    uint32_t done, total;             /* an operator's own unit */
+    uint32_t span_us[CUDA_SPANS_MAX]; /* time in each of its parts, told when it ends */
 };
 
 /* What a twin may know of its surroundings. */
@@ -31,6 +41,7 @@ struct cuda_context {
      * has counters ready without a memset before it. The lane's alone. */
     uint32_t *zeroed;
     struct cuda_marks *marks;
+    struct cuda_watches *watches;
 };
 
 struct cuda_op {
@@ -45,6 +56,13 @@ struct cuda_op {
 /* Tells the account that what was queued since the last mark was the kernel NAME, a constant. A
  * twin marks its last kernel too. */
 void cuda_mark(const struct cuda_context *context, const char *name);
+
+/* A cleared watch for CALL, as the device addresses it. From then on the lane passes its progress
+ * on and stops it when the client leaves or the deadline passes. NAMES: of the spans, constants,
+ * NULL behind the last; those of a batch are the longest of its images. NULL where the lane has
+ * none left (or, in a benchmark, none at all): a kernel must do without. */
+struct cuda_watch *cuda_watch(const struct cuda_context *context, const struct op_call *call,
+                              const char *const *names);
 
 #ifdef __cplusplus
 }

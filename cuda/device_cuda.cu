@@ -7,6 +7,7 @@
 
 #include "cuda/check.cuh"
 #include "cuda/cuda_op.h"
+#include "cuda/watches.cuh"
 #include "pipeline/run.h"
 
 #include <assert.h>
@@ -46,7 +47,8 @@ enum {
     ALIGN = 256,
     SPIN_NS = 100 * 1000,
     NAP_NS = 10 * 1000,
-    NAPS_NS = 5000 * 1000
+    NAPS_NS = 5000 * 1000,
+    LONG_NAP_NS = 500 * 1000
 };
 
 /* What ends at an event: a kernel, an operator, or both. */
@@ -73,6 +75,7 @@ struct cuda_lane {
     cudaStream_t stream;
     struct cuda_context context;
     struct cuda_marks marks;
+    struct cuda_watches watches;
     cudaEvent_t start, end;
     bool started;
     struct store host_in, host_out, arena;
@@ -191,7 +194,9 @@ static enum status make_lane(struct cuda_lane *lane, const struct lane_options *
                                attribute(index, cudaDevAttrComputeCapabilityMinor);
     lane->context.shared_bytes = attribute(index, cudaDevAttrMaxSharedMemoryPerBlockOptin);
     lane->context.marks = &lane->marks;
-    const enum status status = make_events(lane, failure);
+    lane->context.watches = &lane->watches;
+    enum status status = make_events(lane, failure);
+    if (!status) status = watches_make(&lane->watches, failure);
     return status ? status : make_memory(lane, options, failure);
 }
 
@@ -211,6 +216,7 @@ static void close_lane(struct lane *opened) {
     cudaFree(lane->arena.own);
     cudaFree(lane->arena.extra);
     cudaFree(lane->context.zeroed);
+    cudaFreeHost(lane->watches.words);
     if (lane->stream) cudaStreamDestroy(lane->stream);
     cudaGetLastError();
     free(lane);
@@ -270,6 +276,7 @@ static enum status reserve(struct lane *opened, const struct lane_need *need,
     opened->work = opened->in + in;
     opened->out = opened->work + work;
     lane->marks.count = 0;
+    watches_clear(&lane->watches);
     lane->started = false;
     return status;
 }
@@ -288,6 +295,16 @@ static cudaError_t mark(struct cuda_marks *marks, cudaStream_t stream, const cha
 
 void cuda_mark(const struct cuda_context *context, const char *name) {
     if (context->marks) mark(context->marks, context->stream, name, PLAN_STEPS_MAX);
+}
+
+struct cuda_watch *cuda_watch(const struct cuda_context *context, const struct op_call *call,
+                              const char *const *names) {
+    struct cuda_watches *watches = context->watches;
+    if (!watches || watches->count == WATCHES_MAX) return NULL;
+    const int place = watches->count++;
+    watches->calls[place] = { call->progress, call->failure, names, watches->step, STATUS_OK };
+    watches->words[place] = {};
+    return watches->device_words + place;
 }
 
 /* Records where the batch starts, unless that was done. */
@@ -310,6 +327,7 @@ static enum status start_computing(struct cuda_lane *lane, struct failure *failu
 static enum status upload(struct lane *opened, size_t bytes, struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     lane->marks.count = 0;
+    watches_clear(&lane->watches);
     lane->started = false;
     const enum status status = start(lane, failure);
     if (status) return status;
@@ -340,6 +358,7 @@ static enum status run(struct lane *opened, const struct op *op, struct op_call 
     if (status) return status;
     if (marks->count == before) CUDA_TRY(failure, mark(marks, lane->stream, NULL, 0));
     marks->marks[marks->count - 1].op = op->name;
+    lane->watches.step++;
     return STATUS_OK;
 }
 
@@ -356,13 +375,14 @@ static enum status download(struct lane *opened, size_t bytes, struct failure *f
 
 /* Most batches end within microseconds, where waking up would cost more than the work. Longer ones
  * are looked at now and then, which leaves the core to others; only then the driver wakes us, 50 to
- * 200 us late. */
-static cudaError_t wait_for(cudaEvent_t event) {
+ * 200 us late, unless a kernel is watched. */
+static cudaError_t wait_for(cudaEvent_t event, struct cuda_watches *watches) {
     const int64_t start = clock_ns();
-    const struct timespec nap = { 0, NAP_NS };
-    for (int64_t waited = 0; waited < NAPS_NS; waited = clock_ns() - start) {
+    for (int64_t waited = 0; waited < NAPS_NS || watches->count; waited = clock_ns() - start) {
         const cudaError_t error = cudaEventQuery(event);
         if (error != cudaErrorNotReady) return error;
+        watches_look(watches);
+        const struct timespec nap = { 0, waited < NAPS_NS ? NAP_NS : LONG_NAP_NS };
         if (waited > SPIN_NS) nanosleep(&nap, NULL);
     }
     return cudaEventSynchronize(event);
@@ -375,14 +395,16 @@ static double elapsed_ms(cudaEvent_t from, cudaEvent_t to) {
 }
 
 /* Each operator before its kernels. */
-static void tell_spans(const struct mark *marks, int count, struct timing *spans) {
-    for (int from = 0, to = 1; to < count; to++) {
+static void tell_spans(const struct mark *marks, int count, const struct cuda_watches *watches,
+                       struct timing *spans) {
+    for (int from = 0, to = 1, step = 0; to < count; to++) {
         if (!marks[to].op) continue;
         timing_span(spans, marks[to].op, 0, elapsed_ms(marks[from].event, marks[to].event));
         for (int i = from + 1; i <= to; i++)
             if (marks[i].kernel)
                 timing_span(spans, marks[i].kernel, 1,
                             elapsed_ms(marks[i - 1].event, marks[i].event));
+        watches_tell(watches, step++, spans);
         from = to;
     }
 }
@@ -393,14 +415,15 @@ static enum status finish(struct lane *opened, struct lane_times *times, struct 
     *times = {};
     if (!lane->started) return STATUS_OK;
     CUDA_TRY(failure, cudaEventRecord(lane->end, lane->stream));
-    CUDA_TRY(failure, wait_for(lane->end));
+    CUDA_TRY(failure, wait_for(lane->end, &lane->watches));
+    watches_judge(&lane->watches);
     const int count = lane->marks.count;
     if (count > 0) {
         const struct mark *marks = lane->marks.marks, *last = &marks[count - 1];
         times->upload_ms = elapsed_ms(lane->start, marks[0].event);
         times->compute_ms = elapsed_ms(marks[0].event, last->event);
         times->download_ms = elapsed_ms(last->event, lane->end);
-        if (spans) tell_spans(marks, count, spans);
+        if (spans) tell_spans(marks, count, &lane->watches, spans);
     }
     lane->started = false;
     lane->marks.count = 0;

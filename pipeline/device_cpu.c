@@ -159,7 +159,7 @@ static size_t scratch(struct lane *lane, const struct op *op, const struct op_ca
     (void)lane;
     size_t most = 0;
     for (int i = 0; op->scratch && i < call_count; i++) {
-        const size_t bytes = op->scratch(calls[i].params, &calls[i].in);
+        const size_t bytes = op->scratch(&calls[i]);
         if (bytes > most) most = bytes;
     }
     return most;

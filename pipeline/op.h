@@ -21,15 +21,24 @@
 extern "C" {
 #endif
 
+enum { OP_PARTS_MAX = 2 };
+
+/* A further image that an operator takes: a part of the upload. */
+struct op_part {
+    const char *name;    /* of the form's part, and of the option of `burin run`; NULL: none */
+    const char *summary; /* one line, no full stop */
+};
+
 /* One image on its way through one operator. Device memory where a GPU runs it. */
 struct op_call {
     const struct params *params;
     struct image in;
-    struct image out;          /* shape as op.size said; pixels to be written whole */
-    void *scratch;             /* op.scratch bytes, 256-byte aligned, not cleared */
-    struct pool *pool;         /* threads the reference may use; NULL: the caller's alone */
-    struct progress *progress; /* may be NULL */
-    struct timing *timing;     /* kernels are told here with level 1; may be NULL */
+    struct image out;                 /* shape as op.size said; pixels to be written whole */
+    struct image parts[OP_PARTS_MAX]; /* 8-bit gray, as large as `in`; width 0: not given */
+    void *scratch;                    /* op.scratch bytes, 256-byte aligned, not cleared */
+    struct pool *pool;                /* threads the reference may use; NULL: the caller's alone */
+    struct progress *progress;        /* may be NULL */
+    struct timing *timing;            /* kernels are told here with level 1; may be NULL */
     struct failure *failure;
 };
 
@@ -37,13 +46,15 @@ struct op {
     const char *name;    /* the file's name */
     const char *summary; /* one line for people, no full stop */
     const struct param *params;
+    struct op_part parts[OP_PARTS_MAX];
 
     /* Output shape for IN, or why not (STATUS_BAD_PARAM, STATUS_TOO_LARGE). NULL: as the input. */
     enum status (*size)(const struct params *params, const struct image *in, struct image *out,
                         struct failure *failure);
 
-    /* Scratch bytes the reference wants. NULL: none. */
-    size_t (*scratch)(const struct params *params, const struct image *in);
+    /* Scratch bytes the reference wants for CALL, whose params and shapes alone are set. NULL:
+     * none. */
+    size_t (*scratch)(const struct op_call *call);
 
     /* The reference. STATUS_CANCELLED and STATUS_DEADLINE come from progress_check. */
     enum status (*run)(struct op_call *call);

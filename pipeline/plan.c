@@ -41,6 +41,21 @@ enum status plan_set(struct plan *plan, const char *name, const char *value,
     return params_set(&step->params, step->op->params, step->op->name, name, value, failure);
 }
 
+int plan_parts_step(const struct plan *plan) {
+    for (int s = 0; s < plan->count; s++)
+        if (plan->steps[s].op->parts[0].name) return s;
+    return -1;
+}
+
+int plan_part(const struct plan *plan, const char *name) {
+    const int step = plan_parts_step(plan);
+    if (step < 0) return -1;
+    const struct op_part *parts = plan->steps[step].op->parts;
+    for (int i = 0; i < OP_PARTS_MAX && parts[i].name; i++)
+        if (strcmp(parts[i].name, name) == 0) return i;
+    return -1;
+}
+
 enum status plan_complete(const struct plan *plan, struct failure *failure) {
     for (int i = 0; i < plan->count; i++) {
         const struct step *step = &plan->steps[i];

@@ -33,6 +33,12 @@ enum status plan_add(struct plan *plan, const char *op, struct failure *failure)
 enum status plan_set(struct plan *plan, const char *name, const char *value,
                      struct failure *failure);
 
+/* The step that the upload's further parts go to: the first whose operator takes any. -1: none. */
+int plan_parts_step(const struct plan *plan);
+
+/* The place of part NAME among that step's parts, or -1. */
+int plan_part(const struct plan *plan, const char *name);
+
 /* Every step has its required parameters. */
 enum status plan_complete(const struct plan *plan, struct failure *failure);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HOW. Inputs of a batch lie one behind the other in host_in, results in host_out, so that each way
- * is one copy. The first step reads `in`, the last writes `out`; what is between goes back and
- * forth between two parts of `work`, behind which lies the scratch of whichever step is running. */
+/* HOW. Inputs of a batch, then their parts, lie one behind the other in host_in, results in
+ * host_out, so that each way is one copy. The first step reads `in`, the last writes `out`; what is
+ * between goes back and forth between two parts of `work`, behind which lies the scratch of
+ * whichever step is running. */
 #include "pipeline/run.h"
 
 #include <assert.h>
 #include <stddef.h>
+#include <string.h>
 
 enum { ALIGN = 256 };
 
@@ -20,17 +22,31 @@ static size_t level_bytes(const struct run_item *items, int count, int step) {
     return bytes;
 }
 
-/* One operator's calls, shapes and params set. Pixels are placed by the caller. */
-static void make_calls(const struct step *step, int index, struct run_item *items, int count,
-                       struct op_call *calls) {
+static size_t parts_bytes(const struct run_item *items, int count) {
+    size_t bytes = 0;
     for (int i = 0; i < count; i++)
+        for (int p = 0; p < OP_PARTS_MAX; p++) bytes += aligned(image_bytes(&items[i].parts[p]));
+    return bytes;
+}
+
+static size_t upload_bytes(const struct run_item *items, int count) {
+    return level_bytes(items, count, 0) + parts_bytes(items, count);
+}
+
+/* One operator's calls, shapes and params set. Pixels are placed by the caller. */
+static void make_calls(const struct plan *plan, int index, struct run_item *items, int count,
+                       struct op_call *calls) {
+    const bool takes_parts = index == plan_parts_step(plan);
+    for (int i = 0; i < count; i++) {
         calls[i] = (struct op_call){
-            .params = &step->params,
+            .params = &plan->steps[index].params,
             .in = items[i].shapes[index],
             .out = items[i].shapes[index + 1],
             .progress = items[i].progress,
             .failure = &items[i].failure,
         };
+        if (takes_parts) memcpy(calls[i].parts, items[i].parts, sizeof calls[i].parts);
+    }
 }
 
 /* Where the two parts of `work` and the scratch begin. */
@@ -46,7 +62,7 @@ static struct layout lay_out(struct lane *lane, const struct plan *plan, struct 
     for (int s = 0; s < plan->count; s++) {
         const size_t bytes = s + 1 < plan->count ? level_bytes(items, count, s + 1) : 0;
         if (bytes > layout.half[s % 2]) layout.half[s % 2] = bytes;
-        make_calls(&plan->steps[s], s, items, count, calls);
+        make_calls(plan, s, items, count, calls);
         const size_t scratch = lane->driver->scratch(lane, plan->steps[s].op, calls, count);
         if (scratch > layout.scratch) layout.scratch = scratch;
     }
@@ -60,6 +76,16 @@ static void place(struct run_item *items, int count, uint8_t *base, int step) {
     }
 }
 
+/* Behind the inputs, which begin at BASE. */
+static void place_parts(struct run_item *items, int count, uint8_t *base) {
+    base += level_bytes(items, count, 0);
+    for (int i = 0; i < count; i++)
+        for (int p = 0; p < OP_PARTS_MAX; p++) {
+            items[i].parts[p].pixels = base;
+            base += aligned(image_bytes(&items[i].parts[p]));
+        }
+}
+
 enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_item *items,
                         int count, uint64_t pixels_max, struct failure *failure) {
     assert(count > 0 && count <= RUN_BATCH_MAX);
@@ -70,13 +96,14 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
     }
     const struct layout layout = lay_out(lane, plan, items, count);
     const struct lane_need need = {
-        .in = level_bytes(items, count, 0),
+        .in = upload_bytes(items, count),
         .work = layout.half[0] + layout.half[1] + aligned(layout.scratch),
         .out = level_bytes(items, count, plan->count),
     };
     status = lane->driver->reserve(lane, &need, failure);
     if (status) return status;
     place(items, count, lane->host_in, 0);
+    place_parts(items, count, lane->host_in);
     place(items, count, lane->host_out, plan->count);
     for (int i = 0; i < count; i++) {
         items[i].in = items[i].shapes[0];
@@ -92,8 +119,9 @@ static enum status run_step(struct lane *lane, const struct plan *plan, int s,
     struct op_call calls[RUN_BATCH_MAX];
     uint8_t *half[2] = { lane->work, lane->work + layout->half[0] };
     if (s == 0) place(items, count, lane->in, 0);
+    if (s == 0) place_parts(items, count, lane->in);
     place(items, count, s + 1 == plan->count ? lane->out : half[s % 2], s + 1);
-    make_calls(&plan->steps[s], s, items, count, calls);
+    make_calls(plan, s, items, count, calls);
     calls[0].scratch = half[1] + layout->half[1];
     return lane->driver->run(lane, plan->steps[s].op, calls, count);
 }
@@ -101,7 +129,7 @@ static enum status run_step(struct lane *lane, const struct plan *plan, int s,
 static enum status run_steps(struct lane *lane, const struct plan *plan, struct run_item *items,
                              int count, struct failure *failure) {
     const struct layout layout = lay_out(lane, plan, items, count);
-    enum status status = lane->driver->upload(lane, level_bytes(items, count, 0), failure);
+    enum status status = lane->driver->upload(lane, upload_bytes(items, count), failure);
     for (int s = 0; !status && s < plan->count; s++) {
         status = run_step(lane, plan, s, items, count, &layout);
         for (int i = 0; status && i < count; i++)
@@ -125,6 +153,14 @@ static void tell_times(struct run_item *items, int count, const struct lane_time
     }
 }
 
+/* Items that were stopped fail on their own; the batch only where none is left. */
+static enum status all_failed(const struct run_item *items, int count, struct failure *failure) {
+    for (int i = 0; i < count; i++)
+        if (!items[i].failure.status) return STATUS_OK;
+    *failure = items[0].failure;
+    return failure->status;
+}
+
 enum status run_batch(struct lane *lane, const struct plan *plan, struct run_item *items, int count,
                       struct failure *failure) {
     struct failure ignored;
@@ -145,5 +181,5 @@ enum status run_batch(struct lane *lane, const struct plan *plan, struct run_ite
     for (int i = 0; status && i < count; i++)
         if (!items[i].failure.status) items[i].failure = *failure;
     if (!status) tell_times(items, count, &times, &spans);
-    return status;
+    return status ? status : all_failed(items, count, failure);
 }

@@ -17,20 +17,24 @@
 enum { RUN_BATCH_MAX = 64 };
 
 struct run_item {
-    struct image in;           /* shape set by the caller; pixels by run_reserve, in host memory */
-    struct image out;          /* set by run_reserve, filled by run_batch, in host memory */
-    struct progress *progress; /* may be NULL */
-    struct timing *timing;     /* upload, compute, download and spans are written; may be NULL */
-    struct failure failure;    /* of this item alone */
+    struct image in; /* shape set by the caller; pixels by run_reserve, in host memory */
+    struct image parts[OP_PARTS_MAX]; /* likewise, of the first step that takes parts */
+    struct image out;                 /* set by run_reserve, filled by run_batch, in host memory */
+    struct progress *progress;        /* may be NULL */
+    struct timing *timing;  /* upload, compute, download and spans are written; may be NULL */
+    struct failure failure; /* of this item alone */
     struct image shapes[PLAN_STEPS_MAX + 1]; /* run.c's own */
 };
 
-/* One item whose shape the plan refuses gets its failure and makes the whole call fail: check with
- * plan_shapes before. STATUS_NO_MEMORY leaves the lane as it was. */
+/* items[i].parts: shapes of what the caller has, 8-bit gray (width 0: nothing), as large as the
+ * image is there (plan_parts_step, plan_shapes). One item whose shape the plan refuses gets its
+ * failure and makes the whole call fail: check with plan_shapes before. STATUS_NO_MEMORY leaves the
+ * lane as it was. */
 enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_item *items,
                         int count, uint64_t pixels_max, struct failure *failure);
 
-/* On failure every item has its own status in items[i].failure. */
+/* On failure every item has its own status in items[i].failure. STATUS_OK where one item at least
+ * came through: the others have their failure. */
 enum status run_batch(struct lane *lane, const struct plan *plan, struct run_item *items, int count,
                       struct failure *failure);
 

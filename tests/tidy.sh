@@ -34,10 +34,10 @@ wall '^server/jobs/' 'server/http/' "jobs/ does not know HTTP"
 grep -nE 'ifdef.*CUDA' $(echo "$sources" | grep -v '^cuda/') | grep -v __CUDACC__ && complain "no #ifdef CUDA outside cuda/"
 
 # Twins and tests: every operator has a test; every CUDA twin has its reference.
-for f in $(files 'pipeline/ops/*.c'); do
+for f in $(files ':(glob)pipeline/ops/*.c'); do
     [ -f "tests/ops/$(basename "$f")" ] || complain "$f has no tests/ops/$(basename "$f")"
 done
-for f in $(files 'cuda/ops/*.cu'); do
+for f in $(files ':(glob)cuda/ops/*.cu'); do
     [ -f "pipeline/ops/$(basename "$f" .cu).c" ] || complain "$f has no reference in pipeline/ops/"
 done
 

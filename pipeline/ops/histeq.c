@@ -46,8 +46,8 @@ static size_t table_bytes(const struct params *values, const struct image *in) {
 }
 
 /* Counts of every band, then the tables of new levels. */
-static size_t scratch(const struct params *values, const struct image *in) {
-    return (BANDS_MAX + 1) * table_bytes(values, in);
+static size_t scratch(const struct op_call *call) {
+    return (BANDS_MAX + 1) * table_bytes(call->params, &call->in);
 }
 
 static int bands(const struct op_call *call) {

@@ -190,7 +190,7 @@ static void run_reference(struct job *job, uint8_t *expected, size_t out_bytes) 
                                 .in = job->in[i],
                                 .out = job->out[i],
                                 .failure = &failure };
-        const size_t scratch = op->scratch ? op->scratch(call.params, &call.in) : 0;
+        const size_t scratch = op->scratch ? op->scratch(&call) : 0;
         call.scratch = aligned_alloc(256, (scratch + 511) / 256 * 256);
         if (op->run(&call)) fail_msg("%s: reference: %s", job->name, failure.message);
         free(call.scratch);

@@ -40,15 +40,13 @@ static uint64_t run_once(const struct op *op, const struct params *params, const
     struct failure failure = { 0 };
     if (op->size && op->size(params, in, &shape, &failure)) return 0;
     struct image out = padded(shape);
-    const size_t scratch = op->scratch ? op->scratch(params, in) : 0;
+    struct op_call call = {
+        .params = params, .in = *in, .out = out, .pool = pool, .failure = &failure
+    };
+    const size_t scratch = op->scratch ? op->scratch(&call) : 0;
     void *memory = aligned_alloc(256, (scratch + 511) / 256 * 256);
     memset(memory, CANARY, scratch);
-    struct op_call call = { .params = params,
-                            .in = *in,
-                            .out = out,
-                            .scratch = memory,
-                            .pool = pool,
-                            .failure = &failure };
+    call.scratch = memory;
     const uint64_t before = image_digest(in);
     if (op->run(&call)) fail_msg("%s failed: %s", op->name, failure.message);
     if (image_digest(in) != before) fail_msg("%s wrote its input", op->name);
