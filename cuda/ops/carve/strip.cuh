@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+/* strip.cuh - the part of carving that costs time: finding seams and taking them out of the luma.
+ *
+ * carve.cu cuts a job into strips (one shrinking phase, or the search for the seams of one growing
+ * phase) and afterwards moves the real pixels. Horizontal seams alone are a strip of the transposed
+ * image; only a strip that weighs both directions has `rows`.
+ * All memory is the device's and the caller's; everything is queued on the context's stream.
+ */
+#ifndef BURIN_CARVE_STRIP_CUH
+#define BURIN_CARVE_STRIP_CUH
+
+#include "cuda/cuda_op.h"
+#include "pipeline/ops/carve.h"
+
+struct carve_strip {
+    uint32_t width, height;
+    uint32_t columns, rows; /* seams to take out: vertical ones < width, horizontal ones < height */
+    int energy;             /* CARVE_GRADIENT... */
+
+    uint8_t *luma;        /* 8-bit, carved in place: afterwards the smaller image, same stride */
+    uint32_t luma_stride; /* bytes, a multiple of 16, at least width */
+    uint8_t *marks;       /* NULL: no masks. Else bit 0 keep, bit 1 remove; luma's stride; carved */
+    uint32_t *origins;    /* NULL where rows is 0. Else a plane that is carved along */
+    uint32_t origin_stride; /* elements */
+
+    /* Out. rows is 0: seam s crosses row y, at the time it is taken out, in column
+     * seams[s * height + y]. Not written for strips that weigh both directions. */
+    uint16_t *seams;
+
+    void *scratch;            /* as many bytes as the method's own scratch function said */
+    struct cuda_watch *watch; /* may be NULL: done counts seams; total is the caller's to set */
+    uint32_t done;            /* seams of the phases before */
+};
+
+#endif
