@@ -193,3 +193,15 @@ enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_
     }
     return status;
 }
+
+enum status plan_part_fits(const struct plan *plan, const char *name, const struct image *part,
+                           const struct image *shapes, struct failure *failure) {
+    const int step = plan_parts_step(plan);
+    const struct image *image = &shapes[step];
+    if (part->width == image->width && part->height == image->height) return STATUS_OK;
+    return fail(failure, STATUS_MISMATCH,
+                "%s is %u x %u pixels, but the image that %s gets is %u x %u; they must be the "
+                "same size",
+                name, part->width, part->height, plan->steps[step].op->name, image->width,
+                image->height);
+}

@@ -53,4 +53,9 @@ enum status plan_print(const struct plan *plan, char *text, size_t size, struct 
 enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure);
 
+/* STATUS_MISMATCH unless PART, the shape of what came under NAME, is as large as the image that the
+ * step of plan_parts_step gets. SHAPES is plan_shapes'. */
+enum status plan_part_fits(const struct plan *plan, const char *name, const struct image *part,
+                           const struct image *shapes, struct failure *failure);
+
 #endif

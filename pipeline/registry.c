@@ -30,6 +30,13 @@ const struct op *registry_find(const char *name) {
     return NULL;
 }
 
+const char *registry_part(const char *name) {
+    for (int i = 0; i < OP_COUNT; i++)
+        for (int p = 0; p < OP_PARTS_MAX && ops[i]->parts[p].name; p++)
+            if (strcmp(ops[i]->parts[p].name, name) == 0) return ops[i]->parts[p].name;
+    return NULL;
+}
+
 const char *registry_nearest(const char *name) {
     const char *names[OP_COUNT + 1];
     for (int i = 0; i < OP_COUNT; i++) names[i] = ops[i]->name;

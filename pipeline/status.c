@@ -12,6 +12,7 @@ static const char *const names[STATUS_COUNT] = {
     [STATUS_NOT_AN_IMAGE] = "not_an_image",
     [STATUS_CORRUPT] = "corrupt",
     [STATUS_TOO_LARGE] = "too_large",
+    [STATUS_MISMATCH] = "mismatch",
     [STATUS_BUSY] = "busy",
     [STATUS_DEADLINE] = "deadline",
     [STATUS_CANCELLED] = "cancelled",

@@ -20,6 +20,7 @@ enum status {
     STATUS_NOT_AN_IMAGE,   /* no format that is read here */
     STATUS_CORRUPT,        /* an image, but broken or cut off */
     STATUS_TOO_LARGE,      /* an image, but over a limit of pixels, scans or memory */
+    STATUS_MISMATCH,       /* two images that should be as large as each other are not */
     STATUS_BUSY,           /* the queue is full, the daemon drains, or no worker is healthy */
     STATUS_DEADLINE,       /* not done in the time allowed */
     STATUS_CANCELLED,      /* the client has left */

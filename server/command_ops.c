@@ -9,7 +9,8 @@
 
 static int usage(FILE *out, int code) {
     fputs("usage: burin ops [--json] [OPERATOR]...\n\n"
-          "Operators with their parameters: name=default, range and unit, meaning.\n",
+          "Operators with their parameters: name=default, range and unit, meaning. Files are\n"
+          "further parts of the upload, or --NAME FILE of `burin run`.\n",
           out);
     return code;
 }
@@ -34,6 +35,8 @@ static void print_op(const struct op *op) {
     printf("%-12s %s\n", op->name, op->summary);
     for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
         print_param(param);
+    for (int i = 0; i < OP_PARTS_MAX && op->parts[i].name; i++)
+        printf("    %-20s file: %s\n", op->parts[i].name, op->parts[i].summary);
     putchar('\n');
 }
 

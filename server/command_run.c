@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin run: the pipeline of the daemon on one file, in this process. */
+#include "pipeline/part.h"
+#include "pipeline/registry.h"
 #include "pipeline/run.h"
 #include "server/account.h"
 #include "server/command.h"
+#include "server/files.h"
 #include "server/progress_line.h"
 #include "server/run_options.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+/* A file that a step wants beside the image. */
+struct part {
+    uint8_t *bytes; /* heap */
+    size_t length;
+    struct probe probe;
+};
 
 /* Everything that one run holds; zeroed, then filled from top to bottom. */
 struct work {
@@ -24,6 +30,7 @@ struct work {
     uint8_t *bytes; /* of the input, heap */
     size_t length;
     struct probe probe;
+    struct part parts[OP_PARTS_MAX]; /* by their place in the operator's record */
     struct pool *pool;
     struct lane *lane;
     struct run_item item;
@@ -34,6 +41,18 @@ struct work {
     uint32_t notes;
     struct timing timing;
 };
+
+/* --mask FILE and the like, from the operators' records. */
+static void usage_parts(void) {
+    for (int i = 0; i < registry_count(); i++) {
+        const struct op *op = registry_at(i);
+        for (int p = 0; p < OP_PARTS_MAX && op->parts[p].name; p++) {
+            char option[48];
+            snprintf(option, sizeof option, "--%s FILE", op->parts[p].name);
+            printf("  %-31s for %s: %s\n", option, op->name, op->parts[p].summary);
+        }
+    }
+}
 
 static int usage(void) {
     fputs("usage: burin run [OPTION]... STEP... INPUT OUTPUT\n\n"
@@ -50,78 +69,42 @@ static int usage(void) {
           "  --threads N                     on the CPU, default one a core\n"
           "  --pixels-max N                  the largest image in and out, default 67108864\n",
           stdout);
+    usage_parts();
     return 0;
 }
 
 /* ---- files */
 
-static enum status cannot(const char *what, const char *path, struct failure *failure) {
-    return fail(failure, STATUS_INTERNAL, "cannot %s %.120s: %s", what, path, strerror(errno));
-}
-
-/* Room for twice as much, and never none. */
-static bool grow(uint8_t **bytes, size_t *capacity) {
-    const size_t wanted = *capacity ? 2 * *capacity : 1 << 20;
-    uint8_t *more = realloc(*bytes, wanted);
-    if (!more) return false;
-    *bytes = more;
-    *capacity = wanted;
-    return true;
-}
-
-static enum status read_all(int fd, struct work *work, struct failure *failure) {
-    struct stat facts;
-    size_t capacity = 0;
-    /* A file's own size and a byte more, so that its end is seen without growing. */
-    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {
-        work->bytes = malloc((size_t)facts.st_size + 1);
-        capacity = work->bytes ? (size_t)facts.st_size + 1 : 0;
-    }
-    for (;;) {
-        if (work->length == capacity && !grow(&work->bytes, &capacity))
-            return fail(failure, STATUS_NO_MEMORY, "no memory for the input");
-        const ssize_t got = read(fd, work->bytes + work->length, capacity - work->length);
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return cannot("read", work->options.input, failure);
-        if (got == 0) return STATUS_OK;
-        work->length += (size_t)got;
-    }
-}
-
-static enum status read_input(struct work *work, struct failure *failure) {
-    const char *path = work->options.input;
-    const bool standard = strcmp(path, "-") == 0;
-    const int64_t start = clock_ns();
-    const int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return cannot("open", path, failure);
-    const enum status status = read_all(fd, work, failure);
-    if (!standard) close(fd);
-    work->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(clock_ns() - start);
+static enum status read_part(struct work *work, const struct run_part *option,
+                             const struct image *shapes, struct failure *failure) {
+    const int place = plan_part(&work->options.plan, option->name);
+    if (place < 0) return fail(failure, STATUS_BAD_PARAM, "no step here takes --%s", option->name);
+    struct part *part = &work->parts[place];
+    enum status status = files_read(option->path, &part->bytes, &part->length, failure);
+    if (status == STATUS_OK)
+        status = probe_image(part->bytes, part->length, &work->limits.probe, &part->probe, failure);
+    if (status == STATUS_OK)
+        status =
+            plan_part_fits(&work->options.plan, option->name, &part->probe.shape, shapes, failure);
+    if (status == STATUS_OK) work->item.parts[place] = part_shape(&part->probe);
     return status;
 }
 
-static bool write_all(int fd, const uint8_t *bytes, size_t length) {
-    while (length) {
-        const ssize_t put = write(fd, bytes, length);
-        if (put < 0 && errno == EINTR) continue;
-        if (put < 0) return false;
-        bytes += put;
-        length -= (size_t)put;
-    }
-    return true;
-}
-
-static enum status write_output(const struct work *work, struct failure *failure) {
-    const char *path = work->options.output;
-    if (strcmp(path, "-") == 0)
-        return write_all(STDOUT_FILENO, work->result, work->result_length)
-                   ? STATUS_OK
-                   : cannot("write", "standard output", failure);
-    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return cannot("write", path, failure);
-    bool good = write_all(fd, work->result, work->result_length);
-    if (close(fd) != 0) good = false;
-    return good ? STATUS_OK : cannot("write", path, failure);
+/* The image and what its steps want beside it; what comes of it is within the limits. */
+static enum status read_input(struct work *work, struct failure *failure) {
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    const struct run_options *options = &work->options;
+    const int64_t start = clock_ns();
+    enum status status = files_read(options->input, &work->bytes, &work->length, failure);
+    if (status == STATUS_OK)
+        status = probe_image(work->bytes, work->length, &work->limits.probe, &work->probe, failure);
+    if (status == STATUS_OK)
+        status = plan_shapes(&options->plan, &work->probe.shape, work->limits.probe.pixels_max,
+                             shapes, failure);
+    for (int i = 0; i < OP_PARTS_MAX && status == STATUS_OK && options->parts[i].name; i++)
+        status = read_part(work, &options->parts[i], shapes, failure);
+    work->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(clock_ns() - start);
+    return status;
 }
 
 /* ---- pixels */
@@ -139,6 +122,10 @@ static enum status open_lane(struct work *work, struct failure *failure) {
         if (bytes > options.staging_bytes) options.staging_bytes = bytes;
         options.arena_bytes += bytes;
     }
+    for (int p = 0; p < OP_PARTS_MAX; p++) {
+        options.staging_bytes += image_bytes(&work->item.parts[p]);
+        options.arena_bytes += image_bytes(&work->item.parts[p]);
+    }
     if (work->driver == &device_cpu) {
         int threads = work->options.threads;
         struct device_facts facts = { .multiprocessors = 1 };
@@ -153,9 +140,15 @@ static enum status open_lane(struct work *work, struct failure *failure) {
 
 static enum status decode(struct work *work, struct failure *failure) {
     const int64_t start = clock_ns();
-    const enum status status =
+    enum status status =
         codec_decode(work->bytes, work->length, &work->probe, &work->limits, &work->progress,
                      &work->item.in, &work->metadata, &work->notes, failure);
+    for (int p = 0; p < OP_PARTS_MAX && status == STATUS_OK; p++) {
+        const struct part *part = &work->parts[p];
+        if (part->length)
+            status = part_decode(part->bytes, part->length, &part->probe, &work->limits,
+                                 &work->progress, &work->item.parts[p], failure);
+    }
     work->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
     return status;
 }
@@ -177,9 +170,9 @@ static enum status encode(struct work *work, struct failure *failure) {
 static enum status carry(struct work *work, struct failure *failure) {
     const struct plan *plan = &work->options.plan;
     struct progress_line line;
-    work->item = (struct run_item){ .in = work->probe.shape,
-                                    .progress = &work->progress,
-                                    .timing = &work->timing };
+    work->item.in = work->probe.shape;
+    work->item.progress = &work->progress;
+    work->item.timing = &work->timing;
     const int64_t start = clock_ns();
     enum status status =
         run_reserve(work->lane, plan, &work->item, 1, work->limits.probe.pixels_max, failure);
@@ -238,11 +231,10 @@ static enum status work_through(struct work *work, struct failure *failure) {
     work->limits = codec_limits_default;
     work->limits.probe.pixels_max = (uint64_t)work->options.pixels_max;
     if (status == STATUS_OK) status = read_input(work, failure);
-    if (status == STATUS_OK)
-        status = probe_image(work->bytes, work->length, &work->limits.probe, &work->probe, failure);
     if (status == STATUS_OK) status = open_lane(work, failure);
     if (status == STATUS_OK) status = carry(work, failure);
-    if (status == STATUS_OK) status = write_output(work, failure);
+    if (status == STATUS_OK)
+        status = files_write(work->options.output, work->result, work->result_length, failure);
     return status;
 }
 
@@ -251,6 +243,7 @@ static void work_release(struct work *work) {
     pool_destroy(work->pool);
     metadata_release(&work->metadata);
     free(work->result);
+    for (int p = 0; p < OP_PARTS_MAX; p++) free(work->parts[p].bytes);
     free(work->bytes);
 }
 

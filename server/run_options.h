@@ -11,9 +11,15 @@
 
 #include <stdbool.h>
 
+/* --NAME PATH, a further image for a step. */
+struct run_part {
+    const char *name, *path; /* name: an operator's record's; NULL: none */
+};
+
 struct run_options {
     struct plan plan;
-    const char *input, *output;   /* "-": standard input, standard output */
+    const char *input, *output; /* "-": standard input, standard output */
+    struct run_part parts[OP_PARTS_MAX];
     const char *device;           /* as device_choose reads it */
     struct encode_options encode; /* format FORMAT_NONE: as the input */
     long pixels_max;

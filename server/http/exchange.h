@@ -50,6 +50,12 @@ struct front {
     int draining;            /* atomic */
 };
 
+/* A further image of the form: its bytes in the slot, and the part's name. */
+struct upload_part {
+    const char *name; /* an operator's record's */
+    uint64_t offset, length;
+};
+
 /* The body on its way into the slot. */
 struct upload {
     bool multipart;
@@ -57,7 +63,9 @@ struct upload {
     uint64_t bytes; /* of the body, so far */
     int64_t held;   /* of front.body_bytes_held, ours */
     int images;     /* image parts seen */
-    bool in_image;  /* the part under way is the image */
+    int part_count;
+    struct upload_part parts[OP_PARTS_MAX];
+    uint64_t *image_length; /* the part under way is an image: what counts its bytes; else NULL */
     char field[FIELD_NAME_MAX];
     char *
         value; /* of the field under way; heap, FIELD_VALUE_MAX + 1 bytes, had at the first field */

@@ -42,7 +42,7 @@ enum MHD_Result info_finish(struct exchange *exchange) {
     const struct probe_limits limits = { .pixels_max = (uint64_t)config->pixels_max,
                                          .side_max = (uint32_t)config->side_max };
     const struct job *job = exchange_job(exchange);
-    if (upload_finish(exchange, &failure) ||
+    if (upload_finish(exchange, &failure) || upload_parts(exchange, &limits, NULL, &failure) ||
         probe_image(slot_bytes(exchange->front->slots, exchange->slot) + job->image_offset,
                     job->image_length, &limits, &probe, &failure)) {
         exchange_fail(exchange, &failure);

@@ -58,6 +58,7 @@ static enum status judge(struct exchange *exchange, struct failure *failure) {
     if (!status)
         status = plan_shapes(&exchange->settings.plan, &job->probe.shape, limits.pixels_max, shapes,
                              failure);
+    if (!status) status = upload_parts(exchange, &limits, shapes, failure);
     return status ? status
                   : plan_print(&exchange->settings.plan, job->plan, sizeof job->plan, failure);
 }

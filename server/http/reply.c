@@ -16,10 +16,10 @@ int reply_http_status(enum status status) {
         [STATUS_OK] = 200,           [STATUS_BAD_PARAM] = 400,
         [STATUS_BAD_REQUEST] = 400,  [STATUS_BODY_TOO_LARGE] = 413,
         [STATUS_NOT_AN_IMAGE] = 415, [STATUS_CORRUPT] = 422,
-        [STATUS_TOO_LARGE] = 422,    [STATUS_BUSY] = 503,
-        [STATUS_DEADLINE] = 504,     [STATUS_CANCELLED] = 499,
-        [STATUS_NO_MEMORY] = 503,    [STATUS_DEVICE] = 500,
-        [STATUS_INTERNAL] = 500,
+        [STATUS_TOO_LARGE] = 422,    [STATUS_MISMATCH] = 422,
+        [STATUS_BUSY] = 503,         [STATUS_DEADLINE] = 504,
+        [STATUS_CANCELLED] = 499,    [STATUS_NO_MEMORY] = 503,
+        [STATUS_DEVICE] = 500,       [STATUS_INTERNAL] = 500,
     };
     return codes[status];
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/upload.h"
 
+#include "pipeline/registry.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,27 +35,49 @@ void upload_release(struct exchange *exchange) {
 
 /* ---- the image */
 
+/* Where the next image of the body begins in the slot. */
+static uint64_t next_offset(struct job *job) {
+    job->body_length = (job->body_length + IMAGE_ALIGN - 1) / IMAGE_ALIGN * IMAGE_ALIGN;
+    return job->body_length;
+}
+
 static enum status image_starts(struct exchange *exchange, struct failure *failure) {
     struct upload *upload = &exchange->upload;
     if (++upload->images > 1)
         return fail(failure, STATUS_BAD_REQUEST,
                     "the form has two image parts; send one part named image, file or media");
     struct job *job = exchange_job(exchange);
-    job->image_offset = (job->body_length + IMAGE_ALIGN - 1) / IMAGE_ALIGN * IMAGE_ALIGN;
-    job->body_length = job->image_offset;
-    upload->in_image = true;
+    job->image_offset = next_offset(job);
+    upload->image_length = &job->image_length;
+    return STATUS_OK;
+}
+
+static enum status further_image_starts(struct exchange *exchange, const char *name,
+                                        struct failure *failure) {
+    struct upload *upload = &exchange->upload;
+    for (int i = 0; i < upload->part_count; i++)
+        if (strcmp(upload->parts[i].name, name) == 0)
+            return fail(failure, STATUS_BAD_REQUEST, "the form has two parts named %s; send one",
+                        name);
+    if (upload->part_count == OP_PARTS_MAX)
+        return fail(failure, STATUS_BAD_REQUEST, "the form has more than %d images beside the one",
+                    OP_PARTS_MAX);
+    struct upload_part *part = &upload->parts[upload->part_count++];
+    *part = (struct upload_part){ .name = name, .offset = next_offset(exchange_job(exchange)) };
+    upload->image_length = &part->length;
     return STATUS_OK;
 }
 
 static enum status image_bytes_come(struct exchange *exchange, const uint8_t *bytes, size_t length,
                                     struct failure *failure) {
     struct job *job = exchange_job(exchange);
-    if (job->body_length + length > (uint64_t)exchange->front->config->body_bytes_max + IMAGE_ALIGN)
+    if (job->body_length + length >
+        (uint64_t)exchange->front->config->body_bytes_max + (1 + OP_PARTS_MAX) * IMAGE_ALIGN)
         return fail(failure, STATUS_BODY_TOO_LARGE, "the body is over %ld bytes (body_bytes_max)",
                     exchange->front->config->body_bytes_max);
     memcpy(slot_bytes(exchange->front->slots, exchange->slot) + job->body_length, bytes, length);
     job->body_length += length;
-    job->image_length += length;
+    *exchange->upload.image_length += length;
     return STATUS_OK;
 }
 
@@ -81,16 +105,18 @@ static enum status field_starts(struct exchange *exchange, const struct part *pa
 
 static enum status part_begin(void *context, const struct part *part, struct failure *failure) {
     struct exchange *exchange = context;
-    exchange->upload.in_image = false;
-    return is_image_name(part->name) ? image_starts(exchange, failure)
-                                     : field_starts(exchange, part, failure);
+    exchange->upload.image_length = NULL;
+    if (is_image_name(part->name)) return image_starts(exchange, failure);
+    const char *further = registry_part(part->name);
+    return further ? further_image_starts(exchange, further, failure)
+                   : field_starts(exchange, part, failure);
 }
 
 static enum status part_data(void *context, const uint8_t *bytes, size_t length,
                              struct failure *failure) {
     struct exchange *exchange = context;
     struct upload *upload = &exchange->upload;
-    if (upload->in_image) return image_bytes_come(exchange, bytes, length, failure);
+    if (upload->image_length) return image_bytes_come(exchange, bytes, length, failure);
     if (upload->value_length + length > FIELD_VALUE_MAX)
         return fail(failure, STATUS_BAD_PARAM, "field \"%s\" is over %d bytes long", upload->field,
                     FIELD_VALUE_MAX);
@@ -102,7 +128,7 @@ static enum status part_data(void *context, const uint8_t *bytes, size_t length,
 static enum status part_end(void *context, struct failure *failure) {
     struct exchange *exchange = context;
     struct upload *upload = &exchange->upload;
-    if (upload->in_image) return STATUS_OK;
+    if (upload->image_length) return STATUS_OK;
     upload->value[upload->value_length] = 0;
     if (strlen(upload->value) != upload->value_length)
         return fail(failure, STATUS_BAD_PARAM, "field \"%s\" holds a zero byte", upload->field);
@@ -186,5 +212,30 @@ enum status upload_finish(struct exchange *exchange, struct failure *failure) {
                     "example with curl -F image=@photo.jpg");
     if (exchange_job(exchange)->image_length == 0)
         return fail(failure, STATUS_BAD_REQUEST, "the image is empty: no byte of it came");
+    return STATUS_OK;
+}
+
+enum status upload_parts(struct exchange *exchange, const struct probe_limits *limits,
+                         const struct image *shapes, struct failure *failure) {
+    const struct plan *plan = &exchange->settings.plan;
+    struct job *job = exchange_job(exchange);
+    for (int i = 0; i < exchange->upload.part_count; i++) {
+        const struct upload_part *part = &exchange->upload.parts[i];
+        const int place = plan_part(plan, part->name);
+        if (place < 0)
+            return fail(failure, STATUS_BAD_PARAM, "no step here takes a part named %s",
+                        part->name);
+        if (part->length == 0)
+            return fail(failure, STATUS_BAD_REQUEST, "%s is empty: no byte of it came", part->name);
+        struct job_part *slot_part = &job->parts[place];
+        slot_part->offset = part->offset;
+        slot_part->length = part->length;
+        enum status status =
+            probe_image(slot_bytes(exchange->front->slots, exchange->slot) + part->offset,
+                        part->length, limits, &slot_part->probe, failure);
+        if (!status)
+            status = plan_part_fits(plan, part->name, &slot_part->probe.shape, shapes, failure);
+        if (status) return status;
+    }
     return STATUS_OK;
 }

@@ -16,6 +16,11 @@ enum status upload_feed(struct exchange *exchange, const uint8_t *bytes, size_t 
                         struct failure *failure);
 /* After the last byte: the image's place stands in the job. */
 enum status upload_finish(struct exchange *exchange, struct failure *failure);
+/* Once the plan is known: the form's further images are some step's, as large as SHAPES
+ * (plan_shapes') has its input, and stand in the job. STATUS_MISMATCH where one is of another size,
+ * and what probe_image says. */
+enum status upload_parts(struct exchange *exchange, const struct probe_limits *limits,
+                         const struct image *shapes, struct failure *failure);
 /* Gives back what it held apart from the slot; any number of times. */
 void upload_release(struct exchange *exchange);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/jobs/carry.h"
 
+#include "pipeline/part.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +70,21 @@ static enum status refuse_if_late(struct job *job) {
 
 /* ---- decode */
 
+static enum status decode_parts(const struct batch *batch, const struct load *load,
+                                const struct run_item *item) {
+    struct job *job = load->job;
+    const uint8_t *bytes = slot_bytes(batch->carrier->slots, load->slot);
+    enum status status = STATUS_OK;
+    for (int p = 0; p < OP_PARTS_MAX && !status; p++) {
+        const struct job_part *part = &job->parts[p];
+        if (part->length)
+            status = part_decode(bytes + part->offset, part->length, &part->probe,
+                                 &batch->carrier->limits, &job->progress, &item->parts[p],
+                                 &job->failure);
+    }
+    return status;
+}
+
 static void decode_one(void *argument, int part) {
     struct batch *batch = argument;
     struct load *load = &batch->loads[part];
@@ -77,7 +94,8 @@ static void decode_one(void *argument, int part) {
         refuse_if_late(job) ||
         codec_decode(slot_bytes(batch->carrier->slots, load->slot) + job->image_offset,
                      job->image_length, &job->probe, &batch->carrier->limits, &job->progress,
-                     &batch->items[part].in, &load->metadata, &job->notes, &job->failure);
+                     &batch->items[part].in, &load->metadata, &job->notes, &job->failure) ||
+        decode_parts(batch, load, &batch->items[part]);
     /* A batch keeps its layout: a failed image goes through it blank. */
     if (load->failed) memset(batch->items[part].in.pixels, 0, image_bytes(&batch->items[part].in));
     job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
@@ -112,7 +130,8 @@ static void encode_one(void *argument, int part) {
     struct batch *batch = argument;
     struct load *load = &batch->loads[part];
     const int64_t start = clock_ns();
-    if (!load->failed) {
+    if (!load->job->failure.status) load->job->failure = batch->items[part].failure;
+    if (!load->job->failure.status) {
         if (!refuse_if_late(load->job)) encode(batch->carrier, load, &batch->items[part].out);
         if (!load->job->json_only)
             load->job->timing.stage_ms[STAGE_ENCODE] = ns_to_ms(clock_ns() - start);
@@ -144,9 +163,12 @@ static int gather(struct batch *batch, int *slots, int count) {
         job->notes = 0;
         job->timing.stage_ms[STAGE_QUEUE] = ns_to_ms(now - job->published_ns);
         batch->loads[batch->count] = (struct load){ .slot = slots[i], .job = job };
-        batch->items[batch->count++] = (struct run_item){ .in = job->probe.shape,
-                                                          .progress = &job->progress,
-                                                          .timing = &job->timing };
+        struct run_item *item = &batch->items[batch->count++];
+        *item = (struct run_item){ .in = job->probe.shape,
+                                   .progress = &job->progress,
+                                   .timing = &job->timing };
+        for (int p = 0; p < OP_PARTS_MAX; p++)
+            if (job->parts[p].length) item->parts[p] = part_shape(&job->parts[p].probe);
     }
     return left;
 }

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/part.h"
+
+#include "pipeline/ops/grayscale.h"
+#include "pipeline/sample.h"
+
+#include <stdlib.h>
+
+struct image part_shape(const struct probe *probe) {
+    return image_shape(probe->shape.width, probe->shape.height, 1, 8);
+}
+
+static inline void part_row(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
+                            unsigned depth) {
+    for (size_t x = 0; x < width; x++) {
+        const size_t i = x * channels;
+        const uint32_t gray = channels < 3
+                                  ? sample_get(in, i, depth)
+                                  : luma(sample_get(in, i, depth), sample_get(in, i + 1, depth),
+                                         sample_get(in, i + 2, depth));
+        out[x] = (uint8_t)(gray >> (depth - 8));
+    }
+}
+
+enum status part_decode(const uint8_t *bytes, size_t length, const struct probe *probe,
+                        const struct codec_limits *limits, struct progress *progress,
+                        const struct image *into, struct failure *failure) {
+    uint32_t notes = 0;
+    struct image whole = probe->shape;
+    if (image_same_shape(&whole, into))
+        return codec_decode(bytes, length, probe, limits, progress, into, NULL, &notes, failure);
+    whole.pixels = malloc(image_bytes(&whole));
+    if (!whole.pixels) return fail(failure, STATUS_NO_MEMORY, "no memory for a mask");
+    const enum status status =
+        codec_decode(bytes, length, probe, limits, progress, &whole, NULL, &notes, failure);
+    for (uint32_t y = 0; status == STATUS_OK && y < whole.height; y++)
+        SPECIALISE(whole.channels, whole.depth, part_row, image_row(&whole, y), image_row(into, y),
+                   whole.width);
+    free(whole.pixels);
+    return status;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum status cannot(const char *what, const char *path, struct failure *failure) {
+    return fail(failure, STATUS_INTERNAL, "cannot %s %.120s: %s", what, path, strerror(errno));
+}
+
+/* Room for twice as much, and never none. */
+static bool grow(uint8_t **bytes, size_t *capacity) {
+    const size_t wanted = *capacity ? 2 * *capacity : 1 << 20;
+    uint8_t *more = realloc(*bytes, wanted);
+    if (!more) return false;
+    *bytes = more;
+    *capacity = wanted;
+    return true;
+}
+
+static enum status read_all(int fd, const char *path, uint8_t **bytes, size_t *length,
+                            struct failure *failure) {
+    struct stat facts;
+    size_t capacity = 0;
+    /* A file's own size and a byte more, so that its end is seen without growing. */
+    if (fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && facts.st_size > 0) {
+        *bytes = malloc((size_t)facts.st_size + 1);
+        capacity = *bytes ? (size_t)facts.st_size + 1 : 0;
+    }
+    for (;;) {
+        if (*length == capacity && !grow(bytes, &capacity))
+            return fail(failure, STATUS_NO_MEMORY, "no memory for the input");
+        const ssize_t got = read(fd, *bytes + *length, capacity - *length);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return cannot("read", path, failure);
+        if (got == 0) return STATUS_OK;
+        *length += (size_t)got;
+    }
+}
+
+enum status files_read(const char *path, uint8_t **bytes, size_t *length, struct failure *failure) {
+    const bool standard = strcmp(path, "-") == 0;
+    const int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    *bytes = NULL;
+    *length = 0;
+    if (fd < 0) return cannot("open", path, failure);
+    const enum status status = read_all(fd, path, bytes, length, failure);
+    if (!standard) close(fd);
+    return status;
+}
+
+static bool write_all(int fd, const uint8_t *bytes, size_t length) {
+    while (length) {
+        const ssize_t put = write(fd, bytes, length);
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) return false;
+        bytes += put;
+        length -= (size_t)put;
+    }
+    return true;
+}
+
+enum status files_write(const char *path, const uint8_t *bytes, size_t length,
+                        struct failure *failure) {
+    if (strcmp(path, "-") == 0)
+        return write_all(STDOUT_FILENO, bytes, length)
+                   ? STATUS_OK
+                   : cannot("write", "standard output", failure);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return cannot("write", path, failure);
+    bool good = write_all(fd, bytes, length);
+    if (close(fd) != 0) good = false;
+    return good ? STATUS_OK : cannot("write", path, failure);
+}

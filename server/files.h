@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+/* files.h - whole files in and out of memory; "-" is standard input or output.
+ *
+ * Ownership: the caller frees what files_read made. Fails: STATUS_INTERNAL with the path and the
+ * system's reason, STATUS_NO_MEMORY.
+ */
+#ifndef BURIN_FILES_H
+#define BURIN_FILES_H
+
+#include "pipeline/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum status files_read(const char *path, uint8_t **bytes, size_t *length, struct failure *failure);
+enum status files_write(const char *path, const uint8_t *bytes, size_t length,
+                        struct failure *failure);
+
+#endif
