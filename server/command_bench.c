@@ -14,6 +14,10 @@ static const struct {
       bench_histeq },
     { "launch", "histeq's kernels over a grid of launch shapes, 1..256 blocks by 1..1024 threads",
       bench_launch },
+    { "energy", "carving's three energies by size, with and without shared memory on the GPU",
+      bench_energy },
+    { "carve", "seam carving: share of each step, CPU against each GPU by size and seams",
+      bench_carve },
 };
 
 static int usage(FILE *out, int code) {

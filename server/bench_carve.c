@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+/* burin bench carve: the figures 5.8 to 5.16 of work 5 - the share of each step by width and by
+ * height, CPU against GPU by width, height, square size and number of seams - and a sweep over
+ * sizes up to 64 megapixels. */
+#include "server/bench.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { CASES_MAX = 16, REPEATS_MAX = 5 };
+
+struct carve_case {
+    uint32_t width, height;
+    int columns, rows; /* seams to take out */
+};
+
+/* One figure: its cases differ in one thing. */
+struct series {
+    const char *name, *summary;
+    struct carve_case cases[CASES_MAX]; /* width 0 ends them */
+};
+
+static const struct series all_series[] = {
+    { "width",
+      "height 2048, by width (figures 5.8, 5.9, 5.12)",
+      { { 64, 2048, 16, 0 },
+        { 128, 2048, 16, 0 },
+        { 256, 2048, 16, 0 },
+        { 512, 2048, 16, 0 },
+        { 1024, 2048, 16, 0 },
+        { 2048, 2048, 16, 0 },
+        { 4096, 2048, 16, 0 },
+        { 8192, 2048, 16, 0 } } },
+    { "height",
+      "width 2048, by height (figures 5.10, 5.11, 5.13)",
+      { { 2048, 32, 16, 0 },
+        { 2048, 64, 16, 0 },
+        { 2048, 128, 16, 0 },
+        { 2048, 256, 16, 0 },
+        { 2048, 512, 16, 0 },
+        { 2048, 1024, 16, 0 },
+        { 2048, 2048, 16, 0 },
+        { 2048, 4096, 16, 0 },
+        { 2048, 8192, 16, 0 } } },
+    { "square",
+      "squares (figures 5.14, 5.15) of 0.25 to 64 megapixels",
+      { { 128, 128, 16, 0 },
+        { 256, 256, 16, 0 },
+        { 512, 512, 16, 0 },
+        { 1024, 1024, 16, 0 },
+        { 2048, 2048, 16, 0 },
+        { 4096, 4096, 16, 0 },
+        { 8192, 8192, 16, 0 } } },
+    { "seams",
+      "1024 x 1024, by the number of seams (figure 5.16)",
+      { { 1024, 1024, 1, 0 },
+        { 1024, 1024, 5, 0 },
+        { 1024, 1024, 10, 0 },
+        { 1024, 1024, 15, 0 },
+        { 1024, 1024, 20, 0 },
+        { 1024, 1024, 25, 0 },
+        { 1024, 1024, 30, 0 },
+        { 1024, 1024, 35, 0 },
+        { 1024, 1024, 100, 0 },
+        { 1024, 1024, 300, 0 } } },
+    { "screen",
+      "the steady state, and both directions weighed",
+      { { 1920, 1080, 480, 0 },
+        { 1920, 1080, 0, 270 },
+        { 1920, 1080, 50, 50 },
+        { 3840, 2160, 100, 0 },
+        { 3840, 2160, 25, 25 },
+        { 7680, 4320, 50, 0 } } },
+};
+enum { SERIES_COUNT = sizeof all_series / sizeof *all_series };
+
+/* Waves of three sizes and a little noise: smooth and busy regions, as photographs have them. */
+static void draw_scene(const struct image *image, const void *context) {
+    (void)context;
+    uint32_t state = 2463534242u;
+    for (uint32_t y = 0; y < image->height; y++) {
+        uint8_t *row = image_row(image, y);
+        for (uint32_t x = 0; x < image->width; x++) {
+            state ^= state << 13, state ^= state >> 17, state ^= state << 5; /* xorshift32 */
+            const int wide = (int)((x + y / 2) % 1024) - 512, narrow = (int)((x * 3 + y) % 96) - 48;
+            const int busy = (x / 300 + y / 200) % 3 == 0 ? (int)(state >> 27) : (int)(state >> 30);
+            const int level = (wide < 0 ? -wide : wide) / 4 + (narrow < 0 ? -narrow : narrow) / 2;
+            for (unsigned c = 0; c < image->channels; c++)
+                row[(size_t)x * image->channels + c] = (uint8_t)(level + busy + 20 * (int)c);
+        }
+    }
+}
+
+static json_t *case_json(const struct series *series, const struct carve_case *one,
+                         const struct bench_lane *lane, const struct bench_times *times,
+                         double cpu_ms) {
+    const int seams = one->columns + one->rows;
+    json_t *steps = json_object();
+    for (int i = 0; i < times->span_count; i++)
+        json_object_set_new(steps, times->spans[i].name, json_real(times->spans[i].ms));
+    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:f, s:o, s:f}", "series",
+                     series->name, "width", (int)one->width, "height", (int)one->height, "columns",
+                     one->columns, "rows", one->rows, "device", lane->name, "upload_ms",
+                     times->upload, "compute_ms", times->compute, "download_ms", times->download,
+                     "total_ms", times->upload + times->compute + times->download, "us_a_seam",
+                     1e3 * times->compute / seams, "steps_ms", steps, "ratio",
+                     cpu_ms > 0 ? cpu_ms / times->compute : 1.0);
+}
+
+static void print_case(const json_t *row) {
+#define NUMBER(key) json_number_value(json_object_get(row, key))
+    printf("%5.0fx%-5.0f %4.0f+%-4.0f %-13.13s %10.3f %10.3f %9.1f %7.1f ", NUMBER("width"),
+           NUMBER("height"), NUMBER("columns"), NUMBER("rows"),
+           json_string_value(json_object_get(row, "device")), NUMBER("compute_ms"),
+           NUMBER("total_ms"), NUMBER("us_a_seam"), NUMBER("ratio"));
+    const char *name;
+    json_t *ms;
+    double sum = 0;
+    json_t *steps = json_object_get(row, "steps_ms");
+    json_object_foreach (steps, name, ms) sum += json_number_value(ms);
+    json_object_foreach (steps, name, ms)
+        printf(" %s %2.0f %%", name, sum > 0 ? 100 * json_number_value(ms) / sum : 0);
+    putchar('\n');
+#undef NUMBER
+}
+
+static void measure_case(const struct bench_options *options, const struct bench_lane *lane,
+                         const struct series *series, const struct carve_case *one, double *cpu_ms,
+                         json_t *rows) {
+    char text[64];
+    struct plan plan;
+    struct failure failure = { 0 };
+    struct bench_times times;
+    const int repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX;
+    snprintf(text, sizeof text, "carve:dx=-%d,dy=-%d", one->columns, one->rows);
+    enum status status = plan_parse(&plan, text, &failure);
+    if (!status)
+        status = bench_measure(lane->lane, &plan, image_shape(one->width, one->height, 3, 8),
+                               draw_scene, NULL, repeats, &times, &failure);
+    if (status) {
+        fprintf(stderr, "burin bench: %s of %u x %u on %s: %s\n", text, one->width, one->height,
+                lane->name, failure.message);
+        return;
+    }
+    if (!lane->gpu && *cpu_ms == 0) *cpu_ms = times.compute;
+    json_array_append_new(rows, case_json(series, one, lane, &times, *cpu_ms));
+    if (!options->json) print_case(json_array_get(rows, json_array_size(rows) - 1));
+}
+
+static void measure_series(const struct bench_options *options, struct bench_lane *lanes, int count,
+                           const struct series *series, json_t *rows) {
+    if (!options->json)
+        printf("%s\n%-11s %-9s %-13s %10s %10s %9s %7s  steps\n", series->summary, "size", "seams",
+               "device", "compute ms", "with copies", "us/seam", "ratio");
+    for (const struct carve_case *one = series->cases; one->width; one++) {
+        if (options->pixels_max && (long)one->width * one->height > options->pixels_max) continue;
+        double cpu_ms = 0;
+        for (int i = 0; i < count; i++)
+            measure_case(options, &lanes[i], series, one, &cpu_ms, rows);
+    }
+    if (!options->json) putchar('\n');
+}
+
+static bool wanted(const struct bench_options *options, const char *name) {
+    for (int i = 0; i < options->file_count; i++)
+        if (strcmp(options->files[i], name) == 0) return true;
+    return options->file_count == 0;
+}
+
+static bool known(const char *name) {
+    for (int s = 0; s < SERIES_COUNT; s++)
+        if (strcmp(all_series[s].name, name) == 0) return true;
+    fprintf(stderr,
+            "burin bench: there is no series \"%s\"; there are width, height, square, seams, "
+            "screen\n",
+            name);
+    return false;
+}
+
+int bench_carve(int argc, char **argv) {
+    struct bench_options options;
+    struct bench_lane lanes[BENCH_LANES_MAX];
+    if (!bench_options(&options, argc, argv)) return 2;
+    for (int i = 0; i < options.file_count; i++)
+        if (!known(options.files[i])) return 2;
+    const int count = bench_open(&options, lanes);
+    if (!count) return 1;
+    if (!options.json) bench_print_machine();
+    json_t *rows = json_array();
+    for (int s = 0; s < SERIES_COUNT; s++)
+        if (wanted(&options, all_series[s].name))
+            measure_series(&options, lanes, count, &all_series[s], rows);
+    bench_close(lanes, count);
+    json_t *result =
+        json_pack("{s:s, s:o, s:o}", "bench", "carve", "machine", bench_machine(), "rows", rows);
+    if (options.json) json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    json_decref(result);
+    return 0;
+}

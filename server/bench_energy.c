@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+/* burin bench energy: the figures 5.3 to 5.6 of work 5 - the three energies by size, on the GPU
+ * with and without shared memory, on a core of the CPU, and inside the operator. */
+#include "server/bench.h"
+
+#include "cuda/energy_variants.h"
+#include "pipeline/ops/carve.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint32_t sides[] = { 64, 128, 256, 512, 1024, 2048, 4096, 8192 };
+static const char *const kinds[ENERGY_KINDS] = { "gradient", "sobel3", "sobel5" };
+
+/* ---- plain C, a pixel at a time: the CPU's column, and what the GPU's results are held against */
+
+static int at(const struct image *luma, int x, int y) {
+    const int right = (int)luma->width - 1, bottom = (int)luma->height - 1;
+    x = x < 0 ? 0 : x > right ? right : x;
+    y = y < 0 ? 0 : y > bottom ? bottom : y;
+    return image_row(luma, (uint32_t)y)[x];
+}
+
+static uint32_t root(uint32_t n) {
+    uint32_t r = 0;
+    for (uint32_t bit = 1u << 14; bit; bit >>= 1)
+        if ((r + bit) * (r + bit) <= n) r += bit;
+    return r;
+}
+
+static uint32_t sobel(const struct image *luma, int x, int y, int reach) {
+    static const int smooth[2][5] = { { 1, 2, 1 }, { 1, 4, 6, 4, 1 } };
+    static const int slope[2][5] = { { -1, 0, 1 }, { -1, -2, 0, 2, 1 } };
+    int gx = 0, gy = 0;
+    for (int j = 0; j <= 2 * reach; j++)
+        for (int i = 0; i <= 2 * reach; i++) {
+            const int value = at(luma, x + i - reach, y + j - reach);
+            gx += smooth[reach - 1][j] * slope[reach - 1][i] * value;
+            gy += slope[reach - 1][j] * smooth[reach - 1][i] * value;
+        }
+    return root((uint32_t)(gx * gx) + (uint32_t)(gy * gy));
+}
+
+static void plain_energy(const struct image *luma, int kind, uint16_t *energy) {
+    for (int y = 0; y < (int)luma->height; y++)
+        for (int x = 0; x < (int)luma->width; x++)
+            *energy++ =
+                (uint16_t)(kind == CARVE_GRADIENT ? carve_gradient((uint32_t)at(luma, x, y),
+                                                                   (uint32_t)at(luma, x + 1, y),
+                                                                   (uint32_t)at(luma, x, y + 1),
+                                                                   (uint32_t)at(luma, x + 1, y + 1))
+                                                  : sobel(luma, x, y, carve_reach(kind)));
+}
+
+/* ---- rows of the table; a time of 0 is one that was not taken */
+
+struct row {
+    uint32_t side;
+    int kind;
+    double plain_ms, cpu_ms, gpu_global_ms, gpu_shared_ms, gpu_ms;
+};
+
+static json_t *row_json(const struct row *row) {
+    return json_pack("{s:i, s:s, s:f, s:f, s:f, s:f, s:f}", "side", (int)row->side, "energy",
+                     kinds[row->kind], "cpu_plain_ms", row->plain_ms, "cpu_operator_ms",
+                     row->cpu_ms, "gpu_global_ms", row->gpu_global_ms, "gpu_shared_ms",
+                     row->gpu_shared_ms, "gpu_operator_ms", row->gpu_ms);
+}
+
+static void print_row(const struct row *row) {
+    printf("%5u x %-5u %-9s %11.3f %11.3f %11.4f %11.4f %11.4f\n", row->side, row->side,
+           kinds[row->kind], row->plain_ms, row->cpu_ms, row->gpu_global_ms, row->gpu_shared_ms,
+           row->gpu_ms);
+}
+
+static double operator_ms(struct lane *lane, uint32_t side, int kind, int repeats) {
+    char text[64];
+    struct plan plan;
+    struct bench_times times;
+    struct failure failure = { 0 };
+    snprintf(text, sizeof text, "carve:show=energy,energy=%s", kinds[kind]);
+    if (plan_parse(&plan, text, &failure) ||
+        bench_measure(lane, &plan, image_shape(side, side, 1, 8), bench_noise, NULL, repeats,
+                      &times, &failure)) {
+        fprintf(stderr, "burin bench: %s: %s\n", text, failure.message);
+        return 0;
+    }
+    return times.compute;
+}
+
+/* Every kind on one picture. PLAIN[kind] has room for its energies. */
+static void measure_side(const struct bench_options *options, struct bench_lane *lanes, int count,
+                         const struct image *luma, uint16_t *const plain[ENERGY_KINDS],
+                         json_t *rows) {
+    struct row row[ENERGY_KINDS] = { { 0 } };
+    struct energy_times times = { { 0 }, { 0 } };
+    struct failure failure = { 0 };
+    for (int kind = 0; kind < ENERGY_KINDS; kind++) {
+        const int64_t start = clock_ns();
+        plain_energy(luma, kind, plain[kind]);
+        row[kind] = (struct row){ .side = luma->width,
+                                  .kind = kind,
+                                  .plain_ms = ns_to_ms(clock_ns() - start) };
+        for (int i = 0; i < count; i++) {
+            double *ms = lanes[i].gpu ? &row[kind].gpu_ms : &row[kind].cpu_ms;
+            if (*ms == 0) *ms = operator_ms(lanes[i].lane, luma->width, kind, options->repeats);
+        }
+    }
+    if (lanes[count - 1].gpu && energy_variants_measure(0, luma, (const uint16_t *const *)plain,
+                                                        options->repeats, &times, &failure))
+        fprintf(stderr, "burin bench: %s\n", failure.message);
+    for (int kind = 0; kind < ENERGY_KINDS; kind++) {
+        row[kind].gpu_global_ms = times.global_ms[kind];
+        row[kind].gpu_shared_ms = times.shared_ms[kind];
+        if (!options->json) print_row(&row[kind]);
+        json_array_append_new(rows, row_json(&row[kind]));
+    }
+}
+
+static enum status measure_all(const struct bench_options *options, struct bench_lane *lanes,
+                               int count, json_t *rows) {
+    enum status status = STATUS_OK;
+    for (size_t s = 0; s < sizeof sides / sizeof *sides && !status; s++) {
+        struct image luma = image_shape(sides[s], sides[s], 1, 8);
+        const size_t pixels = (size_t)image_pixels(&luma);
+        if (options->pixels_max && (long)pixels > options->pixels_max) break;
+        uint16_t *energies = malloc(ENERGY_KINDS * pixels * sizeof *energies);
+        luma.pixels = malloc(image_bytes(&luma));
+        status = energies && luma.pixels ? STATUS_OK : STATUS_NO_MEMORY;
+        uint16_t *const plain[ENERGY_KINDS] = { energies, energies + pixels,
+                                                energies + 2 * pixels };
+        if (!status) bench_noise(&luma, NULL);
+        if (!status) measure_side(options, lanes, count, &luma, plain, rows);
+        free(energies);
+        free(luma.pixels);
+    }
+    return status;
+}
+
+int bench_energy(int argc, char **argv) {
+    struct bench_options options;
+    struct bench_lane lanes[BENCH_LANES_MAX];
+    if (!bench_options(&options, argc, argv)) return 2;
+    const int count = bench_open(&options, lanes);
+    if (!count) return 1;
+    if (!options.json) {
+        bench_print_machine();
+        printf("%-13s %-9s %11s %11s %11s %11s %11s\n", "size", "energy", "cpu plain", "cpu, ms",
+               "gpu global", "gpu shared", "gpu, ms");
+    }
+    json_t *rows = json_array();
+    const enum status status = measure_all(&options, lanes, count, rows);
+    if (status) fprintf(stderr, "burin bench: no memory for the largest pictures\n");
+    bench_close(lanes, count);
+    json_t *result =
+        json_pack("{s:s, s:o, s:o}", "bench", "energy", "machine", bench_machine(), "rows", rows);
+    if (options.json) json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    json_decref(result);
+    return status ? 1 : 0;
+}

@@ -1,0 +1,171 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Draws the figures of the works from the JSON of `burin bench edge | energy | carve`, as SVG.
+
+usage: plot.py OUTPUT-FOLDER JSON...     (Debian: python3-matplotlib)
+
+Every figure says where and when it was measured. Axes are logarithmic where sizes are.
+"""
+import json
+import os
+import sys
+
+import matplotlib
+
+matplotlib.use("svg")
+matplotlib.rcParams.update({"svg.hashsalt": "burin", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3,
+                            "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False})
+import matplotlib.pyplot as plt  # noqa: E402
+
+STEP_COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"]
+
+
+class Figure:
+    """One SVG: made, filled, then saved with its source underneath."""
+
+    def __init__(self, folder, name, title, machine, xlabel, ylabel, log=True):
+        self.path = os.path.join(folder, name + ".svg")
+        self.drawing, self.axes = plt.subplots(figsize=(5.2, 3.4))
+        self.axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
+        if log:
+            self.axes.set_xscale("log", base=2)
+            self.axes.set_yscale("log")
+        gpus = ", ".join(machine["gpus"]) or "no GPU"
+        self.source = f"{machine['date']}, {machine['cpu']} ({machine['cores']} cores), {gpus}, {machine['version']}"
+
+    def line(self, points, label, **style):
+        points = [(x, y) for x, y in points if y > 0]
+        if points:
+            self.axes.plot(*zip(*points), marker="o", markersize=3, label=label, **style)
+
+    def save(self):
+        if self.axes.has_data():
+            self.axes.legend()
+            self.drawing.text(0.01, 0.005, self.source, fontsize=5, color="#666666")
+            self.drawing.tight_layout(rect=(0, 0.02, 1, 1))
+            self.drawing.savefig(self.path, metadata={"Date": None})
+            print(self.path)
+        plt.close(self.drawing)
+
+
+def of(rows, **wanted):
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def devices(rows):
+    return list(dict.fromkeys(row["device"] for row in rows))
+
+
+# ---- energy: figures 5.3 to 5.6
+
+ENERGY_COLUMNS = [("cpu_plain_ms", "CPU, plain C, a core"), ("cpu_operator_ms", "CPU, operator, a core"),
+                  ("gpu_global_ms", "GPU, global memory"), ("gpu_shared_ms", "GPU, shared memory"),
+                  ("gpu_operator_ms", "GPU, operator")]
+
+
+def draw_energy(folder, result):
+    rows, machine = result["rows"], result["machine"]
+    for kind in ("gradient", "sobel3", "sobel5"):
+        figure = Figure(folder, "energy-" + kind, f"Energy {kind}", machine, "side, pixels", "ms")
+        for column, label in ENERGY_COLUMNS:
+            figure.line([(row["side"], row[column]) for row in of(rows, energy=kind)], label)
+        figure.save()
+    figure = Figure(folder, "energy", "The three energies, GPU with shared memory", machine, "side, pixels", "ms")
+    for kind in ("gradient", "sobel3", "sobel5"):
+        figure.line([(row["side"], row["gpu_shared_ms"]) for row in of(rows, energy=kind)], kind)
+    figure.save()
+
+
+# ---- carve: figures 5.8 to 5.16
+
+def draw_steps(folder, rows, machine, series, axis):
+    """Time of each step, and its share, on one device."""
+    for device in devices(rows):
+        mine = [row for row in of(rows, series=series, device=device) if row["steps_ms"]]
+        if not mine:
+            continue
+        tag = device.replace(", ", "-").replace(" ", "").replace(":", "")
+        names = list(mine[0]["steps_ms"])
+        figure = Figure(folder, f"carve-steps-{series}-{tag}", f"Steps of a seam by {axis}, {device}", machine,
+                        f"{axis}, pixels", "us a seam")
+        for name, colour in zip(names, STEP_COLOURS):
+            figure.line([(row[axis], 1e3 * row["steps_ms"][name] / row["columns"]) for row in mine], name, color=colour)
+        figure.save()
+        figure = Figure(folder, f"carve-shares-{series}-{tag}", f"Shares of the steps by {axis}, {device}", machine,
+                        f"{axis}, pixels", "share, %", log=False)
+        figure.axes.set_xscale("log", base=2)
+        sums = [sum(row["steps_ms"].values()) or 1 for row in mine]
+        shares = [[100 * row["steps_ms"][name] / total for row, total in zip(mine, sums)] for name in names]
+        figure.axes.stackplot([row[axis] for row in mine], shares, labels=names, colors=STEP_COLOURS)
+        figure.axes.set_ylim(0, 100)
+        figure.save()
+
+
+def draw_against(folder, rows, machine, series, title, x, xlabel, log=True):
+    figure = Figure(folder, "carve-" + series, title, machine, xlabel, "ms, with copies", log)
+    for device in devices(rows):
+        figure.line([(x(row), row["total_ms"]) for row in of(rows, series=series, device=device)], device)
+    figure.save()
+
+
+def draw_ratio(folder, rows, machine):
+    figure = Figure(folder, "carve-ratio", "How many times faster than a core", machine, "side, pixels", "times")
+    one = {row["width"]: row["total_ms"] for row in of(rows, series="square", device="cpu, 1 core")}
+    for device in devices(rows):
+        mine = of(rows, series="square", device=device)
+        figure.line([(row["width"], one[row["width"]] / row["total_ms"]) for row in mine if row["width"] in one], device)
+    figure.save()
+
+
+def draw_growth(folder, rows, machine):
+    """Rows x seams on the GPU until the width fills the chip, pixels x seams on the CPU."""
+    figure = Figure(folder, "carve-growth", "A seam by size of a square picture", machine, "megapixels", "us a seam")
+    for device in devices(rows):
+        mine = of(rows, series="square", device=device)
+        figure.line([(row["width"] * row["height"] / 1e6, row["us_a_seam"]) for row in mine], device)
+    figure.save()
+
+
+def draw_carve(folder, result):
+    rows, machine = result["rows"], result["machine"]
+    draw_steps(folder, rows, machine, "width", "width")
+    draw_steps(folder, rows, machine, "height", "height")
+    draw_against(folder, rows, machine, "width", "16 seams, height 2048", lambda row: row["width"], "width, pixels")
+    draw_against(folder, rows, machine, "height", "16 seams, width 2048", lambda row: row["height"], "height, pixels")
+    draw_against(folder, rows, machine, "square", "16 seams of a square picture", lambda row: row["width"], "side, pixels")
+    draw_against(folder, rows, machine, "seams", "1024 x 1024", lambda row: row["columns"], "seams taken out", log=False)
+    draw_ratio(folder, rows, machine)
+    draw_growth(folder, rows, machine)
+
+
+# ---- edge: figure 3 of work 4
+
+def draw_edge(folder, result):
+    rows, machine = result["rows"], result["machine"]
+    figure = Figure(folder, "edge", "Sobel edges", machine, "megapixels", "ms, without copies")
+    for variant in dict.fromkeys(row["variant"] for row in rows):
+        mine = of(rows, variant=variant)
+        figure.line([(row["width"] * row["height"] / 1e6, row["compute_ms"]) for row in mine], variant)
+    figure.save()
+
+
+DRAW = {"energy": draw_energy, "carve": draw_carve, "edge": draw_edge}
+
+
+def main(arguments):
+    if len(arguments) < 2 or arguments[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0 if arguments and arguments[0] in ("-h", "--help") else 2
+    os.makedirs(arguments[0], exist_ok=True)
+    for path in arguments[1:]:
+        with open(path, encoding="utf-8") as file:
+            result = json.load(file)
+        if result["bench"] not in DRAW:
+            print(f"plot.py: {path} is of bench {result['bench']}, of which there is no figure", file=sys.stderr)
+            return 2
+        DRAW[result["bench"]](arguments[0], result)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
