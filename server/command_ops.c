@@ -8,11 +8,17 @@
 #include <string.h>
 
 static int usage(FILE *out, int code) {
-    fputs("usage: burin ops [--json] [OPERATOR]...\n\n"
+    fputs("usage: burin ops [--json | --markdown] [OPERATOR]...\n\n"
           "Operators with their parameters: name=default, range and unit, meaning. Files are\n"
           "further parts of the upload, or --NAME FILE of `burin run`.\n",
           out);
     return code;
+}
+
+/* A default out of range stands for "not given". */
+static bool has_default(const struct param *param) {
+    if (param->required || param->type == PARAM_TAPS) return false;
+    return param->type != PARAM_INT || (param->def >= param->min && param->def <= param->max);
 }
 
 static void print_param(const struct param *param) {
@@ -20,11 +26,7 @@ static void print_param(const struct param *param) {
     struct params defaults;
     param_range(param, range, sizeof range);
     params_init(&defaults, param);
-    /* A default out of range stands for "not given". */
-    const bool none =
-        param->required || param->type == PARAM_TAPS ||
-        (param->type == PARAM_INT && (param->def < param->min || param->def > param->max));
-    if (!none) param_print(param, &defaults, 0, value, sizeof value);
+    if (has_default(param)) param_print(param, &defaults, 0, value, sizeof value);
     snprintf(setting, sizeof setting, "%s=%s", param->name, value);
     printf("    %-20s %s%s%s%s\n", setting, range, param->unit ? " " : "",
            param->unit ? param->unit : "", param->required ? " (must be given)" : "");
@@ -38,6 +40,40 @@ static void print_op(const struct op *op) {
     for (int i = 0; i < OP_PARTS_MAX && op->parts[i].name; i++)
         printf("    %-20s file: %s\n", op->parts[i].name, op->parts[i].summary);
     putchar('\n');
+}
+
+/* A row of the README's table. In it '|' would end the cell. */
+static void print_cell(const char *text) {
+    for (; *text; text++) printf(*text == '|' ? "\\|" : "%c", *text);
+}
+
+static void print_markdown_param(const struct param *param) {
+    char range[128], value[32] = "";
+    struct params defaults;
+    param_range(param, range, sizeof range);
+    params_init(&defaults, param);
+    if (has_default(param)) param_print(param, &defaults, 0, value, sizeof value);
+    printf("`%s` ", param->name);
+    print_cell(range);
+    if (*value) printf(" (%s)", value);
+    if (param->required) printf(" (must be given)");
+}
+
+static void print_markdown(const struct op *op) {
+    printf("| `%s` | ", op->name);
+    for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++) {
+        if (param != op->params) printf("; ");
+        print_markdown_param(param);
+    }
+    for (int i = 0; i < OP_PARTS_MAX && op->parts[i].name; i++)
+        printf("; file `%s`: %s", op->parts[i].name, op->parts[i].summary);
+    printf(" | %s |\n", op->summary);
+}
+
+static int print_table(void) {
+    printf("| operator | parameters | what it does |\n|---|---|---|\n");
+    for (int i = 0; i < registry_count(); i++) print_markdown(registry_at(i));
+    return 0;
 }
 
 static int print_named(int count, char **names) {
@@ -66,6 +102,7 @@ int command_ops(int argc, char **argv) {
         json_decref(json);
         return 0;
     }
+    if (argc == 2 && strcmp(argv[1], "--markdown") == 0) return print_table();
     if (argc > 1 && argv[1][0] == '-') return usage(stderr, 2);
     if (argc > 1) return print_named(argc - 1, argv + 1);
     for (int i = 0; i < registry_count(); i++) print_op(registry_at(i));
