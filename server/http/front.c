@@ -24,7 +24,7 @@
 
 /* Beyond these a small body is read to its end before a refusal, so that every client sees the
  * answer. */
-enum { SWALLOW_MAX = 1 << 20, LINGER_MS = 2000, CONNECTION_MEMORY = 64 << 10 };
+enum { SWALLOW_MAX = 1 << 20, LINGER_MS = 2000, CONNECTION_MEMORY = 32 << 10 };
 
 /* One connection; lives in the library's socket context. */
 struct link {
@@ -46,6 +46,15 @@ static struct link *link_of(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
+}
+
+/* What the request holds goes back: at its end, and as soon as it is refused, for a client may take
+ * its time to send the rest of a body that nobody wants. Its budget of bytes goes first: whoever
+ * sees the slot free finds room for a body too. */
+static void let_go(struct exchange *exchange) {
+    upload_release(exchange);
+    if (exchange->slot >= 0) slot_give(exchange->front->slots, exchange->slot);
+    exchange->slot = -1;
 }
 
 /* ---- a request begins */
@@ -140,7 +149,10 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
         route_find(exchange->method, path, exchange->door->admin, &http_status, &failure);
     if (exchange->route && exchange->route->begin)
         snprintf(exchange->label, sizeof exchange->label, "%.31s", path + 1);
-    if (!exchange->route || begin_work(exchange, &failure)) exchange_fail(exchange, &failure);
+    if (!exchange->route || begin_work(exchange, &failure)) {
+        exchange_fail(exchange, &failure);
+        let_go(exchange);
+    }
     exchange->http_status = http_status;
     exchange->state = EXCHANGE_BODY;
     const struct gate_facts *facts = &exchange->facts;
@@ -158,8 +170,10 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, s
     watch_progress(exchange->watched, (int64_t)(exchange->upload.bytes + *length));
     if (exchange->failure.status || !exchange->route->begin)
         exchange->upload.bytes += *length; /* read for the sake of the next request, and dropped */
-    else if (upload_feed(exchange, (const uint8_t *)bytes, *length, &failure))
+    else if (upload_feed(exchange, (const uint8_t *)bytes, *length, &failure)) {
         exchange_fail(exchange, &failure);
+        let_go(exchange);
+    }
     *length = 0;
     const uint64_t most = (uint64_t)exchange->front->config->body_bytes_max + SWALLOW_MAX;
     if (exchange->upload.bytes <= most) return MHD_YES;
@@ -255,8 +269,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         metrics_request(front->metrics, exchange->label, exchange->http_status, total_ms,
                         exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
     write_log(exchange, total_ms);
-    upload_release(exchange);
-    if (exchange->slot >= 0) slot_give(front->slots, exchange->slot);
+    let_go(exchange);
     free(exchange);
     *state = NULL;
     __atomic_sub_fetch(&front->exchanges, 1, __ATOMIC_RELEASE);

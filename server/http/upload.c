@@ -16,13 +16,18 @@ static bool is_image_name(const char *name) {
 
 static enum status hold(struct exchange *exchange, int64_t bytes, struct failure *failure) {
     struct front *front = exchange->front;
-    const int64_t now = __atomic_add_fetch(&front->body_bytes_held, bytes, __ATOMIC_RELAXED);
-    exchange->upload.held += bytes;
-    if (now <= front->config->queue_bytes) return STATUS_OK;
+    int64_t now = __atomic_load_n(&front->body_bytes_held, __ATOMIC_RELAXED);
+    /* Never counted in part: one that is refused must not make another be refused. */
+    while (now + bytes <= front->config->queue_bytes)
+        if (__atomic_compare_exchange_n(&front->body_bytes_held, &now, now + bytes, true,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            exchange->upload.held += bytes;
+            return STATUS_OK;
+        }
     metrics_reject(front->metrics, REJECTED_BYTES);
     return fail(failure, STATUS_BUSY,
-                "uploads hold %ld bytes already (queue_bytes is %ld); try again later",
-                (long)(now - bytes), front->config->queue_bytes);
+                "uploads hold %ld bytes already (queue_bytes is %ld); try again later", (long)now,
+                front->config->queue_bytes);
 }
 
 void upload_release(struct exchange *exchange) {

@@ -259,6 +259,22 @@ def test_too_many_bytes_held(start):
     assert daemon.samples()['burin_rejected_total{reason="bytes"}'] == 1
 
 
+@pytest.mark.parametrize("framing", [b"Content-Length: 2000000\r\n\r\n",
+                                     b"Transfer-Encoding: chunked\r\n\r\n1e8480\r\n" + bytes(1200000)],
+                         ids=["length", "chunked"])
+def test_refused_upload_holds_nothing(start, framing):
+    """Its client has the answer and stays, in the middle of the body: others must not be refused for that."""
+    daemon = start("--queue-bytes", "1MiB", "--slots-small", "1", "--slots-medium", "0", "--slots-large", "0")
+    with daemon.socket() as s:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\n" + framing)
+        assert wait_until(lambda: daemon.samples()['burin_rejected_total{reason="bytes"}'] == 1)
+        assert daemon.works() and daemon.works()
+        now = daemon.samples()
+        assert now["burin_requests_in_progress"] == 2, "the refused one has gone: nothing is tested"
+        assert now["burin_body_bytes_held"] == 0 and now["burin_slots_in_use"] == 0
+    assert daemon.becomes_idle()
+
+
 def test_more_connections_than_allowed(start):
     """They wait in the system's backlog until others leave, and are served then."""
     daemon = start("--connections-max", "16")
