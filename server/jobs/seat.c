@@ -14,6 +14,8 @@ static const int64_t ms_ns = 1000000;
  */
 enum { HOPELESS_MS = 3000 };
 
+enum { TICK_MS = 4, AHEAD_MAX = 7 };
+
 void seat_init(struct seat *seat, const char *device) {
     *seat = (struct seat){ .channel = -1, .cpu = strcmp(device, "cpu") == 0 };
     snprintf(seat->device, sizeof seat->device, "%s", device);
@@ -104,9 +106,18 @@ bool seat_suits(const struct seat *seat, const char *device) {
     return strcmp(device, seat->device) == 0;
 }
 
-bool seat_has_room(const struct seat *seat, const struct job *job) {
+/* A worker says what keeps it busy if its answer is read at once. On a CPU the reader may have to
+ * wait for a core, up to a tick of the scheduler, and as long a lane should find work. */
+static int room_of(const struct seat *seat, double job_ms) {
+    if (!seat->cpu || job_ms <= 0) return seat->capacity;
+    const double ahead = TICK_MS / job_ms; /* jobs a lane */
+    const int times = ahead < 1 ? 1 : ahead < AHEAD_MAX ? (int)ahead : AHEAD_MAX;
+    return seat->capacity / 2 * (1 + times);
+}
+
+bool seat_has_room(const struct seat *seat, const struct job *job, double job_ms) {
     if (seat->alone) return false;
-    return job->deaths ? seat->running == 0 : seat->running < seat->capacity;
+    return job->deaths ? seat->running == 0 : seat->running < room_of(seat, job_ms);
 }
 
 bool seat_hand_out(struct seat *seat, int slot, struct job *job) {

@@ -59,8 +59,9 @@ bool seat_healthy(const struct seat *seat);
 /* May a job that asks for DEVICE (auto, cpu, cuda, cuda:N) run here? */
 bool seat_suits(const struct seat *seat, const char *device);
 
-/* A job with which a worker died needs the worker to itself. */
-bool seat_has_room(const struct seat *seat, const struct job *job);
+/* A job with which a worker died needs the worker to itself. JOB_MS: what jobs took of late, 0 if
+ * that is not known; of short ones a worker on a CPU is given more ahead. */
+bool seat_has_room(const struct seat *seat, const struct job *job, double job_ms);
 
 /* false: the worker's line is closed or full. */
 bool seat_hand_out(struct seat *seat, int slot, struct job *job);

@@ -30,7 +30,7 @@ struct supervisor {
     short *died_at; /* by slot: the seat whose worker died with it, or NOWHERE */
     int running;
     bool draining, stopping;
-    double service_ms; /* smoothed time of a job in a worker, for Retry-After */
+    double service_ms; /* smoothed time of a job in a worker; 0 before the first */
     int events, wake;
     pthread_t thread;
     bool threaded;
@@ -99,7 +99,8 @@ static void dispatch(struct supervisor *supervisor) {
         next = queue_next(supervisor->queue, slot);
         struct seat *seat = choose(supervisor, slot);
         if (!seat || full[seat - supervisor->seats]) continue;
-        if (seat_has_room(seat, job_of(supervisor, slot)) && hand_out(supervisor, seat, slot)) {
+        if (seat_has_room(seat, job_of(supervisor, slot), supervisor->service_ms) &&
+            hand_out(supervisor, seat, slot)) {
             queue_remove(supervisor->queue, slot);
         } else {
             full[seat - supervisor->seats] = true;
@@ -359,7 +360,7 @@ static void account(struct supervisor *supervisor, struct seat *seat, const stru
     seat->alone = false;
     const double ms =
         ns_to_ms(job->finished_ns - job->published_ns) - job->timing.stage_ms[STAGE_QUEUE];
-    supervisor->service_ms += (ms - supervisor->service_ms) / 16;
+    supervisor->service_ms += (ms - supervisor->service_ms) / (supervisor->service_ms > 0 ? 16 : 1);
 }
 
 bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t number) {

@@ -202,15 +202,16 @@ static double run(const struct options *options, const struct request *requests,
         for (int i = 0; i < count; i++) {
             struct connection *c = &connections[ready[i].data.u32];
             int done = push(c) ? pull(c, round) : -1;
-            while (done == 1) {
+            if (done == 1) {
                 note(round, c);
-                const bool more = options->count ? next < options->count : now_ns() < end;
-                if (!more) {
+                if (options->count ? next < options->count : now_ns() < end) {
+                    /* Nothing is unread, so the answer to this one will make an event of its own.
+                     */
+                    begin(c, &requests[next++ % files]);
+                    if (!push(c)) done = -1;
+                } else {
                     busy--;
-                    break;
                 }
-                begin(c, &requests[next++ % files]);
-                done = push(c) ? pull(c, round) : -1;
             }
             if (done == -1) {
                 round->failed++;
