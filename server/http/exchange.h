@@ -114,6 +114,17 @@ static inline struct job *exchange_job(const struct exchange *exchange) {
     return slot_job(exchange->front->slots, exchange->slot);
 }
 
+/* For the next request of its connection. */
+void exchange_clear(struct exchange *exchange);
+
+/* Its request id: the client's, or the next of ours. */
+void exchange_name(struct exchange *exchange);
+
+/* What the request holds goes back: at its end, and as soon as it is refused, for a client may take
+ * its time to send the rest of a body that nobody wants. Its budget of bytes goes first: whoever
+ * sees the slot free finds room for a body too. */
+void exchange_let_go(struct exchange *exchange);
+
 /* Notes the first failure of the request; later ones are its consequences. */
 enum status exchange_fail(struct exchange *exchange, const struct failure *failure);
 

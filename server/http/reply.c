@@ -4,6 +4,7 @@
 #include "server/account.h"
 #include "server/text.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,9 +47,10 @@ static void add(struct MHD_Response *response, const char *name, const char *val
 }
 
 static void add_number(struct MHD_Response *response, const char *name, long number) {
-    char text[24];
-    snprintf(text, sizeof text, "%ld", number);
-    add(response, name, text);
+    char memory[24];
+    struct text text = text_in(memory, sizeof memory);
+    text_number(&text, number);
+    add(response, name, memory);
 }
 
 /* Queues and lets go of RESPONSE. */
@@ -171,7 +173,7 @@ static void close_account(struct exchange *exchange, char text[ACCOUNT_MAX]) {
     struct job *job = exchange_job(exchange);
     job->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(exchange->received_ns - exchange->start_ns);
     timing_close(&job->timing, ns_to_ms(clock_ns() - exchange->start_ns));
-    exchange->timing = job->timing;
+    memcpy(&exchange->timing, &job->timing, offsetof(struct timing, spans));
     exchange->pixels = image_pixels(&job->probe.shape);
     snprintf(exchange->device, sizeof exchange->device, "%s", job->device_name);
     const struct account account = {

@@ -42,7 +42,7 @@ struct connection {
     int fd;
     const struct request *request;
     size_t sent;
-    char head[HEAD_MAX];
+    char *head; /* what came of one that came in pieces; room for HEAD_MAX */
     size_t head_length;
     long body_left; /* -1: the head is not complete */
     int status;
@@ -134,34 +134,42 @@ static bool push(struct connection *c) {
     return true;
 }
 
-/* The head is complete: how much body is still to come. */
-static void read_head(struct connection *c) {
-    c->head[c->head_length] = 0;
-    const char *end = strstr(c->head, "\r\n\r\n");
+/* Is the head complete in the LENGTH bytes at TEXT, which a zero byte follows? Then how much body
+ * is still to come. */
+static void read_head(struct connection *c, const char *text, size_t length) {
+    const char *end = strstr(text, "\r\n\r\n");
     if (!end) return;
-    const char *length = strcasestr(c->head, "\r\ncontent-length:");
-    c->status = atoi(c->head + 9);
-    c->body_left = length ? atol(length + 17) : 0;
-    c->body_left -= (long)(c->head_length - (size_t)(end + 4 - c->head));
+    const char *field = strcasestr(text, "\r\ncontent-length:");
+    c->status = atoi(text + 9);
+    c->body_left = field && field < end ? atol(field + 17) : 0;
+    c->body_left -= (long)(length - (size_t)(end + 4 - text));
 }
 
-/* 1: an answer is complete; 0: more to come; -1: the connection broke. */
+/* A head that comes in pieces is put together; most come whole, and stay where they were read. */
+static void take_head(struct connection *c, char *bytes, size_t length) {
+    bytes[length] = 0;
+    if (!c->head_length) read_head(c, bytes, length);
+    if (c->body_left >= 0) return;
+    if (!c->head) c->head = malloc(HEAD_MAX);
+    if (!c->head || c->head_length + length >= HEAD_MAX) die("an answer's head");
+    memcpy(c->head + c->head_length, bytes, length + 1);
+    c->head_length += length;
+    read_head(c, c->head, c->head_length);
+}
+
+/* 1: an answer is complete; 0: more to come; -1: the connection broke. All connections read into
+ * the same memory: a client that fills the caches would slow down the server beside it. */
 static int pull(struct connection *c, struct round *round) {
-    static char sink[1 << 18];
+    static char bytes[1 << 18];
     for (;;) {
-        const bool heading = c->body_left < 0;
-        const ssize_t n =
-            heading ? recv(c->fd, c->head + c->head_length, HEAD_MAX - 1 - c->head_length, 0)
-                    : recv(c->fd, sink, sizeof sink, 0);
+        const ssize_t n = recv(c->fd, bytes, sizeof bytes - 1, 0);
         if (n < 0) return errno == EAGAIN ? 0 : -1;
         if (n == 0) return -1;
         round->bytes += (uint64_t)n;
-        if (heading) {
-            c->head_length += (size_t)n;
-            read_head(c);
-        } else {
+        if (c->body_left < 0)
+            take_head(c, bytes, (size_t)n);
+        else
             c->body_left -= n;
-        }
         if (c->body_left == 0) return 1;
     }
 }
@@ -222,8 +230,10 @@ static double run(const struct options *options, const struct request *requests,
         }
     }
     const double seconds = (double)(now_ns() - start) / 1e9;
-    for (int i = 0; i < concurrency; i++)
+    for (int i = 0; i < concurrency; i++) {
         if (connections[i].fd >= 0) close(connections[i].fd);
+        free(connections[i].head);
+    }
     close(events);
     free(connections);
     return seconds;

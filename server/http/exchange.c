@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/exchange.h"
+
+#include "server/http/upload.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Left as they are: text that is written before it is read, and spans that nobody reads here. The
+ * fewer lines of the cache a request touches, the more of them stay a lane's. */
+void exchange_clear(struct exchange *exchange) {
+    char *start = (char *)exchange;
+    static const size_t parts[][2] = {
+        { 0, offsetof(struct exchange, target) },
+        { offsetof(struct exchange, method), offsetof(struct exchange, upload.parser.line) },
+        { offsetof(struct exchange, upload.bytes), offsetof(struct exchange, timing.spans) },
+        { offsetof(struct exchange, device), sizeof *exchange },
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        memset(start + parts[i][0], 0, parts[i][1] - parts[i][0]);
+}
+
+/* The client's id where it is harmless, else one of ours. */
+void exchange_name(struct exchange *exchange) {
+    const char *id = exchange_header(exchange, "X-Request-ID");
+    const size_t length = id ? strlen(id) : 0;
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+    if (length > 0 && length < REQUEST_ID_MAX && strspn(id, allowed) == length) {
+        strcpy(exchange->request_id, id);
+        return;
+    }
+    const int64_t number = __atomic_add_fetch(&exchange->front->request_count, 1, __ATOMIC_RELAXED);
+    snprintf(exchange->request_id, sizeof exchange->request_id, "%08lx-%lx",
+             (unsigned long)exchange->front->run_id, (unsigned long)number);
+}
+
+enum status exchange_fail(struct exchange *exchange, const struct failure *failure) {
+    if (!exchange->failure.status) exchange->failure = *failure;
+    return failure->status;
+}
+
+const char *exchange_header(const struct exchange *exchange, const char *name) {
+    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+}
+
+void exchange_let_go(struct exchange *exchange) {
+    upload_release(exchange);
+    if (exchange->slot >= 0) slot_give(exchange->front->slots, exchange->slot);
+    exchange->slot = -1;
+}
