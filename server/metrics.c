@@ -147,6 +147,16 @@ static void print_seats(const struct metrics_now *now, FILE *out) {
                 now->seats[i].restarts);
 }
 
+static void print_connections(const struct watch_counts *connections, FILE *out) {
+    head(out, "connections", "gauge", "Connections at present");
+    fprintf(out, "burin_connections %d\n", connections->watched);
+    head(out, "connections_ended_total", "counter",
+         "Connections that a deadline ended, or whose client left before its answer");
+    for (int r = 0; r < WATCH_REASONS; r++)
+        fprintf(out, "burin_connections_ended_total{reason=\"%s\"} %lu\n",
+                watch_reason_name((enum watch_reason)r), connections->by_reason[r]);
+}
+
 static void print_gauge(FILE *out, const char *name, const char *help, int64_t value) {
     head(out, name, "gauge", help);
     fprintf(out, "burin_%s %ld\n", name, value);
@@ -169,6 +179,7 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
                 now->slots_in_use);
     print_gauge(out, "slots", "Slots of shared memory", now->slots);
     print_gauge(out, "body_bytes_held", "Bytes of uploads held in slots", now->body_bytes_held);
+    print_connections(&now->connections, out);
     head(out, "build_info", "gauge", "The version that runs");
     fprintf(out, "burin_build_info{version=\"%s\"} 1\n", now->version);
 }

@@ -10,8 +10,11 @@
  * What libmicrohttpd 0.9.75 does before, measured (tests/server/gate.c repeats it):
  *
  * - It refuses a line without a colon; a Content-Length that is no number, even for a blank behind
- *   it, with its 400 twice on the wire, unless there is a Transfer-Encoding too; a request line of
- *   fewer than three words; a version other than HTTP/1.x.
+ *   it, or one beyond 64 bits, unless there is a Transfer-Encoding too; a request line of fewer than
+ *   three words; a version other than HTTP/1.x.
+ * - The head of its answer to such a Content-Length, 400 or 413, stands twice on the wire before
+ *   the connection is closed: it builds the head, forgets that it did, and builds it once more. Our
+ *   handler is not called in between, and its log callback is not told which connection it is.
  * - It hides bare LF line ends; a NUL, which cuts the value; a folded line, which it glues to the
  *   name above; a line without a name. gate_collect finds these by the places of the strings in the
  *   library's buffer, for this one version of the library, and sets `hidden`.

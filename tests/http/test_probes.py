@@ -72,7 +72,8 @@ def test_metrics_are_in_form(daemon):
             assert all(value >= 0 for value in family["samples"].values())
     for name in ("requests_total", "request_duration_seconds", "stage_duration_seconds", "rejected_total",
                  "input_pixels_total", "worker_up", "jobs_in_progress", "worker_restarts_total", "queue_depth",
-                 "requests_in_progress", "slots_in_use", "slots", "body_bytes_held", "build_info"):
+                 "requests_in_progress", "slots_in_use", "slots", "body_bytes_held", "connections",
+                 "connections_ended_total", "build_info"):
         assert families["burin_" + name]["samples"], name
 
 
@@ -102,6 +103,33 @@ def test_counters_move(daemon):
         before = requests(op, code)
         assert daemon.post(path, body).status == code
         assert wait_until(lambda: requests(op, code) == before + 1), (path, op, code)
+
+
+def test_connections_are_counted(start):
+    """How many there are, and for what reason the watcher ended one."""
+    daemon = start("--lanes", "1", "--header-ms", "300", "--body-ms", "300", "--keep-alive-ms", "300")
+    head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
+
+    def ended(reason):
+        return daemon.samples()[f'burin_connections_ended_total{{reason="{reason}"}}']
+
+    for reason, said in (("headers", b"POST / HT"), ("body", head % 1000), ("keep_alive", b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")):
+        assert ended(reason) == 0
+        with daemon.socket() as s:
+            s.sendall(said)
+            assert wait_until(lambda: ended(reason) == 1), reason
+    worker, = daemon.children()
+    picture = pnm(noise(9, 9))
+    freeze(worker)
+    try:
+        with daemon.socket() as s:
+            s.sendall(head % len(picture) + picture)
+            assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+            assert daemon.metric("connections") == 2, "this one, and the one that asks"
+        assert wait_until(lambda: ended("left") == 1)
+    finally:
+        thaw(worker)
+    assert wait_until(lambda: daemon.metric("connections") == 1)
 
 
 def test_probes_are_not_counted_as_work(daemon):
