@@ -140,7 +140,7 @@ $(B)/version.inc: FORCE
 	@echo '"$(VERSION)"' >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
 
-$(B)/pipeline/ops/%.o $(B)/pipeline/bytes.o: CFLAGS += $(OPS_FLAGS)
+$(B)/pipeline/ops/%.o $(B)/pipeline/bytes.o $(B)/pipeline/sobel.o: CFLAGS += $(OPS_FLAGS)
 $(B)/%.o: %.c | $(B)/ops.inc $(B)/cuda_ops.inc $(B)/version.inc
 	@mkdir -p $(@D)
 	$(SAY) cc $<

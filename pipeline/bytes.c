@@ -62,6 +62,11 @@ static void rgb_map_plain(const uint8_t table[256], const uint8_t *rgb, uint8_t 
     }
 }
 
+static void rgb_luma_plain(const uint8_t *rgb, uint8_t *gray, size_t pixels) {
+    for (size_t i = 0; i < pixels; i++)
+        gray[i] = (uint8_t)luma(rgb[3 * i], rgb[3 * i + 1], rgb[3 * i + 2]);
+}
+
 #ifdef __x86_64__
 #include <immintrin.h>
 
@@ -181,6 +186,31 @@ AVX2 static void rgb_peak_avx2(const uint8_t *rgb, uint8_t *peak, size_t pixels)
     rgb_peak_plain(rgb + 3 * i, peak + i, pixels - i);
 }
 
+/* 77 R + 150 G + 29 B + 128 is at most 65408: unsigned 16-bit lanes hold it. */
+AVX2 static inline __m256i weigh(__m256i red, __m256i green, __m256i blue) {
+    const __m256i warm = _mm256_add_epi16(_mm256_mullo_epi16(red, _mm256_set1_epi16(77)),
+                                          _mm256_mullo_epi16(green, _mm256_set1_epi16(150)));
+    const __m256i cold =
+        _mm256_add_epi16(_mm256_mullo_epi16(blue, _mm256_set1_epi16(29)), _mm256_set1_epi16(128));
+    return _mm256_srli_epi16(_mm256_add_epi16(warm, cold), 8);
+}
+
+AVX2 static void rgb_luma_avx2(const uint8_t *rgb, uint8_t *gray, size_t pixels) {
+    const __m256i zero = _mm256_setzero_si256();
+    size_t i = 0;
+    for (; i + 32 <= pixels; i += 32) {
+        const struct planes p = planes_load(rgb + 3 * i);
+        const __m256i low =
+            weigh(_mm256_unpacklo_epi8(p.red, zero), _mm256_unpacklo_epi8(p.green, zero),
+                  _mm256_unpacklo_epi8(p.blue, zero));
+        const __m256i high =
+            weigh(_mm256_unpackhi_epi8(p.red, zero), _mm256_unpackhi_epi8(p.green, zero),
+                  _mm256_unpackhi_epi8(p.blue, zero));
+        _mm256_storeu_si256((__m256i *)(gray + i), _mm256_packus_epi16(low, high));
+    }
+    rgb_luma_plain(rgb + 3 * i, gray + i, pixels - i);
+}
+
 /* Bytes 4k..4k+3 of both halves as floats. */
 AVX2 static inline __m256 quarter(__m256i bytes, int k) {
     const __m256i spread =
@@ -240,6 +270,7 @@ static bool fast(void) {
 #define rgb_peak_avx2 rgb_peak_plain
 #define map_avx2      map_plain
 #define rgb_map_avx2  rgb_map_plain
+#define rgb_luma_avx2 rgb_luma_plain
 #endif
 
 void bytes_map(const uint8_t table[256], const uint8_t *in, uint8_t *out, size_t length) {
@@ -259,4 +290,8 @@ void tally_rgb(struct tally *tally, const uint8_t *rgb, size_t pixels) {
 
 void rgb_map(const uint8_t table[256], const uint8_t *rgb, uint8_t *out, size_t pixels) {
     (fast() ? rgb_map_avx2 : rgb_map_plain)(table, rgb, out, pixels);
+}
+
+void rgb_luma(const uint8_t *rgb, uint8_t *gray, size_t pixels) {
+    (fast() ? rgb_luma_avx2 : rgb_luma_plain)(rgb, gray, pixels);
 }

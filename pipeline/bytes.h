@@ -31,6 +31,9 @@ void bytes_map(const uint8_t table[256], const uint8_t *in, uint8_t *out, size_t
  * V is 0. */
 void rgb_map(const uint8_t table[256], const uint8_t *rgb, uint8_t *out, size_t pixels);
 
+/* Luma of every pixel, as pipeline/ops/grayscale.h has it. */
+void rgb_luma(const uint8_t *rgb, uint8_t *gray, size_t pixels);
+
 /* For tests and benchmarks: use the plain twins from now on, or again the fast ones. */
 void bytes_force_plain(bool plain);
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Sobel edges. Levels are made once a row into a ring of rows, which a window of three or five goes
+ * down; pipeline/sobel.c makes the magnitudes of a row. */
+#include "pipeline/ops/edge.h"
+
+#include "pipeline/brighten.h"
+#include "pipeline/bytes.h"
+#include "pipeline/op.h"
+#include "pipeline/sample.h"
+#include "pipeline/sobel.h"
+#include "pipeline/window.h"
+
+#include <string.h>
+
+static const struct param params[] = {
+    [EDGE_KERNEL] = { .name = "kernel",
+                      .summary = "Size of the Sobel kernel: 3x3 or 5x5",
+                      .type = PARAM_CHOICE,
+                      .choices = { "sobel3", "sobel5" } },
+    [EDGE_BRIGHTNESS] = { .name = "brightness",
+                          .summary = "Added to the luma before edges are looked for",
+                          .unit = "levels of 255",
+                          .type = PARAM_INT,
+                          .min = -255,
+                          .max = 255 },
+    [EDGE_THRESHOLD] = { .name = "threshold",
+                         .summary = "Edges not over it become 0",
+                         .unit = "levels of 255",
+                         .type = PARAM_INT,
+                         .min = 0,
+                         .max = 255 },
+    [EDGE_BINARY] = { .name = "binary",
+                      .summary = "Edges over the threshold become white",
+                      .type = PARAM_BOOL },
+    [EDGE_BORDER] = { .name = "border",
+                      .summary = "Where the kernel leaves the image: continue its border, or put 0",
+                      .type = PARAM_CHOICE,
+                      .choices = { "replicate", "zero" } },
+    { .name = NULL },
+};
+
+enum { BANDS_MAX = 16 };
+
+/* Gray, and alpha where there is one. */
+static enum status size(const struct params *values, const struct image *in, struct image *out,
+                        struct failure *failure) {
+    (void)values, (void)failure;
+    *out = image_shape(in->width, in->height, image_has_alpha(in) ? 2 : 1, in->depth);
+    return STATUS_OK;
+}
+
+static size_t sample_bytes(const struct image *image) {
+    return image->depth / 8u;
+}
+
+/* Of one band: its window of levels, and a row of edges on their way to an image with alpha. */
+static size_t band_bytes(const struct image *in) {
+    return window_bytes(in->width, sample_bytes(in)) +
+           window_row_bytes(in->width, sample_bytes(in));
+}
+
+static size_t scratch(const struct params *values, const struct image *in) {
+    (void)values;
+    return BANDS_MAX * band_bytes(in);
+}
+
+static int bands(const struct op_call *call) {
+    const int threads = pool_threads(call->pool);
+    return threads < BANDS_MAX ? threads : BANDS_MAX;
+}
+
+/* ---- levels */
+
+static inline void luma_row(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
+                            unsigned depth) {
+    for (size_t x = 0; x < width; x++) {
+        const size_t i = x * channels;
+        sample_put(out, x, depth,
+                   channels < 3 ? sample_get(in, i, depth)
+                                : luma(sample_get(in, i, depth), sample_get(in, i + 1, depth),
+                                       sample_get(in, i + 2, depth)));
+    }
+}
+
+static void make_levels(const struct image *in, const struct window *window, uint32_t y,
+                        const struct edge_rule *rule) {
+    const uint8_t *row = image_row(in, y);
+    uint8_t *levels = window_row(window, y);
+    if (in->channels == 1)
+        memcpy(levels, row, image_row_bytes(in));
+    else if (in->channels == 3 && in->depth == 8)
+        rgb_luma(row, levels, in->width);
+    else
+        SPECIALISE(in->channels, in->depth, luma_row, row, levels, in->width);
+    if (rule->shift.add)
+        brightness_row(levels, levels, in->width * sample_bytes(in), rule->shift, 1, in->depth);
+    window_pad(window, y);
+}
+
+/* ---- edges */
+
+/* Edges of row Y, LEVELS of an image of DEPTH, into OUT without gaps. */
+static void edge_row(const struct window *window, uint32_t y, uint8_t *out,
+                     const struct edge_rule *rule, unsigned depth) {
+    const struct sobel_rule sobel = { .taps = 2 * (int)rule->reach + 1,
+                                      .threshold = rule->threshold,
+                                      .binary = rule->white != 0 };
+    const uint32_t width = window->width, margin = rule->margin;
+    const size_t sample = depth / 8;
+    const uint8_t *rows[WINDOW_TAPS_MAX];
+    if (y < margin || window->height - y <= margin || width <= 2 * margin) {
+        memset(out, 0, width * sample);
+        return;
+    }
+    for (int i = 0; i < sobel.taps; i++) rows[i] = window_row(window, (int64_t)y + i - rule->reach);
+    if (depth == 8)
+        sobel_bytes(rows, out, width, &sobel);
+    else
+        sobel_words((const uint16_t *const *)(const void *)rows, (uint16_t *)(void *)out, width,
+                    &sobel);
+    memset(out, 0, margin * sample);
+    memset(out + (width - margin) * sample, 0, margin * sample);
+}
+
+/* Edges and the input's alpha side by side. */
+static inline void join_alpha(const uint8_t *edges, const uint8_t *in, uint8_t *out, uint32_t width,
+                              unsigned channels, unsigned depth) {
+    for (size_t x = 0; x < width; x++) {
+        sample_put(out, 2 * x, depth, sample_get(edges, x, depth));
+        sample_put(out, 2 * x + 1, depth, sample_get(in, x * channels + channels - 1, depth));
+    }
+}
+
+static void edge_band(void *argument, int part) {
+    const struct op_call *call = argument;
+    const struct image *in = &call->in;
+    const struct band band = band_of(in->height, part, bands(call));
+    const struct edge_rule rule = edge_rule_of(call->params, in->depth);
+    uint8_t *memory = (uint8_t *)call->scratch + (size_t)part * band_bytes(in);
+    uint8_t *gray = memory + window_bytes(in->width, sample_bytes(in));
+    const struct window window =
+        window_make(memory, in->width, in->height, sample_bytes(in), rule.reach);
+    uint32_t made = band.first < rule.reach ? 0 : band.first - rule.reach;
+    for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++) {
+        for (; made <= y + rule.reach && made < in->height; made++)
+            make_levels(in, &window, made, &rule);
+        uint8_t *out = image_row(&call->out, y);
+        const bool direct = in->depth == 8 && call->out.channels == 1;
+        edge_row(&window, y, direct ? out : gray, &rule, in->depth);
+        if (call->out.channels == 2)
+            SPECIALISE(in->channels, in->depth, join_alpha, gray, image_row(in, y), out, in->width);
+        else if (!direct) /* rows of 16 bit may start at any byte */
+            memcpy(out, gray, image_row_bytes(&call->out));
+    }
+}
+
+static enum status run(struct op_call *call) {
+    const int64_t start = clock_ns();
+    pool_run(call->pool, edge_band, call, bands(call));
+    timing_span(call->timing, "edge", 1, ns_to_ms(clock_ns() - start));
+    return progress_check(call->progress);
+}
+
+const struct op op_edge = {
+    .name = "edge",
+    .summary =
+        "Sobel edges of the luma, with brightness before and a threshold after; alpha is kept",
+    .params = params,
+    .size = size,
+    .scratch = scratch,
+    .run = run,
+};
