@@ -19,7 +19,7 @@ struct picture {
     const uint8_t *in;
     uint8_t *out;
     uint32_t in_stride, out_stride;
-    uint32_t width, pixels;
+    uint32_t width, height, pixels;
     uint32_t first, chunks; /* its first chunk's number in the batch, and how many it has */
     uint32_t row_chunks;    /* chunks of a row */
     uint32_t reciprocal;    /* with `shift`: division by row_chunks without dividing */
@@ -56,6 +56,7 @@ static inline struct picture picture_make(const struct op_call *call, unsigned c
     picture.in_stride = (uint32_t)call->in.stride;
     picture.out_stride = (uint32_t)call->out.stride;
     picture.width = call->in.width;
+    picture.height = call->in.height;
     picture.pixels = (uint32_t)image_pixels(&call->in);
     picture.first = (uint32_t)first;
     picture.aligned =
@@ -81,6 +82,22 @@ static inline enum status batch_make(struct batch *batch, const struct op_call *
     }
     batch->chunks = (uint32_t)chunks;
     if (chunks < UINT32_MAX) return STATUS_OK;
+    return fail(calls[0].failure, STATUS_TOO_LARGE, "too many pixels for one batch on the GPU");
+}
+
+/* The same pictures cut into tiles of ACROSS x DOWN pixels: `chunks` are tiles from now on. */
+static inline enum status batch_tile(struct batch *batch, const struct op_call *calls, int count,
+                                     uint32_t across, uint32_t down) {
+    uint64_t tiles = 0;
+    batch->count = count;
+    for (int i = 0; i < count; i++) {
+        struct picture *picture = &batch->pictures[i];
+        *picture = picture_make(&calls[i], across, tiles);
+        picture->chunks = picture->row_chunks * ((picture->height + down - 1) / down);
+        tiles += picture->chunks;
+    }
+    batch->chunks = (uint32_t)tiles;
+    if (tiles < INT32_MAX) return STATUS_OK;
     return fail(calls[0].failure, STATUS_TOO_LARGE, "too many pixels for one batch on the GPU");
 }
 
@@ -115,6 +132,18 @@ static __device__ inline int picture_at(const struct batch &batch, uint32_t chun
     return low;
 }
 
+/* INDEX counts from the picture's first chunk; y in rows of chunks. */
+struct place {
+    uint32_t x, y;
+};
+
+static __device__ __forceinline__ struct place place_of(const struct picture &picture,
+                                                        uint32_t index) {
+    const uint32_t y =
+        picture.row_chunks == 1 ? index : __umulhi(index, picture.reciprocal) >> picture.shift;
+    return { index - y * picture.row_chunks, y };
+}
+
 /* The chunks first..end-1 of the batch that are this block's, and those of them that are a
  * picture's, counted from its own first one. */
 struct chunks {
@@ -139,12 +168,11 @@ static __device__ __forceinline__ struct spot spot_of(const struct picture &pict
     if (FLAT)
         return { picture.in + (uint64_t)index * (PIXELS * IN_PIXEL_BYTES),
                  picture.out + (uint64_t)index * (PIXELS * OUT_PIXEL_BYTES), PIXELS };
-    const uint32_t row =
-        picture.row_chunks == 1 ? index : __umulhi(index, picture.reciprocal) >> picture.shift;
-    const uint32_t x = (index - row * picture.row_chunks) * PIXELS;
+    const struct place place = place_of(picture, index);
+    const uint32_t x = place.x * PIXELS;
     struct spot spot;
-    spot.in = picture.in + (uint64_t)row * picture.in_stride + x * IN_PIXEL_BYTES;
-    spot.out = picture.out + (uint64_t)row * picture.out_stride + x * OUT_PIXEL_BYTES;
+    spot.in = picture.in + (uint64_t)place.y * picture.in_stride + x * IN_PIXEL_BYTES;
+    spot.out = picture.out + (uint64_t)place.y * picture.out_stride + x * OUT_PIXEL_BYTES;
     spot.pixels = min(picture.width - x, (uint32_t)PIXELS);
     return spot;
 }

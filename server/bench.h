@@ -60,6 +60,7 @@ void bench_print_machine(void);
 
 /* Subcommands. */
 int bench_histeq(int argc, char **argv);
+int bench_edge(int argc, char **argv);
 int bench_launch(int argc, char **argv);
 int bench_energy(int argc, char **argv);
 int bench_carve(int argc, char **argv);

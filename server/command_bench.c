@@ -12,6 +12,8 @@ static const struct {
 } benches[] = {
     { "histeq", "histogram equalization by size: steps, copies, CPU against each GPU",
       bench_histeq },
+    { "edge", "Sobel edges by size: plain C, the operator, GPU plain, shared memory and shipped",
+      bench_edge },
     { "launch", "histeq's kernels over a grid of launch shapes, 1..256 blocks by 1..1024 threads",
       bench_launch },
     { "energy", "carving's three energies by size, with and without shared memory on the GPU",

@@ -87,11 +87,23 @@ static const struct {
     { "carve", "dx=-1,dy=-1" },
     { "carve", "dx=2,energy=sobel3" },
     { "convolve", "taps=1 2 1 2 4 2 1 2 1,divisor=16" },
+    { "convolve", "taps=-1 -2 -1 0 0 0 1 2 1,abs=true" },
+    { "convolve", "taps=-1 0 1 -2 0 2 -1 0 1,divisor=3,offset=100" },
+    { "convolve", "taps=1 4 6 4 1 4 16 24 16 4 6 24 36 24 6 4 16 24 16 4 1 4 6 4 1" },
+    { "convolve", "taps=1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024 -1024 "
+                  "1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024,"
+                  "divisor=1048576,offset=-7" },
+    { "edge", "kernel=sobel5,border=zero,binary=true,threshold=60,brightness=25" },
+    { "edge", "kernel=sobel5,threshold=200,brightness=-90" },
+    { "edge", "border=zero,binary=true,threshold=254" },
+    { "edge", "border=zero,brightness=-40" },
+    { "edge", "brightness=120,threshold=33" },
+    { "edge", "binary=true" },
 };
 
 struct sets {
     int count;
-    char text[SETS_MAX][96];
+    char text[SETS_MAX][192];
 };
 
 static void add_set(struct sets *sets, const char *op, const char *name, const char *value) {

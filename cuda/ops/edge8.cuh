@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: Apache-2.0
+/* edge8.cuh - sobel3 of 8-bit samples: rows in registers, two pixels in each.
+ *
+ * A thread has 16 pixels of a row in hand and goes down so many rows; a warp's threads stand side
+ * by side and get the columns next to their own by shuffle. The weights are separable: of each row
+ * smooth (1 2 1) and slope (-1 0 1) are made once, and those of three rows give gx and gy.
+ *
+ * Pairs are halves whose bits are the sample itself: as numbers, sample * 2^-24, the spacing of the
+ * smallest halves, so that sums and differences up to 2047 are exact, signed, and cost one
+ * instruction of the floating-point pipe for two pixels; the integer pipe is half as wide and has
+ * the bytes to sort. Squares are made as floats, in units of 2^-48: n + 1/2 < 2^22 is exact there.
+ * floor(sqrt(n + 1/2)) = floor(sqrt(n)), and 1/2 leaves the approximate root (relative error up to
+ * 2^-22) room on both sides: below k^2 the nearest is k^2 - 1/2, 1 / 4k under k, above it is k^2 +
+ * 1/2; k 2^-22 < 1 / 4k for k < 1024, and from 256 on it is clamped. tests/bench/kernels/edge.cu
+ * tries every n on the device. The product with 2^-125 that brings the root down among the smallest
+ * floats, spaced 2^-149, is rounded to zero: its bits are the floor.
+ */
+#ifndef BURIN_EDGE8_CUH
+#define BURIN_EDGE8_CUH
+
+#include "cuda/launch.cuh"
+#include "pipeline/ops/edge.h"
+
+enum { EDGE8_THREADS = 128, EDGE8_PIXELS = 16, EDGE8_PAIRS = EDGE8_PIXELS / 2 };
+
+/* ---- pairs of halves */
+
+static __device__ __forceinline__ uint32_t pair_add(uint32_t a, uint32_t b) {
+    uint32_t sum;
+    asm("add.rn.f16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
+    return sum;
+}
+
+static __device__ __forceinline__ uint32_t pair_subtract(uint32_t a, uint32_t b) {
+    uint32_t difference;
+    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(difference) : "r"(a), "r"(b));
+    return difference;
+}
+
+/* 2 a + b */
+static __device__ __forceinline__ uint32_t pair_twice_add(uint32_t a, uint32_t b) {
+    uint32_t sum;
+    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(0x40004000u), "r"(b));
+    return sum;
+}
+
+struct two_floats {
+    float low, high;
+};
+
+static __device__ __forceinline__ struct two_floats pair_widen(uint32_t pair) {
+    struct two_floats wide;
+    asm("{ .reg .b16 low, high; mov.b32 {low, high}, %2;"
+        " cvt.f32.f16 %0, low; cvt.f32.f16 %1, high; }"
+        : "=f"(wide.low), "=f"(wide.high)
+        : "r"(pair));
+    return wide;
+}
+
+/* ---- magnitude */
+
+/* floor(sqrt(x^2 + y^2)) of gradients in units of 2^-24, up to 2^22 for the sum of squares; exact
+ * up to 255, above it over 255. */
+static __device__ __forceinline__ uint32_t root_of(float x, float y) {
+    float root;
+    asm("sqrt.approx.ftz.f32 %0, %1;"
+        : "=f"(root)
+        : "f"(__fmaf_rn(x, x, __fmaf_rn(y, y, 0x1p-49f))));
+    return __float_as_uint(__fmul_rz(root, 0x1p-125f));
+}
+
+/* Four of them, each at most 255, as bytes. */
+static __device__ __forceinline__ uint32_t pack_four(const uint32_t *roots) {
+    uint32_t high, word;
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
+        : "=r"(high)
+        : "r"(roots[3]), "r"(roots[2]), "r"(0));
+    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
+        : "=r"(word)
+        : "r"(roots[1]), "r"(roots[0]), "r"(high));
+    return word;
+}
+
+/* What a row adds to the gradients of the rows around it. */
+struct row8 {
+    uint32_t smooth[EDGE8_PAIRS], slope[EDGE8_PAIRS];
+};
+
+static __device__ __forceinline__ void magnitudes(uint32_t (&words)[4], const struct row8 &above,
+                                                  const struct row8 &here,
+                                                  const struct row8 &below) {
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        uint32_t roots[4];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const int p = 2 * w + i;
+            const struct two_floats x =
+                pair_widen(pair_add(pair_twice_add(here.slope[p], above.slope[p]), below.slope[p]));
+            const struct two_floats y = pair_widen(pair_subtract(below.smooth[p], above.smooth[p]));
+            roots[2 * i] = root_of(x.low, y.low);
+            roots[2 * i + 1] = root_of(x.high, y.high);
+        }
+        words[w] = pack_four(roots);
+    }
+}
+
+/* ---- where a thread's strip lies */
+
+struct strip8 {
+    const uint8_t *from; /* own chunk of the row that is fetched next */
+    uint32_t stride;
+    int row, last_row; /* number of that row, and of the image's last */
+    int pixels;        /* of the chunk that exist */
+    int aside;         /* in lanes 0 and 31: from FROM to the pixel next to the warp's chunks */
+    /* How the pixels next to the chunk are joined to its own: at the image's border the chunk's
+     * own outermost pixel is taken twice. */
+    uint32_t join_left, join_right;
+};
+
+static __device__ __forceinline__ int lane_of_thread(void) {
+    return threadIdx.x % 32;
+}
+
+template <int CHANNELS>
+static __device__ __forceinline__ struct strip8 strip_of(const struct picture &picture,
+                                                         struct place place, uint32_t top) {
+    const uint32_t x = place.x * EDGE8_PIXELS;
+    const bool first = place.x == 0, last = place.x + 1 == picture.row_chunks;
+    struct strip8 strip;
+    strip.pixels = (int)min(picture.width - x, (uint32_t)EDGE8_PIXELS);
+    strip.row = (int)top - 1;
+    strip.last_row = (int)picture.height - 1;
+    strip.stride = picture.in_stride;
+    strip.from = picture.in + (uint64_t)max(strip.row, 0) * picture.in_stride + x * CHANNELS;
+    strip.aside =
+        lane_of_thread() == 0 ? (first ? 0 : -CHANNELS) : (last ? 0 : EDGE8_PIXELS * CHANNELS);
+    strip.join_left = first ? 0x5454 : 0x5432;
+    strip.join_right = last ? 0x3232 : 0x5432;
+    return strip;
+}
+
+/* ---- levels */
+
+/* One row's samples as they lie in memory. */
+template <int CHANNELS> struct raw8 {
+    uint32_t words[4 * CHANNELS];
+    uint32_t aside; /* the samples of the pixel aside, lowest first */
+};
+
+/* The next row; then STEP bytes on, but not beyond the last. */
+template <int CHANNELS>
+static __device__ __forceinline__ void fetch(struct raw8<CHANNELS> &raw, struct strip8 &strip,
+                                             uint32_t step) {
+#pragma unroll
+    for (int i = 0; i < CHANNELS; i++)
+        if (i == 0 || 16 * i < strip.pixels * CHANNELS)
+            put_vector(raw.words + 4 * i, __ldg((const uint4 *)strip.from + i));
+    if (lane_of_thread() == 0 || lane_of_thread() == 31) {
+        const uint8_t *aside = strip.from + strip.aside;
+        raw.aside = __ldg(aside);
+        if (CHANNELS > 2) raw.aside |= __ldg(aside + 1) << 8 | __ldg(aside + 2) << 16;
+    }
+    if (strip.row < strip.last_row) strip.from += step;
+    strip.row++;
+}
+
+enum : uint32_t { LUMA_WEIGHTS = 77 | 150 << 8 | 29 << 16 }; /* alpha's is 0 */
+
+/* The second byte of it is the luma. */
+static __device__ __forceinline__ uint32_t luma_weighed(uint32_t rgb) {
+    return __dp4a(rgb, (uint32_t)LUMA_WEIGHTS, 128u);
+}
+
+/* Of pixels FIRST .. FIRST + 3. */
+template <int CHANNELS>
+static __device__ __forceinline__ uint32_t four_lumas(const uint32_t (&words)[4 * CHANNELS],
+                                                      int first) {
+    uint32_t weighed[4];
+#pragma unroll
+    for (int p = 0; p < 4; p++) {
+        const int byte = (first + p) * CHANNELS, word = byte / 4;
+        weighed[p] = luma_weighed(
+            __funnelshift_r(words[word], words[(word + 1) % (4 * CHANNELS)], 8 * (byte % 4)));
+    }
+    return __byte_perm(__byte_perm(weighed[0], weighed[1], 0x0051),
+                       __byte_perm(weighed[2], weighed[3], 0x0051), 0x5410);
+}
+
+template <int CHANNELS>
+static __device__ __forceinline__ void gray_of(uint32_t (&gray)[4],
+                                               const struct raw8<CHANNELS> &raw) {
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        if (CHANNELS == 1) gray[w] = raw.words[w];
+        if (CHANNELS == 2)
+            gray[w] = __byte_perm(raw.words[2 * w % (4 * CHANNELS)],
+                                  raw.words[(2 * w + 1) % (4 * CHANNELS)], 0x6420);
+        if (CHANNELS > 2) gray[w] = four_lumas<CHANNELS>(raw.words, 4 * w);
+    }
+}
+
+static __device__ __forceinline__ uint32_t everywhere(uint32_t byte) {
+    return byte * 0x01010101u;
+}
+
+static __device__ __forceinline__ uint32_t brighter(uint32_t word, struct brightness_rule rule) {
+    return __vadd4(__vminu4(__vmaxu4(word, everywhere(rule.low)), everywhere(rule.high)),
+                   everywhere(rule.add));
+}
+
+/* Bytes behind the row's end become its last pixel. */
+static __device__ __forceinline__ void continue_row(uint32_t (&words)[4], int pixels) {
+    const int word = (pixels - 1) / 4, byte = (pixels - 1) % 4;
+    const uint32_t low = word == 0 ? words[0] : words[1], high = word == 2 ? words[2] : words[3];
+    const uint32_t last = __byte_perm(word < 2 ? low : high, 0, 0x1111 * byte);
+    const uint32_t own = (16u << 4 * byte) - 1; /* a digit a byte */
+    const uint32_t pick = (0x3210 & own) | (0x4444 & ~own);
+#pragma unroll
+    for (int w = 0; w < 4; w++)
+        if (w >= word) words[w] = w > word ? last : __byte_perm(words[w], last, pick);
+}
+
+/* All lanes of the warp at once. */
+template <int CHANNELS, bool EXTRAS>
+static __device__ __forceinline__ void make_row(struct row8 &row, const struct raw8<CHANNELS> &raw,
+                                                const struct strip8 &strip,
+                                                const struct edge_rule &rule) {
+    uint32_t gray[4], even[EDGE8_PAIRS], aside = raw.aside;
+    gray_of<CHANNELS>(gray, raw);
+    if (CHANNELS > 2) aside = luma_weighed(aside) >> 8;
+    if (strip.pixels < EDGE8_PIXELS) continue_row(gray, strip.pixels);
+    if (EXTRAS && rule.shift.add) {
+        aside = brightness_of(aside & 255, rule.shift, 255);
+#pragma unroll
+        for (int w = 0; w < 4; w++) gray[w] = brighter(gray[w], rule.shift);
+    }
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        even[2 * w] = __byte_perm(gray[w], 0, 0x4140);
+        even[2 * w + 1] = __byte_perm(gray[w], 0, 0x4342);
+    }
+    uint32_t left = __shfl_up_sync(~0u, even[EDGE8_PAIRS - 1], 1);
+    uint32_t right = __shfl_down_sync(~0u, even[0], 1);
+    const uint32_t beside = __byte_perm(aside, 0, 0x4040);
+    if (lane_of_thread() == 0) left = beside;
+    if (lane_of_thread() == 31) right = beside;
+    uint32_t before = __byte_perm(left, even[0], strip.join_left);
+#pragma unroll
+    for (int p = 0; p < EDGE8_PAIRS; p++) {
+        const uint32_t after = p + 1 < EDGE8_PAIRS
+                                   ? __byte_perm(even[p], even[(p + 1) % EDGE8_PAIRS], 0x5432)
+                                   : __byte_perm(even[p], right, strip.join_right);
+        row.smooth[p] = pair_add(pair_twice_add(even[p], before), after);
+        row.slope[p] = pair_subtract(after, before);
+        before = after;
+    }
+}
+
+/* ---- what becomes of magnitudes */
+
+static __device__ __forceinline__ uint32_t over_threshold(uint32_t word,
+                                                          const struct edge_rule &rule) {
+    return __vcmpgtu4(word, everywhere(rule.threshold)) & (word | everywhere(rule.white));
+}
+
+static __device__ __forceinline__ void clear_border(uint32_t (&words)[4], int pixels, bool all,
+                                                    bool first, bool last) {
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        if (first && w == 0) words[w] &= ~255u;
+        if (last && w == (pixels - 1) / 4) words[w] &= ~(255u << 8 * ((pixels - 1) % 4));
+        if (all) words[w] = 0;
+    }
+}
+
+/* A byte at a time where the chunk is not whole. */
+static __device__ __forceinline__ void put_edges(const uint32_t (&edges)[4], uint8_t *to,
+                                                 int pixels) {
+    if (pixels == EDGE8_PIXELS) {
+        __stcs((uint4 *)to, get_vector(edges));
+        return;
+    }
+    uint32_t words[4] = { edges[0], edges[1], edges[2], edges[3] };
+#pragma unroll 1
+    for (int i = 0; i < pixels; i++) {
+        to[i] = (uint8_t)words[0];
+        chunk_shift<1>(words);
+    }
+}
+
+/* With the input's alpha beside them. */
+template <int CHANNELS>
+static __device__ __forceinline__ void put_with_alpha(const uint32_t (&edges)[4], uint8_t *to,
+                                                      const uint8_t *in, int pixels) {
+    uint32_t source[4 * CHANNELS], both[8];
+    load_chunk(source, in, pixels * CHANNELS, true);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const uint32_t alpha = CHANNELS == 2
+                                   ? source[i]
+                                   : __byte_perm(source[2 * i % (4 * CHANNELS)],
+                                                 source[(2 * i + 1) % (4 * CHANNELS)], 0x7030);
+        both[i] = __byte_perm(edges[i / 2], alpha, i % 2 ? 0x7352 : 0x7150);
+    }
+    store_chunk(both, to, 2 * pixels, true);
+}
+
+/* ---- the kernel */
+
+/* What a launch passes: chunks of the batch are strips, 16 pixels across and ROWS down, a multiple
+ * of three; every row of the pictures starts at 16 bytes. */
+struct strips8 {
+    struct batch batch;
+    struct edge_rule rule;
+    uint32_t rows;
+};
+
+/* EXTRAS: brightness, threshold, binary or a border of 0. AHEAD: rows on their way from memory, 1
+ * or
+ * 3. BLOCKS of a multiprocessor. */
+template <int CHANNELS, bool EXTRAS, int AHEAD, int BLOCKS>
+static __global__ void __launch_bounds__(EDGE8_THREADS, BLOCKS)
+    edge8_kernel(const __grid_constant__ struct strips8 launch) {
+    constexpr int OUT_CHANNELS = CHANNELS % 2 ? 1 : 2;
+    const struct batch &batch = launch.batch;
+    const struct edge_rule &rule = launch.rule;
+    const uint32_t number = blockIdx.x * EDGE8_THREADS + threadIdx.x, rows = launch.rows;
+    if (number - lane_of_thread() >= batch.chunks) return;
+    const uint32_t chunk = min(number, batch.chunks - 1);
+    const struct picture &picture = batch.pictures[picture_at(batch, chunk)];
+    const struct place place = place_of(picture, chunk - picture.first);
+    const uint32_t top = place.y * rows, x = place.x * EDGE8_PIXELS;
+    struct strip8 strip = strip_of<CHANNELS>(picture, place, top);
+    const uint32_t out_stride = picture.out_stride;
+    const uint32_t left = number < batch.chunks ? min(rows, picture.height - top) : 0;
+    uint8_t *to = picture.out + (uint64_t)top * out_stride + x * OUT_CHANNELS;
+    const uint8_t *in = picture.in + (uint64_t)top * strip.stride + x * CHANNELS;
+    struct raw8<CHANNELS> raw[AHEAD] = {};
+    struct row8 row[3];
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) fetch(raw[i], strip, i || top ? strip.stride : 0);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        make_row<CHANNELS, EXTRAS>(row[i], raw[i % AHEAD], strip, rule);
+        fetch(raw[i % AHEAD], strip, strip.stride);
+    }
+    for (uint32_t i = 0; i < rows; i += 3) {
+        const bool more = i + 3 < rows;
+#pragma unroll
+        for (int k = 0; k < 3; k++) {
+            uint32_t edges[4];
+            make_row<CHANNELS, EXTRAS>(row[(k + 2) % 3], raw[(k + 2) % AHEAD], strip, rule);
+            if ((AHEAD == 1 && k < 2) || more) fetch(raw[(k + 2) % AHEAD], strip, strip.stride);
+            magnitudes(edges, row[k], row[(k + 1) % 3], row[(k + 2) % 3]);
+            if (EXTRAS) {
+                const uint32_t y = top + i + k;
+#pragma unroll
+                for (int w = 0; w < 4; w++) edges[w] = over_threshold(edges[w], rule);
+                if (rule.margin)
+                    clear_border(edges, strip.pixels, y == 0 || (int)y == strip.last_row,
+                                 place.x == 0, place.x + 1 == picture.row_chunks);
+            }
+            if (i + k < left) {
+                if constexpr (CHANNELS % 2)
+                    put_edges(edges, to, strip.pixels);
+                else
+                    put_with_alpha<CHANNELS>(edges, to, in, strip.pixels);
+            }
+            to += out_stride;
+            in += strip.stride;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The ladder that led to cuda/ops/edge.cu, sobel3 of 8-bit gray, from the simplest kernel to the
+ * one that is shipped; then other kinds of image through the shipped operator. Before anything is
+ * timed the roots are tried on the device for every sum of squares that can occur, and each result
+ * is compared with a plain CPU loop before its time is told. Microseconds, medians over events:
+ * `warm` on one pair of buffers, `cold` over so many that the L2 cache holds none of them, `train`
+ * a launch's share of 20 in a row. */
+#include "cuda/ops/edge.cu"
+
+#include "tests/bench/kernels/measure.cuh"
+
+#include <cstring>
+#include <cuda_profiler_api.h>
+
+void cuda_mark(const struct cuda_context *, const char *) {}
+
+struct frame {
+    struct cuda_context context;
+    struct params params;
+    struct image in, out; /* device */
+    int16_t *wide;        /* as many as there are pixels: NPP's result */
+};
+
+typedef void (*rung)(const struct frame *frame);
+
+static dim3 grid_of(const struct frame *f, unsigned across, unsigned down) {
+    return dim3((f->in.width + across - 1) / across, (f->in.height + down - 1) / down);
+}
+
+/* ---- 1: a thread a pixel, eight loads each */
+
+static __device__ int at(const struct image &image, int x, int y) {
+    return image.pixels[(size_t)min(max(y, 0), (int)image.height - 1) * image.stride +
+                        min(max(x, 0), (int)image.width - 1)];
+}
+
+static __device__ uint8_t magnitude(int gx, int gy) {
+    return (uint8_t)min((int)sqrtf((float)(gx * gx + gy * gy)), 255);
+}
+
+static __global__ void plain_kernel(const struct image in, const struct image out) {
+    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= (int)in.width || y >= (int)in.height) return;
+    const int right = at(in, x + 1, y - 1) + 2 * at(in, x + 1, y) + at(in, x + 1, y + 1);
+    const int left = at(in, x - 1, y - 1) + 2 * at(in, x - 1, y) + at(in, x - 1, y + 1);
+    const int below = at(in, x - 1, y + 1) + 2 * at(in, x, y + 1) + at(in, x + 1, y + 1);
+    const int above = at(in, x - 1, y - 1) + 2 * at(in, x, y - 1) + at(in, x + 1, y - 1);
+    out.pixels[(size_t)y * out.stride + x] = magnitude(right - left, below - above);
+}
+
+static void rung_plain(const struct frame *f) {
+    plain_kernel<<<grid_of(f, 32, 8), dim3(32, 8), 0, f->context.stream>>>(f->in, f->out);
+}
+
+/* ---- 2: a tile in shared memory, which is what every other kind of image goes through */
+
+static void rung_tile(const struct frame *f) {
+    struct op_call call = {};
+    struct batch batch;
+    call.in = f->in, call.out = f->out;
+    batch_tile(&batch, &call, 1, TILE_ACROSS, TILE_DOWN);
+    launch_tiles<8>(f->context.stream, 1, batch, edge_rule_of(&f->params, 8));
+}
+
+/* ---- 3: rows in registers, four pixels a thread, one a register; columns aside loaded again */
+
+enum { SLIDE_ROWS = 32 };
+
+struct slope_row {
+    int smooth[4], slope[4];
+};
+
+static __device__ struct slope_row slide_row(const struct image &image, int x, int y) {
+    struct slope_row row;
+    int level[6];
+    const uint8_t *from =
+        image.pixels + (size_t)min(max(y, 0), (int)image.height - 1) * image.stride;
+    const uint32_t word = __ldg((const uint32_t *)(from + x));
+    level[0] = from[max(x - 1, 0)];
+    level[5] = from[min(x + 4, (int)image.width - 1)];
+#pragma unroll
+    for (int i = 0; i < 4; i++) level[i + 1] = word >> 8 * i & 255;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        row.smooth[i] = level[i] + 2 * level[i + 1] + level[i + 2];
+        row.slope[i] = level[i + 2] - level[i];
+    }
+    return row;
+}
+
+/* Widths here are multiples of 4. */
+static __global__ void slide_kernel(const struct image in, const struct image out) {
+    const int x = 4 * (blockIdx.x * blockDim.x + threadIdx.x), top = blockIdx.y * SLIDE_ROWS;
+    if (x >= (int)in.width) return;
+    struct slope_row above = slide_row(in, x, top - 1), here = slide_row(in, x, top);
+    for (int y = top; y < min(top + (int)SLIDE_ROWS, (int)in.height); y++) {
+        const struct slope_row below = slide_row(in, x, y + 1);
+        uint32_t word = 0;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            word |= (uint32_t)magnitude(above.slope[i] + 2 * here.slope[i] + below.slope[i],
+                                        below.smooth[i] - above.smooth[i])
+                    << 8 * i;
+        *(uint32_t *)(out.pixels + (size_t)y * out.stride + x) = word;
+        above = here, here = below;
+    }
+}
+
+static void rung_slide(const struct frame *f) {
+    slide_kernel<<<grid_of(f, 4 * 128, SLIDE_ROWS), 128, 0, f->context.stream>>>(f->in, f->out);
+}
+
+/* ---- 4: what is shipped; and the same with other strips, rows on their way and blocks */
+
+static void rung_shipped(const struct frame *f) {
+    struct failure failure = {};
+    struct op_call call = {};
+    call.params = &f->params;
+    call.in = f->in;
+    call.out = f->out;
+    call.failure = &failure;
+    if (cuda_op_edge.run(&f->context, &call, 1)) {
+        fprintf(stderr, "%s\n", failure.message);
+        exit(1);
+    }
+}
+
+/* ROWS 0: as many as fill the GPU once. */
+template <int AHEAD, int BLOCKS, int ROWS> static void rung_strips(const struct frame *f) {
+    struct op_call call = {};
+    struct strips8 launch;
+    call.in = f->in, call.out = f->out;
+    const uint64_t threads = (uint64_t)f->context.multiprocessors * BLOCKS * EDGE8_THREADS;
+    const uint64_t rows = (uint64_t)(f->in.width + 15) / 16 * f->in.height;
+    launch.rule = edge_rule_of(&f->params, 8);
+    launch.rows = ROWS ? ROWS : (uint32_t)((rows + 3 * threads - 1) / (3 * threads) * 3);
+    batch_tile(&launch.batch, &call, 1, EDGE8_PIXELS, launch.rows);
+    launch_strips<1, AHEAD, BLOCKS>(f->context.stream, launch);
+}
+
+static __global__ void empty_kernel(void) {}
+
+static void rung_empty(const struct frame *f) {
+    empty_kernel<<<1, 32, 0, f->context.stream>>>();
+}
+
+static void rung_copy(const struct frame *f) {
+    cudaMemcpyAsync(f->out.pixels, f->in.pixels, image_bytes(&f->in), cudaMemcpyDeviceToDevice,
+                    f->context.stream);
+}
+
+/* ---- NPP, where the machine has it: magnitudes of 16 bit, not clamped */
+
+struct npp_context {
+    cudaStream_t stream;
+    int device, multiprocessors, threads_multiprocessor, threads_block;
+    size_t shared_bytes;
+    int major, minor;
+    unsigned flags;
+    int reserved;
+};
+struct npp_pair {
+    int x, y;
+};
+typedef int (*npp_gradient)(const uint8_t *, int, npp_pair, npp_pair, int16_t *, int, int16_t *,
+                            int, int16_t *, int, float *, int, npp_pair, int, int, int,
+                            npp_context);
+static npp_gradient gradient;
+
+static void rung_npp(const struct frame *f) {
+    enum { MASK_3X3 = 200, NORM_L2 = 2, BORDER_REPLICATE = 2 };
+    static struct npp_context context = {};
+    if (!context.multiprocessors) {
+        cudaDeviceProp device;
+        TRY(cudaGetDeviceProperties(&device, 0));
+        context = { f->context.stream,
+                    0,
+                    device.multiProcessorCount,
+                    device.maxThreadsPerMultiProcessor,
+                    device.maxThreadsPerBlock,
+                    device.sharedMemPerBlock,
+                    device.major,
+                    device.minor,
+                    cudaStreamNonBlocking,
+                    0 };
+    }
+    const struct npp_pair size = { (int)f->in.width, (int)f->in.height }, origin = { 0, 0 };
+    gradient(f->in.pixels, (int)f->in.stride, size, origin, NULL, 0, NULL, 0, f->wide,
+             (int)f->in.width * 2, NULL, 0, size, MASK_3X3, NORM_L2, BORDER_REPLICATE, context);
+}
+
+/* As 8 bit where it is within 1 of EXPECTED: NPP may round. */
+static __global__ void narrow(const int16_t *wide, const uint8_t *expected, uint8_t *out,
+                              uint64_t pixels) {
+    const uint64_t step = (uint64_t)gridDim.x * blockDim.x;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < pixels; i += step) {
+        const int level = min((int)wide[i], 255);
+        out[i] = abs(level - expected[i]) <= 1 ? expected[i] : expected[i] ^ 255;
+    }
+}
+
+#include "tests/bench/kernels/edge_measure.cuh"

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+/* edge_measure.cuh - the roots tried one by one, pictures, the plain reference, the table of times.
+ */
+#ifndef BURIN_EDGE_MEASURE_CUH
+#define BURIN_EDGE_MEASURE_CUH
+
+static bool json, json_started;
+
+/* ---- every root */
+
+static __device__ uint32_t integer_root(uint64_t n) {
+    uint32_t root = 0;
+    for (uint32_t bit = 1u << 16; bit; bit >>= 1)
+        if ((uint64_t)(root | bit) * (root | bit) <= n) root |= bit;
+    return root;
+}
+
+/* Every pair of gradients of 8-bit samples through the strips' own way, packing included. */
+static __global__ void try_gradients(unsigned long long *wrong) {
+    const int x = (int)(blockIdx.x * blockDim.x + threadIdx.x) - 1020, y = (int)blockIdx.y - 1020;
+    if (x > 1020) return;
+    uint32_t roots[4] = { root_of(x * 0x1p-24f, y * 0x1p-24f), root_of(y * 0x1p-24f, x * 0x1p-24f),
+                          0, 300 };
+    const uint32_t right = min(integer_root(x * x + y * y), 255u);
+    if (pack_four(roots) != (right | right << 8 | 255u << 24)) atomicAdd(wrong, 1ull);
+}
+
+/* edge_root for every n of 32 bits. */
+static __global__ void try_roots(unsigned long long *wrong) {
+    const uint64_t step = (uint64_t)gridDim.x * blockDim.x;
+    for (uint64_t n = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; n < UINT64_C(1) << 32;
+         n += step)
+        if (edge_root(n) != min(integer_root(n), 65535u)) atomicAdd(wrong, 1ull);
+}
+
+static bool roots_are_right(void) {
+    unsigned long long *wrong, counted[2] = { 0, 0 };
+    TRY(cudaMalloc(&wrong, 16));
+    TRY(cudaMemset(wrong, 0, 16));
+    try_gradients<<<dim3(8, 2041), 256>>>(wrong);
+    try_roots<<<4096, 256>>>(wrong + 1);
+    TRY(cudaMemcpy(counted, wrong, 16, cudaMemcpyDeviceToHost));
+    TRY(cudaFree(wrong));
+    if (!json)
+        printf("roots tried on the device: %llu of 2041 x 2041 pairs of gradients wrong, "
+               "%llu of 2^32 sums of squares wrong\n",
+               counted[0], counted[1]);
+    return counted[0] + counted[1] == 0;
+}
+
+/* ---- pictures and the reference */
+
+static __device__ uint32_t hash(uint32_t x) {
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15) * 0x846ca68bu;
+    return x ^ x >> 16;
+}
+
+/* Half noise, half soft waves: both flat places and every magnitude. */
+static __global__ void paint(const struct image image) {
+    const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const uint64_t row = (uint64_t)image.width * image.channels;
+    if (i >= row * image.height) return;
+    const uint32_t x = i % row, y = i / row, noise = hash((uint32_t)i);
+    const float wave = 120 + 60 * __sinf(x / 310.f) + 45 * __cosf(y / 190.f);
+    const uint32_t value =
+        (x / 512 + y / 64) % 2 ? noise & 65535 : (uint32_t)(wave * 257) + (noise & 2047);
+    uint8_t *to = image.pixels + y * image.stride;
+    if (image.depth == 8)
+        to[x] = (uint8_t)(value >> 8);
+    else
+        ((uint16_t *)to)[x] = (uint16_t)value;
+}
+
+static int host_level(const struct image &in, const struct edge_rule &rule, int64_t x, int64_t y) {
+    x = std::min(std::max(x, (int64_t)0), (int64_t)in.width - 1);
+    y = std::min(std::max(y, (int64_t)0), (int64_t)in.height - 1);
+    const uint8_t *row = in.pixels + y * in.stride;
+    uint32_t v[3];
+    for (int c = 0; c < 3; c++) {
+        const uint64_t i = x * in.channels + (in.channels < 3 ? 0 : c);
+        v[c] = in.depth == 8 ? row[i] : ((const uint16_t *)row)[i];
+    }
+    return (int)brightness_of(in.channels < 3 ? v[0] : luma(v[0], v[1], v[2]), rule.shift,
+                              rule.max);
+}
+
+/* Of noise and waves at full size on all cores; written for sight, not for speed. */
+static void reference(const struct image &in, const struct image &out,
+                      const struct params &params) {
+    const struct edge_rule rule = edge_rule_of(&params, in.depth);
+    static const int along[2][5] = { { -1, 0, 1 }, { -1, -2, 0, 2, 1 } };
+    static const int across[2][5] = { { 1, 2, 1 }, { 1, 4, 6, 4, 1 } };
+    const int reach = (int)rule.reach;
+    in_parallel(in.height, [&](uint64_t from, uint64_t to) {
+        std::vector<int> levels[5];
+        for (int r = 0; r < 2 * reach + 1; r++) levels[r].resize(in.width + 2 * reach);
+        for (uint64_t y = from; y < to; y++) {
+            for (int r = 0; r < 2 * reach + 1; r++)
+                for (int64_t x = 0; x < (int64_t)in.width + 2 * reach; x++)
+                    levels[r][x] = host_level(in, rule, x - reach, (int64_t)y + r - reach);
+            for (uint32_t x = 0; x < in.width; x++) {
+                int gx = 0, gy = 0;
+                for (int r = 0; r < 2 * reach + 1; r++)
+                    for (int c = 0; c < 2 * reach + 1; c++) {
+                        gx += across[reach - 1][r] * along[reach - 1][c] * levels[r][x + c];
+                        gy += along[reach - 1][r] * across[reach - 1][c] * levels[r][x + c];
+                    }
+                const uint32_t m = rule.margin,
+                               edge = x < m || y < m || in.width - x <= m || in.height - y <= m
+                                          ? 0
+                                          : edge_result(gx, gy, &rule);
+                const uint8_t *source = in.pixels + y * in.stride;
+                uint8_t *row = out.pixels + y * out.stride;
+                const uint64_t o = (uint64_t)x * out.channels;
+                const uint64_t a = (uint64_t)x * in.channels + in.channels - 1;
+                if (in.depth == 8) {
+                    row[o] = (uint8_t)edge;
+                    if (out.channels == 2) row[o + 1] = source[a];
+                } else {
+                    ((uint16_t *)row)[o] = (uint16_t)edge;
+                    if (out.channels == 2) ((uint16_t *)row)[o + 1] = ((const uint16_t *)source)[a];
+                }
+            }
+        }
+    });
+}
+
+static __global__ void compare(const uint8_t *a, const uint8_t *b, uint64_t bytes,
+                               uint32_t *wrong) {
+    const uint64_t step = (uint64_t)gridDim.x * blockDim.x;
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < bytes; i += step)
+        if (a[i] != b[i]) atomicAdd(wrong, 1u);
+}
+
+/* ---- one kind of image */
+
+struct scene {
+    struct frame frame;
+    std::vector<uint8_t *> ins, outs; /* pairs of buffers, ins[0] first */
+    uint8_t *expected;
+    uint32_t *wrong;
+};
+
+/* Rows without gaps unless they must be padded to 16 bytes. */
+static void prepare(struct scene &scene, uint32_t width, uint32_t height, unsigned channels,
+                    unsigned depth, uint8_t *memory) {
+    struct frame &f = scene.frame;
+    const unsigned out_channels = channels % 2 ? 1 : 2;
+    const size_t in_stride = ((size_t)width * channels * depth / 8 + 15) / 16 * 16;
+    const size_t out_stride = ((size_t)width * out_channels * depth / 8 + 15) / 16 * 16;
+    f.in = { NULL, in_stride, width, height, (uint8_t)channels, (uint8_t)depth };
+    f.out = { NULL, out_stride, width, height, (uint8_t)out_channels, (uint8_t)depth };
+    const size_t in_bytes = image_bytes(&f.in), out_bytes = image_bytes(&f.out);
+    const size_t pairs = std::max<size_t>(1, COLD_BYTES / (in_bytes + out_bytes));
+    scene.expected = memory;
+    memory += out_bytes;
+    scene.ins.clear(), scene.outs.clear();
+    for (size_t i = 0; i < pairs; i++, memory += in_bytes + out_bytes) {
+        scene.ins.push_back(memory);
+        scene.outs.push_back(memory + in_bytes);
+        f.in.pixels = memory;
+        paint<<<(unsigned)(((uint64_t)width * channels * height + 255) / 256), 256, 0,
+                f.context.stream>>>(f.in);
+    }
+    f.wide = (int16_t *)(memory + (256 - (uintptr_t)memory % 256) % 256);
+    std::vector<uint8_t> in_memory(in_bytes), out_memory(out_bytes);
+    struct image in = f.in, out = f.out;
+    in.pixels = in_memory.data(), out.pixels = out_memory.data();
+    TRY(cudaStreamSynchronize(f.context.stream));
+    TRY(cudaMemcpy(in.pixels, scene.ins[0], in_bytes, cudaMemcpyDeviceToHost));
+    reference(in, out, f.params);
+    TRY(cudaMemcpy(scene.expected, out.pixels, out_bytes, cudaMemcpyHostToDevice));
+}
+
+static bool right(rung run, const struct scene &scene) {
+    struct frame frame = scene.frame;
+    const size_t bytes = image_bytes(&frame.out);
+    uint32_t wrong = 0;
+    cudaStream_t stream = frame.context.stream;
+    frame.in.pixels = scene.ins[0];
+    frame.out.pixels = scene.outs[0];
+    TRY(cudaMemsetAsync(frame.out.pixels, 0, bytes, stream));
+    run(&frame);
+    if (run == rung_npp)
+        narrow<<<1024, 256, 0, stream>>>(frame.wide, scene.expected, frame.out.pixels, bytes);
+    TRY(cudaMemsetAsync(scene.wrong, 0, 4, stream));
+    compare<<<1024, 256, 0, stream>>>(frame.out.pixels, scene.expected, bytes, scene.wrong);
+    TRY(cudaMemcpyAsync(&wrong, scene.wrong, 4, cudaMemcpyDeviceToHost, stream));
+    TRY(cudaStreamSynchronize(stream));
+    return wrong == 0;
+}
+
+static void tell(const char *name, const struct scene &scene, rung run, bool checked) {
+    const struct image &in = scene.frame.in;
+    struct frame frame = scene.frame;
+    const bool ok = !checked || right(run, scene);
+    double us[3] = { 0, 0, 0 }; /* warm, cold, train */
+    for (int i = 0; ok && i < (image_bytes(&in) < 64 << 20 ? 3 : 2); i++)
+        us[i] = median_us(frame.context.stream, i == 2 ? TRAIN : 1, [&](int turn) {
+            const size_t pair = i == 1 ? (size_t)turn % scene.ins.size() : 0;
+            frame.in.pixels = scene.ins[pair];
+            frame.out.pixels = scene.outs[pair];
+            run(&frame);
+        });
+    if (json)
+        printf("%s\n  {\"rung\": \"%s\", \"width\": %u, \"height\": %u, \"channels\": %u, "
+               "\"depth\": %u, \"right\": %s, \"warm_us\": %.2f, \"cold_us\": %.2f, "
+               "\"train_us\": %.2f}",
+               json_started ? "," : "", name, in.width, in.height, in.channels, in.depth,
+               ok ? "true" : "false", us[0], us[1], us[2]);
+    else if (ok)
+        printf("%-22s %5ux%-5u %u x %2u bit  %9.2f %9.2f %9.2f\n", name, in.width, in.height,
+               in.channels, in.depth, us[0], us[1], us[2]);
+    else
+        printf("%-22s %5ux%-5u %u x %2u bit  WRONG\n", name, in.width, in.height, in.channels,
+               in.depth);
+    json_started = true;
+    fflush(stdout);
+}
+
+static const uint32_t sides[][2] = { { 1920, 1080 }, { 3840, 2160 }, { 20000, 13176 } };
+
+static void climb(struct scene &scene, uint8_t *memory) {
+    gradient =
+        (npp_gradient)library_symbol("libnppif", "nppiGradientVectorSobelBorder_8u16s_C1R_Ctx");
+    for (const uint32_t(&side)[2] : sides) {
+        prepare(scene, side[0], side[1], 1, 8, memory);
+        tell("empty launch", scene, rung_empty, false);
+        tell("copy", scene, rung_copy, false);
+        if (gradient) tell("NPP, 16 bit out", scene, rung_npp, true);
+        tell("1 plain", scene, rung_plain, true);
+        tell("2 shared tile", scene, rung_tile, true);
+        tell("3 rows in registers", scene, rung_slide, true);
+        tell("4 packed, shipped", scene, rung_shipped, true);
+        tell("  3 ahead, 5, one wave", scene, rung_strips<3, 5, 0>, true);
+        tell("  3 ahead, 5, 3 rows", scene, rung_strips<3, 5, 3>, true);
+        tell("  3 ahead, 5, 6 rows", scene, rung_strips<3, 5, 6>, true);
+        tell("  3 ahead, 5, 9 rows", scene, rung_strips<3, 5, 9>, true);
+        tell("  3 ahead, 5, 12 rows", scene, rung_strips<3, 5, 12>, true);
+        tell("  3 ahead, 5, 24 rows", scene, rung_strips<3, 5, 24>, true);
+        tell("  3 ahead, 5, 48 rows", scene, rung_strips<3, 5, 48>, true);
+        tell("  3 ahead, 5, 96 rows", scene, rung_strips<3, 5, 96>, true);
+        tell("  3 ahead, 4, one wave", scene, rung_strips<3, 4, 0>, true);
+        tell("  3 ahead, 4, 6 rows", scene, rung_strips<3, 4, 6>, true);
+        tell("  3 ahead, 4, 9 rows", scene, rung_strips<3, 4, 9>, true);
+        tell("  3 ahead, 4, 48 rows", scene, rung_strips<3, 4, 48>, true);
+        tell("  3 ahead, 6, one wave", scene, rung_strips<3, 6, 0>, true);
+        tell("  3 ahead, 6, 6 rows", scene, rung_strips<3, 6, 6>, true);
+        tell("  3 ahead, 6, 48 rows", scene, rung_strips<3, 6, 48>, true);
+        tell("  1 ahead, 6, one wave", scene, rung_strips<1, 6, 0>, true);
+        tell("  1 ahead, 6, 6 rows", scene, rung_strips<1, 6, 6>, true);
+        tell("  1 ahead, 6, 9 rows", scene, rung_strips<1, 6, 9>, true);
+        tell("  1 ahead, 6, 24 rows", scene, rung_strips<1, 6, 24>, true);
+        tell("  1 ahead, 6, 48 rows", scene, rung_strips<1, 6, 48>, true);
+        tell("  1 ahead, 7, one wave", scene, rung_strips<1, 7, 0>, true);
+        tell("  1 ahead, 7, 6 rows", scene, rung_strips<1, 7, 6>, true);
+        tell("  1 ahead, 7, 48 rows", scene, rung_strips<1, 7, 48>, true);
+    }
+}
+
+static void other_kinds(struct scene &scene, uint8_t *memory) {
+    static const struct {
+        const char *name;
+        unsigned channels, depth;
+        long kernel, brightness, threshold, border;
+    } kinds[] = {
+        { "gray and alpha", 2, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE },
+        { "RGB", 3, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE },
+        { "RGBA", 4, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE },
+        { "all parameters", 1, 8, EDGE_SOBEL3, 30, 90, EDGE_ZERO },
+        { "sobel5", 1, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE },
+        { "sobel5 of RGB", 3, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE },
+        { "16 bit", 1, 16, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE },
+        { "16 bit sobel5", 1, 16, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE },
+    };
+    for (const auto &kind : kinds)
+        for (int s = 1; s < 3; s++) {
+            scene.frame.params.number[EDGE_KERNEL] = kind.kernel;
+            scene.frame.params.number[EDGE_BRIGHTNESS] = kind.brightness;
+            scene.frame.params.number[EDGE_THRESHOLD] = kind.threshold;
+            scene.frame.params.number[EDGE_BORDER] = kind.border;
+            const bool large = s == 2; /* a quarter of the pixels: the reference takes its time */
+            prepare(scene, large ? 10000 : sides[s][0], large ? 6588 : sides[s][1], kind.channels,
+                    kind.depth, memory);
+            tell(kind.name, scene, rung_shipped, true);
+        }
+}
+
+/* `edge --profile`: one launch of each rung at the largest size, for ncu. */
+static void profile(struct scene &scene, uint8_t *memory) {
+    prepare(scene, 20000, 13176, 1, 8, memory);
+    scene.frame.in.pixels = scene.ins[0];
+    scene.frame.out.pixels = scene.outs[0];
+    rung_shipped(&scene.frame);
+    TRY(cudaStreamSynchronize(scene.frame.context.stream));
+    TRY(cudaProfilerStart());
+    rung_tile(&scene.frame);
+    rung_slide(&scene.frame);
+    rung_shipped(&scene.frame);
+    TRY(cudaStreamSynchronize(scene.frame.context.stream));
+    TRY(cudaProfilerStop());
+}
+
+int main(int count, char **arguments) {
+    const bool profiled = count > 1 && strcmp(arguments[1], "--profile") == 0;
+    json = count > 1 && strcmp(arguments[1], "--json") == 0;
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+        puts("no GPU here: nothing to measure");
+        return 77;
+    }
+    struct scene scene = {};
+    struct frame &f = scene.frame;
+    uint8_t *memory;
+    TRY(cudaStreamCreateWithFlags(&f.context.stream, cudaStreamNonBlocking));
+    TRY(cudaDeviceGetAttribute(&f.context.multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    TRY(cudaMalloc(&memory, (size_t)3 << 29));
+    TRY(cudaMalloc(&scene.wrong, 4));
+    if (profiled) {
+        profile(scene, memory);
+        return 0;
+    }
+    const bool ok = roots_are_right();
+    if (json)
+        printf("[");
+    else
+        printf("%-22s size                          warm      cold     train\n", "us");
+    climb(scene, memory);
+    other_kinds(scene, memory);
+    if (json) puts("\n]");
+    return ok ? 0 : 1;
+}
+
+#endif

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+/* measure.cuh - times of whatever queues work on a stream, and what a ladder needs around it. */
+#ifndef BURIN_MEASURE_CUH
+#define BURIN_MEASURE_CUH
+
+#include "cuda/check.cuh"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <thread>
+#include <vector>
+
+enum { REPEATS = 41, TRAIN = 20, COLD_BYTES = 384 << 20 };
+
+enum status fail(struct failure *failure, enum status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(failure->message, sizeof failure->message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+static void check(cudaError_t error, const char *what) {
+    if (error == cudaSuccess) return;
+    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+    exit(1);
+}
+#define TRY(call) check(call, #call)
+
+/* Keeps the stream busy while the host queues what is to be measured, so that no launch is waited
+ * for. */
+static __global__ void hold_stream(long long cycles) {
+    const long long until = clock64() + cycles;
+    while (clock64() < until) {
+    }
+}
+
+/* Median microseconds of one of TRAIN calls of WORK(number of the run) in a row, by events. */
+template <class Work> static double median_us(cudaStream_t stream, int train, const Work &work) {
+    cudaEvent_t events[2 * REPEATS];
+    std::vector<double> us;
+    for (cudaEvent_t &event : events) TRY(cudaEventCreate(&event));
+    for (int i = -3; i < REPEATS; i++) {
+        if (i == 0) hold_stream<<<1, 1, 0, stream>>>(REPEATS * 40000ll * train);
+        if (i >= 0) TRY(cudaEventRecord(events[2 * i], stream));
+        for (int k = 0; k < train; k++) work(i + 3);
+        if (i >= 0) TRY(cudaEventRecord(events[2 * i + 1], stream));
+    }
+    TRY(cudaStreamSynchronize(stream));
+    for (int i = 0; i < REPEATS; i++) {
+        float ms;
+        TRY(cudaEventElapsedTime(&ms, events[2 * i], events[2 * i + 1]));
+        us.push_back(1e3 * ms / train);
+    }
+    for (cudaEvent_t &event : events) TRY(cudaEventDestroy(event));
+    std::sort(us.begin(), us.end());
+    return us[REPEATS / 2];
+}
+
+/* WORK(from, to) over 0..COUNT on as many threads as there are. */
+template <class Work> static void in_parallel(uint64_t count, const Work &work) {
+    const unsigned parts = std::max(1u, std::thread::hardware_concurrency());
+    std::vector<std::thread> threads;
+    for (unsigned p = 0; p < parts; p++)
+        threads.emplace_back([=] { work(count * p / parts, count * (p + 1) / parts); });
+    for (std::thread &thread : threads) thread.join();
+}
+
+/* A symbol of one of NVIDIA's libraries, or NULL where the machine has none. */
+static void *library_symbol(const char *library, const char *symbol) {
+    for (const char *folder : { "", "/usr/local/cuda/lib64/" })
+        for (const char *version : { ".13", ".12", "" }) {
+            char name[160];
+            snprintf(name, sizeof name, "%s%s.so%s", folder, library, version);
+            void *handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+            if (handle) return dlsym(handle, symbol);
+        }
+    return NULL;
+}
+
+#endif
