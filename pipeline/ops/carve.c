@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Seam carving: content-aware change of size (carve.h says what exactly is computed).
+ *
+ * Here are the record and the checks; pipeline/ops/carve/ does the work: job.c goes from phase to
+ * phase, seam.c finds seams in planes of luma and energies, row by row through sweep.c, and apply.c
+ * does to the pixels what was found. */
+#include "pipeline/ops/carve.h"
+
+#include "pipeline/op.h"
+#include "pipeline/ops/carve/job.h"
+#include "pipeline/sample.h"
+
+static const struct param params[] = {
+    [CARVE_WIDTH] = { .name = "width",
+                      .summary = "Width to carve to; as it is where not given",
+                      .unit = "pixels",
+                      .type = PARAM_INT,
+                      .min = 1,
+                      .max = IMAGE_SIDE_MAX },
+    [CARVE_HEIGHT] = { .name = "height",
+                       .summary = "Height to carve to; as it is where not given",
+                       .unit = "pixels",
+                       .type = PARAM_INT,
+                       .min = 1,
+                       .max = IMAGE_SIDE_MAX },
+    [CARVE_DX] = { .name = "dx",
+                   .summary = "Change of the width, in place of width",
+                   .unit = "pixels",
+                   .type = PARAM_INT,
+                   .min = 1 - IMAGE_SIDE_MAX,
+                   .max = IMAGE_SIDE_MAX - 1 },
+    [CARVE_DY] = { .name = "dy",
+                   .summary = "Change of the height, in place of height",
+                   .unit = "pixels",
+                   .type = PARAM_INT,
+                   .min = 1 - IMAGE_SIDE_MAX,
+                   .max = IMAGE_SIDE_MAX - 1 },
+    [CARVE_ENERGY] = { .name = "energy",
+                       .summary = "What makes a pixel dear: differences to neighbours, or the "
+                                  "length of a Sobel gradient",
+                       .type = PARAM_CHOICE,
+                       .choices = { "gradient", "sobel3", "sobel5" } },
+    [CARVE_SHOW] = { .name = "show",
+                     .summary = "The carved image, the seams in red on the input, or the input's "
+                                "energy",
+                     .type = PARAM_CHOICE,
+                     .choices = { "result", "seams", "energy" } },
+    { .name = NULL },
+};
+
+/* ---- sizes */
+
+/* One side: its places in the list, its length, what it is to be. */
+struct side {
+    int target, change;
+    const char *what;
+    uint32_t now, goal;
+};
+
+static enum status find_goal(const struct params *values, struct side *side,
+                             struct failure *failure) {
+    const long target = values->number[side->target], change = values->number[side->change];
+    const uint32_t both = 1u << side->target | 1u << side->change;
+    const char *name = params[side->change].name, *other = params[side->target].name;
+    if ((target && change) || (values->given & both) == both)
+        return fail(failure, STATUS_BAD_PARAM, "carve takes %s or %s, not both", other, name);
+    const long goal = target ? target : (long)side->now + change;
+    if (goal < 1 || goal > IMAGE_SIDE_MAX)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "%s must be %ld..%ld for an image %u pixels %s, not %ld", name,
+                    1 - (long)side->now, IMAGE_SIDE_MAX - (long)side->now, side->now, side->what,
+                    change);
+    side->goal = (uint32_t)goal;
+    return STATUS_OK;
+}
+
+static enum status find_goals(const struct params *values, const struct image *in,
+                              struct side sides[2], struct failure *failure) {
+    sides[0] = (struct side){ CARVE_WIDTH, CARVE_DX, "wide", in->width, 0 };
+    sides[1] = (struct side){ CARVE_HEIGHT, CARVE_DY, "high", in->height, 0 };
+    const enum status status = find_goal(values, &sides[0], failure);
+    return status ? status : find_goal(values, &sides[1], failure);
+}
+
+/* Seams of a picture that grows are found in pictures on its way there, which no limit of pixels
+ * sees: so they are drawn for moderate growth only. */
+enum { DRAWN_GROWTH_MAX = 4, DRAWN_PIXELS_MIN = 1 << 20 };
+
+static enum status check_drawn(const struct image *in, const struct side sides[2],
+                               struct failure *failure) {
+    const uint64_t pixels = (uint64_t)sides[0].goal * sides[1].goal;
+    if (pixels <= DRAWN_PIXELS_MIN || pixels <= DRAWN_GROWTH_MAX * image_pixels(in))
+        return STATUS_OK;
+    return fail(failure, STATUS_TOO_LARGE,
+                "show=seams draws the way to at most %d times as many pixels; %u x %u to %u x %u "
+                "is more",
+                DRAWN_GROWTH_MAX, in->width, in->height, sides[0].goal, sides[1].goal);
+}
+
+static enum status size(const struct params *values, const struct image *in, struct image *out,
+                        struct failure *failure) {
+    struct side sides[2];
+    const enum status status = find_goals(values, in, sides, failure);
+    if (status) return status;
+    const unsigned alpha = image_has_alpha(in);
+    switch (values->number[CARVE_SHOW]) {
+    case CARVE_SHOW_SEAMS:
+        *out = image_shape(in->width, in->height, 3 + alpha, in->depth);
+        return check_drawn(in, sides, failure);
+    case CARVE_SHOW_ENERGY:
+        *out = image_shape(in->width, in->height, 1 + alpha, in->depth);
+        return STATUS_OK;
+    default:
+        *out = image_shape(sides[0].goal, sides[1].goal, in->channels, in->depth);
+        return STATUS_OK;
+    }
+}
+
+static enum status begin(struct carve_job *job, const struct op_call *call, void *memory) {
+    struct side sides[2];
+    const enum status status = find_goals(call->params, &call->in, sides, call->failure);
+    if (!status) carve_job_begin(job, call, sides[0].goal, sides[1].goal, memory);
+    return status;
+}
+
+static size_t scratch(const struct op_call *call) {
+    struct carve_job job;
+    if (begin(&job, call, NULL)) return 0;
+    return call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY ? carve_draw_energy_bytes(&job)
+                                                                  : carve_job_bytes(&job);
+}
+
+/* ---- run */
+
+/* The input as RGB, on which seams are drawn. */
+static inline void colour_row(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
+                              unsigned depth) {
+    const unsigned colours = channels < 3 ? 1 : 3, alpha = channels - colours;
+    for (size_t x = 0; x < width; x++) {
+        for (unsigned c = 0; c < 3; c++)
+            sample_put(out, x * (3 + alpha) + c, depth,
+                       sample_get(in, x * channels + (colours == 3 ? c : 0), depth));
+        if (alpha)
+            sample_put(out, x * 4 + 3, depth, sample_get(in, x * channels + colours, depth));
+    }
+}
+
+static void colour_band(void *argument, int part) {
+    const struct op_call *call = argument;
+    const struct band band = band_of(call->in.height, part, pool_threads(call->pool));
+    for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++)
+        SPECIALISE(call->in.channels, call->in.depth, colour_row, image_row(&call->in, y),
+                   image_row(&call->out, y), call->in.width);
+}
+
+static enum status check_parts(const struct op_call *call) {
+    for (int i = 0; i < OP_PARTS_MAX; i++) {
+        const struct image *part = &call->parts[i];
+        if (part->width && (part->width != call->in.width || part->height != call->in.height))
+            return fail(call->failure, STATUS_CORRUPT,
+                        "the mask is %u x %u, the image %u x %u: they must be alike", part->width,
+                        part->height, call->in.width, call->in.height);
+    }
+    return STATUS_OK;
+}
+
+static enum status run(struct op_call *call) {
+    struct carve_job job;
+    enum status status = check_parts(call);
+    if (!status) status = begin(&job, call, call->scratch);
+    if (status) return status;
+    if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return carve_draw_energy(&job);
+    if (job.drawn) pool_run(call->pool, colour_band, call, pool_threads(call->pool));
+    progress_report(call->progress, 0, job.total);
+    status = carve_job_run(&job);
+    return status ? status : progress_check(call->progress);
+}
+
+const struct op op_carve = {
+    .name = "carve",
+    .summary = "Seam carving: changes the size where it is seen least",
+    .params = params,
+    .parts = { { "mask", "pixels to keep" }, { "rmask", "pixels to remove" } },
+    .size = size,
+    .scratch = scratch,
+    .run = run,
+};

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/ops/carve/apply.h"
+
+#include "pipeline/ops/carve.h"
+#include "pipeline/sample.h"
+
+#include <string.h>
+
+enum { PARTS_MAX = 8, SLOTS_MAX = 64, PIXEL_BYTES_MAX = 8, RUN = 32 };
+
+/* Lines FIRST to FIRST + COUNT - 1; positions that stay stand `length` apart in `origins`. */
+struct block {
+    const struct carve_replay *replay;
+    uint32_t first, count;
+    uint16_t *origins;
+};
+
+size_t carve_origins_bytes(uint32_t lines, uint32_t length) {
+    return (size_t)(lines < SLOTS_MAX ? lines : SLOTS_MAX) * length * sizeof(uint16_t);
+}
+
+static inline uint8_t *pixel_at(const struct image *image, bool across, uint32_t line,
+                                uint32_t position) {
+    const uint32_t x = across ? line : position, y = across ? position : line;
+    return image_row(image, y) + x * image_pixel_bytes(image);
+}
+
+void carve_paint(const struct image *red, uint32_t id) {
+    if (id == CARVE_NEW) return;
+    uint8_t *row = image_row(red, id / red->width);
+    const size_t at = (size_t)(id % red->width) * red->channels;
+    sample_put(row, at, red->depth, image_max(red));
+    sample_put(row, at + 1, red->depth, 0);
+    sample_put(row, at + 2, red->depth, 0);
+}
+
+/* ---- which pixels stay */
+
+static uint16_t *origins_of(const struct block *block, uint32_t line) {
+    return block->origins + (size_t)line * block->replay->length;
+}
+
+static void find_origins(const struct block *block) {
+    const struct carve_replay *replay = block->replay;
+    for (uint32_t line = 0; line < block->count; line++)
+        for (uint32_t i = 0; i < replay->length; i++) origins_of(block, line)[i] = (uint16_t)i;
+    for (uint32_t s = 0; s < replay->count; s++) {
+        const uint16_t *seam = replay->seams + (size_t)s * replay->lines + block->first;
+        for (uint32_t line = 0; line < block->count; line++) {
+            uint16_t *gone = origins_of(block, line) + seam[line];
+            memmove(gone, gone + 1, (replay->length - s - 1 - seam[line]) * sizeof *gone);
+        }
+    }
+}
+
+/* Positions that are no origin. */
+static void paint_line(const struct block *block, uint32_t line) {
+    const struct carve_replay *replay = block->replay;
+    const uint16_t *origins = origins_of(block, line);
+    const uint32_t stay = replay->length - replay->count, l = block->first + line;
+    for (uint32_t i = 0, next = 0; i < replay->length; i++) {
+        if (next < stay && origins[next] == i) {
+            next++;
+            continue;
+        }
+        uint32_t id = replay->across ? i * replay->red->width + l : l * replay->red->width + i;
+        if (replay->ids) memcpy(&id, pixel_at(replay->ids, replay->across, l, i), sizeof id);
+        carve_paint(replay->red, id);
+    }
+}
+
+/* ---- taking what stays */
+
+static inline void copy_pixel(uint8_t *to, const uint8_t *from, size_t bytes) {
+    switch (bytes) {
+    case 1: *to = *from; break;
+    case 2: memcpy(to, from, 2); break;
+    case 3: memcpy(to, from, 3); break;
+    case 4: memcpy(to, from, 4); break;
+    case 6: memcpy(to, from, 6); break;
+    default: memcpy(to, from, 8); break;
+    }
+}
+
+/* Runs that stay together are copied as such: most are, where few seams go. */
+static void take_row(const struct carve_edit *edit, uint32_t y, const uint16_t *origins,
+                     uint32_t stay) {
+    const uint8_t *from = image_row(&edit->from, y);
+    uint8_t *to = image_row(&edit->to, y);
+    const size_t step = image_pixel_bytes(&edit->from), bytes = image_pixel_bytes(&edit->to);
+    for (uint32_t i = 0; i < stay;) {
+        if (step == bytes && i + RUN <= stay && origins[i + RUN - 1] - origins[i] == RUN - 1) {
+            memcpy(to + i * bytes, from + origins[i] * bytes, RUN * bytes);
+            i += RUN;
+            continue;
+        }
+        copy_pixel(to + i * bytes, from + origins[i] * step, bytes);
+        i++;
+    }
+}
+
+static void take_columns(const struct carve_edit *edit, const struct block *block, uint32_t stay) {
+    const size_t bytes = image_pixel_bytes(&edit->to);
+    for (uint32_t i = 0; i < stay; i++)
+        for (uint32_t line = 0; line < block->count; line++)
+            copy_pixel(pixel_at(&edit->to, true, block->first + line, i),
+                       pixel_at(&edit->from, true, block->first + line, origins_of(block, line)[i]),
+                       bytes);
+}
+
+static void tell_line(const struct carve_edit *edit, bool across, uint32_t line,
+                      const uint16_t *origins, uint32_t stay) {
+    for (uint32_t i = 0; i < stay; i++) {
+        const uint32_t x = across ? line : origins[i], y = across ? origins[i] : line;
+        const uint32_t id = y * edit->from.width + x;
+        memcpy(pixel_at(&edit->to, across, line, i), &id, sizeof id);
+    }
+}
+
+/* ---- inserting */
+
+static void fill(const struct carve_edit *edit, uint8_t *to, const uint8_t *left,
+                 const uint8_t *seam, const uint8_t *right) {
+    const struct image *image = &edit->to;
+    if (edit->how == CARVE_BLANK)
+        memset(to, 255, image_pixel_bytes(image));
+    else if (edit->how == CARVE_COPY)
+        copy_pixel(to, seam, image_pixel_bytes(image));
+    else
+        for (unsigned c = 0; c < image->channels; c++)
+            sample_put(to, c, image->depth,
+                       carve_mean(sample_get(left, c, image->depth),
+                                  sample_get(seam, c, image->depth),
+                                  sample_get(right, c, image->depth)));
+}
+
+/* From the end, in place: what is written stands right of everything still to be read, but for the
+ * right neighbour, which is remembered. */
+static void grow_line(const struct block *block, const struct carve_edit *edit, uint32_t line) {
+    const struct carve_replay *replay = block->replay;
+    const uint32_t l = block->first + line;
+    const size_t bytes = image_pixel_bytes(&edit->to);
+    const uint16_t *origins = origins_of(block, line);
+    uint8_t here[PIXEL_BYTES_MAX], right[PIXEL_BYTES_MAX], mean[PIXEL_BYTES_MAX];
+    uint32_t stay = replay->length - replay->count, i = replay->length, end = i + replay->count;
+    copy_pixel(right, pixel_at(&edit->to, replay->across, l, i - 1), bytes);
+    while (end != i) {
+        i--;
+        copy_pixel(here, pixel_at(&edit->to, replay->across, l, i), bytes);
+        if (stay && origins[stay - 1] == i) {
+            stay--;
+        } else {
+            const uint32_t before = i ? i - 1 : 0;
+            fill(edit, mean, pixel_at(&edit->to, replay->across, l, before), here, right);
+            copy_pixel(pixel_at(&edit->to, replay->across, l, --end), mean, bytes);
+        }
+        copy_pixel(pixel_at(&edit->to, replay->across, l, --end), here, bytes);
+        copy_pixel(right, here, bytes);
+    }
+}
+
+/* ---- blocks of lines */
+
+static void edit_block(const struct block *block, const struct carve_edit *edit) {
+    const struct carve_replay *replay = block->replay;
+    const uint32_t stay = replay->length - replay->count;
+    if (edit->how == CARVE_TAKE && replay->across) {
+        take_columns(edit, block, stay);
+        return;
+    }
+    for (uint32_t line = 0; line < block->count; line++) {
+        if (edit->how == CARVE_TAKE)
+            take_row(edit, block->first + line, origins_of(block, line), stay);
+        else if (edit->how == CARVE_TELL)
+            tell_line(edit, replay->across, block->first + line, origins_of(block, line), stay);
+        else
+            grow_line(block, edit, line);
+    }
+}
+
+static int parts_of(const struct carve_replay *replay) {
+    const uint32_t threads = (uint32_t)pool_threads(replay->pool);
+    const uint32_t most = threads < PARTS_MAX ? threads : PARTS_MAX;
+    return (int)(most < replay->lines ? most : replay->lines);
+}
+
+static void replay_part(void *argument, int part) {
+    const struct carve_replay *replay = argument;
+    const int parts = parts_of(replay);
+    const struct band band = band_of(replay->lines, part, parts);
+    const struct band slots =
+        band_of(replay->lines < SLOTS_MAX ? replay->lines : SLOTS_MAX, part, parts);
+    uint32_t most = slots.end - slots.first;
+    most = most < PARTS_MAX ? most : PARTS_MAX;
+    for (uint32_t line = band.first; line < band.end; line += most) {
+        const struct block block = {
+            .replay = replay,
+            .first = line,
+            .count = band.end - line < most ? band.end - line : most,
+            .origins = replay->origins + (size_t)slots.first * replay->length,
+        };
+        if (progress_check(replay->progress)) return;
+        find_origins(&block);
+        /* What is painted is told by ids that an edit may move. */
+        for (uint32_t l = 0; replay->red && l < block.count; l++) paint_line(&block, l);
+        for (int e = 0; e < replay->edit_count; e++) edit_block(&block, &replay->edits[e]);
+    }
+}
+
+enum status carve_replay(const struct carve_replay *replay) {
+    pool_run(replay->pool, replay_part, (void *)replay, parts_of(replay));
+    return progress_check(replay->progress);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/ops/carve/energy.h"
+
+#include "pipeline/ops/carve.h"
+
+#include <math.h>
+
+static bool plain_only;
+
+void carve_force_plain(bool plain) {
+    plain_only = plain;
+}
+
+/* ---- plain */
+
+static void gradient_plain(const uint8_t *const rows[5], uint32_t count, uint16_t *out) {
+    const uint8_t *here = rows[2], *below = rows[3];
+    for (uint32_t i = 0; i < count; i++)
+        out[i] = (uint16_t)carve_gradient(here[i], here[i + 1], below[i], below[i + 1]);
+}
+
+/* Exact: a double's root of an integer below 2^53 is never rounded up to the next integer. */
+static uint16_t length_of(int32_t gx, int32_t gy) {
+    return (uint16_t)sqrt((double)(gx * gx + gy * gy));
+}
+
+static const int32_t along[2][5] = { { 0, -1, 0, 1, 0 }, { -1, -2, 0, 2, 1 } };
+static const int32_t smooth[2][5] = { { 0, 1, 2, 1, 0 }, { 1, 4, 6, 4, 1 } };
+
+static void sobel_plain(int five, const uint8_t *const rows[5], uint32_t count, uint16_t *out) {
+    for (uint32_t i = 0; i < count; i++) {
+        int32_t gx = 0, gy = 0;
+        for (int y = 1 - five; y < 4 + five; y++)
+            for (int x = 1 - five; x < 4 + five; x++) {
+                const int32_t luma = *(rows[y] + i + x - 2);
+                gx += smooth[five][y] * along[five][x] * luma;
+                gy += along[five][y] * smooth[five][x] * luma;
+            }
+        out[i] = length_of(gx, gy);
+    }
+}
+
+static void run_plain(int energy, const uint8_t *const rows[5], uint32_t count, uint16_t *out) {
+    if (energy == CARVE_GRADIENT)
+        gradient_plain(rows, count, out);
+    else
+        sobel_plain(energy == CARVE_SOBEL5, rows, count, out);
+}
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+#define AVX2 __attribute__((target("avx2")))
+
+bool carve_is_fast(void) {
+    return !plain_only && __builtin_cpu_supports("avx2");
+}
+
+/* ---- gradient, 32 pixels at a time */
+
+AVX2 static inline __m256i load(const uint8_t *bytes) {
+    return _mm256_loadu_si256((const __m256i *)bytes);
+}
+
+AVX2 static inline __m256i apart(__m256i a, __m256i b) {
+    return _mm256_or_si256(_mm256_subs_epu8(a, b), _mm256_subs_epu8(b, a));
+}
+
+/* Right and lower difference side by side are added by a multiplication with ones. */
+AVX2 static inline __m256i weigh(__m256i pairs, __m256i diagonal) {
+    return _mm256_add_epi16(_mm256_maddubs_epi16(pairs, _mm256_set1_epi8(1)),
+                            _mm256_mulhi_epu16(diagonal, _mm256_set1_epi16((short)46341)));
+}
+
+AVX2 static void gradient_avx2(const uint8_t *here, const uint8_t *below, uint32_t count,
+                               uint16_t *out) {
+    const __m256i zero = _mm256_setzero_si256();
+    for (uint32_t i = 0; i < count; i += 32) {
+        const __m256i centre = load(here + i);
+        const __m256i right = apart(centre, load(here + i + 1));
+        const __m256i down = apart(centre, load(below + i));
+        const __m256i across = apart(centre, load(below + i + 1));
+        const __m256i low =
+            weigh(_mm256_unpacklo_epi8(right, down), _mm256_unpacklo_epi8(across, zero));
+        const __m256i high =
+            weigh(_mm256_unpackhi_epi8(right, down), _mm256_unpackhi_epi8(across, zero));
+        _mm256_storeu_si256((__m256i *)(out + i), _mm256_permute2x128_si256(low, high, 0x20));
+        _mm256_storeu_si256((__m256i *)(out + i + 16), _mm256_permute2x128_si256(low, high, 0x31));
+    }
+}
+
+/* ---- sobel, 16 pixels at a time */
+
+/* floor(sqrt(x^2 + y^2)) of four pairs in each half. The squares' sum is below 2^28, so as a float
+ * it is off by 8 at most and its root by less than 1: one step either way mends it. */
+AVX2 static inline __m256i roots(__m256i pairs) {
+    const __m256i squares = _mm256_madd_epi16(pairs, pairs);
+    const __m256i near = _mm256_cvttps_epi32(_mm256_sqrt_ps(_mm256_cvtepi32_ps(squares)));
+    const __m256i rest = _mm256_sub_epi32(squares, _mm256_madd_epi16(near, near));
+    const __m256i less = _mm256_cmpgt_epi32(_mm256_setzero_si256(), rest);
+    const __m256i more = _mm256_cmpgt_epi32(rest, _mm256_slli_epi32(near, 1));
+    return _mm256_sub_epi32(_mm256_add_epi32(near, less), more);
+}
+
+AVX2 static inline void put_lengths(__m256i gx, __m256i gy, uint16_t *out) {
+    const __m256i low = roots(_mm256_unpacklo_epi16(gx, gy));
+    const __m256i high = roots(_mm256_unpackhi_epi16(gx, gy));
+    _mm256_storeu_si256((__m256i *)out, _mm256_packus_epi32(low, high));
+}
+
+AVX2 static inline __m256i widen(const uint8_t *bytes) {
+    return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)bytes));
+}
+
+AVX2 static inline __m256i twice(__m256i a) {
+    return _mm256_add_epi16(a, a);
+}
+
+/* a + 2 b + c */
+AVX2 static inline __m256i smooth3(__m256i a, __m256i b, __m256i c) {
+    return _mm256_add_epi16(_mm256_add_epi16(a, c), twice(b));
+}
+
+AVX2 static void sobel3_avx2(const uint8_t *const rows[5], uint32_t count, uint16_t *out) {
+    for (uint32_t i = 0; i < count; i += 16) {
+        __m256i smoothed[3], slope[3];
+        for (int c = 0; c < 3; c++) {
+            const uint32_t x = i + (uint32_t)c;
+            const __m256i above = widen(rows[1] + x - 1), below = widen(rows[3] + x - 1);
+            smoothed[c] = smooth3(above, widen(rows[2] + x - 1), below);
+            slope[c] = _mm256_sub_epi16(below, above);
+        }
+        put_lengths(_mm256_sub_epi16(smoothed[2], smoothed[0]),
+                    smooth3(slope[0], slope[1], slope[2]), out + i);
+    }
+}
+
+/* a + 4 b + 6 c + 4 d + e */
+AVX2 static inline __m256i smooth5(const __m256i v[5]) {
+    const __m256i inner = twice(_mm256_add_epi16(_mm256_add_epi16(v[1], v[3]), v[2]));
+    return _mm256_add_epi16(_mm256_add_epi16(v[0], v[4]),
+                            _mm256_add_epi16(twice(inner), twice(v[2])));
+}
+
+/* e + 2 d - 2 b - a */
+AVX2 static inline __m256i along5(const __m256i v[5]) {
+    return _mm256_add_epi16(_mm256_sub_epi16(v[4], v[0]), twice(_mm256_sub_epi16(v[3], v[1])));
+}
+
+AVX2 static void sobel5_avx2(const uint8_t *const rows[5], uint32_t count, uint16_t *out) {
+    for (uint32_t i = 0; i < count; i += 16) {
+        __m256i smoothed[5], slope[5];
+        for (int c = 0; c < 5; c++) {
+            __m256i v[5];
+            for (int y = 0; y < 5; y++) v[y] = widen(rows[y] + i + (uint32_t)c - 2);
+            smoothed[c] = smooth5(v);
+            slope[c] = along5(v);
+        }
+        put_lengths(along5(smoothed), smooth5(slope), out + i);
+    }
+}
+
+void energy_run(int energy, const uint8_t *const rows[5], uint32_t count, uint16_t *out) {
+    if (!carve_is_fast())
+        run_plain(energy, rows, count, out);
+    else if (energy == CARVE_GRADIENT)
+        gradient_avx2(rows[2], rows[3], count, out);
+    else
+        (energy == CARVE_SOBEL3 ? sobel3_avx2 : sobel5_avx2)(rows, count, out);
+}
+#else
+bool carve_is_fast(void) {
+    return false;
+}
+
+void energy_run(int energy, const uint8_t *const rows[5], uint32_t count, uint16_t *out) {
+    run_plain(energy, rows, count, out);
+}
+#endif

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/ops/carve/sweep.h"
+
+#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/energy.h"
+
+#include <string.h>
+
+#define BIAS         (UINT64_C(1) << 63)
+#define ALWAYS       static inline __attribute__((always_inline))
+#define SATURATED_16 65535u
+
+/* Marks decide first, then energy. */
+static inline uint64_t key_of(uint32_t energy) {
+    return carve_key(energy & ENERGY_BITS, energy & ENERGY_KEEP, energy & ENERGY_REMOVE);
+}
+
+/* The cost at X; one column outside is the greatest there is. */
+ALWAYS uint64_t cost_at(const void *row, long x, enum lanes lanes) {
+    return lanes == LANES_16   ? ((const uint16_t *)row)[x]
+           : lanes == LANES_32 ? ((const uint32_t *)row)[x]
+                               : ((const uint64_t *)row)[x] ^ BIAS;
+}
+
+ALWAYS void cost_put(void *row, long x, enum lanes lanes, uint64_t cost) {
+    if (lanes == LANES_16)
+        ((uint16_t *)row)[x] = (uint16_t)cost;
+    else if (lanes == LANES_32)
+        ((uint32_t *)row)[x] = (uint32_t)cost;
+    else
+        ((uint64_t *)row)[x] = cost ^ BIAS;
+}
+
+/* What is outside never is the least. */
+ALWAYS void fence(void *row, uint32_t width, enum lanes lanes) {
+    cost_put(row, -1, lanes, UINT64_MAX);
+    cost_put(row, width, lanes, UINT64_MAX);
+}
+
+ALWAYS uint64_t own_cost(uint16_t energy, enum lanes lanes) {
+    return lanes == LANES_64 ? key_of(energy) : energy;
+}
+
+ALWAYS uint64_t lesser(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* ---- plain */
+
+ALWAYS void row_plain(const void *before, const uint16_t *energies, void *next, uint64_t *parents,
+                      uint32_t width, enum lanes lanes) {
+    uint64_t word = 0;
+    for (uint32_t x = 0; x < width; x++) {
+        const uint64_t left = cost_at(before, (long)x - 1, lanes);
+        const uint64_t straight = cost_at(before, x, lanes);
+        const uint64_t right = cost_at(before, (long)x + 1, lanes);
+        const uint64_t least = lesser(lesser(left, straight), right);
+        uint64_t cost = least + own_cost(energies[x], lanes);
+        if (lanes == LANES_16) cost = lesser(cost, SATURATED_16);
+        cost_put(next, x, lanes, cost);
+        const uint64_t bits = (uint64_t)(left == least) | (uint64_t)(straight == least) << 32;
+        word |= bits << (x % 32);
+        if (x % 32 < 31 && x + 1 < width) continue;
+        parents[x / 32] = word;
+        word = 0;
+    }
+}
+
+/* ---- where the halves meet */
+
+ALWAYS uint64_t least_below(const void *lower, long x, enum lanes lanes) {
+    return lesser(lesser(cost_at(lower, x - 1, lanes), cost_at(lower, x, lanes)),
+                  cost_at(lower, x + 1, lanes));
+}
+
+struct sum {
+    uint64_t cost;
+    uint32_t column;
+};
+
+/* The leftmost least of columns FIRST to END - 1. */
+ALWAYS struct sum least_sum(const void *upper, const void *lower, uint32_t first, uint32_t end,
+                            enum lanes lanes) {
+    struct sum best = { .cost = UINT64_MAX };
+    for (uint32_t x = first; x < end; x++) {
+        const uint64_t cost = cost_at(upper, x, lanes) + least_below(lower, x, lanes);
+        if (cost < best.cost) best = (struct sum){ cost, x };
+    }
+    return best;
+}
+
+ALWAYS struct meeting meeting_at(const void *upper, const void *lower, struct sum sum,
+                                 enum lanes lanes) {
+    struct meeting met = { .cost = sum.cost, .column = sum.column, .exact = true };
+    const uint64_t least = least_below(lower, sum.column, lanes);
+    met.below = sum.column ? sum.column - 1 : 0;
+    while (cost_at(lower, met.below, lanes) != least) met.below++;
+    if (lanes == LANES_16)
+        met.exact = cost_at(upper, sum.column, lanes) < SATURATED_16 && least < SATURATED_16;
+    return met;
+}
+
+ALWAYS struct meeting meet(const void *upper, const void *lower, uint32_t width, enum lanes lanes) {
+    return meeting_at(upper, lower, least_sum(upper, lower, 0, width, lanes), lanes);
+}
+
+#ifdef __x86_64__
+#include <immintrin.h>
+
+#define AVX2 __attribute__((target("avx2")))
+
+AVX2 static inline __m256i load(const void *memory) {
+    return _mm256_loadu_si256(memory);
+}
+
+AVX2 static inline void store(void *memory, __m256i value) {
+    _mm256_storeu_si256(memory, value);
+}
+
+/* Masks of 2 x 16 lanes as 32 bits in order. */
+AVX2 static inline uint32_t bits_of(__m256i low, __m256i high) {
+    const __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), 0xd8);
+    return (uint32_t)_mm256_movemask_epi8(bytes);
+}
+
+AVX2 static inline uint64_t word_of(__m256i left[2], __m256i straight[2]) {
+    return bits_of(left[0], left[1]) | (uint64_t)bits_of(straight[0], straight[1]) << 32;
+}
+
+AVX2 static void row_16(const uint16_t *before, const uint16_t *energies, uint16_t *next,
+                        uint64_t *parents, uint32_t width) {
+    for (uint32_t x = 0; x < width; x += 32) {
+        __m256i is_left[2], is_straight[2];
+        for (int h = 0; h < 2; h++) {
+            const uint32_t i = x + 16 * (uint32_t)h;
+            const __m256i left = load(before + i - 1), straight = load(before + i);
+            const __m256i least = _mm256_min_epu16(_mm256_min_epu16(left, straight),
+                                                   load(before + i + 1));
+            is_left[h] = _mm256_cmpeq_epi16(left, least);
+            is_straight[h] = _mm256_cmpeq_epi16(straight, least);
+            store(next + i, _mm256_adds_epu16(least, load(energies + i)));
+        }
+        parents[x / 32] = word_of(is_left, is_straight);
+    }
+}
+
+/* 16 cells; the masks as 16-bit lanes in order. */
+AVX2 static inline void cells_32(const uint32_t *before, const uint16_t *energies, uint32_t *next,
+                                 __m256i *is_left, __m256i *is_straight) {
+    __m256i left_masks[2], straight_masks[2];
+    for (int h = 0; h < 2; h++) {
+        const __m256i left = load(before + 8 * h - 1), straight = load(before + 8 * h);
+        const __m256i least =
+            _mm256_min_epu32(_mm256_min_epu32(left, straight), load(before + 8 * h + 1));
+        const __m256i own =
+            _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(energies + 8 * h)));
+        left_masks[h] = _mm256_cmpeq_epi32(left, least);
+        straight_masks[h] = _mm256_cmpeq_epi32(straight, least);
+        store(next + 8 * h, _mm256_add_epi32(least, own));
+    }
+    *is_left = _mm256_permute4x64_epi64(_mm256_packs_epi32(left_masks[0], left_masks[1]), 0xd8);
+    *is_straight =
+        _mm256_permute4x64_epi64(_mm256_packs_epi32(straight_masks[0], straight_masks[1]), 0xd8);
+}
+
+AVX2 static void row_32(const uint32_t *before, const uint16_t *energies, uint32_t *next,
+                        uint64_t *parents, uint32_t width) {
+    for (uint32_t x = 0; x < width; x += 32) {
+        __m256i is_left[2], is_straight[2];
+        for (uint32_t h = 0; h < 2; h++) {
+            const uint32_t i = x + 16 * h;
+            cells_32(before + i, energies + i, next + i, &is_left[h], &is_straight[h]);
+        }
+        parents[x / 32] = word_of(is_left, is_straight);
+    }
+}
+
+/* Four keys: energy stays, bit 14 moves to 48, bit 15 turned over to 32. */
+AVX2 static inline __m256i keys_of(const uint16_t *energies) {
+    const __m256i e = _mm256_cvtepu16_epi64(_mm_loadl_epi64((const __m128i *)energies));
+    const __m256i energy = _mm256_and_si256(e, _mm256_set1_epi64x(ENERGY_BITS));
+    const __m256i keep =
+        _mm256_and_si256(_mm256_slli_epi64(e, 34), _mm256_set1_epi64x(INT64_C(1) << 48));
+    const __m256i stays =
+        _mm256_andnot_si256(_mm256_slli_epi64(e, 17), _mm256_set1_epi64x(INT64_C(1) << 32));
+    return _mm256_or_si256(energy, _mm256_or_si256(keep, stays));
+}
+
+AVX2 static inline __m256i lesser_64(__m256i a, __m256i b) {
+    return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b));
+}
+
+AVX2 static inline uint64_t equal_64(__m256i a, __m256i b) {
+    return (uint64_t)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b)));
+}
+
+AVX2 static void row_64(const uint64_t *before, const uint16_t *energies, uint64_t *next,
+                        uint64_t *parents, uint32_t width) {
+    for (uint32_t x = 0; x < width; x += 32) {
+        uint64_t word = 0;
+        for (uint32_t i = x; i < x + 32; i += 4) {
+            const __m256i left = load(before + i - 1), straight = load(before + i);
+            const __m256i least = lesser_64(lesser_64(left, straight), load(before + i + 1));
+            store(next + i, _mm256_add_epi64(least, keys_of(energies + i)));
+            word |= (equal_64(left, least) | equal_64(straight, least) << 32) << (i - x);
+        }
+        parents[x / 32] = word;
+    }
+}
+
+static void row_avx2(enum lanes lanes, const void *before, const uint16_t *energies, void *next,
+                     uint64_t *parents, uint32_t width) {
+    if (lanes == LANES_16)
+        row_16(before, energies, next, parents, width);
+    else if (lanes == LANES_32)
+        row_32(before, energies, next, parents, width);
+    else
+        row_64(before, energies, next, parents, width);
+}
+
+/* The lesser of each two of 16 columns' sums; which two does not matter. */
+AVX2 static inline __m256i sums_16(const uint16_t *upper, const uint16_t *lower) {
+    const __m256i below = _mm256_min_epu16(_mm256_min_epu16(load(lower - 1), load(lower)),
+                                           load(lower + 1));
+    const __m256i above = load(upper), zero = _mm256_setzero_si256();
+    return _mm256_min_epu32(_mm256_add_epi32(_mm256_unpacklo_epi16(above, zero),
+                                             _mm256_unpacklo_epi16(below, zero)),
+                            _mm256_add_epi32(_mm256_unpackhi_epi16(above, zero),
+                                             _mm256_unpackhi_epi16(below, zero)));
+}
+
+AVX2 static inline bool holds(__m256i sums, __m256i value) {
+    const __m256i equal = _mm256_cmpeq_epi32(sums, value);
+    return !_mm256_testz_si256(equal, equal);
+}
+
+AVX2 static inline uint32_t least_lane(__m256i a) {
+    uint32_t lane[8], least = UINT32_MAX;
+    store(lane, a);
+    for (int i = 0; i < 8; i++) least = lane[i] < least ? lane[i] : least;
+    return least;
+}
+
+/* The least sum first, then the first 16 columns that hold it; what is left of the row after whole
+ * vectors is to the right of them. */
+AVX2 static struct meeting meet_16(const uint16_t *upper, const uint16_t *lower, uint32_t width) {
+    const uint32_t whole = width / 16 * 16;
+    __m256i least = _mm256_set1_epi32(-1);
+    for (uint32_t x = 0; x < whole; x += 16)
+        least = _mm256_min_epu32(least, sums_16(upper + x, lower + x));
+    least = _mm256_set1_epi32((int)least_lane(least));
+    uint32_t first = 0;
+    while (first < whole && !holds(sums_16(upper + first, lower + first), least)) first += 16;
+    const struct sum rest = least_sum(upper, lower, whole, width, LANES_16);
+    struct sum best = least_sum(upper, lower, first, whole < first + 16 ? whole : first + 16,
+                                LANES_16);
+    if (rest.cost < best.cost) best = rest;
+    return meeting_at(upper, lower, best, LANES_16);
+}
+#else
+static void row_avx2(enum lanes lanes, const void *before, const uint16_t *energies, void *next,
+                     uint64_t *parents, uint32_t width) {
+    (void)lanes, (void)before, (void)energies, (void)next, (void)parents, (void)width;
+}
+
+static struct meeting meet_16(const uint16_t *upper, const uint16_t *lower, uint32_t width) {
+    return meet(upper, lower, width, LANES_16);
+}
+#endif
+
+/* ---- rows */
+
+ALWAYS void first_of(const uint16_t *energies, void *next, uint32_t width, enum lanes lanes) {
+    for (uint32_t x = 0; x < width; x++)
+        cost_put(next, x, lanes, energies ? own_cost(energies[x], lanes) : 0);
+    fence(next, width, lanes);
+}
+
+void sweep_first(enum lanes lanes, const uint16_t *energies, void *next, uint32_t width) {
+    switch (lanes) {
+    case LANES_16: first_of(energies, next, width, LANES_16); break;
+    case LANES_32: first_of(energies, next, width, LANES_32); break;
+    case LANES_64: first_of(energies, next, width, LANES_64); break;
+    }
+}
+
+void sweep_none(enum lanes lanes, void *next, uint32_t width) {
+    sweep_first(lanes, NULL, next, width);
+}
+
+void sweep_row(enum lanes lanes, const void *before, const uint16_t *energies, void *next,
+               uint64_t *parents, uint32_t width) {
+    const bool fast = carve_is_fast();
+    if (fast) row_avx2(lanes, before, energies, next, parents, width);
+    switch (lanes) {
+    case LANES_16:
+        if (!fast) row_plain(before, energies, next, parents, width, LANES_16);
+        fence(next, width, LANES_16);
+        break;
+    case LANES_32:
+        if (!fast) row_plain(before, energies, next, parents, width, LANES_32);
+        fence(next, width, LANES_32);
+        break;
+    case LANES_64:
+        if (!fast) row_plain(before, energies, next, parents, width, LANES_64);
+        fence(next, width, LANES_64);
+        break;
+    }
+}
+
+struct meeting sweep_meet(enum lanes lanes, const void *upper, const void *lower, uint32_t width) {
+    if (lanes == LANES_64) return meet(upper, lower, width, LANES_64);
+    if (lanes == LANES_32) return meet(upper, lower, width, LANES_32);
+    if (carve_is_fast()) return meet_16(upper, lower, width);
+    return meet(upper, lower, width, LANES_16);
+}
