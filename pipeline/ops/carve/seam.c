@@ -114,7 +114,7 @@ static void trace(const struct carve_plane *plane, int half) {
     }
 }
 
-/* WIDTH is what is left of the row. */
+/* WIDTH is what is left of the row; nothing, where a picture of one column is to grow. */
 static void close_row(const struct carve_plane *plane, uint32_t y, uint32_t width,
                       const struct image *red) {
     const uint32_t x = plane->seam[y];
@@ -122,7 +122,7 @@ static void close_row(const struct carve_plane *plane, uint32_t y, uint32_t widt
     uint8_t *luma = plane_luma(plane, y);
     memmove(luma + x, luma + x + 1, behind + ENERGY_MARGIN);
     if (x == 0) plane_pad_left(luma);
-    if (x == width) plane_pad_right(luma, width);
+    if (x == width && width) plane_pad_right(luma, width);
     if (plane->energy) {
         uint16_t *energy = plane_energy(plane, y) + x;
         memmove(energy, energy + 1, behind * sizeof *energy);

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+/* carve_slow.h - seam carving once more, straight from carve.h's text: whole tables of 64-bit keys,
+ * every energy computed anew for every seam, every pixel moved at every step. */
+#ifndef BURIN_TESTS_OPS_CARVE_SLOW_H
+#define BURIN_TESTS_OPS_CARVE_SLOW_H
+
+#include "pipeline/image.h"
+#include "pipeline/ops/carve.h"
+#include "pipeline/sample.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct dot {
+    uint32_t sample[4];
+    bool keep, remove, fresh; /* fresh: not of the input */
+    int id;                   /* place in the input */
+};
+
+struct slow {
+    int width, height;
+    unsigned channels, depth;
+    struct dot *dots; /* row by row */
+};
+
+static inline struct dot *dot_at(const struct slow *slow, int x, int y) {
+    return &slow->dots[(size_t)y * (size_t)slow->width + (size_t)x];
+}
+
+static inline int within(int i, int size) {
+    return i < 0 ? 0 : i >= size ? size - 1 : i;
+}
+
+static inline struct slow slow_make(const struct slow *like, int width, int height) {
+    struct slow slow = *like;
+    slow.width = width, slow.height = height;
+    slow.dots = calloc((size_t)width * (size_t)height + 1, sizeof *slow.dots);
+    return slow;
+}
+
+static inline struct slow slow_load(const struct image *image, const struct image *keep,
+                                    const struct image *remove) {
+    const struct slow shape = { .channels = image->channels, .depth = image->depth };
+    struct slow slow = slow_make(&shape, (int)image->width, (int)image->height);
+    for (uint32_t y = 0; y < image->height; y++)
+        for (uint32_t x = 0; x < image->width; x++) {
+            struct dot *dot = dot_at(&slow, (int)x, (int)y);
+            for (unsigned c = 0; c < image->channels; c++)
+                dot->sample[c] =
+                    sample_get(image_row(image, y), (size_t)x * image->channels + c, image->depth);
+            dot->keep = keep->width && image_row(keep, y)[x] >= 128;
+            dot->remove = remove->width && image_row(remove, y)[x] >= 128;
+            dot->id = (int)(y * image->width + x);
+        }
+    return slow;
+}
+
+static inline struct slow slow_turn(const struct slow *slow) {
+    struct slow turned = slow_make(slow, slow->height, slow->width);
+    for (int y = 0; y < slow->height; y++)
+        for (int x = 0; x < slow->width; x++) *dot_at(&turned, y, x) = *dot_at(slow, x, y);
+    return turned;
+}
+
+static inline int slow_luma(const struct slow *slow, int x, int y) {
+    const struct dot *dot = dot_at(slow, within(x, slow->width), within(y, slow->height));
+    uint32_t gray = dot->sample[0];
+    if (slow->channels > 2)
+        gray = (77 * dot->sample[0] + 150 * dot->sample[1] + 29 * dot->sample[2] + 128) / 256;
+    return (int)(slow->depth == 16 ? gray / 256 : gray);
+}
+
+static inline int slow_root(int n) {
+    int root = 0;
+    for (int bit = 1 << 14; bit; bit /= 2)
+        if ((root + bit) * (root + bit) <= n) root += bit;
+    return root;
+}
+
+static inline int slow_energy(const struct slow *slow, int x, int y, int kind) {
+    static const int smooth[2][5] = { { 0, 1, 2, 1, 0 }, { 1, 4, 6, 4, 1 } };
+    static const int along[2][5] = { { 0, -1, 0, 1, 0 }, { -1, -2, 0, 2, 1 } };
+    const int here = slow_luma(slow, x, y);
+    if (kind == CARVE_GRADIENT)
+        return abs(here - slow_luma(slow, x + 1, y)) + abs(here - slow_luma(slow, x, y + 1)) +
+               (int)(46341LL * abs(here - slow_luma(slow, x + 1, y + 1)) / 65536);
+    int gx = 0, gy = 0;
+    for (int j = 0; j < 5; j++)
+        for (int i = 0; i < 5; i++) {
+            const int luma = slow_luma(slow, x + i - 2, y + j - 2), k = kind == CARVE_SOBEL5;
+            gx += smooth[k][j] * along[k][i] * luma;
+            gy += along[k][j] * smooth[k][i] * luma;
+        }
+    return slow_root(gx * gx + gy * gy);
+}
+
+static inline uint64_t slow_cost(const struct slow *slow, int x, int y, int kind, bool masked) {
+    const struct dot *dot = dot_at(slow, x, y);
+    const uint64_t energy = (uint64_t)slow_energy(slow, x, y, kind);
+    if (!masked) return energy;
+    return (dot->keep ? (uint64_t)1 << 48 : 0) + (dot->remove ? 0 : (uint64_t)1 << 32) + energy;
+}
+
+/* The smallest column next to X, or X itself, of least cost in ROW. */
+static inline int slow_least(const uint64_t *row, int x, int width) {
+    int best = -1;
+    for (int i = x - 1; i <= x + 1; i++)
+        if (i >= 0 && i < width && (best < 0 || row[i] < row[best])) best = i;
+    return best;
+}
+
+/* Columns of the vertical seam into SEAM; its cost. */
+static inline uint64_t slow_seam(const struct slow *slow, int kind, bool masked, int *seam) {
+    const int w = slow->width, h = slow->height, m = (h - 1) / 2;
+    uint64_t *cost = malloc(sizeof *cost * (size_t)w * (size_t)h * 3), *top = cost + w * h,
+             *bottom = top + w * h;
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++) cost[y * w + x] = slow_cost(slow, x, y, kind, masked);
+    memcpy(top, cost, sizeof *cost * (size_t)w * (size_t)h);
+    memcpy(bottom, cost, sizeof *cost * (size_t)w * (size_t)h);
+    for (int y = 1; y < h; y++)
+        for (int x = 0; x < w; x++) {
+            const uint64_t *above = top + (y - 1) * w, *below = bottom + (h - y) * w;
+            top[y * w + x] += above[slow_least(above, x, w)];
+            bottom[(h - 1 - y) * w + x] += below[slow_least(below, x, w)];
+        }
+    uint64_t least = UINT64_MAX;
+    for (int x = 0; x < w; x++) {
+        const uint64_t sum = top[m * w + x] + bottom[m * w + x] - cost[m * w + x];
+        if (sum < least) least = sum, seam[m] = x;
+    }
+    for (int y = m - 1; y >= 0; y--) seam[y] = slow_least(top + y * w, seam[y + 1], w);
+    for (int y = m + 1; y < h; y++) seam[y] = slow_least(bottom + y * w, seam[y - 1], w);
+    free(cost);
+    return least;
+}
+
+/* SLOW without, or with a second dot at, the seam; takes SLOW's memory. */
+static inline struct slow slow_remove(struct slow slow, const int *seam) {
+    struct slow less = slow_make(&slow, slow.width - 1, slow.height);
+    for (int y = 0; y < slow.height; y++)
+        for (int x = 0; x < less.width; x++)
+            *dot_at(&less, x, y) = *dot_at(&slow, x + (x >= seam[y]), y);
+    free(slow.dots);
+    return less;
+}
+
+static inline struct dot slow_mean(const struct slow *slow, int x, int y) {
+    struct dot dot = *dot_at(slow, x, y);
+    dot.fresh = true;
+    for (unsigned c = 0; c < slow->channels; c++) {
+        const double sum = (double)dot_at(slow, within(x - 1, slow->width), y)->sample[c] +
+                           dot_at(slow, x, y)->sample[c] +
+                           dot_at(slow, within(x + 1, slow->width), y)->sample[c];
+        dot.sample[c] = (uint32_t)(sum / 3 + 0.5);
+    }
+    return dot;
+}
+
+/* COUNT columns more, found by taking them out of a copy. */
+static inline struct slow slow_widen(struct slow slow, int count, int kind, bool masked,
+                                     bool *touched) {
+    struct slow copy = slow_make(&slow, slow.width, slow.height);
+    struct slow wide = slow_make(&slow, slow.width + count, slow.height);
+    bool *doubled = calloc((size_t)slow.width * (size_t)slow.height, 1);
+    int *seam = malloc(sizeof *seam * (size_t)slow.height);
+    memcpy(copy.dots, slow.dots,
+           sizeof *copy.dots * (size_t)slow.width * (size_t)slow.height);
+    int *place = malloc(sizeof *place * (size_t)slow.width * (size_t)slow.height);
+    for (int i = 0; i < slow.width * slow.height; i++) {
+        place[i] = copy.dots[i].id;
+        copy.dots[i].id = i;
+    }
+    for (int k = 0; k < count; k++) {
+        slow_seam(&copy, kind, masked, seam);
+        for (int y = 0; y < slow.height; y++) doubled[dot_at(&copy, seam[y], y)->id] = true;
+        copy = slow_remove(copy, seam);
+    }
+    for (int y = 0; y < slow.height; y++)
+        for (int x = 0, to = 0; x < slow.width; x++) {
+            *dot_at(&wide, to++, y) = *dot_at(&slow, x, y);
+            if (!doubled[y * slow.width + x]) continue;
+            *dot_at(&wide, to++, y) = slow_mean(&slow, x, y);
+            if (!dot_at(&slow, x, y)->fresh) touched[place[y * slow.width + x]] = true;
+        }
+    free(copy.dots), free(slow.dots), free(doubled), free(seam), free(place);
+    return wide;
+}
+
+static inline struct slow slow_swap(struct slow slow) {
+    struct slow turned = slow_turn(&slow);
+    free(slow.dots);
+    return turned;
+}
+
+/* The cheaper of both directions, once. */
+static inline struct slow slow_shrink(struct slow slow, bool columns, bool rows, int kind,
+                                      bool masked, bool *touched, bool *went_down) {
+    int *down = malloc(sizeof *down * (size_t)(slow.width + slow.height));
+    int *across = malloc(sizeof *across * (size_t)(slow.width + slow.height));
+    struct slow turned = slow_turn(&slow);
+    const uint64_t a = slow_seam(&slow, kind, masked, down);
+    const uint64_t b = slow_seam(&turned, kind, masked, across);
+    const int64_t rank_a = (int64_t)a - (masked ? (int64_t)slow.height << 32 : 0);
+    const int64_t rank_b = (int64_t)b - (masked ? (int64_t)slow.width << 32 : 0);
+    *went_down = columns && (!rows || rank_a <= rank_b);
+    const struct slow *from = *went_down ? &slow : &turned;
+    const int *seam = *went_down ? down : across;
+    for (int y = 0; y < from->height; y++) {
+        const struct dot *dot = dot_at(from, seam[y], y);
+        if (!dot->fresh) touched[dot->id] = true;
+    }
+    if (*went_down) {
+        free(turned.dots);
+        slow = slow_remove(slow, down);
+    } else {
+        free(slow.dots);
+        slow = slow_swap(slow_remove(turned, across));
+    }
+    free(down), free(across);
+    return slow;
+}
+
+/* All the way; TOUCHED, a place for each pixel of the input, is set where a seam went. */
+static inline struct slow slow_carve(struct slow slow, int goal_width, int goal_height, int kind,
+                                     bool masked, bool *touched) {
+    int columns = slow.width - goal_width, rows = slow.height - goal_height;
+    while (columns > 0 || rows > 0) {
+        bool went_down;
+        slow = slow_shrink(slow, columns > 0, rows > 0, kind, masked, touched, &went_down);
+        went_down ? columns-- : rows--;
+    }
+    while (slow.width < goal_width) {
+        const int missing = goal_width - slow.width, most = slow.width / 2 > 1 ? slow.width / 2 : 1;
+        slow = slow_widen(slow, missing < most ? missing : most, kind, masked, touched);
+    }
+    while (slow.height < goal_height) {
+        const int missing = goal_height - slow.height;
+        const int most = slow.height / 2 > 1 ? slow.height / 2 : 1;
+        slow = slow_swap(slow_widen(slow_swap(slow), missing < most ? missing : most, kind, masked,
+                                    touched));
+    }
+    return slow;
+}
+
+#endif
