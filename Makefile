@@ -68,7 +68,7 @@ FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http bundle bench tools kernels check tidy fuzz deps clean
+.PHONY: help all serve test unit http reference bundle bench tools kernels check tidy fuzz deps clean
 .DELETE_ON_ERROR:
 
 help: ## this text
@@ -84,7 +84,7 @@ serve: ## install what is missing, build, start the daemon on 127.0.0.1:8080 and
 
 test: ## install what is missing, build, run every test that needs no GPU
 	@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES)"
-	@$(MAKE) --no-print-directory tidy unit http
+	@$(MAKE) --no-print-directory tidy unit http reference
 
 unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
 	@set -e; for t in $(TESTS); do echo "== $$t"; $$t; done
@@ -92,6 +92,9 @@ unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
 
 http: $(PROGRAM) ## the tests of the daemon from outside alone
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q tests/http $(PYTEST)
+
+reference: $(PROGRAM) ## the operators against their references in numpy alone
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q tests/reference $(PYTEST)
 
 bundle: $(PROGRAM) $(GPU_TESTS) $(TESTS) $(BENCHES) $(KERNELS) ## pack all that a bare GPU machine needs into build/bundle
 	@tests/bundle.sh $(B) $(PROGRAM)

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program's `carve` against the reference in carve.py, every byte: `burin run carve:... INPUT OUTPUT`.
+
+BURIN names the program. CARVE_DEVICE=cuda:0 has a GPU do it; CARVE_CASES=5000 makes the random cases as many.
+"""
+import itertools
+import os
+import random
+import subprocess
+import sys
+import zlib
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import carve
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "../http"))
+from conftest import BURIN, from_pnm, png_of_chunks, pnm  # noqa: E402
+
+DEVICE = os.environ.get("CARVE_DEVICE", "cpu")
+CASES = int(os.environ.get("CARVE_CASES", 150))
+PHOTO = os.path.join(os.path.dirname(__file__), "../golden/photos/rocket.jpg")
+CHANNELS_OF_PNG = {0: 1, 2: 3, 4: 2, 6: 4}  # by colour type
+
+
+# ---- files
+
+def png(image):
+    height, width, channels = image.shape
+    rows = image.astype(">u2" if image.dtype == np.uint16 else np.uint8).reshape(height, -1)
+    colour = {1: 0, 2: 4, 3: 2, 4: 6}[channels]
+    return png_of_chunks(width, height, 8 * image.dtype.itemsize, colour, b"".join(b"\0" + row.tobytes() for row in rows))
+
+
+def chunks(data):
+    at = 8
+    while at < len(data):
+        length = int.from_bytes(data[at:at + 4], "big")
+        yield data[at + 4:at + 8], data[at + 8:at + 8 + length]
+        at += 12 + length
+
+
+def unfiltered(kind, row, above, step):
+    """A row of a PNG, whose bytes are told as differences to the bytes STEP before and those ABOVE."""
+    for i in range(len(row)):
+        left, up, corner = row[i - step] if i >= step else 0, above[i], above[i - step] if i >= step else 0
+        near = left + up - corner
+        paeth = min((abs(near - v), order, v) for order, v in enumerate((left, up, corner)))[2]
+        row[i] = row[i] + (0, left, up, (left + up) // 2, paeth)[kind] & 255
+    return row
+
+
+def from_png(data):
+    header = next(body for name, body in chunks(data) if name == b"IHDR")
+    width, height = (int.from_bytes(header[i:i + 4], "big") for i in (0, 4))
+    depth, channels = header[8], CHANNELS_OF_PNG[header[9]]
+    raw = zlib.decompress(b"".join(body for name, body in chunks(data) if name == b"IDAT"))
+    step = channels * depth // 8
+    size, above, rows = 1 + width * step, bytes(width * step), []
+    assert depth in (8, 16) and len(raw) == height * size
+    for y in range(height):
+        row = bytearray(raw[y * size + 1:(y + 1) * size])
+        above = unfiltered(raw[y * size], row, above, step) if raw[y * size] else row
+        rows.append(bytes(above))
+    samples = np.frombuffer(b"".join(rows), ">u2" if depth == 16 else np.uint8)
+    return samples.reshape(height, width, channels).astype(np.uint16 if depth == 16 else np.uint8)
+
+
+def shaped(image):
+    return image[..., None] if image.ndim == 2 else image
+
+
+def write(path, image):
+    alpha = image.shape[2] in (2, 4)
+    path.write_bytes(png(image) if alpha else pnm(image[..., 0] if image.shape[2] == 1 else image))
+    return path
+
+
+# ---- the program
+
+class Program:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def run(self, image, options=(), mask=None, rmask=None, **parameters):
+        """What `burin run carve:...` makes of IMAGE."""
+        step = "carve:" + ",".join(f"{name}={value}" for name, value in parameters.items())
+        command = [BURIN, "run", "--device", DEVICE, *options, step.rstrip(":")]
+        for name, plane in (("mask", mask), ("rmask", rmask)):
+            if plane is not None:
+                command += [f"--{name}", write(self.folder / f"{name}.pgm", shaped(plane))]
+        alpha = image.shape[2] in (2, 4)
+        source, result = write(self.folder / "in", image), self.folder / "out"
+        command += ["--type", "png" if alpha else "pnm", source, result]
+        done = subprocess.run(command, capture_output=True, timeout=60, text=True)
+        assert done.returncode == 0, (command, done.stderr)
+        return from_png(result.read_bytes()) if alpha else shaped(from_pnm(result.read_bytes()))
+
+    def check(self, image, options=(), mask=None, rmask=None, **parameters):
+        """MASK, RMASK: 8-bit gray images, set where they are 128 and more."""
+        found = self.run(image, options, mask, rmask, **parameters)
+        wanted = carve.carve(image, mask=None if mask is None else mask >= 128,
+                             rmask=None if rmask is None else rmask >= 128, **parameters)
+        what = f"{image.shape} {image.dtype} {parameters}"
+        assert found.shape == wanted.shape and found.dtype == wanted.dtype, (what, found.shape, wanted.shape)
+        wrong = np.argwhere(found != wanted)
+        assert not len(wrong), (f"{what}: {len(wrong)} samples differ, the first at row, column, channel {wrong[0]}:"
+                                f" {found[tuple(wrong[0])]}, not {wanted[tuple(wrong[0])]}")
+
+
+@pytest.fixture
+def program(tmp_path):
+    return Program(tmp_path)
+
+
+# ---- pictures
+
+def noise(width, height, channels=1, depth=8, seed=1):
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 2 ** depth, (height, width, channels), dtype=np.uint8 if depth == 8 else np.uint16)
+
+
+def constant(width, height, channels=1, depth=8):
+    return np.full_like(noise(width, height, channels, depth), 77)
+
+
+def ramp(width, height, channels=1, depth=8):
+    """Rises to the right and downwards, more slowly in each further channel: many seams cost the same."""
+    y, x = np.mgrid[0:height, 0:width]
+    planes = [(3 * x + 2 * y) // (1 + c) % 256 * (2 ** (depth - 8)) for c in range(channels)]
+    return np.stack(planes, -1).astype(np.uint8 if depth == 8 else np.uint16)
+
+
+def few_levels(width, height, channels=1, depth=8, seed=1):
+    return (noise(width, height, channels, depth, seed) >> (depth - 1)) * (2 ** depth - 1)
+
+
+def stripes(width, height, channels=1, depth=8):
+    """Every other pixel white: the largest energies."""
+    return constant(width, height, channels, depth) * 0 + (np.indices((height, width)).sum(0) % 2 * (2 ** depth - 1)
+                                                           )[..., None].astype(np.uint8 if depth == 8 else np.uint16)
+
+
+MAKERS = [noise, constant, ramp, few_levels, stripes]
+SIZES = [(1, 1), (1, 2), (1, 9), (9, 1), (2, 1), (2, 2), (3, 3), (1, 97), (97, 1), (13, 42), (31, 97), (97, 31)]
+
+
+def goals(width, height):
+    """Targets that are worth a try, as few seams as show what there is to see."""
+    def near(side):
+        return max(side - 3, 1), side, side + 2
+
+    yield from itertools.product(near(width), near(height))
+    if width * height <= 1000:
+        yield from [(1, 1), (1, height), (width, 1), (width // 2 + 1, 2 * height + 1), (3 * width + 1, height)]
+
+
+# ---- the tests
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_sizes(program, size):
+    """Each goal with another energy, picture, number of channels and depth."""
+    turn = sum(size)
+    for i, (width, height) in enumerate(sorted(set(goals(*size)))):
+        maker, kind = MAKERS[(turn + i) % 5], carve.ENERGIES[(turn + i) % 3]
+        picture = maker(*size, channels=(1, 3)[i // 2 % 2], depth=(8, 16)[(turn + i // 5) % 2])
+        program.check(picture, width=width, height=height, energy=kind)
+
+
+@pytest.mark.parametrize("kind", carve.ENERGIES)
+@pytest.mark.parametrize("maker", MAKERS, ids=lambda maker: maker.__name__)
+def test_pictures(program, maker, kind):
+    picture = maker(123, 66)
+    for change in (dict(dx=-9), dict(dy=-9), dict(dx=-7, dy=-6), dict(dx=6), dict(dy=6), dict(dx=-4, dy=5),
+                   dict(dx=5, dy=-4)):
+        program.check(picture, energy=kind, **change)
+
+
+@pytest.mark.parametrize("kind", carve.ENERGIES)
+def test_all_the_way_down(program, kind):
+    """To a single pixel, by each way: until one count is used up, then with the other."""
+    for maker in (noise, constant, few_levels):
+        program.check(maker(42, 13), width=1, height=1, energy=kind)
+        program.check(maker(13, 42, 3), width=1, height=2, energy=kind)
+        program.check(maker(40, 40), width=5, height=30, energy=kind)
+
+
+@pytest.mark.parametrize("maker", [noise, constant, few_levels], ids=lambda maker: maker.__name__)
+def test_growing_in_steps(program, maker):
+    """A step at most doubles half of the side: 7, 10, 15, 22, 23."""
+    for kind, depth in zip(carve.ENERGIES, (8, 16, 8)):
+        program.check(maker(7, 19, 3, depth), width=23, energy=kind)
+        program.check(maker(19, 7, 1, depth), height=23, energy=kind)
+        program.check(maker(5, 4, 1, depth), width=17, height=13, energy=kind)
+        program.check(maker(1, 1, 3, depth), width=9, height=6, energy=kind)
+        program.check(maker(9, 8, 3, depth), width=4, height=21, energy=kind)
+
+
+@pytest.mark.parametrize("depth", [8, 16])
+@pytest.mark.parametrize("channels", [2, 4])
+def test_alpha_rides_along(program, channels, depth):
+    """It has no say in the energy, is removed and averaged like any other sample."""
+    picture = noise(31, 22, channels, depth)
+    even = picture.copy()
+    even[..., -1] = 2 ** depth - 1
+    for change in (dict(dx=-6), dict(dy=-5), dict(dx=7, dy=6), dict(dx=-3, dy=-3), dict(dx=-3, show="seams"),
+                   dict(dy=4, show="seams"), dict(show="energy", energy="sobel3")):
+        program.check(picture, **change)
+    colours = program.run(picture, dx=-6)[..., :-1]
+    assert np.array_equal(colours, program.run(even, dx=-6)[..., :-1])
+
+
+@pytest.mark.parametrize("kind", carve.ENERGIES)
+def test_energy_shown(program, kind):
+    for maker, (channels, depth), size in zip(itertools.cycle(MAKERS), itertools.product((1, 3), (8, 16)),
+                                              [(123, 66), (1, 5), (5, 1), (2, 2)]):
+        program.check(maker(*size, channels, depth), show="energy", energy=kind)
+    program.check(noise(64, 64), show="energy", energy=kind)
+    program.check(noise(64, 64), show="energy", energy=kind, dx=-5, dy=3)  # the input's, before the first step
+
+
+def test_seams_shown(program):
+    for channels, depth in itertools.product((1, 3), (8, 16)):
+        picture = noise(42, 33, channels, depth)
+        for change in (dict(), dict(dx=-9), dict(dy=-9), dict(dx=-8, dy=-8), dict(dx=10), dict(dy=40),
+                       dict(dx=50, dy=-4), dict(dx=5, dy=6)):
+            program.check(picture, show="seams", **change)
+    program.check(noise(42, 33), show="seams", width=1, height=1)
+
+
+def mask_of(height, width, share, seed):
+    """A blotch and single pixels; levels around the limit of 128."""
+    rng = np.random.default_rng(seed)
+    mask = np.where(rng.random((height, width)) < share / 4, 128, 127).astype(np.uint8)
+    y, x = rng.integers(0, height), rng.integers(0, width)
+    mask[y:y + int(height * share) + 1, x:x + int(width * share) + 1] = rng.integers(128, 256)
+    return mask
+
+
+@pytest.mark.parametrize("which", ["mask", "rmask", "both"])
+def test_masks(program, which):
+    for i, (size, change) in enumerate(itertools.product(
+            [(31, 24), (24, 31), (66, 40)],
+            [dict(dx=-8), dict(dy=-8), dict(dx=-6, dy=-6), dict(dx=9), dict(dy=20), dict(dx=-5, dy=4)])):
+        picture = MAKERS[i % 5](*size, channels=(1, 3)[i % 2], depth=(8, 16)[i // 2 % 2])
+        masks = {name: mask_of(*size[::-1], (0.2, 0.5)[i % 2], 10 * i + k)
+                 for k, name in enumerate(("mask", "rmask")) if which in (name, "both")}
+        program.check(picture, energy=carve.ENERGIES[i % 3], **change, **masks)
+        program.check(picture, energy=carve.ENERGIES[i % 3], **change, **masks, show="seams")
+
+
+def test_masks_of_everything_and_nothing(program):
+    picture = noise(20, 15, 3)
+    for level in (0, 127, 128, 255):
+        mask = np.full((15, 20), level, np.uint8)
+        for masks in (dict(mask=mask), dict(rmask=mask), dict(mask=mask, rmask=mask)):
+            program.check(picture, dx=-4, dy=-3, **masks)
+            program.check(picture, dx=4, dy=12, **masks)
+
+
+def test_masks_do_what_they_are_for(program):
+    """What is kept is there afterwards, what is to be removed is gone, though both stand against the energy."""
+    picture = constant(40, 30)
+    picture[5:12, 10:16] = noise(6, 7)          # costly, to be removed
+    mask, rmask = np.zeros((2, 30, 40), np.uint8)
+    rmask[5:12, 10:16] = 255
+    mask[20:26, 5:20] = 255
+    picture[20:26, 5:20] = 78                   # cheap, to be kept
+    result = program.run(picture, dx=-6, mask=mask, rmask=rmask)
+    assert (result == 78).sum() == 6 * 15 and set(np.unique(result)) == {77, 78}
+
+
+def test_mask_in_colour(program):
+    """Its luma counts: green of 218 is 128, of 217 is 127."""
+    picture, gray = noise(24, 18), np.zeros((18, 24), np.uint8)
+    colour = np.zeros((18, 24, 3), np.uint8)
+    colour[..., 1] = 217
+    colour[3:9, 4:12, 1], gray[3:9, 4:12] = 218, 128
+    write(program.folder / "colour", colour)
+    found = program.run(picture, ["--mask", program.folder / "colour"], dx=-8)
+    assert np.array_equal(found, carve.carve(picture, dx=-8, mask=gray >= 128))
+    assert not np.array_equal(found, carve.carve(picture, dx=-8))
+
+
+def photos():
+    photo = Image.open(PHOTO)
+    yield np.array(photo.resize((300, 200)))
+    yield np.array(photo.convert("L"))[100:300, 100:400]
+    try:
+        from skimage import data
+    except ImportError:
+        return
+    yield data.chelsea()[60:260, 100:400]
+    yield data.coins()[:200, :300]
+    yield data.page()[:180, :250].astype(np.uint16) * 257
+
+
+@pytest.mark.parametrize("kind", carve.ENERGIES)
+def test_photographs(program, kind):
+    for picture in photos():
+        picture = np.ascontiguousarray(shaped(picture))
+        program.check(picture, dx=-12, energy=kind)
+        program.check(picture, dx=-5, dy=-5, energy=kind)
+        program.check(picture, dx=4, dy=4, energy=kind)
+
+
+def test_wide_and_high(program):
+    """Where rows are split among threads, and where there are more rows than anything else."""
+    for kind, (width, height) in itertools.product(carve.ENERGIES, [(4097, 3), (3, 4097), (1025, 66)]):
+        program.check(few_levels(width, height), dx=-2, energy=kind)
+        program.check(noise(width, height), dy=-2, energy=kind)
+        program.check(noise(width, height), dx=-1, dy=-1, energy=kind)
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_random_cases(program, part):
+    """Everything at once, drawn by a fixed seed."""
+    for seed in range(part, CASES, 5):
+        draw = random.Random(seed)
+        width, height = draw.choice([(draw.randint(1, 12), draw.randint(1, 12)),
+                                     (draw.randint(1, 70), draw.randint(1, 50))])
+        picture = draw.choice([*MAKERS, few_levels])(width, height, draw.choice([1, 1, 3, 3, 2, 4]), draw.choice([8, 16]))
+        span = 12 if width * height < 150 else 6
+        parameters = dict(energy=draw.choice(carve.ENERGIES), show=draw.choice(["result"] * 4 + ["seams"]),
+                          width=draw.randint(max(1, width - span), width + span),
+                          height=draw.randint(max(1, height - span), height + span))
+        masks = {name: mask_of(height, width, draw.random(), seed) for name in ("mask", "rmask") if not draw.randint(0, 2)}
+        program.check(picture, ["--threads", str(draw.randint(1, 5))], **parameters, **masks)
+
+
+def test_any_number_of_threads(program):
+    picture = noise(257, 130, 3)
+    for threads in (1, 2, 3, 4, 7, 16):
+        program.check(picture, ["--threads", str(threads)], dx=-3, dy=-3)
+        program.check(picture, ["--threads", str(threads)], dx=4, energy="sobel5")
