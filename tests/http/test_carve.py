@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seam carving through the daemon, against the reference in tests/reference/carve.py: pictures of every kind,
+masks as parts of the form, pipelines; and long carvings whose client leaves or whose time is up."""
+import importlib.util
+import json
+import os
+import time
+
+import numpy as np
+import pytest
+
+from conftest import (check_problem, cpu_seconds, from_pnm, in_parallel, jpeg, large_png, noise, png, pnm, smooth,
+                      wait_until)
+
+REFERENCE = os.path.join(os.path.dirname(__file__), "../reference/carve.py")
+PHOTO = os.path.join(os.path.dirname(__file__), "../golden/photos/rocket.jpg")
+PICTURE = smooth(96, 72)
+
+
+def load_reference():
+    spec = importlib.util.spec_from_file_location("carve_reference", REFERENCE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.carve
+
+
+reference = load_reference()
+
+
+def carved(image, **options):
+    """The reference, on arrays as PIL and PNM have them: gray without a third axis."""
+    result = reference(image if image.ndim == 3 else image[..., None], **options)
+    return result[..., 0] if result.shape[2] == 1 else result
+
+
+def query(**parameters):
+    return "&".join(f"{name}={value}" for name, value in parameters.items())
+
+
+def blotch(width, height, left, top, right, bottom):
+    """A mask that is set there."""
+    mask = np.zeros((height, width), np.uint8)
+    mask[top:bottom, left:right] = 255
+    return mask
+
+
+# ---- what comes out
+
+CHANGES = [dict(width=80), dict(height=60), dict(dx=-9, dy=-7), dict(dx=12), dict(dy=40), dict(width=90, height=80),
+           dict(dx=-6, energy="sobel3"), dict(dy=-6, energy="sobel5"), dict(dx=-9, dy=-7, show="seams"),
+           dict(dx=12, show="seams"), dict(show="energy"), dict(show="energy", energy="sobel5"), dict()]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: query(**change) or "nothing")
+def test_equals_the_reference(daemon, change):
+    for picture in (PICTURE, noise(61, 47, 1), noise(61, 47, 3, 16)):
+        if "width" in change and picture is not PICTURE:
+            continue
+        answer = daemon.post(f"/carve?{query(**change)}", pnm(picture))
+        assert answer.status == 200, answer.body
+        wanted = carved(picture, **change)
+        assert np.array_equal(from_pnm(answer.body), wanted)
+        assert int(answer.headers["X-Result-Width"]) == wanted.shape[1]
+        assert int(answer.headers["X-Result-Height"]) == wanted.shape[0]
+        assert int(answer.headers["X-Origin-Width"]) == picture.shape[1]
+        assert answer.timing["ms"]["operators"][0]["name"] == "carve"
+
+
+@pytest.mark.parametrize("change", [dict(dx=-40), dict(dx=-15, dy=-15), dict(dx=30, energy="sobel3"),
+                                    dict(dx=-20, show="seams")], ids=lambda change: query(**change))
+def test_photograph(daemon, change):
+    """A JPEG; the pixels that it stands for are those of the same request without a change."""
+    with open(PHOTO, "rb") as file:
+        photo = file.read()
+    whole = daemon.post("/carve?type=png", photo).image
+    assert whole.shape == (320, 480, 3)
+    answer = daemon.post(f"/carve?type=png&{query(**change)}", photo)
+    assert np.array_equal(answer.image, carved(whole, **change))
+    in_kind = daemon.post(f"/carve?{query(**change)}", photo)
+    assert in_kind.headers["Content-Type"] == "image/jpeg" and in_kind.image.shape == answer.image.shape
+
+
+def test_png_with_alpha(daemon):
+    picture = noise(50, 40, 4)
+    for change in (dict(dx=-8), dict(dy=9), dict(dx=-5, show="seams")):
+        assert np.array_equal(daemon.post(f"/carve?{query(**change)}", png(picture)).image, carved(picture, **change))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 30), (30, 1), (2, 2)], ids=str)
+def test_sides_of_a_pixel(daemon, size):
+    """Nothing is left of such a side to remove, but it grows, and the other one shrinks."""
+    picture = noise(*size)
+    for change in (dict(width=1, height=1), dict(width=3, height=4), dict(dx=1), dict(dy=30)):
+        answer = daemon.post(f"/carve?{query(**change)}", pnm(picture))
+        assert answer.status == 200, answer.body
+        assert np.array_equal(from_pnm(answer.body), carved(picture, **change))
+    check_problem(daemon.post(f"/carve?dx=-{size[0]}", pnm(picture)), 400, "dx")
+    check_problem(daemon.post(f"/carve?dy=-{size[1]}", pnm(picture)), 400, "dy")
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("order", ["behind", "before"])
+@pytest.mark.parametrize("kind", [png, pnm, lambda mask: jpeg(mask, quality=100)], ids=["PNG", "PNM", "JPEG"])
+def test_masks(daemon, kind, order):
+    """In any format, before or behind the image, in one form with the parameters."""
+    keep, remove = blotch(96, 72, 10, 10, 40, 60), blotch(96, 72, 64, 24, 80, 48)
+    masks = [("mask", kind(keep), "keep"), ("rmask", kind(remove), "remove")]
+    image = [("image", png(PICTURE), "in.png"), ("dx", "-20", None)]
+    wanted = carved(PICTURE, dx=-20, mask=keep > 0, rmask=remove > 0)
+    answer = daemon.post_form("/carve", masks + image if order == "before" else image + masks)
+    assert answer.status == 200, answer.body
+    assert np.array_equal(answer.image, wanted)
+    assert not np.array_equal(wanted, carved(PICTURE, dx=-20))
+
+
+def test_each_mask_alone(daemon):
+    keep = blotch(96, 72, 10, 10, 40, 60)
+    for name in ("mask", "rmask"):
+        answer = daemon.post_form("/carve?dx=-12&dy=-6", [("image", png(PICTURE), "a"), (name, png(keep), "b")])
+        assert np.array_equal(answer.image, carved(PICTURE, dx=-12, dy=-6, **{name: keep > 0}))
+    assert daemon.works(), "and no mask is left over for the next one"
+    assert np.array_equal(daemon.post("/carve?dx=-12&dy=-6", png(PICTURE)).image, carved(PICTURE, dx=-12, dy=-6))
+
+
+def test_mask_in_colour_and_of_16_bit(daemon):
+    """Their luma counts, from half of the range on."""
+    keep = blotch(96, 72, 10, 10, 40, 60)
+    wanted = carved(PICTURE, dx=-12, mask=keep > 0)
+    deep = np.where(keep > 0, 32768, 32767).astype(np.uint16)
+    colour = np.zeros((72, 96, 3), np.uint8)
+    colour[..., 1] = np.where(keep > 0, 218, 217)  # a luma of 128, and of 127
+    for mask in (deep, colour):
+        answer = daemon.post_form("/carve?dx=-12", [("image", png(PICTURE), "a"), ("mask", pnm(mask), "b")])
+        assert np.array_equal(answer.image, wanted)
+
+
+# ---- pipelines
+
+def pipeline(daemon, data, steps, parts=()):
+    operations = json.dumps([{"operation": name, "params": params} for name, params in steps])
+    return daemon.post_form("/pipeline", [("image", data, "a"), ("operations", operations, None),
+                                          ("type", "png", None), *parts])
+
+
+STEPS = [("brightness", {"shift": 30}), ("convolve", {"taps": "0 1 0 1 4 1 0 1 0"}), ("carve", {"dx": -16}),
+         ("edge", {"kernel": "sobel3", "threshold": 20}), ("carve", {"dy": 9, "energy": "sobel3"}),
+         ("threshold", {"level": 60})]
+
+
+@pytest.mark.parametrize("data", [jpeg(PICTURE), png(PICTURE), png(noise(40, 30, 4)), pnm(noise(40, 30, 3, 16))],
+                         ids=["JPEG", "PNG", "PNG with alpha", "PNM of 16 bit"])
+def test_pipeline_is_its_steps_one_after_the_other(daemon, data):
+    """Each step alone, its result being the next one's input, comes to the same bytes."""
+    one_by_one = data
+    for name, params in STEPS:
+        answer = pipeline(daemon, one_by_one, [(name, params)])
+        assert answer.status == 200, (name, answer.body)
+        one_by_one = answer.body
+    together = pipeline(daemon, data, STEPS)
+    assert together.status == 200, together.body
+    assert together.body == one_by_one
+    assert [o["name"] for o in together.timing["ms"]["operators"]] == [name for name, _ in STEPS]
+
+
+def test_mask_goes_to_the_step_that_takes_it(daemon):
+    """The first one that does, not the first of all, and no later one."""
+    keep = blotch(96, 72, 20, 20, 70, 50)
+    parts = [("mask", png(keep), "m")]
+    answer = pipeline(daemon, png(PICTURE), [("brightness", {"shift": 0}), ("carve", {"dx": -9}),
+                                             ("carve", {"dx": -4})], parts)
+    assert np.array_equal(answer.image, carved(carved(PICTURE, dx=-9, mask=keep > 0), dx=-4))
+
+
+def test_many_clients_get_each_their_own(daemon):
+    """Eight at once, with pictures, changes and masks of their own."""
+    def ask(client):
+        for i in range(4):
+            picture = noise(40 + client, 30 + i, 3, seed=8 * client + i)
+            keep = blotch(40 + client, 30 + i, client, i, 20, 20)
+            change = dict(dx=client - 4, dy=-i, energy=["gradient", "sobel3", "sobel5"][client % 3])
+            parts = [("mask", pnm(keep), "m")] if client % 2 else []
+            answer = daemon.post_form(f"/carve?{query(**change)}", [("image", pnm(picture), "a"), *parts])
+            assert answer.status == 200, answer.body
+            wanted = carved(picture, **change, mask=keep > 0 if parts else None)
+            assert np.array_equal(from_pnm(answer.body), wanted), (client, i)
+
+    in_parallel(8, ask)
+    assert daemon.becomes_idle()
+
+
+def test_told_by_ops(daemon):
+    operator, = (o for o in daemon.get("/ops").json["operators"] if o["name"] == "carve")
+    parameters = {p["name"]: p for p in operator["parameters"]}
+    assert set(parameters) == {"width", "height", "dx", "dy", "energy", "show"}
+    assert [part["name"] for part in operator["parts"]] == ["mask", "rmask"]
+    assert all(part["summary"] for part in operator["parts"])
+
+
+# ---- long ones that nobody wants any more
+
+# Seconds of work each, on 9 million even pixels (64 for the one of few long steps).
+LONG = {
+    "columns": ("width=1", 3000), "rows": ("height=1", 3000), "both": ("width=1&height=1", 3000),
+    "sobel5": ("width=1&energy=sobel5", 3000), "growing": ("width=4500", 3000), "seams": ("dx=-2900&show=seams", 3000),
+    "large": ("dx=-200", 8000),
+}
+# Work is to end within 50 ms; the rest is the machine's.
+END_S, MARGIN_S = 0.05, 0.1
+
+
+@pytest.fixture(scope="module")
+def pictures():
+    return {side: large_png(side, side) for side in (3000, 8000)}
+
+
+def start_long(daemon, what, pictures, extra=()):
+    """A client whose job has been at work for some time: behind its decoding."""
+    path, side = LONG[what]
+    worker, = daemon.children()
+    used = cpu_seconds(worker)
+    body = pictures[side]
+    s = daemon.socket()
+    s.sendall(b"POST /carve?type=png&%s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
+              % (path.encode(), len(body)) + body)
+    assert wait_until(lambda: cpu_seconds(worker) > used + (0.3 if side < 8000 else 1), 20)
+    assert daemon.metric("jobs_in_progress") == 1, "done before the client could leave"
+    return s
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_hang_up_in_a_long_carving(start, what, pictures):
+    """The one lane is free at once: who asks then is served as if nothing had been."""
+    daemon = start("--lanes", "1", "--processing-ms", "60000")
+    daemon.works()
+    workers = daemon.children()
+    waited = []
+    for _ in range(3):
+        start_long(daemon, what, pictures).close()
+        begin = time.monotonic()
+        assert daemon.works()
+        waited.append(time.monotonic() - begin)
+    assert min(waited) < END_S + MARGIN_S, waited
+    assert max(waited) < 1, waited
+    assert daemon.becomes_idle()
+    assert daemon.children() == workers, "it stopped by itself, there was no need to end the worker"
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_deadline_in_a_long_carving(start, what, pictures):
+    path, side = LONG[what]
+    allowed = 0.5 if side < 8000 else 1.2
+    daemon = start("--lanes", "1", "--processing-ms", str(int(allowed * 1000)))
+    daemon.works()
+    workers = daemon.children()
+    told, free = [], []
+    for _ in range(3):
+        begin = time.monotonic()
+        check_problem(daemon.post(f"/carve?type=png&{path}", pictures[side]), 504, "time")
+        told.append(time.monotonic() - begin)
+        assert daemon.works()
+        free.append(time.monotonic() - begin)
+    assert allowed <= min(told) < allowed + END_S + MARGIN_S, told
+    assert min(free) < allowed + END_S + MARGIN_S, free
+    assert max(free) < allowed + 1, free
+    assert daemon.becomes_idle()
+    assert daemon.children() == workers
+
+
+def test_masks_of_a_client_that_leaves(start, pictures):
+    """They are given back with everything else, and the next one's carving knows nothing of them."""
+    daemon = start("--lanes", "1", "--processing-ms", "60000")
+    mask = large_png(3000, 3000)
+    for _ in range(3):
+        body_of = [("image", pictures[3000], "a"), ("mask", mask, "m"), ("rmask", mask, "r"), ("width", "1", None)]
+        with pytest.raises(TimeoutError):
+            daemon.post_form("/carve", body_of, timeout=0.5)
+        assert np.array_equal(daemon.post("/carve?dx=-12", png(PICTURE)).image, carved(PICTURE, dx=-12))
+    assert daemon.becomes_idle()

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong parameters and wrong parts of edge, brightness, threshold, convolve and carve: each is told in one answer
+that names what is wrong, and the next request works."""
+import json
+
+import numpy as np
+import pytest
+
+from conftest import check_problem, from_pnm, jpeg, noise, png, png_of_chunks, pnm, smooth
+from test_cli import burin, refused
+
+PICTURE = pnm(noise(32, 24))
+TAPS = "1,2,1,2,4,2,1,2,1"
+
+# ---- parameters: operator, query, status, words of the message
+
+CASES = [
+    ("carve", "width=0", 400, ["width", "1..65535", "not 0"]),
+    ("carve", "height=0", 400, ["height", "1..65535"]),
+    ("carve", "width=-5", 400, ["width", "1..65535", "not -5"]),
+    ("carve", "height=65536", 400, ["height", "1..65535"]),
+    ("carve", "width=wide", 400, ["width", "1..65535", '"wide"']),
+    ("carve", "width=20.5", 400, ["width", "20.5"]),
+    ("carve", "width=", 400, ["width", "1..65535"]),
+    ("carve", "width=20&width=20", 400, ["width", "twice"]),
+    ("carve", "width=65535&height=65535", 422, ["carve", "65535 x 65535", "pixels_max"]),
+    ("carve", "width=65535&height=1025", 422, ["carve", "pixels_max"]),
+    ("carve", "dx=40000&dy=40000", 422, ["carve", "pixels_max"]),
+    ("carve", "width=20&dx=-3", 400, ["width", "dx"]),
+    ("carve", "width=20&dx=0", 400, ["width", "dx"]),
+    ("carve", "dy=3&height=20", 400, ["height", "dy"]),
+    ("carve", "dx=-32", 400, ["dx"]),
+    ("carve", "dx=-33", 400, ["dx"]),
+    ("carve", "dy=-24", 400, ["dy"]),
+    ("carve", "dy=-65534", 400, ["dy"]),
+    ("carve", "dx=65535", 400, ["dx", "-65534..65534"]),
+    ("carve", "dy=-65535", 400, ["dy", "-65534..65534"]),
+    ("carve", "energy=laplace", 400, ["energy", "gradient", "sobel3", "sobel5", '"laplace"']),
+    ("carve", "energy=", 400, ["energy", "gradient"]),
+    ("carve", "show=everything", 400, ["show", "result", "seams", "energy"]),
+    ("carve", "mask=1", 400, ["mask"]),
+    ("carve", "widht=20", 400, ['"widht"', 'did you mean "width"']),
+    ("carve", "width=20;height=20", 400, ["width"]),
+    ("edge", "kernel=sobel7", 400, ["kernel", "sobel3", "sobel5"]),
+    ("edge", "brightness=256", 400, ["brightness", "-255..255"]),
+    ("edge", "brightness=-256", 400, ["brightness", "-255..255"]),
+    ("edge", "threshold=256", 400, ["threshold", "0..255"]),
+    ("edge", "threshold=-1", 400, ["threshold", "0..255"]),
+    ("edge", "binary=perhaps", 400, ["binary", "true", "false"]),
+    ("edge", "border=wrap", 400, ["border", "replicate", "zero"]),
+    ("edge", "level=1", 400, ["edge", '"level"']),
+    ("brightness", "shift=256", 400, ["shift", "-255..255"]),
+    ("brightness", "shift=-256", 400, ["shift", "-255..255"]),
+    ("brightness", "shift=bright", 400, ["shift", "-255..255", '"bright"']),
+    ("threshold", "level=256", 400, ["level", "0..255"]),
+    ("threshold", "level=-1", 400, ["level", "0..255"]),
+    ("threshold", "threshold=3", 400, ["threshold", "level"]),
+    ("convolve", "", 400, ["taps", "9 or 25", "-1024..1024"]),
+    ("convolve", "divisor=9", 400, ["taps", "9 or 25"]),
+    ("convolve", "taps=", 400, ["taps", "9 or 25"]),
+    ("convolve", "taps=1", 400, ["taps", "9 or 25"]),
+    ("convolve", "taps=" + ",".join("1" * 8), 400, ["taps", "9 or 25"]),
+    ("convolve", "taps=" + ",".join("1" * 10), 400, ["taps", "9 or 25"]),
+    ("convolve", "taps=" + ",".join("1" * 24), 400, ["taps", "9 or 25"]),
+    ("convolve", "taps=" + ",".join("1" * 26), 400, ["taps", "9 or 25"]),
+    ("convolve", "taps=" + ",".join("1" * 5000), 400, ["taps", "9 or 25"]),
+    ("convolve", "taps=1,2,1,2,x,2,1,2,1", 400, ["taps", "9 or 25"]),
+    ("convolve", "taps=1,2,1,2,,2,1,2,1", 400, ["taps", "9 or 25"]),
+    ("convolve", "taps=1,2,1,2,4,2,1,2,1,", 400, ["taps", "9 or 25"]),
+    ("convolve", "taps=1,2,1,2,4.5,2,1,2,1", 400, ["taps", "9 or 25"]),
+    ("convolve", "taps=1025,2,1,2,4,2,1,2,1", 400, ["taps", "-1024..1024"]),
+    ("convolve", "taps=1,2,1,2,4,2,1,2,-1025", 400, ["taps", "-1024..1024"]),
+    ("convolve", "taps=99999999999999999999,2,1,2,4,2,1,2,1", 400, ["taps", "-1024..1024"]),
+    ("convolve", f"taps={TAPS}&taps={TAPS}", 400, ["taps", "twice"]),
+    ("convolve", f"taps={TAPS}&divisor=-1", 400, ["divisor", "0..1048576"]),
+    ("convolve", f"taps={TAPS}&divisor=1048577", 400, ["divisor", "0..1048576"]),
+    ("convolve", f"taps={TAPS}&offset=256", 400, ["offset", "-255..255"]),
+    ("convolve", f"taps={TAPS}&offset=-256", 400, ["offset", "-255..255"]),
+    ("convolve", f"taps={TAPS}&abs=2", 400, ["abs", "true", "false"]),
+]
+IDS = [f"{operator} {query[:40]}" for operator, query, _, _ in CASES]
+
+
+@pytest.mark.parametrize("operator,query,status,words", CASES, ids=IDS)
+def test_query(daemon, operator, query, status, words):
+    problem = check_problem(daemon.post(f"/{operator}?{query}", PICTURE), status, *words)
+    assert len(problem["message"]) < 400 and problem["message"].isprintable()
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("operator,query,status,words", CASES, ids=IDS)
+def test_field(daemon, operator, query, status, words):
+    """The same as fields of the form, behind the picture."""
+    fields = [(*field.partition("=")[::2], None) for field in query.split("&") if field]
+    check_problem(daemon.post_form(f"/{operator}", [("image", PICTURE, "a.pgm"), *fields]),
+                  *((415, []) if query == "mask=1" else (status, words)))
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("operator,query,status,words",
+                         [case for case in CASES if "twice" not in case[3] and "mask=1" != case[1]])
+def test_step(daemon, operator, query, status, words):
+    """The same as a later step of a pipeline."""
+    params = dict(field.partition("=")[::2] for field in query.split("&") if field)
+    operations = json.dumps([{"operation": "brightness"}, {"operation": operator, "params": params}])
+    check_problem(daemon.post_form("/pipeline", [("image", PICTURE, "a"), ("operations", operations, None)]),
+                  status, *words)
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("operator,query", [
+    ("carve", "width=1&height=1"), ("carve", "dx=-31&dy=-23"), ("carve", "dx=0&dy=0"), ("carve", "width=32&dy=1"),
+    ("edge", "brightness=-255&threshold=255&binary=yes&border=zero"), ("edge", "brightness=255&threshold=0&binary=0"),
+    ("brightness", "shift=-255"), ("brightness", "shift=255"), ("threshold", "level=0"), ("threshold", "level=255"),
+    ("convolve", "taps=" + ",".join(["1024"] * 25)), ("convolve", "taps=" + "%20".join(["-1024"] * 9)),
+    ("convolve", f"taps={TAPS}&divisor=1048576&offset=-255"), ("convolve", f"taps={TAPS}&divisor=0&offset=255&abs=on")])
+def test_ends_of_the_ranges(daemon, operator, query):
+    answer = daemon.post(f"/{operator}?{query}", PICTURE)
+    assert answer.status == 200, answer.body
+
+
+def test_wider_than_any_image(daemon):
+    """The change is in its range, what comes of it is not."""
+    answer = daemon.post("/carve?dx=65534", PICTURE)
+    assert answer.status in (400, 422), answer.body
+    check_problem(answer, answer.status, "carve", "6553")
+    assert daemon.works()
+
+
+def test_second_step_sees_what_the_first_left(daemon):
+    """There are 12 columns when the second comes: 12 less is none."""
+    def steps(dx):
+        return json.dumps([{"operation": "carve", "params": {"dx": -20}}, {"operation": "carve", "params": {"dx": dx}}])
+
+    form = [("image", PICTURE, "a")]
+    check_problem(daemon.post_form("/pipeline", [*form, ("operations", steps(-12), None)]), 400, "dx")
+    answer = daemon.post_form("/pipeline", [*form, ("operations", steps(-11), None)])
+    assert answer.status == 200 and from_pnm(answer.body).shape == (24, 1)
+
+
+# ---- masks
+
+MASK = np.zeros((24, 32), np.uint8)
+
+
+@pytest.mark.parametrize("name", ["mask", "rmask"])
+@pytest.mark.parametrize("data,status,words", [
+    (pnm(np.zeros((24, 31), np.uint8)), 422, ["31 x 24", "32 x 24", "same size"]),
+    (png(np.zeros((25, 32), np.uint8)), 422, ["32 x 25", "32 x 24"]),
+    (jpeg(smooth(24, 32)), 422, ["24 x 32", "32 x 24"]),
+    (pnm(np.zeros((1, 1), np.uint8)), 422, ["1 x 1", "32 x 24"]),
+    (b"no picture", 415, ["PNG"]),
+    (b"GIF89a" + bytes(50), 415, ["GIF"]),
+    (b"", 400, ["empty"]),
+    (png(MASK)[:60], 422, []),
+    (pnm(MASK)[:-1], 422, []),
+    (b"P5\n65535 65535\n255\n", 422, ["pixels_max"]),
+    (png_of_chunks(0, 24, 8, 0, b""), 422, []),
+], ids=["narrow", "high", "turned", "tiny", "text", "GIF", "empty", "cut PNG", "cut PNM", "too many pixels",
+        "no width"])
+def test_mask(daemon, name, data, status, words):
+    """The message says which of the images is meant."""
+    answer = daemon.post_form("/carve?dx=-3", [("image", PICTURE, "a"), (name, data, "b")])
+    check_problem(answer, status, name, *words)
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("name", ["mask", "rmask"])
+def test_mask_twice(daemon, name):
+    parts = [("image", PICTURE, "a"), (name, pnm(MASK), "b"), (name, pnm(MASK), "c")]
+    check_problem(daemon.post_form("/carve?dx=-3", parts), 400, "two parts", name)
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("name", ["mask", "rmask"])
+@pytest.mark.parametrize("path", ["/histeq", "/edge", "/brightness?shift=5", "/threshold", f"/convolve?taps={TAPS}",
+                                  '/pipeline?operations=[{"operation":"edge"},{"operation":"grayscale"}]'],
+                         ids=["histeq", "edge", "brightness", "threshold", "convolve", "pipeline"])
+def test_mask_that_nobody_takes(daemon, name, path):
+    check_problem(daemon.post_form(path, [("image", PICTURE, "a"), (name, pnm(MASK), "b")]), 400, name)
+    assert daemon.works()
+
+
+def test_mask_without_an_image(daemon):
+    check_problem(daemon.post_form("/carve?dx=-3", [("mask", pnm(MASK), "b")]), 400, "image")
+    assert daemon.works()
+
+
+def test_mask_for_info(daemon):
+    answer = daemon.post_form("/info", [("image", PICTURE, "a"), ("mask", pnm(MASK), "b")])
+    check_problem(answer, 400, "mask")
+    assert daemon.works()
+
+
+def test_part_of_a_name_like_mask(daemon):
+    answer = daemon.post_form("/carve?dx=-3", [("image", PICTURE, "a"), ("masks", pnm(MASK), "b")])
+    check_problem(answer, 400, "masks")
+    assert daemon.works()
+
+
+# ---- the command line
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "in.pgm").write_bytes(PICTURE)
+    (tmp_path / "mask.pgm").write_bytes(pnm(MASK))
+    (tmp_path / "small.pgm").write_bytes(pnm(MASK[:20]))
+    (tmp_path / "text").write_text("no picture")
+    return tmp_path
+
+
+@pytest.mark.parametrize("step,status,words", [
+    *[(f"{operator}:{query.replace('&', ',')}".rstrip(":"), 2 if status == 400 else 1, words)
+      for operator, query, status, words in CASES if ";" not in query and len(query) < 200],
+    ("carve:width=0", 2, ["width", "1..65535"])])
+def test_run(files, step, status, words):
+    said = refused("run", step, "in.pgm", "out.pgm", status=status, cwd=files)
+    for word in words:
+        assert word in said, (word, said)
+    assert not (files / "out.pgm").exists()
+
+
+@pytest.mark.parametrize("arguments,status,words", [
+    (["--mask", "mask.pgm", "histeq"], 2, ["--mask"]),
+    (["--mask", "mask.pgm", "--mask", "mask.pgm", "carve:dx=-3"], 2, ["--mask", "twice"]),
+    (["--mask=", "carve:dx=-3"], 2, ["--mask", "file"]),
+    (["--mask", "small.pgm", "carve:dx=-3"], 1, ["mask", "32 x 20", "32 x 24"]),
+    (["--rmask", "small.pgm", "carve:dx=-3"], 1, ["rmask", "32 x 20", "32 x 24"]),
+    (["--rmask", "nowhere.pgm", "carve:dx=-3"], 1, ["nowhere.pgm", "No such file"]),
+    (["--mask", "text", "carve:dx=-3"], 1, ["mask", "PNG"]),
+    (["--masks", "mask.pgm", "carve:dx=-3"], 2, ["--masks"]),
+])
+def test_run_with_masks(files, arguments, status, words):
+    said = refused("run", *arguments, "in.pgm", "out.pgm", status=status, cwd=files)
+    for word in words:
+        assert word in said, (word, said)
+    assert not (files / "out.pgm").exists()
+
+
+def test_run_tells_of_masks():
+    text = burin("run", "--help", text=True).stdout
+    assert "--mask FILE" in text and "--rmask FILE" in text
