@@ -56,6 +56,10 @@ int plan_part(const struct plan *plan, const char *name) {
     return -1;
 }
 
+const char *plan_part_name(const struct plan *plan, int place) {
+    return plan->steps[plan_parts_step(plan)].op->parts[place].name;
+}
+
 enum status plan_complete(const struct plan *plan, struct failure *failure) {
     for (int i = 0; i < plan->count; i++) {
         const struct step *step = &plan->steps[i];

@@ -39,6 +39,9 @@ int plan_parts_step(const struct plan *plan);
 /* The place of part NAME among that step's parts, or -1. */
 int plan_part(const struct plan *plan, const char *name);
 
+/* The name of the part at PLACE, which plan_part told. */
+const char *plan_part_name(const struct plan *plan, int place);
+
 /* Every step has its required parameters. */
 enum status plan_complete(const struct plan *plan, struct failure *failure);
 

@@ -2,7 +2,9 @@
 #include "pipeline/status.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char *const names[STATUS_COUNT] = {
     [STATUS_OK] = "ok",
@@ -29,6 +31,15 @@ enum status fail(struct failure *failure, enum status status, const char *format
     va_end(arguments);
     failure->status = status;
     return status;
+}
+
+enum status fail_of(const char *what, enum status status, struct failure *failure) {
+    char said[sizeof failure->message];
+    const bool blamed =
+        status == STATUS_NOT_AN_IMAGE || status == STATUS_CORRUPT || status == STATUS_TOO_LARGE;
+    if (!blamed || !failure) return status;
+    memcpy(said, failure->message, sizeof said);
+    return fail(failure, status, "%s: %s", what, said);
 }
 
 const char *status_name(enum status status) {

@@ -40,6 +40,10 @@ struct failure {
 enum status fail(struct failure *failure, enum status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Puts WHAT, one of several images, before FAILURE's sentence where STATUS blames the image;
+ * returns STATUS. */
+enum status fail_of(const char *what, enum status status, struct failure *failure);
+
 /* One word for logs and metrics: "bad_param", "busy"... */
 const char *status_name(enum status status);
 

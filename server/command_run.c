@@ -82,7 +82,10 @@ static enum status read_part(struct work *work, const struct run_part *option,
     struct part *part = &work->parts[place];
     enum status status = files_read(option->path, &part->bytes, &part->length, failure);
     if (status == STATUS_OK)
-        status = probe_image(part->bytes, part->length, &work->limits.probe, &part->probe, failure);
+        status = fail_of(
+            option->name,
+            probe_image(part->bytes, part->length, &work->limits.probe, &part->probe, failure),
+            failure);
     if (status == STATUS_OK)
         status =
             plan_part_fits(&work->options.plan, option->name, &part->probe.shape, shapes, failure);
@@ -146,8 +149,10 @@ static enum status decode(struct work *work, struct failure *failure) {
     for (int p = 0; p < OP_PARTS_MAX && status == STATUS_OK; p++) {
         const struct part *part = &work->parts[p];
         if (part->length)
-            status = part_decode(part->bytes, part->length, &part->probe, &work->limits,
-                                 &work->progress, &work->item.parts[p], failure);
+            status = fail_of(plan_part_name(&work->options.plan, p),
+                             part_decode(part->bytes, part->length, &part->probe, &work->limits,
+                                         &work->progress, &work->item.parts[p], failure),
+                             failure);
     }
     work->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
     return status;

@@ -235,9 +235,10 @@ enum status upload_parts(struct exchange *exchange, const struct probe_limits *l
         struct job_part *slot_part = &job->parts[place];
         slot_part->offset = part->offset;
         slot_part->length = part->length;
+        const uint8_t *bytes = slot_bytes(exchange->front->slots, exchange->slot) + part->offset;
         enum status status =
-            probe_image(slot_bytes(exchange->front->slots, exchange->slot) + part->offset,
-                        part->length, limits, &slot_part->probe, failure);
+            fail_of(part->name,
+                    probe_image(bytes, part->length, limits, &slot_part->probe, failure), failure);
         if (!status)
             status = plan_part_fits(plan, part->name, &slot_part->probe.shape, shapes, failure);
         if (status) return status;

@@ -78,9 +78,11 @@ static enum status decode_parts(const struct batch *batch, const struct load *lo
     for (int p = 0; p < OP_PARTS_MAX && !status; p++) {
         const struct job_part *part = &job->parts[p];
         if (part->length)
-            status = part_decode(bytes + part->offset, part->length, &part->probe,
-                                 &batch->carrier->limits, &job->progress, &item->parts[p],
-                                 &job->failure);
+            status = fail_of(plan_part_name(&batch->plan, p),
+                             part_decode(bytes + part->offset, part->length, &part->probe,
+                                         &batch->carrier->limits, &job->progress, &item->parts[p],
+                                         &job->failure),
+                             &job->failure);
     }
     return status;
 }
