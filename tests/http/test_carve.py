@@ -234,7 +234,7 @@ def test_hang_up_in_a_long_carving(start, what, pictures):
     daemon.works()
     workers = daemon.children()
     waited = []
-    for _ in range(3):
+    for _ in range(2):
         start_long(daemon, what, pictures).close()
         begin = time.monotonic()
         assert daemon.works()
@@ -253,7 +253,7 @@ def test_deadline_in_a_long_carving(start, what, pictures):
     daemon.works()
     workers = daemon.children()
     told, free = [], []
-    for _ in range(3):
+    for _ in range(2):
         begin = time.monotonic()
         check_problem(daemon.post(f"/carve?type=png&{path}", pictures[side]), 504, "time")
         told.append(time.monotonic() - begin)

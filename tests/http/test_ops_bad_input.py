@@ -63,7 +63,7 @@ CASES = [
     ("convolve", "taps=" + ",".join("1" * 10), 400, ["taps", "9 or 25"]),
     ("convolve", "taps=" + ",".join("1" * 24), 400, ["taps", "9 or 25"]),
     ("convolve", "taps=" + ",".join("1" * 26), 400, ["taps", "9 or 25"]),
-    ("convolve", "taps=" + ",".join("1" * 5000), 400, ["taps", "9 or 25"]),
+    ("convolve", "taps=" + ",".join("1" * 1500), 400, ["taps", "9 or 25"]),
     ("convolve", "taps=1,2,1,2,x,2,1,2,1", 400, ["taps", "9 or 25"]),
     ("convolve", "taps=1,2,1,2,,2,1,2,1", 400, ["taps", "9 or 25"]),
     ("convolve", "taps=1,2,1,2,4,2,1,2,1,", 400, ["taps", "9 or 25"]),
@@ -92,8 +92,9 @@ def test_query(daemon, operator, query, status, words):
 def test_field(daemon, operator, query, status, words):
     """The same as fields of the form, behind the picture."""
     fields = [(*field.partition("=")[::2], None) for field in query.split("&") if field]
-    check_problem(daemon.post_form(f"/{operator}", [("image", PICTURE, "a.pgm"), *fields]),
-                  *((415, []) if query == "mask=1" else (status, words)))
+    if query == "mask=1":  # there it is a part, and no picture
+        status, words = 415, ["mask"]
+    check_problem(daemon.post_form(f"/{operator}", [("image", PICTURE, "a.pgm"), *fields]), status, *words)
     assert daemon.works()
 
 
@@ -211,7 +212,8 @@ def files(tmp_path):
 
 @pytest.mark.parametrize("step,status,words", [
     *[(f"{operator}:{query.replace('&', ',')}".rstrip(":"), 2 if status == 400 else 1, words)
-      for operator, query, status, words in CASES if ";" not in query and len(query) < 200],
+      for operator, query, status, words in CASES
+      if ";" not in query and not query.endswith(",") and len(query) < 200],
     ("carve:width=0", 2, ["width", "1..65535"])])
 def test_run(files, step, status, words):
     said = refused("run", step, "in.pgm", "out.pgm", status=status, cwd=files)
