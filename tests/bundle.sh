@@ -32,6 +32,7 @@ cp tests/bench/peers.py tests/service_gpu.sh "$out/"
 /usr/bin/python3 tests/bench/photos.py "$out/photos" || echo "no photographs: the service is not measured there"
 cp -r tests/golden "$out/" 2>/dev/null || true
 cp -r tests/http "$out/http" 2>/dev/null || true
+cp -r tests/reference "$out/reference" 2>/dev/null || true
 chmod +x "$out"/test-gpu "$out"/bench 2>/dev/null || true
 strip --strip-debug "$out"/bin/* "$out"/tests/* "$out"/kernels/* 2>/dev/null || true
 du -sh "$out"

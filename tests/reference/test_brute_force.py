@@ -225,6 +225,21 @@ def test_seam(size, kind):
     assert ties, "no image here was even"
 
 
+@pytest.mark.parametrize("size", SMALL, ids=str)
+def test_seam_is_the_leftmost(size):
+    """In every row no seam of the least total lies further left: where two of them cross, taking the left one of
+    both in each row gives a seam that costs as little. So the rule names the same seam from whichever row it starts."""
+    width, height = size
+    rng = np.random.default_rng(7)
+    paths = all_paths(height, width)
+    for levels in (1, 2, 3, 5):
+        for _ in range(10):
+            cost = rng.integers(0, levels, (height, width))
+            along = cost[np.arange(height), paths].sum(1)
+            columns, _ = carve.find_seam(cost)
+            assert columns == paths[along == along.min()].min(0).tolist()
+
+
 @pytest.mark.parametrize("depth,channels", [(8, 1), (8, 3), (8, 4), (16, 1), (16, 2), (16, 3)])
 def test_whole_operator(depth, channels):
     """Shrinking, growing, both, masks: result and pixels seen."""
