@@ -38,9 +38,8 @@ enum { BANDS_MAX = 16, CHUNK = 1024 };
 
 #define INLINE static inline __attribute__((always_inline))
 
-static size_t scratch(const struct params *values, const struct image *in) {
-    (void)values;
-    return BANDS_MAX * window_bytes(in->width, image_pixel_bytes(in));
+static size_t scratch(const struct op_call *call) {
+    return BANDS_MAX * window_bytes(call->in.width, image_pixel_bytes(&call->in));
 }
 
 static int bands(const struct op_call *call) {

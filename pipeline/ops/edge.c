@@ -59,9 +59,8 @@ static size_t band_bytes(const struct image *in) {
            window_row_bytes(in->width, sample_bytes(in));
 }
 
-static size_t scratch(const struct params *values, const struct image *in) {
-    (void)values;
-    return BANDS_MAX * band_bytes(in);
+static size_t scratch(const struct op_call *call) {
+    return BANDS_MAX * band_bytes(&call->in);
 }
 
 static int bands(const struct op_call *call) {

@@ -9,9 +9,9 @@
  *
  * What libmicrohttpd 0.9.75 does before, measured (tests/server/gate.c repeats it):
  *
- * - It refuses a line without a colon; a Content-Length that is no number, even for a blank behind
- *   it, or one beyond 64 bits, unless there is a Transfer-Encoding too; a request line of fewer than
- *   three words; a version other than HTTP/1.x.
+ * - It refuses a line without a colon; a Content-Length that is no number, even for a blank
+ *   behind it, or one beyond 64 bits, unless there is a Transfer-Encoding too; a request line of
+ *   fewer than three words; a version other than HTTP/1.x.
  * - The head of its answer to such a Content-Length, 400 or 413, stands twice on the wire before
  *   the connection is closed: it builds the head, forgets that it did, and builds it once more. Our
  *   handler is not called in between, and its log callback is not told which connection it is.
