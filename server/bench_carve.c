@@ -113,13 +113,13 @@ static void print_case(const json_t *row) {
            NUMBER("height"), NUMBER("columns"), NUMBER("rows"),
            json_string_value(json_object_get(row, "device")), NUMBER("compute_ms"),
            NUMBER("total_ms"), NUMBER("us_a_seam"), NUMBER("ratio"));
-    const char *name;
-    json_t *ms;
     double sum = 0;
     json_t *steps = json_object_get(row, "steps_ms");
-    json_object_foreach (steps, name, ms) sum += json_number_value(ms);
-    json_object_foreach (steps, name, ms)
-        printf(" %s %2.0f %%", name, sum > 0 ? 100 * json_number_value(ms) / sum : 0);
+    for (void *i = json_object_iter(steps); i; i = json_object_iter_next(steps, i))
+        sum += json_number_value(json_object_iter_value(i));
+    for (void *i = json_object_iter(steps); i && sum > 0; i = json_object_iter_next(steps, i))
+        printf(" %s %2.0f %%", json_object_iter_key(i),
+               100 * json_number_value(json_object_iter_value(i)) / sum);
     putchar('\n');
 #undef NUMBER
 }

@@ -25,21 +25,6 @@ int reply_http_status(enum status status) {
     return codes[status];
 }
 
-static const char *title(int http_status) {
-    switch (http_status) {
-    case 400: return "Bad Request";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 413: return "Content Too Large";
-    case 415: return "Unsupported Media Type";
-    case 422: return "Unprocessable Content";
-    case 499: return "Client Closed Request";
-    case 503: return "Service Unavailable";
-    case 504: return "Gateway Timeout";
-    default: return "Internal Server Error";
-    }
-}
-
 /* ---- any response */
 
 static void add(struct MHD_Response *response, const char *name, const char *value) {
@@ -102,8 +87,8 @@ enum MHD_Result reply_text(struct exchange *exchange, const char *media_type, ch
 static char *problem_text(const struct exchange *exchange, int http_status) {
     json_t *problem =
         json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "type", "about:blank", "title",
-                  title(http_status), "status", http_status, "detail", exchange->failure.message,
-                  "message", exchange->failure.message, "code",
+                  MHD_get_reason_phrase_for((unsigned)http_status), "status", http_status, "detail",
+                  exchange->failure.message, "message", exchange->failure.message, "code",
                   status_name(exchange->failure.status), "request_id", exchange->request_id);
     if (!problem)
         problem = json_pack("{s:s, s:i}", "message", "the request failed", "status", http_status);
@@ -142,7 +127,7 @@ bool reply_on_socket(struct exchange *exchange, int http_status) {
         "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
         "Connection: close\r\nCache-Control: no-store\r\nX-Request-ID: %s\r\n%s"
         "Content-Length: %zu\r\n\r\n%s",
-        http_status, title(http_status), exchange->request_id,
+        http_status, MHD_get_reason_phrase_for((unsigned)http_status), exchange->request_id,
         http_status == 503 ? "Retry-After: 1\r\n" : "", body ? strlen(body) : 0, body ? body : "");
     free(body);
     if (!info || length <= 0 || length >= (int)sizeof answer) return false;
