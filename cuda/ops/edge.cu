@@ -106,11 +106,11 @@ static enum status run_tiles(const struct cuda_context *context, const struct op
 
 /* ---- strips */
 
-/* Blocks of a multiprocessor: more threads hide more, fewer have more registers. */
-enum { BLOCKS_GRAY = 5, BLOCKS_OTHER = 4 };
+enum { BLOCKS_GRAY = 6, BLOCKS_OTHER = 4, ROWS_LEAST = 3, ROWS_MOST = 9 };
 
-/* Rows of a strip, a multiple of three: so many that the threads fill the GPU just once where the
- * batch is large, and no fewer than six, since two more are read above and below. */
+/* Rows of a strip, a multiple of three: so many that the threads fill the GPU once. Two more are
+ * read above and below, so more rows are less work; but the longer the strips, the farther apart is
+ * what the GPU reads at a time, and that costs more from nine on. */
 static uint32_t strip_rows(const struct cuda_context *context, const struct op_call *calls,
                            int count) {
     const int blocks = calls[0].in.channels == 1 ? BLOCKS_GRAY : BLOCKS_OTHER;
@@ -120,17 +120,17 @@ static uint32_t strip_rows(const struct cuda_context *context, const struct op_c
         rows +=
             (uint64_t)(calls[i].in.width + EDGE8_PIXELS - 1) / EDGE8_PIXELS * calls[i].in.height;
     const uint64_t wanted = (rows + 3 * threads - 1) / (3 * threads) * 3;
-    return wanted < 6 ? 6 : wanted > 384 ? 384 : (uint32_t)wanted;
+    return wanted < ROWS_LEAST ? ROWS_LEAST : wanted > ROWS_MOST ? ROWS_MOST : (uint32_t)wanted;
 }
 
-template <int CHANNELS, int AHEAD, int BLOCKS>
+template <int CHANNELS, int BLOCKS>
 static void launch_strips(cudaStream_t stream, const struct strips8 &launch) {
     const struct edge_rule &rule = launch.rule;
     const unsigned blocks = (launch.batch.chunks + EDGE8_THREADS - 1) / EDGE8_THREADS;
     if (rule.shift.add || rule.threshold || rule.white || rule.margin)
-        edge8_kernel<CHANNELS, true, AHEAD, BLOCKS><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
+        edge8_kernel<CHANNELS, true, BLOCKS><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
     else
-        edge8_kernel<CHANNELS, false, AHEAD, BLOCKS><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
+        edge8_kernel<CHANNELS, false, BLOCKS><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
 }
 
 static enum status run_strips(const struct cuda_context *context, const struct op_call *calls,
@@ -141,10 +141,10 @@ static enum status run_strips(const struct cuda_context *context, const struct o
     const enum status status = batch_tile(&launch.batch, calls, count, EDGE8_PIXELS, launch.rows);
     if (status) return status;
     switch (calls[0].in.channels) {
-    case 1: launch_strips<1, 3, BLOCKS_GRAY>(context->stream, launch); break;
-    case 2: launch_strips<2, 1, BLOCKS_OTHER>(context->stream, launch); break;
-    case 3: launch_strips<3, 1, BLOCKS_OTHER>(context->stream, launch); break;
-    default: launch_strips<4, 1, BLOCKS_OTHER>(context->stream, launch); break;
+    case 1: launch_strips<1, BLOCKS_GRAY>(context->stream, launch); break;
+    case 2: launch_strips<2, BLOCKS_OTHER>(context->stream, launch); break;
+    case 3: launch_strips<3, BLOCKS_OTHER>(context->stream, launch); break;
+    default: launch_strips<4, BLOCKS_OTHER>(context->stream, launch); break;
     }
     return STATUS_OK;
 }

@@ -316,10 +316,10 @@ struct strips8 {
     uint32_t rows;
 };
 
-/* EXTRAS: brightness, threshold, binary or a border of 0. AHEAD: rows on their way from memory, 1
- * or
- * 3. BLOCKS of a multiprocessor. */
-template <int CHANNELS, bool EXTRAS, int AHEAD, int BLOCKS>
+/* EXTRAS: brightness, threshold, binary or a border of 0. BLOCKS of a multiprocessor: more threads
+ * hide more, fewer have more registers. One row is on its way from memory while another is worked
+ * on; with three, fewer threads fit, and it is slower. */
+template <int CHANNELS, bool EXTRAS, int BLOCKS>
 static __global__ void __launch_bounds__(EDGE8_THREADS, BLOCKS)
     edge8_kernel(const __grid_constant__ struct strips8 launch) {
     constexpr int OUT_CHANNELS = CHANNELS % 2 ? 1 : 2;
@@ -336,22 +336,20 @@ static __global__ void __launch_bounds__(EDGE8_THREADS, BLOCKS)
     const uint32_t left = number < batch.chunks ? min(rows, picture.height - top) : 0;
     uint8_t *to = picture.out + (uint64_t)top * out_stride + x * OUT_CHANNELS;
     const uint8_t *in = picture.in + (uint64_t)top * strip.stride + x * CHANNELS;
-    struct raw8<CHANNELS> raw[AHEAD] = {};
+    struct raw8<CHANNELS> raw = {};
     struct row8 row[3];
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++) fetch(raw[i], strip, i || top ? strip.stride : 0);
+    fetch(raw, strip, top ? strip.stride : 0);
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        make_row<CHANNELS, EXTRAS>(row[i], raw[i % AHEAD], strip, rule);
-        fetch(raw[i % AHEAD], strip, strip.stride);
+        make_row<CHANNELS, EXTRAS>(row[i], raw, strip, rule);
+        fetch(raw, strip, strip.stride);
     }
     for (uint32_t i = 0; i < rows; i += 3) {
-        const bool more = i + 3 < rows;
 #pragma unroll
         for (int k = 0; k < 3; k++) {
             uint32_t edges[4];
-            make_row<CHANNELS, EXTRAS>(row[(k + 2) % 3], raw[(k + 2) % AHEAD], strip, rule);
-            if ((AHEAD == 1 && k < 2) || more) fetch(raw[(k + 2) % AHEAD], strip, strip.stride);
+            make_row<CHANNELS, EXTRAS>(row[(k + 2) % 3], raw, strip, rule);
+            if (k < 2 || i + 3 < rows) fetch(raw, strip, strip.stride);
             magnitudes(edges, row[k], row[(k + 1) % 3], row[(k + 2) % 3]);
             if (EXTRAS) {
                 const uint32_t y = top + i + k;

@@ -110,7 +110,7 @@ static void rung_slide(const struct frame *f) {
     slide_kernel<<<grid_of(f, 4 * 128, SLIDE_ROWS), 128, 0, f->context.stream>>>(f->in, f->out);
 }
 
-/* ---- 4: what is shipped; and the same with other strips, rows on their way and blocks */
+/* ---- 4: what is shipped; and the same with other strips and blocks */
 
 static void rung_shipped(const struct frame *f) {
     struct failure failure = {};
@@ -126,7 +126,7 @@ static void rung_shipped(const struct frame *f) {
 }
 
 /* ROWS 0: as many as fill the GPU once. */
-template <int AHEAD, int BLOCKS, int ROWS> static void rung_strips(const struct frame *f) {
+template <int BLOCKS, int ROWS> static void rung_strips(const struct frame *f) {
     struct op_call call = {};
     struct strips8 launch;
     call.in = f->in, call.out = f->out;
@@ -135,7 +135,7 @@ template <int AHEAD, int BLOCKS, int ROWS> static void rung_strips(const struct 
     launch.rule = edge_rule_of(&f->params, 8);
     launch.rows = ROWS ? ROWS : (uint32_t)((rows + 3 * threads - 1) / (3 * threads) * 3);
     batch_tile(&launch.batch, &call, 1, EDGE8_PIXELS, launch.rows);
-    launch_strips<1, AHEAD, BLOCKS>(f->context.stream, launch);
+    launch_strips<1, BLOCKS>(f->context.stream, launch);
 }
 
 static __global__ void empty_kernel(void) {}

@@ -233,29 +233,16 @@ static void climb(struct scene &scene, uint8_t *memory) {
         tell("2 shared tile", scene, rung_tile, true);
         tell("3 rows in registers", scene, rung_slide, true);
         tell("4 packed, shipped", scene, rung_shipped, true);
-        tell("  3 ahead, 5, one wave", scene, rung_strips<3, 5, 0>, true);
-        tell("  3 ahead, 5, 3 rows", scene, rung_strips<3, 5, 3>, true);
-        tell("  3 ahead, 5, 6 rows", scene, rung_strips<3, 5, 6>, true);
-        tell("  3 ahead, 5, 9 rows", scene, rung_strips<3, 5, 9>, true);
-        tell("  3 ahead, 5, 12 rows", scene, rung_strips<3, 5, 12>, true);
-        tell("  3 ahead, 5, 24 rows", scene, rung_strips<3, 5, 24>, true);
-        tell("  3 ahead, 5, 48 rows", scene, rung_strips<3, 5, 48>, true);
-        tell("  3 ahead, 5, 96 rows", scene, rung_strips<3, 5, 96>, true);
-        tell("  3 ahead, 4, one wave", scene, rung_strips<3, 4, 0>, true);
-        tell("  3 ahead, 4, 6 rows", scene, rung_strips<3, 4, 6>, true);
-        tell("  3 ahead, 4, 9 rows", scene, rung_strips<3, 4, 9>, true);
-        tell("  3 ahead, 4, 48 rows", scene, rung_strips<3, 4, 48>, true);
-        tell("  3 ahead, 6, one wave", scene, rung_strips<3, 6, 0>, true);
-        tell("  3 ahead, 6, 6 rows", scene, rung_strips<3, 6, 6>, true);
-        tell("  3 ahead, 6, 48 rows", scene, rung_strips<3, 6, 48>, true);
-        tell("  1 ahead, 6, one wave", scene, rung_strips<1, 6, 0>, true);
-        tell("  1 ahead, 6, 6 rows", scene, rung_strips<1, 6, 6>, true);
-        tell("  1 ahead, 6, 9 rows", scene, rung_strips<1, 6, 9>, true);
-        tell("  1 ahead, 6, 24 rows", scene, rung_strips<1, 6, 24>, true);
-        tell("  1 ahead, 6, 48 rows", scene, rung_strips<1, 6, 48>, true);
-        tell("  1 ahead, 7, one wave", scene, rung_strips<1, 7, 0>, true);
-        tell("  1 ahead, 7, 6 rows", scene, rung_strips<1, 7, 6>, true);
-        tell("  1 ahead, 7, 48 rows", scene, rung_strips<1, 7, 48>, true);
+        tell("  6 blocks, one wave", scene, rung_strips<6, 0>, true);
+        tell("  6 blocks, 3 rows", scene, rung_strips<6, 3>, true);
+        tell("  6 blocks, 6 rows", scene, rung_strips<6, 6>, true);
+        tell("  6 blocks, 9 rows", scene, rung_strips<6, 9>, true);
+        tell("  6 blocks, 12 rows", scene, rung_strips<6, 12>, true);
+        tell("  6 blocks, 24 rows", scene, rung_strips<6, 24>, true);
+        tell("  6 blocks, 48 rows", scene, rung_strips<6, 48>, true);
+        tell("  4 blocks, 9 rows", scene, rung_strips<4, 9>, true);
+        tell("  5 blocks, 9 rows", scene, rung_strips<5, 9>, true);
+        tell("  7 blocks, 9 rows", scene, rung_strips<7, 9>, true);
     }
 }
 
