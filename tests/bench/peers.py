@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""peers.py [BURIN] - histogram equalization on one core: burin beside OpenCV, in turns, in one run.
+"""peers.py [BURIN] - histogram equalization and Sobel edges on one core: burin beside OpenCV, in turns, in one run.
 
-Gray: cv2.equalizeHist. Colour: RGB to HSV, equalizeHist of V, back (OpenCV's 8-bit HSV loses hue precision, ours does not
-go there). Prints medians as a table; --json for machines."""
+Equalization, gray: cv2.equalizeHist. Colour: RGB to HSV, equalizeHist of V, back (OpenCV's 8-bit HSV loses hue precision, ours does not
+go there). Edges, gray, 3x3: cv2.Sobel twice in float, cv2.magnitude, to 8 bit; or Sobel in 16 bit and cv2.magnitude of that; the
+faster of the two. Prints medians as a table; --json for machines."""
 import json
 import statistics
 import subprocess
@@ -14,6 +15,7 @@ import cv2
 import numpy as np
 
 SIZES = [(1920, 1080), (3840, 2160), (7680, 4320), (8192, 8192)]
+EDGE_SIZES = [(729, 480), (1166, 768), (1639, 1080), (7881, 5192)]
 ROUNDS = 3
 
 
@@ -43,12 +45,42 @@ def opencv(width, height, channels):
     return median_ms(by_value)
 
 
-def burin(program):
-    pixels_max = max(w * h for w, h in SIZES)
-    out = subprocess.run([program, "bench", "histeq", "--json", "--device", "cpu", "--pixels-max", str(pixels_max),
+def opencv_edge(width, height):
+    image = np.random.default_rng(1).integers(0, 256, (height, width), dtype=np.uint8)
+    border = cv2.BORDER_REPLICATE
+
+    def in_float():
+        gx = cv2.Sobel(image, cv2.CV_32F, 1, 0, borderType=border)
+        gy = cv2.Sobel(image, cv2.CV_32F, 0, 1, borderType=border)
+        cv2.convertScaleAbs(cv2.magnitude(gx, gy))
+
+    def in_words():
+        gx, gy = cv2.spatialGradient(image, borderType=border)
+        cv2.convertScaleAbs(cv2.magnitude(gx.astype(np.float32), gy.astype(np.float32)))
+
+    return min(median_ms(in_float), median_ms(in_words))
+
+
+def bench(program, name, sizes):
+    pixels_max = max(w * h for w, h in sizes)
+    out = subprocess.run([program, "bench", name, "--json", "--device", "cpu", "--pixels-max", str(pixels_max),
                           "--repeats", "7"], check=True, capture_output=True).stdout
-    rows = json.loads(out)["rows"]
-    return {(r["width"], r["height"], r["channels"]): r["compute_ms"] for r in rows if r["device"] == "cpu, 1 core"}
+    return json.loads(out)["rows"]
+
+
+def burin(program):
+    times = {("histeq", r["width"], r["height"], r["channels"]): r["compute_ms"]
+             for r in bench(program, "histeq", SIZES) if r["device"] == "cpu, 1 core"}
+    for r in bench(program, "edge", EDGE_SIZES):
+        if r["way"] == "cpu, 1 core":
+            times["edge", r["width"], r["height"], 1] = r["compute_ms"]
+    return times
+
+
+def peer():
+    times = {("histeq", w, h, channels): opencv(w, h, channels) for w, h in SIZES for channels in (1, 3)}
+    times.update({("edge", w, h, 1): opencv_edge(w, h) for w, h in EDGE_SIZES})
+    return times
 
 
 def main():
@@ -60,22 +92,22 @@ def main():
     for _ in range(ROUNDS):
         for key, ms in burin(program).items():
             ours.setdefault(key, []).append(ms)
-        for width, height in SIZES:
-            for channels in (1, 3):
-                theirs.setdefault((width, height, channels), []).append(opencv(width, height, channels))
+        for key, ms in peer().items():
+            theirs.setdefault(key, []).append(ms)
     rows = []
-    for key in sorted(theirs, key=lambda k: (k[2], k[0] * k[1])):
-        pixels = key[0] * key[1] / 1e6
+    for key in sorted(theirs, key=lambda k: (k[0] != "histeq", k[3], k[1] * k[2])):
+        name, width, height, channels = key
+        pixels = width * height / 1e6
         a, b = statistics.median(ours[key]), statistics.median(theirs[key])
-        rows.append({"width": key[0], "height": key[1], "channels": key[2], "burin_ms": round(a, 3),
+        rows.append({"operator": name, "width": width, "height": height, "channels": channels, "burin_ms": round(a, 3),
                      "opencv_ms": round(b, 3), "burin_gpx_s": round(pixels / a, 3), "opencv_gpx_s": round(pixels / b, 3),
                      "ratio": round(b / a, 2)})
     if "--json" in sys.argv:
         print(json.dumps({"bench": "peers", "opencv": cv2.__version__, "rows": rows}, indent=1))
         return
-    print(f"one core, medians; OpenCV {cv2.__version__}\n      size  channels  burin ms  Gpx/s  OpenCV ms  Gpx/s  ratio")
+    print(f"one core, medians; OpenCV {cv2.__version__}\noperator       size  channels  burin ms  Gpx/s  OpenCV ms  Gpx/s  ratio")
     for r in rows:
-        print(f"{r['width']:5}x{r['height']:<5} {r['channels']:6} {r['burin_ms']:10.2f} {r['burin_gpx_s']:6.2f} "
+        print(f"{r['operator']:8} {r['width']:5}x{r['height']:<5} {r['channels']:6} {r['burin_ms']:10.2f} {r['burin_gpx_s']:6.2f} "
               f"{r['opencv_ms']:10.2f} {r['opencv_gpx_s']:6.2f} {r['ratio']:6.1f}")
 
 
