@@ -96,11 +96,35 @@ static void rgb_map_ends_where_told(void **state) {
     }
 }
 
+/* Every third red and green with every blue, which holds each distance from the next rounding. */
+static void rgb_luma_is_exact(void **state) {
+    (void)state;
+    uint8_t rgb[3 * 256], gray[256 + 32];
+    for (int plain = 0; plain < 2; plain++) {
+        bytes_force_plain(plain);
+        for (int red = 0; red < 256; red += 3)
+            for (int green = 0; green < 256; green += 3) {
+                const size_t pixels = green % 2 ? 256 : 1 + (size_t)red;
+                for (int blue = 0; blue < 256; blue++) {
+                    uint8_t *pixel = rgb + 3 * blue;
+                    pixel[0] = (uint8_t)red, pixel[1] = (uint8_t)green, pixel[2] = (uint8_t)blue;
+                }
+                memset(gray, 0xa5, sizeof gray);
+                rgb_luma(rgb, gray, pixels);
+                for (size_t i = 0; i < pixels; i++)
+                    assert_int_equal(gray[i], (77 * red + 150 * green + 29 * (int)i + 128) / 256);
+                assert_int_equal(gray[pixels], 0xa5);
+            }
+    }
+    bytes_force_plain(false);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map_is_look_up),
         cmocka_unit_test(tally_counts),
         cmocka_unit_test(rgb_tally_counts_the_largest),
+        cmocka_unit_test(rgb_luma_is_exact),
         cmocka_unit_test(rgb_map_is_exact),
         cmocka_unit_test(rgb_map_ends_where_told),
     };
