@@ -106,7 +106,10 @@ static enum status run_tiles(const struct cuda_context *context, const struct op
 
 /* ---- strips */
 
-enum { BLOCKS_GRAY = 6, BLOCKS_OTHER = 4, ROWS_LEAST = 3, ROWS_MOST = 9 };
+/* Of a multiprocessor: as many as registers allow. */
+enum { BLOCKS_GRAY = 6, BLOCKS_EXTRAS = 5, BLOCKS_OTHER = 4 };
+
+static constexpr uint32_t ROWS_LEAST = 3, ROWS_MOST = 9;
 
 /* Rows of a strip, a multiple of three: so many that the threads fill the GPU once. Two more are
  * read above and below, so more rows are less work; but the longer the strips, the farther apart is
@@ -125,10 +128,11 @@ static uint32_t strip_rows(const struct cuda_context *context, const struct op_c
 
 template <int CHANNELS, int BLOCKS>
 static void launch_strips(cudaStream_t stream, const struct strips8 &launch) {
+    constexpr int EXTRAS = BLOCKS < BLOCKS_EXTRAS ? BLOCKS : (int)BLOCKS_EXTRAS;
     const struct edge_rule &rule = launch.rule;
     const unsigned blocks = (launch.batch.chunks + EDGE8_THREADS - 1) / EDGE8_THREADS;
     if (rule.shift.add || rule.threshold || rule.white || rule.margin)
-        edge8_kernel<CHANNELS, true, BLOCKS><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
+        edge8_kernel<CHANNELS, true, EXTRAS><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
     else
         edge8_kernel<CHANNELS, false, BLOCKS><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
 }

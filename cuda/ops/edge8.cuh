@@ -149,20 +149,20 @@ template <int CHANNELS> struct raw8 {
 };
 
 /* The next row; then STEP bytes on, but not beyond the last. */
-template <int CHANNELS>
+template <int CHANNELS, bool WHOLE>
 static __device__ __forceinline__ void fetch(struct raw8<CHANNELS> &raw, struct strip8 &strip,
                                              uint32_t step) {
 #pragma unroll
     for (int i = 0; i < CHANNELS; i++)
-        if (i == 0 || 16 * i < strip.pixels * CHANNELS)
+        if (WHOLE || i == 0 || 16 * i < strip.pixels * CHANNELS)
             put_vector(raw.words + 4 * i, __ldg((const uint4 *)strip.from + i));
     if (lane_of_thread() == 0 || lane_of_thread() == 31) {
         const uint8_t *aside = strip.from + strip.aside;
         raw.aside = __ldg(aside);
         if (CHANNELS > 2) raw.aside |= __ldg(aside + 1) << 8 | __ldg(aside + 2) << 16;
     }
-    if (strip.row < strip.last_row) strip.from += step;
-    strip.row++;
+    if (WHOLE || strip.row < strip.last_row) strip.from += step;
+    if (!WHOLE) strip.row++;
 }
 
 enum : uint32_t { LUMA_WEIGHTS = 77 | 150 << 8 | 29 << 16 }; /* alpha's is 0 */
@@ -222,14 +222,14 @@ static __device__ __forceinline__ void continue_row(uint32_t (&words)[4], int pi
 }
 
 /* All lanes of the warp at once. */
-template <int CHANNELS, bool EXTRAS>
+template <int CHANNELS, bool EXTRAS, bool WHOLE>
 static __device__ __forceinline__ void make_row(struct row8 &row, const struct raw8<CHANNELS> &raw,
                                                 const struct strip8 &strip,
                                                 const struct edge_rule &rule) {
     uint32_t gray[4], even[EDGE8_PAIRS], aside = raw.aside;
     gray_of<CHANNELS>(gray, raw);
     if (CHANNELS > 2) aside = luma_weighed(aside) >> 8;
-    if (strip.pixels < EDGE8_PIXELS) continue_row(gray, strip.pixels);
+    if (!WHOLE && strip.pixels < EDGE8_PIXELS) continue_row(gray, strip.pixels);
     if (EXTRAS && rule.shift.add) {
         aside = brightness_of(aside & 255, rule.shift, 255);
 #pragma unroll
@@ -316,6 +316,61 @@ struct strips8 {
     uint32_t rows;
 };
 
+/* What a thread puts out. */
+struct target8 {
+    uint8_t *to;         /* own chunk of the row that is put out next */
+    const uint8_t *from; /* the same of the input, for its alpha */
+    uint32_t stride;
+    uint32_t top, left; /* first row, and how many of the strip's rows there are */
+    bool first, last;   /* chunk of its row */
+};
+
+/* Brightness is done before; here threshold, binary and a border of 0. */
+static __device__ __forceinline__ void finish_edges(uint32_t (&edges)[4],
+                                                    const struct strip8 &strip,
+                                                    const struct target8 &target, uint32_t y,
+                                                    const struct edge_rule &rule) {
+#pragma unroll
+    for (int w = 0; w < 4; w++) edges[w] = over_threshold(edges[w], rule);
+    if (rule.margin)
+        clear_border(edges, strip.pixels, y == 0 || (int)y == strip.last_row, target.first,
+                     target.last);
+}
+
+/* WHOLE: the chunks of the warp are, and there are all rows of the strips and one more, so that
+ * nothing is to be asked on the way. */
+template <int CHANNELS, bool EXTRAS, bool WHOLE>
+static __device__ __forceinline__ void go_down(struct strip8 strip, struct target8 target,
+                                               const struct edge_rule &rule, uint32_t rows) {
+    const int pixels = WHOLE ? (int)EDGE8_PIXELS : strip.pixels;
+    struct raw8<CHANNELS> raw = {};
+    struct row8 row[3];
+    fetch<CHANNELS, WHOLE>(raw, strip, target.top ? strip.stride : 0);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        make_row<CHANNELS, EXTRAS, WHOLE>(row[i], raw, strip, rule);
+        fetch<CHANNELS, WHOLE>(raw, strip, strip.stride);
+    }
+    for (uint32_t i = 0; i < rows; i += 3) {
+#pragma unroll
+        for (int k = 0; k < 3; k++) {
+            uint32_t edges[4];
+            make_row<CHANNELS, EXTRAS, WHOLE>(row[(k + 2) % 3], raw, strip, rule);
+            if (k < 2 || i + 3 < rows) fetch<CHANNELS, WHOLE>(raw, strip, strip.stride);
+            magnitudes(edges, row[k], row[(k + 1) % 3], row[(k + 2) % 3]);
+            if (EXTRAS) finish_edges(edges, strip, target, target.top + i + k, rule);
+            if (WHOLE || i + k < target.left) {
+                if constexpr (CHANNELS % 2)
+                    put_edges(edges, target.to, pixels);
+                else
+                    put_with_alpha<CHANNELS>(edges, target.to, target.from, pixels);
+            }
+            target.to += target.stride;
+            target.from += strip.stride;
+        }
+    }
+}
+
 /* EXTRAS: brightness, threshold, binary or a border of 0. BLOCKS of a multiprocessor: more threads
  * hide more, fewer have more registers. One row is on its way from memory while another is worked
  * on; with three, fewer threads fit, and it is slower. */
@@ -324,51 +379,27 @@ static __global__ void __launch_bounds__(EDGE8_THREADS, BLOCKS)
     edge8_kernel(const __grid_constant__ struct strips8 launch) {
     constexpr int OUT_CHANNELS = CHANNELS % 2 ? 1 : 2;
     const struct batch &batch = launch.batch;
-    const struct edge_rule &rule = launch.rule;
     const uint32_t number = blockIdx.x * EDGE8_THREADS + threadIdx.x, rows = launch.rows;
     if (number - lane_of_thread() >= batch.chunks) return;
     const uint32_t chunk = min(number, batch.chunks - 1);
     const struct picture &picture = batch.pictures[picture_at(batch, chunk)];
     const struct place place = place_of(picture, chunk - picture.first);
     const uint32_t top = place.y * rows, x = place.x * EDGE8_PIXELS;
-    struct strip8 strip = strip_of<CHANNELS>(picture, place, top);
-    const uint32_t out_stride = picture.out_stride;
-    const uint32_t left = number < batch.chunks ? min(rows, picture.height - top) : 0;
-    uint8_t *to = picture.out + (uint64_t)top * out_stride + x * OUT_CHANNELS;
-    const uint8_t *in = picture.in + (uint64_t)top * strip.stride + x * CHANNELS;
-    struct raw8<CHANNELS> raw = {};
-    struct row8 row[3];
-    fetch(raw, strip, top ? strip.stride : 0);
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-        make_row<CHANNELS, EXTRAS>(row[i], raw, strip, rule);
-        fetch(raw, strip, strip.stride);
-    }
-    for (uint32_t i = 0; i < rows; i += 3) {
-#pragma unroll
-        for (int k = 0; k < 3; k++) {
-            uint32_t edges[4];
-            make_row<CHANNELS, EXTRAS>(row[(k + 2) % 3], raw, strip, rule);
-            if (k < 2 || i + 3 < rows) fetch(raw, strip, strip.stride);
-            magnitudes(edges, row[k], row[(k + 1) % 3], row[(k + 2) % 3]);
-            if (EXTRAS) {
-                const uint32_t y = top + i + k;
-#pragma unroll
-                for (int w = 0; w < 4; w++) edges[w] = over_threshold(edges[w], rule);
-                if (rule.margin)
-                    clear_border(edges, strip.pixels, y == 0 || (int)y == strip.last_row,
-                                 place.x == 0, place.x + 1 == picture.row_chunks);
-            }
-            if (i + k < left) {
-                if constexpr (CHANNELS % 2)
-                    put_edges(edges, to, strip.pixels);
-                else
-                    put_with_alpha<CHANNELS>(edges, to, in, strip.pixels);
-            }
-            to += out_stride;
-            in += strip.stride;
-        }
-    }
+    const struct strip8 strip = strip_of<CHANNELS>(picture, place, top);
+    struct target8 target;
+    target.to = picture.out + (uint64_t)top * picture.out_stride + x * OUT_CHANNELS;
+    target.from = picture.in + (uint64_t)top * picture.in_stride + x * CHANNELS;
+    target.stride = picture.out_stride;
+    target.top = top;
+    target.left = number < batch.chunks ? min(rows, picture.height - top) : 0;
+    target.first = place.x == 0;
+    target.last = place.x + 1 == picture.row_chunks;
+    const bool whole =
+        number < batch.chunks && strip.pixels == EDGE8_PIXELS && top + rows < picture.height;
+    if (__all_sync(~0u, whole))
+        go_down<CHANNELS, EXTRAS, true>(strip, target, launch.rule, rows);
+    else
+        go_down<CHANNELS, EXTRAS, false>(strip, target, launch.rule, rows);
 }
 
 #endif

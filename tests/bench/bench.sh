@@ -32,6 +32,8 @@ load() {
     say "operators"
     "$burin" bench histeq
     "$burin" bench histeq --json >"$out/histeq.json"
+    "$burin" bench edge
+    "$burin" bench edge --json >"$out/edge.json"
     say "launch shapes"
     "$burin" bench launch
     "$burin" bench launch --json >"$out/launch.json"
