@@ -46,17 +46,18 @@ static void yield_to_lanes(void) {
 static void *run(void *argument) {
     struct io *io = argument;
     yield_to_lanes();
-    for (;;) {
+    for (bool stop = false; !stop;) {
         struct epoll_event ready[SOURCES];
         const int count = epoll_wait(io->events, ready, SOURCES, library_timeout(io->daemon));
         for (int i = 0; i < count; i++) {
-            if (ready[i].data.u32 == STOP) return NULL;
             if (ready[i].data.u32 == LINE) io->returned(io->context, io->line);
+            stop |= ready[i].data.u32 == STOP;
         }
-        int turns = TURNS;
+        int turns = TURNS; /* before the end too: an answer that is queued is sent */
         do MHD_run(io->daemon);
         while (--turns && library_timeout(io->daemon) == 0);
     }
+    return NULL;
 }
 
 struct io *io_start(struct MHD_Daemon *daemon, int line, void (*returned)(void *context, int line),

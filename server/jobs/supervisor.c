@@ -293,6 +293,19 @@ static void return_the_rest(struct supervisor *supervisor) {
     }
 }
 
+/* The I/O threads still ask who is healthy, and must not wait for a process to end. */
+static void leave(struct supervisor *supervisor, struct seat *seat) {
+    pthread_mutex_lock(&supervisor->lock);
+    const pid_t pid = seat->pid;
+    const int channel = seat->channel;
+    seat->pid = 0;
+    seat->channel = -1;
+    pthread_mutex_unlock(&supervisor->lock);
+    if (!pid) return;
+    process_end(pid);
+    close(channel);
+}
+
 void supervisor_stop(struct supervisor *supervisor) {
     pthread_mutex_lock(&supervisor->lock);
     supervisor->stopping = supervisor->draining = true;
@@ -301,13 +314,10 @@ void supervisor_stop(struct supervisor *supervisor) {
     wake_up(supervisor);
     pthread_join(supervisor->thread, NULL);
     supervisor->threaded = false;
-    for (int i = 0; i < supervisor->seat_count; i++) {
-        if (!supervisor->seats[i].pid) continue;
-        process_end(supervisor->seats[i].pid);
-        close(supervisor->seats[i].channel);
-        supervisor->seats[i].pid = 0;
-    }
+    for (int i = 0; i < supervisor->seat_count; i++) leave(supervisor, &supervisor->seats[i]);
+    pthread_mutex_lock(&supervisor->lock);
     return_the_rest(supervisor);
+    pthread_mutex_unlock(&supervisor->lock);
 }
 
 void supervisor_destroy(struct supervisor *supervisor) {

@@ -125,7 +125,7 @@ def test_connections_are_counted(start):
         with daemon.socket() as s:
             s.sendall(head % len(picture) + picture)
             assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
-            assert daemon.metric("connections") == 2, "this one, and the one that asks"
+            assert wait_until(lambda: daemon.metric("connections") == 2), "this one, and the one that asks"
         assert wait_until(lambda: ended("left") == 1)
     finally:
         thaw(worker)
