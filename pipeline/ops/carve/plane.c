@@ -44,6 +44,7 @@ void plane_lay(struct carve_plane *plane, struct carve_arena *arena, uint32_t wi
 void plane_begin(struct carve_plane *plane, uint32_t width, uint32_t height) {
     plane->width = width;
     plane->height = height;
+    plane->open = false;
     plane->lanes = plane->masked ? LANES_64 : LANES_16;
 }
 

@@ -45,6 +45,7 @@ struct carve_plane {
     const void *last[HALVES]; /* costs of the rows next to the middle */
     struct meeting met;
     uint16_t *seam; /* its column in every row */
+    bool open;      /* most rows of luma and all of energy still hold the seam's pixel */
 };
 
 /* A plane for WIDTH x HEIGHT pixels at most, of which luma, energy and ids are to be filled. */

@@ -27,6 +27,7 @@ struct work {
     int64_t traced_ns;                  /* upper half's */
     atomic_int status;
     uint32_t columns, rows; /* left to take */
+    uint32_t taken;
 };
 
 static bool stopped(struct work *work) {
@@ -35,19 +36,81 @@ static bool stopped(struct work *work) {
     return status != STATUS_OK;
 }
 
-/* ---- sweep */
+/* ---- closing up */
 
 static uint32_t middle(const struct carve_plane *plane) {
     return (plane->height - 1) / 2;
 }
 
-static void sweep_half(struct work *work, struct carve_plane *plane, int half) {
+/* Luma of row Y loses the seam's pixel; WIDTH is left: nothing, where a picture of one column is to
+ * grow. */
+static void close_luma(const struct carve_plane *plane, uint32_t y, uint32_t width) {
+    const uint32_t x = plane->seam[y];
+    uint8_t *luma = plane_luma(plane, y);
+    memmove(luma + x, luma + x + 1, width - x + ENERGY_MARGIN);
+    if (x == 0) plane_pad_left(luma);
+    if (x == width && width) plane_pad_right(luma, width);
+}
+
+static void close_energy(const struct carve_plane *plane, uint32_t y, uint32_t width) {
+    uint16_t *energy = plane_energy(plane, y) + plane->seam[y];
+    memmove(energy, energy + 1, (width - plane->seam[y]) * sizeof *energy);
+}
+
+static void close_ids(const struct carve_plane *plane, uint32_t y, uint32_t width,
+                      const struct image *red) {
+    uint32_t *ids = plane_ids(plane, y) + plane->seam[y];
+    if (red) carve_paint(red, *ids);
+    memmove(ids, ids + 1, (width - plane->seam[y]) * sizeof *ids);
+}
+
+/* Energies of row Y in reach of the seam, from FIRST to END - 1. */
+static struct band reached(const struct carve_plane *plane, uint32_t y) {
+    const uint32_t reach = 2 * (uint32_t)carve_reach(plane->energy_kind), x = plane->seam[y];
+    return (struct band){ x < reach ? 0 : x - reach,
+                          x + reach < plane->width ? x + reach : plane->width };
+}
+
+/* Rows of a half from its end to the middle. */
+static uint32_t half_rows(const struct carve_plane *plane, int half) {
     const uint32_t upper = middle(plane) + 1;
-    const uint32_t count = half == UPPER ? upper : plane->height - upper;
+    return half == UPPER ? upper : plane->height - upper;
+}
+
+static uint32_t half_row(const struct carve_plane *plane, int half, uint32_t i) {
+    return half == UPPER ? i : plane->height - 1 - i;
+}
+
+/* Rows that are closed up with the way back, since the other half's energies see them. */
+static uint32_t shared_rows(const struct carve_plane *plane, int half) {
+    const uint32_t reach = (uint32_t)carve_reach(plane->energy_kind);
+    const uint32_t rows = half_rows(plane, half);
+    return reach < rows ? reach : rows;
+}
+
+/* Before row I of a half is swept: closes up what its energies see that is open yet. */
+static void close_ahead(const struct carve_plane *plane, int half, uint32_t i, uint32_t *closed) {
+    const uint32_t open = half_rows(plane, half) - shared_rows(plane, half);
+    const uint32_t seen = i + 1 + (uint32_t)carve_reach(plane->energy_kind);
+    for (; *closed < open && *closed < seen; ++*closed)
+        close_luma(plane, half_row(plane, half, *closed), plane->width);
+    if (!plane->energy) return;
+    const uint32_t y = half_row(plane, half, i);
+    const struct band band = reached(plane, y);
+    close_energy(plane, y, plane->width);
+    plane_energies(plane, y, band.first, band.end);
+}
+
+/* ---- sweep */
+
+static void sweep_half(struct work *work, struct carve_plane *plane, int half) {
+    const uint32_t count = half_rows(plane, half);
     uint8_t *const *costs = plane->costs[half];
+    uint32_t closed = 0;
     if (!count) sweep_none(plane->lanes, costs[0], plane->width);
     for (uint32_t i = 0; i < count; i++) {
-        const uint32_t y = half == UPPER ? i : plane->height - 1 - i;
+        const uint32_t y = half_row(plane, half, i);
+        if (plane->open) close_ahead(plane, half, i, &closed);
         const uint16_t *energies = plane_row(plane, y, half);
         if (i == 0)
             sweep_first(plane->lanes, energies, costs[0], plane->width);
@@ -66,6 +129,7 @@ static void sweep_part(void *argument, int part) {
 
 static void sweep(struct work *work, int planes) {
     crew_share(work->crew, sweep_part, work, planes * HALVES);
+    for (int i = 0; i < planes; i++) work->planes[i]->open = false;
     for (int i = 0; i < planes && !work->status; i++) {
         struct carve_plane *plane = work->planes[i];
         plane->met = sweep_meet(plane->lanes, plane->last[UPPER], plane->last[LOWER], plane->width);
@@ -114,35 +178,28 @@ static void trace(const struct carve_plane *plane, int half) {
     }
 }
 
-/* WIDTH is what is left of the row; nothing, where a picture of one column is to grow. */
-static void close_row(const struct carve_plane *plane, uint32_t y, uint32_t width,
-                      const struct image *red) {
-    const uint32_t x = plane->seam[y];
-    const size_t behind = width - x;
-    uint8_t *luma = plane_luma(plane, y);
-    memmove(luma + x, luma + x + 1, behind + ENERGY_MARGIN);
-    if (x == 0) plane_pad_left(luma);
-    if (x == width && width) plane_pad_right(luma, width);
-    if (plane->energy) {
-        uint16_t *energy = plane_energy(plane, y) + x;
-        memmove(energy, energy + 1, behind * sizeof *energy);
-    }
-    if (!plane->ids) return;
-    uint32_t *ids = plane_ids(plane, y) + x;
-    if (red) carve_paint(red, *ids);
-    memmove(ids, ids + 1, behind * sizeof *ids);
-}
-
-static void close_part(void *argument, int half) {
+static void trace_part(void *argument, int half) {
     struct work *work = argument;
     const struct carve_plane *plane = work->own;
     const int64_t start = clock_ns();
     trace(plane, half);
     if (half == UPPER) work->traced_ns = clock_ns() - start;
-    const uint32_t lower = middle(plane) + 1;
-    const uint32_t end = half == UPPER ? lower : plane->height;
-    for (uint32_t y = half == UPPER ? 0 : lower; y < end; y++)
-        close_row(plane, y, plane->width - 1, work->search->red);
+    const uint32_t rows = half_rows(plane, half);
+    const uint32_t first = work->search->turned && work->search->upright
+                               ? 0
+                               : rows - shared_rows(plane, half);
+    for (uint32_t i = first; i < rows; i++)
+        close_luma(plane, half_row(plane, half, i), plane->width - 1);
+}
+
+static void close_part(void *argument, int half) {
+    const struct work *work = argument;
+    const struct carve_plane *plane = work->own;
+    for (uint32_t i = 0; i < half_rows(plane, half); i++) {
+        const uint32_t y = half_row(plane, half, i);
+        if (plane->energy) close_energy(plane, y, plane->width);
+        if (plane->ids) close_ids(plane, y, plane->width, work->search->red);
+    }
 }
 
 /* ---- the twin */
@@ -179,44 +236,49 @@ static void lift_part(void *argument, int part) {
     pad_lifted(plane, seam, band);
 }
 
-/* ---- energies */
-
+/* The seam's own plane is the twin's, turned: so are its energies. */
 static void energy_part(void *argument, int part) {
     const struct work *work = argument;
     const struct carve_plane *plane = work->own;
-    const uint32_t reach = 2 * (uint32_t)carve_reach(plane->energy_kind);
-    const struct band band = band_of(plane->height, part, HALVES);
-    for (uint32_t y = band.first; y < band.end; y++) {
-        const uint32_t x = plane->seam[y];
-        const uint32_t first = x < reach ? 0 : x - reach;
-        const uint32_t end = x + reach < plane->width ? x + reach : plane->width;
-        plane_energies(plane, y, first, end);
-        if (!work->other) continue;
-        for (uint32_t i = first; i < end; i++)
+    const struct band rows = band_of(plane->height, part, HALVES);
+    for (uint32_t y = rows.first; y < rows.end; y++) {
+        const struct band band = reached(plane, y);
+        plane_energies(plane, y, band.first, band.end);
+        for (uint32_t i = band.first; i < band.end; i++)
             plane_energy(work->other, i)[y] = plane_energy(plane, y)[i];
     }
 }
 
 /* ---- seams */
 
+/* Two planes are closed up at once. */
+static void close_both(struct work *work) {
+    struct carve_plane *own = work->own;
+    int64_t *ns = work->search->ns;
+    const int64_t start = clock_ns();
+    crew_share(work->crew, close_part, work, HALVES);
+    crew_share(work->crew, lift_part, work, LIFT_PARTS);
+    work->other->height--;
+    const int64_t closed = clock_ns();
+    ns[CARVE_AT_REMOVE] += closed - start;
+    if (!own->energy) return;
+    crew_share(work->crew, energy_part, work, HALVES);
+    ns[CARVE_AT_ENERGY] += clock_ns() - closed;
+}
+
 static void take_seam(struct work *work) {
     struct carve_search *search = work->search;
     struct carve_plane *own = work->own;
-    int64_t *ns = search->ns;
-    const int64_t found = clock_ns();
-    crew_share(work->crew, close_part, work, HALVES);
-    own->width--;
+    const int64_t start = clock_ns();
     work->other = own == search->upright ? search->turned : search->upright;
-    if (work->other) {
-        crew_share(work->crew, lift_part, work, LIFT_PARTS);
-        work->other->height--;
-    }
+    if (!work->other && work->taken++) own->seam += own->height;
+    crew_share(work->crew, trace_part, work, HALVES);
+    search->ns[CARVE_AT_TRACE] += work->traced_ns;
+    search->ns[CARVE_AT_REMOVE] += clock_ns() - start - work->traced_ns;
+    own->width--;
+    own->open = !work->other;
+    if (work->other) close_both(work);
     *(own == search->upright ? &work->columns : &work->rows) -= 1;
-    const int64_t closed = clock_ns();
-    if (own->energy) crew_share(work->crew, energy_part, work, HALVES);
-    ns[CARVE_AT_TRACE] += work->traced_ns;
-    ns[CARVE_AT_REMOVE] += closed - found - work->traced_ns;
-    if (own->energy) ns[CARVE_AT_ENERGY] += clock_ns() - closed;
 }
 
 static void lead(struct crew *crew, void *argument) {
@@ -229,9 +291,9 @@ static void lead(struct crew *crew, void *argument) {
         if (work->status) return;
         search->ns[CARVE_AT_SEAM] += clock_ns() - start;
         take_seam(work);
-        if (!search->turned || !search->upright) work->own->seam += work->own->height;
         progress_report(search->progress, ++search->done, search->total);
     }
+    if (work->own->open && work->own->masked) crew_share(crew, close_part, work, HALVES);
 }
 
 enum status carve_search(struct carve_search *search) {
