@@ -127,7 +127,7 @@ static size_t scratch(const struct op_call *call) {
     struct carve_job job;
     if (begin(&job, call, NULL)) return 0;
     return call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY ? carve_draw_energy_bytes(&job)
-                                                                  : carve_job_bytes(&job);
+                                                                 : carve_job_bytes(&job);
 }
 
 /* ---- run */
@@ -140,8 +140,7 @@ static inline void colour_row(const uint8_t *in, uint8_t *out, uint32_t width, u
         for (unsigned c = 0; c < 3; c++)
             sample_put(out, x * (3 + alpha) + c, depth,
                        sample_get(in, x * channels + (colours == 3 ? c : 0), depth));
-        if (alpha)
-            sample_put(out, x * 4 + 3, depth, sample_get(in, x * channels + colours, depth));
+        if (alpha) sample_put(out, x * 4 + 3, depth, sample_get(in, x * channels + colours, depth));
     }
 }
 

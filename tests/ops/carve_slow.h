@@ -164,8 +164,7 @@ static inline struct slow slow_widen(struct slow slow, int count, int kind, bool
     struct slow wide = slow_make(&slow, slow.width + count, slow.height);
     bool *doubled = calloc((size_t)slow.width * (size_t)slow.height, 1);
     int *seam = malloc(sizeof *seam * (size_t)slow.height);
-    memcpy(copy.dots, slow.dots,
-           sizeof *copy.dots * (size_t)slow.width * (size_t)slow.height);
+    memcpy(copy.dots, slow.dots, sizeof *copy.dots * (size_t)slow.width * (size_t)slow.height);
     int *place = malloc(sizeof *place * (size_t)slow.width * (size_t)slow.height);
     for (int i = 0; i < slow.width * slow.height; i++) {
         place[i] = copy.dots[i].id;
@@ -237,8 +236,8 @@ static inline struct slow slow_carve(struct slow slow, int goal_width, int goal_
     while (slow.height < goal_height) {
         const int missing = goal_height - slow.height;
         const int most = slow.height / 2 > 1 ? slow.height / 2 : 1;
-        slow = slow_swap(slow_widen(slow_swap(slow), missing < most ? missing : most, kind, masked,
-                                    touched));
+        slow = slow_swap(
+            slow_widen(slow_swap(slow), missing < most ? missing : most, kind, masked, touched));
     }
     return slow;
 }

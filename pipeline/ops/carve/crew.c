@@ -29,9 +29,8 @@ static inline void breathe(int looks) {
 
 /* Works on one part where one is open. */
 static bool take(struct crew *crew, int open) {
-    if (open <= 0 ||
-        !atomic_compare_exchange_weak_explicit(&crew->open, &open, open - 1, memory_order_acq_rel,
-                                               memory_order_relaxed))
+    if (open <= 0 || !atomic_compare_exchange_weak_explicit(
+                         &crew->open, &open, open - 1, memory_order_acq_rel, memory_order_relaxed))
         return false;
     crew->work(crew->argument, open - 1);
     atomic_fetch_add_explicit(&crew->done, 1, memory_order_release);

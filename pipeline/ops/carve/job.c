@@ -163,8 +163,8 @@ static void mark_row(const struct carve_job *job, const struct carve_plane *plan
     uint16_t *row = plane_energy(plane, y);
     memset(row, 0, plane->width * sizeof *row);
     for (uint32_t x = 0; plane->masked && x < plane->width; x++)
-        row[x] = (uint16_t)((plane->turned ? mark_at(job, y, x) : mark_at(job, x, y)) *
-                            ENERGY_KEEP);
+        row[x] =
+            (uint16_t)((plane->turned ? mark_at(job, y, x) : mark_at(job, x, y)) * ENERGY_KEEP);
 }
 
 static void fill_energy(const struct carve_job *job, const struct carve_plane *plane,
@@ -346,9 +346,9 @@ static void draw_energy(const struct carve_job *job, const struct carve_plane *p
             const uint32_t shown = (energy < 255 ? energy : 255) * (out->depth == 16 ? 257 : 1);
             sample_put(image_row(out, y), (size_t)x * out->channels, out->depth, shown);
             if (image_has_alpha(out))
-                sample_put(image_row(out, y), (size_t)x * 2 + 1, out->depth,
-                           sample_get(image_row(in, y), (size_t)(x + 1) * in->channels - 1,
-                                      in->depth));
+                sample_put(
+                    image_row(out, y), (size_t)x * 2 + 1, out->depth,
+                    sample_get(image_row(in, y), (size_t)(x + 1) * in->channels - 1, in->depth));
         }
 }
 

@@ -16,8 +16,8 @@ struct carve_job {
     uint32_t goal_width, goal_height;
     bool drawn; /* show=seams */
 
-    struct image now;          /* the picture that the present phase begins with */
-    struct image marks, ids;   /* of `now`; no pixels: call->parts, positions */
+    struct image now;                          /* the picture that the present phase begins with */
+    struct image marks, ids;                   /* of `now`; no pixels: call->parts, positions */
     struct image later_marks, later_ids, work; /* memory for later phases, or no pixels */
 
     struct carve_plane upright, turned; /* of the present phase */

@@ -76,8 +76,7 @@ static void turn_luma(const struct carve_plane *plane, const struct image *image
         const uint32_t rows = image->height - top < TILE ? image->height - top : TILE;
         for (uint32_t y = 0; y < rows; y++) luma_of(image, top + y, first, end - first, tile[y]);
         for (uint32_t x = first; x < end; x++)
-            for (uint32_t y = 0; y < rows; y++)
-                plane_luma(plane, x)[top + y] = tile[y][x - first];
+            for (uint32_t y = 0; y < rows; y++) plane_luma(plane, x)[top + y] = tile[y][x - first];
     }
 }
 

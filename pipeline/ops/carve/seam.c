@@ -185,9 +185,8 @@ static void trace_part(void *argument, int half) {
     trace(plane, half);
     if (half == UPPER) work->traced_ns = clock_ns() - start;
     const uint32_t rows = half_rows(plane, half);
-    const uint32_t first = work->search->turned && work->search->upright
-                               ? 0
-                               : rows - shared_rows(plane, half);
+    const uint32_t first =
+        work->search->turned && work->search->upright ? 0 : rows - shared_rows(plane, half);
     for (uint32_t i = first; i < rows; i++)
         close_luma(plane, half_row(plane, half, i), plane->width - 1);
 }

@@ -134,8 +134,8 @@ AVX2 static void row_16(const uint16_t *before, const uint16_t *energies, uint16
         for (int h = 0; h < 2; h++) {
             const uint32_t i = x + 16 * (uint32_t)h;
             const __m256i left = load(before + i - 1), straight = load(before + i);
-            const __m256i least = _mm256_min_epu16(_mm256_min_epu16(left, straight),
-                                                   load(before + i + 1));
+            const __m256i least =
+                _mm256_min_epu16(_mm256_min_epu16(left, straight), load(before + i + 1));
             is_left[h] = _mm256_cmpeq_epi16(left, least);
             is_straight[h] = _mm256_cmpeq_epi16(straight, least);
             store(next + i, _mm256_adds_epu16(least, load(energies + i)));
@@ -220,13 +220,12 @@ static void row_avx2(enum lanes lanes, const void *before, const uint16_t *energ
 
 /* The lesser of each two of 16 columns' sums; which two does not matter. */
 AVX2 static inline __m256i sums_16(const uint16_t *upper, const uint16_t *lower) {
-    const __m256i below = _mm256_min_epu16(_mm256_min_epu16(load(lower - 1), load(lower)),
-                                           load(lower + 1));
+    const __m256i below =
+        _mm256_min_epu16(_mm256_min_epu16(load(lower - 1), load(lower)), load(lower + 1));
     const __m256i above = load(upper), zero = _mm256_setzero_si256();
-    return _mm256_min_epu32(_mm256_add_epi32(_mm256_unpacklo_epi16(above, zero),
-                                             _mm256_unpacklo_epi16(below, zero)),
-                            _mm256_add_epi32(_mm256_unpackhi_epi16(above, zero),
-                                             _mm256_unpackhi_epi16(below, zero)));
+    return _mm256_min_epu32(
+        _mm256_add_epi32(_mm256_unpacklo_epi16(above, zero), _mm256_unpacklo_epi16(below, zero)),
+        _mm256_add_epi32(_mm256_unpackhi_epi16(above, zero), _mm256_unpackhi_epi16(below, zero)));
 }
 
 AVX2 static inline bool holds(__m256i sums, __m256i value) {
@@ -252,8 +251,8 @@ AVX2 static struct meeting meet_16(const uint16_t *upper, const uint16_t *lower,
     uint32_t first = 0;
     while (first < whole && !holds(sums_16(upper + first, lower + first), least)) first += 16;
     const struct sum rest = least_sum(upper, lower, whole, width, LANES_16);
-    struct sum best = least_sum(upper, lower, first, whole < first + 16 ? whole : first + 16,
-                                LANES_16);
+    struct sum best =
+        least_sum(upper, lower, first, whole < first + 16 ? whole : first + 16, LANES_16);
     if (rest.cost < best.cost) best = rest;
     return meeting_at(upper, lower, best, LANES_16);
 }
