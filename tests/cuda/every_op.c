@@ -86,6 +86,21 @@ static const struct {
     { "carve", "dx=-2" },
     { "carve", "dx=-1,dy=-1" },
     { "carve", "dx=2,energy=sobel3" },
+    { "carve", "dy=-3,energy=sobel5" },
+    { "carve", "dx=-5,dy=-4,energy=sobel3" },
+    { "carve", "dx=-4,dy=-6" },
+    { "carve", "dy=6" },
+    { "carve", "dx=3,dy=2,energy=sobel5" },
+    { "carve", "dx=-2,dy=5" },
+    { "carve", "width=1" },
+    { "carve", "height=1,energy=sobel3" },
+    { "carve", "width=130,height=60" },
+    { "carve", "dx=-3,dy=-2,show=seams" },
+    { "carve", "dx=4,dy=-1,show=seams,energy=sobel3" },
+    { "carve", "dx=9,dy=8,show=seams" },
+    { "carve", "show=energy" },
+    { "carve", "show=energy,energy=sobel3" },
+    { "carve", "show=energy,energy=sobel5" },
     { "convolve", "taps=1 2 1 2 4 2 1 2 1,divisor=16" },
     { "convolve", "taps=-1 -2 -1 0 0 0 1 2 1,abs=true" },
     { "convolve", "taps=-1 0 1 -2 0 2 -1 0 1,divisor=3,offset=100" },
@@ -143,6 +158,8 @@ struct job {
     struct plan plan;
     int count;
     struct image in[RUN_BATCH_MAX], out[RUN_BATCH_MAX]; /* shapes, strides padded */
+    struct image parts[RUN_BATCH_MAX * OP_PARTS_MAX];   /* width 0 where none is given */
+    bool with_parts;
     char name[160];
 };
 
@@ -155,12 +172,29 @@ static size_t place(struct image *images, int count, uint8_t *base) {
     return bytes;
 }
 
-static void make_calls(struct job *job, struct op_call *calls, struct failure *failure) {
+/* Parts lie behind the inputs, which begin at BASE and take IN_BYTES. */
+static size_t place_parts(struct job *job, uint8_t *base, size_t in_bytes) {
+    return place(job->parts, job->count * OP_PARTS_MAX, base + in_bytes);
+}
+
+static struct op_call make_call(const struct job *job, int i, struct failure *failure) {
+    struct op_call call = { .params = &job->plan.steps[0].params,
+                            .in = job->in[i],
+                            .out = job->out[i],
+                            .failure = failure };
+    memcpy(call.parts, &job->parts[i * OP_PARTS_MAX], sizeof call.parts);
+    return call;
+}
+
+static void make_calls(const struct job *job, struct op_call *calls, struct failure *failure) {
+    for (int i = 0; i < job->count; i++) calls[i] = make_call(job, i, failure);
+}
+
+static void fill_inputs(struct job *job) {
     for (int i = 0; i < job->count; i++)
-        calls[i] = (struct op_call){ .params = &job->plan.steps[0].params,
-                                     .in = job->in[i],
-                                     .out = job->out[i],
-                                     .failure = failure };
+        fill(&job->in[i], (enum content)(i % CONTENTS), 99u + (unsigned)i);
+    for (int i = 0; i < job->count * OP_PARTS_MAX; i++)
+        fill(&job->parts[i], i % 4 ? NOISE : GRADIENT, 7u + (unsigned)i);
 }
 
 static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
@@ -169,19 +203,21 @@ static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
     struct op_call calls[RUN_BATCH_MAX];
     struct lane_times times;
     make_calls(job, calls, &failure);
-    const struct lane_need need = { in_bytes, device_cuda.scratch(lane, op, calls, job->count),
+    const size_t upload_bytes = in_bytes + place_parts(job, NULL, 0);
+    const struct lane_need need = { upload_bytes, device_cuda.scratch(lane, op, calls, job->count),
                                     out_bytes };
     if (device_cuda.reserve(lane, &need, &failure)) fail_msg("%s: %s", job->name, failure.message);
     cudaMemset(lane->work, PATTERN, need.work);
     cudaMemset(lane->out, PATTERN, out_bytes);
     cudaDeviceSynchronize();
-    memset(lane->host_in, PATTERN, in_bytes);
+    memset(lane->host_in, PATTERN, upload_bytes);
     place(job->in, job->count, lane->host_in);
-    for (int i = 0; i < job->count; i++)
-        fill(&job->in[i], (enum content)(i % CONTENTS), 99u + (unsigned)i);
-    if (device_cuda.upload(lane, in_bytes, &failure))
+    place_parts(job, lane->host_in, in_bytes);
+    fill_inputs(job);
+    if (device_cuda.upload(lane, upload_bytes, &failure))
         fail_msg("%s: %s", job->name, failure.message);
     place(job->in, job->count, lane->in);
+    place_parts(job, lane->in, in_bytes);
     place(job->out, job->count, lane->out);
     make_calls(job, calls, &failure);
     calls[0].scratch = lane->work;
@@ -190,6 +226,7 @@ static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
         device_cuda.finish(lane, &times, NULL, &failure))
         fail_msg("%s: %s", job->name, failure.message);
     place(job->in, job->count, lane->host_in);
+    place_parts(job, lane->host_in, in_bytes);
 }
 
 static void run_reference(struct job *job, uint8_t *expected, size_t out_bytes) {
@@ -198,10 +235,7 @@ static void run_reference(struct job *job, uint8_t *expected, size_t out_bytes) 
     memset(expected, PATTERN, out_bytes);
     place(job->out, job->count, expected);
     for (int i = 0; i < job->count; i++) {
-        struct op_call call = { .params = &job->plan.steps[0].params,
-                                .in = job->in[i],
-                                .out = job->out[i],
-                                .failure = &failure };
+        struct op_call call = make_call(job, i, &failure);
         const size_t scratch = op->scratch ? op->scratch(&call) : 0;
         call.scratch = aligned_alloc(256, (scratch + 511) / 256 * 256);
         if (op->run(&call)) fail_msg("%s: reference: %s", job->name, failure.message);
@@ -239,11 +273,25 @@ static void compare(struct job *job) {
 
 /* ---- the walk */
 
+/* A change of size that the reference would take seconds for. */
+static bool is_long(const struct image *in, const struct image *out) {
+    const int64_t across = (int64_t)in->width - out->width,
+                  down = (int64_t)in->height - out->height;
+    const uint64_t lines = (uint64_t)llabs(across) + (uint64_t)llabs(down);
+    return lines * (image_pixels(in) + image_pixels(out)) > UINT64_C(1) << 24;
+}
+
 /* Nothing where the operator refuses such an image. */
 static void add_image(struct job *job, struct image in, enum padding padding) {
     struct image shapes[PLAN_STEPS_MAX + 1];
     if (plan_shapes(&job->plan, &in, UINT64_C(1) << 31, shapes, NULL)) return;
     struct image out = shapes[1];
+    if (is_long(&in, &out)) return;
+    for (int p = 0; p < OP_PARTS_MAX; p++) {
+        struct image *part = &job->parts[job->count * OP_PARTS_MAX + p];
+        *part = job->with_parts ? image_shape(in.width, in.height, 1, 8) : (struct image){ 0 };
+        if (part->width) part->stride = padded(part, padding);
+    }
     out.stride = padded(&out, padding);
     in.stride = padded(&in, padding);
     job->in[job->count] = in;
@@ -287,6 +335,15 @@ static void walk_batches(struct job *job, const char *text, unsigned channels, u
     }
 }
 
+static void walk_set(struct job *job, const char *text) {
+    for (unsigned channels = 1; channels <= 4; channels++) {
+        for (unsigned depth = 8; depth <= 16; depth += 8) {
+            walk_sizes(job, text, channels, depth);
+            walk_batches(job, text, channels, depth);
+        }
+    }
+}
+
 static void walk_op(const struct op *op) {
     struct sets *sets = malloc(sizeof *sets);
     struct job *job = malloc(sizeof *job);
@@ -294,12 +351,11 @@ static void walk_op(const struct op *op) {
     for (int s = 0; s < (tiny && sets->count > 5 ? 5 : sets->count); s++) {
         struct failure failure = { 0 };
         if (plan_parse(&job->plan, sets->text[s], &failure)) continue; /* asks for more than this */
-        for (unsigned channels = 1; channels <= 4; channels++) {
-            for (unsigned depth = 8; depth <= 16; depth += 8) {
-                walk_sizes(job, sets->text[s], channels, depth);
-                walk_batches(job, sets->text[s], channels, depth);
-            }
-        }
+        job->with_parts = false;
+        walk_set(job, sets->text[s]);
+        if (!op->parts[0].name) continue;
+        job->with_parts = true;
+        walk_set(job, sets->text[s]);
     }
     print_message("%s: %d parameter sets\n", op->name, sets->count);
     free(job);
