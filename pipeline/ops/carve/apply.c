@@ -40,16 +40,39 @@ static uint16_t *origins_of(const struct block *block, uint32_t line) {
     return block->origins + (size_t)line * block->replay->length;
 }
 
+/* How many of the COUNT sorted positions in GONE are left of the one that is at POSITION once they
+ * are gone. */
+static uint32_t gone_before(const uint16_t *gone, uint32_t count, uint32_t position) {
+    uint32_t first = 0;
+    while (count) {
+        const uint32_t half = count / 2, middle = first + half;
+        const bool before = gone[middle] - middle <= position;
+        first = before ? middle + 1 : first;
+        count = before ? count - half - 1 : half;
+    }
+    return first;
+}
+
+/* The positions that go are sorted into the end of the line's origins; what is between them then
+ * fills it from the front, never past what is still to be read. */
 static void find_origins(const struct block *block) {
     const struct carve_replay *replay = block->replay;
-    for (uint32_t line = 0; line < block->count; line++)
-        for (uint32_t i = 0; i < replay->length; i++) origins_of(block, line)[i] = (uint16_t)i;
-    for (uint32_t s = 0; s < replay->count; s++) {
-        const uint16_t *seam = replay->seams + (size_t)s * replay->lines + block->first;
+    const uint32_t stay = replay->length - replay->count;
+    for (uint32_t s = 0; s < replay->count; s++)
         for (uint32_t line = 0; line < block->count; line++) {
-            uint16_t *gone = origins_of(block, line) + seam[line];
-            memmove(gone, gone + 1, (replay->length - s - 1 - seam[line]) * sizeof *gone);
+            const uint32_t at = replay->seams[(size_t)s * replay->lines + block->first + line];
+            uint16_t *gone = origins_of(block, line) + stay;
+            const uint32_t before = gone_before(gone, s, at);
+            memmove(gone + before + 1, gone + before, (s - before) * sizeof *gone);
+            gone[before] = (uint16_t)(at + before);
         }
+    for (uint32_t line = 0; line < block->count; line++) {
+        uint16_t *origins = origins_of(block, line);
+        const uint16_t *gone = origins + stay;
+        uint32_t position = 0, i = 0;
+        for (uint32_t g = 0; g < replay->count; g++, position++)
+            while (position < gone[g]) origins[i++] = (uint16_t)position++;
+        while (i < stay) origins[i++] = (uint16_t)position++;
     }
 }
 
