@@ -94,17 +94,6 @@ static void paint_line(const struct block *block, uint32_t line) {
 
 /* ---- taking what stays */
 
-static inline void copy_pixel(uint8_t *to, const uint8_t *from, size_t bytes) {
-    switch (bytes) {
-    case 1: *to = *from; break;
-    case 2: memcpy(to, from, 2); break;
-    case 3: memcpy(to, from, 3); break;
-    case 4: memcpy(to, from, 4); break;
-    case 6: memcpy(to, from, 6); break;
-    default: memcpy(to, from, 8); break;
-    }
-}
-
 /* Runs that stay together are copied as such: most are, where few seams go. */
 static void take_row(const struct carve_edit *edit, uint32_t y, const uint16_t *origins,
                      uint32_t stay) {
@@ -117,7 +106,7 @@ static void take_row(const struct carve_edit *edit, uint32_t y, const uint16_t *
             i += RUN;
             continue;
         }
-        copy_pixel(to + i * bytes, from + origins[i] * step, bytes);
+        carve_copy_pixel(to + i * bytes, from + origins[i] * step, bytes);
         i++;
     }
 }
@@ -126,9 +115,10 @@ static void take_columns(const struct carve_edit *edit, const struct block *bloc
     const size_t bytes = image_pixel_bytes(&edit->to);
     for (uint32_t i = 0; i < stay; i++)
         for (uint32_t line = 0; line < block->count; line++)
-            copy_pixel(pixel_at(&edit->to, true, block->first + line, i),
-                       pixel_at(&edit->from, true, block->first + line, origins_of(block, line)[i]),
-                       bytes);
+            carve_copy_pixel(
+                pixel_at(&edit->to, true, block->first + line, i),
+                pixel_at(&edit->from, true, block->first + line, origins_of(block, line)[i]),
+                bytes);
 }
 
 static void tell_line(const struct carve_edit *edit, bool across, uint32_t line,
@@ -148,7 +138,7 @@ static void fill(const struct carve_edit *edit, uint8_t *to, const uint8_t *left
     if (edit->how == CARVE_BLANK)
         memset(to, 255, image_pixel_bytes(image));
     else if (edit->how == CARVE_COPY)
-        copy_pixel(to, seam, image_pixel_bytes(image));
+        carve_copy_pixel(to, seam, image_pixel_bytes(image));
     else
         for (unsigned c = 0; c < image->channels; c++)
             sample_put(to, c, image->depth,
@@ -166,19 +156,19 @@ static void grow_line(const struct block *block, const struct carve_edit *edit, 
     const uint16_t *origins = origins_of(block, line);
     uint8_t here[PIXEL_BYTES_MAX], right[PIXEL_BYTES_MAX], mean[PIXEL_BYTES_MAX];
     uint32_t stay = replay->length - replay->count, i = replay->length, end = i + replay->count;
-    copy_pixel(right, pixel_at(&edit->to, replay->across, l, i - 1), bytes);
+    carve_copy_pixel(right, pixel_at(&edit->to, replay->across, l, i - 1), bytes);
     while (end != i) {
         i--;
-        copy_pixel(here, pixel_at(&edit->to, replay->across, l, i), bytes);
+        carve_copy_pixel(here, pixel_at(&edit->to, replay->across, l, i), bytes);
         if (stay && origins[stay - 1] == i) {
             stay--;
         } else {
             const uint32_t before = i ? i - 1 : 0;
             fill(edit, mean, pixel_at(&edit->to, replay->across, l, before), here, right);
-            copy_pixel(pixel_at(&edit->to, replay->across, l, --end), mean, bytes);
+            carve_copy_pixel(pixel_at(&edit->to, replay->across, l, --end), mean, bytes);
         }
-        copy_pixel(pixel_at(&edit->to, replay->across, l, --end), here, bytes);
-        copy_pixel(right, here, bytes);
+        carve_copy_pixel(pixel_at(&edit->to, replay->across, l, --end), here, bytes);
+        carve_copy_pixel(right, here, bytes);
     }
 }
 

@@ -12,6 +12,8 @@
 #include "pipeline/pool.h"
 #include "pipeline/progress.h"
 
+#include <string.h>
+
 /* The id of a pixel of the operator's input is y * width + x; that of an inserted one: */
 #define CARVE_NEW UINT32_MAX
 
@@ -48,6 +50,18 @@ size_t carve_origins_bytes(uint32_t lines, uint32_t length);
 /* Edits that take or tell may not share memory with each other; those in place want TO's lines
  * filled. */
 enum status carve_replay(const struct carve_replay *replay);
+
+/* BYTES: of a pixel. */
+static inline void carve_copy_pixel(uint8_t *to, const uint8_t *from, size_t bytes) {
+    switch (bytes) {
+    case 1: *to = *from; break;
+    case 2: memcpy(to, from, 2); break;
+    case 3: memcpy(to, from, 3); break;
+    case 4: memcpy(to, from, 4); break;
+    case 6: memcpy(to, from, 6); break;
+    default: memcpy(to, from, 8); break;
+    }
+}
 
 /* Makes pixel ID of RED red, alpha kept. */
 void carve_paint(const struct image *red, uint32_t id);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HOW. `open` holds the parts of the present section that nobody has claimed. Who lowers it by one owns
- * a part, and the section cannot end, nor its fields change, until that part is done. A member that
- * reads 0 touches nothing else. Where others want the cores too, a member may be off its core in the
- * middle of a part: a leader that had to wait for long does the next sections alone. */
+/* HOW. `open` holds the parts of the present section that nobody has claimed. Who lowers it by one
+ * owns a part, and the section cannot end, nor its fields change, until that part is done. A member
+ * that reads 0 touches nothing else. Where others want the cores too, a member may be off its core
+ * in the middle of a part: a leader that had to wait for long does the next sections alone. */
 #include "pipeline/ops/carve/crew.h"
 
 #include "pipeline/timing.h"

@@ -223,7 +223,7 @@ static void settle(const struct carve_job *job, const struct carve_plane *plane,
     const size_t bytes = image_pixel_bytes(to), step = image_pixel_bytes(in);
     for (uint32_t y = first; y < end; y++) {
         for (uint32_t x = 0; to->pixels && x < in->width; x++)
-            memcpy(image_row(to, y) + x * bytes, image_row(in, y) + x * step, bytes);
+            carve_copy_pixel(image_row(to, y) + x * bytes, image_row(in, y) + x * step, bytes);
         for (uint32_t x = 0; job->later_marks.pixels && x < in->width; x++)
             image_row(&job->later_marks, y)[x] = (uint8_t)mark_at(job, x, y);
         for (uint32_t x = 0; job->later_ids.pixels && x < in->width; x++) {
@@ -243,17 +243,32 @@ static void settle_marks(const struct carve_job *job, const struct carve_plane *
         }
 }
 
-/* After a phase of both directions: out := the pixels whose ids are left. */
+/* Do COUNT ids follow one another? */
+static bool is_run(const uint32_t *ids, uint32_t count) {
+    uint32_t differences = 0;
+    for (uint32_t i = 0; i < count; i++) differences |= ids[i] ^ (ids[0] + i);
+    return !differences;
+}
+
+/* After a phase of both directions: out := the pixels whose ids are left. Most stand in runs. */
 static void gather(const struct carve_job *job, const struct carve_plane *plane, uint32_t first,
                    uint32_t end) {
-    const struct image *in = &job->call->in, *out = &job->call->out;
+    enum { RUN = 32 };
+    const struct image *in = &job->call->in;
     const size_t bytes = image_pixel_bytes(in);
     for (uint32_t y = first; y < end; y++) {
         const uint32_t *ids = plane_ids(plane, y);
-        uint8_t *row = image_row(out, y);
-        for (uint32_t x = 0; x < plane->width; x++)
-            memcpy(row + x * bytes, image_row(in, ids[x] / in->width) + ids[x] % in->width * bytes,
-                   bytes);
+        uint8_t *to = image_row(&job->call->out, y);
+        for (uint32_t x = 0; x < plane->width;) {
+            const uint8_t *from = image_row(in, ids[x] / in->width) + ids[x] % in->width * bytes;
+            if (x + RUN <= plane->width && is_run(ids + x, RUN)) {
+                memcpy(to + x * bytes, from, RUN * bytes);
+                x += RUN;
+            } else {
+                carve_copy_pixel(to + x * bytes, from, bytes);
+                x++;
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { TILE = 64 };
+enum { TILE = 256 };
 
 #define LIFT_ROW(type)                                                                             \
     static void lift_row_##type(type *row, const type *next, const uint16_t *seam, uint32_t y,     \
