@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* strip.cuh - the part of carving that costs time: finding seams and taking them out of the luma.
+/* strip.cuh - the part of carving that costs time: finding the seams of an image's luma.
  *
  * carve.cu cuts a job into strips (one shrinking phase, or the search for the seams of one growing
  * phase) and afterwards moves the real pixels. Horizontal seams alone are a strip of the transposed
@@ -17,10 +17,14 @@ struct carve_strip {
     uint32_t columns, rows; /* seams to take out: vertical ones < width, horizontal ones < height */
     int energy;             /* CARVE_GRADIENT... */
 
-    uint8_t *luma;        /* 8-bit, carved in place: afterwards the smaller image, same stride */
+    /* Planes may be read 16 bytes behind their end. What is in them afterwards is nobody's. */
+    uint8_t *luma;        /* 8-bit */
     uint32_t luma_stride; /* bytes, a multiple of 16, at least width */
-    uint8_t *marks;       /* NULL: no masks. Else bit 0 keep, bit 1 remove; luma's stride; carved */
-    uint32_t *origins;    /* NULL where rows is 0. Else a plane that is carved along */
+    uint8_t *marks;       /* NULL: no masks. Else bit 0 keep, bit 1 remove; luma's stride */
+
+    /* Out. NULL where rows is 0. Else afterwards the number y * origin_stride + x that every pixel
+     * of the smaller image had before. */
+    uint32_t *origins;
     uint32_t origin_stride; /* elements */
 
     /* Out. rows is 0: seam s crosses row y, at the time it is taken out, in column
