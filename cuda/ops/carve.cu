@@ -421,8 +421,21 @@ static enum status carve(struct course *course) {
     return status;
 }
 
+static enum status check_parts(const struct op_call *call, struct failure *failure) {
+    for (int i = 0; i < OP_PARTS_MAX; i++) {
+        const struct image *part = &call->parts[i];
+        if (part->width && (part->width != call->in.width || part->height != call->in.height))
+            return fail(failure, STATUS_CORRUPT,
+                        "the mask is %u x %u, the image %u x %u: they must be alike", part->width,
+                        part->height, call->in.width, call->in.height);
+    }
+    return STATUS_OK;
+}
+
 static enum status run_one(const struct cuda_context *context, const struct op_call *call,
                            void *scratch, struct failure *failure) {
+    const enum status status = check_parts(call, failure);
+    if (status) return status;
     struct course course = course_make(context, call);
     course.failure = failure;
     place(&course, (uint8_t *)scratch);
