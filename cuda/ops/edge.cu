@@ -128,11 +128,11 @@ static uint32_t strip_rows(const struct cuda_context *context, const struct op_c
 
 template <int CHANNELS, int BLOCKS>
 static void launch_strips(cudaStream_t stream, const struct strips8 &launch) {
-    constexpr int EXTRAS = BLOCKS < BLOCKS_EXTRAS ? BLOCKS : (int)BLOCKS_EXTRAS;
+    constexpr int FEWER = BLOCKS < BLOCKS_EXTRAS ? BLOCKS : (int)BLOCKS_EXTRAS;
     const struct edge_rule &rule = launch.rule;
     const unsigned blocks = (launch.batch.chunks + EDGE8_THREADS - 1) / EDGE8_THREADS;
     if (rule.shift.add || rule.threshold || rule.white || rule.margin)
-        edge8_kernel<CHANNELS, true, EXTRAS><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
+        edge8_kernel<CHANNELS, true, FEWER><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
     else
         edge8_kernel<CHANNELS, false, BLOCKS><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
 }
