@@ -113,7 +113,8 @@ def test_connections_are_counted(start):
     def ended(reason):
         return daemon.samples()[f'burin_connections_ended_total{{reason="{reason}"}}']
 
-    for reason, said in (("headers", b"POST / HT"), ("body", head % 1000), ("keep_alive", b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")):
+    for reason, said in (("headers", b"POST / HT"), ("body", head % 1000),
+                         ("keep_alive", b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")):
         assert ended(reason) == 0
         with daemon.socket() as s:
             s.sendall(said)
