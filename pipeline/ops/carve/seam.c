@@ -17,7 +17,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { PLANES = 2, ROWS_A_LOOK = 16, LIFT_PARTS = 8 };
+enum { PLANES = 2, ROWS_A_LOOK = 16, LIFT_PARTS = 16 };
 
 struct work {
     struct carve_search *search;
@@ -192,10 +192,11 @@ static void trace_part(void *argument, int half) {
 }
 
 static void close_part(void *argument, int half) {
-    const struct work *work = argument;
+    struct work *work = argument;
     const struct carve_plane *plane = work->own;
     for (uint32_t i = 0; i < half_rows(plane, half); i++) {
         const uint32_t y = half_row(plane, half, i);
+        if (i % ROWS_A_LOOK == 0 && stopped(work)) return;
         if (plane->energy) close_energy(plane, y, plane->width);
         if (plane->ids) close_ids(plane, y, plane->width, work->search->red);
     }
@@ -221,11 +222,11 @@ static void pad_lifted(const struct carve_plane *plane, const uint16_t *seam, st
 }
 
 static void lift_part(void *argument, int part) {
-    const struct work *work = argument;
+    struct work *work = argument;
     struct carve_plane *plane = work->other;
     const uint16_t *seam = work->own->seam;
     const struct band band = band_of(plane->width, part, LIFT_PARTS);
-    if (band.first == band.end) return;
+    if (band.first == band.end || stopped(work)) return;
     if (plane->ids) lift_ids(work, plane, band);
     if (!work->columns || !work->rows) return; /* the twin is not searched any more */
     lift(plane->luma, 1, plane->stride, plane->height, seam, band.first, band.end);
@@ -237,11 +238,12 @@ static void lift_part(void *argument, int part) {
 
 /* The seam's own plane is the twin's, turned: so are its energies. */
 static void energy_part(void *argument, int part) {
-    const struct work *work = argument;
+    struct work *work = argument;
     const struct carve_plane *plane = work->own;
     const struct band rows = band_of(plane->height, part, HALVES);
     for (uint32_t y = rows.first; y < rows.end; y++) {
         const struct band band = reached(plane, y);
+        if (y % ROWS_A_LOOK == 0 && stopped(work)) return;
         plane_energies(plane, y, band.first, band.end);
         for (uint32_t i = band.first; i < band.end; i++)
             plane_energy(work->other, i)[y] = plane_energy(plane, y)[i];
@@ -290,6 +292,7 @@ static void lead(struct crew *crew, void *argument) {
         if (work->status) return;
         search->ns[CARVE_AT_SEAM] += clock_ns() - start;
         take_seam(work);
+        if (work->status) return;
         progress_report(search->progress, ++search->done, search->total);
     }
     if (work->own->open && work->own->masked) crew_share(crew, close_part, work, HALVES);

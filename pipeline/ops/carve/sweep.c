@@ -270,8 +270,10 @@ static struct meeting meet_16(const uint16_t *upper, const uint16_t *lower, uint
 /* ---- rows */
 
 ALWAYS void first_of(const uint16_t *energies, void *next, uint32_t width, enum lanes lanes) {
-    for (uint32_t x = 0; x < width; x++)
-        cost_put(next, x, lanes, energies ? own_cost(energies[x], lanes) : 0);
+    if (lanes == LANES_16)
+        memcpy(next, energies, width * sizeof *energies);
+    else
+        for (uint32_t x = 0; x < width; x++) cost_put(next, x, lanes, own_cost(energies[x], lanes));
     fence(next, width, lanes);
 }
 
@@ -283,8 +285,17 @@ void sweep_first(enum lanes lanes, const uint16_t *energies, void *next, uint32_
     }
 }
 
+ALWAYS void none_of(void *next, uint32_t width, enum lanes lanes) {
+    for (uint32_t x = 0; x < width; x++) cost_put(next, x, lanes, 0);
+    fence(next, width, lanes);
+}
+
 void sweep_none(enum lanes lanes, void *next, uint32_t width) {
-    sweep_first(lanes, NULL, next, width);
+    switch (lanes) {
+    case LANES_16: none_of(next, width, LANES_16); break;
+    case LANES_32: none_of(next, width, LANES_32); break;
+    case LANES_64: none_of(next, width, LANES_64); break;
+    }
 }
 
 void sweep_row(enum lanes lanes, const void *before, const uint16_t *energies, void *next,
