@@ -60,12 +60,9 @@ static inline void against_one(const char *text, const struct step *step, struct
     if (step->op->size)
         assert_int_equal(step->op->size(&step->params, &in, &out, &failure), STATUS_OK);
     out = against_padded(out);
-    const size_t scratch = step->op->scratch ? step->op->scratch(&step->params, &in) : 0;
-    struct op_call call = { .params = &step->params,
-                            .in = in,
-                            .out = out,
-                            .scratch = aligned_alloc(256, (scratch + 511) / 256 * 256),
-                            .failure = &failure };
+    struct op_call call = { .params = &step->params, .in = in, .out = out, .failure = &failure };
+    const size_t scratch = step->op->scratch ? step->op->scratch(&call) : 0;
+    call.scratch = aligned_alloc(256, (scratch + 511) / 256 * 256);
     assert_int_equal(step->op->run(&call), STATUS_OK);
     against_compare(text, step, &in, &out, expected);
     free(call.scratch);
