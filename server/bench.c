@@ -201,3 +201,22 @@ void bench_print_machine(void) {
     printf("\n\n");
     json_decref(machine);
 }
+
+/* ---- a subcommand */
+
+int bench_command(const char *name, bench_rows measure, int argc, char **argv) {
+    struct bench_options options;
+    struct bench_lane lanes[BENCH_LANES_MAX];
+    if (!bench_options(&options, argc, argv)) return 2;
+    const int count = bench_open(&options, lanes);
+    if (!count) return 1;
+    if (!options.json) bench_print_machine();
+    json_t *rows = json_array();
+    const bool good = measure(&options, lanes, count, rows);
+    bench_close(lanes, count);
+    json_t *result =
+        json_pack("{s:s, s:o, s:o}", "bench", name, "machine", bench_machine(), "rows", rows);
+    if (options.json) json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    json_decref(result);
+    return good ? 0 : 1;
+}

@@ -58,6 +58,15 @@ void bench_noise(const struct image *image, const void *context);
 json_t *bench_machine(void);
 void bench_print_machine(void);
 
+/* What a subcommand measures: rows go to ROWS and, unless options->json, to standard output as a
+ * table. False: it could not. */
+typedef bool (*bench_rows)(const struct bench_options *options, struct bench_lane *lanes, int count,
+                           json_t *rows);
+
+/* A whole subcommand: options, lanes, the machine's line, what MEASURE tells, the JSON. Returns the
+ * exit code. */
+int bench_command(const char *name, bench_rows measure, int argc, char **argv);
+
 /* Subcommands. */
 int bench_histeq(int argc, char **argv);
 int bench_edge(int argc, char **argv);

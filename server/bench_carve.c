@@ -177,23 +177,16 @@ static bool known(const char *name) {
     return false;
 }
 
-int bench_carve(int argc, char **argv) {
-    struct bench_options options;
-    struct bench_lane lanes[BENCH_LANES_MAX];
-    if (!bench_options(&options, argc, argv)) return 2;
-    for (int i = 0; i < options.file_count; i++)
-        if (!known(options.files[i])) return 2;
-    const int count = bench_open(&options, lanes);
-    if (!count) return 1;
-    if (!options.json) bench_print_machine();
-    json_t *rows = json_array();
+static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
+                        json_t *rows) {
+    for (int i = 0; i < options->file_count; i++)
+        if (!known(options->files[i])) return false;
     for (int s = 0; s < SERIES_COUNT; s++)
-        if (wanted(&options, all_series[s].name))
-            measure_series(&options, lanes, count, &all_series[s], rows);
-    bench_close(lanes, count);
-    json_t *result =
-        json_pack("{s:s, s:o, s:o}", "bench", "carve", "machine", bench_machine(), "rows", rows);
-    if (options.json) json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    json_decref(result);
-    return 0;
+        if (wanted(options, all_series[s].name))
+            measure_series(options, lanes, count, &all_series[s], rows);
+    return true;
+}
+
+int bench_carve(int argc, char **argv) {
+    return bench_command("carve", measure_all, argc, argv);
 }

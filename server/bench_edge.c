@@ -153,31 +153,24 @@ static void measure(struct subject *subject, const struct bench_lane *lanes, int
     }
 }
 
-int bench_edge(int argc, char **argv) {
-    struct bench_options options;
-    struct bench_lane lanes[BENCH_LANES_MAX];
-    if (!bench_options(&options, argc, argv)) return 2;
-    const int count = bench_open(&options, lanes);
-    if (!count) return 1;
-    if (!options.json) {
-        bench_print_machine();
+static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
+                        json_t *rows) {
+    struct subject subject = { .rows = rows, .options = options };
+    if (!options->json)
         printf("%-15s %-22s %10s %9s %9s %10s %8s %8s %9s %8s\n", "picture", "way", "compute",
                "upload", "download", "total ms", "GB/s", "Gpx/s", "x compute", "x total");
-    }
-    struct subject subject = { .rows = json_array(), .options = &options };
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         const long pixels = (long)sizes[s].width * (long)sizes[s].height;
-        if (options.pixels_max && pixels > options.pixels_max) continue;
+        if (options->pixels_max && pixels > options->pixels_max) continue;
         subject.name = sizes[s].name;
         if (open_subject(&subject, sizes[s].width, sizes[s].height))
             measure(&subject, lanes, count);
         free(subject.picture.pixels);
         free(subject.expected.pixels);
     }
-    bench_close(lanes, count);
-    json_t *result = json_pack("{s:s, s:o, s:o}", "bench", "edge", "machine", bench_machine(),
-                               "rows", subject.rows);
-    if (options.json) json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    json_decref(result);
-    return 0;
+    return true;
+}
+
+int bench_edge(int argc, char **argv) {
+    return bench_command("edge", measure_all, argc, argv);
 }

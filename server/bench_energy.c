@@ -118,44 +118,30 @@ static void measure_side(const struct bench_options *options, struct bench_lane 
     }
 }
 
-static enum status measure_all(const struct bench_options *options, struct bench_lane *lanes,
-                               int count, json_t *rows) {
-    enum status status = STATUS_OK;
-    for (size_t s = 0; s < sizeof sides / sizeof *sides && !status; s++) {
+static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
+                        json_t *rows) {
+    bool good = true;
+    if (!options->json)
+        printf("%-13s %-9s %11s %11s %11s %11s %11s\n", "size", "energy", "cpu plain", "cpu, ms",
+               "gpu global", "gpu shared", "gpu, ms");
+    for (size_t s = 0; s < sizeof sides / sizeof *sides && good; s++) {
         struct image luma = image_shape(sides[s], sides[s], 1, 8);
         const size_t pixels = (size_t)image_pixels(&luma);
         if (options->pixels_max && (long)pixels > options->pixels_max) break;
         uint16_t *energies = malloc(ENERGY_KINDS * pixels * sizeof *energies);
         luma.pixels = malloc(image_bytes(&luma));
-        status = energies && luma.pixels ? STATUS_OK : STATUS_NO_MEMORY;
+        good = energies && luma.pixels;
         uint16_t *const plain[ENERGY_KINDS] = { energies, energies + pixels,
                                                 energies + 2 * pixels };
-        if (!status) bench_noise(&luma, NULL);
-        if (!status) measure_side(options, lanes, count, &luma, plain, rows);
+        if (good) bench_noise(&luma, NULL);
+        if (good) measure_side(options, lanes, count, &luma, plain, rows);
         free(energies);
         free(luma.pixels);
     }
-    return status;
+    if (!good) fprintf(stderr, "burin bench: no memory for the largest pictures\n");
+    return good;
 }
 
 int bench_energy(int argc, char **argv) {
-    struct bench_options options;
-    struct bench_lane lanes[BENCH_LANES_MAX];
-    if (!bench_options(&options, argc, argv)) return 2;
-    const int count = bench_open(&options, lanes);
-    if (!count) return 1;
-    if (!options.json) {
-        bench_print_machine();
-        printf("%-13s %-9s %11s %11s %11s %11s %11s\n", "size", "energy", "cpu plain", "cpu, ms",
-               "gpu global", "gpu shared", "gpu, ms");
-    }
-    json_t *rows = json_array();
-    const enum status status = measure_all(&options, lanes, count, rows);
-    if (status) fprintf(stderr, "burin bench: no memory for the largest pictures\n");
-    bench_close(lanes, count);
-    json_t *result =
-        json_pack("{s:s, s:o, s:o}", "bench", "energy", "machine", bench_machine(), "rows", rows);
-    if (options.json) json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    json_decref(result);
-    return status ? 1 : 0;
+    return bench_command("energy", measure_all, argc, argv);
 }

@@ -134,14 +134,18 @@ static bool load(struct subject *subject, const char *path) {
     return good;
 }
 
-static void measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
+static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
                         json_t *rows) {
     struct subject subject;
+    if (!options->json)
+        printf("%-14s %-11s %s %-13s %9s %8s %9s %9s %9s %9s %9s %7s %7s %6s\n", "picture", "size",
+               "c", "device", "histogram", "table", "apply", "compute", "upload", "download",
+               "total ms", "GB/s", "Gpx/s", "ratio");
     for (int f = 0; f < options->file_count; f++) {
         if (load(&subject, options->files[f])) measure(options, lanes, count, &subject, rows);
         free(subject.pixels.pixels);
     }
-    if (options->file_count) return;
+    if (options->file_count) return true;
     for (unsigned channels = 1; channels <= 3; channels += 2)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
             subject = (struct subject){ .shape = image_shape(sizes[s].width, sizes[s].height,
@@ -150,26 +154,9 @@ static void measure_all(const struct bench_options *options, struct bench_lane *
             if (!options->pixels_max || (long)image_pixels(&subject.shape) <= options->pixels_max)
                 measure(options, lanes, count, &subject, rows);
         }
+    return true;
 }
 
 int bench_histeq(int argc, char **argv) {
-    struct bench_options options;
-    struct bench_lane lanes[BENCH_LANES_MAX];
-    if (!bench_options(&options, argc, argv)) return 2;
-    const int count = bench_open(&options, lanes);
-    if (!count) return 1;
-    if (!options.json) {
-        bench_print_machine();
-        printf("%-14s %-11s %s %-13s %9s %8s %9s %9s %9s %9s %9s %7s %7s %6s\n", "picture", "size",
-               "c", "device", "histogram", "table", "apply", "compute", "upload", "download",
-               "total ms", "GB/s", "Gpx/s", "ratio");
-    }
-    json_t *rows = json_array();
-    measure_all(&options, lanes, count, rows);
-    bench_close(lanes, count);
-    json_t *result =
-        json_pack("{s:s, s:o, s:o}", "bench", "histeq", "machine", bench_machine(), "rows", rows);
-    if (options.json) json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
-    json_decref(result);
-    return 0;
+    return bench_command("histeq", measure_all, argc, argv);
 }

@@ -25,8 +25,9 @@ static const struct {
 static int usage(FILE *out, int code) {
     fputs(
         "usage: burin bench NAME [--json] [--device all|cpu|cuda:N] [--pixels-max N] [--repeats N] "
-        "[FILE]...\n\n"
-        "Medians of 15 runs on made noise, or on the files given.\n\n",
+        "[FILE | SERIES]...\n\n"
+        "Medians of 15 runs. histeq: on made noise, or on the files given; carve: all series, or\n"
+        "those named of width, height, square, seams, screen.\n\n",
         out);
     for (size_t i = 0; i < sizeof benches / sizeof *benches; i++)
         fprintf(out, "  %-8s %s\n", benches[i].name, benches[i].summary);

@@ -143,9 +143,9 @@ def draw_carve(folder, result):
 def draw_edge(folder, result):
     rows, machine = result["rows"], result["machine"]
     figure = Figure(folder, "edge", "Sobel edges", machine, "megapixels", "ms, without copies")
-    for variant in dict.fromkeys(row["variant"] for row in rows):
-        mine = of(rows, variant=variant)
-        figure.line([(row["width"] * row["height"] / 1e6, row["compute_ms"]) for row in mine], variant)
+    for way in dict.fromkeys(row["way"] for row in rows):
+        mine = of(rows, way=way)
+        figure.line([(row["width"] * row["height"] / 1e6, row["compute_ms"]) for row in mine], way)
     figure.save()
 
 
