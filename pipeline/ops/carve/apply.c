@@ -6,7 +6,10 @@
 
 #include <string.h>
 
-enum { PARTS_MAX = 8, SLOTS_MAX = 64, PIXEL_BYTES_MAX = 8, RUN = 32 };
+enum { PARTS_MAX = 8, SLOTS_MAX = 64, PIXEL_BYTES_MAX = 8, RUN = 32, GROUP = 8 };
+
+/* Origins of a block that a core's cache holds beside the pixels. */
+enum { BLOCK_POSITIONS = 1 << 17 };
 
 /* Lines FIRST to FIRST + COUNT - 1; positions that stay stand `length` apart in `origins`. */
 struct block {
@@ -111,14 +114,33 @@ static void take_row(const struct carve_edit *edit, uint32_t y, const uint16_t *
     }
 }
 
+/* Do COUNT lines from LINE on have the same origin at position I? */
+static bool is_level(const struct block *block, uint32_t line, uint32_t count, uint32_t i) {
+    const size_t length = block->replay->length;
+    const uint16_t *origin = origins_of(block, line) + i;
+    uint32_t differences = 0;
+    for (uint32_t l = 1; l < count; l++) differences |= origin[l * length] ^ origin[0];
+    return !differences;
+}
+
+/* Neighbouring columns mostly take the same row: there they are copied as one. */
 static void take_columns(const struct carve_edit *edit, const struct block *block, uint32_t stay) {
-    const size_t bytes = image_pixel_bytes(&edit->to);
+    const size_t step = image_pixel_bytes(&edit->from), bytes = image_pixel_bytes(&edit->to);
     for (uint32_t i = 0; i < stay; i++)
-        for (uint32_t line = 0; line < block->count; line++)
-            carve_copy_pixel(
-                pixel_at(&edit->to, true, block->first + line, i),
-                pixel_at(&edit->from, true, block->first + line, origins_of(block, line)[i]),
-                bytes);
+        for (uint32_t line = 0; line < block->count; line += GROUP) {
+            const uint32_t count = block->count - line < GROUP ? block->count - line : GROUP;
+            const uint32_t x = block->first + line;
+            uint8_t *to = pixel_at(&edit->to, true, x, i);
+            if (step == bytes && is_level(block, line, count, i)) {
+                const uint16_t origin = origins_of(block, line)[i];
+                memcpy(to, pixel_at(&edit->from, true, x, origin), count * bytes);
+                continue;
+            }
+            for (uint32_t l = 0; l < count; l++) {
+                const uint16_t origin = origins_of(block, line + l)[i];
+                carve_copy_pixel(to + l * bytes, pixel_at(&edit->from, true, x + l, origin), bytes);
+            }
+        }
 }
 
 static void tell_line(const struct carve_edit *edit, bool across, uint32_t line,
@@ -147,6 +169,12 @@ static void fill(const struct carve_edit *edit, uint8_t *to, const uint8_t *left
                                   sample_get(right, c, image->depth)));
 }
 
+/* Do the last RUN of STAY origins end in front of position END without a seam between them? */
+static bool is_run(const uint16_t *origins, uint32_t stay, uint32_t end) {
+    return stay >= RUN && origins[stay - 1] + 1u == end &&
+           origins[stay - RUN] + (uint32_t)RUN == end;
+}
+
 /* From the end, in place: what is written stands right of everything still to be read, but for the
  * right neighbour, which is remembered. */
 static void grow_line(const struct block *block, const struct carve_edit *edit, uint32_t line) {
@@ -158,6 +186,13 @@ static void grow_line(const struct block *block, const struct carve_edit *edit, 
     uint32_t stay = replay->length - replay->count, i = replay->length, end = i + replay->count;
     carve_copy_pixel(right, pixel_at(&edit->to, replay->across, l, i - 1), bytes);
     while (end != i) {
+        if (!replay->across && is_run(origins, stay, i)) {
+            stay -= RUN, i -= RUN, end -= RUN;
+            uint8_t *run = pixel_at(&edit->to, false, l, i);
+            carve_copy_pixel(right, run, bytes);
+            memmove(run + (end - i) * bytes, run, RUN * bytes);
+            continue;
+        }
         i--;
         carve_copy_pixel(here, pixel_at(&edit->to, replay->across, l, i), bytes);
         if (stay && origins[stay - 1] == i) {
@@ -203,8 +238,9 @@ static void replay_part(void *argument, int part) {
     const struct band band = band_of(replay->lines, part, parts);
     const struct band slots =
         band_of(replay->lines < SLOTS_MAX ? replay->lines : SLOTS_MAX, part, parts);
+    const uint32_t fit = BLOCK_POSITIONS / replay->length;
     uint32_t most = slots.end - slots.first;
-    most = most < PARTS_MAX ? most : PARTS_MAX;
+    if (most > fit && most > GROUP) most = fit > GROUP ? fit : GROUP;
     for (uint32_t line = band.first; line < band.end; line += most) {
         const struct block block = {
             .replay = replay,

@@ -215,15 +215,25 @@ static const struct image *picture(const struct carve_job *job) {
     return job->drawn ? &job->work : &job->call->out;
 }
 
+/* IN's pixels, without alpha where TO has none. */
+static void settle_row(const struct image *in, const struct image *to, uint32_t y) {
+    const size_t bytes = image_pixel_bytes(to), step = image_pixel_bytes(in);
+    const uint8_t *from = image_row(in, y);
+    uint8_t *row = image_row(to, y);
+    if (step == bytes)
+        memcpy(row, from, image_row_bytes(in));
+    else
+        for (uint32_t x = 0; x < in->width; x++)
+            carve_copy_pixel(row + x * bytes, from + x * step, bytes);
+}
+
 /* Before a first phase that grows: pixels and what is told of them, to where they grow. */
 static void settle(const struct carve_job *job, const struct carve_plane *plane, uint32_t first,
                    uint32_t end) {
     (void)plane;
     const struct image *in = &job->call->in, *to = picture(job);
-    const size_t bytes = image_pixel_bytes(to), step = image_pixel_bytes(in);
     for (uint32_t y = first; y < end; y++) {
-        for (uint32_t x = 0; to->pixels && x < in->width; x++)
-            carve_copy_pixel(image_row(to, y) + x * bytes, image_row(in, y) + x * step, bytes);
+        if (to->pixels) settle_row(in, to, y);
         for (uint32_t x = 0; job->later_marks.pixels && x < in->width; x++)
             image_row(&job->later_marks, y)[x] = (uint8_t)mark_at(job, x, y);
         for (uint32_t x = 0; job->later_ids.pixels && x < in->width; x++) {
