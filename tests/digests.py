@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""digests.py BURIN PHOTOGRAPH... - one daemon with a GPU, every operator on every photograph, on the CPU and on the GPU: the
+answers are the same in every byte.
+
+Prints a line a photograph; exit code 1 where two answers differ, 77 where there is no GPU."""
+import hashlib
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+# Pipelines: path and query. Seams are few, since the CPU takes them one by one from 20 megapixels too.
+WORK = ["grayscale?", "histeq?", "histeq?channel=each&bins=100", "edge?threshold=30", "edge?kernel=sobel5&brightness=40&binary=true",
+        "brightness?shift=-50", "threshold?level=90", "convolve?taps=1+2+1+2+4+2+1+2+1", "carve?dx=-24", "carve?dy=-10&energy=sobel3",
+        "carve?dx=-6&dy=-6&energy=sobel5", "carve?dx=20", "carve?dx=-12&show=seams", "carve?show=energy"]
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def ask(port, work, device, photograph):
+    url = f"http://127.0.0.1:{port}/{work}&type=pnm&device={device}"
+    with urllib.request.urlopen(urllib.request.Request(url, photograph, method="POST"), timeout=120) as answer:
+        return hashlib.sha256(answer.read()).hexdigest(), answer.headers["X-Burin-Device"]
+
+
+def compare(port, name, photograph):
+    wrong = []
+    start = time.monotonic()
+    for work in WORK:
+        cpu, _ = ask(port, work, "cpu", photograph)
+        gpu, device = ask(port, work, "cuda", photograph)
+        if cpu != gpu or not device.startswith("cuda"):
+            wrong.append(work)
+    print(f"{name}: {len(WORK) - len(wrong)} of {len(WORK)} equal on CPU and GPU, {time.monotonic() - start:.1f} s", *wrong, flush=True)
+    return not wrong
+
+
+def main():
+    if len(sys.argv) < 3 or sys.argv[1] in ("-h", "--help"):
+        sys.exit(__doc__)
+    burin, photographs = sys.argv[1], sys.argv[2:]
+    if subprocess.run([burin, "worker", "--count"], capture_output=True, text=True, check=True).stdout.strip() == "0":
+        print("no GPU here")
+        sys.exit(77)
+    port = free_port()
+    daemon = subprocess.Popen([burin, "serve", "--listen", f"127.0.0.1:{port}", "--log-level", "error", "--processing-ms", "100000"],
+                              stdout=subprocess.DEVNULL)
+    try:
+        while subprocess.run([burin, "health", "--url", f"http://127.0.0.1:{port}"], capture_output=True).returncode:
+            time.sleep(0.1)
+        good = [compare(port, path.rsplit("/", 1)[-1], open(path, "rb").read()) for path in photographs]
+    finally:
+        daemon.terminate()
+        daemon.wait()
+    sys.exit(0 if all(good) else 1)
+
+
+if __name__ == "__main__":
+    main()
