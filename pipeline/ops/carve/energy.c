@@ -13,8 +13,8 @@ void carve_force_plain(bool plain) {
 
 /* ---- plain */
 
-static void gradient_plain(const uint8_t *const rows[5], uint32_t count, uint16_t *out) {
-    const uint8_t *here = rows[2], *below = rows[3];
+static void gradient_plain(const uint8_t *restrict here, const uint8_t *restrict below,
+                           uint32_t count, uint16_t *restrict out) {
     for (uint32_t i = 0; i < count; i++)
         out[i] = (uint16_t)carve_gradient(here[i], here[i + 1], below[i], below[i + 1]);
 }
@@ -42,7 +42,7 @@ static void sobel_plain(int five, const uint8_t *const rows[5], uint32_t count, 
 
 static void run_plain(int energy, const uint8_t *const rows[5], uint32_t count, uint16_t *out) {
     if (energy == CARVE_GRADIENT)
-        gradient_plain(rows, count, out);
+        gradient_plain(rows[2], rows[3], count, out);
     else
         sobel_plain(energy == CARVE_SOBEL5, rows, count, out);
 }

@@ -24,7 +24,8 @@ static void *take_line(struct carve_arena *arena, uint32_t width, size_t element
 
 void plane_lay(struct carve_plane *plane, struct carve_arena *arena, uint32_t width,
                uint32_t height, bool with_ids) {
-    const bool stored = plane->masked || plane->energy_kind != CARVE_GRADIENT;
+    const bool quick = plane->energy_kind == CARVE_GRADIENT && carve_is_fast();
+    const bool stored = plane->masked || !quick;
     const enum lanes widest = plane->masked ? LANES_64 : LANES_32;
     plane->stride = rounded(LUMA_MARGIN + (size_t)width + ENERGY_MARGIN, LUMA_MARGIN);
     plane->words = (width + 31) / 32;

@@ -34,7 +34,7 @@ struct carve_plane {
     bool turned;
     size_t stride;     /* elements from row to row of luma, energy and ids */
     uint8_t *luma;     /* column 0 of row 0 */
-    uint16_t *energy;  /* NULL: made row by row when wanted, which is quicker for the gradient */
+    uint16_t *energy;  /* NULL: made row by row when wanted */
     uint32_t *ids;     /* NULL, or a further plane that is carved along */
     uint64_t *parents; /* sweep_row's, `words` a row */
     size_t words;

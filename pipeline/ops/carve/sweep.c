@@ -45,24 +45,72 @@ ALWAYS uint64_t lesser(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* ---- plain */
+/* ---- plain: simple loops over few cells, which a compiler makes vectors of */
 
-ALWAYS void row_plain(const void *before, const uint16_t *energies, void *next, uint64_t *parents,
-                      uint32_t width, enum lanes lanes) {
-    uint64_t word = 0;
-    for (uint32_t x = 0; x < width; x++) {
-        const uint64_t left = cost_at(before, (long)x - 1, lanes);
-        const uint64_t straight = cost_at(before, x, lanes);
-        const uint64_t right = cost_at(before, (long)x + 1, lanes);
-        const uint64_t least = lesser(lesser(left, straight), right);
-        uint64_t cost = least + own_cost(energies[x], lanes);
-        if (lanes == LANES_16) cost = lesser(cost, SATURATED_16);
-        cost_put(next, x, lanes, cost);
-        const uint64_t bits = (uint64_t)(left == least) | (uint64_t)(straight == least) << 32;
-        word |= bits << (x % 32);
-        if (x % 32 < 31 && x + 1 < width) continue;
-        parents[x / 32] = word;
-        word = 0;
+enum { CELLS = 32 };
+
+struct flags {
+    uint8_t left[CELLS], straight[CELLS]; /* 0 or 1 */
+};
+
+/* Eight flags at a time: the product moves flag i from bit 8 i to bit 56 + i. */
+ALWAYS uint32_t bits_plain(const uint8_t flags[CELLS]) {
+    uint32_t bits = 0;
+    for (int k = 0; k < CELLS; k += 8) {
+        uint64_t eight = 0;
+        for (int i = 0; i < 8; i++) eight |= (uint64_t)flags[k + i] << (8 * i);
+        bits |= (uint32_t)(eight * UINT64_C(0x0102040810204080) >> 56) << k;
+    }
+    return bits;
+}
+
+static void cells_16_plain(const uint16_t *before, const uint16_t *energies, uint16_t *next,
+                           struct flags *flags) {
+    for (int i = 0; i < CELLS; i++) {
+        const uint16_t left = before[i - 1], straight = before[i], right = before[i + 1];
+        const uint16_t one = left < straight ? left : straight, least = one < right ? one : right;
+        const uint16_t cost = (uint16_t)(least + energies[i]);
+        next[i] = cost < least ? SATURATED_16 : cost; /* it has wrapped */
+        flags->left[i] = left == least;
+        flags->straight[i] = straight == least;
+    }
+}
+
+static void cells_32_plain(const uint32_t *before, const uint16_t *energies, uint32_t *next,
+                           struct flags *flags) {
+    for (int i = 0; i < CELLS; i++) {
+        const uint32_t left = before[i - 1], straight = before[i], right = before[i + 1];
+        const uint32_t one = left < straight ? left : straight, least = one < right ? one : right;
+        next[i] = least + energies[i];
+        flags->left[i] = left == least;
+        flags->straight[i] = straight == least;
+    }
+}
+
+static void cells_64_plain(const int64_t *before, const uint16_t *energies, int64_t *next,
+                           struct flags *flags) {
+    for (int i = 0; i < CELLS; i++) {
+        const int64_t left = before[i - 1], straight = before[i], right = before[i + 1];
+        const int64_t one = left < straight ? left : straight, least = one < right ? one : right;
+        next[i] = (int64_t)((uint64_t)least + key_of(energies[i]));
+        flags->left[i] = left == least;
+        flags->straight[i] = straight == least;
+    }
+}
+
+static void row_plain(enum lanes lanes, const void *before, const uint16_t *energies, void *next,
+                      uint64_t *parents, uint32_t width) {
+    struct flags flags;
+    for (uint32_t x = 0; x < width; x += CELLS) {
+        if (lanes == LANES_16)
+            cells_16_plain((const uint16_t *)before + x, energies + x, (uint16_t *)next + x,
+                           &flags);
+        else if (lanes == LANES_32)
+            cells_32_plain((const uint32_t *)before + x, energies + x, (uint32_t *)next + x,
+                           &flags);
+        else
+            cells_64_plain((const int64_t *)before + x, energies + x, (int64_t *)next + x, &flags);
+        parents[x / CELLS] = bits_plain(flags.left) | (uint64_t)bits_plain(flags.straight) << 32;
     }
 }
 
@@ -257,10 +305,7 @@ AVX2 static struct meeting meet_16(const uint16_t *upper, const uint16_t *lower,
     return meeting_at(upper, lower, best, LANES_16);
 }
 #else
-static void row_avx2(enum lanes lanes, const void *before, const uint16_t *energies, void *next,
-                     uint64_t *parents, uint32_t width) {
-    (void)lanes, (void)before, (void)energies, (void)next, (void)parents, (void)width;
-}
+#define row_avx2 row_plain
 
 static struct meeting meet_16(const uint16_t *upper, const uint16_t *lower, uint32_t width) {
     return meet(upper, lower, width, LANES_16);
@@ -300,21 +345,11 @@ void sweep_none(enum lanes lanes, void *next, uint32_t width) {
 
 void sweep_row(enum lanes lanes, const void *before, const uint16_t *energies, void *next,
                uint64_t *parents, uint32_t width) {
-    const bool fast = carve_is_fast();
-    if (fast) row_avx2(lanes, before, energies, next, parents, width);
+    (carve_is_fast() ? row_avx2 : row_plain)(lanes, before, energies, next, parents, width);
     switch (lanes) {
-    case LANES_16:
-        if (!fast) row_plain(before, energies, next, parents, width, LANES_16);
-        fence(next, width, LANES_16);
-        break;
-    case LANES_32:
-        if (!fast) row_plain(before, energies, next, parents, width, LANES_32);
-        fence(next, width, LANES_32);
-        break;
-    case LANES_64:
-        if (!fast) row_plain(before, energies, next, parents, width, LANES_64);
-        fence(next, width, LANES_64);
-        break;
+    case LANES_16: fence(next, width, LANES_16); break;
+    case LANES_32: fence(next, width, LANES_32); break;
+    case LANES_64: fence(next, width, LANES_64); break;
     }
 }
 
