@@ -478,6 +478,22 @@ static void least_of_all_paths(void **state) {
             }
 }
 
+/* Small squares of two levels: columns and rows often cost the same, and then a column goes. */
+static void columns_go_on_a_tie(void **state) {
+    (void)state;
+    for (uint32_t seed = 0; seed < 60; seed++) {
+        struct job job = job_make(5, 5, 1, 8, PICTURE_NOISE);
+        picture_draw(&job.in, PICTURE_NOISE, seed);
+        for (uint32_t y = 0; y < 5; y++)
+            for (uint32_t x = 0; x < 5; x++)
+                image_row(&job.in, y)[x] = image_row(&job.in, y)[x] / 128;
+        if (seed % 2) add_mask(&job, CARVE_REMOVE, seed, 1, 3);
+        goal(&job, -2, -2);
+        check_job(&job);
+        job_free(&job);
+    }
+}
+
 /* ---- masks */
 
 static uint32_t count_of(const struct image *image, uint8_t level) {
@@ -675,6 +691,7 @@ int main(void) {
         cmocka_unit_test(the_flat_column_goes),
         cmocka_unit_test(growth_by_hand),
         cmocka_unit_test(least_of_all_paths),
+        cmocka_unit_test(columns_go_on_a_tie),
         cmocka_unit_test(rows_of_every_width_and_lane),
         cmocka_unit_test(every_way_is_as_slow),
         cmocka_unit_test(threads_and_twins_change_nothing),
