@@ -244,15 +244,18 @@ static void dear_seams_are_exact(void **state) {
             }
 }
 
-/* A checkerboard of 255 and nearly 0 costs 510 or a little less a row: a half of 128 rows stays
- * below 65535, one of 129 does not, so heights around 256 try the edge. */
+/* A checkerboard of 255 and nearly 0: the last column is the cheapest, 255 below and 180 across,
+ * 435 or a little less a row. A half of 150 rows stays below 65535, one of 151 does not: heights
+ * around 301 try the edge, for both halves and for one beside a flat one. */
 static void the_edge_of_sixteen_bits(void **state) {
     (void)state;
-    for (uint32_t height = 252; height < 264; height++) {
+    for (uint32_t i = 0; i < 36; i++) {
+        const uint32_t height = 296 + i / 3, flat = i % 3;
         struct job job = job_make(9, height, 1, 8, PICTURE_BLACK);
         for (uint32_t y = 0; y < height; y++)
             for (uint32_t x = 0; x < 9; x++)
-                image_row(&job.in, y)[x] = (x + y) % 2 ? 255 : (uint8_t)(x * y % 7 / 5);
+                if (!flat || (flat == 1) == (y >= height / 2))
+                    image_row(&job.in, y)[x] = (x + y) % 2 ? 255 : (uint8_t)(x * y % 7 / 5);
         goal(&job, -3, 0);
         check_job(&job);
         job_free(&job);
