@@ -75,12 +75,15 @@ static __device__ __forceinline__ int repaired(int energy) {
     return 4 * carve_reach(energy);
 }
 
-/* The seam's column in this row and in its neighbours, waited for. */
+/* The seam's column in this row and in its neighbours, waited for. So are its ends: until they are
+ * known, a band's words may still be wanted for the maps that lead there. */
 static __device__ __forceinline__ void wait_cuts(int (&cut)[CUTS], const struct erasure &e, int y) {
-    const int lane = threadIdx.x % 32;
+    const int lane = threadIdx.x % 32, last = (int)e.height - 1;
     uint32_t entry = e.tag << 16;
-    if (lane < CUTS) {
-        const int row = inside(y + lane - REACH_MAX, (int)e.height);
+    if (lane < CUTS + 2) {
+        const int row = lane == CUTS  ? 0
+                        : lane > CUTS ? last
+                                      : inside(y + lane - REACH_MAX, last + 1);
         while (entry = get_word(e.path + row), entry >> 16 != (e.tag & 0xffff)) nap(100);
     }
     __syncwarp();

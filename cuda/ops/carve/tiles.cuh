@@ -34,11 +34,11 @@ struct tiles_job {
 
 /* How far all blocks are; each keeps it for itself. */
 struct tiles_state {
-    uint32_t width, height, columns, rows;
-    int luma, words; /* which of the planes */
-    uint32_t tag;    /* the step's number, from 1 */
-    uint32_t round;  /* meetings */
-    size_t written;  /* of seams */
+    uint32_t tag;           /* the step's number, from 1 */
+    uint32_t round;         /* meetings */
+    uint32_t columns, rows; /* seams that are still to go */
+    int luma, words;        /* which of the planes */
+    size_t written;         /* of seams */
 };
 
 struct tiles_desk {
@@ -54,10 +54,21 @@ static __device__ __forceinline__ uint32_t grid_warps(void) {
     return gridDim.x * TILES_WARPS;
 }
 
+static __device__ __forceinline__ uint32_t width_of(const struct tiles_job &job,
+                                                    const struct tiles_state &state) {
+    return job.width - job.columns + state.columns;
+}
+
+static __device__ __forceinline__ uint32_t height_of(const struct tiles_job &job,
+                                                     const struct tiles_state &state) {
+    return job.height - job.rows + state.rows;
+}
+
 static __device__ __forceinline__ struct field
 field_of(const struct tiles_job &job, const struct tiles_state &state, bool turned) {
-    return { job.words[state.words], job.word_stride, turned ? state.height : state.width,
-             turned ? state.width : state.height, turned };
+    const uint32_t width = width_of(job, state), height = height_of(job, state);
+    return { job.words[state.words], job.word_stride, turned ? height : width,
+             turned ? width : height, turned };
 }
 
 /* ---- meetings */
@@ -166,8 +177,9 @@ static __device__ void choose_seam(const struct tiles_job &job, const struct til
     struct choice<COST> down = {}, across = {};
     if (state.columns) down = wait_best<COST>(field_of(job, state, false), job.ways[0], state.tag);
     if (state.rows) across = wait_best<COST>(field_of(job, state, true), job.ways[1], state.tag);
-    const bool turned = !state.columns || (state.rows && is_cheaper(across.total, state.width,
-                                                                    down.total, state.height));
+    const bool turned =
+        !state.columns || (state.rows && is_cheaper(across.total, width_of(job, state), down.total,
+                                                    height_of(job, state)));
     if (threadIdx.x) return;
     desk.turned = turned;
     desk.column = turned ? across.column : down.column;
@@ -193,8 +205,8 @@ erasure_of(const struct tiles_job &job, const struct tiles_state &state, bool tu
              job.words[turned ? !state.words : state.words],
              job.luma_stride,
              job.word_stride,
-             state.width,
-             state.height,
+             width_of(job, state),
+             height_of(job, state),
              job.energy,
              job.ways[turned].path,
              state.tag };
@@ -218,22 +230,24 @@ static __device__ void erase_seam(const struct erasure &e, bool turned) {
     for (uint32_t y = grid_warp(); y < e.height; y += grid_warps()) erase_in_row(e, (int)y);
 }
 
-static __device__ __forceinline__ void step_on(struct tiles_state &state, bool turned) {
-    state.written += turned ? state.width : state.height;
+static __device__ __forceinline__ void step_on(const struct tiles_job &job,
+                                               struct tiles_state &state, bool turned) {
+    state.written += turned ? width_of(job, state) : height_of(job, state);
     state.luma = !state.luma;
     if (turned) {
         state.words = !state.words;
-        state.height--, state.rows--;
+        state.rows--;
     } else {
-        state.width--, state.columns--;
+        state.columns--;
     }
 }
 
 /* Every pixel that is left goes back through all steps to where it came from. */
 static __device__ void tell_origins(const struct tiles_job &job, const struct tiles_state &state) {
-    for (uint32_t t = grid_warp(); t < state.height; t += grid_warps())
-        for (uint32_t at = threadIdx.x % 32; at < state.width; at += 32) {
-            uint32_t x = at, y = t, width = state.width, height = state.height;
+    const uint32_t left_width = width_of(job, state), left_height = height_of(job, state);
+    for (uint32_t t = grid_warp(); t < left_height; t += grid_warps())
+        for (uint32_t at = threadIdx.x % 32; at < left_width; at += 32) {
+            uint32_t x = at, y = t, width = left_width, height = left_height;
             const uint16_t *seam = job.seams + state.written;
             for (uint32_t step = state.tag; step; step--) {
                 const bool turned = job.turned[step - 1];
@@ -251,7 +265,7 @@ template <class COST, bool BOTH>
 static __global__ void __launch_bounds__(TILES_THREADS, 1)
     tiles_kernel(const __grid_constant__ struct tiles_job job) {
     __shared__ struct tiles_desk desk;
-    struct tiles_state state = { job.width, job.height, job.columns, job.rows, 0, 0, 0, 0, 0 };
+    struct tiles_state state = { 0, 0, job.columns, job.rows, 0, 0, 0 };
     first_words(job);
     if (!meet(job, state, false, desk)) return;
     while (state.columns + state.rows) {
@@ -266,7 +280,7 @@ static __global__ void __launch_bounds__(TILES_THREADS, 1)
         if (!BOTH && state.columns == 1) break;
         if (turned && !meet(job, state, false, desk)) return;
         erase_seam(erasure_of(job, state, turned), turned);
-        step_on(state, turned);
+        step_on(job, state, turned);
         if (!meet(job, state, stop, desk)) return;
     }
     if (BOTH) tell_origins(job, state);
