@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+/* course.cuh - the way of one image through carve.cu: its phases, their strips and its memory. */
+#ifndef BURIN_CARVE_COURSE_CUH
+#define BURIN_CARVE_COURSE_CUH
+
+#include "cuda/ops/carve/lines.cuh"
+#include "cuda/ops/carve/planes.cuh"
+#include "cuda/ops/carve/tiles.cuh"
+
+/* ---- methods */
+
+struct method {
+    size_t (*scratch)(const struct cuda_context *context, const struct carve_strip *strip);
+    enum status (*run)(const struct cuda_context *context, const struct carve_strip *strip,
+                       struct failure *failure);
+};
+
+/* The quickest for STRIP, of which pointers need only be NULL or not. */
+static struct method choose(const struct cuda_context *context, const struct carve_strip *strip) {
+    (void)context;
+    (void)strip;
+    return { carve_tiles_scratch, carve_tiles };
+}
+
+/* ---- the way of one image */
+
+/* Before a phase, or behind the last one. */
+struct leg {
+    uint32_t width, height;
+    struct carve_phase phase;
+};
+
+/* Everything of one call. Memory is NULL while it is only counted. */
+struct course {
+    const struct cuda_context *context;
+    const struct op_call *call;
+    struct failure *failure;
+    uint32_t goal_width, goal_height;
+    bool masked, shows; /* the seams */
+    int phases;
+    uint32_t total, done; /* seams */
+    struct cuda_watch *watch;
+
+    struct image now;      /* the image as far as it has come; from the first phase on in TO */
+    struct image to;       /* as large as it gets */
+    struct plane kept;     /* marks of `now` from the second phase on */
+    uint8_t *luma, *marks; /* of a strip */
+    uint32_t *origins;     /* of `now`, where it is shown or both directions shrink */
+    uint32_t origin_stride;
+    uint16_t *seams;
+    struct lines lines;
+    void *scratch; /* the method's */
+};
+
+static bool next_phase(const struct course *course, struct leg *leg) {
+    return carve_next(leg->width, leg->height, course->goal_width, course->goal_height,
+                      &leg->phase);
+}
+
+static struct leg behind(const struct leg *leg) {
+    const int32_t sign = leg->phase.grow ? 1 : -1;
+    return { leg->width + sign * leg->phase.columns, leg->height + sign * leg->phase.rows, {} };
+}
+
+static bool is_both(const struct leg *leg) {
+    return leg->phase.columns && leg->phase.rows;
+}
+
+/* Horizontal seams alone. */
+static bool is_turned(const struct leg *leg) {
+    return !leg->phase.columns;
+}
+
+static uint32_t round16(uint32_t n) {
+    return (n + 15) / 16 * 16;
+}
+
+/* The strip of one phase; memory as far as the course has it. */
+static struct carve_strip strip_of(const struct course *course, const struct leg *leg) {
+    const bool turned = is_turned(leg);
+    struct carve_strip strip = {};
+    strip.width = turned ? leg->height : leg->width;
+    strip.height = turned ? leg->width : leg->height;
+    strip.columns = turned ? leg->phase.rows : leg->phase.columns;
+    strip.rows = turned ? 0 : leg->phase.rows;
+    strip.energy = (int)course->call->params->number[CARVE_ENERGY];
+    strip.luma = course->luma;
+    strip.luma_stride = round16(strip.width);
+    strip.marks = course->masked ? course->marks : NULL;
+    strip.origins = strip.rows ? course->origins : NULL;
+    strip.origin_stride = strip.rows ? course->origin_stride : 0;
+    strip.seams = strip.rows ? NULL : course->seams;
+    strip.scratch = course->scratch;
+    strip.watch = course->watch;
+    strip.done = course->done;
+    return strip;
+}
+
+static struct lines lines_of(const struct course *course, const struct carve_strip *strip,
+                             bool turned) {
+    struct lines lines = course->lines;
+    lines.words = (strip->width + 31) / 32;
+    lines.count = strip->height;
+    lines.length = strip->width;
+    lines.turned = turned;
+    return lines;
+}
+
+/* ---- memory */
+
+/* The most that any phase wants. */
+struct wants {
+    size_t plane, seams, words, method;
+    uint32_t width, height; /* of the images from the second phase on */
+    bool both;
+};
+
+static void want(size_t *most, size_t bytes) {
+    if (bytes > *most) *most = bytes;
+}
+
+static struct wants wants_of(struct course *course) {
+    struct wants wants = {};
+    struct leg leg = { course->call->in.width, course->call->in.height, {} };
+    course->phases = 0;
+    for (; next_phase(course, &leg); leg = behind(&leg), course->phases++) {
+        /* Any pointer that is not NULL stands for memory to come. */
+        static uint8_t some;
+        struct course counted = *course;
+        counted.luma = counted.marks = &some;
+        const struct carve_strip strip = strip_of(&counted, &leg);
+        const size_t across = (size_t)round16(leg.width) * leg.height;
+        const size_t turned = (size_t)round16(leg.height) * leg.width;
+        course->total += leg.phase.columns + leg.phase.rows;
+        wants.both |= is_both(&leg);
+        want(&wants.plane, (across > turned ? across : turned) + 16);
+        want(&wants.method, choose(course->context, &strip).scratch(course->context, &strip));
+        if (is_both(&leg)) continue;
+        want(&wants.seams, sizeof(uint16_t) * (size_t)strip.columns * strip.height);
+        want(&wants.words, (size_t)(strip.width + 31) / 32 * strip.height);
+        if (course->phases == 0) continue;
+        if (leg.width > wants.width) wants.width = leg.width;
+        if (leg.height > wants.height) wants.height = leg.height;
+    }
+    return wants;
+}
+
+static uint8_t *take(uint8_t *base, size_t *bytes, size_t more) {
+    const size_t at = *bytes;
+    *bytes += (more + 255) / 256 * 256;
+    return base ? base + at : NULL;
+}
+
+/* Marks, and where seams are shown pixels and origins, of several phases. */
+static void place_images(struct course *course, const struct wants *wants, uint8_t *base,
+                         size_t *bytes) {
+    const struct image *in = &course->call->in;
+    const size_t pixels = (size_t)wants->width * wants->height;
+    course->to = course->call->out;
+    if (course->masked && pixels) {
+        course->kept.stride = round16(wants->width);
+        course->kept.bytes = take(base, bytes, (size_t)course->kept.stride * wants->height);
+    }
+    if (course->shows && pixels) {
+        course->to = *in;
+        course->to.stride = wants->width * image_pixel_bytes(in);
+        course->to.pixels = take(base, bytes, course->to.stride * wants->height);
+    }
+    if ((course->shows && pixels) || wants->both) {
+        const size_t number = wants->both ? (size_t)image_pixels(in) : pixels;
+        course->origin_stride = wants->both ? in->width : wants->width;
+        course->origins = (uint32_t *)take(base, bytes, sizeof(uint32_t) * number);
+    }
+}
+
+/* Lays all of it out from BASE on; NULL: only counts. */
+static size_t place(struct course *course, uint8_t *base) {
+    const struct wants wants = wants_of(course);
+    size_t bytes = 0;
+    if (course->phases == 0) /* energies may be shown */
+        course->luma =
+            take(base, &bytes, (size_t)round16(course->call->in.width) * course->call->in.height);
+    if (course->phases == 0) return bytes;
+    course->luma = take(base, &bytes, wants.plane);
+    if (course->masked) course->marks = take(base, &bytes, wants.plane);
+    course->seams = (uint16_t *)take(base, &bytes, wants.seams);
+    course->lines.bits = (uint32_t *)take(base, &bytes, sizeof(uint32_t) * wants.words);
+    course->lines.ranks = (uint16_t *)take(base, &bytes, sizeof(uint16_t) * wants.words);
+    place_images(course, &wants, base, &bytes);
+    course->scratch = take(base, &bytes, wants.method);
+    return bytes;
+}
+
+/* The size to carve to. Of a result it is the output's. */
+static void set_goal(struct course *course) {
+    const struct op_call *call = course->call;
+    const long *number = call->params->number;
+    course->goal_width = call->out.width;
+    course->goal_height = call->out.height;
+    if (!course->shows) return;
+    course->goal_width =
+        (uint32_t)(number[CARVE_WIDTH] ? number[CARVE_WIDTH] : call->in.width + number[CARVE_DX]);
+    course->goal_height = (uint32_t)(number[CARVE_HEIGHT] ? number[CARVE_HEIGHT]
+                                                          : call->in.height + number[CARVE_DY]);
+}
+
+static struct course course_make(const struct cuda_context *context, const struct op_call *call) {
+    struct course course = {};
+    course.context = context;
+    course.call = call;
+    course.failure = call->failure;
+    course.shows = call->params->number[CARVE_SHOW] == CARVE_SHOW_SEAMS;
+    course.masked = call->parts[CARVE_KEEP].width || call->parts[CARVE_REMOVE].width;
+    set_goal(&course);
+    return course;
+}
+
+#endif
