@@ -284,11 +284,17 @@ static __device__ __forceinline__ void sweep_line(COST (&costs)[HELD], uint32_t 
 }
 
 /* SOURCES: notes[i] of column i, from what it is set to before. TURNS: steps 4j..4j+3 in notes[j].
- */
+ * Leaders, for whom all others wait, take whole bands without asking line by line. */
 template <class COST, int NOTES, int NOTED>
 static __device__ __forceinline__ void sweep(COST (&costs)[HELD], uint32_t (&notes)[NOTED],
                                              const band_words &words, const struct stretch &stretch,
                                              const struct window &window) {
+    if (NOTES == COSTS && stretch.last - stretch.first == BAND) {
+#pragma unroll
+        for (int k = 0; k < BAND; k++)
+            sweep_line<COST, NOTES>(costs, notes, words[k], k, window);
+        return;
+    }
 #pragma unroll
     for (int k = 0; k < BAND; k++)
         if (k >= stretch.first && k < stretch.last)

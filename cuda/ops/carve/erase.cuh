@@ -84,7 +84,7 @@ static __device__ __forceinline__ void wait_cuts(int (&cut)[CUTS], const struct 
         const int row = lane == CUTS  ? 0
                         : lane > CUTS ? last
                                       : inside(y + lane - REACH_MAX, last + 1);
-        while (entry = get_word(e.path + row), entry >> 16 != (e.tag & 0xffff)) nap(100);
+        while (entry = get_word(e.path + row), entry >> 16 != (e.tag & 0xffff)) nap(20);
     }
     __syncwarp();
 #pragma unroll

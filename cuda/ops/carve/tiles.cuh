@@ -32,7 +32,8 @@ struct tiles_job {
     uint32_t done;
 };
 
-/* How far all blocks are; each keeps it for itself. */
+/* How far all blocks are; each keeps it for itself. The size follows from what is left to take out:
+ * a width counted down in here nvcc 13.0 mistook for the job's own and never changed. */
 struct tiles_state {
     uint32_t tag;           /* the step's number, from 1 */
     uint32_t round;         /* meetings */

@@ -141,7 +141,7 @@ wait_best(const struct field &field, const struct way &way, uint32_t tag) {
     for (uint32_t strip = threadIdx.x % 32; strip < strips_of(field); strip += 32) {
         const uint64_t *const best = way.best + 4 * (size_t)strip;
         ulonglong2 total, column;
-        for (;; nap(100)) {
+        for (;; nap(20)) {
             total = get_pair(best);
             column = get_pair(best + 2);
             if (total.x >> 32 == tag && total.y >> 32 == tag && column.x >> 32 == tag) break;
