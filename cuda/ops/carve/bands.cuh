@@ -291,8 +291,7 @@ static __device__ __forceinline__ void sweep(COST (&costs)[HELD], uint32_t (&not
                                              const struct window &window) {
     if (NOTES == COSTS && stretch.last - stretch.first == BAND) {
 #pragma unroll
-        for (int k = 0; k < BAND; k++)
-            sweep_line<COST, NOTES>(costs, notes, words[k], k, window);
+        for (int k = 0; k < BAND; k++) sweep_line<COST, NOTES>(costs, notes, words[k], k, window);
         return;
     }
 #pragma unroll
