@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+/* fast.cuh - seam carving without masks, one direction, in one launch for all seams of a strip.
+ *
+ * fast_job.cuh says how. Needs clusters of blocks (compute capability 9.0) and as many
+ * multiprocessors at once as the shape has blocks; carve_fast_fits says whether there are.
+ */
+#ifndef BURIN_CARVE_FAST_CUH
+#define BURIN_CARVE_FAST_CUH
+
+#include "cuda/check.cuh"
+#include "cuda/ops/carve/fast_follow.cuh"
+#include "cuda/ops/carve/fast_lead.cuh"
+#include "cuda/ops/carve/fast_resolve.cuh"
+
+#include <string.h>
+
+static __global__ void __launch_bounds__(FAST_THREADS, 1)
+    carve_fast_seams(const __grid_constant__ struct fast_job job) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    extern __shared__ __align__(128) uint8_t fast_shared[];
+    const uint32_t block = blockIdx.x, others = 2 * job.cluster;
+    const uint32_t bands = job.halves[0].bands + job.halves[1].bands;
+    if (block < others)
+        lead_block(job, block >= job.cluster, fast_shared);
+    else if (block < others + 2)
+        resolve_block(job, (int)(block - others), fast_shared);
+    else if (block < others + 2 + bands)
+        follow_block(job, block - others - 2, fast_shared);
+#endif
+}
+
+/* ---- the shape: who does what, and where it lies */
+
+struct fast_plan {
+    struct fast_job job;
+    uint32_t blocks, shared_bytes;
+    size_t bytes, cleared_from, cleared; /* of scratch; that must be 0 at the start */
+};
+
+static inline size_t fast_take(size_t *bytes, size_t size) {
+    const size_t at = *bytes;
+    *bytes += (size + 255) / 256 * 256;
+    return at;
+}
+
+/* Scratch from BASE on, which may be NULL while it is only measured. */
+static inline void fast_place(struct fast_plan *plan, uint8_t *base) {
+    struct fast_job *job = &plan->job;
+    const uint32_t bands = job->halves[0].bands + job->halves[1].bands;
+    size_t bytes = 0;
+    job->energy_stride = (FAST_PAD + job->width + FAST_PAD_RIGHT + 63) / 64 * 64;
+    job->cost_stride = (job->leaders * job->own + 63) / 64 * 64;
+    job->jump_stride = (job->width + 63) / 64 * 64;
+    job->energies = (uint16_t *)(base + fast_take(&bytes, 2ull * job->height * job->energy_stride));
+    job->energies += FAST_PAD;
+    plan->cleared_from = bytes;
+    for (int half = 0; half < 2; half++) {
+        const size_t rows = job->halves[half].steps + 1;
+        job->halves[half].costs =
+            (uint32_t *)(base + fast_take(&bytes, 4 * rows * job->cost_stride));
+    }
+    job->jumps = (uint16_t *)(base + fast_take(&bytes, 2ull * bands * job->jump_stride));
+    job->entries = (uint32_t *)(base + fast_take(&bytes, 4ull * bands));
+    job->ready = (uint32_t *)(base + fast_take(&bytes, 4ull * bands));
+    job->crossings = (uint32_t *)(base + fast_take(&bytes, 4ull * job->height));
+    job->decision = (uint32_t *)(base + fast_take(&bytes, 4));
+    plan->cleared = bytes - plan->cleared_from;
+    plan->bytes = bytes;
+}
+
+/* Leaders: halos of 64 columns where a cluster of 8 blocks with 4 warps each is enough, and up to 8
+ * warps a block beyond. */
+static inline void fast_lead_shape(struct fast_job *job) {
+    const uint32_t lanes = 32 * FAST_LANE;
+    job->halo = job->width <= 8192 ? 64 : 32;
+    job->own = lanes - 2 * job->halo;
+    job->leaders = (job->width + job->own - 1) / job->own;
+    job->cluster = 1;
+    while (job->cluster < 16 && 4 * job->cluster < job->leaders) job->cluster *= 2;
+    job->block_leaders = (job->leaders + job->cluster - 1) / job->cluster;
+}
+
+static inline void fast_band_shape(struct fast_job *job, uint32_t band_steps) {
+    job->band_steps = band_steps;
+    uint32_t first = 0;
+    for (int half = 0; half < 2; half++) {
+        struct fast_half *mine = &job->halves[half];
+        mine->rows = half == 0 ? (job->height - 1) / 2 + 1 : job->height / 2;
+        mine->steps = (mine->rows + FAST_STEP - 1) / FAST_STEP;
+        mine->bands = (mine->steps + band_steps - 1) / band_steps;
+        mine->first_band = first;
+        first += mine->bands;
+    }
+}
+
+static inline uint32_t fast_lead_bytes(const struct fast_job *job, uint32_t slots) {
+    const uint32_t pitch = 2 * (job->block_leaders * job->own + 2 * job->halo);
+    return LEAD_RING + slots * FAST_STEP * pitch + 64;
+}
+
+static inline cudaLaunchConfig_t
+fast_launch(const struct fast_plan *plan, cudaLaunchAttribute attributes[2], cudaStream_t stream) {
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(plan->blocks);
+    config.blockDim = dim3(FAST_THREADS);
+    config.dynamicSmemBytes = plan->shared_bytes;
+    config.stream = stream;
+    config.attrs = attributes;
+    config.numAttrs = 2;
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim.x = plan->job.cluster;
+    attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
+    attributes[1].id = cudaLaunchAttributeCooperative;
+    attributes[1].val.cooperative = 1;
+    return config;
+}
+
+/* Blocks of the plan's cluster and shared memory that run at the same time. */
+static inline uint32_t fast_room(const struct fast_plan *plan) {
+    cudaLaunchAttribute attributes[2];
+    cudaLaunchConfig_t config = fast_launch(plan, attributes, 0);
+    int clusters = 0;
+    config.numAttrs = 1;
+    if (cudaFuncSetAttribute(carve_fast_seams, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             (int)plan->shared_bytes) != cudaSuccess ||
+        cudaFuncSetAttribute(carve_fast_seams, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) !=
+            cudaSuccess ||
+        cudaOccupancyMaxActiveClusters(&clusters, carve_fast_seams, &config) != cudaSuccess) {
+        cudaGetLastError();
+        return 0;
+    }
+    return (uint32_t)clusters * plan->job.cluster;
+}
+
+/* False where the strip does not fit. */
+static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_context *context,
+                                  const struct carve_strip *strip, uint8_t *scratch) {
+    struct fast_job *job = &plan->job;
+    memset(plan, 0, sizeof *plan);
+    if (context->capability < 90 || strip->rows || strip->marks) return false;
+    if (strip->width > FAST_WIDTH_MAX || strip->height < 2 || strip->columns >= strip->width)
+        return false;
+    job->width = strip->width, job->height = strip->height, job->seams = strip->columns;
+    job->energy = strip->energy, job->reach = carve_reach(strip->energy);
+    job->luma = strip->luma, job->luma_stride = strip->luma_stride;
+    job->seam_columns = strip->seams;
+    job->watch = strip->watch, job->done = strip->done;
+    fast_lead_shape(job);
+    const uint32_t most = (uint32_t)context->shared_bytes;
+    job->slots = FAST_SLOTS_MAX;
+    while (job->slots > 2 && fast_lead_bytes(job, job->slots) > most) job->slots--;
+    if (fast_lead_bytes(job, job->slots) > most) return false;
+    plan->shared_bytes = most;
+    plan->blocks = job->cluster;
+    const uint32_t room = fast_room(plan);
+    for (uint32_t steps = 1; steps <= BAND_ROWS_MAX / FAST_STEP; steps++) {
+        fast_band_shape(job, steps);
+        const uint32_t blocks = 2 * job->cluster + 2 + job->halves[0].bands + job->halves[1].bands;
+        plan->blocks = (blocks + job->cluster - 1) / job->cluster * job->cluster;
+        if (plan->blocks > room) continue;
+        if (follow_bytes(job->width, job->luma_stride, steps, job->reach) > most) return false;
+        job->maps_shared = resolve_bytes(job->width, job->halves[0].bands) <= most;
+        fast_place(plan, scratch);
+        return true;
+    }
+    return false;
+}
+
+/* ---- the method */
+
+static inline bool carve_fast_fits(const struct cuda_context *context,
+                                   const struct carve_strip *strip) {
+    struct fast_plan plan;
+    return fast_plan_make(&plan, context, strip, NULL);
+}
+
+static inline size_t carve_fast_scratch(const struct cuda_context *context,
+                                        const struct carve_strip *strip) {
+    struct fast_plan plan;
+    return fast_plan_make(&plan, context, strip, NULL) ? plan.bytes : 0;
+}
+
+static inline enum status fast_queue(const struct cuda_context *context,
+                                     const struct fast_plan *plan, uint8_t *scratch,
+                                     struct failure *failure) {
+    cudaLaunchAttribute attributes[2];
+    const cudaLaunchConfig_t config = fast_launch(plan, attributes, context->stream);
+    CUDA_TRY(failure,
+             cudaMemsetAsync(scratch + plan->cleared_from, 0, plan->cleared, context->stream));
+    carve_fast_energy<<<4 * context->multiprocessors, 256, 0, context->stream>>>(plan->job);
+    CUDA_LAUNCHED(failure);
+    CUDA_TRY(failure, cudaLaunchKernelEx(&config, carve_fast_seams, plan->job));
+    return STATUS_OK;
+}
+
+static inline enum status carve_fast(const struct cuda_context *context,
+                                     const struct carve_strip *strip, struct failure *failure) {
+    struct fast_plan plan;
+    if (!strip->columns) return STATUS_OK;
+    if (!fast_plan_make(&plan, context, strip, (uint8_t *)strip->scratch))
+        return fail(failure, STATUS_INTERNAL, "a strip that the fast method cannot carve");
+    return fast_queue(context, &plan, (uint8_t *)strip->scratch, failure);
+}
+
+#endif

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+/* fast_energy.cuh - energy of a pixel from a source of luma, and of a whole plane.
+ *
+ * A source is anything with at(x, y), any x and y: it replicates the border itself.
+ */
+#ifndef BURIN_CARVE_FAST_ENERGY_CUH
+#define BURIN_CARVE_FAST_ENERGY_CUH
+
+#include "cuda/ops/carve/fast_job.cuh"
+
+/* floor(sqrt(n)) for n < 2^28: the float root of the rounded n is off by less than 1. */
+static __device__ __forceinline__ uint32_t root_floor(uint32_t n) {
+    uint32_t root = (uint32_t)__fsqrt_rn((float)n);
+    if (root * root > n) root--;
+    return (root + 1) * (root + 1) <= n ? root + 1 : root;
+}
+
+template <class Source>
+static __device__ uint32_t energy_gradient(const Source &luma, int x, int y) {
+    return carve_gradient(luma.at(x, y), luma.at(x + 1, y), luma.at(x, y + 1),
+                          luma.at(x + 1, y + 1));
+}
+
+/* (1 2 1) or (1 4 6 4 1) across, (-1 0 1) or (-1 -2 0 2 1) along. */
+template <int REACH, class Source>
+static __device__ uint32_t energy_sobel(const Source &luma, int x, int y) {
+    const int smooth[] = { REACH == 2 ? 6 : 2, REACH == 2 ? 4 : 1, 1 };
+    const int slope[] = { 0, REACH == 2 ? 2 : 1, 1 };
+    int gx = 0, gy = 0;
+#pragma unroll
+    for (int dy = -REACH; dy <= REACH; dy++) {
+#pragma unroll
+        for (int dx = -REACH; dx <= REACH; dx++) {
+            const int value = luma.at(x + dx, y + dy);
+            const int ax = dx < 0 ? -dx : dx, ay = dy < 0 ? -dy : dy;
+            gx += value * smooth[ay] * (dx < 0 ? -slope[ax] : slope[ax]);
+            gy += value * smooth[ax] * (dy < 0 ? -slope[ay] : slope[ay]);
+        }
+    }
+    return root_floor((uint32_t)(gx * gx) + (uint32_t)(gy * gy));
+}
+
+template <class Source>
+static __device__ uint32_t energy_at(const Source &luma, int kind, int x, int y) {
+    if (kind == CARVE_GRADIENT) return energy_gradient(luma, x, y);
+    return kind == CARVE_SOBEL3 ? energy_sobel<1>(luma, x, y) : energy_sobel<2>(luma, x, y);
+}
+
+struct luma_plane {
+    const uint8_t *pixels;
+    uint32_t stride;
+    int width, height;
+    __device__ __forceinline__ int at(int x, int y) const {
+        x = min(max(x, 0), width - 1), y = min(max(y, 0), height - 1);
+        return pixels[(uint64_t)y * stride + x];
+    }
+};
+
+/* The whole plane with what lies beside it: a block a row. */
+static __global__ void carve_fast_energy(const __grid_constant__ struct fast_job job) {
+    const struct luma_plane luma = { job.luma, job.luma_stride, (int)job.width, (int)job.height };
+    const int end = (int)job.energy_stride - FAST_PAD;
+    for (uint32_t y = blockIdx.x; y < job.height; y += gridDim.x)
+        for (int x = (int)threadIdx.x - FAST_PAD; x < end; x += (int)blockDim.x)
+            energy_row(job, y)[x] = x < 0 || x >= (int)job.width
+                                        ? FAST_OUTSIDE
+                                        : energy_at(luma, job.energy, x, (int)y);
+}
+
+#endif

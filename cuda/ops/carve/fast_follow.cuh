@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/* fast_follow.cuh - the followers: a block for each band of rows.
+ *
+ * Behind the leaders: parents of every step of the band, from them the column that each column of
+ * the band's last row comes from in the last row of the band before (`jumps`). Once the resolver
+ * has said where the seam enters the band: its crossing of every row, and the removal.
+ */
+#ifndef BURIN_CARVE_FAST_FOLLOW_CUH
+#define BURIN_CARVE_FAST_FOLLOW_CUH
+
+#include "cuda/ops/carve/fast_remove.cuh"
+#include "cuda/ops/carve/fast_tile.cuh"
+
+/* Shared memory of a following block. */
+struct __align__(16) follow_memory {
+    uint32_t entry;
+    uint32_t columns[BAND_ROWS_MAX];
+};
+
+static __host__ __device__ inline uint32_t follow_plane(uint32_t width) {
+    return (width + TILE_OWN - 1) / TILE_OWN * TILE_OWN;
+}
+
+static __host__ __device__ inline uint32_t follow_bytes(uint32_t width, uint32_t luma_stride,
+                                                        uint32_t band_steps, int reach) {
+    return (uint32_t)sizeof(struct follow_memory) + follow_plane(width) * band_steps * 6 +
+           2 * (uint32_t)reach * luma_stride;
+}
+
+/* The block's warps share the tiles of a step. */
+static __device__ __forceinline__ void follow_step(const struct fast_job &job,
+                                                   const struct fast_band &band, uint32_t step,
+                                                   uint32_t seam) {
+    const uint32_t tiles = (job.width - seam + TILE_OWN - 1) / TILE_OWN;
+    uint32_t *parents = band.parents + (step - band.step) * band.plane;
+    for (uint32_t number = threadIdx.x / 32; number < tiles; number += FAST_THREADS / 32) {
+        const int x = tile_column(number);
+        uint2 energies[FAST_STEP];
+        struct tile tile = {};
+        tile_energies(energies, job, band.half, step, x);
+        tile_costs(tile, job, band.half, step, seam, x);
+        tile_rows(tile, energies, step_rows(job.halves[band.half], step));
+        if (tile_owns())
+            *(uint4 *)(parents + x) =
+                make_uint4(tile.parents[0], tile.parents[1], tile.parents[2], tile.parents[3]);
+    }
+}
+
+/* Through the band's steps before STEP. */
+static __device__ __forceinline__ uint32_t jump_back(const struct fast_band &band, uint32_t step,
+                                                     uint32_t x) {
+    while (step > band.step) x = band.jumps[(--step - band.step) * band.plane + x];
+    return x;
+}
+
+/* Four columns a thread, all under way at once: where they come from in the row before the step;
+ * after the band's last step in the row before the band, told to all. */
+static __device__ __forceinline__ void follow_jumps(const struct fast_job &job,
+                                                    const struct fast_band &band, uint32_t step,
+                                                    uint32_t seam) {
+    const uint32_t width = job.width - seam, rows = step_rows(job.halves[band.half], step);
+    const uint32_t *parents = band.parents + (step - band.step) * band.plane;
+    uint16_t *jumps = band.jumps + (step - band.step) * band.plane;
+    uint16_t *told = job.jumps + (uint64_t)band.number * job.jump_stride;
+    const uint32_t tags = fast_tag(seam) << 14 | fast_tag(seam) << 30;
+    for (uint32_t x = 4 * threadIdx.x; x < (width + 7) / 8 * 8; x += 4 * FAST_THREADS) {
+        uint32_t at[4];
+#pragma unroll
+        for (uint32_t k = 0; k < 4; k++) at[k] = min(x + k, width - 1);
+        walk_step(at, parents, rows, step);
+        *(uint2 *)(jumps + x) = make_uint2(at[0] | at[1] << 16, at[2] | at[3] << 16);
+        if (step + 1 < band.end_step) continue;
+#pragma unroll
+        for (uint32_t k = 0; k < 4; k++) at[k] = jump_back(band, step, at[k]);
+        store_word((uint32_t *)(told + x), at[0] | at[1] << 16 | tags);
+        store_word((uint32_t *)(told + x + 2), at[2] | at[3] << 16 | tags);
+    }
+}
+
+/* Far enough behind the leaders that nobody would do anything but ask. */
+static __device__ __forceinline__ void follow_doze(const struct fast_job &job,
+                                                   const struct fast_band &band, uint32_t seam) {
+    if (band.step < 4 || threadIdx.x) return;
+    const uint32_t *word = cost_row(job, band.half, band.step - 2);
+    for (uint32_t spins = 0; load_word(word) >> 30 != fast_tag(seam); spins++)
+        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_COSTS);
+}
+
+/* The seam's column in the band's last row, with bit 15 for the last seam of all. */
+static __device__ __forceinline__ uint32_t follow_entry(const struct fast_job &job,
+                                                        const struct fast_band &band,
+                                                        struct follow_memory *memory,
+                                                        uint32_t seam) {
+    if (threadIdx.x == 0) {
+        uint32_t word = load_word(job.entries + band.number);
+        for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
+            word = load_word(job.entries + band.number);
+            if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_ENTRY);
+        }
+        memory->entry = word & 0xffff;
+        if (band.number == 0) fast_mark(job, seam, MARK_ENTRY);
+    }
+    __syncthreads();
+    return memory->entry;
+}
+
+/* A thread a step: the seam row by row, for this band, its neighbours and the caller. */
+static __device__ __forceinline__ void follow_walk(const struct fast_job &job,
+                                                   const struct fast_band &band, uint32_t entry,
+                                                   uint32_t seam) {
+    const uint32_t step = band.step + threadIdx.x;
+    if (step >= band.end_step) return;
+    const uint32_t rows = step_rows(job.halves[band.half], step);
+    const uint32_t *parents = band.parents + threadIdx.x * band.plane;
+    uint32_t x = entry;
+    for (uint32_t k = band.end_step - 1; k > step; k--)
+        x = band.jumps[(k - band.step) * band.plane + x];
+    for (int r = (int)rows - 1; r >= 0; r--) {
+        const uint32_t y = fast_row(job, band.half, step * FAST_STEP + (uint32_t)r);
+        band.columns[y - band.top] = x;
+        store_word(job.crossings + y, (seam + 1) << 16 | x);
+        job.seam_columns[(uint64_t)seam * job.height + y] = (uint16_t)x;
+        x += (parents[x] >> (2 * r) & 3) - 1;
+    }
+}
+
+static __device__ __forceinline__ struct fast_band follow_band(const struct fast_job &job,
+                                                               uint32_t number, uint8_t *shared) {
+    struct follow_memory *memory = (struct follow_memory *)shared;
+    struct fast_band band;
+    band.half = number >= job.halves[0].bands;
+    const struct fast_half &half = job.halves[band.half];
+    band.number = number;
+    band.step = (number - half.first_band) * job.band_steps;
+    band.end_step = min(band.step + job.band_steps, half.steps);
+    const uint32_t first = band.step * FAST_STEP, end = min(band.end_step * FAST_STEP, half.rows);
+    band.top = band.half == 0 ? first : job.height - end;
+    band.bottom = band.half == 0 ? end : job.height - first;
+    band.plane = follow_plane(job.width);
+    band.columns = memory->columns;
+    band.parents = (uint32_t *)(memory + 1);
+    band.halo = (uint8_t *)(band.parents + band.plane * job.band_steps);
+    band.jumps = (uint16_t *)(band.halo + 2 * (uint32_t)job.reach * job.luma_stride);
+    return band;
+}
+
+/* Copies of the rows beside, before anybody changes them: nobody does before this band has told
+ * its first jumps. */
+static __device__ __forceinline__ void follow_halo(const struct fast_job &job,
+                                                   const struct fast_band &band) {
+    const uint32_t reach = (uint32_t)job.reach, vectors = job.luma_stride / 16;
+    for (uint32_t i = threadIdx.x; i < 2 * reach * vectors; i += FAST_THREADS) {
+        const uint32_t k = i / vectors;
+        const uint32_t y = k < reach ? band.top - reach + k : band.bottom + k - reach;
+        if (y < job.height)
+            ((uint4 *)band.halo)[i] =
+                *(const uint4 *)(job.luma + (uint64_t)y * job.luma_stride + 16 * (i % vectors));
+    }
+    __syncthreads();
+}
+
+static __device__ void follow_block(const struct fast_job &job, uint32_t number, uint8_t *shared) {
+    struct follow_memory *memory = (struct follow_memory *)shared;
+    const struct fast_band band = follow_band(job, number, shared);
+    bool last = false;
+    follow_halo(job, band);
+    for (uint32_t seam = 0; seam < job.seams && !last; seam++) {
+        follow_doze(job, band, seam);
+        __syncthreads();
+        for (uint32_t step = band.step; step < band.end_step; step++) {
+            follow_step(job, band, step, seam);
+            __syncthreads();
+            follow_jumps(job, band, step, seam);
+            __syncthreads();
+        }
+        const uint32_t entry = follow_entry(job, band, memory, seam);
+        last = entry >> 15;
+        if (threadIdx.x < 32) follow_walk(job, band, entry & 0x7fff, seam);
+        __syncthreads();
+        if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_WALKED);
+        remove_seam(job, band, seam);
+        __syncthreads();
+        renew_energies(job, band, seam);
+        __syncthreads();
+        if (threadIdx.x) continue;
+        __threadfence();
+        store_release(job.ready + number, (seam + 1) | (uint32_t)last << 31);
+        if (number == 0) fast_mark(job, seam, MARK_READY);
+    }
+}
+
+#endif

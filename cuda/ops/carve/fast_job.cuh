@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+/* fast_job.cuh - what the roles of the fast method share: the job, its shape, and how they talk.
+ *
+ * One launch takes out all seams of a strip. Each half of the image (rows 0..m downwards, rows
+ * H-1..m+1 upwards; i counts a half's rows from the image's edge) has
+ *   leaders     one cluster: only the costs of the paths, nothing kept but every 16th row
+ *   followers   a block for each band of rows: behind the leaders, from the row before each 16, the
+ *               parents; then what column leads where through the band; in the end the removal
+ *   a resolver  a block: finds the seam where the halves meet and follows it from band to band
+ * Words that cross between blocks carry their seam's number in spare bits and are polled, so that
+ * whoever writes needs no fence: a word is old or it is right. Pixels and energies are followed by
+ * a flag, `ready`, released and acquired.
+ *
+ * Why nothing is overwritten too early: a band's costs of seam s + 1 need its energies, which need
+ * the resolvers' word on seam s, which needs every band's jumps, which need all costs of seam s.
+ * The two halves cannot drift apart by a seam, since the bands beside the middle need each other's
+ * crossings. All blocks are resident at once (cooperative launch), so that no wait is for a block
+ * that cannot run.
+ */
+#ifndef BURIN_CARVE_FAST_JOB_CUH
+#define BURIN_CARVE_FAST_JOB_CUH
+
+#include "cuda/ops/carve/strip.cuh"
+
+enum {
+    FAST_THREADS = 640, /* a warp for each tile of 1920 columns; 102 registers a thread */
+    FAST_STEP = 16,     /* rows between two rows of costs that leaders tell */
+    FAST_PAD = 128,     /* columns left of the image in the plane of energies */
+    FAST_PAD_RIGHT = 320,
+    FAST_OUTSIDE = 65535,   /* energy beside the image: five times what a pixel can have */
+    FAST_WIDTH_MAX = 16000, /* columns fit into 14 bits */
+    FAST_LANE = 8,          /* columns of a leader's lane */
+    FAST_HALO_MAX = 64,
+    FAST_WARPS_MAX = 8, /* leaders of a block */
+    FAST_SLOTS_MAX = 12,
+};
+
+/* More than any path's cost, which is below 2^29 for half an image; with what is added outside, the
+ * top two bits stay free. */
+static const uint32_t FAST_FAR = 1u << 29;
+
+struct fast_half {
+    uint32_t rows, steps, bands;
+    uint32_t first_band; /* in the numbering of both halves */
+    uint32_t *costs;     /* steps + 1 rows of cost_stride: costs of the row before step k, tagged */
+};
+
+struct fast_job {
+    uint32_t width, height, seams;
+    int energy, reach;
+    uint8_t *luma;
+    uint32_t luma_stride;
+    uint16_t *seam_columns; /* strip.seams */
+
+    uint16_t *energies; /* row 0, column 0; FAST_OUTSIDE beside the image */
+    uint32_t energy_stride;
+    struct fast_half halves[2];
+    uint32_t cost_stride;
+    uint16_t
+        *jumps; /* of each band: column in its last row -> in the last row of the band before */
+    uint32_t jump_stride;
+    uint32_t *entries;   /* of each band: the seam's column in its last row */
+    uint32_t *crossings; /* of each row: the seam's column */
+    uint32_t *ready;     /* of each band: seams taken out of it */
+    uint32_t *decision;  /* whether the present seam is the last one */
+
+    uint32_t band_steps;    /* steps of a band */
+    uint32_t halo, own;     /* columns beside a leader's own, and its own; 2 halo + own = 256 */
+    uint32_t leaders;       /* warps of a half */
+    uint32_t block_leaders; /* of them in one block */
+    uint32_t cluster, slots;
+    bool maps_shared; /* the resolver keeps the jumps in shared memory */
+
+    struct cuda_watch *watch;
+    uint32_t done;
+    uint64_t *trace; /* NULL, or for each seam FAST_TRACE_MARKS times in ns */
+};
+
+enum { FAST_TRACE_MARKS = 8 };
+enum {
+    MARK_LEAD_START,
+    MARK_LEAD_END,
+    MARK_MEET,
+    MARK_MAPS,
+    MARK_RESOLVED,
+    MARK_ENTRY,
+    MARK_WALKED,
+    MARK_READY
+};
+
+/* A wait that never ends is a fault of ours or a broken chip: better a failed launch than a GPU
+ * that hangs. The ladder tells which wait it was. */
+#ifndef FAST_STUCK
+#define FAST_STUCK(job, where) __trap()
+#define FAST_PATIENCE          (1u << 25)
+#endif
+
+enum {
+    STUCK_FULL = 1,
+    STUCK_EMPTY,
+    STUCK_READY,
+    STUCK_INBOX,
+    STUCK_COSTS,
+    STUCK_ENTRY,
+    STUCK_CROSSING,
+    STUCK_JUMPS,
+    STUCK_MEET,
+    STUCK_DECISION
+};
+
+/* ---- words between blocks */
+
+static __device__ __forceinline__ uint64_t fast_now() {
+    uint64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+static __device__ __forceinline__ void fast_mark(const struct fast_job &job, uint32_t seam,
+                                                 int mark) {
+    if (job.trace) job.trace[seam * FAST_TRACE_MARKS + mark] = fast_now();
+}
+
+static __device__ __forceinline__ uint32_t load_word(const uint32_t *from) {
+    uint32_t word;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
+    return word;
+}
+
+static __device__ __forceinline__ uint32_t load_acquire(const uint32_t *from) {
+    uint32_t word;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
+    return word;
+}
+
+static __device__ __forceinline__ uint4 load_words(const uint32_t *from) {
+    uint4 words;
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                 : "l"(from)
+                 : "memory");
+    return words;
+}
+
+static __device__ __forceinline__ void store_word(uint32_t *to, uint32_t word) {
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(word) : "memory");
+}
+
+static __device__ __forceinline__ void store_release(uint32_t *to, uint32_t word) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(word) : "memory");
+}
+
+static __device__ __forceinline__ void store_words(uint32_t *to, uint4 words) {
+    asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words.x),
+                 "r"(words.y), "r"(words.z), "r"(words.w)
+                 : "memory");
+}
+
+/* Two bits that tell a seam's words from those of the three before; memory that is 0 belongs to
+ * none of the first three. */
+static __device__ __forceinline__ uint32_t fast_tag(uint32_t seam) {
+    return (seam + 1) & 3;
+}
+
+/* Whether the top two bits of all four words are TAG's. */
+static __device__ __forceinline__ bool tagged(uint4 words, uint32_t tag) {
+    const uint32_t want = tag << 30;
+    return (((words.x ^ want) | (words.y ^ want) | (words.z ^ want) | (words.w ^ want)) >> 30) == 0;
+}
+
+/* ---- places */
+
+static __device__ __forceinline__ uint32_t fast_row(const struct fast_job &job, int half,
+                                                    uint32_t i) {
+    return half == 0 ? i : job.height - 1 - i;
+}
+
+static __device__ __forceinline__ uint16_t *energy_row(const struct fast_job &job, uint32_t y) {
+    return job.energies + (uint64_t)y * job.energy_stride;
+}
+
+static __device__ __forceinline__ uint32_t *cost_row(const struct fast_job &job, int half,
+                                                     uint32_t step) {
+    return job.halves[half].costs + (uint64_t)step * job.cost_stride;
+}
+
+static __device__ __forceinline__ uint32_t step_rows(const struct fast_half &half, uint32_t step) {
+    return min((uint32_t)FAST_STEP, half.rows - step * FAST_STEP);
+}
+
+#endif

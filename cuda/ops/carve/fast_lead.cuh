@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0
+/* fast_lead.cuh - the leaders: nothing but the costs of paths, as fast as a row can follow a row.
+ *
+ * A half's columns are spread over the warps of a cluster, 4 warps a block, one for each scheduler.
+ * A lane has 8 columns, a warp 256: its own and `halo` more on either side, which it computes
+ * redundantly, so that warps exchange costs only every `halo` rows. The lanes exchange their edges
+ * every second row (one round of shuffles, a tenth column computed twice).
+ * Exchange: costs are pushed into the neighbour's inbox, in its own or another block's shared
+ * memory, each word tagged with the exchange's number; the receiver polls. Two inboxes in turn:
+ * whoever sends the next but one has received what was sent after the last was read.
+ * A further warp loads energies ahead into a ring of slots of 16 rows.
+ */
+#ifndef BURIN_CARVE_FAST_LEAD_CUH
+#define BURIN_CARVE_FAST_LEAD_CUH
+
+#include "cuda/ops/carve/fast_job.cuh"
+
+/* Shared memory of a leading block, in bytes. */
+enum {
+    LEAD_FULL = 0,
+    LEAD_EMPTY = 8 * FAST_SLOTS_MAX,
+    LEAD_END = 16 * FAST_SLOTS_MAX,
+    LEAD_INBOX = 256,
+    LEAD_INBOX_SIDE = 4 * FAST_HALO_MAX,
+    LEAD_INBOX_WARP = 4 * LEAD_INBOX_SIDE, /* two in turn, left and right */
+    LEAD_RING = LEAD_INBOX + FAST_WARPS_MAX * LEAD_INBOX_WARP + 128,
+};
+
+/* ---- barriers and words in shared memory */
+
+static __device__ __forceinline__ uint32_t shared_address(const void *pointer) {
+    return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+
+static __device__ __forceinline__ void barrier_make(uint32_t barrier, uint32_t count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
+}
+
+static __device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+static __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
+}
+
+static __device__ __forceinline__ bool barrier_passed(uint32_t barrier, uint32_t parity) {
+    uint32_t passed;
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; "
+                 "selp.u32 %0, 1, 0, p; }"
+                 : "=r"(passed)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+    return passed;
+}
+
+static __device__ __forceinline__ uint4 load_shared(uint32_t address) {
+    uint4 words;
+    asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                 : "r"(address)
+                 : "memory");
+    return words;
+}
+
+/* Into the shared memory of the cluster's block RANK. */
+static __device__ __forceinline__ void push_shared(uint32_t address, uint32_t rank, uint4 words) {
+    uint32_t there;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+    asm volatile("st.relaxed.cluster.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(there),
+                 "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w)
+                 : "memory");
+}
+
+/* A place in the ring that goes round. */
+struct lead_slot {
+    uint32_t number, round;
+};
+
+static __device__ __forceinline__ void next_slot(struct lead_slot &slot, uint32_t slots) {
+    if (++slot.number == slots) slot.number = 0, slot.round++;
+}
+
+/* ---- rows */
+
+struct lead_warp {
+    uint32_t number;       /* of the half's */
+    int x;                 /* the lane's first column */
+    uint32_t lane, margin; /* lanes on either side that hold the halo */
+    uint32_t exchanges;
+    bool active, left, right; /* has a column inside, neighbours that have */
+};
+
+/* Energies of two rows: the lane's 8 columns of both, and of the first one those beside. */
+struct lead_energies {
+    uint4 first, second;
+    uint32_t before, after;
+};
+
+static __device__ __forceinline__ struct lead_energies lead_fetch(const uint8_t *from,
+                                                                  uint32_t pitch) {
+    struct lead_energies energies;
+    energies.first = *(const uint4 *)from;
+    energies.second = *(const uint4 *)(from + pitch);
+    energies.before = *(const uint32_t *)(from - 4);
+    energies.after = *(const uint32_t *)(from + 16);
+    return energies;
+}
+
+static __device__ __forceinline__ uint32_t add_low(uint32_t pair, uint32_t cost) {
+    return __dp2a_lo(pair, 1u, cost);
+}
+
+static __device__ __forceinline__ uint32_t add_high(uint32_t pair, uint32_t cost) {
+    return __dp2a_lo(pair, 0x100u, cost);
+}
+
+static __device__ __forceinline__ void add_words(uint32_t *costs, uint4 energies) {
+    costs[0] = add_low(energies.x, costs[0]), costs[1] = add_high(energies.x, costs[1]);
+    costs[2] = add_low(energies.y, costs[2]), costs[3] = add_high(energies.y, costs[3]);
+    costs[4] = add_low(energies.z, costs[4]), costs[5] = add_high(energies.z, costs[5]);
+    costs[6] = add_low(energies.w, costs[6]), costs[7] = add_high(energies.w, costs[7]);
+}
+
+static __device__ __forceinline__ void lead_two_rows(uint32_t (&cost)[FAST_LANE],
+                                                     const struct lead_energies &energies) {
+    const uint32_t before2 = __shfl_up_sync(~0u, cost[6], 1);
+    const uint32_t before = __shfl_up_sync(~0u, cost[7], 1);
+    const uint32_t after = __shfl_down_sync(~0u, cost[0], 1);
+    const uint32_t after2 = __shfl_down_sync(~0u, cost[1], 1);
+    uint32_t row[FAST_LANE + 2];
+#pragma unroll
+    for (int k = 1; k < FAST_LANE - 1; k++)
+        row[k + 1] = __vimin3_u32(cost[k - 1], cost[k], cost[k + 1]);
+    row[0] = add_high(energies.before, __vimin3_u32(before2, before, cost[0]));
+    row[1] = __vimin3_u32(before, cost[0], cost[1]);
+    row[FAST_LANE] = __vimin3_u32(cost[FAST_LANE - 2], cost[FAST_LANE - 1], after);
+    row[FAST_LANE + 1] = add_low(energies.after, __vimin3_u32(cost[FAST_LANE - 1], after, after2));
+    add_words(row + 1, energies.first);
+#pragma unroll
+    for (int k = 0; k < FAST_LANE; k++) cost[k] = __vimin3_u32(row[k], row[k + 1], row[k + 2]);
+    add_words(cost, energies.second);
+}
+
+static __device__ __forceinline__ void lead_one_row(uint32_t (&cost)[FAST_LANE], uint4 energies) {
+    uint32_t before = __shfl_up_sync(~0u, cost[FAST_LANE - 1], 1);
+    const uint32_t after = __shfl_down_sync(~0u, cost[0], 1);
+#pragma unroll
+    for (int k = 0; k < FAST_LANE; k++) {
+        const uint32_t here = cost[k];
+        cost[k] = __vimin3_u32(before, here, k + 1 < FAST_LANE ? cost[k + 1] : after);
+        before = here;
+    }
+    add_words(cost, energies);
+}
+
+/* FROM: the lane's columns in the slot's first row. */
+static __device__ __forceinline__ void lead_rows(uint32_t (&cost)[FAST_LANE], const uint8_t *from,
+                                                 uint32_t pitch, uint32_t rows) {
+    if (rows == FAST_STEP) {
+        struct lead_energies next = lead_fetch(from, pitch);
+#pragma unroll
+        for (int r = 0; r < FAST_STEP; r += 2) {
+            const struct lead_energies energies = next;
+            from += 2 * pitch;
+            if (r + 2 < FAST_STEP) next = lead_fetch(from, pitch);
+            lead_two_rows(cost, energies);
+        }
+        return;
+    }
+    for (; rows >= 2; rows -= 2, from += 2 * pitch) lead_two_rows(cost, lead_fetch(from, pitch));
+    if (rows) lead_one_row(cost, *(const uint4 *)from);
+}
+
+/* ---- exchange */
+
+static __device__ __forceinline__ uint4 with_tag(const uint32_t *cost, uint32_t tag) {
+    const uint32_t bits = tag << 30;
+    return make_uint4(cost[0] | bits, cost[1] | bits, cost[2] | bits, cost[3] | bits);
+}
+
+static __device__ __forceinline__ uint32_t inbox_of(uint32_t shared, uint32_t warp,
+                                                    uint32_t exchange, uint32_t side) {
+    return shared + LEAD_INBOX + warp * LEAD_INBOX_WARP +
+           (2 * (exchange & 1) + side) * LEAD_INBOX_SIDE;
+}
+
+static __device__ __forceinline__ void lead_push(const struct fast_job &job,
+                                                 const struct lead_warp &warp, uint32_t shared,
+                                                 uint32_t to, uint32_t side, uint32_t lane,
+                                                 const uint32_t (&cost)[FAST_LANE]) {
+    const uint32_t rank = to / job.block_leaders;
+    const uint32_t address = inbox_of(shared, to - rank * job.block_leaders, warp.exchanges, side) +
+                             lane * 4 * FAST_LANE;
+    push_shared(address, rank, with_tag(cost, warp.exchanges & 3));
+    push_shared(address + 16, rank, with_tag(cost + 4, warp.exchanges & 3));
+}
+
+/* The edges of the warp's own columns, to both neighbours. */
+static __device__ __forceinline__ void lead_send(const struct fast_job &job,
+                                                 const struct lead_warp &warp, uint32_t shared,
+                                                 const uint32_t (&cost)[FAST_LANE]) {
+    const uint32_t left = warp.lane - warp.margin, right = warp.lane - (32 - 2 * warp.margin);
+    if (warp.left && left < warp.margin)
+        lead_push(job, warp, shared, warp.number - 1, 1, left, cost);
+    if (warp.right && right < warp.margin)
+        lead_push(job, warp, shared, warp.number + 1, 0, right, cost);
+}
+
+static __device__ __forceinline__ void lead_receive(const struct fast_job &job,
+                                                    const struct lead_warp &warp, uint32_t inbox,
+                                                    uint32_t (&cost)[FAST_LANE]) {
+    const uint32_t right = warp.lane - (32 - warp.margin);
+    const bool at_left = warp.lane < warp.margin, at_right = right < warp.margin;
+    const bool halo = at_left || at_right;
+    const bool waits = (at_left && warp.left) || (at_right && warp.right);
+    const uint32_t side = at_right, lane = at_right ? right : warp.lane;
+    const uint32_t address = inbox_of(inbox, 0, warp.exchanges, side) + lane * 4 * FAST_LANE;
+    uint4 low = make_uint4(FAST_FAR, FAST_FAR, FAST_FAR, FAST_FAR), high = low;
+    bool here = !waits;
+    for (uint32_t spins = 0; !__all_sync(~0u, here); spins++) {
+        if (waits) low = load_shared(address), high = load_shared(address + 16);
+        here = !waits || (tagged(low, warp.exchanges & 3) && tagged(high, warp.exchanges & 3));
+        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_INBOX);
+    }
+    if (!halo) return;
+    const uint32_t mask = (1u << 30) - 1;
+    cost[0] = low.x & mask, cost[1] = low.y & mask, cost[2] = low.z & mask, cost[3] = low.w & mask;
+    cost[4] = high.x & mask, cost[5] = high.y & mask;
+    cost[6] = high.z & mask, cost[7] = high.w & mask;
+}
+
+/* The warp's own columns of the row before STEP, for all. */
+static __device__ __forceinline__ void lead_tell(const struct fast_job &job,
+                                                 const struct lead_warp &warp, int half,
+                                                 uint32_t step, uint32_t seam,
+                                                 const uint32_t (&cost)[FAST_LANE]) {
+    if (warp.lane - warp.margin >= 32 - 2 * warp.margin) return;
+    uint32_t *to = cost_row(job, half, step) + warp.x;
+    store_words(to, with_tag(cost, fast_tag(seam)));
+    store_words(to + 4, with_tag(cost + 4, fast_tag(seam)));
+}
+
+/* ---- the two kinds of warp */
+
+static __device__ __forceinline__ void lead_wait(const struct fast_job &job, uint32_t barrier,
+                                                 uint32_t parity, int where) {
+    for (uint32_t spins = 0; !barrier_passed(barrier, parity); spins++)
+        if (spins == FAST_PATIENCE) FAST_STUCK(job, where);
+}
+
+/* Seam by seam, step by step. RING: the warp's columns in the first slot. */
+static __device__ __forceinline__ void lead(const struct fast_job &job, int half,
+                                            struct lead_warp warp, uint8_t *shared,
+                                            uint32_t in_block, uint32_t pitch) {
+    const uint32_t base = shared_address(shared), steps = job.halves[half].steps;
+    const uint32_t inbox = base + in_block * LEAD_INBOX_WARP;
+    const uint8_t *ring = shared + LEAD_RING + in_block * 2 * job.own + warp.lane * 2 * FAST_LANE;
+    const uint32_t every = job.halo / FAST_STEP;
+    struct lead_slot slot = {};
+    for (uint32_t seam = 0; seam < job.seams; seam++) {
+        const int width = (int)(job.width - seam);
+        uint32_t cost[FAST_LANE], wait = every;
+        warp.active = warp.number * job.own < (uint32_t)width;
+        warp.right = (warp.number + 1) * job.own < (uint32_t)width;
+#pragma unroll
+        for (int k = 0; k < FAST_LANE; k++)
+            cost[k] = warp.x + k >= 0 && warp.x + k < width ? 0 : FAST_FAR;
+        for (uint32_t step = 0; step < steps; step++) {
+            const bool exchange = step && --wait == 0;
+            if (exchange) wait = every;
+            if (warp.active && exchange) warp.exchanges++, lead_send(job, warp, base, cost);
+            if (warp.active && step) lead_tell(job, warp, half, step, seam, cost);
+            if (warp.active && exchange) lead_receive(job, warp, inbox, cost);
+            lead_wait(job, base + LEAD_FULL + 8 * slot.number, slot.round & 1, STUCK_FULL);
+            if (step == 0 && *(volatile uint32_t *)(shared + LEAD_END)) return;
+            if (step == 0 && warp.number == 0 && half == 0 && warp.lane == 0)
+                fast_mark(job, seam, MARK_LEAD_START);
+            if (warp.active)
+                lead_rows(cost, ring + slot.number * FAST_STEP * pitch, pitch,
+                          step_rows(job.halves[half], step));
+            __syncwarp();
+            if (warp.lane == 0) barrier_arrive(base + LEAD_EMPTY + 8 * slot.number);
+            next_slot(slot, job.slots);
+        }
+        if (warp.active) lead_tell(job, warp, half, steps, seam, cost);
+        if (warp.number == 0 && half == 0 && warp.lane == 0) fast_mark(job, seam, MARK_LEAD_END);
+    }
+}
+
+/* How many bands from BAND on have had SEAM seams taken out; `ended` when there will be no more. */
+static __device__ __forceinline__ uint32_t lead_ready(const struct fast_job &job,
+                                                      const struct fast_half &half, uint32_t band,
+                                                      uint32_t seam, bool &ended) {
+    const uint32_t lane = threadIdx.x % 32;
+    for (uint32_t spins = 0;; spins++) {
+        const bool exists = band + lane < half.bands;
+        const uint32_t word =
+            exists ? load_acquire(job.ready + half.first_band + band + lane) : seam;
+        const uint32_t late = __ballot_sync(~0u, (word & 0x7fffffff) < seam);
+        const uint32_t first = late ? __ffs((int)late) - 1 : 32;
+        ended = __shfl_sync(~0u, word, 0) >> 31;
+        if (first) return first;
+        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_READY);
+    }
+}
+
+/* The loading warp. FROM: the block's first column in row 0 of the plane. */
+static __device__ __forceinline__ void lead_load(const struct fast_job &job, int number,
+                                                 uint8_t *shared, const uint16_t *from,
+                                                 uint32_t pitch) {
+    const uint32_t base = shared_address(shared), lane = threadIdx.x % 32;
+    const struct fast_half &half = job.halves[number];
+    struct lead_slot slot = {};
+    for (uint32_t seam = 0; seam < job.seams; seam++) {
+        uint32_t known = 0; /* bands that are ready */
+        for (uint32_t step = 0; step < half.steps; step++) {
+            const uint32_t full = base + LEAD_FULL + 8 * slot.number, band = step / job.band_steps;
+            if (slot.round)
+                lead_wait(job, base + LEAD_EMPTY + 8 * slot.number, (slot.round & 1) ^ 1,
+                          STUCK_EMPTY);
+            while (known <= band) {
+                bool ended = false;
+                known = band + lead_ready(job, half, band, seam, ended);
+                if (!ended) continue;
+                if (lane == 0) *(volatile uint32_t *)(shared + LEAD_END) = 1, barrier_arrive(full);
+                return;
+            }
+            const uint32_t rows = step_rows(half, step);
+            if (lane == 0) barrier_expect(full, rows * pitch);
+            __syncwarp();
+            /* Written by ordinary stores of other blocks, read by the copy engine. */
+            asm volatile("fence.proxy.async;" ::: "memory");
+            if (lane < rows) {
+                const uint32_t y = fast_row(job, number, step * FAST_STEP + lane);
+                const uint32_t to = base + LEAD_RING + (slot.number * FAST_STEP + lane) * pitch;
+                asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                             "[%0], [%1], %2, [%3];" ::"r"(to),
+                             "l"(from + (uint64_t)y * job.energy_stride), "r"(pitch), "r"(full)
+                             : "memory");
+            }
+            next_slot(slot, job.slots);
+        }
+    }
+}
+
+static __device__ __forceinline__ void cluster_barrier() {
+    asm volatile("barrier.cluster.arrive.release.aligned;\n"
+                 "barrier.cluster.wait.acquire.aligned;" ::
+                     : "memory");
+}
+
+/* A block of a half's cluster. No block leaves while another may still write into its memory. */
+static __device__ void lead_block(const struct fast_job &job, int half, uint8_t *shared) {
+    const uint32_t rank = blockIdx.x % job.cluster, warp = threadIdx.x / 32;
+    const uint32_t first = rank * job.block_leaders;
+    const uint32_t here = first < job.leaders ? min(job.block_leaders, job.leaders - first) : 0;
+    const uint32_t pitch = 2 * (here * job.own + 2 * job.halo);
+    const uint32_t base = shared_address(shared);
+    for (uint32_t i = threadIdx.x; i < LEAD_RING / 4; i += FAST_THREADS)
+        ((uint32_t *)shared)[i] = 0;
+    __syncthreads();
+    for (uint32_t slot = threadIdx.x; here && slot < job.slots; slot += FAST_THREADS) {
+        barrier_make(base + LEAD_FULL + 8 * slot, 1);
+        barrier_make(base + LEAD_EMPTY + 8 * slot, here);
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    cluster_barrier();
+    if (warp < here) {
+        struct lead_warp mine = {};
+        mine.number = first + warp;
+        mine.lane = threadIdx.x % 32;
+        mine.margin = job.halo / FAST_LANE;
+        mine.x = (int)(mine.number * job.own) - (int)job.halo + (int)mine.lane * FAST_LANE;
+        mine.left = mine.number > 0;
+        lead(job, half, mine, shared, warp, pitch);
+    } else if (warp == here && here) {
+        const int64_t x = (int64_t)first * job.own - job.halo;
+        lead_load(job, half, shared, job.energies + x, pitch);
+    }
+    __syncthreads();
+    cluster_barrier();
+}
+
+#endif

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The ladder that led to cuda/ops/carve/fast.cuh, from a launch a row to one launch for all seams.
+ * Every seam of every rung is compared with a plain host program before a time is told. Times are
+ * events' on the device, medians: `all` of the whole strip with its preparations, `seam` the rise
+ * from a quarter of the seams to all of them. */
+#include <cstdint>
+#include <cstdio>
+
+/* Where a wait that never ended was: told through pinned memory, since the launch fails. */
+static __device__ volatile uint32_t *stuck_report;
+#define FAST_PATIENCE (1u << 22)
+#define FAST_STUCK(job, where)                                                                     \
+    do {                                                                                           \
+        if (stuck_report[0] == 0)                                                                  \
+            stuck_report[1] = blockIdx.x, stuck_report[2] = threadIdx.x, stuck_report[0] = where;  \
+        __threadfence_system();                                                                    \
+        __trap();                                                                                  \
+    } while (0)
+
+#include "tests/bench/kernels/carve_rungs.cuh"
+
+#include "tests/bench/kernels/carve_reference.cuh"
+
+#include <cstdarg>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+static volatile uint32_t *stuck_words;
+
+enum status fail(struct failure *failure, enum status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(failure->message, sizeof failure->message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+static void check(cudaError_t error, const char *what) {
+    if (error == cudaSuccess) return;
+    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+    if (stuck_words && stuck_words[0])
+        fprintf(stderr, "stuck in wait %u, block %u, thread %u\n", stuck_words[0], stuck_words[1],
+                stuck_words[2]);
+    exit(1);
+}
+#define TRY(call) check(call, #call)
+
+/* ---- one strip */
+
+struct strip_case {
+    const char *name;
+    uint32_t width, height, seams;
+    int energy;
+    picture_kind kind;
+};
+
+struct bench {
+    struct cuda_context context;
+    struct carve_strip strip;
+    struct rung_memory memory;
+    std::vector<uint8_t> luma, smaller; /* before, and after as it ought to be */
+    std::vector<uint16_t> columns;      /* as they ought to be */
+    uint8_t *original;
+    uint64_t *trace;
+    uint32_t blocks, cluster; /* of the fast method's last launch */
+    cudaEvent_t begin, end;
+};
+
+static void context_make(struct bench &bench) {
+    struct cuda_context &context = bench.context;
+    int major, minor;
+    TRY(cudaStreamCreateWithFlags(&context.stream, cudaStreamNonBlocking));
+    TRY(cudaDeviceGetAttribute(&context.multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    TRY(cudaDeviceGetAttribute(&context.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
+    context.capability = 10 * major + minor;
+    TRY(cudaEventCreate(&bench.begin));
+    TRY(cudaEventCreate(&bench.end));
+    uint32_t *words;
+    TRY(cudaHostAlloc((void **)&words, 64, cudaHostAllocMapped));
+    memset(words, 0, 64);
+    stuck_words = words;
+    TRY(cudaMemcpyToSymbol(stuck_report, &words, sizeof words));
+}
+
+/* False where the fast method does not take the strip. */
+static bool strip_make(struct bench &bench, const struct strip_case &one) {
+    struct carve_strip &strip = bench.strip;
+    strip = {};
+    strip.width = one.width, strip.height = one.height, strip.columns = one.seams;
+    strip.energy = one.energy;
+    strip.luma_stride = (one.width + 63) / 64 * 64;
+    const size_t bytes = (size_t)strip.luma_stride * one.height;
+    if (!carve_fast_fits(&bench.context, &strip)) return false;
+    bench.luma = paint(one.kind, one.width, one.height, strip.luma_stride);
+    bench.smaller = bench.luma;
+    bench.columns =
+        plain_carve(bench.smaller, one.width, one.height, strip.luma_stride, one.energy, one.seams);
+    TRY(cudaMalloc((void **)&bench.original, bytes));
+    TRY(cudaMalloc((void **)&strip.luma, bytes));
+    TRY(cudaMalloc((void **)&strip.seams, 2 * bench.columns.size()));
+    TRY(cudaMalloc(&strip.scratch, carve_fast_scratch(&bench.context, &strip)));
+    TRY(cudaMalloc((void **)&bench.trace, 8 * FAST_TRACE_MARKS * one.seams));
+    TRY(cudaMemcpy(bench.original, bench.luma.data(), bytes, cudaMemcpyHostToDevice));
+    return true;
+}
+
+static void strip_free(struct bench &bench) {
+    TRY(cudaFree(bench.original));
+    TRY(cudaFree(bench.strip.luma));
+    TRY(cudaFree(bench.strip.seams));
+    TRY(cudaFree(bench.strip.scratch));
+    TRY(cudaFree(bench.trace));
+}
+
+/* The first rungs' memory: bands of one step, everything in device memory. */
+static void rungs_make(struct bench &bench) {
+    struct fast_plan plan;
+    struct rung_memory &memory = bench.memory;
+    uint8_t *scratch;
+    fast_plan_make(&plan, &bench.context, &bench.strip, NULL);
+    fast_band_shape(&plan.job, 1);
+    plan.job.maps_shared = false;
+    fast_place(&plan, NULL);
+    TRY(cudaMalloc((void **)&scratch, plan.bytes));
+    fast_place(&plan, scratch);
+    memory.job = plan.job;
+    memory.parent_stride = follow_plane(plan.job.width);
+    memory.blocks = bench.context.multiprocessors;
+    memory.stream = bench.context.stream;
+    const size_t steps = plan.job.halves[0].steps + plan.job.halves[1].steps;
+    TRY(cudaMalloc((void **)&memory.parents, 4 * steps * memory.parent_stride));
+    TRY(cudaMalloc((void **)&memory.costs, 4ull * plan.job.height * plan.job.cost_stride));
+}
+
+static void rungs_free(struct bench &bench) {
+    TRY(cudaFree(bench.memory.job.energies - FAST_PAD));
+    TRY(cudaFree(bench.memory.parents));
+    TRY(cudaFree(bench.memory.costs));
+}
+
+/* ---- running and comparing */
+
+enum rung { ROWS = 1, TILES, WHOLE, FAST };
+static const char *const rung_names[] = { "", "1 a launch a row", "2 tiles, parallel way back",
+                                          "3 one launch, grid barriers", "4 halves that meet" };
+
+static void run_fast(struct bench &bench, uint32_t seams, uint64_t *trace) {
+    struct fast_plan plan;
+    struct failure failure = {};
+    struct carve_strip strip = bench.strip;
+    strip.columns = seams;
+    if (!fast_plan_make(&plan, &bench.context, &strip, (uint8_t *)strip.scratch)) exit(1);
+    plan.job.trace = trace;
+    bench.blocks = plan.blocks, bench.cluster = plan.job.cluster;
+    if (fast_queue(&bench.context, &plan, (uint8_t *)strip.scratch, &failure) == STATUS_OK) return;
+    fprintf(stderr, "%s\n", failure.message);
+    exit(1);
+}
+
+/* Milliseconds of one run from the original luma. */
+static float run(struct bench &bench, int rung, uint32_t seams, uint64_t *trace) {
+    const cudaStream_t stream = bench.context.stream;
+    float ms;
+    TRY(cudaMemcpyAsync(bench.strip.luma, bench.original, bench.luma.size(),
+                        cudaMemcpyDeviceToDevice, stream));
+    TRY(cudaMemsetAsync(bench.strip.seams, 0xff, 2 * bench.columns.size(), stream));
+    TRY(cudaStreamSynchronize(stream));
+    TRY(cudaEventRecord(bench.begin, stream));
+    if (rung == ROWS) rung_rows(bench.memory, seams);
+    if (rung == TILES) rung_tiles(bench.memory, seams);
+    if (rung == WHOLE) rung_whole(bench.memory, seams);
+    if (rung == FAST) run_fast(bench, seams, trace);
+    TRY(cudaGetLastError());
+    TRY(cudaEventRecord(bench.end, stream));
+    TRY(cudaEventSynchronize(bench.end));
+    TRY(cudaEventElapsedTime(&ms, bench.begin, bench.end));
+    return ms;
+}
+
+/* Every seam and the smaller image. */
+static bool right(struct bench &bench, const struct strip_case &one, const char *who) {
+    std::vector<uint16_t> columns(bench.columns.size());
+    std::vector<uint8_t> luma(bench.luma.size());
+    TRY(cudaMemcpy(columns.data(), bench.strip.seams, 2 * columns.size(), cudaMemcpyDeviceToHost));
+    TRY(cudaMemcpy(luma.data(), bench.strip.luma, luma.size(), cudaMemcpyDeviceToHost));
+    for (size_t i = 0; i < columns.size(); i++) {
+        if (columns[i] == bench.columns[i]) continue;
+        fprintf(stderr, "%s %s %ux%u energy %d %s: seam %zu row %zu is %u, not %u\n", who, one.name,
+                one.width, one.height, one.energy, kind_names[one.kind], i / one.height,
+                i % one.height, columns[i], bench.columns[i]);
+        return false;
+    }
+    for (uint32_t y = 0; y < one.height; y++) {
+        const size_t row = (size_t)y * bench.strip.luma_stride;
+        if (memcmp(&luma[row], &bench.smaller[row], one.width - one.seams) == 0) continue;
+        fprintf(stderr, "%s %s %ux%u: luma of row %u is wrong\n", who, one.name, one.width,
+                one.height, y);
+        return false;
+    }
+    return true;
+}
+
+static float median(struct bench &bench, int rung, uint32_t seams, int repeats) {
+    std::vector<float> times;
+    for (int i = 0; i < repeats; i++) times.push_back(run(bench, rung, seams, NULL));
+    std::sort(times.begin(), times.end());
+    return times[times.size() / 2];
+}
+
+/* ---- what main is asked for */
+
+static const struct strip_case ladder_cases[] = {
+    { "1024x1024", 1024, 1024, 35, CARVE_GRADIENT, PHOTO },
+    { "1080p", 1920, 1080, 64, CARVE_GRADIENT, PHOTO },
+    { "4K", 3840, 2160, 24, CARVE_GRADIENT, PHOTO },
+    { "8K", 7680, 4320, 8, CARVE_GRADIENT, PHOTO },
+};
+
+static int ladder(struct bench &bench, bool json, int from) {
+    bool started = false;
+    int bad = 0;
+    if (!json) printf("%-28s %-10s %6s %12s %12s\n", "", "", "seams", "all (ms)", "seam (us)");
+    for (const struct strip_case &one : ladder_cases) {
+        if (!strip_make(bench, one)) continue;
+        rungs_make(bench);
+        for (int rung = from; rung <= FAST; rung++) {
+            const uint32_t few = one.seams / 4;
+            run(bench, rung, one.seams, NULL);
+            if (!right(bench, one, rung_names[rung])) {
+                bad = 1;
+                continue;
+            }
+            const int repeats = rung == ROWS ? 1 : rung == FAST ? 15 : 5;
+            const float all = median(bench, rung, one.seams, repeats);
+            const float part = median(bench, rung, few, repeats);
+            const double seam = 1e3 * (all - part) / (one.seams - few);
+            if (json)
+                printf("%s\n{\"rung\": \"%s\", \"size\": \"%s\", \"seams\": %u, \"ms\": %.4f, "
+                       "\"us_a_seam\": %.2f}",
+                       started ? "," : "[", rung_names[rung], one.name, one.seams, all, seam);
+            else
+                printf("%-28s %-10s %6u %12.3f %12.2f\n", rung_names[rung], one.name, one.seams,
+                       all, seam);
+            started = true;
+            fflush(stdout);
+        }
+        rungs_free(bench);
+        strip_free(bench);
+    }
+    if (json) puts("\n]");
+    return bad;
+}
+
+static const uint32_t odd_sizes[][3] = { { 64, 2, 20 },     { 33, 7, 32 },     { 130, 66, 40 },
+                                         { 257, 129, 30 },  { 640, 64, 90 },   { 1000, 37, 25 },
+                                         { 1023, 777, 12 }, { 2050, 200, 10 }, { 4097, 100, 6 },
+                                         { 8200, 90, 4 },   { 300, 2111, 8 } };
+
+static int odd(struct bench &bench, uint32_t most) {
+    int bad = 0, good = 0;
+    for (const uint32_t *size : odd_sizes)
+        for (int energy = CARVE_GRADIENT; energy <= CARVE_SOBEL5; energy++)
+            for (int kind = PHOTO; kind < PICTURE_KINDS; kind++) {
+                const struct strip_case one = { "odd",   size[0], size[1],
+                                                size[2], energy,  (picture_kind)kind };
+                if (size[0] * size[1] > most) continue;
+                if (!strip_make(bench, one)) {
+                    printf("%ux%u does not fit\n", size[0], size[1]);
+                    continue;
+                }
+                run(bench, FAST, one.seams, NULL);
+                *(right(bench, one, "fast") ? &good : &bad) += 1;
+                strip_free(bench);
+            }
+    printf("odd sizes: %d right, %d wrong\n", good, bad);
+    return bad != 0;
+}
+
+/* Where a seam's time goes: means over the later half of the seams, from the end of the seam
+ * before, in us. */
+static int trace(struct bench &bench) {
+    static const char *const names[] = { "lead start", "lead end", "met",    "maps",
+                                         "resolved",   "entry",    "walked", "ready" };
+    for (const struct strip_case &one : ladder_cases) {
+        if (!strip_make(bench, one)) continue;
+        std::vector<uint64_t> marks(FAST_TRACE_MARKS * one.seams);
+        for (int i = 0; i < 3; i++) run(bench, FAST, one.seams, bench.trace);
+        TRY(cudaMemcpy(marks.data(), bench.trace, 8 * marks.size(), cudaMemcpyDeviceToHost));
+        printf("%-10s %3u blocks, clusters of %u:", one.name, bench.blocks, bench.cluster);
+        for (int k = 0; k < FAST_TRACE_MARKS; k++) {
+            double sum = 0;
+            uint32_t count = 0;
+            for (uint32_t s = one.seams / 2; s < one.seams; s++, count++)
+                sum += (double)(int64_t)(marks[s * FAST_TRACE_MARKS + k] -
+                                         marks[(s - 1) * FAST_TRACE_MARKS + MARK_READY]);
+            printf(" %s %.2f", names[k], sum / count / 1e3);
+        }
+        puts("");
+        strip_free(bench);
+    }
+    return 0;
+}
+
+static double seconds() {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Gray 1080p less 480 columns, from pinned memory to pinned memory. */
+static int pinned(struct bench &bench) {
+    const struct strip_case one = { "1080p", 1920, 1080, 480, CARVE_GRADIENT, PHOTO };
+    const cudaStream_t stream = bench.context.stream;
+    std::vector<double> times;
+    uint8_t *from, *to;
+    if (!strip_make(bench, one)) return 1;
+    const size_t bytes = bench.luma.size(), stride = bench.strip.luma_stride;
+    TRY(cudaMallocHost((void **)&from, bytes));
+    TRY(cudaMallocHost((void **)&to, bytes));
+    memcpy(from, bench.luma.data(), bytes);
+    for (int i = 0; i < 9; i++) {
+        struct failure failure = {};
+        const double start = seconds();
+        TRY(cudaMemcpyAsync(bench.strip.luma, from, bytes, cudaMemcpyHostToDevice, stream));
+        if (carve_fast(&bench.context, &bench.strip, &failure) != STATUS_OK) return 1;
+        TRY(cudaMemcpy2DAsync(to, 1440, bench.strip.luma, stride, 1440, one.height,
+                              cudaMemcpyDeviceToHost, stream));
+        TRY(cudaStreamSynchronize(stream));
+        times.push_back(1e3 * (seconds() - start));
+    }
+    if (!right(bench, one, "pinned")) return 1;
+    std::sort(times.begin(), times.end());
+    printf("1080p gray less 480 columns, pinned to pinned: %.3f ms\n", times[times.size() / 2]);
+    const double start = seconds();
+    for (int i = 0; i < 100; i++) carve_fast_fits(&bench.context, &bench.strip);
+    printf("carve_fast_fits: %.1f us\n", 1e4 * (seconds() - start));
+    strip_free(bench);
+    return 0;
+}
+
+int main(int count, char **arguments) {
+    const char *what = count > 1 && arguments[1][0] != '-' ? arguments[1] : "ladder";
+    const bool json = count > 1 && strcmp(arguments[count - 1], "--json") == 0;
+    if (count > 1 && strcmp(arguments[count - 1], "--help") == 0) {
+        puts("carve [ladder|fast] [--json]: times of all rungs, or of the last one alone.\n"
+             "carve odd [PIXELS]: other sizes, energies and pictures compared, up to so many "
+             "pixels.\n"
+             "carve trace: where a seam's time goes. carve pinned: from pinned memory and back.");
+        return 0;
+    }
+    int gpus = 0;
+    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) return puts("no GPU here"), 77;
+    struct bench bench = {};
+    context_make(bench);
+    if (strcmp(what, "odd") == 0)
+        return odd(bench, count > 2 ? (uint32_t)atoi(arguments[2]) : UINT32_MAX);
+    if (strcmp(what, "trace") == 0) return trace(bench);
+    if (strcmp(what, "pinned") == 0) return pinned(bench);
+    return ladder(bench, json, strcmp(what, "fast") == 0 ? FAST : ROWS);
+}

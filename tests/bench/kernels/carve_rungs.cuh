@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+/* carve_rungs.cuh - the way to the fast method: what came before it, rung by rung.
+ *
+ * 1 rows       a launch a row, all costs in memory, the way back row by row on one thread, all
+ *              energies anew
+ * 2 tiles      16 rows a launch in tiles with halos, parents kept; a jump over 16 rows at a time;
+ *              energies only around the seam
+ * 3 one launch the same, all seams in one launch, with grid barriers in place of launches
+ * 4 is cuda/ops/carve/fast.cuh.
+ */
+#ifndef BURIN_CARVE_RUNGS_CUH
+#define BURIN_CARVE_RUNGS_CUH
+
+#include "cuda/ops/carve/fast.cuh"
+
+#include <cooperative_groups.h>
+
+struct rung_memory {
+    struct fast_job job; /* bands of one step */
+    uint32_t *costs;     /* all rows, rung 1 */
+    uint32_t *parents;   /* a row of parent_stride for each step of both halves */
+    uint32_t parent_stride;
+    int blocks;
+    cudaStream_t stream;
+};
+
+/* ---- 1: a launch a row */
+
+static __global__ void row_costs(struct fast_job job, uint32_t *costs, uint32_t i) {
+    const uint32_t x = blockIdx.x * blockDim.x + threadIdx.x;
+    const int half = (int)blockIdx.y;
+    if (x >= job.width || i >= job.halves[half].rows) return;
+    const uint32_t y = fast_row(job, half, i);
+    uint32_t least = 0;
+    if (i) {
+        const uint32_t *row = costs + (uint64_t)fast_row(job, half, i - 1) * job.cost_stride;
+        least = row[x];
+        if (x) least = min(least, row[x - 1]);
+        if (x + 1 < job.width) least = min(least, row[x + 1]);
+    }
+    costs[(uint64_t)y * job.cost_stride + x] = least + energy_row(job, y)[x];
+}
+
+static __device__ uint32_t row_least(const struct fast_job &job, const uint32_t *costs, uint32_t x,
+                                     uint32_t y) {
+    const uint32_t *row = costs + (uint64_t)y * job.cost_stride;
+    uint32_t best = x ? x - 1 : 0;
+    for (uint32_t k = best + 1; k <= x + 1 && k < job.width; k++)
+        if (row[k] < row[best]) best = k;
+    return best;
+}
+
+/* One block finds the meeting point, one thread the way. */
+static __global__ void row_trace(struct fast_job job, const uint32_t *costs, uint16_t *columns) {
+    __shared__ unsigned long long least;
+    const uint32_t middle = (job.height - 1) / 2;
+    if (threadIdx.x == 0) least = ~0ull;
+    __syncthreads();
+    for (uint32_t x = threadIdx.x; x < job.width; x += blockDim.x) {
+        const uint32_t below = row_least(job, costs, x, middle + 1);
+        const uint64_t sum = costs[(uint64_t)middle * job.cost_stride + x] +
+                             costs[(uint64_t)(middle + 1) * job.cost_stride + below];
+        atomicMin(&least, (unsigned long long)(sum << 16 | x));
+    }
+    __syncthreads();
+    if (threadIdx.x) return;
+    columns[middle] = (uint16_t)least;
+    for (uint32_t y = middle, x = columns[middle]; y-- > 0;)
+        columns[y] = (uint16_t)(x = row_least(job, costs, x, y));
+    for (uint32_t y = middle + 1, x = columns[middle]; y < job.height; y++)
+        columns[y] = (uint16_t)(x = row_least(job, costs, x, y));
+}
+
+static __global__ void row_remove(struct fast_job job, const uint16_t *columns) {
+    close_gap<1>(job.luma + (uint64_t)blockIdx.x * job.luma_stride, columns[blockIdx.x], job.width,
+                 job.luma_stride);
+}
+
+static void rung_rows(const struct rung_memory &memory, uint32_t seams) {
+    struct fast_job job = memory.job;
+    for (uint32_t s = 0; s < seams; s++, job.width--) {
+        uint16_t *columns = job.seam_columns + (uint64_t)s * job.height;
+        const dim3 grid((job.width + 255) / 256, 2);
+        carve_fast_energy<<<memory.blocks * 8, 256, 0, memory.stream>>>(job);
+        for (uint32_t i = 0; i < job.halves[0].rows; i++)
+            row_costs<<<grid, 256, 0, memory.stream>>>(job, memory.costs, i);
+        row_trace<<<1, 1024, 0, memory.stream>>>(job, memory.costs, columns);
+        row_remove<<<job.height, 32, 0, memory.stream>>>(job, columns);
+    }
+}
+
+/* ---- 2: tiles; each function below is a launch there, and a stretch between barriers in 3 */
+
+static __device__ uint32_t *step_parents(const struct rung_memory &memory, int half,
+                                         uint32_t step) {
+    const uint32_t row = half ? memory.job.halves[0].steps + step : step;
+    return memory.parents + (uint64_t)row * memory.parent_stride;
+}
+
+static __device__ void tiles_step(const struct rung_memory &memory, uint32_t step, uint32_t seam) {
+    const struct fast_job &job = memory.job;
+    const uint32_t tiles = (job.width - seam + TILE_OWN - 1) / TILE_OWN;
+    const uint32_t warps = blockDim.x / 32 * gridDim.x;
+    /* Neighbouring warps on different blocks: they are few. */
+    for (uint32_t i = threadIdx.x / 32 * gridDim.x + blockIdx.x; i < 2 * tiles; i += warps) {
+        const int half = i >= tiles, x = tile_column(half ? i - tiles : i);
+        if (step >= job.halves[half].steps) continue;
+        uint2 energies[FAST_STEP];
+        struct tile tile = {};
+        tile_energies(energies, job, half, step, x);
+        tile_costs(tile, job, half, step, seam, x);
+        tile_rows(tile, energies, step_rows(job.halves[half], step));
+        if (!tile_owns()) continue;
+        *(uint4 *)(step_parents(memory, half, step) + x) =
+            make_uint4(tile.parents[0], tile.parents[1], tile.parents[2], tile.parents[3]);
+        const uint32_t tag = fast_tag(seam) << 30;
+        if (x < (int)(job.width - seam))
+            store_words(cost_row(job, half, step + 1) + x,
+                        make_uint4(tile.cost[0] >> 2 | tag, tile.cost[1] >> 2 | tag,
+                                   tile.cost[2] >> 2 | tag, tile.cost[3] >> 2 | tag));
+    }
+}
+
+static __device__ void tiles_jumps(const struct rung_memory &memory, uint32_t seam) {
+    const struct fast_job &job = memory.job;
+    const uint32_t bands = job.halves[0].bands + job.halves[1].bands, tag = fast_tag(seam) << 14;
+    for (uint32_t band = blockIdx.x; band < bands; band += gridDim.x) {
+        const int half = band >= job.halves[0].bands;
+        const uint32_t step = band - job.halves[half].first_band;
+        const uint32_t rows = step_rows(job.halves[half], step);
+        for (uint32_t x = threadIdx.x; x < job.width - seam; x += blockDim.x) {
+            uint32_t at[1] = { x };
+            walk_step(at, step_parents(memory, half, step), rows, step);
+            job.jumps[(uint64_t)band * job.jump_stride + x] = (uint16_t)(at[0] | tag);
+        }
+    }
+}
+
+static __device__ void tiles_resolve(const struct rung_memory &memory, uint32_t seam) {
+    __shared__ struct resolve_memory shared;
+    const int half = (int)blockIdx.x;
+    if (half > 1) return;
+    if (threadIdx.x == 0) shared.last = 0;
+    resolve_meet(memory.job, &shared, seam);
+    __syncthreads();
+    if (threadIdx.x < 32) resolve_tell(memory.job, half, &shared, NULL, seam);
+}
+
+static __device__ void tiles_remove(const struct rung_memory &memory, uint32_t seam) {
+    const struct fast_job &job = memory.job;
+    const uint32_t bands = job.halves[0].bands + job.halves[1].bands, width = job.width - seam;
+    __shared__ uint32_t columns[FAST_STEP];
+    for (uint32_t band = blockIdx.x; band < bands; band += gridDim.x) {
+        const int half = band >= job.halves[0].bands;
+        const uint32_t step = band - job.halves[half].first_band;
+        const uint32_t rows = step_rows(job.halves[half], step), *parents;
+        parents = step_parents(memory, half, step);
+        uint32_t x = job.entries[band] & 0x7fff;
+        for (int r = (int)rows - 1; threadIdx.x == 0 && r >= 0; r--) {
+            const uint32_t y = fast_row(job, half, step * FAST_STEP + (uint32_t)r);
+            columns[r] = job.crossings[y] = x;
+            job.seam_columns[(uint64_t)seam * job.height + y] = (uint16_t)x;
+            x += (parents[x] >> (2 * r) & 3) - 1;
+        }
+        __syncthreads();
+        for (uint32_t task = threadIdx.x / 32; task < 2 * rows; task += blockDim.x / 32) {
+            const uint32_t r = task / 2, y = fast_row(job, half, step * FAST_STEP + r);
+            if (task % 2)
+                close_gap<1>(job.luma + (uint64_t)y * job.luma_stride, columns[r], width,
+                             job.luma_stride);
+            else
+                close_gap<2>((uint8_t *)(energy_row(job, y) - FAST_PAD),
+                             2 * (columns[r] + FAST_PAD), 2 * (width + FAST_PAD),
+                             2 * job.energy_stride);
+        }
+        __syncthreads();
+    }
+}
+
+static __device__ void tiles_renew(const struct rung_memory &memory, uint32_t seam) {
+    const struct fast_job &job = memory.job;
+    const int width = (int)(job.width - seam) - 1, spread = 2 * job.reach;
+    const struct luma_plane luma = { job.luma, job.luma_stride, width, (int)job.height };
+    for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < 16 * job.height;
+         i += gridDim.x * blockDim.x) {
+        const int y = (int)(i / 16), x = (int)job.crossings[y] + (int)(i % 16) - spread;
+        if ((int)(i % 16) <= 2 * spread && x >= 0 && x < width)
+            energy_row(job, (uint32_t)y)[x] = (uint16_t)energy_at(luma, job.energy, x, y);
+    }
+}
+
+static __global__ void __launch_bounds__(FAST_THREADS)
+    step_kernel(struct rung_memory memory, uint32_t step, uint32_t seam) {
+    tiles_step(memory, step, seam);
+}
+static __global__ void __launch_bounds__(FAST_THREADS)
+    jumps_kernel(struct rung_memory memory, uint32_t seam) {
+    tiles_jumps(memory, seam);
+}
+static __global__ void __launch_bounds__(FAST_THREADS)
+    resolve_kernel(struct rung_memory memory, uint32_t seam) {
+    tiles_resolve(memory, seam);
+}
+static __global__ void __launch_bounds__(FAST_THREADS)
+    remove_kernel(struct rung_memory memory, uint32_t seam) {
+    tiles_remove(memory, seam);
+}
+static __global__ void renew_kernel(struct rung_memory memory, uint32_t seam) {
+    tiles_renew(memory, seam);
+}
+
+static void rung_tiles(const struct rung_memory &memory, uint32_t seams) {
+    const int blocks = memory.blocks;
+    const cudaStream_t stream = memory.stream;
+    carve_fast_energy<<<blocks * 8, 256, 0, stream>>>(memory.job);
+    for (uint32_t s = 0; s < seams; s++) {
+        for (uint32_t step = 0; step < memory.job.halves[0].steps; step++)
+            step_kernel<<<blocks, FAST_THREADS, 0, stream>>>(memory, step, s);
+        jumps_kernel<<<2 * blocks, FAST_THREADS, 0, stream>>>(memory, s);
+        resolve_kernel<<<2, FAST_THREADS, 0, stream>>>(memory, s);
+        remove_kernel<<<2 * blocks, FAST_THREADS, 0, stream>>>(memory, s);
+        renew_kernel<<<2 * blocks, 256, 0, stream>>>(memory, s);
+    }
+}
+
+/* ---- 3: one launch */
+
+static __global__ void __launch_bounds__(FAST_THREADS, 1)
+    whole_kernel(const __grid_constant__ struct rung_memory memory, uint32_t seams) {
+    const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    for (uint32_t s = 0; s < seams; s++) {
+        for (uint32_t step = 0; step < memory.job.halves[0].steps; step++, grid.sync())
+            tiles_step(memory, step, s);
+        tiles_jumps(memory, s);
+        grid.sync();
+        tiles_resolve(memory, s);
+        grid.sync();
+        tiles_remove(memory, s);
+        grid.sync();
+        tiles_renew(memory, s);
+        grid.sync();
+    }
+}
+
+static void rung_whole(const struct rung_memory &memory, uint32_t seams) {
+    struct rung_memory copy = memory;
+    void *arguments[] = { &copy, &seams };
+    carve_fast_energy<<<memory.blocks * 8, 256, 0, memory.stream>>>(memory.job);
+    cudaLaunchCooperativeKernel((const void *)whole_kernel, dim3((unsigned)memory.blocks),
+                                dim3(FAST_THREADS), arguments, 0, memory.stream);
+}
+
+#endif
