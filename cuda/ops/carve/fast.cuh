@@ -140,6 +140,9 @@ static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_cont
     if (context->capability < 90 || strip->rows || strip->marks) return false;
     if (strip->width > FAST_WIDTH_MAX || strip->height < 2 || strip->columns >= strip->width)
         return false;
+    static const uint32_t energy_most[] = { 690, 1140, CARVE_ENERGY_MAX };
+    if ((uint64_t)(strip->height / 2 + 1) * energy_most[strip->energy] > TILE_COST_MAX)
+        return false;
     job->width = strip->width, job->height = strip->height, job->seams = strip->columns;
     job->energy = strip->energy, job->reach = carve_reach(strip->energy);
     job->luma = strip->luma, job->luma_stride = strip->luma_stride;
@@ -158,6 +161,7 @@ static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_cont
         const uint32_t blocks = 2 * job->cluster + 2 + job->halves[0].bands + job->halves[1].bands;
         plan->blocks = (blocks + job->cluster - 1) / job->cluster * job->cluster;
         if (plan->blocks > room) continue;
+        if (job->halves[0].bands > FAST_BANDS_MAX) continue;
         if (follow_bytes(job->width, job->luma_stride, steps, job->reach) > most) return false;
         job->maps_shared = resolve_bytes(job->width, job->halves[0].bands) <= most;
         fast_place(plan, scratch);

@@ -14,7 +14,7 @@
 /* Shared memory of a following block. */
 struct __align__(16) follow_memory {
     uint32_t entry;
-    uint32_t columns[BAND_ROWS_MAX];
+    uint32_t columns[BAND_ROWS_MAX]; /* the seam, in the order of the half's rows */
 };
 
 static __host__ __device__ inline uint32_t follow_plane(uint32_t width) {
@@ -104,23 +104,27 @@ static __device__ __forceinline__ uint32_t follow_entry(const struct fast_job &j
     return memory->entry;
 }
 
-/* A thread a step: the seam row by row, for this band, its neighbours and the caller. */
+/* The first warp, a lane a step: the seam row by row; then all lanes tell it, to the bands beside
+ * and to the caller. */
 static __device__ __forceinline__ void follow_walk(const struct fast_job &job,
-                                                   const struct fast_band &band, uint32_t entry,
+                                                   const struct fast_band &band,
+                                                   struct follow_memory *memory, uint32_t entry,
                                                    uint32_t seam) {
-    const uint32_t step = band.step + threadIdx.x;
-    if (step >= band.end_step) return;
-    const uint32_t rows = step_rows(job.halves[band.half], step);
-    const uint32_t *parents = band.parents + threadIdx.x * band.plane;
-    uint32_t x = entry;
-    for (uint32_t k = band.end_step - 1; k > step; k--)
-        x = band.jumps[(k - band.step) * band.plane + x];
-    for (int r = (int)rows - 1; r >= 0; r--) {
-        const uint32_t y = fast_row(job, band.half, step * FAST_STEP + (uint32_t)r);
-        band.columns[y - band.top] = x;
+    const uint32_t step = band.step + threadIdx.x, rows = band.bottom - band.top;
+    if (step < band.end_step) {
+        const uint32_t *parents = band.parents + threadIdx.x * band.plane;
+        uint32_t x = entry;
+        for (uint32_t k = band.end_step - 1; k > step; k--)
+            x = band.jumps[(k - band.step) * band.plane + x];
+        walk_rows(x, parents, step_rows(job.halves[band.half], step),
+                  memory->columns + threadIdx.x * FAST_STEP);
+    }
+    __syncwarp();
+    for (uint32_t i = threadIdx.x; i < rows; i += 32) {
+        const uint32_t y = band.half == 0 ? band.top + i : band.bottom - 1 - i;
+        const uint32_t x = memory->columns[i];
         store_word(job.crossings + y, (seam + 1) << 16 | x);
         job.seam_columns[(uint64_t)seam * job.height + y] = (uint16_t)x;
-        x += (parents[x] >> (2 * r) & 3) - 1;
     }
 }
 
@@ -170,20 +174,23 @@ static __device__ void follow_block(const struct fast_job &job, uint32_t number,
         for (uint32_t step = band.step; step < band.end_step; step++) {
             follow_step(job, band, step, seam);
             __syncthreads();
+            if (number + 1 == job.halves[0].bands && threadIdx.x == 0)
+                fast_mark(job, seam, MARK_LAST_PARENTS);
             follow_jumps(job, band, step, seam);
             __syncthreads();
         }
         const uint32_t entry = follow_entry(job, band, memory, seam);
         last = entry >> 15;
-        if (threadIdx.x < 32) follow_walk(job, band, entry & 0x7fff, seam);
+        if (threadIdx.x < 32) follow_walk(job, band, memory, entry & 0x7fff, seam);
         __syncthreads();
         if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_WALKED);
         remove_seam(job, band, seam);
         __syncthreads();
+        if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_MOVED);
         renew_energies(job, band, seam);
         __syncthreads();
+        if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_RENEWED);
         if (threadIdx.x) continue;
-        __threadfence();
         store_release(job.ready + number, (seam + 1) | (uint32_t)last << 31);
         if (number == 0) fast_mark(job, seam, MARK_READY);
     }

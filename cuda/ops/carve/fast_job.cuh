@@ -33,6 +33,7 @@ enum {
     FAST_HALO_MAX = 64,
     FAST_WARPS_MAX = 8, /* leaders of a block */
     FAST_SLOTS_MAX = 12,
+    FAST_BANDS_MAX = 256, /* of a half */
 };
 
 /* More than any path's cost, which is below 2^29 for half an image; with what is added outside, the
@@ -76,7 +77,7 @@ struct fast_job {
     uint64_t *trace; /* NULL, or for each seam FAST_TRACE_MARKS times in ns */
 };
 
-enum { FAST_TRACE_MARKS = 8 };
+enum { FAST_TRACE_MARKS = 12 };
 enum {
     MARK_LEAD_START,
     MARK_LEAD_END,
@@ -85,7 +86,11 @@ enum {
     MARK_RESOLVED,
     MARK_ENTRY,
     MARK_WALKED,
-    MARK_READY
+    MARK_MOVED,
+    MARK_RENEWED,
+    MARK_READY,
+    MARK_UNUSED,
+    MARK_LAST_PARENTS
 };
 
 /* A wait that never ends is a fault of ours or a broken chip: better a failed launch than a GPU

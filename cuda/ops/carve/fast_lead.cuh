@@ -323,15 +323,17 @@ static __device__ __forceinline__ void lead_load(const struct fast_job &job, int
             while (known <= band) {
                 bool ended = false;
                 known = band + lead_ready(job, half, band, seam, ended);
-                if (!ended) continue;
-                if (lane == 0) *(volatile uint32_t *)(shared + LEAD_END) = 1, barrier_arrive(full);
-                return;
+                if (ended) {
+                    if (lane == 0)
+                        *(volatile uint32_t *)(shared + LEAD_END) = 1, barrier_arrive(full);
+                    return;
+                }
+                /* Written by ordinary stores of other blocks, read by the copy engine. */
+                asm volatile("fence.proxy.async.global;" ::: "memory");
             }
             const uint32_t rows = step_rows(half, step);
             if (lane == 0) barrier_expect(full, rows * pitch);
             __syncwarp();
-            /* Written by ordinary stores of other blocks, read by the copy engine. */
-            asm volatile("fence.proxy.async;" ::: "memory");
             if (lane < rows) {
                 const uint32_t y = fast_row(job, number, step * FAST_STEP + lane);
                 const uint32_t to = base + LEAD_RING + (slot.number * FAST_STEP + lane) * pitch;

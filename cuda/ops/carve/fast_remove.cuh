@@ -18,11 +18,15 @@ struct fast_band {
     uint32_t step, end_step;
     uint32_t top, bottom; /* rows top..bottom-1 */
     uint8_t *halo;        /* luma of the rows beside: reach above, reach below */
-    uint32_t *columns;    /* the seam in rows top-reach.. */
+    uint32_t *columns;    /* the seam, in the order of the half's rows */
     uint32_t *parents;    /* a plane a step */
     uint16_t *jumps;      /* a row a step */
     uint32_t plane;       /* columns of either */
 };
+
+static __device__ __forceinline__ uint32_t band_column(const struct fast_band &band, uint32_t y) {
+    return band.columns[band.half == 0 ? y - band.top : band.bottom - 1 - y];
+}
 
 struct luma_band {
     const struct fast_job &job;
@@ -107,7 +111,8 @@ static __device__ __forceinline__ void remove_seam(const struct fast_job &job,
             remove_beside(job, band, task - 2 * rows, seam);
             continue;
         }
-        const uint32_t row = task < rows ? task : task - rows, column = band.columns[row];
+        const uint32_t row = task < rows ? task : task - rows;
+        const uint32_t column = band_column(band, band.top + row);
         if (task < rows)
             close_gap<2>((uint8_t *)(energy_row(job, band.top + row) - FAST_PAD),
                          2 * (column + FAST_PAD), 2 * (width + FAST_PAD), 2 * job.energy_stride);
@@ -123,9 +128,9 @@ static __device__ __forceinline__ void renew_energies(const struct fast_job &job
     const int width = (int)(job.width - seam) - 1, spread = 2 * job.reach;
     const struct luma_band luma = { job, band, width };
     for (uint32_t i = threadIdx.x; i < 16 * (band.bottom - band.top); i += FAST_THREADS) {
-        const int x = (int)band.columns[i / 16] + (int)(i % 16) - spread;
-        if ((int)(i % 16) > 2 * spread || x < 0 || x >= width) continue;
         const int y = (int)(band.top + i / 16);
+        const int x = (int)band_column(band, (uint32_t)y) + (int)(i % 16) - spread;
+        if ((int)(i % 16) > 2 * spread || x < 0 || x >= width) continue;
         energy_row(job, y)[x] = (uint16_t)energy_at(luma, job.energy, x, y);
     }
 }

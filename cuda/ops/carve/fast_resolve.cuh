@@ -13,6 +13,7 @@
 struct __align__(16) resolve_memory {
     uint32_t last;
     uint32_t sums[FAST_THREADS / 32], places[FAST_THREADS / 32];
+    uint16_t entries[FAST_BANDS_MAX];
 };
 
 static __host__ __device__ inline uint32_t resolve_plane(uint32_t width) {
@@ -58,18 +59,15 @@ static __device__ __forceinline__ void resolve_gather(const struct fast_job &job
     }
 }
 
-/* One thread: the column in the last row of the band before. */
+/* One thread, jumps not gathered: the column in the last row of the band before. */
 static __device__ __forceinline__ uint32_t resolve_jump(const struct fast_job &job,
-                                                        const struct fast_half &half,
-                                                        const uint8_t *maps, uint32_t band,
+                                                        const struct fast_half &half, uint32_t band,
                                                         uint32_t x, uint32_t seam) {
-    if (job.maps_shared) return x + (int8_t)maps[band * resolve_plane(job.width) + x];
     const uint32_t *from =
         (const uint32_t *)(job.jumps + (uint64_t)(half.first_band + band) * job.jump_stride +
                            (x & ~1u));
-    uint32_t word;
     for (uint32_t spins = 0;; spins++) {
-        word = load_word(from) >> 16 * (x & 1) & 0xffff;
+        const uint32_t word = load_word(from) >> 16 * (x & 1) & 0xffff;
         if (word >> 14 == fast_tag(seam)) return word & 0x3fff;
         if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_JUMPS);
     }
@@ -101,9 +99,13 @@ static __device__ __forceinline__ uint4 meet_words(const struct fast_job &job, c
 
 /* The least of a warp; PLACE the smallest of those that have it. */
 static __device__ __forceinline__ void warp_least(uint32_t &sum, uint32_t &place) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
     const uint32_t least = __reduce_min_sync(~0u, sum);
     place = __reduce_min_sync(~0u, sum == least ? place : ~0u);
     sum = least;
+#else
+    __trap();
+#endif
 }
 
 /* A warp's least of T[m][x] + min3(B[m+1]) goes to memory; place: 4 x + which of the three. */
@@ -162,22 +164,33 @@ static __device__ __forceinline__ void resolve_begin(const struct fast_job &job)
     }
 }
 
-/* The first warp: the meeting point, then one lane from band to band. */
+/* The first warp: the meeting point, one lane from band to band, and all tell the bands. */
 static __device__ __forceinline__ void resolve_tell(const struct fast_job &job, int number,
                                                     struct resolve_memory *memory,
                                                     const uint8_t *maps, uint32_t seam) {
     const struct fast_half &half = job.halves[number];
+    const uint32_t first = half.first_band, bands = half.bands, plane = resolve_plane(job.width);
+    const uint32_t head = (seam + 1) << 16 | memory->last << 15;
     const bool exists = threadIdx.x < FAST_THREADS / 32;
     uint32_t sum = exists ? memory->sums[threadIdx.x] : ~0u;
     uint32_t place = exists ? memory->places[threadIdx.x] : ~0u;
     warp_least(sum, place);
-    if (threadIdx.x) return;
-    const uint32_t head = (seam + 1) << 16 | memory->last << 15;
     uint32_t x = number == 0 ? place / 4 : place / 4 + place % 4 - 1;
-    for (uint32_t band = half.bands; band-- > 0;) {
-        store_word(job.entries + half.first_band + band, head | x);
-        if (band) x = resolve_jump(job, half, maps, band, x, seam);
+    if (!job.maps_shared) {
+        for (uint32_t band = bands; threadIdx.x == 0 && band-- > 0;) {
+            store_word(job.entries + first + band, head | x);
+            if (band) x = resolve_jump(job, half, band, x, seam);
+        }
+        return;
     }
+    const uint8_t *map = maps + (bands - 1) * plane;
+    for (uint32_t band = bands; threadIdx.x == 0 && band-- > 0; map -= plane) {
+        memory->entries[band] = (uint16_t)x;
+        x += (uint32_t)(int8_t)map[x];
+    }
+    __syncwarp();
+    for (uint32_t band = threadIdx.x; band < bands; band += 32)
+        store_word(job.entries + first + band, head | memory->entries[band]);
 }
 
 static __device__ void resolve_block(const struct fast_job &job, int number, uint8_t *shared) {

@@ -16,25 +16,38 @@
 
 enum { TILE_OWN = 96, TILE_HALO = 16 };
 
-/* A lane's part. parents: 2 bits a row, the first row lowest: 0 left, 1 same, 2 right. */
+/* More than any path's cost in a strip that is taken; times 16, with 16 rows outside the image
+ * added, it stays below 2^32. */
+static const uint32_t TILE_FAR = (1u << 28) - (1u << 21);
+/* What the costs of half an image must stay below. */
+static const uint32_t TILE_COST_MAX = TILE_FAR - (1u << 21);
+
+/* A lane's part. parents: 4 bits for two rows, the first two lowest: the second row's parent (0
+ * left, 1 same, 2 right) in the upper two bits, that parent's own parent in the lower two. */
 struct tile {
-    uint32_t cost[4], parents[4]; /* cost times 4 */
+    uint32_t cost[4], parents[4]; /* cost times 16 */
 };
 
 static __device__ __forceinline__ int tile_column(uint32_t number) {
     return (int)(number * TILE_OWN) - TILE_HALO + 4 * (int)(threadIdx.x % 32);
 }
 
+/* Rows of a step are counted so that its last row is an odd one: where their number is odd there is
+ * no row 0. */
+static __device__ __forceinline__ uint32_t odd_of(uint32_t rows) {
+    return rows & 1;
+}
+
 /* Energies of a tile's rows, before anybody knows the costs that they are to be added to. */
 static __device__ __forceinline__ void tile_energies(uint2 (&energies)[FAST_STEP],
                                                      const struct fast_job &job, int half,
                                                      uint32_t step, int x) {
-    const uint32_t rows = step_rows(job.halves[half], step);
+    const uint32_t rows = step_rows(job.halves[half], step), odd = odd_of(rows);
+    const uint32_t first = step * FAST_STEP - odd;
 #pragma unroll
-    for (uint32_t r = 0; r < FAST_STEP; r++)
-        if (r < rows)
-            energies[r] =
-                *(const uint2 *)(energy_row(job, fast_row(job, half, step * FAST_STEP + r)) + x);
+    for (uint32_t v = 0; v < FAST_STEP; v++)
+        if (v >= odd && v < rows + odd)
+            energies[v] = *(const uint2 *)(energy_row(job, fast_row(job, half, first + v)) + x);
 }
 
 /* Costs of the row before the step, waited for. */
@@ -55,35 +68,47 @@ static __device__ __forceinline__ void tile_costs(struct tile &tile, const struc
         here = !inside || tagged(words, tag);
         if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_COSTS);
     }
-    tile.cost[0] = words.x << 2, tile.cost[1] = words.y << 2;
-    tile.cost[2] = words.z << 2, tile.cost[3] = words.w << 2;
+    const uint32_t mask = (1u << 30) - 1;
+    tile.cost[0] = 16 * min(words.x & mask, TILE_FAR);
+    tile.cost[1] = 16 * min(words.y & mask, TILE_FAR);
+    tile.cost[2] = 16 * min(words.z & mask, TILE_FAR);
+    tile.cost[3] = 16 * min(words.w & mask, TILE_FAR);
 }
 
-/* One row: the least of three with its number, into parents; energy added. */
+/* One row: the least of three, neighbours told apart by multiples of MARK; energy added. With
+ * CLEAR the marks are taken off again. */
+template <uint32_t MARK>
 static __device__ __forceinline__ void tile_row(struct tile &tile, uint2 energies) {
     const uint32_t left = __shfl_up_sync(~0u, tile.cost[3], 1);
     const uint32_t right = __shfl_down_sync(~0u, tile.cost[0], 1);
-    const uint32_t least[] = { __vimin3_u32(left, tile.cost[0] + 1, tile.cost[1] + 2),
-                               __vimin3_u32(tile.cost[0], tile.cost[1] + 1, tile.cost[2] + 2),
-                               __vimin3_u32(tile.cost[1], tile.cost[2] + 1, tile.cost[3] + 2),
-                               __vimin3_u32(tile.cost[2], tile.cost[3] + 1, right + 2) };
+    const uint32_t beside[] = {
+        left, tile.cost[0], tile.cost[1], tile.cost[2], tile.cost[3], right
+    };
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-        tile.parents[k] = __funnelshift_r(tile.parents[k], least[k], 2);
-        /* The low or the high half of the pair times 4. */
-        tile.cost[k] =
-            __dp2a_lo(k < 2 ? energies.x : energies.y, k % 2 ? 0x400u : 4u, least[k] & ~3u);
+        const uint32_t pair = k < 2 ? energies.x : energies.y;
+        uint32_t least = __viaddmin_u32(beside[k + 1], MARK, beside[k]);
+        least = __viaddmin_u32(beside[k + 2], 2 * MARK, least);
+        if (MARK == 4) {
+            tile.parents[k] = __funnelshift_r(tile.parents[k], least, 4);
+            least &= ~15u;
+        }
+        /* The low or the high half of the pair times 16. */
+        tile.cost[k] = __dp2a_lo(pair, k % 2 ? 0x1000u : 0x10u, least);
     }
 }
 
 static __device__ __forceinline__ void
 tile_rows(struct tile &tile, const uint2 (&energies)[FAST_STEP], uint32_t rows) {
+    const uint32_t odd = odd_of(rows);
 #pragma unroll
-    for (uint32_t r = 0; r < FAST_STEP; r++)
-        if (r < rows) tile_row(tile, energies[r]);
+    for (uint32_t v = 0; v < FAST_STEP; v += 2) {
+        if (v >= rows + odd) break;
+        if (v || !odd) tile_row<1>(tile, energies[v]);
+        tile_row<4>(tile, energies[v + 1]);
+    }
 #pragma unroll
-    for (int k = 0; k < 4; k++)
-        tile.parents[k] = rows ? tile.parents[k] >> (2 * (FAST_STEP - rows)) : 0;
+    for (int k = 0; k < 4; k++) tile.parents[k] >>= 4 * ((FAST_STEP - rows) / 2);
 }
 
 /* The lanes whose columns are right in the end. */
@@ -92,15 +117,39 @@ static __device__ __forceinline__ bool tile_owns() {
     return lane >= TILE_HALO / 4 && lane < 32 - TILE_HALO / 4;
 }
 
-/* From columns AT in the step's last row to the row before its first. PARENTS: of this step. */
+/* From columns AT in the step's last row to the row before its first. PARENTS: of this step. The
+ * image's first row has no parents. */
 template <int COUNT>
 static __device__ __forceinline__ void walk_step(uint32_t (&at)[COUNT], const uint32_t *parents,
                                                  uint32_t rows, uint32_t step) {
-    const int first = step == 0; /* the image's first row has no parents */
+    const uint32_t odd = odd_of(rows), in_first = 2 - odd - (step == 0);
 #pragma unroll 4
-    for (int r = (int)rows - 1; r >= first; r--) {
+    for (int n = (int)(rows + odd) / 2 - 1; n > 0; n--) {
 #pragma unroll
-        for (int k = 0; k < COUNT; k++) at[k] += (parents[at[k]] >> (2 * r) & 3) - 1;
+        for (int k = 0; k < COUNT; k++) {
+            const uint32_t pair = parents[at[k]] >> (4 * n);
+            at[k] += (pair >> 2 & 3) + (pair & 3) - 2;
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+        const uint32_t pair = parents[at[k]];
+        if (in_first >= 1) at[k] += (pair >> 2 & 3) - 1;
+        if (in_first == 2) at[k] += (pair & 3) - 1;
+    }
+}
+
+/* The columns of all rows of a step, in the order of its rows, from that of the last one. */
+template <class Column>
+static __device__ __forceinline__ void walk_rows(uint32_t x, const uint32_t *parents, uint32_t rows,
+                                                 Column *columns) {
+    const int odd = (int)odd_of(rows);
+#pragma unroll 4
+    for (int n = ((int)rows + odd) / 2 - 1; n >= 0; n--) {
+        const uint32_t pair = parents[x] >> (4 * n), above = x + (pair >> 2 & 3) - 1;
+        columns[2 * n + 1 - odd] = (Column)x;
+        if (2 * n - odd >= 0) columns[2 * n - odd] = (Column)above;
+        x = above + (pair & 3) - 1;
     }
 }
 

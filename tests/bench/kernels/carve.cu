@@ -104,6 +104,7 @@ static bool strip_make(struct bench &bench, const struct strip_case &one) {
     TRY(cudaMalloc(&strip.scratch, carve_fast_scratch(&bench.context, &strip)));
     TRY(cudaMalloc((void **)&bench.trace, 8 * FAST_TRACE_MARKS * one.seams));
     TRY(cudaMemcpy(bench.original, bench.luma.data(), bytes, cudaMemcpyHostToDevice));
+    TRY(cudaDeviceSynchronize()); /* from pageable memory the copy may still be under way */
     return true;
 }
 
@@ -283,7 +284,8 @@ static int odd(struct bench &bench, uint32_t most) {
  * before, in us. */
 static int trace(struct bench &bench) {
     static const char *const names[] = { "lead start", "lead end", "met",    "maps",
-                                         "resolved",   "entry",    "walked", "ready" };
+                                         "resolved",   "entry",    "walked", "moved",
+                                         "renewed",    "ready",    "",       "last parents" };
     for (const struct strip_case &one : ladder_cases) {
         if (!strip_make(bench, one)) continue;
         std::vector<uint64_t> marks(FAST_TRACE_MARKS * one.seams);
@@ -296,7 +298,7 @@ static int trace(struct bench &bench) {
             for (uint32_t s = one.seams / 2; s < one.seams; s++, count++)
                 sum += (double)(int64_t)(marks[s * FAST_TRACE_MARKS + k] -
                                          marks[(s - 1) * FAST_TRACE_MARKS + MARK_READY]);
-            printf(" %s %.2f", names[k], sum / count / 1e3);
+            if (names[k][0]) printf(" %s %.2f", names[k], sum / count / 1e3);
         }
         puts("");
         strip_free(bench);

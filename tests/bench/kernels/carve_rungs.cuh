@@ -116,8 +116,8 @@ static __device__ void tiles_step(const struct rung_memory &memory, uint32_t ste
         const uint32_t tag = fast_tag(seam) << 30;
         if (x < (int)(job.width - seam))
             store_words(cost_row(job, half, step + 1) + x,
-                        make_uint4(tile.cost[0] >> 2 | tag, tile.cost[1] >> 2 | tag,
-                                   tile.cost[2] >> 2 | tag, tile.cost[3] >> 2 | tag));
+                        make_uint4(tile.cost[0] >> 4 | tag, tile.cost[1] >> 4 | tag,
+                                   tile.cost[2] >> 4 | tag, tile.cost[3] >> 4 | tag));
     }
 }
 
@@ -153,16 +153,15 @@ static __device__ void tiles_remove(const struct rung_memory &memory, uint32_t s
     for (uint32_t band = blockIdx.x; band < bands; band += gridDim.x) {
         const int half = band >= job.halves[0].bands;
         const uint32_t step = band - job.halves[half].first_band;
-        const uint32_t rows = step_rows(job.halves[half], step), *parents;
-        parents = step_parents(memory, half, step);
-        uint32_t x = job.entries[band] & 0x7fff;
-        for (int r = (int)rows - 1; threadIdx.x == 0 && r >= 0; r--) {
-            const uint32_t y = fast_row(job, half, step * FAST_STEP + (uint32_t)r);
-            columns[r] = job.crossings[y] = x;
-            job.seam_columns[(uint64_t)seam * job.height + y] = (uint16_t)x;
-            x += (parents[x] >> (2 * r) & 3) - 1;
-        }
+        const uint32_t rows = step_rows(job.halves[half], step);
+        if (threadIdx.x == 0)
+            walk_rows(job.entries[band] & 0x7fff, step_parents(memory, half, step), rows, columns);
         __syncthreads();
+        if (threadIdx.x < rows) {
+            const uint32_t y = fast_row(job, half, step * FAST_STEP + threadIdx.x);
+            job.crossings[y] = columns[threadIdx.x];
+            job.seam_columns[(uint64_t)seam * job.height + y] = (uint16_t)columns[threadIdx.x];
+        }
         for (uint32_t task = threadIdx.x / 32; task < 2 * rows; task += blockDim.x / 32) {
             const uint32_t r = task / 2, y = fast_row(job, half, step * FAST_STEP + r);
             if (task % 2)
