@@ -72,7 +72,7 @@ static inline void fast_place(struct fast_plan *plan, uint8_t *base) {
  * warps a block beyond. */
 static inline void fast_lead_shape(struct fast_job *job) {
     const uint32_t lanes = 32 * FAST_LANE;
-    job->halo = job->width <= 8192 ? 64 : 32;
+    job->halo = FAST_LANE == 8 && job->width <= 8192 ? 64 : 32;
     job->own = lanes - 2 * job->halo;
     job->leaders = (job->width + job->own - 1) / job->own;
     job->cluster = 1;

@@ -23,7 +23,7 @@ static __device__ uint32_t energy_gradient(const Source &luma, int x, int y) {
 
 /* (1 2 1) or (1 4 6 4 1) across, (-1 0 1) or (-1 -2 0 2 1) along. */
 template <int REACH, class Source>
-static __device__ uint32_t energy_sobel(const Source &luma, int x, int y) {
+static __device__ __noinline__ uint32_t energy_sobel(const Source &luma, int x, int y) {
     const int smooth[] = { REACH == 2 ? 6 : 2, REACH == 2 ? 4 : 1, 1 };
     const int slope[] = { 0, REACH == 2 ? 2 : 1, 1 };
     int gx = 0, gy = 0;

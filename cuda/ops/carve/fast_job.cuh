@@ -22,6 +22,11 @@
 
 #include "cuda/ops/carve/strip.cuh"
 
+/* Columns of a leader's lane: 4 or 8. */
+#ifndef FAST_LANE
+#define FAST_LANE 8
+#endif
+
 enum {
     FAST_THREADS = 640, /* a warp for each tile of 1920 columns; 102 registers a thread */
     FAST_STEP = 16,     /* rows between two rows of costs that leaders tell */
@@ -29,7 +34,6 @@ enum {
     FAST_PAD_RIGHT = 320,
     FAST_OUTSIDE = 65535,   /* energy beside the image: five times what a pixel can have */
     FAST_WIDTH_MAX = 16000, /* columns fit into 14 bits */
-    FAST_LANE = 8,          /* columns of a leader's lane */
     FAST_HALO_MAX = 64,
     FAST_WARPS_MAX = 8, /* leaders of a block */
     FAST_SLOTS_MAX = 12,
@@ -65,9 +69,9 @@ struct fast_job {
     uint32_t *ready;     /* of each band: seams taken out of it */
     uint32_t *decision;  /* whether the present seam is the last one */
 
-    uint32_t band_steps;    /* steps of a band */
-    uint32_t halo, own;     /* columns beside a leader's own, and its own; 2 halo + own = 256 */
-    uint32_t leaders;       /* warps of a half */
+    uint32_t band_steps; /* steps of a band */
+    uint32_t halo, own;  /* columns beside a leader's own, and its own; 2 halo + own = 32 lanes */
+    uint32_t leaders;    /* warps of a half */
     uint32_t block_leaders; /* of them in one block */
     uint32_t cluster, slots;
     bool maps_shared; /* the resolver keeps the jumps in shared memory */
@@ -89,7 +93,6 @@ enum {
     MARK_MOVED,
     MARK_RENEWED,
     MARK_READY,
-    MARK_UNUSED,
     MARK_LAST_PARENTS
 };
 

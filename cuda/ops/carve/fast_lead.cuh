@@ -2,18 +2,20 @@
 /* fast_lead.cuh - the leaders: nothing but the costs of paths, as fast as a row can follow a row.
  *
  * A half's columns are spread over the warps of a cluster, 4 warps a block, one for each scheduler.
- * A lane has 8 columns, a warp 256: its own and `halo` more on either side, which it computes
- * redundantly, so that warps exchange costs only every `halo` rows. The lanes exchange their edges
- * every second row (one round of shuffles, a tenth column computed twice).
- * Exchange: costs are pushed into the neighbour's inbox, in its own or another block's shared
- * memory, each word tagged with the exchange's number; the receiver polls. Two inboxes in turn:
- * whoever sends the next but one has received what was sent after the last was read.
- * A further warp loads energies ahead into a ring of slots of 16 rows.
+ * A lane has FAST_LANE columns, a warp 32 times as many: its own and `halo` more on either side,
+ * which it computes redundantly, so that warps exchange costs only every `halo` rows. Lanes
+ * exchange their edges every row. (Every second or fourth row with more columns computed twice is
+ * no faster: tests/bench/kernels/carve_rows.cu.) Exchange: costs are pushed into the neighbour's
+ * inbox, in its own or another block's shared memory, each word tagged with the exchange's number;
+ * the receiver polls. Two inboxes in turn: whoever sends the next but one has received what was
+ * sent after the last was read. Further warps load energies ahead into a ring of slots of 16 rows.
  */
 #ifndef BURIN_CARVE_FAST_LEAD_CUH
 #define BURIN_CARVE_FAST_LEAD_CUH
 
 #include "cuda/ops/carve/fast_job.cuh"
+
+enum { LEAD_LOADERS = 4 }; /* warps */
 
 /* Shared memory of a leading block, in bytes. */
 enum {
@@ -38,11 +40,6 @@ static __device__ __forceinline__ void barrier_make(uint32_t barrier, uint32_t c
 
 static __device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-
-static __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
-                 : "memory");
 }
 
 static __device__ __forceinline__ bool barrier_passed(uint32_t barrier, uint32_t parity) {
@@ -92,85 +89,53 @@ struct lead_warp {
     bool active, left, right; /* has a column inside, neighbours that have */
 };
 
-/* Energies of two rows: the lane's 8 columns of both, and of the first one those beside. */
+/* A lane's energies of a row, two in a word. */
 struct lead_energies {
-    uint4 first, second;
-    uint32_t before, after;
+    uint32_t pairs[FAST_LANE / 2];
 };
 
-static __device__ __forceinline__ struct lead_energies lead_fetch(const uint8_t *from,
-                                                                  uint32_t pitch) {
+static __device__ __forceinline__ struct lead_energies lead_fetch(const uint8_t *from) {
     struct lead_energies energies;
-    energies.first = *(const uint4 *)from;
-    energies.second = *(const uint4 *)(from + pitch);
-    energies.before = *(const uint32_t *)(from - 4);
-    energies.after = *(const uint32_t *)(from + 16);
+#if FAST_LANE == 8
+    const uint4 words = *(const uint4 *)from;
+    energies.pairs[2] = words.z, energies.pairs[3] = words.w;
+#else
+    const uint2 words = *(const uint2 *)from;
+#endif
+    energies.pairs[0] = words.x, energies.pairs[1] = words.y;
     return energies;
 }
 
-static __device__ __forceinline__ uint32_t add_low(uint32_t pair, uint32_t cost) {
-    return __dp2a_lo(pair, 1u, cost);
-}
-
-static __device__ __forceinline__ uint32_t add_high(uint32_t pair, uint32_t cost) {
-    return __dp2a_lo(pair, 0x100u, cost);
-}
-
-static __device__ __forceinline__ void add_words(uint32_t *costs, uint4 energies) {
-    costs[0] = add_low(energies.x, costs[0]), costs[1] = add_high(energies.x, costs[1]);
-    costs[2] = add_low(energies.y, costs[2]), costs[3] = add_high(energies.y, costs[3]);
-    costs[4] = add_low(energies.z, costs[4]), costs[5] = add_high(energies.z, costs[5]);
-    costs[6] = add_low(energies.w, costs[6]), costs[7] = add_high(energies.w, costs[7]);
-}
-
-static __device__ __forceinline__ void lead_two_rows(uint32_t (&cost)[FAST_LANE],
-                                                     const struct lead_energies &energies) {
-    const uint32_t before2 = __shfl_up_sync(~0u, cost[6], 1);
-    const uint32_t before = __shfl_up_sync(~0u, cost[7], 1);
-    const uint32_t after = __shfl_down_sync(~0u, cost[0], 1);
-    const uint32_t after2 = __shfl_down_sync(~0u, cost[1], 1);
-    uint32_t row[FAST_LANE + 2];
-#pragma unroll
-    for (int k = 1; k < FAST_LANE - 1; k++)
-        row[k + 1] = __vimin3_u32(cost[k - 1], cost[k], cost[k + 1]);
-    row[0] = add_high(energies.before, __vimin3_u32(before2, before, cost[0]));
-    row[1] = __vimin3_u32(before, cost[0], cost[1]);
-    row[FAST_LANE] = __vimin3_u32(cost[FAST_LANE - 2], cost[FAST_LANE - 1], after);
-    row[FAST_LANE + 1] = add_low(energies.after, __vimin3_u32(cost[FAST_LANE - 1], after, after2));
-    add_words(row + 1, energies.first);
-#pragma unroll
-    for (int k = 0; k < FAST_LANE; k++) cost[k] = __vimin3_u32(row[k], row[k + 1], row[k + 2]);
-    add_words(cost, energies.second);
-}
-
-static __device__ __forceinline__ void lead_one_row(uint32_t (&cost)[FAST_LANE], uint4 energies) {
+static __device__ __forceinline__ void lead_row(uint32_t (&cost)[FAST_LANE],
+                                                const struct lead_energies &energies) {
     uint32_t before = __shfl_up_sync(~0u, cost[FAST_LANE - 1], 1);
     const uint32_t after = __shfl_down_sync(~0u, cost[0], 1);
 #pragma unroll
     for (int k = 0; k < FAST_LANE; k++) {
         const uint32_t here = cost[k];
-        cost[k] = __vimin3_u32(before, here, k + 1 < FAST_LANE ? cost[k + 1] : after);
+        const uint32_t least = __vimin3_u32(before, here, k + 1 < FAST_LANE ? cost[k + 1] : after);
+        /* One instruction takes the low or the high half of the pair and adds it. */
+        cost[k] = __dp2a_lo(energies.pairs[k / 2], k % 2 ? 0x100u : 1u, least);
         before = here;
     }
-    add_words(cost, energies);
 }
 
-/* FROM: the lane's columns in the slot's first row. */
+/* FROM: the lane's columns in the slot's first row. Energies are fetched two rows ahead. */
 static __device__ __forceinline__ void lead_rows(uint32_t (&cost)[FAST_LANE], const uint8_t *from,
                                                  uint32_t pitch, uint32_t rows) {
     if (rows == FAST_STEP) {
-        struct lead_energies next = lead_fetch(from, pitch);
+        struct lead_energies next = lead_fetch(from), after = lead_fetch(from + pitch);
 #pragma unroll
-        for (int r = 0; r < FAST_STEP; r += 2) {
+        for (int r = 0; r < FAST_STEP; r++) {
             const struct lead_energies energies = next;
-            from += 2 * pitch;
-            if (r + 2 < FAST_STEP) next = lead_fetch(from, pitch);
-            lead_two_rows(cost, energies);
+            next = after;
+            if (r + 2 < FAST_STEP) after = lead_fetch(from + (r + 2) * pitch);
+            lead_row(cost, energies);
         }
         return;
     }
-    for (; rows >= 2; rows -= 2, from += 2 * pitch) lead_two_rows(cost, lead_fetch(from, pitch));
-    if (rows) lead_one_row(cost, *(const uint4 *)from);
+#pragma unroll 1
+    for (; rows; rows--, from += pitch) lead_row(cost, lead_fetch(from));
 }
 
 /* ---- exchange */
@@ -193,8 +158,9 @@ static __device__ __forceinline__ void lead_push(const struct fast_job &job,
     const uint32_t rank = to / job.block_leaders;
     const uint32_t address = inbox_of(shared, to - rank * job.block_leaders, warp.exchanges, side) +
                              lane * 4 * FAST_LANE;
-    push_shared(address, rank, with_tag(cost, warp.exchanges & 3));
-    push_shared(address + 16, rank, with_tag(cost + 4, warp.exchanges & 3));
+#pragma unroll
+    for (int k = 0; k < FAST_LANE; k += 4)
+        push_shared(address + 4 * k, rank, with_tag(cost + k, warp.exchanges & 3));
 }
 
 /* The edges of the warp's own columns, to both neighbours. */
@@ -217,18 +183,28 @@ static __device__ __forceinline__ void lead_receive(const struct fast_job &job,
     const bool waits = (at_left && warp.left) || (at_right && warp.right);
     const uint32_t side = at_right, lane = at_right ? right : warp.lane;
     const uint32_t address = inbox_of(inbox, 0, warp.exchanges, side) + lane * 4 * FAST_LANE;
-    uint4 low = make_uint4(FAST_FAR, FAST_FAR, FAST_FAR, FAST_FAR), high = low;
+    uint4 words[FAST_LANE / 4];
+#pragma unroll
+    for (int k = 0; k < FAST_LANE / 4; k++)
+        words[k] = make_uint4(FAST_FAR, FAST_FAR, FAST_FAR, FAST_FAR);
     bool here = !waits;
     for (uint32_t spins = 0; !__all_sync(~0u, here); spins++) {
-        if (waits) low = load_shared(address), high = load_shared(address + 16);
-        here = !waits || (tagged(low, warp.exchanges & 3) && tagged(high, warp.exchanges & 3));
+        here = true;
+#pragma unroll
+        for (int k = 0; k < FAST_LANE / 4; k++) {
+            if (waits) words[k] = load_shared(address + 16 * k);
+            here = here && (!waits || tagged(words[k], warp.exchanges & 3));
+        }
         if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_INBOX);
     }
     if (!halo) return;
     const uint32_t mask = (1u << 30) - 1;
-    cost[0] = low.x & mask, cost[1] = low.y & mask, cost[2] = low.z & mask, cost[3] = low.w & mask;
-    cost[4] = high.x & mask, cost[5] = high.y & mask;
-    cost[6] = high.z & mask, cost[7] = high.w & mask;
+#pragma unroll
+    for (int k = 0; k < FAST_LANE; k += 4) {
+        const uint4 four = words[k / 4];
+        cost[k] = four.x & mask, cost[k + 1] = four.y & mask;
+        cost[k + 2] = four.z & mask, cost[k + 3] = four.w & mask;
+    }
 }
 
 /* The warp's own columns of the row before STEP, for all. */
@@ -238,8 +214,8 @@ static __device__ __forceinline__ void lead_tell(const struct fast_job &job,
                                                  const uint32_t (&cost)[FAST_LANE]) {
     if (warp.lane - warp.margin >= 32 - 2 * warp.margin) return;
     uint32_t *to = cost_row(job, half, step) + warp.x;
-    store_words(to, with_tag(cost, fast_tag(seam)));
-    store_words(to + 4, with_tag(cost + 4, fast_tag(seam)));
+#pragma unroll
+    for (int k = 0; k < FAST_LANE; k += 4) store_words(to + k, with_tag(cost + k, fast_tag(seam)));
 }
 
 /* ---- the two kinds of warp */
@@ -306,10 +282,11 @@ static __device__ __forceinline__ uint32_t lead_ready(const struct fast_job &job
     }
 }
 
-/* The loading warp. FROM: the block's first column in row 0 of the plane. */
+/* Loading warp LOADER: every LEAD_LOADERS-th row. FROM: the block's first column in row 0 of the
+ * plane. */
 static __device__ __forceinline__ void lead_load(const struct fast_job &job, int number,
                                                  uint8_t *shared, const uint16_t *from,
-                                                 uint32_t pitch) {
+                                                 uint32_t pitch, uint32_t loader) {
     const uint32_t base = shared_address(shared), lane = threadIdx.x % 32;
     const struct fast_half &half = job.halves[number];
     struct lead_slot slot = {};
@@ -323,25 +300,24 @@ static __device__ __forceinline__ void lead_load(const struct fast_job &job, int
             while (known <= band) {
                 bool ended = false;
                 known = band + lead_ready(job, half, band, seam, ended);
-                if (ended) {
-                    if (lane == 0)
-                        *(volatile uint32_t *)(shared + LEAD_END) = 1, barrier_arrive(full);
-                    return;
-                }
-                /* Written by ordinary stores of other blocks, read by the copy engine. */
-                asm volatile("fence.proxy.async.global;" ::: "memory");
+                __syncwarp();
+                if (!ended) continue;
+                *(volatile uint32_t *)(shared + LEAD_END) = 1;
+                barrier_arrive(full);
+                return;
             }
             const uint32_t rows = step_rows(half, step);
-            if (lane == 0) barrier_expect(full, rows * pitch);
-            __syncwarp();
-            if (lane < rows) {
-                const uint32_t y = fast_row(job, number, step * FAST_STEP + lane);
-                const uint32_t to = base + LEAD_RING + (slot.number * FAST_STEP + lane) * pitch;
-                asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
-                             "[%0], [%1], %2, [%3];" ::"r"(to),
-                             "l"(from + (uint64_t)y * job.energy_stride), "r"(pitch), "r"(full)
-                             : "memory");
+            for (uint32_t r = loader; r < rows; r += LEAD_LOADERS) {
+                const uint32_t y = fast_row(job, number, step * FAST_STEP + r);
+                const uint8_t *row = (const uint8_t *)(from + (uint64_t)y * job.energy_stride);
+                const uint32_t to = base + LEAD_RING + (slot.number * FAST_STEP + r) * pitch;
+                for (uint32_t at = 16 * lane; at < pitch; at += 16 * 32)
+                    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + at),
+                                 "l"(row + at)
+                                 : "memory");
             }
+            asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(full)
+                         : "memory");
             next_slot(slot, job.slots);
         }
     }
@@ -364,7 +340,7 @@ static __device__ void lead_block(const struct fast_job &job, int half, uint8_t 
         ((uint32_t *)shared)[i] = 0;
     __syncthreads();
     for (uint32_t slot = threadIdx.x; here && slot < job.slots; slot += FAST_THREADS) {
-        barrier_make(base + LEAD_FULL + 8 * slot, 1);
+        barrier_make(base + LEAD_FULL + 8 * slot, 32 * LEAD_LOADERS);
         barrier_make(base + LEAD_EMPTY + 8 * slot, here);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
@@ -377,9 +353,9 @@ static __device__ void lead_block(const struct fast_job &job, int half, uint8_t 
         mine.x = (int)(mine.number * job.own) - (int)job.halo + (int)mine.lane * FAST_LANE;
         mine.left = mine.number > 0;
         lead(job, half, mine, shared, warp, pitch);
-    } else if (warp == here && here) {
+    } else if (here && warp < here + LEAD_LOADERS) {
         const int64_t x = (int64_t)first * job.own - job.halo;
-        lead_load(job, half, shared, job.energies + x, pitch);
+        lead_load(job, half, shared, job.energies + x, pitch, warp - here);
     }
     __syncthreads();
     cluster_barrier();

@@ -61,28 +61,61 @@ static __device__ __forceinline__ uint4 shifted(uint4 old, uint32_t next, uint32
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/* A warp moves bytes FROM + BYTES.. of ROW down to FROM.., at least up to END; STRIDE bytes exist.
- * Loads of a round come before its stores, and rounds ascend, so that nothing is lost in place. */
-template <int BYTES>
-static __device__ void close_gap(uint8_t *row, uint32_t from, uint32_t end, uint32_t stride) {
-    enum { BATCH = 4, SPAN = 512 };
-    const uint32_t lane = threadIdx.x % 32;
-    for (uint32_t base = from & ~15u; base < end; base += BATCH * SPAN) {
-        uint4 old[BATCH];
-        uint32_t next[BATCH];
+/* A lane's share of up to BATCH * 512 bytes of a row that are to move down by BYTES. */
+template <int BYTES, int BATCH> struct gap {
+    uint4 old[BATCH];
+    uint32_t next[BATCH];
+
+    /* ROW has STRIDE bytes, of which those before END are wanted. */
+    __device__ __forceinline__ void load(const uint8_t *row, uint32_t base, uint32_t end,
+                                         uint32_t stride) {
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
-            const uint32_t at = base + k * SPAN + lane * 16;
+            const uint32_t at = base + k * 512 + threadIdx.x % 32 * 16;
             if (at >= end) continue;
             old[k] = *(const uint4 *)(row + at);
             next[k] = at + 16 < stride ? *(const uint32_t *)(row + at + 16) : 0;
         }
-        __syncwarp();
+    }
+
+    __device__ __forceinline__ void store(uint8_t *row, uint32_t base, uint32_t end,
+                                          uint32_t from) {
 #pragma unroll
         for (int k = 0; k < BATCH; k++) {
-            const uint32_t at = base + k * SPAN + lane * 16;
+            const uint32_t at = base + k * 512 + threadIdx.x % 32 * 16;
             if (at < end) *(uint4 *)(row + at) = shifted<BYTES>(old[k], next[k], at, from);
         }
+    }
+};
+
+/* A warp moves bytes FROM + BYTES.. of ROW down to FROM.., at least up to END; STRIDE bytes exist.
+ * Loads of a round come before its stores, and rounds ascend, so that nothing is lost in place. */
+template <int BYTES>
+static __device__ void close_gap(uint8_t *row, uint32_t from, uint32_t end, uint32_t stride) {
+    struct gap<BYTES, 4> gap;
+    for (uint32_t base = from & ~15u; base < end; base += 4 * 512) {
+        gap.load(row, base, end, stride);
+        __syncwarp();
+        gap.store(row, base, end, from);
+        __syncwarp();
+    }
+}
+
+/* The same with a row of luma and one of energies, loaded together: 1024 columns a round. */
+static __device__ void close_gaps(const struct fast_job &job, uint32_t y, uint32_t column,
+                                  uint32_t width) {
+    uint8_t *luma = job.luma + (uint64_t)y * job.luma_stride;
+    uint8_t *energies = (uint8_t *)(energy_row(job, y) - FAST_PAD);
+    const uint32_t from = 2 * (column + FAST_PAD), end = 2 * (width + FAST_PAD);
+    uint32_t at = column & ~15u, energies_at = from & ~15u;
+    struct gap<1, 2> bytes;
+    struct gap<2, 4> pairs;
+    for (; at < width || energies_at < end; at += 1024, energies_at += 2048) {
+        pairs.load(energies, energies_at, end, 2 * job.energy_stride);
+        bytes.load(luma, at, width, job.luma_stride);
+        __syncwarp();
+        pairs.store(energies, energies_at, end, from);
+        bytes.store(luma, at, width, column);
         __syncwarp();
     }
 }
@@ -105,20 +138,12 @@ remove_beside(const struct fast_job &job, const struct fast_band &band, uint32_t
 static __device__ __forceinline__ void remove_seam(const struct fast_job &job,
                                                    const struct fast_band &band, uint32_t seam) {
     const uint32_t rows = band.bottom - band.top, width = job.width - seam;
-    const uint32_t tasks = 2 * rows + 2 * (uint32_t)job.reach;
+    const uint32_t tasks = rows + 2 * (uint32_t)job.reach;
     for (uint32_t task = threadIdx.x / 32; task < tasks; task += FAST_THREADS / 32) {
-        if (task >= 2 * rows) {
-            remove_beside(job, band, task - 2 * rows, seam);
-            continue;
-        }
-        const uint32_t row = task < rows ? task : task - rows;
-        const uint32_t column = band_column(band, band.top + row);
         if (task < rows)
-            close_gap<2>((uint8_t *)(energy_row(job, band.top + row) - FAST_PAD),
-                         2 * (column + FAST_PAD), 2 * (width + FAST_PAD), 2 * job.energy_stride);
+            close_gaps(job, band.top + task, band_column(band, band.top + task), width);
         else
-            close_gap<1>(job.luma + (uint64_t)(band.top + row) * job.luma_stride, column, width,
-                         job.luma_stride);
+            remove_beside(job, band, task - rows, seam);
     }
 }
 

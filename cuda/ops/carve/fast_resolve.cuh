@@ -10,6 +10,8 @@
 
 #include "cuda/ops/carve/fast_job.cuh"
 
+enum { RESOLVE_LATE = 6 }; /* bands */
+
 struct __align__(16) resolve_memory {
     uint32_t last;
     uint32_t sums[FAST_THREADS / 32], places[FAST_THREADS / 32];
@@ -184,7 +186,8 @@ static __device__ __forceinline__ void resolve_tell(const struct fast_job &job, 
         return;
     }
     const uint8_t *map = maps + (bands - 1) * plane;
-    for (uint32_t band = bands; threadIdx.x == 0 && band-- > 0; map -= plane) {
+#pragma unroll 4
+    for (uint32_t band = threadIdx.x ? 0 : bands; band-- > 0; map -= plane) {
         memory->entries[band] = (uint16_t)x;
         x += (uint32_t)(int8_t)map[x];
     }
@@ -197,13 +200,15 @@ static __device__ void resolve_block(const struct fast_job &job, int number, uin
     struct resolve_memory *memory = (struct resolve_memory *)shared;
     uint8_t *maps = (uint8_t *)(memory + 1);
     const struct fast_half &half = job.halves[number];
+    /* The last bands' jumps come only after the halves have met. */
+    const uint32_t early = half.bands > RESOLVE_LATE ? half.bands - RESOLVE_LATE : 0;
     bool last = false;
     for (uint32_t seam = 0; seam < job.seams && !last; seam++) {
         resolve_decide(job, number, memory, seam);
-        if (job.maps_shared) resolve_gather(job, half, maps, 0, half.bands - 1, seam);
+        if (job.maps_shared) resolve_gather(job, half, maps, 0, early, seam);
         resolve_meet(job, memory, seam);
         if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_MEET);
-        if (job.maps_shared) resolve_gather(job, half, maps, half.bands - 1, half.bands, seam);
+        if (job.maps_shared) resolve_gather(job, half, maps, early, half.bands, seam);
         if (seam == 0) resolve_begin(job);
         __syncthreads();
         if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_MAPS);
