@@ -29,6 +29,10 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
 #endif
 }
 
+#ifndef FAST_LATE_SCALE
+#define FAST_LATE_SCALE 1.0
+#endif
+
 /* ---- the shape: who does what, and where it lies */
 
 struct fast_plan {
@@ -60,6 +64,9 @@ static inline void fast_place(struct fast_plan *plan, uint8_t *base) {
             (uint32_t *)(base + fast_take(&bytes, 4 * rows * job->cost_stride));
     }
     job->jumps = (uint16_t *)(base + fast_take(&bytes, 2ull * bands * job->jump_stride));
+    job->late = (uint32_t *)(base + fast_take(&bytes, 8ull * job->late_bands * job->late_columns));
+    job->meets = (uint32_t *)(base + fast_take(&bytes, 8));
+    job->begun = (uint32_t *)(base + fast_take(&bytes, 4ull * bands));
     job->entries = (uint32_t *)(base + fast_take(&bytes, 4ull * bands));
     job->ready = (uint32_t *)(base + fast_take(&bytes, 4ull * bands));
     job->crossings = (uint32_t *)(base + fast_take(&bytes, 4ull * job->height));
@@ -91,6 +98,22 @@ static inline void fast_band_shape(struct fast_job *job, uint32_t band_steps) {
         mine->first_band = first;
         first += mine->bands;
     }
+}
+
+/* A band takes as long as its rounds of tiles and walks; in the same time the leaders get so many
+ * rows further. Bands that could not be done when the halves meet had better wait for that. */
+static inline void fast_late_shape(struct fast_job *job) {
+    const double tile_us = 1.3, walk_us = 0.7, row_us = 0.028, worth_us = 3.5;
+    const uint32_t warps = FAST_THREADS / 32, walkers = 4 * FAST_THREADS;
+    const uint32_t tiles = (job->width + TILE_OWN - 1) / TILE_OWN;
+    const double band_us = job->band_steps * (tile_us * ((tiles + warps - 1) / warps) +
+                                              walk_us * ((job->width + walkers - 1) / walkers));
+    const uint32_t rows = FAST_STEP * job->band_steps;
+    const uint32_t least = job->halves[1].bands;
+    uint32_t late = (uint32_t)(FAST_LATE_SCALE * band_us / row_us / rows + 1);
+    if (band_us < worth_us || FAST_LATE_SCALE == 0) late = 0;
+    job->late_bands = late < least ? late : least;
+    job->late_columns = (2 * (job->late_bands * rows + 8) + 24 + 15) / 16 * 16;
 }
 
 static inline uint32_t fast_lead_bytes(const struct fast_job *job, uint32_t slots) {
@@ -163,7 +186,11 @@ static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_cont
         if (plan->blocks > room) continue;
         if (job->halves[0].bands > FAST_BANDS_MAX) continue;
         if (follow_bytes(job->width, job->luma_stride, steps, job->reach) > most) return false;
-        job->maps_shared = resolve_bytes(job->width, job->halves[0].bands) <= most;
+        fast_late_shape(job);
+        job->maps_shared = resolve_bytes(job->width, job->halves[0].bands, job->late_bands,
+                                         job->late_columns) <= most;
+        const uint32_t late = resolve_bytes(0, 0, 0, 0) + job->late_bands * job->late_columns;
+        if (late > most) return false;
         fast_place(plan, scratch);
         return true;
     }

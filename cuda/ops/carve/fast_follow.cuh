@@ -13,7 +13,7 @@
 
 /* Shared memory of a following block. */
 struct __align__(16) follow_memory {
-    uint32_t entry;
+    uint32_t entry, meet;
     uint32_t columns[BAND_ROWS_MAX]; /* the seam, in the order of the half's rows */
 };
 
@@ -27,13 +27,18 @@ static __host__ __device__ inline uint32_t follow_bytes(uint32_t width, uint32_t
            2 * (uint32_t)reach * luma_stride;
 }
 
-/* The block's warps share the tiles of a step. */
-static __device__ __forceinline__ void follow_step(const struct fast_job &job,
-                                                   const struct fast_band &band, uint32_t step,
-                                                   uint32_t seam) {
-    const uint32_t tiles = (job.width - seam + TILE_OWN - 1) / TILE_OWN;
+/* The block's warps share the tiles of a step whose parents are wanted; the first tile is for warp
+ * FIRST. Returns whose the next would be. */
+static __device__ __forceinline__ uint32_t follow_step(const struct fast_job &job,
+                                                       const struct fast_band &band, uint32_t step,
+                                                       uint32_t seam, struct fast_window window,
+                                                       uint32_t first) {
+    const uint32_t warps = FAST_THREADS / 32, width = job.width - seam;
+    const uint32_t from = (window.from > FAST_STEP ? window.from - FAST_STEP : 0) / TILE_OWN;
+    const uint32_t end = min(width - 1, window.to + FAST_STEP) / TILE_OWN + 1;
     uint32_t *parents = band.parents + (step - band.step) * band.plane;
-    for (uint32_t number = threadIdx.x / 32; number < tiles; number += FAST_THREADS / 32) {
+    for (uint32_t number = from + (threadIdx.x / 32 + warps - first) % warps; number < end;
+         number += warps) {
         const int x = tile_column(number);
         uint2 energies[FAST_STEP];
         struct tile tile = {};
@@ -44,46 +49,121 @@ static __device__ __forceinline__ void follow_step(const struct fast_job &job,
             *(uint4 *)(parents + x) =
                 make_uint4(tile.parents[0], tile.parents[1], tile.parents[2], tile.parents[3]);
     }
+    return (first + end - from) % warps;
 }
 
-/* Through the band's steps before STEP. */
+/* Four columns a thread, all under way at once: where they come from in the row before the step.
+ * Steps are shared out among the threads from different ones on. */
+static __device__ __forceinline__ void follow_jumps(const struct fast_job &job,
+                                                    const struct fast_band &band, uint32_t step,
+                                                    uint32_t seam, struct fast_window window) {
+    const uint32_t last = job.width - seam - 1, rows = step_rows(job.halves[band.half], step);
+    const uint32_t k = step - band.step, share = FAST_THREADS / job.band_steps;
+    const uint32_t thread = (threadIdx.x + k * share) % FAST_THREADS;
+    for (uint32_t x = window.from + 4 * thread; x <= window.to; x += 4 * FAST_THREADS) {
+        uint32_t at[] = { min(x, last), min(x + 1, last), min(x + 2, last), min(x + 3, last) };
+        walk_step(at, band.parents + k * band.plane, rows, step);
+        *(uint2 *)(band.jumps + k * band.plane + x) =
+            make_uint2(at[0] | at[1] << 16, at[2] | at[3] << 16);
+    }
+}
+
+/* From the last row of the band's steps before STEP through them. Columns beside a window lead
+ * nowhere that matters, but must stay in the image. */
 static __device__ __forceinline__ uint32_t jump_back(const struct fast_band &band, uint32_t step,
-                                                     uint32_t x) {
-    while (step > band.step) x = band.jumps[(--step - band.step) * band.plane + x];
+                                                     uint32_t x, uint32_t last) {
+    while (step > band.step)
+        x = min(last, (uint32_t)band.jumps[(--step - band.step) * band.plane + x]);
     return x;
 }
 
-/* Four columns a thread, all under way at once: where they come from in the row before the step;
- * after the band's last step in the row before the band, told to all. */
-static __device__ __forceinline__ void follow_jumps(const struct fast_job &job,
-                                                    const struct fast_band &band, uint32_t step,
-                                                    uint32_t seam) {
-    const uint32_t width = job.width - seam, rows = step_rows(job.halves[band.half], step);
-    const uint32_t *parents = band.parents + (step - band.step) * band.plane;
-    uint16_t *jumps = band.jumps + (step - band.step) * band.plane;
+/* Where the band's last row comes from in the last row of the band before, told to the resolver. */
+static __device__ __forceinline__ void follow_tell(const struct fast_job &job,
+                                                   const struct fast_band &band, uint32_t seam,
+                                                   struct fast_window window, bool late) {
+    const uint32_t last = job.width - seam - 1, tags = fast_tag(seam) << 14 | fast_tag(seam) << 30;
     uint16_t *told = job.jumps + (uint64_t)band.number * job.jump_stride;
-    const uint32_t tags = fast_tag(seam) << 14 | fast_tag(seam) << 30;
-    for (uint32_t x = 4 * threadIdx.x; x < (width + 7) / 8 * 8; x += 4 * FAST_THREADS) {
+    uint32_t *late_told =
+        late_row(job, band.half, band.number - job.halves[band.half].first_band) - window.from;
+    for (uint32_t x = window.from + 4 * threadIdx.x; x <= window.to; x += 4 * FAST_THREADS) {
         uint32_t at[4];
 #pragma unroll
-        for (uint32_t k = 0; k < 4; k++) at[k] = min(x + k, width - 1);
-        walk_step(at, parents, rows, step);
-        *(uint2 *)(jumps + x) = make_uint2(at[0] | at[1] << 16, at[2] | at[3] << 16);
-        if (step + 1 < band.end_step) continue;
-#pragma unroll
-        for (uint32_t k = 0; k < 4; k++) at[k] = jump_back(band, step, at[k]);
-        store_word((uint32_t *)(told + x), at[0] | at[1] << 16 | tags);
-        store_word((uint32_t *)(told + x + 2), at[2] | at[3] << 16 | tags);
+        for (uint32_t k = 0; k < 4; k++)
+            at[k] = jump_back(band, band.end_step, min(x + k, last), last);
+        if (late) {
+            const uint32_t head = (seam + 1) << 16;
+            store_words(late_told + x,
+                        make_uint4(head | at[0], head | at[1], head | at[2], head | at[3]));
+        } else {
+            store_word((uint32_t *)(told + x), at[0] | at[1] << 16 | tags);
+            store_word((uint32_t *)(told + x + 2), at[2] | at[3] << 16 | tags);
+        }
     }
+}
+
+/* Where the halves have met, in the half's last row. */
+static __device__ __forceinline__ uint32_t follow_meet(const struct fast_job &job,
+                                                       const struct fast_band &band,
+                                                       struct follow_memory *memory,
+                                                       uint32_t seam) {
+    if (threadIdx.x == 0) {
+        uint32_t word = load_word(job.meets + band.half);
+        for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
+            word = load_word(job.meets + band.half);
+            if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_MEET);
+        }
+        memory->meet = word & 0xffff;
+    }
+    __syncthreads();
+    return memory->meet;
 }
 
 /* Far enough behind the leaders that nobody would do anything but ask. */
 static __device__ __forceinline__ void follow_doze(const struct fast_job &job,
                                                    const struct fast_band &band, uint32_t seam) {
-    if (band.step < 4 || threadIdx.x) return;
-    const uint32_t *word = cost_row(job, band.half, band.step - 2);
-    for (uint32_t spins = 0; load_word(word) >> 30 != fast_tag(seam); spins++)
-        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_COSTS);
+    if (threadIdx.x == 0 && band.step >= 4) {
+        const uint32_t *word = cost_row(job, band.half, band.step - 2);
+        for (uint32_t spins = 0; load_word(word) >> 30 != fast_tag(seam); spins++)
+            if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_COSTS);
+    }
+    __syncthreads();
+}
+
+/* Parents and jumps of the band: step by step behind the leaders, of all columns. */
+static __device__ __forceinline__ void follow_early(const struct fast_job &job,
+                                                    const struct fast_band &band, uint32_t seam) {
+    const uint32_t end = (job.width - seam + 7) / 8 * 8;
+    const struct fast_window all = { 0, end - 1 };
+    follow_doze(job, band, seam);
+    for (uint32_t step = band.step; step < band.end_step; step++) {
+        follow_step(job, band, step, seam, all, 0);
+        __syncthreads();
+        if (band.number + 1 == job.halves[0].bands && threadIdx.x == 0)
+            fast_mark(job, seam, MARK_LAST_PARENTS);
+        follow_jumps(job, band, step, seam, all);
+    }
+    __syncthreads();
+    follow_tell(job, band, seam, all, false);
+}
+
+/* Or all steps at once, when the halves have met, of the columns that the seam can reach. */
+static __device__ __forceinline__ void follow_late(const struct fast_job &job,
+                                                   const struct fast_band &band,
+                                                   struct follow_memory *memory, uint32_t seam) {
+    const struct fast_half &half = job.halves[band.half];
+    const uint32_t meet = follow_meet(job, band, memory, seam), width = job.width - seam;
+    uint32_t warp = 0;
+    for (uint32_t step = band.step; step < band.end_step; step++)
+        warp = follow_step(job, band, step, seam,
+                           fast_reach(half, step_end(half, step), meet, width), warp);
+    __syncthreads();
+    if (band.number + 1 == job.halves[0].bands && threadIdx.x == 0)
+        fast_mark(job, seam, MARK_LAST_PARENTS);
+    for (uint32_t step = band.step; step < band.end_step; step++)
+        follow_jumps(job, band, step, seam, fast_reach(half, step_end(half, step), meet, width));
+    __syncthreads();
+    follow_tell(job, band, seam, fast_reach(half, step_end(half, band.end_step - 1), meet, width),
+                true);
 }
 
 /* The seam's column in the band's last row, with bit 15 for the last seam of all. */
@@ -148,8 +228,7 @@ static __device__ __forceinline__ struct fast_band follow_band(const struct fast
     return band;
 }
 
-/* Copies of the rows beside, before anybody changes them: nobody does before this band has told
- * its first jumps. */
+/* Copies of the rows beside, before anybody changes them: nobody does before all have begun. */
 static __device__ __forceinline__ void follow_halo(const struct fast_job &job,
                                                    const struct fast_band &band) {
     const uint32_t reach = (uint32_t)job.reach, vectors = job.luma_stride / 16;
@@ -166,19 +245,16 @@ static __device__ __forceinline__ void follow_halo(const struct fast_job &job,
 static __device__ void follow_block(const struct fast_job &job, uint32_t number, uint8_t *shared) {
     struct follow_memory *memory = (struct follow_memory *)shared;
     const struct fast_band band = follow_band(job, number, shared);
+    const struct fast_half &half = job.halves[band.half];
+    const bool late = is_late(job, half, number - half.first_band);
     bool last = false;
     follow_halo(job, band);
+    if (threadIdx.x == 0) store_word(job.begun + number, 1);
     for (uint32_t seam = 0; seam < job.seams && !last; seam++) {
-        follow_doze(job, band, seam);
-        __syncthreads();
-        for (uint32_t step = band.step; step < band.end_step; step++) {
-            follow_step(job, band, step, seam);
-            __syncthreads();
-            if (number + 1 == job.halves[0].bands && threadIdx.x == 0)
-                fast_mark(job, seam, MARK_LAST_PARENTS);
-            follow_jumps(job, band, step, seam);
-            __syncthreads();
-        }
+        if (late)
+            follow_late(job, band, memory, seam);
+        else
+            follow_early(job, band, seam);
         const uint32_t entry = follow_entry(job, band, memory, seam);
         last = entry >> 15;
         if (threadIdx.x < 32) follow_walk(job, band, memory, entry & 0x7fff, seam);

@@ -64,9 +64,12 @@ struct fast_job {
     uint16_t
         *jumps; /* of each band: column in its last row -> in the last row of the band before */
     uint32_t jump_stride;
+    uint32_t *late;      /* the same of the late bands, where the seam can be: tagged, one a word */
+    uint32_t *meets;     /* of each half: the seam's column in its last row */
     uint32_t *entries;   /* of each band: the seam's column in its last row */
     uint32_t *crossings; /* of each row: the seam's column */
     uint32_t *ready;     /* of each band: seams taken out of it */
+    uint32_t *begun;     /* of each band: 1 once it has copied its neighbours' rows */
     uint32_t *decision;  /* whether the present seam is the last one */
 
     uint32_t band_steps; /* steps of a band */
@@ -75,13 +78,16 @@ struct fast_job {
     uint32_t block_leaders; /* of them in one block */
     uint32_t cluster, slots;
     bool maps_shared; /* the resolver keeps the jumps in shared memory */
+    /* So many bands of a half, next to the middle, wait until the halves have met: then they need
+     * only the columns that the seam can reach, at most late_columns. */
+    uint32_t late_bands, late_columns;
 
     struct cuda_watch *watch;
     uint32_t done;
     uint64_t *trace; /* NULL, or for each seam FAST_TRACE_MARKS times in ns */
 };
 
-enum { FAST_TRACE_MARKS = 12 };
+enum { FAST_TRACE_MARKS = 11 };
 enum {
     MARK_LEAD_START,
     MARK_LEAD_END,
@@ -113,7 +119,8 @@ enum {
     STUCK_CROSSING,
     STUCK_JUMPS,
     STUCK_MEET,
-    STUCK_DECISION
+    STUCK_DECISION,
+    STUCK_BEGUN
 };
 
 /* ---- words between blocks */
@@ -194,6 +201,36 @@ static __device__ __forceinline__ uint32_t *cost_row(const struct fast_job &job,
 
 static __device__ __forceinline__ uint32_t step_rows(const struct fast_half &half, uint32_t step) {
     return min((uint32_t)FAST_STEP, half.rows - step * FAST_STEP);
+}
+
+/* ---- what the seam can reach */
+
+struct fast_window {
+    uint32_t from, to; /* first and last column, FROM a multiple of 8 */
+};
+
+/* Columns that a seam through MEET in the half's last row can cross in row I - 1, and a few more.
+ */
+static __device__ __forceinline__ struct fast_window
+fast_reach(const struct fast_half &half, uint32_t i, uint32_t meet, uint32_t width) {
+    const uint32_t reach = half.rows - i + 8;
+    return { meet > reach ? (meet - reach) & ~7u : 0, min(width - 1, meet + reach) };
+}
+
+static __device__ __forceinline__ uint32_t step_end(const struct fast_half &half, uint32_t step) {
+    return min((step + 1) * FAST_STEP, half.rows);
+}
+
+static __device__ __forceinline__ bool is_late(const struct fast_job &job,
+                                               const struct fast_half &half, uint32_t band) {
+    return band + job.late_bands >= half.bands;
+}
+
+/* BAND counts within the half. */
+static __device__ __forceinline__ uint32_t *late_row(const struct fast_job &job, int half,
+                                                     uint32_t band) {
+    const uint32_t first = job.halves[half].bands - job.late_bands;
+    return job.late + (uint64_t)((uint32_t)half * job.late_bands + band - first) * job.late_columns;
 }
 
 #endif

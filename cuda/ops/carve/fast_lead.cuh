@@ -15,7 +15,11 @@
 
 #include "cuda/ops/carve/fast_job.cuh"
 
-enum { LEAD_LOADERS = 4 }; /* warps */
+enum {
+    LEAD_LOADERS = 8, /* warps */
+    LEAD_SHARE = FAST_STEP / LEAD_LOADERS,
+    LEAD_PITCH_MAX = 5 * 512, /* bytes of a row of a block */
+};
 
 /* Shared memory of a leading block, in bytes. */
 enum {
@@ -61,10 +65,14 @@ static __device__ __forceinline__ uint4 load_shared(uint32_t address) {
     return words;
 }
 
-/* Into the shared memory of the cluster's block RANK. */
-static __device__ __forceinline__ void push_shared(uint32_t address, uint32_t rank, uint4 words) {
+/* The address of ADDRESS in the shared memory of the cluster's block RANK. */
+static __device__ __forceinline__ uint32_t address_there(uint32_t address, uint32_t rank) {
     uint32_t there;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+    return there;
+}
+
+static __device__ __forceinline__ void push_shared(uint32_t there, uint4 words) {
     asm volatile("st.relaxed.cluster.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(there),
                  "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w)
                  : "memory");
@@ -82,11 +90,14 @@ static __device__ __forceinline__ void next_slot(struct lead_slot &slot, uint32_
 /* ---- rows */
 
 struct lead_warp {
-    uint32_t number;       /* of the half's */
-    int x;                 /* the lane's first column */
-    uint32_t lane, margin; /* lanes on either side that hold the halo */
+    uint32_t number; /* of the half's */
+    int x;           /* the lane's first column */
+    uint32_t lane;
     uint32_t exchanges;
-    bool active, left, right; /* has a column inside, neighbours that have */
+    bool active, left, right;          /* has a column inside, neighbours that have */
+    bool own, at_left, at_right;       /* what the lane's columns are: the warp's own, a halo */
+    bool sends_left, sends_right;      /* own columns that are a neighbour's halo */
+    uint32_t to_left, to_right, inbox; /* addresses for even exchanges */
 };
 
 /* A lane's energies of a row, two in a word. */
@@ -145,44 +156,34 @@ static __device__ __forceinline__ uint4 with_tag(const uint32_t *cost, uint32_t 
     return make_uint4(cost[0] | bits, cost[1] | bits, cost[2] | bits, cost[3] | bits);
 }
 
-static __device__ __forceinline__ uint32_t inbox_of(uint32_t shared, uint32_t warp,
-                                                    uint32_t exchange, uint32_t side) {
-    return shared + LEAD_INBOX + warp * LEAD_INBOX_WARP +
-           (2 * (exchange & 1) + side) * LEAD_INBOX_SIDE;
+/* Odd exchanges lie behind even ones. */
+static __device__ __forceinline__ uint32_t inbox_turn(uint32_t exchange) {
+    return (exchange & 1) * 2 * LEAD_INBOX_SIDE;
 }
 
-static __device__ __forceinline__ void lead_push(const struct fast_job &job,
-                                                 const struct lead_warp &warp, uint32_t shared,
-                                                 uint32_t to, uint32_t side, uint32_t lane,
-                                                 const uint32_t (&cost)[FAST_LANE]) {
-    const uint32_t rank = to / job.block_leaders;
-    const uint32_t address = inbox_of(shared, to - rank * job.block_leaders, warp.exchanges, side) +
-                             lane * 4 * FAST_LANE;
-#pragma unroll
-    for (int k = 0; k < FAST_LANE; k += 4)
-        push_shared(address + 4 * k, rank, with_tag(cost + k, warp.exchanges & 3));
+static __device__ __forceinline__ uint32_t inbox_of(uint32_t shared, uint32_t warp, uint32_t side,
+                                                    uint32_t lane) {
+    return shared + LEAD_INBOX + warp * LEAD_INBOX_WARP + side * LEAD_INBOX_SIDE +
+           lane * 4 * FAST_LANE;
 }
 
 /* The edges of the warp's own columns, to both neighbours. */
-static __device__ __forceinline__ void lead_send(const struct fast_job &job,
-                                                 const struct lead_warp &warp, uint32_t shared,
+static __device__ __forceinline__ void lead_send(const struct lead_warp &warp,
                                                  const uint32_t (&cost)[FAST_LANE]) {
-    const uint32_t left = warp.lane - warp.margin, right = warp.lane - (32 - 2 * warp.margin);
-    if (warp.left && left < warp.margin)
-        lead_push(job, warp, shared, warp.number - 1, 1, left, cost);
-    if (warp.right && right < warp.margin)
-        lead_push(job, warp, shared, warp.number + 1, 0, right, cost);
+    const uint32_t turn = inbox_turn(warp.exchanges);
+#pragma unroll
+    for (int k = 0; k < FAST_LANE; k += 4) {
+        const uint4 words = with_tag(cost + k, warp.exchanges & 3);
+        if (warp.left && warp.sends_left) push_shared(warp.to_left + turn + 4 * k, words);
+        if (warp.right && warp.sends_right) push_shared(warp.to_right + turn + 4 * k, words);
+    }
 }
 
 static __device__ __forceinline__ void lead_receive(const struct fast_job &job,
-                                                    const struct lead_warp &warp, uint32_t inbox,
+                                                    const struct lead_warp &warp,
                                                     uint32_t (&cost)[FAST_LANE]) {
-    const uint32_t right = warp.lane - (32 - warp.margin);
-    const bool at_left = warp.lane < warp.margin, at_right = right < warp.margin;
-    const bool halo = at_left || at_right;
-    const bool waits = (at_left && warp.left) || (at_right && warp.right);
-    const uint32_t side = at_right, lane = at_right ? right : warp.lane;
-    const uint32_t address = inbox_of(inbox, 0, warp.exchanges, side) + lane * 4 * FAST_LANE;
+    const bool waits = (warp.at_left && warp.left) || (warp.at_right && warp.right);
+    const uint32_t address = warp.inbox + inbox_turn(warp.exchanges);
     uint4 words[FAST_LANE / 4];
 #pragma unroll
     for (int k = 0; k < FAST_LANE / 4; k++)
@@ -197,13 +198,14 @@ static __device__ __forceinline__ void lead_receive(const struct fast_job &job,
         }
         if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_INBOX);
     }
-    if (!halo) return;
     const uint32_t mask = (1u << 30) - 1;
 #pragma unroll
     for (int k = 0; k < FAST_LANE; k += 4) {
         const uint4 four = words[k / 4];
-        cost[k] = four.x & mask, cost[k + 1] = four.y & mask;
-        cost[k + 2] = four.z & mask, cost[k + 3] = four.w & mask;
+        cost[k] = warp.own ? cost[k] : four.x & mask;
+        cost[k + 1] = warp.own ? cost[k + 1] : four.y & mask;
+        cost[k + 2] = warp.own ? cost[k + 2] : four.z & mask;
+        cost[k + 3] = warp.own ? cost[k + 3] : four.w & mask;
     }
 }
 
@@ -212,7 +214,7 @@ static __device__ __forceinline__ void lead_tell(const struct fast_job &job,
                                                  const struct lead_warp &warp, int half,
                                                  uint32_t step, uint32_t seam,
                                                  const uint32_t (&cost)[FAST_LANE]) {
-    if (warp.lane - warp.margin >= 32 - 2 * warp.margin) return;
+    if (!warp.own) return;
     uint32_t *to = cost_row(job, half, step) + warp.x;
 #pragma unroll
     for (int k = 0; k < FAST_LANE; k += 4) store_words(to + k, with_tag(cost + k, fast_tag(seam)));
@@ -231,7 +233,6 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int half
                                             struct lead_warp warp, uint8_t *shared,
                                             uint32_t in_block, uint32_t pitch) {
     const uint32_t base = shared_address(shared), steps = job.halves[half].steps;
-    const uint32_t inbox = base + in_block * LEAD_INBOX_WARP;
     const uint8_t *ring = shared + LEAD_RING + in_block * 2 * job.own + warp.lane * 2 * FAST_LANE;
     const uint32_t every = job.halo / FAST_STEP;
     struct lead_slot slot = {};
@@ -246,9 +247,9 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int half
         for (uint32_t step = 0; step < steps; step++) {
             const bool exchange = step && --wait == 0;
             if (exchange) wait = every;
-            if (warp.active && exchange) warp.exchanges++, lead_send(job, warp, base, cost);
+            if (warp.active && exchange) warp.exchanges++, lead_send(warp, cost);
             if (warp.active && step) lead_tell(job, warp, half, step, seam, cost);
-            if (warp.active && exchange) lead_receive(job, warp, inbox, cost);
+            if (warp.active && exchange) lead_receive(job, warp, cost);
             lead_wait(job, base + LEAD_FULL + 8 * slot.number, slot.round & 1, STUCK_FULL);
             if (step == 0 && *(volatile uint32_t *)(shared + LEAD_END)) return;
             if (step == 0 && warp.number == 0 && half == 0 && warp.lane == 0)
@@ -282,6 +283,16 @@ static __device__ __forceinline__ uint32_t lead_ready(const struct fast_job &job
     }
 }
 
+/* The lane's share of a row: every 32nd vector. */
+static __device__ __forceinline__ void lead_copy(uint32_t to, const uint8_t *from, uint32_t pitch) {
+    const uint32_t first = threadIdx.x % 32 * 16;
+#pragma unroll
+    for (uint32_t at = 0; at < LEAD_PITCH_MAX; at += 512)
+        if (first + at < pitch)
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + at), "l"(from + at)
+                         : "memory");
+}
+
 /* Loading warp LOADER: every LEAD_LOADERS-th row. FROM: the block's first column in row 0 of the
  * plane. */
 static __device__ __forceinline__ void lead_load(const struct fast_job &job, int number,
@@ -289,9 +300,15 @@ static __device__ __forceinline__ void lead_load(const struct fast_job &job, int
                                                  uint32_t pitch, uint32_t loader) {
     const uint32_t base = shared_address(shared), lane = threadIdx.x % 32;
     const struct fast_half &half = job.halves[number];
+    const uint32_t ring = base + LEAD_RING + loader * pitch + 16 * lane;
+    const int64_t stride = 2 * LEAD_LOADERS * (int64_t)job.energy_stride;
+    const int64_t apart = number == 0 ? stride : -stride; /* bytes between the warp's rows */
     struct lead_slot slot = {};
     for (uint32_t seam = 0; seam < job.seams; seam++) {
         uint32_t known = 0; /* bands that are ready */
+        const uint8_t *row =
+            (const uint8_t *)(from + (uint64_t)fast_row(job, number, loader) * job.energy_stride) +
+            16 * lane;
         for (uint32_t step = 0; step < half.steps; step++) {
             const uint32_t full = base + LEAD_FULL + 8 * slot.number, band = step / job.band_steps;
             if (slot.round)
@@ -307,15 +324,12 @@ static __device__ __forceinline__ void lead_load(const struct fast_job &job, int
                 return;
             }
             const uint32_t rows = step_rows(half, step);
-            for (uint32_t r = loader; r < rows; r += LEAD_LOADERS) {
-                const uint32_t y = fast_row(job, number, step * FAST_STEP + r);
-                const uint8_t *row = (const uint8_t *)(from + (uint64_t)y * job.energy_stride);
-                const uint32_t to = base + LEAD_RING + (slot.number * FAST_STEP + r) * pitch;
-                for (uint32_t at = 16 * lane; at < pitch; at += 16 * 32)
-                    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + at),
-                                 "l"(row + at)
-                                 : "memory");
-            }
+            const uint32_t to = ring + slot.number * FAST_STEP * pitch;
+#pragma unroll
+            for (uint32_t k = 0; k < LEAD_SHARE; k++)
+                if (loader + k * LEAD_LOADERS < rows)
+                    lead_copy(to + k * LEAD_LOADERS * pitch, row + k * apart, pitch);
+            row += LEAD_SHARE * apart;
             asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(full)
                          : "memory");
             next_slot(slot, job.slots);
@@ -327,6 +341,28 @@ static __device__ __forceinline__ void cluster_barrier() {
     asm volatile("barrier.cluster.arrive.release.aligned;\n"
                  "barrier.cluster.wait.acquire.aligned;" ::
                      : "memory");
+}
+
+static __device__ __forceinline__ struct lead_warp
+lead_warp_of(const struct fast_job &job, uint32_t number, uint32_t shared, uint32_t in_block) {
+    const uint32_t lane = threadIdx.x % 32, margin = job.halo / FAST_LANE;
+    const uint32_t sent_left = lane - margin, sent_right = lane - (32 - 2 * margin);
+    const uint32_t received_right = lane - (32 - margin), each = job.block_leaders;
+    struct lead_warp warp = {};
+    warp.number = number, warp.lane = lane;
+    warp.x = (int)(number * job.own) - (int)job.halo + (int)lane * FAST_LANE;
+    warp.left = number > 0;
+    warp.at_left = lane < margin, warp.at_right = received_right < margin;
+    warp.own = !warp.at_left && !warp.at_right;
+    warp.sends_left = sent_left < margin, warp.sends_right = sent_right < margin;
+    warp.inbox = inbox_of(shared, in_block, warp.at_right, warp.at_right ? received_right : lane);
+    if (number > 0)
+        warp.to_left =
+            address_there(inbox_of(shared, (number - 1) % each, 1, sent_left), (number - 1) / each);
+    if (number + 1 < job.leaders)
+        warp.to_right = address_there(inbox_of(shared, (number + 1) % each, 0, sent_right),
+                                      (number + 1) / each);
+    return warp;
 }
 
 /* A block of a half's cluster. No block leaves while another may still write into its memory. */
@@ -346,12 +382,7 @@ static __device__ void lead_block(const struct fast_job &job, int half, uint8_t 
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     cluster_barrier();
     if (warp < here) {
-        struct lead_warp mine = {};
-        mine.number = first + warp;
-        mine.lane = threadIdx.x % 32;
-        mine.margin = job.halo / FAST_LANE;
-        mine.x = (int)(mine.number * job.own) - (int)job.halo + (int)mine.lane * FAST_LANE;
-        mine.left = mine.number > 0;
+        const struct lead_warp mine = lead_warp_of(job, first + warp, base, warp);
         lead(job, half, mine, shared, warp, pitch);
     } else if (here && warp < here + LEAD_LOADERS) {
         const int64_t x = (int64_t)first * job.own - job.halo;

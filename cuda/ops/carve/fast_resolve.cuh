@@ -14,6 +14,7 @@ enum { RESOLVE_LATE = 6 }; /* bands */
 
 struct __align__(16) resolve_memory {
     uint32_t last;
+    uint32_t from[FAST_BANDS_MAX]; /* of late bands: the first column that is gathered */
     uint32_t sums[FAST_THREADS / 32], places[FAST_THREADS / 32];
     uint16_t entries[FAST_BANDS_MAX];
 };
@@ -22,8 +23,10 @@ static __host__ __device__ inline uint32_t resolve_plane(uint32_t width) {
     return (width + 15) / 16 * 16;
 }
 
-static __host__ __device__ inline uint32_t resolve_bytes(uint32_t width, uint32_t bands) {
-    return (uint32_t)sizeof(struct resolve_memory) + resolve_plane(width) * bands;
+static __host__ __device__ inline uint32_t
+resolve_bytes(uint32_t width, uint32_t bands, uint32_t late_bands, uint32_t late_columns) {
+    return (uint32_t)sizeof(struct resolve_memory) + resolve_plane(width) * (bands - late_bands) +
+           late_columns * late_bands;
 }
 
 /* ---- jumps */
@@ -58,6 +61,35 @@ static __device__ __forceinline__ void resolve_gather(const struct fast_job &job
         *(uint2 *)(maps + band * plane + x) =
             make_uint2(jump_bytes(words.x, x) | jump_bytes(words.y, x + 2) << 16,
                        jump_bytes(words.z, x + 4) | jump_bytes(words.w, x + 6) << 16);
+    }
+}
+
+/* Late bands, a warp each: what the seam can reach from MEET in the half's last row. */
+static __device__ __forceinline__ void resolve_gather_late(const struct fast_job &job, int number,
+                                                           struct resolve_memory *memory,
+                                                           uint8_t *maps, uint32_t meet,
+                                                           uint32_t seam) {
+    const struct fast_half &half = job.halves[number];
+    const uint32_t first = half.bands - job.late_bands, lane = threadIdx.x % 32;
+    for (uint32_t band = first + threadIdx.x / 32; band < half.bands; band += FAST_THREADS / 32) {
+        const uint32_t end = min((band + 1) * job.band_steps * FAST_STEP, half.rows);
+        const struct fast_window window = fast_reach(half, end, meet, job.width - seam);
+        const uint32_t *row = late_row(job, number, band);
+        uint8_t *map = maps + (band - first) * job.late_columns;
+        if (lane == 0) memory->from[band] = window.from;
+        for (uint32_t x = window.from + 4 * lane; x <= window.to; x += 4 * 32) {
+            const uint32_t *from = row + x - window.from;
+            uint4 words = load_words(from);
+            for (uint32_t spins = 0; ((words.x >> 16 ^ (seam + 1)) | (words.y >> 16 ^ (seam + 1)) |
+                                      (words.z >> 16 ^ (seam + 1)) | (words.w >> 16 ^ (seam + 1)));
+                 spins++) {
+                words = load_words(from);
+                if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_JUMPS);
+            }
+            *(uint32_t *)(map + x - window.from) =
+                (words.x - x & 0xff) | (words.y - (x + 1) & 0xff) << 8 |
+                (words.z - (x + 2) & 0xff) << 16 | words.w - (x + 3) << 24;
+        }
     }
 }
 
@@ -159,66 +191,80 @@ resolve_decide(const struct fast_job &job, int half, struct resolve_memory *memo
 /* Before anything is taken out, all bands of both halves have copied their neighbours' rows. */
 static __device__ __forceinline__ void resolve_begin(const struct fast_job &job) {
     const uint32_t bands = job.halves[0].bands + job.halves[1].bands;
-    for (uint32_t band = threadIdx.x; band < bands; band += FAST_THREADS) {
-        const uint32_t *from = (const uint32_t *)(job.jumps + (uint64_t)band * job.jump_stride);
-        for (uint32_t spins = 0; (load_word(from) >> 14 & 3) != fast_tag(0); spins++)
-            if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_JUMPS);
-    }
+    for (uint32_t band = threadIdx.x; band < bands; band += FAST_THREADS)
+        for (uint32_t spins = 0; !load_word(job.begun + band); spins++)
+            if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_BEGUN);
 }
 
-/* The first warp: the meeting point, one lane from band to band, and all tell the bands. */
+/* Every warp for itself: the meeting point, as the column in the half's last row. */
+static __device__ __forceinline__ uint32_t resolve_meet_column(struct resolve_memory *memory,
+                                                               int number) {
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t sum = lane < FAST_THREADS / 32 ? memory->sums[lane] : ~0u;
+    uint32_t place = lane < FAST_THREADS / 32 ? memory->places[lane] : ~0u;
+    warp_least(sum, place);
+    return number == 0 ? place / 4 : place / 4 + place % 4 - 1;
+}
+
+/* The first warp: one lane goes from band to band, then all tell the bands. */
 static __device__ __forceinline__ void resolve_tell(const struct fast_job &job, int number,
                                                     struct resolve_memory *memory,
-                                                    const uint8_t *maps, uint32_t seam) {
+                                                    const uint8_t *maps, const uint8_t *late_maps,
+                                                    uint32_t x, uint32_t seam) {
     const struct fast_half &half = job.halves[number];
-    const uint32_t first = half.first_band, bands = half.bands, plane = resolve_plane(job.width);
+    const uint32_t early = half.bands - job.late_bands, plane = resolve_plane(job.width);
     const uint32_t head = (seam + 1) << 16 | memory->last << 15;
-    const bool exists = threadIdx.x < FAST_THREADS / 32;
-    uint32_t sum = exists ? memory->sums[threadIdx.x] : ~0u;
-    uint32_t place = exists ? memory->places[threadIdx.x] : ~0u;
-    warp_least(sum, place);
-    uint32_t x = number == 0 ? place / 4 : place / 4 + place % 4 - 1;
-    if (!job.maps_shared) {
-        for (uint32_t band = bands; threadIdx.x == 0 && band-- > 0;) {
-            store_word(job.entries + first + band, head | x);
-            if (band) x = resolve_jump(job, half, band, x, seam);
-        }
-        return;
+    uint32_t band = threadIdx.x ? 0 : half.bands;
+    const uint8_t *map = late_maps + job.late_bands * job.late_columns;
+    for (; band > early; band--) {
+        map -= job.late_columns;
+        memory->entries[band - 1] = (uint16_t)x;
+        x += (uint32_t)(int8_t)map[x - memory->from[band - 1]];
     }
-    const uint8_t *map = maps + (bands - 1) * plane;
+    map = maps + band * plane;
 #pragma unroll 4
-    for (uint32_t band = threadIdx.x ? 0 : bands; band-- > 0; map -= plane) {
-        memory->entries[band] = (uint16_t)x;
-        x += (uint32_t)(int8_t)map[x];
+    for (; band > 0; band--) {
+        map -= plane;
+        memory->entries[band - 1] = (uint16_t)x;
+        if (job.maps_shared)
+            x += (uint32_t)(int8_t)map[x];
+        else if (band > 1)
+            x = resolve_jump(job, half, band - 1, x, seam);
     }
     __syncwarp();
-    for (uint32_t band = threadIdx.x; band < bands; band += 32)
-        store_word(job.entries + first + band, head | memory->entries[band]);
+    for (band = threadIdx.x; band < half.bands; band += 32)
+        store_word(job.entries + half.first_band + band, head | memory->entries[band]);
 }
 
 static __device__ void resolve_block(const struct fast_job &job, int number, uint8_t *shared) {
     struct resolve_memory *memory = (struct resolve_memory *)shared;
-    uint8_t *maps = (uint8_t *)(memory + 1);
     const struct fast_half &half = job.halves[number];
+    uint8_t *late_maps = (uint8_t *)(memory + 1);
+    uint8_t *maps = late_maps + job.late_bands * job.late_columns;
+    const bool mark = number == 0 && threadIdx.x == 0;
     /* The last bands' jumps come only after the halves have met. */
-    const uint32_t early = half.bands > RESOLVE_LATE ? half.bands - RESOLVE_LATE : 0;
+    const uint32_t early = half.bands - job.late_bands;
+    const uint32_t first = early > RESOLVE_LATE ? early - RESOLVE_LATE : 0;
     bool last = false;
     for (uint32_t seam = 0; seam < job.seams && !last; seam++) {
         resolve_decide(job, number, memory, seam);
-        if (job.maps_shared) resolve_gather(job, half, maps, 0, early, seam);
+        if (job.maps_shared) resolve_gather(job, half, maps, 0, first, seam);
         resolve_meet(job, memory, seam);
-        if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_MEET);
-        if (job.maps_shared) resolve_gather(job, half, maps, early, half.bands, seam);
+        __syncthreads();
+        const uint32_t meet = resolve_meet_column(memory, number);
+        if (threadIdx.x == 0) store_word(job.meets + number, (seam + 1) << 16 | meet);
+        if (mark) fast_mark(job, seam, MARK_MEET);
+        if (job.maps_shared) resolve_gather(job, half, maps, first, early, seam);
+        resolve_gather_late(job, number, memory, late_maps, meet, seam);
         if (seam == 0) resolve_begin(job);
         __syncthreads();
-        if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_MAPS);
+        if (mark) fast_mark(job, seam, MARK_MAPS);
         last = memory->last;
-        if (threadIdx.x < 32) resolve_tell(job, number, memory, maps, seam);
+        if (threadIdx.x < 32) resolve_tell(job, number, memory, maps, late_maps, meet, seam);
         __syncthreads();
-        if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_RESOLVED);
+        if (mark) fast_mark(job, seam, MARK_RESOLVED);
     }
-    if (number == 0 && threadIdx.x == 0 && job.watch)
-        ((volatile struct cuda_watch *)job.watch)->done = job.done + job.seams;
+    if (mark && job.watch) ((volatile struct cuda_watch *)job.watch)->done = job.done + job.seams;
 }
 
 #endif

@@ -124,6 +124,7 @@ static void rungs_make(struct bench &bench) {
     fast_plan_make(&plan, &bench.context, &bench.strip, NULL);
     fast_band_shape(&plan.job, 1);
     plan.job.maps_shared = false;
+    plan.job.late_bands = 0;
     fast_place(&plan, NULL);
     TRY(cudaMalloc((void **)&scratch, plan.bytes));
     fast_place(&plan, scratch);

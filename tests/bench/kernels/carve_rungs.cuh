@@ -143,7 +143,8 @@ static __device__ void tiles_resolve(const struct rung_memory &memory, uint32_t 
     if (threadIdx.x == 0) shared.last = 0;
     resolve_meet(memory.job, &shared, seam);
     __syncthreads();
-    if (threadIdx.x < 32) resolve_tell(memory.job, half, &shared, NULL, seam);
+    const uint32_t x = resolve_meet_column(&shared, half);
+    if (threadIdx.x < 32) resolve_tell(memory.job, half, &shared, NULL, NULL, x, seam);
 }
 
 static __device__ void tiles_remove(const struct rung_memory &memory, uint32_t seam) {
