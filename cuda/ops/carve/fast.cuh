@@ -17,15 +17,14 @@
 static __global__ void __launch_bounds__(FAST_THREADS, 1)
     carve_fast_seams(const __grid_constant__ struct fast_job job) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    extern __shared__ __align__(128) uint8_t fast_shared[];
     const uint32_t block = blockIdx.x, others = 2 * job.cluster;
     const uint32_t bands = job.halves[0].bands + job.halves[1].bands;
     if (block < others)
-        lead_block(job, block >= job.cluster, fast_shared);
+        lead_block(job, block >= job.cluster);
     else if (block < others + 2)
-        resolve_block(job, (int)(block - others), fast_shared);
+        resolve_block(job, (int)(block - others));
     else if (block < others + 2 + bands)
-        follow_block(job, block - others - 2, fast_shared);
+        follow_block(job, block - others - 2);
 #endif
 }
 

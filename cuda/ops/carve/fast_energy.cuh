@@ -27,7 +27,7 @@ static __device__ __noinline__ uint32_t energy_sobel(const Source &luma, int x, 
     const int smooth[] = { REACH == 2 ? 6 : 2, REACH == 2 ? 4 : 1, 1 };
     const int slope[] = { 0, REACH == 2 ? 2 : 1, 1 };
     int gx = 0, gy = 0;
-#pragma unroll
+#pragma unroll 1
     for (int dy = -REACH; dy <= REACH; dy++) {
 #pragma unroll
         for (int dx = -REACH; dx <= REACH; dx++) {

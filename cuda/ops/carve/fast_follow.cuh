@@ -11,12 +11,6 @@
 #include "cuda/ops/carve/fast_remove.cuh"
 #include "cuda/ops/carve/fast_tile.cuh"
 
-/* Shared memory of a following block. */
-struct __align__(16) follow_memory {
-    uint32_t entry, meet;
-    uint32_t columns[BAND_ROWS_MAX]; /* the seam, in the order of the half's rows */
-};
-
 static __host__ __device__ inline uint32_t follow_plane(uint32_t width) {
     return (width + TILE_OWN - 1) / TILE_OWN * TILE_OWN;
 }
@@ -36,7 +30,8 @@ static __device__ __forceinline__ uint32_t follow_step(const struct fast_job &jo
     const uint32_t warps = FAST_THREADS / 32, width = job.width - seam;
     const uint32_t from = (window.from > FAST_STEP ? window.from - FAST_STEP : 0) / TILE_OWN;
     const uint32_t end = min(width - 1, window.to + FAST_STEP) / TILE_OWN + 1;
-    uint32_t *parents = band.parents + (step - band.step) * band.plane;
+    uint32_t *parents = band_parents(band, step - band.step);
+#pragma unroll 1
     for (uint32_t number = from + (threadIdx.x / 32 + warps - first) % warps; number < end;
          number += warps) {
         const int x = tile_column(number);
@@ -56,15 +51,15 @@ static __device__ __forceinline__ uint32_t follow_step(const struct fast_job &jo
  * Steps are shared out among the threads from different ones on. */
 static __device__ __forceinline__ void follow_jumps(const struct fast_job &job,
                                                     const struct fast_band &band, uint32_t step,
-                                                    uint32_t seam, struct fast_window window) {
-    const uint32_t last = job.width - seam - 1, rows = step_rows(job.halves[band.half], step);
+                                                    uint32_t last, struct fast_window window) {
+    const uint32_t rows = step_rows(job.halves[band.half], step);
     const uint32_t k = step - band.step, share = FAST_THREADS / job.band_steps;
     const uint32_t thread = (threadIdx.x + k * share) % FAST_THREADS;
+#pragma unroll 1
     for (uint32_t x = window.from + 4 * thread; x <= window.to; x += 4 * FAST_THREADS) {
         uint32_t at[] = { min(x, last), min(x + 1, last), min(x + 2, last), min(x + 3, last) };
-        walk_step(at, band.parents + k * band.plane, rows, step);
-        *(uint2 *)(band.jumps + k * band.plane + x) =
-            make_uint2(at[0] | at[1] << 16, at[2] | at[3] << 16);
+        walk_step(at, band_parents(band, k), rows, step);
+        *(uint2 *)(band_jumps(band, k) + x) = make_uint2(at[0] | at[1] << 16, at[2] | at[3] << 16);
     }
 }
 
@@ -72,8 +67,8 @@ static __device__ __forceinline__ void follow_jumps(const struct fast_job &job,
  * nowhere that matters, but must stay in the image. */
 static __device__ __forceinline__ uint32_t jump_back(const struct fast_band &band, uint32_t step,
                                                      uint32_t x, uint32_t last) {
-    while (step > band.step)
-        x = min(last, (uint32_t)band.jumps[(--step - band.step) * band.plane + x]);
+#pragma unroll 1
+    while (step > band.step) x = min(last, (uint32_t)band_jumps(band, --step - band.step)[x]);
     return x;
 }
 
@@ -85,6 +80,7 @@ static __device__ __forceinline__ void follow_tell(const struct fast_job &job,
     uint16_t *told = job.jumps + (uint64_t)band.number * job.jump_stride;
     uint32_t *late_told =
         late_row(job, band.half, band.number - job.halves[band.half].first_band) - window.from;
+#pragma unroll 1
     for (uint32_t x = window.from + 4 * threadIdx.x; x <= window.to; x += 4 * FAST_THREADS) {
         uint32_t at[4];
 #pragma unroll
@@ -104,7 +100,6 @@ static __device__ __forceinline__ void follow_tell(const struct fast_job &job,
 /* Where the halves have met, in the half's last row. */
 static __device__ __forceinline__ uint32_t follow_meet(const struct fast_job &job,
                                                        const struct fast_band &band,
-                                                       struct follow_memory *memory,
                                                        uint32_t seam) {
     if (threadIdx.x == 0) {
         uint32_t word = load_word(job.meets + band.half);
@@ -112,10 +107,10 @@ static __device__ __forceinline__ uint32_t follow_meet(const struct fast_job &jo
             word = load_word(job.meets + band.half);
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_MEET);
         }
-        memory->meet = word & 0xffff;
+        follow_memory()->meet = word & 0xffff;
     }
     __syncthreads();
-    return memory->meet;
+    return follow_memory()->meet;
 }
 
 /* Far enough behind the leaders that nobody would do anything but ask. */
@@ -129,47 +124,36 @@ static __device__ __forceinline__ void follow_doze(const struct fast_job &job,
     __syncthreads();
 }
 
-/* Parents and jumps of the band: step by step behind the leaders, of all columns. */
-static __device__ __forceinline__ void follow_early(const struct fast_job &job,
-                                                    const struct fast_band &band, uint32_t seam) {
-    const uint32_t end = (job.width - seam + 7) / 8 * 8;
-    const struct fast_window all = { 0, end - 1 };
-    follow_doze(job, band, seam);
-    for (uint32_t step = band.step; step < band.end_step; step++) {
-        follow_step(job, band, step, seam, all, 0);
-        __syncthreads();
-        if (band.number + 1 == job.halves[0].bands && threadIdx.x == 0)
-            fast_mark(job, seam, MARK_LAST_PARENTS);
-        follow_jumps(job, band, step, seam, all);
-    }
-    __syncthreads();
-    follow_tell(job, band, seam, all, false);
-}
-
-/* Or all steps at once, when the halves have met, of the columns that the seam can reach. */
-static __device__ __forceinline__ void follow_late(const struct fast_job &job,
-                                                   const struct fast_band &band,
-                                                   struct follow_memory *memory, uint32_t seam) {
+/* Parents and jumps of the band: either step by step behind the leaders, of all columns, or, LATE,
+ * all steps at once when the halves have met, of the columns that the seam can reach. */
+static __device__ __forceinline__ void
+follow_costs(const struct fast_job &job, const struct fast_band &band, uint32_t seam, bool late) {
     const struct fast_half &half = job.halves[band.half];
-    const uint32_t meet = follow_meet(job, band, memory, seam), width = job.width - seam;
+    const uint32_t width = job.width - seam, steps = band.end_step - band.step;
+    const uint32_t meet = late ? follow_meet(job, band, seam) : 0;
+    struct fast_window window = { 0, (width + 7) / 8 * 8 - 1 };
     uint32_t warp = 0;
-    for (uint32_t step = band.step; step < band.end_step; step++)
-        warp = follow_step(job, band, step, seam,
-                           fast_reach(half, step_end(half, step), meet, width), warp);
-    __syncthreads();
+    if (!late) follow_doze(job, band, seam);
+#pragma unroll 1
+    for (uint32_t k = 0; k < 2 * steps; k++) {
+        const bool walk = late ? k >= steps : k % 2;
+        const uint32_t step = band.step + (late ? k % steps : k / 2);
+        if (late) window = fast_reach(half, step_end(half, step), meet, width);
+        if (walk)
+            follow_jumps(job, band, step, width - 1, window);
+        else
+            warp = follow_step(job, band, step, seam, window, warp);
+        if (k == 2 * steps - 1 || (late ? k == steps - 1 : !walk)) __syncthreads();
+        if (!late) warp = 0;
+    }
     if (band.number + 1 == job.halves[0].bands && threadIdx.x == 0)
         fast_mark(job, seam, MARK_LAST_PARENTS);
-    for (uint32_t step = band.step; step < band.end_step; step++)
-        follow_jumps(job, band, step, seam, fast_reach(half, step_end(half, step), meet, width));
-    __syncthreads();
-    follow_tell(job, band, seam, fast_reach(half, step_end(half, band.end_step - 1), meet, width),
-                true);
+    follow_tell(job, band, seam, window, late);
 }
 
 /* The seam's column in the band's last row, with bit 15 for the last seam of all. */
 static __device__ __forceinline__ uint32_t follow_entry(const struct fast_job &job,
                                                         const struct fast_band &band,
-                                                        struct follow_memory *memory,
                                                         uint32_t seam) {
     if (threadIdx.x == 0) {
         uint32_t word = load_word(job.entries + band.number);
@@ -177,40 +161,39 @@ static __device__ __forceinline__ uint32_t follow_entry(const struct fast_job &j
             word = load_word(job.entries + band.number);
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_ENTRY);
         }
-        memory->entry = word & 0xffff;
+        follow_memory()->entry = word & 0xffff;
         if (band.number == 0) fast_mark(job, seam, MARK_ENTRY);
     }
     __syncthreads();
-    return memory->entry;
+    return follow_memory()->entry;
 }
 
 /* The first warp, a lane a step: the seam row by row; then all lanes tell it, to the bands beside
  * and to the caller. */
 static __device__ __forceinline__ void follow_walk(const struct fast_job &job,
-                                                   const struct fast_band &band,
-                                                   struct follow_memory *memory, uint32_t entry,
+                                                   const struct fast_band &band, uint32_t entry,
                                                    uint32_t seam) {
     const uint32_t step = band.step + threadIdx.x, rows = band.bottom - band.top;
     if (step < band.end_step) {
-        const uint32_t *parents = band.parents + threadIdx.x * band.plane;
+        const uint32_t *parents = band_parents(band, threadIdx.x);
         uint32_t x = entry;
-        for (uint32_t k = band.end_step - 1; k > step; k--)
-            x = band.jumps[(k - band.step) * band.plane + x];
+#pragma unroll 1
+        for (uint32_t k = band.end_step - 1; k > step; k--) x = band_jumps(band, k - band.step)[x];
         walk_rows(x, parents, step_rows(job.halves[band.half], step),
-                  memory->columns + threadIdx.x * FAST_STEP);
+                  follow_memory()->columns + threadIdx.x * FAST_STEP);
     }
     __syncwarp();
+#pragma unroll 1
     for (uint32_t i = threadIdx.x; i < rows; i += 32) {
         const uint32_t y = band.half == 0 ? band.top + i : band.bottom - 1 - i;
-        const uint32_t x = memory->columns[i];
+        const uint32_t x = follow_memory()->columns[i];
         store_word(job.crossings + y, (seam + 1) << 16 | x);
         job.seam_columns[(uint64_t)seam * job.height + y] = (uint16_t)x;
     }
 }
 
 static __device__ __forceinline__ struct fast_band follow_band(const struct fast_job &job,
-                                                               uint32_t number, uint8_t *shared) {
-    struct follow_memory *memory = (struct follow_memory *)shared;
+                                                               uint32_t number) {
     struct fast_band band;
     band.half = number >= job.halves[0].bands;
     const struct fast_half &half = job.halves[band.half];
@@ -221,10 +204,8 @@ static __device__ __forceinline__ struct fast_band follow_band(const struct fast
     band.top = band.half == 0 ? first : job.height - end;
     band.bottom = band.half == 0 ? end : job.height - first;
     band.plane = follow_plane(job.width);
-    band.columns = memory->columns;
-    band.parents = (uint32_t *)(memory + 1);
-    band.halo = (uint8_t *)(band.parents + band.plane * job.band_steps);
-    band.jumps = (uint16_t *)(band.halo + 2 * (uint32_t)job.reach * job.luma_stride);
+    band.halo = sizeof(struct follow_memory) + 4 * band.plane * job.band_steps;
+    band.jumps = band.halo + 2 * (uint32_t)job.reach * job.luma_stride;
     return band;
 }
 
@@ -236,28 +217,24 @@ static __device__ __forceinline__ void follow_halo(const struct fast_job &job,
         const uint32_t k = i / vectors;
         const uint32_t y = k < reach ? band.top - reach + k : band.bottom + k - reach;
         if (y < job.height)
-            ((uint4 *)band.halo)[i] =
+            ((uint4 *)(fast_shared + band.halo))[i] =
                 *(const uint4 *)(job.luma + (uint64_t)y * job.luma_stride + 16 * (i % vectors));
     }
     __syncthreads();
 }
 
-static __device__ void follow_block(const struct fast_job &job, uint32_t number, uint8_t *shared) {
-    struct follow_memory *memory = (struct follow_memory *)shared;
-    const struct fast_band band = follow_band(job, number, shared);
+static __device__ void follow_block(const struct fast_job &job, uint32_t number) {
+    const struct fast_band band = follow_band(job, number);
     const struct fast_half &half = job.halves[band.half];
     const bool late = is_late(job, half, number - half.first_band);
     bool last = false;
     follow_halo(job, band);
     if (threadIdx.x == 0) store_word(job.begun + number, 1);
     for (uint32_t seam = 0; seam < job.seams && !last; seam++) {
-        if (late)
-            follow_late(job, band, memory, seam);
-        else
-            follow_early(job, band, seam);
-        const uint32_t entry = follow_entry(job, band, memory, seam);
+        follow_costs(job, band, seam, late);
+        const uint32_t entry = follow_entry(job, band, seam);
         last = entry >> 15;
-        if (threadIdx.x < 32) follow_walk(job, band, memory, entry & 0x7fff, seam);
+        if (threadIdx.x < 32) follow_walk(job, band, entry & 0x7fff, seam);
         __syncthreads();
         if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_WALKED);
         remove_seam(job, band, seam);

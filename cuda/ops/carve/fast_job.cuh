@@ -123,6 +123,9 @@ enum {
     STUCK_BEGUN
 };
 
+/* The block's shared memory. Named where it is used, so that the compiler knows what it is. */
+extern __shared__ __align__(128) uint8_t fast_shared[];
+
 /* ---- words between blocks */
 
 static __device__ __forceinline__ uint64_t fast_now() {

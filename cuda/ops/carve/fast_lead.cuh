@@ -366,7 +366,8 @@ lead_warp_of(const struct fast_job &job, uint32_t number, uint32_t shared, uint3
 }
 
 /* A block of a half's cluster. No block leaves while another may still write into its memory. */
-static __device__ void lead_block(const struct fast_job &job, int half, uint8_t *shared) {
+static __device__ void lead_block(const struct fast_job &job, int half) {
+    uint8_t *shared = fast_shared;
     const uint32_t rank = blockIdx.x % job.cluster, warp = threadIdx.x / 32;
     const uint32_t first = rank * job.block_leaders;
     const uint32_t here = first < job.leaders ? min(job.block_leaders, job.leaders - first) : 0;

@@ -11,21 +11,38 @@
 
 enum { BAND_REACH_MAX = 2, BAND_ROWS_MAX = 16 * 7 };
 
-/* A band's rows, by the image's numbers, and what its block keeps. */
+/* Shared memory of a following block; behind it parents, halo and jumps. */
+struct __align__(16) follow_memory {
+    uint32_t entry, meet;
+    uint32_t columns[BAND_ROWS_MAX]; /* the seam, in the order of the half's rows */
+};
+
+/* A band's rows, by the image's numbers, and where in shared memory its block keeps what. */
 struct fast_band {
     int half;
     uint32_t number; /* of both halves' */
     uint32_t step, end_step;
     uint32_t top, bottom; /* rows top..bottom-1 */
-    uint8_t *halo;        /* luma of the rows beside: reach above, reach below */
-    uint32_t *columns;    /* the seam, in the order of the half's rows */
-    uint32_t *parents;    /* a plane a step */
-    uint16_t *jumps;      /* a row a step */
-    uint32_t plane;       /* columns of either */
+    uint32_t plane;       /* columns of parents and jumps */
+    uint32_t halo;        /* luma of the rows beside: reach above, reach below */
+    uint32_t jumps;       /* 16 bits each, a row a step */
 };
 
+static __device__ __forceinline__ struct follow_memory *follow_memory() {
+    return (struct follow_memory *)fast_shared;
+}
+
+/* Parents of the band's step K. */
+static __device__ __forceinline__ uint32_t *band_parents(const struct fast_band &band, uint32_t k) {
+    return (uint32_t *)(fast_shared + sizeof(struct follow_memory)) + k * band.plane;
+}
+
+static __device__ __forceinline__ uint16_t *band_jumps(const struct fast_band &band, uint32_t k) {
+    return (uint16_t *)(fast_shared + band.jumps) + k * band.plane;
+}
+
 static __device__ __forceinline__ uint32_t band_column(const struct fast_band &band, uint32_t y) {
-    return band.columns[band.half == 0 ? y - band.top : band.bottom - 1 - y];
+    return follow_memory()->columns[band.half == 0 ? y - band.top : band.bottom - 1 - y];
 }
 
 struct luma_band {
@@ -36,9 +53,9 @@ struct luma_band {
         x = min(max(x, 0), width - 1), y = min(max(y, 0), (int)job.height - 1);
         const uint8_t *row = job.luma + (uint64_t)y * job.luma_stride;
         if (y < (int)band.top)
-            row = band.halo + (y - (int)band.top + job.reach) * job.luma_stride;
+            row = fast_shared + band.halo + (y - (int)band.top + job.reach) * job.luma_stride;
         else if (y >= (int)band.bottom)
-            row = band.halo + (y - (int)band.bottom + job.reach) * job.luma_stride;
+            row = fast_shared + band.halo + (y - (int)band.bottom + job.reach) * job.luma_stride;
         return row[x];
     }
 };
@@ -49,73 +66,42 @@ static __device__ __forceinline__ uint32_t from_mask(uint32_t at, uint32_t from)
     return from >= at + 4 ? 0 : ~0u << (8 * (from - at));
 }
 
-template <int BYTES>
+/* 16 bytes at AT, of which those at FROM and behind become those BITS / 8 further on. */
 static __device__ __forceinline__ uint4 shifted(uint4 old, uint32_t next, uint32_t at,
-                                                uint32_t from) {
+                                                uint32_t from, uint32_t bits) {
     uint32_t words[5] = { old.x, old.y, old.z, old.w, next };
 #pragma unroll
     for (int k = 0; k < 4; k++) {
         const uint32_t mask = from_mask(at + 4 * k, from);
-        words[k] = (__funnelshift_r(words[k], words[k + 1], 8 * BYTES) & mask) | (words[k] & ~mask);
+        words[k] = (__funnelshift_r(words[k], words[k + 1], bits) & mask) | (words[k] & ~mask);
     }
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/* A lane's share of up to BATCH * 512 bytes of a row that are to move down by BYTES. */
-template <int BYTES, int BATCH> struct gap {
-    uint4 old[BATCH];
-    uint32_t next[BATCH];
-
-    /* ROW has STRIDE bytes, of which those before END are wanted. */
-    __device__ __forceinline__ void load(const uint8_t *row, uint32_t base, uint32_t end,
-                                         uint32_t stride) {
+/* A warp moves the bytes of ROW behind FROM down by BITS / 8, at least those before END; STRIDE
+ * bytes exist. Loads of a round come before its stores, and rounds ascend, so that nothing is lost
+ * in place. Not inlined: code that runs once a seam has to be fetched every time. */
+static __device__ __noinline__ void close_gap(uint8_t *row, uint32_t from, uint32_t end,
+                                              uint32_t stride, uint32_t bits) {
+    enum { BATCH = 4, SPAN = 512 };
+    const uint32_t lane = threadIdx.x % 32;
+#pragma unroll 1
+    for (uint32_t base = (from & ~15u) + lane * 16; base - lane * 16 < end; base += BATCH * SPAN) {
+        uint4 old[BATCH];
+        uint32_t next[BATCH];
 #pragma unroll
-        for (int k = 0; k < BATCH; k++) {
-            const uint32_t at = base + k * 512 + threadIdx.x % 32 * 16;
-            if (at >= end) continue;
-            old[k] = *(const uint4 *)(row + at);
-            next[k] = at + 16 < stride ? *(const uint32_t *)(row + at + 16) : 0;
-        }
-    }
-
-    __device__ __forceinline__ void store(uint8_t *row, uint32_t base, uint32_t end,
-                                          uint32_t from) {
+        for (uint32_t k = 0; k < BATCH; k++)
+            if (base + k * SPAN < end) {
+                const uint32_t at = base + k * SPAN;
+                old[k] = *(const uint4 *)(row + at);
+                next[k] = at + 16 < stride ? *(const uint32_t *)(row + at + 16) : 0;
+            }
+        __syncwarp();
 #pragma unroll
-        for (int k = 0; k < BATCH; k++) {
-            const uint32_t at = base + k * 512 + threadIdx.x % 32 * 16;
-            if (at < end) *(uint4 *)(row + at) = shifted<BYTES>(old[k], next[k], at, from);
-        }
-    }
-};
-
-/* A warp moves bytes FROM + BYTES.. of ROW down to FROM.., at least up to END; STRIDE bytes exist.
- * Loads of a round come before its stores, and rounds ascend, so that nothing is lost in place. */
-template <int BYTES>
-static __device__ void close_gap(uint8_t *row, uint32_t from, uint32_t end, uint32_t stride) {
-    struct gap<BYTES, 4> gap;
-    for (uint32_t base = from & ~15u; base < end; base += 4 * 512) {
-        gap.load(row, base, end, stride);
-        __syncwarp();
-        gap.store(row, base, end, from);
-        __syncwarp();
-    }
-}
-
-/* The same with a row of luma and one of energies, loaded together: 1024 columns a round. */
-static __device__ void close_gaps(const struct fast_job &job, uint32_t y, uint32_t column,
-                                  uint32_t width) {
-    uint8_t *luma = job.luma + (uint64_t)y * job.luma_stride;
-    uint8_t *energies = (uint8_t *)(energy_row(job, y) - FAST_PAD);
-    const uint32_t from = 2 * (column + FAST_PAD), end = 2 * (width + FAST_PAD);
-    uint32_t at = column & ~15u, energies_at = from & ~15u;
-    struct gap<1, 2> bytes;
-    struct gap<2, 4> pairs;
-    for (; at < width || energies_at < end; at += 1024, energies_at += 2048) {
-        pairs.load(energies, energies_at, end, 2 * job.energy_stride);
-        bytes.load(luma, at, width, job.luma_stride);
-        __syncwarp();
-        pairs.store(energies, energies_at, end, from);
-        bytes.store(luma, at, width, column);
+        for (uint32_t k = 0; k < BATCH; k++)
+            if (base + k * SPAN < end)
+                *(uint4 *)(row + base + k * SPAN) =
+                    shifted(old[k], next[k], base + k * SPAN, from, bits);
         __syncwarp();
     }
 }
@@ -131,19 +117,28 @@ remove_beside(const struct fast_job &job, const struct fast_band &band, uint32_t
         word = load_word(job.crossings + y);
         if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_CROSSING);
     }
-    close_gap<1>(band.halo + k * job.luma_stride, word & 0xffff, job.width - seam, job.luma_stride);
+    close_gap(fast_shared + band.halo + k * job.luma_stride, word & 0xffff, job.width - seam,
+              job.luma_stride, 8);
 }
 
 /* All warps of the block; band.columns are known. */
 static __device__ __forceinline__ void remove_seam(const struct fast_job &job,
                                                    const struct fast_band &band, uint32_t seam) {
     const uint32_t rows = band.bottom - band.top, width = job.width - seam;
-    const uint32_t tasks = rows + 2 * (uint32_t)job.reach;
+    const uint32_t tasks = 2 * rows + 2 * (uint32_t)job.reach;
+#pragma unroll 1
     for (uint32_t task = threadIdx.x / 32; task < tasks; task += FAST_THREADS / 32) {
-        if (task < rows)
-            close_gaps(job, band.top + task, band_column(band, band.top + task), width);
-        else
-            remove_beside(job, band, task - rows, seam);
+        if (task >= 2 * rows) {
+            remove_beside(job, band, task - 2 * rows, seam);
+            continue;
+        }
+        const bool energies = task < rows;
+        const uint32_t y = band.top + (energies ? task : task - rows);
+        const uint32_t size = energies ? 2 : 1, before = energies ? FAST_PAD : 0;
+        uint8_t *row = energies ? (uint8_t *)(energy_row(job, y) - FAST_PAD)
+                                : job.luma + (uint64_t)y * job.luma_stride;
+        close_gap(row, size * (band_column(band, y) + before), size * (width + before),
+                  energies ? 2 * job.energy_stride : job.luma_stride, 8 * size);
     }
 }
 

@@ -48,6 +48,7 @@ static __device__ __forceinline__ void resolve_gather(const struct fast_job &job
                                                       uint32_t first, uint32_t end, uint32_t seam) {
     const uint32_t row = (job.width - seam + 7) / 8, plane = resolve_plane(job.width);
     const uint32_t tag = fast_tag(seam);
+#pragma unroll 1
     for (uint32_t i = first * row + threadIdx.x; i < end * row; i += FAST_THREADS) {
         const uint32_t band = i / row, x = 8 * (i - band * row);
         const uint32_t *from =
@@ -149,6 +150,7 @@ static __device__ __forceinline__ void resolve_meet(const struct fast_job &job,
     const uint32_t *down = cost_row(job, 0, job.halves[0].steps);
     const uint32_t *up = cost_row(job, 1, job.halves[1].steps);
     uint32_t sum = ~0u, place = ~0u;
+#pragma unroll 1
     for (uint32_t x = 4 * threadIdx.x; x < width; x += 4 * FAST_THREADS) {
         const uint4 t = meet_words(job, down, x, seam), b = meet_words(job, up, x, seam);
         const uint32_t above[] = { t.x, t.y, t.z, t.w };
@@ -222,22 +224,23 @@ static __device__ __forceinline__ void resolve_tell(const struct fast_job &job, 
         x += (uint32_t)(int8_t)map[x - memory->from[band - 1]];
     }
     map = maps + band * plane;
-#pragma unroll 4
+    if (!job.maps_shared)
+        for (; band > 0; band--) {
+            memory->entries[band - 1] = (uint16_t)x;
+            if (band > 1) x = resolve_jump(job, half, band - 1, x, seam);
+        }
     for (; band > 0; band--) {
         map -= plane;
         memory->entries[band - 1] = (uint16_t)x;
-        if (job.maps_shared)
-            x += (uint32_t)(int8_t)map[x];
-        else if (band > 1)
-            x = resolve_jump(job, half, band - 1, x, seam);
+        x += (uint32_t)(int8_t)map[x];
     }
     __syncwarp();
     for (band = threadIdx.x; band < half.bands; band += 32)
         store_word(job.entries + half.first_band + band, head | memory->entries[band]);
 }
 
-static __device__ void resolve_block(const struct fast_job &job, int number, uint8_t *shared) {
-    struct resolve_memory *memory = (struct resolve_memory *)shared;
+static __device__ void resolve_block(const struct fast_job &job, int number) {
+    struct resolve_memory *memory = (struct resolve_memory *)fast_shared;
     const struct fast_half &half = job.halves[number];
     uint8_t *late_maps = (uint8_t *)(memory + 1);
     uint8_t *maps = late_maps + job.late_bands * job.late_columns;

@@ -123,7 +123,7 @@ template <int COUNT>
 static __device__ __forceinline__ void walk_step(uint32_t (&at)[COUNT], const uint32_t *parents,
                                                  uint32_t rows, uint32_t step) {
     const uint32_t odd = odd_of(rows), in_first = 2 - odd - (step == 0);
-#pragma unroll 4
+#pragma unroll 1
     for (int n = (int)(rows + odd) / 2 - 1; n > 0; n--) {
 #pragma unroll
         for (int k = 0; k < COUNT; k++) {
@@ -144,7 +144,7 @@ template <class Column>
 static __device__ __forceinline__ void walk_rows(uint32_t x, const uint32_t *parents, uint32_t rows,
                                                  Column *columns) {
     const int odd = (int)odd_of(rows);
-#pragma unroll 4
+#pragma unroll 1
     for (int n = ((int)rows + odd) / 2 - 1; n >= 0; n--) {
         const uint32_t pair = parents[x] >> (4 * n), above = x + (pair >> 2 & 3) - 1;
         columns[2 * n + 1 - odd] = (Column)x;

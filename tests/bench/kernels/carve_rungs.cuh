@@ -72,8 +72,8 @@ static __global__ void row_trace(struct fast_job job, const uint32_t *costs, uin
 }
 
 static __global__ void row_remove(struct fast_job job, const uint16_t *columns) {
-    close_gap<1>(job.luma + (uint64_t)blockIdx.x * job.luma_stride, columns[blockIdx.x], job.width,
-                 job.luma_stride);
+    close_gap(job.luma + (uint64_t)blockIdx.x * job.luma_stride, columns[blockIdx.x], job.width,
+              job.luma_stride, 8);
 }
 
 static void rung_rows(const struct rung_memory &memory, uint32_t seams) {
@@ -166,12 +166,11 @@ static __device__ void tiles_remove(const struct rung_memory &memory, uint32_t s
         for (uint32_t task = threadIdx.x / 32; task < 2 * rows; task += blockDim.x / 32) {
             const uint32_t r = task / 2, y = fast_row(job, half, step * FAST_STEP + r);
             if (task % 2)
-                close_gap<1>(job.luma + (uint64_t)y * job.luma_stride, columns[r], width,
-                             job.luma_stride);
+                close_gap(job.luma + (uint64_t)y * job.luma_stride, columns[r], width,
+                          job.luma_stride, 8);
             else
-                close_gap<2>((uint8_t *)(energy_row(job, y) - FAST_PAD),
-                             2 * (columns[r] + FAST_PAD), 2 * (width + FAST_PAD),
-                             2 * job.energy_stride);
+                close_gap((uint8_t *)(energy_row(job, y) - FAST_PAD), 2 * (columns[r] + FAST_PAD),
+                          2 * (width + FAST_PAD), 2 * job.energy_stride, 16);
         }
         __syncthreads();
     }
