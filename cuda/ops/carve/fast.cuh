@@ -15,12 +15,13 @@
 #include <string.h>
 
 static __global__ void __launch_bounds__(FAST_THREADS, 1)
-    carve_fast_seams(const __grid_constant__ struct fast_job job) {
+    carve_fast_seams(const __grid_constant__ struct fast_job job,
+                     const __grid_constant__ CUtensorMap plane) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const uint32_t block = blockIdx.x, others = 2 * job.cluster;
     const uint32_t bands = job.halves[0].bands + job.halves[1].bands;
     if (block < others)
-        lead_block(job, block >= job.cluster);
+        lead_block(job, plane, block >= job.cluster);
     else if (block < others + 2)
         resolve_block(job, (int)(block - others));
     else if (block < others + 2 + bands)
@@ -116,8 +117,7 @@ static inline void fast_late_shape(struct fast_job *job) {
 }
 
 static inline uint32_t fast_lead_bytes(const struct fast_job *job, uint32_t slots) {
-    const uint32_t pitch = 2 * (job->block_leaders * job->own + 2 * job->halo);
-    return LEAD_RING + slots * FAST_STEP * pitch + 64;
+    return LEAD_RING + slots * job->block_leaders * LEAD_TILE;
 }
 
 static inline cudaLaunchConfig_t
@@ -210,16 +210,44 @@ static inline size_t carve_fast_scratch(const struct cuda_context *context,
     return fast_plan_make(&plan, context, strip, NULL) ? plan.bytes : 0;
 }
 
+/* What the copy engine has to know of the plane of energies: pairs of columns, boxes of a leader's
+ * columns and a step's rows; rows behind the last are read as 0. */
+static inline enum status fast_describe(CUtensorMap *plane, const struct fast_job *job,
+                                        struct failure *failure) {
+    const cuuint64_t sizes[] = { job->energy_stride / 2, job->height };
+    const cuuint64_t strides[] = { 2ull * job->energy_stride };
+    const cuuint32_t box[] = { 16 * FAST_LANE, FAST_STEP }, every[] = { 1, 1 };
+    cudaDriverEntryPointQueryResult found;
+    void *entry = NULL;
+#if CUDART_VERSION >= 12050
+    CUDA_TRY(failure, cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000,
+                                                       cudaEnableDefault, &found));
+#else
+    CUDA_TRY(failure,
+             cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &entry, cudaEnableDefault, &found));
+#endif
+    if (!entry ||
+        ((decltype(cuTensorMapEncodeTiled) *)entry)(
+            plane, CU_TENSOR_MAP_DATA_TYPE_UINT32, 2, job->energies - FAST_PAD, sizes, strides, box,
+            every, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+            CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
+        return fail(failure, STATUS_DEVICE, "the driver cannot describe a plane of energies");
+    return STATUS_OK;
+}
+
 static inline enum status fast_queue(const struct cuda_context *context,
                                      const struct fast_plan *plan, uint8_t *scratch,
                                      struct failure *failure) {
     cudaLaunchAttribute attributes[2];
     const cudaLaunchConfig_t config = fast_launch(plan, attributes, context->stream);
+    CUtensorMap plane;
+    const enum status status = fast_describe(&plane, &plan->job, failure);
+    if (status != STATUS_OK) return status;
     CUDA_TRY(failure,
              cudaMemsetAsync(scratch + plan->cleared_from, 0, plan->cleared, context->stream));
     carve_fast_energy<<<4 * context->multiprocessors, 256, 0, context->stream>>>(plan->job);
     CUDA_LAUNCHED(failure);
-    CUDA_TRY(failure, cudaLaunchKernelEx(&config, carve_fast_seams, plan->job));
+    CUDA_TRY(failure, cudaLaunchKernelEx(&config, carve_fast_seams, plan->job, plane));
     return STATUS_OK;
 }
 

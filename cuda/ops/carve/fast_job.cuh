@@ -57,7 +57,7 @@ struct fast_job {
     uint32_t luma_stride;
     uint16_t *seam_columns; /* strip.seams */
 
-    uint16_t *energies; /* row 0, column 0; FAST_OUTSIDE beside the image */
+    uint16_t *energies; /* first row, column 0; FAST_OUTSIDE beside the image */
     uint32_t energy_stride;
     struct fast_half halves[2];
     uint32_t cost_stride;
@@ -193,8 +193,16 @@ static __device__ __forceinline__ uint32_t fast_row(const struct fast_job &job, 
     return half == 0 ? i : job.height - 1 - i;
 }
 
+/* The plane of energies has the rows of the first half, then those of the second in its own order,
+ * so that the rows of a step follow one another in both. */
+static __device__ __forceinline__ uint16_t *half_energies(const struct fast_job &job, int half,
+                                                          uint32_t i) {
+    return job.energies + (uint64_t)(half * job.halves[0].rows + i) * job.energy_stride;
+}
+
 static __device__ __forceinline__ uint16_t *energy_row(const struct fast_job &job, uint32_t y) {
-    return job.energies + (uint64_t)y * job.energy_stride;
+    const uint32_t middle = job.halves[0].rows;
+    return y < middle ? half_energies(job, 0, y) : half_energies(job, 1, job.height - 1 - y);
 }
 
 static __device__ __forceinline__ uint32_t *cost_row(const struct fast_job &job, int half,

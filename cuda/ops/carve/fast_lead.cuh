@@ -15,11 +15,7 @@
 
 #include "cuda/ops/carve/fast_job.cuh"
 
-enum {
-    LEAD_LOADERS = 8, /* warps */
-    LEAD_SHARE = FAST_STEP / LEAD_LOADERS,
-    LEAD_PITCH_MAX = 5 * 512, /* bytes of a row of a block */
-};
+#include <cuda.h>
 
 /* Shared memory of a leading block, in bytes. */
 enum {
@@ -30,6 +26,8 @@ enum {
     LEAD_INBOX_SIDE = 4 * FAST_HALO_MAX,
     LEAD_INBOX_WARP = 4 * LEAD_INBOX_SIDE, /* two in turn, left and right */
     LEAD_RING = LEAD_INBOX + FAST_WARPS_MAX * LEAD_INBOX_WARP + 128,
+    LEAD_PITCH = 2 * 32 * FAST_LANE,    /* of a warp's columns in a slot */
+    LEAD_TILE = FAST_STEP * LEAD_PITCH, /* of a warp in a slot */
 };
 
 /* ---- barriers and words in shared memory */
@@ -44,6 +42,11 @@ static __device__ __forceinline__ void barrier_make(uint32_t barrier, uint32_t c
 
 static __device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+static __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
 }
 
 static __device__ __forceinline__ bool barrier_passed(uint32_t barrier, uint32_t parity) {
@@ -133,20 +136,20 @@ static __device__ __forceinline__ void lead_row(uint32_t (&cost)[FAST_LANE],
 
 /* FROM: the lane's columns in the slot's first row. Energies are fetched two rows ahead. */
 static __device__ __forceinline__ void lead_rows(uint32_t (&cost)[FAST_LANE], const uint8_t *from,
-                                                 uint32_t pitch, uint32_t rows) {
+                                                 uint32_t rows) {
     if (rows == FAST_STEP) {
-        struct lead_energies next = lead_fetch(from), after = lead_fetch(from + pitch);
+        struct lead_energies next = lead_fetch(from), after = lead_fetch(from + LEAD_PITCH);
 #pragma unroll
         for (int r = 0; r < FAST_STEP; r++) {
             const struct lead_energies energies = next;
             next = after;
-            if (r + 2 < FAST_STEP) after = lead_fetch(from + (r + 2) * pitch);
+            if (r + 2 < FAST_STEP) after = lead_fetch(from + (r + 2) * LEAD_PITCH);
             lead_row(cost, energies);
         }
         return;
     }
 #pragma unroll 1
-    for (; rows; rows--, from += pitch) lead_row(cost, lead_fetch(from));
+    for (; rows; rows--, from += LEAD_PITCH) lead_row(cost, lead_fetch(from));
 }
 
 /* ---- exchange */
@@ -231,9 +234,9 @@ static __device__ __forceinline__ void lead_wait(const struct fast_job &job, uin
 /* Seam by seam, step by step. RING: the warp's columns in the first slot. */
 static __device__ __forceinline__ void lead(const struct fast_job &job, int half,
                                             struct lead_warp warp, uint8_t *shared,
-                                            uint32_t in_block, uint32_t pitch) {
+                                            uint32_t in_block, uint32_t slot_bytes) {
     const uint32_t base = shared_address(shared), steps = job.halves[half].steps;
-    const uint8_t *ring = shared + LEAD_RING + in_block * 2 * job.own + warp.lane * 2 * FAST_LANE;
+    const uint8_t *ring = shared + LEAD_RING + in_block * LEAD_TILE + warp.lane * 2 * FAST_LANE;
     const uint32_t every = job.halo / FAST_STEP;
     struct lead_slot slot = {};
     for (uint32_t seam = 0; seam < job.seams; seam++) {
@@ -255,8 +258,7 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int half
             if (step == 0 && warp.number == 0 && half == 0 && warp.lane == 0)
                 fast_mark(job, seam, MARK_LEAD_START);
             if (warp.active)
-                lead_rows(cost, ring + slot.number * FAST_STEP * pitch, pitch,
-                          step_rows(job.halves[half], step));
+                lead_rows(cost, ring + slot.number * slot_bytes, step_rows(job.halves[half], step));
             __syncwarp();
             if (warp.lane == 0) barrier_arrive(base + LEAD_EMPTY + 8 * slot.number);
             next_slot(slot, job.slots);
@@ -283,32 +285,25 @@ static __device__ __forceinline__ uint32_t lead_ready(const struct fast_job &job
     }
 }
 
-/* The lane's share of a row: every 32nd vector. */
-static __device__ __forceinline__ void lead_copy(uint32_t to, const uint8_t *from, uint32_t pitch) {
-    const uint32_t first = threadIdx.x % 32 * 16;
-#pragma unroll
-    for (uint32_t at = 0; at < LEAD_PITCH_MAX; at += 512)
-        if (first + at < pitch)
-            asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + at), "l"(from + at)
-                         : "memory");
+/* One box of the plane of energies, a step's rows of a warp's columns, by the copy engine. */
+static __device__ __forceinline__ void lead_copy(uint32_t to, const CUtensorMap &plane, int pair,
+                                                 int row, uint32_t full) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+                 "l"(&plane), "r"(pair), "r"(row), "r"(full)
+                 : "memory");
 }
 
-/* Loading warp LOADER: every LEAD_LOADERS-th row. FROM: the block's first column in row 0 of the
- * plane. */
-static __device__ __forceinline__ void lead_load(const struct fast_job &job, int number,
-                                                 uint8_t *shared, const uint16_t *from,
-                                                 uint32_t pitch, uint32_t loader) {
+/* The loading warp, for HERE leaders from the half's FIRST on. */
+static __device__ __forceinline__ void lead_load(const struct fast_job &job,
+                                                 const CUtensorMap &plane, int number,
+                                                 uint8_t *shared, uint32_t first, uint32_t here) {
     const uint32_t base = shared_address(shared), lane = threadIdx.x % 32;
     const struct fast_half &half = job.halves[number];
-    const uint32_t ring = base + LEAD_RING + loader * pitch + 16 * lane;
-    const int64_t stride = 2 * LEAD_LOADERS * (int64_t)job.energy_stride;
-    const int64_t apart = number == 0 ? stride : -stride; /* bytes between the warp's rows */
+    const int column = (int)(FAST_PAD + first * job.own - job.halo);
     struct lead_slot slot = {};
     for (uint32_t seam = 0; seam < job.seams; seam++) {
         uint32_t known = 0; /* bands that are ready */
-        const uint8_t *row =
-            (const uint8_t *)(from + (uint64_t)fast_row(job, number, loader) * job.energy_stride) +
-            16 * lane;
         for (uint32_t step = 0; step < half.steps; step++) {
             const uint32_t full = base + LEAD_FULL + 8 * slot.number, band = step / job.band_steps;
             if (slot.round)
@@ -318,20 +313,20 @@ static __device__ __forceinline__ void lead_load(const struct fast_job &job, int
                 bool ended = false;
                 known = band + lead_ready(job, half, band, seam, ended);
                 __syncwarp();
+                /* Written by ordinary stores of other blocks, read by the copy engine. */
+                asm volatile("fence.proxy.async.global;" ::: "memory");
                 if (!ended) continue;
-                *(volatile uint32_t *)(shared + LEAD_END) = 1;
-                barrier_arrive(full);
+                if (lane == 0) *(volatile uint32_t *)(shared + LEAD_END) = 1, barrier_arrive(full);
                 return;
             }
-            const uint32_t rows = step_rows(half, step);
-            const uint32_t to = ring + slot.number * FAST_STEP * pitch;
-#pragma unroll
-            for (uint32_t k = 0; k < LEAD_SHARE; k++)
-                if (loader + k * LEAD_LOADERS < rows)
-                    lead_copy(to + k * LEAD_LOADERS * pitch, row + k * apart, pitch);
-            row += LEAD_SHARE * apart;
-            asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(full)
-                         : "memory");
+            if (lane == 0) {
+                const int row = (int)((uint32_t)number * job.halves[0].rows + step * FAST_STEP);
+                uint32_t to = base + LEAD_RING + slot.number * here * LEAD_TILE;
+                barrier_expect(full, here * LEAD_TILE);
+                for (uint32_t k = 0; k < here; k++, to += LEAD_TILE)
+                    lead_copy(to, plane, (column + (int)(k * job.own)) / 2, row, full);
+            }
+            __syncwarp();
             next_slot(slot, job.slots);
         }
     }
@@ -366,28 +361,26 @@ lead_warp_of(const struct fast_job &job, uint32_t number, uint32_t shared, uint3
 }
 
 /* A block of a half's cluster. No block leaves while another may still write into its memory. */
-static __device__ void lead_block(const struct fast_job &job, int half) {
+static __device__ void lead_block(const struct fast_job &job, const CUtensorMap &plane, int half) {
     uint8_t *shared = fast_shared;
     const uint32_t rank = blockIdx.x % job.cluster, warp = threadIdx.x / 32;
     const uint32_t first = rank * job.block_leaders;
     const uint32_t here = first < job.leaders ? min(job.block_leaders, job.leaders - first) : 0;
-    const uint32_t pitch = 2 * (here * job.own + 2 * job.halo);
     const uint32_t base = shared_address(shared);
     for (uint32_t i = threadIdx.x; i < LEAD_RING / 4; i += FAST_THREADS)
         ((uint32_t *)shared)[i] = 0;
     __syncthreads();
     for (uint32_t slot = threadIdx.x; here && slot < job.slots; slot += FAST_THREADS) {
-        barrier_make(base + LEAD_FULL + 8 * slot, 32 * LEAD_LOADERS);
+        barrier_make(base + LEAD_FULL + 8 * slot, 1);
         barrier_make(base + LEAD_EMPTY + 8 * slot, here);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     cluster_barrier();
     if (warp < here) {
         const struct lead_warp mine = lead_warp_of(job, first + warp, base, warp);
-        lead(job, half, mine, shared, warp, pitch);
-    } else if (here && warp < here + LEAD_LOADERS) {
-        const int64_t x = (int64_t)first * job.own - job.halo;
-        lead_load(job, half, shared, job.energies + x, pitch, warp - here);
+        lead(job, half, mine, shared, warp, here * LEAD_TILE);
+    } else if (here && warp == here) {
+        lead_load(job, plane, half, shared, first, here);
     }
     __syncthreads();
     cluster_barrier();

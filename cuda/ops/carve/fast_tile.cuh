@@ -43,11 +43,14 @@ static __device__ __forceinline__ void tile_energies(uint2 (&energies)[FAST_STEP
                                                      const struct fast_job &job, int half,
                                                      uint32_t step, int x) {
     const uint32_t rows = step_rows(job.halves[half], step), odd = odd_of(rows);
-    const uint32_t first = step * FAST_STEP - odd;
+    const uint16_t *row = half_energies(job, half, step * FAST_STEP) + x;
 #pragma unroll
-    for (uint32_t v = 0; v < FAST_STEP; v++)
-        if (v >= odd && v < rows + odd)
-            energies[v] = *(const uint2 *)(energy_row(job, fast_row(job, half, first + v)) + x);
+    for (uint32_t v = 0; v < FAST_STEP; v++) {
+        if (v >= odd && v < rows + odd) {
+            energies[v] = *(const uint2 *)row;
+            row += job.energy_stride;
+        }
+    }
 }
 
 /* Costs of the row before the step, waited for. */
