@@ -147,7 +147,7 @@ follow_costs(const struct fast_job &job, const struct fast_band &band, uint32_t 
         if (!late) warp = 0;
     }
     if (band.number + 1 == job.halves[0].bands && threadIdx.x == 0)
-        fast_mark(job, seam, MARK_LAST_PARENTS);
+        fast_mark(job, seam, MARK_LAST_JUMPS);
     follow_tell(job, band, seam, window, late);
 }
 
@@ -237,15 +237,15 @@ static __device__ void follow_block(const struct fast_job &job, uint32_t number)
         if (threadIdx.x < 32) follow_walk(job, band, entry & 0x7fff, seam);
         __syncthreads();
         if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_WALKED);
-        remove_seam(job, band, seam);
+        remove_energies(job, band, seam);
         __syncthreads();
         if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_MOVED);
         renew_energies(job, band, seam);
         __syncthreads();
         if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_RENEWED);
-        if (threadIdx.x) continue;
-        store_release(job.ready + number, (seam + 1) | (uint32_t)last << 31);
-        if (number == 0) fast_mark(job, seam, MARK_READY);
+        if (threadIdx.x == 0) store_release(job.ready + number, (seam + 1) | (uint32_t)last << 31);
+        if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_READY);
+        remove_luma(job, band, seam);
     }
 }
 

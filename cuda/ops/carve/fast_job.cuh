@@ -99,7 +99,7 @@ enum {
     MARK_MOVED,
     MARK_RENEWED,
     MARK_READY,
-    MARK_LAST_PARENTS
+    MARK_LAST_JUMPS
 };
 
 /* A wait that never ends is a fault of ours or a broken chip: better a failed launch than a GPU

@@ -212,15 +212,12 @@ static __device__ __forceinline__ void lead_receive(const struct fast_job &job,
     }
 }
 
-/* The warp's own columns of the row before STEP, for all. */
-static __device__ __forceinline__ void lead_tell(const struct fast_job &job,
-                                                 const struct lead_warp &warp, int half,
-                                                 uint32_t step, uint32_t seam,
-                                                 const uint32_t (&cost)[FAST_LANE]) {
+/* The warp's own columns, for all, into the lane's place TO. */
+static __device__ __forceinline__ void lead_tell(const struct lead_warp &warp, uint32_t *to,
+                                                 uint32_t tag, const uint32_t (&cost)[FAST_LANE]) {
     if (!warp.own) return;
-    uint32_t *to = cost_row(job, half, step) + warp.x;
 #pragma unroll
-    for (int k = 0; k < FAST_LANE; k += 4) store_words(to + k, with_tag(cost + k, fast_tag(seam)));
+    for (int k = 0; k < FAST_LANE; k += 4) store_words(to + k, with_tag(cost + k, tag));
 }
 
 /* ---- the two kinds of warp */
@@ -231,40 +228,43 @@ static __device__ __forceinline__ void lead_wait(const struct fast_job &job, uin
         if (spins == FAST_PATIENCE) FAST_STUCK(job, where);
 }
 
-/* Seam by seam, step by step. RING: the warp's columns in the first slot. */
-static __device__ __forceinline__ void lead(const struct fast_job &job, int half,
+/* Seam by seam, step by step. */
+static __device__ __forceinline__ void lead(const struct fast_job &job, int number,
                                             struct lead_warp warp, uint8_t *shared,
                                             uint32_t in_block, uint32_t slot_bytes) {
-    const uint32_t base = shared_address(shared), steps = job.halves[half].steps;
+    const struct fast_half half = job.halves[number];
+    const uint32_t base = shared_address(shared), every = job.halo / FAST_STEP;
     const uint8_t *ring = shared + LEAD_RING + in_block * LEAD_TILE + warp.lane * 2 * FAST_LANE;
-    const uint32_t every = job.halo / FAST_STEP;
+    const bool marks = job.trace && warp.number == 0 && number == 0 && warp.lane == 0;
     struct lead_slot slot = {};
     for (uint32_t seam = 0; seam < job.seams; seam++) {
         const int width = (int)(job.width - seam);
-        uint32_t cost[FAST_LANE], wait = every;
+        const uint32_t tag = fast_tag(seam);
+        uint32_t cost[FAST_LANE], wait = every, rows = half.rows;
+        uint32_t *told = half.costs + warp.x;
         warp.active = warp.number * job.own < (uint32_t)width;
         warp.right = (warp.number + 1) * job.own < (uint32_t)width;
 #pragma unroll
         for (int k = 0; k < FAST_LANE; k++)
             cost[k] = warp.x + k >= 0 && warp.x + k < width ? 0 : FAST_FAR;
-        for (uint32_t step = 0; step < steps; step++) {
+        for (uint32_t step = 0; step < half.steps; step++, told += job.cost_stride) {
             const bool exchange = step && --wait == 0;
             if (exchange) wait = every;
             if (warp.active && exchange) warp.exchanges++, lead_send(warp, cost);
-            if (warp.active && step) lead_tell(job, warp, half, step, seam, cost);
+            if (warp.active && step) lead_tell(warp, told, tag, cost);
             if (warp.active && exchange) lead_receive(job, warp, cost);
             lead_wait(job, base + LEAD_FULL + 8 * slot.number, slot.round & 1, STUCK_FULL);
             if (step == 0 && *(volatile uint32_t *)(shared + LEAD_END)) return;
-            if (step == 0 && warp.number == 0 && half == 0 && warp.lane == 0)
-                fast_mark(job, seam, MARK_LEAD_START);
+            if (step == 0 && marks) fast_mark(job, seam, MARK_LEAD_START);
             if (warp.active)
-                lead_rows(cost, ring + slot.number * slot_bytes, step_rows(job.halves[half], step));
+                lead_rows(cost, ring + slot.number * slot_bytes, min(rows, (uint32_t)FAST_STEP));
+            rows -= FAST_STEP;
             __syncwarp();
             if (warp.lane == 0) barrier_arrive(base + LEAD_EMPTY + 8 * slot.number);
             next_slot(slot, job.slots);
         }
-        if (warp.active) lead_tell(job, warp, half, steps, seam, cost);
-        if (warp.number == 0 && half == 0 && warp.lane == 0) fast_mark(job, seam, MARK_LEAD_END);
+        if (warp.active) lead_tell(warp, told, tag, cost);
+        if (marks) fast_mark(job, seam, MARK_LEAD_END);
     }
 }
 

@@ -14,7 +14,8 @@ enum { BAND_REACH_MAX = 2, BAND_ROWS_MAX = 16 * 7 };
 /* Shared memory of a following block; behind it parents, halo and jumps. */
 struct __align__(16) follow_memory {
     uint32_t entry, meet;
-    uint32_t columns[BAND_ROWS_MAX]; /* the seam, in the order of the half's rows */
+    uint32_t columns[BAND_ROWS_MAX];     /* the seam, in the order of the half's rows */
+    uint32_t beside[2 * BAND_REACH_MAX]; /* the seam in the rows of which there are copies */
 };
 
 /* A band's rows, by the image's numbers, and where in shared memory its block keeps what. */
@@ -45,18 +46,23 @@ static __device__ __forceinline__ uint32_t band_column(const struct fast_band &b
     return follow_memory()->columns[band.half == 0 ? y - band.top : band.bottom - 1 - y];
 }
 
+/* Luma as it will be without the seam, while it is still there. */
 struct luma_band {
     const struct fast_job &job;
     const struct fast_band &band;
-    int width;
+    int width; /* without the seam */
     __device__ __forceinline__ int at(int x, int y) const {
         x = min(max(x, 0), width - 1), y = min(max(y, 0), (int)job.height - 1);
         const uint8_t *row = job.luma + (uint64_t)y * job.luma_stride;
-        if (y < (int)band.top)
-            row = fast_shared + band.halo + (y - (int)band.top + job.reach) * job.luma_stride;
-        else if (y >= (int)band.bottom)
-            row = fast_shared + band.halo + (y - (int)band.bottom + job.reach) * job.luma_stride;
-        return row[x];
+        uint32_t beside = (uint32_t)(y - (int)band.top + job.reach), column;
+        if (y >= (int)band.top && y < (int)band.bottom)
+            column = band_column(band, (uint32_t)y);
+        else {
+            if (y >= (int)band.bottom) beside -= band.bottom - band.top;
+            row = fast_shared + band.halo + beside * job.luma_stride;
+            column = follow_memory()->beside[beside];
+        }
+        return row[x + (x >= (int)column)];
     }
 };
 
@@ -106,39 +112,55 @@ static __device__ __noinline__ void close_gap(uint8_t *row, uint32_t from, uint3
     }
 }
 
-/* One of the rows beside the band: waits until its own band tells where the seam crosses it. */
-static __device__ __forceinline__ void
-remove_beside(const struct fast_job &job, const struct fast_band &band, uint32_t k, uint32_t seam) {
+/* Row K of those beside the band; height or more where there is none. */
+static __device__ __forceinline__ uint32_t beside_row(const struct fast_job &job,
+                                                      const struct fast_band &band, uint32_t k) {
     const uint32_t reach = (uint32_t)job.reach;
-    const uint32_t y = k < reach ? band.top - reach + k : band.bottom + k - reach;
-    if (y >= job.height) return; /* above row 0 wraps round, too */
+    return k < reach ? band.top - reach + k : band.bottom + k - reach;
+}
+
+/* A lane a row beside the band: where the seam crosses it, which its own band tells. */
+static __device__ __forceinline__ void remove_ask(const struct fast_job &job,
+                                                  const struct fast_band &band, uint32_t seam) {
+    const uint32_t k = threadIdx.x % 32;
+    if (k >= 2 * (uint32_t)job.reach) return;
+    const uint32_t y = beside_row(job, band, k);
+    if (y >= job.height) return;
     uint32_t word = load_word(job.crossings + y);
     for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
         word = load_word(job.crossings + y);
         if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_CROSSING);
     }
-    close_gap(fast_shared + band.halo + k * job.luma_stride, word & 0xffff, job.width - seam,
-              job.luma_stride, 8);
+    follow_memory()->beside[k] = word & 0xffff;
 }
 
-/* All warps of the block; band.columns are known. */
-static __device__ __forceinline__ void remove_seam(const struct fast_job &job,
+/* Energies close up, a warp a row; the last warp asks where the rows beside are crossed. */
+static __device__ __forceinline__ void
+remove_energies(const struct fast_job &job, const struct fast_band &band, uint32_t seam) {
+    const uint32_t rows = band.bottom - band.top, end = 2 * (job.width - seam + FAST_PAD);
+    const uint32_t warps = FAST_THREADS / 32, warp = threadIdx.x / 32;
+    if (warp == warps - 1) remove_ask(job, band, seam);
+#pragma unroll 1
+    for (uint32_t row = warp; row < rows; row += warps) {
+        const uint32_t y = band.top + row;
+        close_gap((uint8_t *)(energy_row(job, y) - FAST_PAD), 2 * (band_column(band, y) + FAST_PAD),
+                  end, 2 * job.energy_stride, 16);
+    }
+}
+
+/* And luma, of the band and of the copies beside, when nobody waits for it any more. */
+static __device__ __forceinline__ void remove_luma(const struct fast_job &job,
                                                    const struct fast_band &band, uint32_t seam) {
-    const uint32_t rows = band.bottom - band.top, width = job.width - seam;
-    const uint32_t tasks = 2 * rows + 2 * (uint32_t)job.reach;
+    const uint32_t rows = band.bottom - band.top, tasks = rows + 2 * (uint32_t)job.reach;
 #pragma unroll 1
     for (uint32_t task = threadIdx.x / 32; task < tasks; task += FAST_THREADS / 32) {
-        if (task >= 2 * rows) {
-            remove_beside(job, band, task - 2 * rows, seam);
-            continue;
-        }
-        const bool energies = task < rows;
-        const uint32_t y = band.top + (energies ? task : task - rows);
-        const uint32_t size = energies ? 2 : 1, before = energies ? FAST_PAD : 0;
-        uint8_t *row = energies ? (uint8_t *)(energy_row(job, y) - FAST_PAD)
-                                : job.luma + (uint64_t)y * job.luma_stride;
-        close_gap(row, size * (band_column(band, y) + before), size * (width + before),
-                  energies ? 2 * job.energy_stride : job.luma_stride, 8 * size);
+        const uint32_t y = task < rows ? band.top + task : beside_row(job, band, task - rows);
+        if (y >= job.height) continue;
+        uint8_t *row = task < rows ? job.luma + (uint64_t)y * job.luma_stride
+                                   : fast_shared + band.halo + (task - rows) * job.luma_stride;
+        const uint32_t column =
+            task < rows ? band_column(band, y) : follow_memory()->beside[task - rows];
+        close_gap(row, column, job.width - seam, job.luma_stride, 8);
     }
 }
 

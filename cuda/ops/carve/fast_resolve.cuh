@@ -42,26 +42,37 @@ static __device__ __forceinline__ uint32_t jump_bytes(uint32_t pair, uint32_t x)
     return ((pair & 0x3fff) - x & 0xff) | ((pair >> 16 & 0x3fff) - (x + 1) & 0xff) << 8;
 }
 
-/* Bands first..end-1 into shared memory, 8 columns at a time. */
+/* Bands first..end-1 into shared memory, 8 columns at a time, 4 times under way at once. */
 static __device__ __forceinline__ void resolve_gather(const struct fast_job &job,
                                                       const struct fast_half &half, uint8_t *maps,
                                                       uint32_t first, uint32_t end, uint32_t seam) {
     const uint32_t row = (job.width - seam + 7) / 8, plane = resolve_plane(job.width);
     const uint32_t tag = fast_tag(seam);
+    const uint16_t *jumps = job.jumps + (uint64_t)half.first_band * job.jump_stride;
 #pragma unroll 1
-    for (uint32_t i = first * row + threadIdx.x; i < end * row; i += FAST_THREADS) {
-        const uint32_t band = i / row, x = 8 * (i - band * row);
-        const uint32_t *from =
-            (const uint32_t *)(job.jumps + (uint64_t)(half.first_band + band) * job.jump_stride +
-                               x);
-        uint4 words = load_words(from);
-        for (uint32_t spins = 0; !jumps_tagged(words, tag); spins++) {
-            words = load_words(from);
-            if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_JUMPS);
+    for (uint32_t i = first * row + threadIdx.x; i < end * row; i += 4 * FAST_THREADS) {
+        uint4 words[4];
+#pragma unroll
+        for (uint32_t k = 0; k < 4; k++) {
+            const uint32_t chunk = i + k * FAST_THREADS, band = chunk / row;
+            const uint16_t *from =
+                jumps + (uint64_t)band * job.jump_stride + 8 * (chunk - band * row);
+            if (chunk < end * row) words[k] = load_words((const uint32_t *)from);
         }
-        *(uint2 *)(maps + band * plane + x) =
-            make_uint2(jump_bytes(words.x, x) | jump_bytes(words.y, x + 2) << 16,
-                       jump_bytes(words.z, x + 4) | jump_bytes(words.w, x + 6) << 16);
+#pragma unroll
+        for (uint32_t k = 0; k < 4; k++) {
+            const uint32_t chunk = i + k * FAST_THREADS, band = chunk / row;
+            const uint32_t x = 8 * (chunk - band * row);
+            if (chunk >= end * row) break;
+            for (uint32_t spins = 0; !jumps_tagged(words[k], tag); spins++) {
+                words[k] =
+                    load_words((const uint32_t *)(jumps + (uint64_t)band * job.jump_stride + x));
+                if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_JUMPS);
+            }
+            *(uint2 *)(maps + band * plane + x) =
+                make_uint2(jump_bytes(words[k].x, x) | jump_bytes(words[k].y, x + 2) << 16,
+                           jump_bytes(words[k].z, x + 4) | jump_bytes(words[k].w, x + 6) << 16);
+        }
     }
 }
 
@@ -110,26 +121,33 @@ static __device__ __forceinline__ uint32_t resolve_jump(const struct fast_job &j
 
 /* ---- where the halves meet */
 
-static __device__ __forceinline__ uint32_t meet_word(const struct fast_job &job,
-                                                     const uint32_t *row, int x, uint32_t seam) {
-    if (x < 0 || x >= (int)(job.width - seam)) return FAST_FAR;
-    uint32_t word = load_word(row + x);
-    for (uint32_t spins = 0; word >> 30 != fast_tag(seam); spins++) {
-        word = load_word(row + x);
-        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_MEET);
-    }
-    return word & 0x3fffffff;
-}
+/* Costs of 4 columns of both rows, and of the columns beside in the lower one: all asked for at
+ * once until all are there. */
+struct meet_costs {
+    uint4 above, below;
+    uint32_t left, right;
+};
 
-static __device__ __forceinline__ uint4 meet_words(const struct fast_job &job, const uint32_t *row,
-                                                   uint32_t x, uint32_t seam) {
-    uint4 words = load_words(row + x);
-    for (uint32_t spins = 0; !tagged(words, fast_tag(seam)); spins++) {
-        words = load_words(row + x);
+static __device__ __forceinline__ struct meet_costs meet_ask(const struct fast_job &job, uint32_t x,
+                                                             uint32_t seam) {
+    const uint32_t *down = cost_row(job, 0, job.halves[0].steps) + x;
+    const uint32_t *up = cost_row(job, 1, job.halves[1].steps) + x;
+    const uint32_t tag = fast_tag(seam), mask = 0x3fffffff;
+    const bool first = x == 0, last = x + 4 >= job.width - seam;
+    struct meet_costs costs;
+    for (uint32_t spins = 0;; spins++) {
+        costs.above = load_words(down), costs.below = load_words(up);
+        costs.left = first ? tag << 30 | FAST_FAR : load_word(up - 1);
+        costs.right = last ? tag << 30 | FAST_FAR : load_word(up + 4);
+        if (tagged(costs.above, tag) && tagged(costs.below, tag) && costs.left >> 30 == tag &&
+            costs.right >> 30 == tag)
+            break;
         if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_MEET);
     }
-    const uint32_t mask = 0x3fffffff;
-    return make_uint4(words.x & mask, words.y & mask, words.z & mask, words.w & mask);
+    costs.above.x &= mask, costs.above.y &= mask, costs.above.z &= mask, costs.above.w &= mask;
+    costs.below.x &= mask, costs.below.y &= mask, costs.below.z &= mask, costs.below.w &= mask;
+    costs.left &= mask, costs.right &= mask;
+    return costs;
 }
 
 /* The least of a warp; PLACE the smallest of those that have it. */
@@ -147,15 +165,13 @@ static __device__ __forceinline__ void warp_least(uint32_t &sum, uint32_t &place
 static __device__ __forceinline__ void resolve_meet(const struct fast_job &job,
                                                     struct resolve_memory *memory, uint32_t seam) {
     const uint32_t width = job.width - seam;
-    const uint32_t *down = cost_row(job, 0, job.halves[0].steps);
-    const uint32_t *up = cost_row(job, 1, job.halves[1].steps);
     uint32_t sum = ~0u, place = ~0u;
 #pragma unroll 1
     for (uint32_t x = 4 * threadIdx.x; x < width; x += 4 * FAST_THREADS) {
-        const uint4 t = meet_words(job, down, x, seam), b = meet_words(job, up, x, seam);
-        const uint32_t above[] = { t.x, t.y, t.z, t.w };
-        const uint32_t below[] = { meet_word(job, up, (int)x - 1, seam), b.x, b.y, b.z, b.w,
-                                   meet_word(job, up, (int)x + 4, seam) };
+        const struct meet_costs costs = meet_ask(job, x, seam);
+        const uint32_t above[] = { costs.above.x, costs.above.y, costs.above.z, costs.above.w };
+        const uint32_t below[] = { costs.left,    costs.below.x, costs.below.y,
+                                   costs.below.z, costs.below.w, costs.right };
 #pragma unroll
         for (int k = 0; k < 4; k++) {
             const uint32_t least = __vimin3_u32(below[k], below[k + 1], below[k + 2]);

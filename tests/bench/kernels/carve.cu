@@ -284,9 +284,9 @@ static int odd(struct bench &bench, uint32_t most) {
 /* Where a seam's time goes: means over the later half of the seams, from the end of the seam
  * before, in us. */
 static int trace(struct bench &bench) {
-    static const char *const names[] = { "lead start", "lead end", "met",         "maps",
-                                         "resolved",   "entry",    "walked",      "moved",
-                                         "renewed",    "ready",    "last parents" };
+    static const char *const names[] = { "lead start", "lead end", "met",       "maps",
+                                         "resolved",   "entry",    "walked",    "moved",
+                                         "renewed",    "ready",    "last jumps" };
     for (const struct strip_case &one : ladder_cases) {
         if (!strip_make(bench, one)) continue;
         std::vector<uint64_t> marks(FAST_TRACE_MARKS * one.seams);
