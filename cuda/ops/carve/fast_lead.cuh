@@ -251,11 +251,11 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
             const bool exchange = step && --wait == 0;
             if (exchange) wait = every;
             if (warp.active && exchange) warp.exchanges++, lead_send(warp, cost);
-            if (warp.active && step) lead_tell(warp, told, tag, cost);
-            if (warp.active && exchange) lead_receive(job, warp, cost);
             lead_wait(job, base + LEAD_FULL + 8 * slot.number, slot.round & 1, STUCK_FULL);
             if (step == 0 && *(volatile uint32_t *)(shared + LEAD_END)) return;
             if (step == 0 && marks) fast_mark(job, seam, MARK_LEAD_START);
+            if (warp.active && step) lead_tell(warp, told, tag, cost);
+            if (warp.active && exchange) lead_receive(job, warp, cost);
             if (warp.active)
                 lead_rows(cost, ring + slot.number * slot_bytes, min(rows, (uint32_t)FAST_STEP));
             rows -= FAST_STEP;
