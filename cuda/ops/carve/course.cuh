@@ -5,6 +5,7 @@
 
 #include "cuda/ops/carve/lines.cuh"
 #include "cuda/ops/carve/planes.cuh"
+#include "cuda/ops/carve/fast.cuh"
 #include "cuda/ops/carve/tiles.cuh"
 
 /* ---- methods */
@@ -19,6 +20,7 @@ struct method {
 static struct method choose(const struct cuda_context *context, const struct carve_strip *strip) {
     (void)context;
     (void)strip;
+    if (carve_fast_fits(context, strip)) return { carve_fast_scratch, carve_fast };
     return { carve_tiles_scratch, carve_tiles };
 }
 
