@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+template <int LANE>
 static __global__ void __launch_bounds__(FAST_THREADS, 1)
     carve_fast_seams(const __grid_constant__ struct fast_job job,
                      const __grid_constant__ CUtensorMap plane) {
@@ -21,17 +22,13 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
     const uint32_t block = blockIdx.x, others = 2 * job.cluster;
     const uint32_t bands = job.halves[0].bands + job.halves[1].bands;
     if (block < others)
-        lead_block(job, plane, block >= job.cluster);
+        lead_block<LANE>(job, plane, block >= job.cluster);
     else if (block < others + 2)
         resolve_block(job, (int)(block - others));
     else if (block < others + 2 + bands)
         follow_block(job, block - others - 2);
 #endif
 }
-
-#ifndef FAST_LATE_SCALE
-#define FAST_LATE_SCALE 1.0
-#endif
 
 /* ---- the shape: who does what, and where it lies */
 
@@ -75,12 +72,24 @@ static inline void fast_place(struct fast_plan *plan, uint8_t *base) {
     plan->bytes = bytes;
 }
 
-/* Leaders: halos of 64 columns where a cluster of 8 blocks with 4 warps each is enough, and up to 8
- * warps a block beyond. */
+/* Columns of a leader's lane. */
+static inline uint32_t fast_lane(const struct fast_job *job) {
+    return (job->own + 2 * job->halo) / 32;
+}
+
+typedef void (*fast_kernel)(struct fast_job job, CUtensorMap plane);
+
+static inline fast_kernel fast_kernel_of(const struct fast_job *job) {
+    return fast_lane(job) == 4 ? (fast_kernel)carve_fast_seams<4>
+                               : (fast_kernel)carve_fast_seams<8>;
+}
+
+/* Leaders: 4 warps a block in a cluster of at most 16, with 4 columns a lane, which makes a row
+ * quickest; where they are not enough, 8 columns a lane, and up to 6 warps a block in the end. */
 static inline void fast_lead_shape(struct fast_job *job) {
-    const uint32_t lanes = 32 * FAST_LANE;
-    job->halo = FAST_LANE == 8 && job->width <= 8192 ? 64 : 32;
-    job->own = lanes - 2 * job->halo;
+    const uint32_t lane = job->width <= 4096 ? 4 : 8;
+    job->halo = lane == 8 && job->width <= 8192 ? 64 : 32;
+    job->own = 32 * lane - 2 * job->halo;
     job->leaders = (job->width + job->own - 1) / job->own;
     job->cluster = 1;
     while (job->cluster < 16 && 4 * job->cluster < job->leaders) job->cluster *= 2;
@@ -110,14 +119,14 @@ static inline void fast_late_shape(struct fast_job *job) {
                                               walk_us * ((job->width + walkers - 1) / walkers));
     const uint32_t rows = FAST_STEP * job->band_steps;
     const uint32_t least = job->halves[1].bands;
-    uint32_t late = (uint32_t)(FAST_LATE_SCALE * band_us / row_us / rows + 1);
-    if (band_us < worth_us || FAST_LATE_SCALE == 0) late = 0;
+    uint32_t late = (uint32_t)(band_us / row_us / rows + 1);
+    if (band_us < worth_us) late = 0;
     job->late_bands = late < least ? late : least;
     job->late_columns = (2 * (job->late_bands * rows + 8) + 24 + 15) / 16 * 16;
 }
 
 static inline uint32_t fast_lead_bytes(const struct fast_job *job, uint32_t slots) {
-    return LEAD_RING + slots * job->block_leaders * LEAD_TILE;
+    return LEAD_RING + slots * job->block_leaders * FAST_STEP * 2 * 32 * fast_lane(job);
 }
 
 static inline cudaLaunchConfig_t
@@ -141,13 +150,14 @@ fast_launch(const struct fast_plan *plan, cudaLaunchAttribute attributes[2], cud
 static inline uint32_t fast_room(const struct fast_plan *plan) {
     cudaLaunchAttribute attributes[2];
     cudaLaunchConfig_t config = fast_launch(plan, attributes, 0);
+    const fast_kernel kernel = fast_kernel_of(&plan->job);
     int clusters = 0;
     config.numAttrs = 1;
-    if (cudaFuncSetAttribute(carve_fast_seams, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              (int)plan->shared_bytes) != cudaSuccess ||
-        cudaFuncSetAttribute(carve_fast_seams, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) !=
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) !=
             cudaSuccess ||
-        cudaOccupancyMaxActiveClusters(&clusters, carve_fast_seams, &config) != cudaSuccess) {
+        cudaOccupancyMaxActiveClusters(&clusters, kernel, &config) != cudaSuccess) {
         cudaGetLastError();
         return 0;
     }
@@ -216,7 +226,7 @@ static inline enum status fast_describe(CUtensorMap *plane, const struct fast_jo
                                         struct failure *failure) {
     const cuuint64_t sizes[] = { job->energy_stride / 2, job->height };
     const cuuint64_t strides[] = { 2ull * job->energy_stride };
-    const cuuint32_t box[] = { 16 * FAST_LANE, FAST_STEP }, every[] = { 1, 1 };
+    const cuuint32_t box[] = { 16 * fast_lane(job), FAST_STEP }, every[] = { 1, 1 };
     cudaDriverEntryPointQueryResult found;
     void *entry = NULL;
 #if CUDART_VERSION >= 12050
@@ -247,7 +257,7 @@ static inline enum status fast_queue(const struct cuda_context *context,
              cudaMemsetAsync(scratch + plan->cleared_from, 0, plan->cleared, context->stream));
     carve_fast_energy<<<4 * context->multiprocessors, 256, 0, context->stream>>>(plan->job);
     CUDA_LAUNCHED(failure);
-    CUDA_TRY(failure, cudaLaunchKernelEx(&config, carve_fast_seams, plan->job, plane));
+    CUDA_TRY(failure, cudaLaunchKernelEx(&config, fast_kernel_of(&plan->job), plan->job, plane));
     return STATUS_OK;
 }
 

@@ -22,11 +22,6 @@
 
 #include "cuda/ops/carve/strip.cuh"
 
-/* Columns of a leader's lane: 4 or 8. */
-#ifndef FAST_LANE
-#define FAST_LANE 8
-#endif
-
 enum {
     FAST_THREADS = 640, /* a warp for each tile of 1920 columns; 102 registers a thread */
     FAST_STEP = 16,     /* rows between two rows of costs that leaders tell */

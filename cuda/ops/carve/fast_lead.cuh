@@ -2,7 +2,7 @@
 /* fast_lead.cuh - the leaders: nothing but the costs of paths, as fast as a row can follow a row.
  *
  * A half's columns are spread over the warps of a cluster, 4 warps a block, one for each scheduler.
- * A lane has FAST_LANE columns, a warp 32 times as many: its own and `halo` more on either side,
+ * A lane has LANE columns, 4 or 8, a warp 32 times as many: its own and `halo` more on either side,
  * which it computes redundantly, so that warps exchange costs only every `halo` rows. Lanes
  * exchange their edges every row. (Every second or fourth row with more columns computed twice is
  * no faster: tests/bench/kernels/carve_rows.cu.) Exchange: costs are pushed into the neighbour's
@@ -26,8 +26,11 @@ enum {
     LEAD_INBOX_SIDE = 4 * FAST_HALO_MAX,
     LEAD_INBOX_WARP = 4 * LEAD_INBOX_SIDE, /* two in turn, left and right */
     LEAD_RING = LEAD_INBOX + FAST_WARPS_MAX * LEAD_INBOX_WARP + 128,
-    LEAD_PITCH = 2 * 32 * FAST_LANE,    /* of a warp's columns in a slot */
-    LEAD_TILE = FAST_STEP * LEAD_PITCH, /* of a warp in a slot */
+};
+
+/* Bytes of a leader's energies in a slot: a row of them, and all. */
+template <int LANE> struct lead_slot_bytes {
+    enum { ROW = 2 * 32 * LANE, ALL = FAST_STEP * ROW };
 };
 
 /* ---- barriers and words in shared memory */
@@ -104,30 +107,31 @@ struct lead_warp {
 };
 
 /* A lane's energies of a row, two in a word. */
-struct lead_energies {
-    uint32_t pairs[FAST_LANE / 2];
-};
+template <int LANE> struct lead_energies { uint32_t pairs[LANE / 2]; };
 
-static __device__ __forceinline__ struct lead_energies lead_fetch(const uint8_t *from) {
-    struct lead_energies energies;
-#if FAST_LANE == 8
-    const uint4 words = *(const uint4 *)from;
-    energies.pairs[2] = words.z, energies.pairs[3] = words.w;
-#else
-    const uint2 words = *(const uint2 *)from;
-#endif
-    energies.pairs[0] = words.x, energies.pairs[1] = words.y;
+template <int LANE>
+static __device__ __forceinline__ struct lead_energies<LANE> lead_fetch(const uint8_t *from) {
+    struct lead_energies<LANE> energies;
+    if (LANE == 8) {
+        const uint4 words = *(const uint4 *)from;
+        energies.pairs[0] = words.x, energies.pairs[1] = words.y;
+        energies.pairs[LANE / 2 - 2] = words.z, energies.pairs[LANE / 2 - 1] = words.w;
+    } else {
+        const uint2 words = *(const uint2 *)from;
+        energies.pairs[0] = words.x, energies.pairs[1] = words.y;
+    }
     return energies;
 }
 
-static __device__ __forceinline__ void lead_row(uint32_t (&cost)[FAST_LANE],
-                                                const struct lead_energies &energies) {
-    uint32_t before = __shfl_up_sync(~0u, cost[FAST_LANE - 1], 1);
+template <int LANE>
+static __device__ __forceinline__ void lead_row(uint32_t (&cost)[LANE],
+                                                const struct lead_energies<LANE> &energies) {
+    uint32_t before = __shfl_up_sync(~0u, cost[LANE - 1], 1);
     const uint32_t after = __shfl_down_sync(~0u, cost[0], 1);
 #pragma unroll
-    for (int k = 0; k < FAST_LANE; k++) {
+    for (int k = 0; k < LANE; k++) {
         const uint32_t here = cost[k];
-        const uint32_t least = __vimin3_u32(before, here, k + 1 < FAST_LANE ? cost[k + 1] : after);
+        const uint32_t least = __vimin3_u32(before, here, k + 1 < LANE ? cost[k + 1] : after);
         /* One instruction takes the low or the high half of the pair and adds it. */
         cost[k] = __dp2a_lo(energies.pairs[k / 2], k % 2 ? 0x100u : 1u, least);
         before = here;
@@ -135,21 +139,24 @@ static __device__ __forceinline__ void lead_row(uint32_t (&cost)[FAST_LANE],
 }
 
 /* FROM: the lane's columns in the slot's first row. Energies are fetched two rows ahead. */
-static __device__ __forceinline__ void lead_rows(uint32_t (&cost)[FAST_LANE], const uint8_t *from,
+template <int LANE>
+static __device__ __forceinline__ void lead_rows(uint32_t (&cost)[LANE], const uint8_t *from,
                                                  uint32_t rows) {
+    enum { pitch = lead_slot_bytes<LANE>::ROW };
     if (rows == FAST_STEP) {
-        struct lead_energies next = lead_fetch(from), after = lead_fetch(from + LEAD_PITCH);
+        struct lead_energies<LANE> next = lead_fetch<LANE>(from);
+        struct lead_energies<LANE> after = lead_fetch<LANE>(from + pitch);
 #pragma unroll
         for (int r = 0; r < FAST_STEP; r++) {
-            const struct lead_energies energies = next;
+            const struct lead_energies<LANE> energies = next;
             next = after;
-            if (r + 2 < FAST_STEP) after = lead_fetch(from + (r + 2) * LEAD_PITCH);
-            lead_row(cost, energies);
+            if (r + 2 < FAST_STEP) after = lead_fetch<LANE>(from + (r + 2) * pitch);
+            lead_row<LANE>(cost, energies);
         }
         return;
     }
 #pragma unroll 1
-    for (; rows; rows--, from += LEAD_PITCH) lead_row(cost, lead_fetch(from));
+    for (; rows; rows--, from += pitch) lead_row<LANE>(cost, lead_fetch<LANE>(from));
 }
 
 /* ---- exchange */
@@ -164,38 +171,39 @@ static __device__ __forceinline__ uint32_t inbox_turn(uint32_t exchange) {
     return (exchange & 1) * 2 * LEAD_INBOX_SIDE;
 }
 
+template <int LANE>
 static __device__ __forceinline__ uint32_t inbox_of(uint32_t shared, uint32_t warp, uint32_t side,
                                                     uint32_t lane) {
-    return shared + LEAD_INBOX + warp * LEAD_INBOX_WARP + side * LEAD_INBOX_SIDE +
-           lane * 4 * FAST_LANE;
+    return shared + LEAD_INBOX + warp * LEAD_INBOX_WARP + side * LEAD_INBOX_SIDE + lane * 4 * LANE;
 }
 
 /* The edges of the warp's own columns, to both neighbours. */
+template <int LANE>
 static __device__ __forceinline__ void lead_send(const struct lead_warp &warp,
-                                                 const uint32_t (&cost)[FAST_LANE]) {
+                                                 const uint32_t (&cost)[LANE]) {
     const uint32_t turn = inbox_turn(warp.exchanges);
 #pragma unroll
-    for (int k = 0; k < FAST_LANE; k += 4) {
+    for (int k = 0; k < LANE; k += 4) {
         const uint4 words = with_tag(cost + k, warp.exchanges & 3);
         if (warp.left && warp.sends_left) push_shared(warp.to_left + turn + 4 * k, words);
         if (warp.right && warp.sends_right) push_shared(warp.to_right + turn + 4 * k, words);
     }
 }
 
-static __device__ __forceinline__ void lead_receive(const struct fast_job &job,
-                                                    const struct lead_warp &warp,
-                                                    uint32_t (&cost)[FAST_LANE]) {
+template <int LANE>
+static __device__ __forceinline__ void
+lead_receive(const struct fast_job &job, const struct lead_warp &warp, uint32_t (&cost)[LANE]) {
     const bool waits = (warp.at_left && warp.left) || (warp.at_right && warp.right);
     const uint32_t address = warp.inbox + inbox_turn(warp.exchanges);
-    uint4 words[FAST_LANE / 4];
+    uint4 words[LANE / 4];
 #pragma unroll
-    for (int k = 0; k < FAST_LANE / 4; k++)
+    for (int k = 0; k < LANE / 4; k++)
         words[k] = make_uint4(FAST_FAR, FAST_FAR, FAST_FAR, FAST_FAR);
     bool here = !waits;
     for (uint32_t spins = 0; !__all_sync(~0u, here); spins++) {
         here = true;
 #pragma unroll
-        for (int k = 0; k < FAST_LANE / 4; k++) {
+        for (int k = 0; k < LANE / 4; k++) {
             if (waits) words[k] = load_shared(address + 16 * k);
             here = here && (!waits || tagged(words[k], warp.exchanges & 3));
         }
@@ -203,7 +211,7 @@ static __device__ __forceinline__ void lead_receive(const struct fast_job &job,
     }
     const uint32_t mask = (1u << 30) - 1;
 #pragma unroll
-    for (int k = 0; k < FAST_LANE; k += 4) {
+    for (int k = 0; k < LANE; k += 4) {
         const uint4 four = words[k / 4];
         cost[k] = warp.own ? cost[k] : four.x & mask;
         cost[k + 1] = warp.own ? cost[k + 1] : four.y & mask;
@@ -213,11 +221,12 @@ static __device__ __forceinline__ void lead_receive(const struct fast_job &job,
 }
 
 /* The warp's own columns, for all, into the lane's place TO. */
+template <int LANE>
 static __device__ __forceinline__ void lead_tell(const struct lead_warp &warp, uint32_t *to,
-                                                 uint32_t tag, const uint32_t (&cost)[FAST_LANE]) {
+                                                 uint32_t tag, const uint32_t (&cost)[LANE]) {
     if (!warp.own) return;
 #pragma unroll
-    for (int k = 0; k < FAST_LANE; k += 4) store_words(to + k, with_tag(cost + k, tag));
+    for (int k = 0; k < LANE; k += 4) store_words(to + k, with_tag(cost + k, tag));
 }
 
 /* ---- the two kinds of warp */
@@ -229,41 +238,44 @@ static __device__ __forceinline__ void lead_wait(const struct fast_job &job, uin
 }
 
 /* Seam by seam, step by step. */
+template <int LANE>
 static __device__ __forceinline__ void lead(const struct fast_job &job, int number,
                                             struct lead_warp warp, uint8_t *shared,
                                             uint32_t in_block, uint32_t slot_bytes) {
     const struct fast_half half = job.halves[number];
     const uint32_t base = shared_address(shared), every = job.halo / FAST_STEP;
-    const uint8_t *ring = shared + LEAD_RING + in_block * LEAD_TILE + warp.lane * 2 * FAST_LANE;
+    const uint8_t *ring =
+        shared + LEAD_RING + in_block * lead_slot_bytes<LANE>::ALL + warp.lane * 2 * LANE;
     const bool marks = job.trace && warp.number == 0 && number == 0 && warp.lane == 0;
     struct lead_slot slot = {};
     for (uint32_t seam = 0; seam < job.seams; seam++) {
         const int width = (int)(job.width - seam);
         const uint32_t tag = fast_tag(seam);
-        uint32_t cost[FAST_LANE], wait = every, rows = half.rows;
+        uint32_t cost[LANE], wait = every, rows = half.rows;
         uint32_t *told = half.costs + warp.x;
         warp.active = warp.number * job.own < (uint32_t)width;
         warp.right = (warp.number + 1) * job.own < (uint32_t)width;
 #pragma unroll
-        for (int k = 0; k < FAST_LANE; k++)
+        for (int k = 0; k < LANE; k++)
             cost[k] = warp.x + k >= 0 && warp.x + k < width ? 0 : FAST_FAR;
         for (uint32_t step = 0; step < half.steps; step++, told += job.cost_stride) {
             const bool exchange = step && --wait == 0;
             if (exchange) wait = every;
-            if (warp.active && exchange) warp.exchanges++, lead_send(warp, cost);
+            if (warp.active && exchange) warp.exchanges++, lead_send<LANE>(warp, cost);
             lead_wait(job, base + LEAD_FULL + 8 * slot.number, slot.round & 1, STUCK_FULL);
             if (step == 0 && *(volatile uint32_t *)(shared + LEAD_END)) return;
             if (step == 0 && marks) fast_mark(job, seam, MARK_LEAD_START);
-            if (warp.active && step) lead_tell(warp, told, tag, cost);
-            if (warp.active && exchange) lead_receive(job, warp, cost);
+            if (warp.active && step) lead_tell<LANE>(warp, told, tag, cost);
+            if (warp.active && exchange) lead_receive<LANE>(job, warp, cost);
             if (warp.active)
-                lead_rows(cost, ring + slot.number * slot_bytes, min(rows, (uint32_t)FAST_STEP));
+                lead_rows<LANE>(cost, ring + slot.number * slot_bytes,
+                                min(rows, (uint32_t)FAST_STEP));
             rows -= FAST_STEP;
             __syncwarp();
             if (warp.lane == 0) barrier_arrive(base + LEAD_EMPTY + 8 * slot.number);
             next_slot(slot, job.slots);
         }
-        if (warp.active) lead_tell(warp, told, tag, cost);
+        if (warp.active) lead_tell<LANE>(warp, told, tag, cost);
         if (marks) fast_mark(job, seam, MARK_LEAD_END);
     }
 }
@@ -295,6 +307,7 @@ static __device__ __forceinline__ void lead_copy(uint32_t to, const CUtensorMap 
 }
 
 /* The loading warp, for HERE leaders from the half's FIRST on. */
+template <int LANE>
 static __device__ __forceinline__ void lead_load(const struct fast_job &job,
                                                  const CUtensorMap &plane, int number,
                                                  uint8_t *shared, uint32_t first, uint32_t here) {
@@ -321,9 +334,10 @@ static __device__ __forceinline__ void lead_load(const struct fast_job &job,
             }
             if (lane == 0) {
                 const int row = (int)((uint32_t)number * job.halves[0].rows + step * FAST_STEP);
-                uint32_t to = base + LEAD_RING + slot.number * here * LEAD_TILE;
-                barrier_expect(full, here * LEAD_TILE);
-                for (uint32_t k = 0; k < here; k++, to += LEAD_TILE)
+                enum { ALL = lead_slot_bytes<LANE>::ALL };
+                uint32_t to = base + LEAD_RING + slot.number * here * ALL;
+                barrier_expect(full, here * ALL);
+                for (uint32_t k = 0; k < here; k++, to += ALL)
                     lead_copy(to, plane, (column + (int)(k * job.own)) / 2, row, full);
             }
             __syncwarp();
@@ -338,29 +352,32 @@ static __device__ __forceinline__ void cluster_barrier() {
                      : "memory");
 }
 
+template <int LANE>
 static __device__ __forceinline__ struct lead_warp
 lead_warp_of(const struct fast_job &job, uint32_t number, uint32_t shared, uint32_t in_block) {
-    const uint32_t lane = threadIdx.x % 32, margin = job.halo / FAST_LANE;
+    const uint32_t lane = threadIdx.x % 32, margin = job.halo / LANE;
     const uint32_t sent_left = lane - margin, sent_right = lane - (32 - 2 * margin);
     const uint32_t received_right = lane - (32 - margin), each = job.block_leaders;
     struct lead_warp warp = {};
     warp.number = number, warp.lane = lane;
-    warp.x = (int)(number * job.own) - (int)job.halo + (int)lane * FAST_LANE;
+    warp.x = (int)(number * job.own) - (int)job.halo + (int)lane * LANE;
     warp.left = number > 0;
     warp.at_left = lane < margin, warp.at_right = received_right < margin;
     warp.own = !warp.at_left && !warp.at_right;
     warp.sends_left = sent_left < margin, warp.sends_right = sent_right < margin;
-    warp.inbox = inbox_of(shared, in_block, warp.at_right, warp.at_right ? received_right : lane);
+    warp.inbox =
+        inbox_of<LANE>(shared, in_block, warp.at_right, warp.at_right ? received_right : lane);
     if (number > 0)
-        warp.to_left =
-            address_there(inbox_of(shared, (number - 1) % each, 1, sent_left), (number - 1) / each);
+        warp.to_left = address_there(inbox_of<LANE>(shared, (number - 1) % each, 1, sent_left),
+                                     (number - 1) / each);
     if (number + 1 < job.leaders)
-        warp.to_right = address_there(inbox_of(shared, (number + 1) % each, 0, sent_right),
+        warp.to_right = address_there(inbox_of<LANE>(shared, (number + 1) % each, 0, sent_right),
                                       (number + 1) / each);
     return warp;
 }
 
 /* A block of a half's cluster. No block leaves while another may still write into its memory. */
+template <int LANE>
 static __device__ void lead_block(const struct fast_job &job, const CUtensorMap &plane, int half) {
     uint8_t *shared = fast_shared;
     const uint32_t rank = blockIdx.x % job.cluster, warp = threadIdx.x / 32;
@@ -377,10 +394,10 @@ static __device__ void lead_block(const struct fast_job &job, const CUtensorMap 
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     cluster_barrier();
     if (warp < here) {
-        const struct lead_warp mine = lead_warp_of(job, first + warp, base, warp);
-        lead(job, half, mine, shared, warp, here * LEAD_TILE);
+        const struct lead_warp mine = lead_warp_of<LANE>(job, first + warp, base, warp);
+        lead<LANE>(job, half, mine, shared, warp, here * lead_slot_bytes<LANE>::ALL);
     } else if (here && warp == here) {
-        lead_load(job, plane, half, shared, first, here);
+        lead_load<LANE>(job, plane, half, shared, first, here);
     }
     __syncthreads();
     cluster_barrier();
