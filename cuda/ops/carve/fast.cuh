@@ -182,6 +182,7 @@ static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_cont
     job->watch = strip->watch, job->done = strip->done;
     fast_lead_shape(job);
     const uint32_t most = (uint32_t)context->shared_bytes;
+    if (job->block_leaders > FAST_WARPS_MAX) return false;
     job->slots = FAST_SLOTS_MAX;
     while (job->slots > 2 && fast_lead_bytes(job, job->slots) > most) job->slots--;
     if (fast_lead_bytes(job, job->slots) > most) return false;

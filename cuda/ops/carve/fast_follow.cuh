@@ -227,6 +227,8 @@ static __device__ void follow_block(const struct fast_job &job, uint32_t number)
     const struct fast_band band = follow_band(job, number);
     const struct fast_half &half = job.halves[band.half];
     const bool late = is_late(job, half, number - half.first_band);
+    const bool first = number == 0 && threadIdx.x == 0;
+    uint64_t began = 0, spent = 0;
     bool last = false;
     follow_halo(job, band);
     if (threadIdx.x == 0) store_word(job.begun + number, 1);
@@ -234,17 +236,19 @@ static __device__ void follow_block(const struct fast_job &job, uint32_t number)
         follow_costs(job, band, seam, late);
         const uint32_t entry = follow_entry(job, band, seam);
         last = entry >> 15;
+        if (first) began = fast_now();
         if (threadIdx.x < 32) follow_walk(job, band, entry & 0x7fff, seam);
         __syncthreads();
-        if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_WALKED);
+        if (first) fast_mark(job, seam, MARK_WALKED);
         remove_energies(job, band, seam);
         __syncthreads();
-        if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_MOVED);
+        if (first) fast_mark(job, seam, MARK_MOVED);
         renew_energies(job, band, seam);
         __syncthreads();
-        if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_RENEWED);
+        if (first) fast_mark(job, seam, MARK_RENEWED);
         if (threadIdx.x == 0) store_release(job.ready + number, (seam + 1) | (uint32_t)last << 31);
-        if (number == 0 && threadIdx.x == 0) fast_mark(job, seam, MARK_READY);
+        if (first) fast_mark(job, seam, MARK_READY);
+        if (first && job.watch) fast_span(job, SPAN_REMOVE, began, spent);
         remove_luma(job, band, seam);
     }
 }

@@ -7,6 +7,8 @@
  *   followers   a block for each band of rows: behind the leaders, from the row before each 16, the
  *               parents; then what column leads where through the band; in the end the removal
  *   a resolver  a block: finds the seam where the halves meet and follows it from band to band
+ * Where a band takes long (wide images), the last bands before the middle could not be done when
+ * the halves meet. They wait for that and then do only the columns that the seam can still reach.
  * Words that cross between blocks carry their seam's number in spare bits and are polled, so that
  * whoever writes needs no fence: a word is old or it is right. Pixels and energies are followed by
  * a flag, `ready`, released and acquired.
@@ -23,7 +25,7 @@
 #include "cuda/ops/carve/strip.cuh"
 
 enum {
-    FAST_THREADS = 640, /* a warp for each tile of 1920 columns; 102 registers a thread */
+    FAST_THREADS = 640, /* a warp for each tile of 1920 columns; 96 registers a thread */
     FAST_STEP = 16,     /* rows between two rows of costs that leaders tell */
     FAST_PAD = 128,     /* columns left of the image in the plane of energies */
     FAST_PAD_RIGHT = 320,
@@ -134,6 +136,18 @@ static __device__ __forceinline__ void fast_mark(const struct fast_job &job, uin
     if (job.trace) job.trace[seam * FAST_TRACE_MARKS + mark] = fast_now();
 }
 
+/* What the watch is told of: SPAN_ENERGY is a kernel of its own and stays 0. Seam: the leaders' way
+ * from the first row to the last. Trace: from the meeting to the last band's entry. Remove: from
+ * there to new energies. What it takes to hand on from one to the other is in none of them. */
+enum { SPAN_ENERGY, SPAN_SEAM, SPAN_TRACE, SPAN_REMOVE };
+
+/* One thread: adds the time since BEGAN to SPENT, and tells. */
+static __device__ __forceinline__ void fast_span(const struct fast_job &job, int span,
+                                                 uint64_t began, uint64_t &spent) {
+    spent += fast_now() - began;
+    ((volatile struct cuda_watch *)job.watch)->span_us[span] = (uint32_t)(spent / 1000);
+}
+
 static __device__ __forceinline__ uint32_t load_word(const uint32_t *from) {
     uint32_t word;
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
@@ -169,8 +183,9 @@ static __device__ __forceinline__ void store_words(uint32_t *to, uint4 words) {
                  : "memory");
 }
 
-/* Two bits that tell a seam's words from those of the three before; memory that is 0 belongs to
- * none of the first three. */
+/* Two bits that tell a seam's words from those of the three before, which is enough for words that
+ * are written anew for every seam (those of late bands are not, and have 16 bits); memory that is 0
+ * belongs to none of the first three. */
 static __device__ __forceinline__ uint32_t fast_tag(uint32_t seam) {
     return (seam + 1) & 3;
 }

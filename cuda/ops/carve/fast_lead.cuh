@@ -246,7 +246,8 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
     const uint32_t base = shared_address(shared), every = job.halo / FAST_STEP;
     const uint8_t *ring =
         shared + LEAD_RING + in_block * lead_slot_bytes<LANE>::ALL + warp.lane * 2 * LANE;
-    const bool marks = job.trace && warp.number == 0 && number == 0 && warp.lane == 0;
+    const bool first = warp.number == 0 && number == 0 && warp.lane == 0;
+    uint64_t began = 0, spent = 0;
     struct lead_slot slot = {};
     for (uint32_t seam = 0; seam < job.seams; seam++) {
         const int width = (int)(job.width - seam);
@@ -264,7 +265,7 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
             if (warp.active && exchange) warp.exchanges++, lead_send<LANE>(warp, cost);
             lead_wait(job, base + LEAD_FULL + 8 * slot.number, slot.round & 1, STUCK_FULL);
             if (step == 0 && *(volatile uint32_t *)(shared + LEAD_END)) return;
-            if (step == 0 && marks) fast_mark(job, seam, MARK_LEAD_START);
+            if (step == 0 && first) fast_mark(job, seam, MARK_LEAD_START), began = fast_now();
             if (warp.active && step) lead_tell<LANE>(warp, told, tag, cost);
             if (warp.active && exchange) lead_receive<LANE>(job, warp, cost);
             if (warp.active)
@@ -276,7 +277,8 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
             next_slot(slot, job.slots);
         }
         if (warp.active) lead_tell<LANE>(warp, told, tag, cost);
-        if (marks) fast_mark(job, seam, MARK_LEAD_END);
+        if (first) fast_mark(job, seam, MARK_LEAD_END);
+        if (first && job.watch) fast_span(job, SPAN_SEAM, began, spent);
     }
 }
 

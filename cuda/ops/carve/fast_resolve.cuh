@@ -264,6 +264,7 @@ static __device__ void resolve_block(const struct fast_job &job, int number) {
     /* The last bands' jumps come only after the halves have met. */
     const uint32_t early = half.bands - job.late_bands;
     const uint32_t first = early > RESOLVE_LATE ? early - RESOLVE_LATE : 0;
+    uint64_t began = 0, spent = 0;
     bool last = false;
     for (uint32_t seam = 0; seam < job.seams && !last; seam++) {
         resolve_decide(job, number, memory, seam);
@@ -272,7 +273,7 @@ static __device__ void resolve_block(const struct fast_job &job, int number) {
         __syncthreads();
         const uint32_t meet = resolve_meet_column(memory, number);
         if (threadIdx.x == 0) store_word(job.meets + number, (seam + 1) << 16 | meet);
-        if (mark) fast_mark(job, seam, MARK_MEET);
+        if (mark) fast_mark(job, seam, MARK_MEET), began = fast_now();
         if (job.maps_shared) resolve_gather(job, half, maps, first, early, seam);
         resolve_gather_late(job, number, memory, late_maps, meet, seam);
         if (seam == 0) resolve_begin(job);
@@ -282,6 +283,7 @@ static __device__ void resolve_block(const struct fast_job &job, int number) {
         if (threadIdx.x < 32) resolve_tell(job, number, memory, maps, late_maps, meet, seam);
         __syncthreads();
         if (mark) fast_mark(job, seam, MARK_RESOLVED);
+        if (mark && job.watch) fast_span(job, SPAN_TRACE, began, spent);
     }
     if (mark && job.watch) ((volatile struct cuda_watch *)job.watch)->done = job.done + job.seams;
 }
