@@ -170,6 +170,7 @@ static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_cont
     struct fast_job *job = &plan->job;
     memset(plan, 0, sizeof *plan);
     if (context->capability < 90 || strip->rows || strip->marks) return false;
+    if ((uintptr_t)strip->luma % 16 || strip->luma_stride % 16) return false;
     if (strip->width > FAST_WIDTH_MAX || strip->height < 2 || strip->columns >= strip->width)
         return false;
     static const uint32_t energy_most[] = { 690, 1140, CARVE_ENERGY_MAX };
