@@ -53,8 +53,8 @@ struct cuda_op {
     enum status (*run)(const struct cuda_context *context, struct op_call *calls, int count);
 };
 
-/* Tells the account that what was queued since the last mark was the kernel NAME, a constant. A
- * twin marks its last kernel too. */
+/* Tells the account that what was queued since the last mark was the kernel NAME, a constant; NULL:
+ * something that is told otherwise. A twin marks its last kernel too. */
 void cuda_mark(const struct cuda_context *context, const char *name);
 
 /* A cleared watch for CALL, as the device addresses it. From then on the lane passes its progress

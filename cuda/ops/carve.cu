@@ -52,7 +52,7 @@ static enum status find_seams(const struct course *course, const struct leg *leg
     enum status status = fill_strip(course, leg, &strip);
     if (!status)
         status = choose(course->context, &strip).run(course->context, &strip, course->failure);
-    cuda_mark(course->context, "seams");
+    cuda_mark(course->context, course->quick ? NULL : "seams");
     *lines = lines_of(course, &strip, is_turned(leg));
     const struct mark_job job = { *lines, course->seams, strip.columns };
     if (status || is_both(leg)) return status;
@@ -231,7 +231,8 @@ static enum status run_one(const struct cuda_context *context, const struct op_c
     course.failure = failure;
     place(&course, (uint8_t *)scratch);
     if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return show_energy(&course);
-    if (course.phases) course.watch = cuda_watch(context, call, NULL);
+    static const char *const quick[] = { "seam", "trace", "remove", NULL }; /* as SPAN_SEAM... */
+    if (course.phases) course.watch = cuda_watch(context, call, course.quick ? quick : NULL);
     return carve(&course);
 }
 

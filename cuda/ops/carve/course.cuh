@@ -3,9 +3,9 @@
 #ifndef BURIN_CARVE_COURSE_CUH
 #define BURIN_CARVE_COURSE_CUH
 
+#include "cuda/ops/carve/fast.cuh"
 #include "cuda/ops/carve/lines.cuh"
 #include "cuda/ops/carve/planes.cuh"
-#include "cuda/ops/carve/fast.cuh"
 #include "cuda/ops/carve/tiles.cuh"
 
 /* ---- methods */
@@ -18,8 +18,6 @@ struct method {
 
 /* The quickest for STRIP, of which pointers need only be NULL or not. */
 static struct method choose(const struct cuda_context *context, const struct carve_strip *strip) {
-    (void)context;
-    (void)strip;
     if (carve_fast_fits(context, strip)) return { carve_fast_scratch, carve_fast };
     return { carve_tiles_scratch, carve_tiles };
 }
@@ -40,6 +38,7 @@ struct course {
     uint32_t goal_width, goal_height;
     bool masked, shows; /* the seams */
     int phases;
+    bool quick;           /* all of them go the fast way, which tells where its time goes */
     uint32_t total, done; /* seams */
     struct cuda_watch *watch;
 
@@ -125,18 +124,21 @@ static struct wants wants_of(struct course *course) {
     struct wants wants = {};
     struct leg leg = { course->call->in.width, course->call->in.height, {} };
     course->phases = 0;
+    course->quick = true;
     for (; next_phase(course, &leg); leg = behind(&leg), course->phases++) {
-        /* Any pointer that is not NULL stands for memory to come. */
-        static uint8_t some;
+        /* Stands for memory to come, which is aligned likewise. */
+        alignas(256) static uint8_t some[1];
         struct course counted = *course;
-        counted.luma = counted.marks = &some;
+        counted.luma = counted.marks = some;
         const struct carve_strip strip = strip_of(&counted, &leg);
         const size_t across = (size_t)round16(leg.width) * leg.height;
         const size_t turned = (size_t)round16(leg.height) * leg.width;
         course->total += leg.phase.columns + leg.phase.rows;
         wants.both |= is_both(&leg);
         want(&wants.plane, (across > turned ? across : turned) + 16);
-        want(&wants.method, choose(course->context, &strip).scratch(course->context, &strip));
+        const struct method method = choose(course->context, &strip);
+        want(&wants.method, method.scratch(course->context, &strip));
+        course->quick = course->quick && method.run == carve_fast;
         if (is_both(&leg)) continue;
         want(&wants.seams, sizeof(uint16_t) * (size_t)strip.columns * strip.height);
         want(&wants.words, (size_t)(strip.width + 31) / 32 * strip.height);

@@ -228,7 +228,7 @@ static __device__ void follow_block(const struct fast_job &job, uint32_t number)
     const struct fast_half &half = job.halves[band.half];
     const bool late = is_late(job, half, number - half.first_band);
     const bool first = number == 0 && threadIdx.x == 0;
-    uint64_t began = 0, spent = 0;
+    uint64_t began = 0, spent = first ? fast_spent(job, SPAN_REMOVE) : 0;
     bool last = false;
     follow_halo(job, band);
     if (threadIdx.x == 0) store_word(job.begun + number, 1);

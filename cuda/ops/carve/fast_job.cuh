@@ -136,10 +136,15 @@ static __device__ __forceinline__ void fast_mark(const struct fast_job &job, uin
     if (job.trace) job.trace[seam * FAST_TRACE_MARKS + mark] = fast_now();
 }
 
-/* What the watch is told of: SPAN_ENERGY is a kernel of its own and stays 0. Seam: the leaders' way
- * from the first row to the last. Trace: from the meeting to the last band's entry. Remove: from
- * there to new energies. What it takes to hand on from one to the other is in none of them. */
-enum { SPAN_ENERGY, SPAN_SEAM, SPAN_TRACE, SPAN_REMOVE };
+/* What the watch is told of. Seam: the leaders' way from the first row to the last. Trace: from the
+ * meeting to the last band's entry. Remove: from there to new energies. What it takes to hand on
+ * from one to the other is in none of them, nor are the first energies. */
+enum { SPAN_SEAM, SPAN_TRACE, SPAN_REMOVE };
+
+/* One thread, once: ns told by the strips before this one. */
+static __device__ __forceinline__ uint64_t fast_spent(const struct fast_job &job, int span) {
+    return job.watch ? 1000ull * ((volatile struct cuda_watch *)job.watch)->span_us[span] : 0;
+}
 
 /* One thread: adds the time since BEGAN to SPENT, and tells. */
 static __device__ __forceinline__ void fast_span(const struct fast_job &job, int span,

@@ -247,7 +247,7 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
     const uint8_t *ring =
         shared + LEAD_RING + in_block * lead_slot_bytes<LANE>::ALL + warp.lane * 2 * LANE;
     const bool first = warp.number == 0 && number == 0 && warp.lane == 0;
-    uint64_t began = 0, spent = 0;
+    uint64_t began = 0, spent = first ? fast_spent(job, SPAN_SEAM) : 0;
     struct lead_slot slot = {};
     for (uint32_t seam = 0; seam < job.seams; seam++) {
         const int width = (int)(job.width - seam);

@@ -264,9 +264,10 @@ static __device__ void resolve_block(const struct fast_job &job, int number) {
     /* The last bands' jumps come only after the halves have met. */
     const uint32_t early = half.bands - job.late_bands;
     const uint32_t first = early > RESOLVE_LATE ? early - RESOLVE_LATE : 0;
-    uint64_t began = 0, spent = 0;
+    uint64_t began = 0, spent = mark ? fast_spent(job, SPAN_TRACE) : 0;
     bool last = false;
-    for (uint32_t seam = 0; seam < job.seams && !last; seam++) {
+    uint32_t seam = 0;
+    for (; seam < job.seams && !last; seam++) {
         resolve_decide(job, number, memory, seam);
         if (job.maps_shared) resolve_gather(job, half, maps, 0, first, seam);
         resolve_meet(job, memory, seam);
@@ -285,7 +286,7 @@ static __device__ void resolve_block(const struct fast_job &job, int number) {
         if (mark) fast_mark(job, seam, MARK_RESOLVED);
         if (mark && job.watch) fast_span(job, SPAN_TRACE, began, spent);
     }
-    if (mark && job.watch) ((volatile struct cuda_watch *)job.watch)->done = job.done + job.seams;
+    if (mark && job.watch) ((volatile struct cuda_watch *)job.watch)->done = job.done + seam;
 }
 
 #endif
