@@ -13,7 +13,7 @@ import sys
 import matplotlib
 
 matplotlib.use("svg")
-matplotlib.rcParams.update({"svg.hashsalt": "burin", "font.size": 9, "axes.grid": True, "grid.alpha": 0.3,
+matplotlib.rcParams.update({"svg.hashsalt": "burin", "svg.fonttype": "none", "font.size": 9, "font.family": "DejaVu Sans", "axes.grid": True, "grid.alpha": 0.3,
                             "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False})
 import matplotlib.pyplot as plt  # noqa: E402
 
@@ -28,7 +28,7 @@ class Figure:
         self.drawing, self.axes = plt.subplots(figsize=(5.2, 3.4))
         self.axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
         if log:
-            self.axes.set_xscale("log", base=2)
+            self.axes.set_xscale("log", base=10 if xlabel == "megapixels" else 2)
             self.axes.set_yscale("log")
         gpus = ", ".join(machine["gpus"]) or "no GPU"
         self.source = f"{machine['date']}, {machine['cpu']} ({machine['cores']} cores), {gpus}, {machine['version']}"
