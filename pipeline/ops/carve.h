@@ -78,10 +78,10 @@ BOTH_SIDES uint64_t carve_key(uint32_t energy, bool keep, bool remove) {
     return (uint64_t)keep << 48 | (uint64_t)!remove << 32 | energy;
 }
 
-/* Keys of whole seams of different length: the removed pixels crossed are compared, not those left
- * out. LENGTH is the seam's. */
-BOTH_SIDES int64_t carve_rank(uint64_t key, uint32_t length) {
-    return (int64_t)(key - ((uint64_t)length << 32));
+/* Keys of whole seams of different length, made comparable: by the removed pixels crossed, not by
+ * those left out. LENGTH is the seam's, less than 2^16. */
+BOTH_SIDES uint64_t carve_rank(uint64_t key, uint32_t length) {
+    return key + ((uint64_t)(0xffff - length) << 32);
 }
 
 /* ---- the way from one size to the other */

@@ -685,8 +685,28 @@ static void tells_progress_and_times(void **state) {
     job_free(&job);
 }
 
+/* A seam of HEIGHT pixels of which so many are kept, so many removed, and the rest neither. */
+static uint64_t rank_of(uint32_t height, uint32_t kept, uint32_t removed, uint32_t energy) {
+    uint64_t key = kept * carve_key(0, true, false) + removed * carve_key(0, false, true) + energy;
+    key += (height - kept - removed) * carve_key(0, false, false);
+    return carve_rank(key, height);
+}
+
+/* Kept pixels first, then removed ones, then energy, whatever the length, up to the longest. */
+static void seams_of_two_lengths_are_weighed(void **state) {
+    (void)state;
+    assert_true(rank_of(100, 0, 5, 900) < rank_of(65535, 0, 4, 0));
+    assert_true(rank_of(65535, 0, 5, 0) < rank_of(100, 0, 4, 0));
+    assert_true(rank_of(65535, 0, 0, 7) < rank_of(10, 0, 0, 8));
+    assert_true(rank_of(10, 1, 9, 0) > rank_of(65535, 0, 0, 1u << 29));
+    assert_true(rank_of(65535, 40000, 0, 0) > rank_of(65535, 32767, 0, 1u << 29));
+    assert_true(rank_of(65535, 65535, 0, 1u << 29) > rank_of(65535, 65534, 0, 0));
+    assert_true(rank_of(50, 0, 50, 3) == rank_of(60, 0, 50, 3));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(seams_of_two_lengths_are_weighed),
         cmocka_unit_test(gradient_by_hand),
         cmocka_unit_test(sobel3_by_hand),
         cmocka_unit_test(sobel5_by_hand),
