@@ -339,6 +339,7 @@ static enum status upload(struct lane *opened, size_t bytes, struct failure *fai
 static size_t scratch(struct lane *opened, const struct op *op, const struct op_call *calls,
                       int count) {
     const struct cuda_op *twin = find_twin(op);
+    cudaSetDevice(cuda_lane_of(opened)->index); /* a twin may ask what fits there */
     return twin && twin->scratch ? twin->scratch(&cuda_lane_of(opened)->context, calls, count) : 0;
 }
 
@@ -356,7 +357,9 @@ static enum status run(struct lane *opened, const struct op *op, struct op_call 
     const int before = marks->count;
     status = twin->run(&lane->context, calls, count);
     if (status) return status;
-    if (marks->count == before) CUDA_TRY(failure, mark(marks, lane->stream, NULL, 0));
+    /* Where a long batch had no marks left, its end gets one of those kept back. */
+    if (marks->count == before || marks->count + PLAN_STEPS_MAX >= MARKS_MAX)
+        CUDA_TRY(failure, mark(marks, lane->stream, NULL, 0));
     marks->marks[marks->count - 1].op = op->name;
     lane->watches.step++;
     return STATUS_OK;

@@ -8,8 +8,9 @@
 
 #include "cuda/check.cuh"
 #include "cuda/cuda_op.h"
+#include "pipeline/plan.h"
 
-enum { WATCHES_MAX = 2 * CUDA_BATCH_MAX };
+enum { WATCHES_MAX = PLAN_STEPS_MAX * CUDA_BATCH_MAX };
 
 struct watched_call {
     struct progress *progress;

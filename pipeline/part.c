@@ -29,6 +29,11 @@ enum status part_decode(const uint8_t *bytes, size_t length, const struct probe 
     struct image whole = probe->shape;
     if (image_same_shape(&whole, into))
         return codec_decode(bytes, length, probe, limits, progress, into, NULL, &notes, failure);
+    if (image_bytes(&whole) > limits->memory_max)
+        return fail(failure, STATUS_TOO_LARGE,
+                    "the mask takes %zu bytes to decode, over %zu (codec_memory_bytes); send it as "
+                    "8-bit gray",
+                    image_bytes(&whole), limits->memory_max);
     whole.pixels = malloc(image_bytes(&whole));
     if (!whole.pixels) return fail(failure, STATUS_NO_MEMORY, "no memory for a mask");
     const enum status status =

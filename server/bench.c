@@ -25,11 +25,14 @@ static bool take_option(struct bench_options *options, const char *name, const c
     return true;
 }
 
+/* Words that are no options stay, moved to the front. */
 bool bench_options(struct bench_options *options, int argc, char **argv) {
     *options = (struct bench_options){ .device = "all", .repeats = BENCH_REPEATS };
-    int i = 1;
-    for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
-        if (strcmp(argv[i], "--json") == 0) {
+    options->files = argv + 1;
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) != 0) {
+            options->files[options->file_count++] = argv[i];
+        } else if (strcmp(argv[i], "--json") == 0) {
             options->json = true;
         } else if (i + 1 < argc && take_option(options, argv[i], argv[i + 1])) {
             i++;
@@ -41,9 +44,14 @@ bool bench_options(struct bench_options *options, int argc, char **argv) {
             return false;
         }
     }
-    options->files = argv + i;
-    options->file_count = argc - i;
     return true;
+}
+
+bool bench_takes_no_words(const struct bench_options *options) {
+    if (options->file_count == 0) return true;
+    fprintf(stderr, "burin bench: this one takes no files, and \"%s\" is no option of it\n",
+            options->files[0]);
+    return false;
 }
 
 /* ---- lanes */

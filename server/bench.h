@@ -27,6 +27,9 @@ struct bench_options {
  * not understood. */
 bool bench_options(struct bench_options *options, int argc, char **argv);
 
+/* No files or series were given; else a message, and false. */
+bool bench_takes_no_words(const struct bench_options *options);
+
 struct bench_lane {
     char name[64]; /* "cpu, 1 core", "cuda:0" */
     bool gpu;

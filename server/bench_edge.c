@@ -156,6 +156,7 @@ static void measure(struct subject *subject, const struct bench_lane *lanes, int
 static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
                         json_t *rows) {
     struct subject subject = { .rows = rows, .options = options };
+    if (!bench_takes_no_words(options)) return false;
     if (!options->json)
         printf("%-15s %-22s %10s %9s %9s %10s %8s %8s %9s %8s\n", "picture", "way", "compute",
                "upload", "download", "total ms", "GB/s", "Gpx/s", "x compute", "x total");

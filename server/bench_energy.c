@@ -68,10 +68,21 @@ static json_t *row_json(const struct row *row) {
                      row->gpu_shared_ms, "gpu_operator_ms", row->gpu_ms);
 }
 
+static void print_ms(double ms) {
+    if (ms > 0)
+        printf(" %11.4f", ms);
+    else
+        printf(" %11s", "-");
+}
+
 static void print_row(const struct row *row) {
-    printf("%5u x %-5u %-9s %11.3f %11.3f %11.4f %11.4f %11.4f\n", row->side, row->side,
-           kinds[row->kind], row->plain_ms, row->cpu_ms, row->gpu_global_ms, row->gpu_shared_ms,
-           row->gpu_ms);
+    printf("%5u x %-5u %-9s", row->side, row->side, kinds[row->kind]);
+    print_ms(row->plain_ms);
+    print_ms(row->cpu_ms);
+    print_ms(row->gpu_global_ms);
+    print_ms(row->gpu_shared_ms);
+    print_ms(row->gpu_ms);
+    putchar('\n');
 }
 
 static double operator_ms(struct lane *lane, uint32_t side, int kind, int repeats) {
@@ -121,6 +132,7 @@ static void measure_side(const struct bench_options *options, struct bench_lane 
 static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
                         json_t *rows) {
     bool good = true;
+    if (!bench_takes_no_words(options)) return false;
     if (!options->json)
         printf("%-13s %-9s %11s %11s %11s %11s %11s\n", "size", "energy", "cpu plain", "cpu, ms",
                "gpu global", "gpu shared", "gpu, ms");

@@ -52,7 +52,7 @@ static enum status find_seams(const struct course *course, const struct leg *leg
     enum status status = fill_strip(course, leg, &strip);
     if (!status)
         status = choose(course->context, &strip).run(course->context, &strip, course->failure);
-    cuda_mark(course->context, course->quick ? NULL : "seams");
+    cuda_mark(course->context, course->quick && course->watch ? NULL : "seams");
     *lines = lines_of(course, &strip, is_turned(leg));
     const struct mark_job job = { *lines, course->seams, strip.columns };
     if (status || is_both(leg)) return status;
@@ -216,7 +216,7 @@ static enum status check_parts(const struct op_call *call, struct failure *failu
     for (int i = 0; i < OP_PARTS_MAX; i++) {
         const struct image *part = &call->parts[i];
         if (part->width && (part->width != call->in.width || part->height != call->in.height))
-            return fail(failure, STATUS_CORRUPT,
+            return fail(failure, STATUS_MISMATCH,
                         "the mask is %u x %u, the image %u x %u: they must be alike", part->width,
                         part->height, call->in.width, call->in.height);
     }

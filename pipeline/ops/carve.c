@@ -84,7 +84,7 @@ static enum status find_goals(const struct params *values, const struct image *i
 
 /* Seams of a picture that grows are found in pictures on its way there, which no limit of pixels
  * sees: so they are drawn for moderate growth only. */
-enum { DRAWN_GROWTH_MAX = 4, DRAWN_PIXELS_MIN = 1 << 20 };
+enum { DRAWN_GROWTH_MAX = 2, DRAWN_PIXELS_MIN = 1 << 20 };
 
 static enum status check_drawn(const struct image *in, const struct side sides[2],
                                struct failure *failure) {
@@ -156,7 +156,7 @@ static enum status check_parts(const struct op_call *call) {
     for (int i = 0; i < OP_PARTS_MAX; i++) {
         const struct image *part = &call->parts[i];
         if (part->width && (part->width != call->in.width || part->height != call->in.height))
-            return fail(call->failure, STATUS_CORRUPT,
+            return fail(call->failure, STATUS_MISMATCH,
                         "the mask is %u x %u, the image %u x %u: they must be alike", part->width,
                         part->height, call->in.width, call->in.height);
     }
@@ -179,7 +179,8 @@ const struct op op_carve = {
     .name = "carve",
     .summary = "Seam carving: changes the size where it is seen least",
     .params = params,
-    .parts = { { "mask", "pixels to keep" }, { "rmask", "pixels to remove" } },
+    .parts = { { "mask", "pixels to keep are white; alpha is not looked at" },
+               { "rmask", "pixels to remove are white; likewise" } },
     .size = size,
     .scratch = scratch,
     .run = run,

@@ -363,7 +363,8 @@ static enum status begin_part(struct multipart *m, struct failure *failure) {
     enum status status = end_part(m, failure);
     if (status) return status;
     if (m->parts >= m->limits.parts_max)
-        return BAD("there are more than %d parts", m->limits.parts_max);
+        return BAD("there are more than %d parts (parts_max); parameters may go in the query too",
+                   m->limits.parts_max);
     m->parts++;
     m->state = HEADERS;
     m->header_bytes = 0;

@@ -53,7 +53,17 @@ struct carrier carrier_make(struct slots *slots, const struct config *config,
 
 /* ---- answering */
 
+/* How far a job came that was too slow. */
+static void tell_progress(struct job *job) {
+    char *message = job->failure.message;
+    const size_t length = strnlen(message, sizeof job->failure.message);
+    if (job->failure.status == STATUS_DEADLINE && job->progress.total)
+        snprintf(message + length, sizeof job->failure.message - length,
+                 "; %u of %u steps were done", job->progress.done, job->progress.total);
+}
+
 static void answer(const struct carrier *carrier, struct load *load) {
+    tell_progress(load->job);
     metadata_release(&load->metadata);
     snprintf(load->job->device_name, sizeof load->job->device_name, "%s", carrier->device_name);
     __atomic_store_n(&load->job->finished_ns, clock_ns(), __ATOMIC_RELEASE);
@@ -152,7 +162,9 @@ static int gather(struct batch *batch, int *slots, int count) {
     const int64_t now = clock_ns();
     for (int i = 0; i < count; i++) {
         struct job *job = slot_job(batch->carrier->slots, slots[i]);
-        const size_t more = image_bytes(&job->probe.shape);
+        size_t more = image_bytes(&job->probe.shape);
+        for (int p = 0; p < OP_PARTS_MAX; p++)
+            if (job->parts[p].length) more += image_pixels(&job->parts[p].probe.shape);
         const bool fits = batch->count == 0 || bytes + more <= batch->carrier->batch_bytes;
         if (!fits || strcmp(job->plan, plan) != 0) {
             slots[left++] = slots[i];

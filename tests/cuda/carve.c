@@ -225,7 +225,7 @@ static void test_mask_of_other_size(void **state) {
     add(job, &sample);
     job->items[0].parts[0] = image_shape(39, 30, 1, 8);
     reserve(job, &sample);
-    assert_int_equal(run_batch(lane, &job->plan, job->items, 1, &failure), STATUS_CORRUPT);
+    assert_int_equal(run_batch(lane, &job->plan, job->items, 1, &failure), STATUS_MISMATCH);
     free(job);
 }
 

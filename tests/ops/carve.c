@@ -553,7 +553,7 @@ static void masks_of_another_size_are_refused(void **state) {
     job.parts[CARVE_REMOVE] = padded(image_shape(40, 60, 1, 8));
     goal(&job, -1, 0);
     struct image out;
-    assert_int_equal(try_run(&job, &out), STATUS_CORRUPT);
+    assert_int_equal(try_run(&job, &out), STATUS_MISMATCH);
     free(out.pixels);
     job_free(&job);
 }

@@ -308,7 +308,9 @@ static void eight_parts(void **state) {
         enum status status = parse(&record, TYPE, whole, strlen(whole), strlen(whole), 1, &failure);
         assert_int_equal(status, parts <= 8 ? STATUS_OK : STATUS_BAD_REQUEST);
     }
-    assert_string_equal(failure.message, "there are more than 8 parts");
+    assert_string_equal(failure.message,
+                        "there are more than 8 parts (parts_max); parameters may go in the "
+                        "query too");
 }
 
 /* LENGTH bytes of part headers, of which a filler takes what is missing, in lines of LINE bytes. */

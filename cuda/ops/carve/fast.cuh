@@ -151,9 +151,12 @@ static inline uint32_t fast_room(const struct fast_plan *plan) {
     cudaLaunchAttribute attributes[2];
     cudaLaunchConfig_t config = fast_launch(plan, attributes, 0);
     const fast_kernel kernel = fast_kernel_of(&plan->job);
+    struct cudaFuncAttributes facts;
     int clusters = 0;
     config.numAttrs = 1;
-    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+    /* Made from the code of an older generation the kernel is empty. */
+    if (cudaFuncGetAttributes(&facts, kernel) != cudaSuccess || facts.ptxVersion < 90 ||
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              (int)plan->shared_bytes) != cudaSuccess ||
         cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) !=
             cudaSuccess ||
@@ -189,7 +192,9 @@ static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_cont
     if (fast_lead_bytes(job, job->slots) > most) return false;
     plan->shared_bytes = most;
     plan->blocks = job->cluster;
-    const uint32_t room = fast_room(plan);
+    /* Some are left to other lanes. */
+    const uint32_t others = (uint32_t)(context->multiprocessors - context->multiprocessors / 8);
+    const uint32_t fits = fast_room(plan), room = fits < others ? fits : others;
     for (uint32_t steps = 1; steps <= BAND_ROWS_MAX / FAST_STEP; steps++) {
         fast_band_shape(job, steps);
         const uint32_t blocks = 2 * job->cluster + 2 + job->halves[0].bands + job->halves[1].bands;

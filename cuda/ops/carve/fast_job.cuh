@@ -103,7 +103,7 @@ enum {
  * that hangs. The ladder tells which wait it was. */
 #ifndef FAST_STUCK
 #define FAST_STUCK(job, where) __trap()
-#define FAST_PATIENCE          (1u << 25)
+#define FAST_PATIENCE          (1u << 31) /* turns: a minute at least */
 #endif
 
 enum {

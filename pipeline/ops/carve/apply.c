@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { PARTS_MAX = 8, SLOTS_MAX = 64, PIXEL_BYTES_MAX = 8, RUN = 32, GROUP = 8 };
+enum { PARTS_MAX = 8, SLOTS_MAX = 64, PIXEL_BYTES_MAX = 8, RUN = 32, GROUP = 8, LOOK_SEAMS = 256 };
 
 /* Origins of a block that a core's cache holds beside the pixels. */
 enum { BLOCK_POSITIONS = 1 << 17 };
@@ -57,11 +57,12 @@ static uint32_t gone_before(const uint16_t *gone, uint32_t count, uint32_t posit
 }
 
 /* The positions that go are sorted into the end of the line's origins; what is between them then
- * fills it from the front, never past what is still to be read. */
-static void find_origins(const struct block *block) {
+ * fills it from the front, never past what is still to be read. False: nobody wants it any more. */
+static bool find_origins(const struct block *block) {
     const struct carve_replay *replay = block->replay;
     const uint32_t stay = replay->length - replay->count;
-    for (uint32_t s = 0; s < replay->count; s++)
+    for (uint32_t s = 0; s < replay->count; s++) {
+        if (s % LOOK_SEAMS == 0 && progress_check(replay->progress)) return false;
         for (uint32_t line = 0; line < block->count; line++) {
             const uint32_t at = replay->seams[(size_t)s * replay->lines + block->first + line];
             uint16_t *gone = origins_of(block, line) + stay;
@@ -69,6 +70,7 @@ static void find_origins(const struct block *block) {
             memmove(gone + before + 1, gone + before, (s - before) * sizeof *gone);
             gone[before] = (uint16_t)(at + before);
         }
+    }
     for (uint32_t line = 0; line < block->count; line++) {
         uint16_t *origins = origins_of(block, line);
         const uint16_t *gone = origins + stay;
@@ -77,6 +79,7 @@ static void find_origins(const struct block *block) {
             while (position < gone[g]) origins[i++] = (uint16_t)position++;
         while (i < stay) origins[i++] = (uint16_t)position++;
     }
+    return true;
 }
 
 /* Positions that are no origin. */
@@ -248,8 +251,7 @@ static void replay_part(void *argument, int part) {
             .count = band.end - line < most ? band.end - line : most,
             .origins = replay->origins + (size_t)slots.first * replay->length,
         };
-        if (progress_check(replay->progress)) return;
-        find_origins(&block);
+        if (!find_origins(&block)) return;
         /* What is painted is told by ids that an edit may move. */
         for (uint32_t l = 0; replay->red && l < block.count; l++) paint_line(&block, l);
         for (int e = 0; e < replay->edit_count; e++) edit_block(&block, &replay->edits[e]);
