@@ -245,6 +245,26 @@ def test_hang_up_in_a_long_carving(start, what, pictures):
     assert daemon.children() == workers, "it stopped by itself, there was no need to end the worker"
 
 
+def test_deadline_behind_the_last_seam(start):
+    """Rows of 65535 pixels, nearly all of which go: putting together what stays is long too, and stops as soon."""
+    row = np.random.default_rng(1).integers(0, 256, 65535, dtype=np.uint8)
+    row[40000:] = 100  # dear seams on the left are found last
+    picture = pnm(np.repeat(row[np.newaxis, :], 8, axis=0))
+    daemon = start("--lanes", "1", "--processing-ms", "60000")
+    begin = time.monotonic()
+    assert daemon.post("/carve?width=1", picture).status == 200
+    whole = time.monotonic() - begin
+    late = []
+    for share in (0.89, 0.91, 0.93):
+        daemon = start("--lanes", "1", "--processing-ms", str(int(1000 * share * whole)))
+        begin = time.monotonic()
+        answer = daemon.post("/carve?width=1", picture)
+        late.append(time.monotonic() - begin - share * whole)
+        assert answer.status in (200, 504)
+        assert answer.status == 200 or b"65534 steps" in answer.body
+    assert sorted(late)[1] < END_S + MARGIN_S, late
+
+
 @pytest.mark.parametrize("what", LONG)
 def test_deadline_in_a_long_carving(start, what, pictures):
     path, side = LONG[what]
