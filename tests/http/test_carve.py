@@ -255,7 +255,7 @@ def test_deadline_behind_the_last_seam(start):
     assert daemon.post("/carve?width=1", picture).status == 200
     whole = time.monotonic() - begin
     late = []
-    for share in (0.89, 0.91, 0.93):
+    for share in (0.92, 0.93, 0.94):
         daemon = start("--lanes", "1", "--processing-ms", str(int(1000 * share * whole)))
         begin = time.monotonic()
         answer = daemon.post("/carve?width=1", picture)
