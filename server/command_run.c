@@ -30,7 +30,8 @@ struct work {
     uint8_t *bytes; /* of the input, heap */
     size_t length;
     struct probe probe;
-    struct part parts[OP_PARTS_MAX]; /* by their place in the operator's record */
+    struct part parts[OP_PARTS_MAX];         /* by their place in the operator's record */
+    struct image shapes[PLAN_STEPS_MAX + 1]; /* before the first step and after each */
     struct pool *pool;
     struct lane *lane;
     struct run_item item;
@@ -76,7 +77,7 @@ static int usage(void) {
 /* ---- files */
 
 static enum status read_part(struct work *work, const struct run_part *option,
-                             const struct image *shapes, struct failure *failure) {
+                             struct failure *failure) {
     const int place = plan_part(&work->options.plan, option->name);
     if (place < 0) return fail(failure, STATUS_BAD_PARAM, "no step here takes --%s", option->name);
     struct part *part = &work->parts[place];
@@ -87,15 +88,14 @@ static enum status read_part(struct work *work, const struct run_part *option,
             probe_image(part->bytes, part->length, &work->limits.probe, &part->probe, failure),
             failure);
     if (status == STATUS_OK)
-        status =
-            plan_part_fits(&work->options.plan, option->name, &part->probe.shape, shapes, failure);
+        status = plan_part_fits(&work->options.plan, option->name, &part->probe.shape, work->shapes,
+                                failure);
     if (status == STATUS_OK) work->item.parts[place] = part_shape(&part->probe);
     return status;
 }
 
 /* The image and what its steps want beside it; what comes of it is within the limits. */
 static enum status read_input(struct work *work, struct failure *failure) {
-    struct image shapes[PLAN_STEPS_MAX + 1];
     const struct run_options *options = &work->options;
     const int64_t start = clock_ns();
     enum status status = files_read(options->input, &work->bytes, &work->length, failure);
@@ -103,9 +103,9 @@ static enum status read_input(struct work *work, struct failure *failure) {
         status = probe_image(work->bytes, work->length, &work->limits.probe, &work->probe, failure);
     if (status == STATUS_OK)
         status = plan_shapes(&options->plan, &work->probe.shape, work->limits.probe.pixels_max,
-                             shapes, failure);
+                             work->shapes, failure);
     for (int i = 0; i < OP_PARTS_MAX && status == STATUS_OK && options->parts[i].name; i++)
-        status = read_part(work, &options->parts[i], shapes, failure);
+        status = read_part(work, &options->parts[i], failure);
     work->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(clock_ns() - start);
     return status;
 }
@@ -114,14 +114,10 @@ static enum status read_input(struct work *work, struct failure *failure) {
 
 /* A lane with room for this one job: memory is had before the clock runs, as in the daemon. */
 static enum status open_lane(struct work *work, struct failure *failure) {
-    struct image shapes[PLAN_STEPS_MAX + 1];
     const struct plan *plan = &work->options.plan;
-    const enum status status =
-        plan_shapes(plan, &work->probe.shape, work->limits.probe.pixels_max, shapes, failure);
-    if (status != STATUS_OK) return status;
     struct lane_options options = { .staging_bytes = 1 << 20, .arena_bytes = 64 << 20 };
     for (int i = 0; i <= plan->count; i++) {
-        const size_t bytes = image_bytes(&shapes[i]);
+        const size_t bytes = image_bytes(&work->shapes[i]);
         if (bytes > options.staging_bytes) options.staging_bytes = bytes;
         options.arena_bytes += bytes;
     }
