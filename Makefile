@@ -59,7 +59,7 @@ LIBS += $(CUDA_LIBRARIES) -l:libcudart_static.a -lrt -lstdc++
 endif
 WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
-TESTS = $(patsubst %.c,$(B)/%,$(filter-out $(OPS_SKIP:%=tests/ops/%.c), \
+TESTS = $(patsubst %.c,$(B)/%,$(filter-out $(OPS_SKIP:%=tests/ops/%.c) $(OPS_SKIP:%=tests/ops/%_%.c), \
   $(wildcard tests/pipeline/*.c tests/ops/*.c tests/server/*.c tests/config/*.c)))
 GPU_TESTS = $(patsubst %.c,$(B)/%,$(wildcard tests/cuda/*.c))
 BENCHES = $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))

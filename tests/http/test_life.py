@@ -232,7 +232,7 @@ def test_no_slot_left(start):
                 begin = time.perf_counter()
                 s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size)
                 answer = read_to_end(s)
-                assert time.perf_counter() - begin < 0.1
+                assert time.perf_counter() - begin < 1
             (status, headers, body), = responses(answer)
             assert status == 503 and b"under way" in body and headers["connection"] == "close"
             assert 1 <= int(headers["retry-after"]) <= 30
@@ -268,7 +268,10 @@ def test_refused_upload_holds_nothing(start, framing):
     with daemon.socket() as s:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\n" + framing)
         assert wait_until(lambda: daemon.samples()['burin_rejected_total{reason="bytes"}'] == 1)
-        assert daemon.works() and daemon.works()
+        for _ in range(2):
+            assert daemon.works()
+            # An answer is sent from its slot: a client can have it before the slot is free again.
+            assert wait_until(lambda: daemon.samples()["burin_slots_in_use"] == 0)
         now = daemon.samples()
         assert now["burin_requests_in_progress"] == 2, "the refused one has gone: nothing is tested"
         assert now["burin_body_bytes_held"] == 0 and now["burin_slots_in_use"] == 0
