@@ -13,6 +13,7 @@
 struct io {
     struct MHD_Daemon *daemon;
     int line, stop, events;
+    unsigned connections; /* open when the library last ran */
     void (*returned)(void *context, int line);
     void *context;
     pthread_t thread;
@@ -35,6 +36,23 @@ static int library_timeout(struct MHD_Daemon *daemon) {
     return ms > 1000 ? 1000 : (int)ms;
 }
 
+/* Whether connections have ended in the library's last turn. At its limit it does not listen, and
+ * listens again only at the start of a turn: without one more nobody would hear who waits. */
+static bool has_more_room(struct io *io) {
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(io->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+    const unsigned before = io->connections;
+    io->connections = info ? info->num_connections : 0;
+    return io->connections < before;
+}
+
+/* Before the end too: an answer that is queued is sent. */
+static void run_library(struct io *io) {
+    int turns = TURNS;
+    do MHD_run(io->daemon);
+    while (has_more_room(io) || (--turns && library_timeout(io->daemon) == 0));
+}
+
 /* While all cores are at work, this thread takes its turn when one of them runs out of it, or at
  * the next tick, and then serves all that has come meanwhile; as an ordinary thread it would throw
  * a lane off its core for every message, which costs both more than the message does. Nothing
@@ -53,9 +71,7 @@ static void *run(void *argument) {
             if (ready[i].data.u32 == LINE) io->returned(io->context, io->line);
             stop |= ready[i].data.u32 == STOP;
         }
-        int turns = TURNS; /* before the end too: an answer that is queued is sent */
-        do MHD_run(io->daemon);
-        while (--turns && library_timeout(io->daemon) == 0);
+        run_library(io);
     }
     return NULL;
 }
