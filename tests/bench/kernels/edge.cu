@@ -7,21 +7,19 @@
  * a launch's share of 20 in a row. */
 #include "cuda/ops/edge.cu"
 
-#include "tests/bench/kernels/measure.cuh"
+#include "pipeline/image.h"
 
-#include <cstring>
-#include <cuda_profiler_api.h>
-
-void cuda_mark(const struct cuda_context *, const char *) {}
+#include <cstdint>
 
 struct frame {
     struct cuda_context context;
     struct params params;
     struct image in, out; /* device */
     int16_t *wide;        /* as many as there are pixels: NPP's result */
+    const uint8_t *expected;
 };
 
-typedef void (*rung)(const struct frame *frame);
+#include "tests/bench/kernels/scene.cuh"
 
 static dim3 grid_of(const struct frame *f, unsigned across, unsigned down) {
     return dim3((f->in.width + across - 1) / across, (f->in.height + down - 1) / down);
@@ -113,16 +111,7 @@ static void rung_slide(const struct frame *f) {
 /* ---- 4: what is shipped; and the same with other strips and blocks */
 
 static void rung_shipped(const struct frame *f) {
-    struct failure failure = {};
-    struct op_call call = {};
-    call.params = &f->params;
-    call.in = f->in;
-    call.out = f->out;
-    call.failure = &failure;
-    if (cuda_op_edge.run(&f->context, &call, 1)) {
-        fprintf(stderr, "%s\n", failure.message);
-        exit(1);
-    }
+    run_operator(cuda_op_edge, f, NULL);
 }
 
 /* ROWS 0: as many as fill the GPU once. */
@@ -138,27 +127,8 @@ template <int BLOCKS, int ROWS> static void rung_strips(const struct frame *f) {
     launch_strips<1, BLOCKS>(f->context.stream, launch);
 }
 
-static __global__ void empty_kernel(void) {}
-
-static void rung_empty(const struct frame *f) {
-    empty_kernel<<<1, 32, 0, f->context.stream>>>();
-}
-
-static void rung_copy(const struct frame *f) {
-    cudaMemcpyAsync(f->out.pixels, f->in.pixels, image_bytes(&f->in), cudaMemcpyDeviceToDevice,
-                    f->context.stream);
-}
-
 /* ---- NPP, where the machine has it: magnitudes of 16 bit, not clamped */
 
-struct npp_context {
-    cudaStream_t stream;
-    int device, multiprocessors, threads_multiprocessor, threads_block;
-    size_t shared_bytes;
-    int major, minor;
-    unsigned flags;
-    int reserved;
-};
 struct npp_pair {
     int x, y;
 };
@@ -169,21 +139,7 @@ static npp_gradient gradient;
 
 static void rung_npp(const struct frame *f) {
     enum { MASK_3X3 = 200, NORM_L2 = 2, BORDER_REPLICATE = 2 };
-    static struct npp_context context = {};
-    if (!context.multiprocessors) {
-        cudaDeviceProp device;
-        TRY(cudaGetDeviceProperties(&device, 0));
-        context = { f->context.stream,
-                    0,
-                    device.multiProcessorCount,
-                    device.maxThreadsPerMultiProcessor,
-                    device.maxThreadsPerBlock,
-                    device.sharedMemPerBlock,
-                    device.major,
-                    device.minor,
-                    cudaStreamNonBlocking,
-                    0 };
-    }
+    static const struct npp_context context = npp_context_make(f->context.stream);
     const struct npp_pair size = { (int)f->in.width, (int)f->in.height }, origin = { 0, 0 };
     gradient(f->in.pixels, (int)f->in.stride, size, origin, NULL, 0, NULL, 0, f->wide,
              (int)f->in.width * 2, NULL, 0, size, MASK_3X3, NORM_L2, BORDER_REPLICATE, context);
@@ -197,6 +153,12 @@ static __global__ void narrow(const int16_t *wide, const uint8_t *expected, uint
         const int level = min((int)wide[i], 255);
         out[i] = abs(level - expected[i]) <= 1 ? expected[i] : expected[i] ^ 255;
     }
+}
+
+static void rung_npp_narrow(const struct frame *f) {
+    rung_npp(f);
+    narrow<<<1024, 256, 0, f->context.stream>>>(f->wide, f->expected, f->out.pixels,
+                                                image_bytes(&f->out));
 }
 
 #include "tests/bench/kernels/edge_measure.cuh"

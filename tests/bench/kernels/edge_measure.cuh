@@ -4,8 +4,6 @@
 #ifndef BURIN_EDGE_MEASURE_CUH
 #define BURIN_EDGE_MEASURE_CUH
 
-static bool json, json_started;
-
 /* ---- every root */
 
 static __device__ uint32_t integer_root(uint64_t n) {
@@ -50,12 +48,6 @@ static bool roots_are_right(void) {
 
 /* ---- pictures and the reference */
 
-static __device__ uint32_t hash(uint32_t x) {
-    x = (x ^ x >> 16) * 0x7feb352du;
-    x = (x ^ x >> 15) * 0x846ca68bu;
-    return x ^ x >> 16;
-}
-
 /* Half noise, half soft waves: both flat places and every magnitude. */
 static __global__ void paint(const struct image image) {
     const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -92,7 +84,7 @@ static void reference(const struct image &in, const struct image &out,
     static const int along[2][5] = { { -1, 0, 1 }, { -1, -2, 0, 2, 1 } };
     static const int across[2][5] = { { 1, 2, 1 }, { 1, 4, 6, 4, 1 } };
     const int reach = (int)rule.reach;
-    in_parallel(in.height, [&](uint64_t from, uint64_t to) {
+    in_parallel(in.height, [&](unsigned, uint64_t from, uint64_t to) {
         std::vector<int> levels[5];
         for (int r = 0; r < 2 * reach + 1; r++) levels[r].resize(in.width + 2 * reach);
         for (uint64_t y = from; y < to; y++) {
@@ -126,21 +118,7 @@ static void reference(const struct image &in, const struct image &out,
     });
 }
 
-static __global__ void compare(const uint8_t *a, const uint8_t *b, uint64_t bytes,
-                               uint32_t *wrong) {
-    const uint64_t step = (uint64_t)gridDim.x * blockDim.x;
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < bytes; i += step)
-        if (a[i] != b[i]) atomicAdd(wrong, 1u);
-}
-
 /* ---- one kind of image */
-
-struct scene {
-    struct frame frame;
-    std::vector<uint8_t *> ins, outs; /* pairs of buffers, ins[0] first */
-    uint8_t *expected;
-    uint32_t *wrong;
-};
 
 /* Rows without gaps unless they must be padded to 16 bytes. */
 static void prepare(struct scene &scene, uint32_t width, uint32_t height, unsigned channels,
@@ -154,6 +132,7 @@ static void prepare(struct scene &scene, uint32_t width, uint32_t height, unsign
     const size_t in_bytes = image_bytes(&f.in), out_bytes = image_bytes(&f.out);
     const size_t pairs = std::max<size_t>(1, COLD_BYTES / (in_bytes + out_bytes));
     scene.expected = memory;
+    f.expected = memory;
     memory += out_bytes;
     scene.ins.clear(), scene.outs.clear();
     for (size_t i = 0; i < pairs; i++, memory += in_bytes + out_bytes) {
@@ -173,52 +152,6 @@ static void prepare(struct scene &scene, uint32_t width, uint32_t height, unsign
     TRY(cudaMemcpy(scene.expected, out.pixels, out_bytes, cudaMemcpyHostToDevice));
 }
 
-static bool right(rung run, const struct scene &scene) {
-    struct frame frame = scene.frame;
-    const size_t bytes = image_bytes(&frame.out);
-    uint32_t wrong = 0;
-    cudaStream_t stream = frame.context.stream;
-    frame.in.pixels = scene.ins[0];
-    frame.out.pixels = scene.outs[0];
-    TRY(cudaMemsetAsync(frame.out.pixels, 0, bytes, stream));
-    run(&frame);
-    if (run == rung_npp)
-        narrow<<<1024, 256, 0, stream>>>(frame.wide, scene.expected, frame.out.pixels, bytes);
-    TRY(cudaMemsetAsync(scene.wrong, 0, 4, stream));
-    compare<<<1024, 256, 0, stream>>>(frame.out.pixels, scene.expected, bytes, scene.wrong);
-    TRY(cudaMemcpyAsync(&wrong, scene.wrong, 4, cudaMemcpyDeviceToHost, stream));
-    TRY(cudaStreamSynchronize(stream));
-    return wrong == 0;
-}
-
-static void tell(const char *name, const struct scene &scene, rung run, bool checked) {
-    const struct image &in = scene.frame.in;
-    struct frame frame = scene.frame;
-    const bool ok = !checked || right(run, scene);
-    double us[3] = { 0, 0, 0 }; /* warm, cold, train */
-    for (int i = 0; ok && i < (image_bytes(&in) < 64 << 20 ? 3 : 2); i++)
-        us[i] = median_us(frame.context.stream, i == 2 ? TRAIN : 1, [&](int turn) {
-            const size_t pair = i == 1 ? (size_t)turn % scene.ins.size() : 0;
-            frame.in.pixels = scene.ins[pair];
-            frame.out.pixels = scene.outs[pair];
-            run(&frame);
-        });
-    if (json)
-        printf("%s\n  {\"rung\": \"%s\", \"width\": %u, \"height\": %u, \"channels\": %u, "
-               "\"depth\": %u, \"right\": %s, \"warm_us\": %.2f, \"cold_us\": %.2f, "
-               "\"train_us\": %.2f}",
-               json_started ? "," : "", name, in.width, in.height, in.channels, in.depth,
-               ok ? "true" : "false", us[0], us[1], us[2]);
-    else if (ok)
-        printf("%-22s %5ux%-5u %u x %2u bit  %9.2f %9.2f %9.2f\n", name, in.width, in.height,
-               in.channels, in.depth, us[0], us[1], us[2]);
-    else
-        printf("%-22s %5ux%-5u %u x %2u bit  WRONG\n", name, in.width, in.height, in.channels,
-               in.depth);
-    json_started = true;
-    fflush(stdout);
-}
-
 static const uint32_t sides[][2] = { { 1920, 1080 }, { 3840, 2160 }, { 20000, 13176 } };
 
 static void climb(struct scene &scene, uint8_t *memory) {
@@ -226,23 +159,23 @@ static void climb(struct scene &scene, uint8_t *memory) {
         (npp_gradient)library_symbol("libnppif", "nppiGradientVectorSobelBorder_8u16s_C1R_Ctx");
     for (const uint32_t(&side)[2] : sides) {
         prepare(scene, side[0], side[1], 1, 8, memory);
-        tell("empty launch", scene, rung_empty, false);
-        tell("copy", scene, rung_copy, false);
-        if (gradient) tell("NPP, 16 bit out", scene, rung_npp, true);
-        tell("1 plain", scene, rung_plain, true);
-        tell("2 shared tile", scene, rung_tile, true);
-        tell("3 rows in registers", scene, rung_slide, true);
-        tell("4 packed, shipped", scene, rung_shipped, true);
-        tell("  6 blocks, one wave", scene, rung_strips<6, 0>, true);
-        tell("  6 blocks, 3 rows", scene, rung_strips<6, 3>, true);
-        tell("  6 blocks, 6 rows", scene, rung_strips<6, 6>, true);
-        tell("  6 blocks, 9 rows", scene, rung_strips<6, 9>, true);
-        tell("  6 blocks, 12 rows", scene, rung_strips<6, 12>, true);
-        tell("  6 blocks, 24 rows", scene, rung_strips<6, 24>, true);
-        tell("  6 blocks, 48 rows", scene, rung_strips<6, 48>, true);
-        tell("  4 blocks, 9 rows", scene, rung_strips<4, 9>, true);
-        tell("  5 blocks, 9 rows", scene, rung_strips<5, 9>, true);
-        tell("  7 blocks, 9 rows", scene, rung_strips<7, 9>, true);
+        tell("empty launch", "mixed", scene, rung_empty, NULL);
+        tell("copy", "mixed", scene, rung_copy, NULL);
+        if (gradient) tell("NPP, 16 bit out", "mixed", scene, rung_npp, rung_npp_narrow);
+        tell("1 plain", "mixed", scene, rung_plain);
+        tell("2 shared tile", "mixed", scene, rung_tile);
+        tell("3 rows in registers", "mixed", scene, rung_slide);
+        tell("4 packed, shipped", "mixed", scene, rung_shipped);
+        tell("  6 blocks, one wave", "mixed", scene, rung_strips<6, 0>);
+        tell("  6 blocks, 3 rows", "mixed", scene, rung_strips<6, 3>);
+        tell("  6 blocks, 6 rows", "mixed", scene, rung_strips<6, 6>);
+        tell("  6 blocks, 9 rows", "mixed", scene, rung_strips<6, 9>);
+        tell("  6 blocks, 12 rows", "mixed", scene, rung_strips<6, 12>);
+        tell("  6 blocks, 24 rows", "mixed", scene, rung_strips<6, 24>);
+        tell("  6 blocks, 48 rows", "mixed", scene, rung_strips<6, 48>);
+        tell("  4 blocks, 9 rows", "mixed", scene, rung_strips<4, 9>);
+        tell("  5 blocks, 9 rows", "mixed", scene, rung_strips<5, 9>);
+        tell("  7 blocks, 9 rows", "mixed", scene, rung_strips<7, 9>);
     }
 }
 
@@ -270,23 +203,14 @@ static void other_kinds(struct scene &scene, uint8_t *memory) {
             const bool large = s == 2; /* a quarter of the pixels: the reference takes its time */
             prepare(scene, large ? 10000 : sides[s][0], large ? 6588 : sides[s][1], kind.channels,
                     kind.depth, memory);
-            tell(kind.name, scene, rung_shipped, true);
+            tell(kind.name, "mixed", scene, rung_shipped);
         }
 }
 
 /* `edge --profile`: one launch of each rung at the largest size, for ncu. */
 static void profile(struct scene &scene, uint8_t *memory) {
     prepare(scene, 20000, 13176, 1, 8, memory);
-    scene.frame.in.pixels = scene.ins[0];
-    scene.frame.out.pixels = scene.outs[0];
-    rung_shipped(&scene.frame);
-    TRY(cudaStreamSynchronize(scene.frame.context.stream));
-    TRY(cudaProfilerStart());
-    rung_tile(&scene.frame);
-    rung_slide(&scene.frame);
-    rung_shipped(&scene.frame);
-    TRY(cudaStreamSynchronize(scene.frame.context.stream));
-    TRY(cudaProfilerStop());
+    profile_rungs(scene, { rung_tile, rung_slide, rung_shipped });
 }
 
 int main(int count, char **arguments) {
@@ -298,10 +222,8 @@ int main(int count, char **arguments) {
         return 77;
     }
     struct scene scene = {};
-    struct frame &f = scene.frame;
     uint8_t *memory;
-    TRY(cudaStreamCreateWithFlags(&f.context.stream, cudaStreamNonBlocking));
-    TRY(cudaDeviceGetAttribute(&f.context.multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    context_make(scene.frame.context);
     TRY(cudaMalloc(&memory, (size_t)3 << 29));
     TRY(cudaMalloc(&scene.wrong, 4));
     if (profiled) {

@@ -7,35 +7,7 @@
  * launch's own. */
 #include "cuda/ops/histeq.cu"
 
-#include <algorithm>
 #include <cooperative_groups.h>
-#include <cstdarg>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <cuda_profiler_api.h>
-#include <dlfcn.h>
-#include <thread>
-#include <vector>
-
-enum { REPEATS = 41, TRAIN = 20, COLD_BYTES = 384 << 20 };
-
-enum status fail(struct failure *failure, enum status status, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(failure->message, sizeof failure->message, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
-void cuda_mark(const struct cuda_context *, const char *) {}
-
-static void check(cudaError_t error, const char *what) {
-    if (error == cudaSuccess) return;
-    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
-    exit(1);
-}
-#define TRY(call) check(call, #call)
 
 /* ---- one measurement's surroundings */
 
@@ -48,7 +20,7 @@ struct frame {
     void *scratch;
 };
 
-typedef void (*rung)(const struct frame *frame);
+#include "tests/bench/kernels/scene.cuh"
 
 static uint64_t vectors_of(const struct frame *frame) {
     return image_bytes(&frame->in) / 16; /* widths here are multiples of 16 */
@@ -261,20 +233,9 @@ static void rung_grid(const struct frame *f) {
 /* ---- 6: what is shipped */
 
 static void rung_shipped(const struct frame *f) {
-    struct failure failure = {};
-    struct op_call call = {};
-    call.params = &f->params;
-    call.in = f->in;
-    call.out = f->out;
-    call.scratch = f->scratch;
-    call.failure = &failure;
-    if (cuda_op_histeq.run(&f->context, &call, 1)) {
-        fprintf(stderr, "%s\n", failure.message);
-        exit(1);
-    }
+    run_operator(cuda_op_histeq, f, f->scratch);
 }
 
-static __global__ void empty_kernel(void) {}
 static __global__ void __launch_bounds__(1024, 1)
     empty_batch(const __grid_constant__ struct batch) {}
 
@@ -289,15 +250,6 @@ static void rung_empty_plain(const struct frame *f) {
     static struct batch batch;
     empty_batch<<<f->context.multiprocessors, THREADS, gray::SHARED_BYTES, f->context.stream>>>(
         batch);
-}
-
-static void rung_empty(const struct frame *f) {
-    empty_kernel<<<1, 32, 0, f->context.stream>>>();
-}
-
-static void rung_copy(const struct frame *f) {
-    cudaMemcpyAsync(f->out.pixels, f->in.pixels, image_bytes(&f->in), cudaMemcpyDeviceToDevice,
-                    f->context.stream);
 }
 
 #include "tests/bench/kernels/histeq_measure.cuh"

@@ -5,15 +5,8 @@
 
 enum picture_kind { NOISE, PHOTO, CONSTANT, PICTURE_KINDS };
 static const char *const kind_names[] = { "noise", "photo", "constant" };
-static bool json, json_started;
 
 /* ---- pictures */
-
-static __device__ uint32_t hash(uint32_t x) {
-    x = (x ^ x >> 16) * 0x7feb352du;
-    x = (x ^ x >> 15) * 0x846ca68bu;
-    return x ^ x >> 16;
-}
 
 static __global__ void paint(struct image image, enum picture_kind kind) {
     const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -44,21 +37,13 @@ static uint32_t value_at(const struct image &image, uint64_t pixel, long mode, i
     return mode == HISTEQ_LUMA ? luma(r, g, b) : std::max(std::max(r, g), b);
 }
 
-template <class Work> static void in_parallel(uint64_t pixels, Work work) {
-    const unsigned parts = std::max(1u, std::thread::hardware_concurrency());
-    std::vector<std::thread> threads;
-    for (unsigned p = 0; p < parts; p++)
-        threads.emplace_back([=] { work(p, pixels * p / parts, pixels * (p + 1) / parts); });
-    for (std::thread &thread : threads) thread.join();
-}
-
 static std::vector<uint32_t> reference_levels(const struct image &in, const struct params &params,
                                               int c) {
     const uint32_t max = image_max(&in), bins = params.number[HISTEQ_BINS];
     const long mode = params.number[HISTEQ_CHANNEL];
     const int scale = (int)params.number[HISTEQ_SCALE];
     std::vector<uint64_t> counts(bins), sums(bins);
-    std::vector<std::vector<uint32_t>> parts(std::max(1u, std::thread::hardware_concurrency()));
+    std::vector<std::vector<uint32_t>> parts(host_threads());
     in_parallel(image_pixels(&in), [&](unsigned part, uint64_t from, uint64_t to) {
         parts[part].assign(bins, 0);
         for (uint64_t p = from; p < to; p++)
@@ -103,23 +88,8 @@ static void reference(const struct image &in, struct image &out, const struct pa
     });
 }
 
-static __global__ void compare(const uint8_t *a, const uint8_t *b, uint64_t bytes,
-                               uint32_t *wrong) {
-    const uint64_t step = (uint64_t)gridDim.x * blockDim.x;
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < bytes; i += step)
-        if (a[i] != b[i]) atomicAdd(wrong, 1u);
-}
-
 /* ---- NPP, where the machine has it: histogram and table look-up, the table given */
 
-struct npp_context {
-    cudaStream_t stream;
-    int device, multiprocessors, threads_multiprocessor, threads_block;
-    size_t shared_bytes;
-    int major, minor;
-    unsigned flags;
-    int reserved;
-};
 struct npp_size {
     int width, height;
 };
@@ -128,133 +98,22 @@ typedef int (*npp_histogram)(const uint8_t *, int, npp_size, int *, int, int, in
 typedef int (*npp_palette)(const uint8_t *, int, uint8_t *, int, npp_size, const uint8_t *, int,
                            npp_context);
 
-static void *npp_symbol(const char *library, const char *symbol) {
-    for (const char *version : { ".13", ".12", "" }) {
-        char name[160];
-        snprintf(name, sizeof name, "%s.so%s", library, version);
-        void *handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
-        if (!handle) {
-            snprintf(name, sizeof name, "/usr/local/cuda/lib64/%s.so%s", library, version);
-            handle = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
-        }
-        if (handle) return dlsym(handle, symbol);
-    }
-    return NULL;
-}
-
 static npp_histogram histogram;
 static npp_palette palette;
 
 static bool find_npp(void) {
-    histogram = (npp_histogram)npp_symbol("libnppist", "nppiHistogramEven_8u_C1R_Ctx");
-    palette = (npp_palette)npp_symbol("libnppicc", "nppiLUTPalette_8u_C1R_Ctx");
+    histogram = (npp_histogram)library_symbol("libnppist", "nppiHistogramEven_8u_C1R_Ctx");
+    palette = (npp_palette)library_symbol("libnppicc", "nppiLUTPalette_8u_C1R_Ctx");
     return histogram && palette;
 }
 
 static void rung_npp(const struct frame *f) {
-    cudaDeviceProp device;
-    static npp_context context = {};
-    if (!context.device && !context.multiprocessors) {
-        TRY(cudaGetDeviceProperties(&device, 0));
-        context = { f->context.stream,
-                    0,
-                    device.multiProcessorCount,
-                    device.maxThreadsPerMultiProcessor,
-                    device.maxThreadsPerBlock,
-                    device.sharedMemPerBlock,
-                    device.major,
-                    device.minor,
-                    cudaStreamNonBlocking,
-                    0 };
-    }
+    static const struct npp_context context = npp_context_make(f->context.stream);
     const npp_size size = { (int)f->in.width, (int)f->in.height };
     histogram(f->in.pixels, (int)f->in.stride, size, (int *)f->counts, 257, 0, 256,
               (uint8_t *)f->scratch, context);
     palette(f->in.pixels, (int)f->in.stride, f->out.pixels, (int)f->out.stride, size, f->levels, 8,
             context);
-}
-
-/* ---- time */
-
-struct stage_set {
-    struct frame frame;
-    std::vector<uint8_t *> ins, outs; /* pairs of buffers, ins[0] first */
-    uint8_t *expected;
-    uint32_t *wrong;
-};
-
-/* Keeps the stream busy while the host queues what is to be measured, so that no launch is waited
- * for. */
-static __global__ void hold_stream(long long cycles) {
-    const long long until = clock64() + cycles;
-    while (clock64() < until) {
-    }
-}
-
-/* Median over REPEATS of what lies between two events. */
-static double median_us(rung run, const struct stage_set &set, bool cold, int train) {
-    struct frame frame = set.frame;
-    cudaEvent_t events[2 * REPEATS];
-    std::vector<double> us;
-    for (cudaEvent_t &event : events) TRY(cudaEventCreate(&event));
-    for (int i = -3; i < REPEATS; i++) {
-        if (i == 0) hold_stream<<<1, 1, 0, frame.context.stream>>>(REPEATS * 40000ll * train);
-        const size_t pair = cold ? (size_t)(i + 3) % set.ins.size() : 0;
-        frame.in.pixels = set.ins[pair];
-        frame.out.pixels = set.outs[pair];
-        if (i >= 0) TRY(cudaEventRecord(events[2 * i], frame.context.stream));
-        for (int k = 0; k < train; k++) run(&frame);
-        if (i >= 0) TRY(cudaEventRecord(events[2 * i + 1], frame.context.stream));
-    }
-    TRY(cudaStreamSynchronize(frame.context.stream));
-    for (int i = 0; i < REPEATS; i++) {
-        float ms;
-        TRY(cudaEventElapsedTime(&ms, events[2 * i], events[2 * i + 1]));
-        us.push_back(1e3 * ms / train);
-    }
-    for (cudaEvent_t &event : events) TRY(cudaEventDestroy(event));
-    std::sort(us.begin(), us.end());
-    return us[REPEATS / 2];
-}
-
-static bool right(rung run, const struct stage_set &set) {
-    const size_t bytes = image_bytes(&set.frame.in);
-    struct frame frame = set.frame;
-    uint32_t wrong = 0;
-    cudaStream_t stream = frame.context.stream;
-    frame.in.pixels = set.ins[0];
-    frame.out.pixels = set.outs[0];
-    TRY(cudaMemsetAsync(frame.out.pixels, 0x5A, bytes, stream));
-    run(&frame);
-    TRY(cudaMemsetAsync(set.wrong, 0, 4, stream));
-    compare<<<1024, 256, 0, stream>>>(frame.out.pixels, set.expected, bytes, set.wrong);
-    TRY(cudaMemcpyAsync(&wrong, set.wrong, 4, cudaMemcpyDeviceToHost, stream));
-    TRY(cudaStreamSynchronize(stream));
-    return wrong == 0;
-}
-
-static void tell(const char *name, const char *kind, const struct stage_set &set, rung run,
-                 bool checked) {
-    const struct image &in = set.frame.in;
-    const bool ok = !checked || right(run, set);
-    const double warm = ok ? median_us(run, set, false, 1) : 0;
-    const double cold = ok ? median_us(run, set, true, 1) : 0;
-    const double train = ok && image_bytes(&in) < 64 << 20 ? median_us(run, set, false, TRAIN) : 0;
-    if (json)
-        printf(
-            "%s\n  {\"rung\": \"%s\", \"image\": \"%s\", \"width\": %u, \"height\": %u, "
-            "\"channels\": %u, \"depth\": %u, \"right\": %s, \"warm_us\": %.2f, \"cold_us\": %.2f, "
-            "\"train_us\": %.2f}",
-            json_started ? "," : "", name, kind, in.width, in.height, in.channels, in.depth,
-            ok ? "true" : "false", warm, cold, train);
-    else if (ok)
-        printf("%-22s %-9s %5ux%-5u %u x %2u bit  %9.2f %9.2f %9.2f\n", name, kind, in.width,
-               in.height, in.channels, in.depth, warm, cold, train);
-    else
-        printf("%-22s %-9s %5ux%-5u %u x %2u bit  WRONG\n", name, kind, in.width, in.height,
-               in.channels, in.depth);
-    json_started = true;
-    fflush(stdout);
 }
 
 /* ---- one size and kind of image */
@@ -266,52 +125,53 @@ static struct image host_image(const struct image &shape, std::vector<uint8_t> &
     return image;
 }
 
-static void stage(struct stage_set &set, const struct image &shape, enum picture_kind kind,
+static void stage(struct scene &scene, const struct image &shape, enum picture_kind kind,
                   uint8_t *memory) {
     const size_t bytes = image_bytes(&shape);
     const size_t pairs = std::max<size_t>(1, COLD_BYTES / (2 * bytes));
-    set.frame.in = set.frame.out = shape;
-    set.expected = memory;
-    set.ins.clear(), set.outs.clear();
+    scene.frame.in = scene.frame.out = shape;
+    scene.expected = memory;
+    scene.ins.clear(), scene.outs.clear();
     for (size_t i = 0; i < pairs; i++) {
-        set.ins.push_back(memory + (2 * i + 1) * bytes);
-        set.outs.push_back(memory + (2 * i + 2) * bytes);
+        scene.ins.push_back(memory + (2 * i + 1) * bytes);
+        scene.outs.push_back(memory + (2 * i + 2) * bytes);
         struct image image = shape;
-        image.pixels = set.ins[i];
+        image.pixels = scene.ins[i];
         const uint64_t samples = image_pixels(&shape) * shape.channels;
-        paint<<<(unsigned)((samples + 255) / 256), 256, 0, set.frame.context.stream>>>(image, kind);
+        paint<<<(unsigned)((samples + 255) / 256), 256, 0, scene.frame.context.stream>>>(image,
+                                                                                         kind);
     }
     std::vector<uint8_t> in_memory, out_memory;
     struct image in = host_image(shape, in_memory), out = host_image(shape, out_memory);
-    TRY(cudaStreamSynchronize(set.frame.context.stream));
-    TRY(cudaMemcpy(in.pixels, set.ins[0], bytes, cudaMemcpyDeviceToHost));
-    reference(in, out, set.frame.params);
-    TRY(cudaMemcpy(set.expected, out.pixels, bytes, cudaMemcpyHostToDevice));
+    TRY(cudaStreamSynchronize(scene.frame.context.stream));
+    TRY(cudaMemcpy(in.pixels, scene.ins[0], bytes, cudaMemcpyDeviceToHost));
+    reference(in, out, scene.frame.params);
+    TRY(cudaMemcpy(scene.expected, out.pixels, bytes, cudaMemcpyHostToDevice));
     if (shape.channels > 1 || shape.depth > 8) return;
-    const std::vector<uint32_t> levels = reference_levels(in, set.frame.params, 0);
+    const std::vector<uint32_t> levels = reference_levels(in, scene.frame.params, 0);
     const std::vector<uint8_t> narrow(levels.begin(), levels.end());
-    TRY(cudaMemcpy(set.frame.levels, narrow.data(), LEVELS, cudaMemcpyHostToDevice));
+    TRY(cudaMemcpy(scene.frame.levels, narrow.data(), LEVELS, cudaMemcpyHostToDevice));
 }
 
-static void climb(struct stage_set &set, const char *kind) {
-    tell("empty launch", kind, set, rung_empty, false);
-    tell("empty, as shipped", kind, set, rung_empty_cooperative, false);
-    tell("empty, not cooperative", kind, set, rung_empty_plain, false);
-    tell("copy", kind, set, rung_copy, false);
+static void climb(struct scene &scene, const char *kind) {
+    tell("empty launch", kind, scene, rung_empty, NULL);
+    tell("empty, as shipped", kind, scene, rung_empty_cooperative, NULL);
+    tell("empty, not cooperative", kind, scene, rung_empty_plain, NULL);
+    tell("copy", kind, scene, rung_copy, NULL);
     static const bool npp = find_npp();
-    if (npp) tell("NPP, table given", kind, set, rung_npp, true);
-    if (image_bytes(&set.frame.in) < 10 << 20) tell("1 naive", kind, set, rung_naive, true);
-    tell("2 shared", kind, set, rung_shared<1, false>, true);
-    tell("3 a copy a bank", kind, set, rung_shared<32, false>, true);
-    tell("4 bytes a lane", kind, set, rung_bytes<false>, true);
-    tell("5 grid barrier", kind, set, rung_grid, true);
-    tell("6 shipped", kind, set, rung_shipped, true);
-    tell("count alone: shared", kind, set, rung_shared<1, true>, false);
-    tell("count alone: bank", kind, set, rung_shared<32, true>, false);
-    tell("count alone: bytes", kind, set, rung_bytes<true>, false);
+    if (npp) tell("NPP, table given", kind, scene, rung_npp);
+    if (image_bytes(&scene.frame.in) < 10 << 20) tell("1 naive", kind, scene, rung_naive);
+    tell("2 shared", kind, scene, rung_shared<1, false>);
+    tell("3 a copy a bank", kind, scene, rung_shared<32, false>);
+    tell("4 bytes a lane", kind, scene, rung_bytes<false>);
+    tell("5 grid barrier", kind, scene, rung_grid);
+    tell("6 shipped", kind, scene, rung_shipped);
+    tell("count alone: shared", kind, scene, rung_shared<1, true>, NULL);
+    tell("count alone: bank", kind, scene, rung_shared<32, true>, NULL);
+    tell("count alone: bytes", kind, scene, rung_bytes<true>, NULL);
 }
 
-static void measure_kinds(struct stage_set &set, uint8_t *memory, bool quick) {
+static void measure_kinds(struct scene &scene, uint8_t *memory, bool quick) {
     static const uint32_t sides[][2] = {
         { 1920, 1080 }, { 3840, 2160 }, { 7680, 4320 }, { 8192, 8192 }, { 20000, 13176 }
     };
@@ -331,62 +191,49 @@ static void measure_kinds(struct stage_set &set, uint8_t *memory, bool quick) {
     for (const auto &side : sides) {
         if (quick && side[0] > 4000) return;
         for (int kind = 0; kind < PICTURE_KINDS; kind++) {
-            stage(set, image_shape(side[0], side[1], 1, 8), (enum picture_kind)kind, memory);
-            climb(set, kind_names[kind]);
+            stage(scene, image_shape(side[0], side[1], 1, 8), (enum picture_kind)kind, memory);
+            climb(scene, kind_names[kind]);
         }
         for (const auto &k : kinds) {
             for (int kind = 0; kind < PICTURE_KINDS; kind++) {
                 if (!k.all && (kind != NOISE || side[0] > 4000)) continue;
-                set.frame.params.number[HISTEQ_BINS] = k.bins;
-                set.frame.params.number[HISTEQ_CHANNEL] = k.mode;
-                stage(set, image_shape(side[0], side[1], k.channels, k.depth),
+                scene.frame.params.number[HISTEQ_BINS] = k.bins;
+                scene.frame.params.number[HISTEQ_CHANNEL] = k.mode;
+                stage(scene, image_shape(side[0], side[1], k.channels, k.depth),
                       (enum picture_kind)kind, memory);
-                tell(k.name, kind_names[kind], set, rung_shipped, true);
+                tell(k.name, kind_names[kind], scene, rung_shipped);
             }
         }
-        set.frame.params.number[HISTEQ_BINS] = 256;
-        set.frame.params.number[HISTEQ_CHANNEL] = HISTEQ_VALUE;
+        scene.frame.params.number[HISTEQ_BINS] = 256;
+        scene.frame.params.number[HISTEQ_CHANNEL] = HISTEQ_VALUE;
     }
 }
 
 /* One launch of each that is shipped, for ncu --profile-from-start off. */
-static void profile(struct stage_set &set, uint8_t *memory) {
+static void profile(struct scene &scene, uint8_t *memory) {
     static const unsigned shapes[][4] = { { 1920, 1080, 1, 8 },   { 3840, 2160, 1, 8 },
                                           { 20000, 13176, 1, 8 }, { 3840, 2160, 3, 8 },
                                           { 20000, 13176, 3, 8 }, { 3840, 2160, 1, 16 } };
     for (const auto &shape : shapes) {
-        set.frame.params.number[HISTEQ_BINS] = shape[3] == 8 ? 256 : 65536;
-        stage(set, image_shape(shape[0], shape[1], shape[2], shape[3]), NOISE, memory);
-        set.frame.in.pixels = set.ins[0];
-        set.frame.out.pixels = set.outs[0];
-        rung_shipped(&set.frame);
-        TRY(cudaStreamSynchronize(set.frame.context.stream));
-        TRY(cudaProfilerStart());
-        rung_shipped(&set.frame);
-        TRY(cudaStreamSynchronize(set.frame.context.stream));
-        TRY(cudaProfilerStop());
+        scene.frame.params.number[HISTEQ_BINS] = shape[3] == 8 ? 256 : 65536;
+        stage(scene, image_shape(shape[0], shape[1], shape[2], shape[3]), NOISE, memory);
+        profile_rungs(scene, { rung_shipped });
     }
 }
 
 /* Most memory: 3 buffers of the largest image with 3 samples of 16 bit. */
-static void make_set(struct stage_set &set, uint8_t **memory) {
-    struct cuda_context &context = set.frame.context;
+static void make_scene(struct scene &scene, uint8_t **memory) {
+    struct cuda_context &context = scene.frame.context;
     const size_t bytes = std::max<size_t>(3 * 6 * (20000ull * 13176), 2ull * COLD_BYTES);
-    int major, minor;
-    TRY(cudaStreamCreateWithFlags(&context.stream, cudaStreamNonBlocking));
-    TRY(cudaDeviceGetAttribute(&context.multiprocessors, cudaDevAttrMultiProcessorCount, 0));
-    TRY(cudaDeviceGetAttribute(&context.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
-    TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
-    TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
-    context.capability = 10 * major + minor;
+    context_make(context);
     TRY(cudaMalloc((void **)memory, bytes));
     TRY(cudaMalloc(&context.zeroed, 4 * CUDA_ZEROED_WORDS));
     TRY(cudaMemset(context.zeroed, 0, 4 * CUDA_ZEROED_WORDS));
-    TRY(cudaMalloc(&set.frame.counts, 4 * COUNTS_WORDS));
-    TRY(cudaMalloc(&set.frame.levels, LEVELS));
-    TRY(cudaMalloc(&set.frame.scratch, 64 << 20));
-    TRY(cudaMalloc(&set.wrong, 4));
-    set.frame.params.number[HISTEQ_BINS] = 256;
+    TRY(cudaMalloc(&scene.frame.counts, 4 * COUNTS_WORDS));
+    TRY(cudaMalloc(&scene.frame.levels, LEVELS));
+    TRY(cudaMalloc(&scene.frame.scratch, 64 << 20));
+    TRY(cudaMalloc(&scene.wrong, 4));
+    scene.frame.params.number[HISTEQ_BINS] = 256;
 }
 
 struct image image_shape(uint32_t width, uint32_t height, unsigned channels, unsigned depth) {
@@ -411,15 +258,15 @@ int main(int count, char **arguments) {
     }
     int gpus = 0;
     if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) return puts("no GPU here"), 77;
-    struct stage_set set = {};
+    struct scene scene = {};
     uint8_t *memory;
-    make_set(set, &memory);
-    if (profiled) return profile(set, memory), 0;
+    make_scene(scene, &memory);
+    if (profiled) return profile(scene, memory), 0;
     if (json) printf("[");
     if (!json)
         printf("%-22s %-9s %-11s %-12s %9s %9s %9s\n", "", "image", "size", "", "warm", "cold",
                "train");
-    measure_kinds(set, memory, quick);
+    measure_kinds(scene, memory, quick);
     if (json) puts("\n]");
     return 0;
 }

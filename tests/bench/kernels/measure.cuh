@@ -4,6 +4,7 @@
 #define BURIN_MEASURE_CUH
 
 #include "cuda/check.cuh"
+#include "cuda/cuda_op.h"
 
 #include <algorithm>
 #include <cstdarg>
@@ -61,13 +62,34 @@ template <class Work> static double median_us(cudaStream_t stream, int train, co
     return us[REPEATS / 2];
 }
 
-/* WORK(from, to) over 0..COUNT on as many threads as there are. */
+static unsigned host_threads(void) {
+    return std::max(1u, std::thread::hardware_concurrency());
+}
+
+/* WORK(part, from, to) over 0..COUNT, a part for each of host_threads(). */
 template <class Work> static void in_parallel(uint64_t count, const Work &work) {
-    const unsigned parts = std::max(1u, std::thread::hardware_concurrency());
+    const unsigned parts = host_threads();
     std::vector<std::thread> threads;
     for (unsigned p = 0; p < parts; p++)
-        threads.emplace_back([=] { work(count * p / parts, count * (p + 1) / parts); });
+        threads.emplace_back([=] { work(p, count * p / parts, count * (p + 1) / parts); });
     for (std::thread &thread : threads) thread.join();
+}
+
+/* The device's facts and a stream of its own. */
+static void context_make(struct cuda_context &context) {
+    int major, minor;
+    TRY(cudaStreamCreateWithFlags(&context.stream, cudaStreamNonBlocking));
+    TRY(cudaDeviceGetAttribute(&context.multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    TRY(cudaDeviceGetAttribute(&context.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
+    context.capability = 10 * major + minor;
+}
+
+static inline __host__ __device__ uint32_t hash(uint32_t x) {
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15) * 0x846ca68bu;
+    return x ^ x >> 16;
 }
 
 /* A symbol of one of NVIDIA's libraries, or NULL where the machine has none. */
