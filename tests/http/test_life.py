@@ -536,7 +536,7 @@ def descriptors(pid):
 
 def test_three_thousand_requests(start):
     """Of all sizes and formats, good, bad and cut off. Then memory, descriptors and slots are where they were."""
-    daemon = start("--keep-alive-ms", "1000")
+    daemon = start()
     worker, = daemon.children()
     bodies = [("/histeq", data, 200) for data in pictures()]
     bodies += [("/histeq", pnm(noise(1200, 1000, 3)), 200), ("/histeq?type=png", jpeg(smooth(500, 400)), 200),
