@@ -4,10 +4,11 @@
  * 256-entry table is sixteen 16-byte shuffles. Tables are chained by exclusive or (D[k] = T[k] ^
  * T[k-1]), and the index goes down by 16 a step, so that a lane takes part until its index is
  * negative, which makes the shuffle give 0: what is left is T[v / 16][v % 16] with one subtraction,
- * shuffle and xor a table. Colour: c * V' / V in single precision with a reciprocal that is too
- * large by 2^-18. That is more than estimate and roundings can take away (6 * 2^-24) and, at 255 *
- * 2^-18 < 1 / 510, too little to reach the next half: halves round up and nothing else moves,
- * whatever the vendor's estimate is. tests/pipeline/bytes.c tries every case. */
+ * shuffle and xor a table. Colour: c * V' / V is c times a factor of 8 whole and 16 fractional bits
+ * that depends on V alone. Its error, at most 2^-17 where V is odd and from 0 to 2^-16 where V is
+ * even, times c < V is less than what parts the quotient from the next rounding: 1 / 2V on either
+ * side for an odd V, where there are no halves, and 1 / V above for an even one.
+ * tests/pipeline/bytes.c tries every case. */
 #include "pipeline/bytes.h"
 
 #include "pipeline/ops/histeq.h"
@@ -26,17 +27,19 @@ void tally_sum(const struct tally *tally, uint32_t counts[256]) {
         for (int v = 0; v < 256; v++) counts[v] += tally->table[k][v];
 }
 
+static inline void tally_16(struct tally *tally, const uint8_t bytes[16]) {
+    uint64_t a, b;
+    memcpy(&a, bytes, 8);
+    memcpy(&b, bytes + 8, 8);
+    for (int k = 0; k < 8; k++) {
+        tally->table[k][(a >> (8 * k)) & 255]++;
+        tally->table[k][(b >> (8 * k)) & 255]++;
+    }
+}
+
 void tally_bytes(struct tally *tally, const uint8_t *bytes, size_t length) {
     size_t i = 0;
-    for (; !plain_only && i + 16 <= length; i += 16) {
-        uint64_t a, b;
-        memcpy(&a, bytes + i, 8);
-        memcpy(&b, bytes + i + 8, 8);
-        for (int k = 0; k < 8; k++) {
-            tally->table[k][(a >> (8 * k)) & 255]++;
-            tally->table[k][(b >> (8 * k)) & 255]++;
-        }
-    }
+    for (; !plain_only && i + 16 <= length; i += 16) tally_16(tally, bytes + i);
     for (; i < length; i++) tally->table[0][bytes[i]]++;
 }
 
@@ -45,20 +48,21 @@ static inline uint8_t max3(uint8_t a, uint8_t b, uint8_t c) {
     return ab > c ? ab : c;
 }
 
-static void rgb_peak_plain(const uint8_t *rgb, uint8_t *peak, size_t pixels) {
-    for (size_t i = 0; i < pixels; i++) peak[i] = max3(rgb[3 * i], rgb[3 * i + 1], rgb[3 * i + 2]);
+static void tally_rgb_plain(struct tally *tally, const uint8_t *rgb, size_t pixels) {
+    for (size_t i = 0; i < 3 * pixels; i += 3)
+        tally->table[0][max3(rgb[i], rgb[i + 1], rgb[i + 2])]++;
 }
 
 static void map_plain(const uint8_t table[256], const uint8_t *in, uint8_t *out, size_t length) {
     for (size_t i = 0; i < length; i++) out[i] = table[in[i]];
 }
 
-static void rgb_map_plain(const uint8_t table[256], const uint8_t *rgb, uint8_t *out,
+static void rgb_map_plain(const struct rgb_table *table, const uint8_t *rgb, uint8_t *out,
                           size_t pixels) {
     for (size_t i = 0; i < 3 * pixels; i += 3) {
         const uint8_t value = max3(rgb[i], rgb[i + 1], rgb[i + 2]);
         for (int c = 0; c < 3; c++)
-            out[i + c] = (uint8_t)histeq_scaled(rgb[i + c], value, table[value], 255);
+            out[i + c] = (uint8_t)histeq_scaled(rgb[i + c], value, table->level[value], 255);
     }
 }
 
@@ -135,17 +139,6 @@ static const int8_t split[3][3][16] = {
       { -1, -1, -1, -1, -1, 1, 4, 7, 10, 13, -1, -1, -1, -1, -1, -1 },
       { -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, 3, 6, 9, 12, 15 } },
 };
-static const int8_t join[3][3][16] = {
-    { { 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1, 5 },
-      { -1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1 },
-      { -1, -1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1 } },
-    { { -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10, -1 },
-      { 5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10 },
-      { -1, 5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1 } },
-    { { -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1, -1 },
-      { -1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1 },
-      { 10, -1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15 } },
-};
 
 AVX2 static inline __m256i three(__m256i a, __m256i b, __m256i c, const int8_t table[3][16]) {
 #define HALF(i) _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)table[i]))
@@ -155,35 +148,17 @@ AVX2 static inline __m256i three(__m256i a, __m256i b, __m256i c, const int8_t t
 #undef HALF
 }
 
+AVX2 static inline __m256i load_halves(const uint8_t *low, const uint8_t *high) {
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low)),
+                                   _mm_loadu_si128((const __m128i *)high), 1);
+}
+
 /* The low half of each vector holds pixels 0..15, the high half 16..31. */
 AVX2 static inline struct planes planes_load(const uint8_t *rgb) {
-#define PAIR(low, high)                                                                            \
-    _mm256_inserti128_si256(                                                                       \
-        _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(rgb + (low)))),                   \
-        _mm_loadu_si128((const __m128i *)(rgb + (high))), 1)
-    const __m256i a = PAIR(0, 48), b = PAIR(16, 64), c = PAIR(32, 80);
-#undef PAIR
+    const __m256i a = load_halves(rgb, rgb + 48), b = load_halves(rgb + 16, rgb + 64),
+                  c = load_halves(rgb + 32, rgb + 80);
     return (struct planes){ three(a, b, c, split[0]), three(a, b, c, split[1]),
                             three(a, b, c, split[2]) };
-}
-
-AVX2 static inline void planes_store(uint8_t *rgb, struct planes p) {
-    for (int k = 0; k < 3; k++) {
-        const __m256i part = three(p.red, p.green, p.blue, join[k]);
-        _mm_storeu_si128((__m128i *)(rgb + 16 * k), _mm256_castsi256_si128(part));
-        _mm_storeu_si128((__m128i *)(rgb + 48 + 16 * k), _mm256_extracti128_si256(part, 1));
-    }
-}
-
-AVX2 static inline __m256i planes_peak(struct planes p) {
-    return _mm256_max_epu8(_mm256_max_epu8(p.red, p.green), p.blue);
-}
-
-AVX2 static void rgb_peak_avx2(const uint8_t *rgb, uint8_t *peak, size_t pixels) {
-    size_t i = 0;
-    for (; i + 32 <= pixels; i += 32)
-        _mm256_storeu_si256((__m256i *)(peak + i), planes_peak(planes_load(rgb + 3 * i)));
-    rgb_peak_plain(rgb + 3 * i, peak + i, pixels - i);
 }
 
 /* 77 R + 150 G + 29 B + 128 is at most 65408: unsigned 16-bit lanes hold it. */
@@ -211,66 +186,148 @@ AVX2 static void rgb_luma_avx2(const uint8_t *rgb, uint8_t *gray, size_t pixels)
     rgb_luma_plain(rgb + 3 * i, gray + i, pixels - i);
 }
 
-/* Bytes 4k..4k+3 of both halves as floats. */
-AVX2 static inline __m256 quarter(__m256i bytes, int k) {
-    const __m256i spread =
-        _mm256_setr_epi8(0, -1, -1, -1, 1, -1, -1, -1, 2, -1, -1, -1, 3, -1, -1, -1, 0, -1, -1, -1,
-                         1, -1, -1, -1, 2, -1, -1, -1, 3, -1, -1, -1);
-    const __m256i wide =
-        _mm256_shuffle_epi8(bytes, _mm256_add_epi32(spread, _mm256_set1_epi32(4 * k)));
-    return _mm256_cvtepi32_ps(wide);
+/* 32 pixels as three vectors that hold each pair of them so: R G | B R | G B, in one 16-bit word
+ * each. What becomes of a byte depends on its pixel and not on its channel, so no more parting is
+ * needed. Pairs stand in an order of their own, the same in all three. */
+struct pairs {
+    __m256i a, b, c;
+};
+
+/* Blocks of 32 pixels that a step runs behind the one before, so that what it reads has left the
+ * store buffer, and table look-ups, which no vector does faster, have vector work beside them. */
+enum { LAG = 4, BLOCKS = 16 };
+
+/* Words 0, 3, 6 of X, 1, 4, 7 of Y, 2, 5 of Z. */
+AVX2 static inline __m256i mix(__m256i x, __m256i y, __m256i z) {
+    return _mm256_blend_epi16(_mm256_blend_epi16(x, y, 0x92), z, 0x24);
 }
 
-/* Four quarters back to 32 bytes in order; cvtps rounds to nearest. */
-AVX2 static inline __m256i gather_quarters(__m256 a, __m256 b, __m256 c, __m256 d) {
-    const __m256i ab = _mm256_packs_epi32(_mm256_cvtps_epi32(a), _mm256_cvtps_epi32(b));
-    const __m256i cd = _mm256_packs_epi32(_mm256_cvtps_epi32(c), _mm256_cvtps_epi32(d));
-    return _mm256_packus_epi16(ab, cd);
+/* Of the 24 words that 3 x 16 bytes are, every third stands in a place of its own. */
+AVX2 static inline struct pairs pairs_load(const uint8_t *rgb) {
+    const __m256i x = load_halves(rgb, rgb + 48), y = load_halves(rgb + 16, rgb + 64),
+                  z = load_halves(rgb + 32, rgb + 80);
+    const __m256i b = mix(z, x, y), c = mix(y, z, x);
+    return (struct pairs){ mix(x, y, z), _mm256_alignr_epi8(b, b, 2), _mm256_alignr_epi8(c, c, 4) };
 }
 
-AVX2 static inline __m256i scale(__m256i channel, const __m256 ratio[4]) {
-    return gather_quarters(
-        _mm256_mul_ps(quarter(channel, 0), ratio[0]), _mm256_mul_ps(quarter(channel, 1), ratio[1]),
-        _mm256_mul_ps(quarter(channel, 2), ratio[2]), _mm256_mul_ps(quarter(channel, 3), ratio[3]));
-}
-
-/* 1 / DIVISOR, too large by 2^-18: an estimate good to 1.5 * 2^-12 and one step of Newton's. */
-AVX2 static inline __m256 reciprocal(__m256 divisor) {
-    const __m256 two = _mm256_set1_ps(2.0f + 0x1p-18f), estimate = _mm256_rcp_ps(divisor);
-    return _mm256_mul_ps(estimate, _mm256_sub_ps(two, _mm256_mul_ps(divisor, estimate)));
-}
-
-AVX2 static void rgb_map_avx2(const uint8_t table[256], const uint8_t *rgb, uint8_t *out,
-                              size_t pixels) {
-    const struct chain chain = chain_make(table);
-    const __m256 one = _mm256_set1_ps(1.0f);
-    const __m256i base = _mm256_set1_epi8((char)table[0]);
-    size_t i = 0;
-    for (; i + 32 <= pixels; i += 32) {
-        struct planes p = planes_load(rgb + 3 * i);
-        const __m256i peak = planes_peak(p), level = chain_map(&chain, peak);
-        __m256 ratio[4];
-        for (int k = 0; k < 4; k++) {
-            const __m256 divisor = _mm256_max_ps(quarter(peak, k), one);
-            ratio[k] = _mm256_mul_ps(quarter(level, k), reciprocal(divisor));
-        }
-        const __m256i black =
-            _mm256_and_si256(_mm256_cmpeq_epi8(peak, _mm256_setzero_si256()), base);
-        p.red = _mm256_or_si256(scale(p.red, ratio), black);
-        p.green = _mm256_or_si256(scale(p.green, ratio), black);
-        p.blue = _mm256_or_si256(scale(p.blue, ratio), black);
-        planes_store(out + 3 * i, p);
+AVX2 static inline void pairs_store(uint8_t *rgb, struct pairs p) {
+    const __m256i a = p.a, b = _mm256_alignr_epi8(p.b, p.b, 14),
+                  c = _mm256_alignr_epi8(p.c, p.c, 12);
+    const __m256i parts[3] = { mix(a, b, c), mix(c, a, b), mix(b, c, a) };
+    for (int k = 0; k < 3; k++) {
+        _mm_storeu_si128((__m128i *)(rgb + 16 * k), _mm256_castsi256_si128(parts[k]));
+        _mm_storeu_si128((__m128i *)(rgb + 48 + 16 * k), _mm256_extracti128_si256(parts[k], 1));
     }
-    rgb_map_plain(table, rgb + 3 * i, out + 3 * i, pixels - i);
+}
+
+/* Low bytes of X, high bytes of Y. */
+AVX2 static inline __m256i low_high(__m256i x, __m256i y) {
+    const __m256i low = _mm256_set1_epi16(0xff);
+    return _mm256_or_si256(_mm256_and_si256(low, x), _mm256_andnot_si256(low, y));
+}
+
+/* V of the pairs' first pixels in the low bytes, of the second in the high ones. */
+AVX2 static inline __m256i pairs_peak(struct pairs p) {
+    const __m256i first = _mm256_max_epu8(p.a, _mm256_srli_epi16(p.a, 8));
+    const __m256i second = _mm256_max_epu8(p.c, _mm256_slli_epi16(p.c, 8));
+    return _mm256_max_epu8(p.b, low_high(first, second));
+}
+
+/* Counts run LAG blocks behind the vectors, and beside them. The order of pixels is no matter. */
+AVX2 static void tally_rgb_avx2(struct tally *tally, const uint8_t *rgb, size_t pixels) {
+    uint8_t peaks[BLOCKS][32];
+    const size_t blocks = pixels / 32, done = 32 * blocks;
+    for (size_t i = 0; blocks && i < blocks + LAG; i++) {
+        if (i < blocks)
+            _mm256_storeu_si256((__m256i *)peaks[i % BLOCKS], pairs_peak(pairs_load(rgb + 96 * i)));
+        for (int half = 0; i - LAG < blocks && half < 32; half += 16)
+            tally_16(tally, peaks[(i - LAG) % BLOCKS] + half);
+    }
+    tally_rgb_plain(tally, rgb + 3 * done, pixels - done);
+}
+
+/* Where V is 0, every channel becomes 1: the factor of V = 0 is its new level. */
+AVX2 static struct pairs pairs_lift(struct pairs p, __m256i peak) {
+    const __m256i black = _mm256_cmpeq_epi8(peak, _mm256_setzero_si256());
+    p.a = _mm256_sub_epi8(p.a, low_high(black, _mm256_slli_epi16(black, 8)));
+    p.b = _mm256_sub_epi8(p.b, black);
+    p.c = _mm256_sub_epi8(p.c, low_high(_mm256_srli_epi16(black, 8), black));
+    return p;
+}
+
+/* Factors of 16 pixels, cut into whole and fraction. */
+struct factors {
+    __m256i whole, fraction;
+};
+
+AVX2 static inline struct factors factors_load(const uint32_t even[8], const uint32_t odd[8]) {
+    const __m256i x = _mm256_load_si256((const __m256i *)even),
+                  y = _mm256_load_si256((const __m256i *)odd);
+    return (struct factors){ _mm256_blend_epi16(_mm256_srli_epi32(x, 16), y, 0xaa),
+                             _mm256_blend_epi16(x, _mm256_slli_epi32(y, 16), 0xaa) };
+}
+
+/* Each 16-bit C is a byte times 256; the product, rounded half up, ends in the high byte. What the
+ * multiply-high cuts off lies below the bit that decides. */
+AVX2 static inline __m256i times(__m256i c, struct factors f) {
+    const __m256i whole = _mm256_mullo_epi16(c, f.whole), half = _mm256_set1_epi16(128);
+    return _mm256_add_epi16(_mm256_mulhi_epu16(c, f.fraction), _mm256_add_epi16(whole, half));
+}
+
+AVX2 static inline __m256i scale(__m256i bytes, struct factors low, struct factors high) {
+    const __m256i even = times(_mm256_slli_epi16(bytes, 8), low);
+    const __m256i odd = times(low_high(_mm256_setzero_si256(), bytes), high);
+    return low_high(_mm256_srli_epi16(even, 8), odd);
+}
+
+/* 32 pixels on their way through rgb_map: loaded, then their factors looked up, then scaled. */
+struct block {
+    struct pairs pairs;
+    uint8_t peak[32];
+    uint32_t factor[4][8]; /* byte 4k + j of `peak` has [j][k] */
+};
+
+AVX2 static inline void block_load(struct block *block, const uint8_t *rgb, bool lift) {
+    const struct pairs pairs = pairs_load(rgb);
+    const __m256i peak = pairs_peak(pairs);
+    _mm256_store_si256((__m256i *)block->peak, peak);
+    block->pairs = lift ? pairs_lift(pairs, peak) : pairs;
+}
+
+AVX2 static inline void block_look_up(struct block *block, const uint32_t factor[256]) {
+    for (int k = 0; k < 8; k++)
+        for (int j = 0; j < 4; j++) block->factor[j][k] = factor[block->peak[4 * k + j]];
+}
+
+AVX2 static inline void block_scale(const struct block *block, uint8_t *rgb) {
+    const struct factors low = factors_load(block->factor[0], block->factor[2]);
+    const struct factors high = factors_load(block->factor[1], block->factor[3]);
+    const struct pairs p = block->pairs;
+    pairs_store(
+        rgb, (struct pairs){ scale(p.a, low, low), scale(p.b, low, high), scale(p.c, high, high) });
+}
+
+AVX2 static void rgb_map_avx2(const struct rgb_table *table, const uint8_t *rgb, uint8_t *out,
+                              size_t pixels) {
+    struct block ring[BLOCKS];
+    const size_t blocks = pixels / 32, done = 32 * blocks;
+    const bool lift = table->level[0] != 0;
+    for (size_t i = 0; blocks && i < blocks + 2 * LAG; i++) {
+        if (i - 2 * LAG < blocks)
+            block_scale(&ring[(i - 2 * LAG) % BLOCKS], out + 96 * (i - 2 * LAG));
+        if (i < blocks) block_load(&ring[i % BLOCKS], rgb + 96 * i, lift);
+        if (i - LAG < blocks) block_look_up(&ring[(i - LAG) % BLOCKS], table->factor);
+    }
+    rgb_map_plain(table, rgb + 3 * done, out + 3 * done, pixels - done);
 }
 #else
 static bool fast(void) {
     return false;
 }
-#define rgb_peak_avx2 rgb_peak_plain
-#define map_avx2      map_plain
-#define rgb_map_avx2  rgb_map_plain
-#define rgb_luma_avx2 rgb_luma_plain
+#define tally_rgb_avx2 tally_rgb_plain
+#define map_avx2       map_plain
+#define rgb_map_avx2   rgb_map_plain
+#define rgb_luma_avx2  rgb_luma_plain
 #endif
 
 void bytes_map(const uint8_t table[256], const uint8_t *in, uint8_t *out, size_t length) {
@@ -278,17 +335,18 @@ void bytes_map(const uint8_t table[256], const uint8_t *in, uint8_t *out, size_t
 }
 
 void tally_rgb(struct tally *tally, const uint8_t *rgb, size_t pixels) {
-    uint8_t peaks[8192]; /* stays in the first-level cache */
-    while (pixels) {
-        const size_t now = pixels < sizeof peaks ? pixels : sizeof peaks;
-        (fast() ? rgb_peak_avx2 : rgb_peak_plain)(rgb, peaks, now);
-        tally_bytes(tally, peaks, now);
-        rgb += 3 * now;
-        pixels -= now;
-    }
+    (fast() ? tally_rgb_avx2 : tally_rgb_plain)(tally, rgb, pixels);
 }
 
-void rgb_map(const uint8_t table[256], const uint8_t *rgb, uint8_t *out, size_t pixels) {
+/* The factor of V = 0 is for channels made 1. */
+void rgb_table_make(struct rgb_table *table, const uint8_t level[256]) {
+    memcpy(table->level, level, sizeof table->level);
+    table->factor[0] = (uint32_t)level[0] << 16;
+    for (uint32_t v = 1; v < 256; v++)
+        table->factor[v] = (((uint32_t)level[v] << 16) + (v % 2 ? v / 2 : v - 1)) / v;
+}
+
+void rgb_map(const struct rgb_table *table, const uint8_t *rgb, uint8_t *out, size_t pixels) {
     (fast() ? rgb_map_avx2 : rgb_map_plain)(table, rgb, out, pixels);
 }
 

@@ -27,9 +27,16 @@ void tally_rgb(struct tally *tally, const uint8_t *rgb, size_t pixels);
 /* OUT[i] = TABLE[IN[i]]. */
 void bytes_map(const uint8_t table[256], const uint8_t *in, uint8_t *out, size_t length);
 
-/* With V = max(R, G, B): each channel c becomes round(c * TABLE[V] / V), half up; TABLE[0] where
- * V is 0. */
-void rgb_map(const uint8_t table[256], const uint8_t *rgb, uint8_t *out, size_t pixels);
+/* New levels of V = max(R, G, B), and for each V what its pixels' channels are multiplied by:
+ * LEVEL[V] / V in units of 2^-16. */
+struct rgb_table {
+    uint32_t factor[256];
+    uint8_t level[256];
+};
+void rgb_table_make(struct rgb_table *table, const uint8_t level[256]);
+
+/* Each channel c becomes round(c * LEVEL[V] / V), half up; LEVEL[0] where V is 0. */
+void rgb_map(const struct rgb_table *table, const uint8_t *rgb, uint8_t *out, size_t pixels);
 
 /* Luma of every pixel, as pipeline/ops/grayscale.h has it. */
 void rgb_luma(const uint8_t *rgb, uint8_t *gray, size_t pixels);

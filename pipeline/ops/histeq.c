@@ -172,22 +172,34 @@ static inline void map_row(const uint8_t *row, uint8_t *out, uint32_t width, lon
     }
 }
 
+static void map_bytes(const struct op_call *call, struct band band, const uint32_t *levels) {
+    uint8_t table[256];
+    struct rgb_table colour;
+    for (int v = 0; v < 256; v++) table[v] = (uint8_t)levels[v];
+    rgb_table_make(&colour, table);
+    for (uint32_t y = band.first; y < band.end; y++) {
+        const uint8_t *row = image_row(&call->in, y);
+        uint8_t *out = image_row(&call->out, y);
+        if (call->in.channels == 1)
+            bytes_map(table, row, out, call->in.width);
+        else
+            rgb_map(&colour, row, out, call->in.width);
+    }
+}
+
 static void map_band(void *argument, int part) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
     const struct band band = band_of(in->height, part, bands(call));
     const long mode = call->params->number[HISTEQ_CHANNEL];
     const uint32_t *levels = levels_of(call);
-    uint8_t table[256];
-    for (int v = 0; v < 256; v++) table[v] = (uint8_t)levels[v];
-    for (uint32_t y = band.first; y < band.end; y++) {
-        const uint8_t *row = image_row(in, y);
-        uint8_t *out = image_row(&call->out, y);
-        if (!is_bytes(call))
-            SPECIALISE(in->channels, in->depth, map_row, row, out, in->width, mode, levels);
-        else
-            (in->channels == 1 ? bytes_map : rgb_map)(table, row, out, in->width);
+    if (is_bytes(call)) {
+        map_bytes(call, band, levels);
+        return;
     }
+    for (uint32_t y = band.first; y < band.end; y++)
+        SPECIALISE(in->channels, in->depth, map_row, image_row(in, y), image_row(&call->out, y),
+                   in->width, mode, levels);
 }
 
 /* ---- run */

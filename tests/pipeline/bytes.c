@@ -53,30 +53,36 @@ static void rgb_tally_counts_the_largest(void **state) {
     enum { PIXELS = 9001 };
     static uint8_t rgb[3 * PIXELS];
     for (int i = 0; i < 3 * PIXELS; i++) rgb[i] = noise();
-    struct tally tally = { 0 };
     uint32_t counts[256], expected[256] = { 0 };
     for (int i = 0; i < 3 * PIXELS; i += 3) {
         const uint8_t a = rgb[i] > rgb[i + 1] ? rgb[i] : rgb[i + 1];
         expected[a > rgb[i + 2] ? a : rgb[i + 2]]++;
     }
-    tally_rgb(&tally, rgb, PIXELS);
-    tally_sum(&tally, counts);
-    assert_memory_equal(counts, expected, sizeof counts);
+    for (int plain = 0; plain < 2; plain++) {
+        struct tally tally = { 0 };
+        bytes_force_plain(plain);
+        tally_rgb(&tally, rgb, PIXELS);
+        tally_sum(&tally, counts);
+        assert_memory_equal(counts, expected, sizeof counts);
+    }
+    bytes_force_plain(false);
 }
 
 /* Every V, V' and c <= V: 16.8 million quotients, each compared with whole-number division. */
 static void rgb_map_is_exact(void **state) {
     (void)state;
-    uint8_t table[256], rgb[3 * 256], out[3 * 256];
+    uint8_t levels[256], rgb[3 * 256], out[3 * 256];
+    struct rgb_table table;
     for (int level = 0; level < 256; level++) {
-        memset(table, level, sizeof table);
+        memset(levels, level, sizeof levels);
+        rgb_table_make(&table, levels);
         for (int value = 0; value < 256; value++) {
             for (int c = 0; c < 256; c++) {
                 rgb[3 * c] = (uint8_t)value;
                 rgb[3 * c + 1] = (uint8_t)(c < value ? c : value);
                 rgb[3 * c + 2] = (uint8_t)(c < value ? value - c : 0);
             }
-            rgb_map(table, rgb, out, 256);
+            rgb_map(&table, rgb, out, 256);
             for (int i = 0; i < 3 * 256; i++)
                 if (out[i] != histeq_scaled(rgb[i], (uint32_t)value, (uint32_t)level, 255))
                     fail_msg("V %d, V' %d, c %d: %d", value, level, rgb[i], out[i]);
@@ -84,14 +90,38 @@ static void rgb_map_is_exact(void **state) {
     }
 }
 
+/* Pixels all unlike, some black, under a table that leaves black and one that lifts it. */
+static void rgb_map_keeps_pixels_apart(void **state) {
+    (void)state;
+    enum { PIXELS = 32 * 50 + 7 };
+    static uint8_t rgb[3 * PIXELS], out[3 * PIXELS];
+    uint8_t levels[256];
+    struct rgb_table table;
+    for (int i = 0; i < 3 * PIXELS; i++) rgb[i] = i / 3 % 11 == 5 ? 0 : noise();
+    for (int round = 0; round < 4; round++) {
+        bytes_force_plain(round % 2);
+        for (int v = 0; v < 256; v++) levels[v] = v ? noise() : round / 2 * 77;
+        rgb_table_make(&table, levels);
+        rgb_map(&table, rgb, out, PIXELS);
+        for (int i = 0; i < 3 * PIXELS; i++) {
+            const uint8_t *p = rgb + i / 3 * 3, ab = p[0] > p[1] ? p[0] : p[1];
+            const uint8_t value = ab > p[2] ? ab : p[2];
+            assert_int_equal(out[i], histeq_scaled(rgb[i], value, levels[value], 255));
+        }
+    }
+    bytes_force_plain(false);
+}
+
 static void rgb_map_ends_where_told(void **state) {
     (void)state;
-    uint8_t table[256], rgb[3 * 100], out[3 * 100 + 9];
-    for (int i = 0; i < 256; i++) table[i] = noise();
+    uint8_t levels[256], rgb[3 * 100], out[3 * 100 + 9];
+    struct rgb_table table;
+    for (int i = 0; i < 256; i++) levels[i] = noise();
+    rgb_table_make(&table, levels);
     for (int i = 0; i < 300; i++) rgb[i] = noise();
     for (size_t pixels = 0; pixels <= 100; pixels++) {
         memset(out, 0x5a, sizeof out);
-        rgb_map(table, rgb, out, pixels);
+        rgb_map(&table, rgb, out, pixels);
         for (size_t i = 3 * pixels; i < sizeof out; i++) assert_int_equal(out[i], 0x5a);
     }
 }
@@ -126,6 +156,7 @@ int main(void) {
         cmocka_unit_test(rgb_tally_counts_the_largest),
         cmocka_unit_test(rgb_luma_is_exact),
         cmocka_unit_test(rgb_map_is_exact),
+        cmocka_unit_test(rgb_map_keeps_pixels_apart),
         cmocka_unit_test(rgb_map_ends_where_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
