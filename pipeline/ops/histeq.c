@@ -73,6 +73,14 @@ static bool is_bytes(const struct op_call *call) {
             (in->channels == 3 && call->params->number[HISTEQ_CHANNEL] == HISTEQ_VALUE));
 }
 
+/* Rows that may go as one: all of BAND where none has a gap behind it, else 1. A short row by
+ * itself ends before the vectors are under way. */
+static uint32_t rows_at_once(const struct op_call *call, struct band band) {
+    const size_t bytes = image_row_bytes(&call->in);
+    const bool whole = call->in.stride == bytes && call->out.stride == bytes;
+    return whole ? band.end - band.first : 1;
+}
+
 /* V of a pixel: the value or luma of a colour, else the gray itself. */
 static inline uint32_t value_of(const uint8_t *row, size_t i, long mode, unsigned channels,
                                 unsigned depth) {
@@ -102,9 +110,11 @@ static inline void count_row(const uint8_t *row, uint32_t width, long mode, uint
 /* 8-bit gray, and 8-bit colour by value: the two that most pictures are. */
 static void count_bytes(const struct op_call *call, struct band band, uint32_t *counts) {
     const struct image *in = &call->in;
+    const uint32_t rows = rows_at_once(call, band);
     struct tally tally = { 0 };
-    for (uint32_t y = band.first; y < band.end; y++)
-        (in->channels == 1 ? tally_bytes : tally_rgb)(&tally, image_row(in, y), in->width);
+    for (uint32_t y = band.first; y < band.end; y += rows)
+        (in->channels == 1 ? tally_bytes : tally_rgb)(&tally, image_row(in, y),
+                                                      (size_t)in->width * rows);
     tally_sum(&tally, counts);
 }
 
@@ -177,13 +187,13 @@ static void map_bytes(const struct op_call *call, struct band band, const uint32
     struct rgb_table colour;
     for (int v = 0; v < 256; v++) table[v] = (uint8_t)levels[v];
     rgb_table_make(&colour, table);
-    for (uint32_t y = band.first; y < band.end; y++) {
-        const uint8_t *row = image_row(&call->in, y);
-        uint8_t *out = image_row(&call->out, y);
+    const uint32_t rows = rows_at_once(call, band);
+    const size_t pixels = (size_t)call->in.width * rows;
+    for (uint32_t y = band.first; y < band.end; y += rows) {
         if (call->in.channels == 1)
-            bytes_map(table, row, out, call->in.width);
+            bytes_map(table, image_row(&call->in, y), image_row(&call->out, y), pixels);
         else
-            rgb_map(&colour, row, out, call->in.width);
+            rgb_map(&colour, image_row(&call->in, y), image_row(&call->out, y), pixels);
     }
 }
 

@@ -80,6 +80,45 @@ static void sixteen_bit(void **state) {
     check_16("histeq", 3, 1, 1, in, 1, coarse);
 }
 
+/* The result's pixels, heap, of WIDTH x 37 with GAP bytes behind each row of input and output. */
+static uint8_t *with_gap(unsigned channels, const uint8_t *pixels, uint32_t width, size_t gap) {
+    enum { ROWS = 37 };
+    struct plan plan;
+    struct failure failure = { 0 };
+    struct image in = image_shape(width, ROWS, channels, 8), out;
+    const size_t bytes = image_row_bytes(&in);
+    assert_int_equal(plan_parse(&plan, "histeq", &failure), STATUS_OK);
+    in.stride = bytes + gap;
+    out = in;
+    in.pixels = malloc(image_bytes(&in)), out.pixels = malloc(image_bytes(&out));
+    for (uint32_t y = 0; y < ROWS; y++) memcpy(image_row(&in, y), pixels + y * bytes, bytes);
+    struct op_call call = {
+        .params = &plan.steps[0].params, .in = in, .out = out, .failure = &failure
+    };
+    call.scratch = malloc(plan.steps[0].op->scratch(&call));
+    assert_int_equal(plan.steps[0].op->run(&call), STATUS_OK);
+    for (uint32_t y = 0; y < ROWS; y++) memmove(out.pixels + y * bytes, image_row(&out, y), bytes);
+    free(call.scratch);
+    free(in.pixels);
+    return out.pixels;
+}
+
+/* Rows without a gap go as one run; the bands' edges and the result are the same. */
+static void gaps_change_nothing(void **state) {
+    (void)state;
+    enum { WIDTH = 45, BYTES = WIDTH * 37 * 3 };
+    static uint8_t pixels[BYTES];
+    uint32_t seed = 5;
+    for (int i = 0; i < BYTES; i++) pixels[i] = (uint8_t)((seed = seed * 1664525 + 1) >> 24);
+    for (unsigned channels = 1; channels <= 3; channels += 2) {
+        uint8_t *none = with_gap(channels, pixels, WIDTH, 0);
+        uint8_t *some = with_gap(channels, pixels, WIDTH, 13);
+        assert_memory_equal(none, some, (size_t)WIDTH * 37 * channels);
+        free(none);
+        free(some);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(minmax_by_hand),
@@ -91,6 +130,7 @@ int main(void) {
         cmocka_unit_test(luma_is_clamped),
         cmocka_unit_test(each_channel_on_its_own),
         cmocka_unit_test(sixteen_bit),
+        cmocka_unit_test(gaps_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
