@@ -10,8 +10,7 @@
  * side for an odd V, where there are no halves, and 1 / V above for an even one.
  * tests/pipeline/bytes.c tries every case. */
 #include "pipeline/bytes.h"
-
-#include "pipeline/ops/histeq.h"
+#include "pipeline/ops/grayscale.h"
 
 #include <string.h>
 
@@ -57,12 +56,16 @@ static void map_plain(const uint8_t table[256], const uint8_t *in, uint8_t *out,
     for (size_t i = 0; i < length; i++) out[i] = table[in[i]];
 }
 
+/* Channels are at most V, so that the result fits. */
+static uint8_t scaled(uint32_t sample, uint32_t value, uint32_t level) {
+    return (uint8_t)(value ? (2 * sample * level + value) / (2 * value) : level);
+}
+
 static void rgb_map_plain(const struct rgb_table *table, const uint8_t *rgb, uint8_t *out,
                           size_t pixels) {
     for (size_t i = 0; i < 3 * pixels; i += 3) {
         const uint8_t value = max3(rgb[i], rgb[i + 1], rgb[i + 2]);
-        for (int c = 0; c < 3; c++)
-            out[i + c] = (uint8_t)histeq_scaled(rgb[i + c], value, table->level[value], 255);
+        for (int c = 0; c < 3; c++) out[i + c] = scaled(rgb[i + c], value, table->level[value]);
     }
 }
 
