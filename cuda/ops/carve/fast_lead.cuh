@@ -62,6 +62,17 @@ static __device__ __forceinline__ bool barrier_passed(uint32_t barrier, uint32_t
     return passed;
 }
 
+/* The same without ever lingering: for an answer that is wanted only later. */
+static __device__ __forceinline__ bool barrier_asked(uint32_t barrier, uint32_t parity) {
+    uint32_t passed;
+    asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; "
+                 "selp.u32 %0, 1, 0, p; }"
+                 : "=r"(passed)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+    return passed;
+}
+
 static __device__ __forceinline__ uint4 load_shared(uint32_t address) {
     uint4 words;
     asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -138,25 +149,51 @@ static __device__ __forceinline__ void lead_row(uint32_t (&cost)[LANE],
     }
 }
 
-/* FROM: the lane's columns in the slot's first row. Energies are fetched two rows ahead. */
+/* The next step's slot, which is asked for while rows are under way: an answer takes as long as two
+ * rows. Where it says no, or has none to say, the step begins with a wait. */
+struct lead_next {
+    uint32_t barrier, parity;
+    const uint8_t *from; /* the lane's columns in its first row; NULL: not in this seam */
+    bool loaded;
+};
+
+/* Energies are fetched two rows ahead, into the next step where it is loaded. */
+template <int LANE> struct lead_ahead { struct lead_energies<LANE> rows[2]; };
+
 template <int LANE>
-static __device__ __forceinline__ void lead_rows(uint32_t (&cost)[LANE], const uint8_t *from,
-                                                 uint32_t rows) {
+static __device__ __forceinline__ void lead_first(struct lead_ahead<LANE> &ahead,
+                                                  const uint8_t *from) {
+    ahead.rows[0] = lead_fetch<LANE>(from);
+    ahead.rows[1] = lead_fetch<LANE>(from + lead_slot_bytes<LANE>::ROW);
+}
+
+enum { LEAD_ASKS = 6 }; /* the row behind which the next slot is asked for */
+
+/* All rows of a step. FROM: the lane's columns in the slot's first row. */
+template <int LANE>
+static __device__ __forceinline__ void lead_step(uint32_t (&cost)[LANE],
+                                                 struct lead_ahead<LANE> &ahead,
+                                                 const uint8_t *from, struct lead_next &next) {
     enum { pitch = lead_slot_bytes<LANE>::ROW };
-    if (rows == FAST_STEP) {
-        struct lead_energies<LANE> next = lead_fetch<LANE>(from);
-        struct lead_energies<LANE> after = lead_fetch<LANE>(from + pitch);
 #pragma unroll
-        for (int r = 0; r < FAST_STEP; r++) {
-            const struct lead_energies<LANE> energies = next;
-            next = after;
-            if (r + 2 < FAST_STEP) after = lead_fetch<LANE>(from + (r + 2) * pitch);
-            lead_row<LANE>(cost, energies);
-        }
-        return;
+    for (int r = 0; r < FAST_STEP; r++) {
+        const struct lead_energies<LANE> energies = ahead.rows[r % 2];
+        if (r + 2 < FAST_STEP)
+            ahead.rows[r % 2] = lead_fetch<LANE>(from + (r + 2) * pitch);
+        else if (next.loaded)
+            ahead.rows[r % 2] = lead_fetch<LANE>(next.from + (r + 2 - FAST_STEP) * pitch);
+        lead_row<LANE>(cost, energies);
+        if (r == LEAD_ASKS) next.loaded = next.from && barrier_asked(next.barrier, next.parity);
     }
+}
+
+/* The last rows of a half, fewer than a step's. */
+template <int LANE>
+static __device__ __forceinline__ void lead_rest(uint32_t (&cost)[LANE], const uint8_t *from,
+                                                 uint32_t rows) {
 #pragma unroll 1
-    for (; rows; rows--, from += pitch) lead_row<LANE>(cost, lead_fetch<LANE>(from));
+    for (; rows; rows--, from += lead_slot_bytes<LANE>::ROW)
+        lead_row<LANE>(cost, lead_fetch<LANE>(from));
 }
 
 /* ---- exchange */
@@ -249,6 +286,8 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
     const bool first = warp.number == 0 && number == 0 && warp.lane == 0;
     uint64_t began = 0, spent = first ? fast_spent(job, SPAN_SEAM) : 0;
     struct lead_slot slot = {};
+    struct lead_next next = {};
+    struct lead_ahead<LANE> ahead;
     for (uint32_t seam = 0; seam < job.seams; seam++) {
         const int width = (int)(job.width - seam);
         const uint32_t tag = fast_tag(seam);
@@ -260,21 +299,30 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
         for (int k = 0; k < LANE; k++)
             cost[k] = warp.x + k >= 0 && warp.x + k < width ? 0 : FAST_FAR;
         for (uint32_t step = 0; step < half.steps; step++, told += job.cost_stride) {
+            const uint8_t *from = ring + slot.number * slot_bytes;
             const bool exchange = step && --wait == 0;
             if (exchange) wait = every;
             if (warp.active && exchange) warp.exchanges++, lead_send<LANE>(warp, cost);
-            lead_wait(job, base + LEAD_FULL + 8 * slot.number, slot.round & 1, STUCK_FULL);
+            if (!next.loaded) {
+                lead_wait(job, base + LEAD_FULL + 8 * slot.number, slot.round & 1, STUCK_FULL);
+                lead_first<LANE>(ahead, from);
+            }
             if (step == 0 && *(volatile uint32_t *)(shared + LEAD_END)) return;
             if (step == 0 && first) fast_mark(job, seam, MARK_LEAD_START), began = fast_now();
             if (warp.active && step) lead_tell<LANE>(warp, told, tag, cost);
             if (warp.active && exchange) lead_receive<LANE>(job, warp, cost);
-            if (warp.active)
-                lead_rows<LANE>(cost, ring + slot.number * slot_bytes,
-                                min(rows, (uint32_t)FAST_STEP));
+            const uint32_t emptied = base + LEAD_EMPTY + 8 * slot.number;
+            next_slot(slot, job.slots);
+            next.barrier = base + LEAD_FULL + 8 * slot.number, next.parity = slot.round & 1;
+            next.from = step + 1 < half.steps ? ring + slot.number * slot_bytes : NULL;
+            next.loaded = false;
+            if (warp.active && rows >= FAST_STEP)
+                lead_step<LANE>(cost, ahead, from, next);
+            else if (warp.active)
+                lead_rest<LANE>(cost, from, rows);
             rows -= FAST_STEP;
             __syncwarp();
-            if (warp.lane == 0) barrier_arrive(base + LEAD_EMPTY + 8 * slot.number);
-            next_slot(slot, job.slots);
+            if (warp.lane == 0) barrier_arrive(emptied);
         }
         if (warp.active) lead_tell<LANE>(warp, told, tag, cost);
         if (first) fast_mark(job, seam, MARK_LEAD_END);
