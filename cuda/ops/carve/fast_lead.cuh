@@ -111,10 +111,10 @@ struct lead_warp {
     int x;           /* the lane's first column */
     uint32_t lane;
     uint32_t exchanges;
-    bool active, left, right;          /* has a column inside, neighbours that have */
-    bool own, at_left, at_right;       /* what the lane's columns are: the warp's own, a halo */
-    bool sends_left, sends_right;      /* own columns that are a neighbour's halo */
-    uint32_t to_left, to_right, inbox; /* addresses for even exchanges */
+    bool active, left, right;     /* has a column inside, neighbours that have */
+    bool own, at_left, at_right;  /* what the lane's columns are: the warp's own, a halo */
+    bool sends_left, sends_right; /* own columns that are a neighbour's halo */
+    uint32_t to, inbox;           /* addresses for even exchanges */
 };
 
 /* A lane's energies of a row, two in a word. */
@@ -149,6 +149,35 @@ static __device__ __forceinline__ void lead_row(uint32_t (&cost)[LANE],
     }
 }
 
+/* What is told of the row before a step: costs of the warp's own columns, tagged. */
+template <int LANE> struct lead_told {
+    uint4 words[LANE / 4];
+    uint32_t *to; /* the lane's place; NULL: nothing to tell */
+};
+
+static __device__ __forceinline__ uint4 with_tag(const uint32_t *cost, uint32_t tag) {
+    const uint32_t bits = tag << 30;
+    return make_uint4(cost[0] | bits, cost[1] | bits, cost[2] | bits, cost[3] | bits);
+}
+
+template <int LANE>
+static __device__ __forceinline__ struct lead_told<LANE> lead_told_of(const uint32_t (&cost)[LANE],
+                                                                      uint32_t tag, uint32_t *to) {
+    struct lead_told<LANE> told;
+#pragma unroll
+    for (int k = 0; k < LANE; k += 4) told.words[k / 4] = with_tag(cost + k, tag);
+    told.to = to;
+    return told;
+}
+
+template <int LANE>
+static __device__ __forceinline__ void lead_tell(struct lead_told<LANE> &told) {
+#pragma unroll
+    for (int k = 0; k < LANE; k += 4)
+        if (told.to) store_words(told.to + k, told.words[k / 4]);
+    told.to = NULL;
+}
+
 /* The next step's slot, which is asked for while rows are under way: an answer takes as long as two
  * rows. Where it says no, or has none to say, the step begins with a wait. */
 struct lead_next {
@@ -169,11 +198,12 @@ static __device__ __forceinline__ void lead_first(struct lead_ahead<LANE> &ahead
 
 enum { LEAD_ASKS = 6 }; /* the row behind which the next slot is asked for */
 
-/* All rows of a step. FROM: the lane's columns in the slot's first row. */
+/* All rows of a step. FROM: the lane's columns in the slot's first row. TOLD goes out where the
+ * second row waits for its neighbours. */
 template <int LANE>
-static __device__ __forceinline__ void lead_step(uint32_t (&cost)[LANE],
-                                                 struct lead_ahead<LANE> &ahead,
-                                                 const uint8_t *from, struct lead_next &next) {
+static __device__ __forceinline__ void
+lead_step(uint32_t (&cost)[LANE], struct lead_ahead<LANE> &ahead, const uint8_t *from,
+          struct lead_told<LANE> told, struct lead_next &next) {
     enum { pitch = lead_slot_bytes<LANE>::ROW };
 #pragma unroll
     for (int r = 0; r < FAST_STEP; r++) {
@@ -183,6 +213,7 @@ static __device__ __forceinline__ void lead_step(uint32_t (&cost)[LANE],
         else if (next.loaded)
             ahead.rows[r % 2] = lead_fetch<LANE>(next.from + (r + 2 - FAST_STEP) * pitch);
         lead_row<LANE>(cost, energies);
+        if (r == 0) lead_tell<LANE>(told);
         if (r == LEAD_ASKS) next.loaded = next.from && barrier_asked(next.barrier, next.parity);
     }
 }
@@ -198,11 +229,6 @@ static __device__ __forceinline__ void lead_rest(uint32_t (&cost)[LANE], const u
 
 /* ---- exchange */
 
-static __device__ __forceinline__ uint4 with_tag(const uint32_t *cost, uint32_t tag) {
-    const uint32_t bits = tag << 30;
-    return make_uint4(cost[0] | bits, cost[1] | bits, cost[2] | bits, cost[3] | bits);
-}
-
 /* Odd exchanges lie behind even ones. */
 static __device__ __forceinline__ uint32_t inbox_turn(uint32_t exchange) {
     return (exchange & 1) * 2 * LEAD_INBOX_SIDE;
@@ -214,17 +240,15 @@ static __device__ __forceinline__ uint32_t inbox_of(uint32_t shared, uint32_t wa
     return shared + LEAD_INBOX + warp * LEAD_INBOX_WARP + side * LEAD_INBOX_SIDE + lane * 4 * LANE;
 }
 
-/* The edges of the warp's own columns, to both neighbours. */
+/* The edges of the warp's own columns, to both neighbours: no lane has to do with both. */
 template <int LANE>
 static __device__ __forceinline__ void lead_send(const struct lead_warp &warp,
                                                  const uint32_t (&cost)[LANE]) {
-    const uint32_t turn = inbox_turn(warp.exchanges);
+    const uint32_t to = warp.to + inbox_turn(warp.exchanges);
+    if (!(warp.sends_left && warp.left) && !(warp.sends_right && warp.right)) return;
 #pragma unroll
-    for (int k = 0; k < LANE; k += 4) {
-        const uint4 words = with_tag(cost + k, warp.exchanges & 3);
-        if (warp.left && warp.sends_left) push_shared(warp.to_left + turn + 4 * k, words);
-        if (warp.right && warp.sends_right) push_shared(warp.to_right + turn + 4 * k, words);
-    }
+    for (int k = 0; k < LANE; k += 4)
+        push_shared(to + 4 * k, with_tag(cost + k, warp.exchanges & 3));
 }
 
 template <int LANE>
@@ -257,15 +281,6 @@ lead_receive(const struct fast_job &job, const struct lead_warp &warp, uint32_t 
     }
 }
 
-/* The warp's own columns, for all, into the lane's place TO. */
-template <int LANE>
-static __device__ __forceinline__ void lead_tell(const struct lead_warp &warp, uint32_t *to,
-                                                 uint32_t tag, const uint32_t (&cost)[LANE]) {
-    if (!warp.own) return;
-#pragma unroll
-    for (int k = 0; k < LANE; k += 4) store_words(to + k, with_tag(cost + k, tag));
-}
-
 /* ---- the two kinds of warp */
 
 static __device__ __forceinline__ void lead_wait(const struct fast_job &job, uint32_t barrier,
@@ -292,13 +307,13 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
         const int width = (int)(job.width - seam);
         const uint32_t tag = fast_tag(seam);
         uint32_t cost[LANE], wait = every, rows = half.rows;
-        uint32_t *told = half.costs + warp.x;
+        uint32_t *to = half.costs + warp.x;
         warp.active = warp.number * job.own < (uint32_t)width;
         warp.right = (warp.number + 1) * job.own < (uint32_t)width;
 #pragma unroll
         for (int k = 0; k < LANE; k++)
             cost[k] = warp.x + k >= 0 && warp.x + k < width ? 0 : FAST_FAR;
-        for (uint32_t step = 0; step < half.steps; step++, told += job.cost_stride) {
+        for (uint32_t step = 0; step < half.steps; step++, to += job.cost_stride) {
             const uint8_t *from = ring + slot.number * slot_bytes;
             const bool exchange = step && --wait == 0;
             if (exchange) wait = every;
@@ -309,7 +324,10 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
             }
             if (step == 0 && *(volatile uint32_t *)(shared + LEAD_END)) return;
             if (step == 0 && first) fast_mark(job, seam, MARK_LEAD_START), began = fast_now();
-            if (warp.active && step) lead_tell<LANE>(warp, told, tag, cost);
+            struct lead_told<LANE> told =
+                lead_told_of<LANE>(cost, tag, warp.active && step && warp.own ? to : NULL);
+            /* What was sent is under way for longer than this takes. */
+            if (exchange) lead_tell<LANE>(told);
             if (warp.active && exchange) lead_receive<LANE>(job, warp, cost);
             const uint32_t emptied = base + LEAD_EMPTY + 8 * slot.number;
             next_slot(slot, job.slots);
@@ -317,14 +335,16 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
             next.from = step + 1 < half.steps ? ring + slot.number * slot_bytes : NULL;
             next.loaded = false;
             if (warp.active && rows >= FAST_STEP)
-                lead_step<LANE>(cost, ahead, from, next);
+                lead_step<LANE>(cost, ahead, from, told, next);
             else if (warp.active)
-                lead_rest<LANE>(cost, from, rows);
+                lead_tell<LANE>(told), lead_rest<LANE>(cost, from, rows);
             rows -= FAST_STEP;
             __syncwarp();
             if (warp.lane == 0) barrier_arrive(emptied);
         }
-        if (warp.active) lead_tell<LANE>(warp, told, tag, cost);
+        struct lead_told<LANE> told =
+            lead_told_of<LANE>(cost, tag, warp.active && warp.own ? to : NULL);
+        lead_tell<LANE>(told);
         if (first) fast_mark(job, seam, MARK_LEAD_END);
         if (first && job.watch) fast_span(job, SPAN_SEAM, began, spent);
     }
@@ -417,12 +437,12 @@ lead_warp_of(const struct fast_job &job, uint32_t number, uint32_t shared, uint3
     warp.sends_left = sent_left < margin, warp.sends_right = sent_right < margin;
     warp.inbox =
         inbox_of<LANE>(shared, in_block, warp.at_right, warp.at_right ? received_right : lane);
-    if (number > 0)
-        warp.to_left = address_there(inbox_of<LANE>(shared, (number - 1) % each, 1, sent_left),
-                                     (number - 1) / each);
-    if (number + 1 < job.leaders)
-        warp.to_right = address_there(inbox_of<LANE>(shared, (number + 1) % each, 0, sent_right),
-                                      (number + 1) / each);
+    if (number > 0 && warp.sends_left)
+        warp.to = address_there(inbox_of<LANE>(shared, (number - 1) % each, 1, sent_left),
+                                (number - 1) / each);
+    if (number + 1 < job.leaders && warp.sends_right)
+        warp.to = address_there(inbox_of<LANE>(shared, (number + 1) % each, 0, sent_right),
+                                (number + 1) / each);
     return warp;
 }
 
