@@ -14,15 +14,17 @@
 
 #include <string.h>
 
-template <int LANE>
+/* COSTS: how leaders keep them. */
+template <class Costs>
 static __global__ void __launch_bounds__(FAST_THREADS, 1)
     carve_fast_seams(const __grid_constant__ struct fast_job job,
                      const __grid_constant__ CUtensorMap plane) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if (fast_begin(job) >= job.seams) return;
     const uint32_t block = blockIdx.x, others = 2 * job.cluster;
     const uint32_t bands = job.halves[0].bands + job.halves[1].bands;
     if (block < others)
-        lead_block<LANE>(job, plane, block >= job.cluster);
+        lead_block<Costs>(job, plane, block >= job.cluster);
     else if (block < others + 2)
         resolve_block(job, (int)(block - others));
     else if (block < others + 2 + bands)
@@ -30,10 +32,25 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
 #endif
 }
 
+/* Before a launch that goes on behind another: words that are polled become such as belong to the
+ * seam before its first one. */
+static __global__ void carve_fast_again(const __grid_constant__ struct fast_job job, uint32_t *from,
+                                        uint32_t *to) {
+    const uint32_t begin = *job.finished, tag = fast_tag(begin + 3);
+    const uint32_t bands = job.halves[0].bands + job.halves[1].bands;
+    if (begin >= job.seams) return;
+    for (uint32_t *word = from + blockIdx.x * blockDim.x + threadIdx.x; word < to;
+         word += gridDim.x * blockDim.x) {
+        const bool ready = word >= job.ready && word < job.ready + bands;
+        *word = word < job.late ? tag << 14 | tag << 30 : ready ? begin : 0;
+    }
+}
+
 /* ---- the shape: who does what, and where it lies */
 
 struct fast_plan {
     struct fast_job job;
+    struct carve_strip strip;
     uint32_t blocks, shared_bytes;
     size_t bytes, cleared_from, cleared; /* of scratch; that must be 0 at the start */
 };
@@ -54,6 +71,7 @@ static inline void fast_place(struct fast_plan *plan, uint8_t *base) {
     job->jump_stride = (job->width + 63) / 64 * 64;
     job->energies = (uint16_t *)(base + fast_take(&bytes, 2ull * job->height * job->energy_stride));
     job->energies += FAST_PAD;
+    job->finished = (uint32_t *)(base + fast_take(&bytes, 4));
     plan->cleared_from = bytes;
     for (int half = 0; half < 2; half++) {
         const size_t rows = job->halves[half].steps + 1;
@@ -68,6 +86,7 @@ static inline void fast_place(struct fast_plan *plan, uint8_t *base) {
     job->ready = (uint32_t *)(base + fast_take(&bytes, 4ull * bands));
     job->crossings = (uint32_t *)(base + fast_take(&bytes, 4ull * job->height));
     job->decision = (uint32_t *)(base + fast_take(&bytes, 4));
+    job->lowest = (uint32_t *)(base + fast_take(&bytes, 8ull * job->seams));
     plan->cleared = bytes - plan->cleared_from;
     plan->bytes = bytes;
 }
@@ -80,19 +99,22 @@ static inline uint32_t fast_lane(const struct fast_job *job) {
 typedef void (*fast_kernel)(struct fast_job job, CUtensorMap plane);
 
 static inline fast_kernel fast_kernel_of(const struct fast_job *job) {
-    return fast_lane(job) == 4 ? (fast_kernel)carve_fast_seams<4>
-                               : (fast_kernel)carve_fast_seams<8>;
+    if (job->narrow) return carve_fast_seams<struct lead_pairs>;
+    return fast_lane(job) == 4 ? (fast_kernel)carve_fast_seams<struct lead_costs<4>>
+                               : (fast_kernel)carve_fast_seams<struct lead_costs<8>>;
 }
 
-/* Leaders: 4 warps a block in a cluster of at most 16, with 4 columns a lane, which makes a row
- * quickest; where they are not enough, 8 columns a lane, and up to 6 warps a block in the end. */
+/* Leaders of 32 bits: 4 warps a block in a cluster of at most 16, with 4 columns a lane, which
+ * makes a row quickest; where they are not enough, 8 columns a lane, and up to 6 warps a block in
+ * the end. Of 16 bits: 8 columns a lane; 2 warps a block as long as they are enough, since shuffles
+ * and energies of all warps of a block go one way. */
 static inline void fast_lead_shape(struct fast_job *job) {
-    const uint32_t lane = job->width <= 4096 ? 4 : 8;
+    const uint32_t lane = job->width <= 4096 && !job->narrow ? 4 : 8, each = job->narrow ? 2 : 4;
     job->halo = lane == 8 && job->width <= 8192 ? 64 : 32;
     job->own = 32 * lane - 2 * job->halo;
     job->leaders = (job->width + job->own - 1) / job->own;
     job->cluster = 1;
-    while (job->cluster < 16 && 4 * job->cluster < job->leaders) job->cluster *= 2;
+    while (job->cluster < 16 && each * job->cluster < job->leaders) job->cluster *= 2;
     job->block_leaders = (job->leaders + job->cluster - 1) / job->cluster;
 }
 
@@ -112,7 +134,8 @@ static inline void fast_band_shape(struct fast_job *job, uint32_t band_steps) {
 /* A band takes as long as its rounds of tiles and walks; in the same time the leaders get so many
  * rows further. Bands that could not be done when the halves meet had better wait for that. */
 static inline void fast_late_shape(struct fast_job *job) {
-    const double tile_us = 1.3, walk_us = 0.7, row_us = 0.028, worth_us = 3.5;
+    const double tile_us = 1.3, walk_us = 0.7, worth_us = 3.5;
+    const double row_us = job->narrow ? 0.021 : 0.028;
     const uint32_t warps = FAST_THREADS / 32, walkers = 4 * FAST_THREADS;
     const uint32_t tiles = (job->width + TILE_OWN - 1) / TILE_OWN;
     const double band_us = job->band_steps * (tile_us * ((tiles + warps - 1) / warps) +
@@ -167,11 +190,13 @@ static inline uint32_t fast_room(const struct fast_plan *plan) {
     return (uint32_t)clusters * plan->job.cluster;
 }
 
-/* False where the strip does not fit. */
-static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_context *context,
-                                  const struct carve_strip *strip, uint8_t *scratch) {
+/* False where the strip does not fit. NARROW: costs of 16 bits. */
+static inline bool fast_plan_of(struct fast_plan *plan, const struct cuda_context *context,
+                                const struct carve_strip *strip, uint8_t *scratch, bool narrow) {
     struct fast_job *job = &plan->job;
     memset(plan, 0, sizeof *plan);
+    plan->strip = *strip;
+    job->narrow = narrow;
     if (context->capability < 90 || strip->rows || strip->marks) return false;
     if ((uintptr_t)strip->luma % 16 || strip->luma_stride % 16) return false;
     if (strip->width > FAST_WIDTH_MAX || strip->height < 2 || strip->columns >= strip->width)
@@ -213,6 +238,18 @@ static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_cont
     return false;
 }
 
+/* With 16 bits, what they leave undone is done with 32 in the same scratch. */
+static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_context *context,
+                                  const struct carve_strip *strip, uint8_t *scratch) {
+    struct fast_plan narrow;
+    if (!fast_plan_of(plan, context, strip, scratch, false)) return false;
+    if (strip->energy == CARVE_SOBEL5 || !fast_plan_of(&narrow, context, strip, scratch, true))
+        return true;
+    narrow.bytes = narrow.bytes > plan->bytes ? narrow.bytes : plan->bytes;
+    *plan = narrow;
+    return true;
+}
+
 /* ---- the method */
 
 static inline bool carve_fast_fits(const struct cuda_context *context,
@@ -252,20 +289,43 @@ static inline enum status fast_describe(CUtensorMap *plane, const struct fast_jo
     return STATUS_OK;
 }
 
-static inline enum status fast_queue(const struct cuda_context *context,
-                                     const struct fast_plan *plan, uint8_t *scratch,
-                                     struct failure *failure) {
+static inline enum status fast_start(const struct cuda_context *context,
+                                     const struct fast_plan *plan, struct failure *failure) {
     cudaLaunchAttribute attributes[2];
     const cudaLaunchConfig_t config = fast_launch(plan, attributes, context->stream);
     CUtensorMap plane;
     const enum status status = fast_describe(&plane, &plan->job, failure);
     if (status != STATUS_OK) return status;
+    CUDA_TRY(failure, cudaLaunchKernelEx(&config, fast_kernel_of(&plan->job), plan->job, plane));
+    return STATUS_OK;
+}
+
+/* The seams from the first on that the launch before did not dare to take out. */
+static inline enum status fast_go_on(const struct cuda_context *context,
+                                     const struct fast_plan *before, uint8_t *scratch,
+                                     struct failure *failure) {
+    struct fast_plan plan;
+    if (!fast_plan_of(&plan, context, &before->strip, scratch, false))
+        return fail(failure, STATUS_INTERNAL, "a strip that the fast method cannot carve");
+    uint32_t *from = (uint32_t *)(scratch + plan.cleared_from);
+    plan.job.again = true;
+    plan.job.trace = before->job.trace;
+    carve_fast_again<<<2 * context->multiprocessors, 256, 0, context->stream>>>(
+        plan.job, from, from + plan.cleared / 4);
+    CUDA_LAUNCHED(failure);
+    return fast_start(context, &plan, failure);
+}
+
+static inline enum status fast_queue(const struct cuda_context *context,
+                                     const struct fast_plan *plan, uint8_t *scratch,
+                                     struct failure *failure) {
     CUDA_TRY(failure,
              cudaMemsetAsync(scratch + plan->cleared_from, 0, plan->cleared, context->stream));
     carve_fast_energy<<<4 * context->multiprocessors, 256, 0, context->stream>>>(plan->job);
     CUDA_LAUNCHED(failure);
-    CUDA_TRY(failure, cudaLaunchKernelEx(&config, fast_kernel_of(&plan->job), plan->job, plane));
-    return STATUS_OK;
+    const enum status status = fast_start(context, plan, failure);
+    if (status != STATUS_OK || !plan->job.narrow) return status;
+    return fast_go_on(context, plan, scratch, failure);
 }
 
 static inline enum status carve_fast(const struct cuda_context *context,

@@ -151,7 +151,8 @@ follow_costs(const struct fast_job &job, const struct fast_band &band, uint32_t 
     follow_tell(job, band, seam, window, late);
 }
 
-/* The seam's column in the band's last row, with bit 15 for the last seam of all. */
+/* The seam's column in the band's last row, with bit 15 for the last seam of all, and bit 14 where
+ * it may be wrong and stays. */
 static __device__ __forceinline__ uint32_t follow_entry(const struct fast_job &job,
                                                         const struct fast_band &band,
                                                         uint32_t seam) {
@@ -232,12 +233,16 @@ static __device__ void follow_block(const struct fast_job &job, uint32_t number)
     bool last = false;
     follow_halo(job, band);
     if (threadIdx.x == 0) store_word(job.begun + number, 1);
-    for (uint32_t seam = 0; seam < job.seams && !last; seam++) {
+    for (uint32_t seam = fast_begin(job); seam < job.seams && !last; seam++) {
         follow_costs(job, band, seam, late);
         const uint32_t entry = follow_entry(job, band, seam);
         last = entry >> 15;
+        if (entry >> 14 & 1) {
+            if (threadIdx.x == 0) store_word(job.ready + number, (seam + 1) | 1u << 31);
+            return;
+        }
         if (first) began = fast_now();
-        if (threadIdx.x < 32) follow_walk(job, band, entry & 0x7fff, seam);
+        if (threadIdx.x < 32) follow_walk(job, band, entry & 0x3fff, seam);
         __syncthreads();
         if (first) fast_mark(job, seam, MARK_WALKED);
         remove_energies(job, band, seam);

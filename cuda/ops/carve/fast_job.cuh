@@ -3,7 +3,9 @@
  *
  * One launch takes out all seams of a strip. Each half of the image (rows 0..m downwards, rows
  * H-1..m+1 upwards; i counts a half's rows from the image's edge) has
- *   leaders     one cluster: only the costs of the paths, nothing kept but every 16th row
+ *   leaders     one cluster: only the costs of the paths, nothing kept but every 16th row. Where
+ *               energies are small, in 16 bits: a seam that cannot be shown to be right then ends
+ *               the launch, and a second one, with 32 bits, goes on with that seam
  *   followers   a block for each band of rows: behind the leaders, from the row before each 16, the
  *               parents; then what column leads where through the band; in the end the removal
  *   a resolver  a block: finds the seam where the halves meet and follows it from band to band
@@ -29,7 +31,6 @@ enum {
     FAST_STEP = 16,     /* rows between two rows of costs that leaders tell */
     FAST_PAD = 128,     /* columns left of the image in the plane of energies */
     FAST_PAD_RIGHT = 320,
-    FAST_OUTSIDE = 65535,   /* energy beside the image: five times what a pixel can have */
     FAST_WIDTH_MAX = 16000, /* columns fit into 14 bits */
     FAST_HALO_MAX = 64,
     FAST_WARPS_MAX = 8, /* leaders of a block */
@@ -40,6 +41,14 @@ enum {
 /* More than any path's cost, which is below 2^29 for half an image; with what is added outside, the
  * top two bits stay free. */
 static const uint32_t FAST_FAR = 1u << 29;
+
+/* In words of costs of 16 bits, of the row before the middle: they may be too low. */
+static const uint32_t FAST_DOUBT = 1u << 29;
+
+/* Energy beside the image: more than any pixel can have. */
+static __host__ __device__ inline uint32_t fast_outside(int energy) {
+    return energy == CARVE_SOBEL5 ? 65535 : 2047;
+}
 
 struct fast_half {
     uint32_t rows, steps, bands;
@@ -54,7 +63,7 @@ struct fast_job {
     uint32_t luma_stride;
     uint16_t *seam_columns; /* strip.seams */
 
-    uint16_t *energies; /* first row, column 0; FAST_OUTSIDE beside the image */
+    uint16_t *energies; /* first row, column 0; fast_outside() beside the image */
     uint32_t energy_stride;
     struct fast_half halves[2];
     uint32_t cost_stride;
@@ -74,7 +83,13 @@ struct fast_job {
     uint32_t leaders;    /* warps of a half */
     uint32_t block_leaders; /* of them in one block */
     uint32_t cluster, slots;
-    bool maps_shared; /* the resolver keeps the jumps in shared memory */
+    /* Leaders compute in 16 bits. A seam that cannot be shown to be right stays, and is the last.
+     */
+    bool narrow;
+    uint32_t *lowest;   /* of each seam's halves: ~ of the least cost that may be too low */
+    uint32_t *finished; /* out: seams taken out */
+    bool again;         /* begins behind those; else with the first */
+    bool maps_shared;   /* the resolver keeps the jumps in shared memory */
     /* So many bands of a half, next to the middle, wait until the halves have met: then they need
      * only the columns that the seam can reach, at most late_columns. */
     uint32_t late_bands, late_columns;
@@ -199,6 +214,20 @@ static __device__ __forceinline__ uint32_t fast_tag(uint32_t seam) {
 static __device__ __forceinline__ bool tagged(uint4 words, uint32_t tag) {
     const uint32_t want = tag << 30;
     return (((words.x ^ want) | (words.y ^ want) | (words.z ^ want) | (words.w ^ want)) >> 30) == 0;
+}
+
+/* The first seam of this launch. */
+static __device__ __forceinline__ uint32_t fast_begin(const struct fast_job &job) {
+    return job.again ? load_word(job.finished) : 0;
+}
+
+/* The least of a warp. */
+static __device__ __forceinline__ uint32_t warp_min(uint32_t word) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(~0u, word);
+#else
+    __trap();
+#endif
 }
 
 /* ---- places */

@@ -14,6 +14,8 @@ enum { RESOLVE_LATE = 6 }; /* bands */
 
 struct __align__(16) resolve_memory {
     uint32_t last;
+    uint32_t doubt;                /* costs that are told may be too low */
+    uint32_t refuse;               /* the seam may be wrong, and stays */
     uint32_t from[FAST_BANDS_MAX]; /* of late bands: the first column that is gathered */
     uint32_t sums[FAST_THREADS / 32], places[FAST_THREADS / 32];
     uint16_t entries[FAST_BANDS_MAX];
@@ -121,6 +123,9 @@ static __device__ __forceinline__ uint32_t resolve_jump(const struct fast_job &j
 
 /* ---- where the halves meet */
 
+/* More than any path's cost, and less than FAST_DOUBT. */
+static const uint32_t FAST_BESIDE = 1u << 28;
+
 /* Costs of 4 columns of both rows, and of the columns beside in the lower one: all asked for at
  * once until all are there. */
 struct meet_costs {
@@ -128,25 +133,35 @@ struct meet_costs {
     uint32_t left, right;
 };
 
-static __device__ __forceinline__ struct meet_costs meet_ask(const struct fast_job &job, uint32_t x,
-                                                             uint32_t seam) {
+/* Costs without what is told in their top bits. */
+static __device__ __forceinline__ void
+meet_strip(const struct fast_job &job, struct resolve_memory *memory, struct meet_costs &costs) {
+    const uint32_t mask = job.narrow ? FAST_DOUBT - 1 : 0x3fffffff;
+    const uint32_t all = costs.above.x | costs.above.y | costs.above.z | costs.above.w |
+                         costs.below.x | costs.below.y | costs.below.z | costs.below.w;
+    if (job.narrow && (all & FAST_DOUBT)) memory->doubt = 1;
+    costs.above.x &= mask, costs.above.y &= mask, costs.above.z &= mask, costs.above.w &= mask;
+    costs.below.x &= mask, costs.below.y &= mask, costs.below.z &= mask, costs.below.w &= mask;
+    costs.left &= mask, costs.right &= mask;
+}
+
+static __device__ __forceinline__ struct meet_costs
+meet_ask(const struct fast_job &job, struct resolve_memory *memory, uint32_t x, uint32_t seam) {
     const uint32_t *down = cost_row(job, 0, job.halves[0].steps) + x;
     const uint32_t *up = cost_row(job, 1, job.halves[1].steps) + x;
-    const uint32_t tag = fast_tag(seam), mask = 0x3fffffff;
+    const uint32_t tag = fast_tag(seam);
     const bool first = x == 0, last = x + 4 >= job.width - seam;
     struct meet_costs costs;
     for (uint32_t spins = 0;; spins++) {
         costs.above = load_words(down), costs.below = load_words(up);
-        costs.left = first ? tag << 30 | FAST_FAR : load_word(up - 1);
-        costs.right = last ? tag << 30 | FAST_FAR : load_word(up + 4);
+        costs.left = first ? tag << 30 | FAST_BESIDE : load_word(up - 1);
+        costs.right = last ? tag << 30 | FAST_BESIDE : load_word(up + 4);
         if (tagged(costs.above, tag) && tagged(costs.below, tag) && costs.left >> 30 == tag &&
             costs.right >> 30 == tag)
             break;
         if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_MEET);
     }
-    costs.above.x &= mask, costs.above.y &= mask, costs.above.z &= mask, costs.above.w &= mask;
-    costs.below.x &= mask, costs.below.y &= mask, costs.below.z &= mask, costs.below.w &= mask;
-    costs.left &= mask, costs.right &= mask;
+    meet_strip(job, memory, costs);
     return costs;
 }
 
@@ -168,7 +183,7 @@ static __device__ __forceinline__ void resolve_meet(const struct fast_job &job,
     uint32_t sum = ~0u, place = ~0u;
 #pragma unroll 1
     for (uint32_t x = 4 * threadIdx.x; x < width; x += 4 * FAST_THREADS) {
-        const struct meet_costs costs = meet_ask(job, x, seam);
+        const struct meet_costs costs = meet_ask(job, memory, x, seam);
         const uint32_t above[] = { costs.above.x, costs.above.y, costs.above.z, costs.above.w };
         const uint32_t below[] = { costs.left,    costs.below.x, costs.below.y,
                                    costs.below.z, costs.below.w, costs.right };
@@ -224,6 +239,21 @@ static __device__ __forceinline__ uint32_t resolve_meet_column(struct resolve_me
     return number == 0 ? place / 4 : place / 4 + place % 4 - 1;
 }
 
+/* Where costs may be too low: whether the seam's own are not (fast_pairs.cuh). One warp; both
+ * resolvers find the same. */
+static __device__ __forceinline__ void resolve_doubt(const struct fast_job &job,
+                                                     struct resolve_memory *memory, uint32_t seam) {
+    const uint32_t mask = FAST_DOUBT - 1;
+    uint32_t right = 1;
+    for (int half = 0; half < 2; half++) {
+        const uint32_t x = resolve_meet_column(memory, half);
+        __threadfence(); /* the words of doubt were stored behind what they warn of */
+        const uint32_t cost = load_word(cost_row(job, half, job.halves[half].steps) + x) & mask;
+        right = right && cost < ~load_word(job.lowest + 2 * seam + half);
+    }
+    if (threadIdx.x == 0) memory->refuse = !right, memory->doubt = 0;
+}
+
 /* The first warp: one lane goes from band to band, then all tell the bands. */
 static __device__ __forceinline__ void resolve_tell(const struct fast_job &job, int number,
                                                     struct resolve_memory *memory,
@@ -231,7 +261,8 @@ static __device__ __forceinline__ void resolve_tell(const struct fast_job &job, 
                                                     uint32_t x, uint32_t seam) {
     const struct fast_half &half = job.halves[number];
     const uint32_t early = half.bands - job.late_bands, plane = resolve_plane(job.width);
-    const uint32_t head = (seam + 1) << 16 | memory->last << 15;
+    const uint32_t refuse = memory->refuse, last = memory->last | refuse;
+    const uint32_t head = (seam + 1) << 16 | last << 15 | refuse << 14;
     uint32_t band = threadIdx.x ? 0 : half.bands;
     const uint8_t *map = late_maps + job.late_bands * job.late_columns;
     for (; band > early; band--) {
@@ -265,8 +296,11 @@ static __device__ void resolve_block(const struct fast_job &job, int number) {
     const uint32_t early = half.bands - job.late_bands;
     const uint32_t first = early > RESOLVE_LATE ? early - RESOLVE_LATE : 0;
     uint64_t began = 0, spent = mark ? fast_spent(job, SPAN_TRACE) : 0;
+    const uint32_t begin = fast_begin(job);
     bool last = false;
-    uint32_t seam = 0;
+    uint32_t seam = begin;
+    if (threadIdx.x == 0) memory->doubt = 0, memory->refuse = 0;
+    __syncthreads();
     for (; seam < job.seams && !last; seam++) {
         resolve_decide(job, number, memory, seam);
         if (job.maps_shared) resolve_gather(job, half, maps, 0, first, seam);
@@ -277,16 +311,20 @@ static __device__ void resolve_block(const struct fast_job &job, int number) {
         if (mark) fast_mark(job, seam, MARK_MEET), began = fast_now();
         if (job.maps_shared) resolve_gather(job, half, maps, first, early, seam);
         resolve_gather_late(job, number, memory, late_maps, meet, seam);
-        if (seam == 0) resolve_begin(job);
+        if (seam == begin) resolve_begin(job);
+        if (threadIdx.x < 32 && memory->doubt) resolve_doubt(job, memory, seam);
         __syncthreads();
         if (mark) fast_mark(job, seam, MARK_MAPS);
-        last = memory->last;
+        last = memory->last || memory->refuse;
         if (threadIdx.x < 32) resolve_tell(job, number, memory, maps, late_maps, meet, seam);
         __syncthreads();
         if (mark) fast_mark(job, seam, MARK_RESOLVED);
         if (mark && job.watch) fast_span(job, SPAN_TRACE, began, spent);
     }
+    seam -= memory->refuse;
     if (mark && job.watch) ((volatile struct cuda_watch *)job.watch)->done = job.done + seam;
+    /* Whoever was stopped needs nothing more. */
+    if (mark && job.finished) *job.finished = memory->last ? job.seams : seam;
 }
 
 #endif
