@@ -214,7 +214,8 @@ static inline bool fast_plan_of(struct fast_plan *plan, const struct cuda_contex
     if (job->block_leaders > FAST_WARPS_MAX) return false;
     job->slots = FAST_SLOTS_MAX;
     while (job->slots > 2 && fast_lead_bytes(job, job->slots) > most) job->slots--;
-    if (fast_lead_bytes(job, job->slots) > most) return false;
+    if (fast_lead_bytes(job, job->slots) > most || job->slots <= job->halo / FAST_STEP)
+        return false;
     plan->shared_bytes = most;
     plan->blocks = job->cluster;
     /* Some are left to other lanes. */

@@ -40,6 +40,7 @@ static __device__ __forceinline__ void lead_row(struct lead_costs<LANE> &costs,
 template <int LANE>
 static __device__ __forceinline__ void lead_foresee(struct lead_costs<LANE> &) {}
 template <int LANE> static __device__ __forceinline__ void lead_renew(struct lead_costs<LANE> &) {}
+template <int LANE> static __device__ __forceinline__ void lead_limit(struct lead_costs<LANE> &) {}
 template <int LANE>
 static __device__ __forceinline__ uint32_t lead_lowest(const struct lead_costs<LANE> &) {
     return ~0u;

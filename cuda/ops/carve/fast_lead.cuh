@@ -17,16 +17,7 @@
 #include "cuda/ops/carve/fast_costs.cuh"
 #include "cuda/ops/carve/fast_pairs.cuh"
 
-/* The next step's slot, which is looked for while rows are under way. Where it is not full yet, or
- * it is not looked for, the step begins with a wait. */
-struct lead_next {
-    uint32_t filled;     /* the word that counts full slots */
-    uint32_t count;      /* what it says when the slot is one of them */
-    const uint8_t *from; /* the lane's columns in its first row; NULL: not in this seam */
-    bool loaded;
-};
-
-/* Energies are fetched two rows ahead, into the next step where it is loaded. */
+/* Energies are fetched two rows ahead, into the next step too. */
 template <int LANE> struct lead_ahead { struct lead_energies<LANE> rows[2]; };
 
 template <int LANE>
@@ -34,31 +25,6 @@ static __device__ __forceinline__ void lead_first(struct lead_ahead<LANE> &ahead
                                                   const uint8_t *from) {
     ahead.rows[0] = lead_fetch<LANE>(from);
     ahead.rows[1] = lead_fetch<LANE>(from + lead_slot_bytes<LANE>::ROW);
-}
-
-/* Rows of a step behind which the next slot is looked for, and the next base is looked for. */
-enum { LEAD_ASKS = 6, LEAD_FORESEES = 9 };
-
-/* All rows of a step. FROM: the lane's columns in the slot's first row. TOLD goes out where the
- * second row waits for its neighbours. */
-template <class Costs, int LANE = Costs::COLUMNS>
-static __device__ __forceinline__ void lead_step(Costs &costs, struct lead_ahead<LANE> &ahead,
-                                                 const uint8_t *from, struct lead_told<LANE> told,
-                                                 struct lead_next &next) {
-    enum { pitch = lead_slot_bytes<LANE>::ROW };
-#pragma unroll
-    for (int r = 0; r < FAST_STEP; r++) {
-        const struct lead_energies<LANE> energies = ahead.rows[r % 2];
-        if (r + 2 < FAST_STEP)
-            ahead.rows[r % 2] = lead_fetch<LANE>(from + (r + 2) * pitch);
-        else if (next.loaded)
-            ahead.rows[r % 2] = lead_fetch<LANE>(next.from + (r + 2 - FAST_STEP) * pitch);
-        lead_row(costs, energies);
-        if (r == 0) lead_tell<LANE>(told);
-        if (r == LEAD_ASKS) next.loaded = next.from && load_shared_word(next.filled) >= next.count;
-        if (r == LEAD_FORESEES) lead_foresee(costs);
-    }
-    lead_renew(costs);
 }
 
 /* The last rows of a half, fewer than a step's. */
@@ -81,66 +47,159 @@ static __device__ __forceinline__ void lead_warn(const struct fast_job &job, int
     __syncwarp();
 }
 
-/* Seam by seam, step by step. */
+/* Where a leader is in the ring, and what it has of the next rows. */
+template <int LANE> struct lead_place {
+    struct lead_slot slot;
+    struct lead_ahead<LANE> ahead;
+    uint32_t count;      /* slots that this warp has begun with */
+    uint32_t base;       /* of the block's shared memory */
+    const uint8_t *ring; /* the lane's columns in the first slot */
+    uint32_t slot_bytes, slots;
+};
+
+template <int LANE>
+static __device__ __forceinline__ const uint8_t *lead_from(const struct lead_place<LANE> &place) {
+    return place.ring + place.slot.number * place.slot_bytes;
+}
+
+/* The present slot is given back, and the next one is the present. */
+template <int LANE>
+static __device__ __forceinline__ uint32_t lead_next(struct lead_place<LANE> &place) {
+    const uint32_t emptied = place.base + LEAD_EMPTY + 8 * place.slot.number;
+    next_slot(place.slot, place.slots);
+    place.count++;
+    return emptied;
+}
+
+/* Rows of a step behind which a lane does what is not rows: there they wait for their neighbours.
+ * Costs of 16 bits are renewed here too, at the same row of every step. */
+enum { LEAD_RELEASES = 3, LEAD_TELLS = 4, LEAD_FORESEES = 8, LEAD_RENEWS = 11 };
+
+/* All rows of a step that lie at FROM, with nothing decided on the way: a comparison and a branch
+ * take as long as half a row. PLACE is already the next one, whose first energies are fetched; if
+ * that is not known to be full, they are of no use. RELEASE: the barrier of the slot before, for
+ * the lane that says it is empty: whoever shuffles costs has used all energies of the step before.
+ */
+template <class Costs, int LANE = Costs::COLUMNS>
+static __device__ __forceinline__ void
+lead_step(struct lead_place<LANE> &place, Costs &costs, const uint8_t *from,
+          const struct lead_told<LANE> &told, bool tells, uint32_t release) {
+    enum { pitch = lead_slot_bytes<LANE>::ROW };
+    const uint8_t *next = lead_from(place);
+#pragma unroll
+    for (int r = 0; r < FAST_STEP; r++) {
+        const struct lead_energies<LANE> energies = place.ahead.rows[r % 2];
+        place.ahead.rows[r % 2] = lead_fetch<LANE>(
+            r + 2 < FAST_STEP ? from + (r + 2) * pitch : next + (r + 2 - FAST_STEP) * pitch);
+        lead_row(costs, energies);
+        if (r == LEAD_RELEASES && release) barrier_arrive(release);
+        if (r == LEAD_TELLS && tells) lead_tell<LANE>(told);
+        if (r == LEAD_FORESEES) lead_foresee(costs);
+        if (r == LEAD_RENEWS) lead_renew(costs);
+    }
+}
+
+/* The present slot and those behind it, COUNT in all, are full; the first energies are fetched. */
+template <int LANE>
+static __device__ __forceinline__ void
+lead_wait_slots(const struct fast_job &job, struct lead_place<LANE> &place, uint32_t count) {
+    struct lead_slot slot = place.slot;
+    if (!__all_sync(~0u, load_shared_word(place.base + LEAD_FILLED) >= place.count + count))
+        for (uint32_t k = 0; k < count; k++, next_slot(slot, place.slots))
+            lead_wait(job, place.base + LEAD_FULL + 8 * slot.number, slot.round & 1, STUCK_FULL);
+    __syncwarp();
+    lead_first<LANE>(place.ahead, lead_from(place));
+}
+
+/* Warps beside the image only keep pace. The first slot is full. */
+template <int LANE>
+static __device__ __forceinline__ void lead_idle(const struct fast_job &job,
+                                                 struct lead_place<LANE> &place, uint32_t steps) {
+    for (uint32_t step = 0; step < steps; step++) {
+        if (step) lead_wait_slots(job, place, 1);
+        const uint32_t emptied = lead_next(place);
+        if (threadIdx.x % 32 == 0) barrier_arrive(emptied);
+    }
+}
+
+/* The costs of a seam down to the middle. The first slot is full. TO: where the lane tells costs,
+ * from the row before the first step on. From one exchange to the next all slots are known to be
+ * full; before the first one they are waited for one by one, since the seam before may still be
+ * under way there. */
+template <class Costs, int LANE = Costs::COLUMNS>
+static __device__ __forceinline__ void
+lead_seam(const struct fast_job &job, const struct fast_half &half, struct lead_warp &warp,
+          struct lead_place<LANE> &place, Costs &costs, uint32_t tag, uint32_t *to) {
+    const uint32_t whole = half.rows / FAST_STEP, every = job.halo / FAST_STEP;
+    uint32_t wait = every, release = 0;
+    bool tells = false, early = true;
+    for (uint32_t step = 0; step < whole; step++, to += job.cost_stride) {
+        const struct lead_told<LANE> told = lead_told_of(costs, tag << 30, to);
+        const uint8_t *from = lead_from(place);
+        const uint32_t emptied = lead_next(place), left = half.steps - step - 1;
+        const bool exchange = --wait == 0;
+        lead_step(place, costs, from, told, tells, release);
+        release = warp.lane == 0 ? emptied : 0;
+        tells = warp.own;
+        if (!exchange && !early) continue;
+        if (!left) break;
+        if (exchange) {
+            wait = every, early = false, tells = false;
+            warp.exchanges++;
+            lead_limit(costs);
+            lead_send(warp, costs);
+            /* What was sent is under way for longer than this takes. */
+            if (warp.own) lead_tell<LANE>(lead_told_of(costs, tag << 30, to + job.cost_stride));
+            __syncwarp();
+            if (release) barrier_arrive(release);
+            release = 0;
+        }
+        lead_wait_slots(job, place, early ? 1 : min(left, every));
+        if (exchange) lead_receive(job, warp, costs);
+        __syncwarp();
+    }
+    if (half.rows % FAST_STEP) {
+        if (tells) lead_tell<LANE>(lead_told_of(costs, tag << 30, to));
+        if (release) barrier_arrive(release);
+        lead_limit(costs);
+        lead_rest(costs, lead_from(place), half.rows % FAST_STEP);
+        const uint32_t emptied = lead_next(place);
+        release = warp.lane == 0 ? emptied : 0;
+    }
+    __syncwarp();
+    if (release) barrier_arrive(release);
+}
+
+/* Seam by seam. */
 template <class Costs>
 static __device__ __forceinline__ void lead(const struct fast_job &job, int number,
                                             struct lead_warp warp, uint8_t *shared,
                                             uint32_t in_block, uint32_t slot_bytes) {
     enum { LANE = Costs::COLUMNS };
     const struct fast_half half = job.halves[number];
-    const uint32_t begin = fast_begin(job);
-    const uint32_t base = shared_address(shared), every = job.halo / FAST_STEP;
-    const uint8_t *ring =
-        shared + LEAD_RING + in_block * lead_slot_bytes<LANE>::ALL + warp.lane * 2 * LANE;
     const bool first = warp.number == 0 && number == 0 && warp.lane == 0;
     uint64_t began = 0, spent = first ? fast_spent(job, SPAN_SEAM) : 0;
-    struct lead_slot slot = {};
-    struct lead_next next = { base + LEAD_FILLED, 1, NULL, false };
-    struct lead_ahead<LANE> ahead;
-    for (uint32_t seam = begin; seam < job.seams; seam++) {
-        const int width = (int)(job.width - seam);
-        const uint32_t tag = fast_tag(seam);
-        uint32_t wait = every, rows = half.rows;
-        Costs costs;
-        uint32_t *to = half.costs + warp.x;
-        warp.active = warp.number * job.own < (uint32_t)width;
-        warp.right = (warp.number + 1) * job.own < (uint32_t)width;
-        lead_begin(costs, warp, width);
-        for (uint32_t step = 0; step < half.steps; step++, to += job.cost_stride) {
-            const uint8_t *from = ring + slot.number * slot_bytes;
-            const bool exchange = step && --wait == 0;
-            if (exchange) wait = every;
-            if (warp.active && exchange) warp.exchanges++, lead_send(warp, costs);
-            if (!next.loaded) {
-                lead_wait(job, base + LEAD_FULL + 8 * slot.number, slot.round & 1, STUCK_FULL);
-                lead_first<LANE>(ahead, from);
-            }
-            if (step == 0 && *(volatile uint32_t *)(shared + LEAD_END)) return;
-            if (step == 0 && first) fast_mark(job, seam, MARK_LEAD_START), began = fast_now();
-            struct lead_told<LANE> told =
-                lead_told_of(costs, tag << 30, warp.active && step && warp.own ? to : NULL);
-            /* What was sent is under way for longer than this takes. */
-            if (exchange) lead_tell<LANE>(told);
-            if (warp.active && exchange) lead_receive(job, warp, costs);
-            const uint32_t emptied = base + LEAD_EMPTY + 8 * slot.number;
-            next_slot(slot, job.slots);
-            next.count++;
-            next.from = step + 1 < half.steps ? ring + slot.number * slot_bytes : NULL;
-            next.loaded = false;
-            if (warp.active && rows >= FAST_STEP)
-                lead_step(costs, ahead, from, told, next);
-            else if (warp.active)
-                lead_tell<LANE>(told), lead_rest(costs, from, rows);
-            rows -= FAST_STEP;
-            __syncwarp();
-            if (warp.lane == 0) barrier_arrive(emptied);
+    struct lead_place<LANE> place = {};
+    place.base = shared_address(shared), place.slot_bytes = slot_bytes, place.slots = job.slots;
+    place.ring = shared + LEAD_RING + in_block * lead_slot_bytes<LANE>::ALL + warp.lane * 2 * LANE;
+    for (uint32_t seam = fast_begin(job); seam < job.seams; seam++) {
+        const uint32_t width = job.width - seam, tag = fast_tag(seam);
+        lead_wait_slots(job, place, 1);
+        if (*(volatile uint32_t *)(shared + LEAD_END)) return;
+        if (first) fast_mark(job, seam, MARK_LEAD_START), began = fast_now();
+        if (warp.number * job.own >= width) {
+            lead_idle(job, place, half.steps);
+            continue;
         }
+        Costs costs;
+        warp.right = (warp.number + 1) * job.own < width;
+        lead_begin(costs, warp, (int)width);
+        lead_seam(job, half, warp, place, costs, tag, half.costs + warp.x);
         const uint32_t lowest = lead_lowest(costs);
-        const bool doubt = warp.active && lowest != ~0u;
-        if (doubt) lead_warn(job, number, seam, lowest);
-        struct lead_told<LANE> told = lead_told_of(costs, tag << 30 | (doubt ? FAST_DOUBT : 0),
-                                                   warp.active && warp.own ? to : NULL);
-        lead_tell<LANE>(told);
+        if (lowest != ~0u) lead_warn(job, number, seam, lowest);
+        uint32_t *to = half.costs + (uint64_t)half.steps * job.cost_stride + warp.x;
+        const uint32_t head = tag << 30 | (lowest != ~0u ? FAST_DOUBT : 0);
+        if (warp.own) lead_tell<LANE>(lead_told_of(costs, head, to));
         if (first) fast_mark(job, seam, MARK_LEAD_END);
         if (first && job.watch) fast_span(job, SPAN_SEAM, began, spent);
     }
@@ -185,7 +244,9 @@ template <class Costs>
 static __device__ void lead_block(const struct fast_job &job, const CUtensorMap &plane, int half) {
     enum { LANE = Costs::COLUMNS };
     uint8_t *shared = fast_shared;
-    const uint32_t rank = blockIdx.x % job.cluster, warp = threadIdx.x / 32;
+    const uint32_t rank = blockIdx.x % job.cluster;
+    /* So the compiler knows that it is the same for all lanes. */
+    const uint32_t warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
     const uint32_t first = rank * job.block_leaders;
     const uint32_t here = first < job.leaders ? min(job.block_leaders, job.leaders - first) : 0;
     const uint32_t base = shared_address(shared);

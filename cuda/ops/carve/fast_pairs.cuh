@@ -2,11 +2,11 @@
 /* fast_pairs.cuh - a leader's costs as pairs of 16 bits, and how it is known that they are right.
  *
  * A lane has 8 columns, two neighbouring ones in a word, as energies lie in memory. Costs are
- * relative to a base of the warp's own. Behind every 16 rows both are renewed: the least cost of
- * the warp some rows earlier, which no later one is below, goes into the base, and what is then
- * more than PAIR_LIMIT becomes PAIR_LIMIT. From there 16 rows of at most 2047 fit into 16 bits, so
- * that words are added without a carry from one column into the other. Costs from a neighbour come
- * with their sender's base and are converted likewise.
+ * relative to a base of the warp's own. Every 16 rows both are renewed: the least cost of the warp
+ * some rows earlier, which no later one is below, goes into the base, and what is then more than
+ * PAIR_LIMIT becomes PAIR_LIMIT, as it also does before it is sent to a neighbour. From there 16
+ * rows of at most 2047 fit into 16 bits, so that words are added without a carry from one column
+ * into the other. Costs from a neighbour come with their sender's base and are converted likewise.
  *
  * Lowered costs (at least base + PAIR_LIMIT when they were lowered) make others too low. Let L be
  * the least of base + PAIR_LIMIT over all places of a half where a cost was lowered. Then every
@@ -115,6 +115,14 @@ static __device__ __forceinline__ bool pairs_above(const struct lead_pairs &cost
                                 costs.pair[2] & costs.inside[2]),
                  costs.pair[3] & costs.inside[3]);
     return max(most & 0xffff, most >> 16) > limit;
+}
+
+/* Costs are cut off at the limit. */
+static __device__ __forceinline__ void lead_limit(struct lead_pairs &costs) {
+    if (pairs_above(costs, PAIR_LIMIT)) costs.lowest = min(costs.lowest, costs.base + PAIR_LIMIT);
+#pragma unroll
+    for (int k = 0; k < 4; k++) costs.pair[k] = __vminu2(costs.pair[k], pairs_both(PAIR_LIMIT));
+    pairs_edges(costs);
 }
 
 static __device__ __forceinline__ void lead_renew(struct lead_pairs &costs) {

@@ -124,7 +124,7 @@ struct lead_warp {
     int x;           /* the lane's first column */
     uint32_t lane;
     uint32_t exchanges;
-    bool active, left, right;     /* has a column inside, neighbours that have */
+    bool left, right;             /* neighbours that have a column inside */
     bool own, at_left, at_right;  /* what the lane's columns are: the warp's own, a halo */
     bool sends_left, sends_right; /* own columns that are a neighbour's halo */
     bool heads;                   /* the first lane of those that send to one side */
@@ -152,14 +152,13 @@ static __device__ __forceinline__ struct lead_energies<LANE> lead_fetch(const ui
 template <int LANE>
 struct lead_told {
     uint4 words[LANE / 4];
-    uint32_t *to; /* the lane's place; NULL: nothing to tell */
+    uint32_t *to; /* the lane's place */
 };
 
-template <int LANE> static __device__ __forceinline__ void lead_tell(struct lead_told<LANE> &told) {
+template <int LANE>
+static __device__ __forceinline__ void lead_tell(const struct lead_told<LANE> &told) {
 #pragma unroll
-    for (int k = 0; k < LANE; k += 4)
-        if (told.to) store_words(told.to + k, told.words[k / 4]);
-    told.to = NULL;
+    for (int k = 0; k < LANE; k += 4) store_words(told.to + k, told.words[k / 4]);
 }
 
 /* Odd exchanges lie behind even ones. */
