@@ -47,7 +47,7 @@ static const uint32_t FAST_DOUBT = 1u << 29;
 
 /* Energy beside the image: more than any pixel can have. */
 static __host__ __device__ inline uint32_t fast_outside(int energy) {
-    return energy == CARVE_SOBEL5 ? 65535 : 2047;
+    return energy == CARVE_SOBEL5 ? 65535 : 1151;
 }
 
 struct fast_half {

@@ -52,6 +52,7 @@ template <int LANE> struct lead_place {
     struct lead_slot slot;
     struct lead_ahead<LANE> ahead;
     uint32_t count;      /* slots that this warp has begun with */
+    uint32_t release;    /* the barrier of the slot that is to be given back next */
     uint32_t base;       /* of the block's shared memory */
     const uint8_t *ring; /* the lane's columns in the first slot */
     uint32_t slot_bytes, slots;
@@ -62,29 +63,32 @@ static __device__ __forceinline__ const uint8_t *lead_from(const struct lead_pla
     return place.ring + place.slot.number * place.slot_bytes;
 }
 
-/* The present slot is given back, and the next one is the present. */
+/* The next slot becomes the present one. */
 template <int LANE>
-static __device__ __forceinline__ uint32_t lead_next(struct lead_place<LANE> &place) {
-    const uint32_t emptied = place.base + LEAD_EMPTY + 8 * place.slot.number;
+static __device__ __forceinline__ void lead_next(struct lead_place<LANE> &place) {
+    place.release = place.base + LEAD_EMPTY + 8 * place.slot.number;
     next_slot(place.slot, place.slots);
     place.count++;
-    return emptied;
 }
 
 /* Rows of a step behind which a lane does what is not rows: there they wait for their neighbours.
- * Costs of 16 bits are renewed here too, at the same row of every step. */
-enum { LEAD_RELEASES = 3, LEAD_TELLS = 4, LEAD_FORESEES = 8, LEAD_RENEWS = 11 };
-
-/* All rows of a step that lie at FROM, with nothing decided on the way: a comparison and a branch
- * take as long as half a row. PLACE is already the next one, whose first energies are fetched; if
- * that is not known to be full, they are of no use. RELEASE: the barrier of the slot before, for
- * the lane that says it is empty: whoever shuffles costs has used all energies of the step before.
  */
-template <class Costs, int LANE = Costs::COLUMNS>
-static __device__ __forceinline__ void
-lead_step(struct lead_place<LANE> &place, Costs &costs, const uint8_t *from,
-          const struct lead_told<LANE> &told, bool tells, uint32_t release) {
+enum { LEAD_RELEASES = 3, LEAD_TELLS = 5, LEAD_FORESEES = 8, LEAD_RENEWS = 11 };
+
+/* All rows of a step. Nothing is decided on the way: a comparison and a branch take as long as half
+ * a row. The row before is told; the slot before is given back: whoever shuffles costs has used all
+ * energies of the step before. The first energies of the next slot are fetched; where that is not
+ * known to be full, they are of no use. RENEWS: costs are renewed, which must be at every second
+ * step at least. TO: where the lane tells. */
+template <bool RENEWS, class Costs, int LANE = Costs::COLUMNS>
+static __device__ __forceinline__ void lead_step(const struct lead_warp &warp,
+                                                 struct lead_place<LANE> &place, Costs &costs,
+                                                 uint32_t head, uint32_t *to) {
     enum { pitch = lead_slot_bytes<LANE>::ROW };
+    const struct lead_told<LANE> told = lead_told_of(costs, head, to);
+    const uint8_t *from = lead_from(place);
+    const uint32_t release = place.release;
+    lead_next(place);
     const uint8_t *next = lead_from(place);
 #pragma unroll
     for (int r = 0; r < FAST_STEP; r++) {
@@ -92,10 +96,10 @@ lead_step(struct lead_place<LANE> &place, Costs &costs, const uint8_t *from,
         place.ahead.rows[r % 2] = lead_fetch<LANE>(
             r + 2 < FAST_STEP ? from + (r + 2) * pitch : next + (r + 2 - FAST_STEP) * pitch);
         lead_row(costs, energies);
-        if (r == LEAD_RELEASES && release) barrier_arrive(release);
-        if (r == LEAD_TELLS && tells) lead_tell<LANE>(told);
-        if (r == LEAD_FORESEES) lead_foresee(costs);
-        if (r == LEAD_RENEWS) lead_renew(costs);
+        if (r == LEAD_RELEASES && warp.lane == 0) barrier_arrive(release);
+        if (r == LEAD_TELLS && warp.own) lead_tell<LANE>(told);
+        if (r == LEAD_FORESEES && RENEWS) lead_foresee(costs);
+        if (r == LEAD_RENEWS && RENEWS) lead_renew(costs);
     }
 }
 
@@ -117,57 +121,57 @@ static __device__ __forceinline__ void lead_idle(const struct fast_job &job,
                                                  struct lead_place<LANE> &place, uint32_t steps) {
     for (uint32_t step = 0; step < steps; step++) {
         if (step) lead_wait_slots(job, place, 1);
-        const uint32_t emptied = lead_next(place);
-        if (threadIdx.x % 32 == 0) barrier_arrive(emptied);
+        if (threadIdx.x % 32 == 0) barrier_arrive(place.release);
+        lead_next(place);
     }
 }
 
+/* Before rows go on behind an exchange: the halos. */
+template <class Costs, int LANE = Costs::COLUMNS>
+static __device__ __forceinline__ void
+lead_exchange(const struct fast_job &job, struct lead_warp &warp, struct lead_place<LANE> &place,
+              Costs &costs, uint32_t slots) {
+    warp.exchanges++;
+    lead_limit(costs);
+    lead_send(warp, costs);
+    lead_wait_slots(job, place, slots);
+    lead_receive(job, warp, costs);
+    __syncwarp();
+}
+
 /* The costs of a seam down to the middle. The first slot is full. TO: where the lane tells costs,
- * from the row before the first step on. From one exchange to the next all slots are known to be
- * full; before the first one they are waited for one by one, since the seam before may still be
- * under way there. */
+ * from the row before the first step on (which nobody reads). From one exchange to the next all
+ * slots are known to be full; before the first one they are waited for one by one, since the seam
+ * before may still be under way there. */
 template <class Costs, int LANE = Costs::COLUMNS>
 static __device__ __forceinline__ void
 lead_seam(const struct fast_job &job, const struct fast_half &half, struct lead_warp &warp,
-          struct lead_place<LANE> &place, Costs &costs, uint32_t tag, uint32_t *to) {
+          struct lead_place<LANE> &place, Costs &costs, uint32_t head, uint32_t *to) {
     const uint32_t whole = half.rows / FAST_STEP, every = job.halo / FAST_STEP;
-    uint32_t wait = every, release = 0;
-    bool tells = false, early = true;
-    for (uint32_t step = 0; step < whole; step++, to += job.cost_stride) {
-        const struct lead_told<LANE> told = lead_told_of(costs, tag << 30, to);
-        const uint8_t *from = lead_from(place);
-        const uint32_t emptied = lead_next(place), left = half.steps - step - 1;
-        const bool exchange = --wait == 0;
-        lead_step(place, costs, from, told, tells, release);
-        release = warp.lane == 0 ? emptied : 0;
-        tells = warp.own;
-        if (!exchange && !early) continue;
-        if (!left) break;
-        if (exchange) {
-            wait = every, early = false, tells = false;
-            warp.exchanges++;
-            lead_limit(costs);
-            lead_send(warp, costs);
-            /* What was sent is under way for longer than this takes. */
-            if (warp.own) lead_tell<LANE>(lead_told_of(costs, tag << 30, to + job.cost_stride));
-            __syncwarp();
-            if (release) barrier_arrive(release);
-            release = 0;
+    const uint32_t stride = job.cost_stride;
+    uint32_t done = 0;
+    for (bool early = true; done < whole;) {
+        const uint32_t steps = early ? 1 : min(every, whole - done);
+        uint32_t n = steps;
+        for (; n >= 2; n -= 2, to += 2 * stride) {
+            lead_step<false>(warp, place, costs, head, to);
+            lead_step<true>(warp, place, costs, head, to + stride);
         }
-        lead_wait_slots(job, place, early ? 1 : min(left, every));
-        if (exchange) lead_receive(job, warp, costs);
-        __syncwarp();
+        if (n) lead_step<true>(warp, place, costs, head, to), to += stride;
+        done += steps;
+        early = early && done < every;
+        if (done == half.steps) return;
+        if (done % every == 0)
+            lead_exchange(job, warp, place, costs, min(every, half.steps - done));
+        else if (early)
+            lead_wait_slots(job, place, 1);
     }
-    if (half.rows % FAST_STEP) {
-        if (tells) lead_tell<LANE>(lead_told_of(costs, tag << 30, to));
-        if (release) barrier_arrive(release);
-        lead_limit(costs);
-        lead_rest(costs, lead_from(place), half.rows % FAST_STEP);
-        const uint32_t emptied = lead_next(place);
-        release = warp.lane == 0 ? emptied : 0;
-    }
+    if (warp.own) lead_tell<LANE>(lead_told_of(costs, head, to));
+    lead_limit(costs);
     __syncwarp();
-    if (release) barrier_arrive(release);
+    if (warp.lane == 0) barrier_arrive(place.release);
+    lead_rest(costs, lead_from(place), half.rows % FAST_STEP);
+    lead_next(place);
 }
 
 /* Seam by seam. */
@@ -180,7 +184,8 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
     const bool first = warp.number == 0 && number == 0 && warp.lane == 0;
     uint64_t began = 0, spent = first ? fast_spent(job, SPAN_SEAM) : 0;
     struct lead_place<LANE> place = {};
-    place.base = shared_address(shared), place.slot_bytes = slot_bytes, place.slots = job.slots;
+    place.base = shared_address(shared), place.release = place.base + LEAD_NOBODY;
+    place.slot_bytes = slot_bytes, place.slots = job.slots;
     place.ring = shared + LEAD_RING + in_block * lead_slot_bytes<LANE>::ALL + warp.lane * 2 * LANE;
     for (uint32_t seam = fast_begin(job); seam < job.seams; seam++) {
         const uint32_t width = job.width - seam, tag = fast_tag(seam);
@@ -194,7 +199,7 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
         Costs costs;
         warp.right = (warp.number + 1) * job.own < width;
         lead_begin(costs, warp, (int)width);
-        lead_seam(job, half, warp, place, costs, tag, half.costs + warp.x);
+        lead_seam(job, half, warp, place, costs, tag << 30, half.costs + warp.x);
         const uint32_t lowest = lead_lowest(costs);
         if (lowest != ~0u) lead_warn(job, number, seam, lowest);
         uint32_t *to = half.costs + (uint64_t)half.steps * job.cost_stride + warp.x;
@@ -257,6 +262,7 @@ static __device__ void lead_block(const struct fast_job &job, const CUtensorMap 
         barrier_make(base + LEAD_FULL + 8 * slot, 1);
         barrier_make(base + LEAD_EMPTY + 8 * slot, here);
     }
+    if (threadIdx.x == 0) barrier_make(base + LEAD_NOBODY, 1 << 19);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     cluster_barrier();
     if (warp < here) {

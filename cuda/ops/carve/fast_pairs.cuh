@@ -2,7 +2,7 @@
 /* fast_pairs.cuh - a leader's costs as pairs of 16 bits, and how it is known that they are right.
  *
  * A lane has 8 columns, two neighbouring ones in a word, as energies lie in memory. Costs are
- * relative to a base of the warp's own. Every 16 rows both are renewed: the least cost of the warp
+ * relative to a base of the warp's own. Every 32 rows both are renewed: the least cost of the warp
  * some rows earlier, which no later one is below, goes into the base, and what is then more than
  * PAIR_LIMIT becomes PAIR_LIMIT, as it also does before it is sent to a neighbour. From there 16
  * rows of at most 2047 fit into 16 bits, so that words are added without a carry from one column
@@ -34,7 +34,7 @@
 
 #include "cuda/ops/carve/fast_ring.cuh"
 
-enum { PAIR_LIMIT = 0x7fff }; /* leaves the words' top bits to tags when they are sent */
+enum { PAIR_LIMIT = 0x7000 }; /* leaves the words' top bits to tags when they are sent */
 static const uint32_t PAIR_ONES = 0x00010001, PAIR_TAGS = 0x80008000;
 
 struct lead_pairs {

@@ -19,6 +19,7 @@ enum {
     LEAD_EMPTY = 8 * FAST_SLOTS_MAX,
     LEAD_END = 16 * FAST_SLOTS_MAX,
     LEAD_FILLED = LEAD_END + 4, /* slots that have become full, since the beginning */
+    LEAD_NOBODY = LEAD_END + 8, /* a barrier that nobody waits for */
     LEAD_INBOX = 256,
     LEAD_INBOX_SIDE = 4 * FAST_HALO_MAX,
     LEAD_INBOX_BASE = LEAD_INBOX_SIDE / 2, /* of costs in 16 bits, behind them */
