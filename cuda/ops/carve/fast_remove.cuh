@@ -9,11 +9,11 @@
 
 #include "cuda/ops/carve/fast_energy.cuh"
 
-enum { BAND_REACH_MAX = 2, BAND_ROWS_MAX = 16 * 7 };
+enum { BAND_REACH_MAX = 2, BAND_ROWS_MAX = FAST_STEP * FAST_BAND_STEPS_MAX };
 
 /* Shared memory of a following block; behind it parents, halo and jumps. */
 struct __align__(16) follow_memory {
-    uint32_t entry, meet;
+    uint32_t entry;
     uint32_t columns[BAND_ROWS_MAX];     /* the seam, in the order of the half's rows */
     uint32_t beside[2 * BAND_REACH_MAX]; /* the seam in the rows of which there are copies */
 };
@@ -24,9 +24,11 @@ struct fast_band {
     uint32_t number; /* of both halves' */
     uint32_t step, end_step;
     uint32_t top, bottom; /* rows top..bottom-1 */
+    bool thin;            /* parents of one step only, others in their place later */
+    bool looks, late;     /* whether it tells only a window once, or only after, the halves meet */
     uint32_t plane;       /* columns of parents and jumps */
     uint32_t halo;        /* luma of the rows beside: reach above, reach below */
-    uint32_t jumps;       /* 16 bits each, a row a step */
+    uint32_t jumps;       /* as differences, at most 16; a row a step */
 };
 
 static __device__ __forceinline__ struct follow_memory *follow_memory() {
@@ -35,11 +37,12 @@ static __device__ __forceinline__ struct follow_memory *follow_memory() {
 
 /* Parents of the band's step K. */
 static __device__ __forceinline__ uint32_t *band_parents(const struct fast_band &band, uint32_t k) {
-    return (uint32_t *)(fast_shared + sizeof(struct follow_memory)) + k * band.plane;
+    return (uint32_t *)(fast_shared + sizeof(struct follow_memory)) +
+           (band.thin ? 0 : k * band.plane);
 }
 
-static __device__ __forceinline__ uint16_t *band_jumps(const struct fast_band &band, uint32_t k) {
-    return (uint16_t *)(fast_shared + band.jumps) + k * band.plane;
+static __device__ __forceinline__ int8_t *band_jumps(const struct fast_band &band, uint32_t k) {
+    return (int8_t *)(fast_shared + band.jumps) + k * band.plane;
 }
 
 static __device__ __forceinline__ uint32_t band_column(const struct fast_band &band, uint32_t y) {
