@@ -26,7 +26,8 @@ static __host__ __device__ inline uint32_t follow_parents(uint32_t width, uint32
 static __host__ __device__ inline uint32_t follow_bytes(uint32_t width, uint32_t luma_stride,
                                                         uint32_t band_steps, int reach, bool thin) {
     return (uint32_t)sizeof(struct follow_memory) + follow_parents(width, band_steps, thin) +
-           follow_plane(width) * band_steps + 2 * (uint32_t)reach * luma_stride;
+           follow_plane(width) * band_steps + 2 * (uint32_t)reach * luma_stride +
+           2 * renew_slots(reach) * FAST_STEP * band_steps;
 }
 
 /* ---- whether the halves have met */
@@ -186,6 +187,14 @@ static __device__ __forceinline__ void follow_costs(const struct fast_job &job,
     __syncthreads();
 }
 
+/* What is to be moved soon, when the halves have met. */
+static __device__ __forceinline__ void follow_fetch(const struct fast_job &job,
+                                                    const struct fast_band &band, uint32_t seam) {
+    const uint32_t meet = follow_meet(job, band, seam);
+    remove_fetch(job, band, follow_window(job.halves[band.half], band.step, meet, job.width - seam),
+                 seam);
+}
+
 /* ---- the way through the band */
 
 /* Waits for the seam's column in the band's last row, with bit 15 for the last seam of all. */
@@ -283,10 +292,13 @@ static __device__ __forceinline__ struct fast_band follow_band(const struct fast
     band.bottom = band.half == 0 ? end : job.height - first;
     band.thin = job.thin;
     band.looks = is_among_last(half, number - half.first_band, job.window_bands);
+    band.fetches = number - half.first_band < job.movers;
+    band.waits = job.movers && !band.fetches;
     band.late = is_among_last(half, number - half.first_band, job.late_bands);
     band.plane = follow_plane(job.width);
     band.halo = sizeof(struct follow_memory) + follow_parents(job.width, job.band_steps, job.thin);
     band.jumps = band.halo + 2 * (uint32_t)job.reach * job.luma_stride;
+    band.renewed = band.jumps + band.plane * job.band_steps;
     return band;
 }
 
@@ -313,13 +325,15 @@ static __device__ void follow_block(const struct fast_job &job, uint32_t number)
     if (threadIdx.x == 0) store_word(job.begun + number, 1);
     for (uint32_t seam = 0; seam < job.seams && !last; seam++) {
         follow_costs(job, band, seam);
+        if (band.fetches) follow_fetch(job, band, seam);
         follow_walk(job, band, seam);
         last = follow_memory()->entry >> 15;
         if (first) fast_mark(job, seam, MARK_WALKED), began = fast_now();
+        remove_turn(job, band, seam);
         remove_energies(job, band, seam);
         __syncthreads();
         if (first) fast_mark(job, seam, MARK_MOVED);
-        renew_energies(job, band, seam);
+        renew_store(job, band, seam);
         __syncthreads();
         if (first) fast_mark(job, seam, MARK_RENEWED);
         if (threadIdx.x == 0) store_release(job.ready + number, (seam + 1) | (uint32_t)last << 31);

@@ -34,7 +34,8 @@ enum {
     FAST_HALO_MAX = 64,
     FAST_WARPS_MAX = 8, /* leaders of a block */
     FAST_SLOTS_MAX = 12,
-    FAST_BANDS_MAX = 256, /* of a half */
+    FAST_CLUSTER_MAX = 16, /* blocks */
+    FAST_BANDS_MAX = 256,  /* of a half */
     FAST_BAND_STEPS_MAX = 32,
 };
 
@@ -83,6 +84,7 @@ struct fast_job {
     uint32_t window_bands, late_bands;
     uint32_t direct_bands; /* so many, next to the edge, have jumps that are not gathered */
     bool thin;             /* bands keep no parents */
+    uint32_t movers;       /* bands of a half whose energies close up at once; 0: all */
 
     struct cuda_watch *watch;
     uint32_t done;
