@@ -161,8 +161,9 @@ fast_launch(const struct fast_plan *plan, cudaLaunchAttribute attributes[2], cud
     return config;
 }
 
-/* Blocks of the plan's cluster and shared memory that run at the same time. */
-static inline uint32_t fast_room(const struct fast_plan *plan) {
+/* Blocks of the plan's cluster and shared memory that run at the same time on the present device;
+ * the kernel is told what it may ask for. */
+static inline uint32_t fast_room_found(const struct fast_plan *plan) {
     cudaLaunchAttribute attributes[2];
     cudaLaunchConfig_t config = fast_launch(plan, attributes, 0);
     const fast_kernel kernel = fast_kernel_of(&plan->job);
@@ -180,6 +181,22 @@ static inline uint32_t fast_room(const struct fast_plan *plan) {
         return 0;
     }
     return (uint32_t)clusters * plan->job.cluster;
+}
+
+/* The same, asked for once a device, kernel and cluster size: everything else is the device's. Any
+ * thread; two that are first at once find the same. */
+static inline uint32_t fast_room(const struct fast_plan *plan) {
+    enum { DEVICES = 64 };
+    static uint32_t rooms[DEVICES][2][FAST_CLUSTER_MAX + 1]; /* + 1; 0: not asked yet */
+    int device = 0;
+    if (cudaGetDevice(&device) != cudaSuccess || device >= DEVICES) return fast_room_found(plan);
+    uint32_t *room = &rooms[device][fast_lane(&plan->job) == 8][plan->job.cluster];
+    uint32_t found = __atomic_load_n(room, __ATOMIC_ACQUIRE);
+    if (!found) {
+        found = fast_room_found(plan) + 1;
+        __atomic_store_n(room, found, __ATOMIC_RELEASE);
+    }
+    return found - 1;
 }
 
 /* False where the strip does not fit. */
