@@ -55,11 +55,11 @@ static __device__ __forceinline__ uint32_t follow_meet(const struct fast_job &jo
     }
 }
 
-/* The block's barrier: afterwards all know what one of them KNOWS. */
+/* The block's barrier: afterwards all know MEET if one of them did. */
 static __device__ __forceinline__ uint32_t follow_agree(const struct fast_job &job,
                                                         const struct fast_band &band, uint32_t seam,
-                                                        bool knows) {
-    if (band.looks && __syncthreads_or(knows)) return follow_meet(job, band, seam);
+                                                        uint32_t meet) {
+    if (band.looks && __syncthreads_or(meet != FAST_UNMET)) return follow_meet(job, band, seam);
     if (!band.looks) __syncthreads();
     return FAST_UNMET;
 }
@@ -120,9 +120,8 @@ static __device__ __forceinline__ void jumps_back(uint32_t (&at)[4], const struc
 
 /* Four columns a thread, all under way at once: where they come from in the row before the step;
  * at the band's last step, where from in the row before the band, told to the resolver. Steps are
- * shared out among the threads from different ones on. Says whether MEET is known to this thread
- * in the end. */
-static __device__ __forceinline__ bool follow_jumps(const struct fast_job &job,
+ * shared out among the threads from different ones on. */
+static __device__ __forceinline__ void follow_jumps(const struct fast_job &job,
                                                     const struct fast_band &band, uint32_t step,
                                                     uint32_t seam, uint32_t meet) {
     const struct fast_half &half = job.halves[band.half];
@@ -146,7 +145,6 @@ static __device__ __forceinline__ bool follow_jumps(const struct fast_job &job,
         meet = follow_answer(word, seam, meet);
         window = follow_window(half, step, meet, last + 1);
     }
-    return meet != FAST_UNMET;
 }
 
 /* Far enough behind the leaders that nobody would do anything but ask. */
@@ -161,23 +159,24 @@ static __device__ __forceinline__ void follow_doze(const struct fast_job &job,
 }
 
 /* Parents and jumps of the band: of all columns, step by step behind the leaders; from when the
- * halves are known to have met, of the columns that the seam can reach, and all steps at once. */
+ * halves are known to have met, of the columns that the seam can reach, and all steps at once. Who
+ * knows may leave out the others at any time, since nobody reads them: the seam's columns of a step
+ * lead to columns within its reach in the step before. */
 static __device__ __forceinline__ void follow_costs(const struct fast_job &job,
                                                     const struct fast_band &band, uint32_t seam) {
     uint32_t meet = band.late ? follow_meet(job, band, seam) : FAST_UNMET, warp = 0;
-    bool knows = false;
     if (!band.late) follow_doze(job, band, seam);
 #pragma unroll 1
     for (uint32_t step = band.step, end; step < band.end_step; step = end) {
         end = meet == FAST_UNMET || band.thin ? step + 1 : band.end_step;
 #pragma unroll 1
         for (uint32_t k = step; k < end; k++) warp = follow_step(job, band, k, seam, meet, warp);
-        meet = follow_agree(job, band, seam, knows || meet != FAST_UNMET);
+        meet = follow_agree(job, band, seam, meet);
 #pragma unroll 1
         for (uint32_t k = step; k < end; k++) {
             /* The last one's are told, through those before. */
             if (k > step && k + 1 == end) __syncthreads();
-            knows |= follow_jumps(job, band, k, seam, meet);
+            follow_jumps(job, band, k, seam, meet);
         }
         /* Parents of a step take the place of those of the step before. */
         if (band.thin) __syncthreads();
