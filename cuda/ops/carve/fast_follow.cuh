@@ -44,24 +44,31 @@ static __device__ __forceinline__ uint32_t follow_answer(uint32_t word, uint32_t
     return word >> 16 == seam + 1 ? word & 0xffff : meet;
 }
 
-/* Waits for it, in the half's last row. */
+/* The block waits for it. */
 static __device__ __forceinline__ uint32_t follow_meet(const struct fast_job &job,
                                                        const struct fast_band &band,
                                                        uint32_t seam) {
-    for (uint32_t spins = 0;; spins++) {
-        const uint32_t word = load_word(job.meets + band.half);
-        if (word >> 16 == seam + 1) return word & 0xffff;
-        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_MEET);
+    if (threadIdx.x == 0) {
+        uint32_t word = load_word(job.meets + band.half);
+        for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
+            word = load_word(job.meets + band.half);
+            if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_MEET);
+        }
+        follow_memory()->meet = word & 0xffff;
     }
+    __syncthreads();
+    return follow_memory()->meet;
 }
 
-/* The block's barrier: afterwards all know MEET if one of them did. */
-static __device__ __forceinline__ uint32_t follow_agree(const struct fast_job &job,
-                                                        const struct fast_band &band, uint32_t seam,
+/* The block's barrier: afterwards all know MEET if one of its warps did. TURN: odd and even ones in
+ * turn, since a warp may be at the next while another still reads. */
+static __device__ __forceinline__ uint32_t follow_agree(const struct fast_band &band, uint32_t turn,
                                                         uint32_t meet) {
-    if (band.looks && __syncthreads_or(meet != FAST_UNMET)) return follow_meet(job, band, seam);
-    if (!band.looks) __syncthreads();
-    return FAST_UNMET;
+    uint32_t *known = follow_memory()->known[turn % 2];
+    const uint32_t warps = FAST_THREADS / 32, lane = threadIdx.x % 32;
+    if (band.looks && lane == 0) known[threadIdx.x / 32] = meet;
+    __syncthreads();
+    return band.looks ? warp_least(lane < warps ? known[lane] : FAST_UNMET) : FAST_UNMET;
 }
 
 /* Columns of the step's last row that are wanted. */
@@ -171,7 +178,7 @@ static __device__ __forceinline__ void follow_costs(const struct fast_job &job,
         end = meet == FAST_UNMET || band.thin ? step + 1 : band.end_step;
 #pragma unroll 1
         for (uint32_t k = step; k < end; k++) warp = follow_step(job, band, k, seam, meet, warp);
-        meet = follow_agree(job, band, seam, meet);
+        meet = follow_agree(band, step, meet);
 #pragma unroll 1
         for (uint32_t k = step; k < end; k++) {
             /* The last one's are told, through those before. */

@@ -214,6 +214,16 @@ static __device__ __forceinline__ uint32_t four_bytes(const uint32_t (&at)[4], u
            at[3] - (x + 3) << 24;
 }
 
+/* The least of a warp. */
+static __device__ __forceinline__ uint32_t warp_least(uint32_t value) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(~0u, value);
+#else
+    __trap();
+    return value;
+#endif
+}
+
 /* ---- places */
 
 static __device__ __forceinline__ uint32_t fast_row(const struct fast_job &job, int half,

@@ -19,8 +19,9 @@ enum {
 
 /* Shared memory of a following block; behind it parents, halo, jumps and energies anew. */
 struct __align__(16) follow_memory {
-    uint32_t entry;
-    uint32_t columns[BAND_ROWS_MAX]; /* the seam, in the order of the half's rows */
+    uint32_t entry, meet;
+    uint32_t known[2][FAST_THREADS / 32]; /* of each warp: the meeting point or FAST_UNMET */
+    uint32_t columns[BAND_ROWS_MAX];      /* the seam, in the order of the half's rows */
     /* The seam in the rows of which there are copies; each warp that wants it asks itself. */
     uint32_t beside[RENEW_WARPS][2 * BAND_REACH_MAX];
 };

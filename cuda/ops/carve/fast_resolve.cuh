@@ -162,14 +162,10 @@ static __device__ __forceinline__ void meet_least(const struct meet_costs &costs
 }
 
 /* The least of a warp; PLACE the smallest of those that have it. */
-static __device__ __forceinline__ void warp_least(uint32_t &sum, uint32_t &place) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-    const uint32_t least = __reduce_min_sync(~0u, sum);
-    place = __reduce_min_sync(~0u, sum == least ? place : ~0u);
+static __device__ __forceinline__ void meet_of_warp(uint32_t &sum, uint32_t &place) {
+    const uint32_t least = warp_least(sum);
+    place = warp_least(sum == least ? place : ~0u);
     sum = least;
-#else
-    __trap();
-#endif
 }
 
 /* A warp's least of T[m][x] + min3(B[m+1]) goes to memory. All costs of a round are asked for at
@@ -196,7 +192,7 @@ static __device__ __forceinline__ void resolve_meet(const struct fast_job &job,
 #pragma unroll
         for (uint32_t k = 0; k < BATCH; k++) meet_least(costs[k], x + k * SPAN, width, sum, place);
     }
-    warp_least(sum, place);
+    meet_of_warp(sum, place);
     if (threadIdx.x % 32 == 0)
         memory->sums[threadIdx.x / 32] = sum, memory->places[threadIdx.x / 32] = place;
 }
@@ -236,7 +232,7 @@ static __device__ __forceinline__ uint32_t resolve_meet_column(struct resolve_me
     const uint32_t lane = threadIdx.x % 32;
     uint32_t sum = lane < FAST_THREADS / 32 ? memory->sums[lane] : ~0u;
     uint32_t place = lane < FAST_THREADS / 32 ? memory->places[lane] : ~0u;
-    warp_least(sum, place);
+    meet_of_warp(sum, place);
     return number == 0 ? place / 4 : place / 4 + place % 4 - 1;
 }
 
