@@ -122,7 +122,8 @@ static inline void fast_window_shape(struct fast_job *job, uint32_t most) {
     const uint32_t rows = FAST_STEP * job->band_steps, bands = job->halves[0].bands;
     const uint32_t least = job->halves[1].bands; /* of the first half's, or one fewer */
     const uint32_t window = (uint32_t)((band_us + told_us) / (row_us * rows) + 2);
-    const uint32_t behind = band_us < worth_us ? 0 : (uint32_t)(band_us / (row_us * rows));
+    const uint32_t behind =
+        band_us < worth_us ? 0 : (uint32_t)((band_us - told_us) / (row_us * rows));
     const uint32_t round = warps / job->band_steps * TILE_OWN / (2 * rows);
     job->window_bands = window < least ? window : least;
     job->late_bands = round < behind ? round : behind;
