@@ -61,7 +61,6 @@ static __device__ __noinline__ void once_a_seam(const struct fast_job &job,
 
 static __global__ void __launch_bounds__(FAST_THREADS, 1)
     measure(const __grid_constant__ struct fast_job job, int way, uint32_t *sums) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const uint32_t bands = job.halves[0].bands;
     long long times[PARTS + 1];
     for (uint32_t round = 0; round < ROUNDS; round++) {
@@ -76,7 +75,6 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
         for (int k = 0; k < PARTS && threadIdx.x == 0 && round; k++)
             sums[k] += (uint32_t)(times[k + 1] - times[k]);
     }
-#endif
 }
 
 static struct fast_plan make_plan(const struct cuda_context *context, uint32_t width,
