@@ -227,7 +227,9 @@ static __device__ __forceinline__ uint32_t follow_back(const struct fast_band &b
     return x;
 }
 
-/* A warp a step, parents not kept: those around the seam once more. */
+/* A warp a step, parents not kept: those around the seam once more. Costs are still this seam's:
+ * leaders write those of the next only behind bands that are ready, and the band before this one is
+ * not before it has this one's crossings. */
 static __device__ __forceinline__ void follow_again(const struct fast_job &job,
                                                     const struct fast_band &band, uint32_t entry,
                                                     uint32_t seam) {
