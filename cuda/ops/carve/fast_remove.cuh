@@ -202,19 +202,22 @@ static __device__ __forceinline__ void renew_store(const struct fast_job &job,
 
 /* ---- the rest closes up */
 
-/* Where the plane does not fit into the L2 cache, bands that all move at once would share memory's
- * bandwidth, and the outermost, for which the leaders wait, would have no more of it than those
- * which they reach last. So the outermost fetch their rows when the seam can still be anywhere in
- * WINDOW, and all others wait until the band so many places further out is done. */
+/* Where the plane of energies does not fit into the L2 cache, bands that all move at once would
+ * share memory's bandwidth, and the outermost, for which the leaders wait, would have no more of it
+ * than those which they reach last. So the outermost have their rows fetched into the cache, as
+ * soon as a seam is known to be in WINDOW, and all others wait until the band so many places
+ * further out is done. */
 static __device__ __forceinline__ void remove_fetch(const struct fast_job &job,
                                                     const struct fast_band &band,
                                                     struct fast_window window, uint32_t seam) {
-    enum { LINE = 64 }; /* columns */
-    const uint32_t first = (window.from + FAST_PAD) / LINE;
-    const uint32_t lines = (job.width - seam + FAST_PAD + LINE - 1) / LINE - first;
-    for (uint32_t i = threadIdx.x; i < lines * (band.bottom - band.top); i += FAST_THREADS) {
-        const uint16_t *row = energy_row(job, band.top + i / lines) - FAST_PAD;
-        asm volatile("prefetch.global.L2 [%0];" ::"l"(row + (first + i % lines) * LINE));
+    enum { LINE = 128, SPAN = 32 * LINE };
+    const uint32_t lane = threadIdx.x % 32, end = job.width - seam;
+    for (uint32_t y = band.top + threadIdx.x / 32; y < band.bottom; y += FAST_THREADS / 32) {
+        const uint8_t *luma = job.luma + (uint64_t)y * job.luma_stride;
+        const uint16_t *energies = energy_row(job, y);
+        for (uint32_t x = window.from + lane * LINE; x < end; x += SPAN) fetch_line(luma + x);
+        for (uint32_t x = window.from + lane * LINE / 2; x < end; x += SPAN / 2)
+            fetch_line(energies + x);
     }
 }
 
