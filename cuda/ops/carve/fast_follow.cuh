@@ -135,10 +135,11 @@ static __device__ __forceinline__ void follow_jumps(const struct fast_job &job,
     const uint32_t last = job.width - seam - 1, head = (seam + 1) << 16, k = step - band.step;
     const uint32_t thread = (threadIdx.x + k * (FAST_THREADS / job.band_steps)) % FAST_THREADS;
     struct fast_window window = follow_window(half, step, meet, last + 1);
+    enum { ROUND = 4 * FAST_THREADS };
 #pragma unroll 1
-    for (uint32_t x = window.from + 4 * thread; x <= window.to; x += 4 * FAST_THREADS) {
+    for (uint32_t x = window.from + 4 * thread; x <= window.to; x += ROUND) {
         if (x < window.from) continue;
-        const uint32_t word = follow_ask(job, band, meet);
+        const uint32_t word = x + ROUND <= window.to ? follow_ask(job, band, meet) : 0;
         uint32_t at[] = { min(x, last), min(x + 1, last), min(x + 2, last), min(x + 3, last) };
         walk_step(at, band_parents(band, k), step_rows(half, step), step);
 #pragma unroll
