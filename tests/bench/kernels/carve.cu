@@ -259,7 +259,8 @@ static int ladder(struct bench &bench, bool json, int from) {
 static const uint32_t odd_sizes[][3] = { { 64, 2, 20 },     { 33, 7, 32 },     { 130, 66, 40 },
                                          { 257, 129, 30 },  { 640, 64, 90 },   { 1000, 37, 25 },
                                          { 1023, 777, 12 }, { 2050, 200, 10 }, { 4097, 100, 6 },
-                                         { 8200, 90, 4 },   { 300, 2111, 8 } };
+                                         { 8200, 90, 4 },   { 300, 2111, 8 },  { 64, 15000, 4 },
+                                         { 24000, 1300, 2 } };
 
 static int odd(struct bench &bench, uint32_t most) {
     int bad = 0, good = 0;
