@@ -30,7 +30,7 @@ enum {
     FAST_PAD = 128,     /* columns left of the image in the plane of energies */
     FAST_PAD_RIGHT = 320,
     FAST_OUTSIDE = 65535,   /* energy beside the image: five times what a pixel can have */
-    FAST_WIDTH_MAX = 24000, /* what 8 leaders a block reach; entries have 15 bits for a column */
+    FAST_WIDTH_MAX = 16000, /* columns fit into 14 bits */
     FAST_HALO_MAX = 64,
     FAST_WARPS_MAX = 8, /* leaders of a block */
     FAST_SLOTS_MAX = 12,
