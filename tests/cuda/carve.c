@@ -62,6 +62,9 @@ static const struct sample samples[] = {
     { "carve:dx=-12", 3840, 2160, 3, 8, PHOTO, 0 },
     { "carve:dx=-6,dy=-6", 3840, 2160, 3, 8, NOISE, 0 },
     { "carve:dx=-4", 20000, 700, 3, 8, NOISE, 0 },
+    { "carve:dx=-5,energy=sobel5", 700, 20000, 1, 8, NOISE, 0 },
+    { "carve:dx=-3", 8192, 8192, 1, 8, PHOTO, 0 },
+    { "carve:dx=-2,energy=sobel3", 16000, 5000, 1, 8, PHOTO, 0 },
     { "carve:dx=-1,dy=-7", 700, 20000, 1, 8, PHOTO, 0 },
 };
 

@@ -42,7 +42,7 @@ static __global__ void carve_fast_again(const __grid_constant__ struct fast_job 
     for (uint32_t *word = from + blockIdx.x * blockDim.x + threadIdx.x; word < to;
          word += gridDim.x * blockDim.x) {
         const bool ready = word >= job.ready && word < job.ready + bands;
-        *word = word < job.late ? tag << 14 | tag << 30 : ready ? begin : 0;
+        *word = word < job.jumps ? tag << 30 : ready ? begin : 0;
     }
 }
 
@@ -78,8 +78,7 @@ static inline void fast_place(struct fast_plan *plan, uint8_t *base) {
         job->halves[half].costs =
             (uint32_t *)(base + fast_take(&bytes, 4 * rows * job->cost_stride));
     }
-    job->jumps = (uint16_t *)(base + fast_take(&bytes, 2ull * bands * job->jump_stride));
-    job->late = (uint32_t *)(base + fast_take(&bytes, 8ull * job->late_bands * job->late_columns));
+    job->jumps = (uint32_t *)(base + fast_take(&bytes, 4ull * bands * job->jump_stride));
     job->meets = (uint32_t *)(base + fast_take(&bytes, 8));
     job->begun = (uint32_t *)(base + fast_take(&bytes, 4ull * bands));
     job->entries = (uint32_t *)(base + fast_take(&bytes, 4ull * bands));
@@ -114,7 +113,7 @@ static inline void fast_lead_shape(struct fast_job *job) {
     job->own = 32 * lane - 2 * job->halo;
     job->leaders = (job->width + job->own - 1) / job->own;
     job->cluster = 1;
-    while (job->cluster < 16 && each * job->cluster < job->leaders) job->cluster *= 2;
+    while (job->cluster < FAST_CLUSTER_MAX && each * job->cluster < job->leaders) job->cluster *= 2;
     job->block_leaders = (job->leaders + job->cluster - 1) / job->cluster;
 }
 
@@ -131,21 +130,38 @@ static inline void fast_band_shape(struct fast_job *job, uint32_t band_steps) {
     }
 }
 
-/* A band takes as long as its rounds of tiles and walks; in the same time the leaders get so many
- * rows further. Bands that could not be done when the halves meet had better wait for that. */
-static inline void fast_late_shape(struct fast_job *job) {
-    const double tile_us = 1.3, walk_us = 0.7, worth_us = 3.5;
+/* How many bands next to the middle are likely not to be done when the halves meet: a band takes as
+ * long as its rounds of tiles and walks, and a word to go to another block and be found; in the
+ * same time the leaders get so many rows further. Those of them whose tiles within the seam's reach
+ * are one round need not begin before. Where the resolver has not room for all jumps, windows take
+ * less of it; some bands' may have to be left where they are. */
+static inline void fast_window_shape(struct fast_job *job, uint32_t most) {
+    const double tile_us = 1.3, walk_us = 0.7, told_us = 2, worth_us = 3.5;
     const double row_us = job->narrow ? 0.021 : 0.028;
     const uint32_t warps = FAST_THREADS / 32, walkers = 4 * FAST_THREADS;
     const uint32_t tiles = (job->width + TILE_OWN - 1) / TILE_OWN;
     const double band_us = job->band_steps * (tile_us * ((tiles + warps - 1) / warps) +
                                               walk_us * ((job->width + walkers - 1) / walkers));
-    const uint32_t rows = FAST_STEP * job->band_steps;
-    const uint32_t least = job->halves[1].bands;
-    uint32_t late = (uint32_t)(band_us / row_us / rows + 1);
-    if (band_us < worth_us) late = 0;
-    job->late_bands = late < least ? late : least;
-    job->late_columns = (2 * (job->late_bands * rows + 8) + 24 + 15) / 16 * 16;
+    const uint32_t rows = FAST_STEP * job->band_steps, bands = job->halves[0].bands;
+    const uint32_t least = job->halves[1].bands; /* of the first half's, or one fewer */
+    const uint32_t window = (uint32_t)((band_us + told_us) / (row_us * rows) + 2);
+    const uint32_t behind =
+        band_us < worth_us ? 0 : (uint32_t)((band_us - told_us) / (row_us * rows));
+    const uint32_t round = warps / job->band_steps * TILE_OWN / (2 * rows);
+    job->window_bands = window < least ? window : least;
+    job->late_bands = round < behind ? round : behind;
+    if (job->late_bands > job->window_bands) job->late_bands = job->window_bands;
+    const uint32_t wanted = job->window_bands;
+    job->direct_bands = 0;
+    while (resolve_bytes(job->width, bands - job->direct_bands, job->window_bands, rows) > most)
+        if (++job->window_bands > least) job->window_bands = wanted, job->direct_bands++;
+}
+
+/* As many bands of a half as can move their energies without memory, which gives some 4 TB/s,
+ * being what they wait for: 50 GB/s each. */
+static inline void fast_move_shape(struct fast_job *job) {
+    const uint64_t cached = 32 << 20; /* bytes that stay in the L2 cache from seam to seam */
+    job->movers = 2ull * job->energy_stride * job->height > cached ? 8 : 0;
 }
 
 static inline uint32_t fast_lead_bytes(const struct fast_job *job, uint32_t slots) {
@@ -169,8 +185,9 @@ fast_launch(const struct fast_plan *plan, cudaLaunchAttribute attributes[2], cud
     return config;
 }
 
-/* Blocks of the plan's cluster and shared memory that run at the same time. */
-static inline uint32_t fast_room(const struct fast_plan *plan) {
+/* Blocks of the plan's cluster and shared memory that run at the same time on the present device;
+ * the kernel is told what it may ask for. */
+static inline uint32_t fast_room_found(const struct fast_plan *plan) {
     cudaLaunchAttribute attributes[2];
     cudaLaunchConfig_t config = fast_launch(plan, attributes, 0);
     const fast_kernel kernel = fast_kernel_of(&plan->job);
@@ -188,6 +205,23 @@ static inline uint32_t fast_room(const struct fast_plan *plan) {
         return 0;
     }
     return (uint32_t)clusters * plan->job.cluster;
+}
+
+/* The same, asked for once a device, kernel and cluster size: everything else is the device's. Any
+ * thread; two that are first at once find the same. */
+static inline uint32_t fast_room(const struct fast_plan *plan) {
+    enum { DEVICES = 64 };
+    static uint32_t rooms[DEVICES][3][FAST_CLUSTER_MAX + 1]; /* + 1; 0: not asked yet */
+    int device = 0;
+    if (cudaGetDevice(&device) != cudaSuccess || device >= DEVICES) return fast_room_found(plan);
+    const uint32_t kernel = plan->job.narrow ? 2 : fast_lane(&plan->job) == 8;
+    uint32_t *room = &rooms[device][kernel][plan->job.cluster];
+    uint32_t found = __atomic_load_n(room, __ATOMIC_ACQUIRE);
+    if (!found) {
+        found = fast_room_found(plan) + 1;
+        __atomic_store_n(room, found, __ATOMIC_RELEASE);
+    }
+    return found - 1;
 }
 
 /* False where the strip does not fit. NARROW: costs of 16 bits. */
@@ -221,19 +255,17 @@ static inline bool fast_plan_of(struct fast_plan *plan, const struct cuda_contex
     /* Some are left to other lanes. */
     const uint32_t others = (uint32_t)(context->multiprocessors - context->multiprocessors / 8);
     const uint32_t fits = fast_room(plan), room = fits < others ? fits : others;
-    for (uint32_t steps = 1; steps <= BAND_ROWS_MAX / FAST_STEP; steps++) {
+    for (uint32_t steps = 1; steps <= FAST_BAND_STEPS_MAX; steps++) {
         fast_band_shape(job, steps);
         const uint32_t blocks = 2 * job->cluster + 2 + job->halves[0].bands + job->halves[1].bands;
         plan->blocks = (blocks + job->cluster - 1) / job->cluster * job->cluster;
-        if (plan->blocks > room) continue;
-        if (job->halves[0].bands > FAST_BANDS_MAX) continue;
-        if (follow_bytes(job->width, job->luma_stride, steps, job->reach) > most) return false;
-        fast_late_shape(job);
-        job->maps_shared = resolve_bytes(job->width, job->halves[0].bands, job->late_bands,
-                                         job->late_columns) <= most;
-        const uint32_t late = resolve_bytes(0, 0, 0, 0) + job->late_bands * job->late_columns;
-        if (late > most) return false;
+        if (plan->blocks > room || job->halves[0].bands > FAST_BANDS_MAX) continue;
+        job->thin = follow_bytes(job->width, job->luma_stride, steps, job->reach, false) > most;
+        if (follow_bytes(job->width, job->luma_stride, steps, job->reach, job->thin) > most)
+            return false;
+        fast_window_shape(job, most);
         fast_place(plan, scratch);
+        fast_move_shape(job);
         return true;
     }
     return false;

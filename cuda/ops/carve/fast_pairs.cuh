@@ -105,7 +105,7 @@ static __device__ __forceinline__ uint32_t pairs_both(uint32_t value) {
 static __device__ __forceinline__ void lead_foresee(struct lead_pairs &costs) {
     const uint32_t least =
         __vminu2(__vimin3_u16x2(costs.pair[0], costs.pair[1], costs.pair[2]), costs.pair[3]);
-    costs.least = warp_min(min(least & 0xffff, least >> 16));
+    costs.least = warp_least(min(least & 0xffff, least >> 16));
 }
 
 /* Whether any cost of a column in the image is more than LIMIT. */
@@ -138,7 +138,7 @@ static __device__ __forceinline__ void lead_renew(struct lead_pairs &costs) {
 
 /* Of the warp. */
 static __device__ __forceinline__ uint32_t lead_lowest(const struct lead_pairs &costs) {
-    return warp_min(costs.lowest);
+    return warp_least(costs.lowest);
 }
 
 /* ---- told and sent */

@@ -14,7 +14,7 @@
 
 #include "cuda/ops/carve/fast_job.cuh"
 
-enum { TILE_OWN = 96, TILE_HALO = 16 };
+enum { TILE_OWN = 96, TILE_HALO = 16, TILE_COLUMNS = TILE_OWN + 2 * TILE_HALO };
 
 /* More than any path's cost in a strip that is taken; times 16, with 16 rows outside the image
  * added, it stays below 2^32. */
