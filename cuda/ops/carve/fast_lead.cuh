@@ -73,7 +73,7 @@ static __device__ __forceinline__ void lead_next(struct lead_place<LANE> &place)
 
 /* Rows of a step behind which a lane does what is not rows: there they wait for their neighbours.
  */
-enum { LEAD_RELEASES = 3, LEAD_TELLS = 5, LEAD_FORESEES = 8, LEAD_RENEWS = 11 };
+enum { LEAD_RELEASES = 3, LEAD_TELLS = 5, LEAD_FORESEES = 6, LEAD_RENEWS = 11 };
 
 /* All rows of a step. Nothing is decided on the way: a comparison and a branch take as long as half
  * a row. The row before is told; the slot before is given back: whoever shuffles costs has used all

@@ -44,7 +44,7 @@ struct lead_pairs {
      * that a row waits for nothing but what they send. */
     uint32_t first, last;
     uint32_t base;
-    uint32_t least;     /* no later cost of the warp is less, without the base */
+    uint32_t least;     /* no later cost of the warp is less, without the base; in both halves */
     uint32_t lowest;    /* L of this lane; ~0: nothing was lowered */
     uint32_t inside[4]; /* ones where a column lies in the image */
 };
@@ -105,7 +105,7 @@ static __device__ __forceinline__ uint32_t pairs_both(uint32_t value) {
 static __device__ __forceinline__ void lead_foresee(struct lead_pairs &costs) {
     const uint32_t least =
         __vminu2(__vimin3_u16x2(costs.pair[0], costs.pair[1], costs.pair[2]), costs.pair[3]);
-    costs.least = warp_least(min(least & 0xffff, least >> 16));
+    costs.least = warp_least(pairs_both(min(least & 0xffff, least >> 16)));
 }
 
 /* Whether any cost of a column in the image is more than LIMIT. */
@@ -126,13 +126,13 @@ static __device__ __forceinline__ void lead_limit(struct lead_pairs &costs) {
 }
 
 static __device__ __forceinline__ void lead_renew(struct lead_pairs &costs) {
-    const uint32_t less = pairs_both(-costs.least & 0xffff);
-    costs.base += costs.least;
-    if (pairs_above(costs, costs.least + PAIR_LIMIT))
+    const uint32_t least = costs.least & 0xffff;
+    costs.base += least;
+    if (pairs_above(costs, least + PAIR_LIMIT))
         costs.lowest = min(costs.lowest, costs.base + PAIR_LIMIT);
 #pragma unroll
     for (int k = 0; k < 4; k++)
-        costs.pair[k] = __viaddmin_u16x2(costs.pair[k], less, pairs_both(PAIR_LIMIT));
+        costs.pair[k] = __vminu2(costs.pair[k] - costs.least, pairs_both(PAIR_LIMIT));
     pairs_edges(costs);
 }
 
