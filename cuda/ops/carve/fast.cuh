@@ -135,7 +135,7 @@ static inline void fast_band_shape(struct fast_job *job, uint32_t band_steps) {
  * rows further. Bands that could not be done when the halves meet had better wait for that. */
 static inline void fast_late_shape(struct fast_job *job) {
     const double tile_us = 1.3, walk_us = 0.7, worth_us = 3.5;
-    const double row_us = job->narrow ? 0.021 : 0.028;
+    const double row_us = job->narrow ? 0.024 : 0.028;
     const uint32_t warps = FAST_THREADS / 32, walkers = 4 * FAST_THREADS;
     const uint32_t tiles = (job->width + TILE_OWN - 1) / TILE_OWN;
     const double band_us = job->band_steps * (tile_us * ((tiles + warps - 1) / warps) +
