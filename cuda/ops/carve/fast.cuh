@@ -137,7 +137,7 @@ static inline void fast_band_shape(struct fast_job *job, uint32_t band_steps) {
  * less of it; some bands' may have to be left where they are. */
 static inline void fast_window_shape(struct fast_job *job, uint32_t most) {
     const double tile_us = 1.3, walk_us = 0.7, told_us = 2, worth_us = 3.5;
-    const double row_us = job->narrow ? 0.021 : 0.028;
+    const double row_us = job->narrow ? 0.024 : 0.028;
     const uint32_t warps = FAST_THREADS / 32, walkers = 4 * FAST_THREADS;
     const uint32_t tiles = (job->width + TILE_OWN - 1) / TILE_OWN;
     const double band_us = job->band_steps * (tile_us * ((tiles + warps - 1) / warps) +
