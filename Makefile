@@ -61,7 +61,8 @@ WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 TESTS = $(patsubst %.c,$(B)/%,$(filter-out $(OPS_SKIP:%=tests/ops/%.c) $(OPS_SKIP:%=tests/ops/%_%.c), \
   $(wildcard tests/pipeline/*.c tests/ops/*.c tests/server/*.c tests/config/*.c)))
-GPU_TESTS = $(patsubst %.c,$(B)/%,$(wildcard tests/cuda/*.c))
+GPU_TESTS = $(patsubst %.c,$(B)/%,$(wildcard tests/cuda/*.c)) \
+  $(if $(filter 0,$(CUDA)),,$(patsubst %.cu,$(B)/%,$(wildcard tests/cuda/*.cu)))
 BENCHES = $(patsubst %.c,$(B)/%,$(wildcard tests/bench/*.c))
 KERNELS = $(patsubst %.cu,$(B)/%,$(wildcard tests/bench/kernels/*.cu))
 TARGETS = $(filter-out replay_main,$(basename $(notdir $(wildcard tests/fuzz/*.c))))
@@ -166,6 +167,9 @@ $(B)/tests/%: tests/%.c $(B)/libburin.a
 	@mkdir -p $(@D)
 	$(SAY) test $<
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(B)/libburin.a $(LIBS) -lcmocka -o $@
+$(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o $(B)/libburin.a
+	$(SAY) test $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
 $(B)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay_main.c $(B)/libburin.a
 	@mkdir -p $(@D)
 	$(SAY) replay $<

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-enum content { NOISE, GRADIENT, CONSTANT, PHOTO };
+enum content { NOISE, GRADIENT, CONSTANT, PHOTO, WALLED };
 enum { KEEP = 1, REMOVE = 2, THREADS = 8, ALIGN = 256 };
 
 struct sample {
@@ -39,6 +39,7 @@ static const struct sample small_samples[] = {
     { "carve:dx=-4,dy=6,show=seams", 60, 70, 2, 8, PHOTO, 0 },
     { "carve:dx=-4,dy=-3,show=seams", 60, 70, 3, 16, PHOTO, REMOVE },
     { "carve:show=energy,energy=sobel3", 60, 70, 4, 8, PHOTO, 0 },
+    { "carve:dx=-9", 340, 400, 1, 8, WALLED, 0 },
 };
 
 static const struct sample samples[] = {
@@ -62,6 +63,9 @@ static const struct sample samples[] = {
     { "carve:dx=-12", 3840, 2160, 3, 8, PHOTO, 0 },
     { "carve:dx=-6,dy=-6", 3840, 2160, 3, 8, NOISE, 0 },
     { "carve:dx=-4", 20000, 700, 3, 8, NOISE, 0 },
+    { "carve:dx=-5,energy=sobel5", 700, 20000, 1, 8, NOISE, 0 },
+    { "carve:dx=-3", 8192, 8192, 1, 8, PHOTO, 0 },
+    { "carve:dx=-2,energy=sobel3", 16000, 5000, 1, 8, PHOTO, 0 },
     { "carve:dx=-1,dy=-7", 700, 20000, 1, 8, PHOTO, 0 },
 };
 
@@ -82,6 +86,15 @@ static uint32_t hills(uint32_t x, uint32_t y, unsigned channel, uint32_t *state)
            next_random(state) % 9;
 }
 
+/* Left dear early and cheap later, right the opposite, a wall between. Costs of 16 bits, which are
+ * cut off, would go left, where the true way is right: whoever computes them must find that out. */
+static uint32_t walled(const struct image *image, uint32_t x, uint32_t y, uint32_t *state) {
+    const uint32_t width = image->width, height = image->height;
+    const bool early = (y < height / 2 ? y : height - 1 - y) < 3 * height / 10;
+    const bool dear = x < width / 3 ? early : x < 2 * width / 3 || !early;
+    return !dear ? 0 : (x + y) % 2 ? 255 : next_random(state) % 40;
+}
+
 static void fill(const struct image *image, enum content content) {
     uint32_t state = 7;
     for (uint32_t y = 0; y < image->height; y++)
@@ -90,6 +103,7 @@ static void fill(const struct image *image, enum content content) {
             const uint32_t level = content == NOISE      ? next_random(&state)
                                    : content == GRADIENT ? x * 40 / image->width + y
                                    : content == PHOTO    ? hills(x, y, channel, &state)
+                                   : content == WALLED   ? walled(image, x, y, &state)
                                                          : 77;
             const uint16_t wide =
                 (uint16_t)(257 * (level & 255) ^ (content == NOISE ? level >> 8 : 0));

@@ -63,7 +63,7 @@ static __global__ void carve_fast_energy(const __grid_constant__ struct fast_job
     for (uint32_t y = blockIdx.x; y < job.height; y += gridDim.x)
         for (int x = (int)threadIdx.x - FAST_PAD; x < end; x += (int)blockDim.x)
             energy_row(job, y)[x] = x < 0 || x >= (int)job.width
-                                        ? FAST_OUTSIDE
+                                        ? (uint16_t)fast_outside(job.energy)
                                         : energy_at(luma, job.energy, x, (int)y);
 }
 

@@ -15,89 +15,36 @@ static __host__ __device__ inline uint32_t follow_plane(uint32_t width) {
     return (width + TILE_OWN - 1) / TILE_OWN * TILE_OWN;
 }
 
+/* Bytes of parents: of all steps, or, THIN, of one at a time and later of a tile a warp. */
+static __host__ __device__ inline uint32_t follow_parents(uint32_t width, uint32_t band_steps,
+                                                          bool thin) {
+    const uint32_t step = 4 * follow_plane(width), tiles = 4 * TILE_COLUMNS * FAST_THREADS / 32;
+    if (!thin) return step * band_steps;
+    return step > tiles ? step : tiles;
+}
+
 static __host__ __device__ inline uint32_t follow_bytes(uint32_t width, uint32_t luma_stride,
-                                                        uint32_t band_steps, int reach) {
-    return (uint32_t)sizeof(struct follow_memory) + follow_plane(width) * band_steps * 6 +
-           2 * (uint32_t)reach * luma_stride;
+                                                        uint32_t band_steps, int reach, bool thin) {
+    return (uint32_t)sizeof(struct follow_memory) + follow_parents(width, band_steps, thin) +
+           follow_plane(width) * band_steps + 2 * (uint32_t)reach * luma_stride +
+           2 * renew_slots(reach) * FAST_STEP * band_steps;
 }
 
-/* The block's warps share the tiles of a step whose parents are wanted; the first tile is for warp
- * FIRST. Returns whose the next would be. */
-static __device__ __forceinline__ uint32_t follow_step(const struct fast_job &job,
-                                                       const struct fast_band &band, uint32_t step,
-                                                       uint32_t seam, struct fast_window window,
-                                                       uint32_t first) {
-    const uint32_t warps = FAST_THREADS / 32, width = job.width - seam;
-    const uint32_t from = (window.from > FAST_STEP ? window.from - FAST_STEP : 0) / TILE_OWN;
-    const uint32_t end = min(width - 1, window.to + FAST_STEP) / TILE_OWN + 1;
-    uint32_t *parents = band_parents(band, step - band.step);
-#pragma unroll 1
-    for (uint32_t number = from + (threadIdx.x / 32 + warps - first) % warps; number < end;
-         number += warps) {
-        const int x = tile_column(number);
-        uint2 energies[FAST_STEP];
-        struct tile tile = {};
-        tile_energies(energies, job, band.half, step, x);
-        tile_costs(tile, job, band.half, step, seam, x);
-        tile_rows(tile, energies, step_rows(job.halves[band.half], step));
-        if (tile_owns())
-            *(uint4 *)(parents + x) =
-                make_uint4(tile.parents[0], tile.parents[1], tile.parents[2], tile.parents[3]);
-    }
-    return (first + end - from) % warps;
+/* ---- whether the halves have met */
+
+/* Asks where, for bands that want to know and do not; the answer is looked at later. */
+static __device__ __forceinline__ uint32_t follow_ask(const struct fast_job &job,
+                                                      const struct fast_band &band, uint32_t meet) {
+    return band.looks && meet == FAST_UNMET ? load_word(job.meets + band.half) : 0;
 }
 
-/* Four columns a thread, all under way at once: where they come from in the row before the step.
- * Steps are shared out among the threads from different ones on. */
-static __device__ __forceinline__ void follow_jumps(const struct fast_job &job,
-                                                    const struct fast_band &band, uint32_t step,
-                                                    uint32_t last, struct fast_window window) {
-    const uint32_t rows = step_rows(job.halves[band.half], step);
-    const uint32_t k = step - band.step, share = FAST_THREADS / job.band_steps;
-    const uint32_t thread = (threadIdx.x + k * share) % FAST_THREADS;
-#pragma unroll 1
-    for (uint32_t x = window.from + 4 * thread; x <= window.to; x += 4 * FAST_THREADS) {
-        uint32_t at[] = { min(x, last), min(x + 1, last), min(x + 2, last), min(x + 3, last) };
-        walk_step(at, band_parents(band, k), rows, step);
-        *(uint2 *)(band_jumps(band, k) + x) = make_uint2(at[0] | at[1] << 16, at[2] | at[3] << 16);
-    }
+/* The meeting point, if WORD tells it or it is known. */
+static __device__ __forceinline__ uint32_t follow_answer(uint32_t word, uint32_t seam,
+                                                         uint32_t meet) {
+    return word >> 16 == seam + 1 ? word & 0xffff : meet;
 }
 
-/* From the last row of the band's steps before STEP through them. Columns beside a window lead
- * nowhere that matters, but must stay in the image. */
-static __device__ __forceinline__ uint32_t jump_back(const struct fast_band &band, uint32_t step,
-                                                     uint32_t x, uint32_t last) {
-#pragma unroll 1
-    while (step > band.step) x = min(last, (uint32_t)band_jumps(band, --step - band.step)[x]);
-    return x;
-}
-
-/* Where the band's last row comes from in the last row of the band before, told to the resolver. */
-static __device__ __forceinline__ void follow_tell(const struct fast_job &job,
-                                                   const struct fast_band &band, uint32_t seam,
-                                                   struct fast_window window, bool late) {
-    const uint32_t last = job.width - seam - 1, tags = fast_tag(seam) << 14 | fast_tag(seam) << 30;
-    uint16_t *told = job.jumps + (uint64_t)band.number * job.jump_stride;
-    uint32_t *late_told =
-        late_row(job, band.half, band.number - job.halves[band.half].first_band) - window.from;
-#pragma unroll 1
-    for (uint32_t x = window.from + 4 * threadIdx.x; x <= window.to; x += 4 * FAST_THREADS) {
-        uint32_t at[4];
-#pragma unroll
-        for (uint32_t k = 0; k < 4; k++)
-            at[k] = jump_back(band, band.end_step, min(x + k, last), last);
-        if (late) {
-            const uint32_t head = (seam + 1) << 16;
-            store_words(late_told + x,
-                        make_uint4(head | at[0], head | at[1], head | at[2], head | at[3]));
-        } else {
-            store_word((uint32_t *)(told + x), at[0] | at[1] << 16 | tags);
-            store_word((uint32_t *)(told + x + 2), at[2] | at[3] << 16 | tags);
-        }
-    }
-}
-
-/* Where the halves have met, in the half's last row. */
+/* The block waits for it. */
 static __device__ __forceinline__ uint32_t follow_meet(const struct fast_job &job,
                                                        const struct fast_band &band,
                                                        uint32_t seam) {
@@ -113,6 +60,101 @@ static __device__ __forceinline__ uint32_t follow_meet(const struct fast_job &jo
     return follow_memory()->meet;
 }
 
+/* The block's barrier: afterwards all know MEET if one of its warps did. TURN: odd and even ones in
+ * turn, since a warp may be at the next while another still reads. */
+static __device__ __forceinline__ uint32_t follow_agree(const struct fast_band &band, uint32_t turn,
+                                                        uint32_t meet) {
+    uint32_t *known = follow_memory()->known[turn % 2];
+    const uint32_t warps = FAST_THREADS / 32, lane = threadIdx.x % 32;
+    if (band.looks && lane == 0) known[threadIdx.x / 32] = meet;
+    __syncthreads();
+    return band.looks ? warp_least(lane < warps ? known[lane] : FAST_UNMET) : FAST_UNMET;
+}
+
+/* Columns of the step's last row that are wanted. */
+static __device__ __forceinline__ struct fast_window
+follow_window(const struct fast_half &half, uint32_t step, uint32_t meet, uint32_t width) {
+    if (meet == FAST_UNMET) return { 0, width - 1 };
+    return fast_reach(half, step_end(half, step), meet, width);
+}
+
+/* ---- parents and jumps */
+
+/* The block's warps share the tiles of a step whose parents are wanted; the first tile is for warp
+ * FIRST. Returns whose the next would be; MEET may become known on the way. */
+static __device__ __forceinline__ uint32_t follow_step(const struct fast_job &job,
+                                                       const struct fast_band &band, uint32_t step,
+                                                       uint32_t seam, uint32_t &meet,
+                                                       uint32_t first) {
+    const uint32_t warps = FAST_THREADS / 32, width = job.width - seam;
+    const struct fast_half &half = job.halves[band.half];
+    uint32_t *parents = band_parents(band, step - band.step);
+    struct fast_window window = follow_window(half, step, meet, width);
+    const uint32_t from = (window.from > FAST_STEP ? window.from - FAST_STEP : 0) / TILE_OWN;
+    const uint32_t end = min(width - 1, window.to + FAST_STEP) / TILE_OWN + 1;
+#pragma unroll 1
+    for (uint32_t number = from + (threadIdx.x / 32 + warps - first) % warps; number < end;
+         number += warps) {
+        const int x = tile_column(number);
+        uint2 energies[FAST_STEP];
+        struct tile tile = {};
+        if ((number + 1) * TILE_OWN + FAST_STEP <= window.from) continue;
+        if (number * TILE_OWN > window.to + FAST_STEP) break;
+        const uint32_t word = follow_ask(job, band, meet);
+        tile_energies(energies, job, band.half, step, x);
+        tile_costs(tile, job, band.half, step, seam, x);
+        tile_rows(tile, energies, step_rows(half, step));
+        if (tile_owns())
+            *(uint4 *)(parents + x) =
+                make_uint4(tile.parents[0], tile.parents[1], tile.parents[2], tile.parents[3]);
+        if (band.looks) meet = follow_answer(__shfl_sync(~0u, word, 0), seam, meet);
+        window = follow_window(half, step, meet, width);
+    }
+    return (first + end - from) % warps;
+}
+
+/* From columns AT of the row before STEP to the row before the band. Columns beside a window lead
+ * nowhere that matters, but must stay in the image. */
+static __device__ __forceinline__ void jumps_back(uint32_t (&at)[4], const struct fast_band &band,
+                                                  uint32_t step, uint32_t last) {
+#pragma unroll 1
+    while (step > band.step) {
+        const int8_t *jumps = band_jumps(band, --step - band.step);
+#pragma unroll
+        for (int k = 0; k < 4; k++) at[k] = min(last, at[k] + (uint32_t)jumps[at[k]]);
+    }
+}
+
+/* Four columns a thread, all under way at once: where they come from in the row before the step;
+ * at the band's last step, where from in the row before the band, told to the resolver. Steps are
+ * shared out among the threads from different ones on. */
+static __device__ __forceinline__ void follow_jumps(const struct fast_job &job,
+                                                    const struct fast_band &band, uint32_t step,
+                                                    uint32_t seam, uint32_t meet) {
+    const struct fast_half &half = job.halves[band.half];
+    const uint32_t last = job.width - seam - 1, head = (seam + 1) << 16, k = step - band.step;
+    const uint32_t thread = (threadIdx.x + k * (FAST_THREADS / job.band_steps)) % FAST_THREADS;
+    struct fast_window window = follow_window(half, step, meet, last + 1);
+    enum { ROUND = 4 * FAST_THREADS };
+#pragma unroll 1
+    for (uint32_t x = window.from + 4 * thread; x <= window.to; x += ROUND) {
+        if (x < window.from) continue;
+        const uint32_t word = x + ROUND <= window.to ? follow_ask(job, band, meet) : 0;
+        uint32_t at[] = { min(x, last), min(x + 1, last), min(x + 2, last), min(x + 3, last) };
+        walk_step(at, band_parents(band, k), step_rows(half, step), step);
+#pragma unroll
+        for (int i = 0; i < 4; i++) at[i] = min(at[i], last);
+        *(uint32_t *)(band_jumps(band, k) + x) = four_bytes(at, x);
+        if (step + 1 == band.end_step) {
+            jumps_back(at, band, step, last);
+            store_words(job.jumps + (uint64_t)band.number * job.jump_stride + x,
+                        make_uint4(head | at[0], head | at[1], head | at[2], head | at[3]));
+        }
+        meet = follow_answer(word, seam, meet);
+        window = follow_window(half, step, meet, last + 1);
+    }
+}
+
 /* Far enough behind the leaders that nobody would do anything but ask. */
 static __device__ __forceinline__ void follow_doze(const struct fast_job &job,
                                                    const struct fast_band &band, uint32_t seam) {
@@ -124,65 +166,101 @@ static __device__ __forceinline__ void follow_doze(const struct fast_job &job,
     __syncthreads();
 }
 
-/* Parents and jumps of the band: either step by step behind the leaders, of all columns, or, LATE,
- * all steps at once when the halves have met, of the columns that the seam can reach. */
-static __device__ __forceinline__ void
-follow_costs(const struct fast_job &job, const struct fast_band &band, uint32_t seam, bool late) {
-    const struct fast_half &half = job.halves[band.half];
-    const uint32_t width = job.width - seam, steps = band.end_step - band.step;
-    const uint32_t meet = late ? follow_meet(job, band, seam) : 0;
-    struct fast_window window = { 0, (width + 7) / 8 * 8 - 1 };
-    uint32_t warp = 0;
-    if (!late) follow_doze(job, band, seam);
+/* Parents and jumps of the band: of all columns, step by step behind the leaders; from when the
+ * halves are known to have met, of the columns that the seam can reach, and all steps at once. Who
+ * knows may leave out the others at any time, since nobody reads them: the seam's columns of a step
+ * lead to columns within its reach in the step before. */
+static __device__ __forceinline__ void follow_costs(const struct fast_job &job,
+                                                    const struct fast_band &band, uint32_t seam) {
+    uint32_t meet = band.late ? follow_meet(job, band, seam) : FAST_UNMET, warp = 0;
+    if (!band.late) follow_doze(job, band, seam);
 #pragma unroll 1
-    for (uint32_t k = 0; k < 2 * steps; k++) {
-        const bool walk = late ? k >= steps : k % 2;
-        const uint32_t step = band.step + (late ? k % steps : k / 2);
-        if (late) window = fast_reach(half, step_end(half, step), meet, width);
-        if (walk)
-            follow_jumps(job, band, step, width - 1, window);
-        else
-            warp = follow_step(job, band, step, seam, window, warp);
-        if (k == 2 * steps - 1 || (late ? k == steps - 1 : !walk)) __syncthreads();
-        if (!late) warp = 0;
+    for (uint32_t step = band.step, end; step < band.end_step; step = end) {
+        end = meet == FAST_UNMET || band.thin ? step + 1 : band.end_step;
+#pragma unroll 1
+        for (uint32_t k = step; k < end; k++) warp = follow_step(job, band, k, seam, meet, warp);
+        meet = follow_agree(band, step, meet);
+#pragma unroll 1
+        for (uint32_t k = step; k < end; k++) {
+            /* The last one's are told, through those before. */
+            if (k > step && k + 1 == end) __syncthreads();
+            follow_jumps(job, band, k, seam, meet);
+        }
+        /* Parents of a step take the place of those of the step before. */
+        if (band.thin) __syncthreads();
     }
     if (band.number + 1 == job.halves[0].bands && threadIdx.x == 0)
         fast_mark(job, seam, MARK_LAST_JUMPS);
-    follow_tell(job, band, seam, window, late);
+    __syncthreads();
 }
 
-/* The seam's column in the band's last row, with bit 15 for the last seam of all. */
+/* What is to be moved soon, when the halves have met. */
+static __device__ __forceinline__ void follow_fetch(const struct fast_job &job,
+                                                    const struct fast_band &band, uint32_t seam) {
+    const uint32_t meet = follow_meet(job, band, seam);
+    remove_fetch(job, band, follow_window(job.halves[band.half], band.step, meet, job.width - seam),
+                 seam);
+}
+
+/* ---- the way through the band */
+
+/* Waits for the seam's column in the band's last row, with bit 15 for the last seam of all, and bit
+ * 14 where it may be wrong and stays. */
 static __device__ __forceinline__ uint32_t follow_entry(const struct fast_job &job,
                                                         const struct fast_band &band,
                                                         uint32_t seam) {
-    if (threadIdx.x == 0) {
-        uint32_t word = load_word(job.entries + band.number);
-        for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
-            word = load_word(job.entries + band.number);
-            if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_ENTRY);
+    for (uint32_t spins = 0;; spins++) {
+        const uint32_t word = load_word(job.entries + band.number);
+        if (word >> 16 == seam + 1) {
+            if (threadIdx.x == 0) follow_memory()->entry = word & 0xffff;
+            if (threadIdx.x == 0 && band.number == 0) fast_mark(job, seam, MARK_ENTRY);
+            return word & 0x3fff;
         }
-        follow_memory()->entry = word & 0xffff;
-        if (band.number == 0) fast_mark(job, seam, MARK_ENTRY);
+        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_ENTRY);
     }
-    __syncthreads();
-    return follow_memory()->entry;
 }
 
-/* The first warp, a lane a step: the seam row by row; then all lanes tell it, to the bands beside
- * and to the caller. */
-static __device__ __forceinline__ void follow_walk(const struct fast_job &job,
-                                                   const struct fast_band &band, uint32_t entry,
-                                                   uint32_t seam) {
-    const uint32_t step = band.step + threadIdx.x, rows = band.bottom - band.top;
-    if (step < band.end_step) {
-        const uint32_t *parents = band_parents(band, threadIdx.x);
-        uint32_t x = entry;
+/* The seam's column in the last row of the band's step K, from that of the band's last row. */
+static __device__ __forceinline__ uint32_t follow_back(const struct fast_band &band, uint32_t k,
+                                                       uint32_t x) {
 #pragma unroll 1
-        for (uint32_t k = band.end_step - 1; k > step; k--) x = band_jumps(band, k - band.step)[x];
-        walk_rows(x, parents, step_rows(job.halves[band.half], step),
-                  follow_memory()->columns + threadIdx.x * FAST_STEP);
+    for (uint32_t j = band.end_step - band.step - 1; j > k; j--)
+        x += (uint32_t)band_jumps(band, j)[x];
+    return x;
+}
+
+/* A warp a step, parents not kept: those around the seam once more. Costs are still this seam's:
+ * leaders write those of the next only behind bands that are ready, and the band before this one is
+ * not before it has this one's crossings. */
+static __device__ __forceinline__ void follow_again(const struct fast_job &job,
+                                                    const struct fast_band &band, uint32_t entry,
+                                                    uint32_t seam) {
+    const struct fast_half &half = job.halves[band.half];
+    const uint32_t steps = band.end_step - band.step, lane = threadIdx.x % 32;
+    uint32_t *parents = band_parents(band, 0) + threadIdx.x / 32 * TILE_COLUMNS;
+#pragma unroll 1
+    for (uint32_t k = threadIdx.x / 32; k < steps; k += FAST_THREADS / 32) {
+        const uint32_t step = band.step + k, rows = step_rows(half, step);
+        const uint32_t x = follow_back(band, k, entry);
+        const int first = (int)(x & ~3u) - TILE_COLUMNS / 2, mine = first + 4 * (int)lane;
+        uint2 energies[FAST_STEP];
+        struct tile tile = {};
+        tile_energies(energies, job, band.half, step, mine);
+        tile_costs(tile, job, band.half, step, seam, mine);
+        tile_rows(tile, energies, rows);
+        *(uint4 *)(parents + 4 * lane) =
+            make_uint4(tile.parents[0], tile.parents[1], tile.parents[2], tile.parents[3]);
+        __syncwarp();
+        if (lane == 0)
+            walk_rows(x, parents - first, rows, follow_memory()->columns + k * FAST_STEP);
+        __syncwarp();
     }
-    __syncwarp();
+}
+
+/* The first warp: tells the seam's columns to the bands beside and to the caller. */
+static __device__ __forceinline__ void
+follow_crossings(const struct fast_job &job, const struct fast_band &band, uint32_t seam) {
+    const uint32_t rows = band.bottom - band.top;
 #pragma unroll 1
     for (uint32_t i = threadIdx.x; i < rows; i += 32) {
         const uint32_t y = band.half == 0 ? band.top + i : band.bottom - 1 - i;
@@ -190,6 +268,25 @@ static __device__ __forceinline__ void follow_walk(const struct fast_job &job,
         store_word(job.crossings + y, (seam + 1) << 16 | x);
         job.seam_columns[(uint64_t)seam * job.height + y] = (uint16_t)x;
     }
+}
+
+/* The seam row by row: by the first warp, a lane a step, where there are parents. */
+static __device__ __forceinline__ void follow_walk(const struct fast_job &job,
+                                                   const struct fast_band &band, uint32_t seam) {
+    if (band.thin) {
+        const uint32_t entry = follow_entry(job, band, seam);
+        follow_again(job, band, entry, seam);
+        __syncthreads();
+    } else if (threadIdx.x < 32) {
+        const uint32_t k = threadIdx.x, entry = follow_entry(job, band, seam);
+        if (k < band.end_step - band.step)
+            walk_rows(follow_back(band, k, entry), band_parents(band, k),
+                      step_rows(job.halves[band.half], band.step + k),
+                      follow_memory()->columns + k * FAST_STEP);
+        __syncwarp();
+    }
+    if (threadIdx.x < 32) follow_crossings(job, band, seam);
+    __syncthreads();
 }
 
 static __device__ __forceinline__ struct fast_band follow_band(const struct fast_job &job,
@@ -203,9 +300,15 @@ static __device__ __forceinline__ struct fast_band follow_band(const struct fast
     const uint32_t first = band.step * FAST_STEP, end = min(band.end_step * FAST_STEP, half.rows);
     band.top = band.half == 0 ? first : job.height - end;
     band.bottom = band.half == 0 ? end : job.height - first;
+    band.thin = job.thin;
+    band.looks = is_among_last(half, number - half.first_band, job.window_bands);
+    band.fetches = number - half.first_band < job.movers;
+    band.waits = job.movers && !band.fetches;
+    band.late = is_among_last(half, number - half.first_band, job.late_bands);
     band.plane = follow_plane(job.width);
-    band.halo = sizeof(struct follow_memory) + 4 * band.plane * job.band_steps;
+    band.halo = sizeof(struct follow_memory) + follow_parents(job.width, job.band_steps, job.thin);
     band.jumps = band.halo + 2 * (uint32_t)job.reach * job.luma_stride;
+    band.renewed = band.jumps + band.plane * job.band_steps;
     return band;
 }
 
@@ -225,25 +328,26 @@ static __device__ __forceinline__ void follow_halo(const struct fast_job &job,
 
 static __device__ void follow_block(const struct fast_job &job, uint32_t number) {
     const struct fast_band band = follow_band(job, number);
-    const struct fast_half &half = job.halves[band.half];
-    const bool late = is_late(job, half, number - half.first_band);
     const bool first = number == 0 && threadIdx.x == 0;
     uint64_t began = 0, spent = first ? fast_spent(job, SPAN_REMOVE) : 0;
     bool last = false;
     follow_halo(job, band);
     if (threadIdx.x == 0) store_word(job.begun + number, 1);
-    for (uint32_t seam = 0; seam < job.seams && !last; seam++) {
-        follow_costs(job, band, seam, late);
-        const uint32_t entry = follow_entry(job, band, seam);
-        last = entry >> 15;
-        if (first) began = fast_now();
-        if (threadIdx.x < 32) follow_walk(job, band, entry & 0x7fff, seam);
-        __syncthreads();
-        if (first) fast_mark(job, seam, MARK_WALKED);
+    for (uint32_t seam = fast_begin(job); seam < job.seams && !last; seam++) {
+        follow_costs(job, band, seam);
+        if (band.fetches) follow_fetch(job, band, seam);
+        follow_walk(job, band, seam);
+        last = follow_memory()->entry >> 15;
+        if (follow_memory()->entry >> 14 & 1) {
+            if (threadIdx.x == 0) store_word(job.ready + number, (seam + 1) | 1u << 31);
+            return;
+        }
+        if (first) fast_mark(job, seam, MARK_WALKED), began = fast_now();
+        remove_turn(job, band, seam);
         remove_energies(job, band, seam);
         __syncthreads();
         if (first) fast_mark(job, seam, MARK_MOVED);
-        renew_energies(job, band, seam);
+        renew_store(job, band, seam);
         __syncthreads();
         if (first) fast_mark(job, seam, MARK_RENEWED);
         if (threadIdx.x == 0) store_release(job.ready + number, (seam + 1) | (uint32_t)last << 31);

@@ -3,12 +3,14 @@
  *
  * One launch takes out all seams of a strip. Each half of the image (rows 0..m downwards, rows
  * H-1..m+1 upwards; i counts a half's rows from the image's edge) has
- *   leaders     one cluster: only the costs of the paths, nothing kept but every 16th row
+ *   leaders     one cluster: only the costs of the paths, nothing kept but every 16th row. Where
+ *               energies are small, in 16 bits: a seam that cannot be shown to be right then ends
+ *               the launch, and a second one, with 32 bits, goes on with that seam
  *   followers   a block for each band of rows: behind the leaders, from the row before each 16, the
  *               parents; then what column leads where through the band; in the end the removal
  *   a resolver  a block: finds the seam where the halves meet and follows it from band to band
- * Where a band takes long (wide images), the last bands before the middle could not be done when
- * the halves meet. They wait for that and then do only the columns that the seam can still reach.
+ * Where a band takes long (wide images), the last bands before the middle are not done when the
+ * halves meet. From then on they do only the columns that the seam can still reach.
  * Words that cross between blocks carry their seam's number in spare bits and are polled, so that
  * whoever writes needs no fence: a word is old or it is right. Pixels and energies are followed by
  * a flag, `ready`, released and acquired.
@@ -29,17 +31,29 @@ enum {
     FAST_STEP = 16,     /* rows between two rows of costs that leaders tell */
     FAST_PAD = 128,     /* columns left of the image in the plane of energies */
     FAST_PAD_RIGHT = 320,
-    FAST_OUTSIDE = 65535,   /* energy beside the image: five times what a pixel can have */
     FAST_WIDTH_MAX = 16000, /* columns fit into 14 bits */
     FAST_HALO_MAX = 64,
     FAST_WARPS_MAX = 8, /* leaders of a block */
     FAST_SLOTS_MAX = 12,
-    FAST_BANDS_MAX = 256, /* of a half */
+    FAST_CLUSTER_MAX = 16, /* blocks */
+    FAST_BANDS_MAX = 256,  /* of a half */
+    FAST_BAND_STEPS_MAX = 32,
 };
 
 /* More than any path's cost, which is below 2^29 for half an image; with what is added outside, the
  * top two bits stay free. */
 static const uint32_t FAST_FAR = 1u << 29;
+
+/* In words of costs of 16 bits, of the row before the middle: they may be too low. */
+static const uint32_t FAST_DOUBT = 1u << 29;
+
+/* Energy beside the image: more than any pixel can have. */
+static __host__ __device__ inline uint32_t fast_outside(int energy) {
+    return energy == CARVE_SOBEL5 ? 65535 : 1151;
+}
+
+/* In place of the column where the halves meet, before they have. */
+static const uint32_t FAST_UNMET = ~0u;
 
 struct fast_half {
     uint32_t rows, steps, bands;
@@ -54,14 +68,14 @@ struct fast_job {
     uint32_t luma_stride;
     uint16_t *seam_columns; /* strip.seams */
 
-    uint16_t *energies; /* first row, column 0; FAST_OUTSIDE beside the image */
+    uint16_t *energies; /* first row, column 0; fast_outside() beside the image */
     uint32_t energy_stride;
     struct fast_half halves[2];
     uint32_t cost_stride;
-    uint16_t
-        *jumps; /* of each band: column in its last row -> in the last row of the band before */
+    /* Of each band, for each column of its last row: the column in the last row of the band before,
+     * under 16 bits that are the seam's number + 1. */
+    uint32_t *jumps;
     uint32_t jump_stride;
-    uint32_t *late;      /* the same of the late bands, where the seam can be: tagged, one a word */
     uint32_t *meets;     /* of each half: the seam's column in its last row */
     uint32_t *entries;   /* of each band: the seam's column in its last row */
     uint32_t *crossings; /* of each row: the seam's column */
@@ -74,10 +88,18 @@ struct fast_job {
     uint32_t leaders;    /* warps of a half */
     uint32_t block_leaders; /* of them in one block */
     uint32_t cluster, slots;
-    bool maps_shared; /* the resolver keeps the jumps in shared memory */
-    /* So many bands of a half, next to the middle, wait until the halves have met: then they need
-     * only the columns that the seam can reach, at most late_columns. */
-    uint32_t late_bands, late_columns;
+    /* Leaders compute in 16 bits. A seam that cannot be shown to be right stays, and is the last.
+     */
+    bool narrow;
+    uint32_t *lowest;   /* of each seam's halves: ~ of the least cost that may be too low */
+    uint32_t *finished; /* out: seams taken out */
+    bool again;         /* begins behind those; else with the first */
+    /* So many bands of a half, next to the middle, tell only the columns that the seam can reach,
+     * if they are not done when the halves meet; of them the late ones do nothing before. */
+    uint32_t window_bands, late_bands;
+    uint32_t direct_bands; /* so many, next to the edge, have jumps that are not gathered */
+    bool thin;             /* bands keep no parents */
+    uint32_t movers;       /* bands of a half whose energies close up at once; 0: all */
 
     struct cuda_watch *watch;
     uint32_t done;
@@ -189,8 +211,8 @@ static __device__ __forceinline__ void store_words(uint32_t *to, uint4 words) {
 }
 
 /* Two bits that tell a seam's words from those of the three before, which is enough for words that
- * are written anew for every seam (those of late bands are not, and have 16 bits); memory that is 0
- * belongs to none of the first three. */
+ * are written anew for every seam (jumps are not, and have 16 bits); memory that is 0 belongs to
+ * none of the first three. */
 static __device__ __forceinline__ uint32_t fast_tag(uint32_t seam) {
     return (seam + 1) & 3;
 }
@@ -199,6 +221,32 @@ static __device__ __forceinline__ uint32_t fast_tag(uint32_t seam) {
 static __device__ __forceinline__ bool tagged(uint4 words, uint32_t tag) {
     const uint32_t want = tag << 30;
     return (((words.x ^ want) | (words.y ^ want) | (words.z ^ want) | (words.w ^ want)) >> 30) == 0;
+}
+
+/* The first seam of this launch. */
+static __device__ __forceinline__ uint32_t fast_begin(const struct fast_job &job) {
+    return job.again ? load_word(job.finished) : 0;
+}
+
+/* Columns AT, as differences from those that follow one another from X on, a byte each. */
+static __device__ __forceinline__ uint32_t four_bytes(const uint32_t (&at)[4], uint32_t x) {
+    return (at[0] - x & 0xff) | (at[1] - (x + 1) & 0xff) << 8 | (at[2] - (x + 2) & 0xff) << 16 |
+           at[3] - (x + 3) << 24;
+}
+
+/* Into the L2 cache, and nobody waits. */
+static __device__ __forceinline__ void fetch_line(const void *at) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
+
+/* The least of a warp. */
+static __device__ __forceinline__ uint32_t warp_least(uint32_t value) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(~0u, value);
+#else
+    __trap();
+    return value;
+#endif
 }
 
 /* ---- places */
@@ -247,16 +295,11 @@ static __device__ __forceinline__ uint32_t step_end(const struct fast_half &half
     return min((step + 1) * FAST_STEP, half.rows);
 }
 
-static __device__ __forceinline__ bool is_late(const struct fast_job &job,
-                                               const struct fast_half &half, uint32_t band) {
-    return band + job.late_bands >= half.bands;
-}
-
-/* BAND counts within the half. */
-static __device__ __forceinline__ uint32_t *late_row(const struct fast_job &job, int half,
-                                                     uint32_t band) {
-    const uint32_t first = job.halves[half].bands - job.late_bands;
-    return job.late + (uint64_t)((uint32_t)half * job.late_bands + band - first) * job.late_columns;
+/* Whether band NUMBER of the half, counted from the image's edge, is one of the COUNT next to the
+ * middle. */
+static __device__ __forceinline__ bool is_among_last(const struct fast_half &half, uint32_t number,
+                                                     uint32_t count) {
+    return number + count >= half.bands;
 }
 
 #endif

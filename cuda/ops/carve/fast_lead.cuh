@@ -1,350 +1,212 @@
 // SPDX-License-Identifier: Apache-2.0
 /* fast_lead.cuh - the leaders: nothing but the costs of paths, as fast as a row can follow a row.
  *
- * A half's columns are spread over the warps of a cluster, 4 warps a block, one for each scheduler.
- * A lane has LANE columns, 4 or 8, a warp 32 times as many: its own and `halo` more on either side,
- * which it computes redundantly, so that warps exchange costs only every `halo` rows. Lanes
- * exchange their edges every row. (Every second or fourth row with more columns computed twice is
- * no faster: tests/bench/kernels/carve_rows.cu.) Exchange: costs are pushed into the neighbour's
- * inbox, in its own or another block's shared memory, each word tagged with the exchange's number;
- * the receiver polls. Two inboxes in turn: whoever sends the next but one has received what was
- * sent after the last was read. Further warps load energies ahead into a ring of slots of 16 rows.
+ * A half's columns are spread over the warps of a cluster, at most one for each scheduler of a
+ * block where that is enough. A lane has 4 or 8 columns, a warp 32 times as many: its own and
+ * `halo` more on either side, which it computes redundantly, so that warps exchange costs only
+ * every `halo` rows. Lanes exchange their edges every row. (Every second or fourth row with more
+ * columns computed twice is no faster: tests/bench/kernels/carve_rows.cu.) Exchange: costs are
+ * pushed into the neighbour's inbox, in its own or another block's shared memory, each word tagged
+ * with the exchange's number; the receiver polls.
+ * Costs are words of 32 bits (fast_costs.cuh) or pairs of 16 bits (fast_pairs.cuh); a further warp
+ * loads energies ahead (fast_ring.cuh).
  */
 #ifndef BURIN_CARVE_FAST_LEAD_CUH
 #define BURIN_CARVE_FAST_LEAD_CUH
 
-#include "cuda/ops/carve/fast_job.cuh"
+#include "cuda/ops/carve/fast_costs.cuh"
+#include "cuda/ops/carve/fast_pairs.cuh"
 
-#include <cuda.h>
-
-/* Shared memory of a leading block, in bytes. */
-enum {
-    LEAD_FULL = 0,
-    LEAD_EMPTY = 8 * FAST_SLOTS_MAX,
-    LEAD_END = 16 * FAST_SLOTS_MAX,
-    LEAD_INBOX = 256,
-    LEAD_INBOX_SIDE = 4 * FAST_HALO_MAX,
-    LEAD_INBOX_WARP = 4 * LEAD_INBOX_SIDE, /* two in turn, left and right */
-    LEAD_RING = LEAD_INBOX + FAST_WARPS_MAX * LEAD_INBOX_WARP + 128,
-};
-
-/* Bytes of a leader's energies in a slot: a row of them, and all. */
-template <int LANE> struct lead_slot_bytes {
-    enum { ROW = 2 * 32 * LANE, ALL = FAST_STEP * ROW };
-};
-
-/* ---- barriers and words in shared memory */
-
-static __device__ __forceinline__ uint32_t shared_address(const void *pointer) {
-    return (uint32_t)__cvta_generic_to_shared(pointer);
-}
-
-static __device__ __forceinline__ void barrier_make(uint32_t barrier, uint32_t count) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
-}
-
-static __device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-
-static __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
-                 : "memory");
-}
-
-static __device__ __forceinline__ bool barrier_passed(uint32_t barrier, uint32_t parity) {
-    uint32_t passed;
-    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; "
-                 "selp.u32 %0, 1, 0, p; }"
-                 : "=r"(passed)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
-    return passed;
-}
-
-static __device__ __forceinline__ uint4 load_shared(uint32_t address) {
-    uint4 words;
-    asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
-                 : "r"(address)
-                 : "memory");
-    return words;
-}
-
-/* The address of ADDRESS in the shared memory of the cluster's block RANK. */
-static __device__ __forceinline__ uint32_t address_there(uint32_t address, uint32_t rank) {
-    uint32_t there;
-    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
-    return there;
-}
-
-static __device__ __forceinline__ void push_shared(uint32_t there, uint4 words) {
-    asm volatile("st.relaxed.cluster.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(there),
-                 "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w)
-                 : "memory");
-}
-
-/* A place in the ring that goes round. */
-struct lead_slot {
-    uint32_t number, round;
-};
-
-static __device__ __forceinline__ void next_slot(struct lead_slot &slot, uint32_t slots) {
-    if (++slot.number == slots) slot.number = 0, slot.round++;
-}
-
-/* ---- rows */
-
-struct lead_warp {
-    uint32_t number; /* of the half's */
-    int x;           /* the lane's first column */
-    uint32_t lane;
-    uint32_t exchanges;
-    bool active, left, right;          /* has a column inside, neighbours that have */
-    bool own, at_left, at_right;       /* what the lane's columns are: the warp's own, a halo */
-    bool sends_left, sends_right;      /* own columns that are a neighbour's halo */
-    uint32_t to_left, to_right, inbox; /* addresses for even exchanges */
-};
-
-/* A lane's energies of a row, two in a word. */
-template <int LANE> struct lead_energies { uint32_t pairs[LANE / 2]; };
+/* Energies are fetched two rows ahead, into the next step too. */
+template <int LANE> struct lead_ahead { struct lead_energies<LANE> rows[2]; };
 
 template <int LANE>
-static __device__ __forceinline__ struct lead_energies<LANE> lead_fetch(const uint8_t *from) {
-    struct lead_energies<LANE> energies;
-    if (LANE == 8) {
-        const uint4 words = *(const uint4 *)from;
-        energies.pairs[0] = words.x, energies.pairs[1] = words.y;
-        energies.pairs[LANE / 2 - 2] = words.z, energies.pairs[LANE / 2 - 1] = words.w;
-    } else {
-        const uint2 words = *(const uint2 *)from;
-        energies.pairs[0] = words.x, energies.pairs[1] = words.y;
-    }
-    return energies;
+static __device__ __forceinline__ void lead_first(struct lead_ahead<LANE> &ahead,
+                                                  const uint8_t *from) {
+    ahead.rows[0] = lead_fetch<LANE>(from);
+    ahead.rows[1] = lead_fetch<LANE>(from + lead_slot_bytes<LANE>::ROW);
 }
 
-template <int LANE>
-static __device__ __forceinline__ void lead_row(uint32_t (&cost)[LANE],
-                                                const struct lead_energies<LANE> &energies) {
-    uint32_t before = __shfl_up_sync(~0u, cost[LANE - 1], 1);
-    const uint32_t after = __shfl_down_sync(~0u, cost[0], 1);
-#pragma unroll
-    for (int k = 0; k < LANE; k++) {
-        const uint32_t here = cost[k];
-        const uint32_t least = __vimin3_u32(before, here, k + 1 < LANE ? cost[k + 1] : after);
-        /* One instruction takes the low or the high half of the pair and adds it. */
-        cost[k] = __dp2a_lo(energies.pairs[k / 2], k % 2 ? 0x100u : 1u, least);
-        before = here;
-    }
-}
-
-/* FROM: the lane's columns in the slot's first row. Energies are fetched two rows ahead. */
-template <int LANE>
-static __device__ __forceinline__ void lead_rows(uint32_t (&cost)[LANE], const uint8_t *from,
-                                                 uint32_t rows) {
-    enum { pitch = lead_slot_bytes<LANE>::ROW };
-    if (rows == FAST_STEP) {
-        struct lead_energies<LANE> next = lead_fetch<LANE>(from);
-        struct lead_energies<LANE> after = lead_fetch<LANE>(from + pitch);
-#pragma unroll
-        for (int r = 0; r < FAST_STEP; r++) {
-            const struct lead_energies<LANE> energies = next;
-            next = after;
-            if (r + 2 < FAST_STEP) after = lead_fetch<LANE>(from + (r + 2) * pitch);
-            lead_row<LANE>(cost, energies);
-        }
-        return;
-    }
+/* The last rows of a half, fewer than a step's. */
+template <class Costs>
+static __device__ __forceinline__ void lead_rest(Costs &costs, const uint8_t *from, uint32_t rows) {
+    enum { LANE = Costs::COLUMNS };
 #pragma unroll 1
-    for (; rows; rows--, from += pitch) lead_row<LANE>(cost, lead_fetch<LANE>(from));
+    for (; rows; rows--, from += lead_slot_bytes<LANE>::ROW)
+        lead_row(costs, lead_fetch<LANE>(from));
 }
 
-/* ---- exchange */
-
-static __device__ __forceinline__ uint4 with_tag(const uint32_t *cost, uint32_t tag) {
-    const uint32_t bits = tag << 30;
-    return make_uint4(cost[0] | bits, cost[1] | bits, cost[2] | bits, cost[3] | bits);
+/* The seam's costs in this half are right as long as they are less than LOWEST. The word that says
+ * so is there before any word that says that it is to be looked for. */
+static __device__ __forceinline__ void lead_warn(const struct fast_job &job, int half,
+                                                 uint32_t seam, uint32_t lowest) {
+    if (threadIdx.x % 32 == 0) {
+        atomicMax(job.lowest + 2 * seam + half, ~lowest);
+        __threadfence();
+    }
+    __syncwarp();
 }
 
-/* Odd exchanges lie behind even ones. */
-static __device__ __forceinline__ uint32_t inbox_turn(uint32_t exchange) {
-    return (exchange & 1) * 2 * LEAD_INBOX_SIDE;
-}
+/* Where a leader is in the ring, and what it has of the next rows. */
+template <int LANE> struct lead_place {
+    struct lead_slot slot;
+    struct lead_ahead<LANE> ahead;
+    uint32_t count;      /* slots that this warp has begun with */
+    uint32_t release;    /* the barrier of the slot that is to be given back next */
+    uint32_t base;       /* of the block's shared memory */
+    const uint8_t *ring; /* the lane's columns in the first slot */
+    uint32_t slot_bytes, slots;
+};
 
 template <int LANE>
-static __device__ __forceinline__ uint32_t inbox_of(uint32_t shared, uint32_t warp, uint32_t side,
-                                                    uint32_t lane) {
-    return shared + LEAD_INBOX + warp * LEAD_INBOX_WARP + side * LEAD_INBOX_SIDE + lane * 4 * LANE;
+static __device__ __forceinline__ const uint8_t *lead_from(const struct lead_place<LANE> &place) {
+    return place.ring + place.slot.number * place.slot_bytes;
 }
 
-/* The edges of the warp's own columns, to both neighbours. */
+/* The next slot becomes the present one. */
 template <int LANE>
-static __device__ __forceinline__ void lead_send(const struct lead_warp &warp,
-                                                 const uint32_t (&cost)[LANE]) {
-    const uint32_t turn = inbox_turn(warp.exchanges);
+static __device__ __forceinline__ void lead_next(struct lead_place<LANE> &place) {
+    place.release = place.base + LEAD_EMPTY + 8 * place.slot.number;
+    next_slot(place.slot, place.slots);
+    place.count++;
+}
+
+/* Rows of a step behind which a lane does what is not rows: there they wait for their neighbours.
+ */
+enum { LEAD_RELEASES = 3, LEAD_TELLS = 5, LEAD_FORESEES = 6, LEAD_RENEWS = 11 };
+
+/* All rows of a step. Nothing is decided on the way: a comparison and a branch take as long as half
+ * a row. The row before is told; the slot before is given back: whoever shuffles costs has used all
+ * energies of the step before. The first energies of the next slot are fetched; where that is not
+ * known to be full, they are of no use. RENEWS: costs are renewed, which must be at every second
+ * step at least. TO: where the lane tells. */
+template <bool RENEWS, class Costs, int LANE = Costs::COLUMNS>
+static __device__ __forceinline__ void lead_step(const struct lead_warp &warp,
+                                                 struct lead_place<LANE> &place, Costs &costs,
+                                                 uint32_t head, uint32_t *to) {
+    enum { pitch = lead_slot_bytes<LANE>::ROW };
+    const struct lead_told<LANE> told = lead_told_of(costs, head, to);
+    const uint8_t *from = lead_from(place);
+    const uint32_t release = place.release;
+    lead_next(place);
+    const uint8_t *next = lead_from(place);
 #pragma unroll
-    for (int k = 0; k < LANE; k += 4) {
-        const uint4 words = with_tag(cost + k, warp.exchanges & 3);
-        if (warp.left && warp.sends_left) push_shared(warp.to_left + turn + 4 * k, words);
-        if (warp.right && warp.sends_right) push_shared(warp.to_right + turn + 4 * k, words);
+    for (int r = 0; r < FAST_STEP; r++) {
+        const struct lead_energies<LANE> energies = place.ahead.rows[r % 2];
+        place.ahead.rows[r % 2] = lead_fetch<LANE>(
+            r + 2 < FAST_STEP ? from + (r + 2) * pitch : next + (r + 2 - FAST_STEP) * pitch);
+        lead_row(costs, energies);
+        if (r == LEAD_RELEASES && warp.lane == 0) barrier_arrive(release);
+        if (r == LEAD_TELLS && warp.own) lead_tell<LANE>(told);
+        if (r == LEAD_FORESEES && RENEWS) lead_foresee(costs);
+        if (r == LEAD_RENEWS && RENEWS) lead_renew(costs);
     }
 }
 
+/* The present slot and those behind it, COUNT in all, are full; the first energies are fetched. */
 template <int LANE>
 static __device__ __forceinline__ void
-lead_receive(const struct fast_job &job, const struct lead_warp &warp, uint32_t (&cost)[LANE]) {
-    const bool waits = (warp.at_left && warp.left) || (warp.at_right && warp.right);
-    const uint32_t address = warp.inbox + inbox_turn(warp.exchanges);
-    uint4 words[LANE / 4];
-#pragma unroll
-    for (int k = 0; k < LANE / 4; k++)
-        words[k] = make_uint4(FAST_FAR, FAST_FAR, FAST_FAR, FAST_FAR);
-    bool here = !waits;
-    for (uint32_t spins = 0; !__all_sync(~0u, here); spins++) {
-        here = true;
-#pragma unroll
-        for (int k = 0; k < LANE / 4; k++) {
-            if (waits) words[k] = load_shared(address + 16 * k);
-            here = here && (!waits || tagged(words[k], warp.exchanges & 3));
+lead_wait_slots(const struct fast_job &job, struct lead_place<LANE> &place, uint32_t count) {
+    struct lead_slot slot = place.slot;
+    if (!__all_sync(~0u, load_shared_word(place.base + LEAD_FILLED) >= place.count + count))
+        for (uint32_t k = 0; k < count; k++, next_slot(slot, place.slots))
+            lead_wait(job, place.base + LEAD_FULL + 8 * slot.number, slot.round & 1, STUCK_FULL);
+    __syncwarp();
+    lead_first<LANE>(place.ahead, lead_from(place));
+}
+
+/* Warps beside the image only keep pace. The first slot is full. */
+template <int LANE>
+static __device__ __forceinline__ void lead_idle(const struct fast_job &job,
+                                                 struct lead_place<LANE> &place, uint32_t steps) {
+    for (uint32_t step = 0; step < steps; step++) {
+        if (step) lead_wait_slots(job, place, 1);
+        if (threadIdx.x % 32 == 0) barrier_arrive(place.release);
+        lead_next(place);
+    }
+}
+
+/* Before rows go on behind an exchange: the halos. */
+template <class Costs, int LANE = Costs::COLUMNS>
+static __device__ __forceinline__ void
+lead_exchange(const struct fast_job &job, struct lead_warp &warp, struct lead_place<LANE> &place,
+              Costs &costs, uint32_t slots) {
+    warp.exchanges++;
+    lead_limit(costs);
+    lead_send(warp, costs);
+    lead_wait_slots(job, place, slots);
+    lead_receive(job, warp, costs);
+    __syncwarp();
+}
+
+/* The costs of a seam down to the middle. The first slot is full. TO: where the lane tells costs,
+ * from the row before the first step on (which nobody reads). From one exchange to the next all
+ * slots are known to be full; before the first one they are waited for one by one, since the seam
+ * before may still be under way there. */
+template <class Costs, int LANE = Costs::COLUMNS>
+static __device__ __forceinline__ void
+lead_seam(const struct fast_job &job, const struct fast_half &half, struct lead_warp &warp,
+          struct lead_place<LANE> &place, Costs &costs, uint32_t head, uint32_t *to) {
+    const uint32_t whole = half.rows / FAST_STEP, every = job.halo / FAST_STEP;
+    const uint32_t stride = job.cost_stride;
+    uint32_t done = 0;
+    for (bool early = true; done < whole;) {
+        const uint32_t steps = early ? 1 : min(every, whole - done);
+        uint32_t n = steps;
+        for (; n >= 2; n -= 2, to += 2 * stride) {
+            lead_step<false>(warp, place, costs, head, to);
+            lead_step<true>(warp, place, costs, head, to + stride);
         }
-        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_INBOX);
+        if (n) lead_step<true>(warp, place, costs, head, to), to += stride;
+        done += steps;
+        early = early && done < every;
+        if (done == half.steps) return;
+        if (done % every == 0)
+            lead_exchange(job, warp, place, costs, min(every, half.steps - done));
+        else if (early)
+            lead_wait_slots(job, place, 1);
     }
-    const uint32_t mask = (1u << 30) - 1;
-#pragma unroll
-    for (int k = 0; k < LANE; k += 4) {
-        const uint4 four = words[k / 4];
-        cost[k] = warp.own ? cost[k] : four.x & mask;
-        cost[k + 1] = warp.own ? cost[k + 1] : four.y & mask;
-        cost[k + 2] = warp.own ? cost[k + 2] : four.z & mask;
-        cost[k + 3] = warp.own ? cost[k + 3] : four.w & mask;
-    }
+    if (warp.own) lead_tell<LANE>(lead_told_of(costs, head, to));
+    lead_limit(costs);
+    __syncwarp();
+    if (warp.lane == 0) barrier_arrive(place.release);
+    lead_rest(costs, lead_from(place), half.rows % FAST_STEP);
+    lead_next(place);
 }
 
-/* The warp's own columns, for all, into the lane's place TO. */
-template <int LANE>
-static __device__ __forceinline__ void lead_tell(const struct lead_warp &warp, uint32_t *to,
-                                                 uint32_t tag, const uint32_t (&cost)[LANE]) {
-    if (!warp.own) return;
-#pragma unroll
-    for (int k = 0; k < LANE; k += 4) store_words(to + k, with_tag(cost + k, tag));
-}
-
-/* ---- the two kinds of warp */
-
-static __device__ __forceinline__ void lead_wait(const struct fast_job &job, uint32_t barrier,
-                                                 uint32_t parity, int where) {
-    for (uint32_t spins = 0; !barrier_passed(barrier, parity); spins++)
-        if (spins == FAST_PATIENCE) FAST_STUCK(job, where);
-}
-
-/* Seam by seam, step by step. */
-template <int LANE>
+/* Seam by seam. */
+template <class Costs>
 static __device__ __forceinline__ void lead(const struct fast_job &job, int number,
                                             struct lead_warp warp, uint8_t *shared,
                                             uint32_t in_block, uint32_t slot_bytes) {
+    enum { LANE = Costs::COLUMNS };
     const struct fast_half half = job.halves[number];
-    const uint32_t base = shared_address(shared), every = job.halo / FAST_STEP;
-    const uint8_t *ring =
-        shared + LEAD_RING + in_block * lead_slot_bytes<LANE>::ALL + warp.lane * 2 * LANE;
     const bool first = warp.number == 0 && number == 0 && warp.lane == 0;
     uint64_t began = 0, spent = first ? fast_spent(job, SPAN_SEAM) : 0;
-    struct lead_slot slot = {};
-    for (uint32_t seam = 0; seam < job.seams; seam++) {
-        const int width = (int)(job.width - seam);
-        const uint32_t tag = fast_tag(seam);
-        uint32_t cost[LANE], wait = every, rows = half.rows;
-        uint32_t *told = half.costs + warp.x;
-        warp.active = warp.number * job.own < (uint32_t)width;
-        warp.right = (warp.number + 1) * job.own < (uint32_t)width;
-#pragma unroll
-        for (int k = 0; k < LANE; k++)
-            cost[k] = warp.x + k >= 0 && warp.x + k < width ? 0 : FAST_FAR;
-        for (uint32_t step = 0; step < half.steps; step++, told += job.cost_stride) {
-            const bool exchange = step && --wait == 0;
-            if (exchange) wait = every;
-            if (warp.active && exchange) warp.exchanges++, lead_send<LANE>(warp, cost);
-            lead_wait(job, base + LEAD_FULL + 8 * slot.number, slot.round & 1, STUCK_FULL);
-            if (step == 0 && *(volatile uint32_t *)(shared + LEAD_END)) return;
-            if (step == 0 && first) fast_mark(job, seam, MARK_LEAD_START), began = fast_now();
-            if (warp.active && step) lead_tell<LANE>(warp, told, tag, cost);
-            if (warp.active && exchange) lead_receive<LANE>(job, warp, cost);
-            if (warp.active)
-                lead_rows<LANE>(cost, ring + slot.number * slot_bytes,
-                                min(rows, (uint32_t)FAST_STEP));
-            rows -= FAST_STEP;
-            __syncwarp();
-            if (warp.lane == 0) barrier_arrive(base + LEAD_EMPTY + 8 * slot.number);
-            next_slot(slot, job.slots);
+    struct lead_place<LANE> place = {};
+    place.base = shared_address(shared), place.release = place.base + LEAD_NOBODY;
+    place.slot_bytes = slot_bytes, place.slots = job.slots;
+    place.ring = shared + LEAD_RING + in_block * lead_slot_bytes<LANE>::ALL + warp.lane * 2 * LANE;
+    for (uint32_t seam = fast_begin(job); seam < job.seams; seam++) {
+        const uint32_t width = job.width - seam, tag = fast_tag(seam);
+        lead_wait_slots(job, place, 1);
+        if (*(volatile uint32_t *)(shared + LEAD_END)) return;
+        if (first) fast_mark(job, seam, MARK_LEAD_START), began = fast_now();
+        if (warp.number * job.own >= width) {
+            lead_idle(job, place, half.steps);
+            continue;
         }
-        if (warp.active) lead_tell<LANE>(warp, told, tag, cost);
+        Costs costs;
+        warp.right = (warp.number + 1) * job.own < width;
+        lead_begin(costs, warp, (int)width);
+        lead_seam(job, half, warp, place, costs, tag << 30, half.costs + warp.x);
+        const uint32_t lowest = lead_lowest(costs);
+        if (lowest != ~0u) lead_warn(job, number, seam, lowest);
+        uint32_t *to = half.costs + (uint64_t)half.steps * job.cost_stride + warp.x;
+        const uint32_t head = tag << 30 | (lowest != ~0u ? FAST_DOUBT : 0);
+        if (warp.own) lead_tell<LANE>(lead_told_of(costs, head, to));
         if (first) fast_mark(job, seam, MARK_LEAD_END);
         if (first && job.watch) fast_span(job, SPAN_SEAM, began, spent);
-    }
-}
-
-/* How many bands from BAND on have had SEAM seams taken out; `ended` when there will be no more. */
-static __device__ __forceinline__ uint32_t lead_ready(const struct fast_job &job,
-                                                      const struct fast_half &half, uint32_t band,
-                                                      uint32_t seam, bool &ended) {
-    const uint32_t lane = threadIdx.x % 32;
-    for (uint32_t spins = 0;; spins++) {
-        const bool exists = band + lane < half.bands;
-        const uint32_t word =
-            exists ? load_acquire(job.ready + half.first_band + band + lane) : seam;
-        const uint32_t late = __ballot_sync(~0u, (word & 0x7fffffff) < seam);
-        const uint32_t first = late ? __ffs((int)late) - 1 : 32;
-        ended = __shfl_sync(~0u, word, 0) >> 31;
-        if (first) return first;
-        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_READY);
-    }
-}
-
-/* One box of the plane of energies, a step's rows of a warp's columns, by the copy engine. */
-static __device__ __forceinline__ void lead_copy(uint32_t to, const CUtensorMap &plane, int pair,
-                                                 int row, uint32_t full) {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-                 "[%0], [%1, {%2, %3}], [%4];" ::"r"(to),
-                 "l"(&plane), "r"(pair), "r"(row), "r"(full)
-                 : "memory");
-}
-
-/* The loading warp, for HERE leaders from the half's FIRST on. */
-template <int LANE>
-static __device__ __forceinline__ void lead_load(const struct fast_job &job,
-                                                 const CUtensorMap &plane, int number,
-                                                 uint8_t *shared, uint32_t first, uint32_t here) {
-    const uint32_t base = shared_address(shared), lane = threadIdx.x % 32;
-    const struct fast_half &half = job.halves[number];
-    const int column = (int)(FAST_PAD + first * job.own - job.halo);
-    struct lead_slot slot = {};
-    for (uint32_t seam = 0; seam < job.seams; seam++) {
-        uint32_t known = 0; /* bands that are ready */
-        for (uint32_t step = 0; step < half.steps; step++) {
-            const uint32_t full = base + LEAD_FULL + 8 * slot.number, band = step / job.band_steps;
-            if (slot.round)
-                lead_wait(job, base + LEAD_EMPTY + 8 * slot.number, (slot.round & 1) ^ 1,
-                          STUCK_EMPTY);
-            while (known <= band) {
-                bool ended = false;
-                known = band + lead_ready(job, half, band, seam, ended);
-                __syncwarp();
-                /* Written by ordinary stores of other blocks, read by the copy engine. */
-                asm volatile("fence.proxy.async.global;" ::: "memory");
-                if (!ended) continue;
-                if (lane == 0) *(volatile uint32_t *)(shared + LEAD_END) = 1, barrier_arrive(full);
-                return;
-            }
-            if (lane == 0) {
-                const int row = (int)((uint32_t)number * job.halves[0].rows + step * FAST_STEP);
-                enum { ALL = lead_slot_bytes<LANE>::ALL };
-                uint32_t to = base + LEAD_RING + slot.number * here * ALL;
-                barrier_expect(full, here * ALL);
-                for (uint32_t k = 0; k < here; k++, to += ALL)
-                    lead_copy(to, plane, (column + (int)(k * job.own)) / 2, row, full);
-            }
-            __syncwarp();
-            next_slot(slot, job.slots);
-        }
     }
 }
 
@@ -354,10 +216,12 @@ static __device__ __forceinline__ void cluster_barrier() {
                      : "memory");
 }
 
-template <int LANE>
+template <class Costs>
 static __device__ __forceinline__ struct lead_warp
 lead_warp_of(const struct fast_job &job, uint32_t number, uint32_t shared, uint32_t in_block) {
+    enum { LANE = Costs::COLUMNS };
     const uint32_t lane = threadIdx.x % 32, margin = job.halo / LANE;
+    const uint32_t bytes = Costs::BYTES;
     const uint32_t sent_left = lane - margin, sent_right = lane - (32 - 2 * margin);
     const uint32_t received_right = lane - (32 - margin), each = job.block_leaders;
     struct lead_warp warp = {};
@@ -367,22 +231,27 @@ lead_warp_of(const struct fast_job &job, uint32_t number, uint32_t shared, uint3
     warp.at_left = lane < margin, warp.at_right = received_right < margin;
     warp.own = !warp.at_left && !warp.at_right;
     warp.sends_left = sent_left < margin, warp.sends_right = sent_right < margin;
+    warp.heads = sent_left == 0 || sent_right == 0;
+    warp.bases = inbox_of(shared, in_block, 0) + LEAD_INBOX_BASE;
     warp.inbox =
-        inbox_of<LANE>(shared, in_block, warp.at_right, warp.at_right ? received_right : lane);
-    if (number > 0)
-        warp.to_left = address_there(inbox_of<LANE>(shared, (number - 1) % each, 1, sent_left),
-                                     (number - 1) / each);
-    if (number + 1 < job.leaders)
-        warp.to_right = address_there(inbox_of<LANE>(shared, (number + 1) % each, 0, sent_right),
-                                      (number + 1) / each);
+        inbox_of(shared, in_block, warp.at_right) + bytes * (warp.at_right ? received_right : lane);
+    if (number > 0 && warp.sends_left)
+        warp.to = address_there(inbox_of(shared, (number - 1) % each, 1) + bytes * sent_left,
+                                (number - 1) / each);
+    if (number + 1 < job.leaders && warp.sends_right)
+        warp.to = address_there(inbox_of(shared, (number + 1) % each, 0) + bytes * sent_right,
+                                (number + 1) / each);
     return warp;
 }
 
 /* A block of a half's cluster. No block leaves while another may still write into its memory. */
-template <int LANE>
+template <class Costs>
 static __device__ void lead_block(const struct fast_job &job, const CUtensorMap &plane, int half) {
+    enum { LANE = Costs::COLUMNS };
     uint8_t *shared = fast_shared;
-    const uint32_t rank = blockIdx.x % job.cluster, warp = threadIdx.x / 32;
+    const uint32_t rank = blockIdx.x % job.cluster;
+    /* So the compiler knows that it is the same for all lanes. */
+    const uint32_t warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
     const uint32_t first = rank * job.block_leaders;
     const uint32_t here = first < job.leaders ? min(job.block_leaders, job.leaders - first) : 0;
     const uint32_t base = shared_address(shared);
@@ -393,11 +262,12 @@ static __device__ void lead_block(const struct fast_job &job, const CUtensorMap 
         barrier_make(base + LEAD_FULL + 8 * slot, 1);
         barrier_make(base + LEAD_EMPTY + 8 * slot, here);
     }
+    if (threadIdx.x == 0) barrier_make(base + LEAD_NOBODY, 1 << 19);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     cluster_barrier();
     if (warp < here) {
-        const struct lead_warp mine = lead_warp_of<LANE>(job, first + warp, base, warp);
-        lead<LANE>(job, half, mine, shared, warp, here * lead_slot_bytes<LANE>::ALL);
+        const struct lead_warp mine = lead_warp_of<Costs>(job, first + warp, base, warp);
+        lead<Costs>(job, half, mine, shared, warp, here * lead_slot_bytes<LANE>::ALL);
     } else if (here && warp == here) {
         lead_load<LANE>(job, plane, half, shared, first, here);
     }

@@ -9,13 +9,21 @@
 
 #include "cuda/ops/carve/fast_energy.cuh"
 
-enum { BAND_REACH_MAX = 2, BAND_ROWS_MAX = 16 * 7 };
+enum {
+    BAND_REACH_MAX = 2,
+    BAND_ROWS_MAX = FAST_STEP * FAST_BAND_STEPS_MAX,
+    /* The block's last warps compute energies while the others close up the rest: as many as leave
+     * 16 for the 16 rows of a step. */
+    RENEW_WARPS = FAST_THREADS / 32 - 16,
+};
 
-/* Shared memory of a following block; behind it parents, halo and jumps. */
+/* Shared memory of a following block; behind it parents, halo, jumps and energies anew. */
 struct __align__(16) follow_memory {
     uint32_t entry, meet;
-    uint32_t columns[BAND_ROWS_MAX];     /* the seam, in the order of the half's rows */
-    uint32_t beside[2 * BAND_REACH_MAX]; /* the seam in the rows of which there are copies */
+    uint32_t known[2][FAST_THREADS / 32]; /* of each warp: the meeting point or FAST_UNMET */
+    uint32_t columns[BAND_ROWS_MAX];      /* the seam, in the order of the half's rows */
+    /* The seam in the rows of which there are copies; each warp that wants it asks itself. */
+    uint32_t beside[RENEW_WARPS][2 * BAND_REACH_MAX];
 };
 
 /* A band's rows, by the image's numbers, and where in shared memory its block keeps what. */
@@ -24,9 +32,13 @@ struct fast_band {
     uint32_t number; /* of both halves' */
     uint32_t step, end_step;
     uint32_t top, bottom; /* rows top..bottom-1 */
+    bool thin;            /* parents of one step only, others in their place later */
+    bool looks, late;     /* whether it tells only a window once, or only after, the halves meet */
+    bool fetches, waits;  /* before its energies close up: remove_fetch, remove_turn */
     uint32_t plane;       /* columns of parents and jumps */
     uint32_t halo;        /* luma of the rows beside: reach above, reach below */
-    uint32_t jumps;       /* 16 bits each, a row a step */
+    uint32_t jumps;       /* as differences, at most 16; a row a step */
+    uint32_t renewed;     /* energies around the seam, 16 bits each, renew_slots a row */
 };
 
 static __device__ __forceinline__ struct follow_memory *follow_memory() {
@@ -35,11 +47,12 @@ static __device__ __forceinline__ struct follow_memory *follow_memory() {
 
 /* Parents of the band's step K. */
 static __device__ __forceinline__ uint32_t *band_parents(const struct fast_band &band, uint32_t k) {
-    return (uint32_t *)(fast_shared + sizeof(struct follow_memory)) + k * band.plane;
+    return (uint32_t *)(fast_shared + sizeof(struct follow_memory)) +
+           (band.thin ? 0 : k * band.plane);
 }
 
-static __device__ __forceinline__ uint16_t *band_jumps(const struct fast_band &band, uint32_t k) {
-    return (uint16_t *)(fast_shared + band.jumps) + k * band.plane;
+static __device__ __forceinline__ int8_t *band_jumps(const struct fast_band &band, uint32_t k) {
+    return (int8_t *)(fast_shared + band.jumps) + k * band.plane;
 }
 
 static __device__ __forceinline__ uint32_t band_column(const struct fast_band &band, uint32_t y) {
@@ -50,7 +63,8 @@ static __device__ __forceinline__ uint32_t band_column(const struct fast_band &b
 struct luma_band {
     const struct fast_job &job;
     const struct fast_band &band;
-    int width; /* without the seam */
+    const uint32_t *seam_beside; /* of follow_memory */
+    int width;                   /* without the seam */
     __device__ __forceinline__ int at(int x, int y) const {
         x = min(max(x, 0), width - 1), y = min(max(y, 0), (int)job.height - 1);
         const uint8_t *row = job.luma + (uint64_t)y * job.luma_stride;
@@ -60,7 +74,7 @@ struct luma_band {
         else {
             if (y >= (int)band.bottom) beside -= band.bottom - band.top;
             row = fast_shared + band.halo + beside * job.luma_stride;
-            column = follow_memory()->beside[beside];
+            column = seam_beside[beside];
         }
         return row[x + (x >= (int)column)];
     }
@@ -89,25 +103,28 @@ static __device__ __forceinline__ uint4 shifted(uint4 old, uint32_t next, uint32
  * in place. Not inlined: code that runs once a seam has to be fetched every time. */
 static __device__ __noinline__ void close_gap(uint8_t *row, uint32_t from, uint32_t end,
                                               uint32_t stride, uint32_t bits) {
-    enum { BATCH = 4, SPAN = 512 };
-    const uint32_t lane = threadIdx.x % 32;
+    enum { BATCH = 8, SPAN = 512 };
+    const uint32_t lane = threadIdx.x % 32, needed = min(stride, end + 16);
 #pragma unroll 1
-    for (uint32_t base = (from & ~15u) + lane * 16; base - lane * 16 < end; base += BATCH * SPAN) {
+    for (uint32_t base = from & ~15u; base < end; base += BATCH * SPAN) {
         uint4 old[BATCH];
-        uint32_t next[BATCH];
+        uint32_t behind = 0; /* what comes after the round's last vector */
 #pragma unroll
-        for (uint32_t k = 0; k < BATCH; k++)
-            if (base + k * SPAN < end) {
-                const uint32_t at = base + k * SPAN;
-                old[k] = *(const uint4 *)(row + at);
-                next[k] = at + 16 < stride ? *(const uint32_t *)(row + at + 16) : 0;
-            }
+        for (uint32_t k = 0; k < BATCH; k++) {
+            const uint32_t at = base + k * SPAN + lane * 16;
+            old[k] = at < needed ? *(const uint4 *)(row + at) : make_uint4(0, 0, 0, 0);
+        }
+        if (base + BATCH * SPAN < needed) behind = *(const uint32_t *)(row + base + BATCH * SPAN);
         __syncwarp();
 #pragma unroll
-        for (uint32_t k = 0; k < BATCH; k++)
-            if (base + k * SPAN < end)
-                *(uint4 *)(row + base + k * SPAN) =
-                    shifted(old[k], next[k], base + k * SPAN, from, bits);
+        for (uint32_t k = 0; k < BATCH; k++) {
+            const uint32_t at = base + k * SPAN + lane * 16;
+            uint32_t next = __shfl_down_sync(~0u, old[k].x, 1);
+            const uint32_t first =
+                k + 1 < BATCH ? __shfl_sync(~0u, old[k + 1 < BATCH ? k + 1 : k].x, 0) : behind;
+            if (lane == 31) next = first;
+            if (at < end) *(uint4 *)(row + at) = shifted(old[k], next, at, from, bits);
+        }
         __syncwarp();
     }
 }
@@ -121,25 +138,105 @@ static __device__ __forceinline__ uint32_t beside_row(const struct fast_job &job
 
 /* A lane a row beside the band: where the seam crosses it, which its own band tells. */
 static __device__ __forceinline__ void remove_ask(const struct fast_job &job,
-                                                  const struct fast_band &band, uint32_t seam) {
+                                                  const struct fast_band &band, uint32_t seam,
+                                                  uint32_t *beside) {
     const uint32_t k = threadIdx.x % 32;
-    if (k >= 2 * (uint32_t)job.reach) return;
-    const uint32_t y = beside_row(job, band, k);
-    if (y >= job.height) return;
-    uint32_t word = load_word(job.crossings + y);
-    for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
-        word = load_word(job.crossings + y);
+    const uint32_t y = k < 2 * (uint32_t)job.reach ? beside_row(job, band, k) : job.height;
+    for (uint32_t spins = 0; y < job.height; spins++) {
+        const uint32_t word = load_word(job.crossings + y);
+        beside[k] = word & 0xffff;
+        if (word >> 16 == seam + 1) break;
         if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_CROSSING);
     }
-    follow_memory()->beside[k] = word & 0xffff;
+    __syncwarp();
 }
 
-/* Energies close up, a warp a row; the last warp asks where the rows beside are crossed. */
+/* ---- energies around the seam: 2 reach columns on either side of it have it in their window */
+
+/* Places for a row's energies. */
+static __host__ __device__ inline uint32_t renew_slots(int reach) {
+    return reach == 1 ? 8 : 16;
+}
+
+static __device__ __forceinline__ uint16_t *renew_place(const struct fast_band &band) {
+    return (uint16_t *)(fast_shared + band.renewed);
+}
+
+/* Column of the band's place I, below 0 or at least WIDTH where there is none. */
+static __device__ __forceinline__ int
+renew_column(const struct fast_job &job, const struct fast_band &band, uint32_t i, int width) {
+    const uint32_t slots = renew_slots(job.reach), slot = i % slots;
+    const int spread = 2 * job.reach, x = (int)band_column(band, band.top + i / slots) - spread;
+    return slot <= 2 * (uint32_t)spread ? x + (int)slot : width;
+}
+
+/* The last warps: from luma, in which the seam still is. */
+static __device__ __forceinline__ void renew_energies(const struct fast_job &job,
+                                                      const struct fast_band &band, uint32_t seam) {
+    const uint32_t thread = threadIdx.x - (FAST_THREADS - 32 * RENEW_WARPS);
+    const uint32_t slots = renew_slots(job.reach), count = slots * (band.bottom - band.top);
+    const int width = (int)(job.width - seam) - 1;
+    uint32_t *beside = follow_memory()->beside[thread / 32];
+    const struct luma_band luma = { job, band, beside, width };
+    remove_ask(job, band, seam, beside);
+#pragma unroll 1
+    for (uint32_t i = thread; i < count; i += 32 * RENEW_WARPS) {
+        const int x = renew_column(job, band, i, width);
+        if (x >= 0 && x < width)
+            renew_place(band)[i] =
+                (uint16_t)energy_at(luma, job.energy, x, (int)(band.top + i / slots));
+    }
+}
+
+/* All threads, when all rows are closed up. */
+static __device__ __forceinline__ void renew_store(const struct fast_job &job,
+                                                   const struct fast_band &band, uint32_t seam) {
+    const uint32_t slots = renew_slots(job.reach), count = slots * (band.bottom - band.top);
+    const int width = (int)(job.width - seam) - 1;
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i < count; i += FAST_THREADS) {
+        const int x = renew_column(job, band, i, width);
+        if (x >= 0 && x < width) energy_row(job, band.top + i / slots)[x] = renew_place(band)[i];
+    }
+}
+
+/* ---- the rest closes up */
+
+/* Where the plane of energies does not fit into the L2 cache, bands that all move at once would
+ * share memory's bandwidth, and the outermost, for which the leaders wait, would have no more of it
+ * than those which they reach last. So the outermost have their rows fetched into the cache, as
+ * soon as a seam is known to be in WINDOW, and all others wait until the band so many places
+ * further out is done. */
+static __device__ __forceinline__ void remove_fetch(const struct fast_job &job,
+                                                    const struct fast_band &band,
+                                                    struct fast_window window, uint32_t seam) {
+    enum { LINE = 128, SPAN = 32 * LINE };
+    const uint32_t lane = threadIdx.x % 32, end = job.width - seam;
+    for (uint32_t y = band.top + threadIdx.x / 32; y < band.bottom; y += FAST_THREADS / 32) {
+        const uint8_t *luma = job.luma + (uint64_t)y * job.luma_stride;
+        const uint16_t *energies = energy_row(job, y);
+        for (uint32_t x = window.from + lane * LINE; x < end; x += SPAN) fetch_line(luma + x);
+        for (uint32_t x = window.from + lane * LINE / 2; x < end; x += SPAN / 2)
+            fetch_line(energies + x);
+    }
+}
+
+static __device__ __forceinline__ void remove_turn(const struct fast_job &job,
+                                                   const struct fast_band &band, uint32_t seam) {
+    if (!band.waits) return;
+    const uint32_t *word = job.ready + band.number - job.movers;
+    if (threadIdx.x == 0)
+        for (uint32_t spins = 0; (load_word(word) & 0x7fffffff) < seam + 1; spins++)
+            if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_READY);
+    __syncthreads();
+}
+
+/* Energies, a warp a row, while the last warps compute those around the seam anew. */
 static __device__ __forceinline__ void
 remove_energies(const struct fast_job &job, const struct fast_band &band, uint32_t seam) {
     const uint32_t rows = band.bottom - band.top, end = 2 * (job.width - seam + FAST_PAD);
-    const uint32_t warps = FAST_THREADS / 32, warp = threadIdx.x / 32;
-    if (warp == warps - 1) remove_ask(job, band, seam);
+    const uint32_t warp = threadIdx.x / 32, warps = FAST_THREADS / 32 - RENEW_WARPS;
+    if (warp >= warps) return renew_energies(job, band, seam);
 #pragma unroll 1
     for (uint32_t row = warp; row < rows; row += warps) {
         const uint32_t y = band.top + row;
@@ -159,21 +256,8 @@ static __device__ __forceinline__ void remove_luma(const struct fast_job &job,
         uint8_t *row = task < rows ? job.luma + (uint64_t)y * job.luma_stride
                                    : fast_shared + band.halo + (task - rows) * job.luma_stride;
         const uint32_t column =
-            task < rows ? band_column(band, y) : follow_memory()->beside[task - rows];
+            task < rows ? band_column(band, y) : follow_memory()->beside[0][task - rows];
         close_gap(row, column, job.width - seam, job.luma_stride, 8);
-    }
-}
-
-/* Energies whose window the seam has touched: 2 reach columns on either side of it. */
-static __device__ __forceinline__ void renew_energies(const struct fast_job &job,
-                                                      const struct fast_band &band, uint32_t seam) {
-    const int width = (int)(job.width - seam) - 1, spread = 2 * job.reach;
-    const struct luma_band luma = { job, band, width };
-    for (uint32_t i = threadIdx.x; i < 16 * (band.bottom - band.top); i += FAST_THREADS) {
-        const int y = (int)(band.top + i / 16);
-        const int x = (int)band_column(band, (uint32_t)y) + (int)(i % 16) - spread;
-        if ((int)(i % 16) > 2 * spread || x < 0 || x >= width) continue;
-        energy_row(job, y)[x] = (uint16_t)energy_at(luma, job.energy, x, y);
     }
 }
 

@@ -6,7 +6,7 @@
  * bits while the least is taken, so that one comparison finds cost and parent, and the smallest
  * column wins a tie.
  * Outside the image costs only have to be larger than at the border: a path that leaves the image
- * is dearer than one that stays on the border column for as long, since FAST_OUTSIDE is more than
+ * is dearer than one that stays on the border column for as long, since fast_outside() is more than
  * any pixel's energy. So neither costs nor parents inside ever come from there.
  */
 #ifndef BURIN_CARVE_FAST_TILE_CUH
@@ -14,7 +14,7 @@
 
 #include "cuda/ops/carve/fast_job.cuh"
 
-enum { TILE_OWN = 96, TILE_HALO = 16 };
+enum { TILE_OWN = 96, TILE_HALO = 16, TILE_COLUMNS = TILE_OWN + 2 * TILE_HALO };
 
 /* More than any path's cost in a strip that is taken; times 16, with 16 rows outside the image
  * added, it stays below 2^32. */

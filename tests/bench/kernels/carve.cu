@@ -123,8 +123,8 @@ static void rungs_make(struct bench &bench) {
     uint8_t *scratch;
     fast_plan_make(&plan, &bench.context, &bench.strip, NULL);
     fast_band_shape(&plan.job, 1);
-    plan.job.maps_shared = false;
-    plan.job.late_bands = 0;
+    plan.job.window_bands = plan.job.late_bands = 0;
+    plan.job.direct_bands = plan.job.halves[0].bands;
     fast_place(&plan, NULL);
     TRY(cudaMalloc((void **)&scratch, plan.bytes));
     fast_place(&plan, scratch);
@@ -259,7 +259,8 @@ static int ladder(struct bench &bench, bool json, int from) {
 static const uint32_t odd_sizes[][3] = { { 64, 2, 20 },     { 33, 7, 32 },     { 130, 66, 40 },
                                          { 257, 129, 30 },  { 640, 64, 90 },   { 1000, 37, 25 },
                                          { 1023, 777, 12 }, { 2050, 200, 10 }, { 4097, 100, 6 },
-                                         { 8200, 90, 4 },   { 300, 2111, 8 } };
+                                         { 8200, 90, 4 },   { 300, 2111, 8 },  { 64, 15000, 4 },
+                                         { 16000, 2600, 2 } };
 
 static int odd(struct bench &bench, uint32_t most) {
     int bad = 0, good = 0;

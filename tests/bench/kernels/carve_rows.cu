@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a row of the seam programme costs a warp, by columns a lane and rows between shuffles: one
- * block, a warp for each scheduler, energies in shared memory as 16-bit pairs. Cycles a row. Before
- * that a few rows are compared, as long as the ends of the warp have not spoiled the middle. */
-#include <cstdint>
+/* What a row of the seam programme costs a warp, by columns a lane, bits of a cost and rows between
+ * shuffles: one block, up to two warps for each scheduler, energies in shared memory as 16-bit
+ * pairs. Cycles a row. Before that a few rows are compared, as long as the ends of the warp have
+ * not spoiled the middle. */
+#include "cuda/ops/carve/fast_pairs.cuh"
+
 #include <cstdio>
 #include <cstdlib>
-#include <cuda_runtime.h>
 
 enum { ROWS = 64, ROUNDS = 8, MARGIN = 16, COMPARED = 16 };
 
@@ -39,56 +40,145 @@ static __device__ __forceinline__ void some_rows(uint32_t (&cost)[C], const uint
     for (int k = 0; k < C; k++) cost[k] = wide[R + k];
 }
 
-template <int C, int R, int COUNT, int TIMES>
+/* ---- the forms: costs of a lane, R rows of them, and their sum */
+
+template <int C, int R> struct words {
+    enum { COLUMNS = C, BETWEEN = R };
+    static constexpr const char *NAME = "32 bits";
+    uint32_t cost[C];
+    __device__ void begin() {
+        for (int k = 0; k < C; k++) cost[k] = 0;
+    }
+    __device__ __forceinline__ void rows(const uint16_t *from, uint32_t pitch) {
+        some_rows<C, R>(cost, from, pitch);
+    }
+    __device__ uint32_t sum() const {
+        uint32_t sum = 0;
+        for (int k = 0; k < C; k++) sum += cost[k];
+        return sum;
+    }
+};
+
+static __device__ uint32_t pairs_sum(const uint32_t (&pair)[4]) {
+    uint32_t sum = 0;
+    for (int k = 0; k < 4; k++) sum += (pair[k] & 0xffff) + (pair[k] >> 16);
+    return sum;
+}
+
+/* As shipped: the outermost columns also in words of their own. */
+struct pairs_apart {
+    enum { COLUMNS = 8, BETWEEN = 1 };
+    static constexpr const char *NAME = "16 bits, edges apart";
+    struct lead_pairs costs;
+    __device__ void begin() {
+        const struct lead_warp warp = {};
+        lead_begin(costs, warp, 1);
+    }
+    __device__ __forceinline__ void rows(const uint16_t *from, uint32_t) {
+        lead_row(costs, lead_fetch<8>((const uint8_t *)from));
+    }
+    __device__ uint32_t sum() const {
+        return pairs_sum(costs.pair);
+    }
+};
+
+/* Nothing but the pairs; R is 1 or even. Row by row, a column less on either side is right. */
+template <int R> struct pairs_plain {
+    enum { COLUMNS = 8, BETWEEN = R, BESIDE = (R + 1) / 2, ALL = 4 + 2 * BESIDE };
+    static constexpr const char *NAME = "16 bits";
+    uint32_t pair[4];
+    __device__ void begin() {
+        for (int k = 0; k < 4; k++) pair[k] = 0;
+    }
+    __device__ __forceinline__ void rows(const uint16_t *from, uint32_t pitch) {
+        uint32_t wide[ALL];
+#pragma unroll
+        for (int k = 0; k < BESIDE; k++) {
+            wide[k] = __shfl_up_sync(~0u, pair[4 - BESIDE + k], 1);
+            wide[4 + BESIDE + k] = __shfl_down_sync(~0u, pair[k], 1);
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++) wide[BESIDE + k] = pair[k];
+#pragma unroll
+        for (int r = 0; r < R; r++) {
+            const uint32_t *energy = (const uint32_t *)(from + r * pitch) - BESIDE;
+            const int first = BESIDE - (R - r) / 2, end = ALL - first;
+            uint32_t odd[ALL + 1]; /* the second column of the word before, the first of this */
+#pragma unroll
+            for (int k = 0; k <= ALL; k++)
+                if (k >= first && k <= end)
+                    odd[k] = k == 0     ? wide[0] << 16
+                             : k == ALL ? wide[ALL - 1] >> 16
+                                        : __byte_perm(wide[k - 1], wide[k % ALL], 0x5432);
+#pragma unroll
+            for (int k = 0; k < ALL; k++)
+                if (k >= first && k < end)
+                    wide[k] = __vimin3_u16x2(odd[k], wide[k], odd[k + 1]) + energy[k];
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++) pair[k] = wide[BESIDE + k];
+    }
+    __device__ uint32_t sum() const {
+        return pairs_sum(pair);
+    }
+};
+
+/* ---- running them */
+
+template <class Form, int COUNT, int TIMES>
 static __global__ void measure(uint32_t *sums, uint32_t *cycles) {
     extern __shared__ __align__(16) uint16_t energies[];
+    enum { C = Form::COLUMNS, R = Form::BETWEEN };
     const uint32_t pitch = 32 * C + 2 * MARGIN, lane = threadIdx.x % 32;
     for (uint32_t i = threadIdx.x; i < ROWS * pitch; i += blockDim.x)
         energies[i] = (uint16_t)(i * 2654435761u >> 23);
     __syncthreads();
-    uint32_t cost[C] = {};
+    Form costs;
+    costs.begin();
     const uint32_t begin = clock();
     for (int round = 0; round < TIMES; round++) {
 #pragma unroll 16
         for (int r = 0; r < COUNT; r += R)
-            some_rows<C, R>(cost, energies + r * pitch + MARGIN + lane * C, pitch);
+            costs.rows(energies + r * pitch + MARGIN + lane * C, pitch);
     }
     const uint32_t end = clock();
-    uint32_t sum = 0;
-    for (int k = 0; k < C; k++) sum += lane >= 8 && lane < 24 ? cost[k] : 0;
+    uint32_t sum = lane >= 8 && lane < 24 ? costs.sum() : 0;
     for (int k = 16; k; k /= 2) sum += __shfl_xor_sync(~0u, sum, k);
     if (threadIdx.x == 0) *sums = sum, *cycles = end - begin;
 }
 
-template <int C, int R, int COUNT, int TIMES>
+template <class Form, int COUNT, int TIMES>
 static void run(uint32_t *words, int warps, uint32_t (&got)[2]) {
-    const int bytes = ROWS * (32 * C + 2 * MARGIN) * 2;
-    const auto kernel = measure<C, R, COUNT, TIMES>;
+    const int bytes = ROWS * (32 * Form::COLUMNS + 2 * MARGIN) * 2;
+    const auto kernel = measure<Form, COUNT, TIMES>;
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     for (int i = 0; i < 2; i++) kernel<<<1, 32 * warps, bytes>>>(words, words + 1);
     if (cudaMemcpy(got, words, sizeof got, cudaMemcpyDeviceToHost) != cudaSuccess) exit(1);
 }
 
-template <int C, int R> static void tell(uint32_t *words) {
+template <class Form> static void tell(uint32_t *memory) {
+    enum { C = Form::COLUMNS, R = Form::BETWEEN };
     uint32_t plain[2], got[2];
-    run<C, 1, COMPARED, 1>(words, 1, plain);
-    run<C, R, COMPARED, 1>(words, 1, got);
+    run<words<C, 1>, COMPARED, 1>(memory, 1, plain);
+    run<Form, COMPARED, 1>(memory, 1, got);
     if (plain[0] != got[0]) {
-        printf("columns a lane %d, rows between shuffles %d: wrong\n", C, R);
+        printf("%s, columns a lane %d, rows between shuffles %d: wrong\n", Form::NAME, C, R);
         exit(1);
     }
     for (int warps = 1; warps <= 8; warps *= 2) {
-        run<C, R, ROWS, ROUNDS>(words, warps, got);
-        printf("columns a lane %d, rows between shuffles %d, warps %d: %6.2f cycles a row\n", C, R,
-               warps, got[1] / (double)(ROWS * ROUNDS));
+        run<Form, ROWS, ROUNDS>(memory, warps, got);
+        printf("%s, columns a lane %d, rows between shuffles %d, warps %d: %6.2f cycles a row\n",
+               Form::NAME, C, R, warps, got[1] / (double)(ROWS * ROUNDS));
     }
 }
 
 int main() {
-    uint32_t *words;
-    if (cudaMalloc((void **)&words, 8) != cudaSuccess) return puts("no GPU here"), 77;
-    tell<4, 1>(words), tell<4, 2>(words), tell<4, 4>(words);
-    tell<6, 2>(words);
-    tell<8, 1>(words), tell<8, 2>(words), tell<8, 4>(words);
+    uint32_t *memory;
+    if (cudaMalloc((void **)&memory, 8) != cudaSuccess) return puts("no GPU here"), 77;
+    tell<words<4, 1>>(memory), tell<words<4, 2>>(memory), tell<words<4, 4>>(memory);
+    tell<words<6, 2>>(memory);
+    tell<words<8, 1>>(memory), tell<words<8, 2>>(memory), tell<words<8, 4>>(memory);
+    tell<pairs_apart>(memory), tell<pairs_plain<1>>(memory);
+    tell<pairs_plain<2>>(memory), tell<pairs_plain<4>>(memory);
     return 0;
 }

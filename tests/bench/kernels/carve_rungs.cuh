@@ -123,7 +123,7 @@ static __device__ void tiles_step(const struct rung_memory &memory, uint32_t ste
 
 static __device__ void tiles_jumps(const struct rung_memory &memory, uint32_t seam) {
     const struct fast_job &job = memory.job;
-    const uint32_t bands = job.halves[0].bands + job.halves[1].bands, tag = fast_tag(seam) << 14;
+    const uint32_t bands = job.halves[0].bands + job.halves[1].bands, head = (seam + 1) << 16;
     for (uint32_t band = blockIdx.x; band < bands; band += gridDim.x) {
         const int half = band >= job.halves[0].bands;
         const uint32_t step = band - job.halves[half].first_band;
@@ -131,7 +131,7 @@ static __device__ void tiles_jumps(const struct rung_memory &memory, uint32_t se
         for (uint32_t x = threadIdx.x; x < job.width - seam; x += blockDim.x) {
             uint32_t at[1] = { x };
             walk_step(at, step_parents(memory, half, step), rows, step);
-            job.jumps[(uint64_t)band * job.jump_stride + x] = (uint16_t)(at[0] | tag);
+            job.jumps[(uint64_t)band * job.jump_stride + x] = head | at[0];
         }
     }
 }
@@ -140,11 +140,11 @@ static __device__ void tiles_resolve(const struct rung_memory &memory, uint32_t 
     __shared__ struct resolve_memory shared;
     const int half = (int)blockIdx.x;
     if (half > 1) return;
-    if (threadIdx.x == 0) shared.last = 0;
+    if (threadIdx.x == 0) shared.last = shared.refuse = 0;
     resolve_meet(memory.job, &shared, seam);
     __syncthreads();
     const uint32_t x = resolve_meet_column(&shared, half);
-    if (threadIdx.x < 32) resolve_tell(memory.job, half, &shared, NULL, NULL, x, seam);
+    if (threadIdx.x < 32) resolve_tell(memory.job, memory.job.halves[half], &shared, x, seam);
 }
 
 static __device__ void tiles_remove(const struct rung_memory &memory, uint32_t seam) {

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+/* fast_ring.cuh - a leading block's shared memory: the ring of energies, and the leaders' inboxes.
+ *
+ * One warp loads energies ahead into a ring of slots of 16 rows, by the copy engine, a box for each
+ * leader; barriers tell when a slot is full and when it is empty. Inboxes are for what leaders push
+ * to their neighbours, in the same or another block: two in turn, since whoever sends the next but
+ * one has received what was sent after the last was read.
+ */
+#ifndef BURIN_CARVE_FAST_RING_CUH
+#define BURIN_CARVE_FAST_RING_CUH
+
+#include "cuda/ops/carve/fast_job.cuh"
+
+#include <cuda.h>
+
+/* Shared memory of a leading block, in bytes. */
+enum {
+    LEAD_FULL = 0,
+    LEAD_EMPTY = 8 * FAST_SLOTS_MAX,
+    LEAD_END = 16 * FAST_SLOTS_MAX,
+    LEAD_FILLED = LEAD_END + 4, /* slots that have become full, since the beginning */
+    LEAD_NOBODY = LEAD_END + 8, /* a barrier that nobody waits for */
+    LEAD_INBOX = 256,
+    LEAD_INBOX_SIDE = 4 * FAST_HALO_MAX,
+    LEAD_INBOX_BASE = LEAD_INBOX_SIDE / 2, /* of costs in 16 bits, behind them */
+    LEAD_INBOX_WARP = 4 * LEAD_INBOX_SIDE, /* two in turn, left and right */
+    LEAD_RING = LEAD_INBOX + FAST_WARPS_MAX * LEAD_INBOX_WARP + 128,
+};
+
+/* Bytes of a leader's energies in a slot: a row of them, and all. */
+template <int LANE> struct lead_slot_bytes {
+    enum { ROW = 2 * 32 * LANE, ALL = FAST_STEP * ROW };
+};
+
+/* ---- barriers and words in shared memory */
+
+static __device__ __forceinline__ uint32_t shared_address(const void *pointer) {
+    return (uint32_t)__cvta_generic_to_shared(pointer);
+}
+
+static __device__ __forceinline__ void barrier_make(uint32_t barrier, uint32_t count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
+}
+
+static __device__ __forceinline__ void barrier_arrive(uint32_t barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+static __device__ __forceinline__ void barrier_expect(uint32_t barrier, uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
+}
+
+static __device__ __forceinline__ bool barrier_passed(uint32_t barrier, uint32_t parity) {
+    uint32_t passed;
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; "
+                 "selp.u32 %0, 1, 0, p; }"
+                 : "=r"(passed)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+    return passed;
+}
+
+/* The same without ever lingering. */
+static __device__ __forceinline__ bool barrier_asked(uint32_t barrier, uint32_t parity) {
+    uint32_t passed;
+    asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; "
+                 "selp.u32 %0, 1, 0, p; }"
+                 : "=r"(passed)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+    return passed;
+}
+
+static __device__ __forceinline__ void store_shared_release(uint32_t address, uint32_t word) {
+    asm volatile("st.release.cta.shared.u32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
+}
+
+static __device__ __forceinline__ uint4 load_shared(uint32_t address) {
+    uint4 words;
+    asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                 : "r"(address)
+                 : "memory");
+    return words;
+}
+
+/* The address of ADDRESS in the shared memory of the cluster's block RANK. */
+static __device__ __forceinline__ uint32_t address_there(uint32_t address, uint32_t rank) {
+    uint32_t there;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+    return there;
+}
+
+static __device__ __forceinline__ uint32_t load_shared_word(uint32_t address) {
+    uint32_t word;
+    asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
+    return word;
+}
+
+static __device__ __forceinline__ void push_shared_word(uint32_t there, uint32_t word) {
+    asm volatile("st.relaxed.cluster.shared::cluster.u32 [%0], %1;" ::"r"(there), "r"(word)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void push_shared(uint32_t there, uint4 words) {
+    asm volatile("st.relaxed.cluster.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(there),
+                 "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w)
+                 : "memory");
+}
+
+/* A place in the ring that goes round. */
+struct lead_slot {
+    uint32_t number, round;
+};
+
+static __device__ __forceinline__ void next_slot(struct lead_slot &slot, uint32_t slots) {
+    if (++slot.number == slots) slot.number = 0, slot.round++;
+}
+
+/* ---- a leader */
+
+struct lead_warp {
+    uint32_t number; /* of the half's */
+    int x;           /* the lane's first column */
+    uint32_t lane;
+    uint32_t exchanges;
+    bool left, right;             /* neighbours that have a column inside */
+    bool own, at_left, at_right;  /* what the lane's columns are: the warp's own, a halo */
+    bool sends_left, sends_right; /* own columns that are a neighbour's halo */
+    bool heads;                   /* the first lane of those that send to one side */
+    uint32_t to, inbox, bases;    /* addresses for even exchanges */
+};
+
+/* A lane's energies of a row, two in a word. */
+template <int LANE> struct lead_energies { uint32_t pairs[LANE / 2]; };
+
+template <int LANE>
+static __device__ __forceinline__ struct lead_energies<LANE> lead_fetch(const uint8_t *from) {
+    struct lead_energies<LANE> energies;
+    if (LANE == 8) {
+        const uint4 words = *(const uint4 *)from;
+        energies.pairs[0] = words.x, energies.pairs[1] = words.y;
+        energies.pairs[LANE / 2 - 2] = words.z, energies.pairs[LANE / 2 - 1] = words.w;
+    } else {
+        const uint2 words = *(const uint2 *)from;
+        energies.pairs[0] = words.x, energies.pairs[1] = words.y;
+    }
+    return energies;
+}
+
+/* What is told of the row before a step: costs of the warp's own columns, tagged. */
+template <int LANE>
+struct lead_told {
+    uint4 words[LANE / 4];
+    uint32_t *to; /* the lane's place */
+};
+
+template <int LANE>
+static __device__ __forceinline__ void lead_tell(const struct lead_told<LANE> &told) {
+#pragma unroll
+    for (int k = 0; k < LANE; k += 4) store_words(told.to + k, told.words[k / 4]);
+}
+
+/* Odd exchanges lie behind even ones. */
+static __device__ __forceinline__ uint32_t inbox_turn(uint32_t exchange) {
+    return (exchange & 1) * 2 * LEAD_INBOX_SIDE;
+}
+
+static __device__ __forceinline__ uint32_t inbox_of(uint32_t shared, uint32_t warp, uint32_t side) {
+    return shared + LEAD_INBOX + warp * LEAD_INBOX_WARP + side * LEAD_INBOX_SIDE;
+}
+
+/* ---- the loading warp */
+
+static __device__ __forceinline__ void lead_wait(const struct fast_job &job, uint32_t barrier,
+                                                 uint32_t parity, int where) {
+    for (uint32_t spins = 0; !barrier_passed(barrier, parity); spins++)
+        if (spins == FAST_PATIENCE) FAST_STUCK(job, where);
+}
+
+/* How many bands from BAND on have had SEAM seams taken out; `ended` when there will be no more. */
+static __device__ __forceinline__ uint32_t lead_ready(const struct fast_job &job,
+                                                      const struct fast_half &half, uint32_t band,
+                                                      uint32_t seam, bool &ended) {
+    const uint32_t lane = threadIdx.x % 32;
+    for (uint32_t spins = 0;; spins++) {
+        const bool exists = band + lane < half.bands;
+        const uint32_t word =
+            exists ? load_acquire(job.ready + half.first_band + band + lane) : seam;
+        const uint32_t late = __ballot_sync(~0u, (word & 0x7fffffff) < seam);
+        const uint32_t first = late ? __ffs((int)late) - 1 : 32;
+        ended = __shfl_sync(~0u, word, 0) >> 31;
+        if (first) return first;
+        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_READY);
+    }
+}
+
+/* One box of the plane of energies, a step's rows of a warp's columns, by the copy engine. */
+static __device__ __forceinline__ void lead_copy(uint32_t to, const CUtensorMap &plane, int pair,
+                                                 int row, uint32_t full) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+                 "l"(&plane), "r"(pair), "r"(row), "r"(full)
+                 : "memory");
+}
+
+/* How many slots have become full: a word that leaders can look at, since a barrier takes three
+ * times as long to answer. Asked before a slot is filled again, so that no parity is met twice. */
+struct lead_filled {
+    struct lead_slot slot;
+    uint32_t count;
+};
+
+static __device__ __forceinline__ void lead_publish(struct lead_filled &filled, uint32_t base,
+                                                    uint32_t given, uint32_t slots) {
+    while (filled.count < given &&
+           barrier_asked(base + LEAD_FULL + 8 * filled.slot.number, filled.slot.round & 1))
+        next_slot(filled.slot, slots), filled.count++;
+    if (threadIdx.x % 32 == 0) store_shared_release(base + LEAD_FILLED, filled.count);
+}
+
+/* The loading warp, for HERE leaders from the half's FIRST on. */
+template <int LANE>
+static __device__ __forceinline__ void lead_load(const struct fast_job &job,
+                                                 const CUtensorMap &plane, int number,
+                                                 uint8_t *shared, uint32_t first, uint32_t here) {
+    const uint32_t base = shared_address(shared), lane = threadIdx.x % 32;
+    const struct fast_half &half = job.halves[number];
+    const int column = (int)(FAST_PAD + first * job.own - job.halo);
+    struct lead_slot slot = {};
+    struct lead_filled filled = {};
+    uint32_t given = 0;
+    const uint32_t begin = fast_begin(job);
+    for (uint32_t seam = begin; seam < job.seams; seam++) {
+        uint32_t known = 0; /* bands that are ready */
+        for (uint32_t step = 0; step < half.steps; step++) {
+            const uint32_t full = base + LEAD_FULL + 8 * slot.number, band = step / job.band_steps;
+            if (slot.round)
+                lead_wait(job, base + LEAD_EMPTY + 8 * slot.number, (slot.round & 1) ^ 1,
+                          STUCK_EMPTY);
+            lead_publish(filled, base, given, job.slots);
+            while (known <= band) {
+                bool ended = false;
+                known = band + lead_ready(job, half, band, seam, ended);
+                __syncwarp();
+                /* Written by ordinary stores of other blocks, read by the copy engine. */
+                asm volatile("fence.proxy.async.global;" ::: "memory");
+                if (!ended) continue;
+                if (lane == 0) *(volatile uint32_t *)(shared + LEAD_END) = 1, barrier_arrive(full);
+                return;
+            }
+            if (lane == 0) {
+                const int row = (int)((uint32_t)number * job.halves[0].rows + step * FAST_STEP);
+                enum { ALL = lead_slot_bytes<LANE>::ALL };
+                uint32_t to = base + LEAD_RING + slot.number * here * ALL;
+                barrier_expect(full, here * ALL);
+                for (uint32_t k = 0; k < here; k++, to += ALL)
+                    lead_copy(to, plane, (column + (int)(k * job.own)) / 2, row, full);
+            }
+            __syncwarp();
+            next_slot(slot, job.slots);
+            given++;
+        }
+    }
+}
+
+#endif

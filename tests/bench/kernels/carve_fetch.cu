@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Whether what a band does once a seam waits for its own instructions. One block is a band: it does
+ * parents and jumps of the band, as long as the leaders would take for a seam, then the part in
+ * question, with times between: the seam's way, closing up with energies anew, storing those.
+ *   cold       as in carving: only other code has run since the last time
+ *   idle       20 us of waiting at a barrier before it
+ *   rehearsed  the same code has just run, on another band's rows
+ * A band's rows were last touched one band's work before, in all three. Where "rehearsed"
+ * is much quicker than "cold", code has to become smaller or be run by idle warps before it is
+ * needed; where "idle" is slower than "cold", it is the waiting itself. */
+#include "cuda/ops/carve/fast.cuh"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+enum { PARTS = 3, WAYS = 3, ROUNDS = 64, IDLE_CYCLES = 40000 };
+enum { COLD, IDLE, REHEARSED };
+
+enum status fail(struct failure *failure, enum status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(failure->message, sizeof failure->message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+static void check(cudaError_t error, const char *what) {
+    if (error == cudaSuccess) return;
+    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+    exit(1);
+}
+#define TRY(call) check(call, #call)
+
+/* Everything that a band waits for in seam 0: costs, entries and crossings in column X. */
+static __global__ void tell_all(const __grid_constant__ struct fast_job job, uint32_t x) {
+    const uint32_t bands = job.halves[0].bands + job.halves[1].bands;
+    const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x, all = gridDim.x * blockDim.x;
+    for (int half = 0; half < 2; half++)
+        for (uint32_t i = thread; i < (job.halves[half].steps + 1) * job.cost_stride; i += all)
+            job.halves[half].costs[i] = fast_tag(0) << 30 | i * 2654435761u >> 20;
+    for (uint32_t i = thread; i < bands; i += all) job.entries[i] = 1 << 16 | x;
+    for (uint32_t i = thread; i < job.height; i += all) job.crossings[i] = 1 << 16 | x;
+}
+
+/* One thread's clock after each part. */
+static __device__ __noinline__ void once_a_seam(const struct fast_job &job,
+                                                const struct fast_band &band, long long *times) {
+    __syncthreads();
+    times[0] = clock64();
+    follow_walk(job, band, 0);
+    times[1] = clock64();
+    remove_energies(job, band, 0);
+    __syncthreads();
+    times[2] = clock64();
+    renew_store(job, band, 0);
+    __syncthreads();
+    times[3] = clock64();
+}
+
+static __global__ void __launch_bounds__(FAST_THREADS, 1)
+    measure(const __grid_constant__ struct fast_job job, int way, uint32_t *sums) {
+    const uint32_t bands = job.halves[0].bands;
+    long long times[PARTS + 1];
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        const struct fast_band band = follow_band(job, 1 + round % (bands - 2));
+        const struct fast_band other = follow_band(job, 1 + (round + 1) % (bands - 2));
+        for (int i = 0; i < 8; i++) follow_costs(job, band, 0);
+        if (way == REHEARSED) once_a_seam(job, other, times);
+        if (way == IDLE && threadIdx.x == 0)
+            for (const long long began = clock64(); clock64() - began < IDLE_CYCLES;) {
+            }
+        once_a_seam(job, band, times);
+        for (int k = 0; k < PARTS && threadIdx.x == 0 && round; k++)
+            sums[k] += (uint32_t)(times[k + 1] - times[k]);
+    }
+}
+
+static struct fast_plan make_plan(const struct cuda_context *context, uint32_t width,
+                                  uint32_t height) {
+    struct carve_strip strip = {};
+    struct fast_plan plan;
+    strip.width = width, strip.height = height, strip.columns = 1;
+    strip.luma_stride = (width + 63) / 64 * 64;
+    TRY(cudaMalloc((void **)&strip.luma, (size_t)strip.luma_stride * height + 16));
+    TRY(cudaMalloc((void **)&strip.seams, 2ull * height));
+    TRY(cudaMemset(strip.luma, 77, (size_t)strip.luma_stride * height));
+    if (!fast_plan_make(&plan, context, &strip, NULL)) puts("does not fit"), exit(1);
+    TRY(cudaMalloc(&strip.scratch, plan.bytes));
+    fast_plan_make(&plan, context, &strip, (uint8_t *)strip.scratch);
+    plan.job.window_bands = plan.job.late_bands = plan.job.movers = 0;
+    return plan;
+}
+
+static void tell(const struct cuda_context *context, const char *name, uint32_t width,
+                 uint32_t height) {
+    static const char *const ways[] = { "cold", "idle", "rehearsed" };
+    const struct fast_plan plan = make_plan(context, width, height);
+    uint32_t *sums;
+    TRY(cudaMalloc((void **)&sums, sizeof(uint32_t) * PARTS));
+    TRY(cudaFuncSetAttribute(measure, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             (int)plan.shared_bytes));
+    for (int way = 0; way < WAYS; way++) {
+        uint32_t got[PARTS];
+        carve_fast_energy<<<4 * context->multiprocessors, 256>>>(plan.job);
+        tell_all<<<64, 256>>>(plan.job, width / 2);
+        TRY(cudaMemset(sums, 0, sizeof got));
+        measure<<<1, FAST_THREADS, plan.shared_bytes>>>(plan.job, way, sums);
+        TRY(cudaGetLastError());
+        TRY(cudaMemcpy(got, sums, sizeof got, cudaMemcpyDeviceToHost));
+        printf("%-6s %-10s cycles: way %6.0f, closing up %6.0f, storing %6.0f\n", name, ways[way],
+               got[0] / (ROUNDS - 1.0), got[1] / (ROUNDS - 1.0), got[2] / (ROUNDS - 1.0));
+    }
+}
+
+int main() {
+    struct cuda_context context = {};
+    int gpus = 0, major;
+    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) return puts("no GPU here"), 77;
+    TRY(cudaDeviceGetAttribute(&context.multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    TRY(cudaDeviceGetAttribute(&context.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    context.capability = 10 * major;
+    if (context.capability < 90) return puts("no clusters here"), 77;
+    tell(&context, "1080p", 1920, 1080);
+    tell(&context, "4K", 3840, 2160);
+    return 0;
+}
