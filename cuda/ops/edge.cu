@@ -109,9 +109,9 @@ static enum status run_tiles(const struct cuda_context *context, const struct op
 /* Of a multiprocessor: as many as registers allow. */
 enum { BLOCKS_GRAY = 6, BLOCKS_EXTRAS = 5, BLOCKS_OTHER = 4 };
 
-static constexpr uint32_t ROWS_LEAST = 3, ROWS_MOST = 9;
+static constexpr uint32_t ROWS_LEAST = 2, ROWS_MOST = 8;
 
-/* Rows of a strip, a multiple of three: so many that the threads fill the GPU once. Two more are
+/* Rows of a strip, an even number: so many that the threads fill the GPU once. Two more are
  * read above and below, so more rows are less work; but the longer the strips, the farther apart is
  * what the GPU reads at a time, and that costs more from nine on. */
 static uint32_t strip_rows(const struct cuda_context *context, const struct op_call *calls,
@@ -122,7 +122,7 @@ static uint32_t strip_rows(const struct cuda_context *context, const struct op_c
     for (int i = 0; i < count; i++)
         rows +=
             (uint64_t)(calls[i].in.width + EDGE8_PIXELS - 1) / EDGE8_PIXELS * calls[i].in.height;
-    const uint64_t wanted = (rows + 3 * threads - 1) / (3 * threads) * 3;
+    const uint64_t wanted = (rows + 2 * threads - 1) / (2 * threads) * 2;
     return wanted < ROWS_LEAST ? ROWS_LEAST : wanted > ROWS_MOST ? ROWS_MOST : (uint32_t)wanted;
 }
 

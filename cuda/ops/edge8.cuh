@@ -3,106 +3,46 @@
  *
  * A thread has 16 pixels of a row in hand and goes down so many rows; a warp's threads stand side
  * by side and get the columns next to their own by shuffle. The weights are separable: of each row
- * smooth (1 2 1) and slope (-1 0 1) are made once, and those of three rows give gx and gy.
- *
- * Pairs are halves whose bits are the sample itself: as numbers, sample * 2^-24, the spacing of the
- * smallest halves, so that sums and differences up to 2047 are exact, signed, and cost one
- * instruction of the floating-point pipe for two pixels; the integer pipe is half as wide and has
- * the bytes to sort. Squares are made as floats, in units of 2^-48: n + 1/2 < 2^22 is exact there.
- * floor(sqrt(n + 1/2)) = floor(sqrt(n)), and 1/2 leaves the approximate root (relative error up to
- * 2^-22) room on both sides: below k^2 the nearest is k^2 - 1/2, 1 / 4k under k, above it is k^2 +
- * 1/2; k 2^-22 < 1 / 4k for k < 1024, and from 256 on it is clamped. tests/bench/kernels/edge.cu
- * tries every n on the device. The product with 2^-125 that brings the root down among the smallest
- * floats, spaced 2^-149, is rounded to zero: its bits are the floor.
+ * smooth (1 2 1) and slope (-1 0 1) are made once, and those of three rows give gx and gy. Of the
+ * rows above only four numbers a pair are kept: registers are what limits the threads at work.
  */
 #ifndef BURIN_EDGE8_CUH
 #define BURIN_EDGE8_CUH
 
 #include "cuda/launch.cuh"
+#include "cuda/ops/edge8_pairs.cuh"
 #include "pipeline/ops/edge.h"
 
 enum { EDGE8_THREADS = 128, EDGE8_PIXELS = 16, EDGE8_PAIRS = EDGE8_PIXELS / 2 };
 
-/* ---- pairs of halves */
-
-static __device__ __forceinline__ uint32_t pair_add(uint32_t a, uint32_t b) {
-    uint32_t sum;
-    asm("add.rn.f16x2 %0, %1, %2;" : "=r"(sum) : "r"(a), "r"(b));
-    return sum;
-}
-
-static __device__ __forceinline__ uint32_t pair_subtract(uint32_t a, uint32_t b) {
-    uint32_t difference;
-    asm("sub.rn.f16x2 %0, %1, %2;" : "=r"(difference) : "r"(a), "r"(b));
-    return difference;
-}
-
-/* 2 a + b */
-static __device__ __forceinline__ uint32_t pair_twice_add(uint32_t a, uint32_t b) {
-    uint32_t sum;
-    asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(0x40004000u), "r"(b));
-    return sum;
-}
-
-struct two_floats {
-    float low, high;
+/* What a row adds to the gradients of the rows around it, for one pair: smooth (1 2 1), slope (-1 0
+ * 1). */
+struct sums8 {
+    uint32_t smooth, slope;
 };
 
-static __device__ __forceinline__ struct two_floats pair_widen(uint32_t pair) {
-    struct two_floats wide;
-    asm("{ .reg .b16 low, high; mov.b32 {low, high}, %2;"
-        " cvt.f32.f16 %0, low; cvt.f32.f16 %1, high; }"
-        : "=f"(wide.low), "=f"(wide.high)
-        : "r"(pair));
-    return wide;
-}
-
-/* ---- magnitude */
-
-/* floor(sqrt(x^2 + y^2)) of gradients in units of 2^-24, up to 2^22 for the sum of squares; exact
- * up to 255, above it over 255. */
-static __device__ __forceinline__ uint32_t root_of(float x, float y) {
-    float root;
-    asm("sqrt.approx.ftz.f32 %0, %1;"
-        : "=f"(root)
-        : "f"(__fmaf_rn(x, x, __fmaf_rn(y, y, 0x1p-49f))));
-    return __float_as_uint(__fmul_rz(root, 0x1p-125f));
-}
-
-/* Four of them, each at most 255, as bytes. */
-static __device__ __forceinline__ uint32_t pack_four(const uint32_t *roots) {
-    uint32_t high, word;
-    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
-        : "=r"(high)
-        : "r"(roots[3]), "r"(roots[2]), "r"(0));
-    asm("cvt.pack.sat.u8.s32.b32 %0, %1, %2, %3;"
-        : "=r"(word)
-        : "r"(roots[1]), "r"(roots[0]), "r"(high));
-    return word;
-}
-
-/* What a row adds to the gradients of the rows around it. */
-struct row8 {
-    uint32_t smooth[EDGE8_PAIRS], slope[EDGE8_PAIRS];
+/* What is kept of the rows above, per pair: smooth of the last two, the last slope, and the last
+ * slope plus the one before: gx is the sum of two such sums, gy a difference of two smooths. */
+struct above8 {
+    uint32_t smooth[2][EDGE8_PAIRS], slope[EDGE8_PAIRS], slopes[EDGE8_PAIRS];
 };
 
-static __device__ __forceinline__ void magnitudes(uint32_t (&words)[4], const struct row8 &above,
-                                                  const struct row8 &here,
-                                                  const struct row8 &below) {
-#pragma unroll
-    for (int w = 0; w < 4; w++) {
-        uint32_t roots[4];
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            const int p = 2 * w + i;
-            const struct two_floats x =
-                pair_widen(pair_add(pair_twice_add(here.slope[p], above.slope[p]), below.slope[p]));
-            const struct two_floats y = pair_widen(pair_subtract(below.smooth[p], above.smooth[p]));
-            roots[2 * i] = root_of(x.low, y.low);
-            roots[2 * i + 1] = root_of(x.high, y.high);
-        }
-        words[w] = pack_four(roots);
-    }
+/* A row comes in: gradients of the row above it. SMOOTH's halves change places every row. */
+static __device__ __forceinline__ void gradients_of(uint32_t &gx, uint32_t &gy,
+                                                    struct above8 &above, int oldest, int p,
+                                                    struct sums8 sums) {
+    const uint32_t slopes = pair_add(above.slope[p], sums.slope);
+    gx = pair_add(above.slopes[p], slopes);
+    gy = pair_subtract(sums.smooth, above.smooth[oldest][p]);
+    above.smooth[oldest][p] = sums.smooth;
+    above.slope[p] = sums.slope, above.slopes[p] = slopes;
+}
+
+/* Of two pixels. */
+static __device__ __forceinline__ void roots_of(uint32_t *roots, uint32_t gx, uint32_t gy) {
+    const struct two_floats x = pair_widen(gx), y = pair_widen(gy);
+    roots[0] = root_of(x.low, y.low);
+    roots[1] = root_of(x.high, y.high);
 }
 
 /* ---- where a thread's strip lies */
@@ -221,12 +161,18 @@ static __device__ __forceinline__ void continue_row(uint32_t (&words)[4], int pi
         if (w >= word) words[w] = w > word ? last : __byte_perm(words[w], last, pick);
 }
 
+/* A row's levels, two in a word, with the pairs beside the thread's own, joined to them. */
+struct levels8 {
+    uint32_t even[EDGE8_PAIRS], before, behind;
+};
+
 /* All lanes of the warp at once. */
 template <int CHANNELS, bool EXTRAS, bool WHOLE>
-static __device__ __forceinline__ void make_row(struct row8 &row, const struct raw8<CHANNELS> &raw,
-                                                const struct strip8 &strip,
-                                                const struct edge_rule &rule) {
-    uint32_t gray[4], even[EDGE8_PAIRS], aside = raw.aside;
+static __device__ __forceinline__ struct levels8 levels_of(const struct raw8<CHANNELS> &raw,
+                                                           const struct strip8 &strip,
+                                                           const struct edge_rule &rule) {
+    struct levels8 levels;
+    uint32_t gray[4], aside = raw.aside;
     gray_of<CHANNELS>(gray, raw);
     if (CHANNELS > 2) aside = luma_weighed(aside) >> 8;
     if (!WHOLE && strip.pixels < EDGE8_PIXELS) continue_row(gray, strip.pixels);
@@ -237,23 +183,59 @@ static __device__ __forceinline__ void make_row(struct row8 &row, const struct r
     }
 #pragma unroll
     for (int w = 0; w < 4; w++) {
-        even[2 * w] = __byte_perm(gray[w], 0, 0x4140);
-        even[2 * w + 1] = __byte_perm(gray[w], 0, 0x4342);
+        levels.even[2 * w] = __byte_perm(gray[w], 0, 0x4140);
+        levels.even[2 * w + 1] = __byte_perm(gray[w], 0, 0x4342);
     }
-    uint32_t left = __shfl_up_sync(~0u, even[EDGE8_PAIRS - 1], 1);
-    uint32_t right = __shfl_down_sync(~0u, even[0], 1);
+    uint32_t left = __shfl_up_sync(~0u, levels.even[EDGE8_PAIRS - 1], 1);
+    uint32_t right = __shfl_down_sync(~0u, levels.even[0], 1);
     const uint32_t beside = __byte_perm(aside, 0, 0x4040);
     if (lane_of_thread() == 0) left = beside;
     if (lane_of_thread() == 31) right = beside;
-    uint32_t before = __byte_perm(left, even[0], strip.join_left);
+    levels.before = __byte_perm(left, levels.even[0], strip.join_left);
+    levels.behind = __byte_perm(levels.even[EDGE8_PAIRS - 1], right, strip.join_right);
+    return levels;
+}
+
+/* Of pair P; pairs in order, BEFORE handed on from one to the next. */
+static __device__ __forceinline__ struct sums8 sums_of(const struct levels8 &levels, int p,
+                                                       uint32_t &before) {
+    const uint32_t here = levels.even[p];
+    const uint32_t after = p + 1 < EDGE8_PAIRS
+                               ? __byte_perm(here, levels.even[(p + 1) % EDGE8_PAIRS], 0x5432)
+                               : levels.behind;
+    const struct sums8 sums = { pair_add(pair_twice_add(here, before), after),
+                                pair_subtract(after, before) };
+    before = after;
+    return sums;
+}
+
+/* The first row of a strip's surroundings, and the second. */
+static __device__ __forceinline__ void begin_with(struct above8 &above, int number,
+                                                  const struct levels8 &levels) {
+    uint32_t before = levels.before;
 #pragma unroll
     for (int p = 0; p < EDGE8_PAIRS; p++) {
-        const uint32_t after = p + 1 < EDGE8_PAIRS
-                                   ? __byte_perm(even[p], even[(p + 1) % EDGE8_PAIRS], 0x5432)
-                                   : __byte_perm(even[p], right, strip.join_right);
-        row.smooth[p] = pair_add(pair_twice_add(even[p], before), after);
-        row.slope[p] = pair_subtract(after, before);
-        before = after;
+        const struct sums8 sums = sums_of(levels, p, before);
+        above.smooth[number][p] = sums.smooth;
+        above.slopes[p] = number ? pair_add(above.slope[p], sums.slope) : 0;
+        above.slope[p] = sums.slope;
+    }
+}
+
+/* A row comes in: EDGES of the row above it. */
+static __device__ __forceinline__ void go_on_with(uint32_t (&edges)[4], struct above8 &above,
+                                                  int oldest, const struct levels8 &levels) {
+    uint32_t before = levels.before;
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        uint32_t roots[4];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            uint32_t gx, gy;
+            gradients_of(gx, gy, above, oldest, 2 * w + i, sums_of(levels, 2 * w + i, before));
+            roots_of(roots + 2 * i, gx, gy);
+        }
+        edges[w] = pack_four(roots);
     }
 }
 
@@ -308,8 +290,8 @@ static __device__ __forceinline__ void put_with_alpha(const uint32_t (&edges)[4]
 
 /* ---- the kernel */
 
-/* What a launch passes: chunks of the batch are strips, 16 pixels across and ROWS down, a multiple
- * of three; every row of the pictures starts at 16 bytes. */
+/* What a launch passes: chunks of the batch are strips, 16 pixels across and ROWS down, even; every
+ * row of the pictures starts at 16 bytes. */
 struct strips8 {
     struct batch batch;
     struct edge_rule rule;
@@ -337,27 +319,43 @@ static __device__ __forceinline__ void finish_edges(uint32_t (&edges)[4],
                      target.last);
 }
 
+/* How rows come from memory: so many on their way to registers while another is worked on, and so
+ * many more to the L2 cache. More on their way hide more; what they take are registers, and so
+ * warps. */
+template <int HELD, int AHEAD> struct supply8 { static constexpr int held = HELD, ahead = AHEAD; };
+
+static __device__ __forceinline__ void prefetch_row(const uint8_t *from) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+}
+
 /* WHOLE: the chunks of the warp are, and there are all rows of the strips and one more, so that
  * nothing is to be asked on the way. */
-template <int CHANNELS, bool EXTRAS, bool WHOLE>
+template <int CHANNELS, bool EXTRAS, bool WHOLE, class SUPPLY>
 static __device__ __forceinline__ void go_down(struct strip8 strip, struct target8 target,
                                                const struct edge_rule &rule, uint32_t rows) {
+    constexpr int HELD = SUPPLY::held, AHEAD = SUPPLY::ahead;
     const int pixels = WHOLE ? (int)EDGE8_PIXELS : strip.pixels;
-    struct raw8<CHANNELS> raw = {};
-    struct row8 row[3];
-    fetch<CHANNELS, WHOLE>(raw, strip, target.top ? strip.stride : 0);
+    struct raw8<CHANNELS> raw[HELD] = {};
+    struct above8 above;
+    fetch<CHANNELS, WHOLE>(raw[0], strip, target.top ? strip.stride : 0);
+    if (HELD == 2) fetch<CHANNELS, WHOLE>(raw[HELD - 1], strip, strip.stride);
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        make_row<CHANNELS, EXTRAS, WHOLE>(row[i], raw, strip, rule);
-        fetch<CHANNELS, WHOLE>(raw, strip, strip.stride);
+        begin_with(above, i, levels_of<CHANNELS, EXTRAS, WHOLE>(raw[i % HELD], strip, rule));
+        fetch<CHANNELS, WHOLE>(raw[i % HELD], strip, strip.stride);
     }
-    for (uint32_t i = 0; i < rows; i += 3) {
+    for (uint32_t i = 0; i < rows; i += 2) {
 #pragma unroll
-        for (int k = 0; k < 3; k++) {
+        for (int k = 0; k < 2; k++) {
             uint32_t edges[4];
-            make_row<CHANNELS, EXTRAS, WHOLE>(row[(k + 2) % 3], raw, strip, rule);
-            if (k < 2 || i + 3 < rows) fetch<CHANNELS, WHOLE>(raw, strip, strip.stride);
-            magnitudes(edges, row[k], row[(k + 1) % 3], row[(k + 2) % 3]);
+            const struct levels8 levels =
+                levels_of<CHANNELS, EXTRAS, WHOLE>(raw[k % HELD], strip, rule);
+            if (k + HELD < 2 || i + k + HELD < rows) {
+                if (WHOLE && AHEAD && i + k + HELD + AHEAD < rows)
+                    prefetch_row(strip.from + AHEAD * strip.stride);
+                fetch<CHANNELS, WHOLE>(raw[k % HELD], strip, strip.stride);
+            }
+            go_on_with(edges, above, k, levels);
             if (EXTRAS) finish_edges(edges, strip, target, target.top + i + k, rule);
             if (WHOLE || i + k < target.left) {
                 if constexpr (CHANNELS % 2)
@@ -372,9 +370,8 @@ static __device__ __forceinline__ void go_down(struct strip8 strip, struct targe
 }
 
 /* EXTRAS: brightness, threshold, binary or a border of 0. BLOCKS of a multiprocessor: more threads
- * hide more, fewer have more registers. One row is on its way from memory while another is worked
- * on; with three, fewer threads fit, and it is slower. */
-template <int CHANNELS, bool EXTRAS, int BLOCKS>
+ * hide more, fewer have more registers. */
+template <int CHANNELS, bool EXTRAS, int BLOCKS, class SUPPLY = supply8<1, 0>>
 static __global__ void __launch_bounds__(EDGE8_THREADS, BLOCKS)
     edge8_kernel(const __grid_constant__ struct strips8 launch) {
     constexpr int OUT_CHANNELS = CHANNELS % 2 ? 1 : 2;
@@ -397,9 +394,9 @@ static __global__ void __launch_bounds__(EDGE8_THREADS, BLOCKS)
     const bool whole =
         number < batch.chunks && strip.pixels == EDGE8_PIXELS && top + rows < picture.height;
     if (__all_sync(~0u, whole))
-        go_down<CHANNELS, EXTRAS, true>(strip, target, launch.rule, rows);
+        go_down<CHANNELS, EXTRAS, true, SUPPLY>(strip, target, launch.rule, rows);
     else
-        go_down<CHANNELS, EXTRAS, false>(strip, target, launch.rule, rows);
+        go_down<CHANNELS, EXTRAS, false, SUPPLY>(strip, target, launch.rule, rows);
 }
 
 #endif

@@ -115,16 +115,19 @@ static void rung_shipped(const struct frame *f) {
 }
 
 /* ROWS 0: as many as fill the GPU once. */
-template <int BLOCKS, int ROWS> static void rung_strips(const struct frame *f) {
+template <int BLOCKS, int ROWS, int HELD = 1, int AHEAD = 0>
+static void rung_strips(const struct frame *f) {
     struct op_call call = {};
     struct strips8 launch;
     call.in = f->in, call.out = f->out;
     const uint64_t threads = (uint64_t)f->context.multiprocessors * BLOCKS * EDGE8_THREADS;
     const uint64_t rows = (uint64_t)(f->in.width + 15) / 16 * f->in.height;
     launch.rule = edge_rule_of(&f->params, 8);
-    launch.rows = ROWS ? ROWS : (uint32_t)((rows + 3 * threads - 1) / (3 * threads) * 3);
+    launch.rows = ROWS ? ROWS : (uint32_t)((rows + 2 * threads - 1) / (2 * threads) * 2);
     batch_tile(&launch.batch, &call, 1, EDGE8_PIXELS, launch.rows);
-    launch_strips<1, BLOCKS>(f->context.stream, launch);
+    const unsigned blocks = (launch.batch.chunks + EDGE8_THREADS - 1) / EDGE8_THREADS;
+    edge8_kernel<1, false, BLOCKS, supply8<HELD, AHEAD>>
+        <<<blocks, EDGE8_THREADS, 0, f->context.stream>>>(launch);
 }
 
 /* ---- NPP, where the machine has it: magnitudes of 16 bit, not clamped */

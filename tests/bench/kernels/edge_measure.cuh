@@ -167,15 +167,25 @@ static void climb(struct scene &scene, uint8_t *memory) {
         tell("3 rows in registers", "mixed", scene, rung_slide);
         tell("4 packed, shipped", "mixed", scene, rung_shipped);
         tell("  6 blocks, one wave", "mixed", scene, rung_strips<6, 0>);
-        tell("  6 blocks, 3 rows", "mixed", scene, rung_strips<6, 3>);
-        tell("  6 blocks, 6 rows", "mixed", scene, rung_strips<6, 6>);
-        tell("  6 blocks, 9 rows", "mixed", scene, rung_strips<6, 9>);
-        tell("  6 blocks, 12 rows", "mixed", scene, rung_strips<6, 12>);
-        tell("  6 blocks, 24 rows", "mixed", scene, rung_strips<6, 24>);
-        tell("  6 blocks, 48 rows", "mixed", scene, rung_strips<6, 48>);
-        tell("  4 blocks, 9 rows", "mixed", scene, rung_strips<4, 9>);
-        tell("  5 blocks, 9 rows", "mixed", scene, rung_strips<5, 9>);
-        tell("  7 blocks, 9 rows", "mixed", scene, rung_strips<7, 9>);
+        tell("  6, 4 rows", "mixed", scene, rung_strips<6, 4>);
+        tell("  6, 6 rows", "mixed", scene, rung_strips<6, 6>);
+        tell("  6, 8 rows", "mixed", scene, rung_strips<6, 8>);
+        tell("  6, 10 rows", "mixed", scene, rung_strips<6, 10>);
+        tell("  6, 12 rows", "mixed", scene, rung_strips<6, 12>);
+        tell("  6, 16 rows", "mixed", scene, rung_strips<6, 16>);
+        tell("  5, 8 rows", "mixed", scene, rung_strips<5, 8>);
+        tell("  7, 8 rows", "mixed", scene, rung_strips<7, 8>);
+        tell("  8, 8 rows", "mixed", scene, rung_strips<8, 8>);
+        tell("  8, 10 rows", "mixed", scene, rung_strips<8, 10>);
+        tell("  6, 8, L2 1 ahead", "mixed", scene, rung_strips<6, 8, 1, 1>);
+        tell("  7, 8, L2 2 ahead", "mixed", scene, rung_strips<7, 8, 1, 2>);
+        tell("  7, 16, L2 3 ahead", "mixed", scene, rung_strips<7, 16, 1, 3>);
+        tell("  6, 8, two held", "mixed", scene, rung_strips<6, 8, 2>);
+        tell("  6, 10, two held", "mixed", scene, rung_strips<6, 10, 2>);
+        tell("  7, 8, two held", "mixed", scene, rung_strips<7, 8, 2>);
+        tell("  7, 10, two held", "mixed", scene, rung_strips<7, 10, 2>);
+        tell("  7, 16, two held", "mixed", scene, rung_strips<7, 16, 2>);
+        tell("  8, 10, two held", "mixed", scene, rung_strips<8, 10, 2>);
     }
 }
 
