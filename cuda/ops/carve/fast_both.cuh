@@ -14,18 +14,18 @@ struct both_planes {
 };
 
 /* Blocks: four clusters of leaders, four resolvers, bands. */
-template <int LANE>
+template <class Costs>
 static __global__ void __launch_bounds__(FAST_THREADS, 1)
     carve_both_seams(const __grid_constant__ struct both_job both,
                      const __grid_constant__ struct both_planes planes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    if (fast_begin(both.ways[0]) >= both.ways[0].seams) return;
     const uint32_t block = blockIdx.x, quarter = block / both.ways[0].cluster;
     const uint32_t first = 4 * both.ways[0].cluster;
     const uint32_t across = both.ways[0].halves[0].bands + both.ways[0].halves[1].bands;
     const uint32_t band = block - first - 4;
     if (quarter < 4)
-        lead_block<struct lead_costs<LANE>>(both.ways[quarter / 2], planes.ways[quarter / 2],
-                                            (int)(quarter % 2));
+        lead_block<Costs>(both.ways[quarter / 2], planes.ways[quarter / 2], (int)(quarter % 2));
     else if (block < first + 4)
         both_resolve(both, (block - first) / 2, (int)((block - first) % 2));
     else if (band < both.ways[0].weighing.bands)
@@ -35,8 +35,10 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
 
 typedef void (*both_kernel)(struct both_job both, struct both_planes planes);
 
-static inline both_kernel both_kernel_of(uint32_t lane) {
-    return lane == 4 ? (both_kernel)carve_both_seams<4> : (both_kernel)carve_both_seams<8>;
+static inline both_kernel both_kernel_of(const struct fast_job *job) {
+    if (job->narrow) return carve_both_seams<struct lead_pairs>;
+    return fast_lane(job) == 4 ? (both_kernel)carve_both_seams<struct lead_costs<4>>
+                               : (both_kernel)carve_both_seams<struct lead_costs<8>>;
 }
 
 /* ---- the shape */
@@ -45,7 +47,6 @@ static inline both_kernel both_kernel_of(uint32_t lane) {
 struct both_plan {
     struct both_job job;
     struct fast_plan ways[2];
-    uint32_t lane;
     size_t bytes, cleared_from, cleared; /* of scratch */
 };
 
@@ -73,7 +74,6 @@ static inline bool both_lead_shape(struct both_plan *plan, uint32_t lane, uint32
         job->block_leaders = (job->leaders + cluster - 1) / cluster;
         if (job->block_leaders > FAST_WARPS_MAX) return false;
     }
-    plan->lane = lane;
     return true;
 }
 
@@ -138,14 +138,26 @@ static inline void both_maps_shape(struct fast_job *job, uint32_t most) {
 /* How many columns a lane has, leaders a block, if clusters of at most 16 will do, and steps a band
  * at most. */
 struct both_try {
+    bool narrow; /* costs of 16 bits; what they refuse is done by the same shape with 32 */
     uint32_t lane, warps, highest;
 };
+
+/* As fast_room_found, of all kernels that the strip may need. */
+static inline uint32_t both_room(const struct fast_plan *launch) {
+    struct fast_job wide = launch->job;
+    const uint32_t room = fast_room_found(launch, (const void *)both_kernel_of(&wide));
+    wide.narrow = false;
+    const uint32_t other = fast_room_found(launch, (const void *)both_kernel_of(&wide));
+    return room < other ? room : other;
+}
 
 /* All that does not depend on where scratch is; false where the strip does not fit so. */
 static inline bool both_shape_make(struct both_plan *plan, const struct cuda_context *context,
                                    const struct both_try *one) {
     struct fast_plan *launch = &plan->ways[0];
     const uint32_t most = (uint32_t)context->shared_bytes;
+    plan->ways[0].job.narrow = plan->ways[1].job.narrow = one->narrow;
+    if (one->narrow && plan->ways[0].job.energy == CARVE_SOBEL5) return false;
     if (!both_lead_shape(plan, one->lane, one->warps)) return false;
     const uint32_t cluster = launch->job.cluster, leaders = 4 * cluster;
     for (int way = 0; way < 2; way++) {
@@ -157,7 +169,7 @@ static inline bool both_shape_make(struct both_plan *plan, const struct cuda_con
     }
     launch->shared_bytes = most, launch->blocks = cluster;
     const uint32_t others = (uint32_t)(context->multiprocessors - context->multiprocessors / 8);
-    const uint32_t fits = fast_room_found(launch, (const void *)both_kernel_of(one->lane));
+    const uint32_t fits = both_room(launch);
     const uint32_t room = (fits < others ? fits : others) / cluster * cluster;
     if (room < leaders + 4 || !both_bands_choose(plan, one->highest, room - leaders - 4, most))
         return false;
@@ -197,6 +209,7 @@ static inline void both_place(struct both_plan *plan, uint8_t *base) {
     for (int way = 0; way < 2; way++) {
         plan->ways[way].job.weighing.verdicts = verdicts;
         plan->ways[way].job.weighing.ready = ready;
+        plan->ways[way].job.finished = both->made;
         both->ways[way] = plan->ways[way].job;
     }
     plan->bytes = bytes;
@@ -230,14 +243,16 @@ static inline void both_jobs_make(struct both_plan *plan, const struct carve_str
     both->watch = strip->watch, both->done = strip->done;
 }
 
-/* False where the strip does not fit. Rows are quickest with 4 columns a lane and 4 warps a block;
- * large images need the blocks for bands. */
+/* False where the strip does not fit. Rows are quickest with costs of 16 bits and 2 warps a block,
+ * else with 4 columns a lane and 4 warps; large images need the blocks for bands. */
 static inline bool both_plan_make(struct both_plan *plan, const struct cuda_context *context,
                                   const struct carve_strip *strip, uint8_t *scratch) {
-    static const struct both_try tries[] = { { 4, 4, 7 },
-                                             { 8, 4, 7 },
-                                             { 8, FAST_WARPS_MAX, 7 },
-                                             { 8, FAST_WARPS_MAX, FAST_BAND_STEPS_MAX } };
+    static const struct both_try tries[] = { { true, 8, 2, 7 },
+                                             { true, 8, 4, 7 },
+                                             { false, 4, 4, 7 },
+                                             { false, 8, 4, 7 },
+                                             { false, 8, FAST_WARPS_MAX, 7 },
+                                             { false, 8, FAST_WARPS_MAX, FAST_BAND_STEPS_MAX } };
     memset(plan, 0, sizeof *plan);
     if (!both_takes(context, strip)) return false;
     both_jobs_make(plan, strip);
@@ -263,36 +278,67 @@ static inline size_t carve_both_scratch(const struct cuda_context *context,
     return both_plan_make(&plan, context, strip, NULL) ? plan.bytes : 0;
 }
 
-/* Memory as the first step needs it: BOTH_OUTSIDE beside the image is all ones. */
+/* Memory as the first step needs it. */
 static inline enum status both_prepare(const struct cuda_context *context,
                                        const struct both_plan *plan, uint8_t *scratch,
                                        struct failure *failure) {
+    const unsigned blocks = 4 * (unsigned)context->multiprocessors;
     for (const struct fast_plan &way : plan->ways) {
+        const struct fast_job *job = &way.job;
         CUDA_TRY(failure,
                  cudaMemsetAsync(scratch + way.cleared_from, 0, way.cleared, context->stream));
-        CUDA_TRY(failure,
-                 cudaMemsetAsync(way.job.energies - FAST_PAD, 0xff,
-                                 2ull * way.job.height * way.job.energy_stride, context->stream));
+        carve_both_outside<<<blocks, 256, 0, context->stream>>>(
+            (uint32_t *)(job->energies - FAST_PAD), (uint64_t)job->height * job->energy_stride / 2,
+            fast_outside(job->energy) * 0x10001);
+        CUDA_LAUNCHED(failure);
     }
     CUDA_TRY(failure,
              cudaMemsetAsync(scratch + plan->cleared_from, 0, plan->cleared, context->stream));
-    carve_both_energy<<<4 * context->multiprocessors, 256, 0, context->stream>>>(plan->job);
+    carve_both_energy<<<blocks, 256, 0, context->stream>>>(plan->job);
     CUDA_LAUNCHED(failure);
     return STATUS_OK;
+}
+
+static inline enum status both_start(const struct cuda_context *context,
+                                     const struct both_plan *plan, struct failure *failure) {
+    cudaLaunchAttribute attributes[2];
+    const cudaLaunchConfig_t config = fast_launch(&plan->ways[0], attributes, context->stream);
+    struct both_planes planes;
+    enum status status = fast_describe(&planes.ways[0], &plan->job.ways[0], failure);
+    if (!status) status = fast_describe(&planes.ways[1], &plan->job.ways[1], failure);
+    if (status) return status;
+    CUDA_TRY(failure,
+             cudaLaunchKernelEx(&config, both_kernel_of(&plan->job.ways[0]), plan->job, planes));
+    return STATUS_OK;
+}
+
+/* The steps from the first on that the launch before refused. */
+static inline enum status both_go_on(const struct cuda_context *context,
+                                     const struct both_plan *before, uint8_t *scratch,
+                                     struct failure *failure) {
+    struct both_plan plan = *before;
+    const unsigned blocks = 2 * (unsigned)context->multiprocessors;
+    for (int way = 0; way < 2; way++) {
+        struct fast_job *job = &plan.job.ways[way];
+        uint32_t *from = (uint32_t *)(scratch + plan.ways[way].cleared_from);
+        job->narrow = false, job->again = true;
+        carve_fast_again<<<blocks, 256, 0, context->stream>>>(*job, from,
+                                                              from + plan.ways[way].cleared / 4);
+        CUDA_LAUNCHED(failure);
+    }
+    carve_both_again<<<1, 1024, 0, context->stream>>>(plan.job);
+    CUDA_LAUNCHED(failure);
+    return both_start(context, &plan, failure);
 }
 
 static inline enum status both_queue(const struct cuda_context *context,
                                      const struct both_plan *plan, uint8_t *scratch,
                                      struct failure *failure) {
-    cudaLaunchAttribute attributes[2];
-    const cudaLaunchConfig_t config = fast_launch(&plan->ways[0], attributes, context->stream);
-    const struct fast_job *job = &plan->ways[0].job;
-    struct both_planes planes;
-    enum status status = fast_describe(&planes.ways[0], &plan->ways[0].job, failure);
-    if (!status) status = fast_describe(&planes.ways[1], &plan->ways[1].job, failure);
-    if (!status) status = both_prepare(context, plan, scratch, failure);
+    const struct fast_job *job = &plan->job.ways[0];
+    enum status status = both_prepare(context, plan, scratch, failure);
+    if (!status) status = both_start(context, plan, failure);
+    if (!status && job->narrow) status = both_go_on(context, plan, scratch, failure);
     if (status) return status;
-    CUDA_TRY(failure, cudaLaunchKernelEx(&config, both_kernel_of(plan->lane), plan->job, planes));
     const uint32_t each = 32 * ORIGIN_PIXELS, left = job->width - job->weighing.goes;
     const uint32_t rows = job->height - (job->seams - job->weighing.goes);
     const uint32_t warps = rows * ((left + each - 1) / each);

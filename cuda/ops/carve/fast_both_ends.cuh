@@ -6,7 +6,28 @@
 
 #include "cuda/ops/carve/fast_both_job.cuh"
 
-/* Energies of both planes, in which BOTH_OUTSIDE stands everywhere. A thread has 8 pixels of a
+/* A plane of WORDS, of what stands beside the image. */
+static __global__ void carve_both_outside(uint32_t *plane, uint64_t words, uint32_t word) {
+    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < words;
+         i += (uint64_t)gridDim.x * blockDim.x)
+        plane[i] = word;
+}
+
+/* Before a launch that goes on behind another: what both ways share. One block. */
+static __global__ void carve_both_again(const __grid_constant__ struct both_job both) {
+    const struct fast_job &job = both.ways[0];
+    const uint32_t begin = *both.made;
+    if (begin >= job.seams) return;
+    for (uint32_t band = threadIdx.x; band < job.weighing.bands; band += blockDim.x)
+        job.weighing.ready[band] = begin, both.settled[band] = 0;
+    for (int way = 0; way < 2; way++)
+        for (uint32_t line = threadIdx.x; line < both.ways[way].height; line += blockDim.x)
+            both.crossings[way][line] = 0;
+    if (threadIdx.x < 2) both.totals[threadIdx.x] = fast_tag(begin + 3) << 30;
+    if (threadIdx.x == 0) job.weighing.verdicts[begin] = 0;
+}
+
+/* Energies of both planes, in which fast_outside() stands everywhere. A thread has 8 pixels of a
  * column of the image, which are 8 of a row in the other plane. */
 static __global__ void carve_both_energy(const __grid_constant__ struct both_job both) {
     const struct fast_job &across = both.ways[0], &turned = both.ways[1];
@@ -17,7 +38,7 @@ static __global__ void carve_both_energy(const __grid_constant__ struct both_job
             uint32_t energies[8];
 #pragma unroll
             for (uint32_t k = 0; k < 8; k++) {
-                energies[k] = BOTH_OUTSIDE;
+                energies[k] = fast_outside(across.energy);
                 if (y + k >= height) continue;
                 energies[k] = energy_at(luma, across.energy, (int)x, (int)(y + k));
                 energy_row(across, y + k)[x] = (uint16_t)energies[k];

@@ -31,6 +31,10 @@
  * than there is as the step's number says, which those functions take off again. A way that has no
  * seams left to give ends, and the other goes on alone.
  *
+ * Leaders compute in 16 bits where energies are small. A step of which one way's seam cannot be
+ * shown to be right is refused, and the launch ends; a second one, of the same shape with 32 bits,
+ * goes on with that step.
+ *
  * Origins: the seams that went are written down, 2 bytes for every pixel taken out, and every pixel
  * that is left goes back through them at the end. That costs pixels times steps, some 0.6 us a step
  * at 1080p; moving the numbers along would cost 4 bytes a pixel of traffic in every step.
@@ -50,8 +54,7 @@
 #include "cuda/ops/carve/fast_resolve.cuh"
 #include "cuda/ops/carve/fast_weigh.cuh"
 
-/* Beside the image in the planes of energies: more than any pixel has. */
-enum { BOTH_OUTSIDE = 65535 };
+static const uint32_t BOTH_STOPPED = ~0u;
 
 struct both_job {
     struct fast_job ways[2]; /* as before the first step; luma and watch are not theirs */
@@ -60,7 +63,7 @@ struct both_job {
     uint32_t *crossings[2]; /* of each way, at odd steps; at even ones the way's own are written */
     uint32_t *settled;      /* of each band of both ways: step + 1 */
     uint32_t *totals;       /* of each way: what its seam costs, tagged */
-    uint32_t *made;         /* steps, in the end */
+    uint32_t *made;         /* steps, in the end; BOTH_STOPPED where somebody stopped it */
     uint16_t *seams;        /* those that went, one behind the other */
     uint32_t behind, path;  /* where a following block has them in shared memory */
     uint32_t desk;          /* where every block that follows or resolves has its desk */
@@ -158,7 +161,13 @@ static __device__ __forceinline__ void both_begin(const struct both_job &both, u
     uint32_t *to = (uint32_t *)&desk.job;
     for (uint32_t i = threadIdx.x; i < sizeof(struct fast_job) / 4; i += FAST_THREADS)
         to[i] = from[i];
-    if (threadIdx.x == 0) desk.state = { 0, 0, 0 };
+    if (threadIdx.x == 0) {
+        const struct fast_job &job = both.ways[0];
+        const uint32_t step = fast_begin(job), verdict = step ? wait_verdict(job, step - 1) : 0;
+        const struct fast_shape shape = shape_at(job, step, verdict);
+        const uint64_t left = (uint64_t)shape.width * shape.height;
+        desk.state = { step, verdict, (uint64_t)job.width * job.height - left };
+    }
     __syncthreads();
 }
 

@@ -83,7 +83,7 @@ static __device__ __forceinline__ void both_follow_step(const struct both_job &b
         both_energies(both, desk);
         both_luma(both, desk);
     }
-    if (desk.seam.own) both_record(both, desk);
+    if (desk.seam.own && !(desk.verdict & VERDICT_REFUSED)) both_record(both, desk);
 }
 
 /* One thread: the desk before the step; `over` where the way or the band has come to its end. */
@@ -130,32 +130,47 @@ static __device__ __forceinline__ void both_watch(const struct both_job &both, u
     if (watch && step % 8 == 0) watch->done = both.done + step;
 }
 
+/* A warp: whether what the way's seam costs may be wrong. */
+static __device__ __forceinline__ uint32_t both_refuses(const struct fast_job &job,
+                                                        struct resolve_memory *memory,
+                                                        uint32_t step) {
+    if (!memory->doubt) return 0;
+    resolve_doubt(job, memory, step);
+    __syncwarp();
+    const uint32_t refuse = memory->refuse;
+    __syncwarp();
+    memory->refuse = 0; /* the bands ask for the verdict alone */
+    return refuse;
+}
+
 /* A warp: what the way's seam costs. The judge compares it with the other's, of which OTHER is what
  * was told a while ago, and gives the verdict. */
-static __device__ __forceinline__ void both_weigh(const struct both_job &both,
-                                                  const struct fast_job &job,
-                                                  const struct resolve_memory *memory,
-                                                  const struct both_state &state, bool judges,
-                                                  uint32_t other) {
+static __device__ __forceinline__ void
+both_weigh(const struct both_job &both, const struct fast_job &job, struct resolve_memory *memory,
+           const struct both_state &state, bool judges, uint32_t other) {
     const uint32_t lane = threadIdx.x % 32, way = job.weighing.way, tag = fast_tag(state.step);
     const uint32_t total = warp_least(lane < FAST_THREADS / 32 ? memory->sums[lane] : ~0u);
+    const uint32_t refused = both_refuses(job, memory, state.step);
     if (lane) return;
     if (!judges) {
-        store_word(both.totals + way, tag << 30 | total);
+        store_word(both.totals + way, tag << 30 | refused << 29 | total);
         return;
     }
-    uint32_t turned = way;
+    uint32_t turned = way, refuse = refused;
     if (!both_shape(both, !way, state).over) {
         for (uint32_t spins = 0; other >> 30 != tag; spins++) {
             other = load_word(both.totals + !way);
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_TOTAL);
         }
-        other &= (1u << 30) - 1;
+        refuse |= other >> 29 & 1;
+        other &= (1u << 29) - 1;
         turned = way ? total < other : other < total;
     }
-    store_word(job.weighing.verdicts + state.step, VERDICT_THERE |
-                                                       (both_desk(both).stop ? VERDICT_LAST : 0) |
-                                                       ((state.verdict & VERDICT_COUNT) + !turned));
+    const uint32_t flags = refuse                 ? VERDICT_LAST | VERDICT_REFUSED
+                           : both_desk(both).stop ? VERDICT_LAST
+                                                  : 0;
+    store_word(job.weighing.verdicts + state.step,
+               VERDICT_THERE | flags | ((state.verdict & VERDICT_COUNT) + !(turned || refuse)));
 }
 
 /* Where the time of the job goes, by the first thread of the block that judges. */
@@ -216,8 +231,11 @@ static __device__ __forceinline__ void both_resolve_step(const struct both_job &
 }
 
 /* One thread: what the last of the judges leaves. */
-static __device__ __forceinline__ void both_end(const struct both_job &both, uint32_t steps) {
-    *both.made = steps;
+static __device__ __forceinline__ void both_end(const struct both_job &both, uint32_t verdict,
+                                                uint32_t step) {
+    const uint32_t steps = step + !(verdict & VERDICT_REFUSED);
+    const bool stopped = (verdict & (VERDICT_LAST | VERDICT_REFUSED)) == VERDICT_LAST;
+    *both.made = stopped ? BOTH_STOPPED : steps;
     if (both.watch) ((volatile struct cuda_watch *)both.watch)->done = both.done + steps;
 }
 
@@ -243,7 +261,7 @@ static __device__ void both_resolve(const struct both_job &both, uint32_t way, i
             both_next(desk, 0);
             both_enter(both);
             desk.over |= ends;
-            if (ends && judges) both_end(both, desk.state.step);
+            if (ends && judges) both_end(both, desk.verdict, step);
         }
         __syncthreads();
     }
