@@ -5,8 +5,8 @@
  * seams are shown, which has the input's size, an image of its own is carved along.
  *
  * Scratch, bytes a pixel: luma 1, seams up to 2, their bits 3/16, the method's (tiles.cuh: 3.4,
- * with masks 2.6; both directions 7 to 10, and 4 for origins); masks 1 or 2; seams shown in several
- * phases: the pixel itself and 4. */
+ * with masks 2.6; both directions 7 to 10, fast_both.cuh no more, and 4 for origins); masks 1 or 2;
+ * seams shown in several phases: the pixel itself and 4. */
 #include "pipeline/ops/carve.h"
 
 #include "cuda/ops/carve/course.cuh"

@@ -3,7 +3,7 @@
 #ifndef BURIN_CARVE_COURSE_CUH
 #define BURIN_CARVE_COURSE_CUH
 
-#include "cuda/ops/carve/fast.cuh"
+#include "cuda/ops/carve/fast_both.cuh"
 #include "cuda/ops/carve/lines.cuh"
 #include "cuda/ops/carve/planes.cuh"
 #include "cuda/ops/carve/tiles.cuh"
@@ -19,6 +19,7 @@ struct method {
 /* The quickest for STRIP, of which pointers need only be NULL or not. */
 static struct method choose(const struct cuda_context *context, const struct carve_strip *strip) {
     if (carve_fast_fits(context, strip)) return { carve_fast_scratch, carve_fast };
+    if (carve_both_fits(context, strip)) return { carve_both_scratch, carve_both };
     return { carve_tiles_scratch, carve_tiles };
 }
 
@@ -138,7 +139,7 @@ static struct wants wants_of(struct course *course) {
         want(&wants.plane, (across > turned ? across : turned) + 16);
         const struct method method = choose(course->context, &strip);
         want(&wants.method, method.scratch(course->context, &strip));
-        course->quick = course->quick && method.run == carve_fast;
+        course->quick = course->quick && method.run != carve_tiles;
         if (is_both(&leg)) continue;
         want(&wants.seams, sizeof(uint16_t) * (size_t)strip.columns * strip.height);
         want(&wants.words, (size_t)(strip.width + 31) / 32 * strip.height);

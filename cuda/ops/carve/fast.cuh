@@ -122,10 +122,9 @@ static inline void fast_band_shape(struct fast_job *job, uint32_t band_steps) {
     uint32_t first = 0;
     for (int half = 0; half < 2; half++) {
         struct fast_half *mine = &job->halves[half];
-        mine->rows = half == 0 ? (job->height - 1) / 2 + 1 : job->height / 2;
-        mine->steps = (mine->rows + FAST_STEP - 1) / FAST_STEP;
-        mine->bands = (mine->steps + band_steps - 1) / band_steps;
+        fast_halve(*mine, half, job->height, band_steps);
         mine->first_band = first;
+        mine->first_row = half == 0 ? 0 : job->halves[0].rows;
         first += mine->bands;
     }
 }
@@ -185,12 +184,11 @@ fast_launch(const struct fast_plan *plan, cudaLaunchAttribute attributes[2], cud
     return config;
 }
 
-/* Blocks of the plan's cluster and shared memory that run at the same time on the present device;
- * the kernel is told what it may ask for. */
-static inline uint32_t fast_room_found(const struct fast_plan *plan) {
+/* Blocks of KERNEL that run at the same time on the present device, with the plan's cluster and
+ * shared memory; the kernel is told what it may ask for. */
+static inline uint32_t fast_room_found(const struct fast_plan *plan, const void *kernel) {
     cudaLaunchAttribute attributes[2];
     cudaLaunchConfig_t config = fast_launch(plan, attributes, 0);
-    const fast_kernel kernel = fast_kernel_of(&plan->job);
     struct cudaFuncAttributes facts;
     int clusters = 0;
     config.numAttrs = 1;
@@ -213,12 +211,13 @@ static inline uint32_t fast_room(const struct fast_plan *plan) {
     enum { DEVICES = 64 };
     static uint32_t rooms[DEVICES][3][FAST_CLUSTER_MAX + 1]; /* + 1; 0: not asked yet */
     int device = 0;
-    if (cudaGetDevice(&device) != cudaSuccess || device >= DEVICES) return fast_room_found(plan);
+    if (cudaGetDevice(&device) != cudaSuccess || device >= DEVICES)
+        return fast_room_found(plan, (const void *)fast_kernel_of(&plan->job));
     const uint32_t kernel = plan->job.narrow ? 2 : fast_lane(&plan->job) == 8;
     uint32_t *room = &rooms[device][kernel][plan->job.cluster];
     uint32_t found = __atomic_load_n(room, __ATOMIC_ACQUIRE);
     if (!found) {
-        found = fast_room_found(plan) + 1;
+        found = fast_room_found(plan, (const void *)fast_kernel_of(&plan->job)) + 1;
         __atomic_store_n(room, found, __ATOMIC_RELEASE);
     }
     return found - 1;

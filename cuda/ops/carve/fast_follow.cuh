@@ -266,7 +266,7 @@ follow_crossings(const struct fast_job &job, const struct fast_band &band, uint3
         const uint32_t y = band.half == 0 ? band.top + i : band.bottom - 1 - i;
         const uint32_t x = follow_memory()->columns[i];
         store_word(job.crossings + y, (seam + 1) << 16 | x);
-        job.seam_columns[(uint64_t)seam * job.height + y] = (uint16_t)x;
+        if (job.seam_columns) job.seam_columns[(uint64_t)seam * job.height + y] = (uint16_t)x;
     }
 }
 

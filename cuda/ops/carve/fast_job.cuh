@@ -58,7 +58,17 @@ static const uint32_t FAST_UNMET = ~0u;
 struct fast_half {
     uint32_t rows, steps, bands;
     uint32_t first_band; /* in the numbering of both halves */
+    uint32_t first_row;  /* in the plane of energies */
     uint32_t *costs;     /* steps + 1 rows of cost_stride: costs of the row before step k, tagged */
+};
+
+/* What the two ways of a strip that weighs both directions share (fast_both.cuh). */
+struct fast_weighing {
+    uint32_t *verdicts; /* of each step, 0 before it is known; NULL: one direction alone */
+    uint32_t *ready;    /* of each band of both ways: steps done */
+    uint32_t bands;     /* of both ways */
+    uint32_t way;       /* 1: the seams are the image's horizontal ones */
+    uint32_t goes;      /* seams of this way that are to go, of the job's */
 };
 
 struct fast_job {
@@ -66,7 +76,7 @@ struct fast_job {
     int energy, reach;
     uint8_t *luma;
     uint32_t luma_stride;
-    uint16_t *seam_columns; /* strip.seams */
+    uint16_t *seam_columns; /* strip.seams, or NULL */
 
     uint16_t *energies; /* first row, column 0; fast_outside() beside the image */
     uint32_t energy_stride;
@@ -101,6 +111,7 @@ struct fast_job {
     bool thin;             /* bands keep no parents */
     uint32_t movers;       /* bands of a half whose energies close up at once; 0: all */
 
+    struct fast_weighing weighing;
     struct cuda_watch *watch;
     uint32_t done;
     uint64_t *trace; /* NULL, or for each seam FAST_TRACE_MARKS times in ns */
@@ -139,7 +150,10 @@ enum {
     STUCK_JUMPS,
     STUCK_MEET,
     STUCK_DECISION,
-    STUCK_BEGUN
+    STUCK_BEGUN,
+    STUCK_VERDICT,
+    STUCK_TOTAL,
+    STUCK_PEERS
 };
 
 /* The block's shared memory. Named where it is used, so that the compiler knows what it is. */
@@ -260,7 +274,7 @@ static __device__ __forceinline__ uint32_t fast_row(const struct fast_job &job, 
  * so that the rows of a step follow one another in both. */
 static __device__ __forceinline__ uint16_t *half_energies(const struct fast_job &job, int half,
                                                           uint32_t i) {
-    return job.energies + (uint64_t)(half * job.halves[0].rows + i) * job.energy_stride;
+    return job.energies + (uint64_t)(job.halves[half].first_row + i) * job.energy_stride;
 }
 
 static __device__ __forceinline__ uint16_t *energy_row(const struct fast_job &job, uint32_t y) {

@@ -174,13 +174,25 @@ lead_seam(const struct fast_job &job, const struct fast_half &half, struct lead_
     lead_next(place);
 }
 
+/* How large the step is that begins in the present slot: the width, and the half's rows. */
+template <int LANE>
+static __device__ __forceinline__ uint32_t lead_shape(const uint8_t *shared,
+                                                      const struct lead_place<LANE> &place,
+                                                      struct fast_half &half) {
+    const volatile uint32_t *words = (const volatile uint32_t *)(shared + LEAD_SHAPE);
+    const uint32_t word = words[place.slot.number];
+    half.rows = word >> 16;
+    half.steps = (half.rows + FAST_STEP - 1) / FAST_STEP;
+    return word & 0xffff;
+}
+
 /* Seam by seam. */
 template <class Costs>
 static __device__ __forceinline__ void lead(const struct fast_job &job, int number,
                                             struct lead_warp warp, uint8_t *shared,
                                             uint32_t in_block, uint32_t slot_bytes) {
     enum { LANE = Costs::COLUMNS };
-    const struct fast_half half = job.halves[number];
+    struct fast_half half = job.halves[number];
     const bool first = warp.number == 0 && number == 0 && warp.lane == 0;
     uint64_t began = 0, spent = first ? fast_spent(job, SPAN_SEAM) : 0;
     struct lead_place<LANE> place = {};
@@ -188,9 +200,11 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
     place.slot_bytes = slot_bytes, place.slots = job.slots;
     place.ring = shared + LEAD_RING + in_block * lead_slot_bytes<LANE>::ALL + warp.lane * 2 * LANE;
     for (uint32_t seam = fast_begin(job); seam < job.seams; seam++) {
-        const uint32_t width = job.width - seam, tag = fast_tag(seam);
+        const uint32_t tag = fast_tag(seam);
+        uint32_t width = job.width - seam;
         lead_wait_slots(job, place, 1);
         if (*(volatile uint32_t *)(shared + LEAD_END)) return;
+        if (job.weighing.verdicts) width = lead_shape(shared, place, half);
         if (first) fast_mark(job, seam, MARK_LEAD_START), began = fast_now();
         if (warp.number * job.own >= width) {
             lead_idle(job, place, half.steps);

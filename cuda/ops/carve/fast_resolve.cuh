@@ -266,7 +266,7 @@ static __device__ __forceinline__ void resolve_doubt(const struct fast_job &job,
         const uint32_t cost = load_word(cost_row(job, half, job.halves[half].steps) + x) & mask;
         right = right && cost < ~load_word(job.lowest + 2 * seam + half);
     }
-    if (threadIdx.x == 0) memory->refuse = !right, memory->doubt = 0;
+    if (threadIdx.x % 32 == 0) memory->refuse = !right, memory->doubt = 0;
 }
 
 /* The column in the last row of the band before BAND, not gathered. */

@@ -9,7 +9,7 @@
 #ifndef BURIN_CARVE_FAST_RING_CUH
 #define BURIN_CARVE_FAST_RING_CUH
 
-#include "cuda/ops/carve/fast_job.cuh"
+#include "cuda/ops/carve/fast_weigh.cuh"
 
 #include <cuda.h>
 
@@ -20,6 +20,7 @@ enum {
     LEAD_END = 16 * FAST_SLOTS_MAX,
     LEAD_FILLED = LEAD_END + 4, /* slots that have become full, since the beginning */
     LEAD_NOBODY = LEAD_END + 8, /* a barrier that nobody waits for */
+    LEAD_SHAPE = LEAD_END + 16, /* of the step that begins in a slot: width | rows << 16 */
     LEAD_INBOX = 256,
     LEAD_INBOX_SIDE = 4 * FAST_HALO_MAX,
     LEAD_INBOX_BASE = LEAD_INBOX_SIDE / 2, /* of costs in 16 bits, behind them */
@@ -196,6 +197,17 @@ static __device__ __forceinline__ uint32_t lead_ready(const struct fast_job &job
     }
 }
 
+/* The same of all bands of both ways, and the shape of the step: 0 where the way is at its end. */
+static __device__ __forceinline__ uint32_t lead_weighed(const struct fast_job &job,
+                                                        struct fast_half &half, int number,
+                                                        uint32_t step, bool &ended) {
+    const struct fast_shape shape = shape_at(job, step, step ? wait_verdict(job, step - 1) : 0);
+    ended = shape.over;
+    if (!ended) wait_peers(job, job.weighing.ready, step);
+    fast_halve(half, number, shape.height, job.band_steps);
+    return shape.width | half.rows << 16;
+}
+
 /* One box of the plane of energies, a step's rows of a warp's columns, by the copy engine. */
 static __device__ __forceinline__ void lead_copy(uint32_t to, const CUtensorMap &plane, int pair,
                                                  int row, uint32_t full) {
@@ -226,14 +238,14 @@ static __device__ __forceinline__ void lead_load(const struct fast_job &job,
                                                  const CUtensorMap &plane, int number,
                                                  uint8_t *shared, uint32_t first, uint32_t here) {
     const uint32_t base = shared_address(shared), lane = threadIdx.x % 32;
-    const struct fast_half &half = job.halves[number];
+    struct fast_half half = job.halves[number];
     const int column = (int)(FAST_PAD + first * job.own - job.halo);
     struct lead_slot slot = {};
     struct lead_filled filled = {};
     uint32_t given = 0;
     const uint32_t begin = fast_begin(job);
     for (uint32_t seam = begin; seam < job.seams; seam++) {
-        uint32_t known = 0; /* bands that are ready */
+        uint32_t known = 0, shape = 0; /* bands that are ready */
         for (uint32_t step = 0; step < half.steps; step++) {
             const uint32_t full = base + LEAD_FULL + 8 * slot.number, band = step / job.band_steps;
             if (slot.round)
@@ -242,7 +254,10 @@ static __device__ __forceinline__ void lead_load(const struct fast_job &job,
             lead_publish(filled, base, given, job.slots);
             while (known <= band) {
                 bool ended = false;
-                known = band + lead_ready(job, half, band, seam, ended);
+                if (job.weighing.verdicts)
+                    shape = lead_weighed(job, half, number, seam, ended), known = half.bands;
+                else
+                    known = band + lead_ready(job, half, band, seam, ended);
                 __syncwarp();
                 /* Written by ordinary stores of other blocks, read by the copy engine. */
                 asm volatile("fence.proxy.async.global;" ::: "memory");
@@ -251,7 +266,8 @@ static __device__ __forceinline__ void lead_load(const struct fast_job &job,
                 return;
             }
             if (lane == 0) {
-                const int row = (int)((uint32_t)number * job.halves[0].rows + step * FAST_STEP);
+                const int row = (int)(half.first_row + step * FAST_STEP);
+                if (step == 0) ((volatile uint32_t *)(shared + LEAD_SHAPE))[slot.number] = shape;
                 enum { ALL = lead_slot_bytes<LANE>::ALL };
                 uint32_t to = base + LEAD_RING + slot.number * here * ALL;
                 barrier_expect(full, here * ALL);

@@ -131,9 +131,10 @@ static void plain_seam(plain &image, uint16_t *columns) {
 }
 
 /* Seams of LUMA, which becomes the smaller image. */
-static std::vector<uint16_t> plain_carve(std::vector<uint8_t> &luma, uint32_t width,
-                                         uint32_t height, uint32_t stride, int energy,
-                                         uint32_t seams) {
+[[maybe_unused]] static std::vector<uint16_t> plain_carve(std::vector<uint8_t> &luma,
+                                                          uint32_t width, uint32_t height,
+                                                          uint32_t stride, int energy,
+                                                          uint32_t seams) {
     std::vector<uint16_t> columns((size_t)seams * height);
     plain image = { (int)width, (int)height, (int)stride, energy, luma.data(), {}, {} };
     image.energies.resize(luma.size()), image.costs.resize(luma.size());

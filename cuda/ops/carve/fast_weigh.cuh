@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+/* fast_weigh.cuh - how the roles of a strip that weighs both directions learn what a step was, and
+ * so how large the next one is.
+ *
+ * A verdict says which way's seam goes, as the number of vertical seams gone by then. There is a
+ * word for every step, written once: whoever is late still finds it.
+ */
+#ifndef BURIN_CARVE_FAST_WEIGH_CUH
+#define BURIN_CARVE_FAST_WEIGH_CUH
+
+#include "cuda/ops/carve/fast_job.cuh"
+
+static const uint32_t VERDICT_THERE = 1u << 31;
+static const uint32_t VERDICT_LAST = 1u << 30;    /* the strip ends with this step */
+static const uint32_t VERDICT_REFUSED = 1u << 29; /* and it is not made, its costs may be wrong */
+static const uint32_t VERDICT_COUNT = (1u << 29) - 1;
+
+/* The image as a way sees it at a step. */
+struct fast_shape {
+    uint32_t width, height;
+    bool over; /* nothing is left for the way to do */
+};
+
+/* Rows and bands of a half of HEIGHT rows. */
+static __host__ __device__ __forceinline__ void fast_halve(struct fast_half &half, int number,
+                                                           uint32_t height, uint32_t band_steps) {
+    half.rows = number == 0 ? (height - 1) / 2 + 1 : height / 2;
+    half.steps = (half.rows + FAST_STEP - 1) / FAST_STEP;
+    half.bands = (half.steps + band_steps - 1) / band_steps;
+}
+
+/* Before step STEP, VERDICT being that of the one before, or 0. JOB is as the host made it. */
+static __device__ __forceinline__ struct fast_shape shape_at(const struct fast_job &job,
+                                                             uint32_t step, uint32_t verdict) {
+    const uint32_t down = verdict & VERDICT_COUNT, own = job.weighing.way ? step - down : down;
+    return { job.width - own, job.height - (step - own),
+             own == job.weighing.goes || (verdict & VERDICT_LAST) };
+}
+
+static __device__ __forceinline__ uint32_t wait_verdict(const struct fast_job &job, uint32_t step) {
+    uint32_t word = load_word(job.weighing.verdicts + step);
+    for (uint32_t spins = 0; !word; spins++) {
+        word = load_word(job.weighing.verdicts + step);
+        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_VERDICT);
+    }
+    return word;
+}
+
+/* A warp, until all bands of both ways have told COUNT or more; those that have left told the most
+ * that there is. What they wrote before is then seen by the warp. */
+static __device__ __forceinline__ void wait_peers(const struct fast_job &job, const uint32_t *told,
+                                                  uint32_t count) {
+#pragma unroll 1
+    for (uint32_t band = threadIdx.x % 32; band < job.weighing.bands; band += 32)
+        for (uint32_t spins = 0; load_acquire(told + band) < count; spins++)
+            if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_PEERS);
+    __syncwarp();
+}
+
+#endif

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Both directions weighed against each other: the general method (cuda/ops/carve/tiles.cuh) beside
+ * the fast one (fast_both.cuh). The origins of all pixels that are left are compared with a plain
+ * host program's before a time is told. Times are events' on the device, medians: `all` of the
+ * whole strip with its preparations and origins, `step` the rise from a quarter of the steps to
+ * all. */
+#include <cstdint>
+#include <cstdio>
+
+/* Where a wait that never ended was: told through pinned memory, since the launch fails. */
+static __device__ volatile uint32_t *stuck_report;
+#define FAST_PATIENCE (1u << 22)
+#define FAST_STUCK(job, where)                                                                     \
+    do {                                                                                           \
+        if (stuck_report[0] == 0)                                                                  \
+            stuck_report[1] = blockIdx.x, stuck_report[2] = threadIdx.x, stuck_report[0] = where;  \
+        __threadfence_system();                                                                    \
+        __trap();                                                                                  \
+    } while (0)
+
+#include "cuda/ops/carve/fast_both.cuh"
+#include "cuda/ops/carve/tiles.cuh"
+
+#include "tests/bench/kernels/carve_reference.cuh"
+
+#include <cstdarg>
+#include <cstdlib>
+#include <cstring>
+
+static volatile uint32_t *stuck_words;
+
+enum status fail(struct failure *failure, enum status status, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(failure->message, sizeof failure->message, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+static void check(cudaError_t error, const char *what) {
+    if (error == cudaSuccess) return;
+    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+    if (stuck_words && stuck_words[0])
+        fprintf(stderr, "stuck in wait %u, block %u, thread %u\n", stuck_words[0], stuck_words[1],
+                stuck_words[2]);
+    exit(1);
+}
+#define TRY(call) check(call, #call)
+
+/* ---- the plain way */
+
+/* Taken out of so far: the image, and of every pixel the number that it had. */
+struct left {
+    plain image;
+    std::vector<uint8_t> luma;
+    std::vector<uint32_t> numbers;
+};
+
+static struct plain plain_of(std::vector<uint8_t> &luma, int width, int height, int stride,
+                             int energy) {
+    plain image = { width, height, stride, energy, luma.data(), {}, {} };
+    image.energies.resize(luma.size()), image.costs.resize(luma.size());
+    return image;
+}
+
+static uint64_t seam_cost(const plain &image, const std::vector<uint16_t> &seam) {
+    uint64_t sum = 0;
+    for (int y = 0; y < image.height; y++)
+        sum += image.energies[(size_t)y * image.stride + seam[(size_t)y]];
+    return sum;
+}
+
+static void take_down(struct left &left, const std::vector<uint16_t> &seam) {
+    const plain &image = left.image;
+    in_parallel((uint32_t)image.height, [&](uint32_t y) {
+        const size_t row = (size_t)y * image.stride, from = row + seam[y] + 1,
+                     end = row + image.width;
+        std::copy(left.luma.begin() + from, left.luma.begin() + end, left.luma.begin() + from - 1);
+        std::copy(left.numbers.begin() + from, left.numbers.begin() + end,
+                  left.numbers.begin() + from - 1);
+    });
+    left.image.width--;
+}
+
+static void take_across(struct left &left, const std::vector<uint16_t> &seam) {
+    const plain &image = left.image;
+    for (int y = 0; y + 1 < image.height; y++) {
+        const size_t row = (size_t)y * image.stride, next = row + image.stride;
+        for (int x = 0; x < image.width; x++)
+            if (y >= seam[(size_t)x])
+                left.luma[row + x] = left.luma[next + x],
+                                left.numbers[row + x] = left.numbers[next + x];
+    }
+    left.image.height--;
+}
+
+/* Numbers of what is left of the picture, rows of WIDTH. */
+static std::vector<uint32_t> plain_both(const std::vector<uint8_t> &luma,
+                                        const struct carve_strip &strip) {
+    const int width = (int)strip.width, height = (int)strip.height;
+    struct left left = { {}, luma, {} };
+    uint32_t columns = strip.columns, rows = strip.rows;
+    left.image = plain_of(left.luma, width, height, width, strip.energy);
+    left.numbers.resize(luma.size());
+    for (size_t i = 0; i < left.numbers.size(); i++) left.numbers[i] = (uint32_t)i;
+    while (columns + rows) {
+        std::vector<uint8_t> luma_turned((size_t)left.image.width * left.image.height);
+        plain turned = plain_of(luma_turned, left.image.height, left.image.width, left.image.height,
+                                strip.energy);
+        for (int y = 0; y < left.image.height; y++)
+            for (int x = 0; x < left.image.width; x++)
+                luma_turned[(size_t)x * turned.stride + y] = left.luma[(size_t)y * width + x];
+        std::vector<uint16_t> down(left.image.height), across(left.image.width);
+        if (columns) plain_seam(left.image, down.data());
+        if (rows) plain_seam(turned, across.data());
+        const bool goes_across =
+            !columns || (rows && seam_cost(turned, across) < seam_cost(left.image, down));
+        goes_across ? take_across(left, across) : take_down(left, down);
+        goes_across ? rows-- : columns--;
+    }
+    return left.numbers;
+}
+
+/* ---- one strip */
+
+struct both_case {
+    const char *name;
+    uint32_t width, height, columns, rows;
+    int energy;
+    picture_kind kind;
+};
+
+struct bench {
+    struct cuda_context context;
+    struct carve_strip strip;
+    std::vector<uint8_t> luma;
+    std::vector<uint32_t> numbers; /* as they ought to be */
+    uint8_t *original;
+    uint64_t *trace;
+    cudaEvent_t begin, end;
+};
+
+static void context_make(struct bench &bench) {
+    struct cuda_context &context = bench.context;
+    int major, minor;
+    TRY(cudaStreamCreateWithFlags(&context.stream, cudaStreamNonBlocking));
+    TRY(cudaDeviceGetAttribute(&context.multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+    TRY(cudaDeviceGetAttribute(&context.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
+    context.capability = 10 * major + minor;
+    TRY(cudaEventCreate(&bench.begin));
+    TRY(cudaEventCreate(&bench.end));
+    uint32_t *words;
+    TRY(cudaHostAlloc((void **)&words, 64, cudaHostAllocMapped));
+    memset(words, 0, 64);
+    stuck_words = words;
+    TRY(cudaMemcpyToSymbol(stuck_report, &words, sizeof words));
+}
+
+/* False where the fast method does not take the strip. Rows of the plain way lie close together. */
+static bool strip_make(struct bench &bench, const struct both_case &one) {
+    struct carve_strip &strip = bench.strip;
+    strip = {};
+    strip.width = one.width, strip.height = one.height;
+    strip.columns = one.columns, strip.rows = one.rows;
+    strip.energy = one.energy;
+    strip.luma_stride = (one.width + 15) / 16 * 16;
+    strip.origin_stride = one.width;
+    const size_t bytes = (size_t)strip.luma_stride * one.height + 16;
+    if (!carve_both_fits(&bench.context, &strip)) return false;
+    const size_t fast = carve_both_scratch(&bench.context, &strip);
+    const size_t general = carve_tiles_scratch(&bench.context, &strip);
+    bench.luma = paint(one.kind, one.width, one.height, one.width);
+    bench.numbers = plain_both(bench.luma, strip);
+    TRY(cudaMalloc((void **)&bench.original, bytes));
+    TRY(cudaMalloc((void **)&strip.luma, bytes));
+    TRY(cudaMalloc((void **)&strip.origins, 4 * bench.numbers.size()));
+    TRY(cudaMalloc(&strip.scratch, fast > general ? fast : general));
+    TRY(cudaMalloc((void **)&bench.trace, 8 * FAST_TRACE_MARKS * (one.columns + one.rows)));
+    TRY(cudaMemcpy2D(bench.original, strip.luma_stride, bench.luma.data(), one.width, one.width,
+                     one.height, cudaMemcpyHostToDevice));
+    TRY(cudaDeviceSynchronize()); /* from pageable memory the copy may still be under way */
+    return true;
+}
+
+static void strip_free(struct bench &bench) {
+    TRY(cudaFree(bench.original));
+    TRY(cudaFree(bench.strip.luma));
+    TRY(cudaFree(bench.strip.origins));
+    TRY(cudaFree(bench.strip.scratch));
+    TRY(cudaFree(bench.trace));
+}
+
+/* ---- running and comparing */
+
+enum rung { GENERAL = 1, BOTH };
+static const char *const rung_names[] = { "", "1 general, grid barriers", "2 two ways, a verdict" };
+
+static void run_both(struct bench &bench, const struct carve_strip &strip, bool trace) {
+    struct both_plan plan;
+    struct failure failure = {};
+    uint8_t *scratch = (uint8_t *)strip.scratch;
+    if (!both_plan_make(&plan, &bench.context, &strip, scratch)) exit(1);
+    if (trace) plan.job.ways[plan.job.longer].trace = bench.trace;
+    if (both_queue(&bench.context, &plan, scratch, &failure) == STATUS_OK) return;
+    fprintf(stderr, "%s\n", failure.message);
+    exit(1);
+}
+
+/* Milliseconds of one run from the original luma; of the strip's seams one in PART. */
+static float run(struct bench &bench, int rung, uint32_t part, bool trace) {
+    const cudaStream_t stream = bench.context.stream;
+    struct carve_strip strip = bench.strip;
+    struct failure failure = {};
+    float ms;
+    strip.columns = (strip.columns + part - 1) / part, strip.rows = (strip.rows + part - 1) / part;
+    TRY(cudaMemcpyAsync(strip.luma, bench.original, (size_t)strip.luma_stride * strip.height,
+                        cudaMemcpyDeviceToDevice, stream));
+    TRY(cudaMemsetAsync(strip.origins, 0xff, 4 * bench.numbers.size(), stream));
+    TRY(cudaStreamSynchronize(stream));
+    TRY(cudaEventRecord(bench.begin, stream));
+    if (rung == BOTH)
+        run_both(bench, strip, trace);
+    else if (carve_tiles(&bench.context, &strip, &failure) != STATUS_OK)
+        exit(1);
+    TRY(cudaGetLastError());
+    TRY(cudaEventRecord(bench.end, stream));
+    TRY(cudaEventSynchronize(bench.end));
+    TRY(cudaEventElapsedTime(&ms, bench.begin, bench.end));
+    return ms;
+}
+
+/* Where every pixel that is left came from. */
+static bool right(struct bench &bench, const struct both_case &one, const char *who) {
+    std::vector<uint32_t> numbers(bench.numbers.size());
+    TRY(cudaMemcpy(numbers.data(), bench.strip.origins, 4 * numbers.size(),
+                   cudaMemcpyDeviceToHost));
+    for (uint32_t y = 0; y < one.height - one.rows; y++)
+        for (uint32_t x = 0; x < one.width - one.columns; x++) {
+            const size_t at = (size_t)y * one.width + x;
+            if (numbers[at] == bench.numbers[at]) continue;
+            fprintf(stderr, "%s %s %ux%u -%u -%u energy %d %s: pixel %u,%u was %u, not %u\n", who,
+                    one.name, one.width, one.height, one.columns, one.rows, one.energy,
+                    kind_names[one.kind], x, y, bench.numbers[at], numbers[at]);
+            return false;
+        }
+    return true;
+}
+
+static float median(struct bench &bench, int rung, uint32_t part, int repeats) {
+    std::vector<float> times;
+    for (int i = 0; i < repeats; i++) times.push_back(run(bench, rung, part, false));
+    std::sort(times.begin(), times.end());
+    return times[times.size() / 2];
+}
+
+/* ---- what main is asked for */
+
+static const struct both_case ladder_cases[] = {
+    { "1024x1024", 1024, 1024, 32, 32, CARVE_GRADIENT, PHOTO },
+    { "1080p", 1920, 1080, 48, 48, CARVE_GRADIENT, PHOTO },
+    { "4K", 3840, 2160, 12, 12, CARVE_GRADIENT, PHOTO },
+};
+
+static int ladder(struct bench &bench) {
+    int bad = 0;
+    printf("%-28s %-10s %6s %12s %12s\n", "", "", "steps", "all (ms)", "step (us)");
+    for (const struct both_case &one : ladder_cases) {
+        if (!strip_make(bench, one)) {
+            printf("%s does not fit\n", one.name);
+            continue;
+        }
+        for (int rung = GENERAL; rung <= BOTH; rung++) {
+            run(bench, rung, 1, false);
+            if (!right(bench, one, rung_names[rung])) {
+                bad = 1;
+                continue;
+            }
+            const int repeats = rung == BOTH ? 15 : 5;
+            const float all = median(bench, rung, 1, repeats),
+                        part = median(bench, rung, 4, repeats);
+            const uint32_t steps = one.columns + one.rows;
+            const uint32_t few = (one.columns + 3) / 4 + (one.rows + 3) / 4;
+            printf("%-28s %-10s %6u %12.3f %12.2f\n", rung_names[rung], one.name, steps, all,
+                   1e3 * (all - part) / (steps - few));
+        }
+        strip_free(bench);
+    }
+    return bad;
+}
+
+/* Down to sides of two where they are small. */
+static const uint32_t odd_sizes[][4] = {
+    { 3, 3, 1, 1 },       { 40, 30, 38, 28 },     { 64, 4, 20, 2 },    { 7, 33, 5, 20 },
+    { 130, 66, 20, 30 },  { 257, 129, 30, 20 },   { 640, 64, 50, 30 }, { 37, 1000, 12, 25 },
+    { 1023, 777, 12, 9 }, { 2050, 200, 10, 12 },  { 300, 2111, 8, 7 }, { 200, 200, 198, 3 },
+    { 90, 90, 2, 88 },    { 1920, 1080, 30, 30 },
+};
+
+static int odd(struct bench &bench) {
+    int bad = 0, good = 0;
+    for (const uint32_t *size : odd_sizes)
+        for (int energy = CARVE_GRADIENT; energy <= CARVE_SOBEL5; energy++)
+            for (int kind = PHOTO; kind < PICTURE_KINDS; kind++) {
+                const struct both_case one = { "odd",   size[0], size[1],           size[2],
+                                               size[3], energy,  (picture_kind)kind };
+                if (!strip_make(bench, one)) {
+                    printf("%ux%u does not fit\n", size[0], size[1]);
+                    continue;
+                }
+                run(bench, BOTH, 1, false);
+                *(right(bench, one, "fast") ? &good : &bad) += 1;
+                strip_free(bench);
+            }
+    printf("odd sizes: %d right, %d wrong\n", good, bad);
+    return bad != 0;
+}
+
+/* Where a step's time goes, in the way that has more rows: means over the later half of the steps
+ * while both ways are at it, from the end of the step before, in us. */
+static int trace(struct bench &bench) {
+    static const char *const names[] = {
+        "lead start",         "lead end", "met", "maps",  "resolved",  "entry",
+        "walked and verdict", "moved",    "",    "ready", "last jumps"
+    };
+    for (const struct both_case &one : ladder_cases) {
+        if (!strip_make(bench, one)) continue;
+        const uint32_t most = one.columns > one.rows ? one.rows : one.columns;
+        std::vector<uint64_t> marks(FAST_TRACE_MARKS * (one.columns + one.rows));
+        for (int i = 0; i < 3; i++) run(bench, BOTH, 1, true);
+        TRY(cudaMemcpy(marks.data(), bench.trace, 8 * marks.size(), cudaMemcpyDeviceToHost));
+        printf("%-10s", one.name);
+        for (int k = 0; k < FAST_TRACE_MARKS; k++) {
+            double sum = 0;
+            for (uint32_t s = most / 2; s < most; s++)
+                sum += (double)(int64_t)(marks[s * FAST_TRACE_MARKS + k] -
+                                         marks[(s - 1) * FAST_TRACE_MARKS + MARK_READY]);
+            if (names[k][0]) printf(" %s %.2f", names[k], sum / (most - most / 2) / 1e3);
+        }
+        puts("");
+        strip_free(bench);
+    }
+    return 0;
+}
+
+int main(int count, char **arguments) {
+    const char *what = count > 1 ? arguments[1] : "ladder";
+    if (strcmp(what, "--help") == 0) {
+        puts("carve_both [ladder]: times of the general and the fast method.\n"
+             "carve_both odd: other sizes, energies and pictures compared.\n"
+             "carve_both trace: where a step's time goes.");
+        return 0;
+    }
+    int gpus = 0;
+    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) return puts("no GPU here"), 77;
+    struct bench bench = {};
+    context_make(bench);
+    if (strcmp(what, "odd") == 0) return odd(bench);
+    return strcmp(what, "trace") == 0 ? trace(bench) : ladder(bench);
+}
