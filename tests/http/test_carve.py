@@ -228,12 +228,13 @@ def start_long(daemon, what, pictures, extra=()):
     return s
 
 
-def check_soon(wait, tries=6):
-    """The seconds that WAIT returns: few at least once, for other programs may have the cores; never many."""
+def check_soon(wait, tries):
+    """The seconds that WAIT returns: few two times of TRIES, for other programs may have the cores; never many."""
     waited = []
-    while not waited or min(waited) >= END_S + MARGIN_S:
+    while sum(seconds < END_S + MARGIN_S for seconds in waited) < 2:
+        assert len(waited) < tries, waited
         waited.append(wait())
-        assert len(waited) <= tries and waited[-1] < 3, waited
+        assert waited[-1] < 1, waited
 
 
 @pytest.mark.parametrize("what", LONG)
@@ -249,7 +250,7 @@ def test_hang_up_in_a_long_carving(start, what, pictures):
         assert daemon.works()
         return time.monotonic() - begin
 
-    check_soon(wait_behind_one_that_left)
+    check_soon(wait_behind_one_that_left, tries=6)
     assert daemon.becomes_idle()
     assert daemon.children() == workers, "it stopped by itself, there was no need to end the worker"
 
@@ -274,7 +275,7 @@ def test_deadline_behind_the_last_seam(start):
         assert answer.status == 200 or b"65534 steps" in answer.body
         return time.monotonic() - begin - allowed
 
-    check_soon(come_late, tries=5)
+    check_soon(come_late, tries=3)
 
 
 @pytest.mark.parametrize("what", LONG)
@@ -292,7 +293,7 @@ def test_deadline_in_a_long_carving(start, what, pictures):
         assert daemon.works()
         return time.monotonic() - begin - allowed
 
-    check_soon(wait_behind_one_that_is_late)
+    check_soon(wait_behind_one_that_is_late, tries=6)
     assert daemon.becomes_idle()
     assert daemon.children() == workers
 
