@@ -431,6 +431,7 @@ def test_drain_finishes_what_was_accepted(start, long_job):
     kept.request("GET", "/livez")
     kept.getresponse().read()
     running = Background(daemon, LONG_PATH, long_job)
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
     waiting = Background(daemon, "/histeq", PICTURE)
     assert wait_until(lambda: daemon.metric("slots_in_use") == 3)
     daemon.process.send_signal(signal.SIGTERM)

@@ -21,30 +21,16 @@ static __device__ volatile uint32_t *stuck_report;
 
 #include "tests/bench/kernels/carve_reference.cuh"
 
-#include <cstdarg>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
 static volatile uint32_t *stuck_words;
 
-enum status fail(struct failure *failure, enum status status, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(failure->message, sizeof failure->message, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
-static void check(cudaError_t error, const char *what) {
-    if (error == cudaSuccess) return;
-    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+static void tell_stuck(void) {
     if (stuck_words && stuck_words[0])
         fprintf(stderr, "stuck in wait %u, block %u, thread %u\n", stuck_words[0], stuck_words[1],
                 stuck_words[2]);
-    exit(1);
 }
-#define TRY(call) check(call, #call)
 
 /* ---- one strip */
 
@@ -67,15 +53,9 @@ struct bench {
     cudaEvent_t begin, end;
 };
 
-static void context_make(struct bench &bench) {
-    struct cuda_context &context = bench.context;
-    int major, minor;
-    TRY(cudaStreamCreateWithFlags(&context.stream, cudaStreamNonBlocking));
-    TRY(cudaDeviceGetAttribute(&context.multiprocessors, cudaDevAttrMultiProcessorCount, 0));
-    TRY(cudaDeviceGetAttribute(&context.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
-    TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
-    TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
-    context.capability = 10 * major + minor;
+static void bench_make(struct bench &bench) {
+    context_make(bench.context);
+    on_failure = tell_stuck;
     TRY(cudaEventCreate(&bench.begin));
     TRY(cudaEventCreate(&bench.end));
     uint32_t *words;
@@ -358,7 +338,7 @@ int main(int count, char **arguments) {
     int gpus = 0;
     if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) return puts("no GPU here"), 77;
     struct bench bench = {};
-    context_make(bench);
+    bench_make(bench);
     if (strcmp(what, "odd") == 0)
         return odd(bench, count > 2 ? (uint32_t)atoi(arguments[2]) : UINT32_MAX);
     if (strcmp(what, "trace") == 0) return trace(bench);

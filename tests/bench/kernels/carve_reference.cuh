@@ -6,20 +6,12 @@
 #ifndef BURIN_CARVE_REFERENCE_CUH
 #define BURIN_CARVE_REFERENCE_CUH
 
-#include <algorithm>
+#include "tests/bench/kernels/measure.cuh"
+
 #include <cmath>
-#include <cstdint>
-#include <thread>
-#include <vector>
 
 enum picture_kind { PHOTO, NOISE, CONSTANT, PICTURE_KINDS };
 static const char *const kind_names[] = { "photo", "noise", "constant" };
-
-static uint32_t hash(uint32_t x) {
-    x = (x ^ x >> 16) * 0x7feb352du;
-    x = (x ^ x >> 15) * 0x846ca68bu;
-    return x ^ x >> 16;
-}
 
 static uint8_t painted(picture_kind kind, uint32_t x, uint32_t y) {
     const uint32_t noise = hash(x + 65537 * y);
@@ -30,20 +22,16 @@ static uint8_t painted(picture_kind kind, uint32_t x, uint32_t y) {
     return (uint8_t)(wave * (edge ? 0.7f : 1.f) + (float)(noise % 8));
 }
 
-template <class Work> static void in_parallel(uint32_t rows, Work work) {
-    const unsigned parts = std::max(1u, std::thread::hardware_concurrency());
-    std::vector<std::thread> threads;
-    for (unsigned p = 0; p < parts; p++)
-        threads.emplace_back([=] {
-            for (uint32_t y = rows * p / parts; y < rows * (p + 1) / parts; y++) work(y);
-        });
-    for (std::thread &thread : threads) thread.join();
+template <class Work> static void for_rows(uint32_t rows, const Work &work) {
+    in_parallel(rows, [&](unsigned, uint64_t from, uint64_t to) {
+        for (uint64_t y = from; y < to; y++) work((uint32_t)y);
+    });
 }
 
 static std::vector<uint8_t> paint(picture_kind kind, uint32_t width, uint32_t height,
                                   uint32_t stride) {
     std::vector<uint8_t> luma((size_t)stride * height);
-    in_parallel(height, [&](uint32_t y) {
+    for_rows(height, [&](uint32_t y) {
         for (uint32_t x = 0; x < width; x++) luma[(size_t)y * stride + x] = painted(kind, x, y);
     });
     return luma;
@@ -110,7 +98,7 @@ static void plain_table(plain &image, int from, int by, int count) {
 
 static void plain_seam(plain &image, uint16_t *columns) {
     const int middle = (image.height - 1) / 2, height = image.height;
-    in_parallel((uint32_t)height, [&](uint32_t y) {
+    for_rows((uint32_t)height, [&](uint32_t y) {
         for (int x = 0; x < image.width; x++)
             image.energies[(size_t)y * image.stride + x] = plain_energy(image, x, (int)y);
     });

@@ -25,9 +25,13 @@ enum status fail(struct failure *failure, enum status status, const char *format
     return status;
 }
 
+/* Tells what it knows of a failure; may be NULL. */
+static void (*on_failure)(void);
+
 static void check(cudaError_t error, const char *what) {
     if (error == cudaSuccess) return;
     fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+    if (on_failure) on_failure();
     exit(1);
 }
 #define TRY(call) check(call, #call)
@@ -93,7 +97,7 @@ static inline __host__ __device__ uint32_t hash(uint32_t x) {
 }
 
 /* A symbol of one of NVIDIA's libraries, or NULL where the machine has none. */
-static void *library_symbol(const char *library, const char *symbol) {
+static inline void *library_symbol(const char *library, const char *symbol) {
     for (const char *folder : { "", "/usr/local/cuda/lib64/" })
         for (const char *version : { ".13", ".12", "" }) {
             char name[160];
