@@ -29,23 +29,11 @@ static __device__ volatile uint32_t *stuck_report;
 
 static volatile uint32_t *stuck_words;
 
-enum status fail(struct failure *failure, enum status status, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(failure->message, sizeof failure->message, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
-static void check(cudaError_t error, const char *what) {
-    if (error == cudaSuccess) return;
-    fprintf(stderr, "%s: %s\n", what, cudaGetErrorString(error));
+static void tell_stuck(void) {
     if (stuck_words && stuck_words[0])
         fprintf(stderr, "stuck in wait %u, block %u, thread %u\n", stuck_words[0], stuck_words[1],
                 stuck_words[2]);
-    exit(1);
 }
-#define TRY(call) check(call, #call)
 
 /* ---- the plain way */
 
@@ -72,7 +60,7 @@ static uint64_t seam_cost(const plain &image, const std::vector<uint16_t> &seam)
 
 static void take_down(struct left &left, const std::vector<uint16_t> &seam) {
     const plain &image = left.image;
-    in_parallel((uint32_t)image.height, [&](uint32_t y) {
+    for_rows((uint32_t)image.height, [&](uint32_t y) {
         const size_t row = (size_t)y * image.stride, from = row + seam[y] + 1,
                      end = row + image.width;
         std::copy(left.luma.begin() + from, left.luma.begin() + end, left.luma.begin() + from - 1);
@@ -142,13 +130,8 @@ struct bench {
 
 static void context_make(struct bench &bench) {
     struct cuda_context &context = bench.context;
-    int major, minor;
-    TRY(cudaStreamCreateWithFlags(&context.stream, cudaStreamNonBlocking));
-    TRY(cudaDeviceGetAttribute(&context.multiprocessors, cudaDevAttrMultiProcessorCount, 0));
-    TRY(cudaDeviceGetAttribute(&context.shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
-    TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
-    TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
-    context.capability = 10 * major + minor;
+    context_make(context);
+    on_failure = tell_stuck;
     TRY(cudaEventCreate(&bench.begin));
     TRY(cudaEventCreate(&bench.end));
     uint32_t *words;
