@@ -16,14 +16,14 @@ static __device__ __forceinline__ uint32_t root_floor(uint32_t n) {
 }
 
 template <class Source>
-static __device__ uint32_t energy_gradient(const Source &luma, int x, int y) {
+static __device__ __forceinline__ uint32_t energy_gradient(const Source &luma, int x, int y) {
     return carve_gradient(luma.at(x, y), luma.at(x + 1, y), luma.at(x, y + 1),
                           luma.at(x + 1, y + 1));
 }
 
 /* (1 2 1) or (1 4 6 4 1) across, (-1 0 1) or (-1 -2 0 2 1) along. */
 template <int REACH, class Source>
-static __device__ __noinline__ uint32_t energy_sobel(const Source &luma, int x, int y) {
+static __device__ __noinline__ uint32_t energy_sobel(const Source luma, int x, int y) {
     const int smooth[] = { REACH == 2 ? 6 : 2, REACH == 2 ? 4 : 1, 1 };
     const int slope[] = { 0, REACH == 2 ? 2 : 1, 1 };
     int gx = 0, gy = 0;
@@ -41,7 +41,7 @@ static __device__ __noinline__ uint32_t energy_sobel(const Source &luma, int x, 
 }
 
 template <class Source>
-static __device__ uint32_t energy_at(const Source &luma, int kind, int x, int y) {
+static __device__ __forceinline__ uint32_t energy_at(const Source &luma, int kind, int x, int y) {
     if (kind == CARVE_GRADIENT) return energy_gradient(luma, x, y);
     return kind == CARVE_SOBEL3 ? energy_sobel<1>(luma, x, y) : energy_sobel<2>(luma, x, y);
 }

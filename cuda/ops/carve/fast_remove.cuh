@@ -59,26 +59,37 @@ static __device__ __forceinline__ uint32_t band_column(const struct fast_band &b
     return follow_memory()->columns[band.half == 0 ? y - band.top : band.bottom - 1 - y];
 }
 
-/* Luma as it will be without the seam, while it is still there. */
+/* Luma as it will be without the seam, while it is still there. Nothing in it refers to the job or
+ * the band: what is referred to cannot stay in registers once a function is called. */
 struct luma_band {
-    const struct fast_job &job;
-    const struct fast_band &band;
+    const uint8_t *luma;
+    uint32_t stride, halo;
+    int width, height; /* without the seam */
+    int top, bottom, reach;
+    bool upwards;                /* the half's rows are counted upwards */
     const uint32_t *seam_beside; /* of follow_memory */
-    int width;                   /* without the seam */
     __device__ __forceinline__ int at(int x, int y) const {
-        x = min(max(x, 0), width - 1), y = min(max(y, 0), (int)job.height - 1);
-        const uint8_t *row = job.luma + (uint64_t)y * job.luma_stride;
-        uint32_t beside = (uint32_t)(y - (int)band.top + job.reach), column;
-        if (y >= (int)band.top && y < (int)band.bottom)
-            column = band_column(band, (uint32_t)y);
+        x = min(max(x, 0), width - 1), y = min(max(y, 0), height - 1);
+        const uint8_t *row = luma + (uint64_t)y * stride;
+        int beside = y - top + reach;
+        uint32_t column;
+        if (y >= top && y < bottom)
+            column = follow_memory()->columns[upwards ? bottom - 1 - y : y - top];
         else {
-            if (y >= (int)band.bottom) beside -= band.bottom - band.top;
-            row = fast_shared + band.halo + beside * job.luma_stride;
+            if (y >= bottom) beside -= bottom - top;
+            row = fast_shared + halo + (uint32_t)beside * stride;
             column = seam_beside[beside];
         }
         return row[x + (x >= (int)column)];
     }
 };
+
+static __device__ __forceinline__ struct luma_band
+luma_of_band(const struct fast_job &job, const struct fast_band &band, const uint32_t *seam_beside,
+             int width) {
+    return { job.luma,      job.luma_stride,  band.halo, width,          (int)job.height,
+             (int)band.top, (int)band.bottom, job.reach, band.half == 1, seam_beside };
+}
 
 /* Bits of the 4 bytes at AT that lie at FROM or behind. */
 static __device__ __forceinline__ uint32_t from_mask(uint32_t at, uint32_t from) {
@@ -177,7 +188,7 @@ static __device__ __forceinline__ void renew_energies(const struct fast_job &job
     const uint32_t slots = renew_slots(job.reach), count = slots * (band.bottom - band.top);
     const int width = (int)(job.width - seam) - 1;
     uint32_t *beside = follow_memory()->beside[thread / 32];
-    const struct luma_band luma = { job, band, beside, width };
+    const struct luma_band luma = luma_of_band(job, band, beside, width);
     remove_ask(job, band, seam, beside);
 #pragma unroll 1
     for (uint32_t i = thread; i < count; i += 32 * RENEW_WARPS) {
