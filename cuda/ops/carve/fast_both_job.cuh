@@ -92,6 +92,12 @@ struct both_seam {
     uint32_t lines; /* how many it has: the winner's rows, the loser's columns */
 };
 
+/* The judge's: since when, and whether it is at work. */
+struct both_clock {
+    struct fast_clock spans[3]; /* SPAN_SEAM... */
+    bool on;
+};
+
 /* Of a block that follows or resolves, what is the same for all its threads. The first one writes,
  * between two barriers. */
 struct __align__(16) both_desk {
@@ -99,6 +105,7 @@ struct __align__(16) both_desk {
     struct both_state state;
     uint32_t verdict, stop;
     bool over; /* nothing is left for the way, or the band, to do */
+    struct both_clock clock;
     /* Of followers alone: */
     struct fast_band band;
     struct both_place place;
@@ -159,9 +166,9 @@ static __device__ __forceinline__ void both_begin(const struct both_job &both, u
     const uint32_t *from = (const uint32_t *)&both.ways[way];
     struct both_desk &desk = both_desk(both);
     uint32_t *to = (uint32_t *)&desk.job;
-    for (uint32_t i = threadIdx.x; i < sizeof(struct fast_job) / 4; i += FAST_THREADS)
+    for (uint32_t i = fast_thread(); i < sizeof(struct fast_job) / 4; i += FAST_THREADS)
         to[i] = from[i];
-    if (threadIdx.x == 0) {
+    if (fast_thread() == 0) {
         const struct fast_job &job = both.ways[0];
         const uint32_t step = fast_begin(job), verdict = step ? wait_verdict(job, step - 1) : 0;
         const struct fast_shape shape = shape_at(job, step, verdict);

@@ -16,7 +16,7 @@ static __device__ __forceinline__ void both_gather(const struct both_job &both,
         both_crossings(both, desk.seam.own == desk.place.way, desk.state.step);
     const uint32_t tag = desk.state.step + 1, lines = desk.seam.lines;
 #pragma unroll 1
-    for (uint32_t i = 4 * threadIdx.x; i < lines; i += 4 * FAST_THREADS) {
+    for (uint32_t i = 4 * fast_thread(); i < lines; i += 4 * FAST_THREADS) {
         uint4 words = load_words(crossings + i);
         for (uint32_t spins = 0;; spins++) {
             if (words.x >> 16 == tag && (i + 1 >= lines || words.y >> 16 == tag) &&
@@ -37,7 +37,7 @@ static __device__ __forceinline__ void both_gather(const struct both_job &both,
 static __device__ __forceinline__ void both_beside(const struct both_job &both,
                                                    const struct both_desk &desk) {
     const struct fast_band &band = desk.band;
-    const uint32_t lane = threadIdx.x % 32, reach = (uint32_t)desk.job.reach;
+    const uint32_t lane = fast_thread() % 32, reach = (uint32_t)desk.job.reach;
     uint16_t *path = both_path(both);
     for (uint32_t y = band.top + lane; y < band.bottom; y += 32)
         path[y] = (uint16_t)band_column(band, y);
@@ -72,9 +72,9 @@ static __device__ __forceinline__ void close_barrier() {
 /* Gaps in the band's rows, by all warps but the last, which asks where the seam goes beside the
  * band. Pieces of rows are tasks, the first pieces of all rows first; of a batch all loads come
  * before all stores, so that a piece finds the next one's first word as it was. */
-static __device__ __noinline__ void both_close(const struct both_job &both,
+static __device__ __forceinline__ void both_close(const struct both_job &both,
                                                const struct both_desk &desk) {
-    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const uint32_t warp = fast_thread() / 32, lane = fast_thread() % 32;
     const uint32_t begin = band_begin(desk.band), rows = band_end(desk.job, desk.band) - begin;
     const uint32_t bytes = 2 * (desk.job.width - desk.state.step + FAST_PAD);
     const uint32_t tasks = (bytes + CLOSE_BYTES - 1) / CLOSE_BYTES * rows;
@@ -127,7 +127,7 @@ struct luma_seam {
 
 /* Energies whose window the seam has touched, 2 reach columns on either side of it, in both planes.
  */
-static __device__ __noinline__ void both_renew(const struct both_job &both,
+static __device__ __forceinline__ void both_renew(const struct both_job &both,
                                                const struct both_desk &desk) {
     const struct fast_job &job = desk.job;
     const int width = (int)(job.width - desk.state.step) - 1, spread = 2 * job.reach;
@@ -140,7 +140,7 @@ static __device__ __noinline__ void both_renew(const struct both_job &both,
     struct fast_half upper;
     fast_halve(upper, 0, (uint32_t)width, 1);
 #pragma unroll 1
-    for (uint32_t i = threadIdx.x; i < each * rows; i += FAST_THREADS) {
+    for (uint32_t i = fast_thread(); i < each * rows; i += FAST_THREADS) {
         const uint32_t row = begin + i / each;
         const uint32_t line = desk.band.half ? desk.seam.lines - 1 - row : row;
         const int x = (int)luma.path[line] + (int)(i % each) - spread;
@@ -244,7 +244,7 @@ static __device__ __forceinline__ void shift_rows(const struct shift &shift, int
 
 /* The band's columns move up behind the seam. Threads share the columns, and where those are few
  * the rows too: of each part the row behind it is fetched before anybody writes. */
-static __device__ __noinline__ void both_shift(const struct both_job &both,
+static __device__ __forceinline__ void both_shift(const struct both_job &both,
                                                const struct both_desk &desk) {
     const uint32_t lines = desk.seam.lines, vectors = (lines + 7) / 8;
     const uint32_t parts = vectors < FAST_THREADS ? FAST_THREADS / vectors : 1;
@@ -253,10 +253,10 @@ static __device__ __noinline__ void both_shift(const struct both_job &both,
     struct fast_half after;
     fast_halve(after, desk.band.half, desk.job.height - 1, 1);
     const uint32_t rows = min(end, after.rows) - begin;
-    const uint32_t part = (rows + parts - 1) / parts, own = threadIdx.x / each * part;
+    const uint32_t part = (rows + parts - 1) / parts, own = fast_thread() / each * part;
     const int from = (int)(begin + min(own, rows)), to = (int)(begin + min(own + part, rows));
 #pragma unroll 1
-    for (uint32_t x = 8 * (threadIdx.x % each); x < 8 * vectors; x += 8 * each) {
+    for (uint32_t x = 8 * (fast_thread() % each); x < 8 * vectors; x += 8 * each) {
         struct shift shift;
         uint4 last = make_uint4(0, 0, 0, 0);
         if (from < to) {
@@ -276,7 +276,7 @@ static __device__ __forceinline__ void both_luma_turned(const uint8_t *from, uin
                                                         uint32_t stride, uint32_t width,
                                                         const uint16_t *path, uint32_t y) {
 #pragma unroll 1
-    for (uint32_t x = 16 * (threadIdx.x % 32); x < width; x += 16 * 32) {
+    for (uint32_t x = 16 * (fast_thread() % 32); x < width; x += 16 * 32) {
         const uint4 here = __ldcg((const uint4 *)(from + x));
         const uint4 below = __ldcg((const uint4 *)(from + stride + x));
         const uint32_t old[] = { here.x, here.y, here.z, here.w };
@@ -294,7 +294,7 @@ static __device__ __forceinline__ void both_luma_turned(const uint8_t *from, uin
 }
 
 /* Rows of the image, shared out among the warps of all bands. */
-static __device__ __noinline__ void both_luma(const struct both_job &both,
+static __device__ __forceinline__ void both_luma(const struct both_job &both,
                                               const struct both_desk &desk) {
     const struct fast_half *halves = desk.job.halves;
     const uint32_t warps = FAST_THREADS / 32, stride = both.luma_stride, lines = desk.seam.lines;
@@ -308,7 +308,7 @@ static __device__ __noinline__ void both_luma(const struct both_job &both,
     uint8_t *to = both.luma[~desk.state.step & 1];
     const uint16_t *path = both_path(both);
 #pragma unroll 1
-    for (uint32_t y = rank * warps + threadIdx.x / 32; y < (turned ? length - 1 : lines);
+    for (uint32_t y = rank * warps + fast_thread() / 32; y < (turned ? length - 1 : lines);
          y += bands * warps) {
         const uint64_t at = (uint64_t)y * stride;
         if (turned)

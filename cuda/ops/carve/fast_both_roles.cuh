@@ -15,15 +15,15 @@ static __device__ __forceinline__ void both_settle(const struct both_job &both,
     const struct fast_job &job = desk.job;
     const int half = desk.band.half;
     const uint32_t end = band_end(job, desk.band), width = job.width - desk.state.step;
-    if (threadIdx.x < 32) wait_peers(job, job.weighing.ready, desk.state.step);
+    if (fast_thread() < 32) wait_peers(job, job.weighing.ready, desk.state.step);
     __syncthreads();
     const uint16_t *row = end < job.halves[half].rows
                               ? half_energies(job, half, end)
                               : half_energies(job, !half, job.halves[!half].rows - 1);
-    for (uint32_t x = 8 * threadIdx.x; x < width; x += 8 * FAST_THREADS)
+    for (uint32_t x = 8 * fast_thread(); x < width; x += 8 * FAST_THREADS)
         *(uint4 *)(fast_shared + both.behind + 2 * x) = __ldcg((const uint4 *)(row + x));
     __syncthreads();
-    if (threadIdx.x == 0) store_release(both.settled + desk.place.flag, desk.state.step + 1);
+    if (fast_thread() == 0) store_release(both.settled + desk.place.flag, desk.state.step + 1);
 }
 
 /* The band's part of the way's seam, told, and the verdict. By then all others have settled. */
@@ -31,8 +31,8 @@ static __device__ __forceinline__ void both_trace(const struct both_job &both,
                                                   struct both_desk &desk) {
     const struct fast_job &job = desk.job;
     const uint32_t step = desk.state.step;
-    if (threadIdx.x / 32 == 1) wait_peers(job, both.settled, step + 1);
-    if (threadIdx.x == 32) {
+    if (fast_thread() / 32 == 1) wait_peers(job, both.settled, step + 1);
+    if (fast_thread() == 32) {
         desk.verdict = wait_verdict(job, step);
         desk.seam.own = verdict_way(desk.state, desk.verdict) == desk.place.way;
         desk.seam.ends = verdict_ends(job, step, desk.verdict);
@@ -45,7 +45,7 @@ static __device__ __forceinline__ void both_trace(const struct both_job &both,
 /* Both planes of energies as the next step needs them; then the rest of the seam, for the luma. */
 static __device__ __forceinline__ void both_energies(const struct both_job &both,
                                                      const struct both_desk &desk) {
-    const bool own = desk.seam.own, mark = desk.place.number == 0 && threadIdx.x == 0;
+    const bool own = desk.seam.own, mark = desk.place.number == 0 && fast_thread() == 0;
     if (own) {
         both_close(both, desk);
     } else {
@@ -56,7 +56,7 @@ static __device__ __forceinline__ void both_energies(const struct both_job &both
     if (mark) fast_mark(desk.job, desk.state.step, MARK_MOVED);
     if (own) both_renew(both, desk);
     __syncthreads();
-    if (threadIdx.x == 0)
+    if (fast_thread() == 0)
         store_release(desk.job.weighing.ready + desk.place.flag, desk.state.step + 1);
     if (mark) fast_mark(desk.job, desk.state.step, MARK_READY);
     if (own) both_gather(both, desk);
@@ -66,7 +66,7 @@ static __device__ __forceinline__ void both_energies(const struct both_job &both
 static __device__ __forceinline__ void both_record(const struct both_job &both,
                                                    const struct both_desk &desk) {
     uint16_t *seam = both.seams + desk.state.written;
-    for (uint32_t y = desk.band.top + threadIdx.x; y < desk.band.bottom; y += FAST_THREADS)
+    for (uint32_t y = desk.band.top + fast_thread(); y < desk.band.bottom; y += FAST_THREADS)
         seam[y] = (uint16_t)band_column(desk.band, y);
 }
 
@@ -74,7 +74,7 @@ static __device__ __forceinline__ void both_record(const struct both_job &both,
 static __device__ __forceinline__ void both_follow_step(const struct both_job &both,
                                                         struct both_desk &desk) {
     const struct fast_job &job = desk.job;
-    const bool mark = desk.place.number == 0 && threadIdx.x == 0;
+    const bool mark = desk.place.number == 0 && fast_thread() == 0;
     both_settle(both, desk);
     follow_costs(job, desk.band, desk.state.step);
     both_trace(both, desk);
@@ -103,7 +103,7 @@ static __device__ void both_follow(const struct both_job &both, uint32_t way, ui
     struct both_desk &desk = both_desk(both);
     const uint32_t before = both.ways[0].halves[0].bands + both.ways[0].halves[1].bands;
     both_begin(both, way);
-    if (threadIdx.x == 0) {
+    if (fast_thread() == 0) {
         desk.place = { way, number, number + (way ? before : 0) };
         both_follow_enter(both);
     }
@@ -112,10 +112,10 @@ static __device__ void both_follow(const struct both_job &both, uint32_t way, ui
         both_follow_step(both, desk);
         if (desk.seam.ends) return;
         __syncthreads();
-        if (threadIdx.x == 0) both_next(desk, desk.seam.lines), both_follow_enter(both);
+        if (fast_thread() == 0) both_next(desk, desk.seam.lines), both_follow_enter(both);
         __syncthreads();
     }
-    if (threadIdx.x) return;
+    if (fast_thread()) return;
     store_release(both.settled + desk.place.flag, ~0u);
     store_release(desk.job.weighing.ready + desk.place.flag, ~0u);
 }
@@ -124,7 +124,7 @@ static __device__ void both_follow(const struct both_job &both, uint32_t way, ui
 
 /* The last thread of the block that judges. */
 static __device__ __forceinline__ void both_watch(const struct both_job &both, uint32_t step) {
-    if (threadIdx.x != FAST_THREADS - 1) return;
+    if (fast_thread() != FAST_THREADS - 1) return;
     volatile struct cuda_watch *watch = both.watch;
     both_desk(both).stop = watch && watch->stop;
     if (watch && step % 8 == 0) watch->done = both.done + step;
@@ -148,7 +148,7 @@ static __device__ __forceinline__ uint32_t both_refuses(const struct fast_job &j
 static __device__ __forceinline__ void
 both_weigh(const struct both_job &both, const struct fast_job &job, struct resolve_memory *memory,
            const struct both_state &state, bool judges, uint32_t other) {
-    const uint32_t lane = threadIdx.x % 32, way = job.weighing.way, tag = fast_tag(state.step);
+    const uint32_t lane = fast_thread() % 32, way = job.weighing.way, tag = fast_tag(state.step);
     const uint32_t total = warp_least(lane < FAST_THREADS / 32 ? memory->sums[lane] : ~0u);
     const uint32_t refused = both_refuses(job, memory, state.step);
     if (lane) return;
@@ -174,57 +174,55 @@ both_weigh(const struct both_job &both, const struct fast_job &job, struct resol
 }
 
 /* Where the time of the job goes, by the first thread of the block that judges. */
-struct both_clock {
-    uint64_t since, spent[3]; /* SPAN_SEAM... */
-    bool on;
-};
-
 static __device__ __forceinline__ void both_tell(const struct fast_job &job,
                                                  struct both_clock &clock, int span) {
-    if (!clock.on || threadIdx.x) return;
-    fast_span(job, span, clock.since, clock.spent[span]);
-    clock.since = fast_now();
+    if (!clock.on || fast_thread()) return;
+    clock_tell(job, clock.spans[span], span);
+    for (struct fast_clock &each : clock.spans) each.began = fast_now();
 }
 
 /* The judge's clock goes on at the end of the step before; whoever takes over goes on from what the
  * other told. */
 static __device__ __forceinline__ void
 both_listen(const struct fast_job &job, struct both_clock &clock, bool judges, uint32_t step) {
-    if (!judges || !job.watch || threadIdx.x >= 32) return;
+    if (!judges || !job.watch || fast_thread() >= 32) return;
     wait_peers(job, job.weighing.ready, step);
     if (clock.on && step) both_tell(job, clock, SPAN_REMOVE);
-    if (clock.on) return;
-    for (int span = SPAN_SEAM; span <= SPAN_REMOVE; span++)
-        clock.spent[span] = fast_spent(job, span);
-    clock.since = fast_now(), clock.on = true;
+    if (clock.on || fast_thread()) return;
+    for (int span = SPAN_SEAM; span <= SPAN_REMOVE; span++) {
+        clock_make(job, clock.spans[span], span);
+        clock.spans[span].began = fast_now();
+    }
+    clock.on = true;
 }
 
 /* One step of a resolver, up to the entries of its bands. */
 static __device__ __forceinline__ void both_resolve_step(const struct both_job &both,
                                                          const struct fast_job &job, int number,
                                                          const struct both_state &state,
-                                                         bool judges, struct both_clock &clock) {
+                                                         bool judges) {
+    struct both_clock &clock = both_desk(both).clock;
     struct resolve_memory *memory = (struct resolve_memory *)fast_shared;
     const struct fast_half &half = job.halves[number];
     const uint32_t early = half.bands - job.window_bands, step = state.step;
-    const bool mark = number == 0 && threadIdx.x == 0;
+    const bool mark = number == 0 && fast_thread() == 0;
     if (judges) both_watch(both, step);
     both_listen(job, clock, judges, step);
     resolve_gather(job, number, memory, job.direct_bands, early, FAST_UNMET, step);
     /* May be there already: one trip less behind the meeting. */
     const uint32_t other =
-        judges && threadIdx.x == 32 ? load_word(both.totals + !job.weighing.way) : 0;
+        judges && fast_thread() == 32 ? load_word(both.totals + !job.weighing.way) : 0;
     resolve_meet(job, memory, step);
     __syncthreads();
     const uint32_t meet = resolve_meet_column(memory, number);
-    if (threadIdx.x == 0) store_word(job.meets + number, (step + 1) << 16 | meet);
-    if (number == 0 && threadIdx.x / 32 == 1) both_weigh(both, job, memory, state, judges, other);
+    if (fast_thread() == 0) store_word(job.meets + number, (step + 1) << 16 | meet);
+    if (number == 0 && fast_thread() / 32 == 1) both_weigh(both, job, memory, state, judges, other);
     if (mark) fast_mark(job, step, MARK_MEET);
     both_tell(job, clock, SPAN_SEAM);
     resolve_gather(job, number, memory, max(early, job.direct_bands), half.bands, meet, step);
     __syncthreads();
     if (mark) fast_mark(job, step, MARK_MAPS);
-    if (threadIdx.x < 32) resolve_tell(job, half, memory, meet, step);
+    if (fast_thread() < 32) resolve_tell(job, half, memory, meet, step);
     __syncthreads();
     if (mark) fast_mark(job, step, MARK_RESOLVED);
     both_tell(job, clock, SPAN_TRACE);
@@ -242,10 +240,10 @@ static __device__ __forceinline__ void both_end(const struct both_job &both, uin
 /* The resolver of a half of WAY, until the way, or all, has come to an end. */
 static __device__ void both_resolve(const struct both_job &both, uint32_t way, int number) {
     struct both_desk &desk = both_desk(both);
-    struct both_clock clock = {};
     both_begin(both, way);
-    if (threadIdx.x == 0) {
+    if (fast_thread() == 0) {
         desk.job.watch = both.watch;
+        desk.clock.on = false;
         struct resolve_memory *memory = (struct resolve_memory *)fast_shared;
         memory->last = memory->doubt = memory->refuse = 0;
         both_enter(both);
@@ -253,8 +251,8 @@ static __device__ void both_resolve(const struct both_job &both, uint32_t way, i
     __syncthreads();
     while (!desk.over) {
         const bool judges = number == 0 && both_judges(both, way, desk.state);
-        both_resolve_step(both, desk.job, number, desk.state, judges, clock);
-        if (threadIdx.x == 0) {
+        both_resolve_step(both, desk.job, number, desk.state, judges);
+        if (fast_thread() == 0) {
             const uint32_t step = desk.state.step;
             desk.verdict = wait_verdict(desk.job, step);
             const bool ends = verdict_ends(desk.job, step, desk.verdict);

@@ -21,20 +21,27 @@ static __device__ __forceinline__ uint32_t energy_gradient(const Source &luma, i
                           luma.at(x + 1, y + 1));
 }
 
-/* (1 2 1) or (1 4 6 4 1) across, (-1 0 1) or (-1 -2 0 2 1) along. */
+/* (1 2 1) or (1 4 6 4 1) across, (-1 0 1) or (-1 -2 0 2 1) along; by distance from the middle, four
+ * bits each: a table would lie in memory. */
+static __device__ __forceinline__ int sobel_smooth(int reach, int distance) {
+    return (reach == 1 ? 0x12 : 0x146) >> 4 * distance & 15;
+}
+
+static __device__ __forceinline__ int sobel_slope(int reach, int distance) {
+    return (reach == 1 ? 0x10 : 0x120) >> 4 * distance & 15;
+}
+
 template <int REACH, class Source>
-static __device__ __noinline__ uint32_t energy_sobel(const Source luma, int x, int y) {
-    const int smooth[] = { REACH == 2 ? 6 : 2, REACH == 2 ? 4 : 1, 1 };
-    const int slope[] = { 0, REACH == 2 ? 2 : 1, 1 };
+static __device__ __forceinline__ uint32_t energy_sobel(const Source &luma, int x, int y) {
     int gx = 0, gy = 0;
 #pragma unroll 1
     for (int dy = -REACH; dy <= REACH; dy++) {
+        const int ay = abs(dy), up = dy < 0 ? -1 : 1;
 #pragma unroll
         for (int dx = -REACH; dx <= REACH; dx++) {
-            const int value = luma.at(x + dx, y + dy);
-            const int ax = dx < 0 ? -dx : dx, ay = dy < 0 ? -dy : dy;
-            gx += value * smooth[ay] * (dx < 0 ? -slope[ax] : slope[ax]);
-            gy += value * smooth[ax] * (dy < 0 ? -slope[ay] : slope[ay]);
+            const int value = luma.at(x + dx, y + dy), ax = abs(dx), left = dx < 0 ? -1 : 1;
+            gx += value * sobel_smooth(REACH, ay) * left * sobel_slope(REACH, ax);
+            gy += value * sobel_smooth(REACH, ax) * up * sobel_slope(REACH, ay);
         }
     }
     return root_floor((uint32_t)(gx * gx) + (uint32_t)(gy * gy));

@@ -48,7 +48,7 @@ static __device__ __forceinline__ uint32_t follow_answer(uint32_t word, uint32_t
 static __device__ __forceinline__ uint32_t follow_meet(const struct fast_job &job,
                                                        const struct fast_band &band,
                                                        uint32_t seam) {
-    if (threadIdx.x == 0) {
+    if (fast_thread() == 0) {
         uint32_t word = load_word(job.meets + band.half);
         for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
             word = load_word(job.meets + band.half);
@@ -65,8 +65,8 @@ static __device__ __forceinline__ uint32_t follow_meet(const struct fast_job &jo
 static __device__ __forceinline__ uint32_t follow_agree(const struct fast_band &band, uint32_t turn,
                                                         uint32_t meet) {
     uint32_t *known = follow_memory()->known[turn % 2];
-    const uint32_t warps = FAST_THREADS / 32, lane = threadIdx.x % 32;
-    if (band.looks && lane == 0) known[threadIdx.x / 32] = meet;
+    const uint32_t warps = FAST_THREADS / 32, lane = fast_thread() % 32;
+    if (band.looks && lane == 0) known[fast_thread() / 32] = meet;
     __syncthreads();
     return band.looks ? warp_least(lane < warps ? known[lane] : FAST_UNMET) : FAST_UNMET;
 }
@@ -93,7 +93,7 @@ static __device__ __forceinline__ uint32_t follow_step(const struct fast_job &jo
     const uint32_t from = (window.from > FAST_STEP ? window.from - FAST_STEP : 0) / TILE_OWN;
     const uint32_t end = min(width - 1, window.to + FAST_STEP) / TILE_OWN + 1;
 #pragma unroll 1
-    for (uint32_t number = from + (threadIdx.x / 32 + warps - first) % warps; number < end;
+    for (uint32_t number = from + (fast_thread() / 32 + warps - first) % warps; number < end;
          number += warps) {
         const int x = tile_column(number);
         uint2 energies[FAST_STEP];
@@ -133,7 +133,7 @@ static __device__ __forceinline__ void follow_jumps(const struct fast_job &job,
                                                     uint32_t seam, uint32_t meet) {
     const struct fast_half &half = job.halves[band.half];
     const uint32_t last = job.width - seam - 1, head = (seam + 1) << 16, k = step - band.step;
-    const uint32_t thread = (threadIdx.x + k * (FAST_THREADS / job.band_steps)) % FAST_THREADS;
+    const uint32_t thread = (fast_thread() + k * (FAST_THREADS / job.band_steps)) % FAST_THREADS;
     struct fast_window window = follow_window(half, step, meet, last + 1);
     enum { ROUND = 4 * FAST_THREADS };
 #pragma unroll 1
@@ -158,7 +158,7 @@ static __device__ __forceinline__ void follow_jumps(const struct fast_job &job,
 /* Far enough behind the leaders that nobody would do anything but ask. */
 static __device__ __forceinline__ void follow_doze(const struct fast_job &job,
                                                    const struct fast_band &band, uint32_t seam) {
-    if (threadIdx.x == 0 && band.step >= 4) {
+    if (fast_thread() == 0 && band.step >= 4) {
         const uint32_t *word = cost_row(job, band.half, band.step - 2);
         for (uint32_t spins = 0; load_word(word) >> 30 != fast_tag(seam); spins++)
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_COSTS);
@@ -189,7 +189,7 @@ static __device__ __forceinline__ void follow_costs(const struct fast_job &job,
         /* Parents of a step take the place of those of the step before. */
         if (band.thin) __syncthreads();
     }
-    if (band.number + 1 == job.halves[0].bands && threadIdx.x == 0)
+    if (band.number + 1 == job.halves[0].bands && fast_thread() == 0)
         fast_mark(job, seam, MARK_LAST_JUMPS);
     __syncthreads();
 }
@@ -212,8 +212,8 @@ static __device__ __forceinline__ uint32_t follow_entry(const struct fast_job &j
     for (uint32_t spins = 0;; spins++) {
         const uint32_t word = load_word(job.entries + band.number);
         if (word >> 16 == seam + 1) {
-            if (threadIdx.x == 0) follow_memory()->entry = word & 0xffff;
-            if (threadIdx.x == 0 && band.number == 0) fast_mark(job, seam, MARK_ENTRY);
+            if (fast_thread() == 0) follow_memory()->entry = word & 0xffff;
+            if (fast_thread() == 0 && band.number == 0) fast_mark(job, seam, MARK_ENTRY);
             return word & 0x3fff;
         }
         if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_ENTRY);
@@ -236,10 +236,10 @@ static __device__ __forceinline__ void follow_again(const struct fast_job &job,
                                                     const struct fast_band &band, uint32_t entry,
                                                     uint32_t seam) {
     const struct fast_half &half = job.halves[band.half];
-    const uint32_t steps = band.end_step - band.step, lane = threadIdx.x % 32;
-    uint32_t *parents = band_parents(band, 0) + threadIdx.x / 32 * TILE_COLUMNS;
+    const uint32_t steps = band.end_step - band.step, lane = fast_thread() % 32;
+    uint32_t *parents = band_parents(band, 0) + fast_thread() / 32 * TILE_COLUMNS;
 #pragma unroll 1
-    for (uint32_t k = threadIdx.x / 32; k < steps; k += FAST_THREADS / 32) {
+    for (uint32_t k = fast_thread() / 32; k < steps; k += FAST_THREADS / 32) {
         const uint32_t step = band.step + k, rows = step_rows(half, step);
         const uint32_t x = follow_back(band, k, entry);
         const int first = (int)(x & ~3u) - TILE_COLUMNS / 2, mine = first + 4 * (int)lane;
@@ -262,7 +262,7 @@ static __device__ __forceinline__ void
 follow_crossings(const struct fast_job &job, const struct fast_band &band, uint32_t seam) {
     const uint32_t rows = band.bottom - band.top;
 #pragma unroll 1
-    for (uint32_t i = threadIdx.x; i < rows; i += 32) {
+    for (uint32_t i = fast_thread(); i < rows; i += 32) {
         const uint32_t y = band.half == 0 ? band.top + i : band.bottom - 1 - i;
         const uint32_t x = follow_memory()->columns[i];
         store_word(job.crossings + y, (seam + 1) << 16 | x);
@@ -277,15 +277,15 @@ static __device__ __forceinline__ void follow_walk(const struct fast_job &job,
         const uint32_t entry = follow_entry(job, band, seam);
         follow_again(job, band, entry, seam);
         __syncthreads();
-    } else if (threadIdx.x < 32) {
-        const uint32_t k = threadIdx.x, entry = follow_entry(job, band, seam);
+    } else if (fast_thread() < 32) {
+        const uint32_t k = fast_thread(), entry = follow_entry(job, band, seam);
         if (k < band.end_step - band.step)
             walk_rows(follow_back(band, k, entry), band_parents(band, k),
                       step_rows(job.halves[band.half], band.step + k),
                       follow_memory()->columns + k * FAST_STEP);
         __syncwarp();
     }
-    if (threadIdx.x < 32) follow_crossings(job, band, seam);
+    if (fast_thread() < 32) follow_crossings(job, band, seam);
     __syncthreads();
 }
 
@@ -316,7 +316,7 @@ static __device__ __forceinline__ struct fast_band follow_band(const struct fast
 static __device__ __forceinline__ void follow_halo(const struct fast_job &job,
                                                    const struct fast_band &band) {
     const uint32_t reach = (uint32_t)job.reach, vectors = job.luma_stride / 16;
-    for (uint32_t i = threadIdx.x; i < 2 * reach * vectors; i += FAST_THREADS) {
+    for (uint32_t i = fast_thread(); i < 2 * reach * vectors; i += FAST_THREADS) {
         const uint32_t k = i / vectors;
         const uint32_t y = k < reach ? band.top - reach + k : band.bottom + k - reach;
         if (y < job.height)
@@ -327,22 +327,25 @@ static __device__ __forceinline__ void follow_halo(const struct fast_job &job,
 }
 
 static __device__ void follow_block(const struct fast_job &job, uint32_t number) {
-    const struct fast_band band = follow_band(job, number);
-    const bool first = number == 0 && threadIdx.x == 0;
-    uint64_t began = 0, spent = first ? fast_spent(job, SPAN_REMOVE) : 0;
+    if (fast_thread() == 0) follow_memory()->band = follow_band(job, number);
+    __syncthreads();
+    const struct fast_band &band = follow_memory()->band;
+    const bool first = number == 0 && fast_thread() == 0;
+    struct fast_clock &clock = follow_memory()->clock;
     bool last = false;
+    if (first) clock_make(job, clock, SPAN_REMOVE);
     follow_halo(job, band);
-    if (threadIdx.x == 0) store_word(job.begun + number, 1);
+    if (fast_thread() == 0) store_word(job.begun + number, 1);
     for (uint32_t seam = fast_begin(job); seam < job.seams && !last; seam++) {
         follow_costs(job, band, seam);
         if (band.fetches) follow_fetch(job, band, seam);
         follow_walk(job, band, seam);
         last = follow_memory()->entry >> 15;
         if (follow_memory()->entry >> 14 & 1) {
-            if (threadIdx.x == 0) store_word(job.ready + number, (seam + 1) | 1u << 31);
+            if (fast_thread() == 0) store_word(job.ready + number, (seam + 1) | 1u << 31);
             return;
         }
-        if (first) fast_mark(job, seam, MARK_WALKED), began = fast_now();
+        if (first) fast_mark(job, seam, MARK_WALKED), clock.began = fast_now();
         remove_turn(job, band, seam);
         remove_energies(job, band, seam);
         __syncthreads();
@@ -350,9 +353,9 @@ static __device__ void follow_block(const struct fast_job &job, uint32_t number)
         renew_store(job, band, seam);
         __syncthreads();
         if (first) fast_mark(job, seam, MARK_RENEWED);
-        if (threadIdx.x == 0) store_release(job.ready + number, (seam + 1) | (uint32_t)last << 31);
+        if (fast_thread() == 0) store_release(job.ready + number, (seam + 1) | (uint32_t)last << 31);
         if (first) fast_mark(job, seam, MARK_READY);
-        if (first && job.watch) fast_span(job, SPAN_REMOVE, began, spent);
+        if (first) clock_tell(job, clock, SPAN_REMOVE);
         remove_luma(job, band, seam);
     }
 }

@@ -159,6 +159,14 @@ enum {
 /* The block's shared memory. Named where it is used, so that the compiler knows what it is. */
 extern __shared__ __align__(128) uint8_t fast_shared[];
 
+/* threadIdx.x, asked for each time: what is computed from it needs no register, or worse, memory,
+ * from one use to the next. */
+static __device__ __forceinline__ uint32_t fast_thread() {
+    uint32_t thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    return thread;
+}
+
 /* ---- words between blocks */
 
 static __device__ __forceinline__ uint64_t fast_now() {
@@ -177,16 +185,24 @@ static __device__ __forceinline__ void fast_mark(const struct fast_job &job, uin
  * from one to the other is in none of them, nor are the first energies. */
 enum { SPAN_SEAM, SPAN_TRACE, SPAN_REMOVE };
 
-/* One thread, once: ns told by the strips before this one. */
-static __device__ __forceinline__ uint64_t fast_spent(const struct fast_job &job, int span) {
-    return job.watch ? 1000ull * ((volatile struct cuda_watch *)job.watch)->span_us[span] : 0;
+/* One thread's, in shared memory: when the present span began, ns told until now. */
+struct fast_clock {
+    uint64_t began, spent;
+};
+
+/* Once: goes on from what the strips before this one told. */
+static __device__ __forceinline__ void clock_make(const struct fast_job &job,
+                                                  struct fast_clock &clock, int span) {
+    clock.spent =
+        job.watch ? 1000ull * ((volatile struct cuda_watch *)job.watch)->span_us[span] : 0;
 }
 
-/* One thread: adds the time since BEGAN to SPENT, and tells. */
-static __device__ __forceinline__ void fast_span(const struct fast_job &job, int span,
-                                                 uint64_t began, uint64_t &spent) {
-    spent += fast_now() - began;
-    ((volatile struct cuda_watch *)job.watch)->span_us[span] = (uint32_t)(spent / 1000);
+/* Adds the time since `began`, and tells. */
+static __device__ __forceinline__ void clock_tell(const struct fast_job &job,
+                                                  struct fast_clock &clock, int span) {
+    if (!job.watch) return;
+    clock.spent += fast_now() - clock.began;
+    ((volatile struct cuda_watch *)job.watch)->span_us[span] = (uint32_t)(clock.spent / 1000);
 }
 
 static __device__ __forceinline__ uint32_t load_word(const uint32_t *from) {

@@ -40,7 +40,7 @@ static __device__ __forceinline__ void lead_rest(Costs &costs, const uint8_t *fr
  * so is there before any word that says that it is to be looked for. */
 static __device__ __forceinline__ void lead_warn(const struct fast_job &job, int half,
                                                  uint32_t seam, uint32_t lowest) {
-    if (threadIdx.x % 32 == 0) {
+    if (fast_thread() % 32 == 0) {
         atomicMax(job.lowest + 2 * seam + half, ~lowest);
         __threadfence();
     }
@@ -121,7 +121,7 @@ static __device__ __forceinline__ void lead_idle(const struct fast_job &job,
                                                  struct lead_place<LANE> &place, uint32_t steps) {
     for (uint32_t step = 0; step < steps; step++) {
         if (step) lead_wait_slots(job, place, 1);
-        if (threadIdx.x % 32 == 0) barrier_arrive(place.release);
+        if (fast_thread() % 32 == 0) barrier_arrive(place.release);
         lead_next(place);
     }
 }
@@ -194,18 +194,19 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
     enum { LANE = Costs::COLUMNS };
     struct fast_half half = job.halves[number];
     const bool first = warp.number == 0 && number == 0 && warp.lane == 0;
-    uint64_t began = 0, spent = first ? fast_spent(job, SPAN_SEAM) : 0;
+    struct fast_clock &clock = *(struct fast_clock *)(shared + LEAD_CLOCK);
     struct lead_place<LANE> place = {};
     place.base = shared_address(shared), place.release = place.base + LEAD_NOBODY;
     place.slot_bytes = slot_bytes, place.slots = job.slots;
     place.ring = shared + LEAD_RING + in_block * lead_slot_bytes<LANE>::ALL + warp.lane * 2 * LANE;
+    if (first) clock_make(job, clock, SPAN_SEAM);
     for (uint32_t seam = fast_begin(job); seam < job.seams; seam++) {
         const uint32_t tag = fast_tag(seam);
         uint32_t width = job.width - seam;
         lead_wait_slots(job, place, 1);
         if (*(volatile uint32_t *)(shared + LEAD_END)) return;
         if (job.weighing.verdicts) width = lead_shape(shared, place, half);
-        if (first) fast_mark(job, seam, MARK_LEAD_START), began = fast_now();
+        if (first) fast_mark(job, seam, MARK_LEAD_START), clock.began = fast_now();
         if (warp.number * job.own >= width) {
             lead_idle(job, place, half.steps);
             continue;
@@ -220,7 +221,7 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
         const uint32_t head = tag << 30 | (lowest != ~0u ? FAST_DOUBT : 0);
         if (warp.own) lead_tell<LANE>(lead_told_of(costs, head, to));
         if (first) fast_mark(job, seam, MARK_LEAD_END);
-        if (first && job.watch) fast_span(job, SPAN_SEAM, began, spent);
+        if (first) clock_tell(job, clock, SPAN_SEAM);
     }
 }
 
@@ -234,7 +235,7 @@ template <class Costs>
 static __device__ __forceinline__ struct lead_warp
 lead_warp_of(const struct fast_job &job, uint32_t number, uint32_t shared, uint32_t in_block) {
     enum { LANE = Costs::COLUMNS };
-    const uint32_t lane = threadIdx.x % 32, margin = job.halo / LANE;
+    const uint32_t lane = fast_thread() % 32, margin = job.halo / LANE;
     const uint32_t bytes = Costs::BYTES;
     const uint32_t sent_left = lane - margin, sent_right = lane - (32 - 2 * margin);
     const uint32_t received_right = lane - (32 - margin), each = job.block_leaders;
@@ -265,18 +266,18 @@ static __device__ void lead_block(const struct fast_job &job, const CUtensorMap 
     uint8_t *shared = fast_shared;
     const uint32_t rank = blockIdx.x % job.cluster;
     /* So the compiler knows that it is the same for all lanes. */
-    const uint32_t warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
+    const uint32_t warp = __shfl_sync(~0u, fast_thread() / 32, 0);
     const uint32_t first = rank * job.block_leaders;
     const uint32_t here = first < job.leaders ? min(job.block_leaders, job.leaders - first) : 0;
     const uint32_t base = shared_address(shared);
-    for (uint32_t i = threadIdx.x; i < LEAD_RING / 4; i += FAST_THREADS)
+    for (uint32_t i = fast_thread(); i < LEAD_RING / 4; i += FAST_THREADS)
         ((uint32_t *)shared)[i] = 0;
     __syncthreads();
-    for (uint32_t slot = threadIdx.x; here && slot < job.slots; slot += FAST_THREADS) {
+    for (uint32_t slot = fast_thread(); here && slot < job.slots; slot += FAST_THREADS) {
         barrier_make(base + LEAD_FULL + 8 * slot, 1);
         barrier_make(base + LEAD_EMPTY + 8 * slot, here);
     }
-    if (threadIdx.x == 0) barrier_make(base + LEAD_NOBODY, 1 << 19);
+    if (fast_thread() == 0) barrier_make(base + LEAD_NOBODY, 1 << 19);
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     cluster_barrier();
     if (warp < here) {

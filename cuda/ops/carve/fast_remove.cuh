@@ -17,15 +17,6 @@ enum {
     RENEW_WARPS = FAST_THREADS / 32 - 16,
 };
 
-/* Shared memory of a following block; behind it parents, halo, jumps and energies anew. */
-struct __align__(16) follow_memory {
-    uint32_t entry, meet;
-    uint32_t known[2][FAST_THREADS / 32]; /* of each warp: the meeting point or FAST_UNMET */
-    uint32_t columns[BAND_ROWS_MAX];      /* the seam, in the order of the half's rows */
-    /* The seam in the rows of which there are copies; each warp that wants it asks itself. */
-    uint32_t beside[RENEW_WARPS][2 * BAND_REACH_MAX];
-};
-
 /* A band's rows, by the image's numbers, and where in shared memory its block keeps what. */
 struct fast_band {
     int half;
@@ -39,6 +30,17 @@ struct fast_band {
     uint32_t halo;        /* luma of the rows beside: reach above, reach below */
     uint32_t jumps;       /* as differences, at most 16; a row a step */
     uint32_t renewed;     /* energies around the seam, 16 bits each, renew_slots a row */
+};
+
+/* Shared memory of a following block; behind it parents, halo, jumps and energies anew. */
+struct __align__(16) follow_memory {
+    uint32_t entry, meet;
+    struct fast_clock clock;
+    struct fast_band band; /* its own; in registers there is no room for it */
+    uint32_t known[2][FAST_THREADS / 32]; /* of each warp: the meeting point or FAST_UNMET */
+    uint32_t columns[BAND_ROWS_MAX];      /* the seam, in the order of the half's rows */
+    /* The seam in the rows of which there are copies; each warp that wants it asks itself. */
+    uint32_t beside[RENEW_WARPS][2 * BAND_REACH_MAX];
 };
 
 static __device__ __forceinline__ struct follow_memory *follow_memory() {
@@ -97,44 +99,51 @@ static __device__ __forceinline__ uint32_t from_mask(uint32_t at, uint32_t from)
     return from >= at + 4 ? 0 : ~0u << (8 * (from - at));
 }
 
-/* 16 bytes at AT, of which those at FROM and behind become those BITS / 8 further on. */
+/* 16 bytes at AT, of which those at FROM and behind become those BITS / 8 further on; NEXT: the word
+ * behind them. */
 static __device__ __forceinline__ uint4 shifted(uint4 old, uint32_t next, uint32_t at,
                                                 uint32_t from, uint32_t bits) {
     uint32_t words[5] = { old.x, old.y, old.z, old.w, next };
 #pragma unroll
-    for (int k = 0; k < 4; k++) {
-        const uint32_t mask = from_mask(at + 4 * k, from);
-        words[k] = (__funnelshift_r(words[k], words[k + 1], bits) & mask) | (words[k] & ~mask);
+    for (int k = 0; k < 4; k++) words[k] = __funnelshift_r(words[k], words[k + 1], bits);
+    if (from > at) {
+        const uint32_t stay[] = { old.x, old.y, old.z, old.w };
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const uint32_t mask = from_mask(at + 4 * k, from);
+            words[k] = (words[k] & mask) | (stay[k] & ~mask);
+        }
     }
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
 /* A warp moves the bytes of ROW behind FROM down by BITS / 8, at least those before END; STRIDE
  * bytes exist. Loads of a round come before its stores, and rounds ascend, so that nothing is lost
- * in place. Not inlined: code that runs once a seam has to be fetched every time. */
-static __device__ __noinline__ void close_gap(uint8_t *row, uint32_t from, uint32_t end,
-                                              uint32_t stride, uint32_t bits) {
+ * in place. Only the very first vector has bytes that stay. */
+static __device__ __forceinline__ void close_gap(uint8_t *row, uint32_t from, uint32_t end,
+                                                 uint32_t stride, uint32_t bits) {
     enum { BATCH = 8, SPAN = 512 };
-    const uint32_t lane = threadIdx.x % 32, needed = min(stride, end + 16);
+    const uint32_t lane = fast_thread() % 32, needed = min(stride, end + 16);
 #pragma unroll 1
     for (uint32_t base = from & ~15u; base < end; base += BATCH * SPAN) {
+        const uint32_t at = base + lane * 16;
+        uint8_t *place = row + at;
         uint4 old[BATCH];
         uint32_t behind = 0; /* what comes after the round's last vector */
 #pragma unroll
-        for (uint32_t k = 0; k < BATCH; k++) {
-            const uint32_t at = base + k * SPAN + lane * 16;
-            old[k] = at < needed ? *(const uint4 *)(row + at) : make_uint4(0, 0, 0, 0);
-        }
+        for (uint32_t k = 0; k < BATCH; k++)
+            old[k] =
+                at + k * SPAN < needed ? *(const uint4 *)(place + k * SPAN) : make_uint4(0, 0, 0, 0);
         if (base + BATCH * SPAN < needed) behind = *(const uint32_t *)(row + base + BATCH * SPAN);
         __syncwarp();
 #pragma unroll
         for (uint32_t k = 0; k < BATCH; k++) {
-            const uint32_t at = base + k * SPAN + lane * 16;
-            uint32_t next = __shfl_down_sync(~0u, old[k].x, 1);
-            const uint32_t first =
-                k + 1 < BATCH ? __shfl_sync(~0u, old[k + 1 < BATCH ? k + 1 : k].x, 0) : behind;
-            if (lane == 31) next = first;
-            if (at < end) *(uint4 *)(row + at) = shifted(old[k], next, at, from, bits);
+            /* Lane 0 has what lane 31 needs, the first word of the next span. */
+            const uint32_t after = k + 1 < BATCH ? old[(k + 1) % BATCH].x : behind;
+            const uint32_t next = __shfl_sync(~0u, lane ? old[k].x : after, (int)lane + 1);
+            if (at + k * SPAN < end)
+                *(uint4 *)(place + k * SPAN) =
+                    shifted(old[k], next, k ? 0 : at, k ? 0 : from, bits);
         }
         __syncwarp();
     }
@@ -151,7 +160,7 @@ static __device__ __forceinline__ uint32_t beside_row(const struct fast_job &job
 static __device__ __forceinline__ void remove_ask(const struct fast_job &job,
                                                   const struct fast_band &band, uint32_t seam,
                                                   uint32_t *beside) {
-    const uint32_t k = threadIdx.x % 32;
+    const uint32_t k = fast_thread() % 32;
     const uint32_t y = k < 2 * (uint32_t)job.reach ? beside_row(job, band, k) : job.height;
     for (uint32_t spins = 0; y < job.height; spins++) {
         const uint32_t word = load_word(job.crossings + y);
@@ -184,7 +193,7 @@ renew_column(const struct fast_job &job, const struct fast_band &band, uint32_t 
 /* The last warps: from luma, in which the seam still is. */
 static __device__ __forceinline__ void renew_energies(const struct fast_job &job,
                                                       const struct fast_band &band, uint32_t seam) {
-    const uint32_t thread = threadIdx.x - (FAST_THREADS - 32 * RENEW_WARPS);
+    const uint32_t thread = fast_thread() - (FAST_THREADS - 32 * RENEW_WARPS);
     const uint32_t slots = renew_slots(job.reach), count = slots * (band.bottom - band.top);
     const int width = (int)(job.width - seam) - 1;
     uint32_t *beside = follow_memory()->beside[thread / 32];
@@ -205,7 +214,7 @@ static __device__ __forceinline__ void renew_store(const struct fast_job &job,
     const uint32_t slots = renew_slots(job.reach), count = slots * (band.bottom - band.top);
     const int width = (int)(job.width - seam) - 1;
 #pragma unroll 1
-    for (uint32_t i = threadIdx.x; i < count; i += FAST_THREADS) {
+    for (uint32_t i = fast_thread(); i < count; i += FAST_THREADS) {
         const int x = renew_column(job, band, i, width);
         if (x >= 0 && x < width) energy_row(job, band.top + i / slots)[x] = renew_place(band)[i];
     }
@@ -222,8 +231,8 @@ static __device__ __forceinline__ void remove_fetch(const struct fast_job &job,
                                                     const struct fast_band &band,
                                                     struct fast_window window, uint32_t seam) {
     enum { LINE = 128, SPAN = 32 * LINE };
-    const uint32_t lane = threadIdx.x % 32, end = job.width - seam;
-    for (uint32_t y = band.top + threadIdx.x / 32; y < band.bottom; y += FAST_THREADS / 32) {
+    const uint32_t lane = fast_thread() % 32, end = job.width - seam;
+    for (uint32_t y = band.top + fast_thread() / 32; y < band.bottom; y += FAST_THREADS / 32) {
         const uint8_t *luma = job.luma + (uint64_t)y * job.luma_stride;
         const uint16_t *energies = energy_row(job, y);
         for (uint32_t x = window.from + lane * LINE; x < end; x += SPAN) fetch_line(luma + x);
@@ -236,7 +245,7 @@ static __device__ __forceinline__ void remove_turn(const struct fast_job &job,
                                                    const struct fast_band &band, uint32_t seam) {
     if (!band.waits) return;
     const uint32_t *word = job.ready + band.number - job.movers;
-    if (threadIdx.x == 0)
+    if (fast_thread() == 0)
         for (uint32_t spins = 0; (load_word(word) & 0x7fffffff) < seam + 1; spins++)
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_READY);
     __syncthreads();
@@ -246,7 +255,7 @@ static __device__ __forceinline__ void remove_turn(const struct fast_job &job,
 static __device__ __forceinline__ void
 remove_energies(const struct fast_job &job, const struct fast_band &band, uint32_t seam) {
     const uint32_t rows = band.bottom - band.top, end = 2 * (job.width - seam + FAST_PAD);
-    const uint32_t warp = threadIdx.x / 32, warps = FAST_THREADS / 32 - RENEW_WARPS;
+    const uint32_t warp = fast_thread() / 32, warps = FAST_THREADS / 32 - RENEW_WARPS;
     if (warp >= warps) return renew_energies(job, band, seam);
 #pragma unroll 1
     for (uint32_t row = warp; row < rows; row += warps) {
@@ -261,7 +270,7 @@ static __device__ __forceinline__ void remove_luma(const struct fast_job &job,
                                                    const struct fast_band &band, uint32_t seam) {
     const uint32_t rows = band.bottom - band.top, tasks = rows + 2 * (uint32_t)job.reach;
 #pragma unroll 1
-    for (uint32_t task = threadIdx.x / 32; task < tasks; task += FAST_THREADS / 32) {
+    for (uint32_t task = fast_thread() / 32; task < tasks; task += FAST_THREADS / 32) {
         const uint32_t y = task < rows ? band.top + task : beside_row(job, band, task - rows);
         if (y >= job.height) continue;
         uint8_t *row = task < rows ? job.luma + (uint64_t)y * job.luma_stride

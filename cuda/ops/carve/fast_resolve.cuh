@@ -13,6 +13,7 @@
 #include "cuda/ops/carve/fast_job.cuh"
 
 struct __align__(16) resolve_memory {
+    struct fast_clock clock;
     uint32_t last;
     uint32_t doubt;  /* costs that are told may be too low */
     uint32_t refuse; /* the seam may be wrong, and stays */
@@ -67,7 +68,7 @@ static __device__ __forceinline__ void resolve_band(const struct fast_job &job, 
     enum { BATCH = 8, SPAN = 4 * 32 };
     const uint32_t head = seam + 1;
 #pragma unroll 1
-    for (uint32_t x = window.from + 4 * (threadIdx.x % 32); x <= window.to; x += BATCH * SPAN) {
+    for (uint32_t x = window.from + 4 * (fast_thread() % 32); x <= window.to; x += BATCH * SPAN) {
         uint4 words[BATCH];
         bool here = false;
         for (uint32_t spins = 0; !here; spins++) {
@@ -100,7 +101,7 @@ static __device__ __forceinline__ void resolve_gather(const struct fast_job &job
     const uint32_t width = job.width - seam, windows = sizeof *memory;
     const uint32_t whole = windows + size * resolve_windows(job.window_bands, rows);
 #pragma unroll 1
-    for (uint32_t band = first + threadIdx.x / 32; band < end; band += FAST_THREADS / 32) {
+    for (uint32_t band = first + fast_thread() / 32; band < end; band += FAST_THREADS / 32) {
         const uint32_t *row = job.jumps + (uint64_t)(half.first_band + band) * job.jump_stride;
         struct fast_window window = { 0, width - 1 };
         uint32_t map = whole + size * (band - job.direct_bands) * resolve_plane(job.width);
@@ -112,7 +113,7 @@ static __device__ __forceinline__ void resolve_gather(const struct fast_job &job
             window = fast_reach(half, min((band + 1) * rows, half.rows), meet, width);
             map = windows + size * (resolve_windows(half.bands - 1 - band, rows) - window.from);
         }
-        if (threadIdx.x % 32 == 0) memory->maps[band] = map;
+        if (fast_thread() % 32 == 0) memory->maps[band] = map;
         resolve_band(job, row, window, map, size, seam);
     }
 }
@@ -134,7 +135,7 @@ static __device__ __forceinline__ struct meet_costs meet_ask(const struct fast_j
                                                              uint32_t width, uint32_t tag) {
     const uint32_t *down = cost_row(job, 0, job.halves[0].steps) + x;
     const uint32_t *up = cost_row(job, 1, job.halves[1].steps) + x;
-    const uint32_t far = tag << 30 | FAST_BESIDE, lane = threadIdx.x % 32;
+    const uint32_t far = tag << 30 | FAST_BESIDE, lane = fast_thread() % 32;
     struct meet_costs costs = { make_uint4(far, far, far, far), make_uint4(far, far, far, far),
                                 far };
     if (x < width) costs.above = load_words(down), costs.below = load_words(up);
@@ -158,7 +159,7 @@ static __device__ __forceinline__ bool meet_doubt(const struct meet_costs &costs
 static __device__ __forceinline__ void meet_least(const struct meet_costs &costs, uint32_t mask,
                                                   uint32_t x, uint32_t width, uint32_t &sum,
                                                   uint32_t &place) {
-    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t lane = fast_thread() % 32;
     uint32_t left = __shfl_up_sync(~0u, costs.below.w, 1);
     uint32_t right = __shfl_down_sync(~0u, costs.below.x, 1);
     if (lane == 0) left = costs.beside;
@@ -192,7 +193,7 @@ static __device__ __forceinline__ void resolve_meet(const struct fast_job &job,
     uint32_t sum = ~0u, place = ~0u;
 #pragma unroll 1
     for (uint32_t first = 0; first < width; first += BATCH * SPAN) {
-        const uint32_t x = first + 4 * threadIdx.x;
+        const uint32_t x = first + 4 * fast_thread();
         struct meet_costs costs[BATCH];
         bool here = false;
         for (uint32_t spins = 0; !here; spins++) {
@@ -211,8 +212,8 @@ static __device__ __forceinline__ void resolve_meet(const struct fast_job &job,
         }
     }
     meet_of_warp(sum, place);
-    if (threadIdx.x % 32 == 0)
-        memory->sums[threadIdx.x / 32] = sum, memory->places[threadIdx.x / 32] = place;
+    if (fast_thread() % 32 == 0)
+        memory->sums[fast_thread() / 32] = sum, memory->places[fast_thread() / 32] = place;
 }
 
 /* ---- the watch */
@@ -220,7 +221,7 @@ static __device__ __forceinline__ void resolve_meet(const struct fast_job &job,
 /* The last thread of the block; the answer is needed only when the halves have met. */
 static __device__ __forceinline__ void
 resolve_decide(const struct fast_job &job, int half, struct resolve_memory *memory, uint32_t seam) {
-    if (threadIdx.x != FAST_THREADS - 1) return;
+    if (fast_thread() != FAST_THREADS - 1) return;
     if (half == 0) {
         volatile struct cuda_watch *watch = job.watch;
         memory->last = watch && watch->stop;
@@ -239,7 +240,7 @@ resolve_decide(const struct fast_job &job, int half, struct resolve_memory *memo
 /* Before anything is taken out, all bands of both halves have copied their neighbours' rows. */
 static __device__ __forceinline__ void resolve_begin(const struct fast_job &job) {
     const uint32_t bands = job.halves[0].bands + job.halves[1].bands;
-    for (uint32_t band = threadIdx.x; band < bands; band += FAST_THREADS)
+    for (uint32_t band = fast_thread(); band < bands; band += FAST_THREADS)
         for (uint32_t spins = 0; !load_word(job.begun + band); spins++)
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_BEGUN);
 }
@@ -247,7 +248,7 @@ static __device__ __forceinline__ void resolve_begin(const struct fast_job &job)
 /* Every warp for itself: the meeting point, as the column in the half's last row. */
 static __device__ __forceinline__ uint32_t resolve_meet_column(struct resolve_memory *memory,
                                                                int number) {
-    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t lane = fast_thread() % 32;
     uint32_t sum = lane < FAST_THREADS / 32 ? memory->sums[lane] : ~0u;
     uint32_t place = lane < FAST_THREADS / 32 ? memory->places[lane] : ~0u;
     meet_of_warp(sum, place);
@@ -266,7 +267,7 @@ static __device__ __forceinline__ void resolve_doubt(const struct fast_job &job,
         const uint32_t cost = load_word(cost_row(job, half, job.halves[half].steps) + x) & mask;
         right = right && cost < ~load_word(job.lowest + 2 * seam + half);
     }
-    if (threadIdx.x % 32 == 0) memory->refuse = !right, memory->doubt = 0;
+    if (fast_thread() % 32 == 0) memory->refuse = !right, memory->doubt = 0;
 }
 
 /* The column in the last row of the band before BAND, not gathered. */
@@ -288,7 +289,7 @@ static __device__ __forceinline__ void resolve_tell(const struct fast_job &job,
     const uint32_t size = resolve_size(job.band_steps * FAST_STEP);
     const uint32_t refuse = memory->refuse, last = memory->last | refuse;
     const uint32_t head = (seam + 1) << 16 | last << 15 | refuse << 14;
-    uint32_t band = threadIdx.x ? 0 : half.bands, map = memory->maps[half.bands - 1];
+    uint32_t band = fast_thread() ? 0 : half.bands, map = memory->maps[half.bands - 1];
 #pragma unroll 1
     for (; band > job.direct_bands; band--) {
         const uint8_t *at = fast_shared + (map + size * x);
@@ -302,20 +303,20 @@ static __device__ __forceinline__ void resolve_tell(const struct fast_job &job,
         x = resolve_jump(job, half.first_band + band - 1, x, seam);
     }
     __syncwarp();
-    for (band = threadIdx.x; band < half.bands; band += 32)
+    for (band = fast_thread(); band < half.bands; band += 32)
         store_word(job.entries + half.first_band + band, head | memory->entries[band]);
 }
 
 static __device__ void resolve_block(const struct fast_job &job, int number) {
     struct resolve_memory *memory = (struct resolve_memory *)fast_shared;
     const struct fast_half &half = job.halves[number];
-    const bool mark = number == 0 && threadIdx.x == 0;
+    const bool mark = number == 0 && fast_thread() == 0;
     const uint32_t early = half.bands - job.window_bands;
-    uint64_t began = 0, spent = mark ? fast_spent(job, SPAN_TRACE) : 0;
     const uint32_t begin = fast_begin(job);
     bool last = false;
     uint32_t seam = begin;
-    if (threadIdx.x == 0) memory->doubt = 0, memory->refuse = 0;
+    if (fast_thread() == 0) memory->doubt = 0, memory->refuse = 0;
+    if (mark) clock_make(job, memory->clock, SPAN_TRACE);
     __syncthreads();
     for (; seam < job.seams && !last; seam++) {
         resolve_decide(job, number, memory, seam);
@@ -323,18 +324,18 @@ static __device__ void resolve_block(const struct fast_job &job, int number) {
         resolve_meet(job, memory, seam);
         __syncthreads();
         const uint32_t meet = resolve_meet_column(memory, number);
-        if (threadIdx.x == 0) store_word(job.meets + number, (seam + 1) << 16 | meet);
-        if (mark) fast_mark(job, seam, MARK_MEET), began = fast_now();
+        if (fast_thread() == 0) store_word(job.meets + number, (seam + 1) << 16 | meet);
+        if (mark) fast_mark(job, seam, MARK_MEET), memory->clock.began = fast_now();
         resolve_gather(job, number, memory, max(early, job.direct_bands), half.bands, meet, seam);
         if (seam == begin) resolve_begin(job);
-        if (threadIdx.x < 32 && memory->doubt) resolve_doubt(job, memory, seam);
+        if (fast_thread() < 32 && memory->doubt) resolve_doubt(job, memory, seam);
         __syncthreads();
         if (mark) fast_mark(job, seam, MARK_MAPS);
         last = memory->last || memory->refuse;
-        if (threadIdx.x < 32) resolve_tell(job, half, memory, meet, seam);
+        if (fast_thread() < 32) resolve_tell(job, half, memory, meet, seam);
         __syncthreads();
         if (mark) fast_mark(job, seam, MARK_RESOLVED);
-        if (mark && job.watch) fast_span(job, SPAN_TRACE, began, spent);
+        if (mark) clock_tell(job, memory->clock, SPAN_TRACE);
     }
     seam -= memory->refuse;
     if (mark && job.watch) ((volatile struct cuda_watch *)job.watch)->done = job.done + seam;

@@ -21,11 +21,12 @@ enum {
     LEAD_FILLED = LEAD_END + 4, /* slots that have become full, since the beginning */
     LEAD_NOBODY = LEAD_END + 8, /* a barrier that nobody waits for */
     LEAD_SHAPE = LEAD_END + 16, /* of the step that begins in a slot: width | rows << 16 */
-    LEAD_INBOX = 256,
+    LEAD_CLOCK = 256,
+    LEAD_INBOX = LEAD_CLOCK + sizeof(struct fast_clock),
     LEAD_INBOX_SIDE = 4 * FAST_HALO_MAX,
     LEAD_INBOX_BASE = LEAD_INBOX_SIDE / 2, /* of costs in 16 bits, behind them */
     LEAD_INBOX_WARP = 4 * LEAD_INBOX_SIDE, /* two in turn, left and right */
-    LEAD_RING = LEAD_INBOX + FAST_WARPS_MAX * LEAD_INBOX_WARP + 128,
+    LEAD_RING = (LEAD_INBOX + FAST_WARPS_MAX * LEAD_INBOX_WARP + 127) / 128 * 128,
 };
 
 /* Bytes of a leader's energies in a slot: a row of them, and all. */
@@ -184,7 +185,7 @@ static __device__ __forceinline__ void lead_wait(const struct fast_job &job, uin
 static __device__ __forceinline__ uint32_t lead_ready(const struct fast_job &job,
                                                       const struct fast_half &half, uint32_t band,
                                                       uint32_t seam, bool &ended) {
-    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t lane = fast_thread() % 32;
     for (uint32_t spins = 0;; spins++) {
         const bool exists = band + lane < half.bands;
         const uint32_t word =
@@ -229,7 +230,7 @@ static __device__ __forceinline__ void lead_publish(struct lead_filled &filled, 
     while (filled.count < given &&
            barrier_asked(base + LEAD_FULL + 8 * filled.slot.number, filled.slot.round & 1))
         next_slot(filled.slot, slots), filled.count++;
-    if (threadIdx.x % 32 == 0) store_shared_release(base + LEAD_FILLED, filled.count);
+    if (fast_thread() % 32 == 0) store_shared_release(base + LEAD_FILLED, filled.count);
 }
 
 /* The loading warp, for HERE leaders from the half's FIRST on. */
@@ -237,7 +238,7 @@ template <int LANE>
 static __device__ __forceinline__ void lead_load(const struct fast_job &job,
                                                  const CUtensorMap &plane, int number,
                                                  uint8_t *shared, uint32_t first, uint32_t here) {
-    const uint32_t base = shared_address(shared), lane = threadIdx.x % 32;
+    const uint32_t base = shared_address(shared), lane = fast_thread() % 32;
     struct fast_half half = job.halves[number];
     const int column = (int)(FAST_PAD + first * job.own - job.halo);
     struct lead_slot slot = {};

@@ -29,7 +29,7 @@ struct tile {
 };
 
 static __device__ __forceinline__ int tile_column(uint32_t number) {
-    return (int)(number * TILE_OWN) - TILE_HALO + 4 * (int)(threadIdx.x % 32);
+    return (int)(number * TILE_OWN) - TILE_HALO + 4 * (int)(fast_thread() % 32);
 }
 
 /* Rows of a step are counted so that its last row is an odd one: where their number is odd there is
@@ -116,7 +116,7 @@ tile_rows(struct tile &tile, const uint2 (&energies)[FAST_STEP], uint32_t rows) 
 
 /* The lanes whose columns are right in the end. */
 static __device__ __forceinline__ bool tile_owns() {
-    const uint32_t lane = threadIdx.x % 32;
+    const uint32_t lane = fast_thread() % 32;
     return lane >= TILE_HALO / 4 && lane < 32 - TILE_HALO / 4;
 }
 

@@ -51,7 +51,7 @@ static __device__ __forceinline__ uint32_t wait_verdict(const struct fast_job &j
 static __device__ __forceinline__ void wait_peers(const struct fast_job &job, const uint32_t *told,
                                                   uint32_t count) {
 #pragma unroll 1
-    for (uint32_t band = threadIdx.x % 32; band < job.weighing.bands; band += 32)
+    for (uint32_t band = fast_thread() % 32; band < job.weighing.bands; band += 32)
         for (uint32_t spins = 0; load_acquire(told + band) < count; spins++)
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_PEERS);
     __syncwarp();
