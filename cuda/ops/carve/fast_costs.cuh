@@ -20,20 +20,28 @@ static __device__ __forceinline__ void lead_begin(struct lead_costs<LANE> &costs
         costs.cost[k] = warp.x + k >= 0 && warp.x + k < width ? 0 : FAST_FAR;
 }
 
+/* The outermost columns: the least of what the lane has itself, and the energy on top, is there before
+ * the neighbours' costs are; with those it is one instruction more. Energies are picked by byte,
+ * which the compiler does not merge with the addition that is to be part of that instruction. */
 template <int LANE>
 static __device__ __forceinline__ void lead_row(struct lead_costs<LANE> &costs,
                                                 const struct lead_energies<LANE> &energies) {
-    uint32_t(&cost)[LANE] = costs.cost;
-    uint32_t before = __shfl_up_sync(~0u, cost[LANE - 1], 1);
+    uint32_t(&cost)[LANE] = costs.cost, next[LANE];
+    const uint32_t before = __shfl_up_sync(~0u, cost[LANE - 1], 1);
     const uint32_t after = __shfl_down_sync(~0u, cost[0], 1);
+    const uint32_t first = __byte_perm(energies.pairs[0], 0, 0x4410);
+    const uint32_t last = __byte_perm(energies.pairs[LANE / 2 - 1], 0, 0x4432);
+    const uint32_t left = min(cost[0], cost[1]) + first;
+    const uint32_t right = min(cost[LANE - 2], cost[LANE - 1]) + last;
 #pragma unroll
-    for (int k = 0; k < LANE; k++) {
-        const uint32_t here = cost[k];
-        const uint32_t least = __vimin3_u32(before, here, k + 1 < LANE ? cost[k + 1] : after);
+    for (int k = 1; k < LANE - 1; k++)
         /* One instruction takes the low or the high half of the pair and adds it. */
-        cost[k] = __dp2a_lo(energies.pairs[k / 2], k % 2 ? 0x100u : 1u, least);
-        before = here;
-    }
+        next[k] = __dp2a_lo(energies.pairs[k / 2], k % 2 ? 0x100u : 1u,
+                            __vimin3_u32(cost[k - 1], cost[k], cost[k + 1]));
+    next[0] = __viaddmin_u32(before, first, left);
+    next[LANE - 1] = __viaddmin_u32(after, last, right);
+#pragma unroll
+    for (int k = 0; k < LANE; k++) cost[k] = next[k];
 }
 
 /* What the other form does of itself between rows. */
@@ -46,16 +54,12 @@ static __device__ __forceinline__ uint32_t lead_lowest(const struct lead_costs<L
     return ~0u;
 }
 
-static __device__ __forceinline__ uint4 with_head(const uint32_t *cost, uint32_t bits) {
-    return make_uint4(cost[0] | bits, cost[1] | bits, cost[2] | bits, cost[3] | bits);
-}
-
 template <int LANE>
 static __device__ __forceinline__ struct lead_told<LANE>
 lead_told_of(const struct lead_costs<LANE> &costs, uint32_t head, uint32_t *to) {
     struct lead_told<LANE> told;
 #pragma unroll
-    for (int k = 0; k < LANE; k += 4) told.words[k / 4] = with_head(costs.cost + k, head);
+    for (int k = 0; k < LANE; k++) told.words[k] = costs.cost[k] | head;
     told.to = to;
     return told;
 }
@@ -66,9 +70,30 @@ static __device__ __forceinline__ void lead_send(const struct lead_warp &warp,
                                                  const struct lead_costs<LANE> &costs) {
     const uint32_t to = warp.to + inbox_turn(warp.exchanges);
     if (!(warp.sends_left && warp.left) && !(warp.sends_right && warp.right)) return;
+    const uint32_t head = warp.exchanges << 30, (&cost)[LANE] = costs.cost;
 #pragma unroll
-    for (int k = 0; k < LANE; k += 4)
-        push_shared(to + 4 * k, with_head(costs.cost + k, warp.exchanges << 30));
+    for (int k = 0; k < LANE; k += 2)
+        if (LANE % 4)
+            push_shared_two(to + 4 * k, cost[k] | head, cost[k + 1] | head);
+        else if (k % 4 == 0)
+            push_shared(to + 4 * k, make_uint4(cost[k] | head, cost[k + 1] | head,
+                                               cost[k + 2] | head, cost[k + 3] | head));
+}
+
+/* An inbox's words of a lane. */
+template <int LANE>
+static __device__ __forceinline__ void inbox_read(uint32_t (&words)[LANE], uint32_t address) {
+#pragma unroll
+    for (int k = 0; k < LANE; k += 2) {
+        if (LANE % 4) {
+            const uint2 two = load_shared_two(address + 4 * k);
+            words[k] = two.x, words[k + 1] = two.y;
+        } else if (k % 4 == 0) {
+            const uint4 four = load_shared(address + 4 * k);
+            words[k] = four.x, words[k + 1] = four.y;
+            words[(k + 2) % LANE] = four.z, words[(k + 3) % LANE] = four.w;
+        }
+    }
 }
 
 template <int LANE>
@@ -78,29 +103,21 @@ static __device__ __forceinline__ void lead_receive(const struct fast_job &job,
     uint32_t(&cost)[LANE] = costs.cost;
     const bool waits = (warp.at_left && warp.left) || (warp.at_right && warp.right);
     const uint32_t address = warp.inbox + inbox_turn(warp.exchanges);
-    uint4 words[LANE / 4];
-#pragma unroll
-    for (int k = 0; k < LANE / 4; k++)
-        words[k] = make_uint4(FAST_FAR, FAST_FAR, FAST_FAR, FAST_FAR);
+    const uint32_t want = warp.exchanges << 30, mask = (1u << 30) - 1;
+    uint32_t words[LANE];
     bool here = !waits;
-    for (uint32_t spins = 0; !__all_sync(~0u, here); spins++) {
-        here = true;
 #pragma unroll
-        for (int k = 0; k < LANE / 4; k++) {
-            if (waits) words[k] = load_shared(address + 16 * k);
-            here = here && (!waits || tagged(words[k], warp.exchanges & 3));
-        }
+    for (int k = 0; k < LANE; k++) words[k] = FAST_FAR;
+    for (uint32_t spins = 0; !__all_sync(~0u, here); spins++) {
+        uint32_t wrong = 0;
+        if (waits) inbox_read(words, address);
+#pragma unroll
+        for (int k = 0; k < LANE; k++) wrong |= words[k] ^ want;
+        here = !waits || !(wrong >> 30);
         if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_INBOX);
     }
-    const uint32_t mask = (1u << 30) - 1;
 #pragma unroll
-    for (int k = 0; k < LANE; k += 4) {
-        const uint4 four = words[k / 4];
-        cost[k] = warp.own ? cost[k] : four.x & mask;
-        cost[k + 1] = warp.own ? cost[k + 1] : four.y & mask;
-        cost[k + 2] = warp.own ? cost[k + 2] : four.z & mask;
-        cost[k + 3] = warp.own ? cost[k + 3] : four.w & mask;
-    }
+    for (int k = 0; k < LANE; k++) cost[k] = warp.own ? cost[k] : words[k] & mask;
 }
 
 #endif

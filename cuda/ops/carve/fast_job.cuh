@@ -234,6 +234,11 @@ static __device__ __forceinline__ void store_release(uint32_t *to, uint32_t word
     asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(word) : "memory");
 }
 
+static __device__ __forceinline__ void store_two(uint32_t *to, uint32_t a, uint32_t b) {
+    asm volatile("st.relaxed.gpu.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(a), "r"(b)
+                 : "memory");
+}
+
 static __device__ __forceinline__ void store_words(uint32_t *to, uint4 words) {
     asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words.x),
                  "r"(words.y), "r"(words.z), "r"(words.w)

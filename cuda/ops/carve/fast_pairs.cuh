@@ -146,12 +146,9 @@ static __device__ __forceinline__ uint32_t lead_lowest(const struct lead_pairs &
 static __device__ __forceinline__ struct lead_told<8> lead_told_of(const struct lead_pairs &costs,
                                                                    uint32_t head, uint32_t *to) {
     struct lead_told<8> told;
-    uint32_t word[8];
 #pragma unroll
     for (int k = 0; k < 8; k++)
-        word[k] = __dp2a_lo(costs.pair[k / 2], k % 2 ? 0x100u : 1u, costs.base | head);
-    told.words[0] = make_uint4(word[0], word[1], word[2], word[3]);
-    told.words[1] = make_uint4(word[4], word[5], word[6], word[7]);
+        told.words[k] = __dp2a_lo(costs.pair[k / 2], k % 2 ? 0x100u : 1u, costs.base | head);
     told.to = to;
     return told;
 }

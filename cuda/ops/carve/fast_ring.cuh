@@ -111,6 +111,21 @@ static __device__ __forceinline__ void push_shared(uint32_t there, uint4 words) 
                  : "memory");
 }
 
+static __device__ __forceinline__ void push_shared_two(uint32_t there, uint32_t a, uint32_t b) {
+    asm volatile("st.relaxed.cluster.shared::cluster.v2.u32 [%0], {%1, %2};" ::"r"(there), "r"(a),
+                 "r"(b)
+                 : "memory");
+}
+
+static __device__ __forceinline__ uint2 load_shared_two(uint32_t address) {
+    uint2 words;
+    asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(words.x), "=r"(words.y)
+                 : "r"(address)
+                 : "memory");
+    return words;
+}
+
 /* A place in the ring that goes round. */
 struct lead_slot {
     uint32_t number, round;
@@ -144,24 +159,31 @@ static __device__ __forceinline__ struct lead_energies<LANE> lead_fetch(const ui
         const uint4 words = *(const uint4 *)from;
         energies.pairs[0] = words.x, energies.pairs[1] = words.y;
         energies.pairs[LANE / 2 - 2] = words.z, energies.pairs[LANE / 2 - 1] = words.w;
-    } else {
-        const uint2 words = *(const uint2 *)from;
-        energies.pairs[0] = words.x, energies.pairs[1] = words.y;
+        return energies;
     }
+#pragma unroll
+    for (int k = 0; k < LANE / 2; k++) energies.pairs[k] = ((const uint32_t *)from)[k];
     return energies;
 }
 
 /* What is told of the row before a step: costs of the warp's own columns, tagged. */
 template <int LANE>
 struct lead_told {
-    uint4 words[LANE / 4];
+    uint32_t words[LANE];
     uint32_t *to; /* the lane's place */
 };
 
 template <int LANE>
 static __device__ __forceinline__ void lead_tell(const struct lead_told<LANE> &told) {
+    const uint32_t(&words)[LANE] = told.words;
 #pragma unroll
-    for (int k = 0; k < LANE; k += 4) store_words(told.to + k, told.words[k / 4]);
+    for (int k = 0; k + 4 <= LANE; k += 4)
+        if (LANE % 4 == 0)
+            store_words(told.to + k,
+                        make_uint4(words[k], words[k + 1], words[k + 2], words[k + 3]));
+#pragma unroll
+    for (int k = 0; k < LANE; k += 2)
+        if (LANE % 4) store_two(told.to + k, words[k], words[k + 1]);
 }
 
 /* Odd exchanges lie behind even ones. */
