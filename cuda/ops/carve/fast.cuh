@@ -14,17 +14,16 @@
 
 #include <string.h>
 
-/* COSTS: how leaders keep them. */
-template <class Costs>
+/* LANE: columns of a leader's lane. */
+template <int LANE>
 static __global__ void __launch_bounds__(FAST_THREADS, 1)
     carve_fast_seams(const __grid_constant__ struct fast_job job,
                      const __grid_constant__ CUtensorMap plane) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    if (fast_begin(job) >= job.seams) return;
     const uint32_t block = blockIdx.x, others = 2 * job.cluster;
     const uint32_t bands = job.halves[0].bands + job.halves[1].bands;
     if (block < others)
-        lead_block<Costs>(job, plane, block >= job.cluster);
+        lead_block<LANE>(job, plane, block >= job.cluster);
     else if (block < others + 2)
         resolve_block(job, (int)(block - others));
     else if (block < others + 2 + bands)
@@ -32,25 +31,10 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
 #endif
 }
 
-/* Before a launch that goes on behind another: words that are polled become such as belong to the
- * seam before its first one. */
-static __global__ void carve_fast_again(const __grid_constant__ struct fast_job job, uint32_t *from,
-                                        uint32_t *to) {
-    const uint32_t begin = *job.finished, tag = fast_tag(begin + 3);
-    const uint32_t bands = job.halves[0].bands + job.halves[1].bands;
-    if (begin >= job.seams) return;
-    for (uint32_t *word = from + blockIdx.x * blockDim.x + threadIdx.x; word < to;
-         word += gridDim.x * blockDim.x) {
-        const bool ready = word >= job.ready && word < job.ready + bands;
-        *word = word < job.jumps ? tag << 30 : ready ? begin : 0;
-    }
-}
-
 /* ---- the shape: who does what, and where it lies */
 
 struct fast_plan {
     struct fast_job job;
-    struct carve_strip strip;
     uint32_t blocks, shared_bytes;
     size_t bytes, cleared_from, cleared; /* of scratch; that must be 0 at the start */
 };
@@ -71,7 +55,6 @@ static inline void fast_place(struct fast_plan *plan, uint8_t *base) {
     job->jump_stride = (job->width + 63) / 64 * 64;
     job->energies = (uint16_t *)(base + fast_take(&bytes, 2ull * job->height * job->energy_stride));
     job->energies += FAST_PAD;
-    job->finished = (uint32_t *)(base + fast_take(&bytes, 4));
     plan->cleared_from = bytes;
     for (int half = 0; half < 2; half++) {
         const size_t rows = job->halves[half].steps + 1;
@@ -85,7 +68,6 @@ static inline void fast_place(struct fast_plan *plan, uint8_t *base) {
     job->ready = (uint32_t *)(base + fast_take(&bytes, 4ull * bands));
     job->crossings = (uint32_t *)(base + fast_take(&bytes, 4ull * job->height));
     job->decision = (uint32_t *)(base + fast_take(&bytes, 4));
-    job->lowest = (uint32_t *)(base + fast_take(&bytes, 8ull * job->seams));
     plan->cleared = bytes - plan->cleared_from;
     plan->bytes = bytes;
 }
@@ -98,22 +80,25 @@ static inline uint32_t fast_lane(const struct fast_job *job) {
 typedef void (*fast_kernel)(struct fast_job job, CUtensorMap plane);
 
 static inline fast_kernel fast_kernel_of(const struct fast_job *job) {
-    if (job->narrow) return carve_fast_seams<struct lead_pairs>;
-    return fast_lane(job) == 4 ? (fast_kernel)carve_fast_seams<struct lead_costs<4>>
-                               : (fast_kernel)carve_fast_seams<struct lead_costs<8>>;
+    return fast_lane(job) == 6 ? (fast_kernel)carve_fast_seams<6>
+                               : (fast_kernel)carve_fast_seams<8>;
 }
 
-/* Leaders of 32 bits: 4 warps a block in a cluster of at most 16, with 4 columns a lane, which
- * makes a row quickest; where they are not enough, 8 columns a lane, and up to 6 warps a block in
- * the end. Of 16 bits: 8 columns a lane; 2 warps a block as long as they are enough, since shuffles
- * and energies of all warps of a block go one way. */
-static inline void fast_lead_shape(struct fast_job *job) {
-    const uint32_t lane = job->width <= 4096 && !job->narrow ? 4 : 8, each = job->narrow ? 2 : 4;
-    job->halo = lane == 8 && job->width <= 8192 ? 64 : 32;
+/* Columns of a leader: 6 a lane make a row quickest; where 4 warps a block are not enough for the
+ * width, 8, and wider ones a narrower halo. */
+static inline void fast_lead_columns(struct fast_job *job, uint32_t widest) {
+    const uint32_t lane = widest <= 6144 ? 6 : 8;
+    job->halo = lane == 6 ? 48 : widest <= 8192 ? 64 : 32;
     job->own = 32 * lane - 2 * job->halo;
     job->leaders = (job->width + job->own - 1) / job->own;
+}
+
+/* As many blocks as leave 2 warps to a block, since shuffles and energies of all warps of a block go
+ * one way; at most 16. */
+static inline void fast_lead_shape(struct fast_job *job) {
+    fast_lead_columns(job, job->width);
     job->cluster = 1;
-    while (job->cluster < FAST_CLUSTER_MAX && each * job->cluster < job->leaders) job->cluster *= 2;
+    while (job->cluster < FAST_CLUSTER_MAX && 2 * job->cluster < job->leaders) job->cluster *= 2;
     job->block_leaders = (job->leaders + job->cluster - 1) / job->cluster;
 }
 
@@ -129,38 +114,15 @@ static inline void fast_band_shape(struct fast_job *job, uint32_t band_steps) {
     }
 }
 
-/* How many bands next to the middle are likely not to be done when the halves meet: a band takes as
- * long as its rounds of tiles and walks, and a word to go to another block and be found; in the
- * same time the leaders get so many rows further. Those of them whose tiles within the seam's reach
- * are one round need not begin before. Where the resolver has not room for all jumps, windows take
- * less of it; some bands' may have to be left where they are. */
-static inline void fast_window_shape(struct fast_job *job, uint32_t most) {
-    const double tile_us = 1.3, walk_us = 0.7, told_us = 2, worth_us = 3.5;
-    const double row_us = job->narrow ? 0.024 : 0.028;
-    const uint32_t warps = FAST_THREADS / 32, walkers = 4 * FAST_THREADS;
-    const uint32_t tiles = (job->width + TILE_OWN - 1) / TILE_OWN;
-    const double band_us = job->band_steps * (tile_us * ((tiles + warps - 1) / warps) +
-                                              walk_us * ((job->width + walkers - 1) / walkers));
+/* What the resolvers gather, in MOST bytes of shared memory. */
+static inline void fast_maps_shape(struct fast_job *job, uint32_t most) {
     const uint32_t rows = FAST_STEP * job->band_steps, bands = job->halves[0].bands;
-    const uint32_t least = job->halves[1].bands; /* of the first half's, or one fewer */
-    const uint32_t window = (uint32_t)((band_us + told_us) / (row_us * rows) + 2);
-    const uint32_t behind =
-        band_us < worth_us ? 0 : (uint32_t)((band_us - told_us) / (row_us * rows));
-    const uint32_t round = warps / job->band_steps * TILE_OWN / (2 * rows);
-    job->window_bands = window < least ? window : least;
-    job->late_bands = round < behind ? round : behind;
-    if (job->late_bands > job->window_bands) job->late_bands = job->window_bands;
-    const uint32_t wanted = job->window_bands;
-    job->direct_bands = 0;
+    job->window_bands = job->direct_bands = 0;
     while (resolve_bytes(job->width, bands - job->direct_bands, job->window_bands, rows) > most)
-        if (++job->window_bands > least) job->window_bands = wanted, job->direct_bands++;
-}
-
-/* As many bands of a half as can move their energies without memory, which gives some 4 TB/s,
- * being what they wait for: 50 GB/s each. */
-static inline void fast_move_shape(struct fast_job *job) {
-    const uint64_t cached = 32 << 20; /* bytes that stay in the L2 cache from seam to seam */
-    job->movers = 2ull * job->energy_stride * job->height > cached ? 8 : 0;
+        if (job->window_bands < bands)
+            job->window_bands++;
+        else
+            job->direct_bands++;
 }
 
 static inline uint32_t fast_lead_bytes(const struct fast_job *job, uint32_t slots) {
@@ -209,12 +171,11 @@ static inline uint32_t fast_room_found(const struct fast_plan *plan, const void 
  * thread; two that are first at once find the same. */
 static inline uint32_t fast_room(const struct fast_plan *plan) {
     enum { DEVICES = 64 };
-    static uint32_t rooms[DEVICES][3][FAST_CLUSTER_MAX + 1]; /* + 1; 0: not asked yet */
+    static uint32_t rooms[DEVICES][2][FAST_CLUSTER_MAX + 1]; /* + 1; 0: not asked yet */
     int device = 0;
     if (cudaGetDevice(&device) != cudaSuccess || device >= DEVICES)
         return fast_room_found(plan, (const void *)fast_kernel_of(&plan->job));
-    const uint32_t kernel = plan->job.narrow ? 2 : fast_lane(&plan->job) == 8;
-    uint32_t *room = &rooms[device][kernel][plan->job.cluster];
+    uint32_t *room = &rooms[device][fast_lane(&plan->job) == 8][plan->job.cluster];
     uint32_t found = __atomic_load_n(room, __ATOMIC_ACQUIRE);
     if (!found) {
         found = fast_room_found(plan, (const void *)fast_kernel_of(&plan->job)) + 1;
@@ -223,13 +184,11 @@ static inline uint32_t fast_room(const struct fast_plan *plan) {
     return found - 1;
 }
 
-/* False where the strip does not fit. NARROW: costs of 16 bits. */
-static inline bool fast_plan_of(struct fast_plan *plan, const struct cuda_context *context,
-                                const struct carve_strip *strip, uint8_t *scratch, bool narrow) {
+/* False where the strip does not fit. */
+static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_context *context,
+                                  const struct carve_strip *strip, uint8_t *scratch) {
     struct fast_job *job = &plan->job;
     memset(plan, 0, sizeof *plan);
-    plan->strip = *strip;
-    job->narrow = narrow;
     if (context->capability < 90 || strip->rows || strip->marks) return false;
     if ((uintptr_t)strip->luma % 16 || strip->luma_stride % 16) return false;
     if (strip->width > FAST_WIDTH_MAX || strip->height < 2 || strip->columns >= strip->width)
@@ -262,24 +221,11 @@ static inline bool fast_plan_of(struct fast_plan *plan, const struct cuda_contex
         job->thin = follow_bytes(job->width, job->luma_stride, steps, job->reach, false) > most;
         if (follow_bytes(job->width, job->luma_stride, steps, job->reach, job->thin) > most)
             return false;
-        fast_window_shape(job, most);
+        fast_maps_shape(job, most);
         fast_place(plan, scratch);
-        fast_move_shape(job);
         return true;
     }
     return false;
-}
-
-/* With 16 bits, what they leave undone is done with 32 in the same scratch. */
-static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_context *context,
-                                  const struct carve_strip *strip, uint8_t *scratch) {
-    struct fast_plan narrow;
-    if (!fast_plan_of(plan, context, strip, scratch, false)) return false;
-    if (strip->energy == CARVE_SOBEL5 || !fast_plan_of(&narrow, context, strip, scratch, true))
-        return true;
-    narrow.bytes = narrow.bytes > plan->bytes ? narrow.bytes : plan->bytes;
-    *plan = narrow;
-    return true;
 }
 
 /* ---- the method */
@@ -332,22 +278,6 @@ static inline enum status fast_start(const struct cuda_context *context,
     return STATUS_OK;
 }
 
-/* The seams from the first on that the launch before did not dare to take out. */
-static inline enum status fast_go_on(const struct cuda_context *context,
-                                     const struct fast_plan *before, uint8_t *scratch,
-                                     struct failure *failure) {
-    struct fast_plan plan;
-    if (!fast_plan_of(&plan, context, &before->strip, scratch, false))
-        return fail(failure, STATUS_INTERNAL, "a strip that the fast method cannot carve");
-    uint32_t *from = (uint32_t *)(scratch + plan.cleared_from);
-    plan.job.again = true;
-    plan.job.trace = before->job.trace;
-    carve_fast_again<<<2 * context->multiprocessors, 256, 0, context->stream>>>(
-        plan.job, from, from + plan.cleared / 4);
-    CUDA_LAUNCHED(failure);
-    return fast_start(context, &plan, failure);
-}
-
 static inline enum status fast_queue(const struct cuda_context *context,
                                      const struct fast_plan *plan, uint8_t *scratch,
                                      struct failure *failure) {
@@ -355,9 +285,7 @@ static inline enum status fast_queue(const struct cuda_context *context,
              cudaMemsetAsync(scratch + plan->cleared_from, 0, plan->cleared, context->stream));
     carve_fast_energy<<<4 * context->multiprocessors, 256, 0, context->stream>>>(plan->job);
     CUDA_LAUNCHED(failure);
-    const enum status status = fast_start(context, plan, failure);
-    if (status != STATUS_OK || !plan->job.narrow) return status;
-    return fast_go_on(context, plan, scratch, failure);
+    return fast_start(context, plan, failure);
 }
 
 static inline enum status carve_fast(const struct cuda_context *context,

@@ -14,18 +14,17 @@ struct both_planes {
 };
 
 /* Blocks: four clusters of leaders, four resolvers, bands. */
-template <class Costs>
+template <int LANE>
 static __global__ void __launch_bounds__(FAST_THREADS, 1)
     carve_both_seams(const __grid_constant__ struct both_job both,
                      const __grid_constant__ struct both_planes planes) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    if (fast_begin(both.ways[0]) >= both.ways[0].seams) return;
     const uint32_t block = blockIdx.x, quarter = block / both.ways[0].cluster;
     const uint32_t first = 4 * both.ways[0].cluster;
     const uint32_t across = both.ways[0].halves[0].bands + both.ways[0].halves[1].bands;
     const uint32_t band = block - first - 4;
     if (quarter < 4)
-        lead_block<Costs>(both.ways[quarter / 2], planes.ways[quarter / 2], (int)(quarter % 2));
+        lead_block<LANE>(both.ways[quarter / 2], planes.ways[quarter / 2], (int)(quarter % 2));
     else if (block < first + 4)
         both_resolve(both, (block - first) / 2, (int)((block - first) % 2));
     else if (band < both.ways[0].weighing.bands)
@@ -36,9 +35,8 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
 typedef void (*both_kernel)(struct both_job both, struct both_planes planes);
 
 static inline both_kernel both_kernel_of(const struct fast_job *job) {
-    if (job->narrow) return carve_both_seams<struct lead_pairs>;
-    return fast_lane(job) == 4 ? (both_kernel)carve_both_seams<struct lead_costs<4>>
-                               : (both_kernel)carve_both_seams<struct lead_costs<8>>;
+    return fast_lane(job) == 6 ? (both_kernel)carve_both_seams<6>
+                               : (both_kernel)carve_both_seams<8>;
 }
 
 /* ---- the shape */
@@ -56,18 +54,16 @@ static inline uint32_t both_columns(const struct fast_job *job) {
     return job->width + job->seams - job->weighing.goes;
 }
 
-/* A leader's columns as for the longer row of the two; blocks of each cluster as many. */
-static inline bool both_lead_shape(struct both_plan *plan, uint32_t lane, uint32_t warps) {
-    uint32_t most = 0;
-    for (int way = 0; way < 2; way++) {
-        struct fast_job *job = &plan->ways[way].job;
-        job->halo = lane == 8 && job->width <= 8192 ? 64 : 32;
-        job->own = 32 * lane - 2 * job->halo;
-        job->leaders = (job->width + job->own - 1) / job->own;
-        most = job->leaders > most ? job->leaders : most;
-    }
+/* A leader's columns as for the longer row of the two; blocks of each cluster as many, with at most
+ * WARPS leaders if 16 will do. */
+static inline bool both_lead_shape(struct both_plan *plan, uint32_t warps) {
+    struct fast_job *down = &plan->ways[0].job, *across = &plan->ways[1].job;
+    const uint32_t widest = down->width > across->width ? down->width : across->width;
+    fast_lead_columns(down, widest);
+    fast_lead_columns(across, widest);
+    const uint32_t most = down->leaders > across->leaders ? down->leaders : across->leaders;
     uint32_t cluster = 1;
-    while (cluster < 16 && warps * cluster < most) cluster *= 2;
+    while (cluster < FAST_CLUSTER_MAX && warps * cluster < most) cluster *= 2;
     for (int way = 0; way < 2; way++) {
         struct fast_job *job = &plan->ways[way].job;
         job->cluster = cluster;
@@ -130,35 +126,21 @@ static inline bool both_bands_choose(struct both_plan *plan, uint32_t highest, u
 static inline void both_maps_shape(struct fast_job *job, uint32_t most) {
     struct fast_job widest = *job;
     widest.width = both_columns(job);
-    fast_window_shape(&widest, most);
-    job->window_bands = widest.window_bands, job->late_bands = widest.late_bands;
-    job->direct_bands = widest.direct_bands;
+    fast_maps_shape(&widest, most);
+    job->window_bands = widest.window_bands, job->direct_bands = widest.direct_bands;
 }
 
-/* How many columns a lane has, leaders a block, if clusters of at most 16 will do, and steps a band
- * at most. */
+/* Leaders a block, if clusters of at most 16 will do, and steps a band at most. */
 struct both_try {
-    bool narrow; /* costs of 16 bits; what they refuse is done by the same shape with 32 */
-    uint32_t lane, warps, highest;
+    uint32_t warps, highest;
 };
-
-/* As fast_room_found, of all kernels that the strip may need. */
-static inline uint32_t both_room(const struct fast_plan *launch) {
-    struct fast_job wide = launch->job;
-    const uint32_t room = fast_room_found(launch, (const void *)both_kernel_of(&wide));
-    wide.narrow = false;
-    const uint32_t other = fast_room_found(launch, (const void *)both_kernel_of(&wide));
-    return room < other ? room : other;
-}
 
 /* All that does not depend on where scratch is; false where the strip does not fit so. */
 static inline bool both_shape_make(struct both_plan *plan, const struct cuda_context *context,
                                    const struct both_try *one) {
     struct fast_plan *launch = &plan->ways[0];
     const uint32_t most = (uint32_t)context->shared_bytes;
-    plan->ways[0].job.narrow = plan->ways[1].job.narrow = one->narrow;
-    if (one->narrow && plan->ways[0].job.energy == CARVE_SOBEL5) return false;
-    if (!both_lead_shape(plan, one->lane, one->warps)) return false;
+    if (!both_lead_shape(plan, one->warps)) return false;
     const uint32_t cluster = launch->job.cluster, leaders = 4 * cluster;
     for (int way = 0; way < 2; way++) {
         struct fast_job *job = &plan->ways[way].job;
@@ -169,7 +151,7 @@ static inline bool both_shape_make(struct both_plan *plan, const struct cuda_con
     }
     launch->shared_bytes = most, launch->blocks = cluster;
     const uint32_t others = (uint32_t)(context->multiprocessors - context->multiprocessors / 8);
-    const uint32_t fits = both_room(launch);
+    const uint32_t fits = fast_room_found(launch, (const void *)both_kernel_of(&launch->job));
     const uint32_t room = (fits < others ? fits : others) / cluster * cluster;
     if (room < leaders + 4 || !both_bands_choose(plan, one->highest, room - leaders - 4, most))
         return false;
@@ -209,7 +191,6 @@ static inline void both_place(struct both_plan *plan, uint8_t *base) {
     for (int way = 0; way < 2; way++) {
         plan->ways[way].job.weighing.verdicts = verdicts;
         plan->ways[way].job.weighing.ready = ready;
-        plan->ways[way].job.finished = both->made;
         both->ways[way] = plan->ways[way].job;
     }
     plan->bytes = bytes;
@@ -243,16 +224,13 @@ static inline void both_jobs_make(struct both_plan *plan, const struct carve_str
     both->watch = strip->watch, both->done = strip->done;
 }
 
-/* False where the strip does not fit. Rows are quickest with costs of 16 bits and 2 warps a block,
- * else with 4 columns a lane and 4 warps; large images need the blocks for bands. */
+/* False where the strip does not fit. Rows are quickest with 2 warps a block; large images need the
+ * blocks for bands. */
 static inline bool both_plan_make(struct both_plan *plan, const struct cuda_context *context,
                                   const struct carve_strip *strip, uint8_t *scratch) {
-    static const struct both_try tries[] = { { true, 8, 2, 7 },
-                                             { true, 8, 4, 7 },
-                                             { false, 4, 4, 7 },
-                                             { false, 8, 4, 7 },
-                                             { false, 8, FAST_WARPS_MAX, 7 },
-                                             { false, 8, FAST_WARPS_MAX, FAST_BAND_STEPS_MAX } };
+    static const struct both_try tries[] = {
+        { 2, 7 }, { 4, 7 }, { FAST_WARPS_MAX, 7 }, { FAST_WARPS_MAX, FAST_BAND_STEPS_MAX }
+    };
     memset(plan, 0, sizeof *plan);
     if (!both_takes(context, strip)) return false;
     both_jobs_make(plan, strip);
@@ -312,32 +290,12 @@ static inline enum status both_start(const struct cuda_context *context,
     return STATUS_OK;
 }
 
-/* The steps from the first on that the launch before refused. */
-static inline enum status both_go_on(const struct cuda_context *context,
-                                     const struct both_plan *before, uint8_t *scratch,
-                                     struct failure *failure) {
-    struct both_plan plan = *before;
-    const unsigned blocks = 2 * (unsigned)context->multiprocessors;
-    for (int way = 0; way < 2; way++) {
-        struct fast_job *job = &plan.job.ways[way];
-        uint32_t *from = (uint32_t *)(scratch + plan.ways[way].cleared_from);
-        job->narrow = false, job->again = true;
-        carve_fast_again<<<blocks, 256, 0, context->stream>>>(*job, from,
-                                                              from + plan.ways[way].cleared / 4);
-        CUDA_LAUNCHED(failure);
-    }
-    carve_both_again<<<1, 1024, 0, context->stream>>>(plan.job);
-    CUDA_LAUNCHED(failure);
-    return both_start(context, &plan, failure);
-}
-
 static inline enum status both_queue(const struct cuda_context *context,
                                      const struct both_plan *plan, uint8_t *scratch,
                                      struct failure *failure) {
     const struct fast_job *job = &plan->job.ways[0];
     enum status status = both_prepare(context, plan, scratch, failure);
     if (!status) status = both_start(context, plan, failure);
-    if (!status && job->narrow) status = both_go_on(context, plan, scratch, failure);
     if (status) return status;
     const uint32_t each = 32 * ORIGIN_PIXELS, left = job->width - job->weighing.goes;
     const uint32_t rows = job->height - (job->seams - job->weighing.goes);

@@ -13,20 +13,6 @@ static __global__ void carve_both_outside(uint32_t *plane, uint64_t words, uint3
         plane[i] = word;
 }
 
-/* Before a launch that goes on behind another: what both ways share. One block. */
-static __global__ void carve_both_again(const __grid_constant__ struct both_job both) {
-    const struct fast_job &job = both.ways[0];
-    const uint32_t begin = *both.made;
-    if (begin >= job.seams) return;
-    for (uint32_t band = threadIdx.x; band < job.weighing.bands; band += blockDim.x)
-        job.weighing.ready[band] = begin, both.settled[band] = 0;
-    for (int way = 0; way < 2; way++)
-        for (uint32_t line = threadIdx.x; line < both.ways[way].height; line += blockDim.x)
-            both.crossings[way][line] = 0;
-    if (threadIdx.x < 2) both.totals[threadIdx.x] = fast_tag(begin + 3) << 30;
-    if (threadIdx.x == 0) job.weighing.verdicts[begin] = 0;
-}
-
 /* Energies of both planes, in which fast_outside() stands everywhere. A thread has 8 pixels of a
  * column of the image, which are 8 of a row in the other plane. */
 static __global__ void carve_both_energy(const __grid_constant__ struct both_job both) {

@@ -31,10 +31,6 @@
  * than there is as the step's number says, which those functions take off again. A way that has no
  * seams left to give ends, and the other goes on alone.
  *
- * Leaders compute in 16 bits where energies are small. A step of which one way's seam cannot be
- * shown to be right is refused, and the launch ends; a second one, of the same shape with 32 bits,
- * goes on with that step.
- *
  * Origins: the seams that went are written down, 2 bytes for every pixel taken out, and every pixel
  * that is left goes back through them at the end. That costs pixels times steps, some 0.6 us a step
  * at 1080p; moving the numbers along would cost 4 bytes a pixel of traffic in every step.
@@ -169,11 +165,7 @@ static __device__ __forceinline__ void both_begin(const struct both_job &both, u
     for (uint32_t i = fast_thread(); i < sizeof(struct fast_job) / 4; i += FAST_THREADS)
         to[i] = from[i];
     if (fast_thread() == 0) {
-        const struct fast_job &job = both.ways[0];
-        const uint32_t step = fast_begin(job), verdict = step ? wait_verdict(job, step - 1) : 0;
-        const struct fast_shape shape = shape_at(job, step, verdict);
-        const uint64_t left = (uint64_t)shape.width * shape.height;
-        desk.state = { step, verdict, (uint64_t)job.width * job.height - left };
+        desk.state = {};
     }
     __syncthreads();
 }
@@ -189,8 +181,6 @@ static __device__ __forceinline__ void both_enter(const struct both_job &both) {
     job.height = shape.height;
     fast_halve(job.halves[0], 0, shape.height, job.band_steps);
     fast_halve(job.halves[1], 1, shape.height, job.band_steps);
-    job.window_bands = min(both.ways[way].window_bands, job.halves[1].bands);
-    job.late_bands = min(both.ways[way].late_bands, job.window_bands);
     job.crossings = both_crossings(both, way, desk.state.step);
 }
 

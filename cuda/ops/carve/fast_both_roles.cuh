@@ -83,7 +83,7 @@ static __device__ __forceinline__ void both_follow_step(const struct both_job &b
         both_energies(both, desk);
         both_luma(both, desk);
     }
-    if (desk.seam.own && !(desk.verdict & VERDICT_REFUSED)) both_record(both, desk);
+    if (desk.seam.own) both_record(both, desk);
 }
 
 /* One thread: the desk before the step; `over` where the way or the band has come to its end. */
@@ -122,25 +122,12 @@ static __device__ void both_follow(const struct both_job &both, uint32_t way, ui
 
 /* ---- resolvers */
 
-/* The last thread of the block that judges. */
+/* The first thread of the block that judges, while the leaders are under way. */
 static __device__ __forceinline__ void both_watch(const struct both_job &both, uint32_t step) {
-    if (fast_thread() != FAST_THREADS - 1) return;
+    if (fast_thread()) return;
     volatile struct cuda_watch *watch = both.watch;
     both_desk(both).stop = watch && watch->stop;
     if (watch && step % 8 == 0) watch->done = both.done + step;
-}
-
-/* A warp: whether what the way's seam costs may be wrong. */
-static __device__ __forceinline__ uint32_t both_refuses(const struct fast_job &job,
-                                                        struct resolve_memory *memory,
-                                                        uint32_t step) {
-    if (!memory->doubt) return 0;
-    resolve_doubt(job, memory, step);
-    __syncwarp();
-    const uint32_t refuse = memory->refuse;
-    __syncwarp();
-    memory->refuse = 0; /* the bands ask for the verdict alone */
-    return refuse;
 }
 
 /* A warp: what the way's seam costs. The judge compares it with the other's, of which OTHER is what
@@ -149,28 +136,24 @@ static __device__ __forceinline__ void
 both_weigh(const struct both_job &both, const struct fast_job &job, struct resolve_memory *memory,
            const struct both_state &state, bool judges, uint32_t other) {
     const uint32_t lane = fast_thread() % 32, way = job.weighing.way, tag = fast_tag(state.step);
-    const uint32_t total = warp_least(lane < FAST_THREADS / 32 ? memory->sums[lane] : ~0u);
-    const uint32_t refused = both_refuses(job, memory, state.step);
+    const uint32_t total = warp_least(lane < meet_warps(job) ? memory->sums[lane] : ~0u);
     if (lane) return;
     if (!judges) {
-        store_word(both.totals + way, tag << 30 | refused << 29 | total);
+        store_word(both.totals + way, tag << 30 | total);
         return;
     }
-    uint32_t turned = way, refuse = refused;
+    uint32_t turned = way;
     if (!both_shape(both, !way, state).over) {
         for (uint32_t spins = 0; other >> 30 != tag; spins++) {
             other = load_word(both.totals + !way);
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_TOTAL);
         }
-        refuse |= other >> 29 & 1;
-        other &= (1u << 29) - 1;
+        other &= (1u << 30) - 1;
         turned = way ? total < other : other < total;
     }
-    const uint32_t flags = refuse                 ? VERDICT_LAST | VERDICT_REFUSED
-                           : both_desk(both).stop ? VERDICT_LAST
-                                                  : 0;
+    const uint32_t flags = both_desk(both).stop ? VERDICT_LAST : 0;
     store_word(job.weighing.verdicts + state.step,
-               VERDICT_THERE | flags | ((state.verdict & VERDICT_COUNT) + !(turned || refuse)));
+               VERDICT_THERE | flags | ((state.verdict & VERDICT_COUNT) + !turned));
 }
 
 /* Where the time of the job goes, by the first thread of the block that judges. */
@@ -204,25 +187,24 @@ static __device__ __forceinline__ void both_resolve_step(const struct both_job &
     struct both_clock &clock = both_desk(both).clock;
     struct resolve_memory *memory = (struct resolve_memory *)fast_shared;
     const struct fast_half &half = job.halves[number];
-    const uint32_t early = half.bands - job.window_bands, step = state.step;
+    const uint32_t step = state.step, warps = meet_warps(job);
     const bool mark = number == 0 && fast_thread() == 0;
     if (judges) both_watch(both, step);
     both_listen(job, clock, judges, step);
-    resolve_gather(job, number, memory, job.direct_bands, early, FAST_UNMET, step);
-    /* May be there already: one trip less behind the meeting. */
-    const uint32_t other =
-        judges && fast_thread() == 32 ? load_word(both.totals + !job.weighing.way) : 0;
-    resolve_meet(job, memory, step);
-    __syncthreads();
-    const uint32_t meet = resolve_meet_column(memory, number);
-    if (fast_thread() == 0) store_word(job.meets + number, (step + 1) << 16 | meet);
-    if (number == 0 && fast_thread() / 32 == 1) both_weigh(both, job, memory, state, judges, other);
-    if (mark) fast_mark(job, step, MARK_MEET);
-    both_tell(job, clock, SPAN_SEAM);
-    resolve_gather(job, number, memory, max(early, job.direct_bands), half.bands, meet, step);
+    if (fast_thread() / 32 < warps) {
+        /* May be there already: one trip less behind the meeting. */
+        const uint32_t other = judges && !fast_thread() ? load_word(both.totals + !job.weighing.way)
+                                                        : 0;
+        resolve_meet(job, number, memory, step);
+        if (number == 0 && fast_thread() < 32) both_weigh(both, job, memory, state, judges, other);
+        if (mark) fast_mark(job, step, MARK_MEET);
+        both_tell(job, clock, SPAN_SEAM);
+    }
+    resolve_gather_all(job, number, memory, step);
     __syncthreads();
     if (mark) fast_mark(job, step, MARK_MAPS);
-    if (fast_thread() < 32) resolve_tell(job, half, memory, meet, step);
+    if (fast_thread() < 32) resolve_tell(job, half, memory, memory->met & 0xffff, step);
+    if (fast_thread() == 32) memory->next = 0;
     __syncthreads();
     if (mark) fast_mark(job, step, MARK_RESOLVED);
     both_tell(job, clock, SPAN_TRACE);
@@ -231,10 +213,8 @@ static __device__ __forceinline__ void both_resolve_step(const struct both_job &
 /* One thread: what the last of the judges leaves. */
 static __device__ __forceinline__ void both_end(const struct both_job &both, uint32_t verdict,
                                                 uint32_t step) {
-    const uint32_t steps = step + !(verdict & VERDICT_REFUSED);
-    const bool stopped = (verdict & (VERDICT_LAST | VERDICT_REFUSED)) == VERDICT_LAST;
-    *both.made = stopped ? BOTH_STOPPED : steps;
-    if (both.watch) ((volatile struct cuda_watch *)both.watch)->done = both.done + steps;
+    *both.made = verdict & VERDICT_LAST ? BOTH_STOPPED : step + 1;
+    if (both.watch) ((volatile struct cuda_watch *)both.watch)->done = both.done + step + 1;
 }
 
 /* The resolver of a half of WAY, until the way, or all, has come to an end. */
@@ -245,7 +225,7 @@ static __device__ void both_resolve(const struct both_job &both, uint32_t way, i
         desk.job.watch = both.watch;
         desk.clock.on = false;
         struct resolve_memory *memory = (struct resolve_memory *)fast_shared;
-        memory->last = memory->doubt = memory->refuse = 0;
+        memory->last = memory->met = memory->next = 0;
         both_enter(both);
     }
     __syncthreads();

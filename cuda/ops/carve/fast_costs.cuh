@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* fast_costs.cuh - a leader's costs as words of 32 bits: right for every image.
- */
+/* fast_costs.cuh - a leader's costs, from row to row, told, sent and received. */
 #ifndef BURIN_CARVE_FAST_COSTS_CUH
 #define BURIN_CARVE_FAST_COSTS_CUH
 
 #include "cuda/ops/carve/fast_ring.cuh"
 
 template <int LANE> struct lead_costs {
-    enum { COLUMNS = LANE, BYTES = 4 * LANE };
     uint32_t cost[LANE];
 };
 
@@ -44,16 +42,6 @@ static __device__ __forceinline__ void lead_row(struct lead_costs<LANE> &costs,
     for (int k = 0; k < LANE; k++) cost[k] = next[k];
 }
 
-/* What the other form does of itself between rows. */
-template <int LANE>
-static __device__ __forceinline__ void lead_foresee(struct lead_costs<LANE> &) {}
-template <int LANE> static __device__ __forceinline__ void lead_renew(struct lead_costs<LANE> &) {}
-template <int LANE> static __device__ __forceinline__ void lead_limit(struct lead_costs<LANE> &) {}
-template <int LANE>
-static __device__ __forceinline__ uint32_t lead_lowest(const struct lead_costs<LANE> &) {
-    return ~0u;
-}
-
 template <int LANE>
 static __device__ __forceinline__ struct lead_told<LANE>
 lead_told_of(const struct lead_costs<LANE> &costs, uint32_t head, uint32_t *to) {
@@ -71,13 +59,15 @@ static __device__ __forceinline__ void lead_send(const struct lead_warp &warp,
     const uint32_t to = warp.to + inbox_turn(warp.exchanges);
     if (!(warp.sends_left && warp.left) && !(warp.sends_right && warp.right)) return;
     const uint32_t head = warp.exchanges << 30, (&cost)[LANE] = costs.cost;
+    if constexpr (LANE == 8) {
+        push_shared(to, make_uint4(cost[0] | head, cost[1] | head, cost[2] | head, cost[3] | head));
+        push_shared(to + 16,
+                    make_uint4(cost[4] | head, cost[5] | head, cost[6] | head, cost[7] | head));
+    } else {
 #pragma unroll
-    for (int k = 0; k < LANE; k += 2)
-        if (LANE % 4)
+        for (int k = 0; k < LANE; k += 2)
             push_shared_two(to + 4 * k, cost[k] | head, cost[k + 1] | head);
-        else if (k % 4 == 0)
-            push_shared(to + 4 * k, make_uint4(cost[k] | head, cost[k + 1] | head,
-                                               cost[k + 2] | head, cost[k + 3] | head));
+    }
 }
 
 /* An inbox's words of a lane. */
@@ -85,14 +75,8 @@ template <int LANE>
 static __device__ __forceinline__ void inbox_read(uint32_t (&words)[LANE], uint32_t address) {
 #pragma unroll
     for (int k = 0; k < LANE; k += 2) {
-        if (LANE % 4) {
-            const uint2 two = load_shared_two(address + 4 * k);
-            words[k] = two.x, words[k + 1] = two.y;
-        } else if (k % 4 == 0) {
-            const uint4 four = load_shared(address + 4 * k);
-            words[k] = four.x, words[k + 1] = four.y;
-            words[(k + 2) % LANE] = four.z, words[(k + 3) % LANE] = four.w;
-        }
+        const uint2 two = load_shared_two(address + 4 * k);
+        words[k] = two.x, words[k + 1] = two.y;
     }
 }
 

@@ -32,10 +32,10 @@ static __host__ __device__ inline uint32_t follow_bytes(uint32_t width, uint32_t
 
 /* ---- whether the halves have met */
 
-/* Asks where, for bands that want to know and do not; the answer is looked at later. */
+/* Asks where, if it is not known; the answer is looked at later. */
 static __device__ __forceinline__ uint32_t follow_ask(const struct fast_job &job,
                                                       const struct fast_band &band, uint32_t meet) {
-    return band.looks && meet == FAST_UNMET ? load_word(job.meets + band.half) : 0;
+    return meet == FAST_UNMET ? load_word(job.meets + band.half) : 0;
 }
 
 /* The meeting point, if WORD tells it or it is known. */
@@ -44,31 +44,14 @@ static __device__ __forceinline__ uint32_t follow_answer(uint32_t word, uint32_t
     return word >> 16 == seam + 1 ? word & 0xffff : meet;
 }
 
-/* The block waits for it. */
-static __device__ __forceinline__ uint32_t follow_meet(const struct fast_job &job,
-                                                       const struct fast_band &band,
-                                                       uint32_t seam) {
-    if (fast_thread() == 0) {
-        uint32_t word = load_word(job.meets + band.half);
-        for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
-            word = load_word(job.meets + band.half);
-            if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_MEET);
-        }
-        follow_memory()->meet = word & 0xffff;
-    }
-    __syncthreads();
-    return follow_memory()->meet;
-}
-
 /* The block's barrier: afterwards all know MEET if one of its warps did. TURN: odd and even ones in
  * turn, since a warp may be at the next while another still reads. */
-static __device__ __forceinline__ uint32_t follow_agree(const struct fast_band &band, uint32_t turn,
-                                                        uint32_t meet) {
+static __device__ __forceinline__ uint32_t follow_agree(uint32_t turn, uint32_t meet) {
     uint32_t *known = follow_memory()->known[turn % 2];
     const uint32_t warps = FAST_THREADS / 32, lane = fast_thread() % 32;
-    if (band.looks && lane == 0) known[fast_thread() / 32] = meet;
+    if (lane == 0) known[fast_thread() / 32] = meet;
     __syncthreads();
-    return band.looks ? warp_least(lane < warps ? known[lane] : FAST_UNMET) : FAST_UNMET;
+    return warp_least(lane < warps ? known[lane] : FAST_UNMET);
 }
 
 /* Columns of the step's last row that are wanted. */
@@ -107,7 +90,7 @@ static __device__ __forceinline__ uint32_t follow_step(const struct fast_job &jo
         if (tile_owns())
             *(uint4 *)(parents + x) =
                 make_uint4(tile.parents[0], tile.parents[1], tile.parents[2], tile.parents[3]);
-        if (band.looks) meet = follow_answer(__shfl_sync(~0u, word, 0), seam, meet);
+        meet = follow_answer(__shfl_sync(~0u, word, 0), seam, meet);
         window = follow_window(half, step, meet, width);
     }
     return (first + end - from) % warps;
@@ -172,14 +155,14 @@ static __device__ __forceinline__ void follow_doze(const struct fast_job &job,
  * lead to columns within its reach in the step before. */
 static __device__ __forceinline__ void follow_costs(const struct fast_job &job,
                                                     const struct fast_band &band, uint32_t seam) {
-    uint32_t meet = band.late ? follow_meet(job, band, seam) : FAST_UNMET, warp = 0;
-    if (!band.late) follow_doze(job, band, seam);
+    uint32_t meet = FAST_UNMET, warp = 0;
+    follow_doze(job, band, seam);
 #pragma unroll 1
     for (uint32_t step = band.step, end; step < band.end_step; step = end) {
         end = meet == FAST_UNMET || band.thin ? step + 1 : band.end_step;
 #pragma unroll 1
         for (uint32_t k = step; k < end; k++) warp = follow_step(job, band, k, seam, meet, warp);
-        meet = follow_agree(band, step, meet);
+        meet = follow_agree(step, meet);
 #pragma unroll 1
         for (uint32_t k = step; k < end; k++) {
             /* The last one's are told, through those before. */
@@ -194,18 +177,9 @@ static __device__ __forceinline__ void follow_costs(const struct fast_job &job,
     __syncthreads();
 }
 
-/* What is to be moved soon, when the halves have met. */
-static __device__ __forceinline__ void follow_fetch(const struct fast_job &job,
-                                                    const struct fast_band &band, uint32_t seam) {
-    const uint32_t meet = follow_meet(job, band, seam);
-    remove_fetch(job, band, follow_window(job.halves[band.half], band.step, meet, job.width - seam),
-                 seam);
-}
-
 /* ---- the way through the band */
 
-/* Waits for the seam's column in the band's last row, with bit 15 for the last seam of all, and bit
- * 14 where it may be wrong and stays. */
+/* Waits for the seam's column in the band's last row, with bit 15 for the last seam of all. */
 static __device__ __forceinline__ uint32_t follow_entry(const struct fast_job &job,
                                                         const struct fast_band &band,
                                                         uint32_t seam) {
@@ -214,7 +188,7 @@ static __device__ __forceinline__ uint32_t follow_entry(const struct fast_job &j
         if (word >> 16 == seam + 1) {
             if (fast_thread() == 0) follow_memory()->entry = word & 0xffff;
             if (fast_thread() == 0 && band.number == 0) fast_mark(job, seam, MARK_ENTRY);
-            return word & 0x3fff;
+            return word & 0x7fff;
         }
         if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_ENTRY);
     }
@@ -301,10 +275,6 @@ static __device__ __forceinline__ struct fast_band follow_band(const struct fast
     band.top = band.half == 0 ? first : job.height - end;
     band.bottom = band.half == 0 ? end : job.height - first;
     band.thin = job.thin;
-    band.looks = is_among_last(half, number - half.first_band, job.window_bands);
-    band.fetches = number - half.first_band < job.movers;
-    band.waits = job.movers && !band.fetches;
-    band.late = is_among_last(half, number - half.first_band, job.late_bands);
     band.plane = follow_plane(job.width);
     band.halo = sizeof(struct follow_memory) + follow_parents(job.width, job.band_steps, job.thin);
     band.jumps = band.halo + 2 * (uint32_t)job.reach * job.luma_stride;
@@ -336,17 +306,11 @@ static __device__ void follow_block(const struct fast_job &job, uint32_t number)
     if (first) clock_make(job, clock, SPAN_REMOVE);
     follow_halo(job, band);
     if (fast_thread() == 0) store_word(job.begun + number, 1);
-    for (uint32_t seam = fast_begin(job); seam < job.seams && !last; seam++) {
+    for (uint32_t seam = 0; seam < job.seams && !last; seam++) {
         follow_costs(job, band, seam);
-        if (band.fetches) follow_fetch(job, band, seam);
         follow_walk(job, band, seam);
         last = follow_memory()->entry >> 15;
-        if (follow_memory()->entry >> 14 & 1) {
-            if (fast_thread() == 0) store_word(job.ready + number, (seam + 1) | 1u << 31);
-            return;
-        }
         if (first) fast_mark(job, seam, MARK_WALKED), clock.began = fast_now();
-        remove_turn(job, band, seam);
         remove_energies(job, band, seam);
         __syncthreads();
         if (first) fast_mark(job, seam, MARK_MOVED);

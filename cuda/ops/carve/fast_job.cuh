@@ -3,14 +3,12 @@
  *
  * One launch takes out all seams of a strip. Each half of the image (rows 0..m downwards, rows
  * H-1..m+1 upwards; i counts a half's rows from the image's edge) has
- *   leaders     one cluster: only the costs of the paths, nothing kept but every 16th row. Where
- *               energies are small, in 16 bits: a seam that cannot be shown to be right then ends
- *               the launch, and a second one, with 32 bits, goes on with that seam
+ *   leaders     one cluster: only the costs of the paths, nothing kept but every 16th row
  *   followers   a block for each band of rows: behind the leaders, from the row before each 16, the
  *               parents; then what column leads where through the band; in the end the removal
  *   a resolver  a block: finds the seam where the halves meet and follows it from band to band
- * Where a band takes long (wide images), the last bands before the middle are not done when the
- * halves meet. From then on they do only the columns that the seam can still reach.
+ * The last bands before the middle are not done when the halves meet. From then on they do only the
+ * columns that the seam can still reach.
  * Words that cross between blocks carry their seam's number in spare bits and are polled, so that
  * whoever writes needs no fence: a word is old or it is right. Pixels and energies are followed by
  * a flag, `ready`, released and acquired.
@@ -43,9 +41,6 @@ enum {
 /* More than any path's cost, which is below 2^29 for half an image; with what is added outside, the
  * top two bits stay free. */
 static const uint32_t FAST_FAR = 1u << 29;
-
-/* In words of costs of 16 bits, of the row before the middle: they may be too low. */
-static const uint32_t FAST_DOUBT = 1u << 29;
 
 /* Energy beside the image: more than any pixel can have. */
 static __host__ __device__ inline uint32_t fast_outside(int energy) {
@@ -98,18 +93,10 @@ struct fast_job {
     uint32_t leaders;    /* warps of a half */
     uint32_t block_leaders; /* of them in one block */
     uint32_t cluster, slots;
-    /* Leaders compute in 16 bits. A seam that cannot be shown to be right stays, and is the last.
-     */
-    bool narrow;
-    uint32_t *lowest;   /* of each seam's halves: ~ of the least cost that may be too low */
-    uint32_t *finished; /* out: seams taken out */
-    bool again;         /* begins behind those; else with the first */
-    /* So many bands of a half, next to the middle, tell only the columns that the seam can reach,
-     * if they are not done when the halves meet; of them the late ones do nothing before. */
-    uint32_t window_bands, late_bands;
-    uint32_t direct_bands; /* so many, next to the edge, have jumps that are not gathered */
+    /* Of so many bands of a half, next to the middle, the resolver has room only for the jumps of
+     * the columns that the seam can reach; of so many next to the edge for none. */
+    uint32_t window_bands, direct_bands;
     bool thin;             /* bands keep no parents */
-    uint32_t movers;       /* bands of a half whose energies close up at once; 0: all */
 
     struct fast_weighing weighing;
     struct cuda_watch *watch;
@@ -258,20 +245,10 @@ static __device__ __forceinline__ bool tagged(uint4 words, uint32_t tag) {
     return (((words.x ^ want) | (words.y ^ want) | (words.z ^ want) | (words.w ^ want)) >> 30) == 0;
 }
 
-/* The first seam of this launch. */
-static __device__ __forceinline__ uint32_t fast_begin(const struct fast_job &job) {
-    return job.again ? load_word(job.finished) : 0;
-}
-
 /* Columns AT, as differences from those that follow one another from X on, a byte each. */
 static __device__ __forceinline__ uint32_t four_bytes(const uint32_t (&at)[4], uint32_t x) {
     return (at[0] - x & 0xff) | (at[1] - (x + 1) & 0xff) << 8 | (at[2] - (x + 2) & 0xff) << 16 |
            at[3] - (x + 3) << 24;
-}
-
-/* Into the L2 cache, and nobody waits. */
-static __device__ __forceinline__ void fetch_line(const void *at) {
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 }
 
 /* The least of a warp. */
@@ -328,13 +305,6 @@ fast_reach(const struct fast_half &half, uint32_t i, uint32_t meet, uint32_t wid
 
 static __device__ __forceinline__ uint32_t step_end(const struct fast_half &half, uint32_t step) {
     return min((step + 1) * FAST_STEP, half.rows);
-}
-
-/* Whether band NUMBER of the half, counted from the image's edge, is one of the COUNT next to the
- * middle. */
-static __device__ __forceinline__ bool is_among_last(const struct fast_half &half, uint32_t number,
-                                                     uint32_t count) {
-    return number + count >= half.bands;
 }
 
 #endif

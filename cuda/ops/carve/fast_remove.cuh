@@ -24,8 +24,6 @@ struct fast_band {
     uint32_t step, end_step;
     uint32_t top, bottom; /* rows top..bottom-1 */
     bool thin;            /* parents of one step only, others in their place later */
-    bool looks, late;     /* whether it tells only a window once, or only after, the halves meet */
-    bool fetches, waits;  /* before its energies close up: remove_fetch, remove_turn */
     uint32_t plane;       /* columns of parents and jumps */
     uint32_t halo;        /* luma of the rows beside: reach above, reach below */
     uint32_t jumps;       /* as differences, at most 16; a row a step */
@@ -221,35 +219,6 @@ static __device__ __forceinline__ void renew_store(const struct fast_job &job,
 }
 
 /* ---- the rest closes up */
-
-/* Where the plane of energies does not fit into the L2 cache, bands that all move at once would
- * share memory's bandwidth, and the outermost, for which the leaders wait, would have no more of it
- * than those which they reach last. So the outermost have their rows fetched into the cache, as
- * soon as a seam is known to be in WINDOW, and all others wait until the band so many places
- * further out is done. */
-static __device__ __forceinline__ void remove_fetch(const struct fast_job &job,
-                                                    const struct fast_band &band,
-                                                    struct fast_window window, uint32_t seam) {
-    enum { LINE = 128, SPAN = 32 * LINE };
-    const uint32_t lane = fast_thread() % 32, end = job.width - seam;
-    for (uint32_t y = band.top + fast_thread() / 32; y < band.bottom; y += FAST_THREADS / 32) {
-        const uint8_t *luma = job.luma + (uint64_t)y * job.luma_stride;
-        const uint16_t *energies = energy_row(job, y);
-        for (uint32_t x = window.from + lane * LINE; x < end; x += SPAN) fetch_line(luma + x);
-        for (uint32_t x = window.from + lane * LINE / 2; x < end; x += SPAN / 2)
-            fetch_line(energies + x);
-    }
-}
-
-static __device__ __forceinline__ void remove_turn(const struct fast_job &job,
-                                                   const struct fast_band &band, uint32_t seam) {
-    if (!band.waits) return;
-    const uint32_t *word = job.ready + band.number - job.movers;
-    if (fast_thread() == 0)
-        for (uint32_t spins = 0; (load_word(word) & 0x7fffffff) < seam + 1; spins++)
-            if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_READY);
-    __syncthreads();
-}
 
 /* Energies, a warp a row, while the last warps compute those around the seam anew. */
 static __device__ __forceinline__ void

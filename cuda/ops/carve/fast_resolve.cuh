@@ -2,9 +2,10 @@
 /* fast_resolve.cuh - the resolvers: where the halves meet, and from band to band outward.
  *
  * One block a half; both find the same meeting point. Jumps are gathered in shared memory, as
- * differences of one byte, or two where bands are high: those of bands that are surely done by then
- * while the leaders are still under way; of the others, when the halves have met, only the columns
- * that the seam can reach.
+ * differences of one byte, or two where bands are high: while the leaders are still under way, all
+ * of a band; when the halves have met, of bands that are not there yet, only the columns that the
+ * seam can reach. Some warps do nothing but look for the meeting point, so that nobody waits behind
+ * a band that is late; afterwards they help with the others.
  * The first half's resolver also keeps the watch: it alone decides which seam is the last.
  */
 #ifndef BURIN_CARVE_FAST_RESOLVE_CUH
@@ -12,11 +13,16 @@
 
 #include "cuda/ops/carve/fast_job.cuh"
 
+enum {
+    MEET_BATCH = 3, /* of 4 columns a lane that looks for the meeting point, if there are not more */
+    MEET_WARPS_MAX = 10,
+};
+
 struct __align__(16) resolve_memory {
     struct fast_clock clock;
     uint32_t last;
-    uint32_t doubt;  /* costs that are told may be too low */
-    uint32_t refuse; /* the seam may be wrong, and stays */
+    uint32_t met;  /* the seam's number + 1, the meeting point's column in the half's last row */
+    uint32_t next; /* the next band to be gathered */
     uint32_t sums[FAST_THREADS / 32], places[FAST_THREADS / 32];
     uint32_t maps[FAST_BANDS_MAX]; /* where column 0 of each band's map is or would be, in bytes */
     uint16_t entries[FAST_BANDS_MAX];
@@ -47,6 +53,13 @@ static __host__ __device__ inline uint64_t resolve_bytes(uint32_t width, uint32_
                                  (uint64_t)resolve_plane(width) * (bands - windows));
 }
 
+/* A warp: the meeting point, as the column in the half's last row, once it is known. */
+static __device__ __forceinline__ uint32_t resolve_met(struct resolve_memory *memory,
+                                                       uint32_t seam) {
+    const uint32_t word = __shfl_sync(~0u, *(volatile uint32_t *)&memory->met, 0);
+    return word >> 16 == seam + 1 ? word & 0xffff : FAST_UNMET;
+}
+
 /* ---- jumps */
 
 /* Jumps of 4 columns from X on, as differences; TO: their place. */
@@ -60,67 +73,107 @@ static __device__ __forceinline__ void resolve_keep(uint8_t *to, uint32_t size, 
                                   (at[2] - (x + 2) & 0xffff) | at[3] - (x + 3) << 16);
 }
 
+enum { GATHER_BATCH = 8, GATHER_SPAN = 4 * 32 };
+
+/* Whether all jumps of a round are there: 4 columns at X, and as many GATHER_SPAN further, up to
+ * the window's end. */
+static __device__ __forceinline__ bool resolve_ask(uint4 (&words)[GATHER_BATCH],
+                                                   const uint32_t *row, uint32_t x, uint32_t to,
+                                                   uint32_t head) {
+    bool here = true;
+#pragma unroll
+    for (uint32_t k = 0; k < GATHER_BATCH; k++)
+        if (x + k * GATHER_SPAN <= to) words[k] = load_words(row + x + k * GATHER_SPAN);
+#pragma unroll
+    for (uint32_t k = 0; k < GATHER_BATCH; k++)
+        if (x + k * GATHER_SPAN <= to)
+            here = here && words[k].x >> 16 == head && words[k].y >> 16 == head &&
+                   words[k].z >> 16 == head && words[k].w >> 16 == head;
+    return __all_sync(~0u, here);
+}
+
 /* A warp: jumps of the columns in WINDOW out of ROW; MAP: the place of column 0 in shared memory.
- * All loads of a round are under way at once until all are there. */
-static __device__ __forceinline__ void resolve_band(const struct fast_job &job, const uint32_t *row,
-                                                    struct fast_window window, uint32_t map,
-                                                    uint32_t size, uint32_t seam) {
-    enum { BATCH = 8, SPAN = 4 * 32 };
-    const uint32_t head = seam + 1;
+ * False where, while it waits for a WHOLE row, the halves have met. */
+static __device__ __forceinline__ bool resolve_band(const struct fast_job &job,
+                                                    struct resolve_memory *memory,
+                                                    const uint32_t *row, struct fast_window window,
+                                                    uint32_t map, uint32_t seam, bool whole) {
+    const uint32_t lane = fast_thread() % 32, size = resolve_size(job.band_steps * FAST_STEP);
 #pragma unroll 1
-    for (uint32_t x = window.from + 4 * (fast_thread() % 32); x <= window.to; x += BATCH * SPAN) {
-        uint4 words[BATCH];
-        bool here = false;
-        for (uint32_t spins = 0; !here; spins++) {
-            here = true;
-#pragma unroll
-            for (uint32_t k = 0; k < BATCH; k++)
-                if (x + k * SPAN <= window.to) words[k] = load_words(row + x + k * SPAN);
-#pragma unroll
-            for (uint32_t k = 0; k < BATCH; k++)
-                if (x + k * SPAN <= window.to)
-                    here = here && words[k].x >> 16 == head && words[k].y >> 16 == head &&
-                           words[k].z >> 16 == head && words[k].w >> 16 == head;
+    for (uint32_t base = window.from; base <= window.to; base += GATHER_BATCH * GATHER_SPAN) {
+        const uint32_t x = base + 4 * lane;
+        uint4 words[GATHER_BATCH];
+        for (uint32_t spins = 0; !resolve_ask(words, row, x, window.to, seam + 1); spins++) {
+            if (whole && resolve_met(memory, seam) != FAST_UNMET) return false;
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_JUMPS);
         }
 #pragma unroll
-        for (uint32_t k = 0; k < BATCH; k++)
-            if (x + k * SPAN <= window.to)
-                resolve_keep(fast_shared + (map + size * (x + k * SPAN)), size, x + k * SPAN,
-                             words[k]);
+        for (uint32_t k = 0; k < GATHER_BATCH; k++)
+            if (x + k * GATHER_SPAN <= window.to)
+                resolve_keep(fast_shared + (map + size * (x + k * GATHER_SPAN)), size,
+                             x + k * GATHER_SPAN, words[k]);
     }
+    return true;
 }
 
-/* Bands from FIRST to END of the half, a warp each: all columns, or, once the halves have met in
- * MEET, those that the seam can reach. */
+/* A warp: until the halves have met, or, where there is room for a WHOLE row, its last column has
+ * been told. */
+static __device__ __forceinline__ uint32_t resolve_wait(const struct fast_job &job,
+                                                        struct resolve_memory *memory,
+                                                        const uint32_t *row, uint32_t seam,
+                                                        bool whole) {
+    const uint32_t *word = row + job.width - seam - 1;
+    uint32_t meet = resolve_met(memory, seam);
+    for (uint32_t spins = 0; meet == FAST_UNMET; spins++) {
+        if (whole && __all_sync(~0u, load_word(word) >> 16 == seam + 1)) break;
+        meet = resolve_met(memory, seam);
+        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_JUMPS);
+    }
+    return meet;
+}
+
+/* A warp: the jumps of a band. */
 static __device__ __forceinline__ void resolve_gather(const struct fast_job &job, int number,
-                                                      struct resolve_memory *memory, uint32_t first,
-                                                      uint32_t end, uint32_t meet, uint32_t seam) {
+                                                      struct resolve_memory *memory, uint32_t band,
+                                                      uint32_t seam) {
     const struct fast_half &half = job.halves[number];
     const uint32_t rows = job.band_steps * FAST_STEP, size = resolve_size(rows);
     const uint32_t width = job.width - seam, windows = sizeof *memory;
-    const uint32_t whole = windows + size * resolve_windows(job.window_bands, rows);
-#pragma unroll 1
-    for (uint32_t band = first + fast_thread() / 32; band < end; band += FAST_THREADS / 32) {
-        const uint32_t *row = job.jumps + (uint64_t)(half.first_band + band) * job.jump_stride;
-        struct fast_window window = { 0, width - 1 };
-        uint32_t map = whole + size * (band - job.direct_bands) * resolve_plane(job.width);
-        if (meet == FAST_UNMET) {
-            /* There is time: one word is asked for until it is there. */
-            for (uint32_t spins = 0; load_word(row + width - 1) >> 16 != seam + 1; spins++)
-                if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_JUMPS);
-        } else {
-            window = fast_reach(half, min((band + 1) * rows, half.rows), meet, width);
-            map = windows + size * (resolve_windows(half.bands - 1 - band, rows) - window.from);
-        }
-        if (fast_thread() % 32 == 0) memory->maps[band] = map;
-        resolve_band(job, row, window, map, size, seam);
+    const uint32_t behind = half.bands - 1 - band; /* bands between this one and the middle */
+    const bool whole = behind >= job.window_bands;
+    const uint32_t *row = job.jumps + (uint64_t)(half.first_band + band) * job.jump_stride;
+    uint32_t meet = resolve_wait(job, memory, row, seam, whole);
+    uint32_t map = windows + size * (resolve_windows(job.window_bands, rows) +
+                                     (band - job.direct_bands) * resolve_plane(job.width));
+    if (!whole || meet != FAST_UNMET ||
+        !resolve_band(job, memory, row, { 0, width - 1 }, map, seam, true)) {
+        meet = resolve_met(memory, seam);
+        const struct fast_window window =
+            fast_reach(half, min((band + 1) * rows, half.rows), meet, width);
+        if (!whole) map = windows + size * (resolve_windows(behind, rows) - window.from);
+        resolve_band(job, memory, row, window, map, seam, false);
+    }
+    if (fast_thread() % 32 == 0) memory->maps[band] = map;
+}
+
+/* All warps, each as soon as it has nothing else to do: bands from the edge to the middle, one
+ * after the other. */
+static __device__ __forceinline__ void resolve_gather_all(const struct fast_job &job, int number,
+                                                          struct resolve_memory *memory,
+                                                          uint32_t seam) {
+    const uint32_t bands = job.halves[number].bands;
+    for (;;) {
+        uint32_t band = 0;
+        if (fast_thread() % 32 == 0) band = job.direct_bands + atomicAdd(&memory->next, 1u);
+        band = __shfl_sync(~0u, band, 0);
+        if (band >= bands) return;
+        resolve_gather(job, number, memory, band, seam);
     }
 }
 
 /* ---- where the halves meet */
 
-/* More than any path's cost, and less than FAST_DOUBT. */
+/* More than any path's cost; with what it is added to it stays below 2^30. */
 static const uint32_t FAST_BESIDE = 1u << 28;
 
 /* Costs of 4 columns of both rows, and of the columns beside in the lower one. */
@@ -148,17 +201,11 @@ static __device__ __forceinline__ bool meet_here(const struct meet_costs &costs,
     return tagged(costs.above, tag) && tagged(costs.below, tag) && costs.beside >> 30 == tag;
 }
 
-/* Whether one of the costs may be too low. */
-static __device__ __forceinline__ bool meet_doubt(const struct meet_costs &costs) {
-    const uint4 above = costs.above, below = costs.below;
-    return (above.x | above.y | above.z | above.w | below.x | below.y | below.z | below.w) &
-           FAST_DOUBT;
-}
-
 /* The least of T[m][x] + min3(B[m+1]) of 4 columns, and 4 x + which of the three. */
-static __device__ __forceinline__ void meet_least(const struct meet_costs &costs, uint32_t mask,
-                                                  uint32_t x, uint32_t width, uint32_t &sum,
+static __device__ __forceinline__ void meet_least(const struct meet_costs &costs, uint32_t x,
+                                                  uint32_t width, uint32_t &sum,
                                                   uint32_t &place) {
+    const uint32_t mask = (1u << 30) - 1;
     const uint32_t lane = fast_thread() % 32;
     uint32_t left = __shfl_up_sync(~0u, costs.below.w, 1);
     uint32_t right = __shfl_down_sync(~0u, costs.below.x, 1);
@@ -183,37 +230,58 @@ static __device__ __forceinline__ void meet_of_warp(uint32_t &sum, uint32_t &pla
     sum = least;
 }
 
-/* A warp's least of T[m][x] + min3(B[m+1]) goes to memory. All costs of a round are asked for at
- * once until all are there. */
-static __device__ __forceinline__ void resolve_meet(const struct fast_job &job,
+/* Warps that look for the meeting point. */
+static __device__ __forceinline__ uint32_t meet_warps(const struct fast_job &job) {
+    const uint32_t columns = 4 * 32 * MEET_BATCH;
+    return min((job.width + columns - 1) / columns, (uint32_t)MEET_WARPS_MAX);
+}
+
+/* One of those: its least of T[m][x] + min3(B[m+1]) goes to memory. All costs of a round are asked
+ * for at once until all are there. */
+static __device__ __forceinline__ void resolve_look(const struct fast_job &job,
                                                     struct resolve_memory *memory, uint32_t seam) {
-    enum { BATCH = 3, SPAN = 4 * FAST_THREADS };
-    const uint32_t width = job.width - seam, tag = fast_tag(seam);
-    const uint32_t mask = job.narrow ? FAST_DOUBT - 1 : 0x3fffffff;
+    const uint32_t width = job.width - seam, tag = fast_tag(seam), span = 128 * meet_warps(job);
     uint32_t sum = ~0u, place = ~0u;
 #pragma unroll 1
-    for (uint32_t first = 0; first < width; first += BATCH * SPAN) {
+    for (uint32_t first = 0; first < width; first += MEET_BATCH * span) {
         const uint32_t x = first + 4 * fast_thread();
-        struct meet_costs costs[BATCH];
+        struct meet_costs costs[MEET_BATCH];
         bool here = false;
         for (uint32_t spins = 0; !here; spins++) {
             here = true;
 #pragma unroll
-            for (uint32_t k = 0; k < BATCH; k++) costs[k] = meet_ask(job, x + k * SPAN, width, tag);
+            for (uint32_t k = 0; k < MEET_BATCH; k++)
+                costs[k] = meet_ask(job, x + k * span, width, tag);
 #pragma unroll
-            for (uint32_t k = 0; k < BATCH; k++) here = here && meet_here(costs[k], tag);
+            for (uint32_t k = 0; k < MEET_BATCH; k++) here = here && meet_here(costs[k], tag);
+            here = __all_sync(~0u, here);
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_MEET);
         }
-        __syncwarp();
 #pragma unroll
-        for (uint32_t k = 0; k < BATCH; k++) {
-            if (job.narrow && meet_doubt(costs[k])) memory->doubt = 1;
-            meet_least(costs[k], mask, x + k * SPAN, width, sum, place);
-        }
+        for (uint32_t k = 0; k < MEET_BATCH; k++)
+            meet_least(costs[k], x + k * span, width, sum, place);
     }
     meet_of_warp(sum, place);
     if (fast_thread() % 32 == 0)
         memory->sums[fast_thread() / 32] = sum, memory->places[fast_thread() / 32] = place;
+}
+
+/* The first warps: where the halves meet, told to all who wait for it. */
+static __device__ __forceinline__ void resolve_meet(const struct fast_job &job, int number,
+                                                    struct resolve_memory *memory, uint32_t seam) {
+    const uint32_t warps = meet_warps(job), lane = fast_thread() % 32;
+    resolve_look(job, memory, seam);
+    asm volatile("bar.sync %0, %1;" ::"r"(1), "r"(32 * warps) : "memory");
+    if (fast_thread() >= 32) return;
+    uint32_t sum = lane < warps ? memory->sums[lane] : ~0u;
+    uint32_t place = lane < warps ? memory->places[lane] : ~0u;
+    meet_of_warp(sum, place);
+    const uint32_t column = number == 0 ? place / 4 : place / 4 + place % 4 - 1;
+    if (lane == 0) {
+        store_word(job.meets + number, (seam + 1) << 16 | column);
+        *(volatile uint32_t *)&memory->met = (seam + 1) << 16 | column;
+    }
+    __syncwarp();
 }
 
 /* ---- the watch */
@@ -245,31 +313,6 @@ static __device__ __forceinline__ void resolve_begin(const struct fast_job &job)
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_BEGUN);
 }
 
-/* Every warp for itself: the meeting point, as the column in the half's last row. */
-static __device__ __forceinline__ uint32_t resolve_meet_column(struct resolve_memory *memory,
-                                                               int number) {
-    const uint32_t lane = fast_thread() % 32;
-    uint32_t sum = lane < FAST_THREADS / 32 ? memory->sums[lane] : ~0u;
-    uint32_t place = lane < FAST_THREADS / 32 ? memory->places[lane] : ~0u;
-    meet_of_warp(sum, place);
-    return number == 0 ? place / 4 : place / 4 + place % 4 - 1;
-}
-
-/* Where costs may be too low: whether the seam's own are not (fast_pairs.cuh). One warp; both
- * resolvers find the same. */
-static __device__ __forceinline__ void resolve_doubt(const struct fast_job &job,
-                                                     struct resolve_memory *memory, uint32_t seam) {
-    const uint32_t mask = FAST_DOUBT - 1;
-    uint32_t right = 1;
-    for (int half = 0; half < 2; half++) {
-        const uint32_t x = resolve_meet_column(memory, half);
-        __threadfence(); /* the words of doubt were stored behind what they warn of */
-        const uint32_t cost = load_word(cost_row(job, half, job.halves[half].steps) + x) & mask;
-        right = right && cost < ~load_word(job.lowest + 2 * seam + half);
-    }
-    if (fast_thread() % 32 == 0) memory->refuse = !right, memory->doubt = 0;
-}
-
 /* The column in the last row of the band before BAND, not gathered. */
 static __device__ __forceinline__ uint32_t resolve_jump(const struct fast_job &job, uint32_t band,
                                                         uint32_t x, uint32_t seam) {
@@ -287,8 +330,7 @@ static __device__ __forceinline__ void resolve_tell(const struct fast_job &job,
                                                     struct resolve_memory *memory, uint32_t x,
                                                     uint32_t seam) {
     const uint32_t size = resolve_size(job.band_steps * FAST_STEP);
-    const uint32_t refuse = memory->refuse, last = memory->last | refuse;
-    const uint32_t head = (seam + 1) << 16 | last << 15 | refuse << 14;
+    const uint32_t head = (seam + 1) << 16 | memory->last << 15;
     uint32_t band = fast_thread() ? 0 : half.bands, map = memory->maps[half.bands - 1];
 #pragma unroll 1
     for (; band > job.direct_bands; band--) {
@@ -307,40 +349,38 @@ static __device__ __forceinline__ void resolve_tell(const struct fast_job &job,
         store_word(job.entries + half.first_band + band, head | memory->entries[band]);
 }
 
+/* A seam, from the first word that its leaders tell to the entries of all bands. */
+static __device__ __forceinline__ void resolve_seam(const struct fast_job &job, int number,
+                                                    struct resolve_memory *memory, uint32_t seam) {
+    const bool mark = number == 0 && fast_thread() == 0;
+    if (fast_thread() / 32 < meet_warps(job)) resolve_meet(job, number, memory, seam);
+    if (mark) fast_mark(job, seam, MARK_MEET), memory->clock.began = fast_now();
+    resolve_gather_all(job, number, memory, seam);
+}
+
 static __device__ void resolve_block(const struct fast_job &job, int number) {
     struct resolve_memory *memory = (struct resolve_memory *)fast_shared;
-    const struct fast_half &half = job.halves[number];
     const bool mark = number == 0 && fast_thread() == 0;
-    const uint32_t early = half.bands - job.window_bands;
-    const uint32_t begin = fast_begin(job);
     bool last = false;
-    uint32_t seam = begin;
-    if (fast_thread() == 0) memory->doubt = 0, memory->refuse = 0;
+    uint32_t seam = 0;
+    if (fast_thread() == 0) memory->met = memory->next = 0;
     if (mark) clock_make(job, memory->clock, SPAN_TRACE);
     __syncthreads();
     for (; seam < job.seams && !last; seam++) {
         resolve_decide(job, number, memory, seam);
-        resolve_gather(job, number, memory, job.direct_bands, early, FAST_UNMET, seam);
-        resolve_meet(job, memory, seam);
-        __syncthreads();
-        const uint32_t meet = resolve_meet_column(memory, number);
-        if (fast_thread() == 0) store_word(job.meets + number, (seam + 1) << 16 | meet);
-        if (mark) fast_mark(job, seam, MARK_MEET), memory->clock.began = fast_now();
-        resolve_gather(job, number, memory, max(early, job.direct_bands), half.bands, meet, seam);
-        if (seam == begin) resolve_begin(job);
-        if (fast_thread() < 32 && memory->doubt) resolve_doubt(job, memory, seam);
+        resolve_seam(job, number, memory, seam);
+        if (seam == 0) resolve_begin(job);
         __syncthreads();
         if (mark) fast_mark(job, seam, MARK_MAPS);
-        last = memory->last || memory->refuse;
-        if (fast_thread() < 32) resolve_tell(job, half, memory, meet, seam);
+        last = memory->last;
+        if (fast_thread() < 32)
+            resolve_tell(job, job.halves[number], memory, memory->met & 0xffff, seam);
+        if (fast_thread() == 32) memory->next = 0;
         __syncthreads();
         if (mark) fast_mark(job, seam, MARK_RESOLVED);
         if (mark) clock_tell(job, memory->clock, SPAN_TRACE);
     }
-    seam -= memory->refuse;
     if (mark && job.watch) ((volatile struct cuda_watch *)job.watch)->done = job.done + seam;
-    /* Whoever was stopped needs nothing more. */
-    if (mark && job.finished) *job.finished = memory->last ? job.seams : seam;
 }
 
 #endif

@@ -18,13 +18,11 @@ enum {
     LEAD_FULL = 0,
     LEAD_EMPTY = 8 * FAST_SLOTS_MAX,
     LEAD_END = 16 * FAST_SLOTS_MAX,
-    LEAD_FILLED = LEAD_END + 4, /* slots that have become full, since the beginning */
     LEAD_NOBODY = LEAD_END + 8, /* a barrier that nobody waits for */
     LEAD_SHAPE = LEAD_END + 16, /* of the step that begins in a slot: width | rows << 16 */
     LEAD_CLOCK = 256,
     LEAD_INBOX = LEAD_CLOCK + sizeof(struct fast_clock),
     LEAD_INBOX_SIDE = 4 * FAST_HALO_MAX,
-    LEAD_INBOX_BASE = LEAD_INBOX_SIDE / 2, /* of costs in 16 bits, behind them */
     LEAD_INBOX_WARP = 4 * LEAD_INBOX_SIDE, /* two in turn, left and right */
     LEAD_RING = (LEAD_INBOX + FAST_WARPS_MAX * LEAD_INBOX_WARP + 127) / 128 * 128,
 };
@@ -74,35 +72,12 @@ static __device__ __forceinline__ bool barrier_asked(uint32_t barrier, uint32_t 
     return passed;
 }
 
-static __device__ __forceinline__ void store_shared_release(uint32_t address, uint32_t word) {
-    asm volatile("st.release.cta.shared.u32 [%0], %1;" ::"r"(address), "r"(word) : "memory");
-}
-
-static __device__ __forceinline__ uint4 load_shared(uint32_t address) {
-    uint4 words;
-    asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
-                 : "r"(address)
-                 : "memory");
-    return words;
-}
 
 /* The address of ADDRESS in the shared memory of the cluster's block RANK. */
 static __device__ __forceinline__ uint32_t address_there(uint32_t address, uint32_t rank) {
     uint32_t there;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
     return there;
-}
-
-static __device__ __forceinline__ uint32_t load_shared_word(uint32_t address) {
-    uint32_t word;
-    asm volatile("ld.volatile.shared.u32 %0, [%1];" : "=r"(word) : "r"(address) : "memory");
-    return word;
-}
-
-static __device__ __forceinline__ void push_shared_word(uint32_t there, uint32_t word) {
-    asm volatile("st.relaxed.cluster.shared::cluster.u32 [%0], %1;" ::"r"(there), "r"(word)
-                 : "memory");
 }
 
 static __device__ __forceinline__ void push_shared(uint32_t there, uint4 words) {
@@ -145,8 +120,7 @@ struct lead_warp {
     bool left, right;             /* neighbours that have a column inside */
     bool own, at_left, at_right;  /* what the lane's columns are: the warp's own, a halo */
     bool sends_left, sends_right; /* own columns that are a neighbour's halo */
-    bool heads;                   /* the first lane of those that send to one side */
-    uint32_t to, inbox, bases;    /* addresses for even exchanges */
+    uint32_t to, inbox;           /* addresses for even exchanges */
 };
 
 /* A lane's energies of a row, two in a word. */
@@ -155,14 +129,14 @@ template <int LANE> struct lead_energies { uint32_t pairs[LANE / 2]; };
 template <int LANE>
 static __device__ __forceinline__ struct lead_energies<LANE> lead_fetch(const uint8_t *from) {
     struct lead_energies<LANE> energies;
-    if (LANE == 8) {
+    if constexpr (LANE == 8) {
         const uint4 words = *(const uint4 *)from;
         energies.pairs[0] = words.x, energies.pairs[1] = words.y;
-        energies.pairs[LANE / 2 - 2] = words.z, energies.pairs[LANE / 2 - 1] = words.w;
-        return energies;
-    }
+        energies.pairs[2] = words.z, energies.pairs[3] = words.w;
+    } else {
 #pragma unroll
-    for (int k = 0; k < LANE / 2; k++) energies.pairs[k] = ((const uint32_t *)from)[k];
+        for (int k = 0; k < LANE / 2; k++) energies.pairs[k] = ((const uint32_t *)from)[k];
+    }
     return energies;
 }
 
@@ -176,14 +150,13 @@ struct lead_told {
 template <int LANE>
 static __device__ __forceinline__ void lead_tell(const struct lead_told<LANE> &told) {
     const uint32_t(&words)[LANE] = told.words;
+    if constexpr (LANE == 8) {
+        store_words(told.to, make_uint4(words[0], words[1], words[2], words[3]));
+        store_words(told.to + 4, make_uint4(words[4], words[5], words[6], words[7]));
+    } else {
 #pragma unroll
-    for (int k = 0; k + 4 <= LANE; k += 4)
-        if (LANE % 4 == 0)
-            store_words(told.to + k,
-                        make_uint4(words[k], words[k + 1], words[k + 2], words[k + 3]));
-#pragma unroll
-    for (int k = 0; k < LANE; k += 2)
-        if (LANE % 4) store_two(told.to + k, words[k], words[k + 1]);
+        for (int k = 0; k < LANE; k += 2) store_two(told.to + k, words[k], words[k + 1]);
+    }
 }
 
 /* Odd exchanges lie behind even ones. */
@@ -240,21 +213,6 @@ static __device__ __forceinline__ void lead_copy(uint32_t to, const CUtensorMap 
                  : "memory");
 }
 
-/* How many slots have become full: a word that leaders can look at, since a barrier takes three
- * times as long to answer. Asked before a slot is filled again, so that no parity is met twice. */
-struct lead_filled {
-    struct lead_slot slot;
-    uint32_t count;
-};
-
-static __device__ __forceinline__ void lead_publish(struct lead_filled &filled, uint32_t base,
-                                                    uint32_t given, uint32_t slots) {
-    while (filled.count < given &&
-           barrier_asked(base + LEAD_FULL + 8 * filled.slot.number, filled.slot.round & 1))
-        next_slot(filled.slot, slots), filled.count++;
-    if (fast_thread() % 32 == 0) store_shared_release(base + LEAD_FILLED, filled.count);
-}
-
 /* The loading warp, for HERE leaders from the half's FIRST on. */
 template <int LANE>
 static __device__ __forceinline__ void lead_load(const struct fast_job &job,
@@ -264,17 +222,13 @@ static __device__ __forceinline__ void lead_load(const struct fast_job &job,
     struct fast_half half = job.halves[number];
     const int column = (int)(FAST_PAD + first * job.own - job.halo);
     struct lead_slot slot = {};
-    struct lead_filled filled = {};
-    uint32_t given = 0;
-    const uint32_t begin = fast_begin(job);
-    for (uint32_t seam = begin; seam < job.seams; seam++) {
+    for (uint32_t seam = 0; seam < job.seams; seam++) {
         uint32_t known = 0, shape = 0; /* bands that are ready */
         for (uint32_t step = 0; step < half.steps; step++) {
             const uint32_t full = base + LEAD_FULL + 8 * slot.number, band = step / job.band_steps;
             if (slot.round)
                 lead_wait(job, base + LEAD_EMPTY + 8 * slot.number, (slot.round & 1) ^ 1,
                           STUCK_EMPTY);
-            lead_publish(filled, base, given, job.slots);
             while (known <= band) {
                 bool ended = false;
                 if (job.weighing.verdicts)
@@ -299,7 +253,6 @@ static __device__ __forceinline__ void lead_load(const struct fast_job &job,
             }
             __syncwarp();
             next_slot(slot, job.slots);
-            given++;
         }
     }
 }

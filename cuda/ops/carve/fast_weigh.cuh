@@ -12,8 +12,7 @@
 
 static const uint32_t VERDICT_THERE = 1u << 31;
 static const uint32_t VERDICT_LAST = 1u << 30;    /* the strip ends with this step */
-static const uint32_t VERDICT_REFUSED = 1u << 29; /* and it is not made, its costs may be wrong */
-static const uint32_t VERDICT_COUNT = (1u << 29) - 1;
+static const uint32_t VERDICT_COUNT = (1u << 30) - 1;
 
 /* The image as a way sees it at a step. */
 struct fast_shape {
