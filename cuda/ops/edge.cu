@@ -111,11 +111,21 @@ enum { BLOCKS_GRAY = 6, BLOCKS_EXTRAS = 5, BLOCKS_OTHER = 4 };
 
 static constexpr uint32_t ROWS_LEAST = 2, ROWS_MOST = 8;
 
+/* Gray images that need the GPU's threads many times over have longer strips, whose rows are
+ * fetched into the L2 cache ahead: it holds little of what one strip has read when the next one
+ * needs it. */
+enum { BLOCKS_LONG = 7, AHEAD_LONG = 2 };
+static constexpr uint32_t ROWS_LONG = 16, TIMES_LONG = 4;
+
+static bool has_extras(const struct edge_rule &rule) {
+    return rule.shift.add || rule.threshold || rule.white || rule.margin;
+}
+
 /* Rows of a strip, an even number: so many that the threads fill the GPU once. Two more are
  * read above and below, so more rows are less work; but the longer the strips, the farther apart is
  * what the GPU reads at a time, and that costs more from nine on. */
 static uint32_t strip_rows(const struct cuda_context *context, const struct op_call *calls,
-                           int count) {
+                           int count, const struct edge_rule &rule) {
     const int blocks = calls[0].in.channels == 1 ? BLOCKS_GRAY : BLOCKS_OTHER;
     const uint64_t threads = (uint64_t)context->multiprocessors * blocks * EDGE8_THREADS;
     uint64_t rows = 0;
@@ -123,6 +133,8 @@ static uint32_t strip_rows(const struct cuda_context *context, const struct op_c
         rows +=
             (uint64_t)(calls[i].in.width + EDGE8_PIXELS - 1) / EDGE8_PIXELS * calls[i].in.height;
     const uint64_t wanted = (rows + 2 * threads - 1) / (2 * threads) * 2;
+    const bool plain = calls[0].in.channels == 1 && !has_extras(rule);
+    if (plain && wanted >= TIMES_LONG * ROWS_LONG) return ROWS_LONG;
     return wanted < ROWS_LEAST ? ROWS_LEAST : wanted > ROWS_MOST ? ROWS_MOST : (uint32_t)wanted;
 }
 
@@ -131,8 +143,11 @@ static void launch_strips(cudaStream_t stream, const struct strips8 &launch) {
     constexpr int FEWER = BLOCKS < BLOCKS_EXTRAS ? BLOCKS : (int)BLOCKS_EXTRAS;
     const struct edge_rule &rule = launch.rule;
     const unsigned blocks = (launch.batch.chunks + EDGE8_THREADS - 1) / EDGE8_THREADS;
-    if (rule.shift.add || rule.threshold || rule.white || rule.margin)
+    if (has_extras(rule))
         edge8_kernel<CHANNELS, true, FEWER><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
+    else if (CHANNELS == 1 && launch.rows == ROWS_LONG)
+        edge8_kernel<1, false, BLOCKS_LONG, supply8<1, AHEAD_LONG>>
+            <<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
     else
         edge8_kernel<CHANNELS, false, BLOCKS><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
 }
@@ -141,7 +156,7 @@ static enum status run_strips(const struct cuda_context *context, const struct o
                               int count, const struct edge_rule &rule) {
     struct strips8 launch;
     launch.rule = rule;
-    launch.rows = strip_rows(context, calls, count);
+    launch.rows = strip_rows(context, calls, count, rule);
     const enum status status = batch_tile(&launch.batch, calls, count, EDGE8_PIXELS, launch.rows);
     if (status) return status;
     switch (calls[0].in.channels) {

@@ -93,8 +93,8 @@ static inline void fast_lead_columns(struct fast_job *job, uint32_t widest) {
     job->leaders = (job->width + job->own - 1) / job->own;
 }
 
-/* As many blocks as leave 2 warps to a block, since shuffles and energies of all warps of a block go
- * one way; at most 16. */
+/* As many blocks as leave 2 warps to a block, since shuffles and energies of all warps of a block
+ * go one way; at most 16. */
 static inline void fast_lead_shape(struct fast_job *job) {
     fast_lead_columns(job, job->width);
     job->cluster = 1;
@@ -112,6 +112,14 @@ static inline void fast_band_shape(struct fast_job *job, uint32_t band_steps) {
         mine->first_row = half == 0 ? 0 : job->halves[0].rows;
         first += mine->bands;
     }
+}
+
+/* Which bands are late: where a band has several steps, and more tiles a step than warps, these
+ * would still be at the first one, all columns of it, when the halves meet. */
+static inline void fast_late_shape(struct fast_job *job) {
+    const uint32_t at_once = TILE_OWN * FAST_THREADS / 32;
+    const uint32_t rounds = job->band_steps * ((job->width + at_once - 1) / at_once);
+    job->late_bands = rounds >= FAST_LATE_ROUNDS ? FAST_LATE_BANDS : 0;
 }
 
 /* What the resolvers gather, in MOST bytes of shared memory. */
@@ -222,6 +230,7 @@ static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_cont
         if (follow_bytes(job->width, job->luma_stride, steps, job->reach, job->thin) > most)
             return false;
         fast_maps_shape(job, most);
+        fast_late_shape(job);
         fast_place(plan, scratch);
         return true;
     }

@@ -128,6 +128,7 @@ static inline void both_maps_shape(struct fast_job *job, uint32_t most) {
     widest.width = both_columns(job);
     fast_maps_shape(&widest, most);
     job->window_bands = widest.window_bands, job->direct_bands = widest.direct_bands;
+    fast_late_shape(job);
 }
 
 /* Leaders a block, if clusters of at most 16 will do, and steps a band at most. */
@@ -224,13 +225,13 @@ static inline void both_jobs_make(struct both_plan *plan, const struct carve_str
     both->watch = strip->watch, both->done = strip->done;
 }
 
-/* False where the strip does not fit. Rows are quickest with 2 warps a block; large images need the
- * blocks for bands. */
+/* False where the strip does not fit. Rows are quickest with few warps a block, bands with few
+ * rows: large images need the blocks for them. */
 static inline bool both_plan_make(struct both_plan *plan, const struct cuda_context *context,
                                   const struct carve_strip *strip, uint8_t *scratch) {
-    static const struct both_try tries[] = {
-        { 2, 7 }, { 4, 7 }, { FAST_WARPS_MAX, 7 }, { FAST_WARPS_MAX, FAST_BAND_STEPS_MAX }
-    };
+    static const struct both_try tries[] = { { 5, 7 },
+                                             { FAST_WARPS_MAX, 7 },
+                                             { FAST_WARPS_MAX, FAST_BAND_STEPS_MAX } };
     memset(plan, 0, sizeof *plan);
     if (!both_takes(context, strip)) return false;
     both_jobs_make(plan, strip);

@@ -73,7 +73,7 @@ static __device__ __forceinline__ void close_barrier() {
  * band. Pieces of rows are tasks, the first pieces of all rows first; of a batch all loads come
  * before all stores, so that a piece finds the next one's first word as it was. */
 static __device__ __forceinline__ void both_close(const struct both_job &both,
-                                               const struct both_desk &desk) {
+                                                  const struct both_desk &desk) {
     const uint32_t warp = fast_thread() / 32, lane = fast_thread() % 32;
     const uint32_t begin = band_begin(desk.band), rows = band_end(desk.job, desk.band) - begin;
     const uint32_t bytes = 2 * (desk.job.width - desk.state.step + FAST_PAD);
@@ -128,7 +128,7 @@ struct luma_seam {
 /* Energies whose window the seam has touched, 2 reach columns on either side of it, in both planes.
  */
 static __device__ __forceinline__ void both_renew(const struct both_job &both,
-                                               const struct both_desk &desk) {
+                                                  const struct both_desk &desk) {
     const struct fast_job &job = desk.job;
     const int width = (int)(job.width - desk.state.step) - 1, spread = 2 * job.reach;
     const uint32_t each = 2 * (uint32_t)spread + 1;
@@ -245,7 +245,7 @@ static __device__ __forceinline__ void shift_rows(const struct shift &shift, int
 /* The band's columns move up behind the seam. Threads share the columns, and where those are few
  * the rows too: of each part the row behind it is fetched before anybody writes. */
 static __device__ __forceinline__ void both_shift(const struct both_job &both,
-                                               const struct both_desk &desk) {
+                                                  const struct both_desk &desk) {
     const uint32_t lines = desk.seam.lines, vectors = (lines + 7) / 8;
     const uint32_t parts = vectors < FAST_THREADS ? FAST_THREADS / vectors : 1;
     const uint32_t each = vectors < FAST_THREADS ? vectors : FAST_THREADS;
@@ -295,7 +295,7 @@ static __device__ __forceinline__ void both_luma_turned(const uint8_t *from, uin
 
 /* Rows of the image, shared out among the warps of all bands. */
 static __device__ __forceinline__ void both_luma(const struct both_job &both,
-                                              const struct both_desk &desk) {
+                                                 const struct both_desk &desk) {
     const struct fast_half *halves = desk.job.halves;
     const uint32_t warps = FAST_THREADS / 32, stride = both.luma_stride, lines = desk.seam.lines;
     const uint32_t bands = halves[0].bands + halves[1].bands + desk.others;

@@ -193,8 +193,8 @@ static __device__ __forceinline__ void both_resolve_step(const struct both_job &
     both_listen(job, clock, judges, step);
     if (fast_thread() / 32 < warps) {
         /* May be there already: one trip less behind the meeting. */
-        const uint32_t other = judges && !fast_thread() ? load_word(both.totals + !job.weighing.way)
-                                                        : 0;
+        const uint32_t other =
+            judges && !fast_thread() ? load_word(both.totals + !job.weighing.way) : 0;
         resolve_meet(job, number, memory, step);
         if (number == 0 && fast_thread() < 32) both_weigh(both, job, memory, state, judges, other);
         if (mark) fast_mark(job, step, MARK_MEET);

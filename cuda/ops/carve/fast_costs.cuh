@@ -5,9 +5,7 @@
 
 #include "cuda/ops/carve/fast_ring.cuh"
 
-template <int LANE> struct lead_costs {
-    uint32_t cost[LANE];
-};
+template <int LANE> struct lead_costs { uint32_t cost[LANE]; };
 
 /* Before the first row. */
 template <int LANE>
@@ -18,9 +16,10 @@ static __device__ __forceinline__ void lead_begin(struct lead_costs<LANE> &costs
         costs.cost[k] = warp.x + k >= 0 && warp.x + k < width ? 0 : FAST_FAR;
 }
 
-/* The outermost columns: the least of what the lane has itself, and the energy on top, is there before
- * the neighbours' costs are; with those it is one instruction more. Energies are picked by byte,
- * which the compiler does not merge with the addition that is to be part of that instruction. */
+/* The outermost columns: the least of what the lane has itself, and the energy on top, is there
+ * before the neighbours' costs are; with those it is one instruction more. Energies are picked by
+ * byte, which the compiler does not merge with the addition that is to be part of that instruction.
+ */
 template <int LANE>
 static __device__ __forceinline__ void lead_row(struct lead_costs<LANE> &costs,
                                                 const struct lead_energies<LANE> &energies) {

@@ -44,6 +44,22 @@ static __device__ __forceinline__ uint32_t follow_answer(uint32_t word, uint32_t
     return word >> 16 == seam + 1 ? word & 0xffff : meet;
 }
 
+/* The block waits for it. */
+static __device__ __forceinline__ uint32_t follow_meet(const struct fast_job &job,
+                                                       const struct fast_band &band,
+                                                       uint32_t seam) {
+    if (fast_thread() == 0) {
+        uint32_t word = load_word(job.meets + band.half);
+        for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
+            word = load_word(job.meets + band.half);
+            if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_MEET);
+        }
+        follow_memory()->meet = word & 0xffff;
+    }
+    __syncthreads();
+    return follow_memory()->meet;
+}
+
 /* The block's barrier: afterwards all know MEET if one of its warps did. TURN: odd and even ones in
  * turn, since a warp may be at the next while another still reads. */
 static __device__ __forceinline__ uint32_t follow_agree(uint32_t turn, uint32_t meet) {
@@ -155,8 +171,8 @@ static __device__ __forceinline__ void follow_doze(const struct fast_job &job,
  * lead to columns within its reach in the step before. */
 static __device__ __forceinline__ void follow_costs(const struct fast_job &job,
                                                     const struct fast_band &band, uint32_t seam) {
-    uint32_t meet = FAST_UNMET, warp = 0;
-    follow_doze(job, band, seam);
+    uint32_t meet = band.late ? follow_meet(job, band, seam) : FAST_UNMET, warp = 0;
+    if (!band.late) follow_doze(job, band, seam);
 #pragma unroll 1
     for (uint32_t step = band.step, end; step < band.end_step; step = end) {
         end = meet == FAST_UNMET || band.thin ? step + 1 : band.end_step;
@@ -275,6 +291,7 @@ static __device__ __forceinline__ struct fast_band follow_band(const struct fast
     band.top = band.half == 0 ? first : job.height - end;
     band.bottom = band.half == 0 ? end : job.height - first;
     band.thin = job.thin;
+    band.late = number - half.first_band + job.late_bands >= half.bands;
     band.plane = follow_plane(job.width);
     band.halo = sizeof(struct follow_memory) + follow_parents(job.width, job.band_steps, job.thin);
     band.jumps = band.halo + 2 * (uint32_t)job.reach * job.luma_stride;
@@ -317,7 +334,8 @@ static __device__ void follow_block(const struct fast_job &job, uint32_t number)
         renew_store(job, band, seam);
         __syncthreads();
         if (first) fast_mark(job, seam, MARK_RENEWED);
-        if (fast_thread() == 0) store_release(job.ready + number, (seam + 1) | (uint32_t)last << 31);
+        if (fast_thread() == 0)
+            store_release(job.ready + number, (seam + 1) | (uint32_t)last << 31);
         if (first) fast_mark(job, seam, MARK_READY);
         if (first) clock_tell(job, clock, SPAN_REMOVE);
         remove_luma(job, band, seam);

@@ -36,6 +36,10 @@ enum {
     FAST_CLUSTER_MAX = 16, /* blocks */
     FAST_BANDS_MAX = 256,  /* of a half */
     FAST_BAND_STEPS_MAX = 32,
+    /* Measured at 4K, where 4 to 8 are alike and bands have 4 rounds of tiles. At 1080p, 1 or 2
+     * rounds, any is slower; at 8K it makes no difference. */
+    FAST_LATE_BANDS = 4,
+    FAST_LATE_ROUNDS = 4,
 };
 
 /* More than any path's cost, which is below 2^29 for half an image; with what is added outside, the
@@ -96,7 +100,10 @@ struct fast_job {
     /* Of so many bands of a half, next to the middle, the resolver has room only for the jumps of
      * the columns that the seam can reach; of so many next to the edge for none. */
     uint32_t window_bands, direct_bands;
-    bool thin;             /* bands keep no parents */
+    /* Bands of a half, next to the middle, that would not be done when the halves meet: they begin
+     * then. */
+    uint32_t late_bands;
+    bool thin; /* bands keep no parents */
 
     struct fast_weighing weighing;
     struct cuda_watch *watch;

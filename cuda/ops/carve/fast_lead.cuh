@@ -64,7 +64,7 @@ static __device__ __forceinline__ void lead_wait_slot(const struct fast_job &job
 
 /* Rows of a step behind which a lane does what is not rows: there they wait for their neighbours.
  */
-enum { LEAD_RELEASES = 3, LEAD_TELLS = 5, LEAD_ASKS = 8 };
+enum { LEAD_RELEASES = 3, LEAD_TELLS = 5, LEAD_ASKS = 8, LEAD_HEARS = 11 };
 
 /* All rows of a step. Nothing is decided on the way: a comparison and a branch take as long as half
  * a row. The row before is told; the slot before is given back: whoever shuffles costs has used all
@@ -91,6 +91,7 @@ lead_step(const struct fast_job &job, const struct lead_warp &warp, struct lead_
         if (r == LEAD_RELEASES && warp.lane == 0) barrier_arrive(release);
         if (r == LEAD_TELLS && warp.own) lead_tell<LANE>(told);
         if (r == LEAD_ASKS) full = barrier_asked(lead_full(place), place.slot.round & 1);
+        if (r == LEAD_HEARS) full = __all_sync(~0u, full);
     }
     if (!full && !ends) lead_wait_slot(job, place);
 }
@@ -121,25 +122,38 @@ static __device__ __forceinline__ void lead_idle(const struct fast_job &job,
     }
 }
 
+/* Before rows go on behind `halo` of them: the halos. */
+template <int LANE>
+static __device__ __forceinline__ void
+lead_exchange(const struct fast_job &job, struct lead_warp &warp, struct lead_costs<LANE> &costs) {
+    warp.exchanges++;
+    lead_send(warp, costs);
+    lead_receive(job, warp, costs);
+    __syncwarp();
+}
+
 /* The costs of a seam down to the middle. The first slot is full. TO: where the lane tells costs,
- * from the row before the first step on (which nobody reads). Where rows go on behind `halo` of
- * them, halos are exchanged. */
+ * from the row before the first step on (which nobody reads). As many steps as make up the least
+ * halo are one piece of code: a turn of a loop takes as long as a row. */
 template <int LANE>
 static __device__ __forceinline__ void
 lead_seam(const struct fast_job &job, const struct fast_half &half, struct lead_warp &warp,
           struct lead_place<LANE> &place, struct lead_costs<LANE> &costs, uint32_t head,
           uint32_t *to) {
+    enum { EVERY = LANE == 6 ? 3 : 2 };
     const uint32_t whole = half.rows / FAST_STEP, every = job.halo / FAST_STEP;
-    uint32_t since = 0; /* steps since the last exchange */
+    uint32_t done = 0;
 #pragma unroll 1
-    for (uint32_t step = 1; step <= whole; step++, to += job.cost_stride) {
-        lead_step(job, warp, place, costs, head, to, step == half.steps);
-        if (++since < every || step == half.steps) continue;
-        warp.exchanges++, since = 0;
-        lead_send(warp, costs);
-        lead_receive(job, warp, costs);
-        __syncwarp();
+    while (done + EVERY <= whole) {
+#pragma unroll
+        for (int k = 1; k <= EVERY; k++, to += job.cost_stride)
+            lead_step(job, warp, place, costs, head, to, done + k == half.steps);
+        done += EVERY;
+        if (done % every == 0 && done < half.steps) lead_exchange(job, warp, costs);
     }
+#pragma unroll 1
+    for (; done < whole; to += job.cost_stride)
+        lead_step(job, warp, place, costs, head, to, ++done == half.steps);
     if (whole < half.steps) lead_rest(warp, place, costs, head, to, half.rows % FAST_STEP);
 }
 
@@ -209,8 +223,8 @@ lead_warp_of(const struct fast_job &job, uint32_t number, uint32_t shared, uint3
     warp.at_left = lane < margin, warp.at_right = received_right < margin;
     warp.own = !warp.at_left && !warp.at_right;
     warp.sends_left = sent_left < margin, warp.sends_right = sent_right < margin;
-    warp.inbox =
-        inbox_of(shared, in_block, warp.at_right) + 4 * LANE * (warp.at_right ? received_right : lane);
+    warp.inbox = inbox_of(shared, in_block, warp.at_right) +
+                 4 * LANE * (warp.at_right ? received_right : lane);
     if (number > 0 && warp.sends_left)
         warp.to = address_there(inbox_of(shared, (number - 1) % each, 1) + 4 * LANE * sent_left,
                                 (number - 1) / each);

@@ -24,6 +24,7 @@ struct fast_band {
     uint32_t step, end_step;
     uint32_t top, bottom; /* rows top..bottom-1 */
     bool thin;            /* parents of one step only, others in their place later */
+    bool late;            /* does nothing before the halves have met */
     uint32_t plane;       /* columns of parents and jumps */
     uint32_t halo;        /* luma of the rows beside: reach above, reach below */
     uint32_t jumps;       /* as differences, at most 16; a row a step */
@@ -34,7 +35,7 @@ struct fast_band {
 struct __align__(16) follow_memory {
     uint32_t entry, meet;
     struct fast_clock clock;
-    struct fast_band band; /* its own; in registers there is no room for it */
+    struct fast_band band;                /* its own; in registers there is no room for it */
     uint32_t known[2][FAST_THREADS / 32]; /* of each warp: the meeting point or FAST_UNMET */
     uint32_t columns[BAND_ROWS_MAX];      /* the seam, in the order of the half's rows */
     /* The seam in the rows of which there are copies; each warp that wants it asks itself. */
@@ -84,9 +85,10 @@ struct luma_band {
     }
 };
 
-static __device__ __forceinline__ struct luma_band
-luma_of_band(const struct fast_job &job, const struct fast_band &band, const uint32_t *seam_beside,
-             int width) {
+static __device__ __forceinline__ struct luma_band luma_of_band(const struct fast_job &job,
+                                                                const struct fast_band &band,
+                                                                const uint32_t *seam_beside,
+                                                                int width) {
     return { job.luma,      job.luma_stride,  band.halo, width,          (int)job.height,
              (int)band.top, (int)band.bottom, job.reach, band.half == 1, seam_beside };
 }
@@ -97,8 +99,8 @@ static __device__ __forceinline__ uint32_t from_mask(uint32_t at, uint32_t from)
     return from >= at + 4 ? 0 : ~0u << (8 * (from - at));
 }
 
-/* 16 bytes at AT, of which those at FROM and behind become those BITS / 8 further on; NEXT: the word
- * behind them. */
+/* 16 bytes at AT, of which those at FROM and behind become those BITS / 8 further on; NEXT: the
+ * word behind them. */
 static __device__ __forceinline__ uint4 shifted(uint4 old, uint32_t next, uint32_t at,
                                                 uint32_t from, uint32_t bits) {
     uint32_t words[5] = { old.x, old.y, old.z, old.w, next };
@@ -130,8 +132,8 @@ static __device__ __forceinline__ void close_gap(uint8_t *row, uint32_t from, ui
         uint32_t behind = 0; /* what comes after the round's last vector */
 #pragma unroll
         for (uint32_t k = 0; k < BATCH; k++)
-            old[k] =
-                at + k * SPAN < needed ? *(const uint4 *)(place + k * SPAN) : make_uint4(0, 0, 0, 0);
+            old[k] = at + k * SPAN < needed ? *(const uint4 *)(place + k * SPAN)
+                                            : make_uint4(0, 0, 0, 0);
         if (base + BATCH * SPAN < needed) behind = *(const uint32_t *)(row + base + BATCH * SPAN);
         __syncwarp();
 #pragma unroll

@@ -14,7 +14,7 @@
 #include "cuda/ops/carve/fast_job.cuh"
 
 enum {
-    MEET_BATCH = 3, /* of 4 columns a lane that looks for the meeting point, if there are not more */
+    MEET_BATCH = 3, /* of 4 columns, for a lane that looks for the meeting point */
     MEET_WARPS_MAX = 10,
 };
 
@@ -203,8 +203,7 @@ static __device__ __forceinline__ bool meet_here(const struct meet_costs &costs,
 
 /* The least of T[m][x] + min3(B[m+1]) of 4 columns, and 4 x + which of the three. */
 static __device__ __forceinline__ void meet_least(const struct meet_costs &costs, uint32_t x,
-                                                  uint32_t width, uint32_t &sum,
-                                                  uint32_t &place) {
+                                                  uint32_t width, uint32_t &sum, uint32_t &place) {
     const uint32_t mask = (1u << 30) - 1;
     const uint32_t lane = fast_thread() % 32;
     uint32_t left = __shfl_up_sync(~0u, costs.below.w, 1);

@@ -72,7 +72,6 @@ static __device__ __forceinline__ bool barrier_asked(uint32_t barrier, uint32_t 
     return passed;
 }
 
-
 /* The address of ADDRESS in the shared memory of the cluster's block RANK. */
 static __device__ __forceinline__ uint32_t address_there(uint32_t address, uint32_t rank) {
     uint32_t there;

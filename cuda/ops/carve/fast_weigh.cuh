@@ -11,7 +11,7 @@
 #include "cuda/ops/carve/fast_job.cuh"
 
 static const uint32_t VERDICT_THERE = 1u << 31;
-static const uint32_t VERDICT_LAST = 1u << 30;    /* the strip ends with this step */
+static const uint32_t VERDICT_LAST = 1u << 30; /* the strip ends with this step */
 static const uint32_t VERDICT_COUNT = (1u << 30) - 1;
 
 /* The image as a way sees it at a step. */

@@ -103,7 +103,7 @@ static void rungs_make(struct bench &bench) {
     uint8_t *scratch;
     fast_plan_make(&plan, &bench.context, &bench.strip, NULL);
     fast_band_shape(&plan.job, 1);
-    plan.job.window_bands = plan.job.late_bands = 0;
+    plan.job.window_bands = 0;
     plan.job.direct_bands = plan.job.halves[0].bands;
     fast_place(&plan, NULL);
     TRY(cudaMalloc((void **)&scratch, plan.bytes));

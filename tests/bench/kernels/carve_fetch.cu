@@ -89,7 +89,6 @@ static struct fast_plan make_plan(const struct cuda_context *context, uint32_t w
     if (!fast_plan_make(&plan, context, &strip, NULL)) puts("does not fit"), exit(1);
     TRY(cudaMalloc(&strip.scratch, plan.bytes));
     fast_plan_make(&plan, context, &strip, (uint8_t *)strip.scratch);
-    plan.job.window_bands = plan.job.late_bands = plan.job.movers = 0;
     return plan;
 }
 

@@ -3,7 +3,7 @@
  * shuffles: one block, up to two warps for each scheduler, energies in shared memory as 16-bit
  * pairs. Cycles a row. Before that a few rows are compared, as long as the ends of the warp have
  * not spoiled the middle. */
-#include "cuda/ops/carve/fast_pairs.cuh"
+#include "cuda/ops/carve/fast_costs.cuh"
 
 #include <cstdio>
 #include <cstdlib>
@@ -65,24 +65,26 @@ static __device__ uint32_t pairs_sum(const uint32_t (&pair)[4]) {
     return sum;
 }
 
-/* As shipped: the outermost columns also in words of their own. */
-struct pairs_apart {
-    enum { COLUMNS = 8, BETWEEN = 1 };
-    static constexpr const char *NAME = "16 bits, edges apart";
-    struct lead_pairs costs;
+/* As shipped: what does not need a neighbour comes before what does. */
+template <int C> struct words_shipped {
+    enum { COLUMNS = C, BETWEEN = 1 };
+    static constexpr const char *NAME = "32 bits, neighbours last";
+    struct lead_costs<C> costs;
     __device__ void begin() {
-        const struct lead_warp warp = {};
-        lead_begin(costs, warp, 1);
+        for (int k = 0; k < C; k++) costs.cost[k] = 0;
     }
     __device__ __forceinline__ void rows(const uint16_t *from, uint32_t) {
-        lead_row(costs, lead_fetch<8>((const uint8_t *)from));
+        lead_row(costs, lead_fetch<C>((const uint8_t *)from));
     }
     __device__ uint32_t sum() const {
-        return pairs_sum(costs.pair);
+        uint32_t sum = 0;
+        for (int k = 0; k < C; k++) sum += costs.cost[k];
+        return sum;
     }
 };
 
-/* Nothing but the pairs; R is 1 or even. Row by row, a column less on either side is right. */
+/* Nothing but pairs of 16 bits; R is 1 or even. Row by row, a column less on either side is
+ * right. */
 template <int R> struct pairs_plain {
     enum { COLUMNS = 8, BETWEEN = R, BESIDE = (R + 1) / 2, ALL = 4 + 2 * BESIDE };
     static constexpr const char *NAME = "16 bits";
@@ -178,7 +180,8 @@ int main() {
     tell<words<4, 1>>(memory), tell<words<4, 2>>(memory), tell<words<4, 4>>(memory);
     tell<words<6, 2>>(memory);
     tell<words<8, 1>>(memory), tell<words<8, 2>>(memory), tell<words<8, 4>>(memory);
-    tell<pairs_apart>(memory), tell<pairs_plain<1>>(memory);
+    tell<words_shipped<4>>(memory), tell<words_shipped<6>>(memory);
+    tell<words_shipped<8>>(memory), tell<pairs_plain<1>>(memory);
     tell<pairs_plain<2>>(memory), tell<pairs_plain<4>>(memory);
     return 0;
 }
