@@ -6,17 +6,7 @@
 #include "cuda/ops/histeq16.cuh"
 #include "cuda/ops/histeq8.cuh"
 
-static struct tally tally_of(const struct cuda_context *context, int count, int tables,
-                             uint32_t spread) {
-    struct tally tally;
-    tally.left = context->zeroed;
-    tally.counts = tally.left + SECTOR_WORDS;
-    tally.spread = count == 1 ? spread : 1;
-    tally.set_words = (uint32_t)(count * tables * COUNTS_WORDS);
-    return tally;
-}
-
-template <int CHANNELS, int MODE, int SPREAD = 1>
+template <int CHANNELS, int MODE>
 static enum status launch(const struct cuda_context *context, struct op_call *calls, int count) {
     typedef layout<CHANNELS, MODE> L;
     struct failure *failure = calls[0].failure;
@@ -25,9 +15,9 @@ static enum status launch(const struct cuda_context *context, struct op_call *ca
     if (status) return status;
     struct rule rule = { (uint32_t)calls[0].params->number[HISTEQ_BINS],
                          (int)calls[0].params->number[HISTEQ_SCALE] };
-    struct tally tally = tally_of(context, count, L::TABLES, SPREAD);
+    uint32_t *left = context->zeroed, *counts = left + SECTOR_WORDS;
     const unsigned blocks = batch_share(&batch, THREADS, context->multiprocessors);
-    void *arguments[] = { &batch, &rule, &tally };
+    void *arguments[] = { &batch, &rule, &counts, &left };
     const void *kernel = (const void *)equalize_kernel<CHANNELS, MODE>;
     if (L::SHARED_BYTES > 48 << 10)
         CUDA_TRY(failure, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

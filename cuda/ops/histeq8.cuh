@@ -15,9 +15,12 @@
 
 #include "cuda/launch.cuh"
 #include "cuda/ops/histeq_fixed.h"
-#include "cuda/ops/histeq_tally.cuh"
 
-enum { THREADS = 512 };
+enum { THREADS = 512, LEVELS = 256 };
+
+/* Eight global counters share a 32-byte sector; sectors stand apart, so that additions of all
+ * blocks are spread over the L2 cache instead of queueing at one slice of it. */
+enum { SECTOR_WORDS = 64, COUNTS_WORDS = LEVELS / 8 * SECTOR_WORDS };
 
 /* How pixels of one kind are held. */
 template <int CHANNELS, int MODE> struct layout {
@@ -196,6 +199,11 @@ static __device__ __forceinline__ void count_part(const struct picture &picture,
     }
 }
 
+/* Global counter of LEVEL. */
+static __device__ __forceinline__ uint32_t counter_of(uint32_t level) {
+    return level / 8 * SECTOR_WORDS + level % 8;
+}
+
 /* Two threads sum one level's copies; they start at such places that eight neighbours read from all
  * banks. Tables follow one another, in shared and in global memory. */
 template <class L>
@@ -216,6 +224,52 @@ static __device__ __forceinline__ void merge(const uint32_t *table, uint32_t *co
 }
 
 /* ---- table */
+
+static __device__ __forceinline__ void read_counts(const uint32_t *counts, uint32_t (&c)[8]) {
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
+                 : "l"(counts));
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(c[4]), "=r"(c[5]), "=r"(c[6]), "=r"(c[7])
+                 : "l"(counts + 4));
+}
+
+/* Last of the levels that share a bin with LEVEL. */
+static __device__ __forceinline__ uint32_t bin_last(uint32_t level, uint32_t bins) {
+    if (bins >= LEVELS) return level;
+    const uint32_t bin = histeq_bin(level, bins, LEVELS - 1);
+    return ((bin + 1) * LEVELS + bins - 1) / bins - 1;
+}
+
+/* One warp, 8 levels a lane: waits until COUNTS holds all pixels, leaves inclusive sums. */
+static __device__ void scan_counts(const uint32_t *counts, uint32_t pixels, uint32_t bins,
+                                   uint32_t *sums, uint32_t *first) {
+    const unsigned lane = threadIdx.x % 32;
+    uint32_t c[8], own, upto;
+    for (;;) {
+        read_counts(counts + lane * SECTOR_WORDS, c);
+        own = 0;
+#pragma unroll
+        for (int i = 0; i < 8; i++) c[i] = own += c[i];
+        upto = own;
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            const uint32_t left = __shfl_up_sync(~0u, upto, step);
+            if (lane >= step) upto += left;
+        }
+        if (__shfl_sync(~0u, upto, 31) == pixels) break;
+    }
+    int used = 0; /* levels before the lane's first one in use */
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        used += c[i] == 0;
+        c[i] += upto - own;
+    }
+    ((uint4 *)sums)[2 * lane] = make_uint4(c[0], c[1], c[2], c[3]);
+    ((uint4 *)sums)[2 * lane + 1] = make_uint4(c[4], c[5], c[6], c[7]);
+    __syncwarp();
+    if (own && upto == own) *first = sums[bin_last(8 * lane + used, bins)];
+}
 
 /* New level of LEVEL, or what a colour is multiplied by. */
 template <int CHANNELS, int MODE>
@@ -326,16 +380,24 @@ static __device__ __forceinline__ uint32_t black_level(const struct desk &desk, 
                                  rule.scale);
 }
 
+/* The last block that has read COUNTS leaves zeros behind. */
+static __device__ __forceinline__ void leave_zeros(uint32_t *counts, int tables, uint32_t *left,
+                                                   uint32_t ticket) {
+    if (threadIdx.x >= 32) return;
+    if (__shfl_sync(~0u, ticket, 0) != gridDim.x - 1) return;
+    for (uint32_t i = threadIdx.x; i < tables * LEVELS; i += 32) counts[counter_of(i)] = 0;
+    if (threadIdx.x == 0) *left = 0;
+}
+
 template <int CHANNELS, int MODE>
 static __global__ void __launch_bounds__(THREADS, 1)
-    equalize_kernel(const __grid_constant__ struct batch batch, struct rule rule,
-                    struct tally tally) {
+    equalize_kernel(const __grid_constant__ struct batch batch, struct rule rule, uint32_t *counts,
+                    uint32_t *left) {
     typedef layout<CHANNELS, MODE> L;
     const struct desk desk = desk_make<L>();
     const struct chunks share = block_share(batch);
     const int begin = picture_at(batch, share.first), end = picture_at(batch, share.end - 1) + 1;
     const int warp = threadIdx.x / 32;
-    uint32_t *set = tally.counts + blockIdx.x % tally.spread * tally.set_words;
     uint32_t held[L::HELD][L::WORDS], ticket = 0;
     for (int i = begin; i < end; i++) {
         const struct picture picture = batch.pictures[i];
@@ -345,17 +407,17 @@ static __global__ void __launch_bounds__(THREADS, 1)
         else
             count_part<CHANNELS, MODE, L, false>(picture, part, desk, held);
         __syncthreads();
-        merge<L>(desk.table, set + i * L::TABLES * COUNTS_WORDS);
+        merge<L>(desk.table, counts + i * L::TABLES * COUNTS_WORDS);
         if (i + 1 < end) __syncthreads();
     }
     for (int i = end; i-- > begin;) {
         const struct picture picture = batch.pictures[i];
         const struct chunks part = picture_part(picture, share);
         if (warp < L::TABLES)
-            scan_counts(tally.counts + (i * L::TABLES + warp) * COUNTS_WORDS, tally, picture.pixels,
-                        rule.bins, desk.sums + warp * LEVELS, desk.first + warp);
+            scan_counts(counts + (i * L::TABLES + warp) * COUNTS_WORDS, picture.pixels, rule.bins,
+                        desk.sums + warp * LEVELS, desk.first + warp);
         __syncthreads();
-        if (i == begin && threadIdx.x == 0) ticket = atomicAdd(tally.left, 1u);
+        if (i == begin && threadIdx.x == 0) ticket = atomicAdd(left, 1u);
         make_tables<CHANNELS, MODE, L>(picture.pixels, rule, desk);
         __syncthreads();
         const uint32_t black = black_level<CHANNELS, MODE>(desk, picture.pixels, rule);
@@ -366,7 +428,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
             map_part<CHANNELS, MODE, L, false>(picture, part, desk, black, in_hand, held);
         __syncthreads();
     }
-    leave_zeros(tally, batch.count * L::TABLES, ticket);
+    leave_zeros(counts, batch.count * L::TABLES, left, ticket);
 }
 
 #endif

@@ -122,21 +122,22 @@ static __device__ void both_follow(const struct both_job &both, uint32_t way, ui
 
 /* ---- resolvers */
 
-/* The first thread of the block that judges, while the leaders are under way. */
+/* The first thread of the block that judges, while the leaders are under way: before its warp has
+ * looked for the meeting point, and so before anybody gives the verdict. */
 static __device__ __forceinline__ void both_watch(const struct both_job &both, uint32_t step) {
     if (fast_thread()) return;
     volatile struct cuda_watch *watch = both.watch;
-    both_desk(both).stop = watch && watch->stop;
+    atomicExch(&both_desk(both).stop, watch && watch->stop ? 1u : 0u);
     if (watch && step % 8 == 0) watch->done = both.done + step;
 }
 
-/* A warp: what the way's seam costs. The judge compares it with the other's, of which OTHER is what
- * was told a while ago, and gives the verdict. */
-static __device__ __forceinline__ void
-both_weigh(const struct both_job &both, const struct fast_job &job, struct resolve_memory *memory,
-           const struct both_state &state, bool judges, uint32_t other) {
+/* A warp: what the way's seam costs is TOTAL. The judge compares it with the other's, of which
+ * OTHER is what was told a while ago, and gives the verdict. */
+static __device__ __forceinline__ void both_weigh(const struct both_job &both,
+                                                  const struct fast_job &job,
+                                                  const struct both_state &state, bool judges,
+                                                  uint32_t total, uint32_t other) {
     const uint32_t lane = fast_thread() % 32, way = job.weighing.way, tag = fast_tag(state.step);
-    const uint32_t total = warp_least(lane < meet_warps(job) ? memory->sums[lane] : ~0u);
     if (lane) return;
     if (!judges) {
         store_word(both.totals + way, tag << 30 | total);
@@ -151,7 +152,7 @@ both_weigh(const struct both_job &both, const struct fast_job &job, struct resol
         other &= (1u << 30) - 1;
         turned = way ? total < other : other < total;
     }
-    const uint32_t flags = both_desk(both).stop ? VERDICT_LAST : 0;
+    const uint32_t flags = atomicOr(&both_desk(both).stop, 0u) ? VERDICT_LAST : 0;
     store_word(job.weighing.verdicts + state.step,
                VERDICT_THERE | flags | ((state.verdict & VERDICT_COUNT) + !turned));
 }
@@ -194,16 +195,16 @@ static __device__ __forceinline__ void both_resolve_step(const struct both_job &
     if (fast_thread() / 32 < warps) {
         /* May be there already: one trip less behind the meeting. */
         const uint32_t other =
-            judges && !fast_thread() ? load_word(both.totals + !job.weighing.way) : 0;
-        resolve_meet(job, number, memory, step);
-        if (number == 0 && fast_thread() < 32) both_weigh(both, job, memory, state, judges, other);
+            judges && fast_thread() % 32 == 0 ? load_word(both.totals + !job.weighing.way) : 0;
+        const uint32_t total = resolve_meet(job, number, memory, step);
+        if (total != ~0u && number == 0) both_weigh(both, job, state, judges, total, other);
         if (mark) fast_mark(job, step, MARK_MEET);
         both_tell(job, clock, SPAN_SEAM);
     }
     resolve_gather_all(job, number, memory, step);
     __syncthreads();
     if (mark) fast_mark(job, step, MARK_MAPS);
-    if (fast_thread() < 32) resolve_tell(job, half, memory, memory->met & 0xffff, step);
+    if (fast_thread() < 32) resolve_tell(job, half, memory, resolve_met(memory, step), step);
     if (fast_thread() == 32) memory->next = 0;
     __syncthreads();
     if (mark) fast_mark(job, step, MARK_RESOLVED);
@@ -225,7 +226,7 @@ static __device__ void both_resolve(const struct both_job &both, uint32_t way, i
         desk.job.watch = both.watch;
         desk.clock.on = false;
         struct resolve_memory *memory = (struct resolve_memory *)fast_shared;
-        memory->last = memory->met = memory->next = 0;
+        resolve_make(memory);
         both_enter(both);
     }
     __syncthreads();

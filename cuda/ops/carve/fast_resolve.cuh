@@ -20,10 +20,12 @@ enum {
 
 struct __align__(16) resolve_memory {
     struct fast_clock clock;
+    /* Of the warps that have looked: the least sum, over its place, and how many. */
+    unsigned long long least;
+    uint32_t looked;
     uint32_t last;
     uint32_t met;  /* the seam's number + 1, the meeting point's column in the half's last row */
     uint32_t next; /* the next band to be gathered */
-    uint32_t sums[FAST_THREADS / 32], places[FAST_THREADS / 32];
     uint32_t maps[FAST_BANDS_MAX]; /* where column 0 of each band's map is or would be, in bytes */
     uint16_t entries[FAST_BANDS_MAX];
 };
@@ -53,10 +55,18 @@ static __host__ __device__ inline uint64_t resolve_bytes(uint32_t width, uint32_
                                  (uint64_t)resolve_plane(width) * (bands - windows));
 }
 
+/* One thread, at the start. */
+static __device__ __forceinline__ void resolve_make(struct resolve_memory *memory) {
+    memory->least = ~0ull;
+    memory->looked = memory->last = memory->met = memory->next = 0;
+}
+
 /* A warp: the meeting point, as the column in the half's last row, once it is known. */
 static __device__ __forceinline__ uint32_t resolve_met(struct resolve_memory *memory,
                                                        uint32_t seam) {
-    const uint32_t word = __shfl_sync(~0u, *(volatile uint32_t *)&memory->met, 0);
+    uint32_t word = 0;
+    if (fast_thread() % 32 == 0) word = atomicOr(&memory->met, 0u);
+    word = __shfl_sync(~0u, word, 0);
     return word >> 16 == seam + 1 ? word & 0xffff : FAST_UNMET;
 }
 
@@ -235,10 +245,9 @@ static __device__ __forceinline__ uint32_t meet_warps(const struct fast_job &job
     return min((job.width + columns - 1) / columns, (uint32_t)MEET_WARPS_MAX);
 }
 
-/* One of those: its least of T[m][x] + min3(B[m+1]) goes to memory. All costs of a round are asked
+/* One of those: its least of T[m][x] + min3(B[m+1]), over the place. All costs of a round are asked
  * for at once until all are there. */
-static __device__ __forceinline__ void resolve_look(const struct fast_job &job,
-                                                    struct resolve_memory *memory, uint32_t seam) {
+static __device__ __forceinline__ uint64_t resolve_look(const struct fast_job &job, uint32_t seam) {
     const uint32_t width = job.width - seam, tag = fast_tag(seam), span = 128 * meet_warps(job);
     uint32_t sum = ~0u, place = ~0u;
 #pragma unroll 1
@@ -261,26 +270,32 @@ static __device__ __forceinline__ void resolve_look(const struct fast_job &job,
             meet_least(costs[k], x + k * span, width, sum, place);
     }
     meet_of_warp(sum, place);
-    if (fast_thread() % 32 == 0)
-        memory->sums[fast_thread() / 32] = sum, memory->places[fast_thread() / 32] = place;
+    return (uint64_t)sum << 32 | place;
 }
 
-/* The first warps: where the halves meet, told to all who wait for it. */
-static __device__ __forceinline__ void resolve_meet(const struct fast_job &job, int number,
-                                                    struct resolve_memory *memory, uint32_t seam) {
-    const uint32_t warps = meet_warps(job), lane = fast_thread() % 32;
-    resolve_look(job, memory, seam);
-    asm volatile("bar.sync %0, %1;" ::"r"(1), "r"(32 * warps) : "memory");
-    if (fast_thread() >= 32) return;
-    uint32_t sum = lane < warps ? memory->sums[lane] : ~0u;
-    uint32_t place = lane < warps ? memory->places[lane] : ~0u;
-    meet_of_warp(sum, place);
-    const uint32_t column = number == 0 ? place / 4 : place / 4 + place % 4 - 1;
-    if (lane == 0) {
+/* A warp that looks: if it is the last one, it tells all who wait for it where the halves meet, and
+ * returns what the seam costs; else ~0. */
+static __device__ __forceinline__ uint32_t resolve_meet(const struct fast_job &job, int number,
+                                                        struct resolve_memory *memory,
+                                                        uint32_t seam) {
+    uint64_t least = resolve_look(job, seam);
+    uint32_t others = 0;
+    if (fast_thread() % 32 == 0) {
+        atomicMin(&memory->least, (unsigned long long)least);
+        __threadfence_block();
+        others = atomicAdd(&memory->looked, 1u) + 1;
+    }
+    if (__shfl_sync(~0u, others, 0) < meet_warps(job)) return ~0u;
+    if (fast_thread() % 32 == 0) {
+        least = atomicExch(&memory->least, ~0ull);
+        const uint32_t place = (uint32_t)least;
+        const uint32_t column = number == 0 ? place / 4 : place / 4 + place % 4 - 1;
         store_word(job.meets + number, (seam + 1) << 16 | column);
-        *(volatile uint32_t *)&memory->met = (seam + 1) << 16 | column;
+        atomicExch(&memory->looked, 0u);
+        atomicExch(&memory->met, (seam + 1) << 16 | column);
     }
     __syncwarp();
+    return __shfl_sync(~0u, (uint32_t)(least >> 32), 0);
 }
 
 /* ---- the watch */
@@ -348,12 +363,12 @@ static __device__ __forceinline__ void resolve_tell(const struct fast_job &job,
         store_word(job.entries + half.first_band + band, head | memory->entries[band]);
 }
 
-/* A seam, from the first word that its leaders tell to the entries of all bands. */
+/* A seam, from the first word that its leaders tell to the jumps of all bands. */
 static __device__ __forceinline__ void resolve_seam(const struct fast_job &job, int number,
                                                     struct resolve_memory *memory, uint32_t seam) {
-    const bool mark = number == 0 && fast_thread() == 0;
     if (fast_thread() / 32 < meet_warps(job)) resolve_meet(job, number, memory, seam);
-    if (mark) fast_mark(job, seam, MARK_MEET), memory->clock.began = fast_now();
+    if (number == 0 && fast_thread() == 0)
+        fast_mark(job, seam, MARK_MEET), memory->clock.began = fast_now();
     resolve_gather_all(job, number, memory, seam);
 }
 
@@ -362,7 +377,7 @@ static __device__ void resolve_block(const struct fast_job &job, int number) {
     const bool mark = number == 0 && fast_thread() == 0;
     bool last = false;
     uint32_t seam = 0;
-    if (fast_thread() == 0) memory->met = memory->next = 0;
+    if (fast_thread() == 0) resolve_make(memory);
     if (mark) clock_make(job, memory->clock, SPAN_TRACE);
     __syncthreads();
     for (; seam < job.seams && !last; seam++) {
@@ -373,7 +388,7 @@ static __device__ void resolve_block(const struct fast_job &job, int number) {
         if (mark) fast_mark(job, seam, MARK_MAPS);
         last = memory->last;
         if (fast_thread() < 32)
-            resolve_tell(job, job.halves[number], memory, memory->met & 0xffff, seam);
+            resolve_tell(job, job.halves[number], memory, resolve_met(memory, seam), seam);
         if (fast_thread() == 32) memory->next = 0;
         __syncthreads();
         if (mark) fast_mark(job, seam, MARK_RESOLVED);

@@ -140,11 +140,13 @@ static __device__ void tiles_resolve(const struct rung_memory &memory, uint32_t 
     __shared__ struct resolve_memory shared;
     const int half = (int)blockIdx.x;
     if (half > 1) return;
-    if (threadIdx.x == 0) shared.last = 0;
+    if (threadIdx.x == 0) resolve_make(&shared);
+    __syncthreads();
     if (threadIdx.x / 32 < meet_warps(memory.job)) resolve_meet(memory.job, half, &shared, seam);
     __syncthreads();
     if (threadIdx.x < 32)
-        resolve_tell(memory.job, memory.job.halves[half], &shared, shared.met & 0xffff, seam);
+        resolve_tell(memory.job, memory.job.halves[half], &shared, resolve_met(&shared, seam),
+                     seam);
 }
 
 static __device__ void tiles_remove(const struct rung_memory &memory, uint32_t seam) {

@@ -106,7 +106,7 @@ static __global__ void __launch_bounds__(1024)
 static __global__ void block_table(const uint32_t *counts, uint32_t pixels, uint8_t *levels) {
     __shared__ __align__(16) uint32_t sums[LEVELS];
     __shared__ uint32_t first;
-    if (threadIdx.x < 32) scan_counts(counts, { NULL, NULL, 1, 0 }, pixels, 256, sums, &first);
+    if (threadIdx.x < 32) scan_counts(counts, pixels, 256, sums, &first);
     __syncthreads();
     const struct rule rule = { 256, HISTEQ_MINMAX };
     levels[threadIdx.x] = entry_of<1, HISTEQ_VALUE>(sums, first, pixels, threadIdx.x, rule);
@@ -205,8 +205,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads();
     merge<gray>(desk.table, counts);
     cooperative_groups::this_grid().sync();
-    if (threadIdx.x < 32)
-        scan_counts(counts, { NULL, NULL, 1, 0 }, vectors * 16, 256, desk.sums, desk.first);
+    if (threadIdx.x < 32) scan_counts(counts, vectors * 16, 256, desk.sums, desk.first);
     __syncthreads();
     make_tables<1, HISTEQ_VALUE, gray>(vectors * 16, { 256, HISTEQ_MINMAX }, desk);
     __syncthreads();
@@ -235,11 +234,6 @@ static void rung_grid(const struct frame *f) {
 
 static void rung_shipped(const struct frame *f) {
     run_operator(cuda_op_histeq, f, f->scratch);
-}
-
-/* The same with so many sets of counters. */
-template <int SPREAD> static void rung_spread(const struct frame *f) {
-    run_operator(cuda_op{ NULL, launch<1, HISTEQ_VALUE, SPREAD> }, f, f->scratch);
 }
 
 static __global__ void __launch_bounds__(1024, 1)

@@ -166,8 +166,6 @@ static void climb(struct scene &scene, const char *kind) {
     tell("4 bytes a lane", kind, scene, rung_bytes<false>);
     tell("5 grid barrier", kind, scene, rung_grid);
     tell("6 shipped", kind, scene, rung_shipped);
-    tell("  2 sets of counters", kind, scene, rung_spread<2>);
-    tell("  4 sets", kind, scene, rung_spread<4>);
     tell("count alone: shared", kind, scene, rung_shared<1, true>, NULL);
     tell("count alone: bank", kind, scene, rung_shared<32, true>, NULL);
     tell("count alone: bytes", kind, scene, rung_bytes<true>, NULL);
