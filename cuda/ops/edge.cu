@@ -123,7 +123,7 @@ static bool has_extras(const struct edge_rule &rule) {
 
 /* Rows of a strip, an even number: so many that the threads fill the GPU once. Two more are
  * read above and below, so more rows are less work; but the longer the strips, the farther apart is
- * what the GPU reads at a time, and that costs more from nine on. */
+ * what the GPU reads at a time, and that costs more from nine on where nothing is fetched ahead. */
 static uint32_t strip_rows(const struct cuda_context *context, const struct op_call *calls,
                            int count, const struct edge_rule &rule) {
     const int blocks = calls[0].in.channels == 1 ? BLOCKS_GRAY : BLOCKS_OTHER;

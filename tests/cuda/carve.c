@@ -64,6 +64,8 @@ static const struct sample samples[] = {
     { "carve:dx=-5,dy=-50", 33, 4097, 3, 8, PHOTO, 0 },
     { "carve:dx=-30,dy=-40,energy=sobel3", 1080, 1920, 3, 8, NOISE, 0 },
     { "carve:dx=-3,dy=-200", 800, 600, 1, 8, PHOTO, 0 },
+    { "carve:dx=-5,dy=-5", 6000, 300, 1, 8, NOISE, 0 },
+    { "carve:dx=-4,dy=-6", 100, 8000, 1, 8, PHOTO, 0 },
     { "carve:dx=-60,dy=-60", 300, 300, 1, 8, CONSTANT, 0 },
     { "carve:dx=-99,dy=-1", 1000, 64, 3, 8, NOISE, 0 },
     { "carve:dx=-12", 3840, 2160, 3, 8, PHOTO, 0 },
@@ -92,8 +94,8 @@ static uint32_t hills(uint32_t x, uint32_t y, unsigned channel, uint32_t *state)
            next_random(state) % 9;
 }
 
-/* Left dear early and cheap later, right the opposite, a wall between. Costs of 16 bits, which are
- * cut off, would go left, where the true way is right: whoever computes them must find that out. */
+/* Left dear early and cheap later, right the opposite, a wall between. Costs that are cut off at 16
+ * bits would go left, where the true way is right. */
 static uint32_t walled(const struct image *image, uint32_t x, uint32_t y, uint32_t *state) {
     const uint32_t width = image->width, height = image->height;
     const bool early = (y < height / 2 ? y : height - 1 - y) < 3 * height / 10;

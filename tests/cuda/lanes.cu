@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lanes at the same time, with kernels of which all blocks must run at once: carving's two methods
- * and equalization, mixed over many rounds, against the reference; and carving while somebody else
- * holds multiprocessors that it needs. A GPU that hangs ends the test: it is killed by its alarm.
+/* Lanes at the same time, with kernels of which all blocks must run at once: carving in one
+ * direction and in both, and equalization, mixed over many rounds, against the reference; and
+ * carving while somebody else holds multiprocessors that it needs. A GPU that hangs ends the test:
+ * it is killed by its alarm.
  */
 #include <cuda_runtime.h>
 #include <pthread.h>
@@ -33,10 +34,10 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-    { "carve:dx=-30", 1920, 1080, 1 },              /* in one launch, clusters of 8 */
+    { "carve:dx=-30", 1920, 1080, 1 },              /* in one launch, clusters of 16 */
     { "carve:dx=-6", 3840, 2160, 1 },               /* of 16 */
-    { "carve:dy=-20,energy=sobel3", 700, 1000, 3 }, /* of 4 */
-    { "carve:dx=-9,dy=-9", 640, 480, 3 }, /* both directions: all blocks meet every step */
+    { "carve:dy=-20,energy=sobel3", 700, 1000, 3 }, /* of 8 */
+    { "carve:dx=-9,dy=-9", 640, 480, 3 },           /* both directions weighed */
     { "carve:dx=40", 400, 300, 4 },
     { "histeq", 1920, 1080, 3 },
     { "histeq", 4000, 3000, 1 },

@@ -117,9 +117,8 @@ static inline void fast_band_shape(struct fast_job *job, uint32_t band_steps) {
 /* Which bands are late: where a band has several steps, and more tiles a step than warps, these
  * would still be at the first one, all columns of it, when the halves meet. */
 static inline void fast_late_shape(struct fast_job *job) {
-    const uint32_t at_once = TILE_OWN * FAST_THREADS / 32;
-    const uint32_t rounds = job->band_steps * ((job->width + at_once - 1) / at_once);
-    job->late_bands = rounds >= FAST_LATE_ROUNDS ? FAST_LATE_BANDS : 0;
+    const bool slow = job->band_steps > 1 && job->width > TILE_OWN * FAST_THREADS / 32;
+    job->late_bands = slow ? FAST_LATE_BANDS : 0;
 }
 
 /* What the resolvers gather, in MOST bytes of shared memory. */
@@ -214,6 +213,7 @@ static inline bool fast_plan_make(struct fast_plan *plan, const struct cuda_cont
     if (job->block_leaders > FAST_WARPS_MAX) return false;
     job->slots = FAST_SLOTS_MAX;
     while (job->slots > 2 && fast_lead_bytes(job, job->slots) > most) job->slots--;
+    /* From one exchange to the next nobody should wait for energies. */
     if (fast_lead_bytes(job, job->slots) > most || job->slots <= job->halo / FAST_STEP)
         return false;
     plan->shared_bytes = most;

@@ -128,7 +128,6 @@ static inline void both_maps_shape(struct fast_job *job, uint32_t most) {
     widest.width = both_columns(job);
     fast_maps_shape(&widest, most);
     job->window_bands = widest.window_bands, job->direct_bands = widest.direct_bands;
-    fast_late_shape(job);
 }
 
 /* Leaders a block, if clusters of at most 16 will do, and steps a band at most. */
@@ -158,8 +157,10 @@ static inline bool both_shape_make(struct both_plan *plan, const struct cuda_con
         return false;
     const uint32_t blocks = leaders + 4 + launch->job.weighing.bands;
     launch->blocks = (blocks + cluster - 1) / cluster * cluster;
-    both_maps_shape(&plan->ways[0].job, plan->job.desk);
-    both_maps_shape(&plan->ways[1].job, plan->job.desk);
+    for (int way = 0; way < 2; way++) {
+        both_maps_shape(&plan->ways[way].job, plan->job.desk);
+        fast_late_shape(&plan->ways[way].job);
+    }
     return true;
 }
 

@@ -164,9 +164,7 @@ static __device__ __forceinline__ void both_begin(const struct both_job &both, u
     uint32_t *to = (uint32_t *)&desk.job;
     for (uint32_t i = fast_thread(); i < sizeof(struct fast_job) / 4; i += FAST_THREADS)
         to[i] = from[i];
-    if (fast_thread() == 0) {
-        desk.state = {};
-    }
+    if (fast_thread() == 0) desk.state = {};
     __syncthreads();
 }
 

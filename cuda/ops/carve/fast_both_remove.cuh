@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* fast_both_remove.cuh - a seam out of both planes of energies, and of the luma.
- *
- * Not inlined: what runs once a step would take registers from the loops that run all the time.
- */
+/* fast_both_remove.cuh - a seam out of both planes of energies, and of the luma. */
 #ifndef BURIN_CARVE_FAST_BOTH_REMOVE_CUH
 #define BURIN_CARVE_FAST_BOTH_REMOVE_CUH
 
@@ -243,7 +240,8 @@ static __device__ __forceinline__ void shift_rows(const struct shift &shift, int
 }
 
 /* The band's columns move up behind the seam. Threads share the columns, and where those are few
- * the rows too: of each part the row behind it is fetched before anybody writes. */
+ * the rows too: of each part the row behind it is fetched before anybody writes. All threads take
+ * as many turns, since there is a barrier in each. */
 static __device__ __forceinline__ void both_shift(const struct both_job &both,
                                                   const struct both_desk &desk) {
     const uint32_t lines = desk.seam.lines, vectors = (lines + 7) / 8;
@@ -256,16 +254,18 @@ static __device__ __forceinline__ void both_shift(const struct both_job &both,
     const uint32_t part = (rows + parts - 1) / parts, own = fast_thread() / each * part;
     const int from = (int)(begin + min(own, rows)), to = (int)(begin + min(own + part, rows));
 #pragma unroll 1
-    for (uint32_t x = 8 * (fast_thread() % each); x < 8 * vectors; x += 8 * each) {
+    for (uint32_t base = 0; base < vectors; base += each) {
+        const uint32_t x = 8 * (base + fast_thread() % each);
+        const bool works = from < to && x < 8 * vectors;
         struct shift shift;
         uint4 last = make_uint4(0, 0, 0, 0);
-        if (from < to) {
+        if (works) {
             shift = shift_of(both, desk, x);
             last = to < (int)end ? *(const uint4 *)(shift.column + (uint64_t)to * shift.stride)
                                  : *(const uint4 *)(fast_shared + both.behind + 2 * x);
         }
         __syncthreads();
-        if (from < to) shift_rows(shift, from, to, last);
+        if (works) shift_rows(shift, from, to, last);
     }
 }
 

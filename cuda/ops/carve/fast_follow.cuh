@@ -195,7 +195,8 @@ static __device__ __forceinline__ void follow_costs(const struct fast_job &job,
 
 /* ---- the way through the band */
 
-/* Waits for the seam's column in the band's last row, with bit 15 for the last seam of all. */
+/* Waits for the seam's column in the band's last row. In follow_memory, bit 15 of it tells the last
+ * seam of all. */
 static __device__ __forceinline__ uint32_t follow_entry(const struct fast_job &job,
                                                         const struct fast_band &band,
                                                         uint32_t seam) {

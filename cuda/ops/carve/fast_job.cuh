@@ -29,17 +29,16 @@ enum {
     FAST_STEP = 16,     /* rows between two rows of costs that leaders tell */
     FAST_PAD = 128,     /* columns left of the image in the plane of energies */
     FAST_PAD_RIGHT = 320,
-    FAST_WIDTH_MAX = 16000, /* columns fit into 14 bits */
+    FAST_WIDTH_MAX = 16000, /* the widest that has been tried; columns have 15 bits */
     FAST_HALO_MAX = 64,
     FAST_WARPS_MAX = 8, /* leaders of a block */
     FAST_SLOTS_MAX = 12,
     FAST_CLUSTER_MAX = 16, /* blocks */
     FAST_BANDS_MAX = 256,  /* of a half */
     FAST_BAND_STEPS_MAX = 32,
-    /* Measured at 4K, where 4 to 8 are alike and bands have 4 rounds of tiles. At 1080p, 1 or 2
-     * rounds, any is slower; at 8K it makes no difference. */
+    /* Measured at 4K, where 4 to 8 are alike. At 1080p, whose bands are quick, any is slower; at 8K
+     * it makes no difference. */
     FAST_LATE_BANDS = 4,
-    FAST_LATE_ROUNDS = 4,
 };
 
 /* More than any path's cost, which is below 2^29 for half an image; with what is added outside, the
@@ -88,7 +87,7 @@ struct fast_job {
     uint32_t *meets;     /* of each half: the seam's column in its last row */
     uint32_t *entries;   /* of each band: the seam's column in its last row */
     uint32_t *crossings; /* of each row: the seam's column */
-    uint32_t *ready;     /* of each band: seams taken out of it */
+    uint32_t *ready;     /* of each band: seams taken out of it; bit 31: the last one */
     uint32_t *begun;     /* of each band: 1 once it has copied its neighbours' rows */
     uint32_t *decision;  /* whether the present seam is the last one */
 
@@ -269,11 +268,6 @@ static __device__ __forceinline__ uint32_t warp_least(uint32_t value) {
 }
 
 /* ---- places */
-
-static __device__ __forceinline__ uint32_t fast_row(const struct fast_job &job, int half,
-                                                    uint32_t i) {
-    return half == 0 ? i : job.height - 1 - i;
-}
 
 /* The plane of energies has the rows of the first half, then those of the second in its own order,
  * so that the rows of a step follow one another in both. */

@@ -61,7 +61,8 @@ static __device__ __forceinline__ uint32_t band_column(const struct fast_band &b
 }
 
 /* Luma as it will be without the seam, while it is still there. Nothing in it refers to the job or
- * the band: what is referred to cannot stay in registers once a function is called. */
+ * the band: what a function that is not inlined is given by reference has to lie in memory, at all
+ * its uses. */
 struct luma_band {
     const uint8_t *luma;
     uint32_t stride, halo;

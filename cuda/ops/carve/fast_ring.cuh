@@ -222,7 +222,8 @@ static __device__ __forceinline__ void lead_load(const struct fast_job &job,
     const int column = (int)(FAST_PAD + first * job.own - job.halo);
     struct lead_slot slot = {};
     for (uint32_t seam = 0; seam < job.seams; seam++) {
-        uint32_t known = 0, shape = 0; /* bands that are ready */
+        uint32_t known = 0; /* bands that are ready */
+        uint32_t shape = 0;
         for (uint32_t step = 0; step < half.steps; step++) {
             const uint32_t full = base + LEAD_FULL + 8 * slot.number, band = step / job.band_steps;
             if (slot.round)

@@ -2,8 +2,8 @@
 /* fast_tile.cuh - costs and parents of up to 16 rows of a tile, by one warp, nothing exchanged.
  *
  * A lane has 4 columns, a tile 128, of which 16 on either side are only there to be used up: a row
- * spoils one more column at each end. Costs are kept times 4 with the neighbour's number in the low
- * bits while the least is taken, so that one comparison finds cost and parent, and the smallest
+ * spoils one more column at each end. Costs are kept times 16 with the neighbour's number in the
+ * low bits while the least is taken, so that one comparison finds cost and parent, and the smallest
  * column wins a tie.
  * Outside the image costs only have to be larger than at the border: a path that leaves the image
  * is dearer than one that stays on the border column for as long, since fast_outside() is more than
@@ -78,8 +78,8 @@ static __device__ __forceinline__ void tile_costs(struct tile &tile, const struc
     tile.cost[3] = 16 * min(words.w & mask, TILE_FAR);
 }
 
-/* One row: the least of three, neighbours told apart by multiples of MARK; energy added. With
- * CLEAR the marks are taken off again. */
+/* One row: the least of three, neighbours told apart by multiples of MARK; energy added. Where MARK
+ * is 4, the second of two rows, the marks of both are kept as parents and taken off. */
 template <uint32_t MARK>
 static __device__ __forceinline__ void tile_row(struct tile &tile, uint2 energies) {
     const uint32_t left = __shfl_up_sync(~0u, tile.cost[3], 1);

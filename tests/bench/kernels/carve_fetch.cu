@@ -89,6 +89,7 @@ static struct fast_plan make_plan(const struct cuda_context *context, uint32_t w
     if (!fast_plan_make(&plan, context, &strip, NULL)) puts("does not fit"), exit(1);
     TRY(cudaMalloc(&strip.scratch, plan.bytes));
     fast_plan_make(&plan, context, &strip, (uint8_t *)strip.scratch);
+    TRY(cudaMemset((uint8_t *)strip.scratch + plan.cleared_from, 0, plan.cleared));
     plan.job.late_bands = 0; /* they would wait for halves that never meet */
     return plan;
 }

@@ -59,12 +59,6 @@ template <int C, int R> struct words {
     }
 };
 
-static __device__ uint32_t pairs_sum(const uint32_t (&pair)[4]) {
-    uint32_t sum = 0;
-    for (int k = 0; k < 4; k++) sum += (pair[k] & 0xffff) + (pair[k] >> 16);
-    return sum;
-}
-
 /* As shipped: what does not need a neighbour comes before what does. */
 template <int C> struct words_shipped {
     enum { COLUMNS = C, BETWEEN = 1 };
@@ -82,6 +76,12 @@ template <int C> struct words_shipped {
         return sum;
     }
 };
+
+static __device__ uint32_t pairs_sum(const uint32_t (&pair)[4]) {
+    uint32_t sum = 0;
+    for (int k = 0; k < 4; k++) sum += (pair[k] & 0xffff) + (pair[k] >> 16);
+    return sum;
+}
 
 /* Nothing but pairs of 16 bits; R is 1 or even. Row by row, a column less on either side is
  * right. */

@@ -26,6 +26,11 @@ struct rung_memory {
 
 /* ---- 1: a launch a row */
 
+static __device__ __forceinline__ uint32_t fast_row(const struct fast_job &job, int half,
+                                                    uint32_t i) {
+    return half == 0 ? i : job.height - 1 - i;
+}
+
 static __global__ void row_costs(struct fast_job job, uint32_t *costs, uint32_t i) {
     const uint32_t x = blockIdx.x * blockDim.x + threadIdx.x;
     const int half = (int)blockIdx.y;
