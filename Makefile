@@ -108,7 +108,7 @@ tools: $(PROGRAM) $(BENCHES) ## build the benchmarks of tests/bench: load, carry
 
 kernels: $(KERNELS) ## build the ladders of tests/bench/kernels
 
-check: tidy ## clang-format, cppcheck and the rules of tests/tidy.sh
+check: tidy $(B)/ops.inc $(B)/cuda_ops.inc ## clang-format, cppcheck and the rules of tests/tidy.sh
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
 	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh')
 	@cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 --enable=warning,performance,portability \
