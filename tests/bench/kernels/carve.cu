@@ -3,19 +3,7 @@
  * Every seam of every rung is compared with a plain host program before a time is told. Times are
  * events' on the device, medians: `all` of the whole strip with its preparations, `seam` the rise
  * from a quarter of the seams to all of them. */
-#include <cstdint>
-#include <cstdio>
-
-/* Where a wait that never ended was: told through pinned memory, since the launch fails. */
-static __device__ volatile uint32_t *stuck_report;
-#define FAST_PATIENCE (1u << 22)
-#define FAST_STUCK(job, where)                                                                     \
-    do {                                                                                           \
-        if (stuck_report[0] == 0)                                                                  \
-            stuck_report[1] = blockIdx.x, stuck_report[2] = threadIdx.x, stuck_report[0] = where;  \
-        __threadfence_system();                                                                    \
-        __trap();                                                                                  \
-    } while (0)
+#include "tests/bench/kernels/carve_stuck.cuh"
 
 #include "tests/bench/kernels/carve_rungs.cuh"
 
@@ -23,14 +11,6 @@ static __device__ volatile uint32_t *stuck_report;
 
 #include <cstring>
 #include <ctime>
-
-static volatile uint32_t *stuck_words;
-
-static void tell_stuck(void) {
-    if (stuck_words && stuck_words[0])
-        fprintf(stderr, "stuck in wait %u, block %u, thread %u\n", stuck_words[0], stuck_words[1],
-                stuck_words[2]);
-}
 
 /* ---- one strip */
 
@@ -55,14 +35,9 @@ struct bench {
 
 static void bench_make(struct bench &bench) {
     context_make(bench.context);
-    on_failure = tell_stuck;
+    listen_for_stuck();
     TRY(cudaEventCreate(&bench.begin));
     TRY(cudaEventCreate(&bench.end));
-    uint32_t *words;
-    TRY(cudaHostAlloc((void **)&words, 64, cudaHostAllocMapped));
-    memset(words, 0, 64);
-    stuck_words = words;
-    TRY(cudaMemcpyToSymbol(stuck_report, &words, sizeof words));
 }
 
 /* False where the fast method does not take the strip. */
