@@ -399,11 +399,24 @@ static void wait_for(const int *counter, long timeout_ms, int (*interrupted)(voi
     }
 }
 
+/* A client whose connection stays open sends his next request a moment after the last answer: he is
+ * to hear 503, not to find the connection closed. */
+enum { QUIET_MS = 100 };
+
+/* Until nothing has been under way for QUIET_MS. */
+static void wait_for_quiet(const int *counter, long timeout_ms, int (*interrupted)(void)) {
+    long quiet = 0;
+    for (long waited = 0; waited < timeout_ms && quiet < QUIET_MS && !interrupted(); waited += 5) {
+        usleep(5000);
+        quiet = __atomic_load_n(counter, __ATOMIC_ACQUIRE) ? 0 : quiet + 5;
+    }
+}
+
 void front_drain(struct front *front, int (*interrupted)(void)) {
     __atomic_store_n(&front->draining, 1, __ATOMIC_RELAXED);
     wait_for(NULL, front->config->drain_delay_ms, interrupted);
     __atomic_store_n(&front->draining, 2, __ATOMIC_RELAXED);
-    wait_for(&front->exchanges, front->config->drain_timeout_ms, interrupted);
+    wait_for_quiet(&front->exchanges, front->config->drain_timeout_ms, interrupted);
     supervisor_drain(front->supervisor);
 }
 
