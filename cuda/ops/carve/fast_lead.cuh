@@ -63,8 +63,8 @@ static __device__ __forceinline__ void lead_wait_slot(const struct fast_job &job
 }
 
 /* Behind these rows of a step a leader does what is not rows, in the time in which it waits for the
- * neighbouring lanes' costs; apart, so that no row has two of them, and the answer three rows
- * behind the question, which takes as long. */
+ * neighbouring lanes' costs; apart, so that no row has two of them, and the answer some rows behind
+ * the question. */
 enum { LEAD_RELEASES = 3, LEAD_TELLS = 5, LEAD_ASKS = 8, LEAD_HEARS = 11 };
 
 /* All rows of a step. Nothing is decided on the way: a comparison and a branch take as long as half
