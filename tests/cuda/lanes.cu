@@ -38,6 +38,7 @@ static const struct kind kinds[] = {
     { "carve:dx=-6", 3840, 2160, 1 },               /* of 16 */
     { "carve:dy=-20,energy=sobel3", 700, 1000, 3 }, /* of 8 */
     { "carve:dx=-9,dy=-9", 640, 480, 3 },           /* both directions weighed */
+    { "carve:dx=-2", 16400, 90, 1 },                /* wider than that: by barriers of all blocks */
     { "carve:dx=40", 400, 300, 4 },
     { "histeq", 1920, 1080, 3 },
     { "histeq", 4000, 3000, 1 },

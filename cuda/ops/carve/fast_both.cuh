@@ -21,7 +21,7 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     const uint32_t block = blockIdx.x, quarter = block / both.ways[0].cluster;
     const uint32_t first = 4 * both.ways[0].cluster;
-    const uint32_t across = both.ways[0].halves[0].bands + both.ways[0].halves[1].bands;
+    const uint32_t across = both.ways[0].weighing.across;
     const uint32_t band = block - first - 4;
     if (quarter < 4)
         lead_block<LANE>(both.ways[quarter / 2], planes.ways[quarter / 2], (int)(quarter % 2));
@@ -102,7 +102,11 @@ static inline bool both_band_shape(struct both_plan *plan, const uint32_t steps[
         if (job->halves[0].bands > FAST_BANDS_MAX) return false;
         bands += job->halves[0].bands + job->halves[1].bands;
     }
-    plan->ways[0].job.weighing.bands = plan->ways[1].job.weighing.bands = bands;
+    const struct fast_half *across = plan->ways[0].job.halves;
+    for (struct fast_plan &way : plan->ways) {
+        way.job.weighing.bands = bands;
+        way.job.weighing.across = across[0].bands + across[1].bands;
+    }
     return bands <= blocks;
 }
 
@@ -180,7 +184,8 @@ static inline void both_place(struct both_plan *plan, uint8_t *base) {
     }
     plan->cleared_from = bytes;
     uint32_t *verdicts = (uint32_t *)(base + fast_take(&bytes, 4ull * job->seams));
-    uint32_t *ready = (uint32_t *)(base + fast_take(&bytes, 4ull * job->weighing.bands));
+    const uint32_t flags = job->weighing.bands + WEIGH_RESOLVERS;
+    uint32_t *ready = (uint32_t *)(base + fast_take(&bytes, 4ull * flags));
     for (int way = 0; way < 2; way++)
         both->crossings[way] =
             (uint32_t *)(base + fast_take(&bytes, 4ull * plan->ways[way].job.height));
@@ -193,6 +198,7 @@ static inline void both_place(struct both_plan *plan, uint8_t *base) {
     for (int way = 0; way < 2; way++) {
         plan->ways[way].job.weighing.verdicts = verdicts;
         plan->ways[way].job.weighing.ready = ready;
+        plan->ways[way].job.ready = ready + (way ? job->weighing.across : 0);
         both->ways[way] = plan->ways[way].job;
     }
     plan->bytes = bytes;

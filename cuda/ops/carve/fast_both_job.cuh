@@ -8,7 +8,8 @@
  *   1 Both ways look for their least seam and follow it through all bands. The way that has fewer
  *     rows is done with that long before the other, so that its seam is known in advance.
  *   2 Both tell what their seam costs. The first resolver of the way with more rows has it last: it
- *     compares and gives the verdict (fast_weigh.cuh), which all roles wait for.
+ *     compares and gives the verdict (fast_weigh.cuh), which all roles wait for. The loser's bands
+ *     do not wait for their own seam.
  *   3 The winner's bands close the gaps in their rows, as ever. Those of the loser copy the whole
  *     seam: in their plane it runs across. Of every column one element goes, and what lies between
  *     it and the middle moves by one row towards the edge that the half begins at: a quarter of the
@@ -19,6 +20,8 @@
  *   4 Energies around the seam are the same numbers in both planes: the winner's bands compute them
  *     and write them into both. The loser's bands leave those elements alone.
  *   5 `ready`: energies of both planes are as the next step needs them, once all bands say so.
+ *     Leaders begin before that: with the winner's bands, they need of their own only those that
+ *     they have come to.
  *   6 There is one plane of luma, the image's, in two copies in turn: from one to the other all
  *     bands of both ways move some rows, while the leaders are at the next step. Only the winner's
  *     bands read luma, and rows beside a band are there like any other, so that nobody keeps any.
@@ -35,11 +38,13 @@
  * that is left goes back through them at the end. That costs pixels times steps, some 0.6 us a step
  * at 1080p; moving the numbers along would cost 4 bytes a pixel of traffic in every step.
  *
- * Words between blocks are as safe as for one direction: whatever is written for step s + 1 hangs
- * on `ready` of all bands for step s, so on all entries, and so on all jumps, costs and crossings
- * of s having been read. Totals: the verdict has been given before any band is ready. Flags only
- * rise. The winner's bands read the whole seam only after they are ready: crossings have two places
- * in turn. Two bits are enough for the tags of costs here too: columns and steps only become fewer.
+ * Words between blocks are as safe as for one direction: whatever followers and resolvers write for
+ * step s + 1 hangs on `ready` of all bands and resolvers for step s, and so on all jumps, entries
+ * and crossings of s having been read. Leaders overwrite costs of a band that is ready, and those
+ * of the last row when their way's resolvers are. Totals: the verdict has been given before any
+ * band is ready. Flags only rise. The winner's bands read the whole seam only after they are ready:
+ * crossings have two places in turn. Two bits are enough for the tags of costs here too: columns
+ * and steps only become fewer.
  *
  * Memory, bytes a pixel: energies 4, luma's second copy 1, seams at most 2, costs 1/2 and a little.
  */
@@ -129,6 +134,13 @@ static __device__ __forceinline__ uint32_t *both_crossings(const struct both_job
     return step & 1 ? both.crossings[way] : both.ways[way].crossings;
 }
 
+/* The flag of a resolver. */
+static __device__ __forceinline__ uint32_t *both_resolver_ready(const struct both_job &both,
+                                                                uint32_t way, int number) {
+    const struct fast_weighing &weighing = both.ways[way].weighing;
+    return weighing.ready + weighing.bands + 2 * way + (uint32_t)number;
+}
+
 /* Bands of a way at this step. */
 static __device__ __forceinline__ uint32_t both_bands(const struct both_job &both, uint32_t way,
                                                       const struct both_state &state) {
@@ -144,11 +156,6 @@ static __device__ __forceinline__ uint32_t both_bands(const struct both_job &bot
 static __device__ __forceinline__ bool both_judges(const struct both_job &both, uint32_t way,
                                                    const struct both_state &state) {
     return way == both.longer || both_shape(both, !way, state).over;
-}
-
-static __device__ __forceinline__ uint32_t verdict_way(const struct both_state &state,
-                                                       uint32_t verdict) {
-    return (verdict & VERDICT_COUNT) == (state.verdict & VERDICT_COUNT);
 }
 
 /* Whether nothing comes behind the step that the verdict is on. */

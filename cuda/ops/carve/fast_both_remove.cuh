@@ -29,25 +29,6 @@ static __device__ __forceinline__ void both_gather(const struct both_job &both,
     __syncthreads();
 }
 
-/* A warp of the winner's: the same of the band's own lines, and of those beside that its energies
- * reach. */
-static __device__ __forceinline__ void both_beside(const struct both_job &both,
-                                                   const struct both_desk &desk) {
-    const struct fast_band &band = desk.band;
-    const uint32_t lane = fast_thread() % 32, reach = (uint32_t)desk.job.reach;
-    uint16_t *path = both_path(both);
-    for (uint32_t y = band.top + lane; y < band.bottom; y += 32)
-        path[y] = (uint16_t)band_column(band, y);
-    const uint32_t beside = lane < reach ? band.top - reach + lane : band.bottom + lane - reach;
-    if (lane >= 2 * reach || beside >= desk.seam.lines) return;
-    uint32_t word = load_word(desk.job.crossings + beside);
-    for (uint32_t spins = 0; word >> 16 != desk.state.step + 1; spins++) {
-        word = load_word(desk.job.crossings + beside);
-        if (spins == FAST_PATIENCE) FAST_STUCK(desk.job, STUCK_CROSSING);
-    }
-    path[beside] = (uint16_t)word;
-}
-
 /* ---- the winner's plane */
 
 /* First row of the band and the one behind its last, in its half. */
@@ -60,93 +41,52 @@ static __device__ __forceinline__ uint32_t band_end(const struct fast_job &job,
     return min(band.end_step * FAST_STEP, job.halves[band.half].rows);
 }
 
-enum { CLOSE_BATCH = 4, CLOSE_WARPS = FAST_THREADS / 32 - 1, CLOSE_BYTES = 32 * 16 };
-
-static __device__ __forceinline__ void close_barrier() {
-    asm volatile("bar.sync %0, %1;" ::"r"(1), "r"(32 * CLOSE_WARPS) : "memory");
-}
-
-/* Gaps in the band's rows, by all warps but the last, which asks where the seam goes beside the
- * band. Pieces of rows are tasks, the first pieces of all rows first; of a batch all loads come
- * before all stores, so that a piece finds the next one's first word as it was. */
-static __device__ __forceinline__ void both_close(const struct both_job &both,
-                                                  const struct both_desk &desk) {
-    const uint32_t warp = fast_thread() / 32, lane = fast_thread() % 32;
-    const uint32_t begin = band_begin(desk.band), rows = band_end(desk.job, desk.band) - begin;
-    const uint32_t bytes = 2 * (desk.job.width - desk.state.step + FAST_PAD);
-    const uint32_t tasks = (bytes + CLOSE_BYTES - 1) / CLOSE_BYTES * rows;
-    const uint32_t stride = 2 * desk.job.energy_stride;
-    uint8_t *plane = (uint8_t *)(half_energies(desk.job, desk.band.half, begin) - FAST_PAD);
-    if (warp == CLOSE_WARPS) {
-        both_beside(both, desk);
-        return;
-    }
-#pragma unroll 1
-    for (uint32_t base = warp; base - warp < tasks; base += CLOSE_BATCH * CLOSE_WARPS) {
-        uint4 old[CLOSE_BATCH];
-        uint32_t next[CLOSE_BATCH], places[CLOSE_BATCH];
-        int from[CLOSE_BATCH]; /* the gap, behind the lane's piece; its 16 bytes or more: no work */
-#pragma unroll
-        for (uint32_t k = 0; k < CLOSE_BATCH; k++) {
-            const uint32_t task = base + k * CLOSE_WARPS, row = task % rows;
-            const uint32_t at = task / rows * CLOSE_BYTES + 16 * lane;
-            places[k] = row * stride + at, from[k] = 16;
-            if (task >= tasks || at >= bytes) continue;
-            from[k] = 2 * (int)(follow_memory()->columns[row] + FAST_PAD) - (int)at;
-            if (from[k] >= 16) continue;
-            old[k] = *(const uint4 *)(plane + places[k]);
-            next[k] = at + 16 < stride ? *(const uint32_t *)(plane + places[k] + 16) : 0;
-        }
-        close_barrier();
-#pragma unroll
-        for (uint32_t k = 0; k < CLOSE_BATCH; k++)
-            if (from[k] < 16)
-                *(uint4 *)(plane + places[k]) =
-                    shifted(old[k], next[k], 0, (uint32_t)max(from[k], 0), 16);
-    }
-}
-
 /* Luma as it will be without the seam, the way's rows being lines of the seam. What is turned has
  * the same energy. */
 struct luma_seam {
     const uint8_t *luma;
-    uint32_t stride;
-    const uint16_t *path;
-    int width, lines; /* without the seam */
-    bool turned;
+    uint32_t along, across; /* bytes from one of the way's columns to the next, and of its rows */
+    int width, height;      /* without the seam */
+    struct seam_near seam;
     __device__ __forceinline__ int at(int x, int y) const {
-        x = min(max(x, 0), width - 1), y = min(max(y, 0), lines - 1);
-        x += x >= path[y];
-        return luma[turned ? (uint32_t)x * stride + (uint32_t)y
-                           : (uint32_t)y * stride + (uint32_t)x];
+        x = min(max(x, 0), width - 1), y = min(max(y, 0), height - 1);
+        x += x >= seam.column(y);
+        return luma[(uint32_t)x * along + (uint32_t)y * across];
     }
 };
 
-/* Energies whose window the seam has touched, 2 reach columns on either side of it, in both planes.
- */
-static __device__ __forceinline__ void both_renew(const struct both_job &both,
+/* The seam goes out of the band's rows, while energies around it are computed anew. */
+static __device__ __forceinline__ void both_close(const struct both_job &both,
                                                   const struct both_desk &desk) {
     const struct fast_job &job = desk.job;
-    const int width = (int)(job.width - desk.state.step) - 1, spread = 2 * job.reach;
-    const uint32_t each = 2 * (uint32_t)spread + 1;
-    const uint32_t begin = band_begin(desk.band), rows = band_end(job, desk.band) - begin;
+    const uint32_t step = desk.state.step;
+    if (!renews()) return close_energies(job, desk.band, step);
+    const int width = (int)(job.width - step) - 1;
+    const bool turned = desk.place.way == 1;
     const struct luma_seam luma = {
-        both.luma[desk.state.step & 1], both.luma_stride,   both_path(both), width,
-        (int)desk.seam.lines,           desk.place.way == 1
+        both.luma[step & 1], turned ? both.luma_stride : 1,   turned ? 1 : both.luma_stride, width,
+        (int)job.height,     renew_seam(job, desk.band, step)
     };
+    renew_energies(job, desk.band, luma, width);
+}
+
+/* And those go into both planes. */
+static __device__ __forceinline__ void both_renew(const struct both_job &both,
+                                                  const struct both_desk &desk) {
+    const struct fast_job &job = desk.job, &other = both.ways[!desk.place.way];
+    const struct fast_band &band = desk.band;
+    const uint32_t slots = renew_slots(job.reach), count = slots * (band.bottom - band.top);
+    const int width = (int)(job.width - desk.state.step) - 1;
     struct fast_half upper;
     fast_halve(upper, 0, (uint32_t)width, 1);
+    renew_store(job, band, desk.state.step);
 #pragma unroll 1
-    for (uint32_t i = fast_thread(); i < each * rows; i += FAST_THREADS) {
-        const uint32_t row = begin + i / each;
-        const uint32_t line = desk.band.half ? desk.seam.lines - 1 - row : row;
-        const int x = (int)luma.path[line] + (int)(i % each) - spread;
+    for (uint32_t i = fast_thread(); desk.others && i < count; i += FAST_THREADS) {
+        const int x = renew_column(job, band, i, width);
         if (x < 0 || x >= width) continue;
-        const uint16_t energy = (uint16_t)energy_at(luma, job.energy, x, (int)line);
-        half_energies(job, desk.band.half, row)[x] = energy;
-        if (!desk.others) continue;
-        const int half = (uint32_t)x >= upper.rows;
-        half_energies(both.ways[!desk.place.way], half, half ? width - 1 - x : x)[line] = energy;
+        const bool lower = (uint32_t)x >= upper.rows;
+        half_energies(other, lower, (uint32_t)(lower ? width - 1 - x : x))[band.top + i / slots] =
+            renew_place(band)[i];
     }
 }
 
@@ -257,7 +197,7 @@ static __device__ __forceinline__ void both_shift(const struct both_job &both,
     for (uint32_t base = 0; base < vectors; base += each) {
         const uint32_t x = 8 * (base + fast_thread() % each);
         const bool works = from < to && x < 8 * vectors;
-        struct shift shift;
+        struct shift shift = {};
         uint4 last = make_uint4(0, 0, 0, 0);
         if (works) {
             shift = shift_of(both, desk, x);

@@ -15,7 +15,7 @@ static __device__ __forceinline__ void both_settle(const struct both_job &both,
     const struct fast_job &job = desk.job;
     const int half = desk.band.half;
     const uint32_t end = band_end(job, desk.band), width = job.width - desk.state.step;
-    if (fast_thread() < 32) wait_peers(job, job.weighing.ready, desk.state.step);
+    if (fast_thread() < 32) wait_ready(job, desk.state.step);
     __syncthreads();
     const uint16_t *row = end < job.halves[half].rows
                               ? half_energies(job, half, end)
@@ -26,20 +26,43 @@ static __device__ __forceinline__ void both_settle(const struct both_job &both,
     if (fast_thread() == 0) store_release(both.settled + desk.place.flag, desk.state.step + 1);
 }
 
-/* The band's part of the way's seam, told, and the verdict. By then all others have settled. */
+/* A warp: the seam's column in the band's last row, or FAST_UNMET where by then the verdict is that
+ * this way's seam stays. */
+static __device__ __forceinline__ uint32_t both_entry(const struct fast_job &job,
+                                                      const struct both_desk &desk) {
+    const uint32_t step = desk.state.step;
+    uint32_t entry = 0, verdict = 0;
+    for (uint32_t spins = 0; entry >> 16 != step + 1; spins++) {
+        entry = __shfl_sync(~0u, load_word(job.entries + desk.band.number), 0);
+        verdict = __shfl_sync(~0u, load_word(job.weighing.verdicts + step), 0);
+        if (verdict && !weighed_own(job, desk.state.verdict, verdict)) return FAST_UNMET;
+        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_ENTRY);
+    }
+    if (fast_thread() == 0 && desk.band.number == 0) fast_mark(job, step, MARK_ENTRY);
+    return entry & 0x7fff;
+}
+
+/* The verdict, and the band's part of the way's seam, told. By then all others have settled. */
 static __device__ __forceinline__ void both_trace(const struct both_job &both,
                                                   struct both_desk &desk) {
     const struct fast_job &job = desk.job;
-    const uint32_t step = desk.state.step;
-    if (fast_thread() / 32 == 1) wait_peers(job, both.settled, step + 1);
+    const uint32_t step = desk.state.step, warp = fast_thread() / 32;
+    if (warp == 1) wait_told(job, both.settled, 0, job.weighing.bands, step + 1);
     if (fast_thread() == 32) {
         desk.verdict = wait_verdict(job, step);
-        desk.seam.own = verdict_way(desk.state, desk.verdict) == desk.place.way;
+        desk.seam.own = weighed_own(job, desk.state.verdict, desk.verdict);
         desk.seam.ends = verdict_ends(job, step, desk.verdict);
         desk.seam.lines = desk.seam.own ? job.height : job.width - step;
     }
     __syncwarp();
-    follow_walk(job, desk.band, step);
+    if (warp == 0) {
+        const uint32_t entry = both_entry(job, desk);
+        if (entry != FAST_UNMET) {
+            follow_rows(job, desk.band, entry);
+            follow_crossings(job, desk.band, step);
+        }
+    }
+    __syncthreads();
 }
 
 /* Both planes of energies as the next step needs them; then the rest of the seam, for the luma. */
@@ -101,10 +124,9 @@ static __device__ __forceinline__ void both_follow_enter(const struct both_job &
  * has told all that they will ever wait for. */
 static __device__ void both_follow(const struct both_job &both, uint32_t way, uint32_t number) {
     struct both_desk &desk = both_desk(both);
-    const uint32_t before = both.ways[0].halves[0].bands + both.ways[0].halves[1].bands;
     both_begin(both, way);
     if (fast_thread() == 0) {
-        desk.place = { way, number, number + (way ? before : 0) };
+        desk.place = { way, number, number + (way ? both.ways[way].weighing.across : 0) };
         both_follow_enter(both);
     }
     __syncthreads();
@@ -160,7 +182,7 @@ static __device__ __forceinline__ void both_weigh(const struct both_job &both,
 /* Where the time of the job goes, by the first thread of the block that judges. */
 static __device__ __forceinline__ void both_tell(const struct fast_job &job,
                                                  struct both_clock &clock, int span) {
-    if (!clock.on || fast_thread()) return;
+    if (fast_thread() || !clock.on) return;
     clock_tell(job, clock.spans[span], span);
     for (struct fast_clock &each : clock.spans) each.began = fast_now();
 }
@@ -170,9 +192,10 @@ static __device__ __forceinline__ void both_tell(const struct fast_job &job,
 static __device__ __forceinline__ void
 both_listen(const struct fast_job &job, struct both_clock &clock, bool judges, uint32_t step) {
     if (!judges || !job.watch || fast_thread() >= 32) return;
-    wait_peers(job, job.weighing.ready, step);
+    wait_ready(job, step);
+    if (fast_thread()) return;
     if (clock.on && step) both_tell(job, clock, SPAN_REMOVE);
-    if (clock.on || fast_thread()) return;
+    if (clock.on) return;
     for (int span = SPAN_SEAM; span <= SPAN_REMOVE; span++) {
         clock_make(job, clock.spans[span], span);
         clock.spans[span].began = fast_now();
@@ -221,6 +244,7 @@ static __device__ __forceinline__ void both_end(const struct both_job &both, uin
 /* The resolver of a half of WAY, until the way, or all, has come to an end. */
 static __device__ void both_resolve(const struct both_job &both, uint32_t way, int number) {
     struct both_desk &desk = both_desk(both);
+    uint32_t *ready = both_resolver_ready(both, way, number);
     both_begin(both, way);
     if (fast_thread() == 0) {
         desk.job.watch = both.watch;
@@ -235,6 +259,7 @@ static __device__ void both_resolve(const struct both_job &both, uint32_t way, i
         both_resolve_step(both, desk.job, number, desk.state, judges);
         if (fast_thread() == 0) {
             const uint32_t step = desk.state.step;
+            store_word(ready, step + 1);
             desk.verdict = wait_verdict(desk.job, step);
             const bool ends = verdict_ends(desk.job, step, desk.verdict);
             both_next(desk, 0);
@@ -244,6 +269,7 @@ static __device__ void both_resolve(const struct both_job &both, uint32_t way, i
         }
         __syncthreads();
     }
+    if (fast_thread() == 0) store_word(ready, ~0u);
 }
 
 #endif

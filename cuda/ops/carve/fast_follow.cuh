@@ -154,12 +154,13 @@ static __device__ __forceinline__ void follow_jumps(const struct fast_job &job,
     }
 }
 
-/* Far enough behind the leaders that nobody would do anything but ask. */
+/* Far enough behind the leaders that nobody would do anything but ask. The word is the band's
+ * before: by the time that this one looks it may be the next seam's. */
 static __device__ __forceinline__ void follow_doze(const struct fast_job &job,
                                                    const struct fast_band &band, uint32_t seam) {
     if (fast_thread() == 0 && band.step >= 4) {
         const uint32_t *word = cost_row(job, band.half, band.step - 2);
-        for (uint32_t spins = 0; load_word(word) >> 30 != fast_tag(seam); spins++)
+        for (uint32_t spins = 0; ((load_word(word) >> 30) - fast_tag(seam) & 3) > 1; spins++)
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_COSTS);
     }
     __syncthreads();
@@ -261,20 +262,24 @@ follow_crossings(const struct fast_job &job, const struct fast_band &band, uint3
     }
 }
 
-/* The seam row by row: by the first warp, a lane a step, where there are parents. */
+/* The first warp: the seam row by row, a lane a step, where there are parents. */
+static __device__ __forceinline__ void follow_rows(const struct fast_job &job,
+                                                   const struct fast_band &band, uint32_t entry) {
+    const uint32_t k = fast_thread();
+    if (k < band.end_step - band.step)
+        walk_rows(follow_back(band, k, entry), band_parents(band, k),
+                  step_rows(job.halves[band.half], band.step + k),
+                  follow_memory()->columns + k * FAST_STEP);
+    __syncwarp();
+}
+
 static __device__ __forceinline__ void follow_walk(const struct fast_job &job,
                                                    const struct fast_band &band, uint32_t seam) {
     if (band.thin) {
-        const uint32_t entry = follow_entry(job, band, seam);
-        follow_again(job, band, entry, seam);
+        follow_again(job, band, follow_entry(job, band, seam), seam);
         __syncthreads();
     } else if (fast_thread() < 32) {
-        const uint32_t k = fast_thread(), entry = follow_entry(job, band, seam);
-        if (k < band.end_step - band.step)
-            walk_rows(follow_back(band, k, entry), band_parents(band, k),
-                      step_rows(job.halves[band.half], band.step + k),
-                      follow_memory()->columns + k * FAST_STEP);
-        __syncwarp();
+        follow_rows(job, band, follow_entry(job, band, seam));
     }
     if (fast_thread() < 32) follow_crossings(job, band, seam);
     __syncthreads();

@@ -63,8 +63,9 @@ struct fast_half {
 /* What the two ways of a strip that weighs both directions share (fast_both.cuh). */
 struct fast_weighing {
     uint32_t *verdicts; /* of each step, 0 before it is known; NULL: one direction alone */
-    uint32_t *ready;    /* of each band of both ways: steps done */
+    uint32_t *ready;    /* of each band and resolver of both ways: steps done */
     uint32_t bands;     /* of both ways */
+    uint32_t across;    /* of them the first way's, which come first */
     uint32_t way;       /* 1: the seams are the image's horizontal ones */
     uint32_t goes;      /* seams of this way that are to go, of the job's */
 };

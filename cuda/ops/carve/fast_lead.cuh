@@ -158,18 +158,6 @@ lead_seam(const struct fast_job &job, const struct fast_half &half, struct lead_
     if (whole < half.steps) lead_rest(warp, place, costs, head, to, half.rows % FAST_STEP);
 }
 
-/* How large the step is that begins in the present slot: the width, and the half's rows. */
-template <int LANE>
-static __device__ __forceinline__ uint32_t lead_shape(const uint8_t *shared,
-                                                      const struct lead_place<LANE> &place,
-                                                      struct fast_half &half) {
-    const volatile uint32_t *words = (const volatile uint32_t *)(shared + LEAD_SHAPE);
-    const uint32_t word = words[place.slot.number];
-    half.rows = word >> 16;
-    half.steps = (half.rows + FAST_STEP - 1) / FAST_STEP;
-    return word & 0xffff;
-}
-
 /* Seam by seam. */
 template <int LANE>
 static __device__ __forceinline__ void lead(const struct fast_job &job, int number,
@@ -185,10 +173,10 @@ static __device__ __forceinline__ void lead(const struct fast_job &job, int numb
     if (first) clock_make(job, clock, SPAN_SEAM);
     for (uint32_t seam = 0; seam < job.seams; seam++) {
         const uint32_t head = fast_tag(seam) << 30;
-        uint32_t width = job.width - seam;
         lead_wait_slot(job, place);
-        if (*(volatile uint32_t *)(shared + LEAD_END)) return;
-        if (job.weighing.verdicts) width = lead_shape(shared, place, half);
+        const uint32_t shape = shape_of(shared, place.slot), width = shape & 0xffff;
+        if (!shape) return;
+        half.rows = shape >> 16, half.steps = (half.rows + FAST_STEP - 1) / FAST_STEP;
         if (first) fast_mark(job, seam, MARK_LEAD_START), clock.began = fast_now();
         if (warp.number * job.own >= width) {
             lead_idle(job, place, half.steps);

@@ -60,39 +60,45 @@ static __device__ __forceinline__ uint32_t band_column(const struct fast_band &b
     return follow_memory()->columns[band.half == 0 ? y - band.top : band.bottom - 1 - y];
 }
 
-/* Luma as it will be without the seam, while it is still there. Nothing in it refers to the job or
- * the band: what a function that is not inlined is given by reference has to lie in memory, at all
- * its uses. */
+/* The seam in the band's rows and in those beside. Nothing in it refers to the job or the band:
+ * what a function that is not inlined is given by reference has to lie in memory, at all its uses.
+ */
+struct seam_near {
+    int top, bottom, reach;
+    bool upwards;           /* the half's rows are counted upwards */
+    const uint32_t *beside; /* of follow_memory */
+    __device__ __forceinline__ bool inside(int y) const {
+        return y >= top && y < bottom;
+    }
+    /* Of a row that is not the band's: its number among those beside. */
+    __device__ __forceinline__ int outside(int y) const {
+        return (y < top ? y - top : y - bottom) + reach;
+    }
+    __device__ __forceinline__ int column(int y) const {
+        return (int)(inside(y) ? follow_memory()->columns[upwards ? bottom - 1 - y : y - top]
+                               : beside[outside(y)]);
+    }
+};
+
+static __device__ __forceinline__ struct seam_near
+seam_near_band(const struct fast_job &job, const struct fast_band &band, const uint32_t *beside) {
+    return { (int)band.top, (int)band.bottom, job.reach, band.half == 1, beside };
+}
+
+/* Luma as it will be without the seam, while it is still there. */
 struct luma_band {
     const uint8_t *luma;
     uint32_t stride, halo;
     int width, height; /* without the seam */
-    int top, bottom, reach;
-    bool upwards;                /* the half's rows are counted upwards */
-    const uint32_t *seam_beside; /* of follow_memory */
+    struct seam_near seam;
     __device__ __forceinline__ int at(int x, int y) const {
         x = min(max(x, 0), width - 1), y = min(max(y, 0), height - 1);
-        const uint8_t *row = luma + (uint64_t)y * stride;
-        int beside = y - top + reach;
-        uint32_t column;
-        if (y >= top && y < bottom)
-            column = follow_memory()->columns[upwards ? bottom - 1 - y : y - top];
-        else {
-            if (y >= bottom) beside -= bottom - top;
-            row = fast_shared + halo + (uint32_t)beside * stride;
-            column = seam_beside[beside];
-        }
-        return row[x + (x >= (int)column)];
+        const uint8_t *row = seam.inside(y)
+                                 ? luma + (uint64_t)y * stride
+                                 : fast_shared + halo + (uint32_t)seam.outside(y) * stride;
+        return row[x + (x >= seam.column(y))];
     }
 };
-
-static __device__ __forceinline__ struct luma_band luma_of_band(const struct fast_job &job,
-                                                                const struct fast_band &band,
-                                                                const uint32_t *seam_beside,
-                                                                int width) {
-    return { job.luma,      job.luma_stride,  band.halo, width,          (int)job.height,
-             (int)band.top, (int)band.bottom, job.reach, band.half == 1, seam_beside };
-}
 
 /* Bits of the 4 bytes at AT that lie at FROM or behind. */
 static __device__ __forceinline__ uint32_t from_mask(uint32_t at, uint32_t from) {
@@ -191,15 +197,24 @@ renew_column(const struct fast_job &job, const struct fast_band &band, uint32_t 
     return slot <= 2 * (uint32_t)spread ? x + (int)slot : width;
 }
 
-/* The last warps: from luma, in which the seam still is. */
+/* One of the last warps: where it has the seam beside the band, and the seam near the band, now
+ * known. */
+static __device__ __forceinline__ struct seam_near
+renew_seam(const struct fast_job &job, const struct fast_band &band, uint32_t seam) {
+    const uint32_t warp = fast_thread() / 32 - (FAST_THREADS / 32 - RENEW_WARPS);
+    uint32_t *beside = follow_memory()->beside[warp];
+    remove_ask(job, band, seam, beside);
+    return seam_near_band(job, band, beside);
+}
+
+/* The last warps: from LUMA, in which the seam still is, the image being WIDTH columns without it.
+ */
+template <class Luma>
 static __device__ __forceinline__ void renew_energies(const struct fast_job &job,
-                                                      const struct fast_band &band, uint32_t seam) {
+                                                      const struct fast_band &band,
+                                                      const Luma &luma, int width) {
     const uint32_t thread = fast_thread() - (FAST_THREADS - 32 * RENEW_WARPS);
     const uint32_t slots = renew_slots(job.reach), count = slots * (band.bottom - band.top);
-    const int width = (int)(job.width - seam) - 1;
-    uint32_t *beside = follow_memory()->beside[thread / 32];
-    const struct luma_band luma = luma_of_band(job, band, beside, width);
-    remove_ask(job, band, seam, beside);
 #pragma unroll 1
     for (uint32_t i = thread; i < count; i += 32 * RENEW_WARPS) {
         const int x = renew_column(job, band, i, width);
@@ -223,18 +238,29 @@ static __device__ __forceinline__ void renew_store(const struct fast_job &job,
 
 /* ---- the rest closes up */
 
+static __device__ __forceinline__ bool renews() {
+    return fast_thread() / 32 >= FAST_THREADS / 32 - RENEW_WARPS;
+}
+
 /* Energies, a warp a row, while the last warps compute those around the seam anew. */
-static __device__ __forceinline__ void
-remove_energies(const struct fast_job &job, const struct fast_band &band, uint32_t seam) {
+static __device__ __forceinline__ void close_energies(const struct fast_job &job,
+                                                      const struct fast_band &band, uint32_t seam) {
     const uint32_t rows = band.bottom - band.top, end = 2 * (job.width - seam + FAST_PAD);
-    const uint32_t warp = fast_thread() / 32, warps = FAST_THREADS / 32 - RENEW_WARPS;
-    if (warp >= warps) return renew_energies(job, band, seam);
 #pragma unroll 1
-    for (uint32_t row = warp; row < rows; row += warps) {
+    for (uint32_t row = fast_thread() / 32; row < rows; row += FAST_THREADS / 32 - RENEW_WARPS) {
         const uint32_t y = band.top + row;
         close_gap((uint8_t *)(energy_row(job, y) - FAST_PAD), 2 * (band_column(band, y) + FAST_PAD),
                   end, 2 * job.energy_stride, 16);
     }
+}
+
+static __device__ __forceinline__ void
+remove_energies(const struct fast_job &job, const struct fast_band &band, uint32_t seam) {
+    if (!renews()) return close_energies(job, band, seam);
+    const int width = (int)(job.width - seam) - 1;
+    const struct luma_band luma = { job.luma, job.luma_stride, band.halo,
+                                    width,    (int)job.height, renew_seam(job, band, seam) };
+    renew_energies(job, band, luma, width);
 }
 
 /* And luma, of the band and of the copies beside, when nobody waits for it any more. */

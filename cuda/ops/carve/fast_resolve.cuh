@@ -338,28 +338,40 @@ static __device__ __forceinline__ uint32_t resolve_jump(const struct fast_job &j
     }
 }
 
+/* One lane: from the entry X of the last band to that of the first whose jumps are not gathered, in
+ * maps of JUMPs. Where the next map is does not wait for where in this one. */
+template <class Jump>
+static __device__ __forceinline__ uint32_t resolve_walk(struct resolve_memory *memory,
+                                                        uint32_t bands, uint32_t direct,
+                                                        uint32_t x) {
+    uint32_t map = memory->maps[bands - 1];
+#pragma unroll 4
+    for (uint32_t band = bands; band > direct; band--) {
+        const uint32_t next = memory->maps[max(band, 2u) - 2];
+        memory->entries[band - 1] = (uint16_t)x;
+        x += (uint32_t) * (const Jump *)(fast_shared + (map + (uint32_t)sizeof(Jump) * x));
+        map = next;
+    }
+    return x;
+}
+
 /* The first warp: one lane goes from band to band, then all tell the bands. */
 static __device__ __forceinline__ void resolve_tell(const struct fast_job &job,
                                                     const struct fast_half &half,
                                                     struct resolve_memory *memory, uint32_t x,
                                                     uint32_t seam) {
-    const uint32_t size = resolve_size(job.band_steps * FAST_STEP);
     const uint32_t head = (seam + 1) << 16 | memory->last << 15;
-    uint32_t band = fast_thread() ? 0 : half.bands, map = memory->maps[half.bands - 1];
-#pragma unroll 1
-    for (; band > job.direct_bands; band--) {
-        const uint8_t *at = fast_shared + (map + size * x);
-        /* Where the next map is does not wait for where in it. */
-        if (band > 1) map = memory->maps[band - 2];
-        memory->entries[band - 1] = (uint16_t)x;
-        x += (uint32_t)(size == 1 ? *(const int8_t *)at : *(const int16_t *)at);
-    }
-    for (; band > 0; band--) {
-        memory->entries[band - 1] = (uint16_t)x;
-        x = resolve_jump(job, half.first_band + band - 1, x, seam);
+    if (fast_thread() == 0) {
+        x = resolve_size(job.band_steps * FAST_STEP) == 1
+                ? resolve_walk<int8_t>(memory, half.bands, job.direct_bands, x)
+                : resolve_walk<int16_t>(memory, half.bands, job.direct_bands, x);
+        for (uint32_t band = job.direct_bands; band > 0; band--) {
+            memory->entries[band - 1] = (uint16_t)x;
+            x = resolve_jump(job, half.first_band + band - 1, x, seam);
+        }
     }
     __syncwarp();
-    for (band = fast_thread(); band < half.bands; band += 32)
+    for (uint32_t band = fast_thread(); band < half.bands; band += 32)
         store_word(job.entries + half.first_band + band, head | memory->entries[band]);
 }
 

@@ -17,9 +17,10 @@
 enum {
     LEAD_FULL = 0,
     LEAD_EMPTY = 8 * FAST_SLOTS_MAX,
-    LEAD_END = 16 * FAST_SLOTS_MAX,
-    LEAD_NOBODY = LEAD_END + 8, /* a barrier that nobody waits for */
-    LEAD_SHAPE = LEAD_END + 16, /* of the step that begins in a slot: width | rows << 16 */
+    LEAD_NOBODY = 16 * FAST_SLOTS_MAX, /* a barrier that nobody waits for */
+    /* Of the seam that begins in a slot: width | the half's rows << 16, or 0 behind the last one.
+     */
+    LEAD_SHAPE = LEAD_NOBODY + 8,
     LEAD_CLOCK = 256,
     LEAD_INBOX = LEAD_CLOCK + sizeof(struct fast_clock),
     LEAD_INBOX_SIDE = 4 * FAST_HALO_MAX,
@@ -79,6 +80,38 @@ static __device__ __forceinline__ uint32_t address_there(uint32_t address, uint3
     return there;
 }
 
+/* Words of an inbox carry their own tag, so whoever reads one while it is written asks again. For
+ * racecheck, which takes that for a fault, they are atomics: a build with FAST_CHECKED is its. */
+#ifdef FAST_CHECKED
+static __device__ __forceinline__ void push_word(uint32_t there, uint32_t word) {
+    uint32_t before;
+    asm volatile("atom.relaxed.cluster.shared::cluster.exch.b32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "r"(there), "r"(word)
+                 : "memory");
+}
+
+static __device__ __forceinline__ uint32_t load_inbox(uint32_t address) {
+    uint32_t word;
+    asm volatile("atom.relaxed.cluster.shared::cta.or.b32 %0, [%1], 0;"
+                 : "=r"(word)
+                 : "r"(address)
+                 : "memory");
+    return word;
+}
+
+static __device__ __forceinline__ void push_shared_two(uint32_t there, uint32_t a, uint32_t b) {
+    push_word(there, a), push_word(there + 4, b);
+}
+
+static __device__ __forceinline__ void push_shared(uint32_t there, uint4 words) {
+    push_shared_two(there, words.x, words.y), push_shared_two(there + 8, words.z, words.w);
+}
+
+static __device__ __forceinline__ uint2 load_shared_two(uint32_t address) {
+    return make_uint2(load_inbox(address), load_inbox(address + 4));
+}
+#else
 static __device__ __forceinline__ void push_shared(uint32_t there, uint4 words) {
     asm volatile("st.relaxed.cluster.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(there),
                  "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w)
@@ -99,6 +132,7 @@ static __device__ __forceinline__ uint2 load_shared_two(uint32_t address) {
                  : "memory");
     return words;
 }
+#endif
 
 /* A place in the ring that goes round. */
 struct lead_slot {
@@ -107,6 +141,21 @@ struct lead_slot {
 
 static __device__ __forceinline__ void next_slot(struct lead_slot &slot, uint32_t slots) {
     if (++slot.number == slots) slot.number = 0, slot.round++;
+}
+
+/* The shape of the seam that begins in SLOT. It is handed on by the slot's barrier; atomics, since
+ * racecheck does not follow a barrier that counts bytes. */
+static __device__ __forceinline__ void shape_tell(uint8_t *shared, const struct lead_slot &slot,
+                                                  uint32_t shape) {
+    atomicExch((uint32_t *)(shared + LEAD_SHAPE) + slot.number, shape);
+}
+
+/* A warp. */
+static __device__ __forceinline__ uint32_t shape_of(uint8_t *shared, const struct lead_slot &slot) {
+    uint32_t shape = 0;
+    if (fast_thread() % 32 == 0)
+        shape = atomicOr((uint32_t *)(shared + LEAD_SHAPE) + slot.number, 0u);
+    return __shfl_sync(~0u, shape, 0);
 }
 
 /* ---- a leader */
@@ -192,15 +241,24 @@ static __device__ __forceinline__ uint32_t lead_ready(const struct fast_job &job
     }
 }
 
-/* The same of all bands of both ways, and the shape of the step: 0 where the way is at its end. */
-static __device__ __forceinline__ uint32_t lead_weighed(const struct fast_job &job,
-                                                        struct fast_half &half, int number,
-                                                        uint32_t step, bool &ended) {
-    const struct fast_shape shape = shape_at(job, step, step ? wait_verdict(job, step - 1) : 0);
-    ended = shape.over;
-    if (!ended) wait_peers(job, job.weighing.ready, step);
+/* Before a step of a strip that weighs both directions: the half as it will be, and the shape.
+ * VERDICT: of the step before that, then of the one before. The way's own bands are not waited for,
+ * but the other's if it was theirs to renew energies in this way's plane, and the resolvers, who
+ * have then read the last row's costs. */
+static __device__ __forceinline__ struct fast_shape lead_weighed(const struct fast_job &job,
+                                                                 struct fast_half &half, int number,
+                                                                 uint32_t step, uint32_t &verdict) {
+    const struct fast_weighing &weighing = job.weighing;
+    const uint32_t before = verdict, resolver = weighing.bands + 2 * weighing.way;
+    verdict = step ? wait_verdict(job, step - 1) : 0;
+    const struct fast_shape shape = shape_at(job, step, verdict);
     fast_halve(half, number, shape.height, job.band_steps);
-    return shape.width | half.rows << 16;
+    if (shape.over || step == 0) return shape;
+    wait_told(job, weighing.ready, resolver, resolver + 2, step);
+    if (!weighed_own(job, before, verdict))
+        wait_told(job, weighing.ready, weighing.way ? 0 : weighing.across,
+                  weighing.way ? weighing.across : weighing.bands, step);
+    return shape;
 }
 
 /* One box of the plane of energies, a step's rows of a warp's columns, by the copy engine. */
@@ -221,30 +279,29 @@ static __device__ __forceinline__ void lead_load(const struct fast_job &job,
     struct fast_half half = job.halves[number];
     const int column = (int)(FAST_PAD + first * job.own - job.halo);
     struct lead_slot slot = {};
+    uint32_t verdict = 0;
     for (uint32_t seam = 0; seam < job.seams; seam++) {
         uint32_t known = 0; /* bands that are ready */
-        uint32_t shape = 0;
+        struct fast_shape shape = { job.width - seam, job.height, false };
+        if (job.weighing.verdicts) shape = lead_weighed(job, half, number, seam, verdict);
         for (uint32_t step = 0; step < half.steps; step++) {
             const uint32_t full = base + LEAD_FULL + 8 * slot.number, band = step / job.band_steps;
             if (slot.round)
                 lead_wait(job, base + LEAD_EMPTY + 8 * slot.number, (slot.round & 1) ^ 1,
                           STUCK_EMPTY);
             while (known <= band) {
-                bool ended = false;
-                if (job.weighing.verdicts)
-                    shape = lead_weighed(job, half, number, seam, ended), known = half.bands;
-                else
-                    known = band + lead_ready(job, half, band, seam, ended);
+                bool ended = shape.over;
+                if (!ended) known = band + lead_ready(job, half, band, seam, ended);
                 __syncwarp();
                 /* Written by ordinary stores of other blocks, read by the copy engine. */
                 asm volatile("fence.proxy.async.global;" ::: "memory");
                 if (!ended) continue;
-                if (lane == 0) *(volatile uint32_t *)(shared + LEAD_END) = 1, barrier_arrive(full);
+                if (lane == 0) shape_tell(shared, slot, 0), barrier_arrive(full);
                 return;
             }
             if (lane == 0) {
                 const int row = (int)(half.first_row + step * FAST_STEP);
-                if (step == 0) ((volatile uint32_t *)(shared + LEAD_SHAPE))[slot.number] = shape;
+                if (step == 0) shape_tell(shared, slot, shape.width | half.rows << 16);
                 enum { ALL = lead_slot_bytes<LANE>::ALL };
                 uint32_t to = base + LEAD_RING + slot.number * here * ALL;
                 barrier_expect(full, here * ALL);

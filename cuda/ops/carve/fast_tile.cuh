@@ -38,7 +38,10 @@ static __device__ __forceinline__ uint32_t odd_of(uint32_t rows) {
     return rows & 1;
 }
 
-/* Energies of a tile's rows, before anybody knows the costs that they are to be added to. */
+/* Energies of a tile's rows, before anybody knows the costs that they are to be added to. Those
+ * that are not there are 0, since registers that are written only at times count as in use all
+ * through the loops around; fetched all the same, all of them are fetched later than they are here.
+ */
 static __device__ __forceinline__ void tile_energies(uint2 (&energies)[FAST_STEP],
                                                      const struct fast_job &job, int half,
                                                      uint32_t step, int x) {
@@ -46,6 +49,7 @@ static __device__ __forceinline__ void tile_energies(uint2 (&energies)[FAST_STEP
     const uint16_t *row = half_energies(job, half, step * FAST_STEP) + x;
 #pragma unroll
     for (uint32_t v = 0; v < FAST_STEP; v++) {
+        energies[v] = make_uint2(0, 0);
         if (v >= odd && v < rows + odd) {
             energies[v] = *(const uint2 *)row;
             row += job.energy_stride;

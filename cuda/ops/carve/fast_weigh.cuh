@@ -14,6 +14,8 @@ static const uint32_t VERDICT_THERE = 1u << 31;
 static const uint32_t VERDICT_LAST = 1u << 30; /* the strip ends with this step */
 static const uint32_t VERDICT_COUNT = (1u << 30) - 1;
 
+enum { WEIGH_RESOLVERS = 4 }; /* of both ways; their flags come behind those of the bands */
+
 /* The image as a way sees it at a step. */
 struct fast_shape {
     uint32_t width, height;
@@ -45,15 +47,28 @@ static __device__ __forceinline__ uint32_t wait_verdict(const struct fast_job &j
     return word;
 }
 
-/* A warp, until all bands of both ways have told COUNT or more; those that have left told the most
- * that there is. What they wrote before is then seen by the warp. */
-static __device__ __forceinline__ void wait_peers(const struct fast_job &job, const uint32_t *told,
-                                                  uint32_t count) {
+/* Whether the way's own seam went at the step of VERDICT, BEFORE being the verdict before that, or
+ * 0. */
+static __device__ __forceinline__ bool weighed_own(const struct fast_job &job, uint32_t before,
+                                                   uint32_t verdict) {
+    const uint32_t turned = (verdict & VERDICT_COUNT) == (before & VERDICT_COUNT);
+    return turned == job.weighing.way;
+}
+
+/* A warp, until the flags TOLD from FROM to before END are COUNT or more; those who have left told
+ * the most that there is. What they wrote before is then seen by the warp. */
+static __device__ __forceinline__ void wait_told(const struct fast_job &job, const uint32_t *told,
+                                                 uint32_t from, uint32_t end, uint32_t count) {
 #pragma unroll 1
-    for (uint32_t band = fast_thread() % 32; band < job.weighing.bands; band += 32)
-        for (uint32_t spins = 0; load_acquire(told + band) < count; spins++)
+    for (uint32_t i = from + fast_thread() % 32; i < end; i += 32)
+        for (uint32_t spins = 0; load_acquire(told + i) < count; spins++)
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_PEERS);
     __syncwarp();
+}
+
+/* A warp, until all bands and resolvers of both ways are ready for step STEP. */
+static __device__ __forceinline__ void wait_ready(const struct fast_job &job, uint32_t step) {
+    wait_told(job, job.weighing.ready, 0, job.weighing.bands + WEIGH_RESOLVERS, step);
 }
 
 #endif
