@@ -147,7 +147,7 @@ static void launch_strips(cudaStream_t stream, const struct strips8 &launch) {
     if (has_extras(rule))
         edge8_kernel<CHANNELS, true, FEWER><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
     else if (CHANNELS == 1 && launch.rows == ROWS_LONG)
-        edge8_kernel<1, false, BLOCKS_LONG, supply8<1, AHEAD_LONG>>
+        edge8_kernel<1, false, BLOCKS_LONG, AHEAD_LONG>
             <<<blocks, EDGE8_THREADS, 0, stream>>>(launch);
     else
         edge8_kernel<CHANNELS, false, BLOCKS><<<blocks, EDGE8_THREADS, 0, stream>>>(launch);

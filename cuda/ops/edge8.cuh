@@ -319,41 +319,35 @@ static __device__ __forceinline__ void finish_edges(uint32_t (&edges)[4],
                      target.last);
 }
 
-/* How rows come from memory: so many on their way to registers while another is worked on, and so
- * many more to the L2 cache. More on their way hide more; what they take are registers, and so
- * warps. */
-template <int HELD, int AHEAD> struct supply8 { static constexpr int held = HELD, ahead = AHEAD; };
-
 static __device__ __forceinline__ void prefetch_row(const uint8_t *from) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }
 
 /* WHOLE: the chunks of the warp are, and there are all rows of the strips and one more, so that
- * nothing is to be asked on the way. */
-template <int CHANNELS, bool EXTRAS, bool WHOLE, class SUPPLY>
+ * nothing is to be asked on the way. One row is on its way to registers while another is worked on
+ * (two take registers, and so warps, and are slower), AHEAD more to the L2 cache. */
+template <int CHANNELS, bool EXTRAS, bool WHOLE, int AHEAD>
 static __device__ __forceinline__ void go_down(struct strip8 strip, struct target8 target,
                                                const struct edge_rule &rule, uint32_t rows) {
-    constexpr int HELD = SUPPLY::held, AHEAD = SUPPLY::ahead;
     const int pixels = WHOLE ? (int)EDGE8_PIXELS : strip.pixels;
-    struct raw8<CHANNELS> raw[HELD] = {};
+    /* At first there are registers for three rows. */
+    struct raw8<CHANNELS> before[2] = {}, raw = {};
     struct above8 above;
-    fetch<CHANNELS, WHOLE>(raw[0], strip, target.top ? strip.stride : 0);
-    if (HELD == 2) fetch<CHANNELS, WHOLE>(raw[HELD - 1], strip, strip.stride);
+    fetch<CHANNELS, WHOLE>(before[0], strip, target.top ? strip.stride : 0);
+    fetch<CHANNELS, WHOLE>(before[1], strip, strip.stride);
+    fetch<CHANNELS, WHOLE>(raw, strip, strip.stride);
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-        begin_with(above, i, levels_of<CHANNELS, EXTRAS, WHOLE>(raw[i % HELD], strip, rule));
-        fetch<CHANNELS, WHOLE>(raw[i % HELD], strip, strip.stride);
-    }
+    for (int i = 0; i < 2; i++)
+        begin_with(above, i, levels_of<CHANNELS, EXTRAS, WHOLE>(before[i], strip, rule));
     for (uint32_t i = 0; i < rows; i += 2) {
 #pragma unroll
         for (int k = 0; k < 2; k++) {
             uint32_t edges[4];
-            const struct levels8 levels =
-                levels_of<CHANNELS, EXTRAS, WHOLE>(raw[k % HELD], strip, rule);
-            if (k + HELD < 2 || i + k + HELD < rows) {
-                if (WHOLE && AHEAD && i + k + HELD + AHEAD < rows)
+            const struct levels8 levels = levels_of<CHANNELS, EXTRAS, WHOLE>(raw, strip, rule);
+            if (k == 0 || i + k + 1 < rows) {
+                if (WHOLE && AHEAD && i + k + 1 + AHEAD < rows)
                     prefetch_row(strip.from + AHEAD * strip.stride);
-                fetch<CHANNELS, WHOLE>(raw[k % HELD], strip, strip.stride);
+                fetch<CHANNELS, WHOLE>(raw, strip, strip.stride);
             }
             go_on_with(edges, above, k, levels);
             if (EXTRAS) finish_edges(edges, strip, target, target.top + i + k, rule);
@@ -371,7 +365,7 @@ static __device__ __forceinline__ void go_down(struct strip8 strip, struct targe
 
 /* EXTRAS: brightness, threshold, binary or a border of 0. BLOCKS of a multiprocessor: more threads
  * hide more, fewer have more registers. */
-template <int CHANNELS, bool EXTRAS, int BLOCKS, class SUPPLY = supply8<1, 0>>
+template <int CHANNELS, bool EXTRAS, int BLOCKS, int AHEAD = 0>
 static __global__ void __launch_bounds__(EDGE8_THREADS, BLOCKS)
     edge8_kernel(const __grid_constant__ struct strips8 launch) {
     constexpr int OUT_CHANNELS = CHANNELS % 2 ? 1 : 2;
@@ -394,9 +388,9 @@ static __global__ void __launch_bounds__(EDGE8_THREADS, BLOCKS)
     const bool whole =
         number < batch.chunks && strip.pixels == EDGE8_PIXELS && top + rows < picture.height;
     if (__all_sync(~0u, whole))
-        go_down<CHANNELS, EXTRAS, true, SUPPLY>(strip, target, launch.rule, rows);
+        go_down<CHANNELS, EXTRAS, true, AHEAD>(strip, target, launch.rule, rows);
     else
-        go_down<CHANNELS, EXTRAS, false, SUPPLY>(strip, target, launch.rule, rows);
+        go_down<CHANNELS, EXTRAS, false, AHEAD>(strip, target, launch.rule, rows);
 }
 
 #endif

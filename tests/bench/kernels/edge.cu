@@ -115,8 +115,7 @@ static void rung_shipped(const struct frame *f) {
 }
 
 /* ROWS 0: as many as fill the GPU once. */
-template <int BLOCKS, int ROWS, int HELD = 1, int AHEAD = 0>
-static void rung_strips(const struct frame *f) {
+template <int BLOCKS, int ROWS, int AHEAD = 0> static void rung_strips(const struct frame *f) {
     struct op_call call = {};
     struct strips8 launch;
     call.in = f->in, call.out = f->out;
@@ -126,8 +125,7 @@ static void rung_strips(const struct frame *f) {
     launch.rows = ROWS ? ROWS : (uint32_t)((rows + 2 * threads - 1) / (2 * threads) * 2);
     batch_tile(&launch.batch, &call, 1, EDGE8_PIXELS, launch.rows);
     const unsigned blocks = (launch.batch.chunks + EDGE8_THREADS - 1) / EDGE8_THREADS;
-    edge8_kernel<1, false, BLOCKS, supply8<HELD, AHEAD>>
-        <<<blocks, EDGE8_THREADS, 0, f->context.stream>>>(launch);
+    edge8_kernel<1, false, BLOCKS, AHEAD><<<blocks, EDGE8_THREADS, 0, f->context.stream>>>(launch);
 }
 
 /* ---- NPP, where the machine has it: magnitudes of 16 bit, not clamped */
