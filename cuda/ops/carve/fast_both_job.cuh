@@ -38,13 +38,14 @@
  * that is left goes back through them at the end. That costs pixels times steps, some 0.6 us a step
  * at 1080p; moving the numbers along would cost 4 bytes a pixel of traffic in every step.
  *
- * Words between blocks are as safe as for one direction: whatever followers and resolvers write for
- * step s + 1 hangs on `ready` of all bands and resolvers for step s, and so on all jumps, entries
- * and crossings of s having been read. Leaders overwrite costs of a band that is ready, and those
- * of the last row when their way's resolvers are. Totals: the verdict has been given before any
- * band is ready. Flags only rise. The winner's bands read the whole seam only after they are ready:
- * crossings have two places in turn. Two bits are enough for the tags of costs here too: columns
- * and steps only become fewer.
+ * Words between blocks are as safe as for one direction. Followers write for step s + 1 when all
+ * bands and resolvers are ready for it, so that all jumps, entries and crossings of s have been
+ * read. Leaders begin it when their way's resolvers are: those had the jumps of all its bands, and
+ * a band tells them behind its last look at the costs and the meeting point of s. Resolvers write
+ * meeting points, totals and the verdict of s + 1 behind their leaders' last row, and so behind all
+ * bands of their way that are left; the total of s was read before anybody was ready. Flags only
+ * rise. The winner's bands read the whole seam only after they are ready: crossings have two places
+ * in turn. Two bits are enough for the tags of costs here too: columns and steps only become fewer.
  *
  * Memory, bytes a pixel: energies 4, luma's second copy 1, seams at most 2, costs 1/2 and a little.
  */

@@ -259,7 +259,7 @@ static __device__ void both_resolve(const struct both_job &both, uint32_t way, i
         both_resolve_step(both, desk.job, number, desk.state, judges);
         if (fast_thread() == 0) {
             const uint32_t step = desk.state.step;
-            store_word(ready, step + 1);
+            store_release(ready, step + 1);
             desk.verdict = wait_verdict(desk.job, step);
             const bool ends = verdict_ends(desk.job, step, desk.verdict);
             both_next(desk, 0);
@@ -269,7 +269,7 @@ static __device__ void both_resolve(const struct both_job &both, uint32_t way, i
         }
         __syncthreads();
     }
-    if (fast_thread() == 0) store_word(ready, ~0u);
+    if (fast_thread() == 0) store_release(ready, ~0u);
 }
 
 #endif

@@ -154,13 +154,12 @@ static __device__ __forceinline__ void follow_jumps(const struct fast_job &job,
     }
 }
 
-/* Far enough behind the leaders that nobody would do anything but ask. The word is the band's
- * before: by the time that this one looks it may be the next seam's. */
+/* Far enough behind the leaders that nobody would do anything but ask. */
 static __device__ __forceinline__ void follow_doze(const struct fast_job &job,
                                                    const struct fast_band &band, uint32_t seam) {
     if (fast_thread() == 0 && band.step >= 4) {
         const uint32_t *word = cost_row(job, band.half, band.step - 2);
-        for (uint32_t spins = 0; ((load_word(word) >> 30) - fast_tag(seam) & 3) > 1; spins++)
+        for (uint32_t spins = 0; load_word(word) >> 30 != fast_tag(seam); spins++)
             if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_COSTS);
     }
     __syncthreads();

@@ -365,7 +365,7 @@ static __device__ __forceinline__ void resolve_tell(const struct fast_job &job,
         x = resolve_size(job.band_steps * FAST_STEP) == 1
                 ? resolve_walk<int8_t>(memory, half.bands, job.direct_bands, x)
                 : resolve_walk<int16_t>(memory, half.bands, job.direct_bands, x);
-        for (uint32_t band = job.direct_bands; band > 0; band--) {
+        for (uint32_t band = min(job.direct_bands, half.bands); band > 0; band--) {
             memory->entries[band - 1] = (uint16_t)x;
             x = resolve_jump(job, half.first_band + band - 1, x, seam);
         }

@@ -224,7 +224,8 @@ static __device__ __forceinline__ void lead_wait(const struct fast_job &job, uin
         if (spins == FAST_PATIENCE) FAST_STUCK(job, where);
 }
 
-/* How many bands from BAND on have had SEAM seams taken out; `ended` when there will be no more. */
+/* How many bands from BAND on have had SEAM seams taken out; `ended` when those were all. A block
+ * whose leaders have nothing to do may be late enough to see what is told of the seam itself. */
 static __device__ __forceinline__ uint32_t lead_ready(const struct fast_job &job,
                                                       const struct fast_half &half, uint32_t band,
                                                       uint32_t seam, bool &ended) {
@@ -235,7 +236,7 @@ static __device__ __forceinline__ uint32_t lead_ready(const struct fast_job &job
             exists ? load_acquire(job.ready + half.first_band + band + lane) : seam;
         const uint32_t late = __ballot_sync(~0u, (word & 0x7fffffff) < seam);
         const uint32_t first = late ? __ffs((int)late) - 1 : 32;
-        ended = __shfl_sync(~0u, word, 0) >> 31;
+        ended = __shfl_sync(~0u, word, 0) == (seam | 1u << 31);
         if (first) return first;
         if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_READY);
     }
