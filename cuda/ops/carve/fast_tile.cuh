@@ -40,7 +40,7 @@ static __device__ __forceinline__ uint32_t odd_of(uint32_t rows) {
 
 /* Energies of a tile's rows, before anybody knows the costs that they are to be added to. Those
  * that are not there are 0, since registers that are written only at times count as in use all
- * through the loops around; fetched all the same, all of them are fetched later than they are here.
+ * through the loops around; to fetch any row in their place is slower (2 to 29 % of a seam).
  */
 static __device__ __forceinline__ void tile_energies(uint2 (&energies)[FAST_STEP],
                                                      const struct fast_job &job, int half,

@@ -279,7 +279,7 @@ static int odd(struct bench &bench) {
  * while both ways are at it, from the end of the step before, in us. */
 static int trace(struct bench &bench) {
     static const char *const names[] = {
-        "lead start",         "lead end", "met", "maps",  "resolved",  "entry",
+        "lead start",         "lead end", "met", "maps",  "resolved",  "",
         "walked and verdict", "moved",    "",    "ready", "last jumps"
     };
     for (const struct both_case &one : ladder_cases) {
