@@ -74,8 +74,8 @@ struct device_driver {
     /* Scratch bytes that OP wants for COUNT calls at once (their params and shapes are set). */
     size_t (*scratch)(struct lane *lane, const struct op *op, const struct op_call *calls,
                       int count);
-    /* One operator over COUNT images that share params; scratch is calls[0].scratch for all. On a
-     * GPU this only queues work. */
+    /* One operator over COUNT images that share params, channels and depth; scratch is
+     * calls[0].scratch for all. On a GPU this only queues work. */
     enum status (*run)(struct lane *lane, const struct op *op, struct op_call *calls, int count);
     enum status (*download)(struct lane *lane, size_t bytes, struct failure *failure);
     /* Waits for all of it; STATUS_DEVICE when something on the way failed. SPANS may be NULL. */

@@ -91,6 +91,8 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
     assert(count > 0 && count <= RUN_BATCH_MAX);
     enum status status;
     for (int i = 0; i < count; i++) {
+        assert(items[i].in.channels == items[0].in.channels &&
+               items[i].in.depth == items[0].in.depth);
         status = plan_shapes(plan, &items[i].in, pixels_max, items[i].shapes, failure);
         if (status) return status;
     }

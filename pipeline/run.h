@@ -26,10 +26,10 @@ struct run_item {
     struct image shapes[PLAN_STEPS_MAX + 1]; /* run.c's own */
 };
 
-/* items[i].parts: shapes of what the caller has, 8-bit gray (width 0: nothing), as large as the
- * image is there (plan_parts_step, plan_shapes). One item whose shape the plan refuses gets its
- * failure and makes the whole call fail: check with plan_shapes before. STATUS_NO_MEMORY leaves the
- * lane as it was. */
+/* All items have as many channels and are as deep as the first. items[i].parts: shapes of what the
+ * caller has, 8-bit gray (width 0: nothing), as large as the image is there (plan_parts_step,
+ * plan_shapes). One item whose shape the plan refuses gets its failure and makes the whole call
+ * fail: check with plan_shapes before. STATUS_NO_MEMORY leaves the lane as it was. */
 enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_item *items,
                         int count, uint64_t pixels_max, struct failure *failure);
 

@@ -153,12 +153,19 @@ static void encode_one(void *argument, int part) {
 
 /* ---- batch */
 
-/* The first job's plan and those like it, as many as the staging holds, become the batch; the rest
- * closes up. */
+/* Whether one launch can do both: the same plan over the same kind of samples. */
+static bool alike(const struct job *a, const struct job *b) {
+    const struct image *one = &a->probe.shape, *other = &b->probe.shape;
+    return one->channels == other->channels && one->depth == other->depth &&
+           strcmp(a->plan, b->plan) == 0;
+}
+
+/* The first job and those like it, as many as the staging holds, become the batch; the rest closes
+ * up. */
 static int gather(struct batch *batch, int *slots, int count) {
     int left = 0;
     size_t bytes = 0;
-    const char *plan = slot_job(batch->carrier->slots, slots[0])->plan;
+    const struct job *first = slot_job(batch->carrier->slots, slots[0]);
     const int64_t now = clock_ns();
     for (int i = 0; i < count; i++) {
         struct job *job = slot_job(batch->carrier->slots, slots[i]);
@@ -166,7 +173,7 @@ static int gather(struct batch *batch, int *slots, int count) {
         for (int p = 0; p < OP_PARTS_MAX; p++)
             if (job->parts[p].length) more += image_pixels(&job->parts[p].probe.shape);
         const bool fits = batch->count == 0 || bytes + more <= batch->carrier->batch_bytes;
-        if (!fits || strcmp(job->plan, plan) != 0) {
+        if (!fits || !alike(job, first)) {
             slots[left++] = slots[i];
             continue;
         }

@@ -27,8 +27,9 @@ struct carrier {
 struct carrier carrier_make(struct slots *slots, const struct config *config,
                             const struct device_driver *driver, int index);
 
-/* Takes the first of SLOTS and all that have the same plan, runs and answers them. The others are
- * moved to the beginning of SLOTS; returns how many they are. */
+/* Takes the first of SLOTS and all that have the same plan for images of as many channels and as
+ * deep, runs and answers them. The others are moved to the beginning of SLOTS; returns how many
+ * they are. */
 int carry_batch(const struct carrier *carrier, struct lane *lane, int *slots, int count,
                 struct failure *failure);
 

@@ -60,7 +60,7 @@ static void begin(struct job *job) {
     __atomic_store_n(&job->started, 1, __ATOMIC_RELEASE);
 }
 
-/* Jobs with the same plan share a batch; whoever differs waits for the next round of this loop. */
+/* Jobs that are alike share a batch; whoever differs waits for the next round of this loop. */
 static void run_messages(struct worker *worker, struct lane *lane, struct message *messages,
                          int count) {
     int slots[RUN_BATCH_MAX], left = 0;
