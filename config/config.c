@@ -94,15 +94,18 @@ static enum status load_file(struct config *config, const char *path, struct fai
     return status;
 }
 
-/* config/burin.json beside the program, else the system's; false where there is neither. */
+/* config/burin.json beside the program, or beside the folder that it was made in, or the system's;
+ * false where there is none. */
 static bool search_file(char path[PATH_MAX]) {
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
     path[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(path, '/');
-    if (slash) {
-        size_t room = PATH_MAX - (size_t)(slash + 1 - path);
-        int written = snprintf(slash + 1, room, "config/burin.json");
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(path, '/');
+        if (!slash) break;
+        const size_t room = PATH_MAX - (size_t)(slash - path);
+        const int written = snprintf(slash, room, "/config/burin.json");
         if (written < (int)room && access(path, F_OK) == 0) return true;
+        *slash = '\0';
     }
     snprintf(path, PATH_MAX, "/etc/burin/burin.json");
     return access(path, F_OK) == 0;
@@ -283,7 +286,7 @@ enum status config_load(struct config *config, const char *path, int *argc, char
 
 void config_help(FILE *out) {
     fprintf(out, "  --%-20s %-16s %s\n", "config FILE", "",
-            "the file; else BURIN_CONFIG, config/burin.json beside the program, "
+            "the file; else BURIN_CONFIG, config/burin.json beside the program or its folder, "
             "/etc/burin/burin.json");
     struct config config;
     keys_defaults(&config);

@@ -48,11 +48,13 @@ struct config {
     long slots_large;  /* 40, with nothing touched */
 
     /* deadlines */
-    long header_ms;       /* 10000 */
-    long body_ms;         /* 30000, or at body_rate_bytes a second if that is longer */
-    long body_rate_bytes; /* 65536 a second: the slowest upload and download that is waited for */
-    long processing_ms;   /* 30000 */
-    long keep_alive_ms;   /* 15000 */
+    long header_ms;        /* 10000 */
+    long body_ms;          /* 30000, or at body_rate_bytes a second if that is longer */
+    long body_rate_bytes;  /* 65536 a second: the slowest upload that is waited for */
+    long write_ms;         /* 30000, or at write_rate_bytes a second if that is longer */
+    long write_rate_bytes; /* 65536 a second: the slowest download that is waited for */
+    long processing_ms;    /* 30000 */
+    long keep_alive_ms;    /* 15000 */
 
     /* workers */
     char devices[CONFIG_TEXT_MAX]; /* "all": every GPU, a CPU worker standing by; or "cpu",
@@ -73,7 +75,7 @@ struct config {
     char log_level[16];  /* info | error | off */
 };
 
-/* Defaults, then the file (PATH, or NULL: config/burin.json beside the program or
+/* Defaults, then the file (PATH, or NULL: config/burin.json beside the program or its folder, or
  * /etc/burin/burin.json when one is there), then the environment, then flags. Flags are taken out
  * of ARGV; what is left over stays there in order and ARGC is set. */
 enum status config_load(struct config *config, const char *path, int *argc, char **argv,

@@ -177,8 +177,8 @@ static enum status check_shape(const struct image *shape, const char *what, uint
                     shape->width, shape->height, IMAGE_SIDE_MAX);
     if (image_pixels(shape) > pixels_max)
         return fail(failure, STATUS_TOO_LARGE,
-                    "%s: %u x %u is %llu pixels, more than the %llu of pixels_max", what,
-                    shape->width, shape->height, (unsigned long long)image_pixels(shape),
+                    "%s: width %u x height %u is %llu pixels, more than the %llu of pixels_max",
+                    what, shape->width, shape->height, (unsigned long long)image_pixels(shape),
                     (unsigned long long)pixels_max);
     return STATUS_OK;
 }

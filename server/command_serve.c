@@ -41,12 +41,18 @@ static void usage(FILE *out) {
 
 static void greet(const struct front *front, const struct config *config) {
     const int port = front_port(front);
-    if (port)
-        printf("burin listens on %.*s:%d. Try:\n\n"
-               "  curl -F image=@photo.jpg http://127.0.0.1:%d/histeq -o out.jpg -D -\n\n"
+    if (port) {
+        const int length = (int)(strrchr(config->listen, ':') - config->listen);
+        char host[sizeof config->listen];
+        snprintf(host, sizeof host, "%.*s", length, config->listen);
+        const char *here = strcmp(host, "0.0.0.0") == 0 ? "127.0.0.1"
+                           : strcmp(host, "[::]") == 0  ? "[::1]"
+                                                        : host;
+        printf("burin listens on %s:%d. Try:\n\n"
+               "  curl -F image=@photo.jpg http://%s:%d/histeq -o out.jpg -D -\n\n"
                "Ctrl-C stops it.\n",
-               (int)(strrchr(config->listen, ':') - config->listen), config->listen, port, port);
-    else
+               host, port, here, port);
+    } else
         printf("burin listens on %s. Try:\n\n"
                "  curl --unix-socket %s -F image=@photo.jpg http://localhost/histeq -o out.jpg\n\n"
                "Ctrl-C stops it.\n",

@@ -21,9 +21,15 @@ struct series {
     uint64_t stage_ns[STAGE_COUNT], stage_count;
 };
 
+/* Of all jobs that ran: how long they waited for a worker. */
+struct waits {
+    uint64_t buckets[BUCKETS + 1], nanoseconds;
+};
+
 struct metrics {
     int labels; /* operators, then extra_labels */
     uint64_t pixels, rejected[REJECTIONS];
+    struct waits waits;
     struct series series[];
 };
 
@@ -57,18 +63,25 @@ static struct series *series_of(struct metrics *metrics, const char *label) {
     return &metrics->series[metrics->labels - 1];
 }
 
+static int bucket_of(double ms) {
+    int bucket = 0;
+    while (bucket < BUCKETS && ms > bounds_s[bucket] * 1000) bucket++;
+    return bucket;
+}
+
 void metrics_request(struct metrics *metrics, const char *label, int http_status, double total_ms,
                      const struct timing *timing, uint64_t pixels) {
     struct series *series = series_of(metrics, label);
-    int code = 0, bucket = 0;
+    int code = 0;
     while (code < CODES - 1 && codes[code] != http_status) code++;
-    while (bucket < BUCKETS && total_ms > bounds_s[bucket] * 1000) bucket++;
     add(&series->codes[code], 1);
-    add(&series->buckets[bucket], 1);
+    add(&series->buckets[bucket_of(total_ms)], 1);
     add(&series->count, 1);
     add(&series->nanoseconds, (uint64_t)(total_ms * 1e6));
     add(&metrics->pixels, pixels);
     if (!timing) return;
+    add(&metrics->waits.buckets[bucket_of(timing->stage_ms[STAGE_QUEUE])], 1);
+    add(&metrics->waits.nanoseconds, (uint64_t)(timing->stage_ms[STAGE_QUEUE] * 1e6));
     add(&series->stage_count, 1);
     for (int stage = 0; stage < STAGE_COUNT; stage++)
         add(&series->stage_ns[stage], (uint64_t)(timing->stage_ms[stage] * 1e6));
@@ -98,24 +111,34 @@ static void print_requests(const struct metrics *metrics, FILE *out) {
         }
 }
 
+/* LABEL: what stands between the braces before `le`, "" for none. */
+static void print_histogram(FILE *out, const char *name, const char *label, const uint64_t *buckets,
+                            uint64_t nanoseconds) {
+    const char *comma = *label ? "," : "", *open = *label ? "{" : "", *close = *label ? "}" : "";
+    uint64_t sum = 0;
+    for (int b = 0; b < BUCKETS; b++)
+        fprintf(out, "burin_%s_bucket{%s%sle=\"%g\"} %lu\n", name, label, comma, bounds_s[b],
+                sum += get(&buckets[b]));
+    sum += get(&buckets[BUCKETS]);
+    fprintf(out, "burin_%s_bucket{%s%sle=\"+Inf\"} %lu\n", name, label, comma, sum);
+    fprintf(out, "burin_%s_sum%s%s%s %.9f\n", name, open, label, close, (double)nanoseconds / 1e9);
+    fprintf(out, "burin_%s_count%s%s%s %lu\n", name, open, label, close, sum);
+}
+
 static void print_durations(const struct metrics *metrics, FILE *out) {
     head(out, "request_duration_seconds", "histogram",
          "From a request's first line to its answer being ready");
     for (int i = 0; i < metrics->labels; i++) {
         const struct series *series = &metrics->series[i];
-        const char *name = label_name(i);
-        uint64_t sum = 0;
+        char label[48];
         if (!get(&series->count)) continue;
-        for (int b = 0; b < BUCKETS; b++)
-            fprintf(out, "burin_request_duration_seconds_bucket{op=\"%s\",le=\"%g\"} %lu\n", name,
-                    bounds_s[b], sum += get(&series->buckets[b]));
-        fprintf(out, "burin_request_duration_seconds_bucket{op=\"%s\",le=\"+Inf\"} %lu\n", name,
-                sum + get(&series->buckets[BUCKETS]));
-        fprintf(out, "burin_request_duration_seconds_sum{op=\"%s\"} %.9f\n", name,
-                (double)get(&series->nanoseconds) / 1e9);
-        fprintf(out, "burin_request_duration_seconds_count{op=\"%s\"} %lu\n", name,
-                sum + get(&series->buckets[BUCKETS]));
+        snprintf(label, sizeof label, "op=\"%s\"", label_name(i));
+        print_histogram(out, "request_duration_seconds", label, series->buckets,
+                        get(&series->nanoseconds));
     }
+    head(out, "queue_wait_seconds", "histogram", "What jobs that ran waited for a worker");
+    print_histogram(out, "queue_wait_seconds", "", metrics->waits.buckets,
+                    get(&metrics->waits.nanoseconds));
 }
 
 static void print_stages(const struct metrics *metrics, FILE *out) {
@@ -147,6 +170,18 @@ static void print_seats(const struct metrics_now *now, FILE *out) {
                 now->seats[i].restarts);
 }
 
+/* As monitoring of GPUs would have it; nothing where there is none. */
+static void print_gpus(const struct metrics_now *now, FILE *out) {
+    bool any = false;
+    for (int i = 0; i < now->seat_count; i++) {
+        const struct seat_facts *seat = &now->seats[i];
+        if (strcmp(seat->device, "cpu") == 0) continue;
+        if (!any) head(out, "gpu_up", "gauge", "1 where the GPU's worker_up is");
+        fprintf(out, "burin_gpu_up{gpu=\"%s\"} %d\n", seat->device, seat->healthy);
+        any = true;
+    }
+}
+
 static void print_connections(const struct watch_counts *connections, FILE *out) {
     head(out, "connections", "gauge", "Connections at present");
     fprintf(out, "burin_connections %d\n", connections->watched);
@@ -173,6 +208,7 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
     head(out, "input_pixels_total", "counter", "Pixels of the images worked on");
     fprintf(out, "burin_input_pixels_total %lu\n", get(&metrics->pixels));
     print_seats(now, out);
+    print_gpus(now, out);
     print_gauge(out, "queue_depth", "Jobs that wait for a worker", now->queued);
     print_gauge(out, "requests_in_progress", "Requests under way", now->exchanges);
     print_gauge(out, "slots_in_use", "Slots of shared memory that hold a request",

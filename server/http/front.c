@@ -352,7 +352,8 @@ static enum status open_all(struct front *front, struct failure *failure) {
         .body_ms = config->body_ms,
         .body_rate_bytes = config->body_rate_bytes,
         .keep_alive_ms = config->keep_alive_ms,
-        .write_rate_bytes = config->body_rate_bytes,
+        .write_ms = config->write_ms,
+        .write_rate_bytes = config->write_rate_bytes,
     };
     front->watch = watch_create(&limits);
     if (!front->watch) return fail(failure, STATUS_NO_MEMORY, "no thread to watch connections");

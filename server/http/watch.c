@@ -142,7 +142,7 @@ void watch_phase_write(struct watched *watched, int64_t bytes) {
     watched->expected = INT64_MAX;
     watched->rate_bytes = limits->write_rate_bytes;
     set_word(watched,
-             end_of_bytes(now, limits->body_ms, bytes < 0 ? 0 : bytes, limits->write_rate_bytes),
+             end_of_bytes(now, limits->write_ms, bytes < 0 ? 0 : bytes, limits->write_rate_bytes),
              PHASE_WRITE);
 }
 
@@ -151,10 +151,9 @@ void watch_progress(struct watched *watched, int64_t bytes) {
     enum phase phase = phase_of(atomic_load_explicit(&watched->word, memory_order_relaxed));
     if (watched->started_ns == 0 || (phase != PHASE_BODY && phase != PHASE_WRITE)) return;
     if (bytes > watched->expected) bytes = watched->expected;
-    set_word(watched,
-             end_of_bytes(watched->started_ns, watched->watch->limits.body_ms, bytes,
-                          watched->rate_bytes),
-             phase);
+    const struct watch_limits *limits = &watched->watch->limits;
+    const long ms = phase == PHASE_BODY ? limits->body_ms : limits->write_ms;
+    set_word(watched, end_of_bytes(watched->started_ns, ms, bytes, watched->rate_bytes), phase);
 }
 
 void watch_phase_idle(struct watched *watched) {
@@ -366,9 +365,10 @@ static void *run(void *argument) {
 /* ---- life ---- */
 
 static int64_t shortest_of(const struct watch_limits *limits) {
-    const long all[] = { limits->header_ms, limits->body_ms, limits->keep_alive_ms };
+    const long all[] = { limits->header_ms, limits->body_ms, limits->keep_alive_ms,
+                         limits->write_ms };
     int64_t shortest = 3600 * 1000 * MS_NS;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (all[i] > 0 && all[i] * MS_NS < shortest) shortest = all[i] * MS_NS;
     return shortest;
 }

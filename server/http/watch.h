@@ -22,10 +22,11 @@
 /* A time of 0 means no end, a rate of 0 no allowance for size. Rates are bytes a second. */
 struct watch_limits {
     long header_ms;        /* from the connection, or the request's first line, to its body */
-    long body_ms;          /* a body, or an answer, of any size may take so long */
+    long body_ms;          /* a body of any size may take so long */
     long body_rate_bytes;  /* beyond that it must have come at this rate on the average */
     long keep_alive_ms;    /* between two requests */
-    long write_rate_bytes; /* slowest reader of an answer */
+    long write_ms;         /* an answer of any size */
+    long write_rate_bytes; /* beyond that it must have been read at this rate */
 };
 
 enum watch_reason {
@@ -76,7 +77,7 @@ void watch_progress(struct watched *watched, int64_t bytes);
  * its own connection, and may take only locks that no thread holds while it sets a phase. */
 void watch_phase_waiting(struct watched *watched, void (*gone)(void *argument), void *argument);
 
-/* An answer of BYTES is sent, -1 if unknown: max(body_ms, BYTES / write_rate_bytes). */
+/* An answer of BYTES is sent, -1 if unknown: max(write_ms, BYTES / write_rate_bytes). */
 void watch_phase_write(struct watched *watched, int64_t bytes);
 
 /* The answer is sent; the connection is kept. */

@@ -589,7 +589,7 @@ def test_slow_but_steady_is_served(start):
 
 def test_client_that_does_not_read(start):
     """An answer larger than the sockets hold, and nobody takes it: let go after its time, and the slot is back."""
-    daemon = start("--body-ms", "500", "--body-rate-bytes", "100MiB")
+    daemon = start("--write-ms", "500", "--write-rate-bytes", "100MiB")
     picture = pnm(noise(6000, 5000))
     with daemon.socket() as s:
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)

@@ -71,8 +71,8 @@ def test_metrics_are_in_form(daemon):
             assert name.endswith("_total")
             assert all(value >= 0 for value in family["samples"].values())
     for name in ("requests_total", "request_duration_seconds", "stage_duration_seconds", "rejected_total",
-                 "input_pixels_total", "worker_up", "jobs_in_progress", "worker_restarts_total", "queue_depth",
-                 "requests_in_progress", "slots_in_use", "slots", "body_bytes_held", "connections",
+                 "queue_wait_seconds", "input_pixels_total", "worker_up", "jobs_in_progress", "worker_restarts_total",
+                 "queue_depth", "requests_in_progress", "slots_in_use", "slots", "body_bytes_held", "connections",
                  "connections_ended_total", "build_info"):
         assert families["burin_" + name]["samples"], name
 
@@ -88,6 +88,16 @@ def test_histograms_are_cumulative(daemon):
         assert edges == sorted(edges) and edges[-1] == float("inf") and counts == sorted(counts)
         assert counts[-1] == family["burin_request_duration_seconds_count", (("op", op),)]
         assert family["burin_request_duration_seconds_sum", (("op", op),)] > 0
+
+
+def test_waiting_is_counted_once_a_job(daemon):
+    def waits():
+        return metrics(daemon)["burin_queue_wait_seconds"]["samples"]["burin_queue_wait_seconds_count", ()]
+    before = waits()
+    for _ in range(3):
+        daemon.post("/histeq", pnm(noise(10, 10)))
+    daemon.post("/histeq", b"no picture")
+    assert waits() == before + 3
 
 
 def test_counters_move(daemon):

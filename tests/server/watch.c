@@ -141,11 +141,11 @@ static const struct deadline {
     void (*enter)(struct watched *watched); /* NULL: from the start */
     enum watch_reason reason;
 } deadlines[] = {
-    { { 150, SLOW_MS, 1000, SLOW_MS, 1000 }, NULL, WATCH_HEADERS },
-    { { SLOW_MS, 150, 1000, SLOW_MS, 1000 }, enter_body, WATCH_BODY },
-    { { SLOW_MS, 150, 1000, SLOW_MS, 1000 }, enter_write, WATCH_WRITE },
-    { { SLOW_MS, SLOW_MS, 1000, 150, 1000 }, watch_phase_idle, WATCH_KEEP_ALIVE },
-    { { 0, 150, 0, 0, 0 }, enter_write, WATCH_WRITE },
+    { { 150, SLOW_MS, 1000, SLOW_MS, SLOW_MS, 1000 }, NULL, WATCH_HEADERS },
+    { { SLOW_MS, 150, 1000, SLOW_MS, SLOW_MS, 1000 }, enter_body, WATCH_BODY },
+    { { SLOW_MS, SLOW_MS, 1000, SLOW_MS, 150, 1000 }, enter_write, WATCH_WRITE },
+    { { SLOW_MS, SLOW_MS, 1000, 150, SLOW_MS, 1000 }, watch_phase_idle, WATCH_KEEP_ALIVE },
+    { { 0, 0, 0, 0, 150, 0 }, enter_write, WATCH_WRITE },
 };
 
 static void each_phase_ends(void **state) {
@@ -167,7 +167,7 @@ static void each_phase_ends(void **state) {
 
 /* Milliseconds until a body of EXPECTED bytes, BYTES of them reported, is given up. */
 static int body_time(int64_t expected, int64_t bytes) {
-    const struct watch_limits limits = { SLOW_MS, 100, 1000, SLOW_MS, 1000 };
+    const struct watch_limits limits = { SLOW_MS, 100, 1000, SLOW_MS, 100, 1000 };
     struct watch *watch = watch_create(&limits);
     struct pair pair = local_pair();
     struct watched *watched = watch_add(watch, pair.ours);
@@ -180,7 +180,7 @@ static int body_time(int64_t expected, int64_t bytes) {
 }
 
 static int write_time(int64_t bytes, int64_t progress) {
-    const struct watch_limits limits = { SLOW_MS, 100, 1000, SLOW_MS, 1000 };
+    const struct watch_limits limits = { SLOW_MS, 100, 1000, SLOW_MS, 100, 1000 };
     struct watch *watch = watch_create(&limits);
     struct pair pair = local_pair();
     struct watched *watched = watch_add(watch, pair.ours);
@@ -207,7 +207,7 @@ static void rates(void **state) {
 
 static void phases_begin_anew(void **state) {
     (void)state;
-    const struct watch_limits limits = { 300, 300, 1000, 300, 1000 };
+    const struct watch_limits limits = { 300, 300, 1000, 300, 300, 1000 };
     struct watch *watch = watch_create(&limits);
     struct pair pair = local_pair();
     struct watched *watched = watch_add(watch, pair.ours);
@@ -234,7 +234,7 @@ static void phases_begin_anew(void **state) {
 /* Saying it again buys no time, nor does the first request's line. */
 static void headers_once(void **state) {
     (void)state;
-    const struct watch_limits limits = { 200, SLOW_MS, 1000, SLOW_MS, 1000 };
+    const struct watch_limits limits = { 200, SLOW_MS, 1000, SLOW_MS, SLOW_MS, 1000 };
     struct watch *watch = watch_create(&limits);
     struct pair pair = local_pair();
     struct watched *watched = watch_add(watch, pair.ours);
@@ -247,7 +247,7 @@ static void headers_once(void **state) {
 /* A connection cut in a phase and set waiting by a handler that did not know: it is told. */
 static void waiting_after_a_cut(void **state) {
     (void)state;
-    const struct watch_limits limits = { 60, 60, 1000, 60, 1000 };
+    const struct watch_limits limits = { 60, 60, 1000, 60, 60, 1000 };
     struct watch *watch = watch_create(&limits);
     struct pair pair = tcp_pair();
     struct watched *watched = watch_add(watch, pair.ours);
