@@ -4,98 +4,7 @@ behind them never runs. On raw sockets, for no client library would send them.""
 import pytest
 
 from conftest import noise, pnm, responses
-
-LINE = b"POST /histeq HTTP/1.1\r\n"
-HOST = b"Host: x\r\n"
-PICTURE = pnm(noise(9, 7))
-LENGTH = b"Content-Length: %d\r\n" % len(PICTURE)
-# Runs, and is counted, if anybody takes it for a request.
-SMUGGLED = b"POST /grayscale HTTP/1.1\r\nHost: x\r\n" + LENGTH + b"\r\n" + PICTURE
-
-
-def request(*headers, line=LINE, body=PICTURE):
-    return line + b"".join(headers) + b"\r\n" + body
-
-
-CASES = {
-    # framing
-    "TE and CL": request(HOST, LENGTH, b"Transfer-Encoding: chunked\r\n", body=b"0\r\n\r\n"),
-    "CL and TE": request(HOST, b"Transfer-Encoding: chunked\r\n", LENGTH, body=b"0\r\n\r\n"),
-    "CL 0 and TE": request(HOST, b"Content-Length: 0\r\nTransfer-Encoding: chunked\r\n", body=b"0\r\n\r\n"),
-    "two different CL": request(HOST, LENGTH, b"Content-Length: 5\r\n"),
-    "two different CL, short one first": request(HOST, b"Content-Length: 5\r\n", LENGTH),
-    "two equal CL": request(HOST, LENGTH, LENGTH),
-    "CL beyond 63 bits": request(HOST, b"Content-Length: 9223372036854775808\r\n"),
-    "TE gzip": request(HOST, b"Transfer-Encoding: gzip\r\n", body=b"0\r\n\r\n"),
-    "TE gzip, chunked": request(HOST, b"Transfer-Encoding: gzip, chunked\r\n", body=b"0\r\n\r\n"),
-    "TE chunked, gzip": request(HOST, b"Transfer-Encoding: chunked, gzip\r\n", body=b"0\r\n\r\n"),
-    "TE identity": request(HOST, b"Transfer-Encoding: identity\r\n", LENGTH),
-    "TE xchunked": request(HOST, b"Transfer-Encoding: xchunked\r\n", body=b"0\r\n\r\n"),
-    "TE chunked in quotes": request(HOST, b'Transfer-Encoding: "chunked"\r\n', body=b"0\r\n\r\n"),
-    "TE with a blank behind": request(HOST, b"Transfer-Encoding: chunked \r\n", body=b"0\r\n\r\n"),
-    "TE with a tab behind": request(HOST, b"Transfer-Encoding: chunked\t\r\n", body=b"0\r\n\r\n"),
-    "TE chunked twice": request(HOST, b"Transfer-Encoding: chunked\r\n" * 2, body=b"0\r\n\r\n"),
-    "TE chunked, chunked": request(HOST, b"Transfer-Encoding: chunked, chunked\r\n", body=b"0\r\n\r\n"),
-    "TE empty": request(HOST, b"Transfer-Encoding:\r\n", body=b"0\r\n\r\n"),
-    "TE in HTTP/1.0": request(b"Transfer-Encoding: chunked\r\n", line=b"POST /histeq HTTP/1.0\r\n",
-                              body=b"0\r\n\r\n"),
-    "TE with a blank before the colon": request(HOST, b"Transfer-Encoding : chunked\r\n", body=b"0\r\n\r\n"),
-    "CL with a blank before the colon": request(HOST, b"Content-Length : 5\r\n"),
-    "Expect of something else": request(HOST, LENGTH, b"Expect: 200-ok\r\n"),
-    # Host
-    "no Host": request(LENGTH),
-    "no header at all": request(body=b""),
-    "two Hosts": request(HOST, b"Host: y\r\n", LENGTH),
-    "two equal Hosts": request(HOST, HOST, LENGTH),
-    "a list as Host": request(b"Host: x, y\r\n", LENGTH),
-    "Host with a user": request(b"Host: u@x\r\n", LENGTH),
-    "Host with a path": request(b"Host: x/y\r\n", LENGTH),
-    "Host with a port that is none": request(b"Host: x:80a\r\n", LENGTH),
-    # bytes that do not belong
-    "bell in a value": request(HOST, LENGTH, b"X: a\x07b\r\n"),
-    "bare CR in a value": request(HOST, LENGTH, b"X: a\rb\r\n"),
-    "bare CR before a header": request(HOST, b"X: a\rContent-Length: 0\r\n", LENGTH),
-    "DEL in a value": request(HOST, LENGTH, b"X: \x7f\r\n"),
-    "escape in a value": request(HOST, LENGTH, b"X: \x1b[2J\r\n"),
-    "folded line": request(HOST, LENGTH, b"X: a\r\n b\r\n"),
-    "folded line with a tab": request(HOST, LENGTH, b"X: a\r\n\tb\r\n"),
-    "folded TE": request(HOST, b"Transfer-Encoding:\r\n chunked\r\n", body=b"0\r\n\r\n"),
-    "blank before the first header": LINE + b" " + HOST + LENGTH + b"\r\n" + PICTURE,
-    "NUL in a value": request(HOST, LENGTH, b"X: a\0b\r\n"),
-    "bare LF between headers": LINE + b"Host: x\n" + LENGTH + b"\r\n" + PICTURE,
-    "bare LF behind the request line": b"POST /histeq HTTP/1.1\n" + HOST + LENGTH + b"\r\n" + PICTURE,
-    "blank in a name": request(HOST, LENGTH, b"X Y: a\r\n"),
-    "blank before a colon": request(HOST, LENGTH, b"X : a\r\n"),
-    "brackets in a name": request(HOST, LENGTH, b"X(): a\r\n"),
-    "slash in a name": request(HOST, LENGTH, b"X/Y: a\r\n"),
-    "umlaut in a name": request(HOST, LENGTH, b"X\xe4: a\r\n"),
-    "no name": request(HOST, LENGTH, b": a\r\n"),
-    "101 headers": request(HOST, LENGTH, b"X: a\r\n" * 99),
-    # the request line
-    "HTTP/1.9": request(HOST, LENGTH, line=b"POST /histeq HTTP/1.9\r\n"),
-    "blank in the target": request(HOST, LENGTH, line=b"POST /histeq /x HTTP/1.1\r\n"),
-    "whole URL as target": request(HOST, LENGTH, line=b"POST http://x/histeq HTTP/1.1\r\n"),
-    "target without a slash": request(HOST, LENGTH, line=b"POST histeq HTTP/1.1\r\n"),
-    "fragment": request(HOST, LENGTH, line=b"POST /histeq#a HTTP/1.1\r\n"),
-    "raw umlaut in the target": request(HOST, LENGTH, line=b"POST /histeq?\xc3\xa4 HTTP/1.1\r\n"),
-    "tab in the target": request(HOST, LENGTH, line=b"POST /histeq?\tx HTTP/1.1\r\n"),
-    "method that is no word": request(HOST, LENGTH, line=b"PO(ST /histeq HTTP/1.1\r\n"),
-    "asterisk as target": request(HOST, line=b"OPTIONS * HTTP/1.1\r\n", body=b""),
-}
-
-# libmicrohttpd judges these before it asks anybody, and may say so twice: server/http/gate.h.
-BY_THE_LIBRARY = {
-    "CL with a sign": request(HOST, b"Content-Length: +5\r\n"),
-    "negative CL": request(HOST, b"Content-Length: -5\r\n"),
-    "CL in hexadecimal": request(HOST, b"Content-Length: 0x5\r\n"),
-    "CL with a blank behind": request(HOST, b"Content-Length: 5 \r\n"),
-    "CL with a blank within": request(HOST, b"Content-Length: 5 5\r\n"),
-    "CL of a word": request(HOST, b"Content-Length: five\r\n"),
-    "a list as CL": request(HOST, b"Content-Length: 5, 5\r\n"),
-    "NUL in a name": request(HOST, LENGTH, b"X\0: a\r\n"),
-    "HTTP/1.10": request(HOST, LENGTH, line=b"POST /histeq HTTP/1.10\r\n"),
-    "line without a colon": request(HOST, LENGTH, b"nothing\r\n"),
-}
+from gate_cases import BY_THE_LIBRARY, CASES, HOST, IN_OTHER_WAYS, LENGTH, LINE, PICTURE, SMUGGLED, request
 
 
 def grayscale_runs(daemon):
@@ -129,12 +38,7 @@ def test_refused_by_the_library(daemon, name):
     assert daemon.works()
 
 
-@pytest.mark.parametrize("data,status", [
-    (request(HOST, LENGTH, line=b"POST /histeq HTTP/2.0\r\n"), 505),
-    (request(HOST, LENGTH, line=b"POST /histeq HTTP/0.9\r\n"), 505),
-    (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
-    (request(HOST, b"Content-Length: 18446744073709551621\r\n"), 413),
-], ids=["HTTP/2.0", "HTTP/0.9", "HTTP/2 preface", "CL beyond 64 bits"])
+@pytest.mark.parametrize("data,status", IN_OTHER_WAYS.values(), ids=IN_OTHER_WAYS)
 def test_refused_by_the_library_in_other_ways(daemon, data, status):
     before = grayscale_runs(daemon)
     data = daemon.raw(data + SMUGGLED)
