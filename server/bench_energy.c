@@ -5,6 +5,7 @@
 
 #include "cuda/energy_variants.h"
 #include "pipeline/ops/carve.h"
+#include "pipeline/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,11 +103,13 @@ static void print_row(const struct row *row) {
     putchar('\n');
 }
 
+/* 0 where the program was built without the operator: the other columns need none. */
 static double operator_ms(struct lane *lane, uint32_t side, int kind, int repeats) {
     char text[64];
     struct plan plan;
     struct bench_times times;
     struct failure failure = { 0 };
+    if (!registry_find("carve")) return 0;
     snprintf(text, sizeof text, "carve:show=energy,energy=%s", kinds[kind]);
     if (plan_parse(&plan, text, &failure) ||
         bench_measure(lane, &plan, image_shape(side, side, 1, 8), bench_noise, NULL, repeats,
