@@ -116,13 +116,17 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+double bench_median(double *values, int count) {
+    qsort(values, (size_t)count, sizeof *values, ascending);
+    return values[count / 2];
+}
+
 static double median(const struct timing *runs, int count, size_t offset) {
     double *values = malloc((size_t)count * sizeof *values);
     if (!values) return 0;
     for (int i = 0; i < count; i++)
         memcpy(&values[i], (const char *)&runs[i] + offset, sizeof *values);
-    qsort(values, (size_t)count, sizeof *values, ascending);
-    const double middle = values[count / 2];
+    const double middle = bench_median(values, count);
     free(values);
     return middle;
 }

@@ -2,7 +2,8 @@
 /* bench.h - what the subcommands of `burin bench` share: lanes to measure on, pictures, medians,
  * tables.
  *
- * Times are medians of BENCH_REPEATS runs after one that is not counted; never on zeros.
+ * Times are medians of BENCH_REPEATS runs after one that is not counted, of fewer where one takes
+ * long (`burin bench --help` tells which); never on zeros.
  */
 #ifndef BURIN_BENCH_H
 #define BURIN_BENCH_H
@@ -53,6 +54,9 @@ enum status bench_measure(struct lane *lane, const struct plan *plan, struct ima
                           void (*draw)(const struct image *image, const void *context),
                           const void *context, int repeats, struct bench_times *times,
                           struct failure *failure);
+
+/* The middle one; VALUES are put in order for it. */
+double bench_median(double *values, int count);
 
 /* Noise in every sample; rows are drawn from SEED. */
 void bench_noise(const struct image *image, const void *context);

@@ -50,11 +50,6 @@ static void plain_edges(const struct image *in, const struct image *out) {
                   image_row(in, y + 1 < in->height ? y + 1 : y), image_row(out, y), in->width);
 }
 
-static int ascending(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double plain_ms(const struct subject *subject) {
     double ms[PLAIN_REPEATS];
     for (int i = 0; i < PLAIN_REPEATS; i++) {
@@ -62,8 +57,7 @@ static double plain_ms(const struct subject *subject) {
         plain_edges(&subject->picture, &subject->expected);
         ms[i] = ns_to_ms(clock_ns() - start);
     }
-    qsort(ms, PLAIN_REPEATS, sizeof *ms, ascending);
-    return ms[PLAIN_REPEATS / 2];
+    return bench_median(ms, PLAIN_REPEATS);
 }
 
 /* ---- rows of the table */

@@ -25,10 +25,17 @@ static const struct {
               { "64 MP", 8192, 8192 },
               { "263 MP", 20000, 13176 } };
 
-static double span_ms(const struct bench_times *times, const char *name) {
+/* Null where no kernel does that step alone. */
+static json_t *step_json(const struct bench_times *times, const char *name) {
     for (int i = 0; i < times->span_count; i++)
-        if (strcmp(times->spans[i].name, name) == 0) return times->spans[i].ms;
-    return 0;
+        if (strcmp(times->spans[i].name, name) == 0) return json_real(times->spans[i].ms);
+    return json_null();
+}
+
+/* A GPU's kernel for 16 bit calls it so. */
+static json_t *histogram_json(const struct bench_times *times) {
+    json_t *count = step_json(times, "count");
+    return json_is_null(count) ? step_json(times, "histogram") : count;
 }
 
 static void draw_file(const struct image *image, const void *context) {
@@ -49,28 +56,47 @@ static void tell_row(json_t *rows, const struct subject *subject, const struct b
     json_array_append_new(
         rows,
         json_pack(
-            "{s:s, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
+            "{s:s, s:i, s:i, s:i, s:i, s:s, s:o, s:o, s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f}",
             "picture", subject->name, "width", (int)subject->shape.width, "height",
             (int)subject->shape.height, "channels", subject->shape.channels, "depth",
-            subject->shape.depth, "device", lane->name, "histogram_ms", span_ms(times, "histogram"),
-            "table_ms", span_ms(times, "table"), "apply_ms", span_ms(times, "apply"), "compute_ms",
-            times->compute, "upload_ms", times->upload, "download_ms", times->download, "total_ms",
-            total, "gpx_s", pixels / (times->compute * 1e6), "gb_s",
+            subject->shape.depth, "device", lane->name, "histogram_ms", histogram_json(times),
+            "table_ms", step_json(times, "table"), "apply_ms", step_json(times, "apply"),
+            "compute_ms", times->compute, "upload_ms", times->upload, "download_ms",
+            times->download, "total_ms", total, "gpx_s", pixels / (times->compute * 1e6), "gb_s",
             gigabytes_a_second(&subject->shape, times->compute), "ratio",
             cpu_total > 0 ? cpu_total / total : 1.0));
+}
+
+static void print_step(const json_t *ms, int width) {
+    if (json_is_null(ms))
+        printf(" %*s", width, "-");
+    else
+        printf(" %*.3f", width, json_number_value(ms));
 }
 
 static void print_row(const json_t *row) {
 #define NUMBER(key) json_number_value(json_object_get(row, key))
 #define TEXT(key)   json_string_value(json_object_get(row, key))
-    printf("%-14.14s %5.0fx%-5.0f %1.0f %-13.13s %9.3f %8.3f %9.3f %9.3f %9.3f %9.3f %9.3f "
-           "%7.1f %7.2f %6.1f\n",
-           TEXT("picture"), NUMBER("width"), NUMBER("height"), NUMBER("channels"), TEXT("device"),
-           NUMBER("histogram_ms"), NUMBER("table_ms"), NUMBER("apply_ms"), NUMBER("compute_ms"),
+    printf("%-14.14s %5.0fx%-5.0f %1.0f %-13.13s", TEXT("picture"), NUMBER("width"),
+           NUMBER("height"), NUMBER("channels"), TEXT("device"));
+    print_step(json_object_get(row, "histogram_ms"), 9);
+    print_step(json_object_get(row, "table_ms"), 8);
+    print_step(json_object_get(row, "apply_ms"), 9);
+    printf(" %9.3f %9.3f %9.3f %9.3f %7.1f %7.2f %6.1f\n", NUMBER("compute_ms"),
            NUMBER("upload_ms"), NUMBER("download_ms"), NUMBER("total_ms"), NUMBER("gb_s"),
            NUMBER("gpx_s"), NUMBER("ratio"));
 #undef NUMBER
 #undef TEXT
+}
+
+static void print_legend(const json_t *rows) {
+    size_t i;
+    const json_t *row;
+    json_array_foreach (rows, i, row) {
+        if (!json_is_null(json_object_get(row, "histogram_ms"))) continue;
+        printf("-: one kernel does histogram, table and apply; its time is under compute\n");
+        return;
+    }
 }
 
 static void measure(const struct bench_options *options, struct bench_lane *lanes, int count,
@@ -134,26 +160,35 @@ static bool load(struct subject *subject, const char *path) {
     return good;
 }
 
-static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
-                        json_t *rows) {
+static void measure_files(const struct bench_options *options, struct bench_lane *lanes, int count,
+                          json_t *rows) {
     struct subject subject;
-    if (!options->json)
-        printf("%-14s %-11s %s %-13s %9s %8s %9s %9s %9s %9s %9s %7s %7s %6s\n", "picture", "size",
-               "c", "device", "histogram", "table", "apply", "compute", "upload", "download",
-               "total ms", "GB/s", "Gpx/s", "ratio");
     for (int f = 0; f < options->file_count; f++) {
         if (load(&subject, options->files[f])) measure(options, lanes, count, &subject, rows);
         free(subject.pixels.pixels);
     }
-    if (options->file_count) return true;
+}
+
+static void measure_sizes(const struct bench_options *options, struct bench_lane *lanes, int count,
+                          json_t *rows) {
     for (unsigned channels = 1; channels <= 3; channels += 2)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-            subject = (struct subject){ .shape = image_shape(sizes[s].width, sizes[s].height,
-                                                             channels, 8) };
+            struct subject subject = { .shape = image_shape(sizes[s].width, sizes[s].height,
+                                                            channels, 8) };
             snprintf(subject.name, sizeof subject.name, "%s", sizes[s].name);
             if (!options->pixels_max || (long)image_pixels(&subject.shape) <= options->pixels_max)
                 measure(options, lanes, count, &subject, rows);
         }
+}
+
+static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
+                        json_t *rows) {
+    if (!options->json)
+        printf("%-14s %-11s %s %-13s %9s %8s %9s %9s %9s %9s %9s %7s %7s %6s\n", "picture", "size",
+               "c", "device", "histogram", "table", "apply", "compute", "upload", "download",
+               "total ms", "GB/s", "Gpx/s", "ratio");
+    (options->file_count ? measure_files : measure_sizes)(options, lanes, count, rows);
+    if (!options->json) print_legend(rows);
     return true;
 }
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # bench.sh [OUT] - everything that is measured on the GPU machine, out of build/bundle: operators, launch shapes, ladders of
-# kernels, CPU beside OpenCV, the service. Results go to OUT (default: bench-results) as text and JSON.
+# kernels, the GPU's answers beside the CPU's, CPU beside OpenCV, the service. Results go to OUT (default: bench-results) as text and
+# JSON.
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-bench-results}
 mkdir -p "$out"
@@ -34,6 +35,12 @@ load() {
     "$burin" bench histeq --json >"$out/histeq.json"
     "$burin" bench edge
     "$burin" bench edge --json >"$out/edge.json"
+    "$burin" bench energy
+    "$burin" bench energy --json >"$out/energy.json"
+    if "$burin" ops carve >/dev/null 2>&1; then
+        "$burin" bench carve
+        "$burin" bench carve --json >"$out/carve.json"
+    fi
     say "launch shapes"
     "$burin" bench launch
     "$burin" bench launch --json >"$out/launch.json"
@@ -41,6 +48,9 @@ load() {
         say "ladder of $(basename "$kernel")"
         "$here/with" "$kernel" | tee "$out/ladder-$(basename "$kernel").txt" | tail -3
     done
+    say "every operator on photographs, CPU beside GPU"
+    photographs=$(ls "$here"/photos/twelve/*.jpg 2>/dev/null || ls "$here"/photos/large*.jpg)
+    python3 "$here/digests.py" "$burin" $photographs | tee "$out/digests.txt"
     say "one core beside OpenCV"
     python3 "$here/peers.py" "$burin"
     say "codecs, one core"

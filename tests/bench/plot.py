@@ -4,7 +4,8 @@
 
 usage: plot.py OUTPUT-FOLDER JSON...     (Debian: python3-matplotlib)
 
-Every figure says where and when it was measured. Axes are logarithmic where sizes are.
+Every figure says where and when it was measured. Axes are logarithmic where sizes are. Where a result's machine has cpu_rows,
+a sentence that begins with the run that its rows of the CPU are of, figures that show such rows say so.
 """
 import json
 import os
@@ -30,18 +31,36 @@ class Figure:
         if log:
             self.axes.set_xscale("log", base=10 if xlabel == "megapixels" else 2)
             self.axes.set_yscale("log")
-        gpus = ", ".join(machine["gpus"]) or "no GPU"
-        self.source = f"{machine['date']}, {machine['cpu']} ({machine['cores']} cores), {gpus}, {machine['version']}"
+        self.machine = machine
+        self.of_cpu = []  # of each thing drawn: whether it is of the CPU
 
-    def line(self, points, label, **style):
+    def show(self, device):
+        self.of_cpu.append(device.lower().startswith("cpu"))
+
+    def line(self, points, label, device=None, **style):
+        """DEVICE: whose rows they are; the label begins with it where it is not told."""
         points = [(x, y) for x, y in points if y > 0]
         if points:
             self.axes.plot(*zip(*points), marker="o", markersize=3, label=label, **style)
+            self.show(device or label)
+
+    def run(self):
+        """The version measured. Rows of the CPU may be of another run: the figure names it, alone where it shows no others."""
+        version = self.machine["version"]
+        other = self.machine.get("cpu_rows", "").split(",")[0]
+        if not other or not any(self.of_cpu):
+            return version
+        return other if all(self.of_cpu) else f"{version}; CPU rows {other}"
+
+    def source(self):
+        machine = self.machine
+        gpus = ", ".join(machine["gpus"]) or "no GPU"
+        return f"{machine['date']}, {machine['cpu']} ({machine['cores']} cores), {gpus}, {self.run()}"
 
     def save(self):
         if self.axes.has_data():
             self.axes.legend()
-            self.drawing.text(0.01, 0.005, self.source, fontsize=5, color="#666666")
+            self.drawing.text(0.01, 0.005, self.source(), fontsize=5, color="#666666")
             self.drawing.tight_layout(rect=(0, 0.02, 1, 1))
             self.drawing.savefig(self.path, metadata={"Date": None})
             print(self.path)
@@ -72,7 +91,7 @@ def draw_energy(folder, result):
         figure.save()
     figure = Figure(folder, "energy", "The three energies, GPU with shared memory", machine, "side, pixels", "ms")
     for kind in ("gradient", "sobel3", "sobel5"):
-        figure.line([(row["side"], row["gpu_shared_ms"]) for row in of(rows, energy=kind)], kind)
+        figure.line([(row["side"], row["gpu_shared_ms"]) for row in of(rows, energy=kind)], kind, "GPU")
     figure.save()
 
 
@@ -89,7 +108,7 @@ def draw_steps(folder, rows, machine, series, axis):
         figure = Figure(folder, f"carve-steps-{series}-{tag}", f"Steps of a seam by {axis}, {device}", machine,
                         f"{axis}, pixels", "us a seam")
         for name, colour in zip(names, STEP_COLOURS):
-            figure.line([(row[axis], 1e3 * row["steps_ms"][name] / row["columns"]) for row in mine], name, color=colour)
+            figure.line([(row[axis], 1e3 * row["steps_ms"][name] / row["columns"]) for row in mine], name, device, color=colour)
         figure.save()
         figure = Figure(folder, f"carve-shares-{series}-{tag}", f"Shares of the steps by {axis}, {device}", machine,
                         f"{axis}, pixels", "share, %", log=False)
@@ -97,6 +116,7 @@ def draw_steps(folder, rows, machine, series, axis):
         sums = [sum(row["steps_ms"].values()) or 1 for row in mine]
         shares = [[100 * row["steps_ms"][name] / total for row, total in zip(mine, sums)] for name in names]
         figure.axes.stackplot([row[axis] for row in mine], shares, labels=names, colors=STEP_COLOURS)
+        figure.show(device)
         figure.axes.set_ylim(0, 100)
         figure.save()
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the real daemon on a port of the system's choice, and talks to it through plain sockets."""
+import functools
 import http.client
 import io
 import json
@@ -19,6 +20,17 @@ import pytest
 from PIL import Image
 
 BURIN = os.environ.get("BURIN", os.path.join(os.path.dirname(__file__), "../../build/burin"))
+
+
+@functools.lru_cache(None)
+def operators():
+    """Names of those that the program was built with: OPS_SKIP leaves some out."""
+    told = subprocess.run([BURIN, "ops", "--json"], capture_output=True, check=True, timeout=60).stdout
+    return {operator["name"] for operator in json.loads(told)["operators"]}
+
+
+def needs(operator):
+    return pytest.mark.skipif(operator not in operators(), reason=f"this program was built without {operator}")
 
 
 class Answer:

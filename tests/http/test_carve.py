@@ -10,8 +10,10 @@ import time
 import numpy as np
 import pytest
 
-from conftest import (check_problem, cpu_seconds, from_pnm, in_parallel, jpeg, large_png, noise, png, pnm, smooth,
+from conftest import (check_problem, cpu_seconds, from_pnm, in_parallel, jpeg, large_png, needs, noise, png, pnm, smooth,
                       wait_until)
+
+pytestmark = needs("carve")
 
 REFERENCE = os.path.join(os.path.dirname(__file__), "../reference/carve.py")
 PHOTO = os.path.join(os.path.dirname(__file__), "../golden/photos/rocket.jpg")

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import BURIN, from_pnm, jpeg, noise, png, pnm, smooth
+from conftest import BURIN, from_pnm, jpeg, noise, operators, png, pnm, smooth
 from test_histeq import histeq
 
 TEXT = {"text": True}
@@ -64,6 +64,13 @@ def test_each_helps(name):
 def test_each_refuses_a_stranger(name):
     done = burin(name, "--no-such-flag", **TEXT)
     assert done.returncode == 2 and done.stderr
+
+
+def test_bench_offers_what_is_built_in():
+    listed = re.findall(r"^  (\w+) +", burin("bench", "--help", **TEXT).stdout, re.M)
+    assert ("carve" in listed) == ("carve" in operators()) and "energy" in listed
+    for arguments in (["carve"], ["carve", "--help"]) if "carve" not in operators() else ():
+        assert refused("bench", *arguments) == "burin bench carve: this program was built without carve\n"
 
 
 # ---- ops, devices, version

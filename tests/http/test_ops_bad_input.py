@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from conftest import check_problem, from_pnm, jpeg, noise, png, png_of_chunks, pnm, smooth
+from conftest import check_problem, from_pnm, jpeg, needs, noise, operators, png, png_of_chunks, pnm, smooth
 from test_cli import burin, refused
 
 PICTURE = pnm(noise(32, 24))
@@ -78,6 +78,7 @@ CASES = [
     ("convolve", f"taps={TAPS}&offset=-256", 400, ["offset", "-255..255"]),
     ("convolve", f"taps={TAPS}&abs=2", 400, ["abs", "true", "false"]),
 ]
+CASES = [case for case in CASES if case[0] in operators()]
 IDS = [f"{operator} {query[:40]}" for operator, query, _, _ in CASES]
 
 
@@ -109,17 +110,21 @@ def test_step(daemon, operator, query, status, words):
     assert daemon.works()
 
 
-@pytest.mark.parametrize("operator,query", [
+ENDS = [
     ("carve", "width=1&height=1"), ("carve", "dx=-31&dy=-23"), ("carve", "dx=0&dy=0"), ("carve", "width=32&dy=1"),
     ("edge", "brightness=-255&threshold=255&binary=yes&border=zero"), ("edge", "brightness=255&threshold=0&binary=0"),
     ("brightness", "shift=-255"), ("brightness", "shift=255"), ("threshold", "level=0"), ("threshold", "level=255"),
     ("convolve", "taps=" + ",".join(["1024"] * 25)), ("convolve", "taps=" + "%20".join(["-1024"] * 9)),
-    ("convolve", f"taps={TAPS}&divisor=1048576&offset=-255"), ("convolve", f"taps={TAPS}&divisor=0&offset=255&abs=on")])
+    ("convolve", f"taps={TAPS}&divisor=1048576&offset=-255"), ("convolve", f"taps={TAPS}&divisor=0&offset=255&abs=on")]
+
+
+@pytest.mark.parametrize("operator,query", [end for end in ENDS if end[0] in operators()])
 def test_ends_of_the_ranges(daemon, operator, query):
     answer = daemon.post(f"/{operator}?{query}", PICTURE)
     assert answer.status == 200, answer.body
 
 
+@needs("carve")
 def test_wider_than_any_image(daemon):
     """The change is in its range, what comes of it is not: the message says what is."""
     check_problem(daemon.post("/carve?dx=65534", PICTURE), 400, "dx", "65503")
@@ -127,6 +132,7 @@ def test_wider_than_any_image(daemon):
     assert daemon.works()
 
 
+@needs("carve")
 def test_second_step_sees_what_the_first_left(daemon):
     """There are 12 columns when the second comes: 12 less is none."""
     def steps(dx):
@@ -143,6 +149,7 @@ def test_second_step_sees_what_the_first_left(daemon):
 MASK = np.zeros((24, 32), np.uint8)
 
 
+@needs("carve")
 @pytest.mark.parametrize("name", ["mask", "rmask"])
 @pytest.mark.parametrize("data,status,words", [
     (pnm(np.zeros((24, 31), np.uint8)), 422, ["31 x 24", "32 x 24", "same size"]),
@@ -165,6 +172,7 @@ def test_mask(daemon, name, data, status, words):
     assert daemon.works()
 
 
+@needs("carve")
 @pytest.mark.parametrize("name", ["mask", "rmask"])
 def test_mask_twice(daemon, name):
     parts = [("image", PICTURE, "a"), (name, pnm(MASK), "b"), (name, pnm(MASK), "c")]
@@ -181,6 +189,7 @@ def test_mask_that_nobody_takes(daemon, name, path):
     assert daemon.works()
 
 
+@needs("carve")
 def test_mask_without_an_image(daemon):
     check_problem(daemon.post_form("/carve?dx=-3", [("mask", pnm(MASK), "b")]), 400, "image")
     assert daemon.works()
@@ -192,6 +201,7 @@ def test_mask_for_info(daemon):
     assert daemon.works()
 
 
+@needs("carve")
 def test_part_of_a_name_like_mask(daemon):
     answer = daemon.post_form("/carve?dx=-3", [("image", PICTURE, "a"), ("masks", pnm(MASK), "b")])
     check_problem(answer, 400, "masks")
@@ -213,7 +223,7 @@ def files(tmp_path):
     *[(f"{operator}:{query.replace('&', ',')}".rstrip(":"), 2 if status == 400 else 1, words)
       for operator, query, status, words in CASES
       if ";" not in query and not query.endswith(",") and len(query) < 200],
-    ("carve:width=0", 2, ["width", "1..65535"])])
+    pytest.param("carve:width=0", 2, ["width", "1..65535"], marks=needs("carve"))])
 def test_run(files, step, status, words):
     said = refused("run", step, "in.pgm", "out.pgm", status=status, cwd=files)
     for word in words:
@@ -221,6 +231,7 @@ def test_run(files, step, status, words):
     assert not (files / "out.pgm").exists()
 
 
+@needs("carve")
 @pytest.mark.parametrize("arguments,status,words", [
     (["--mask", "mask.pgm", "histeq"], 2, ["--mask"]),
     (["--mask", "mask.pgm", "--mask", "mask.pgm", "carve:dx=-3"], 2, ["--mask", "twice"]),
@@ -238,6 +249,7 @@ def test_run_with_masks(files, arguments, status, words):
     assert not (files / "out.pgm").exists()
 
 
+@needs("carve")
 def test_run_tells_of_masks():
     text = burin("run", "--help", text=True).stdout
     assert "--mask FILE" in text and "--rmask FILE" in text

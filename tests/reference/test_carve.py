@@ -17,7 +17,9 @@ from PIL import Image
 import carve
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "../http"))
-from conftest import BURIN, from_pnm, png_of_chunks, pnm  # noqa: E402
+from conftest import BURIN, from_pnm, needs, png_of_chunks, pnm  # noqa: E402
+
+pytestmark = needs("carve")
 
 DEVICE = os.environ.get("CARVE_DEVICE", "cpu")
 CASES = int(os.environ.get("CARVE_CASES", 150))
