@@ -137,8 +137,9 @@ static void shapes_follow(void **state) {
     assert_int_equal(shapes[3].width, 300);
     assert_int_equal(shapes[3].height, 200);
     assert_int_equal(plan_shapes(&plan, &in, 59999, shapes, &failure), STATUS_TOO_LARGE);
-    assert_string_equal(failure.message,
-                        "the image: 300 x 200 is 60000 pixels, more than the 59999 of pixels_max");
+    assert_string_equal(
+        failure.message,
+        "the image: width 300 x height 200 is 60000 pixels, more than the 59999 of pixels_max");
 }
 
 int main(void) {
