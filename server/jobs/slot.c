@@ -105,7 +105,8 @@ struct slots *slots_create(const struct slot_options *options, struct failure *f
     if (map(slots, failure)) return slots_destroy(slots), NULL;
     *slots->header = header;
     if (fill_free_lists(slots)) return slots_destroy(slots), NULL;
-    memcpy(slots->memory + PAGE, options->preamble, options->preamble_bytes);
+    if (options->preamble_bytes)
+        memcpy(slots->memory + PAGE, options->preamble, options->preamble_bytes);
     for (int i = 0; i < (int)header.count; i++) touch(slots, i);
     return slots;
 }
