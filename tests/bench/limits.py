@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """limits.py BURIN [--requests N] [--warm-up N] [--only PROPERTY] - four properties of the service, measured on one daemon:
 
-    memory    N mixed requests leave memory, descriptors and slots as they were: none more than 2 % up
+    memory    N mixed requests leave memory, descriptors and slots as they were: all memory together (Pss) and
+              descriptors at most 2 % up, what is a process's own at most 2 % or 1 MB
     body      1 GB, announced or in chunks, is refused, and memory stays flat
     bomb      a PNG of 50000x50000 in 300 KB is refused from its header, in less than 50 ms at the median
     headers   what two parsers could read in two ways is refused once, and what hides behind it never runs

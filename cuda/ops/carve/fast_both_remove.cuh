@@ -29,8 +29,6 @@ static __device__ __forceinline__ void both_gather(const struct both_job &both,
     __syncthreads();
 }
 
-/* ---- the winner's plane */
-
 /* First row of the band and the one behind its last, in its half. */
 static __device__ __forceinline__ uint32_t band_begin(const struct fast_band &band) {
     return band.step * FAST_STEP;
@@ -40,6 +38,8 @@ static __device__ __forceinline__ uint32_t band_end(const struct fast_job &job,
                                                     const struct fast_band &band) {
     return min(band.end_step * FAST_STEP, job.halves[band.half].rows);
 }
+
+/* ---- the winner's plane */
 
 /* Luma as it will be without the seam, the way's rows being lines of the seam. What is turned has
  * the same energy. */
