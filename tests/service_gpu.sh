@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # service_gpu.sh - the daemon on a machine with a GPU, out of build/bundle: CPU and GPU give the same bytes on photographs,
-# /readyz knows the GPU, its worker is killed under load and no client sees it. Ends 0 when all of it was so.
+# /readyz knows the GPU, a mixed load comes back right, its worker is killed under load and no client sees it. Ends 0 when
+# all of it was so.
 here=$(cd "$(dirname "$0")" && pwd)
 failed=0
 check() { if "${@:2}"; then echo "ok: $1"; else echo "FAILED: $1"; failed=1; fi; }
@@ -29,6 +30,8 @@ check "the GPU answered" grep -qi 'x-burin-device: cuda:0' "$work/head"
 curl -s -F image=@"$here/golden/photos/rocket.jpg" 'http://127.0.0.1:8291/histeq?device=cpu' -o "$work/b.jpg" -D "$work/head"
 check "device=cpu is the CPU" grep -qi 'x-burin-device: cpu' "$work/head"
 check "both give the same bytes" cmp "$work/a.jpg" "$work/b.jpg"
+
+check "many kinds of image at once, each answer as the CPU gives it alone" python3 "$here/mixed_load.py" --port 8291
 
 "$here/with" load --port 8291 --seconds 6 --concurrency 16 "$here"/photos/small*.jpg >"$work/load" &
 loader=$!
