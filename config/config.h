@@ -35,6 +35,7 @@ struct config {
     long scan_pixels_max;    /* 1.5e9: scans x pixels */
     long codec_memory_bytes; /* 512 MiB: what a decoder may take beyond the pixels */
     long profile_bytes_max;  /* 1 MiB of ICC profile */
+    long header_bytes;       /* 16 KiB of request line and headers */
     long parts_max;          /* 8 parts of a multipart upload */
     long part_headers_bytes; /* 4096 */
 

@@ -53,6 +53,8 @@ static const struct key keys[] = {
       .why = "what a decoder may take beyond the pixels: a progressive JPEG keeps coefficients" },
     { FIELD(profile_bytes_max, KEY_SIZE), .def = MIB, .min = 0, .max = 64 * MIB, .unit = "bytes",
       .why = "the largest ICC profile carried along; a larger one is dropped, and that is told" },
+    { FIELD(header_bytes, KEY_SIZE), .def = 16 * KIB, .min = KIB, .max = MIB, .unit = "bytes",
+      .why = "the longest request line and headers, held until they are whole; then 431" },
     { FIELD(parts_max, KEY_INTEGER), .def = 8, .min = 1, .max = 64, .unit = "parts",
       .why = "the most parts of a multipart upload: image, masks, and parameters as fields" },
     { FIELD(part_headers_bytes, KEY_SIZE), .def = 4 * KIB, .min = 256, .max = 64 * KIB,

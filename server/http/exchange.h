@@ -95,6 +95,7 @@ struct exchange {
     struct settings settings;
     struct upload upload;
     struct failure failure; /* the first thing that went wrong */
+    bool spoiled;           /* what follows it on its connection cannot be read */
     int slot;               /* -1: none, or a response's by now */
     int64_t start_ns, received_ns;
     /* kept for the log line, since the slot may be gone by then */
@@ -127,6 +128,9 @@ void exchange_let_go(struct exchange *exchange);
 
 /* Notes the first failure of the request; later ones are its consequences. */
 enum status exchange_fail(struct exchange *exchange, const struct failure *failure);
+
+/* Its line in the log: of work and of whatever went wrong, not of probes. */
+void exchange_log(const struct exchange *exchange, double total_ms);
 
 /* Value of a request header, or NULL. */
 const char *exchange_header(const struct exchange *exchange, const char *name);

@@ -6,13 +6,13 @@
  * timeouts, which any byte resets, are replaced by the watcher's. */
 #include "server/http/front.h"
 
+#include "server/http/link.h"
 #include "server/http/listen.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
 #include "server/http/upload.h"
 #include "server/jobs/line.h"
 #include "server/log.h"
-#include "server/text.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -24,23 +24,7 @@
 
 /* Beyond these a small body is read to its end before a refusal, so that every client sees the
  * answer. */
-enum { SWALLOW_MAX = 1 << 20, LINGER_MS = 2000, CONNECTION_MEMORY = 32 << 10 };
-
-/* One connection; lives in the library's socket context. Its requests come one after the other, so
- * each has the memory of the one before: 14 KB that would else be had, cleared and merged with its
- * neighbours on the heap every time. */
-struct link {
-    struct watched *watched;
-    int64_t start_ns;
-    char target[TARGET_MAX]; /* of the request under way, as sent */
-    struct exchange exchange;
-};
-
-static struct link *link_of(struct MHD_Connection *connection) {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info ? info->socket_context : NULL;
-}
+enum { SWALLOW_MAX = 1 << 20, LINGER_MS = 2000 };
 
 /* ---- a request begins */
 
@@ -48,7 +32,7 @@ static struct exchange *exchange_create(const struct door *door, struct MHD_Conn
                                         const char *method) {
     struct front *front = door->front;
     struct link *link = link_of(connection);
-    if (!link) return NULL;
+    if (!link || !link->sluice) return NULL;
     struct exchange *exchange = &link->exchange;
     exchange_clear(exchange);
     exchange->front = front;
@@ -65,9 +49,16 @@ static struct exchange *exchange_create(const struct door *door, struct MHD_Conn
     return exchange;
 }
 
-static enum status pass_gate(struct exchange *exchange, const char *version,
+/* Twice: the bytes as they came, and what the library read in them. */
+static enum status pass_gate(struct exchange *exchange, const char *version, int *http_status,
                              struct failure *failure) {
+    const struct link *link = link_of(exchange->connection);
     struct gate_request request;
+    bool too_long;
+    if (sluice_refused(link->sluice, link->requests, failure, &too_long)) {
+        if (too_long) *http_status = MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+        return failure->status;
+    }
     gate_collect(exchange->connection, exchange->method, exchange->target, version, &request);
     return gate_check(&request, &exchange->facts, failure);
 }
@@ -106,10 +97,9 @@ static enum MHD_Result linger(struct exchange *exchange, size_t *length) {
 static enum MHD_Result begin(struct exchange *exchange, const char *path, const char *version) {
     struct failure failure = { 0 };
     int http_status = 0;
-    if (pass_gate(exchange, version, &failure)) {
+    if (pass_gate(exchange, version, &http_status, &failure)) {
         exchange_fail(exchange, &failure);
-        exchange->facts.chunked = true; /* where its body ends is not known: close */
-        return reply_problem(exchange, 0);
+        return reply_problem(exchange, http_status);
     }
     if (strlen(exchange->target) >= TARGET_MAX - 1) {
         fail(&failure, STATUS_BAD_REQUEST, "the target is over %d bytes long", TARGET_MAX - 2);
@@ -163,9 +153,21 @@ static enum MHD_Result answer(struct exchange *exchange) {
                      settings_accept(exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT), &ignored));
 }
 
+/* The framing of its body was not kept: what has come of it is nothing whole. */
+static void judge_body(struct exchange *exchange) {
+    const struct link *link = link_of(exchange->connection);
+    struct failure failure = { 0 };
+    bool ignored;
+    if (!sluice_refused(link->sluice, link->requests, &failure, &ignored)) return;
+    exchange->spoiled = true;
+    exchange_fail(exchange, &failure);
+    exchange_let_go(exchange);
+}
+
 static enum MHD_Result finish(struct exchange *exchange) {
     if (exchange->state == EXCHANGE_WAITING) return answer(exchange);
     if (exchange->state == EXCHANGE_LINGERING) return MHD_NO; /* answered already: close */
+    if (exchange->facts.chunked) judge_body(exchange);
     exchange->received_ns = clock_ns();
     if (exchange->failure.status) return reply_problem(exchange, exchange->http_status);
     return exchange->route->finish(exchange);
@@ -200,65 +202,36 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 static void *on_target(void *context, const char *target, struct MHD_Connection *connection) {
     (void)context;
     struct link *link = link_of(connection);
-    if (!link) return NULL;
-    snprintf(link->target, sizeof link->target, "%s", target);
-    link->start_ns = clock_ns();
-    watch_phase_headers(link->watched);
+    if (link) link_begin(link, target);
     return NULL;
-}
-
-static void write_log(const struct exchange *exchange, double total_ms) {
-    const bool work = exchange->route && exchange->route->begin;
-    if (!log_wants(LOG_INFO) || (!work && exchange->http_status < 400)) return;
-    char memory[4096]; /* room for every byte of a message escaped */
-    struct text line = text_in(memory, sizeof memory);
-    text_key_json(&line, "event", "request");
-    text_key_json(&line, "id", exchange->request_id);
-    text_key_json(&line, "method", exchange->method);
-    text_key_json(&line, "op", exchange->label);
-    text_key_number(&line, "status", exchange->http_status);
-    text_key_number(&line, "bytes_in", (int64_t)exchange->upload.bytes);
-    text_key_number(&line, "bytes_out", (int64_t)exchange->bytes_out);
-    text_key_ms(&line, "ms", total_ms);
-    if (exchange->device[0]) text_key_json(&line, "device", exchange->device);
-    for (int s = 0; exchange->device[0] && s < STAGE_COUNT; s++)
-        text_key_ms(&line, stage_name((enum stage)s), exchange->timing.stage_ms[s]);
-    if (exchange->failure.status) text_key_json(&line, "error", exchange->failure.message);
-    log_fields(LOG_INFO, memory);
 }
 
 static void on_completed(void *context, struct MHD_Connection *connection, void **state,
                          enum MHD_RequestTerminationCode how) {
-    (void)context, (void)connection;
+    (void)context;
     struct exchange *exchange = *state;
     if (!exchange) return;
     struct front *front = exchange->front;
     const double total_ms = ns_to_ms(clock_ns() - exchange->start_ns);
-    watch_phase_idle(exchange->watched);
+    link_end(link_of(connection));
     if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK) exchange->http_status = 499;
     if (exchange->route && exchange->route->begin)
         metrics_request(front->metrics, exchange->label, exchange->http_status, total_ms,
                         exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
-    write_log(exchange, total_ms);
+    exchange_log(exchange, total_ms);
     exchange_let_go(exchange);
     *state = NULL;
     __atomic_sub_fetch(&front->exchanges, 1, __ATOMIC_RELEASE);
 }
 
-static void on_connection(void *context, struct MHD_Connection *connection, void **link_state,
+static void on_connection(void *context, struct MHD_Connection *connection, void **link,
                           enum MHD_ConnectionNotificationCode what) {
     struct front *front = ((struct door *)context)->front;
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        struct link *link = calloc(1, sizeof *link);
-        const union MHD_ConnectionInfo *info =
-            MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        if (link && info) link->watched = watch_add(front->watch, info->connect_fd);
-        *link_state = link;
-    } else if (*link_state) {
-        struct link *link = *link_state;
-        watch_remove(front->watch, link->watched);
-        free(link);
-        *link_state = NULL;
+        *link = link_open(front, connection);
+    } else if (*link) {
+        link_close(*link, front);
+        *link = NULL;
     }
 }
 
@@ -283,14 +256,16 @@ static struct MHD_Daemon *open_daemon(struct door *door, int listener) {
     const int fd = fcntl(listener, F_DUPFD_CLOEXEC, 0);
     const unsigned flags =
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    /* For a head twice, as it came and taken apart, and for the head of the answer. */
+    const size_t memory = (16 << 10) + 2 * (size_t)config->header_bytes;
     const unsigned connections =
         (unsigned)config->connections_max / (door->admin ? 1 : (unsigned)config->io_threads);
     struct MHD_Daemon *daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, door, MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL,
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, connections,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION,
-        on_connection, door, MHD_OPTION_NOTIFY_COMPLETED, on_completed, door,
-        MHD_OPTION_URI_LOG_CALLBACK, on_target, door, MHD_OPTION_END);
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+        door, MHD_OPTION_NOTIFY_COMPLETED, on_completed, door, MHD_OPTION_URI_LOG_CALLBACK,
+        on_target, door, MHD_OPTION_END);
     if (!daemon) close(fd);
     return daemon;
 }

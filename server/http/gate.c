@@ -8,11 +8,6 @@
 /* Bit c of the pair is set where byte c may stand in a token. */
 static const uint64_t token_bits[2] = { 0x03ff6cfa00000000, 0x57ffffffc7fffffe };
 
-struct span {
-    const char *text;
-    size_t length;
-};
-
 /* How often the headers that may stand only once have been seen. */
 struct seen {
     int hosts, lengths, encodings;
@@ -40,12 +35,13 @@ bool gate_token(const char *text, size_t length) {
     return length > 0;
 }
 
-/* Bytes from 128 up are allowed: old clients send names of files in them. */
+bool gate_control(unsigned char c) {
+    return (c < 32 && c != '\t') || c == 127;
+}
+
 static bool has_control(const char *text, size_t length) {
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if ((c < 32 && c != '\t') || c == 127) return true;
-    }
+    for (size_t i = 0; i < length; i++)
+        if (gate_control((unsigned char)text[i])) return true;
     return false;
 }
 
@@ -54,34 +50,39 @@ static bool is(const struct gate_header *header, const char *name) {
     return header->name_length == length && strncasecmp(header->name, name, length) == 0;
 }
 
-static bool equals(struct span span, const char *word) {
+static bool equals(struct gate_text span, const char *word) {
     size_t length = strlen(word);
-    return span.length == length && strncasecmp(span.text, word, length) == 0;
+    return span.length == length && strncasecmp(span.bytes, word, length) == 0;
 }
 
-static struct span trimmed_end(const struct gate_header *header) {
-    struct span span = { header->value, header->value_length };
-    while (span.length && strchr(" \t", span.text[span.length - 1])) span.length--;
+static struct gate_text trimmed_end(const struct gate_header *header) {
+    struct gate_text span = { header->value, header->value_length };
+    while (span.length && strchr(" \t", span.bytes[span.length - 1])) span.length--;
     return span;
 }
 
 /* ---- the request line ---- */
 
 /* Visible ASCII alone: anything else must be sent as %XX, and a fragment is not sent at all. */
-static bool is_target(const char *target) {
-    if (!target || target[0] != '/') return false;
-    for (const char *p = target; *p; p++)
-        if (*p <= ' ' || *p >= 127 || *p == '#') return false;
+static bool is_target(struct gate_text target) {
+    if (target.length == 0 || target.bytes[0] != '/') return false;
+    for (size_t i = 0; i < target.length; i++)
+        if (target.bytes[i] <= ' ' || target.bytes[i] >= 127 || target.bytes[i] == '#')
+            return false;
     return true;
+}
+
+static bool is_version(struct gate_text version, const char *name) {
+    return version.length == 8 && memcmp(version.bytes, name, 8) == 0;
 }
 
 static enum status check_line(const struct gate_request *request, struct gate_facts *facts,
                               struct failure *failure) {
-    const char *version = request->version ? request->version : "";
-    facts->http_1_1 = strcmp(version, "HTTP/1.1") == 0;
-    if (!facts->http_1_1 && strcmp(version, "HTTP/1.0") != 0)
-        return fail(failure, STATUS_BAD_REQUEST, "the version must be HTTP/1.0 or HTTP/1.1");
-    if (!request->method || !gate_token(request->method, strlen(request->method)))
+    facts->http_1_1 = is_version(request->version, "HTTP/1.1");
+    if (!facts->http_1_1 && !is_version(request->version, "HTTP/1.0"))
+        return fail(failure, STATUS_BAD_REQUEST,
+                    "the first line must be a method, a target and HTTP/1.0 or HTTP/1.1");
+    if (!gate_token(request->method.bytes, request->method.length))
         return fail(failure, STATUS_BAD_REQUEST, "the method is not a word");
     if (!is_target(request->target))
         return fail(failure, STATUS_BAD_REQUEST,
@@ -91,13 +92,13 @@ static enum status check_line(const struct gate_request *request, struct gate_fa
 
 /* ---- the headers that frame the body ---- */
 
-static enum status check_length(struct span value, struct gate_facts *facts,
+static enum status check_length(struct gate_text value, struct gate_facts *facts,
                                 struct failure *failure) {
     if (value.length == 0)
         return fail(failure, STATUS_BAD_REQUEST, "Content-Length is empty, not a number");
     for (size_t i = 0; i < value.length; i++) {
-        int digit = value.text[i] - '0';
-        if (!is_digit(value.text[i]))
+        int digit = value.bytes[i] - '0';
+        if (!is_digit(value.bytes[i]))
             return fail(failure, STATUS_BAD_REQUEST, "Content-Length must be digits alone");
         if (facts->length > (INT64_MAX - digit) / 10)
             return fail(failure, STATUS_BAD_REQUEST, "Content-Length is beyond 63 bits");
@@ -107,9 +108,7 @@ static enum status check_length(struct span value, struct gate_facts *facts,
     return STATUS_OK;
 }
 
-/* Compared with nothing trimmed: the library below does the same, and would take "chunked " for an
- * encoding that it does not know and wait for the end of the connection. */
-static enum status check_encoding(struct span value, struct gate_facts *facts,
+static enum status check_encoding(struct gate_text value, struct gate_facts *facts,
                                   struct failure *failure) {
     if (!equals(value, "chunked"))
         return fail(failure, STATUS_BAD_REQUEST, "Transfer-Encoding can only be chunked");
@@ -120,35 +119,38 @@ static enum status check_encoding(struct span value, struct gate_facts *facts,
 /* ---- Host ---- */
 
 /* The length of the name or [address] at the start of a Host. */
-static size_t host_name_length(struct span host) {
+static size_t host_name_length(struct gate_text host) {
     size_t i = 0;
-    if (host.length && host.text[0] == '[') {
+    if (host.length && host.bytes[0] == '[') {
         for (i = 1; i < host.length; i++)
-            if (!is_hex(host.text[i]) && !strchr(":.", host.text[i])) break;
-        return i < host.length && host.text[i] == ']' ? i + 1 : 0;
+            if (!is_hex(host.bytes[i]) && !strchr(":.", host.bytes[i])) break;
+        return i < host.length && host.bytes[i] == ']' ? i + 1 : 0;
     }
-    while (i < host.length && (is_letter(host.text[i]) || is_digit(host.text[i]) ||
-                               (host.text[i] && strchr("-._~%", host.text[i]))))
+    while (i < host.length && (is_letter(host.bytes[i]) || is_digit(host.bytes[i]) ||
+                               (host.bytes[i] && strchr("-._~%", host.bytes[i]))))
         i++;
     return i;
 }
 
 /* Narrower than the RFC, whose names may hold , ; ( ) and the like: no host has them, and a comma
  * is what two Hosts look like once a proxy has joined them. */
-static bool is_host(struct span host) {
+static bool is_host(struct gate_text host) {
     size_t i = host_name_length(host);
     if (i == host.length) return true; /* an empty Host is allowed */
-    if (i == 0 || host.text[i] != ':') return false;
+    if (i == 0 || host.bytes[i] != ':') return false;
     for (i++; i < host.length; i++)
-        if (!is_digit(host.text[i])) return false;
+        if (!is_digit(host.bytes[i])) return false;
     return true;
 }
 
 /* ---- all of it ---- */
 
+/* Content-Length and Transfer-Encoding with nothing trimmed behind them: the library below takes
+ * "5 " for no number, and "chunked " for an encoding that it does not know. */
 static enum status check_meaning(const struct gate_header *header, struct gate_facts *facts,
                                  struct seen *seen, struct failure *failure) {
-    struct span value = trimmed_end(header);
+    const struct gate_text whole = { header->value, header->value_length };
+    const struct gate_text value = trimmed_end(header);
     if (is(header, "Host")) {
         if (++seen->hosts > 1)
             return fail(failure, STATUS_BAD_REQUEST, "there is more than one Host");
@@ -157,12 +159,11 @@ static enum status check_meaning(const struct gate_header *header, struct gate_f
     } else if (is(header, "Content-Length")) {
         if (++seen->lengths > 1)
             return fail(failure, STATUS_BAD_REQUEST, "there is more than one Content-Length");
-        return check_length(value, facts, failure);
+        return check_length(whole, facts, failure);
     } else if (is(header, "Transfer-Encoding")) {
         if (++seen->encodings > 1)
             return fail(failure, STATUS_BAD_REQUEST, "there is more than one Transfer-Encoding");
-        value.length = header->value_length;
-        return check_encoding(value, facts, failure);
+        return check_encoding(whole, facts, failure);
     } else if (is(header, "Expect")) {
         if (!equals(value, "100-continue"))
             return fail(failure, STATUS_BAD_REQUEST, "Expect can only be 100-continue");
@@ -203,14 +204,57 @@ enum status gate_check(const struct gate_request *request, struct gate_facts *fa
     if (request->too_many)
         return fail(failure, STATUS_BAD_REQUEST, "there are more than %d headers",
                     GATE_HEADERS_MAX);
-    if (request->hidden)
-        return fail(failure, STATUS_BAD_REQUEST,
-                    "the headers hold a folded line, a bare line feed, a NUL or a nameless line");
     for (int i = 0; i < request->header_count; i++) {
         status = check_header(&request->headers[i], facts, &seen, failure);
         if (status) return status;
     }
     return check_framing(facts, &seen, failure);
+}
+
+/* ---- from bytes ---- */
+
+/* The text up to the first END in LINE, cut off with it; all of LINE where there is none. */
+static struct gate_text cut_at(struct gate_text *line, char end) {
+    const char *at = memchr(line->bytes, end, line->length);
+    const size_t length = at ? (size_t)(at - line->bytes) : line->length;
+    const struct gate_text cut = { line->bytes, length };
+    line->bytes += length + (at != NULL);
+    line->length -= length + (at != NULL);
+    return cut;
+}
+
+/* LINE without its end. */
+static enum status read_header(struct gate_text line, struct gate_header *out,
+                               struct failure *failure) {
+    if (!memchr(line.bytes, ':', line.length))
+        return fail(failure, STATUS_BAD_REQUEST, "a line of the headers has no colon");
+    const struct gate_text name = cut_at(&line, ':');
+    while (line.length && (*line.bytes == ' ' || *line.bytes == '\t')) line.bytes++, line.length--;
+    *out = (struct gate_header){ name.bytes, line.bytes, name.length, line.length };
+    return STATUS_OK;
+}
+
+static struct gate_text next_line(struct gate_text *rest) {
+    struct gate_text line = cut_at(rest, '\n');
+    line.length--; /* the CR */
+    return line;
+}
+
+enum status gate_read(const char *head, size_t length, struct gate_request *out,
+                      struct failure *failure) {
+    struct gate_text rest = { head, length }, line = next_line(&rest);
+    out->method = cut_at(&line, ' ');
+    out->target = cut_at(&line, ' ');
+    out->version = line;
+    out->header_count = 0;
+    out->too_many = false;
+    for (line = next_line(&rest); line.length; line = next_line(&rest)) {
+        out->too_many = out->header_count == GATE_HEADERS_MAX;
+        if (out->too_many) break;
+        const enum status status = read_header(line, &out->headers[out->header_count++], failure);
+        if (status) return status;
+    }
+    return STATUS_OK;
 }
 
 /* ---- from libmicrohttpd ---- */
@@ -232,30 +276,16 @@ static enum MHD_Result collect_header(void *context, enum MHD_ValueKind kind, co
     return MHD_YES;
 }
 
-/* 0.9.75 parses in place: CR LF and colon become NUL, names and values stay where they came in. So
- * each name stands two bytes behind what precedes it, its value behind colon and blanks, and four
- * NULs close the block; a string anywhere else betrays a line end or a NUL that was swallowed. The
- * four bytes are always there: the block ends with an empty line. */
-static bool in_place(const struct gate_request *request) {
-    const char *end = request->version + strlen(request->version);
-    for (int i = 0; i < request->header_count; i++) {
-        const struct gate_header *header = &request->headers[i];
-        if (header->name != end + 2 || end[1] != '\0') return false;
-        const char *value = header->name + header->name_length + 1;
-        while (value != header->value && (*value == ' ' || *value == '\t')) value++;
-        if (value != header->value) return false;
-        end = value + header->value_length;
-    }
-    return memcmp(end, "\0\0\0", 4) == 0;
+static struct gate_text text_of(const char *text) {
+    return (struct gate_text){ text ? text : "", text ? strlen(text) : 0 };
 }
 
 void gate_collect(struct MHD_Connection *connection, const char *method, const char *target,
                   const char *version, struct gate_request *out) {
-    out->method = method;
-    out->target = target;
-    out->version = version;
+    out->method = text_of(method);
+    out->target = text_of(target);
+    out->version = text_of(version);
     out->header_count = 0;
     out->too_many = false;
     MHD_get_connection_values_n(connection, MHD_HEADER_KIND, collect_header, out);
-    out->hidden = !out->too_many && strcmp(MHD_get_version(), "0.9.75") == 0 && !in_place(out);
 }

@@ -111,7 +111,8 @@ enum MHD_Result reply_problem(struct exchange *exchange, int http_status) {
         add(response, MHD_HTTP_HEADER_ALLOW,
             strstr(exchange->failure.message, "POST") ? "POST, PUT" : "GET, HEAD");
     /* Refused before the body was read to its end, or while stopping: nothing more on this line. */
-    const bool cut = exchange->state == EXCHANGE_BEGIN || front_draining(exchange->front);
+    const bool cut =
+        exchange->state == EXCHANGE_BEGIN || exchange->spoiled || front_draining(exchange->front);
     if (cut || (exchange->facts.chunked && exchange->received_ns == 0))
         add(response, MHD_HTTP_HEADER_CONNECTION, "close");
     return queue(exchange, http_status, length, response);

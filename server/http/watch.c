@@ -125,6 +125,12 @@ void watch_phase_headers(struct watched *watched) {
     set_word(watched, end_after(clock_ns(), watched->watch->limits.header_ms), PHASE_HEADERS);
 }
 
+void watch_phase_begun(struct watched *watched) {
+    if (!watched) return;
+    int64_t word = atomic_load_explicit(&watched->word, memory_order_relaxed);
+    if (phase_of(word) == PHASE_IDLE) watch_phase_headers(watched);
+}
+
 void watch_phase_body(struct watched *watched, int64_t expected) {
     if (!watched) return;
     const struct watch_limits *limits = &watched->watch->limits;

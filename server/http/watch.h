@@ -63,6 +63,9 @@ void watch_remove(struct watch *watch, struct watched *watched);
 /* A request line has come. The deadline of the first request runs from the connection on. */
 void watch_phase_headers(struct watched *watched);
 
+/* The first bytes of a request have come: its deadline begins, if the connection was idle. */
+void watch_phase_begun(struct watched *watched);
+
 /* A body of EXPECTED bytes comes, -1 if unknown. It may take body_ms, or as long as what has come
  * so far, told by watch_progress, takes at body_rate_bytes: at most max(body_ms, EXPECTED / rate).
  * So who announces much and sends nothing is cut off after body_ms. */

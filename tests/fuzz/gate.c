@@ -22,9 +22,12 @@ static void must(bool truth) {
 }
 
 static void judge(const struct gate_request *request, const struct gate_facts *facts) {
-    must(request->target[0] == '/' &&
-         strcspn(request->target, " \t\r\n#") == strlen(request->target));
-    must(facts->http_1_1 == (strcmp(request->version, "HTTP/1.1") == 0));
+    must(request->target.bytes[0] == '/');
+    for (const char *bad = " \t\r\n#"; *bad; bad++)
+        must(!memchr(request->target.bytes, *bad, request->target.length));
+    must(!memchr(request->target.bytes, '\0', request->target.length));
+    must(request->version.length == 8);
+    must(facts->http_1_1 == (memcmp(request->version.bytes, "HTTP/1.1", 8) == 0));
     must(count(request, "host") == 1 || (!facts->http_1_1 && count(request, "host") == 0));
     must(count(request, "content-length") == facts->has_length);
     must(count(request, "transfer-encoding") == facts->chunked);
@@ -50,10 +53,9 @@ static char *take(const uint8_t **data, size_t *size, size_t *length) {
     return line;
 }
 
-static char *take_text(const uint8_t **data, size_t *size) {
-    size_t length;
-    char *line = take(data, size, &length), *text = strndup(line, length);
-    free(line);
+static struct gate_text take_text(const uint8_t **data, size_t *size) {
+    struct gate_text text;
+    text.bytes = take(data, size, &text.length);
     return text;
 }
 
@@ -61,9 +63,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct gate_request request = { 0 };
     struct gate_facts facts;
     struct failure failure;
-    char *method = take_text(&data, &size), *target = take_text(&data, &size);
-    char *version = take_text(&data, &size);
-    request.method = method, request.target = target, request.version = version;
+    request.method = take_text(&data, &size);
+    request.target = take_text(&data, &size);
+    request.version = take_text(&data, &size);
     while (size && request.header_count < GATE_HEADERS_MAX) {
         struct gate_header *header = &request.headers[request.header_count++];
         header->name = take(&data, &size, &header->name_length);
@@ -75,6 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         free((char *)request.headers[i].name);
         free((char *)request.headers[i].value);
     }
-    free(method), free(target), free(version);
+    free((char *)request.method.bytes);
+    free((char *)request.target.bytes);
+    free((char *)request.version.bytes);
     return 0;
 }

@@ -77,36 +77,65 @@ CASES = {
     "tab in the target": request(HOST, LENGTH, line=b"POST /histeq?\tx HTTP/1.1\r\n"),
     "method that is no word": request(HOST, LENGTH, line=b"PO(ST /histeq HTTP/1.1\r\n"),
     "asterisk as target": request(HOST, line=b"OPTIONS * HTTP/1.1\r\n", body=b""),
-}
-
-# libmicrohttpd judges these before it asks anybody, and may say so twice: server/http/gate.h.
-BY_THE_LIBRARY = {
+    "HTTP/1.10": request(HOST, LENGTH, line=b"POST /histeq HTTP/1.10\r\n"),
+    "HTTP/2.0": request(HOST, LENGTH, line=b"POST /histeq HTTP/2.0\r\n"),
+    "HTTP/0.9": request(HOST, LENGTH, line=b"POST /histeq HTTP/0.9\r\n"),
+    "HTTP/2 preface": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "no version": b"POST /histeq\r\n" + HOST + b"\r\n",
+    "one word": b"POST\r\n" + HOST + b"\r\n",
+    "blank before the method": request(HOST, LENGTH, line=b" POST /histeq HTTP/1.1\r\n"),
+    "blank behind the version": request(HOST, LENGTH, line=b"POST /histeq HTTP/1.1 \r\n"),
+    "two blanks in the request line": request(HOST, LENGTH, line=b"POST  /histeq HTTP/1.1\r\n"),
+    "NUL in the request line": request(HOST, LENGTH, line=b"POST /histeq\0 HTTP/1.1\r\n"),
+    # a Content-Length that is no number
     "CL with a sign": request(HOST, b"Content-Length: +5\r\n"),
     "negative CL": request(HOST, b"Content-Length: -5\r\n"),
     "CL in hexadecimal": request(HOST, b"Content-Length: 0x5\r\n"),
     "CL with a blank behind": request(HOST, b"Content-Length: 5 \r\n"),
     "CL with a blank within": request(HOST, b"Content-Length: 5 5\r\n"),
     "CL of a word": request(HOST, b"Content-Length: five\r\n"),
+    "CL empty": request(HOST, b"Content-Length:\r\n"),
     "a list as CL": request(HOST, b"Content-Length: 5, 5\r\n"),
+    "CL beyond 64 bits": request(HOST, b"Content-Length: 18446744073709551621\r\n"),
+    # where lines end
     "NUL in a name": request(HOST, LENGTH, b"X\0: a\r\n"),
-    "HTTP/1.10": request(HOST, LENGTH, line=b"POST /histeq HTTP/1.10\r\n"),
+    "NUL at the end of the last value": LINE + HOST + LENGTH + b"X: a\0\r\n\r\n" + PICTURE,
     "line without a colon": request(HOST, LENGTH, b"nothing\r\n"),
-}
-
-IN_OTHER_WAYS = {  # by the library, too
-    "HTTP/2.0": (request(HOST, LENGTH, line=b"POST /histeq HTTP/2.0\r\n"), 505),
-    "HTTP/0.9": (request(HOST, LENGTH, line=b"POST /histeq HTTP/0.9\r\n"), 505),
-    "HTTP/2 preface": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505),
-    "CL beyond 64 bits": (request(HOST, b"Content-Length: 18446744073709551621\r\n"), 413),
-}
-
-# What the gate cannot always see, says server/http/gate.h, and leaves to a proxy: most are taken for good requests.
-NOT_SEEN = {
-    "NUL in the request line": request(HOST, LENGTH, line=b"POST /histeq\0 HTTP/1.1\r\n"),
-    "two blanks in the request line": request(HOST, LENGTH, line=b"POST  /histeq HTTP/1.1\r\n"),
     "bare LF behind the last header": LINE + HOST + LENGTH[:-2] + b"\n\r\n" + PICTURE,
     "bare LF as the empty line": LINE + HOST + LENGTH + b"\n" + PICTURE,
-    "NUL at the end of the last value": LINE + HOST + LENGTH + b"X: a\0\r\n\r\n" + PICTURE,
-    "bare LF between chunks": request(HOST, b"Transfer-Encoding: chunked\r\n",
-                                      body=b"%x\n%s\n0\n\n" % (len(PICTURE), PICTURE)),
+    "bare LF everywhere": (LINE + HOST + LENGTH + b"\r\n").replace(b"\r", b"") + PICTURE,
+    "bare CR everywhere": (LINE + HOST + LENGTH + b"\r\n").replace(b"\n", b"") + PICTURE,
+}
+
+
+def chunked(*pieces):
+    return request(HOST, b"Transfer-Encoding: chunked\r\n", body=b"".join(pieces))
+
+
+SIZE = b"%x" % len(PICTURE)
+# Refused behind a good head, where the body goes astray.
+IN_THE_BODY = {
+    "bare LF between chunks": chunked(SIZE, b"\n", PICTURE, b"\n0\n\n"),
+    "bare LF behind a size": chunked(SIZE, b"\n", PICTURE, b"\r\n0\r\n\r\n"),
+    "bare LF behind a chunk": chunked(SIZE, b"\r\n", PICTURE, b"\n0\r\n\r\n"),
+    "bare LF behind the last size": chunked(SIZE, b"\r\n", PICTURE, b"\r\n0\n\r\n"),
+    "bare LF behind the trailers": chunked(SIZE, b"\r\n", PICTURE, b"\r\n0\r\n\n"),
+    "bare CR behind a size": chunked(SIZE, b"\r", PICTURE, b"\r\n0\r\n\r\n"),
+    "chunk longer than its size": chunked(b"5\r\n", PICTURE, b"\r\n0\r\n\r\n"),
+    "no size": chunked(b"\r\n", PICTURE, b"\r\n0\r\n\r\n"),
+    "size with a sign": chunked(b"+" + SIZE, b"\r\n", PICTURE, b"\r\n0\r\n\r\n"),
+    "negative size": chunked(b"-1\r\n", PICTURE, b"\r\n0\r\n\r\n"),
+    "size with 0x": chunked(b"0x" + SIZE, b"\r\n", PICTURE, b"\r\n0\r\n\r\n"),
+    "size with a blank behind": chunked(SIZE + b" ", b"\r\n", PICTURE, b"\r\n0\r\n\r\n"),
+    "size of a word": chunked(b"five\r\n", PICTURE, b"\r\n0\r\n\r\n"),
+    "size beyond 64 bits": chunked(b"10000000000000005\r\n", PICTURE, b"\r\n0\r\n\r\n"),
+    "size of 65 bits that wraps to the right one": chunked(b"1" + SIZE.rjust(16, b"0"), b"\r\n", PICTURE,
+                                                          b"\r\n0\r\n\r\n"),
+    "NUL in a size": chunked(SIZE + b"\0", b"\r\n", PICTURE, b"\r\n0\r\n\r\n"),
+    "extension with a bare LF": chunked(SIZE + b";a\nb", b"\r\n", PICTURE, b"\r\n0\r\n\r\n"),
+    "extension without end": chunked(SIZE + b";" + b"a" * 5000, b"\r\n", PICTURE, b"\r\n0\r\n\r\n"),
+    "trailer without a colon": chunked(SIZE, b"\r\n", PICTURE, b"\r\n0\r\nnothing\r\n\r\n"),
+    "trailer with a NUL": chunked(SIZE, b"\r\n", PICTURE, b"\r\n0\r\nX: \0\r\n\r\n"),
+    "folded trailer": chunked(SIZE, b"\r\n", PICTURE, b"\r\n0\r\nX: a\r\n b\r\n\r\n"),
+    "trailers without end": chunked(SIZE, b"\r\n", PICTURE, b"\r\n0\r\n", b"X: a\r\n" * 5000, b"\r\n"),
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sluice.h - stands between the sockets and libmicrohttpd: nothing reaches the library but whole
+ * heads that the gate has judged, and bodies in their framing.
+ *
+ * Used by:  front.c: sluice_open and sluice_close from MHD_OPTION_NOTIFY_CONNECTION, the rest from
+ *           the handler.
+ * How:      the library reads its sockets by recv(2), and it is this file's function of that name
+ *           that it finds: the program comes before libc where a shared library's names are looked
+ *           up. Other descriptors pass through untouched.
+ * Why:      left alone, libmicrohttpd 0.9.75 sends the head of its answer twice to a Content-Length
+ *           that is no number; hides bare LF line ends, a NUL, a folded line; and takes a bare LF
+ *           between chunks (measured).
+ * Owns:     the part of a head that has come so far, until it is whole.
+ * Refusal:  instead of what is refused the library is given the end of a request in good form
+ *           (framing.h), so that it comes to our handler, which finds the refusal here and answers;
+ *           of what follows up to a megabyte is read and dropped, for closing a socket with bytes
+ *           unread would take the answer with it.
+ * Threads:  the connection's own.
+ */
+#ifndef BURIN_SLUICE_H
+#define BURIN_SLUICE_H
+
+#include "pipeline/status.h"
+#include "server/http/watch.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sluice;
+
+/* For connection FD, heads of HEAD_MAX bytes at most. WATCHED (may be NULL) is told when a head has
+ * begun to come. NULL: no memory, or a descriptor beyond a million; nothing may be served then. */
+struct sluice *sluice_open(int fd, size_t head_max, struct watched *watched);
+
+/* Before FD is closed. Takes NULL. */
+void sluice_close(struct sluice *sluice);
+
+/* When the head of the connection's request NUMBER (1, 2...) began to come, if that was some time
+ * before it was whole; else 0. CLOCK_MONOTONIC ns. */
+int64_t sluice_begun_ns(const struct sluice *sluice, int64_t number);
+
+/* Part of a head has come, the rest has not. */
+bool sluice_holds(const struct sluice *sluice);
+
+/* Was request NUMBER refused, its head or its body? Then FAILURE says why, and *TOO_LONG whether it
+ * was for the length of its head. A request that never came through is refused, too. */
+bool sluice_refused(const struct sluice *sluice, int64_t number, struct failure *failure,
+                    bool *too_long);
+
+#endif
