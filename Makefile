@@ -49,7 +49,7 @@ NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(I
 OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
 CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 C_SOURCES = $(filter-out server/main.c,$(wildcard server/*.c server/http/*.c server/jobs/*.c config/*.c \
-  pipeline/*.c pipeline/codecs/*.c)) \
+  pipeline/*.c pipeline/codecs/*.c)) $(filter-out %_none.c,$(wildcard cuda/*.c)) \
   $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
 ifeq ($(CUDA),0)
 C_SOURCES += $(wildcard cuda/*_none.c)
@@ -167,6 +167,12 @@ $(B)/tests/%: tests/%.c $(B)/libburin.a
 	@mkdir -p $(@D)
 	$(SAY) test $<
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(B)/libburin.a $(LIBS) -lcmocka -o $@
+# What a test loads in place of a library that is not here.
+$(B)/tests/fake/%.so: tests/fake/%.c tests/fake/%.h
+	@mkdir -p $(@D)
+	$(SAY) fake $<
+	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -fPIC -shared $< -o $@
+$(B)/tests/server/meter: | $(B)/tests/fake/nvml.so
 $(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o $(B)/libburin.a
 	$(SAY) test $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@

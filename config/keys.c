@@ -107,7 +107,8 @@ static const struct key keys[] = {
       .unit = "bytes",
       .why = "device memory of a lane, had at start; a larger job has more while it runs" },
     { FIELD(probe_ms, KEY_INTEGER), .def = 5000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "the time between jobs with a known answer, that show whether a worker is healthy" },
+      .why = "the time between jobs with a known answer, that show whether a worker is healthy, "
+             "and between readings of a GPU for /metrics" },
 
     { FIELD(drain_delay_ms, KEY_INTEGER), .def = 0, .min = 0, .max = HOUR_MS, .unit = "ms",
       .why = "how long to go on accepting after SIGTERM, readyz already 503; 5000 behind a "

@@ -114,10 +114,10 @@ static void read_line(const char *path, char *line, size_t size) {
     fclose(file);
 }
 
-static void describe_pcie(int index, char *text, size_t size) {
+static void describe_pcie(int index, struct device_facts *facts) {
     static const double per_lane[] = { 2.5, 5, 8, 16, 32, 64 };
-    char bus[32] = "", path[96], speed[32], width[16];
-    if (cudaDeviceGetPCIBusId(bus, sizeof bus, index) != cudaSuccess) cudaGetLastError();
+    char *const bus = facts->bus, path[96], speed[32], width[16];
+    if (cudaDeviceGetPCIBusId(bus, sizeof facts->bus, index) != cudaSuccess) cudaGetLastError();
     for (char *c = bus; *c; c++) *c = *c >= 'A' && *c <= 'F' ? *c - 'A' + 'a' : *c;
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/max_link_speed", bus);
     read_line(path, speed, sizeof speed);
@@ -127,9 +127,9 @@ static void describe_pcie(int index, char *text, size_t size) {
     for (int g = 0; g < 6; g++)
         if (atof(speed) == per_lane[g]) generation = g + 1;
     if (generation && atoi(width) > 0)
-        snprintf(text, size, "%s, Gen%d x%d", bus, generation, atoi(width));
+        snprintf(facts->pcie, sizeof facts->pcie, "%s, Gen%d x%d", bus, generation, atoi(width));
     else
-        snprintf(text, size, "%s", bus);
+        snprintf(facts->pcie, sizeof facts->pcie, "%s", bus);
 }
 
 static enum status describe(int index, struct device_facts *facts, struct failure *failure) {
@@ -147,7 +147,7 @@ static enum status describe(int index, struct device_facts *facts, struct failur
              properties.minor);
     snprintf(facts->driver, sizeof facts->driver, "CUDA %d.%d driver, %d.%d runtime", driver / 1000,
              driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-    describe_pcie(index, facts->pcie, sizeof facts->pcie);
+    describe_pcie(index, facts);
     facts->multiprocessors = properties.multiProcessorCount;
     facts->memory_bytes = (double)total_bytes;
     facts->memory_free_bytes = (double)free_bytes;
@@ -160,6 +160,13 @@ static enum status describe(int index, struct device_facts *facts, struct failur
 }
 
 /* ---- open and close */
+
+static void tell_pinned(struct cuda_lane *lane) {
+    const size_t own_bytes = lane->host_in.own_bytes + lane->host_out.own_bytes;
+    __atomic_store_n(&lane->lane.pinned_bytes,
+                     own_bytes + lane->host_in.extra_bytes + lane->host_out.extra_bytes,
+                     __ATOMIC_RELAXED);
+}
 
 static enum status make_events(struct cuda_lane *lane, struct failure *failure) {
     CUDA_TRY(failure, cudaEventCreate(&lane->start));
@@ -234,6 +241,7 @@ static enum status open_lane(int index, const struct lane_options *options, stru
         close_lane(&lane->lane);
         return status;
     }
+    tell_pinned(lane);
     *opened = &lane->lane;
     return STATUS_OK;
 }
@@ -270,6 +278,7 @@ static enum status reserve(struct lane *opened, const struct lane_need *need,
     enum status status = store_fit(&lane->host_in, in, true, failure);
     if (!status) status = store_fit(&lane->host_out, out, true, failure);
     if (!status) status = store_fit(&lane->arena, in + work + out, false, failure);
+    tell_pinned(lane);
     opened->host_in = store_memory(&lane->host_in);
     opened->host_out = store_memory(&lane->host_out);
     opened->in = store_memory(&lane->arena);

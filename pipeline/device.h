@@ -27,7 +27,8 @@ struct device_facts {
     char capability[16]; /* "9.0" */
     char vectors[96];    /* CPU: "AVX2 BMI2 F16C FMA" */
     char driver[64];     /* driver and runtime versions */
-    char pcie[64];       /* "0000:18:00.0, Gen5 x16" */
+    char bus[32];        /* "0000:18:00.0" */
+    char pcie[64];       /* the same with the link: "0000:18:00.0, Gen5 x16" */
     int multiprocessors; /* CPU: cores that this process may use */
     double memory_bytes, memory_free_bytes, l2_bytes;
     double clock_mhz, memory_clock_mhz;
@@ -47,6 +48,7 @@ struct lane {
     const struct device_driver *driver;
     uint8_t *host_in, *host_out; /* where the caller writes inputs and reads results */
     uint8_t *in, *work, *out;    /* the same, and intermediates with scratch, on the device */
+    size_t pinned_bytes;         /* page-locked staging; atomic: a meter reads it meanwhile */
 };
 
 struct lane_need {

@@ -67,7 +67,8 @@ void log_fields(enum log_level level, const char *fields) {
         text_add(&line, fields);
     else
         plain(&line, fields);
-    memcpy(memory + line.length, as_json ? "}\n" : "\n", 3);
+    const char *end = as_json ? "}\n" : "\n";
+    memcpy(memory + line.length, end, strlen(end) + 1);
     if (write(STDERR_FILENO, memory, strlen(memory)) < 0) return; /* nobody to tell */
 }
 

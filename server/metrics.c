@@ -111,18 +111,20 @@ static void print_requests(const struct metrics *metrics, FILE *out) {
         }
 }
 
-/* LABEL: what stands between the braces before `le`, "" for none. */
-static void print_histogram(FILE *out, const char *name, const char *label, const uint64_t *buckets,
+/* OP: NULL where the histogram is of all operators together. */
+static void print_histogram(FILE *out, const char *name, const char *op, const uint64_t *buckets,
                             uint64_t nanoseconds) {
-    const char *comma = *label ? "," : "", *open = *label ? "{" : "", *close = *label ? "}" : "";
+    char first[48] = "", alone[48] = ""; /* the label before `le`, and where it stands by itself */
+    if (op) snprintf(first, sizeof first, "op=\"%s\",", op);
+    if (op) snprintf(alone, sizeof alone, "{op=\"%s\"}", op);
     uint64_t sum = 0;
     for (int b = 0; b < BUCKETS; b++)
-        fprintf(out, "burin_%s_bucket{%s%sle=\"%g\"} %lu\n", name, label, comma, bounds_s[b],
+        fprintf(out, "burin_%s_bucket{%sle=\"%g\"} %lu\n", name, first, bounds_s[b],
                 sum += get(&buckets[b]));
     sum += get(&buckets[BUCKETS]);
-    fprintf(out, "burin_%s_bucket{%s%sle=\"+Inf\"} %lu\n", name, label, comma, sum);
-    fprintf(out, "burin_%s_sum%s%s%s %.9f\n", name, open, label, close, (double)nanoseconds / 1e9);
-    fprintf(out, "burin_%s_count%s%s%s %lu\n", name, open, label, close, sum);
+    fprintf(out, "burin_%s_bucket{%sle=\"+Inf\"} %lu\n", name, first, sum);
+    fprintf(out, "burin_%s_sum%s %.9f\n", name, alone, (double)nanoseconds / 1e9);
+    fprintf(out, "burin_%s_count%s %lu\n", name, alone, sum);
 }
 
 static void print_durations(const struct metrics *metrics, FILE *out) {
@@ -130,14 +132,12 @@ static void print_durations(const struct metrics *metrics, FILE *out) {
          "From a request's first line to its answer being ready");
     for (int i = 0; i < metrics->labels; i++) {
         const struct series *series = &metrics->series[i];
-        char label[48];
         if (!get(&series->count)) continue;
-        snprintf(label, sizeof label, "op=\"%s\"", label_name(i));
-        print_histogram(out, "request_duration_seconds", label, series->buckets,
+        print_histogram(out, "request_duration_seconds", label_name(i), series->buckets,
                         get(&series->nanoseconds));
     }
     head(out, "queue_wait_seconds", "histogram", "What jobs that ran waited for a worker");
-    print_histogram(out, "queue_wait_seconds", "", metrics->waits.buckets,
+    print_histogram(out, "queue_wait_seconds", NULL, metrics->waits.buckets,
                     get(&metrics->waits.nanoseconds));
 }
 
@@ -161,24 +161,72 @@ static void print_seats(const struct metrics_now *now, FILE *out) {
         fprintf(out, "burin_worker_up{device=\"%s\"} %d\n", now->seats[i].device,
                 now->seats[i].healthy);
     head(out, "jobs_in_progress", "gauge", "Jobs that a worker has");
-    for (int i = 0; i < now->seat_count; i++)
-        fprintf(out, "burin_jobs_in_progress{device=\"%s\"} %d\n", now->seats[i].device,
-                now->seats[i].running);
+    for (int i = 0; i < now->seat_count; i++) {
+        const struct seat_facts *seat = &now->seats[i];
+        fprintf(out, "burin_jobs_in_progress{device=\"%s\"", seat->device);
+        if (!seat->cpu) fprintf(out, ",gpu=\"%s\"", seat->device); /* to join with gpu_* */
+        fprintf(out, "} %d\n", seat->running);
+    }
     head(out, "worker_restarts_total", "counter", "Workers that died and were started again");
     for (int i = 0; i < now->seat_count; i++)
         fprintf(out, "burin_worker_restarts_total{device=\"%s\"} %d\n", now->seats[i].device,
                 now->seats[i].restarts);
 }
 
+static bool any_gpu(const struct metrics_now *now) {
+    bool any = false;
+    for (int i = 0; i < now->seat_count; i++) any |= !now->seats[i].cpu;
+    return any;
+}
+
 /* As monitoring of GPUs would have it; nothing where there is none. */
 static void print_gpus(const struct metrics_now *now, FILE *out) {
-    bool any = false;
+    if (!any_gpu(now)) return;
+    head(out, "gpu_up", "gauge", "1 where the GPU's worker_up is");
+    for (int i = 0; i < now->seat_count; i++)
+        if (!now->seats[i].cpu)
+            fprintf(out, "burin_gpu_up{gpu=\"%s\"} %d\n", now->seats[i].device,
+                    now->seats[i].healthy);
+    head(out, "workers", "gauge", "Worker processes of the GPU, healthy or not");
+    for (int i = 0; i < now->seat_count; i++)
+        if (!now->seats[i].cpu)
+            fprintf(out, "burin_workers{gpu=\"%s\"} %d\n", now->seats[i].device,
+                    now->seats[i].alive);
+}
+
+/* What workers read of their GPUs. A row without a type goes on with the name before it. */
+#define AS_READ "; read every probe_ms, left out where it is not known or three times as old"
+static const struct gauge_row {
+    const char *name, *type, *help;
+    enum gauge gauge;
+    double per_unit; /* of what is told in one that is printed */
+    const char *label;
+} gauge_rows[] = {
+    { "gpu_utilization_ratio", "gauge",
+      "Part of the driver's last sample period, 1/6 to 1 s, in which a kernel ran" AS_READ,
+      GAUGE_UTILIZATION, 100, "" },
+    { "gpu_memory_used_bytes", "gauge", "Memory of the GPU in use, by all processes" AS_READ,
+      GAUGE_MEMORY_USED, 1, "" },
+    { "gpu_memory_total_bytes", "gauge", "Memory of the GPU" AS_READ, GAUGE_MEMORY_TOTAL, 1, "" },
+    { "gpu_energy_joules_total", "counter",
+      "Energy taken by the GPU since its driver was loaded" AS_READ, GAUGE_ENERGY, 1000, "" },
+    { "pinned_pool_bytes", "gauge",
+      "Page-locked staging of the worker's lanes: used by those that carry a batch, free of those "
+      "that wait" AS_READ,
+      GAUGE_PINNED_USED, 1, ",state=\"used\"" },
+    { "pinned_pool_bytes", NULL, NULL, GAUGE_PINNED_FREE, 1, ",state=\"free\"" },
+};
+enum { GAUGE_ROWS = sizeof gauge_rows / sizeof *gauge_rows };
+
+static void print_gauge_row(const struct gauge_row *row, const struct metrics_now *now, FILE *out) {
+    bool headed = !row->type;
     for (int i = 0; i < now->seat_count; i++) {
         const struct seat_facts *seat = &now->seats[i];
-        if (strcmp(seat->device, "cpu") == 0) continue;
-        if (!any) head(out, "gpu_up", "gauge", "1 where the GPU's worker_up is");
-        fprintf(out, "burin_gpu_up{gpu=\"%s\"} %d\n", seat->device, seat->healthy);
-        any = true;
+        if (!gauges_told(&seat->gauges, row->gauge)) continue;
+        if (!headed) head(out, row->name, row->type, row->help);
+        headed = true;
+        fprintf(out, "burin_%s{gpu=\"%s\"%s} %.15g\n", row->name, seat->device, row->label,
+                (double)seat->gauges.values[row->gauge] / row->per_unit);
     }
 }
 
@@ -209,7 +257,9 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
     fprintf(out, "burin_input_pixels_total %lu\n", get(&metrics->pixels));
     print_seats(now, out);
     print_gpus(now, out);
-    print_gauge(out, "queue_depth", "Jobs that wait for a worker", now->queued);
+    for (int r = 0; r < GAUGE_ROWS; r++) print_gauge_row(&gauge_rows[r], now, out);
+    print_gauge(out, "queue_depth", "Jobs that wait for a worker, in one line for all",
+                now->queued);
     print_gauge(out, "requests_in_progress", "Requests under way", now->exchanges);
     print_gauge(out, "slots_in_use", "Slots of shared memory that hold a request",
                 now->slots_in_use);

@@ -32,6 +32,12 @@ check "device=cpu is the CPU" grep -qi 'x-burin-device: cpu' "$work/head"
 check "both give the same bytes" cmp "$work/a.jpg" "$work/b.jpg"
 
 check "many kinds of image at once, each answer as the CPU gives it alone" python3 "$here/mixed_load.py" --port 8291
+# A reading of the GPU comes soon after the worker's start, and every 5 s from then on.
+for _ in $(seq 50); do curl -s http://127.0.0.1:8291/metrics >"$work/metrics" && grep -q '^burin_gpu_memory' "$work/metrics" && break; sleep 0.1; done
+grep '{gpu=\|,gpu=' "$work/metrics"
+for series in gpu_up workers gpu_memory_used_bytes gpu_memory_total_bytes gpu_utilization_ratio gpu_energy_joules_total pinned_pool_bytes; do
+    check "burin_$series is told of cuda:0" grep -q "^burin_$series{gpu=\"cuda:0\"" "$work/metrics"
+done
 
 "$here/with" load --port 8291 --seconds 6 --concurrency 16 "$here"/photos/small*.jpg >"$work/load" &
 loader=$!

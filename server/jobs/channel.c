@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 bool channel_open(int ends[2]) {
@@ -32,4 +33,11 @@ int channel_take(int end, struct message *messages, int count, bool wait) {
     if (taken <= 0) return taken;
     while (taken < count && take_one(end, messages + taken, MSG_DONTWAIT) == 1) taken++;
     return taken;
+}
+
+bool channel_rest(int end, int ms) {
+    /* No event is asked for: only the end of the line is told, and messages are left to the lanes.
+     */
+    const int told = poll(&(struct pollfd){ .fd = end }, 1, ms);
+    return told == 0 || (told < 0 && errno == EINTR);
 }

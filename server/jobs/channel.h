@@ -8,6 +8,8 @@
 #ifndef BURIN_CHANNEL_H
 #define BURIN_CHANNEL_H
 
+#include "pipeline/gauges.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,6 +18,7 @@ enum channel_kind {
     CHANNEL_RUN,       /* front: the job of `slot` */
     CHANNEL_PROBE,     /* front: run the known-answer job */
     CHANNEL_PROBED,    /* worker: `ok` tells whether the answer was right */
+    CHANNEL_GAUGES,    /* worker of a GPU: how the device does, unasked */
 };
 
 struct message {
@@ -23,7 +26,10 @@ struct message {
     int32_t slot;
     int32_t capacity;
     int32_t ok;
-    char text[232]; /* READY: the device's name; PROBED: what went wrong */
+    union {
+        char text[232]; /* READY: the device's name; PROBED: what went wrong */
+        struct gauges gauges;
+    };
 };
 
 /* ENDS[0] for the front (never blocks), ENDS[1] for the worker (blocks); both close on exec. */
@@ -36,5 +42,8 @@ bool channel_send(int end, const struct message *message);
  * there. Returns how many; 0 when the other end is gone; -1 when there is none and WAIT is not set.
  */
 int channel_take(int end, struct message *messages, int count, bool wait);
+
+/* Lets MS pass and takes no message; false as soon as the other end is gone. */
+bool channel_rest(int end, int ms);
 
 #endif

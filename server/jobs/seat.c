@@ -36,6 +36,7 @@ bool seat_start(struct seat *seat, int slots_memory_fd, const int *lines, int li
     seat->channel = ends[0];
     seat->ready = seat->alone = seat->probe_ok = seat->probe_pending = false;
     seat->running = 0;
+    seat->gauges = (struct gauges){ .told = 0 };
     seat->started_ns = clock_ns();
     snprintf(seat->trouble, sizeof seat->trouble, "starting");
     return true;
@@ -57,7 +58,7 @@ void seat_end(struct seat *seat) {
     seat->restart_ns = clock_ns() + (seat->early_deaths ? (160 << shift) * ms_ns : 0);
 }
 
-void seat_became_ready(struct seat *seat, const struct message *message) {
+static void became_ready(struct seat *seat, const struct message *message) {
     seat->ready = seat->probe_ok = true; /* it ran the known-answer job before it said so */
     seat->capacity = message->capacity;
     seat->early_deaths = 0;
@@ -68,10 +69,21 @@ void seat_became_ready(struct seat *seat, const struct message *message) {
               ns_to_ms(clock_ns() - seat->started_ns));
 }
 
-void seat_probed(struct seat *seat, const struct message *message) {
+static void probed(struct seat *seat, const struct message *message) {
     seat->probe_pending = false;
     seat->probe_ok = message->ok;
     snprintf(seat->trouble, sizeof seat->trouble, "%.159s", message->ok ? "" : message->text);
+}
+
+void seat_heard(struct seat *seat, const struct message *message) {
+    switch (message->kind) {
+    case CHANNEL_READY: became_ready(seat, message); break;
+    case CHANNEL_PROBED: probed(seat, message); break;
+    case CHANNEL_GAUGES:
+        seat->gauges = message->gauges;
+        seat->gauges_ns = clock_ns();
+        break;
+    }
 }
 
 bool seat_probe(struct seat *seat, int64_t now, int64_t every_ns) {
@@ -98,6 +110,22 @@ bool seat_hopeless(struct seat *seat, int64_t now) {
 
 bool seat_healthy(const struct seat *seat) {
     return seat->pid && seat->ready && seat->probe_ok;
+}
+
+void seat_describe(const struct seat *seat, int64_t now, int64_t every_ns,
+                   struct seat_facts *facts) {
+    *facts = (struct seat_facts){
+        .cpu = seat->cpu,
+        .alive = seat->pid != 0,
+        .healthy = seat_healthy(seat),
+        .running = seat->running,
+        .capacity = seat->capacity,
+        .restarts = seat->restarts,
+    };
+    memcpy(facts->device, seat->device, sizeof facts->device);
+    memcpy(facts->name, seat->name, sizeof facts->name);
+    memcpy(facts->trouble, seat->trouble, sizeof facts->trouble);
+    if (seat->pid && now - seat->gauges_ns <= 3 * every_ns) facts->gauges = seat->gauges;
 }
 
 bool seat_suits(const struct seat *seat, const char *device) {

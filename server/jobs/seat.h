@@ -26,6 +26,21 @@ struct seat {
     int64_t restart_ns;   /* when to try again */
     int64_t ill_since_ns; /* 0: healthy when last looked at */
     int restarts, early_deaths;
+    struct gauges gauges; /* as its meter last told */
+    int64_t gauges_ns;    /* when that was */
+};
+
+/* What /readyz and /metrics tell of one worker. */
+struct seat_facts {
+    char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
+    char name[DEVICE_NAME_MAX];
+    char trouble[160]; /* why it is not healthy; "" if it is */
+    bool cpu;
+    bool alive;   /* there is a process */
+    bool healthy; /* alive, opened its device, and its last known-answer job was right */
+    bool standby; /* the CPU beside GPUs; set by the supervisor */
+    int running, capacity, restarts;
+    struct gauges gauges; /* none told if the last were too long ago */
 };
 
 enum { SEATS_MAX = 17 }; /* 16 GPUs and the CPU */
@@ -43,9 +58,8 @@ bool seat_start(struct seat *seat, int slots_memory_fd, const int *lines, int li
  * even open its device. */
 void seat_end(struct seat *seat);
 
-/* READY and PROBED. */
-void seat_became_ready(struct seat *seat, const struct message *message);
-void seat_probed(struct seat *seat, const struct message *message);
+/* READY, PROBED and GAUGES. */
+void seat_heard(struct seat *seat, const struct message *message);
 
 /* Sends the known-answer job when it is time; an idle worker that does not answer is ill, and lost
  * when it goes on so: then false, and the seat should be ended. */
@@ -55,6 +69,10 @@ bool seat_probe(struct seat *seat, int64_t now, int64_t every_ns);
 bool seat_hopeless(struct seat *seat, int64_t now);
 
 bool seat_healthy(const struct seat *seat);
+
+/* Gauges are told every EVERY_NS; of a meter that stays silent for three times that, no more. */
+void seat_describe(const struct seat *seat, int64_t now, int64_t every_ns,
+                   struct seat_facts *facts);
 
 /* May a job that asks for DEVICE (auto, cpu, cuda, cuda:N) run here? */
 bool seat_suits(const struct seat *seat, const char *device);

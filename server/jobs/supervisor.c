@@ -159,12 +159,7 @@ static void bury(struct supervisor *supervisor, struct seat *seat) {
 static void heard(struct supervisor *supervisor, struct seat *seat) {
     struct message messages[MESSAGES];
     const int count = channel_take(seat->channel, messages, MESSAGES, false);
-    for (int i = 0; i < count; i++) {
-        if (messages[i].kind == CHANNEL_READY)
-            seat_became_ready(seat, &messages[i]);
-        else if (messages[i].kind == CHANNEL_PROBED)
-            seat_probed(seat, &messages[i]);
-    }
+    for (int i = 0; i < count; i++) seat_heard(seat, &messages[i]);
     if (count == 0) bury(supervisor, seat);
 }
 
@@ -416,24 +411,14 @@ int supervisor_jobs(struct supervisor *supervisor, int *waiting) {
     return queued + running;
 }
 
-static void describe(const struct supervisor *supervisor, const struct seat *seat,
-                     struct seat_facts *facts) {
-    *facts = (struct seat_facts){
-        .healthy = seat_healthy(seat),
-        .standby = seat->cpu && supervisor->seat_count > 1,
-        .running = seat->running,
-        .capacity = seat->capacity,
-        .restarts = seat->restarts,
-    };
-    memcpy(facts->device, seat->device, sizeof facts->device);
-    memcpy(facts->name, seat->name, sizeof facts->name);
-    memcpy(facts->trouble, seat->trouble, sizeof facts->trouble);
-}
-
 int supervisor_seats(struct supervisor *supervisor, struct seat_facts facts[SEATS_MAX]) {
+    const int64_t every_ns = supervisor->options.config->probe_ms * ms_ns;
     pthread_mutex_lock(&supervisor->lock);
     const int count = supervisor->seat_count;
-    for (int i = 0; i < count; i++) describe(supervisor, &supervisor->seats[i], &facts[i]);
+    for (int i = 0; i < count; i++) {
+        seat_describe(&supervisor->seats[i], clock_ns(), every_ns, &facts[i]);
+        facts[i].standby = facts[i].cpu && count > 1;
+    }
     pthread_mutex_unlock(&supervisor->lock);
     return count;
 }

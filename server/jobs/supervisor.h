@@ -30,16 +30,6 @@ struct supervisor_options {
     int line_count;
 };
 
-/* What /readyz and /metrics tell of one worker. */
-struct seat_facts {
-    char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
-    char name[DEVICE_NAME_MAX];
-    char trouble[160]; /* why it is not healthy; "" if it is */
-    bool healthy;      /* alive, opened its device, and its last known-answer job was right */
-    bool standby;      /* the CPU beside GPUs */
-    int running, capacity, restarts;
-};
-
 struct supervisor *supervisor_create(const struct supervisor_options *options,
                                      struct failure *failure);
 /* Ends the workers; jobs still there come back as busy, later ones are refused. */

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/jobs/worker.h"
 
+#include "cuda/nvml.h"
 #include "pipeline/pool.h"
 #include "server/jobs/canary.h"
 #include "server/jobs/carry.h"
 #include "server/jobs/channel.h"
 #include "server/jobs/line.h"
+#include "server/jobs/meter.h"
 #include "server/jobs/process.h"
 
 #include <pthread.h>
@@ -24,12 +26,15 @@ struct worker {
     int channel;
     int lanes, batch;
     struct lane *lane[LANES_MAX];
+    int busy[LANES_MAX]; /* by lane: 1 while it carries a batch; atomic */
     int opened;
+    bool gpu;
+    struct meter meter; /* of a GPU alone */
 };
 
 struct lane_thread {
     struct worker *worker;
-    struct lane *lane;
+    int number; /* of the lane */
     pthread_t thread;
 };
 
@@ -83,8 +88,11 @@ static void *lane_main(void *argument) {
     struct worker *worker = self->worker;
     struct message messages[RUN_BATCH_MAX];
     int count;
-    while ((count = channel_take(worker->channel, messages, worker->batch, true)) > 0)
-        run_messages(worker, self->lane, messages, count);
+    while ((count = channel_take(worker->channel, messages, worker->batch, true)) > 0) {
+        __atomic_store_n(&worker->busy[self->number], 1, __ATOMIC_RELAXED);
+        run_messages(worker, worker->lane[self->number], messages, count);
+        __atomic_store_n(&worker->busy[self->number], 0, __ATOMIC_RELAXED);
+    }
     return NULL;
 }
 
@@ -130,14 +138,17 @@ static void run_lanes(struct worker *worker) {
     struct lane_thread threads[LANES_MAX];
     int started = 0;
     for (int i = 0; i < worker->lanes; i++) {
-        threads[i] = (struct lane_thread){ .worker = worker, .lane = worker->lane[i] };
+        threads[i] = (struct lane_thread){ .worker = worker, .number = i };
         if (pthread_create(&threads[i].thread, NULL, lane_main, &threads[i]) == 0) started++;
     }
     if (started == worker->lanes) say_ready(worker);
+    if (worker->gpu) meter_start(&worker->meter);
     for (int i = 0; i < started; i++) pthread_join(threads[i].thread, NULL);
+    meter_join(&worker->meter);
 }
 
-static void size_worker(struct worker *worker, const struct config *config, bool gpu) {
+static void size_worker(struct worker *worker, const struct config *config) {
+    const bool gpu = worker->gpu;
     worker->lanes = config->lanes ? (int)config->lanes : gpu ? GPU_LANES : cores();
     if (worker->lanes > LANES_MAX) worker->lanes = LANES_MAX;
     worker->batch = gpu ? (int)config->batch : 1;
@@ -145,6 +156,20 @@ static void size_worker(struct worker *worker, const struct config *config, bool
     if (gpu)
         worker->carrier.codecs =
             pool_create(config->codec_threads ? (int)config->codec_threads : cores());
+}
+
+static struct meter_options meter_of(const struct worker *worker, const struct config *config,
+                                     const struct device_driver *driver, int index) {
+    return (struct meter_options){
+        .channel = worker->channel,
+        .every_ms = (int)config->probe_ms,
+        .library = NVML_LIBRARY,
+        .driver = driver,
+        .index = index,
+        .lanes = worker->lane,
+        .busy = worker->busy,
+        .lane_count = worker->lanes,
+    };
 }
 
 /* The front decides when to stop; a terminal's Ctrl-C must not take the worker from under its jobs.
@@ -164,7 +189,9 @@ int worker_run(struct slots *slots, int channel, const struct config *config,
     worker->carrier = carrier_make(slots, config, driver, index);
     worker->carrier.answer = answer;
     worker->carrier.context = worker;
-    size_worker(worker, config, strcmp(driver->kind, "cpu") != 0);
+    worker->gpu = strcmp(driver->kind, "cpu") != 0;
+    size_worker(worker, config);
+    worker->meter.options = meter_of(worker, config, driver, index);
     struct failure failure = { 0 };
     int code = 0;
     if (open_lanes(worker, config, driver, index, &failure)) {

@@ -26,6 +26,8 @@ static void test_facts(void **state) {
                   facts.l2_bytes / 1e6, facts.clock_mhz, facts.memory_clock_mhz,
                   facts.ecc ? "ECC" : "no ECC", facts.clusters ? ", clusters" : "");
     assert_true(facts.name[0] && facts.capability[0] && facts.driver[0] && facts.pcie[0]);
+    assert_memory_equal(facts.pcie, facts.bus, strlen(facts.bus));
+    assert_true(strlen(facts.bus) >= strlen("0000:18:00.0"));
     assert_true(facts.multiprocessors > 0 && facts.memory_bytes > 0 && facts.clock_mhz > 0);
     struct failure failure = { 0 };
     assert_int_equal(device_cuda.describe(999, &facts, &failure), STATUS_DEVICE);
@@ -69,12 +71,17 @@ static void test_memory(void **state) {
     struct lane *lane;
     struct timing spans = { .span_count = 0 };
     assert_int_equal(device_cuda.open(0, &options, &lane, NULL), STATUS_OK);
+    const size_t pinned = lane->pinned_bytes;
+    assert_true(pinned >= 2 * STAGING && pinned < 2 * STAGING + 4096);
     const uint8_t *const own = (equalize(lane, 100, 100, &spans), lane->host_in);
+    assert_int_equal(lane->pinned_bytes, pinned);
     equalize(lane, 2000, 1500, &spans);
     assert_ptr_not_equal(lane->host_in, own);
+    assert_in_range(lane->pinned_bytes, pinned + 2 * 2000 * 1500, pinned + 2 * 2000 * 1500 + 4096);
     equalize(lane, 4000, 3000, &spans);
     equalize(lane, 100, 100, &spans);
     assert_ptr_equal(lane->host_in, own);
+    assert_int_equal(lane->pinned_bytes, pinned);
     struct failure failure = { 0 };
     const struct lane_need too_much = { 0, (size_t)1 << 46, 0 };
     assert_int_equal(device_cuda.reserve(lane, &too_much, &failure), STATUS_NO_MEMORY);

@@ -77,6 +77,14 @@ def test_metrics_are_in_form(daemon):
         assert families["burin_" + name]["samples"], name
 
 
+def test_no_series_of_a_gpu_without_one(daemon):
+    """Not 0, but nothing: what a GPU has is not asked of a machine that has none."""
+    assert [worker["device"] for worker in daemon.get("/readyz").json["workers"]] == ["cpu"]
+    for name, family in metrics(daemon).items():
+        assert not name.startswith(("burin_gpu_", "burin_pinned_", "burin_workers")), name
+        assert all(label != "gpu" for _, labels in family["samples"] for label, _ in labels), name
+
+
 def test_histograms_are_cumulative(daemon):
     for picture in (noise(10, 10), noise(800, 600)):
         daemon.post("/histeq", pnm(picture))

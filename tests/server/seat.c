@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How many jobs a seat takes. */
+/* How many jobs a seat takes, and how long it believes what it was told. */
 #include "server/jobs/seat.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -44,11 +45,82 @@ static void a_suspect_is_alone(void **state) {
     assert_false(seat_has_room(&seat, &other, 1));
 }
 
-int main(void) {
+static const int64_t second_ns = 1000000000;
+
+static struct gauges gauges_at(const struct seat *seat, int64_t now) {
+    struct seat_facts facts;
+    seat_describe(seat, now, 5 * second_ns, &facts);
+    return facts.gauges;
+}
+
+static void gauges_are_told_while_they_are_fresh(void **state) {
+    (void)state;
+    struct seat seat;
+    struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } };
+    seat_init(&seat, "cuda:0");
+    seat.pid = 1;
+    assert_int_equal(gauges_at(&seat, clock_ns()).told, 0); /* nothing was heard so far */
+    gauges_tell(&message.gauges, GAUGE_ENERGY, 4711);
+    const int64_t before = clock_ns();
+    seat_heard(&seat, &message);
+    assert_int_equal(gauges_at(&seat, clock_ns()).told, 1u << GAUGE_ENERGY);
+    assert_int_equal(gauges_at(&seat, before + 15 * second_ns).values[GAUGE_ENERGY], 4711);
+    assert_int_equal(gauges_at(&seat, clock_ns() + 15 * second_ns + 1).told, 0);
+    message.gauges.told = 0; /* the next message is the whole truth */
+    seat_heard(&seat, &message);
+    assert_int_equal(gauges_at(&seat, clock_ns()).told, 0);
+}
+
+/* The dead and their successors tell nothing of what the dead had told. */
+static void gauges_end_with_their_worker(void **state) {
+    (void)state;
+    struct seat seat;
+    struct seat_facts facts;
+    struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } };
+    gauges_tell(&message.gauges, GAUGE_UTILIZATION, 99);
+    seat_init(&seat, "cuda:0");
+    seat.pid = 1;
+    seat_heard(&seat, &message);
+    seat_describe(&seat, clock_ns(), second_ns, &facts);
+    assert_true(facts.alive && gauges_told(&facts.gauges, GAUGE_UTILIZATION));
+    seat.pid = 0;
+    seat_describe(&seat, clock_ns(), second_ns, &facts);
+    assert_false(facts.alive || gauges_told(&facts.gauges, GAUGE_UTILIZATION));
+    assert_true(seat_start(&seat, STDIN_FILENO, NULL, 0)); /* this program again: see main */
+    seat_describe(&seat, clock_ns(), second_ns, &facts);
+    assert_true(facts.alive && facts.gauges.told == 0);
+    seat_end(&seat);
+}
+
+/* Each kind of message is for its own part of the seat. */
+static void messages_are_told_apart(void **state) {
+    (void)state;
+    struct seat seat;
+    struct seat_facts facts;
+    seat_init(&seat, "cuda:1");
+    seat.pid = 1;
+    seat_heard(&seat, &(struct message){ .kind = CHANNEL_READY, .capacity = 8, .text = "a GPU" });
+    seat_describe(&seat, clock_ns(), second_ns, &facts);
+    assert_true(facts.healthy && !facts.cpu && facts.capacity == 8 && facts.gauges.told == 0);
+    assert_string_equal(facts.name, "a GPU");
+    seat_heard(&seat, &(struct message){ .kind = CHANNEL_PROBED, .ok = 0, .text = "wrong" });
+    seat_heard(&seat, &(struct message){ .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } });
+    seat_describe(&seat, clock_ns(), second_ns, &facts);
+    assert_true(facts.alive && !facts.healthy);
+    assert_string_equal(facts.trouble, "wrong");
+    assert_string_equal(facts.name, "a GPU");
+}
+
+int main(int argc, char **argv) {
+    (void)argv;
+    if (argc > 1) return 0; /* as the worker of gauges_end_with_their_worker */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(room_is_what_the_worker_said),
         cmocka_unit_test(short_jobs_fill_a_tick),
         cmocka_unit_test(a_suspect_is_alone),
+        cmocka_unit_test(gauges_are_told_while_they_are_fresh),
+        cmocka_unit_test(gauges_end_with_their_worker),
+        cmocka_unit_test(messages_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/nvml.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the part of NVML that is used, as its library has it; every call returns 0 if it worked */
+
+struct nvml_device;
+
+struct nvml_utilization {
+    unsigned int gpu, memory; /* percent */
+};
+
+struct nvml_memory {
+    unsigned long long total, free, used; /* bytes */
+};
+
+struct nvml {
+    void *library;
+    struct nvml_device *device;
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*find)(const char *bus, struct nvml_device **device);
+    /* NULL where the library is too old for it. */
+    int (*utilization)(struct nvml_device *device, struct nvml_utilization *rates);
+    int (*memory)(struct nvml_device *device, struct nvml_memory *memory);
+    int (*energy)(struct nvml_device *device, unsigned long long *millijoules);
+};
+
+/* ---- open and close */
+
+/* FUNCTION: the address of a pointer to a function, which ISO C does not let us assign. */
+static void find_symbol(void *library, const char *name, void *function) {
+    void *const symbol = dlsym(library, name);
+    memcpy(function, &symbol, sizeof symbol);
+}
+
+static void find_symbols(struct nvml *nvml) {
+    find_symbol(nvml->library, "nvmlInit_v2", &nvml->init);
+    find_symbol(nvml->library, "nvmlShutdown", &nvml->shutdown);
+    find_symbol(nvml->library, "nvmlDeviceGetHandleByPciBusId_v2", &nvml->find);
+    find_symbol(nvml->library, "nvmlDeviceGetUtilizationRates", &nvml->utilization);
+    find_symbol(nvml->library, "nvmlDeviceGetMemoryInfo", &nvml->memory);
+    find_symbol(nvml->library, "nvmlDeviceGetTotalEnergyConsumption", &nvml->energy);
+}
+
+static bool begin(struct nvml *nvml, const char *bus) {
+    if (!nvml->init || !nvml->shutdown || !nvml->find || nvml->init()) return false;
+    if (nvml->find(bus, &nvml->device) == 0) return true;
+    nvml->shutdown();
+    return false;
+}
+
+struct nvml *nvml_open(const char *library, const char *bus) {
+    struct nvml found = { .library = dlopen(library, RTLD_NOW | RTLD_LOCAL) };
+    if (!found.library) return NULL;
+    find_symbols(&found);
+    struct nvml *nvml = malloc(sizeof *nvml);
+    if (!nvml || !begin(&found, bus)) {
+        free(nvml);
+        dlclose(found.library);
+        return NULL;
+    }
+    *nvml = found;
+    return nvml;
+}
+
+void nvml_close(struct nvml *nvml) {
+    if (!nvml) return;
+    nvml->shutdown();
+    dlclose(nvml->library);
+    free(nvml);
+}
+
+/* ---- questions */
+
+void nvml_read(const struct nvml *nvml, struct gauges *gauges) {
+    struct nvml_utilization rates;
+    struct nvml_memory memory;
+    unsigned long long millijoules;
+    if (nvml->utilization && nvml->utilization(nvml->device, &rates) == 0)
+        gauges_tell(gauges, GAUGE_UTILIZATION, rates.gpu);
+    if (nvml->memory && nvml->memory(nvml->device, &memory) == 0) {
+        gauges_tell(gauges, GAUGE_MEMORY_USED, (int64_t)memory.used);
+        gauges_tell(gauges, GAUGE_MEMORY_TOTAL, (int64_t)memory.total);
+    }
+    if (nvml->energy && nvml->energy(nvml->device, &millijoules) == 0)
+        gauges_tell(gauges, GAUGE_ENERGY, (int64_t)millijoules);
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+/* nvml.h - what a test tells the NVML of tests/fake/nvml.c to be; it finds it there as `fake`. */
+#ifndef BURIN_FAKE_NVML_H
+#define BURIN_FAKE_NVML_H
+
+struct fake {
+    const char *bus; /* of its only GPU */
+    unsigned int utilization_percent;
+    unsigned long long memory_used, memory_total, energy_mj;
+    int init, utilization, memory, energy; /* what the calls return: 0, or an error */
+    int inits, shutdowns;                  /* calls so far */
+};
+
+#endif

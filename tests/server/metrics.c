@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What /metrics says of GPUs, from facts made here. */
+#include "server/metrics.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* To be freed. */
+static char *print(const struct seat_facts *seats, int count) {
+    const struct metrics_now now = { .seats = seats, .seat_count = count, .version = "1" };
+    struct metrics *metrics = metrics_create();
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(metrics);
+    assert_non_null(out);
+    metrics_request(metrics, "histeq", 200, 3, NULL, 0);
+    metrics_print(metrics, &now, out);
+    fclose(out);
+    metrics_destroy(metrics);
+    return text;
+}
+
+/* How many times TEXT has LINE, or with HEAD set a line that begins so. */
+static int lines(const char *text, const char *line, bool head) {
+    int found = 0;
+    const size_t length = strlen(line);
+    while (*text) {
+        const size_t end = strcspn(text, "\n");
+        found += strncmp(text, line, length) == 0 && (head || end == length);
+        text += end + (text[end] == '\n');
+    }
+    return found;
+}
+
+static const struct seat_facts cpu = { .device = "cpu", .cpu = true, .alive = true, .running = 5 };
+
+static struct seat_facts gpu(const char *device) {
+    struct seat_facts seat = { .alive = true, .healthy = true, .running = 7 };
+    strcpy(seat.device, device);
+    return seat;
+}
+
+static void every_gauge_has_its_line(void **state) {
+    (void)state;
+    struct seat_facts seats[] = { gpu("cuda:0"), cpu };
+    const int64_t values[GAUGES] = { 57, 3000000000, 150754820096, 123456789012, 7, 11 };
+    for (int g = 0; g < GAUGES; g++) gauges_tell(&seats[0].gauges, (enum gauge)g, values[g]);
+    char *text = print(seats, 2);
+    static const char *const wanted[] = {
+        "burin_gpu_up{gpu=\"cuda:0\"} 1",
+        "burin_workers{gpu=\"cuda:0\"} 1",
+        "burin_jobs_in_progress{device=\"cuda:0\",gpu=\"cuda:0\"} 7",
+        "burin_jobs_in_progress{device=\"cpu\"} 5",
+        "burin_gpu_utilization_ratio{gpu=\"cuda:0\"} 0.57",
+        "burin_gpu_memory_used_bytes{gpu=\"cuda:0\"} 3000000000",
+        "burin_gpu_memory_total_bytes{gpu=\"cuda:0\"} 150754820096",
+        "burin_gpu_energy_joules_total{gpu=\"cuda:0\"} 123456789.012",
+        "burin_pinned_pool_bytes{gpu=\"cuda:0\",state=\"used\"} 7",
+        "burin_pinned_pool_bytes{gpu=\"cuda:0\",state=\"free\"} 11",
+        "# TYPE burin_gpu_energy_joules_total counter",
+        "# TYPE burin_pinned_pool_bytes gauge",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (lines(text, wanted[i], false) != 1) fail_msg("no \"%s\" in\n%s", wanted[i], text);
+    free(text);
+}
+
+/* Of two GPUs one knows its energy, none its load: a value of 0 is told, one that is not known is
+ * not, and a name is explained once and only where it has a value. */
+static void what_was_not_told_is_left_out(void **state) {
+    (void)state;
+    struct seat_facts seats[] = { gpu("cuda:0"), gpu("cuda:1"), cpu };
+    seats[0].healthy = false;
+    gauges_tell(&seats[0].gauges, GAUGE_MEMORY_USED, 0);
+    gauges_tell(&seats[1].gauges, GAUGE_MEMORY_USED, 1);
+    gauges_tell(&seats[1].gauges, GAUGE_ENERGY, 0);
+    char *text = print(seats, 3);
+    assert_int_equal(lines(text, "burin_gpu_memory_used_bytes{gpu=\"cuda:0\"} 0", false), 1);
+    assert_int_equal(lines(text, "burin_gpu_memory_used_bytes{gpu=\"cuda:1\"} 1", false), 1);
+    assert_int_equal(lines(text, "# TYPE burin_gpu_memory_used_bytes", true), 1);
+    assert_int_equal(lines(text, "burin_gpu_energy_joules_total", true), 1);
+    assert_int_equal(lines(text, "burin_gpu_energy_joules_total{gpu=\"cuda:1\"} 0", false), 1);
+    assert_null(strstr(text, "gpu_utilization_ratio"));
+    assert_null(strstr(text, "gpu_memory_total_bytes"));
+    assert_null(strstr(text, "pinned_pool_bytes"));
+    assert_int_equal(lines(text, "burin_gpu_up{gpu=\"cuda:0\"} 0", false), 1);
+    assert_int_equal(lines(text, "burin_workers{gpu=\"cuda:0\"} 1", false), 1);
+    free(text);
+}
+
+static void without_a_gpu_there_is_no_series_of_one(void **state) {
+    (void)state;
+    char *text = print(&cpu, 1);
+    assert_null(strstr(text, "gpu"));
+    assert_null(strstr(text, "pinned"));
+    assert_null(strstr(text, "burin_workers"));
+    assert_int_equal(lines(text, "burin_worker_up{device=\"cpu\"} 0", false), 1);
+    free(text);
+}
+
+/* With a label of its own and without one. */
+static void histograms_are_in_form(void **state) {
+    (void)state;
+    char *text = print(&cpu, 1);
+    static const char *const wanted[] = {
+        "burin_request_duration_seconds_bucket{op=\"histeq\",le=\"0.0025\"} 0",
+        "burin_request_duration_seconds_bucket{op=\"histeq\",le=\"0.005\"} 1",
+        "burin_request_duration_seconds_bucket{op=\"histeq\",le=\"+Inf\"} 1",
+        "burin_request_duration_seconds_sum{op=\"histeq\"} 0.003000000",
+        "burin_request_duration_seconds_count{op=\"histeq\"} 1",
+        "burin_queue_wait_seconds_bucket{le=\"30\"} 0",
+        "burin_queue_wait_seconds_bucket{le=\"+Inf\"} 0",
+        "burin_queue_wait_seconds_sum 0.000000000",
+        "burin_queue_wait_seconds_count 0",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (lines(text, wanted[i], false) != 1) fail_msg("no \"%s\" in\n%s", wanted[i], text);
+    free(text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_gauge_has_its_line),
+        cmocka_unit_test(what_was_not_told_is_left_out),
+        cmocka_unit_test(without_a_gpu_there_is_no_series_of_one),
+        cmocka_unit_test(histograms_are_in_form),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
