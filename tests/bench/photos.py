@@ -3,7 +3,9 @@
 """photos.py OUT [PHOTOGRAPH]... - make the pictures that the service benchmarks send: JPEG quality 85, 4:2:0, of 320x240
 and 1920x1080, cut from the photographs given (or from those of the package mate-backgrounds), and a 64x64 P5. Where the
 backgrounds of Debian are installed (mate-backgrounds, lomiri-wallpapers-*), twelve photographs of 0.3 to 21 megapixels are copied
-to OUT/twelve as they are."""
+to OUT/twelve as they are. The photograph that takes the most bytes is also saved in the ways a JPEG can be, to OUT/kinds: gray,
+each sampling that Pillow writes, progressive, CMYK, optimized tables, an odd size, qualities 30 and 98; with noise, that
+clamps more than any photograph."""
 import glob
 import os
 import shutil
@@ -37,6 +39,35 @@ def twelve(out):
         shutil.copy(found[round(i * (len(found) - 1) / 11)][2], f"{out}/twelve")
 
 
+def kinds(out, photograph):
+    os.makedirs(f"{out}/kinds", exist_ok=True)
+    photo = cut(photograph, *SIZES["large"])
+    odd = cut(photograph, 1283, 717)
+    noise = Image.fromarray(np.random.default_rng(2).integers(0, 256, (480, 640, 3), dtype=np.uint8))
+    saved = {
+        "noise_420": (noise, {"subsampling": 2}),
+        "noise_444": (noise, {"subsampling": 0}),
+        "gray": (photo.convert("L"), {}),
+        "odd_gray": (odd.convert("L"), {}),
+        "444": (photo, {"subsampling": 0}),
+        "422": (photo, {"subsampling": 1}),
+        "420": (photo, {"subsampling": 2}),
+        "odd_444": (odd, {"subsampling": 0}),
+        "odd_422": (odd, {"subsampling": 1}),
+        "odd_420": (odd, {"subsampling": 2}),
+        "420_quality30": (photo, {"subsampling": 2, "quality": 30}),
+        "420_quality98": (photo, {"subsampling": 2, "quality": 98}),
+        "444_quality98": (photo, {"subsampling": 0, "quality": 98}),
+        "420_optimized": (photo, {"subsampling": 2, "optimize": True}),
+        "420_progressive": (photo, {"subsampling": 2, "progressive": True}),
+        "444_progressive": (photo, {"subsampling": 0, "progressive": True}),
+        "gray_progressive": (photo.convert("L"), {"progressive": True}),
+        "cmyk": (photo.convert("CMYK"), {}),
+    }
+    for name, (image, options) in saved.items():
+        image.save(f"{out}/kinds/{name}.jpg", **{"quality": 85, **options})
+
+
 def main():
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.exit(__doc__)
@@ -49,6 +80,8 @@ def main():
         image = Image.open(path).convert("RGB")
         for name, size in SIZES.items():
             cut(image, *size).save(f"{out}/{name}{i}.jpg", quality=85, subsampling=2)
+    richest = max(range(len(photographs)), key=lambda i: os.path.getsize(f"{out}/large{i}.jpg"))
+    kinds(out, Image.open(photographs[richest]).convert("RGB"))
     pixels = np.random.default_rng(1).integers(0, 256, 64 * 64, dtype=np.uint8)
     with open(f"{out}/tiny.pgm", "wb") as f:
         f.write(b"P5\n64 64\n255\n" + pixels.tobytes())
