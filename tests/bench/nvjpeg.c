@@ -11,6 +11,7 @@
  * CPU's when decoded alone; `strange` counts those of a batch that came out other than alone.
  */
 #include "tests/bench/nvjpeg_cores.h"
+#include "tests/bench/nvjpeg_damage.h"
 #include "tests/bench/nvjpeg_decoder.h"
 #include "tests/bench/nvjpeg_encoder.h"
 
@@ -22,10 +23,10 @@ enum { FILES_MAX = 64, WARM = 3, CORE_ROUNDS = 5, NEAR = 8 /* levels, on average
 
 static struct {
     const char *library;
-    int rounds, batch;
+    int rounds, batch, damaged, backend;
     double seconds;
     bool json;
-} options = { NULL, 15, BATCH_MAX, 0.5, false };
+} options = { NULL, 15, BATCH_MAX, 0, -1, 0.5, false };
 
 static const char *const backends[BACKEND_COUNT] = { "default", "hybrid", "gpu_hybrid",
                                                      "hardware" };
@@ -211,6 +212,7 @@ static void try_backends(struct gpu *gpu, const struct photo *photos, int count,
     for (int which = 0; which < 2 * BACKEND_COUNT; which++) {
         struct decoder decoder = { .backend = which / 2,
                                    .flags = which % 2 ? FLAGS_INTERPOLATION : FLAGS_NONE };
+        if (options.backend >= 0 && decoder.backend != options.backend) continue;
         const int status = decoder_open(gpu, &decoder);
         if (status && !rates) print_refusal("(the backend)", "-", &decoder, "-", status);
         if (status) continue;
@@ -367,6 +369,9 @@ static int usage(FILE *to, int code) {
             "libjpeg-turbo on one core and on all.\n"
             "  --batch    the largest batch (%d); --rounds of it are timed (%d), the median told\n"
             "  --seconds  that each of %d rounds on the cores takes (0.5)\n"
+            "  --backend  0..3: this one alone (default, hybrid, gpu_hybrid, hardware)\n"
+            "  --damaged  instead of all that: so many damaged copies of each photo and kind of "
+            "damage, by the hardware\n"
             "  --library  nvJPEG's file, where the loader does not find it\n"
             "Exit status 77 where there is no GPU, driver or nvJPEG.\n",
             ROUNDS_MAX, BATCH_MAX, FILES_MAX, BATCH_MAX, options.rounds, CORE_ROUNDS);
@@ -379,6 +384,8 @@ static int parse(int argc, char **argv) {
                                            { "rounds", required_argument, NULL, 'r' },
                                            { "batch", required_argument, NULL, 'b' },
                                            { "seconds", required_argument, NULL, 's' },
+                                           { "backend", required_argument, NULL, 'k' },
+                                           { "damaged", required_argument, NULL, 'd' },
                                            { "library", required_argument, NULL, 'l' },
                                            { "help", no_argument, NULL, 'h' },
                                            { 0 } };
@@ -388,6 +395,8 @@ static int parse(int argc, char **argv) {
         if (c == 'j') options.json = true;
         if (c == 'r') options.rounds = atoi(optarg);
         if (c == 'b') options.batch = atoi(optarg);
+        if (c == 'k') options.backend = atoi(optarg);
+        if (c == 'd') options.damaged = atoi(optarg);
         if (c == 's') options.seconds = atof(optarg);
         if (c == 'l') options.library = optarg;
     }
@@ -409,7 +418,10 @@ int main(int argc, char **argv) {
         return 77;
     }
     for (int i = 0; i < count; i++) photo_open(argv[optind + i], &photos[i]);
-    measure(&gpu, photos, count);
+    if (options.damaged)
+        measure_damage(&gpu, photos, count, options.damaged);
+    else
+        measure(&gpu, photos, count);
     for (int i = 0; i < count; i++) photo_close(&photos[i]);
     gpu_close(&gpu);
     return 0;

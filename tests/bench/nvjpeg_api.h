@@ -20,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BACKEND_COUNT = 4 }; /* 0 default, 1 hybrid, 2 GPU hybrid, 3 hardware; others want more */
+/* 0 default, 1 hybrid, 2 GPU hybrid; further ones want more. */
+enum { BACKEND_HARDWARE = 3, BACKEND_COUNT };
 enum { FLAGS_NONE = 0, FLAGS_INTERPOLATION = 32 };
 enum { OUTPUT_YUV = 1, OUTPUT_Y = 2, OUTPUT_RGBI = 5, INPUT_RGBI = 5, CHROMA_420 = 2 };
 enum { STREAM_NON_BLOCKING = 1, EVENT_DEFAULT = 0, PROPERTY_COUNT = 3 };
