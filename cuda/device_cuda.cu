@@ -266,6 +266,12 @@ static enum status store_fit(struct store *store, size_t bytes, bool pinned,
     return STATUS_OK;
 }
 
+/* The extra is no piece: freeing it waits for the device, so that stays with the next reserve. */
+static bool trim(struct lane *lane) {
+    (void)lane;
+    return false;
+}
+
 static uint8_t *store_memory(const struct store *store) {
     return store->extra ? store->extra : store->own;
 }
@@ -443,5 +449,6 @@ static enum status finish(struct lane *opened, struct lane_times *times, struct 
 }
 
 const struct device_driver device_cuda = {
-    "cuda", count, describe, open_lane, close_lane, reserve, upload, scratch, run, download, finish,
+    "cuda", count,  describe, open_lane, close_lane, reserve,
+    trim,   upload, scratch,  run,       download,   finish,
 };

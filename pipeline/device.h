@@ -4,7 +4,7 @@
  * A lane is one thread's share of a device: on a GPU a stream, pinned staging and a device arena,
  * on the CPU plain memory and threads. A lane carries a batch: reserve, fill `host_in`, upload, run
  * operators, download, finish, read `host_out`.
- * Ownership: the lane owns all memory it hands out, until the next reserve.
+ * Ownership: the lane owns all memory it hands out, until the next reserve or trim.
  * Threads:   a lane belongs to one thread at a time; lanes of one device work at the same time.
  * Fails:     STATUS_NO_MEMORY (the lane is as before), STATUS_DEVICE (the process should end: a
  * CUDA error of that kind spoils the context).
@@ -71,6 +71,9 @@ struct device_driver {
 
     enum status (*reserve)(struct lane *lane, const struct lane_need *need,
                            struct failure *failure);
+    /* Between batches: gives back to the system a piece of what a large one took beyond what is
+     * kept, in well under a millisecond. false where there was none. */
+    bool (*trim)(struct lane *lane);
     /* One copy of host_in[0..bytes) to `in`. */
     enum status (*upload)(struct lane *lane, size_t bytes, struct failure *failure);
     /* Scratch bytes that OP wants for COUNT calls at once (their params and shapes are set). */

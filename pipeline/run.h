@@ -6,7 +6,7 @@
  *     ... the caller decodes into items[i].in ...
  *     run_batch(lane, plan, items, n)          upload, operators, download; items[i].out is ready
  *
- * Ownership: pixels belong to the lane and are good until its next run_reserve.
+ * Ownership: pixels belong to the lane and are good until its next run_reserve or trim.
  */
 #ifndef BURIN_RUN_H
 #define BURIN_RUN_H

@@ -28,8 +28,10 @@ static int take_one(int end, struct message *message, int flags) {
     return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? -1 : 0;
 }
 
-int channel_take(int end, struct message *messages, int count, bool wait) {
-    int taken = take_one(end, messages, wait ? 0 : MSG_DONTWAIT);
+int channel_take(int end, struct message *messages, int count, int wait_ms) {
+    /* A message wakes all that poll; whoever comes late finds none. */
+    if (wait_ms > 0) poll(&(struct pollfd){ .fd = end, .events = POLLIN }, 1, wait_ms);
+    int taken = take_one(end, messages, wait_ms < 0 ? 0 : MSG_DONTWAIT);
     if (taken <= 0) return taken;
     while (taken < count && take_one(end, messages + taken, MSG_DONTWAIT) == 1) taken++;
     return taken;

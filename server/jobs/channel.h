@@ -38,10 +38,11 @@ bool channel_open(int ends[2]);
 /* false when the other end is gone or, for the front, its line is full. */
 bool channel_send(int end, const struct message *message);
 
-/* Up to COUNT messages: waits for the first where WAIT is set, takes the rest only if they are
- * there. Returns how many; 0 when the other end is gone; -1 when there is none and WAIT is not set.
- */
-int channel_take(int end, struct message *messages, int count, bool wait);
+enum { CHANNEL_FOREVER = -1 };
+
+/* Up to COUNT messages: waits WAIT_MS for the first, takes the rest only if they are there. Returns
+ * how many; 0 when the other end is gone; -1 when there was none in that time. */
+int channel_take(int end, struct message *messages, int count, int wait_ms);
 
 /* Lets MS pass and takes no message; false as soon as the other end is gone. */
 bool channel_rest(int end, int ms);

@@ -4,9 +4,10 @@
  * One memfd, mapped once by the front and once by each worker. Every slot spans enough addresses
  * for the largest upload and the largest answer, but only the first `hot` bytes of its class are
  * touched at start and kept; what lies beyond is had page by page when written, and given back when
- * the slot is. So a job never moves, whatever size it turns out to have. Owns:     a taken slot
- * belongs to its request until slot_give. Fails:    slot_take returns -1 when no slot is free.
- * Threads:  any; the free lists are the front's alone.
+ * the slot is. So a job never moves, whatever size it turns out to have. A worker maps the hot
+ * bytes of all slots at its own start: they count in its VmRSS too, and are the same memory. Owns:
+ * a taken slot belongs to its request until slot_give. Fails:    slot_take returns -1 when no slot
+ * is free. Threads:  any; the free lists are the front's alone.
  */
 #ifndef BURIN_SLOT_H
 #define BURIN_SLOT_H

@@ -158,7 +158,7 @@ static void bury(struct supervisor *supervisor, struct seat *seat) {
 
 static void heard(struct supervisor *supervisor, struct seat *seat) {
     struct message messages[MESSAGES];
-    const int count = channel_take(seat->channel, messages, MESSAGES, false);
+    const int count = channel_take(seat->channel, messages, MESSAGES, 0);
     for (int i = 0; i < count; i++) seat_heard(seat, &messages[i]);
     if (count == 0) bury(supervisor, seat);
 }

@@ -19,7 +19,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { LANES_MAX = 256, GPU_LANES = 4 };
+enum { LANES_MAX = 256, GPU_LANES = 4, PIECE_MS = 1 };
 
 struct worker {
     struct carrier carrier; /* shared by the lanes, read-only */
@@ -83,14 +83,26 @@ static void run_messages(struct worker *worker, struct lane *lane, struct messag
     }
 }
 
+/* What a large batch left is given back when its answers are out: a piece after each batch, for a
+ * lane may never be idle, and the rest while nothing waits. So a job waits for a piece, not for all
+ * of it; and a lane that sleeps in between is had at once where cores are scarce. */
+static int take_messages(const struct worker *worker, struct lane *lane, struct message *messages) {
+    int count = -1;
+    while (count < 0 && lane->driver->trim(lane))
+        count = channel_take(worker->channel, messages, worker->batch, PIECE_MS);
+    return count < 0 ? channel_take(worker->channel, messages, worker->batch, CHANNEL_FOREVER)
+                     : count;
+}
+
 static void *lane_main(void *argument) {
     struct lane_thread *self = argument;
     struct worker *worker = self->worker;
     struct message messages[RUN_BATCH_MAX];
     int count;
-    while ((count = channel_take(worker->channel, messages, worker->batch, true)) > 0) {
+    struct lane *lane = worker->lane[self->number];
+    while ((count = take_messages(worker, lane, messages)) > 0) {
         __atomic_store_n(&worker->busy[self->number], 1, __ATOMIC_RELAXED);
-        run_messages(worker, worker->lane[self->number], messages, count);
+        run_messages(worker, lane, messages, count);
         __atomic_store_n(&worker->busy[self->number], 0, __ATOMIC_RELAXED);
     }
     return NULL;

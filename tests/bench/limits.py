@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """limits.py BURIN [--requests N] [--warm-up N] [--only PROPERTY] - four properties of the service, measured on one daemon:
 
-    memory    N mixed requests leave memory, descriptors and slots as they were: all memory together (Pss) and
-              descriptors at most 2 % up, what is a process's own at most 2 % or 1 MB
+    memory    N mixed requests leave memory, descriptors and slots as they were: all memory together (Pss), each
+              process's (VmRSS, Pss) and descriptors at most 2 % up, what is a process's own at most 2 % or 1 MB
     body      1 GB, announced or in chunks, is refused, and memory stays flat
     bomb      a PNG of 50000x50000 in 300 KB is refused from its header, in less than 50 ms at the median
     headers   what two parsers could read in two ways is refused once, and what hides behind it never runs
 
-Prints one table; exit code 1 if a property fails. "part" is what a row above consists of; a body in chunks may grow memory by body_bytes_max, 64 MB, until it is over it.
+Prints one table; exit code 1 if a property fails. A body in chunks may grow memory by body_bytes_max, 64 MB, until it is over it.
 Runs as root, for the daemon's processes show their descriptors to nobody else."""
 import argparse
 import collections
@@ -117,12 +117,10 @@ def measure_memory(daemon, options):
     for what, before in states[0].items():
         values = [state[what] for state in states]
         change = f"{100 * (values[-1] - before) / before:+.2f} %" if before else f"{values[-1] - before:+d}"
-        # Slots are shared memory, had once: a worker's part of it is what it has looked at so far. Pss counts every page once.
-        part = what.endswith(", kB") and "RssAnon" not in what and not what.startswith("both")
         room = max(before * 0.02, MB // 1024 if "RssAnon" in what else 0)
         goal = "2 %, or 1 MB, more at most" if "RssAnon" in what else "2 % more at most"
         row("memory", what, f"{change}: {before} before, then {', '.join(map(str, values[1:]))}",
-            "" if part else goal, "part" if part else values[-1] <= before + room)
+            goal, values[-1] <= before + room)
 
 
 def push(daemon, head, block, listens):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/jobs/slot.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -92,6 +93,46 @@ static void a_worker_sees_the_same_memory(void **state) {
     slots_destroy(slots);
 }
 
+/* Of the LENGTH bytes from START, those whose pages this process has mapped; -1 where the system
+ * does not tell. */
+static long mapped_bytes(const void *start, size_t length) {
+    const long page = sysconf(_SC_PAGESIZE);
+    const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    long bytes = 0;
+    for (size_t i = 0; file >= 0 && bytes >= 0 && i < length / (size_t)page; i++) {
+        uint64_t entry; /* the kernel's pagemap.rst: bit 63, the page is in memory; 62, in swap */
+        const off_t at = (off_t)(((uintptr_t)start / (size_t)page + i) * sizeof entry);
+        if (pread(file, &entry, sizeof entry, at) != sizeof entry)
+            bytes = -1;
+        else if (entry >> 62)
+            bytes += page;
+    }
+    if (file >= 0) close(file);
+    return file < 0 ? -1 : bytes;
+}
+
+static void a_worker_maps_what_is_hot_and_no_more(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    memset(slot_bytes(slots, 1), 9, 64 << 10);
+    struct failure failure = { 0 };
+    const long before = resident_bytes(slots);
+    struct slots *other = slots_open(dup(slots_fd(slots)), &failure);
+    assert_non_null(other);
+    assert_int_equal(resident_bytes(slots), before);
+    static const long hot[] = { 64 << 10, 64 << 10, 256 << 10, 256 << 10, 0 };
+    for (int slot = 0; slot < 5; slot++) {
+        const uint8_t *start = (const uint8_t *)slot_job(other, slot);
+        const long job = slot_bytes(other, slot) - start;
+        const long mapped = mapped_bytes(start, (size_t)job + slot_span(other));
+        if (mapped < 0) skip();
+        assert_int_equal(mapped, job + hot[slot]);
+    }
+    for (int i = 0; i < 64 << 10; i++) assert_int_equal(slot_bytes(slots, 1)[i], 9);
+    slots_destroy(other);
+    slots_destroy(slots);
+}
+
 static void a_strange_descriptor_is_refused(void **state) {
     (void)state;
     int ends[2];
@@ -108,6 +149,7 @@ int main(void) {
         cmocka_unit_test(owner_is_remembered_and_job_blank),
         cmocka_unit_test(what_grew_is_given_back),
         cmocka_unit_test(a_worker_sees_the_same_memory),
+        cmocka_unit_test(a_worker_maps_what_is_hot_and_no_more),
         cmocka_unit_test(a_strange_descriptor_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
