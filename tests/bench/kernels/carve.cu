@@ -5,7 +5,7 @@
  * from a quarter of the seams to all of them. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
-#include "tests/bench/kernels/carve_rungs.cuh"
+#include "tests/bench/kernels/carve_cluster.cuh"
 
 #include "tests/bench/kernels/carve_reference.cuh"
 
@@ -71,38 +71,20 @@ static void strip_free(struct bench &bench) {
     TRY(cudaFree(bench.trace));
 }
 
-/* The first rungs' memory: bands of one step, everything in device memory. */
-static void rungs_make(struct bench &bench) {
-    struct fast_plan plan;
-    struct rung_memory &memory = bench.memory;
-    uint8_t *scratch;
-    fast_plan_make(&plan, &bench.context, &bench.strip, NULL);
-    fast_band_shape(&plan.job, 1);
-    plan.job.window_bands = 0;
-    plan.job.direct_bands = plan.job.halves[0].bands;
-    fast_place(&plan, NULL);
-    TRY(cudaMalloc((void **)&scratch, plan.bytes));
-    fast_place(&plan, scratch);
-    memory.job = plan.job;
-    memory.parent_stride = follow_plane(plan.job.width);
-    memory.blocks = bench.context.multiprocessors;
-    memory.stream = bench.context.stream;
-    const size_t steps = plan.job.halves[0].steps + plan.job.halves[1].steps;
-    TRY(cudaMalloc((void **)&memory.parents, 4 * steps * memory.parent_stride));
-    TRY(cudaMalloc((void **)&memory.costs, 4ull * plan.job.height * plan.job.cost_stride));
-}
-
-static void rungs_free(struct bench &bench) {
-    TRY(cudaFree(bench.memory.job.energies - FAST_PAD));
-    TRY(cudaFree(bench.memory.parents));
-    TRY(cudaFree(bench.memory.costs));
-}
-
 /* ---- running and comparing */
 
-enum rung { ROWS = 1, TILES, WHOLE, FAST };
-static const char *const rung_names[] = { "", "1 a launch a row", "2 tiles, parallel way back",
-                                          "3 one launch, grid barriers", "4 halves that meet" };
+enum rung { ROWS = 1, TILES, WHOLE, CLUSTER, FAST };
+static const char *const rung_names[] = { "",
+                                          "1 a launch a row",
+                                          "2 tiles, parallel way back",
+                                          "3 one launch, grid barriers",
+                                          "4 one launch, one cluster",
+                                          "5 halves that meet" };
+
+static bool rung_fits(const struct bench &bench, int rung) {
+    if (rung == FAST) return true;
+    return rungs_fit(bench.strip.height) && (rung != CLUSTER || rung_cluster_fits(bench.memory));
+}
 
 static void run_fast(struct bench &bench, uint32_t seams, uint64_t *trace) {
     struct fast_plan plan;
@@ -129,6 +111,7 @@ static float run(struct bench &bench, int rung, uint32_t seams, uint64_t *trace)
     if (rung == ROWS) rung_rows(bench.memory, seams);
     if (rung == TILES) rung_tiles(bench.memory, seams);
     if (rung == WHOLE) rung_whole(bench.memory, seams);
+    if (rung == CLUSTER) rung_cluster(bench.memory, seams);
     if (rung == FAST) run_fast(bench, seams, trace);
     TRY(cudaGetLastError());
     TRY(cudaEventRecord(bench.end, stream));
@@ -182,9 +165,13 @@ static int ladder(struct bench &bench, bool json, int from) {
     if (!json) printf("%-28s %-10s %6s %12s %12s\n", "", "", "seams", "all (ms)", "seam (us)");
     for (const struct strip_case &one : ladder_cases) {
         if (!strip_make(bench, one)) continue;
-        rungs_make(bench);
+        rung_memory_make(bench.memory, bench.context, bench.strip);
         for (int rung = from; rung <= FAST; rung++) {
             const uint32_t few = one.seams / 4;
+            if (!rung_fits(bench, rung)) {
+                if (!json) printf("%-28s %-10s does not fit\n", rung_names[rung], one.name);
+                continue;
+            }
             run(bench, rung, one.seams, NULL);
             if (!right(bench, one, rung_names[rung])) {
                 bad = 1;
@@ -204,7 +191,7 @@ static int ladder(struct bench &bench, bool json, int from) {
             started = true;
             fflush(stdout);
         }
-        rungs_free(bench);
+        rung_memory_free(bench.memory);
         strip_free(bench);
     }
     if (json) puts("\n]");
@@ -229,8 +216,13 @@ static int odd(struct bench &bench, uint32_t most) {
                     printf("%ux%u does not fit\n", size[0], size[1]);
                     continue;
                 }
-                run(bench, FAST, one.seams, NULL);
-                *(right(bench, one, "fast") ? &good : &bad) += 1;
+                rung_memory_make(bench.memory, bench.context, bench.strip);
+                for (int rung = ROWS; rung <= FAST; rung++) {
+                    if (!rung_fits(bench, rung)) continue;
+                    run(bench, rung, one.seams, NULL);
+                    *(right(bench, one, rung_names[rung]) ? &good : &bad) += 1;
+                }
+                rung_memory_free(bench.memory);
                 strip_free(bench);
             }
     printf("odd sizes: %d right, %d wrong\n", good, bad);
@@ -305,8 +297,8 @@ int main(int count, char **arguments) {
     const bool json = count > 1 && strcmp(arguments[count - 1], "--json") == 0;
     if (count > 1 && strcmp(arguments[count - 1], "--help") == 0) {
         puts("carve [ladder|fast] [--json]: times of all rungs, or of the last one alone.\n"
-             "carve odd [PIXELS]: other sizes, energies and pictures compared, up to so many "
-             "pixels.\n"
+             "carve odd [PIXELS]: other sizes, energies and pictures compared, all rungs that "
+             "fit, up to so many pixels.\n"
              "carve trace: where a seam's time goes. carve pinned: from pinned memory and back.");
         return 0;
     }

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Both directions weighed against each other: the general method (cuda/ops/carve/tiles.cuh) beside
- * the fast one (fast_both.cuh). The origins of all pixels that are left are compared with a plain
- * host program's before a time is told. Times are events' on the device, medians: `all` of the
- * whole strip with its preparations and origins, `step` the rise from a quarter of the steps to
- * all. */
+/* Both directions weighed against each other: the ladder (carve_weigh.cuh) that leads to the fast
+ * method (fast_both.cuh), and on it the general one (tiles.cuh). The origins of all pixels that are
+ * left are compared with a plain host program's before a time is told. Times are events' on the
+ * device, medians: `all` of the whole strip with its preparations and origins, `step` the rise from
+ * a quarter of the steps to all. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
 #include "cuda/ops/carve/fast_both.cuh"
 #include "cuda/ops/carve/tiles.cuh"
+
+#include "tests/bench/kernels/carve_weigh.cuh"
 
 #include "tests/bench/kernels/carve_reference.cuh"
 
@@ -101,6 +103,7 @@ struct both_case {
 struct bench {
     struct cuda_context context;
     struct carve_strip strip;
+    struct weigh weigh; /* of the first rungs */
     std::vector<uint8_t> luma;
     std::vector<uint32_t> numbers; /* as they ought to be */
     uint8_t *original;
@@ -139,10 +142,12 @@ static bool strip_make(struct bench &bench, const struct both_case &one) {
     TRY(cudaMemcpy2D(bench.original, strip.luma_stride, bench.luma.data(), one.width, one.width,
                      one.height, cudaMemcpyHostToDevice));
     TRY(cudaDeviceSynchronize()); /* from pageable memory the copy may still be under way */
+    weigh_make(bench.weigh, bench.context, strip);
     return true;
 }
 
 static void strip_free(struct bench &bench) {
+    weigh_free(bench.weigh);
     TRY(cudaFree(bench.original));
     TRY(cudaFree(bench.strip.luma));
     TRY(cudaFree(bench.strip.origins));
@@ -152,8 +157,27 @@ static void strip_free(struct bench &bench) {
 
 /* ---- running and comparing */
 
-enum rung { GENERAL = 1, BOTH };
-static const char *const rung_names[] = { "", "1 general, grid barriers", "2 two ways, a verdict" };
+enum rung { ROWS = 1, TILES, GENERAL, CLUSTERS, BOTH };
+static const char *const rung_names[] = { "",
+                                          "1 a launch a row",
+                                          "2 tiles, parallel way back",
+                                          "3 general, grid barriers",
+                                          "4 one launch, two clusters",
+                                          "5 two ways, a verdict" };
+
+static bool rung_fits(const struct bench &bench, int rung) {
+    struct cluster_shape shape;
+    if (rung == GENERAL || rung == BOTH) return true;
+    return rungs_fit(bench.strip.width) && rungs_fit(bench.strip.height) &&
+           (rung != CLUSTERS || weigh_cluster_shape(bench.weigh, shape));
+}
+
+static void run_general(struct bench &bench, const struct carve_strip &strip) {
+    struct failure failure = {};
+    if (carve_tiles(&bench.context, &strip, &failure) == STATUS_OK) return;
+    fprintf(stderr, "%s\n", failure.message);
+    exit(1);
+}
 
 static void run_both(struct bench &bench, const struct carve_strip &strip, bool trace) {
     struct both_plan plan;
@@ -170,7 +194,6 @@ static void run_both(struct bench &bench, const struct carve_strip &strip, bool 
 static float run(struct bench &bench, int rung, uint32_t part, bool trace) {
     const cudaStream_t stream = bench.context.stream;
     struct carve_strip strip = bench.strip;
-    struct failure failure = {};
     float ms;
     strip.columns = (strip.columns + part - 1) / part, strip.rows = (strip.rows + part - 1) / part;
     TRY(cudaMemcpyAsync(strip.luma, bench.original, (size_t)strip.luma_stride * strip.height,
@@ -178,10 +201,11 @@ static float run(struct bench &bench, int rung, uint32_t part, bool trace) {
     TRY(cudaMemsetAsync(strip.origins, 0xff, 4 * bench.numbers.size(), stream));
     TRY(cudaStreamSynchronize(stream));
     TRY(cudaEventRecord(bench.begin, stream));
-    if (rung == BOTH)
-        run_both(bench, strip, trace);
-    else if (carve_tiles(&bench.context, &strip, &failure) != STATUS_OK)
-        exit(1);
+    if (rung == ROWS) rung_weigh_rows(bench.weigh, strip.columns, strip.rows);
+    if (rung == TILES) rung_weigh_tiles(bench.weigh, strip.columns, strip.rows);
+    if (rung == GENERAL) run_general(bench, strip);
+    if (rung == CLUSTERS) rung_weigh_cluster(bench.weigh, strip.columns, strip.rows);
+    if (rung == BOTH) run_both(bench, strip, trace);
     TRY(cudaGetLastError());
     TRY(cudaEventRecord(bench.end, stream));
     TRY(cudaEventSynchronize(bench.end));
@@ -229,13 +253,17 @@ static int ladder(struct bench &bench) {
             printf("%s does not fit\n", one.name);
             continue;
         }
-        for (int rung = GENERAL; rung <= BOTH; rung++) {
+        for (int rung = ROWS; rung <= BOTH; rung++) {
+            if (!rung_fits(bench, rung)) {
+                printf("%-28s %-10s does not fit\n", rung_names[rung], one.name);
+                continue;
+            }
             run(bench, rung, 1, false);
             if (!right(bench, one, rung_names[rung])) {
                 bad = 1;
                 continue;
             }
-            const int repeats = rung == BOTH ? 15 : 5;
+            const int repeats = rung == ROWS ? 1 : rung == BOTH ? 15 : 5;
             const float all = median(bench, rung, 1, repeats),
                         part = median(bench, rung, 4, repeats);
             const uint32_t steps = one.columns + one.rows;
@@ -267,8 +295,11 @@ static int odd(struct bench &bench) {
                     printf("%ux%u does not fit\n", size[0], size[1]);
                     continue;
                 }
-                run(bench, BOTH, 1, false);
-                *(right(bench, one, "fast") ? &good : &bad) += 1;
+                for (int rung = ROWS; rung <= BOTH; rung++) {
+                    if (!rung_fits(bench, rung)) continue;
+                    run(bench, rung, 1, false);
+                    *(right(bench, one, rung_names[rung]) ? &good : &bad) += 1;
+                }
                 strip_free(bench);
             }
     printf("odd sizes: %d right, %d wrong\n", good, bad);
@@ -305,8 +336,8 @@ static int trace(struct bench &bench) {
 int main(int count, char **arguments) {
     const char *what = count > 1 ? arguments[1] : "ladder";
     if (strcmp(what, "--help") == 0) {
-        puts("carve_both [ladder]: times of the general and the fast method.\n"
-             "carve_both odd: other sizes, energies and pictures compared.\n"
+        puts("carve_both [ladder]: times of all rungs.\n"
+             "carve_both odd: other sizes, energies and pictures compared, all rungs that fit.\n"
              "carve_both trace: where a step's time goes.");
         return 0;
     }

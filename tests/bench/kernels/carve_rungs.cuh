@@ -6,23 +6,77 @@
  * 2 tiles      16 rows a launch in tiles with halos, parents kept; a jump over 16 rows at a time;
  *              energies only around the seam
  * 3 one launch the same, all seams in one launch, with grid barriers in place of launches
- * 4 is cuda/ops/carve/fast.cuh.
+ * 4 is carve_cluster.cuh, 5 is cuda/ops/carve/fast.cuh. What a launch of 1 and 2 does is a function
+ * on the device, with which carve_weigh.cuh climbs the same ladder for both directions.
  */
 #ifndef BURIN_CARVE_RUNGS_CUH
 #define BURIN_CARVE_RUNGS_CUH
 
 #include "cuda/ops/carve/fast.cuh"
+#include "cuda/ops/carve/words.cuh"
+#include "tests/bench/kernels/measure.cuh"
 
 #include <cooperative_groups.h>
 
+/* Functions that are given a seam's number take it off the job's width. */
 struct rung_memory {
-    struct fast_job job; /* bands of one step */
+    struct fast_job job; /* bands of one step, everything in device memory */
     uint32_t *costs;     /* all rows, rung 1 */
     uint32_t *parents;   /* a row of parent_stride for each step of both halves */
     uint32_t parent_stride;
+    uint32_t *cost;    /* what the seam costs */
+    uint64_t *meeting; /* blocks that have come to meetings so far, in one launch */
+    uint8_t *scratch;  /* where the job's planes lie */
     int blocks;
     cudaStream_t stream;
 };
+
+/* What the functions below can hold, of a strip that the fast method takes. */
+static bool rungs_fit(uint32_t height) {
+    return height <= 2 * FAST_STEP * FAST_BANDS_MAX;
+}
+
+static void rung_memory_make(struct rung_memory &memory, const struct cuda_context &context,
+                             const struct carve_strip &strip) {
+    struct fast_plan plan = {};
+    struct fast_job &job = plan.job;
+    job.width = strip.width, job.height = strip.height;
+    job.energy = strip.energy, job.reach = carve_reach(strip.energy);
+    job.luma = strip.luma, job.luma_stride = strip.luma_stride;
+    job.seam_columns = strip.seams;
+    fast_lead_shape(&job);
+    fast_band_shape(&job, 1);
+    job.direct_bands = job.halves[0].bands;
+    fast_place(&plan, NULL);
+    TRY(cudaMalloc((void **)&memory.scratch, plan.bytes));
+    fast_place(&plan, memory.scratch);
+    memory.job = job;
+    memory.parent_stride = follow_plane(job.width);
+    memory.blocks = context.multiprocessors;
+    memory.stream = context.stream;
+    const size_t steps = job.halves[0].steps + job.halves[1].steps;
+    TRY(cudaMalloc((void **)&memory.parents, 4 * steps * memory.parent_stride));
+    TRY(cudaMalloc((void **)&memory.costs, 4ull * job.height * job.cost_stride));
+    TRY(cudaMalloc((void **)&memory.cost, 4));
+    TRY(cudaMalloc((void **)&memory.meeting, 8));
+}
+
+static void rung_memory_free(struct rung_memory &memory) {
+    TRY(cudaFree(memory.scratch));
+    TRY(cudaFree(memory.parents));
+    TRY(cudaFree(memory.costs));
+    TRY(cudaFree(memory.cost));
+    TRY(cudaFree(memory.meeting));
+}
+
+/* Blocks that do something together, and which of them this one is. */
+struct crew {
+    uint32_t block, blocks;
+};
+
+static __device__ __forceinline__ struct crew everyone() {
+    return { blockIdx.x, gridDim.x };
+}
 
 /* ---- 1: a launch a row */
 
@@ -31,65 +85,75 @@ static __device__ __forceinline__ uint32_t fast_row(const struct fast_job &job, 
     return half == 0 ? i : job.height - 1 - i;
 }
 
-static __global__ void row_costs(struct fast_job job, uint32_t *costs, uint32_t i) {
+/* Row I of a half, a thread a column. */
+static __device__ void row_costs(const struct fast_job &job, uint32_t *costs, uint32_t width,
+                                 int half, uint32_t i) {
     const uint32_t x = blockIdx.x * blockDim.x + threadIdx.x;
-    const int half = (int)blockIdx.y;
-    if (x >= job.width || i >= job.halves[half].rows) return;
+    if (x >= width || i >= job.halves[half].rows) return;
     const uint32_t y = fast_row(job, half, i);
     uint32_t least = 0;
     if (i) {
         const uint32_t *row = costs + (uint64_t)fast_row(job, half, i - 1) * job.cost_stride;
         least = row[x];
         if (x) least = min(least, row[x - 1]);
-        if (x + 1 < job.width) least = min(least, row[x + 1]);
+        if (x + 1 < width) least = min(least, row[x + 1]);
     }
     costs[(uint64_t)y * job.cost_stride + x] = least + energy_row(job, y)[x];
 }
 
-static __device__ uint32_t row_least(const struct fast_job &job, const uint32_t *costs, uint32_t x,
-                                     uint32_t y) {
+static __device__ uint32_t row_least(const struct fast_job &job, const uint32_t *costs,
+                                     uint32_t width, uint32_t x, uint32_t y) {
     const uint32_t *row = costs + (uint64_t)y * job.cost_stride;
     uint32_t best = x ? x - 1 : 0;
-    for (uint32_t k = best + 1; k <= x + 1 && k < job.width; k++)
+    for (uint32_t k = best + 1; k <= x + 1 && k < width; k++)
         if (row[k] < row[best]) best = k;
     return best;
 }
 
-/* One block finds the meeting point, one thread the way. */
-static __global__ void row_trace(struct fast_job job, const uint32_t *costs, uint16_t *columns) {
+/* One block finds the meeting point, one thread the way; *COST: the seam's. */
+static __device__ void row_trace(const struct fast_job &job, const uint32_t *costs, uint32_t width,
+                                 uint16_t *columns, uint32_t *cost) {
     __shared__ unsigned long long least;
     const uint32_t middle = (job.height - 1) / 2;
     if (threadIdx.x == 0) least = ~0ull;
     __syncthreads();
-    for (uint32_t x = threadIdx.x; x < job.width; x += blockDim.x) {
-        const uint32_t below = row_least(job, costs, x, middle + 1);
+    for (uint32_t x = threadIdx.x; x < width; x += blockDim.x) {
+        const uint32_t below = row_least(job, costs, width, x, middle + 1);
         const uint64_t sum = costs[(uint64_t)middle * job.cost_stride + x] +
                              costs[(uint64_t)(middle + 1) * job.cost_stride + below];
         atomicMin(&least, (unsigned long long)(sum << 16 | x));
     }
     __syncthreads();
     if (threadIdx.x) return;
+    *cost = (uint32_t)(least >> 16);
     columns[middle] = (uint16_t)least;
     for (uint32_t y = middle, x = columns[middle]; y-- > 0;)
-        columns[y] = (uint16_t)(x = row_least(job, costs, x, y));
+        columns[y] = (uint16_t)(x = row_least(job, costs, width, x, y));
     for (uint32_t y = middle + 1, x = columns[middle]; y < job.height; y++)
-        columns[y] = (uint16_t)(x = row_least(job, costs, x, y));
+        columns[y] = (uint16_t)(x = row_least(job, costs, width, x, y));
 }
 
+static __global__ void row_costs_kernel(struct fast_job job, uint32_t *costs, uint32_t i) {
+    row_costs(job, costs, job.width, (int)blockIdx.y, i);
+}
+static __global__ void row_trace_kernel(struct fast_job job, const uint32_t *costs,
+                                        uint16_t *columns, uint32_t *cost) {
+    row_trace(job, costs, job.width, columns, cost);
+}
 static __global__ void row_remove(struct fast_job job, const uint16_t *columns) {
     close_gap(job.luma + (uint64_t)blockIdx.x * job.luma_stride, columns[blockIdx.x], job.width,
               job.luma_stride, 8);
 }
 
-static void rung_rows(const struct rung_memory &memory, uint32_t seams) {
+[[maybe_unused]] static void rung_rows(const struct rung_memory &memory, uint32_t seams) {
     struct fast_job job = memory.job;
     for (uint32_t s = 0; s < seams; s++, job.width--) {
         uint16_t *columns = job.seam_columns + (uint64_t)s * job.height;
         const dim3 grid((job.width + 255) / 256, 2);
         carve_fast_energy<<<memory.blocks * 8, 256, 0, memory.stream>>>(job);
         for (uint32_t i = 0; i < job.halves[0].rows; i++)
-            row_costs<<<grid, 256, 0, memory.stream>>>(job, memory.costs, i);
-        row_trace<<<1, 1024, 0, memory.stream>>>(job, memory.costs, columns);
+            row_costs_kernel<<<grid, 256, 0, memory.stream>>>(job, memory.costs, i);
+        row_trace_kernel<<<1, 1024, 0, memory.stream>>>(job, memory.costs, columns, memory.cost);
         row_remove<<<job.height, 32, 0, memory.stream>>>(job, columns);
     }
 }
@@ -102,12 +166,13 @@ static __device__ uint32_t *step_parents(const struct rung_memory &memory, int h
     return memory.parents + (uint64_t)row * memory.parent_stride;
 }
 
-static __device__ void tiles_step(const struct rung_memory &memory, uint32_t step, uint32_t seam) {
+static __device__ void tiles_step(const struct rung_memory &memory, struct crew crew, uint32_t step,
+                                  uint32_t seam) {
     const struct fast_job &job = memory.job;
     const uint32_t tiles = (job.width - seam + TILE_OWN - 1) / TILE_OWN;
-    const uint32_t warps = blockDim.x / 32 * gridDim.x;
+    const uint32_t warps = blockDim.x / 32 * crew.blocks;
     /* Neighbouring warps on different blocks: they are few. */
-    for (uint32_t i = threadIdx.x / 32 * gridDim.x + blockIdx.x; i < 2 * tiles; i += warps) {
+    for (uint32_t i = threadIdx.x / 32 * crew.blocks + crew.block; i < 2 * tiles; i += warps) {
         const int half = i >= tiles, x = tile_column(half ? i - tiles : i);
         if (step >= job.halves[half].steps) continue;
         uint2 energies[FAST_STEP];
@@ -126,10 +191,11 @@ static __device__ void tiles_step(const struct rung_memory &memory, uint32_t ste
     }
 }
 
-static __device__ void tiles_jumps(const struct rung_memory &memory, uint32_t seam) {
+static __device__ void tiles_jumps(const struct rung_memory &memory, struct crew crew,
+                                   uint32_t seam) {
     const struct fast_job &job = memory.job;
     const uint32_t bands = job.halves[0].bands + job.halves[1].bands, head = (seam + 1) << 16;
-    for (uint32_t band = blockIdx.x; band < bands; band += gridDim.x) {
+    for (uint32_t band = crew.block; band < bands; band += crew.blocks) {
         const int half = band >= job.halves[0].bands;
         const uint32_t step = band - job.halves[half].first_band;
         const uint32_t rows = step_rows(job.halves[half], step);
@@ -141,24 +207,29 @@ static __device__ void tiles_jumps(const struct rung_memory &memory, uint32_t se
     }
 }
 
-static __device__ void tiles_resolve(const struct rung_memory &memory, uint32_t seam) {
+static __device__ void tiles_resolve(const struct rung_memory &memory, struct crew crew,
+                                     uint32_t seam) {
     __shared__ struct resolve_memory shared;
-    const int half = (int)blockIdx.x;
+    const int half = (int)crew.block;
     if (half > 1) return;
     if (threadIdx.x == 0) resolve_make(&shared);
     __syncthreads();
-    if (threadIdx.x / 32 < meet_warps(memory.job)) resolve_meet(memory.job, half, &shared, seam);
+    if (threadIdx.x / 32 < meet_warps(memory.job)) {
+        const uint32_t cost = resolve_meet(memory.job, half, &shared, seam);
+        if (cost != ~0u && threadIdx.x % 32 == 0) *memory.cost = cost;
+    }
     __syncthreads();
     if (threadIdx.x < 32)
         resolve_tell(memory.job, memory.job.halves[half], &shared, resolve_met(&shared, seam),
                      seam);
 }
 
-static __device__ void tiles_remove(const struct rung_memory &memory, uint32_t seam) {
+static __device__ void tiles_remove(const struct rung_memory &memory, struct crew crew,
+                                    uint32_t seam) {
     const struct fast_job &job = memory.job;
     const uint32_t bands = job.halves[0].bands + job.halves[1].bands, width = job.width - seam;
     __shared__ uint32_t columns[FAST_STEP];
-    for (uint32_t band = blockIdx.x; band < bands; band += gridDim.x) {
+    for (uint32_t band = crew.block; band < bands; band += crew.blocks) {
         const int half = band >= job.halves[0].bands;
         const uint32_t step = band - job.halves[half].first_band;
         const uint32_t rows = step_rows(job.halves[half], step);
@@ -183,12 +254,13 @@ static __device__ void tiles_remove(const struct rung_memory &memory, uint32_t s
     }
 }
 
-static __device__ void tiles_renew(const struct rung_memory &memory, uint32_t seam) {
+static __device__ void tiles_renew(const struct rung_memory &memory, struct crew crew,
+                                   uint32_t seam) {
     const struct fast_job &job = memory.job;
     const int width = (int)(job.width - seam) - 1, spread = 2 * job.reach;
     const struct luma_plane luma = { job.luma, job.luma_stride, width, (int)job.height };
-    for (uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < 16 * job.height;
-         i += gridDim.x * blockDim.x) {
+    for (uint32_t i = crew.block * blockDim.x + threadIdx.x; i < 16 * job.height;
+         i += crew.blocks * blockDim.x) {
         const int y = (int)(i / 16), x = (int)job.crossings[y] + (int)(i % 16) - spread;
         if ((int)(i % 16) <= 2 * spread && x >= 0 && x < width)
             energy_row(job, (uint32_t)y)[x] = (uint16_t)energy_at(luma, job.energy, x, y);
@@ -197,25 +269,25 @@ static __device__ void tiles_renew(const struct rung_memory &memory, uint32_t se
 
 static __global__ void __launch_bounds__(FAST_THREADS)
     step_kernel(struct rung_memory memory, uint32_t step, uint32_t seam) {
-    tiles_step(memory, step, seam);
+    tiles_step(memory, everyone(), step, seam);
 }
 static __global__ void __launch_bounds__(FAST_THREADS)
     jumps_kernel(struct rung_memory memory, uint32_t seam) {
-    tiles_jumps(memory, seam);
+    tiles_jumps(memory, everyone(), seam);
 }
 static __global__ void __launch_bounds__(FAST_THREADS)
     resolve_kernel(struct rung_memory memory, uint32_t seam) {
-    tiles_resolve(memory, seam);
+    tiles_resolve(memory, everyone(), seam);
 }
 static __global__ void __launch_bounds__(FAST_THREADS)
     remove_kernel(struct rung_memory memory, uint32_t seam) {
-    tiles_remove(memory, seam);
+    tiles_remove(memory, everyone(), seam);
 }
 static __global__ void renew_kernel(struct rung_memory memory, uint32_t seam) {
-    tiles_renew(memory, seam);
+    tiles_renew(memory, everyone(), seam);
 }
 
-static void rung_tiles(const struct rung_memory &memory, uint32_t seams) {
+[[maybe_unused]] static void rung_tiles(const struct rung_memory &memory, uint32_t seams) {
     const int blocks = memory.blocks;
     const cudaStream_t stream = memory.stream;
     carve_fast_energy<<<blocks * 8, 256, 0, stream>>>(memory.job);
@@ -236,19 +308,19 @@ static __global__ void __launch_bounds__(FAST_THREADS, 1)
     const cooperative_groups::grid_group grid = cooperative_groups::this_grid();
     for (uint32_t s = 0; s < seams; s++) {
         for (uint32_t step = 0; step < memory.job.halves[0].steps; step++, grid.sync())
-            tiles_step(memory, step, s);
-        tiles_jumps(memory, s);
+            tiles_step(memory, everyone(), step, s);
+        tiles_jumps(memory, everyone(), s);
         grid.sync();
-        tiles_resolve(memory, s);
+        tiles_resolve(memory, everyone(), s);
         grid.sync();
-        tiles_remove(memory, s);
+        tiles_remove(memory, everyone(), s);
         grid.sync();
-        tiles_renew(memory, s);
+        tiles_renew(memory, everyone(), s);
         grid.sync();
     }
 }
 
-static void rung_whole(const struct rung_memory &memory, uint32_t seams) {
+[[maybe_unused]] static void rung_whole(const struct rung_memory &memory, uint32_t seams) {
     struct rung_memory copy = memory;
     void *arguments[] = { &copy, &seams };
     carve_fast_energy<<<memory.blocks * 8, 256, 0, memory.stream>>>(memory.job);
