@@ -140,7 +140,7 @@ static void begin(struct scene *scene, const char *nvml, int every_ms) {
 static struct gauges hear(const struct scene *scene) {
     struct message message;
     assert_int_equal(poll(&(struct pollfd){ scene->ends[0], POLLIN, 0 }, 1, 5000), 1);
-    assert_int_equal(channel_take(scene->ends[0], &message, 1, false), 1);
+    assert_int_equal(channel_take(scene->ends[0], &message, 1, 0), 1);
     assert_int_equal(message.kind, CHANNEL_GAUGES);
     return message.gauges;
 }
@@ -197,7 +197,7 @@ static void the_front_has_gone(void **state) {
     hear(&scene);
     assert_true(channel_send(scene.ends[0], &(struct message){ .kind = CHANNEL_PROBE }));
     assert_int_equal(poll(&(struct pollfd){ scene.ends[0], POLLIN, 0 }, 1, 200), 0);
-    assert_int_equal(channel_take(scene.ends[1], &message, 1, false), 1);
+    assert_int_equal(channel_take(scene.ends[1], &message, 1, 0), 1);
     assert_int_equal(message.kind, CHANNEL_PROBE);
     alarm(20);
     end(&scene);
