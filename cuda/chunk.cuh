@@ -21,6 +21,11 @@ static __device__ __forceinline__ void put_vector(uint32_t *words, uint4 vector)
     words[0] = vector.x, words[1] = vector.y, words[2] = vector.z, words[3] = vector.w;
 }
 
+template <int DEPTH>
+static __device__ __forceinline__ uint32_t sample_at(const uint8_t *row, uint32_t index) {
+    return DEPTH == 8 ? __ldg(row + index) : __ldg((const uint16_t *)row + index);
+}
+
 /* Any address: words are read whole where they hold a byte that is wanted, then shifted together.
  */
 template <int WORDS>

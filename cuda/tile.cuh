@@ -12,11 +12,6 @@
 enum { TILE_ACROSS = 64, TILE_DOWN = 16, TILE_THREADS = 256 };
 
 template <int DEPTH>
-static __device__ __forceinline__ uint32_t sample_at(const uint8_t *row, uint32_t index) {
-    return DEPTH == 8 ? __ldg(row + index) : __ldg((const uint16_t *)row + index);
-}
-
-template <int DEPTH>
 static __device__ __forceinline__ void sample_to(uint8_t *row, uint32_t index, uint32_t value) {
     if (DEPTH == 8)
         row[index] = (uint8_t)value;

@@ -38,6 +38,14 @@ static const struct size sizes[] = { { 1, 1 },    { 1, 17 },   { 17, 1 },    { 1
                                      { 123, 66 }, { 4097, 3 }, { 1000, 700 } };
 static const struct size batch_sizes[] = { { 1, 1 },     { 31, 9 },  { 320, 240 }, { 64, 64 },
                                            { 257, 129 }, { 5, 300 }, { 97, 1 } };
+/* Edges: strips of more rows than few, the last of them short, warps that end within a row. */
+static const struct size edge_size = { 4001, 1999 };
+static const char *const edge_sets[] = {
+    "edge",
+    "edge:kernel=sobel5",
+    "edge:border=zero,threshold=30,brightness=-40",
+    "edge:kernel=sobel5,border=zero,binary=true,threshold=60,brightness=25",
+};
 static const struct size small_sizes[] = { { 1, 17 }, { 13, 42 }, { 123, 66 } };
 static bool small, tiny;
 static struct lane *lane;
@@ -373,6 +381,25 @@ static void test_every_twin(void **state) {
     }
 }
 
+static void test_large_edges(void **state) {
+    (void)state;
+    struct job *job = calloc(1, sizeof *job);
+    for (size_t s = 0; !small && s < sizeof edge_sets / sizeof *edge_sets; s++) {
+        struct failure failure = { 0 };
+        assert_int_equal(plan_parse(&job->plan, edge_sets[s], &failure), STATUS_OK);
+        for (unsigned kind = 0; kind < 8; kind++) {
+            const unsigned channels = kind % 4 + 1, depth = kind < 4 ? 8 : 16;
+            job->count = 0;
+            snprintf(job->name, sizeof job->name, "%s on %ux%u, %u x %u bit", edge_sets[s],
+                     edge_size.width, edge_size.height, channels, depth);
+            add_image(job, image_shape(edge_size.width, edge_size.height, channels, depth), NONE);
+            assert_int_equal(job->count, 1);
+            compare(job);
+        }
+    }
+    free(job);
+}
+
 static void test_refuses_without_twin(void **state) {
     (void)state;
     struct failure failure = { 0 };
@@ -406,6 +433,7 @@ int main(int count, char **arguments) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_twin),
+        cmocka_unit_test(test_large_edges),
         cmocka_unit_test(test_refuses_without_twin),
     };
     return cmocka_run_group_tests(tests, open_lane, close_lane);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The ladder that led to cuda/ops/edge.cu, sobel3 of 8-bit gray, from the simplest kernel to the
- * one that is shipped; then other kinds of image through the shipped operator. Before anything is
- * timed the roots are tried on the device for every sum of squares that can occur, and each result
- * is compared with a plain CPU loop before its time is told. Microseconds, medians over events:
- * `warm` on one pair of buffers, `cold` over so many that the L2 cache holds none of them, `train`
- * a launch's share of 20 in a row. */
+ * one that is shipped; then other kinds of image through the shipped operator, beside the tile in
+ * shared memory that some of them went through before, and with other strips and blocks. Before
+ * anything is timed the roots are tried on the device for every sum of squares that can occur, and
+ * each result is compared with a plain CPU loop before its time is told. Microseconds, medians over
+ * events: `warm` on one pair of buffers, `cold` over so many that the L2 cache holds none of them,
+ * `train` a launch's share of 20 in a row. */
 #include "cuda/ops/edge.cu"
 
 #include "pipeline/image.h"
@@ -19,6 +20,7 @@ struct frame {
     const uint8_t *expected;
 };
 
+#include "tests/bench/kernels/edge_tile.cuh"
 #include "tests/bench/kernels/scene.cuh"
 
 static dim3 grid_of(const struct frame *f, unsigned across, unsigned down) {
@@ -50,14 +52,19 @@ static void rung_plain(const struct frame *f) {
     plain_kernel<<<grid_of(f, 32, 8), dim3(32, 8), 0, f->context.stream>>>(f->in, f->out);
 }
 
-/* ---- 2: a tile in shared memory, which is what every other kind of image goes through */
+/* ---- 2: a tile in shared memory, for any kind of image */
 
 static void rung_tile(const struct frame *f) {
+    const unsigned channels = f->in.channels, depth = f->in.depth;
+    const struct edge_rule rule = edge_rule_of(&f->params, depth);
     struct op_call call = {};
     struct batch batch;
     call.in = f->in, call.out = f->out;
     batch_tile(&batch, &call, 1, TILE_ACROSS, TILE_DOWN);
-    launch_tiles<8>(f->context.stream, 1, batch, edge_rule_of(&f->params, 8));
+    if (depth == 8)
+        launch_tiles<8>(f->context.stream, channels, batch, rule);
+    else
+        launch_tiles<16>(f->context.stream, channels, batch, rule);
 }
 
 /* ---- 3: rows in registers, four pixels a thread, one a register; columns aside loaded again */
@@ -114,18 +121,50 @@ static void rung_shipped(const struct frame *f) {
     run_operator(cuda_op_edge, f, NULL);
 }
 
-/* ROWS 0: as many as fill the GPU once. */
-template <int BLOCKS, int ROWS, int AHEAD = 0> static void rung_strips(const struct frame *f) {
+/* Gray of a DEPTH and a REACH. ROWS 0: as many as fill the GPU once. */
+template <int DEPTH, int REACH, int BLOCKS, int ROWS, int AHEAD = 0, bool PLAIN = true>
+static void rung_kind(const struct frame *f) {
+    typedef edge_kind<DEPTH, REACH, 1, PLAIN> kind;
     struct op_call call = {};
-    struct strips8 launch;
+    struct strips launch;
     call.in = f->in, call.out = f->out;
-    const uint64_t threads = (uint64_t)f->context.multiprocessors * BLOCKS * EDGE8_THREADS;
-    const uint64_t rows = (uint64_t)(f->in.width + 15) / 16 * f->in.height;
-    launch.rule = edge_rule_of(&f->params, 8);
+    const uint64_t threads = (uint64_t)f->context.multiprocessors * BLOCKS * EDGE_THREADS;
+    const uint64_t rows = (uint64_t)(f->in.width + kind::PIXELS - 1) / kind::PIXELS * f->in.height;
+    launch.rule = edge_rule_of(&f->params, DEPTH);
     launch.rows = ROWS ? ROWS : (uint32_t)((rows + 2 * threads - 1) / (2 * threads) * 2);
-    batch_tile(&launch.batch, &call, 1, EDGE8_PIXELS, launch.rows);
-    const unsigned blocks = (launch.batch.chunks + EDGE8_THREADS - 1) / EDGE8_THREADS;
-    edge8_kernel<1, false, BLOCKS, AHEAD><<<blocks, EDGE8_THREADS, 0, f->context.stream>>>(launch);
+    batch_tile(&launch.batch, &call, 1, kind::PIXELS, launch.rows);
+    launch_strips<kind, BLOCKS, AHEAD>(f->context.stream, launch);
+}
+
+template <int BLOCKS, int ROWS, int AHEAD = 0> static void rung_strips(const struct frame *f) {
+    rung_kind<8, 1, BLOCKS, ROWS, AHEAD>(f);
+}
+
+/* Other strips and blocks for a kind that the ladder is not about. */
+struct other_rung {
+    const char *name;
+    rung run;
+};
+
+template <int DEPTH, int REACH> static const struct other_rung *other_rungs(void) {
+    static const struct other_rung rungs[] = {
+        { "  by tile", rung_tile },
+        { "  4, 4 rows", rung_kind<DEPTH, REACH, 4, 4> },
+        { "  4, 8 rows", rung_kind<DEPTH, REACH, 4, 8> },
+        { "  4, 12 rows", rung_kind<DEPTH, REACH, 4, 12> },
+        { "  4, 16 rows", rung_kind<DEPTH, REACH, 4, 16> },
+        { "  4, 24 rows", rung_kind<DEPTH, REACH, 4, 24> },
+        { "  5, 8 rows", rung_kind<DEPTH, REACH, 5, 8> },
+        { "  5, 16 rows", rung_kind<DEPTH, REACH, 5, 16> },
+        { "  3, 16 rows", rung_kind<DEPTH, REACH, 3, 16> },
+        { "  4, 8, L2 2 ahead", rung_kind<DEPTH, REACH, 4, 8, 2> },
+        { "  4, 16, L2 2 ahead", rung_kind<DEPTH, REACH, 4, 16, 2> },
+        { "  4, 32, L2 2 ahead", rung_kind<DEPTH, REACH, 4, 32, 2> },
+        { "  5, 16, L2 2 ahead", rung_kind<DEPTH, REACH, 5, 16, 2> },
+        { "  4, 16 rows, not plain", rung_kind<DEPTH, REACH, 4, 16, 0, false> },
+        { NULL, NULL },
+    };
+    return rungs;
 }
 
 /* ---- NPP, where the machine has it: magnitudes of 16 bit, not clamped */

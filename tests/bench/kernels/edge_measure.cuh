@@ -23,6 +23,32 @@ static __global__ void try_gradients(unsigned long long *wrong) {
     if (pack_four(roots) != (right | right << 8 | 255u << 24)) atomicAdd(wrong, 1ull);
 }
 
+/* Every pair of gradients that sobel5 of 8-bit samples may have, two in a word. */
+static __global__ void try_pairs(unsigned long long *wrong) {
+    const int x = (int)(blockIdx.x * blockDim.x + threadIdx.x) - 12240, y = (int)blockIdx.y - 12240;
+    if (x > 12240) return;
+    const struct pair gx = { (uint32_t)(y * 65536 + x) }, gy = { (uint32_t)(x * 65536 + y) };
+    const struct pair minus = { (uint32_t)(-y * 65536 - x) };
+    uint32_t roots[4];
+    roots_of(roots, gx, gy);
+    roots_of(roots + 2, gy, minus);
+    const uint32_t n = x * x + y * y, right = n >= 65025 ? 255 : integer_root(n);
+    if (pack_four(roots) != right * 0x01010101u) atomicAdd(wrong, 1ull);
+}
+
+/* Gradients of 16-bit samples that are multiples of STEP up to MOST, a y a block. */
+static __global__ void try_wide(int step, int most, unsigned long long *wrong) {
+    const int y = (int)blockIdx.x * step;
+    for (int x = (int)threadIdx.x * step; x <= most; x += (int)blockDim.x * step) {
+        const float gx = x * 0x1p-22f, gy = y * 0x1p-22f;
+        const uint32_t roots[2] = { root_of_wide(gx, gy), root_of_wide(-gx, -gy) };
+        const uint32_t both = pack_two(roots), root = both & 65535;
+        const uint64_t n = (uint64_t)x * x + (uint64_t)y * y, next = root + 1;
+        if (both >> 16 != root || (uint64_t)root * root > n || (root < 65535 && next * next <= n))
+            atomicAdd(wrong, 1ull);
+    }
+}
+
 /* edge_root for every n of 32 bits. */
 static __global__ void try_roots(unsigned long long *wrong) {
     const uint64_t step = (uint64_t)gridDim.x * blockDim.x;
@@ -32,18 +58,24 @@ static __global__ void try_roots(unsigned long long *wrong) {
 }
 
 static bool roots_are_right(void) {
-    unsigned long long *wrong, counted[2] = { 0, 0 };
-    TRY(cudaMalloc(&wrong, 16));
-    TRY(cudaMemset(wrong, 0, 16));
+    enum { TRIES = 5, MOST = 48 * 65535, FAR = 61 };
+    unsigned long long *wrong, counted[TRIES], sum = 0;
+    TRY(cudaMalloc(&wrong, sizeof counted));
+    TRY(cudaMemset(wrong, 0, sizeof counted));
     try_gradients<<<dim3(8, 2041), 256>>>(wrong);
-    try_roots<<<4096, 256>>>(wrong + 1);
-    TRY(cudaMemcpy(counted, wrong, 16, cudaMemcpyDeviceToHost));
+    try_pairs<<<dim3(96, 24481), 256>>>(wrong + 1);
+    try_wide<<<65537, 256>>>(1, 65536, wrong + 2);
+    try_wide<<<MOST / FAR + 1, 256>>>(FAR, MOST, wrong + 3);
+    try_roots<<<4096, 256>>>(wrong + 4);
+    TRY(cudaMemcpy(counted, wrong, sizeof counted, cudaMemcpyDeviceToHost));
     TRY(cudaFree(wrong));
+    for (unsigned long long count : counted) sum += count;
     if (!json)
-        printf("roots tried on the device: %llu of 2041 x 2041 pairs of gradients wrong, "
-               "%llu of 2^32 sums of squares wrong\n",
-               counted[0], counted[1]);
-    return counted[0] + counted[1] == 0;
+        printf("roots tried on the device, wrong of them: pairs of gradients %llu of 2041 x 2041, "
+               "%llu of 24481 x 24481 (sobel5), %llu of 65537 x 65537 and %llu beyond (16 bit); "
+               "%llu of 2^32 sums of squares\n",
+               counted[0], counted[1], counted[2], counted[3], counted[4]);
+    return sum == 0;
 }
 
 /* ---- pictures and the reference */
@@ -187,19 +219,27 @@ static void climb(struct scene &scene, uint8_t *memory) {
 }
 
 static void other_kinds(struct scene &scene, uint8_t *memory) {
+    static const struct other_rung tiles[] = { { "  by tile", rung_tile }, { NULL, NULL } };
     static const struct {
         const char *name;
         unsigned channels, depth;
         long kernel, brightness, threshold, border;
+        const struct other_rung *others; /* up to a name of NULL; or NULL */
     } kinds[] = {
-        { "gray and alpha", 2, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE },
-        { "RGB", 3, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE },
-        { "RGBA", 4, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE },
-        { "all parameters", 1, 8, EDGE_SOBEL3, 30, 90, EDGE_ZERO },
-        { "sobel5", 1, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE },
-        { "sobel5 of RGB", 3, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE },
-        { "16 bit", 1, 16, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE },
-        { "16 bit sobel5", 1, 16, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE },
+        { "gray and alpha", 2, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, NULL },
+        { "RGB", 3, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, NULL },
+        { "RGBA", 4, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, NULL },
+        { "all parameters", 1, 8, EDGE_SOBEL3, 30, 90, EDGE_ZERO, NULL },
+        { "sobel5", 1, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, other_rungs<8, 2>() },
+        { "sobel5 all parameters", 1, 8, EDGE_SOBEL5, 30, 90, EDGE_ZERO, tiles },
+        { "sobel5 gray and alpha", 2, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, tiles },
+        { "sobel5 of RGB", 3, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, tiles },
+        { "sobel5 of RGBA", 4, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, tiles },
+        { "16 bit", 1, 16, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, other_rungs<16, 1>() },
+        { "16 bit RGB", 3, 16, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, tiles },
+        { "16 bit RGBA", 4, 16, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, tiles },
+        { "16 bit sobel5", 1, 16, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, other_rungs<16, 2>() },
+        { "16 bit sobel5 of RGB", 3, 16, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, tiles },
     };
     for (const auto &kind : kinds)
         for (int s = 1; s < 3; s++) {
@@ -211,6 +251,8 @@ static void other_kinds(struct scene &scene, uint8_t *memory) {
             prepare(scene, large ? 10000 : sides[s][0], large ? 6588 : sides[s][1], kind.channels,
                     kind.depth, memory);
             tell(kind.name, "mixed", scene, rung_shipped);
+            for (const struct other_rung *other = kind.others; other && other->name; other++)
+                tell(other->name, "mixed", scene, other->run);
         }
 }
 

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+/* edge_strips.cuh - a thread's strip: 16 bytes of levels across and so many rows down.
+ *
+ * A warp's threads stand side by side and get the columns next to their own by shuffle; no shared
+ * memory.
+ */
+#ifndef BURIN_EDGE_STRIPS_CUH
+#define BURIN_EDGE_STRIPS_CUH
+
+#include "cuda/ops/edge_sobel.cuh"
+
+enum { EDGE_THREADS = 128 };
+
+/* What a launch passes: chunks of the batch are strips, a chunk of pixels across and ROWS down,
+ * even, at least the window's reach. */
+struct strips {
+    struct batch batch;
+    struct edge_rule rule;
+    uint32_t rows;
+};
+
+/* What a thread puts out. */
+struct target {
+    uint8_t *to;         /* own chunk of the row that is put out next */
+    const uint8_t *from; /* the same of the input, for its alpha */
+    uint32_t stride;
+    uint32_t top, left; /* first row, and how many of the strip's rows there are */
+    int inside[2];      /* pixels of the chunk from the first one within the margin to the last */
+};
+
+/* ---- what becomes of magnitudes */
+
+template <int DEPTH>
+static __device__ __forceinline__ uint32_t over_threshold(uint32_t word,
+                                                          const struct edge_rule &rule) {
+    const uint32_t least = everywhere<DEPTH>(rule.threshold);
+    const uint32_t over = DEPTH == 8 ? __vcmpgtu4(word, least) : __vcmpgtu2(word, least);
+    return over & (word | everywhere<DEPTH>(rule.white));
+}
+
+/* A mask of a word's lowest bytes. */
+static __device__ __forceinline__ uint32_t low_bytes(int count) {
+    return ~__funnelshift_lc(0, ~0u, 8 * min(max(count, 0), 4));
+}
+
+/* Brightness is done before; here threshold, binary and a border of 0. */
+template <class KIND>
+static __device__ __forceinline__ void finish_edges(uint32_t (&edges)[4], const struct strip &strip,
+                                                    const struct target &target, int y,
+                                                    const struct edge_rule &rule) {
+    constexpr int SAMPLE_BYTES = KIND::DEPTH / 8;
+    const int margin = (int)rule.margin;
+    if (rule.threshold || rule.white)
+#pragma unroll
+        for (int w = 0; w < 4; w++) edges[w] = over_threshold<KIND::DEPTH>(edges[w], rule);
+    const bool none = y < margin || y > strip.last_row - margin;
+    if (!none && target.inside[0] == 0 && target.inside[1] >= KIND::PIXELS) return;
+#pragma unroll
+    for (int w = 0; w < 4; w++)
+        edges[w] &= none ? 0
+                         : low_bytes(target.inside[1] * SAMPLE_BYTES - 4 * w) &
+                               ~low_bytes(target.inside[0] * SAMPLE_BYTES - 4 * w);
+}
+
+/* A byte at a time where the chunk is not whole or rows start anywhere. */
+template <class KIND>
+static __device__ __forceinline__ void put_edges(const uint32_t (&edges)[4], uint8_t *to,
+                                                 int pixels, bool aligned) {
+    if (pixels == KIND::PIXELS && aligned) {
+        __stcs((uint4 *)to, get_vector(edges));
+        return;
+    }
+    uint32_t words[4] = { edges[0], edges[1], edges[2], edges[3] };
+#pragma unroll 1
+    for (int i = 0; i < pixels * KIND::DEPTH / 8; i++) {
+        to[i] = (uint8_t)words[0];
+        chunk_shift<1>(words);
+    }
+}
+
+/* With the input's alpha beside them. */
+template <class KIND>
+static __device__ __forceinline__ void put_with_alpha(const uint32_t (&edges)[4], uint8_t *to,
+                                                      const uint8_t *in, int pixels, bool aligned) {
+    constexpr int WORDS = 4 * KIND::CHANNELS, APART = KIND::CHANNELS / 2;
+    uint32_t source[WORDS], both[8];
+    load_chunk(source, in, pixels * KIND::PIXEL_BYTES, aligned);
+#pragma unroll
+    for (int i = 0; i < 8; i++) {
+        const uint32_t low = source[APART * i], high = source[APART * (i + 1) - 1];
+        if (KIND::DEPTH == 16)
+            both[i] = __byte_perm(edges[i / 2], high, i % 2 ? 0x7632 : 0x7610);
+        else
+            both[i] = __byte_perm(edges[i / 2], APART == 1 ? high : __byte_perm(low, high, 0x7030),
+                                  i % 2 ? 0x7352 : 0x7150);
+    }
+    store_chunk(both, to, pixels * KIND::DEPTH / 4, aligned);
+}
+
+template <class KIND, bool WHOLE>
+static __device__ __forceinline__ void
+put_row(const uint32_t (&edges)[4], const struct strip &strip, const struct target &target) {
+    const int pixels = WHOLE ? KIND::PIXELS : strip.pixels;
+    const bool aligned = WHOLE || KIND::PLAIN || strip.aligned;
+    if constexpr (KIND::CHANNELS % 2)
+        put_edges<KIND>(edges, target.to, pixels, aligned);
+    else
+        put_with_alpha<KIND>(edges, target.to, target.from, pixels, aligned);
+}
+
+/* ---- the kernel */
+
+static __device__ __forceinline__ void prefetch_row(const uint8_t *from) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+}
+
+/* The 2 REACH rows above the first that edges come of, and that one into RAW. All of them are asked
+ * for at once: at first there are registers for them. */
+template <class KIND, bool WHOLE>
+static __device__ __forceinline__ void begin(struct above<KIND> &above, struct raw_row<KIND> &raw,
+                                             struct strip &strip, uint32_t top,
+                                             const struct edge_rule &rule) {
+    constexpr int REACH = KIND::REACH;
+    struct raw_row<KIND> before[2 * REACH] = {};
+#pragma unroll
+    for (int i = 0; i < 2 * REACH; i++)
+        fetch<KIND, WHOLE>(before[i], strip, i >= REACH || top ? strip.stride : 0);
+    fetch<KIND, WHOLE>(raw, strip, strip.stride);
+#pragma unroll
+    for (int i = 0; i < 2 * REACH; i++) {
+        const struct levels<KIND> levels = levels_of<KIND, WHOLE>(before[i], strip, rule);
+        if (i < 2 * REACH - 2) {
+            keep_row(above, i, levels);
+        } else {
+            struct level_line<KIND, 1> line;
+            next_line(line, above, i % 2, levels);
+            begin_with(above, i % 2, line);
+        }
+    }
+}
+
+/* WHOLE: the chunks of the warp are, rows start at 16 bytes, and there are all rows of the strips
+ * and those below them, so that nothing is to be asked on the way. One row is on its way to
+ * registers while another is worked on (two take registers, and so warps, and are slower), AHEAD
+ * more to the L2 cache. */
+template <class KIND, bool WHOLE, int AHEAD>
+static __device__ __forceinline__ void go_down(struct strip strip, struct target target,
+                                               const struct edge_rule &rule, uint32_t rows) {
+    struct raw_row<KIND> raw = {};
+    struct above<KIND> above;
+    begin<KIND, WHOLE>(above, raw, strip, target.top, rule);
+    for (uint32_t i = 0; i < rows; i += 2) {
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            uint32_t edges[4];
+            const struct levels<KIND> levels = levels_of<KIND, WHOLE>(raw, strip, rule);
+            if (k == 0 || i + k + 1 < rows) {
+                if (WHOLE && AHEAD && i + k + 1 + AHEAD < rows)
+                    prefetch_row(strip.from + AHEAD * strip.stride);
+                fetch<KIND, WHOLE>(raw, strip, strip.stride);
+            }
+            go_on_with(edges, above, k, levels);
+            if (!KIND::PLAIN) finish_edges<KIND>(edges, strip, target, target.top + i + k, rule);
+            if (WHOLE || i + k < target.left) put_row<KIND, WHOLE>(edges, strip, target);
+            target.to += target.stride;
+            target.from += strip.stride;
+        }
+    }
+}
+
+template <class KIND>
+static __device__ __forceinline__ struct target target_of(const struct picture &picture,
+                                                          struct place place, uint32_t top,
+                                                          uint32_t rows, uint32_t margin) {
+    constexpr int OUT_BYTES = (KIND::CHANNELS % 2 ? 1 : 2) * KIND::DEPTH / 8;
+    const uint32_t x = place.x * KIND::PIXELS;
+    struct target target;
+    target.to = picture.out + (uint64_t)top * picture.out_stride + (uint64_t)x * OUT_BYTES;
+    target.from = picture.in + (uint64_t)top * picture.in_stride + (uint64_t)x * KIND::PIXEL_BYTES;
+    target.stride = picture.out_stride;
+    target.top = top;
+    target.left = min(rows, picture.height - top);
+    target.inside[0] = place.x == 0 ? (int)margin : 0;
+    target.inside[1] = (int)picture.width - (int)margin - (int)x;
+    return target;
+}
+
+/* BLOCKS of a multiprocessor: more threads hide more, fewer have more registers. */
+template <class KIND, int BLOCKS, int AHEAD = 0>
+static __global__ void __launch_bounds__(EDGE_THREADS, BLOCKS)
+    edge_kernel(const __grid_constant__ struct strips launch) {
+    const struct batch &batch = launch.batch;
+    const uint32_t number = blockIdx.x * EDGE_THREADS + threadIdx.x, rows = launch.rows;
+    if (number - lane_of_thread() >= batch.chunks) return;
+    const uint32_t chunk = min(number, batch.chunks - 1);
+    const struct picture &picture = batch.pictures[picture_at(batch, chunk)];
+    const struct place place = place_of(picture, chunk - picture.first);
+    const uint32_t top = place.y * rows;
+    const struct strip strip = strip_of<KIND>(picture, place, top);
+    struct target target = target_of<KIND>(picture, place, top, rows, launch.rule.margin);
+    if (number >= batch.chunks) target.left = 0;
+    const bool whole = number < batch.chunks && strip.aligned && strip.pixels == KIND::PIXELS &&
+                       top + rows + KIND::REACH <= picture.height;
+    if (__all_sync(~0u, whole))
+        go_down<KIND, true, AHEAD>(strip, target, launch.rule, rows);
+    else
+        go_down<KIND, false, AHEAD>(strip, target, launch.rule, rows);
+}
+
+#endif
