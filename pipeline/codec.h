@@ -15,6 +15,10 @@
 #include "pipeline/progress.h"
 #include "pipeline/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct codec_limits {
     struct probe_limits probe;
     uint32_t scans_max;       /* of a progressive JPEG */
@@ -53,6 +57,11 @@ enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe
                          const struct image *into, struct metadata *metadata, uint32_t *notes,
                          struct failure *failure);
 
+/* Of a JPEG that a device decodes: the rest of what codec_decode does. */
+enum status codec_jpeg_metadata(const uint8_t *bytes, size_t length, const struct probe *probe,
+                                const struct codec_limits *limits, struct metadata *metadata,
+                                uint32_t *notes, struct failure *failure);
+
 struct encode_options {
     enum format format;
     int quality;           /* JPEG 1..100 */
@@ -72,4 +81,7 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
 size_t codec_encode_bound(const struct image *image, const struct metadata *metadata,
                           enum format format);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

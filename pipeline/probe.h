@@ -9,6 +9,10 @@
 #include "pipeline/image.h"
 #include "pipeline/status.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum format { FORMAT_NONE, FORMAT_JPEG, FORMAT_PNG, FORMAT_PNM, FORMAT_COUNT };
 
 struct probe {
@@ -47,4 +51,7 @@ const char *format_media_type(enum format format);
 /* From "png", "jpeg", "jpg", "pnm", "ppm", "pgm"; FORMAT_NONE otherwise. */
 enum format format_from_name(const char *name);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -3,33 +3,14 @@
  * colour space is a guess, the guess is libjpeg's, so that the decoder agrees with the probe. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/exif.h"
+#include "pipeline/codecs/jpeg_segment.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    MARKER_SOF0 = 0xc0,
-    MARKER_DHT = 0xc4,
-    MARKER_JPG = 0xc8,
-    MARKER_DAC = 0xcc,
-    MARKER_SOF15 = 0xcf,
-    MARKER_RST0 = 0xd0,
-    MARKER_RST7 = 0xd7,
-    MARKER_EOI = 0xd9,
-    MARKER_SOS = 0xda,
-    MARKER_APP0 = 0xe0,
-    MARKER_APP1 = 0xe1,
-    MARKER_APP2 = 0xe2,
-    MARKER_APP14 = 0xee,
-    MARKER_TEM = 0x01,
     ICC_HEAD = 14,    /* "ICC_PROFILE\0", number from 1, count */
     SIDE_MAX = 65500, /* libjpeg's */
-};
-
-struct segment {
-    unsigned marker;
-    const uint8_t *data;
-    size_t length;
 };
 
 /* What the header is known to hold so far. */
@@ -40,28 +21,6 @@ struct header {
     uint8_t ids[4];
 };
 
-/* The segment at *AT, which moves past it; false where the bytes end or make no sense. */
-static bool next_segment(const uint8_t *bytes, size_t length, size_t *at, struct segment *segment) {
-    size_t i = *at;
-    if (i >= length || bytes[i++] != 0xff) return false;
-    while (i < length && bytes[i] == 0xff) i++; /* fill bytes */
-    if (i >= length) return false;
-    segment->marker = bytes[i++];
-    segment->length = 0;
-    segment->data = bytes + i;
-    *at = i;
-    if (segment->marker == MARKER_TEM || segment->marker == MARKER_EOI ||
-        (segment->marker >= MARKER_RST0 && segment->marker <= MARKER_RST7))
-        return true;
-    if (length - i < 2) return false;
-    const size_t size = read_be16(bytes + i); /* counts itself */
-    if (size < 2 || size > length - i) return false;
-    segment->data = bytes + i + 2;
-    segment->length = size - 2;
-    *at = i + size;
-    return true;
-}
-
 static bool starts(const struct segment *segment, const char *magic, size_t length) {
     return segment->length >= length && memcmp(segment->data, magic, length) == 0;
 }
@@ -69,11 +28,6 @@ static bool starts(const struct segment *segment, const char *magic, size_t leng
 static bool is_icc(const struct segment *segment) {
     return segment->marker == MARKER_APP2 && segment->length > ICC_HEAD &&
            starts(segment, "ICC_PROFILE", 12);
-}
-
-static bool is_frame(unsigned marker) {
-    return marker >= MARKER_SOF0 && marker <= MARKER_SOF15 && marker != MARKER_DHT &&
-           marker != MARKER_JPG && marker != MARKER_DAC;
 }
 
 /* Kinds that libjpeg-turbo 2 cannot read: lossless (3, 11), hierarchical (5..7, 13..15). */
@@ -159,13 +113,13 @@ enum status jpeg_probe(const uint8_t *bytes, size_t length, struct probe *probe,
     struct segment segment;
     bool exif = false;
     size_t at = 2; /* past SOI */
-    while (next_segment(bytes, length, &at, &segment) && segment.marker != MARKER_EOI) {
+    while (jpeg_segment(bytes, length, &at, &segment) && segment.marker != MARKER_EOI) {
         if (segment.marker == MARKER_SOS && header.frame) {
             read_colours(&header);
             return STATUS_OK;
         }
         if (segment.marker == MARKER_SOS) break;
-        if (is_frame(segment.marker)) {
+        if (jpeg_is_frame(segment.marker)) {
             const enum status status = read_frame(&header, &segment, failure);
             if (status != STATUS_OK) return status;
         }
@@ -188,7 +142,7 @@ struct pieces {
 static void collect(const struct decoding *job, struct pieces *pieces) {
     struct segment segment;
     size_t at = 2;
-    while (next_segment(job->bytes, job->length, &at, &segment) && segment.marker != MARKER_SOS) {
+    while (jpeg_segment(job->bytes, job->length, &at, &segment) && segment.marker != MARKER_SOS) {
         if (!is_icc(&segment)) continue;
         const unsigned number = segment.data[12], count = segment.data[13];
         if (!pieces->count) pieces->count = count;

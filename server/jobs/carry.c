@@ -19,8 +19,10 @@ struct batch {
     const struct carrier *carrier;
     struct plan plan;
     int count;
+    int hosted; /* loads that the cores decode; they come first, then those of the device */
     struct load loads[RUN_BATCH_MAX];
     struct run_item items[RUN_BATCH_MAX];
+    struct device_jpeg jpegs[RUN_BATCH_MAX];
 };
 
 static struct codec_limits limits_of(const struct config *config) {
@@ -97,20 +99,73 @@ static enum status decode_parts(const struct batch *batch, const struct load *lo
     return status;
 }
 
+static const uint8_t *image_of(const struct batch *batch, const struct load *load) {
+    return slot_bytes(batch->carrier->slots, load->slot) + load->job->image_offset;
+}
+
 static void decode_one(void *argument, int part) {
     struct batch *batch = argument;
     struct load *load = &batch->loads[part];
     struct job *job = load->job;
     const int64_t start = clock_ns();
-    load->failed =
-        refuse_if_late(job) ||
-        codec_decode(slot_bytes(batch->carrier->slots, load->slot) + job->image_offset,
-                     job->image_length, &job->probe, &batch->carrier->limits, &job->progress,
-                     &batch->items[part].in, &load->metadata, &job->notes, &job->failure) ||
-        decode_parts(batch, load, &batch->items[part]);
+    load->failed = refuse_if_late(job) ||
+                   codec_decode(image_of(batch, load), job->image_length, &job->probe,
+                                &batch->carrier->limits, &job->progress, &batch->items[part].in,
+                                &load->metadata, &job->notes, &job->failure) ||
+                   decode_parts(batch, load, &batch->items[part]);
     /* A batch keeps its layout: a failed image goes through it blank. */
     if (load->failed) memset(batch->items[part].in.pixels, 0, image_bytes(&batch->items[part].in));
     job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
+}
+
+/* ---- decoding by the device */
+
+static void swap_loads(struct batch *batch, int a, int b) {
+    const struct load load = batch->loads[a];
+    const struct run_item item = batch->items[a];
+    batch->loads[a] = batch->loads[b], batch->items[a] = batch->items[b];
+    batch->loads[b] = load, batch->items[b] = item;
+}
+
+static bool has_parts(const struct batch *batch) {
+    for (int i = 0; i < batch->count; i++)
+        for (int p = 0; p < OP_PARTS_MAX; p++)
+            if (batch->loads[i].job->parts[p].length) return true;
+    return false;
+}
+
+/* The JPEGs that the device may decode go last. */
+static void choose_jpegs(struct batch *batch, const struct lane *lane) {
+    batch->hosted = batch->count;
+    if (!lane->jpegs || batch->plan.count == 0 || has_parts(batch)) return;
+    for (int i = 0; i < batch->hosted;) {
+        const struct load *load = &batch->loads[i];
+        struct device_jpeg *jpeg = &batch->jpegs[batch->hosted - 1];
+        if (!device_jpeg_of(image_of(batch, load), load->job->image_length, &load->job->probe,
+                            jpeg)) {
+            i++;
+            continue;
+        }
+        batch->items[i].jpeg = jpeg;
+        swap_loads(batch, i, --batch->hosted);
+    }
+}
+
+static void decode_on_cores(struct batch *batch) {
+    for (int i = 0; i < batch->count; i++) batch->items[i].jpeg = NULL;
+    batch->hosted = batch->count;
+}
+
+/* What a device's decoder leaves to us. */
+static void describe_jpegs(struct batch *batch) {
+    for (int i = batch->hosted; i < batch->count; i++) {
+        struct load *load = &batch->loads[i];
+        struct job *job = load->job;
+        load->failed =
+            refuse_if_late(job) || codec_jpeg_metadata(image_of(batch, load), job->image_length,
+                                                       &job->probe, &batch->carrier->limits,
+                                                       &load->metadata, &job->notes, &job->failure);
+    }
 }
 
 /* ---- encode */
@@ -213,12 +268,15 @@ static void carry_singly(const struct batch *batch, struct lane *lane, struct fa
 
 static void carry(struct batch *batch, struct lane *lane, struct failure *failure) {
     enum status status = plan_parse(&batch->plan, batch->loads[0].job->plan, failure);
+    if (!status) choose_jpegs(batch, lane);
     if (!status)
         status = run_reserve(lane, &batch->plan, batch->items, batch->count,
                              batch->carrier->limits.probe.pixels_max, failure);
     if (!status) {
-        pool_run(batch->carrier->codecs, decode_one, batch, batch->count);
-        bool any = false;
+        if (!run_decode(lane, batch->items, batch->count)) decode_on_cores(batch);
+        pool_run(batch->carrier->codecs, decode_one, batch, batch->hosted);
+        describe_jpegs(batch);
+        bool any = batch->hosted < batch->count; /* what is queued must be waited for */
         for (int i = 0; i < batch->count; i++) any |= !batch->loads[i].failed;
         if (any) status = run_batch(lane, &batch->plan, batch->items, batch->count, failure);
     }
