@@ -127,7 +127,9 @@ static void one_reading_only(void **state) {
     free(bytes.data);
     bytes = sample(3, 2, 2, recipe);
     const size_t scan = find_marker(&bytes, 0xda);
-    insert(&bytes, bytes.length - 2, bytes.data + scan, 14);
+    uint8_t again[14];
+    memcpy(again, bytes.data + scan, sizeof again);
+    insert(&bytes, bytes.length - 2, again, sizeof again);
     assert_false(plain(bytes.data, bytes.length, &jpeg));
     free(bytes.data);
 }

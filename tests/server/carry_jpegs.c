@@ -68,9 +68,9 @@ static size_t make_file(enum format format, unsigned channels, unsigned seed, ui
     for (unsigned i = 0; i < WIDTH * HEIGHT * channels; i++)
         pixels[i] = (uint8_t)(i * 7 / channels % 200 + seed * 9);
     options.format = format;
-    assert_int_equal(codec_encode(&image, NULL, &options, NULL, bytes, FILE_MAX, &length, &notes,
-                                  &failure),
-                     STATUS_OK);
+    assert_int_equal(
+        codec_encode(&image, NULL, &options, NULL, bytes, FILE_MAX, &length, &notes, &failure),
+        STATUS_OK);
     return length;
 }
 
