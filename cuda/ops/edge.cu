@@ -17,14 +17,15 @@ template <class KIND> static constexpr int blocks_of(void) {
 /* For each row of the window's reach. */
 static constexpr uint32_t ROWS_LEAST = 2, ROWS_MOST = 8;
 
-/* sobel3 of 8-bit gray: more rows than a few are as many as may be; images that need the GPU's
- * threads many times over have longer strips, whose rows are fetched into the L2 cache ahead: it
- * holds little of what one strip has read when the next one needs it. */
-enum { BLOCKS_LONG = 7, AHEAD_LONG = 2 };
+/* sobel3 of gray: more rows than a few are as many as may be; images that need the GPU's threads
+ * many times over have longer strips, whose rows are fetched into the L2 cache ahead: it holds
+ * little of what one strip has read when the next one needs it. */
+enum { AHEAD_LONG = 2 };
+template <class KIND> static constexpr int BLOCKS_LONG = KIND::DEPTH == 8 ? 7 : 5;
 static constexpr uint32_t ROWS_FEW = 4, ROWS_LONG = 16, TIMES_LONG = 4;
 
 template <class KIND> static constexpr bool has_long_strips(void) {
-    return KIND::DEPTH == 8 && KIND::REACH == 1 && KIND::CHANNELS == 1 && KIND::PLAIN;
+    return KIND::REACH == 1 && KIND::CHANNELS == 1 && KIND::PLAIN;
 }
 
 /* Rows of a strip, an even number: so many that the threads fill the GPU once. Two more, of sobel5
@@ -63,7 +64,7 @@ static enum status run_kind(const struct cuda_context *context, const struct op_
     if (status) return status;
     if constexpr (has_long_strips<KIND>())
         if (launch.rows == ROWS_LONG) {
-            launch_strips<KIND, BLOCKS_LONG, AHEAD_LONG>(context->stream, launch);
+            launch_strips<KIND, BLOCKS_LONG<KIND>, AHEAD_LONG>(context->stream, launch);
             return STATUS_OK;
         }
     launch_strips<KIND>(context->stream, launch);
