@@ -77,7 +77,7 @@ struct cuda_lane {
     struct cuda_context context;
     struct cuda_marks marks;
     struct cuda_watches watches;
-    cudaEvent_t start, decoded, end;
+    cudaEvent_t start, decoded, uploading, end;
     bool started;
     bool decoding;          /* the batch holds JPEGs that are decoded here */
     struct jpeg_lane *jpeg; /* NULL: none are */
@@ -104,6 +104,7 @@ static void tell_pinned(struct cuda_lane *lane) {
 static enum status make_events(struct cuda_lane *lane, struct failure *failure) {
     CUDA_TRY(failure, cudaEventCreate(&lane->start));
     CUDA_TRY(failure, cudaEventCreate(&lane->decoded));
+    CUDA_TRY(failure, cudaEventCreate(&lane->uploading));
     CUDA_TRY(failure, cudaEventCreateWithFlags(&lane->end, cudaEventBlockingSync));
     for (int i = 0; i < MARKS_MAX; i++)
         CUDA_TRY(failure, cudaEventCreate(&lane->marks.marks[i].event));
@@ -151,6 +152,7 @@ static void close_lane(struct lane *opened) {
     jpeg_lane_close(lane->jpeg);
     if (lane->start) cudaEventDestroy(lane->start);
     if (lane->decoded) cudaEventDestroy(lane->decoded);
+    if (lane->uploading) cudaEventDestroy(lane->uploading);
     if (lane->end) cudaEventDestroy(lane->end);
     cudaFreeHost(lane->host_in.own);
     cudaFreeHost(lane->host_in.extra);
@@ -236,7 +238,7 @@ static enum status reserve(struct lane *opened, const struct lane_need *need,
     opened->out = opened->work + work;
     lane->marks.count = 0;
     watches_clear(&lane->watches);
-    lane->started = false;
+    lane->started = lane->decoding = false;
     return status;
 }
 
@@ -302,7 +304,11 @@ static bool decode(struct lane *opened, const struct device_jpeg *jpegs, int cou
     lane->decoding = start(lane, &ignored) == STATUS_OK &&
                      jpeg_lane_decode(lane->jpeg, jpegs, count, opened->work) &&
                      cudaEventRecord(lane->decoded, lane->stream) == cudaSuccess;
-    return lane->decoding;
+    if (lane->decoding) return true;
+    cudaStreamSynchronize(lane->stream); /* whatever was begun has let go of `work` and the files */
+    cudaGetLastError();
+    lane->started = false;
+    return false;
 }
 
 static enum status upload(struct lane *opened, size_t bytes, struct failure *failure) {
@@ -310,6 +316,7 @@ static enum status upload(struct lane *opened, size_t bytes, struct failure *fai
     if (!lane->decoding) begin_batch(lane);
     const enum status status = start(lane, failure);
     if (status) return status;
+    if (lane->decoding) CUDA_TRY(failure, cudaEventRecord(lane->uploading, lane->stream));
     CUDA_TRY(failure, cudaMemcpyAsync(opened->in, opened->host_in, bytes, cudaMemcpyHostToDevice,
                                       lane->stream));
     return start_computing(lane, failure);
@@ -394,7 +401,9 @@ static void tell_spans(const struct mark *marks, int count, const struct cuda_wa
 static enum status finish(struct lane *opened, struct lane_times *times, struct timing *spans,
                           struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
+    const bool decoded = lane->decoding;
     *times = {};
+    lane->decoding = false;
     if (!lane->started) return STATUS_OK;
     CUDA_TRY(failure, cudaEventRecord(lane->end, lane->stream));
     CUDA_TRY(failure, wait_for(lane->end, &lane->watches));
@@ -402,13 +411,13 @@ static enum status finish(struct lane *opened, struct lane_times *times, struct 
     const int count = lane->marks.count;
     if (count > 0) {
         const struct mark *marks = lane->marks.marks, *last = &marks[count - 1];
-        if (lane->decoding) times->decode_ms = elapsed_ms(lane->start, lane->decoded);
-        times->upload_ms = elapsed_ms(lane->decoding ? lane->decoded : lane->start, marks[0].event);
+        if (decoded) times->decode_ms = elapsed_ms(lane->start, lane->decoded);
+        times->upload_ms = elapsed_ms(decoded ? lane->uploading : lane->start, marks[0].event);
         times->compute_ms = elapsed_ms(marks[0].event, last->event);
         times->download_ms = elapsed_ms(last->event, lane->end);
         if (spans) tell_spans(marks, count, &lane->watches, spans);
     }
-    lane->started = lane->decoding = false;
+    lane->started = false;
     lane->marks.count = 0;
     return STATUS_OK;
 }

@@ -133,6 +133,22 @@ static bool request_make(struct request *request, const struct device_jpeg *jpeg
 
 /* ---- decoding */
 
+/* nvJPEG writes as many rows as it reads in a header, so both must read the same. */
+static bool agrees(const struct nvjpeg *nvjpeg, const struct device_jpeg *jpeg) {
+    int components = 0, sampling = 0, widths[4] = {}, heights[4] = {};
+    if (nvjpeg->image_info(nvjpeg->handle, jpeg->bytes, jpeg->length, &components, &sampling,
+                           widths, heights))
+        return false;
+    if (components != jpeg->into.channels || widths[0] != (int)jpeg->width ||
+        heights[0] != (int)jpeg->height)
+        return false;
+    for (int c = 1; c < components; c++)
+        if (widths[c] != (int)whole(jpeg->width, jpeg->across) / jpeg->across ||
+            heights[c] != (int)whole(jpeg->height, jpeg->down) / jpeg->down)
+            return false;
+    return true;
+}
+
 /* A call that failed leaves the state unready. */
 static bool decode_planes(struct jpeg_lane *lane, struct request *request, int output) {
     const struct nvjpeg *nvjpeg = &lane->library->nvjpeg;
@@ -154,6 +170,8 @@ bool jpeg_lane_decode(struct jpeg_lane *lane, const struct device_jpeg *jpegs, i
                       uint8_t *planes) {
     struct request request;
     if (!request_make(&request, jpegs, count, planes)) return false;
+    for (int i = 0; i < count; i++)
+        if (!agrees(&lane->library->nvjpeg, &jpegs[i])) return false;
     const int output = jpegs[0].into.channels == 1 ? NVJPEG_LUMA : NVJPEG_PLANES;
     if (!decode_planes(lane, &request, output)) return false;
     jpeg_pixels<<<request.batch.tiles, JPEG_THREADS, 0, lane->stream>>>(request.batch);
@@ -201,30 +219,26 @@ static void fill_noise(const struct image *image) {
     }
 }
 
-static bool proof_encode(struct proof *proof, struct probe *probe) {
+static bool proof_encode(struct proof *proof, int quality, struct probe *probe) {
+    struct encode_options options = encode_options_default;
     uint32_t notes = 0;
+    options.quality = quality;
     fill_noise(&proof->picture);
-    return !codec_encode(&proof->picture, NULL, &encode_options_default, NULL, proof->file,
-                         proof->file_max, &proof->length, &notes, NULL) &&
+    return !codec_encode(&proof->picture, NULL, &options, NULL, proof->file, proof->file_max,
+                         &proof->length, &notes, NULL) &&
            !probe_image(proof->file, proof->length, &codec_limits_default.probe, probe, NULL) &&
            !codec_decode(proof->file, proof->length, probe, &codec_limits_default, NULL,
                          &proof->picture, NULL, &notes, NULL);
 }
 
 /* Decoded PROOF_COPIES times at once, and the last one fetched. */
-static bool proof_decode(struct proof *proof, struct jpeg_lane *lane) {
-    struct device_jpeg jpegs[PROOF_COPIES] = {};
+static bool proof_decode(struct proof *proof, const struct probe *probe, struct jpeg_lane *lane) {
+    struct device_jpeg jpegs[PROOF_COPIES];
     const size_t bytes = image_bytes(&proof->found);
-    const uint8_t halved = proof->found.channels == 1 ? 1 : 2; /* the codec writes 4:2:0 */
-    for (int i = 0; i < PROOF_COPIES; i++) {
-        jpegs[i].bytes = proof->file;
-        jpegs[i].length = proof->length;
-        jpegs[i].width = PROOF_WIDTH;
-        jpegs[i].height = PROOF_HEIGHT;
-        jpegs[i].orientation = 1;
-        jpegs[i].across = jpegs[i].down = halved;
-        jpegs[i].into = proof->found;
-    }
+    if (!device_jpeg_of(proof->file, proof->length, probe, &codec_limits_default, &jpegs[0]))
+        return false;
+    jpegs[0].into = proof->found;
+    for (int i = 1; i < PROOF_COPIES; i++) jpegs[i] = jpegs[0];
     const size_t work = whole(jpeg_lane_work(jpegs, PROOF_COPIES), 256);
     if (cudaMalloc((void **)&proof->device, work + PROOF_COPIES * bytes)) return false;
     for (int i = 0; i < PROOF_COPIES; i++)
@@ -235,11 +249,12 @@ static bool proof_decode(struct proof *proof, struct jpeg_lane *lane) {
            !cudaStreamSynchronize(lane->stream);
 }
 
-static bool proven(struct jpeg_lane *lane, unsigned channels) {
+/* The codec writes 4:4:4 from quality 95 on, 4:2:0 below. */
+static bool proven(struct jpeg_lane *lane, unsigned channels, int quality) {
     struct proof proof = {};
     struct probe probe;
-    const bool equal = proof_take(&proof, channels) && proof_encode(&proof, &probe) &&
-                       proof_decode(&proof, lane) &&
+    const bool equal = proof_take(&proof, channels) && proof_encode(&proof, quality, &probe) &&
+                       proof_decode(&proof, &probe, lane) &&
                        image_digest(&proof.found) == image_digest(&proof.picture);
     proof_release(&proof);
     cudaGetLastError();
@@ -280,7 +295,8 @@ struct jpeg_lane *jpeg_lane_open(struct jpeg_library *library, cudaStream_t stre
     if (!lane) return NULL;
     lane->library = library;
     lane->stream = stream;
-    if (make_state(lane) && proven(lane, 1) && proven(lane, 3)) return lane;
+    if (make_state(lane) && proven(lane, 1, 85) && proven(lane, 3, 85) && proven(lane, 3, 98))
+        return lane;
     jpeg_lane_close(lane);
     return NULL;
 }

@@ -41,10 +41,11 @@ size_t jpeg_lane_work(const struct device_jpeg *jpegs, int count);
 /* Queues it all on the stream: one call of nvJPEG for the batch, one kernel for upsampling,
  * conversion and orientation into jpegs[i].into (device memory). COUNT is 1..CUDA_BATCH_MAX, and
  * all are gray or all in colour. PLANES: jpeg_lane_work bytes of device memory, 256-byte aligned;
- * they and the files stay as they are until the stream is done. false: nothing was queued that
- * writes into `into`; the lane is as before and may be asked again with other JPEGs.
+ * they and the files stay as they are until the stream is done. The stream is idle: nvJPEG writes
+ * the planes when it is called, in no order with what the stream holds. false: nothing was queued
+ * that writes into `into`; once the stream is idle the lane is as before, for other JPEGs.
  * A file that is damaged within its scan is not refused: what comes of it is undefined, but lies
- * within `into`. */
+ * within `into`. So give it only what device_jpeg_of takes. */
 bool jpeg_lane_decode(struct jpeg_lane *lane, const struct device_jpeg *jpegs, int count,
                       uint8_t *planes);
 

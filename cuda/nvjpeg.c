@@ -35,6 +35,7 @@ static bool find_symbols(struct nvjpeg *nvjpeg) {
            find_symbol(library, "nvjpegDestroy", &nvjpeg->destroy) &&
            find_symbol(library, "nvjpegJpegStateCreate", &nvjpeg->state_create) &&
            find_symbol(library, "nvjpegJpegStateDestroy", &nvjpeg->state_destroy) &&
+           find_symbol(library, "nvjpegGetImageInfo", &nvjpeg->image_info) &&
            find_symbol(library, "nvjpegDecodeBatchedInitialize", &nvjpeg->batch_init) &&
            find_symbol(library, "nvjpegDecodeBatched", &nvjpeg->batch_decode);
 }

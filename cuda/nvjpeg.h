@@ -36,6 +36,9 @@ struct nvjpeg {
     int (*destroy)(void *handle);
     int (*state_create)(void *handle, void **state);
     int (*state_destroy)(void *state);
+    /* What a file's header tells: sides of up to 4 planes. */
+    int (*image_info)(void *handle, const unsigned char *file, size_t length, int *components,
+                      int *sampling, int *widths, int *heights);
     /* Readies the state for batches of so many files; of the hardware's 4 us. */
     int (*batch_init)(void *handle, void *state, int count, int cpu_threads, int output);
     int (*batch_decode)(void *handle, void *state, const unsigned char *const *files,

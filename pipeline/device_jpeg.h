@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* device_jpeg.h - a JPEG that a device may decode by itself, without leaving a sample to doubt.
+/* device_jpeg.h - a JPEG that a device may decode by itself, since nothing in it is in doubt.
  *
- * Kinds:   baseline, 8 bit, gray or YCbCr of 4:4:4, 4:2:2 or 4:2:0, one scan, one frame header, the
- *          marker of the end at the end, no marker within the scan but restarts in their order.
- * Source:  ITU-T T.81, annex B.
- * Owns:    nothing; points into the file's bytes.
+ * Kinds:   baseline, 8 bit, gray or YCbCr of 4:4:4, 4:2:2 or 4:2:0, one frame, one scan, sound to
+ * the last code: decoders in hardware do not tell damage, so it is told here, by reading all codes
+ * on a core, a third of what decoding takes. Source:  ITU-T T.81. Owns:    nothing; points into the
+ * file's bytes.
  */
 #ifndef BURIN_DEVICE_JPEG_H
 #define BURIN_DEVICE_JPEG_H
 
-#include "pipeline/image.h"
-#include "pipeline/probe.h"
+#include "pipeline/codec.h"
 
 #include <stdbool.h>
 
@@ -27,10 +26,10 @@ struct device_jpeg {
     struct image into;      /* 1 or 3 channels, oriented; its pixels are the device's to set */
 };
 
-/* false: the cores must decode it. PROBE is the file's. What it holds between its markers is not
- * looked at: damage there only decoding finds. */
+/* false: the cores must decode it, or say what is wrong with it. PROBE is the file's. Takes about
+ * as long as a byte of the file takes to be decoded: for a core of its own. */
 bool device_jpeg_of(const uint8_t *bytes, size_t length, const struct probe *probe,
-                    struct device_jpeg *out);
+                    const struct codec_limits *limits, struct device_jpeg *out);
 
 #ifdef __cplusplus
 }

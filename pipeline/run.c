@@ -186,7 +186,7 @@ static void tell_times(struct run_item *items, int count, const struct lane_time
     for (int i = 0; i < count; i++) {
         struct timing *timing = items[i].timing;
         if (!timing) continue;
-        if (items[i].jpeg) timing->stage_ms[STAGE_DECODE] = times->decode_ms;
+        if (items[i].jpeg) timing->stage_ms[STAGE_DECODE] += times->decode_ms;
         timing->stage_ms[STAGE_UPLOAD] = times->upload_ms;
         timing->stage_ms[STAGE_COMPUTE] = times->compute_ms;
         timing->stage_ms[STAGE_DOWNLOAD] = times->download_ms;

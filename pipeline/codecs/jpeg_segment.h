@@ -20,10 +20,14 @@ enum {
     MARKER_RST7 = 0xd7,
     MARKER_EOI = 0xd9,
     MARKER_SOS = 0xda,
+    MARKER_DQT = 0xdb,
+    MARKER_DRI = 0xdd,
     MARKER_APP0 = 0xe0,
     MARKER_APP1 = 0xe1,
     MARKER_APP2 = 0xe2,
     MARKER_APP14 = 0xee,
+    MARKER_APP15 = 0xef,
+    MARKER_COM = 0xfe,
     MARKER_TEM = 0x01,
 };
 

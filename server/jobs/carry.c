@@ -115,17 +115,10 @@ static void decode_one(void *argument, int part) {
                    decode_parts(batch, load, &batch->items[part]);
     /* A batch keeps its layout: a failed image goes through it blank. */
     if (load->failed) memset(batch->items[part].in.pixels, 0, image_bytes(&batch->items[part].in));
-    job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
+    job->timing.stage_ms[STAGE_DECODE] += ns_to_ms(clock_ns() - start);
 }
 
 /* ---- decoding by the device */
-
-static void swap_loads(struct batch *batch, int a, int b) {
-    const struct load load = batch->loads[a];
-    const struct run_item item = batch->items[a];
-    batch->loads[a] = batch->loads[b], batch->items[a] = batch->items[b];
-    batch->loads[b] = load, batch->items[b] = item;
-}
 
 static bool has_parts(const struct batch *batch) {
     for (int i = 0; i < batch->count; i++)
@@ -134,21 +127,41 @@ static bool has_parts(const struct batch *batch) {
     return false;
 }
 
-/* The JPEGs that the device may decode go last. */
+/* A core reads all codes of a JPEG, since a decoder in hardware would not tell damage. */
+static void judge_one(void *argument, int part) {
+    struct batch *batch = argument;
+    const struct load *load = &batch->loads[part];
+    struct job *job = load->job;
+    const int64_t start = clock_ns();
+    if (device_jpeg_of(image_of(batch, load), job->image_length, &job->probe,
+                       &batch->carrier->limits, &batch->jpegs[part]))
+        batch->items[part].jpeg = &batch->jpegs[part];
+    job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
+}
+
+/* The JPEGs that the device may decode go last; each kind stays in its order. */
+static void part_batch(struct batch *batch) {
+    struct load loads[RUN_BATCH_MAX];
+    struct run_item items[RUN_BATCH_MAX];
+    int late = 0;
+    batch->hosted = 0;
+    for (int i = 0; i < batch->count; i++) {
+        const bool device = batch->items[i].jpeg != NULL;
+        if (device)
+            loads[late] = batch->loads[i], items[late++] = batch->items[i];
+        else
+            batch->loads[batch->hosted] = batch->loads[i],
+            batch->items[batch->hosted++] = batch->items[i];
+    }
+    memcpy(&batch->loads[batch->hosted], loads, (size_t)late * sizeof *loads);
+    memcpy(&batch->items[batch->hosted], items, (size_t)late * sizeof *items);
+}
+
 static void choose_jpegs(struct batch *batch, const struct lane *lane) {
     batch->hosted = batch->count;
     if (!lane->jpegs || batch->plan.count == 0 || has_parts(batch)) return;
-    for (int i = 0; i < batch->hosted;) {
-        const struct load *load = &batch->loads[i];
-        struct device_jpeg *jpeg = &batch->jpegs[batch->hosted - 1];
-        if (!device_jpeg_of(image_of(batch, load), load->job->image_length, &load->job->probe,
-                            jpeg)) {
-            i++;
-            continue;
-        }
-        batch->items[i].jpeg = jpeg;
-        swap_loads(batch, i, --batch->hosted);
-    }
+    pool_run(batch->carrier->codecs, judge_one, batch, batch->count);
+    part_batch(batch);
 }
 
 static void decode_on_cores(struct batch *batch) {

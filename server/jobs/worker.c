@@ -127,7 +127,9 @@ static enum status open_lanes(struct worker *worker, const struct config *config
         if (status) return status;
         worker->opened++;
     }
-    if (config->nvjpeg && worker->gpu && !worker->lane[0]->jpegs)
+    bool jpegs = true;
+    for (int i = 0; i < worker->lanes; i++) jpegs &= worker->lane[i]->jpegs;
+    if (config->nvjpeg && worker->gpu && !jpegs)
         fprintf(stderr,
                 "worker: %s decodes no JPEGs by itself, or not as the cores do; they go on\n",
                 worker->carrier.device_name);

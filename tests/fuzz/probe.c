@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     if (probe.orientation < 1 || probe.orientation > 8) abort();
     if (shape->stride < image_row_bytes(shape) || !probe.space[0]) abort();
     struct device_jpeg jpeg;
-    if (device_jpeg_of(bytes, length, &probe, &jpeg) &&
+    if (device_jpeg_of(bytes, length, &probe, &codec_limits_default, &jpeg) &&
         (jpeg.width != probe.width || jpeg.height != probe.height || bytes[length - 1] != 0xd9))
         abort();
     return 0;

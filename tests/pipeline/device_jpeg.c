@@ -11,7 +11,7 @@ static bool plain(const uint8_t *data, size_t length, struct device_jpeg *out) {
     struct probe probe;
     struct failure failure;
     return probe_image(data, length, &codec_limits_default.probe, &probe, &failure) == STATUS_OK &&
-           device_jpeg_of(data, length, &probe, out);
+           device_jpeg_of(data, length, &probe, &codec_limits_default, out);
 }
 
 static struct bytes sample(int channels, int h, int v, struct jpeg_recipe recipe) {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/* jpeg_scan.h - whether the one scan of a baseline JPEG is sound, without decoding it: every code
+ * read, no coefficient kept.
+ *
+ * Sound means that libjpeg has nothing to warn of, and that any decoder that follows the standard
+ * gives the samples of libjpeg-turbo's accurate integer transform: all blocks are there, between
+ * restarts in their order, not a byte more; coefficients stay within their block, and so small that
+ * no step of a transform in 16 bits overflows. A picture's own always are.
+ *
+ * Source: ITU-T T.81, annexes C, F and H. Bound of a column: the transform's first pass over it
+ *         scales by at most 1.388 x 4 before it is cut to 16 bits, and 5900 x 1.388 x 4 < 32768; of
+ *         a real picture, whose 64 samples are within +-128, a column's sum of magnitudes is at
+ * most sqrt(8) x 8 x 128 = 2896, and 8 x 255 / 2 of rounding.
+ */
+#ifndef BURIN_JPEG_SCAN_H
+#define BURIN_JPEG_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { SCAN_FAST_BITS = 9, SCAN_COMPONENTS = 3 };
+
+/* A prefix code: lengths and symbols as DHT has them. */
+struct scan_code {
+    uint16_t
+        fast[1 << SCAN_FAST_BITS]; /* length << 8 | symbol by the next bits; 0: a longer code */
+    int32_t last[18];              /* the last code of each length, -1: none */
+    int32_t first[17], from[17];   /* the first code of each length, and its symbol's place */
+    uint8_t symbols[256];
+};
+
+/* COUNTS: of codes of 1..16 bits. false: they make no prefix code. */
+bool scan_code_make(struct scan_code *code, const uint8_t counts[16], const uint8_t *symbols);
+
+/* The components in their order; the first has ACROSS x DOWN blocks an MCU, the others one. */
+struct scan {
+    int components;
+    unsigned across, down;
+    uint32_t width, height; /* pixels */
+    uint32_t interval;      /* MCUs from restart to restart; 0: no restarts */
+    const struct scan_code *dc[SCAN_COMPONENTS], *ac[SCAN_COMPONENTS];
+    const uint8_t *steps[SCAN_COMPONENTS]; /* 64, in zigzag order */
+};
+
+/* DATA: behind the scan's header, to the end of the file, whose last marker it must end with. */
+bool scan_sound(const struct scan *scan, const uint8_t *data, size_t length);
+
+#endif
