@@ -12,7 +12,8 @@ enum { BUCKETS = sizeof bounds_s / sizeof *bounds_s, CODES = 17, EXTRA_LABELS = 
 static const int codes[CODES] = { 200, 400, 404, 405, 406, 408, 413, 414, 415,
                                   422, 429, 431, 499, 500, 503, 504, 0 /* any other */ };
 static const char *const extra_labels[EXTRA_LABELS] = { "pipeline", "info", "other" };
-static const char *const reasons[REJECTIONS] = { "queue", "slots", "bytes", "draining" };
+static const char *const reasons[REJECTIONS] = { "queue", "slots", "bytes", "draining",
+                                                 "malformed" };
 
 /* Of one label. */
 struct series {
@@ -249,7 +250,8 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
     print_requests(metrics, out);
     print_durations(metrics, out);
     print_stages(metrics, out);
-    head(out, "rejected_total", "counter", "Requests refused for want of room");
+    head(out, "rejected_total", "counter",
+         "Requests refused before their work began: no room, stopping, or no sound HTTP");
     for (int r = 0; r < REJECTIONS; r++)
         fprintf(out, "burin_rejected_total{reason=\"%s\"} %lu\n", reasons[r],
                 get(&metrics->rejected[r]));

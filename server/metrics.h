@@ -24,8 +24,15 @@ void metrics_destroy(struct metrics *metrics);
 void metrics_request(struct metrics *metrics, const char *label, int http_status, double total_ms,
                      const struct timing *timing, uint64_t pixels);
 
-/* Requests refused before their work began: "queue", "slots", "bytes", "draining". */
-enum rejection { REJECTED_QUEUE, REJECTED_SLOTS, REJECTED_BYTES, REJECTED_DRAINING, REJECTIONS };
+/* Requests refused before their work began: "queue", "slots", "bytes", "draining", "malformed". */
+enum rejection {
+    REJECTED_QUEUE,
+    REJECTED_SLOTS,
+    REJECTED_BYTES,
+    REJECTED_DRAINING,
+    REJECTED_MALFORMED,
+    REJECTIONS
+};
 void metrics_reject(struct metrics *metrics, enum rejection reason);
 
 /* What is true at this moment, asked from its owners. */

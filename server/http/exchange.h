@@ -37,6 +37,7 @@ struct front {
     struct slots *slots;
     struct supervisor *supervisor;
     struct watch *watch;
+    struct farewell *farewell;
     struct metrics *metrics;
     struct door
         doors[LINES_MAX + 1]; /* io_threads of them for `listen`, then one for `admin_listen` */

@@ -8,7 +8,7 @@
 
 /* Nobody uses the extensions of a chunk, and hardly anybody trailers, which the library keeps in
  * the connection's memory. 15 digits cannot overflow. */
-enum { CHUNK_LINE_MAX = 256, CHUNK_DIGITS_MAX = 15, TRAILERS_MAX = 16, TRAILER_BYTES_MAX = 4096 };
+enum { CHUNK_LINE_MAX = 256, CHUNK_DIGITS_MAX = 15, TRAILERS_MAX = 16, EMPTY_LINES_MAX = 4 };
 
 static ssize_t refuse(struct framing *framing, struct failure *failure, const char *why) {
     framing->refused = true;
@@ -37,6 +37,7 @@ static ssize_t judge(struct framing *framing, const char *head, size_t length,
     struct gate_facts facts;
     framing->heads++;
     framing->scanned = 0;
+    framing->empty_lines = 0;
     if (gate_read(head, length, &request, failure) || gate_check(&request, &facts, failure)) {
         framing->refused = true;
         return -1;
@@ -54,6 +55,12 @@ static ssize_t refuse_head(struct framing *framing, struct failure *failure, con
     return refuse(framing, failure, why);
 }
 
+/* Before a request some clients send one. */
+static ssize_t take_empty_line(struct framing *framing, struct failure *failure) {
+    if (++framing->empty_lines <= EMPTY_LINES_MAX) return 2;
+    return refuse_head(framing, failure, "there are only empty lines where a request should begin");
+}
+
 static ssize_t take_head(struct framing *framing, const char *bytes, size_t length,
                          struct failure *failure) {
     const size_t most = length < framing->head_max ? length : framing->head_max;
@@ -64,7 +71,7 @@ static ssize_t take_head(struct framing *framing, const char *bytes, size_t leng
             return refuse_head(framing, failure,
                                "the headers hold a bare line end, a NUL or another control "
                                "character; each line must end in CR LF");
-        if (line == 2 && framing->scanned == 0) return 2; /* empty lines before a request */
+        if (line == 2 && framing->scanned == 0) return take_empty_line(framing, failure);
         framing->scanned += (size_t)line;
         if (line == 2) return judge(framing, bytes, framing->scanned, failure);
     }
@@ -122,8 +129,8 @@ static ssize_t take_trailer(struct framing *framing, const char *bytes, size_t l
     if (line < 0)
         return refuse(framing, failure,
                       "the trailers hold a control character; each line must end in CR LF");
-    if (framing->trailers > TRAILERS_MAX || total > TRAILER_BYTES_MAX)
-        return refuse(framing, failure, "there are more than 16 trailers, or 4096 bytes of them");
+    if (framing->trailers > TRAILERS_MAX || total >= FRAMING_LINES_MAX)
+        return refuse(framing, failure, "there are more than 16 trailers, or 4 KiB of them");
     if (line == 0) return 0;
     framing->trailers++;
     framing->trailer_bytes = total;

@@ -18,6 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of trailers and of a chunk's size: what may be left of them to be brought again is less. */
+enum { FRAMING_LINES_MAX = 4096 };
+
 /* What comes next. */
 enum framing_state {
     FRAMING_HEAD,
@@ -36,12 +39,14 @@ struct framing {
     uint64_t left;                  /* bytes of the body or chunk still to come */
     size_t scanned;                 /* bytes of the head under way whose lines are whole */
     size_t trailers, trailer_bytes; /* so far */
+    int empty_lines;                /* before the head under way */
     int64_t heads;                  /* that passed, and the refused one */
     bool refused, too_long;
 };
 
 /* How many of BYTES may pass. Where that is not all of them, either the rest is part of a line or
- * head, to be brought again with more behind it, or the message is refused: FAILURE says why. */
+ * head, less than the greater of head_max and FRAMING_LINES_MAX, to be brought again with more
+ * behind it, or the message is refused: FAILURE says why. */
 size_t framing_pass(struct framing *framing, const char *bytes, size_t length,
                     struct failure *failure);
 

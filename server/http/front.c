@@ -6,6 +6,7 @@
  * timeouts, which any byte resets, are replaced by the watcher's. */
 #include "server/http/front.h"
 
+#include "server/http/farewell.h"
 #include "server/http/link.h"
 #include "server/http/listen.h"
 #include "server/http/reply.h"
@@ -98,6 +99,7 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
     struct failure failure = { 0 };
     int http_status = 0;
     if (pass_gate(exchange, version, &http_status, &failure)) {
+        metrics_reject(exchange->front->metrics, REJECTED_MALFORMED);
         exchange_fail(exchange, &failure);
         return reply_problem(exchange, http_status);
     }
@@ -159,6 +161,7 @@ static void judge_body(struct exchange *exchange) {
     struct failure failure = { 0 };
     bool ignored;
     if (!sluice_refused(link->sluice, link->requests, &failure, &ignored)) return;
+    metrics_reject(exchange->front->metrics, REJECTED_MALFORMED);
     exchange->spoiled = true;
     exchange_fail(exchange, &failure);
     exchange_let_go(exchange);
@@ -230,7 +233,7 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     if (what == MHD_CONNECTION_NOTIFY_STARTED) {
         *link = link_open(front, connection);
     } else if (*link) {
-        link_close(*link, front);
+        link_close(*link, front, connection);
         *link = NULL;
     }
 }
@@ -256,8 +259,10 @@ static struct MHD_Daemon *open_daemon(struct door *door, int listener) {
     const int fd = fcntl(listener, F_DUPFD_CLOEXEC, 0);
     const unsigned flags =
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
-    /* For a head twice, as it came and taken apart, and for the head of the answer. */
-    const size_t memory = (16 << 10) + 2 * (size_t)config->header_bytes;
+    /* The library keeps half of it for what it reads. The rest is for records of headers,
+     * arguments and cookies, some 60 bytes each and as many as the gate lets pass, for a copy of
+     * the cookies, and for the head of the answer. */
+    const size_t memory = (40 << 10) + 2 * (size_t)config->header_bytes;
     const unsigned connections =
         (unsigned)config->connections_max / (door->admin ? 1 : (unsigned)config->io_threads);
     struct MHD_Daemon *daemon = MHD_start_daemon(
@@ -331,7 +336,9 @@ static enum status open_all(struct front *front, struct failure *failure) {
         .write_rate_bytes = config->write_rate_bytes,
     };
     front->watch = watch_create(&limits);
-    if (!front->watch) return fail(failure, STATUS_NO_MEMORY, "no thread to watch connections");
+    front->farewell = farewell_create();
+    if (!front->watch || !front->farewell)
+        return fail(failure, STATUS_NO_MEMORY, "no thread to watch connections");
     for (int i = 0; i < (int)config->io_threads; i++) front->lines[i] = front->doors[i].line[1];
     const struct supervisor_options options = { .config = config,
                                                 .slots = front->slots,
@@ -414,6 +421,7 @@ void front_destroy(struct front *front) {
     }
     supervisor_destroy(front->supervisor);
     watch_destroy(front->watch);
+    farewell_destroy(front->farewell);
     slots_destroy(front->slots);
     metrics_destroy(front->metrics);
     free(front);

@@ -11,6 +11,7 @@ static const uint64_t token_bits[2] = { 0x03ff6cfa00000000, 0x57ffffffc7fffffe }
 /* How often the headers that may stand only once have been seen. */
 struct seen {
     int hosts, lengths, encodings;
+    size_t cookies;
 };
 
 static bool is_token_byte(unsigned char c) {
@@ -72,6 +73,13 @@ static bool is_target(struct gate_text target) {
     return true;
 }
 
+static size_t count(struct gate_text text, const char *bytes) {
+    size_t found = 0;
+    for (size_t i = 0; i < text.length; i++)
+        found += text.bytes[i] && strchr(bytes, text.bytes[i]) != NULL;
+    return found;
+}
+
 static bool is_version(struct gate_text version, const char *name) {
     return version.length == 8 && memcmp(version.bytes, name, 8) == 0;
 }
@@ -87,6 +95,9 @@ static enum status check_line(const struct gate_request *request, struct gate_fa
     if (!is_target(request->target))
         return fail(failure, STATUS_BAD_REQUEST,
                     "the request target must start with / and hold visible ASCII only, no #");
+    if (count(request->target, "&") >= GATE_ARGUMENTS_MAX)
+        return fail(failure, STATUS_BAD_REQUEST, "the query has more than %d arguments",
+                    GATE_ARGUMENTS_MAX);
     return STATUS_OK;
 }
 
@@ -145,8 +156,8 @@ static bool is_host(struct gate_text host) {
 
 /* ---- all of it ---- */
 
-/* Content-Length and Transfer-Encoding with nothing trimmed behind them: the library below takes
- * "5 " for no number, and "chunked " for an encoding that it does not know. */
+/* Nothing is trimmed behind what frames the body: the library below takes "5 " for no number,
+ * "chunked " for an encoding that it does not know, and sends no 100 for "100-continue ". */
 static enum status check_meaning(const struct gate_header *header, struct gate_facts *facts,
                                  struct seen *seen, struct failure *failure) {
     const struct gate_text whole = { header->value, header->value_length };
@@ -165,9 +176,14 @@ static enum status check_meaning(const struct gate_header *header, struct gate_f
             return fail(failure, STATUS_BAD_REQUEST, "there is more than one Transfer-Encoding");
         return check_encoding(whole, facts, failure);
     } else if (is(header, "Expect")) {
-        if (!equals(value, "100-continue"))
+        if (!equals(whole, "100-continue"))
             return fail(failure, STATUS_BAD_REQUEST, "Expect can only be 100-continue");
         facts->expects_continue = true;
+    } else if (is(header, "Cookie")) {
+        seen->cookies += 1 + count(whole, ";,");
+        if (seen->cookies > GATE_COOKIES_MAX)
+            return fail(failure, STATUS_BAD_REQUEST, "there are more than %d cookies",
+                        GATE_COOKIES_MAX);
     }
     return STATUS_OK;
 }

@@ -20,7 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GATE_HEADERS_MAX = 100 };
+/* The library keeps a record of each. */
+enum { GATE_HEADERS_MAX = 100, GATE_ARGUMENTS_MAX = 100, GATE_COOKIES_MAX = 100 };
 
 struct MHD_Connection;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/link.h"
 
+#include "server/http/farewell.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +17,11 @@ struct link *link_open(struct front *front, struct MHD_Connection *connection) {
     return link;
 }
 
-void link_close(struct link *link, struct front *front) {
+void link_close(struct link *link, struct front *front, struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info && link->sluice && sluice_shut(link->sluice))
+        farewell_take(front->farewell, info->connect_fd);
     sluice_close(link->sluice);
     watch_remove(front->watch, link->watched);
     free(link);

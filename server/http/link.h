@@ -24,7 +24,7 @@ struct link {
 
 /* NULL: no memory. */
 struct link *link_open(struct front *front, struct MHD_Connection *connection);
-void link_close(struct link *link, struct front *front);
+void link_close(struct link *link, struct front *front, struct MHD_Connection *connection);
 
 struct link *link_of(struct MHD_Connection *connection);
 

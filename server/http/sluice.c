@@ -25,6 +25,7 @@ struct sluice {
     size_t ready; /* bytes of held that may pass; the rest is part of a line or head */
     int64_t begun_ns, begun_number; /* of the head that was held last */
     size_t dropped;                 /* bytes, since it is refused */
+    bool broken;                    /* memory was missing: the connection can only be closed */
 };
 
 /* By descriptor. Pages that are not used cost nothing. */
@@ -32,9 +33,10 @@ static _Atomic(struct sluice *) sluices[DESCRIPTORS];
 
 /* ---- what is held */
 
-/* For what is read: twice the longest head, so that a part of one leaves room for more. */
+/* For what is read: twice what framing may leave, so that there is room for more behind it. */
 static size_t room_of(const struct sluice *sluice) {
-    return 2 * sluice->framing.head_max;
+    const size_t head = sluice->framing.head_max;
+    return 2 * (head > FRAMING_LINES_MAX ? head : FRAMING_LINES_MAX);
 }
 
 static bool have_room(struct sluice *sluice) {
@@ -105,7 +107,8 @@ static ssize_t read_through(struct sluice *sluice, char *buffer, size_t room, in
     *full = (size_t)got == room;
     *passed = framing_pass(&sluice->framing, buffer, (size_t)got, &sluice->failure);
     if (sluice->framing.refused) return got;
-    return hold(sluice, buffer + *passed, (size_t)got - *passed) ? got : -1;
+    if (!hold(sluice, buffer + *passed, (size_t)got - *passed)) sluice->broken = true;
+    return got;
 }
 
 /* Nothing more passes. */
@@ -128,8 +131,16 @@ static void note_beginning(struct sluice *sluice) {
     watch_phase_begun(sluice->watched);
 }
 
+/* The library hears of it at its next look, if it does not look at what is returned here. */
+static ssize_t reset(const struct sluice *sluice) {
+    shutdown(sluice->fd, SHUT_RDWR);
+    errno = ECONNRESET;
+    return -1;
+}
+
 /* As recv(2): bytes for the library, 0 at the end of the connection, -1 and errno. */
 static ssize_t take(struct sluice *sluice, char *buffer, size_t room, int flags) {
+    if (sluice->broken) return reset(sluice);
     size_t done = give(sluice, buffer, room);
     ssize_t got = 1;
     for (bool full = true; full && done < room;) {
@@ -144,8 +155,9 @@ static ssize_t take(struct sluice *sluice, char *buffer, size_t room, int flags)
         if (got <= 0) break;
         if (sluice->framing.refused) {
             full = true; /* to the dropping */
-            if (!substitute(sluice)) got = -1, errno = ECONNRESET;
+            if (!substitute(sluice)) sluice->broken = true;
         }
+        if (sluice->broken) return reset(sluice);
         done += passed;
         done += give(sluice, buffer + done, room - done);
     }
@@ -191,6 +203,10 @@ int64_t sluice_begun_ns(const struct sluice *sluice, int64_t number) {
 
 bool sluice_holds(const struct sluice *sluice) {
     return sluice->held_length > sluice->ready && sluice->framing.state == FRAMING_HEAD;
+}
+
+bool sluice_shut(const struct sluice *sluice) {
+    return sluice->framing.refused;
 }
 
 bool sluice_refused(const struct sluice *sluice, int64_t number, struct failure *failure,

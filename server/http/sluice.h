@@ -12,9 +12,8 @@
  *           between chunks (measured).
  * Owns:     the part of a head that has come so far, until it is whole.
  * Refusal:  instead of what is refused the library is given the end of a request in good form
- *           (framing.h), so that it comes to our handler, which finds the refusal here and answers;
- *           of what follows up to a megabyte is read and dropped, for closing a socket with bytes
- *           unread would take the answer with it.
+ *           (framing.h), so that it comes to our handler, which finds the refusal here and answers.
+ *           What follows is read and dropped (and once the library has closed, by farewell.h).
  * Threads:  the connection's own.
  */
 #ifndef BURIN_SLUICE_H
@@ -42,6 +41,9 @@ int64_t sluice_begun_ns(const struct sluice *sluice, int64_t number);
 
 /* Part of a head has come, the rest has not. */
 bool sluice_holds(const struct sluice *sluice);
+
+/* Something was refused: the last request of its connection. */
+bool sluice_shut(const struct sluice *sluice);
 
 /* Was request NUMBER refused, its head or its body? Then FAILURE says why, and *TOO_LONG whether it
  * was for the length of its head. A request that never came through is refused, too. */

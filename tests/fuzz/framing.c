@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { HEAD_MAX = 512 };
+enum { HEAD_MAX = 512 }; /* less than FRAMING_LINES_MAX */
 
 struct outcome {
     size_t passed;
@@ -32,7 +32,7 @@ static struct outcome run(const char *text, size_t length, size_t step) {
         const size_t passed = framing_pass(&outcome.framing, exact, fresh, &failure);
         must(passed <= fresh);
         outcome.passed += passed;
-        must(outcome.framing.refused || end - outcome.passed < HEAD_MAX);
+        must(outcome.framing.refused || end - outcome.passed < FRAMING_LINES_MAX);
         free(exact);
     }
     return outcome;

@@ -87,6 +87,11 @@ CASES = {
     "blank behind the version": request(HOST, LENGTH, line=b"POST /histeq HTTP/1.1 \r\n"),
     "two blanks in the request line": request(HOST, LENGTH, line=b"POST  /histeq HTTP/1.1\r\n"),
     "NUL in the request line": request(HOST, LENGTH, line=b"POST /histeq\0 HTTP/1.1\r\n"),
+    "741 arguments": request(HOST, LENGTH, line=b"POST /histeq?" + b"a&" * 740 + b" HTTP/1.1\r\n"),
+    "680 cookies": request(HOST, LENGTH, b"Cookie: " + b"a=b;" * 680 + b"\r\n"),
+    "cookies in many lines": request(HOST, LENGTH, (b"Cookie: " + b"a=b; " * 40 + b"\r\n") * 3),
+    "empty lines without end": b"\r\n" * 50000 + request(HOST, LENGTH),
+    "Expect with a blank behind": request(HOST, LENGTH, b"Expect: 100-continue \r\n"),
     # a Content-Length that is no number
     "CL with a sign": request(HOST, b"Content-Length: +5\r\n"),
     "negative CL": request(HOST, b"Content-Length: -5\r\n"),
@@ -137,5 +142,6 @@ IN_THE_BODY = {
     "trailer without a colon": chunked(SIZE, b"\r\n", PICTURE, b"\r\n0\r\nnothing\r\n\r\n"),
     "trailer with a NUL": chunked(SIZE, b"\r\n", PICTURE, b"\r\n0\r\nX: \0\r\n\r\n"),
     "folded trailer": chunked(SIZE, b"\r\n", PICTURE, b"\r\n0\r\nX: a\r\n b\r\n\r\n"),
+    "long trailer": chunked(SIZE, b"\r\n", PICTURE, b"\r\n0\r\nX: ", b"a" * 5000, b"\r\n\r\n"),
     "trailers without end": chunked(SIZE, b"\r\n", PICTURE, b"\r\n0\r\n", b"X: a\r\n" * 5000, b"\r\n"),
 }

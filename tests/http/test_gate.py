@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from conftest import noise, pnm, responses
+from conftest import noise, pnm, read_to_end, responses
 from gate_cases import CASES, HOST, IN_THE_BODY, LENGTH, LINE, PICTURE, SMUGGLED, request
 
 
@@ -54,6 +54,29 @@ def test_refused_once_in_pieces(daemon, name, step):
         while got := s.recv(1 << 16):
             answer += got
     assert statuses(answer) == [200, 400]
+
+
+def test_refusal_arrives_whatever_follows(daemon):
+    """A client that goes on sending hears all answers, for the connection is not reset under them."""
+    good = request(HOST, b"Content-Length: 240015\r\n", body=b"P5\n600 400\n255\n" + bytes(240000))
+    for bad in (CASES["two different CL"], IN_THE_BODY["no size"], request(HOST, LENGTH, b"X : a\r\n")):
+        with daemon.socket() as s:
+            s.sendall(good * 3 + bad)
+            for _ in range(200):
+                s.sendall(bytes(5000))
+                time.sleep(0.001)
+            s.shutdown(socket.SHUT_WR)
+            assert statuses(read_to_end(s)) == [200, 200, 200, 400]
+    assert daemon.works()
+
+
+def test_arguments_and_cookies_as_many_as_may_be(daemon):
+    line = b"GET /livez?" + b"a&" * 98 + b"a HTTP/1.1\r\n"
+    cookies = b"Cookie: " + b"a=b; " * 99 + b"c=d\r\n"
+    long = b"Cookie: " + b"a=" + b"b" * 15000 + b"\r\n"
+    for headers in (cookies, long, b"X: a\r\n" * 97):
+        status, = statuses(daemon.raw(request(HOST, b"Connection: close\r\n", headers, line=line, body=b"")))
+        assert status == 200
 
 
 def test_head_in_pieces_counts_from_its_first_byte(daemon):

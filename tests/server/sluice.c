@@ -149,6 +149,31 @@ static void head_without_end(void **state) {
     close_ends(&ends);
 }
 
+/* What framing holds back of trailers may be more than the longest head. */
+static void long_trailers(void **state) {
+    (void)state;
+    static char text[3 * ROOM];
+    for (size_t length = 1; length < 6000; length += 97)
+        for (size_t step = 700; step <= ROOM; step *= 9) {
+            struct ends ends = open_ends();
+            char buffer[ROOM];
+            size_t heard = 0, size = sizeof(CHUNKED "0\r\nX: ") - 1;
+            memcpy(text, CHUNKED "0\r\nX: ", size);
+            memset(text + size, 'a', length);
+            memcpy(text + size + length, "\r\n\r\n", 4);
+            size += length + 4;
+            for (size_t said = 0; said < size; said += step) {
+                say(&ends, text + said, size - said < step ? size - said : step);
+                for (ssize_t got = 1; got > 0; heard += got > 0 ? (size_t)got : 0)
+                    got = recv(ends.ours, buffer, sizeof buffer, 0);
+                assert_int_equal(errno, EAGAIN);
+            }
+            assert_int_equal(sluice_shut(ends.sluice), length + 5 + 2 > 4096);
+            if (!sluice_shut(ends.sluice)) assert_int_equal(heard, size);
+            close_ends(&ends);
+        }
+}
+
 static void other_descriptors_pass_untouched(void **state) {
     (void)state;
     struct ends ends = open_ends();
@@ -233,6 +258,7 @@ int main(void) {
         cmocka_unit_test(refused_bodies_end),
         cmocka_unit_test(a_request_that_never_came_is_refused),
         cmocka_unit_test(head_without_end),
+        cmocka_unit_test(long_trailers),
         cmocka_unit_test(other_descriptors_pass_untouched),
         cmocka_unit_test(pieces_of_any_size),
     };
