@@ -3,7 +3,9 @@
 
 #include "server/http/gate.h"
 
+#include <assert.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/types.h>
 
 /* Nobody uses the extensions of a chunk, and hardly anybody trailers, which the library keeps in
@@ -31,8 +33,18 @@ static ssize_t line_length(const char *bytes, size_t length) {
 
 /* ---- each takes one unit off BYTES: its length, 0: not whole yet, -1: refused */
 
-static ssize_t judge(struct framing *framing, const char *head, size_t length,
-                     struct failure *failure) {
+static void hide_cookies(char *head, const struct gate_request *request) {
+    static const char name[] = "Cookie", other[] = "hidden";
+    static_assert(sizeof name == sizeof other, "no byte moves");
+    for (int i = 0; i < request->header_count; i++) {
+        const struct gate_header *header = &request->headers[i];
+        if (header->name_length == strlen(name) &&
+            strncasecmp(header->name, name, header->name_length) == 0)
+            memcpy(head + (header->name - head), other, strlen(other));
+    }
+}
+
+static ssize_t judge(struct framing *framing, char *head, size_t length, struct failure *failure) {
     struct gate_request request;
     struct gate_facts facts;
     framing->heads++;
@@ -42,6 +54,7 @@ static ssize_t judge(struct framing *framing, const char *head, size_t length,
         framing->refused = true;
         return -1;
     }
+    hide_cookies(head, &request);
     framing->left = (uint64_t)facts.length;
     if (facts.chunked)
         framing->state = FRAMING_CHUNK_SIZE;
@@ -61,7 +74,7 @@ static ssize_t take_empty_line(struct framing *framing, struct failure *failure)
     return refuse_head(framing, failure, "there are only empty lines where a request should begin");
 }
 
-static ssize_t take_head(struct framing *framing, const char *bytes, size_t length,
+static ssize_t take_head(struct framing *framing, char *bytes, size_t length,
                          struct failure *failure) {
     const size_t most = length < framing->head_max ? length : framing->head_max;
     ssize_t line = 1;
@@ -141,7 +154,7 @@ static ssize_t take_trailer(struct framing *framing, const char *bytes, size_t l
     return line;
 }
 
-static ssize_t take_unit(struct framing *framing, const char *bytes, size_t length,
+static ssize_t take_unit(struct framing *framing, char *bytes, size_t length,
                          struct failure *failure) {
     switch (framing->state) {
     case FRAMING_HEAD: return take_head(framing, bytes, length, failure);
@@ -155,8 +168,7 @@ static ssize_t take_unit(struct framing *framing, const char *bytes, size_t leng
 
 /* ---- all of it */
 
-size_t framing_pass(struct framing *framing, const char *bytes, size_t length,
-                    struct failure *failure) {
+size_t framing_pass(struct framing *framing, char *bytes, size_t length, struct failure *failure) {
     size_t passed = 0;
     while (passed < length && !framing->refused) {
         const ssize_t unit = take_unit(framing, bytes + passed, length - passed, failure);

@@ -259,10 +259,11 @@ static struct MHD_Daemon *open_daemon(struct door *door, int listener) {
     const int fd = fcntl(listener, F_DUPFD_CLOEXEC, 0);
     const unsigned flags =
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
-    /* The library keeps half of it for what it reads. The rest is for records of headers,
-     * arguments and cookies, some 60 bytes each and as many as the gate lets pass, for a copy of
-     * the cookies, and for the head of the answer. */
-    const size_t memory = (40 << 10) + 2 * (size_t)config->header_bytes;
+    /* The library keeps half of it for what it reads; the rest is for its records of headers and
+     * arguments, 64 bytes each and as many as the gate lets pass, and for the head of the answer.
+     * Beyond 32 KiB it maps pages for every connection, which then costs twice as much. */
+    const size_t longest = (size_t)config->header_bytes;
+    const size_t memory = longest <= 16 << 10 ? 32 << 10 : (16 << 10) + 2 * longest;
     const unsigned connections =
         (unsigned)config->connections_max / (door->admin ? 1 : (unsigned)config->io_threads);
     struct MHD_Daemon *daemon = MHD_start_daemon(

@@ -11,7 +11,6 @@ static const uint64_t token_bits[2] = { 0x03ff6cfa00000000, 0x57ffffffc7fffffe }
 /* How often the headers that may stand only once have been seen. */
 struct seen {
     int hosts, lengths, encodings;
-    size_t cookies;
 };
 
 static bool is_token_byte(unsigned char c) {
@@ -179,11 +178,6 @@ static enum status check_meaning(const struct gate_header *header, struct gate_f
         if (!equals(whole, "100-continue"))
             return fail(failure, STATUS_BAD_REQUEST, "Expect can only be 100-continue");
         facts->expects_continue = true;
-    } else if (is(header, "Cookie")) {
-        seen->cookies += 1 + count(whole, ";,");
-        if (seen->cookies > GATE_COOKIES_MAX)
-            return fail(failure, STATUS_BAD_REQUEST, "there are more than %d cookies",
-                        GATE_COOKIES_MAX);
     }
     return STATUS_OK;
 }

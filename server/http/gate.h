@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 /* The library keeps a record of each. */
-enum { GATE_HEADERS_MAX = 100, GATE_ARGUMENTS_MAX = 100, GATE_COOKIES_MAX = 100 };
+enum { GATE_HEADERS_MAX = 100, GATE_ARGUMENTS_MAX = 64 };
 
 struct MHD_Connection;
 

@@ -143,18 +143,16 @@ static void judge_one(void *argument, int part) {
 static void part_batch(struct batch *batch) {
     struct load loads[RUN_BATCH_MAX];
     struct run_item items[RUN_BATCH_MAX];
-    int late = 0;
-    batch->hosted = 0;
+    int hosted = 0, place = 0;
+    memcpy(loads, batch->loads, sizeof loads);
+    memcpy(items, batch->items, sizeof items);
+    for (int i = 0; i < batch->count; i++) hosted += items[i].jpeg == NULL;
+    batch->hosted = hosted;
     for (int i = 0; i < batch->count; i++) {
-        const bool device = batch->items[i].jpeg != NULL;
-        if (device)
-            loads[late] = batch->loads[i], items[late++] = batch->items[i];
-        else
-            batch->loads[batch->hosted] = batch->loads[i],
-            batch->items[batch->hosted++] = batch->items[i];
+        const int to = items[i].jpeg ? hosted++ : place++;
+        batch->loads[to] = loads[i];
+        batch->items[to] = items[i];
     }
-    memcpy(&batch->loads[batch->hosted], loads, (size_t)late * sizeof *loads);
-    memcpy(&batch->items[batch->hosted], items, (size_t)late * sizeof *items);
 }
 
 static void choose_jpegs(struct batch *batch, const struct lane *lane) {

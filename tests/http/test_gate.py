@@ -70,13 +70,16 @@ def test_refusal_arrives_whatever_follows(daemon):
     assert daemon.works()
 
 
-def test_arguments_and_cookies_as_many_as_may_be(daemon):
-    line = b"GET /livez?" + b"a&" * 98 + b"a HTTP/1.1\r\n"
-    cookies = b"Cookie: " + b"a=b; " * 99 + b"c=d\r\n"
-    long = b"Cookie: " + b"a=" + b"b" * 15000 + b"\r\n"
-    for headers in (cookies, long, b"X: a\r\n" * 97):
-        status, = statuses(daemon.raw(request(HOST, b"Connection: close\r\n", headers, line=line, body=b"")))
-        assert status == 200
+def test_headers_arguments_and_cookies_as_many_as_may_be(daemon):
+    """Alone and in a row: the library keeps records of them in the memory of the connection."""
+    line = b"POST /histeq?" + b"&".join(b"a%d=b" % i for i in range(64)) + b" HTTP/1.1\r\n"
+    good = b"POST /histeq?bins=16 HTTP/1.1\r\n"
+    for cookies in (b"cookie: " + b"a=b; " * 3000, b"Cookie: a=" + b"b" * 15000, b"Cookie: " + b",;=" * 5000):
+        one = request(HOST, LENGTH, cookies + b"\r\n", line=good)
+        assert statuses(daemon.raw(one * 20 + request(HOST, LENGTH, b"Connection: close\r\n", line=good))) == [200] * 21
+    full = request(HOST, LENGTH, b"X: a\r\n" * 98, line=line)
+    last = request(HOST, LENGTH, b"Connection: close\r\n", b"X: a\r\n" * 97, line=line)
+    assert statuses(daemon.raw(full * 10 + last)) == [400] * 11  # a parameter that no operator has, told by the operator
 
 
 def test_head_in_pieces_counts_from_its_first_byte(daemon):
