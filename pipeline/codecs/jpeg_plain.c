@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { TABLES = 4, CODES = 2, STEPS = 64, COUNTS = 16 };
+enum { TABLES = 4, CODES = 2, STEPS = 64, COUNTS = 16, DC_SIZE_MAX = 11 };
 
 /* What the segments before the scan define. */
 struct tables {
@@ -32,6 +32,13 @@ static bool read_steps(const struct segment *segment, struct tables *tables) {
     return true;
 }
 
+/* No code of DC may tell of more bits than a difference has, not even one that no block uses. */
+static bool are_sizes(const uint8_t *symbols, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (symbols[i] > DC_SIZE_MAX) return false;
+    return true;
+}
+
 static bool read_codes(const struct segment *segment, struct tables *tables) {
     const uint8_t *data = segment->data;
     size_t left = segment->length;
@@ -40,6 +47,7 @@ static bool read_codes(const struct segment *segment, struct tables *tables) {
         size_t count = 0;
         for (int i = 0; i < COUNTS; i++) count += data[1 + i];
         if (kind > 1 || number >= CODES || count > 256 || left < 1 + COUNTS + count) return false;
+        if (kind == 0 && !are_sizes(data + 1 + COUNTS, count)) return false;
         struct scan_code *code = &tables->codes[kind][number];
         if (!scan_code_make(code, data + 1, data + 1 + COUNTS)) return false;
         tables->has_codes[kind][number] = true;

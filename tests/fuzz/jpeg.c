@@ -1,9 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "pipeline/device_jpeg.h"
 #include "tests/fuzz/codec_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
+/* What a device may decode is what it says, and the cores have nothing against it: no damage gets
+ * by that they would tell. */
+static void fuzz_device(const uint8_t *bytes, size_t length) {
+    struct probe probe;
+    struct failure failure;
+    struct device_jpeg jpeg;
+    struct image image;
+    struct metadata metadata = { 0 };
+    if (probe_image(bytes, length, &fuzz_limits.probe, &probe, &failure) != STATUS_OK ||
+        !device_jpeg_of(bytes, length, &probe, &fuzz_limits, &jpeg))
+        return;
+    if (jpeg.across < 1 || jpeg.across > 2 || jpeg.down < 1 || jpeg.down > jpeg.across) abort();
+    if (jpeg.into.channels != 1 && jpeg.into.channels != 3) abort();
+    if (jpeg.into.channels == 1 && jpeg.across != 1) abort();
+    if (!fuzz_decode(bytes, length, &probe, &image, &metadata)) abort();
+    metadata_release(&metadata);
+    free(image.pixels);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     fuzz_codec(bytes, length, FORMAT_JPEG);
+    fuzz_device(bytes, length);
     return 0;
 }

@@ -94,6 +94,8 @@ struct jpeg_recipe {
     const struct image *image; /* 1, 3 or 4 (CMYK) channels */
     J_COLOR_SPACE space;       /* as stored; JCS_UNKNOWN: libjpeg's choice */
     int h, v;                  /* sampling of the first component; 0: libjpeg's choice */
+    int chroma_v;              /* of the second and third, down; 0: 1 */
+    unsigned interval;         /* MCUs from restart to restart; 0: none */
     bool progressive, arithmetic, no_adobe, little_endian;
     unsigned orientation; /* 0: no EXIF */
     const struct bytes *profile;
@@ -119,6 +121,9 @@ static inline struct bytes make_jpeg(const struct jpeg_recipe *recipe) {
     if (recipe->no_adobe) cinfo.write_Adobe_marker = FALSE;
     if (recipe->h) cinfo.comp_info[0].h_samp_factor = recipe->h;
     if (recipe->v) cinfo.comp_info[0].v_samp_factor = recipe->v;
+    for (int c = 1; recipe->chroma_v && c < cinfo.num_components; c++)
+        cinfo.comp_info[c].v_samp_factor = recipe->chroma_v;
+    cinfo.restart_interval = recipe->interval;
     if (recipe->progressive) jpeg_simple_progression(&cinfo);
     if (recipe->scans) {
         cinfo.scan_info = recipe->scans;
