@@ -184,7 +184,9 @@ static void dc_within_its_range(void **state) {
     assert_false(sound(gray(16, 0, ones), MOST "0 01 10 0")); /* +2047 + 2 */
     assert_true(sound(gray(16, 0, ones), LEAST "0 01 10 0"));
     assert_false(sound(gray(16, 0, ones), LEAST "0 01 01 0"));
-    assert_true(sound(gray(16, 1, ones), MOST "0 M0" MOST "0")); /* each from 0 */
+    assert_false(sound(gray(16, 0, ones), "10 11111111110 0 01 10 0")); /* +2046 + 2 */
+    assert_false(sound(gray(16, 0, ones), "10 00000000001 0 01 01 0")); /* -2046 - 2 */
+    assert_true(sound(gray(16, 1, ones), MOST "0 M0" MOST "0"));        /* each from 0 */
     /* -2047 + 2048 is 1, but no encoder writes a difference of 12 bits. */
     assert_false(sound(gray(16, 0, ones), LEAST "0 110 100000000000 0"));
     assert_false(sound(gray(8, 0, ones), "111 0"));
