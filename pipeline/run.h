@@ -25,8 +25,8 @@ struct run_item {
     const struct device_jpeg *jpeg;
     struct image out;          /* set by run_reserve, filled by run_batch, in host memory */
     struct progress *progress; /* may be NULL */
-    struct timing *
-        timing; /* decode of a jpeg is added; upload, compute, download and spans are written; may be NULL */
+    /* decode of a jpeg is added; upload, compute, download and spans are written; may be NULL */
+    struct timing *timing;
     struct failure failure;                  /* of this item alone */
     struct image shapes[PLAN_STEPS_MAX + 1]; /* run.c's own */
 };

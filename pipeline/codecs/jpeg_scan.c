@@ -148,7 +148,6 @@ static bool walk_dc(struct bits *bits, const struct scan_code *code, int *dc) {
     return magnitude(*dc) <= DC_MAX;
 }
 
-/* Whether no column, but for the DC, makes more than COLUMN_MAX. */
 static bool walk_block(struct bits *told, const struct scan *scan, int component, int *dc) {
     const uint8_t *steps = scan->steps[component];
     const struct scan_code *code = scan->ac[component];

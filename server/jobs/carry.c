@@ -153,8 +153,10 @@ static void part_batch(struct batch *batch) {
             batch->loads[batch->hosted] = batch->loads[i],
             batch->items[batch->hosted++] = batch->items[i];
     }
-    memcpy(&batch->loads[batch->hosted], loads, (size_t)late * sizeof *loads);
-    memcpy(&batch->items[batch->hosted], items, (size_t)late * sizeof *items);
+    for (int i = 0; i < late; i++) {
+        batch->loads[batch->hosted + i] = loads[i];
+        batch->items[batch->hosted + i] = items[i];
+    }
 }
 
 static void choose_jpegs(struct batch *batch, const struct lane *lane) {
