@@ -3,7 +3,7 @@
  *
  * Kinds:   baseline, 8 bit, gray or YCbCr of 4:4:4, 4:2:2 or 4:2:0, one frame, one scan, sound to
  * the last code: decoders in hardware do not tell damage, so it is told here, by reading all codes
- * on a core, a third of what decoding takes. Source:  ITU-T T.81. Owns:    nothing; points into the
+ * on a core, half of what decoding takes. Source:  ITU-T T.81. Owns:    nothing; points into the
  * file's bytes.
  */
 #ifndef BURIN_DEVICE_JPEG_H

@@ -153,7 +153,7 @@ static bool is_kind(const struct probe *probe, const struct codec_limits *limits
 bool device_jpeg_of(const uint8_t *bytes, size_t length, const struct probe *probe,
                     const struct codec_limits *limits, struct device_jpeg *out) {
     struct segment segment, frame = { .marker = 0 };
-    struct tables tables; /* 6 KB */
+    struct tables tables; /* 18 KB */
     size_t at = 2;        /* past SOI */
     *out = (struct device_jpeg){ .bytes = bytes,
                                  .length = length,

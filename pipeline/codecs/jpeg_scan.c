@@ -16,16 +16,30 @@ enum {
 
 /* ---- prefix codes */
 
-static void fill_fast(struct scan_code *code, int bits, uint32_t value, uint8_t symbol) {
-    const int spare = SCAN_FAST_BITS - bits;
-    for (uint32_t i = 0; spare >= 0 && i < 1u << spare; i++)
-        code->fast[(value << spare) + i] = (uint16_t)(bits << 8 | symbol);
+/* What the lowest SIZE bits of VALUE mean as a number, as T.81's EXTEND has it; SIZE is 1 or more.
+ */
+static int extend(int value, int size) {
+    return value < 1 << (size - 1) ? value - (1 << size) + 1 : value;
+}
+
+/* All that the next bits may be where they begin with a code of BITS bits. */
+static void fill_next(struct scan_code *code, int bits, uint32_t value, uint8_t symbol) {
+    const int spare = SCAN_NEXT_BITS - bits, size = symbol & 15;
+    if (spare < 0) return;
+    const bool whole = size > 0 && size <= spare;
+    for (uint32_t i = 0; i < 1u << spare; i++) {
+        struct scan_step *step = &code->next[(value << spare) + i];
+        *step = (struct scan_step){ 0, symbol, (uint8_t)bits };
+        if (!whole) continue;
+        step->number = (int16_t)extend((int)(i >> (spare - size)), size);
+        step->bits = (uint8_t)(bits + size);
+    }
 }
 
 bool scan_code_make(struct scan_code *code, const uint8_t counts[16], const uint8_t *symbols) {
     uint32_t value = 0;
     int place = 0;
-    memset(code->fast, 0, sizeof code->fast);
+    memset(code->next, 0, sizeof code->next);
     for (int bits = 1; bits <= 16; bits++, value *= 2) {
         code->first[bits] = (int32_t)value;
         code->from[bits] = place;
@@ -33,7 +47,7 @@ bool scan_code_make(struct scan_code *code, const uint8_t counts[16], const uint
         if (counts[bits - 1] && value + counts[bits - 1] >= 1u << bits) return false;
         for (int i = 0; i < counts[bits - 1]; i++, place++, value++) {
             code->symbols[place] = symbols[place];
-            fill_fast(code, bits, value, symbols[place]);
+            fill_next(code, bits, value, symbols[place]);
         }
         code->last[bits] = counts[bits - 1] ? (int32_t)value - 1 : -1;
     }
@@ -49,7 +63,29 @@ struct bits {
     int count;
 };
 
+static uint64_t read_be64(const uint8_t *bytes) {
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return __builtin_bswap64(word);
+}
+
+static bool has_ff(uint64_t word) {
+    const uint64_t lows = UINT64_C(0x0101010101010101), tops = lows << 7;
+    return (~word - lows) & word & tops;
+}
+
+/* At least 57 bits, unless a marker or the end is nearer. */
 static void refill(struct bits *bits) {
+    if (bits->count < 32 && bits->end - bits->at >= 8) {
+        const uint64_t word = read_be64(bits->at);
+        if (!has_ff(word)) {
+            const int bytes = (64 - bits->count) / 8;
+            bits->window |= word >> (64 - 8 * bytes) << (64 - 8 * bytes) >> bits->count;
+            bits->at += bytes;
+            bits->count += 8 * bytes;
+            return;
+        }
+    }
     while (bits->count <= 56 && bits->at < bits->end) {
         const uint8_t byte = *bits->at;
         if (byte == 0xff && (bits->end - bits->at < 2 || bits->at[1] != 0)) return;
@@ -59,31 +95,38 @@ static void refill(struct bits *bits) {
     }
 }
 
-static bool drop(struct bits *bits, int count) {
+static void drop(struct bits *bits, int count) {
     bits->count -= count;
     bits->window <<= count;
-    return bits->count >= 0;
 }
 
-/* -1: no code of this table, or the bits end. */
-static int next_symbol(struct bits *bits, const struct scan_code *code) {
-    if (bits->count < 32) refill(bits);
-    const unsigned fast = code->fast[bits->window >> (64 - SCAN_FAST_BITS)];
-    if (fast) return drop(bits, (int)(fast >> 8)) ? (int)(fast & 255) : -1;
-    for (int length = SCAN_FAST_BITS + 1; length <= 16; length++) {
+/* A code that is too long for the table. */
+static bool find_long(const struct bits *bits, const struct scan_code *code,
+                      struct scan_step *step) {
+    for (int length = SCAN_NEXT_BITS + 1; length <= 16; length++) {
         const int32_t value = (int32_t)(bits->window >> (64 - length));
         if (value > code->last[length]) continue;
-        if (!drop(bits, length)) return -1;
-        return code->symbols[code->from[length] + value - code->first[length]];
+        const int place = code->from[length] + value - code->first[length];
+        *step = (struct scan_step){ 0, code->symbols[place], (uint8_t)length };
+        return true;
     }
-    return -1;
+    return false;
 }
 
-/* A number of SIZE bits, 1 or more, as T.81's EXTEND has it. */
-static bool next_number(struct bits *bits, int size, int *number) {
-    const int value = (int)(bits->window >> (64 - size));
-    *number = value < 1 << (size - 1) ? value - (1 << size) + 1 : value;
-    return drop(bits, size);
+/* A code and its number; false: no code of this table, or the bits end. At most 16 and 15 bits, so
+ * one look for more of them does for both. */
+static inline bool next_step(struct bits *bits, const struct scan_code *code,
+                             struct scan_step *step) {
+    if (bits->count < 32) refill(bits);
+    *step = code->next[bits->window >> (64 - SCAN_NEXT_BITS)];
+    if (!step->bits && !find_long(bits, code, step)) return false;
+    drop(bits, step->bits);
+    const int size = step->symbol & 15;
+    if (size && !step->number) {
+        step->number = (int16_t)extend((int)(bits->window >> (64 - size)), size);
+        drop(bits, size);
+    }
+    return bits->count >= 0;
 }
 
 /* ---- blocks */
@@ -99,33 +142,34 @@ static uint32_t magnitude(int number) {
 }
 
 static bool walk_dc(struct bits *bits, const struct scan_code *code, int *dc) {
-    const int size = next_symbol(bits, code);
-    int difference = 0;
-    if (size < 0 || size > DC_BITS_MAX) return false;
-    if (size && !next_number(bits, size, &difference)) return false;
-    *dc += difference;
+    struct scan_step step;
+    if (!next_step(bits, code, &step) || step.symbol > DC_BITS_MAX) return false;
+    *dc += step.number;
     return magnitude(*dc) <= DC_MAX;
 }
 
-static bool walk_block(struct bits *bits, const struct scan *scan, int component, int *dc) {
+static bool walk_block(struct bits *told, const struct scan *scan, int component, int *dc) {
     const uint8_t *steps = scan->steps[component];
-    uint32_t columns[SIDE] = { 0 };
-    if (!walk_dc(bits, scan->dc[component], dc)) return false;
-    columns[0] = magnitude(*dc) * steps[0];
+    const struct scan_code *code = scan->ac[component];
+    struct bits bits = *told; /* in registers */
+    uint32_t columns[SIDE] = { 0 }, all = 0;
+    if (!walk_dc(&bits, scan->dc[component], dc)) return false;
+    all = columns[0] = magnitude(*dc) * steps[0];
     for (int k = 1; k < BLOCK; k++) {
-        const int symbol = next_symbol(bits, scan->ac[component]), size = symbol & 15;
-        int number;
-        if (symbol == 0) break;
-        if (symbol < 0 || size > AC_BITS_MAX || (size == 0 && symbol != 0xf0)) return false;
-        k += symbol >> 4;
-        if (k >= BLOCK) return false;
-        if (size == 0) continue;
-        if (!next_number(bits, size, &number)) return false;
-        columns[column_of[k]] += magnitude(number) * steps[k];
+        struct scan_step step;
+        if (!next_step(&bits, code, &step)) return false;
+        if (step.symbol == 0) break;
+        k += step.symbol >> 4;
+        if (k >= BLOCK || (step.symbol & 15) > AC_BITS_MAX) return false;
+        if (!step.number && step.symbol != 0xf0) return false;
+        const uint32_t part = magnitude(step.number) * steps[k];
+        columns[column_of[k]] += part;
+        all += part;
     }
-    uint32_t largest = 0;
-    for (int c = 0; c < SIDE; c++) largest = columns[c] > largest ? columns[c] : largest;
-    return largest <= COLUMN_MAX;
+    *told = bits;
+    for (int c = 0; all > COLUMN_MAX && c < SIDE; c++)
+        if (columns[c] > COLUMN_MAX) return false;
+    return true;
 }
 
 static bool walk_mcu(struct bits *bits, const struct scan *scan, int *dc) {

@@ -19,14 +19,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SCAN_FAST_BITS = 9, SCAN_COMPONENTS = 3 };
+enum { SCAN_NEXT_BITS = 10, SCAN_COMPONENTS = 3 };
+
+/* A code, and the number behind it where both are within the next bits. */
+struct scan_step {
+    int16_t number; /* 0: none, or not within them: the symbol's lower half is its size */
+    uint8_t symbol;
+    uint8_t bits; /* of the code, and of the number if told; 0: a longer code */
+};
 
 /* A prefix code: lengths and symbols as DHT has them. */
 struct scan_code {
-    uint16_t
-        fast[1 << SCAN_FAST_BITS]; /* length << 8 | symbol by the next bits; 0: a longer code */
-    int32_t last[18];              /* the last code of each length, -1: none */
-    int32_t first[17], from[17];   /* the first code of each length, and its symbol's place */
+    struct scan_step next[1 << SCAN_NEXT_BITS]; /* by the next bits */
+    int32_t last[18];                           /* the last code of each length, -1: none */
+    int32_t first[17], from[17]; /* the first code of each length, and its symbol's place */
     uint8_t symbols[256];
 };
 

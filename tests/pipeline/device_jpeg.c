@@ -51,6 +51,7 @@ static void other_kinds(void **state) {
         { 1, 1, 1, { .progressive = true } },
         { 3, 2, 2, { .arithmetic = true } },
         { 3, 1, 1, { .space = JCS_RGB } },
+        { 3, 1, 1, { .space = JCS_RGB, .no_adobe = true } },
         { 4, 1, 1, { .space = JCS_CMYK } },
         { 4, 1, 1, { .space = JCS_YCCK } },
         { 3, 1, 2, { .h = 0 } },
@@ -323,6 +324,9 @@ static void segments_of_other_kinds(void **state) {
     assert_false(taken_before_scan(&bytes, "\xff\xcc\0\4\0\20", 6)); /* DAC */
     assert_false(taken_before_scan(&bytes, "\xff\xd0", 2));
     assert_false(taken_before_scan(&bytes, "\xff\1", 2));
+    const struct bytes frame = copy_of(&bytes); /* told twice, in the same words */
+    assert_false(taken_before_scan(&bytes, frame.data + find_marker(&frame, 0xc0), 19));
+    free(frame.data);
     struct bytes late = copy_of(&bytes);
     insert(&late, late.length - 2, "\xff\xdc\0\4\0\53", 6);
     assert_false(taken(late));

@@ -105,14 +105,29 @@ static void prefix_codes(void **state) {
     assert_false(makes_code((uint8_t[16]){ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2 }));
 }
 
+static void assert_step(const struct scan_code *code, unsigned next, int symbol, int number,
+                        int bits) {
+    const struct scan_step *step = &code->next[next];
+    assert_true(step->symbol == symbol && step->number == number && step->bits == bits);
+}
+
+/* Ten of them; those of a number that is not all within them do not tell it. */
 static void codes_by_the_next_bits(void **state) {
     (void)state;
-    assert_int_equal(dc.fast[0x000], 2 << 8 | 0);
-    assert_int_equal(dc.fast[0x0ff], 2 << 8 | 2);  /* 01 and seven bits more */
-    assert_int_equal(dc.fast[0x100], 2 << 8 | 11); /* 10 */
-    assert_int_equal(dc.fast[0x1bf], 3 << 8 | 12); /* 110 */
-    assert_int_equal(dc.fast[0x1c0], 0);           /* 111: none */
-    assert_int_equal(ac.fast[0x1fc], 0);           /* 111111100: longer */
+    assert_int_equal(SCAN_NEXT_BITS, 10);
+    assert_step(&dc, 0x000, 0, 0, 2);
+    assert_step(&dc, 0x0ff, 0, 0, 2);
+    assert_step(&dc, 0x100, 2, -3, 4); /* 01, 00 and six bits more */
+    assert_step(&dc, 0x17f, 2, -2, 4); /* 01, 01 */
+    assert_step(&dc, 0x180, 2, 2, 4);
+    assert_step(&dc, 0x1ff, 2, 3, 4);
+    assert_step(&dc, 0x2ff, 11, 0, 2);   /* 10 */
+    assert_step(&dc, 0x37f, 12, 0, 3);   /* 110 */
+    assert_step(&dc, 0x380, 0, 0, 0);    /* 111: none */
+    assert_step(&ac, 0x3bf, 0xe1, 1, 5); /* 1110, 1 and five bits more */
+    assert_step(&ac, 0x3a0, 0xe1, 1, 5);
+    assert_step(&ac, 0x39f, 0xe1, -1, 5);
+    assert_step(&ac, 0x3f8, 0, 0, 0); /* 1111111000: longer */
     assert_int_equal(ac.first[12], 0xfe0);
     assert_int_equal(ac.last[12], 0xfe0);
     assert_int_equal(ac.symbols[ac.from[12]], 0x02);
@@ -184,7 +199,9 @@ static void dc_within_its_range(void **state) {
     assert_false(sound(gray(16, 0, ones), MOST "0 01 10 0")); /* +2047 + 2 */
     assert_true(sound(gray(16, 0, ones), LEAST "0 01 10 0"));
     assert_false(sound(gray(16, 0, ones), LEAST "0 01 01 0"));
-    assert_true(sound(gray(16, 1, ones), MOST "0 M0" MOST "0")); /* each from 0 */
+    assert_false(sound(gray(16, 0, ones), "10 11111111110 0 01 10 0")); /* +2046 + 2 */
+    assert_false(sound(gray(16, 0, ones), "10 00000000001 0 01 01 0")); /* -2046 - 2 */
+    assert_true(sound(gray(16, 1, ones), MOST "0 M0" MOST "0"));        /* each from 0 */
     /* -2047 + 2048 is 1, but no encoder writes a difference of 12 bits. */
     assert_false(sound(gray(16, 0, ones), LEAST "0 110 100000000000 0"));
     assert_false(sound(gray(8, 0, ones), "111 0"));
