@@ -21,6 +21,9 @@ static constexpr uint32_t ROWS_LEAST = 2, ROWS_MOST = 8;
  * many times over have longer strips, whose rows are fetched into the L2 cache ahead: it holds
  * little of what one strip has read when the next one needs it. */
 enum { AHEAD_LONG = 2 };
+/* Where the GPU holds all blocks at once, more registers a thread are worth more than threads: 4K
+ * takes 9.7 us so, 10.2 with a block more. */
+enum { BLOCKS_ONCE = 5 };
 template <class KIND> static constexpr int BLOCKS_LONG = KIND::DEPTH == 8 ? 7 : 5;
 static constexpr uint32_t ROWS_FEW = 4, ROWS_LONG = 16, TIMES_LONG = 4;
 
@@ -44,14 +47,29 @@ static uint32_t strip_rows(const struct cuda_context *context, const struct op_c
     const uint64_t wanted = (rows + 2 * threads - 1) / (2 * threads) * 2;
     if (has_long_strips<KIND>() && wanted >= TIMES_LONG * ROWS_LONG) return ROWS_LONG;
     if (has_long_strips<KIND>() && wanted > ROWS_FEW)
-        return ROWS_MOST; /* 4K: 8 rows take 10.0 us, 6 take 10.4 */
+        return ROWS_MOST; /* 4K: 8 rows take 10.2 us, 6 take 10.5 */
     return wanted < LEAST ? LEAST : wanted > MOST ? MOST : (uint32_t)wanted;
+}
+
+static unsigned blocks_for(const struct strips &launch) {
+    return (launch.batch.chunks + EDGE_THREADS - 1) / EDGE_THREADS;
 }
 
 template <class KIND, int BLOCKS = blocks_of<KIND>(), int AHEAD = 0>
 static void launch_strips(cudaStream_t stream, const struct strips &launch) {
-    const unsigned blocks = (launch.batch.chunks + EDGE_THREADS - 1) / EDGE_THREADS;
-    edge_kernel<KIND, BLOCKS, AHEAD><<<blocks, EDGE_THREADS, 0, stream>>>(launch);
+    edge_kernel<KIND, BLOCKS, AHEAD><<<blocks_for(launch), EDGE_THREADS, 0, stream>>>(launch);
+}
+
+/* sobel3 of gray, plain. */
+template <class KIND>
+static void launch_plain(const struct cuda_context *context, const struct strips &launch) {
+    const bool once = blocks_for(launch) <= (unsigned)(BLOCKS_ONCE * context->multiprocessors);
+    if (launch.rows == ROWS_LONG)
+        launch_strips<KIND, BLOCKS_LONG<KIND>, AHEAD_LONG>(context->stream, launch);
+    else if (launch.rows == ROWS_MOST && once)
+        launch_strips<KIND, BLOCKS_ONCE>(context->stream, launch);
+    else
+        launch_strips<KIND>(context->stream, launch);
 }
 
 template <class KIND>
@@ -63,11 +81,9 @@ static enum status run_kind(const struct cuda_context *context, const struct op_
     const enum status status = batch_tile(&launch.batch, calls, count, KIND::PIXELS, launch.rows);
     if (status) return status;
     if constexpr (has_long_strips<KIND>())
-        if (launch.rows == ROWS_LONG) {
-            launch_strips<KIND, BLOCKS_LONG<KIND>, AHEAD_LONG>(context->stream, launch);
-            return STATUS_OK;
-        }
-    launch_strips<KIND>(context->stream, launch);
+        launch_plain<KIND>(context, launch);
+    else
+        launch_strips<KIND>(context->stream, launch);
     return STATUS_OK;
 }
 

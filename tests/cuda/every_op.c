@@ -412,7 +412,7 @@ static void test_refuses_without_twin(void **state) {
 static int open_lane(void **state) {
     (void)state;
     struct failure failure = { 0 };
-    const struct lane_options options = { STAGING, 256 << 20, NULL };
+    const struct lane_options options = { .staging_bytes = STAGING, .arena_bytes = 256 << 20 };
     if (device_cuda.open(0, &options, &lane, &failure) == STATUS_OK) return 0;
     print_error("%s\n", failure.message);
     return 1;
