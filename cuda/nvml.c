@@ -18,7 +18,7 @@ struct nvml_memory {
 };
 
 struct nvml {
-    void *library;
+    void *object; /* of dlopen */
     struct nvml_device *device;
     int (*init)(void);
     int (*shutdown)(void);
@@ -38,12 +38,12 @@ static void find_symbol(void *library, const char *name, void *function) {
 }
 
 static void find_symbols(struct nvml *nvml) {
-    find_symbol(nvml->library, "nvmlInit_v2", &nvml->init);
-    find_symbol(nvml->library, "nvmlShutdown", &nvml->shutdown);
-    find_symbol(nvml->library, "nvmlDeviceGetHandleByPciBusId_v2", &nvml->find);
-    find_symbol(nvml->library, "nvmlDeviceGetUtilizationRates", &nvml->utilization);
-    find_symbol(nvml->library, "nvmlDeviceGetMemoryInfo", &nvml->memory);
-    find_symbol(nvml->library, "nvmlDeviceGetTotalEnergyConsumption", &nvml->energy);
+    find_symbol(nvml->object, "nvmlInit_v2", &nvml->init);
+    find_symbol(nvml->object, "nvmlShutdown", &nvml->shutdown);
+    find_symbol(nvml->object, "nvmlDeviceGetHandleByPciBusId_v2", &nvml->find);
+    find_symbol(nvml->object, "nvmlDeviceGetUtilizationRates", &nvml->utilization);
+    find_symbol(nvml->object, "nvmlDeviceGetMemoryInfo", &nvml->memory);
+    find_symbol(nvml->object, "nvmlDeviceGetTotalEnergyConsumption", &nvml->energy);
 }
 
 static bool begin(struct nvml *nvml, const char *bus) {
@@ -54,13 +54,13 @@ static bool begin(struct nvml *nvml, const char *bus) {
 }
 
 struct nvml *nvml_open(const char *library, const char *bus) {
-    struct nvml found = { .library = dlopen(library, RTLD_NOW | RTLD_LOCAL) };
-    if (!found.library) return NULL;
+    struct nvml found = { .object = dlopen(library, RTLD_NOW | RTLD_LOCAL) };
+    if (!found.object) return NULL;
     find_symbols(&found);
     struct nvml *nvml = malloc(sizeof *nvml);
     if (!nvml || !begin(&found, bus)) {
         free(nvml);
-        dlclose(found.library);
+        dlclose(found.object);
         return NULL;
     }
     *nvml = found;
@@ -70,7 +70,7 @@ struct nvml *nvml_open(const char *library, const char *bus) {
 void nvml_close(struct nvml *nvml) {
     if (!nvml) return;
     nvml->shutdown();
-    dlclose(nvml->library);
+    dlclose(nvml->object);
     free(nvml);
 }
 

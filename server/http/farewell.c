@@ -3,6 +3,7 @@
 
 #include "pipeline/timing.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -35,14 +36,13 @@ static void leave(struct place *place) {
     place->fd = -1;
 }
 
-/* All that is there; false: nothing more is to come, or enough has. */
+/* A piece of what is there, no more: others wait for the lock. false: nothing more is to come, or
+ * enough has. */
 static bool drop(struct place *place, char *piece) {
-    ssize_t got;
-    while ((got = recv(place->fd, piece, PIECE, MSG_DONTWAIT)) > 0) {
-        place->bytes += (size_t)got;
-        if (place->bytes > BYTES_MAX) return false;
-    }
-    return got < 0;
+    const ssize_t got = recv(place->fd, piece, PIECE, MSG_DONTWAIT);
+    if (got <= 0) return got < 0 && (errno == EAGAIN || errno == EINTR);
+    place->bytes += (size_t)got;
+    return place->bytes <= BYTES_MAX;
 }
 
 static void look(struct farewell *farewell, char *piece) {
@@ -94,7 +94,7 @@ void farewell_take(struct farewell *farewell, int fd) {
     struct place *place = free_place(farewell);
     const int copy = place ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (copy >= 0) {
-        struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP | EPOLLET };
+        struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP };
         *place = (struct place){ copy, clock_ns() + FAREWELL_NS, 0 };
         shutdown(copy, SHUT_WR);
         epoll_ctl(farewell->epoll, EPOLL_CTL_ADD, copy, &event); /* else LOOK_MS will do */

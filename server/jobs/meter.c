@@ -26,7 +26,7 @@ static struct nvml *open_nvml(const struct meter_options *options) {
     struct device_facts facts;
     struct failure ignored;
     return options->driver->describe(options->index, &facts, &ignored) == STATUS_OK
-               ? nvml_open(options->library, facts.bus)
+               ? nvml_open(options->nvml_path, facts.bus)
                : NULL;
 }
 

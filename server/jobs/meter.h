@@ -17,7 +17,7 @@
 struct meter_options {
     int channel;
     int every_ms;
-    const char *library; /* NVML's */
+    const char *nvml_path; /* of its library */
     const struct device_driver *driver;
     int index;
     struct lane *const *lanes;

@@ -182,7 +182,7 @@ static struct meter_options meter_of(const struct worker *worker, const struct c
     return (struct meter_options){
         .channel = worker->channel,
         .every_ms = (int)config->probe_ms,
-        .library = NVML_LIBRARY,
+        .nvml_path = NVML_LIBRARY,
         .driver = driver,
         .index = index,
         .lanes = worker->lane,

@@ -22,7 +22,7 @@
 enum { FILES_MAX = 64, WARM = 3, CORE_ROUNDS = 5, NEAR = 8 /* levels, on average */ };
 
 static struct {
-    const char *library;
+    const char *nvjpeg_path;
     int rounds, batch, damaged, backend;
     double seconds;
     bool json;
@@ -398,7 +398,7 @@ static int parse(int argc, char **argv) {
         if (c == 'k') options.backend = atoi(optarg);
         if (c == 'd') options.damaged = atoi(optarg);
         if (c == 's') options.seconds = atof(optarg);
-        if (c == 'l') options.library = optarg;
+        if (c == 'l') options.nvjpeg_path = optarg;
     }
     const bool sound = options.rounds >= 1 && options.rounds <= ROUNDS_MAX && options.batch >= 1 &&
                        options.batch <= BATCH_MAX && options.seconds > 0;
@@ -413,7 +413,7 @@ int main(int argc, char **argv) {
     const int answered = parse(argc, argv), count = argc - optind;
     if (answered >= 0) return answered;
     setvbuf(stdout, NULL, _IOLBF, 0); /* should nvJPEG crash, the last line tells on what */
-    if (gpu_open(&gpu, options.library, &failure)) {
+    if (gpu_open(&gpu, options.nvjpeg_path, &failure)) {
         fprintf(stderr, "nvjpeg: %s; nothing was measured\n", failure.message);
         return 77;
     }

@@ -347,7 +347,7 @@ static void test_times(void **state) {
 static int open_lane(void **state) {
     (void)state;
     struct failure failure = { 0 };
-    const struct lane_options options = { 64 << 20, 256 << 20, NULL };
+    const struct lane_options options = { .staging_bytes = 64 << 20, .arena_bytes = 256 << 20 };
     pool = pool_create(THREADS);
     if (pool && device_cuda.open(0, &options, &lane, &failure) == STATUS_OK) return 0;
     print_error("%s\n", failure.message);

@@ -14,7 +14,7 @@
 
 enum { STAGING = 1 << 20, ARENA = 4 << 20, LANES = 6, ROUNDS = 200 };
 
-static const struct lane_options options = { STAGING, ARENA, NULL };
+static const struct lane_options options = { .staging_bytes = STAGING, .arena_bytes = ARENA };
 
 static void test_facts(void **state) {
     (void)state;
@@ -152,7 +152,7 @@ static void tell_latency(struct lane *lane, uint32_t width, uint32_t height) {
 static void test_latency(void **state) {
     (void)state;
     struct lane *lane;
-    const struct lane_options roomy = { 16 << 20, 64 << 20, NULL };
+    const struct lane_options roomy = { .staging_bytes = 16 << 20, .arena_bytes = 64 << 20 };
     assert_int_equal(device_cuda.open(0, &roomy, &lane, NULL), STATUS_OK);
     tell_latency(lane, 320, 240);
     tell_latency(lane, 1920, 1080);

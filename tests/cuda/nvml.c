@@ -51,7 +51,7 @@ static void test_energy_grows(void **state) {
 static void test_memory_is_seen(void **state) {
     struct nvml *nvml = *state;
     enum { ARENA = 1 << 30 };
-    const struct lane_options options = { 1 << 20, ARENA, NULL };
+    const struct lane_options options = { .staging_bytes = 1 << 20, .arena_bytes = ARENA };
     struct gauges before = { .told = 0 }, after = { .told = 0 };
     struct lane *lane;
     nvml_read(nvml, &before);

@@ -126,7 +126,7 @@ static void begin(struct scene *scene, const char *nvml, int every_ms) {
     scene->meter.options = (struct meter_options){
         .channel = scene->ends[1],
         .every_ms = every_ms,
-        .library = nvml,
+        .nvml_path = nvml,
         .driver = &driver,
         .index = 3,
         .lanes = scene->pointers,
