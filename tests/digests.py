@@ -16,6 +16,9 @@ import urllib.request
 WORK = ["grayscale?quality=85", "histeq?bins=256", "histeq?channel=each&bins=100", "edge?threshold=30", "edge?kernel=sobel5&brightness=40&binary=true",
         "brightness?shift=-50", "threshold?level=90", "convolve?taps=1+2+1+2+4+2+1+2+1", "carve?dx=-24", "carve?dy=-10&energy=sobel3",
         "carve?dx=-6&dy=-6&energy=sobel5", "carve?dx=20", "carve?dx=-12&show=seams", "carve?show=energy"]
+# With a block to keep and one to remove.
+MASKED = ["carve?dx=-10", "carve?dx=-5&dy=-5&energy=sobel3", "carve?dy=-8&show=seams"]
+BOUNDARY = "between-the-parts"
 
 
 def free_port():
@@ -24,9 +27,30 @@ def free_port():
         return s.getsockname()[1]
 
 
-def ask(port, work, device, photograph):
+def block(width, height, left, top, right, bottom):
+    """A mask, P5: white from LEFT to RIGHT and TOP to BOTTOM, each a share of the side."""
+    inside = round(width * right) - round(width * left)
+    row = bytes(round(width * left)) + b"\xff" * inside
+    rows = round(height * bottom) - round(height * top)
+    return b"P5 %d %d 255\n" % (width, height) + bytes(width * round(height * top)) + row.ljust(width, b"\0") * rows + bytes(
+        width * (height - round(height * top) - rows))
+
+
+def with_masks(port, photograph):
+    """The photograph and its masks as one form."""
+    with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port}/info", photograph, method="POST"), timeout=120) as answer:
+        told = json.loads(answer.read())
+    parts = {"image": photograph, "mask": block(told["width"], told["height"], 0.25, 0.2, 0.4, 0.6),
+             "rmask": block(told["width"], told["height"], 0.6, 0.3, 0.61, 0.9)}
+    form = b"".join(b'--%s\r\nContent-Disposition: form-data; name="%s"; filename="x"\r\n\r\n%s\r\n' % (BOUNDARY.encode(), name.encode(), data)
+                    for name, data in parts.items())
+    return form + b"--%s--\r\n" % BOUNDARY.encode()
+
+
+def ask(port, work, device, body, kind="application/octet-stream"):
     url = f"http://127.0.0.1:{port}/{work}&type=pnm&device={device}"
-    with urllib.request.urlopen(urllib.request.Request(url, photograph, method="POST"), timeout=120) as answer:
+    request = urllib.request.Request(url, body, {"Content-Type": kind}, method="POST")
+    with urllib.request.urlopen(request, timeout=120) as answer:
         return hashlib.sha256(answer.read()).hexdigest(), answer.headers["X-Burin-Device"]
 
 
@@ -34,15 +58,18 @@ def built_in(burin):
     """The work that the program can do: OPS_SKIP leaves operators out."""
     told = json.loads(subprocess.run([burin, "ops", "--json"], capture_output=True, check=True).stdout)
     names = {operator["name"] for operator in told["operators"]}
-    return [work for work in WORK if work.split("?")[0] in names]
+    return [work for work in WORK if work.split("?")[0] in names], [work for work in MASKED if work.split("?")[0] in names]
 
 
-def compare(port, name, photograph, works):
+def compare(port, name, photograph, plain, masked):
     wrong = []
     start = time.monotonic()
-    for work in works:
-        cpu, _ = ask(port, work, "cpu", photograph)
-        gpu, device = ask(port, work, "cuda", photograph)
+    form = with_masks(port, photograph)
+    works = [(work, photograph, "application/octet-stream") for work in plain]
+    works += [(work, form, "multipart/form-data; boundary=" + BOUNDARY) for work in masked]
+    for work, body, kind in works:
+        cpu, _ = ask(port, work, "cpu", body, kind)
+        gpu, device = ask(port, work, "cuda", body, kind)
         if cpu != gpu or not device.startswith("cuda"):
             wrong.append(work)
     print(f"{name}: {len(works) - len(wrong)} of {len(works)} equal on CPU and GPU, {time.monotonic() - start:.1f} s", *wrong, flush=True)
@@ -63,7 +90,7 @@ def main():
         while subprocess.run([burin, "health", "--url", f"http://127.0.0.1:{port}"], capture_output=True).returncode:
             time.sleep(0.1)
         works = built_in(burin)
-        good = [compare(port, path.rsplit("/", 1)[-1], open(path, "rb").read(), works) for path in photographs]
+        good = [compare(port, path.rsplit("/", 1)[-1], open(path, "rb").read(), *works) for path in photographs]
     finally:
         daemon.terminate()
         daemon.wait()
