@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """photos.py OUT [PHOTOGRAPH]... - make the pictures that the service benchmarks send: JPEG quality 85, 4:2:0, of 320x240
 and 1920x1080, cut from the photographs given (or from those of the package mate-backgrounds), and a 64x64 P5. Where the
-backgrounds of Debian are installed (mate-backgrounds, lomiri-wallpapers-*), twelve photographs of 0.3 to 21 megapixels are copied
-to OUT/twelve as they are. The photograph that takes the most bytes is also saved in the ways a JPEG can be, to OUT/kinds: gray,
+backgrounds of Debian are installed (mate-backgrounds, lomiri-wallpapers-*), twelve photographs of up to 21 megapixels go to
+OUT/twelve: eleven as they are, and, since none of them is that small, one scaled to 0.3 megapixels. The photograph that takes the most bytes is also saved in the ways a JPEG can be, to OUT/kinds: gray,
 each sampling that Pillow writes, progressive, CMYK, optimized tables, an odd size, qualities 30 and 98; with noise, that
 clamps more than any photograph."""
 import glob
@@ -34,9 +34,12 @@ def twelve(out):
     found = sorted(f for f in found if 3e5 <= f[0] <= 21e6 and f[1] < 5e6)
     if len(found) < 12:
         return
-    os.makedirs(f"{out}/twelve", exist_ok=True)
-    for i in range(12):
+    shutil.rmtree(f"{out}/twelve", ignore_errors=True)
+    os.makedirs(f"{out}/twelve")
+    for i in range(1, 12):
         shutil.copy(found[round(i * (len(found) - 1) / 11)][2], f"{out}/twelve")
+    name = os.path.basename(found[0][2])
+    cut(Image.open(found[0][2]).convert("RGB"), 640, 480).save(f"{out}/twelve/small-{name}", quality=92)
 
 
 def kinds(out, photograph):

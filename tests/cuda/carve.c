@@ -66,6 +66,7 @@ static const struct sample samples[] = {
     { "carve:dx=-3,dy=-200", 800, 600, 1, 8, PHOTO, 0 },
     { "carve:dx=-5,dy=-5", 6000, 300, 1, 8, NOISE, 0 },
     { "carve:dx=-4,dy=-6", 100, 8000, 1, 8, PHOTO, 0 },
+    { "carve:dx=200,dy=150,show=seams", 640, 500, 4, 16, PHOTO, KEEP | REMOVE },
     { "carve:dx=-60,dy=-60", 300, 300, 1, 8, CONSTANT, 0 },
     { "carve:dx=-99,dy=-1", 1000, 64, 3, 8, NOISE, 0 },
     { "carve:dx=-12", 3840, 2160, 3, 8, PHOTO, 0 },
@@ -75,6 +76,13 @@ static const struct sample samples[] = {
     { "carve:dx=-3", 8192, 8192, 1, 8, PHOTO, 0 },
     { "carve:dx=-2,energy=sobel3", 16000, 5000, 1, 8, PHOTO, 0 },
     { "carve:dx=-1,dy=-7", 700, 20000, 1, 8, PHOTO, 0 },
+    { "carve:dx=-9", 65535, 9, 3, 8, NOISE, 0 },
+    { "carve:dy=-9,energy=sobel5", 10, 65535, 1, 16, NOISE, 0 },
+    { "carve:dx=-7,energy=sobel3", 65535, 40, 1, 8, PHOTO, KEEP | REMOVE },
+    { "carve:dx=-5,dy=-6", 65535, 12, 3, 8, NOISE, 0 },
+    { "carve:dx=-5,dy=-6", 12, 65535, 1, 8, NOISE, KEEP },
+    { "carve:dx=-20,dy=20", 65515, 20, 2, 8, NOISE, 0 },
+    { "carve:dx=20,dy=-2,show=seams", 65515, 3, 1, 8, NOISE, 0 },
 };
 
 static bool small;
@@ -190,6 +198,26 @@ static uint64_t reference(const struct job *job, const struct run_item *item) {
     return digest;
 }
 
+/* Bytes of scratch by the pixel, of the first image, before or after: whichever has more. */
+static double scratch_bytes(const struct job *job) {
+    const struct run_item *item = &job->items[0];
+    struct op_call call = { .params = &job->plan.steps[0].params,
+                            .in = item->in,
+                            .out = item->out };
+    memcpy(call.parts, item->parts, sizeof call.parts);
+    const double bytes = (double)device_cuda.scratch(lane, job->plan.steps[0].op, &call, 1);
+    return bytes / fmax((double)image_pixels(&call.in), (double)image_pixels(&call.out));
+}
+
+/* A small or narrow image has more by the pixel. */
+static void check_scratch(const struct job *job, const struct sample *sample) {
+    const double bytes = scratch_bytes(job);
+    if (sample->width < 480 || sample->height < 480) return;
+    print_message("%s on %ux%u: scratch %.2f bytes a pixel\n", sample->plan, sample->width,
+                  sample->height, bytes);
+    assert_true(bytes <= 16);
+}
+
 /* The reference comes first: afterwards the masks are on the device. */
 static void compare(struct job *job, const struct sample *sample) {
     struct failure failure = { 0 };
@@ -209,6 +237,7 @@ static void walk(const struct sample *list, size_t count) {
         struct job *job = make_job(list[i].plan);
         add(job, &list[i]);
         reserve(job, &list[i]);
+        check_scratch(job, &list[i]);
         compare(job, &list[i]);
         free(job);
     }
@@ -303,13 +332,8 @@ static double least_ms(const char *text, const struct sample *sample) {
         if (run_batch(lane, &job->plan, job->items, 1, &failure)) fail_msg("%s", failure.message);
         least = fmin(least, job->timing.stage_ms[STAGE_COMPUTE]);
     }
-    struct op_call call = { .params = &job->plan.steps[0].params,
-                            .in = job->items[0].in,
-                            .out = job->items[0].out };
-    memcpy(call.parts, job->items[0].parts, sizeof call.parts);
-    const double bytes = (double)device_cuda.scratch(lane, job->plan.steps[0].op, &call, 1);
     print_message("    %-42s %9.3f ms, scratch %.2f bytes a pixel\n", text, least,
-                  bytes / fmax((double)image_pixels(&call.in), (double)image_pixels(&call.out)));
+                  scratch_bytes(job));
     free(job);
     return least;
 }
