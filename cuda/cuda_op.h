@@ -53,6 +53,9 @@ struct cuda_op {
     enum status (*run)(const struct cuda_context *context, struct op_call *calls, int count);
 };
 
+/* NULL where OP runs on the CPU alone. */
+const struct cuda_op *cuda_twin(const struct op *op);
+
 /* Tells the account that what was queued since the last mark was the kernel NAME, a constant; NULL:
  * something that is told otherwise. A twin marks its last kernel too. */
 void cuda_mark(const struct cuda_context *context, const char *name);
