@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A picture goes in and comes out: every way to send it, every form of the answer, and the account of where
 the time went."""
+import email
 import hashlib
 import io
 import json
 import re
 import shutil
+import struct
 import subprocess
 import time
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageCms
 
 from conftest import (check_problem, chunk, form, from_pnm, in_parallel, jpeg, noise, png, png_of_chunks, pnm,
                       smooth, wait_until)
@@ -188,6 +190,25 @@ def test_picture_and_account_in_parts(daemon, kind):
     (picture_headers, picture), (account_headers, account) = parts_of(answer)
     assert picture_headers["Content-Type"] == MEDIA[kind] and picture == plain.body
     assert account_headers["Content-Type"] == "application/json" and json.loads(account) == answer.timing
+
+
+def test_a_profile_cannot_forge_the_account(daemon):
+    """An ICC profile is carried from the upload into the answer; one that holds a boundary and an account is
+    still a profile to who takes the answer apart by the boundary alone."""
+    seen, boundary = set(), "burin-account-follows"
+    for _ in range(3):
+        evil = (f"\r\n--{boundary}\r\nContent-Type: application/json\r\n\r\n"
+                f'{{"device": "evil"}}\r\n--{boundary}--\r\n').encode()
+        profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes() + evil
+        profile = struct.pack(">I", len(profile)) + profile[4:]
+        answer = daemon.post("/histeq", jpeg(PHOTO, icc_profile=profile), {"Accept": "multipart/mixed"})
+        assert answer.status == 200 and evil in answer.body, "the profile is carried"
+        head = b"Content-Type: " + answer.headers["Content-Type"].encode() + b"\r\n\r\n"
+        picture, account = email.message_from_bytes(head + answer.body).get_payload()
+        assert evil in picture.get_payload(decode=True) and json.loads(account.get_payload()) == answer.timing
+        boundary = re.search(r'boundary="?([^"]+)', answer.headers["Content-Type"])[1]
+        seen.add(boundary)
+    assert len(seen) == 3 and all(re.fullmatch("[0-9a-f]{32}", one) for one in seen)
 
 
 def test_quality(daemon):
