@@ -8,6 +8,7 @@
 #ifndef BURIN_REPLY_H
 #define BURIN_REPLY_H
 
+#include "server/http/accept.h"
 #include "server/http/exchange.h"
 
 #include <jansson.h>

@@ -6,7 +6,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- names that every operator shares */
 
@@ -195,16 +194,4 @@ enum status settings_complete(struct settings *settings, struct failure *failure
             "operations is missing: a JSON list such as [{\"operation\": \"histeq\"}], in the "
             "query or as a form field");
     return plan_complete(&settings->plan, failure);
-}
-
-enum answer settings_accept(const char *accept, enum format *type) {
-    *type = FORMAT_NONE;
-    if (!accept) return ANSWER_IMAGE;
-    if (strcasestr(accept, "multipart/mixed")) return ANSWER_MULTIPART;
-    const bool jpeg = strcasestr(accept, "image/jpeg"), png = strcasestr(accept, "image/png"),
-               pnm = strcasestr(accept, "image/x-portable");
-    if (strcasestr(accept, "application/json") && !jpeg && !png && !pnm) return ANSWER_JSON;
-    if (jpeg + png + pnm == 1 && !strcasestr(accept, "image/*") && !strcasestr(accept, "*/*"))
-        *type = jpeg ? FORMAT_JPEG : png ? FORMAT_PNG : FORMAT_PNM;
-    return ANSWER_IMAGE;
 }

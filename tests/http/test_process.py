@@ -148,7 +148,8 @@ def test_other_names_of_types(daemon):
     ("image/*", "jpeg"), ("image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", "jpeg"),
     ("text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8", "jpeg"),
     ("IMAGE/PNG", "png"), ("image/png;q=1", "png"), ("image/png, application/json", "png"), ("text/html", "jpeg"),
-    ("", "jpeg")])
+    ("", "jpeg"), ("application/json, text/plain, */*", "jpeg"), ("image/*, application/json;q=0.1", "jpeg"),
+    ("image/jpeg, multipart/mixed;q=0", "jpeg"), ("image/png;q=0.9, image/jpeg;q=0.8", "png")])
 def test_accept(daemon, accept, kind):
     check_type(daemon.post("/histeq", PICTURES["jpeg"], {"Accept": accept}), kind)
 
@@ -209,6 +210,13 @@ def test_a_profile_cannot_forge_the_account(daemon):
         boundary = re.search(r'boundary="?([^"]+)', answer.headers["Content-Type"])[1]
         seen.add(boundary)
     assert len(seen) == 3 and all(re.fullmatch("[0-9a-f]{32}", one) for one in seen)
+
+
+@pytest.mark.parametrize("query,kind", [("", "png"), ("?type=auto", "png"), ("?type=pnm", "pnm")])
+def test_accept_tells_the_type_within_parts(daemon, query, kind):
+    answer = daemon.post("/histeq" + query, PICTURES["jpeg"], {"Accept": "multipart/mixed, image/png"})
+    (headers, _), _ = parts_of(answer)
+    assert headers["Content-Type"] == MEDIA[kind]
 
 
 def test_quality(daemon):
