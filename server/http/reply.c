@@ -86,14 +86,20 @@ enum MHD_Result reply_text(struct exchange *exchange, const char *media_type, ch
 
 /* ---- problems */
 
+/* What a client sent may stand in a message, in any encoding or cut within a character: no JSON. */
+static void make_printable(char *message) {
+    for (; *message; message++)
+        if (*message < ' ' || *message > '~') *message = '?';
+}
+
 static char *problem_text(const struct exchange *exchange, int http_status) {
+    struct failure failure = exchange->failure;
+    make_printable(failure.message);
     json_t *problem =
         json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "type", "about:blank", "title",
                   MHD_get_reason_phrase_for((unsigned)http_status), "status", http_status, "detail",
-                  exchange->failure.message, "message", exchange->failure.message, "code",
-                  status_name(exchange->failure.status), "request_id", exchange->request_id);
-    if (!problem)
-        problem = json_pack("{s:s, s:i}", "message", "the request failed", "status", http_status);
+                  failure.message, "message", failure.message, "code", status_name(failure.status),
+                  "request_id", exchange->request_id);
     char *text = json_dumps(problem, JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER);
     json_decref(problem);
     return text;

@@ -183,6 +183,18 @@ def test_pipelines(daemon, operations, words):
     assert daemon.works()
 
 
+@pytest.mark.parametrize("operations", ['[{"KEY":1}]', '[{"operation":"KEY"}]',
+                                        '[{"operation":"histeq","params":{"KEY":1.5}}]',
+                                        '[{"operation":"histeq","params":{"KEY":[1.5]}}]',
+                                        '[{"operation":"histeq","params":{"bins":"KEY"}}]', '["KEY"'])
+def test_names_that_are_no_plain_text(daemon, operations):
+    """A character of two bytes wherever a message may be cut, so within it, too."""
+    for length in (1, 30, *range(36, 60)):
+        text = operations.replace("KEY", "k" * length + "\u00e9")
+        check_problem(daemon.post_form("/pipeline", [("image", PICTURE, "a"), ("operations", text, None)]), 400)
+    assert daemon.works()
+
+
 def test_pipeline_without_operations(daemon):
     check_problem(daemon.post("/pipeline", PICTURE), 400, "operations", '[{"operation": "histeq"}]')
     check_problem(daemon.post("/pipeline?operation=histeq", PICTURE), 400, 'did you mean "operations"')
@@ -205,6 +217,15 @@ def test_pipeline_without_operations(daemon):
 def test_paths_that_are_not_there(daemon, method, path, words):
     problem = check_problem(daemon.request(method, path, PICTURE if method == "POST" else None), 404, *words)
     assert problem["message"].isprintable()
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("path", ["/%ff", "/" + "a" * 58 + "%c3%a9", "/%c3%a9", "/%22%5c%7f"])
+def test_paths_that_are_no_plain_text(daemon, path):
+    """Bytes that are no UTF-8, or a character that the message would cut: told like any other."""
+    for head in ("GET", "POST"):
+        problem = check_problem(daemon.request(head, path, PICTURE if head == "POST" else None), 404, "/ops")
+        assert problem["message"].isascii() and problem["message"].isprintable()
     assert daemon.works()
 
 
