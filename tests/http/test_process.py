@@ -487,6 +487,16 @@ def test_same_picture_same_bytes(daemon):
 
 # ---- lists and facts
 
+def test_root_tells_every_path(daemon):
+    """Each of them answers; what README's table has is there."""
+    endpoints = daemon.get("/").json["endpoints"]
+    for path in ("/ops", "/livez", "/readyz", "/health", "/metrics"):
+        assert f"GET {path}" in endpoints and daemon.get(path).status == 200
+    for path in ("/{operator}", "/pipeline", "/info"):
+        assert f"POST {path}" in endpoints
+    assert len(endpoints) == 8
+
+
 @pytest.mark.parametrize("path", ["/ops", "/", "/livez", "/readyz", "/health", "/metrics"])
 def test_head_is_get_without_its_body(daemon, path):
     got, head = daemon.get(path), daemon.request("HEAD", path)
@@ -562,6 +572,13 @@ def test_info(daemon, name, as_form):
     facts = answer.json
     for key, value in {**usual, **wanted}.items():
         assert facts[key] == value, (key, facts)
+
+
+def test_info_takes_a_device_as_every_request_does(daemon):
+    for device in ("auto", "cpu", "cuda", "cuda:7"):
+        assert daemon.post(f"/info?device={device}", PICTURES["png"]).json["type"] == "png"
+    answer = daemon.post_form("/info", [("image", PICTURES["png"], "a"), ("device", "cpu", None)])
+    assert answer.json["type"] == "png"
 
 
 def test_info_decodes_nothing(daemon):
