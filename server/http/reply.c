@@ -92,14 +92,21 @@ static void make_printable(char *message) {
         if (*message < ' ' || *message > '~') *message = '?';
 }
 
+/* What no status stands for is a word of HTTP's alone. */
+static const char *problem_code(const struct failure *failure, int http_status) {
+    if (http_status == MHD_HTTP_NOT_FOUND) return "not_found";
+    if (http_status == MHD_HTTP_METHOD_NOT_ALLOWED) return "method_not_allowed";
+    return status_name(failure->status);
+}
+
 static char *problem_text(const struct exchange *exchange, int http_status) {
     struct failure failure = exchange->failure;
     make_printable(failure.message);
     json_t *problem =
         json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "type", "about:blank", "title",
                   MHD_get_reason_phrase_for((unsigned)http_status), "status", http_status, "detail",
-                  failure.message, "message", failure.message, "code", status_name(failure.status),
-                  "request_id", exchange->request_id);
+                  failure.message, "message", failure.message, "code",
+                  problem_code(&failure, http_status), "request_id", exchange->request_id);
     char *text = json_dumps(problem, JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER);
     json_decref(problem);
     return text;

@@ -181,7 +181,8 @@ enum status settings_set(struct settings *settings, const char *name, const char
         if (strcmp(name, reserved[i].name) != 0) continue;
         if (reserved[i].pipeline_only && !settings->pipeline) break;
         if (settings->given & 1u << i)
-            return fail(failure, STATUS_BAD_PARAM, "%s is given twice", name);
+            return fail(failure, STATUS_BAD_PARAM,
+                        "%s is given twice; give it once, in the query or as a form field", name);
         settings->given |= 1u << i;
         return reserved[i].set(settings, value, failure);
     }

@@ -244,7 +244,7 @@ def test_no_slot_left(start):
 
 
 def test_too_many_bytes_held(start):
-    daemon = start("--queue-bytes", "1MiB")
+    daemon = start("--queue-bytes", "2MiB")
     with daemon.socket() as s:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n" + bytes(1000))
         assert wait_until(lambda: daemon.metric("body_bytes_held") == 900000)
