@@ -3,7 +3,8 @@
  *
  * begin: the query becomes settings, the body gets a slot. Then the body comes (upload.c). finish:
  * the image's header is judged against the limits, the job goes to the supervisor, the connection
- * sleeps. When the job comes back the supervisor wakes the connection and front.c calls reply_job.
+ * sleeps. When the job comes back to this I/O thread it wakes the connection, and front.c calls
+ * reply_job.
  */
 #include "pipeline/registry.h"
 #include "server/http/reply.h"
