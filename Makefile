@@ -120,8 +120,8 @@ tidy: ## names, walls and lengths: tests/tidy.sh
 fuzz: $(FUZZERS) ## build and run every fuzzer, SECONDS_EACH=600 each
 	@tests/fuzz.sh $(or $(SECONDS_EACH),600) $(FUZZERS)
 
-deps:
-	@tests/deps.sh $(NEED)
+deps: ## install what is missing to build, test and check; NEED="..." installs these packages
+	@tests/deps.sh $(or $(NEED),$(TEST_PACKAGES) $(CHECK_PACKAGES))
 
 clean: ## remove build/
 	rm -rf build

@@ -5,6 +5,8 @@ import re
 import socket
 import subprocess
 
+import pytest
+
 from conftest import BURIN, alive, check_problem, freeze, jpeg, noise, pnm, smooth, thaw, wait_until
 
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\]|\\["\\n])*",?)*)\})? (\S+)')
@@ -205,6 +207,16 @@ def test_live_while_busy(start):
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as s:
         return s.getsockname()[1]
+
+
+@pytest.mark.parametrize("key", ["listen", "admin-listen"])
+def test_address_in_use_is_told_by_its_flag(key):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        flags = {"listen": "127.0.0.1:0", key: address}
+        done = subprocess.run([BURIN, "serve", "--devices", "cpu", *[f"--{k}={v}" for k, v in flags.items()]],
+                              capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and address in done.stderr and f"another port with --{key}\n" in done.stderr
 
 
 def test_admin_socket(start):
