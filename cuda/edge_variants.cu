@@ -61,7 +61,8 @@ __global__ void shared_kernel(struct image in, struct image out) {
  * that. */
 __global__ void pause_kernel(void) {
     const int64_t start = clock64();
-    while (clock64() - start < PAUSE_CYCLES) {}
+    while (clock64() - start < PAUSE_CYCLES) {
+    }
 }
 
 enum status launch(struct work *work, enum edge_variant variant, struct failure *failure) {
@@ -85,8 +86,8 @@ enum status launch(struct work *work, enum edge_variant variant, struct failure 
 enum status run_once(struct work *work, enum edge_variant variant, cudaEvent_t events[6],
                      float ms[3], struct failure *failure) {
     CUDA_TRY(failure, cudaEventRecord(events[0]));
-    CUDA_TRY(failure, cudaMemcpyAsync(work->in.pixels, work->host_in, work->bytes,
-                                      cudaMemcpyHostToDevice));
+    CUDA_TRY(failure,
+             cudaMemcpyAsync(work->in.pixels, work->host_in, work->bytes, cudaMemcpyHostToDevice));
     CUDA_TRY(failure, cudaEventRecord(events[1]));
     pause_kernel<<<1, 1>>>();
     CUDA_LAUNCHED(failure);

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 enum edge_variant {
-    EDGE_VARIANT_PLAIN, /* a thread a pixel, all neighbours from global memory */
+    EDGE_VARIANT_PLAIN,  /* a thread a pixel, all neighbours from global memory */
     EDGE_VARIANT_SHARED, /* the same, neighbours from a tile in shared memory */
     EDGE_VARIANT_SHIPPED /* cuda/ops/edge.cu; only where the operator is built in */
 };
