@@ -20,7 +20,8 @@ extern "C" {
 
 struct progress {
     int32_t cancelled;   /* set once, by the front */
-    uint32_t done;       /* units of work finished, an operator's own unit */
+    uint32_t step;       /* of the plan, that was begun last; on a GPU: that was queued last */
+    uint32_t done;       /* units of that step's work finished, an operator's own unit */
     uint32_t total;      /* 0: not told */
     int64_t deadline_ns; /* clock_ns() time; 0: none */
     int64_t seen_ns; /* when its work last went on, by clock_coarse_ns(); told if a deadline is */
@@ -39,6 +40,14 @@ static inline void progress_report(struct progress *progress, uint32_t done, uin
         progress_seen(progress, clock_coarse_ns());
     __atomic_store_n(&progress->total, total, __ATOMIC_RELAXED);
     __atomic_store_n(&progress->done, done, __ATOMIC_RELAXED);
+}
+
+/* Another step begins; what the one before told of itself is over. */
+static inline void progress_step(struct progress *progress, uint32_t step) {
+    if (!progress) return;
+    __atomic_store_n(&progress->total, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&progress->done, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&progress->step, step, __ATOMIC_RELAXED);
 }
 
 /* STATUS_OK, STATUS_CANCELLED or STATUS_DEADLINE. For those who only wait for the work. */
