@@ -73,6 +73,14 @@ def test_bench_offers_what_is_built_in():
         assert refused("bench", *arguments) == "burin bench carve: this program was built without carve\n"
 
 
+@pytest.mark.parametrize("arguments, message", [
+    (["--repeats", "0"], '--repeats must be 1..1000, not "0"'), (["--repeats", "1001"], "1..1000"),
+    (["--repeats", "x"], "1..1000"), (["--repeats"], "--repeats needs a value: 1..1000"),
+    (["--pixels-max", "-1"], "--pixels-max must be a number of pixels"), (["--sideways"], 'no option "--sideways"')])
+def test_bench_tells_the_range(arguments, message):
+    assert message in refused("bench", "histeq", *arguments)
+
+
 # ---- ops, devices, version
 
 def test_ops():
