@@ -2,7 +2,7 @@
 # One flat Makefile. `make help` tells every target; variables: CUDA=0, CUDA_ARCHS="80 90", SAN=address,undefined
 # (or thread), OPS_SKIP="carve", WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the default one is at build/burin.
 
-PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg62-turbo-dev libpng-dev libjansson-dev libisal-dev
+PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libjansson-dev libisal-dev
 TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil curl
 CHECK_PACKAGES = clang-format-14 cppcheck
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
@@ -120,8 +120,8 @@ tidy: ## names, walls and lengths: tests/tidy.sh
 fuzz: $(FUZZERS) ## build and run every fuzzer, SECONDS_EACH=600 each
 	@tests/fuzz.sh $(or $(SECONDS_EACH),600) $(FUZZERS)
 
-deps:
-	@tests/deps.sh $(NEED)
+deps: ## install what is missing to build, test and check; NEED="..." installs these packages
+	@tests/deps.sh $(or $(NEED),$(TEST_PACKAGES) $(CHECK_PACKAGES))
 
 clean: ## remove build/
 	rm -rf build

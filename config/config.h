@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* config.h - every setting of the daemon; read-only after start.
  *
- * One row of config.c's table drives the file's key, the environment's BURIN_<KEY> and the flag
+ * One row of keys.c's table drives the file's key, the environment's BURIN_<KEY> and the flag
  * --<key with dashes>: flag over environment over file over default. A key, its field and its row
  * share one spelling; units stand last in the name.
  * Fails:  STATUS_BAD_PARAM with a sentence that names the key, where the value came from, and the

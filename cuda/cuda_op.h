@@ -18,7 +18,7 @@ extern "C" {
 
 enum {
     CUDA_BATCH_MAX = 64,         /* images of one call, RUN_BATCH_MAX of run.h */
-    CUDA_ZEROED_WORDS = 1 << 19, /* of cuda_context.zeroed */
+    CUDA_ZEROED_WORDS = 1 << 21, /* of cuda_context.zeroed */
     CUDA_SPANS_MAX = 6,
 };
 

@@ -9,6 +9,8 @@ import sys
 import threading
 import time
 
+import pytest
+
 from conftest import (BURIN, alive, check_problem, cpu_seconds, freeze, jpeg, large_png, needs, noise, pnm, read_to_end,
                       responses, smooth, thaw, wait_until)
 
@@ -295,6 +297,16 @@ def test_live_while_busy(start):
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as s:
         return s.getsockname()[1]
+
+
+@pytest.mark.parametrize("key", ["listen", "admin-listen"])
+def test_address_in_use_is_told_by_its_flag(key):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        flags = {"listen": "127.0.0.1:0", key: address}
+        done = subprocess.run([BURIN, "serve", "--devices", "cpu", *[f"--{k}={v}" for k, v in flags.items()]],
+                              capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and address in done.stderr and f"another port with --{key}\n" in done.stderr
 
 
 def test_admin_socket(start):
