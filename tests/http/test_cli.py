@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import socket
 import subprocess
 import threading
@@ -133,6 +134,23 @@ def test_config_tells_sources(tmp_path):
     assert settings["lanes"] == {"value": 2, "from": "environment"}
     assert settings["batch"] == {"value": 3, "from": "flag"}
     assert settings["listen"] == {"value": "127.0.0.1:8080", "from": "default"}
+
+
+@pytest.mark.parametrize("program, read", [
+    ("burin", True), ("build/burin", True), ("build/cpu/burin", True), ("bin/burin", True), ("lib/x/burin", False),
+    ("build/a/b/burin", False)])
+def test_config_file_beside_the_program(tmp_path, program, read):
+    """Also beside `build`, for a variant in a folder of its own there, and not beside any folder further up."""
+    program, file = tmp_path / program, tmp_path / "config/burin.json"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir()
+    file.write_text('{"queue_jobs": 7}')
+    shutil.copy(BURIN, program)
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("BURIN_")}
+    done = subprocess.run([program, "config"], capture_output=True, env=clean, timeout=60, **TEXT)
+    assert done.returncode == 0 and done.stderr == ""
+    assert bool(re.search(rf"^queue_jobs +7 +file {re.escape(str(file))}$", done.stdout, re.M)) == read
+    assert (f"file that was read is {file}." if read else "No file was read") in done.stdout
 
 
 def test_config_defaults_load(tmp_path):
