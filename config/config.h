@@ -77,9 +77,10 @@ struct config {
     char log_level[16];  /* info | error | off */
 };
 
-/* Defaults, then the file (PATH, or NULL: config/burin.json beside the program or its folder, or
- * /etc/burin/burin.json when one is there), then the environment, then flags. Flags are taken out
- * of ARGV; what is left over stays there in order and ARGC is set. */
+/* Defaults, then the file (PATH, or NULL: config/burin.json beside the program or its folder,
+ * beside `build` for one made in a folder there, or /etc/burin/burin.json when one is there), then
+ * the environment, then flags. Flags are taken out of ARGV; what is left over stays there in order
+ * and ARGC is set. */
 enum status config_load(struct config *config, const char *path, int *argc, char **argv,
                         struct failure *failure);
 
