@@ -13,6 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PLAN_STEPS_MAX = 10, PLAN_TEXT_MAX = 2048 };
 
 struct step {
@@ -61,4 +65,7 @@ enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_
 enum status plan_part_fits(const struct plan *plan, const char *name, const struct image *part,
                            const struct image *shapes, struct failure *failure);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

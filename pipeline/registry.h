@@ -8,6 +8,10 @@
 
 #include "pipeline/op.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 int registry_count(void);
 const struct op *registry_at(int index);
 
@@ -20,4 +24,7 @@ const char *registry_part(const char *name);
 /* The name nearest to NAME, for messages; NULL where none is near. */
 const char *registry_nearest(const char *name);
 
+#ifdef __cplusplus
+}
+#endif
 #endif
