@@ -136,7 +136,7 @@ def test_no_body(daemon):
     ("/histeq?operations=[]", ["operations"]),
     ("/grayscale?bins=16", ["grayscale", "bins"]),
     ("/info?bins=16", ["/info", "bins"]),
-    ("/histeq?" + "%00%0d%0a%1b=1", ["no parameter"]),
+    ("/histeq?" + "%01%0d%0a%1b=1", ["no parameter"]),
     ("/histeq?" + "x" * 3000 + "=1", ["no parameter"]),
 ])
 def test_parameters(daemon, path, words):
@@ -199,7 +199,7 @@ def test_pipeline_without_operations(daemon):
     ("POST", "/graysacle", ["/grayscale"]),
     ("POST", "/histeq/", ["/histeq"]),
     ("GET", "/../etc/passwd", []),
-    ("GET", "/%2e%2e/%00", []),
+    ("GET", "/%2e%2e/x", []),
     ("GET", "/" + "a" * 3000, []),
 ])
 def test_paths_that_are_not_there(daemon, method, path, words):
