@@ -253,6 +253,15 @@ static void on_panic(void *context, const char *file, unsigned int line, const c
 
 /* ---- life */
 
+/* All doors of `listen` together allow connections_max, of which none has nothing. */
+static unsigned connections_of(const struct door *door) {
+    const struct config *config = door->front->config;
+    if (door->admin) return (unsigned)config->connections_max;
+    const long place = door - door->front->doors;
+    return (unsigned)(config->connections_max / config->io_threads +
+                      (place < config->connections_max % config->io_threads));
+}
+
 /* LISTENER is shared by the doors of one address; each closes its own copy. */
 static struct MHD_Daemon *open_daemon(struct door *door, int listener) {
     const struct config *config = door->front->config;
@@ -264,11 +273,9 @@ static struct MHD_Daemon *open_daemon(struct door *door, int listener) {
      * Beyond 32 KiB it maps pages for every connection, which then costs twice as much. */
     const size_t longest = (size_t)config->header_bytes;
     const size_t memory = longest <= 16 << 10 ? 32 << 10 : (16 << 10) + 2 * longest;
-    const unsigned connections =
-        (unsigned)config->connections_max / (door->admin ? 1 : (unsigned)config->io_threads);
     struct MHD_Daemon *daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, door, MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, connections,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, connections_of(door),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
         door, MHD_OPTION_NOTIFY_COMPLETED, on_completed, door, MHD_OPTION_URI_LOG_CALLBACK,
         on_target, door, MHD_OPTION_END);

@@ -306,6 +306,25 @@ def test_nobody_is_forgotten_at_the_limit(start):
     assert daemon.becomes_idle()
 
 
+@pytest.mark.parametrize("threads,most", [(2, 2), (4, 7), (3, 3)])
+def test_as_many_connections_as_allowed(start, threads, most):
+    """However many threads share them: so many are served at once, and the next one when one has left."""
+    daemon = start("--io-threads", str(threads), "--connections-max", str(most))
+    everybody = [daemon.connect() for _ in range(most)]
+    for connection in everybody:
+        connection.request("GET", "/livez")
+        assert connection.getresponse().read()
+    with daemon.socket(0.5) as one_more:
+        one_more.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        with pytest.raises(socket.timeout):
+            one_more.recv(100)
+        everybody.pop().close()
+        assert read_to_end(one_more, 5).startswith(b"HTTP/1.1 200 ")
+    for connection in everybody:
+        connection.close()
+    assert daemon.works()
+
+
 def test_many_idle_connections_do_not_matter(daemon):
     idle = [daemon.socket() for _ in range(300)]
     for s in idle[:100]:
