@@ -285,7 +285,8 @@ static struct MHD_Daemon *open_daemon(struct door *door, int listener) {
 
 static enum status open_doors(struct front *front, const char *address, bool admin,
                               struct failure *failure) {
-    const int listener = listen_open(address, front->config->insecure, failure);
+    const int listener =
+        listen_open(address, front->config->insecure, &front->files[admin], failure);
     if (listener < 0) return STATUS_INTERNAL;
     if (!admin) front->port = listen_port(listener);
     enum status status = STATUS_OK;
@@ -420,6 +421,7 @@ static int never(void) {
 void front_destroy(struct front *front) {
     if (!front) return;
     __atomic_store_n(&front->draining, 2, __ATOMIC_RELAXED);
+    for (int i = 0; i < 2; i++) listen_remove(&front->files[i]);
     if (front->supervisor) supervisor_stop(front->supervisor);
     wait_for(&front->asleep, 2000, never);
     for (int i = 0; i < front->door_count; i++) {

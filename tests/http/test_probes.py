@@ -5,6 +5,8 @@ import re
 import socket
 import subprocess
 
+import pytest
+
 from conftest import BURIN, alive, check_problem, freeze, jpeg, noise, pnm, smooth, thaw, wait_until
 
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\]|\\["\\n])*",?)*)\})? (\S+)')
@@ -241,6 +243,39 @@ def test_unix_socket(tmp_path):
             process.kill()
             process.wait()
             process.stdout.close()
+
+
+@pytest.mark.parametrize("flag", ["--listen", "--admin-listen"])
+def test_unix_socket_takes_nothing_away(start, tmp_path, flag):
+    """A file of another kind, a link to one, and the socket of a daemon that runs all stay."""
+    precious, link, live = tmp_path / "notes.txt", tmp_path / "link", tmp_path / "live.sock"
+    precious.write_text("not to be lost")
+    link.symlink_to(precious)
+    daemon = start("--admin-listen", f"unix:{live}")
+    for path in (precious, link, tmp_path, live):
+        done = subprocess.run([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", flag, f"unix:{path}"],
+                              capture_output=True, text=True, timeout=20)
+        assert done.returncode == 1 and str(path) in done.stderr, done
+        assert ("in use" if path == live else "no socket") in done.stderr
+    assert precious.read_text() == "not to be lost" and link.is_symlink()
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(10)
+        s.connect(str(live))
+        s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert s.recv(4096).startswith(b"HTTP/1.1 200")
+    assert daemon.stop() == 0
+    assert not live.exists(), "left behind after a clean stop"
+
+
+def test_unix_socket_of_another_is_left_at_the_end(start, tmp_path):
+    """Whoever has put a socket of his own in our place keeps it."""
+    path = tmp_path / "burin.sock"
+    daemon = start("--admin-listen", f"unix:{path}")
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        assert daemon.stop() == 0
+        assert path.exists()
 
 
 def test_log_is_json_whatever_clients_send(start):
