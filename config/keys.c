@@ -67,8 +67,8 @@ static const struct key keys[] = {
       .why = "the most jobs that wait for a worker; one more is answered 503 with Retry-After "
              "at once" },
     { FIELD(queue_bytes, KEY_SIZE), .def = 512 * MIB, .min = 1, .max = 1024 * GIB, .unit = "bytes",
-      .why = "the most bytes of bodies held at the same time: large uploads cannot take all "
-             "memory" },
+      .why = "the most bytes of bodies held at the same time, counted as they come: large uploads "
+             "cannot take all memory" },
 
     { FIELD(slots_small, KEY_INTEGER), .def = 256, .min = 1, .max = 4096, .unit = "slots",
       .why = "pieces of shared memory, 256 KiB each touched at start: as many as jobs may wait" },
