@@ -85,7 +85,8 @@ static const struct key keys[] = {
       .unit = "bytes a second",
       .why = "the slowest upload that is waited for: 0.5 Mbit/s" },
     { FIELD(write_ms, KEY_INTEGER), .def = 30000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "the time to send an answer, or what write_rate_bytes allows if that is longer" },
+      .why = "the time to send an answer, or what write_rate_bytes allows for what the client has "
+             "taken if that is longer; it may take nothing for as long" },
     { FIELD(write_rate_bytes, KEY_SIZE), .def = 64 * KIB, .min = 1, .max = GIB,
       .unit = "bytes a second",
       .why = "the slowest download that is waited for: 0.5 Mbit/s" },
