@@ -238,11 +238,13 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     }
 }
 
+/* Mostly of clients that leave in the middle: no error of ours, and as many lines as they like. */
 static void on_library_log(void *context, const char *format, va_list arguments) {
     (void)context;
     char text[256];
     vsnprintf(text, sizeof text, format, arguments);
-    log_event(LOG_ERROR, "http: %s", text);
+    text[strcspn(text, "\n")] = '\0';
+    log_event(LOG_INFO, "http: %s", text);
 }
 
 static void on_panic(void *context, const char *file, unsigned int line, const char *reason) {
