@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # One flat Makefile. `make help` tells every target; variables: CUDA=0, CUDA_ARCHS="80 90", SAN=address,undefined
-# (or thread), OPS_SKIP="carve", WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the default one is at build/burin.
+# (or thread), OPS_SKIP="carve", WERROR=1, V=1 (show commands). A variant lives in build/<variant>/; the one
+# made last is at build/burin too, unless SAN is set.
 
-PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg62-turbo-dev libpng-dev libjansson-dev libisal-dev
+PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libjansson-dev libisal-dev
 TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil curl
 CHECK_PACKAGES = clang-format-14 cppcheck
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
@@ -19,9 +20,8 @@ comma := ,
 blank := $(empty) $(empty)
 CUDA_VARIANT = cuda$(if $(filter-out $(ALL_ARCHS),$(CUDA_ARCHS))$(filter-out $(CUDA_ARCHS),$(ALL_ARCHS)),-$(subst $(blank),-,$(CUDA_ARCHS)))
 VARIANT = $(or $(if $(SAN),san-$(subst $(comma),-,$(SAN))),$(if $(filter 0,$(CUDA)),cpu,$(CUDA_VARIANT)))
-DEFAULT_VARIANT = $(if $(NVCC),cuda,cpu)
 B = build/$(VARIANT)
-PROGRAM = $(if $(filter $(VARIANT),$(DEFAULT_VARIANT)),build/burin,$(B)/burin)
+PROGRAM = $(if $(SAN),$(B)/burin,build/burin)
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 CC = gcc
@@ -120,14 +120,15 @@ tidy: ## names, walls and lengths: tests/tidy.sh
 fuzz: $(FUZZERS) ## build and run every fuzzer, SECONDS_EACH=600 each
 	@tests/fuzz.sh $(or $(SECONDS_EACH),600) $(FUZZERS)
 
-deps:
-	@tests/deps.sh $(NEED)
+deps: ## install what is missing to build, test and check; NEED="..." installs these packages
+	@tests/deps.sh $(or $(NEED),$(TEST_PACKAGES) $(CHECK_PACKAGES))
 
 clean: ## remove build/
 	rm -rf build
 
-build/burin: $(B)/burin
-	@ln -f $< $@
+# FORCE: another variant may stand there, and be younger.
+build/burin: $(B)/burin FORCE
+	@[ $@ -ef $< ] || ln -f $< $@
 
 $(B)/burin: $(OBJECTS) $(B)/server/main.o
 	$(SAY) link $@

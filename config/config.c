@@ -94,14 +94,14 @@ static enum status load_file(struct config *config, const char *path, struct fai
     return status;
 }
 
-/* config/burin.json beside the program, or beside the folder that it was made in, or the system's;
- * false where there is none. */
+/* config/burin.json beside the program, or beside the folder that it was made in, which is build or
+ * one within it, or the system's; false where there is none. */
 static bool search_file(char path[PATH_MAX]) {
     ssize_t length = readlink("/proc/self/exe", path, PATH_MAX - 1);
     path[length > 0 ? length : 0] = '\0';
-    for (int up = 0; up < 2; up++) {
+    for (int up = 0; up < 3; up++) {
         char *slash = strrchr(path, '/');
-        if (!slash) break;
+        if (!slash || (up == 2 && strcmp(slash, "/build") != 0)) break;
         const size_t room = PATH_MAX - (size_t)(slash - path);
         const int written = snprintf(slash, room, "/config/burin.json");
         if (written < (int)room && access(path, F_OK) == 0) return true;
@@ -343,6 +343,12 @@ void config_print(const struct config *config, FILE *out, bool as_json) {
         fprintf(out, "%-20s %-18s %s %s\n", keys_at(i)->name, *value ? value : "(empty)",
                 source_names[source], source == FROM_FILE ? loaded.file : "");
     }
+    if (*loaded.file)
+        fprintf(out, "\nThe file that was read is %s.\n", loaded.file);
+    else
+        fputs("\nNo file was read: there is no config/burin.json beside the program or the folder\n"
+              "it was built in, no /etc/burin/burin.json, and --config names none.\n",
+              out);
 }
 
 /* Values as people edit them, and behind them what each is for: JSON has no comments. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* config.h - every setting of the daemon; read-only after start.
  *
- * One row of config.c's table drives the file's key, the environment's BURIN_<KEY> and the flag
+ * One row of keys.c's table drives the file's key, the environment's BURIN_<KEY> and the flag
  * --<key with dashes>: flag over environment over file over default. A key, its field and its row
  * share one spelling; units stand last in the name.
  * Fails:  STATUS_BAD_PARAM with a sentence that names the key, where the value came from, and the
@@ -77,9 +77,10 @@ struct config {
     char log_level[16];  /* info | error | off */
 };
 
-/* Defaults, then the file (PATH, or NULL: config/burin.json beside the program or its folder, or
- * /etc/burin/burin.json when one is there), then the environment, then flags. Flags are taken out
- * of ARGV; what is left over stays there in order and ARGC is set. */
+/* Defaults, then the file (PATH, or NULL: config/burin.json beside the program or its folder,
+ * beside `build` for one made in a folder there, or /etc/burin/burin.json when one is there), then
+ * the environment, then flags. Flags are taken out of ARGV; what is left over stays there in order
+ * and ARGC is set. */
 enum status config_load(struct config *config, const char *path, int *argc, char **argv,
                         struct failure *failure);
 

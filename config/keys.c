@@ -45,7 +45,7 @@ static const struct key keys[] = {
       .unit = "pixels",
       .why = "the largest image that comes in or goes out, width x height; 8 bytes each at most" },
     { FIELD(side_max, KEY_INTEGER), .def = IMAGE_SIDE_MAX, .min = 1, .max = IMAGE_SIDE_MAX,
-      .unit = "pixels", .why = "the largest width and height; what a JPEG can hold" },
+      .unit = "pixels", .why = "the largest width and height; of a JPEG at most 65500" },
     { FIELD(scans_max, KEY_INTEGER), .def = 100, .min = 1, .max = 10000, .unit = "scans",
       .why = "the most scans of a progressive JPEG; editors write about 10, attackers thousands" },
     { FIELD(scan_pixels_max, KEY_INTEGER), .def = 1500000000, .min = 1, .max = 1000000000000000,
@@ -78,7 +78,8 @@ static const struct key keys[] = {
       .why = "pieces of shared memory had page by page, and given back after the request" },
 
     { FIELD(header_ms, KEY_INTEGER), .def = 10000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "the time from the first byte of a request to the end of its headers" },
+      .why = "the time from the first byte of a request, of a connection's first one from its "
+             "opening, to the end of its headers" },
     { FIELD(body_ms, KEY_INTEGER), .def = 30000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "the time to receive a body, or what body_rate_bytes allows if that is longer" },
     { FIELD(body_rate_bytes, KEY_SIZE), .def = 64 * KIB, .min = 1, .max = GIB,

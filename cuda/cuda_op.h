@@ -18,7 +18,7 @@ extern "C" {
 
 enum {
     CUDA_BATCH_MAX = 64,         /* images of one call, RUN_BATCH_MAX of run.h */
-    CUDA_ZEROED_WORDS = 1 << 19, /* of cuda_context.zeroed */
+    CUDA_ZEROED_WORDS = 1 << 21, /* of cuda_context.zeroed */
     CUDA_SPANS_MAX = 6,
 };
 
@@ -52,6 +52,9 @@ struct cuda_op {
      * calls[0].scratch. Writes into calls[0].failure. */
     enum status (*run)(const struct cuda_context *context, struct op_call *calls, int count);
 };
+
+/* NULL where OP runs on the CPU alone. */
+const struct cuda_op *cuda_twin(const struct op *op);
 
 /* Tells the account that what was queued since the last mark was the kernel NAME, a constant; NULL:
  * something that is told otherwise. A twin marks its last kernel too. */

@@ -35,7 +35,7 @@ static const struct twin {
     { NULL, NULL },
 };
 
-static const struct cuda_op *find_twin(const struct op *op) {
+const struct cuda_op *cuda_twin(const struct op *op) {
     const struct twin *twin = twins;
     while (twin->name && strcmp(twin->name, op->name) != 0) twin++;
     return twin->op;
@@ -324,7 +324,7 @@ static enum status upload(struct lane *opened, size_t bytes, struct failure *fai
 
 static size_t scratch(struct lane *opened, const struct op *op, const struct op_call *calls,
                       int count) {
-    const struct cuda_op *twin = find_twin(op);
+    const struct cuda_op *twin = cuda_twin(op);
     cudaSetDevice(cuda_lane_of(opened)->index); /* a twin may ask what fits there */
     return twin && twin->scratch ? twin->scratch(&cuda_lane_of(opened)->context, calls, count) : 0;
 }
@@ -334,7 +334,7 @@ static enum status run(struct lane *opened, const struct op *op, struct op_call 
     struct cuda_marks *marks = &lane->marks;
     struct failure *failure = calls[0].failure;
     assert(count > 0 && count <= CUDA_BATCH_MAX);
-    const struct cuda_op *twin = find_twin(op);
+    const struct cuda_op *twin = cuda_twin(op);
     if (!twin)
         return fail(failure, STATUS_BAD_PARAM, "%s does not run on a GPU here: take device=cpu",
                     op->name);

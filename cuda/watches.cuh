@@ -40,13 +40,14 @@ static inline void watches_clear(struct cuda_watches *watches) {
     watches->step = 0;
 }
 
-/* Passes progress on, and stops what nobody wants any more. */
+/* Passes progress on, and stops what nobody wants any more. That the lane looks is no sign that the
+ * device goes on: only a new `done` is. */
 static inline void watches_look(struct cuda_watches *watches) {
     for (int i = 0; i < watches->count; i++) {
         volatile struct cuda_watch *word = &watches->words[i];
         struct watched_call *call = &watches->calls[i];
         if (word->total) progress_report(call->progress, word->done, word->total);
-        if (!call->status) call->status = progress_check(call->progress);
+        if (!call->status) call->status = progress_state(call->progress);
         if (call->status) word->stop = 1;
     }
 }

@@ -10,6 +10,7 @@
  * side for an odd V, where there are no halves, and 1 / V above for an even one.
  * tests/pipeline/bytes.c tries every case. */
 #include "pipeline/bytes.h"
+#include "pipeline/fetch.h"
 #include "pipeline/ops/grayscale.h"
 
 #include <string.h>
@@ -81,16 +82,6 @@ static void rgb_luma_plain(const uint8_t *rgb, uint8_t *gray, size_t pixels) {
 
 static bool fast(void) {
     return !plain_only && __builtin_cpu_supports("avx2");
-}
-
-/* A pass asks for memory so many bytes before it gets there, to read or to write it. The hardware
- * reads ahead too, but not past the end of a page of 4 KB: on images that no cache holds a core of
- * the Xeon took 1.15 to 1.4 times as long. Past the end of the image it does no harm: a prefetch
- * never faults. */
-enum { AHEAD = 2048 };
-
-static inline void fetch(const uint8_t *bytes) {
-    __builtin_prefetch((const void *)((uintptr_t)bytes + AHEAD));
 }
 
 struct chain {
@@ -176,6 +167,12 @@ AVX2 static inline struct planes planes_load(const uint8_t *rgb) {
                             three(a, b, c, split[2]) };
 }
 
+/* For the 96 bytes of 32 pixels: steps of 48 leave out no line of 64. */
+static inline void fetch_block(const uint8_t *rgb) {
+    fetch(rgb);
+    fetch(rgb + 48);
+}
+
 /* 77 R + 150 G + 29 B + 128 is at most 65408: unsigned 16-bit lanes hold it. */
 AVX2 static inline __m256i weigh(__m256i red, __m256i green, __m256i blue) {
     const __m256i warm = _mm256_add_epi16(_mm256_mullo_epi16(red, _mm256_set1_epi16(77)),
@@ -189,6 +186,7 @@ AVX2 static void rgb_luma_avx2(const uint8_t *rgb, uint8_t *gray, size_t pixels)
     const __m256i zero = _mm256_setzero_si256();
     size_t i = 0;
     for (; i + 32 <= pixels; i += 32) {
+        fetch_block(rgb + 3 * i);
         const struct planes p = planes_load(rgb + 3 * i);
         const __m256i low =
             weigh(_mm256_unpacklo_epi8(p.red, zero), _mm256_unpacklo_epi8(p.green, zero),
@@ -233,12 +231,6 @@ AVX2 static inline void pairs_store(uint8_t *rgb, struct pairs p) {
         _mm_storeu_si128((__m128i *)(rgb + 16 * k), _mm256_castsi256_si128(parts[k]));
         _mm_storeu_si128((__m128i *)(rgb + 48 + 16 * k), _mm256_extracti128_si256(parts[k], 1));
     }
-}
-
-/* For the 96 bytes of one block: steps of 48 leave out no line of 64. */
-static inline void fetch_block(const uint8_t *rgb) {
-    fetch(rgb);
-    fetch(rgb + 48);
 }
 
 /* Low bytes of X, high bytes of Y. */

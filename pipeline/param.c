@@ -174,7 +174,8 @@ enum status params_set(struct params *params, const struct param *list, const ch
 
     const struct param *param = &list[index];
     if (params->given >> index & 1)
-        return fail(failure, STATUS_BAD_PARAM, "%s: %s is given twice", owner, param->name);
+        return fail(failure, STATUS_BAD_PARAM, "%s: %s is given twice; give it once", owner,
+                    param->name);
     enum status status = STATUS_INTERNAL;
     if (param->type == PARAM_INT)
         status = set_int(params, index, param, owner, value, failure);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* param.h - typed parameters of an operator: name, range, default, unit.
  *
- * From struct param come parsing, range errors, GET /ops, OpenAPI, the web form and `burin ops`.
+ * From struct param come parsing, range errors, GET /ops, `burin ops` and the table of the README.
  * A parsed set is plain data: numbers by the parameter's place in the operator's list.
  */
 #ifndef BURIN_PARAM_H

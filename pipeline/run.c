@@ -163,6 +163,7 @@ static enum status run_step(struct lane *lane, const struct plan *plan, int s,
     if (s == 0) place_parts(items, count, lane->in);
     place(items, count, s + 1 == plan->count ? lane->out : half[s % 2], s + 1);
     make_calls(plan, s, items, count, calls);
+    for (int i = 0; i < count; i++) progress_step(items[i].progress, (uint32_t)s);
     calls[0].scratch = half[1] + layout->half[1];
     return lane->driver->run(lane, plan->steps[s].op, calls, count);
 }

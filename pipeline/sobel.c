@@ -2,7 +2,8 @@
 /* HOW. The weights are separable: down the columns first (smooth and slope of each), then along the
  * row; what lies between stays in the first-level cache, a chunk at a time. Samples of 8 bit are
  * worked on in 16-bit lanes, which hold every sum (48 * 255 = 12240), samples of 16 bit in 32-bit
- * lanes (48 * 65535 < 2^22).
+ * lanes (48 * 65535 < 2^22). Three taps of 8 bit need no columns: with AVX2 one multiplication
+ * weighs and adds two bytes (4 * 255 at most), and a row's eight neighbours are eight loads.
  *
  * The floor of the root is exact. 8 bit: n = gx^2 + gy^2 < 2^29. As float n is exact below 2^24,
  * where the nearest float to sqrt(k^2 - 1) = k - 1 / 2k - ... stays below k since its neighbours
@@ -10,6 +11,7 @@
  * 255 and is clamped. 16 bit: n < 2^45 is exact as double, and k < 2^23 leaves 1 / 2k far above the
  * 2^-30 between neighbours. */
 #include "pipeline/sobel.h"
+#include "pipeline/fetch.h"
 
 #include <math.h>
 #include <string.h>
@@ -131,6 +133,78 @@ static bool fast(void) {
     return !plain_only && __builtin_cpu_supports("avx2");
 }
 
+AVX2_INLINE __m256i root32(__m256i squares) {
+    return _mm256_cvttps_epi32(_mm256_sqrt_ps(_mm256_cvtepi32_ps(squares)));
+}
+
+/* Sixteen magnitudes. */
+AVX2_INLINE __m256i sixteen(__m256i x, __m256i y) {
+    const __m256i low = _mm256_unpacklo_epi16(x, y), high = _mm256_unpackhi_epi16(x, y);
+    return _mm256_packs_epi32(root32(_mm256_madd_epi16(low, low)),
+                              root32(_mm256_madd_epi16(high, high)));
+}
+
+/* The rule in every lane; made before a loop, whose stores of bytes might alias the rule itself. */
+struct verdict {
+    __m256i threshold, white;
+};
+
+AVX2_INLINE struct verdict verdict_make(const struct sobel_rule *rule) {
+    return (struct verdict){ _mm256_set1_epi8((char)rule->threshold),
+                             _mm256_set1_epi8(rule->binary ? -1 : 0) };
+}
+
+AVX2_INLINE __m256i judge(__m256i m, struct verdict verdict) {
+    const __m256i over = _mm256_subs_epu8(m, verdict.threshold);
+    return _mm256_andnot_si256(_mm256_cmpeq_epi8(over, _mm256_setzero_si256()),
+                               _mm256_or_si256(m, verdict.white));
+}
+
+/* ---- three taps: a row of bytes, all of it in registers */
+
+/* FIRST and SECOND times the bytes of each pair, summed; of either sign, 2 at most. */
+AVX2_INLINE __m256i weighed(__m256i pairs, int first, int second) {
+    return _mm256_maddubs_epi16(pairs, _mm256_set1_epi16((short)(256 * second + (first & 255))));
+}
+
+/* Of sixteen pixels: left and right neighbours in the rows above, here and below, and the pixels
+ * above and below. */
+AVX2_INLINE __m256i sixteen_of_pairs(__m256i above, __m256i here, __m256i below, __m256i middle) {
+    const __m256i x = _mm256_add_epi16(weighed(above, -1, 1), weighed(below, -1, 1));
+    const __m256i y = _mm256_add_epi16(weighed(above, -1, -1), weighed(below, 1, 1));
+    return sixteen(_mm256_add_epi16(x, weighed(here, -2, 2)),
+                   _mm256_add_epi16(y, weighed(middle, -2, 2)));
+}
+
+AVX2_INLINE __m256i bytes_at(const uint8_t *from) {
+    return _mm256_loadu_si256((const __m256i *)from);
+}
+
+/* Magnitudes of pixels 0 .. 31 of B, A above and C below. */
+AVX2_INLINE __m256i thirty_two(const uint8_t *a, const uint8_t *b, const uint8_t *c) {
+    const __m256i al = bytes_at(a - 1), am = bytes_at(a), ar = bytes_at(a + 1);
+    const __m256i bl = bytes_at(b - 1), br = bytes_at(b + 1);
+    const __m256i cl = bytes_at(c - 1), cm = bytes_at(c), cr = bytes_at(c + 1);
+#define HALF(half) sixteen_of_pairs(half(al, ar), half(bl, br), half(cl, cr), half(am, cm))
+    return _mm256_packus_epi16(HALF(_mm256_unpacklo_epi8), HALF(_mm256_unpackhi_epi8));
+#undef HALF
+}
+
+/* PIXELS is 32 or more; the last vector ends with the row, and goes over the one before. */
+AVX2 static void row8_avx2(const uint8_t *const rows[], uint8_t *out, size_t pixels,
+                           const struct sobel_rule *rule) {
+    const uint8_t *a = rows[0], *b = rows[1], *c = rows[2];
+    const struct verdict verdict = verdict_make(rule);
+    for (size_t done = 0; done < pixels; done += 32) {
+        const size_t i = done + 32 <= pixels ? done : pixels - 32;
+        fetch(c + i);
+        fetch(out + i);
+        _mm256_storeu_si256((__m256i *)(out + i), judge(thirty_two(a + i, b + i, c + i), verdict));
+    }
+}
+
+/* ---- five taps: a chunk */
+
 AVX2_INLINE __m256i at(const int16_t *from) {
     return _mm256_loadu_si256((const __m256i *)from);
 }
@@ -139,64 +213,36 @@ AVX2_INLINE __m256i twice(__m256i a) {
     return _mm256_add_epi16(a, a);
 }
 
-AVX2_INLINE __m256i wide_x(const int16_t *v, int taps) {
-    const __m256i near = _mm256_sub_epi16(at(v + 1), at(v - 1));
-    if (taps == 3) return near;
-    return _mm256_add_epi16(_mm256_sub_epi16(at(v + 2), at(v - 2)), twice(near));
-}
-
-AVX2_INLINE __m256i wide_y(const int16_t *s, int taps) {
-    const __m256i near = _mm256_add_epi16(at(s + 1), at(s - 1)), middle = twice(at(s));
-    if (taps == 3) return _mm256_add_epi16(near, middle);
+/* Magnitudes of pixels I .. I + 15. */
+AVX2_INLINE __m256i sixteen_of_columns(const struct columns8 *from, size_t i) {
+    const int16_t *v = from->smooth + HALO + i, *s = from->slope + HALO + i;
+    const __m256i x = _mm256_add_epi16(_mm256_sub_epi16(at(v + 2), at(v - 2)),
+                                       twice(_mm256_sub_epi16(at(v + 1), at(v - 1))));
+    const __m256i near = _mm256_add_epi16(at(s + 1), at(s - 1));
     const __m256i far = _mm256_add_epi16(at(s + 2), at(s - 2));
-    return _mm256_add_epi16(_mm256_add_epi16(far, middle),
-                            twice(twice(_mm256_add_epi16(near, at(s)))));
+    return sixteen(x, _mm256_add_epi16(_mm256_add_epi16(far, twice(at(s))),
+                                       twice(twice(_mm256_add_epi16(near, at(s))))));
 }
 
-AVX2_INLINE __m256i root32(__m256i squares) {
-    return _mm256_cvttps_epi32(_mm256_sqrt_ps(_mm256_cvtepi32_ps(squares)));
-}
-
-/* Sixteen magnitudes, of pixels I .. I + 15. */
-AVX2_INLINE __m256i sixteen(const struct columns8 *from, size_t i, int taps) {
-    const __m256i x = wide_x(from->smooth + HALO + i, taps);
-    const __m256i y = wide_y(from->slope + HALO + i, taps);
-    const __m256i low = _mm256_unpacklo_epi16(x, y), high = _mm256_unpackhi_epi16(x, y);
-    return _mm256_packs_epi32(root32(_mm256_madd_epi16(low, low)),
-                              root32(_mm256_madd_epi16(high, high)));
-}
-
-/* OUT takes whole vectors of 32; lanes past the chunk's end hold nothing of meaning. */
-AVX2_INLINE void along8_avx2(const struct columns8 *from, uint8_t *out, size_t pixels, int taps,
-                             const struct sobel_rule *rule) {
-    const __m256i threshold = _mm256_set1_epi8((char)rule->threshold);
-    const __m256i white = _mm256_set1_epi8(rule->binary ? -1 : 0);
-    for (size_t i = 0; i < pixels; i += 32) {
-        const __m256i pair =
-            _mm256_packus_epi16(sixteen(from, i, taps), sixteen(from, i + 16, taps));
-        const __m256i m = _mm256_permute4x64_epi64(pair, 0xd8);
-        const __m256i under =
-            _mm256_cmpeq_epi8(_mm256_subs_epu8(m, threshold), _mm256_setzero_si256());
-        _mm256_storeu_si256((__m256i *)(out + i),
-                            _mm256_andnot_si256(under, _mm256_or_si256(m, white)));
-    }
-}
-
+/* The last vector's lanes past the chunk's end hold nothing of meaning, and read what no pixel put
+ * there. */
 AVX2 static void chunk8_avx2(const uint8_t *const rows[], uint8_t *out, size_t start, size_t pixels,
                              const struct sobel_rule *rule) {
     struct columns8 columns;
-    uint8_t whole[CHUNK];
-    /* The vectors' last lanes read what no pixel put there. */
+    uint8_t last[32];
     memset(columns.smooth + pixels, 0, SLACK * sizeof *columns.smooth);
     memset(columns.slope + pixels, 0, SLACK * sizeof *columns.slope);
-    if (rule->taps == 3) {
-        down8(&columns, rows, start, pixels, 3);
-        along8_avx2(&columns, whole, pixels, 3, rule);
-    } else {
-        down8(&columns, rows, start, pixels, 5);
-        along8_avx2(&columns, whole, pixels, 5, rule);
+    down8(&columns, rows, start, pixels, 5);
+    const struct verdict verdict = verdict_make(rule);
+    for (size_t i = 0; i < pixels; i += 32) {
+        fetch(rows[4] + start + i);
+        fetch(out + i);
+        const __m256i pair = _mm256_packus_epi16(sixteen_of_columns(&columns, i),
+                                                 sixteen_of_columns(&columns, i + 16));
+        const __m256i m = judge(_mm256_permute4x64_epi64(pair, 0xd8), verdict);
+        _mm256_storeu_si256((__m256i *)(i + 32 <= pixels ? out + i : last), m);
     }
-    memcpy(out, whole, pixels);
+    memcpy(out + pixels / 32 * 32, last, pixels % 32);
 }
 
 AVX2 static void chunk16_avx2(const uint16_t *const rows[], uint16_t *out, size_t start,
@@ -207,15 +253,20 @@ AVX2 static void chunk16_avx2(const uint16_t *const rows[], uint16_t *out, size_
 static bool fast(void) {
     return false;
 }
-#define chunk8_avx2  chunk8_plain
-#define chunk16_avx2 chunk16_plain
+#define row8_avx2(rows, out, pixels, rule) ((void)0)
+#define chunk8_avx2                        chunk8_plain
+#define chunk16_avx2                       chunk16_plain
 #endif
 
 void sobel_bytes(const uint8_t *const rows[], uint8_t *out, size_t pixels,
                  const struct sobel_rule *rule) {
+    if (fast() && rule->taps == 3 && pixels >= 32) {
+        row8_avx2(rows, out, pixels, rule);
+        return;
+    }
     for (size_t x = 0; x < pixels; x += CHUNK)
-        (fast() ? chunk8_avx2 : chunk8_plain)(rows, out + x, x,
-                                              pixels - x < CHUNK ? pixels - x : CHUNK, rule);
+        (fast() && rule->taps == 5 ? chunk8_avx2 : chunk8_plain)(
+            rows, out + x, x, pixels - x < CHUNK ? pixels - x : CHUNK, rule);
 }
 
 void sobel_words(const uint16_t *const rows[], uint16_t *out, size_t pixels,

@@ -11,18 +11,45 @@
 
 /* ---- options */
 
-static bool take_option(struct bench_options *options, const char *name, const char *value) {
-    long number;
-    if (strcmp(name, "--device") == 0)
-        options->device = value;
-    else if (strcmp(name, "--pixels-max") == 0 && param_integer(value, &number))
-        options->pixels_max = number;
-    else if (strcmp(name, "--repeats") == 0 && param_integer(value, &number) && number > 0 &&
-             number <= 1000)
-        options->repeats = (int)number;
-    else
-        return false;
+static bool set_device(struct bench_options *options, const char *value) {
+    options->device = value; /* bench_open judges it */
     return true;
+}
+
+static bool set_pixels_max(struct bench_options *options, const char *value) {
+    return param_integer(value, &options->pixels_max) && options->pixels_max >= 0;
+}
+
+static bool set_repeats(struct bench_options *options, const char *value) {
+    long number = 0;
+    const bool good = param_integer(value, &number) && number >= 1 && number <= 1000;
+    options->repeats = (int)number;
+    return good;
+}
+
+static const struct option {
+    const char *name, *range;
+    bool (*set)(struct bench_options *options, const char *value);
+} table[] = {
+    { "--device", "all, cpu, cuda or cuda:N", set_device },
+    { "--pixels-max", "a number of pixels, or 0 for every size", set_pixels_max },
+    { "--repeats", "1..1000", set_repeats },
+};
+
+/* VALUE may be NULL. A message, and false, where it is not understood. */
+static bool take_option(struct bench_options *options, const char *name, const char *value) {
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        if (strcmp(name, table[i].name) != 0) continue;
+        if (value && table[i].set(options, value)) return true;
+        if (value)
+            fprintf(stderr, "burin bench: %s must be %s, not \"%s\"\n", name, table[i].range,
+                    value);
+        else
+            fprintf(stderr, "burin bench: %s needs a value: %s\n", name, table[i].range);
+        return false;
+    }
+    fprintf(stderr, "burin bench: there is no option \"%s\"; see burin bench --help\n", name);
+    return false;
 }
 
 /* Words that are no options stay, moved to the front. */
@@ -34,14 +61,9 @@ bool bench_options(struct bench_options *options, int argc, char **argv) {
             options->files[options->file_count++] = argv[i];
         } else if (strcmp(argv[i], "--json") == 0) {
             options->json = true;
-        } else if (i + 1 < argc && take_option(options, argv[i], argv[i + 1])) {
-            i++;
         } else {
-            fprintf(stderr,
-                    "burin bench: \"%s\" is not understood, or its value is missing; see "
-                    "burin bench --help\n",
-                    argv[i]);
-            return false;
+            if (!take_option(options, argv[i], i + 1 < argc ? argv[i + 1] : NULL)) return false;
+            i++;
         }
     }
     return true;

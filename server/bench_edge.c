@@ -112,12 +112,12 @@ static void measure_operator(const struct subject *subject, const struct bench_l
 }
 
 static void measure_variants(const struct subject *subject, const struct bench_lane *lane) {
-    static const char *const names[] = {
-        [EDGE_VARIANT_PLAIN] = "plain", [EDGE_VARIANT_SHARED] = "shared memory"
-    };
+    static const char *const names[] = { [EDGE_VARIANT_PLAIN] = "plain",
+                                         [EDGE_VARIANT_SHARED] = "shared memory",
+                                         [EDGE_VARIANT_SHIPPED] = "shipped" };
     int device = 0;
     sscanf(lane->name, "cuda:%d", &device);
-    for (int v = EDGE_VARIANT_PLAIN; v <= EDGE_VARIANT_SHARED; v++) {
+    for (int v = EDGE_VARIANT_PLAIN; v <= EDGE_VARIANT_SHIPPED; v++) {
         char way[96];
         struct failure failure = { 0 };
         struct edge_variant_times times;

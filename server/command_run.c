@@ -36,6 +36,7 @@ struct work {
     struct lane *lane;
     struct run_item item;
     struct progress progress;
+    struct progress_line line;
     struct metadata metadata;
     uint8_t *result; /* encoded, heap */
     size_t result_length;
@@ -61,7 +62,8 @@ static int usage(void) {
           "histeq:bins=64,scale=maxabs; `burin ops` lists them. Without a step the image is\n"
           "converted. INPUT and OUTPUT are files, or - for standard input and output.\n\n"
           "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n"
-          "  --type png|jpeg|pnm             default by OUTPUT's extension, else the input's type\n"
+          "  --type png|jpeg|pnm             default by OUTPUT's extension; without one the\n"
+          "                                  input's type\n"
           "  --quality 1..100                of a JPEG, default 85\n"
           "  --compression 0..3              of a PNG, default 1\n"
           "  --background RRGGBB             under transparency, default ffffff\n"
@@ -139,6 +141,7 @@ static enum status open_lane(struct work *work, struct failure *failure) {
 
 static enum status decode(struct work *work, struct failure *failure) {
     const int64_t start = clock_ns();
+    progress_line_stage(&work->line, "decoding");
     enum status status =
         codec_decode(work->bytes, work->length, &work->probe, &work->limits, &work->progress,
                      &work->item.in, &work->metadata, &work->notes, failure);
@@ -154,8 +157,17 @@ static enum status decode(struct work *work, struct failure *failure) {
     return status;
 }
 
+/* A GPU is given all steps at once, and which of several it is at is not told. */
+static enum status compute(struct work *work, struct failure *failure) {
+    const struct plan *plan = &work->options.plan;
+    const bool told = plan->count == 1 || work->driver == &device_cpu;
+    if (plan->count) progress_line_stage(&work->line, told ? NULL : "computing");
+    return run_batch(work->lane, plan, &work->item, 1, failure);
+}
+
 static enum status encode(struct work *work, struct failure *failure) {
     const int64_t start = clock_ns();
+    progress_line_stage(&work->line, "encoding");
     struct encode_options *options = &work->options.encode;
     if (!options->format) options->format = work->probe.format;
     const size_t capacity = codec_encode_bound(&work->item.out, &work->metadata, options->format);
@@ -170,18 +182,15 @@ static enum status encode(struct work *work, struct failure *failure) {
 
 static enum status carry(struct work *work, struct failure *failure) {
     const struct plan *plan = &work->options.plan;
-    struct progress_line line;
     work->item.in = work->probe.shape;
     work->item.progress = &work->progress;
     work->item.timing = &work->timing;
     const int64_t start = clock_ns();
     enum status status =
         run_reserve(work->lane, plan, &work->item, 1, work->limits.probe.pixels_max, failure);
-    progress_line_init(&line, &work->progress);
     if (status == STATUS_OK) status = decode(work, failure);
-    if (status == STATUS_OK) status = run_batch(work->lane, plan, &work->item, 1, failure);
+    if (status == STATUS_OK) status = compute(work, failure);
     if (status == STATUS_OK) status = encode(work, failure);
-    progress_line_release(&line);
     timing_close(&work->timing,
                  work->timing.stage_ms[STAGE_RECEIVE] + ns_to_ms(clock_ns() - start));
     return status;
@@ -228,14 +237,19 @@ static void tell_notes(uint32_t notes) {
 /* ---- the command */
 
 static enum status work_through(struct work *work, struct failure *failure) {
+    progress_line_init(&work->line, &work->progress, &work->options.plan, "starting");
     enum status status = device_choose(work->options.device, &work->driver, &work->index, failure);
     work->limits = codec_limits_default;
     work->limits.probe.pixels_max = (uint64_t)work->options.pixels_max;
+    if (status == STATUS_OK) progress_line_stage(&work->line, "reading");
     if (status == STATUS_OK) status = read_input(work, failure);
+    if (status == STATUS_OK) progress_line_stage(&work->line, "starting");
     if (status == STATUS_OK) status = open_lane(work, failure);
     if (status == STATUS_OK) status = carry(work, failure);
+    if (status == STATUS_OK) progress_line_stage(&work->line, "writing");
     if (status == STATUS_OK)
         status = files_write(work->options.output, work->result, work->result_length, failure);
+    progress_line_release(&work->line);
     return status;
 }
 

@@ -6,7 +6,8 @@
 #include <jansson.h>
 
 /* {"operators": [{"name", "summary", "parameters": [{"name", "type", "summary", "unit", "min",
- * "max", "choices", "default", "required"}]}]}; members that say nothing are left out. A new
+ * "max", "choices", "counts", "default", "required"}], "parts": [{"name", "summary"}]}]}; members
+ * of a parameter that say nothing are left out. "parts" are further images of the upload. A new
  * reference; NULL where memory is short. */
 json_t *ops_json(void);
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* progress_line.h - a line on the terminal that tells how far a job is.
+/* progress_line.h - a line on the terminal that tells how far a job is: the stage or the operator,
+ * its share done where an operator tells that, and the seconds so far.
  *
- * Only where stderr is a terminal; elsewhere nothing is started.
+ * Only where stderr is a terminal, and only of a job that takes more than half a second; elsewhere
+ * nothing is started.
  * Threads:  one of its own, that looks at the progress ten times a second.
  */
 #ifndef BURIN_PROGRESS_LINE_H
 #define BURIN_PROGRESS_LINE_H
 
+#include "pipeline/plan.h"
 #include "pipeline/progress.h"
 
 #include <pthread.h>
@@ -14,14 +17,21 @@
 
 struct progress_line {
     const struct progress *progress; /* borrowed until progress_line_release */
+    const struct plan *plan;         /* likewise */
+    int64_t start_ns;
     pthread_t thread;
-    pthread_mutex_t lock;
+    pthread_mutex_t lock; /* stage, ending, and drawing */
     pthread_cond_t end;
-    bool ending; /* under the lock */
+    const char *stage; /* static text; NULL: the plan's step that is under way */
+    bool ending;
     bool running;
 };
 
-void progress_line_init(struct progress_line *line, const struct progress *progress);
+/* The first stage is STAGE. */
+void progress_line_init(struct progress_line *line, const struct progress *progress,
+                        const struct plan *plan, const char *stage);
+/* What is done from now on; NULL: the plan's steps, one after the other as progress tells. */
+void progress_line_stage(struct progress_line *line, const char *stage);
 void progress_line_release(struct progress_line *line); /* the line is wiped away */
 
 #endif

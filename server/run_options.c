@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool number_within(const char *text, long min, long max, long *number) {
     return param_integer(text, number) && *number >= min && *number <= max;
@@ -149,6 +150,21 @@ static bool is_step(const char *text) {
     return registry_find(name) != NULL;
 }
 
+static bool is_file(const char *text) {
+    const size_t name = strcspn(text, ":;"), plain = strcspn(text, "./");
+    return !*text || strcmp(text, "-") == 0 || plain < name || access(text, F_OK) == 0;
+}
+
+/* More than two words that are no steps: files, or an operator was misspelt. */
+static enum status one_too_many(int count, char **words, struct failure *failure) {
+    struct plan ignored;
+    if (!is_file(words[0]) && plan_parse(&ignored, words[0], failure)) return failure->status;
+    char first[PARAM_SHOWN_MAX], second[PARAM_SHOWN_MAX];
+    return fail(failure, STATUS_BAD_PARAM,
+                "one INPUT and one OUTPUT, not %d files (\"%s\", \"%s\"...): run it for each",
+                count, param_shown(words[0], first), param_shown(words[1], second));
+}
+
 /* Steps as far as arguments name operators, then INPUT and OUTPUT. */
 static enum status read_words(struct run_options *options, int count, char **words,
                               struct failure *failure) {
@@ -165,8 +181,7 @@ static enum status read_words(struct run_options *options, int count, char **wor
     }
     const enum status status = plan_parse(&options->plan, text, failure);
     if (status != STATUS_OK) return status;
-    /* One word too many: most likely an operator was misspelt. */
-    if (count - steps > 2) return plan_parse(&options->plan, words[steps], failure);
+    if (count - steps > 2) return one_too_many(count - steps, words + steps, failure);
     if (count - steps < 2)
         return fail(failure, STATUS_BAD_PARAM, "%s is missing; see burin run --help",
                     count == steps ? "INPUT" : "OUTPUT");
@@ -175,10 +190,25 @@ static enum status read_words(struct run_options *options, int count, char **wor
     return STATUS_OK;
 }
 
-static enum format format_by_extension(const char *path) {
-    const char *name = strrchr(path, '/');
-    const char *dot = strrchr(name ? name : path, '.');
-    return dot ? format_from_name(dot + 1) : FORMAT_NONE;
+/* What stands behind the last dot of a path's name; "" if that is nothing, or all of the name. */
+static const char *extension_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return dot && dot > name ? dot + 1 : "";
+}
+
+/* Without an extension the input's type stays. */
+static enum status type_by_extension(struct run_options *options, struct failure *failure) {
+    const char *extension = extension_of(options->output);
+    char shown[PARAM_SHOWN_MAX];
+    if (options->encode.format || !*extension) return STATUS_OK;
+    options->encode.format = format_from_name(extension);
+    if (options->encode.format) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM,
+                "\".%s\" is no type that is written here: let OUTPUT end in .png, .jpg, .jpeg, "
+                ".pnm, .ppm or .pgm, or say --type png, jpeg or pnm",
+                param_shown(extension, shown));
 }
 
 enum status run_options_read(struct run_options *options, int argc, char **argv,
@@ -202,7 +232,5 @@ enum status run_options_read(struct run_options *options, int argc, char **argv,
     }
     if (status != STATUS_OK || options->help) return status;
     status = read_words(options, words, argv, failure);
-    if (status == STATUS_OK && !options->encode.format)
-        options->encode.format = format_by_extension(options->output);
-    return status;
+    return status ? status : type_by_extension(options, failure);
 }

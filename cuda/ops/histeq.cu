@@ -17,7 +17,7 @@ static enum status launch(const struct cuda_context *context, struct op_call *ca
                          (int)calls[0].params->number[HISTEQ_SCALE] };
     uint32_t *left = context->zeroed, *counts = left + SECTOR_WORDS;
     const unsigned blocks = batch_share(&batch, THREADS, context->multiprocessors);
-    void *arguments[] = { &batch, &rule, &counts, &left };
+    void *arguments[] = { &rule, &counts, &left, &batch };
     const void *kernel = (const void *)equalize_kernel<CHANNELS, MODE>;
     if (L::SHARED_BYTES > 48 << 10)
         CUDA_TRY(failure, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -16,11 +16,17 @@
 #include "cuda/launch.cuh"
 #include "cuda/ops/histeq_fixed.h"
 
-enum { THREADS = 512, LEVELS = 256 };
+enum { THREADS = 512, LAST_WARP = THREADS - 32, LEVELS = 256 };
 
-/* Eight global counters share a 32-byte sector; sectors stand apart, so that additions of all
+/* Eight global counters share a 32-byte sector; sectors stand 1 KB apart, so that additions of all
  * blocks are spread over the L2 cache instead of queueing at one slice of it. */
-enum { SECTOR_WORDS = 64, COUNTS_WORDS = LEVELS / 8 * SECTOR_WORDS };
+enum { SECTOR_WORDS = 256, COUNTS_WORDS = LEVELS / 8 * SECTOR_WORDS };
+static_assert(SECTOR_WORDS + 3 * CUDA_BATCH_MAX * COUNTS_WORDS <= CUDA_ZEROED_WORDS,
+              "counters of a whole batch");
+
+/* Cycles before each look at the counters: looks queue like additions, so whoever looks too often
+ * holds up those that still add. */
+enum { PAUSE = 300 };
 
 /* How pixels of one kind are held. */
 template <int CHANNELS, int MODE> struct layout {
@@ -205,7 +211,8 @@ static __device__ __forceinline__ uint32_t counter_of(uint32_t level) {
 }
 
 /* Two threads sum one level's copies; they start at such places that eight neighbours read from all
- * banks. Tables follow one another, in shared and in global memory. */
+ * banks. Tables follow one another, in shared and in global memory. Two levels are one addition of
+ * 64 bits: no sum reaches 2^32, so nothing is carried over. */
 template <class L>
 static __device__ __forceinline__ void merge(const uint32_t *table, uint32_t *counts) {
     constexpr unsigned VECTORS = L::COPIES / 4, HALF = VECTORS / 2;
@@ -219,7 +226,8 @@ static __device__ __forceinline__ void merge(const uint32_t *table, uint32_t *co
             sum += four.x + four.y + four.z + four.w;
         }
         sum += __shfl_xor_sync(~0u, sum, 1);
-        if (sum && i % 2 == 0) atomicAdd(counts + counter_of(level), sum);
+        const unsigned long long pair = (uint64_t)__shfl_down_sync(~0u, sum, 2) << 32 | sum;
+        if (pair && i % 4 == 0) atomicAdd((unsigned long long *)(counts + counter_of(level)), pair);
     }
 }
 
@@ -232,6 +240,12 @@ static __device__ __forceinline__ void read_counts(const uint32_t *counts, uint3
     asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
                  : "=r"(c[4]), "=r"(c[5]), "=r"(c[6]), "=r"(c[7])
                  : "l"(counts + 4));
+}
+
+static __device__ __forceinline__ void stand_back(void) {
+    const uint32_t since = (uint32_t)clock();
+    while ((uint32_t)clock() - since < PAUSE) {
+    }
 }
 
 /* Last of the levels that share a bin with LEVEL. */
@@ -247,6 +261,7 @@ static __device__ void scan_counts(const uint32_t *counts, uint32_t pixels, uint
     const unsigned lane = threadIdx.x % 32;
     uint32_t c[8], own, upto;
     for (;;) {
+        stand_back();
         read_counts(counts + lane * SECTOR_WORDS, c);
         own = 0;
 #pragma unroll
@@ -381,18 +396,18 @@ static __device__ __forceinline__ uint32_t black_level(const struct desk &desk, 
 }
 
 /* The last block that has read COUNTS leaves zeros behind. */
-static __device__ __forceinline__ void leave_zeros(uint32_t *counts, int tables, uint32_t *left,
-                                                   uint32_t ticket) {
-    if (threadIdx.x >= 32) return;
+static __device__ __forceinline__ void leave_zeros(uint32_t *counts, int tables, uint32_t ticket) {
+    if (threadIdx.x < LAST_WARP) return;
     if (__shfl_sync(~0u, ticket, 0) != gridDim.x - 1) return;
-    for (uint32_t i = threadIdx.x; i < tables * LEVELS; i += 32) counts[counter_of(i)] = 0;
-    if (threadIdx.x == 0) *left = 0;
+    for (uint32_t i = threadIdx.x - LAST_WARP; i < tables * LEVELS; i += 32)
+        counts[counter_of(i)] = 0;
 }
 
+/* Parameters in the order of use: the batch's beginning shares a line of constants with them. */
 template <int CHANNELS, int MODE>
 static __global__ void __launch_bounds__(THREADS, 1)
-    equalize_kernel(const __grid_constant__ struct batch batch, struct rule rule, uint32_t *counts,
-                    uint32_t *left) {
+    equalize_kernel(struct rule rule, uint32_t *counts, uint32_t *left,
+                    const __grid_constant__ struct batch batch) {
     typedef layout<CHANNELS, MODE> L;
     const struct desk desk = desk_make<L>();
     const struct chunks share = block_share(batch);
@@ -417,7 +432,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
             scan_counts(counts + (i * L::TABLES + warp) * COUNTS_WORDS, picture.pixels, rule.bins,
                         desk.sums + warp * LEVELS, desk.first + warp);
         __syncthreads();
-        if (i == begin && threadIdx.x == 0) ticket = atomicAdd(left, 1u);
+        /* Wraps to 0. Of atomicAdd the compiler makes one for the warp, whose number all await. */
+        if (i == begin && threadIdx.x == LAST_WARP) ticket = atomicInc(left, gridDim.x - 1);
         make_tables<CHANNELS, MODE, L>(picture.pixels, rule, desk);
         __syncthreads();
         const uint32_t black = black_level<CHANNELS, MODE>(desk, picture.pixels, rule);
@@ -426,9 +442,9 @@ static __global__ void __launch_bounds__(THREADS, 1)
             map_part<CHANNELS, MODE, L, true>(picture, part, desk, black, in_hand, held);
         else
             map_part<CHANNELS, MODE, L, false>(picture, part, desk, black, in_hand, held);
-        __syncthreads();
+        if (i > begin) __syncthreads();
     }
-    leave_zeros(counts, batch.count * L::TABLES, left, ticket);
+    leave_zeros(counts, batch.count * L::TABLES, ticket);
 }
 
 #endif

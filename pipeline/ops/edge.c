@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sobel edges. Levels are made once a row into a ring of rows, which a window of three or five goes
- * down; pipeline/sobel.c makes the magnitudes of a row. */
+ * down; gray of 8 bit with nothing added is levels as it stands, and is read where it lies.
+ * pipeline/sobel.c makes the magnitudes of a row. */
 #include "pipeline/ops/edge.h"
 
 #include "pipeline/brighten.h"
@@ -96,23 +97,78 @@ static void make_levels(const struct image *in, const struct window *window, uin
     window_pad(window, y);
 }
 
+/* Where the rows of levels are: in a ring that pads them, or in the image, which does not. */
+struct levels {
+    struct window window;
+    const struct image *image; /* NULL: in the window */
+};
+
+static struct levels levels_make(const struct image *in, void *memory,
+                                 const struct edge_rule *rule) {
+    const bool stand =
+        in->channels == 1 && in->depth == 8 && !rule->shift.add && in->width > 2 * rule->reach;
+    return (struct levels){
+        window_make(memory, in->width, in->height, sample_bytes(in), rule->reach),
+        stand ? in : NULL,
+    };
+}
+
+static const uint8_t *levels_row(const struct levels *levels, int64_t y) {
+    if (!levels->image) return window_row(&levels->window, y);
+    const int64_t last = (int64_t)levels->image->height - 1;
+    return image_row(levels->image, (uint32_t)(y < 0 ? 0 : y > last ? last : y));
+}
+
 /* ---- edges */
 
+/* A pixel whose window leaves a row without padding. TAPS is a constant where this is called. */
+static inline uint8_t edge_end(const uint8_t *const rows[], int taps, int64_t x, int64_t width,
+                               const struct edge_rule *rule) {
+    static const int across[2][5] = { { 1, 2, 1 }, { 1, 4, 6, 4, 1 } };
+    static const int along[2][5] = { { -1, 0, 1 }, { -1, -2, 0, 2, 1 } };
+    const int large = taps == 5;
+    int gx = 0, gy = 0;
+    for (int j = 0; j < taps; j++) {
+        const int64_t there = x + j - taps / 2;
+        const int64_t column = there < 0 ? 0 : there < width ? there : width - 1;
+        for (int i = 0; i < taps; i++) {
+            gx += across[large][i] * along[large][j] * rows[i][column];
+            gy += along[large][i] * across[large][j] * rows[i][column];
+        }
+    }
+    return (uint8_t)edge_result(gx, gy, rule);
+}
+
+static void edge_bare_row(const uint8_t *const rows[], uint8_t *out, uint32_t width,
+                          const struct sobel_rule *sobel, const struct edge_rule *rule) {
+    const uint32_t reach = rule->reach;
+    const uint8_t *inner[WINDOW_TAPS_MAX];
+    for (int i = 0; i < sobel->taps; i++) inner[i] = rows[i] + reach;
+    sobel_bytes(inner, out + reach, width - 2 * reach, sobel);
+    for (uint32_t k = 0; k < 2 * reach; k++) {
+        const uint32_t x = k < reach ? k : width - 2 * reach + k;
+        out[x] = reach == 1 ? edge_end(rows, 3, x, width, rule) : edge_end(rows, 5, x, width, rule);
+    }
+}
+
 /* Edges of row Y, LEVELS of an image of DEPTH, into OUT without gaps. */
-static void edge_row(const struct window *window, uint32_t y, uint8_t *out,
+static void edge_row(const struct levels *levels, uint32_t y, uint8_t *out,
                      const struct edge_rule *rule, unsigned depth) {
     const struct sobel_rule sobel = { .taps = 2 * (int)rule->reach + 1,
                                       .threshold = rule->threshold,
                                       .binary = rule->white != 0 };
-    const uint32_t width = window->width, margin = rule->margin;
+    const uint32_t width = levels->window.width, height = levels->window.height;
+    const uint32_t margin = rule->margin;
     const size_t sample = depth / 8;
     const uint8_t *rows[WINDOW_TAPS_MAX];
-    if (y < margin || window->height - y <= margin || width <= 2 * margin) {
+    if (y < margin || height - y <= margin || width <= 2 * margin) {
         memset(out, 0, width * sample);
         return;
     }
-    for (int i = 0; i < sobel.taps; i++) rows[i] = window_row(window, (int64_t)y + i - rule->reach);
-    if (depth == 8)
+    for (int i = 0; i < sobel.taps; i++) rows[i] = levels_row(levels, (int64_t)y + i - rule->reach);
+    if (levels->image)
+        edge_bare_row(rows, out, width, &sobel, rule);
+    else if (depth == 8)
         sobel_bytes(rows, out, width, &sobel);
     else
         sobel_words((const uint16_t *const *)(const void *)rows, (uint16_t *)(void *)out, width,
@@ -137,15 +193,14 @@ static void edge_band(void *argument, int part) {
     const struct edge_rule rule = edge_rule_of(call->params, in->depth);
     uint8_t *memory = (uint8_t *)call->scratch + (size_t)part * band_bytes(in);
     uint8_t *gray = memory + window_bytes(in->width, sample_bytes(in));
-    const struct window window =
-        window_make(memory, in->width, in->height, sample_bytes(in), rule.reach);
+    const struct levels levels = levels_make(in, memory, &rule);
     uint32_t made = band.first < rule.reach ? 0 : band.first - rule.reach;
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++) {
-        for (; made <= y + rule.reach && made < in->height; made++)
-            make_levels(in, &window, made, &rule);
+        for (; !levels.image && made <= y + rule.reach && made < in->height; made++)
+            make_levels(in, &levels.window, made, &rule);
         uint8_t *out = image_row(&call->out, y);
         const bool direct = in->depth == 8 && call->out.channels == 1;
-        edge_row(&window, y, direct ? out : gray, &rule, in->depth);
+        edge_row(&levels, y, direct ? out : gray, &rule, in->depth);
         if (call->out.channels == 2)
             SPECIALISE(in->channels, in->depth, join_alpha, gray, image_row(in, y), out, in->width);
         else if (!direct) /* rows of 16 bit may start at any byte */

@@ -2,8 +2,8 @@
 /* exchange.h - one request from its first line to the last byte of its answer.
  *
  * Owns:     its slot, until a response takes it over (reply.c) or the request ends.
- * Threads:  the I/O thread of its connection, apart from `done`, which the supervisor's thread
- * sets, and `gone`, which the watcher's thread may lead to.
+ * Threads:  the I/O thread of its connection; while its job is away the watcher's, if the client
+ *           leaves, reads `slot` to cancel it.
  */
 #ifndef BURIN_EXCHANGE_H
 #define BURIN_EXCHANGE_H

@@ -150,9 +150,7 @@ static enum MHD_Result answer(struct exchange *exchange) {
     if (exchange->failure.status) return reply_problem(exchange, exchange->http_status);
     exchange->failure = exchange_job(exchange)->failure;
     if (exchange->failure.status) return reply_problem(exchange, 0);
-    enum format ignored;
-    return reply_job(exchange,
-                     settings_accept(exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT), &ignored));
+    return reply_job(exchange, accept_answer(exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT)));
 }
 
 /* The framing of its body was not kept: what has come of it is nothing whole. */
@@ -331,6 +329,16 @@ static struct slots *open_slots(const struct config *config, struct failure *fai
     return slots_create(&options, failure);
 }
 
+/* What stands in the way of `listen` is answered with its flag: here it is about the other. */
+static void advise_admin(struct failure *failure) {
+    static const char flag[] = "--listen";
+    const struct failure said = *failure;
+    const char *at = strstr(said.message, flag);
+    if (at)
+        fail(failure, said.status, "%.*s--admin-listen%s", (int)(at - said.message), said.message,
+             at + strlen(flag));
+}
+
 static enum status open_all(struct front *front, struct failure *failure) {
     const struct config *config = front->config;
     MHD_set_panic_func(on_panic, NULL);
@@ -357,8 +365,10 @@ static enum status open_all(struct front *front, struct failure *failure) {
                                                 .line_count = (int)config->io_threads };
     front->supervisor = supervisor_create(&options, failure);
     if (!front->supervisor) return STATUS_NO_MEMORY;
-    if (config->admin_listen[0] && open_doors(front, config->admin_listen, true, failure))
+    if (config->admin_listen[0] && open_doors(front, config->admin_listen, true, failure)) {
+        advise_admin(failure);
         return STATUS_INTERNAL;
+    }
     return open_doors(front, config->listen, false, failure);
 }
 

@@ -74,8 +74,8 @@ enum MHD_Result handle_ops(struct exchange *exchange) {
 
 enum MHD_Result handle_root(struct exchange *exchange) {
     return reply_json(exchange, MHD_HTTP_OK,
-                      json_pack("{s:s, s:s, s:[s,s,s,s,s,s,s]}", "name", "burin", "version",
+                      json_pack("{s:s, s:s, s:[s,s,s,s,s,s,s,s]}", "name", "burin", "version",
                                 version_text(), "endpoints", "POST /{operator}", "POST /pipeline",
                                 "POST /info", "GET /ops", "GET /livez", "GET /readyz",
-                                "GET /metrics"));
+                                "GET /health", "GET /metrics"));
 }

@@ -4,23 +4,33 @@
 #include "server/http/route.h"
 #include "server/http/upload.h"
 
-#include <stdio.h>
+#include <string.h>
 
-static enum MHD_Result refuse_argument(void *context, enum MHD_ValueKind kind, const char *name,
-                                       const char *value) {
-    (void)kind, (void)value;
+struct query {
+    struct settings *settings;
+    struct failure *failure;
+};
+
+/* A device may be asked for on any request; this one needs none. */
+static enum MHD_Result take_argument(void *context, enum MHD_ValueKind kind, const char *name,
+                                     const char *value) {
+    (void)kind;
+    const struct query *query = context;
     char shown[PARAM_SHOWN_MAX];
-    fail(context, STATUS_BAD_PARAM, "/info takes no parameters, and \"%s\" is one",
-         param_shown(name, shown));
-    return MHD_NO;
+    if (strcmp(name, "device") != 0)
+        fail(query->failure, STATUS_BAD_PARAM,
+             "/info takes no parameter but device; leave \"%s\" out", param_shown(name, shown));
+    else
+        settings_set(query->settings, name, value ? value : "", query->failure);
+    return query->failure->status ? MHD_NO : MHD_YES;
 }
 
 enum status info_begin(struct exchange *exchange, struct failure *failure) {
-    failure->status = STATUS_OK;
-    MHD_get_connection_values(exchange->connection, MHD_GET_ARGUMENT_KIND, refuse_argument,
-                              failure);
-    if (failure->status) return failure->status;
     settings_init(&exchange->settings, NULL, NULL);
+    struct query query = { &exchange->settings, failure };
+    failure->status = STATUS_OK;
+    MHD_get_connection_values(exchange->connection, MHD_GET_ARGUMENT_KIND, take_argument, &query);
+    if (failure->status) return failure->status;
     return upload_begin(exchange, failure);
 }
 

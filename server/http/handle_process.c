@@ -3,7 +3,8 @@
  *
  * begin: the query becomes settings, the body gets a slot. Then the body comes (upload.c). finish:
  * the image's header is judged against the limits, the job goes to the supervisor, the connection
- * sleeps. When the job comes back the supervisor wakes the connection and front.c calls reply_job.
+ * sleeps. When the job comes back to this I/O thread it wakes the connection, and front.c calls
+ * reply_job.
  */
 #include "pipeline/registry.h"
 #include "server/http/reply.h"
@@ -66,17 +67,15 @@ static enum status judge(struct exchange *exchange, struct failure *failure) {
 static void fill_job(struct exchange *exchange) {
     struct job *job = exchange_job(exchange);
     const struct settings *settings = &exchange->settings;
-    enum format accepted;
-    const enum answer answer =
-        settings_accept(exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT), &accepted);
+    const char *accept = exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT);
     job->line = (int32_t)(exchange->door - exchange->front->doors);
     snprintf(job->request_id, sizeof job->request_id, "%s", exchange->request_id);
     memcpy(job->device, settings->device, sizeof job->device);
     memcpy(job->background, settings->background, sizeof job->background);
-    job->type = settings->type ? settings->type : accepted;
+    job->type = settings->type ? settings->type : accept_type(accept, job->probe.format);
     job->quality = settings->quality;
     job->compression = settings->compression;
-    job->json_only = answer == ANSWER_JSON;
+    job->json_only = accept_answer(accept) == ANSWER_JSON;
     job->progress.deadline_ns =
         exchange->received_ns + exchange->front->config->processing_ms * INT64_C(1000000);
 }

@@ -116,8 +116,10 @@ static enum status set_boundary(struct multipart *m, const struct parameter *par
                                 struct failure *failure) {
     char text[MULTIPART_BOUNDARY_MAX + 2];
     size_t length = copy_value(parameter, text, sizeof text);
-    if (m->delimiter_length) return BAD("Content-Type has more than one boundary");
-    if (length == 0) return BAD("the boundary in Content-Type is empty");
+    if (m->delimiter_length) return BAD("Content-Type has more than one boundary; send one");
+    if (length == 0)
+        return BAD(
+            "the boundary in Content-Type is empty; let the client write it, as curl -F does");
     if (length > MULTIPART_BOUNDARY_MAX)
         return BAD("the boundary in Content-Type has %zu characters; %d are allowed", length,
                    MULTIPART_BOUNDARY_MAX);
@@ -157,7 +159,9 @@ enum status multipart_init(struct multipart *m, const char *content_type,
         if (status) return status;
     }
     if (found < 0) return BAD("the parameters of Content-Type cannot be read; quote the boundary");
-    if (!m->delimiter_length) return BAD("Content-Type has no boundary");
+    if (!m->delimiter_length)
+        return BAD(
+            "Content-Type has no boundary; let the client write that header, as curl -F does");
     m->status = STATUS_OK;
     return STATUS_OK;
 }

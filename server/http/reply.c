@@ -8,9 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 
-#define BOUNDARY "burin-account-follows"
+/* 128 random bits in hexadecimal: nobody can write a profile or pixels that hold it beforehand. */
+enum { BOUNDARY_LENGTH = 32 };
 
 int reply_http_status(enum status status) {
     static const int codes[STATUS_COUNT] = {
@@ -84,14 +86,27 @@ enum MHD_Result reply_text(struct exchange *exchange, const char *media_type, ch
 
 /* ---- problems */
 
+/* What a client sent may stand in a message, in any encoding or cut within a character: no JSON. */
+static void make_printable(char *message) {
+    for (; *message; message++)
+        if (*message < ' ' || *message > '~') *message = '?';
+}
+
+/* What no status stands for is a word of HTTP's alone. */
+static const char *problem_code(const struct failure *failure, int http_status) {
+    if (http_status == MHD_HTTP_NOT_FOUND) return "not_found";
+    if (http_status == MHD_HTTP_METHOD_NOT_ALLOWED) return "method_not_allowed";
+    return status_name(failure->status);
+}
+
 static char *problem_text(const struct exchange *exchange, int http_status) {
+    struct failure failure = exchange->failure;
+    make_printable(failure.message);
     json_t *problem =
         json_pack("{s:s, s:s, s:i, s:s, s:s, s:s, s:s}", "type", "about:blank", "title",
                   MHD_get_reason_phrase_for((unsigned)http_status), "status", http_status, "detail",
-                  exchange->failure.message, "message", exchange->failure.message, "code",
-                  status_name(exchange->failure.status), "request_id", exchange->request_id);
-    if (!problem)
-        problem = json_pack("{s:s, s:i}", "message", "the request failed", "status", http_status);
+                  failure.message, "message", failure.message, "code",
+                  problem_code(&failure, http_status), "request_id", exchange->request_id);
     char *text = json_dumps(problem, JSON_ENSURE_ASCII | JSON_PRESERVE_ORDER);
     json_decref(problem);
     return text;
@@ -201,21 +216,29 @@ static void add_job_headers(struct MHD_Response *response, const struct exchange
     add(response, MHD_HTTP_HEADER_VARY, "Accept");
 }
 
+static bool make_boundary(char boundary[BOUNDARY_LENGTH + 1]) {
+    uint64_t bits[2];
+    if (getrandom(bits, sizeof bits, 0) != sizeof bits) return false;
+    snprintf(boundary, BOUNDARY_LENGTH + 1, "%016lx%016lx", (unsigned long)bits[0],
+             (unsigned long)bits[1]);
+    return true;
+}
+
 /* Image part, then account part, around the slot's bytes, which are not copied. */
 static struct MHD_Response *in_parts(struct parcel *parcel, const struct job *job,
-                                     const char *account_text) {
+                                     const char *boundary, const char *account_text) {
     const uint8_t *image = slot_bytes(parcel->slots, parcel->slot) + job->result_offset;
     const size_t room = strlen(account_text) + 512;
     parcel->text = malloc(room);
     if (!parcel->text) return NULL;
-    const int head = snprintf(
-        parcel->text, room, "--" BOUNDARY "\r\nContent-Type: %s\r\nContent-Length: %lu\r\n\r\n",
-        format_media_type(job->result_type), (unsigned long)job->result_length);
+    const int head =
+        snprintf(parcel->text, room, "--%s\r\nContent-Type: %s\r\nContent-Length: %lu\r\n\r\n",
+                 boundary, format_media_type(job->result_type), (unsigned long)job->result_length);
     char *rest = parcel->text + head;
     const int tail = snprintf(rest, room - (size_t)head,
-                              "\r\n--" BOUNDARY "\r\nContent-Type: application/json\r\n"
-                              "Content-Length: %zu\r\n\r\n%s\r\n--" BOUNDARY "--\r\n",
-                              strlen(account_text), account_text);
+                              "\r\n--%s\r\nContent-Type: application/json\r\n"
+                              "Content-Length: %zu\r\n\r\n%s\r\n--%s--\r\n",
+                              boundary, strlen(account_text), account_text, boundary);
     const struct MHD_IoVec parts[] = { { parcel->text, (size_t)head },
                                        { image, job->result_length },
                                        { rest, (size_t)tail } };
@@ -226,9 +249,12 @@ static struct MHD_Response *job_response(struct parcel *parcel, const struct job
                                          enum answer answer, const char *account_text) {
     struct MHD_Response *response;
     const char *type = format_media_type(job->result_type);
+    char boundary[BOUNDARY_LENGTH + 1], parts[64];
     if (answer == ANSWER_MULTIPART) {
-        response = in_parts(parcel, job, account_text);
-        type = "multipart/mixed; boundary=" BOUNDARY;
+        if (!make_boundary(boundary)) return NULL;
+        response = in_parts(parcel, job, boundary, account_text);
+        snprintf(parts, sizeof parts, "multipart/mixed; boundary=%s", boundary);
+        type = parts;
     } else {
         response = MHD_create_response_from_buffer_with_free_callback_cls(
             job->result_length, slot_bytes(parcel->slots, parcel->slot) + job->result_offset,

@@ -8,6 +8,7 @@
 #ifndef BURIN_REPLY_H
 #define BURIN_REPLY_H
 
+#include "server/http/accept.h"
 #include "server/http/exchange.h"
 
 #include <jansson.h>
@@ -21,7 +22,7 @@ enum MHD_Result reply_problem(struct exchange *exchange, int http_status);
 /* The finished job of the exchange's slot: the image, the account, or both, as Accept says. */
 enum MHD_Result reply_job(struct exchange *exchange, enum answer answer);
 
-/* Consumes BODY. CACHE_CONTROL is for probes and lists: "no-cache". */
+/* Consumes BODY. Probes and lists tell what is so now: they are sent with "no-cache". */
 enum MHD_Result reply_json(struct exchange *exchange, int http_status, json_t *body);
 
 /* TEXT is heap and becomes the response's. */

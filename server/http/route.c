@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/route.h"
 
+#include "pipeline/param.h"
 #include "pipeline/registry.h"
 
 #include <string.h>
@@ -42,12 +43,13 @@ const struct route *route_find(const char *method, const char *path, bool admin_
                                int *http_status, struct failure *failure) {
     const struct route *route = by_path(path);
     if (!route || (admin_socket && !route->admin)) {
+        char shown[PARAM_SHOWN_MAX];
         const char *near = registry_nearest(path + 1);
         *http_status = 404;
         fail(failure, STATUS_BAD_REQUEST,
-             near ? "there is no %.60s here; did you mean /%s?"
-                  : "there is no %.60s here; GET /ops lists the operators",
-             path, near);
+             near ? "there is no %s here; did you mean /%s?"
+                  : "there is no %s here; GET /ops lists the operators",
+             param_shown(path, shown), near);
         return NULL;
     }
     if (route->methods & method_bit(method)) return route;

@@ -6,7 +6,6 @@
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* ---- names that every operator shares */
 
@@ -71,7 +70,7 @@ static enum status set_device(struct settings *settings, const char *value,
 
 static enum status set_from_json(struct plan *plan, const char *name, const json_t *value,
                                  struct failure *failure) {
-    char text[256];
+    char text[256], shown[PARAM_SHOWN_MAX];
     if (json_is_string(value)) return plan_set(plan, name, json_string_value(value), failure);
     if (json_is_integer(value))
         snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
@@ -83,27 +82,28 @@ static enum status set_from_json(struct plan *plan, const char *name, const json
         json_array_foreach (value, i, item) {
             if (!json_is_integer(item) || used > sizeof text - 24)
                 return fail(failure, STATUS_BAD_PARAM,
-                            "operations: \"%.40s\" must be a short list of whole numbers", name);
+                            "operations: \"%s\" must be a short list of whole numbers",
+                            param_shown(name, shown));
             used += (size_t)snprintf(text + used, sizeof text - used, i ? " %lld" : "%lld",
                                      (long long)json_integer_value(item));
         }
     } else
         return fail(failure, STATUS_BAD_PARAM,
-                    "operations: \"%.40s\" must be a string, a whole number, true, false or a list "
+                    "operations: \"%s\" must be a string, a whole number, true, false or a list "
                     "of whole numbers",
-                    name);
+                    param_shown(name, shown));
     return plan_set(plan, name, text, failure);
 }
 
 static enum status add_operation(struct plan *plan, const json_t *item, struct failure *failure) {
     const char *key;
+    char shown[PARAM_SHOWN_MAX];
     json_t *value;
     json_object_foreach ((json_t *)item, key, value)
         if (strcmp(key, "operation") != 0 && strcmp(key, "params") != 0)
-            return fail(
-                failure, STATUS_BAD_PARAM,
-                "operations: \"%.40s\" is not known; an item has \"operation\" and \"params\"",
-                key);
+            return fail(failure, STATUS_BAD_PARAM,
+                        "operations: \"%s\" is not known; an item has \"operation\" and \"params\"",
+                        param_shown(key, shown));
     const json_t *name = json_object_get(item, "operation");
     json_t *params = json_object_get(item, "params");
     if (!json_is_string(name) || (params && !json_is_object(params)))
@@ -121,13 +121,14 @@ static enum status add_operation(struct plan *plan, const json_t *item, struct f
 static enum status set_operations(struct settings *settings, const char *value,
                                   struct failure *failure) {
     json_error_t error;
+    char shown[PARAM_SHOWN_MAX];
     json_t *list = json_loads(value, JSON_REJECT_DUPLICATES, &error);
     enum status status = STATUS_OK;
     if (!json_is_array(list) || json_array_size(list) == 0)
         status = fail(failure, STATUS_BAD_PARAM,
                       "operations must be a JSON list such as [{\"operation\": \"histeq\", "
-                      "\"params\": {\"bins\": 64}}]%s%.60s",
-                      list ? "" : ": ", list ? "" : error.text);
+                      "\"params\": {\"bins\": 64}}]%s%s",
+                      list ? "" : ": ", list ? "" : param_shown(error.text, shown));
     size_t i;
     json_t *item;
     if (!status)
@@ -180,7 +181,8 @@ enum status settings_set(struct settings *settings, const char *name, const char
         if (strcmp(name, reserved[i].name) != 0) continue;
         if (reserved[i].pipeline_only && !settings->pipeline) break;
         if (settings->given & 1u << i)
-            return fail(failure, STATUS_BAD_PARAM, "%s is given twice", name);
+            return fail(failure, STATUS_BAD_PARAM,
+                        "%s is given twice; give it once, in the query or as a form field", name);
         settings->given |= 1u << i;
         return reserved[i].set(settings, value, failure);
     }
@@ -195,16 +197,4 @@ enum status settings_complete(struct settings *settings, struct failure *failure
             "operations is missing: a JSON list such as [{\"operation\": \"histeq\"}], in the "
             "query or as a form field");
     return plan_complete(&settings->plan, failure);
-}
-
-enum answer settings_accept(const char *accept, enum format *type) {
-    *type = FORMAT_NONE;
-    if (!accept) return ANSWER_IMAGE;
-    if (strcasestr(accept, "multipart/mixed")) return ANSWER_MULTIPART;
-    const bool jpeg = strcasestr(accept, "image/jpeg"), png = strcasestr(accept, "image/png"),
-               pnm = strcasestr(accept, "image/x-portable");
-    if (strcasestr(accept, "application/json") && !jpeg && !png && !pnm) return ANSWER_JSON;
-    if (jpeg + png + pnm == 1 && !strcasestr(accept, "image/*") && !strcasestr(accept, "*/*"))
-        *type = jpeg ? FORMAT_JPEG : png ? FORMAT_PNG : FORMAT_PNM;
-    return ANSWER_IMAGE;
 }

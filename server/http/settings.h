@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* settings.h - what a request asks for: the plan, the form of the answer, the device.
+/* settings.h - what a request asks for: the plan, how the image is written, the device.
  *
  * Fed with names and values from the query and from form fields, in whatever order they come. A
  * pure module: no socket, no slot. Fails:  STATUS_BAD_PARAM naming the parameter and what it may
@@ -16,7 +16,7 @@ struct settings {
     bool pipeline;  /* steps come from `operations` */
     uint32_t given; /* bit a reserved name */
     struct plan plan;
-    enum format type; /* FORMAT_NONE: as the input, or as Accept says */
+    enum format type; /* FORMAT_NONE: as Accept says (accept.h) */
     int quality, compression;
     uint8_t background[3];
     char device[DEVICE_WANT_MAX];
@@ -30,10 +30,5 @@ enum status settings_set(struct settings *settings, const char *name, const char
 
 /* Once everything has come. */
 enum status settings_complete(struct settings *settings, struct failure *failure);
-
-/* What an Accept header asks for. */
-enum answer { ANSWER_IMAGE, ANSWER_MULTIPART, ANSWER_JSON };
-/* TYPE is set where Accept names exactly one image type that can be written. */
-enum answer settings_accept(const char *accept, enum format *type);
 
 #endif

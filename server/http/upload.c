@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/upload.h"
 
+#include "pipeline/param.h"
 #include "pipeline/registry.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { UNKNOWN_LENGTH_GUESS = 1 << 20, IMAGE_ALIGN = 64 };
 
@@ -158,10 +160,28 @@ static enum status part_end(void *context, struct failure *failure) {
 
 /* ---- the body as a whole */
 
+/* One that all bodies together may not hold would be told to try again for ever. */
+static long largest_body(const struct config *config) {
+    return config->body_bytes_max < config->queue_bytes ? config->body_bytes_max
+                                                        : config->queue_bytes;
+}
+
 static enum status too_large(const struct front *front, struct failure *failure) {
+    const long most = largest_body(front->config);
+    const bool held = most < front->config->body_bytes_max;
+    if (held) metrics_reject(front->metrics, REJECTED_BYTES);
     return fail(failure, STATUS_BODY_TOO_LARGE,
-                "the body is over %ld bytes; send a smaller one, or raise body_bytes_max",
-                front->config->body_bytes_max);
+                "the body is over %ld bytes; send a smaller one, or raise %s", most,
+                held ? "queue_bytes" : "body_bytes_max");
+}
+
+static enum status judge_coding(const struct exchange *exchange, struct failure *failure) {
+    const char *coding = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    char shown[PARAM_SHOWN_MAX];
+    if (!coding || strcasecmp(coding, "identity") == 0) return STATUS_OK;
+    return fail(failure, STATUS_NOT_AN_IMAGE,
+                "Content-Encoding is %s, and no body is unpacked here; send the image without it",
+                param_shown(coding, shown));
 }
 
 static enum status take_slot(struct exchange *exchange, struct failure *failure) {
@@ -194,14 +214,14 @@ static enum status open_form(struct exchange *exchange, const char *type, struct
 enum status upload_begin(struct exchange *exchange, struct failure *failure) {
     const struct front *front = exchange->front;
     const struct gate_facts *facts = &exchange->facts;
-    if (facts->has_length && facts->length > front->config->body_bytes_max)
+    if (facts->has_length && facts->length > largest_body(front->config))
         return too_large(front, failure);
     if (!facts->chunked && facts->length == 0)
         return fail(failure, STATUS_BAD_REQUEST,
                     "there is no body; send an image, for example with curl -F image=@photo.jpg");
-    enum status status = STATUS_OK;
+    enum status status = judge_coding(exchange, failure);
     const char *type = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE);
-    if (type && multipart_is(type)) status = open_form(exchange, type, failure);
+    if (!status && type && multipart_is(type)) status = open_form(exchange, type, failure);
     if (!status) status = foresee(exchange, failure);
     if (!status) status = take_slot(exchange, failure);
     if (!status && !exchange->upload.multipart) status = image_starts(exchange, failure);
@@ -212,7 +232,7 @@ enum status upload_feed(struct exchange *exchange, const uint8_t *bytes, size_t 
                         struct failure *failure) {
     struct upload *upload = &exchange->upload;
     upload->bytes += length;
-    if (upload->bytes > (uint64_t)exchange->front->config->body_bytes_max)
+    if (upload->bytes > (uint64_t)largest_body(exchange->front->config))
         return too_large(exchange->front, failure);
     const enum status status = hold(exchange, (int64_t)length, failure);
     if (status) return status;
@@ -231,7 +251,10 @@ enum status upload_finish(struct exchange *exchange, struct failure *failure) {
                     "the form has no image; send it in a part named image, file or media, for "
                     "example with curl -F image=@photo.jpg");
     if (exchange_job(exchange)->image_length == 0)
-        return fail(failure, STATUS_BAD_REQUEST, "the image is empty: no byte of it came");
+        return fail(
+            failure, STATUS_BAD_REQUEST,
+            "the image is empty: no byte of it came; send a file that has some, for example with "
+            "curl -F image=@photo.jpg");
     return STATUS_OK;
 }
 
@@ -246,7 +269,9 @@ enum status upload_parts(struct exchange *exchange, const struct probe_limits *l
             return fail(failure, STATUS_BAD_PARAM, "no step here takes a part named %s",
                         part->name);
         if (part->length == 0)
-            return fail(failure, STATUS_BAD_REQUEST, "%s is empty: no byte of it came", part->name);
+            return fail(failure, STATUS_BAD_REQUEST,
+                        "%s is empty: no byte of it came; send an image, or leave the part out",
+                        part->name);
         struct job_part *slot_part = &job->parts[place];
         slot_part->offset = part->offset;
         slot_part->length = part->length;

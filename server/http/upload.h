@@ -2,8 +2,11 @@
 /* upload.h - the body of a request on its way into a slot: raw, or the first image part of a form.
  *
  * Fields of the form become settings. Nothing is copied twice and nothing is kept that is not
- * needed. Fails:  STATUS_BODY_TOO_LARGE, STATUS_BUSY (no slot, or too many bytes held; told to
- * metrics), STATUS_BAD_REQUEST (no image, two images, broken form), STATUS_BAD_PARAM (a field).
+ * needed.
+ *
+ * Fails:  STATUS_BODY_TOO_LARGE, STATUS_BUSY (no slot, or too many bytes held; told to metrics),
+ *         STATUS_BAD_REQUEST (no image, two images, broken form), STATUS_BAD_PARAM (a field),
+ *         STATUS_NOT_AN_IMAGE (a body with a Content-Encoding).
  */
 #ifndef BURIN_UPLOAD_H
 #define BURIN_UPLOAD_H

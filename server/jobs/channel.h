@@ -19,6 +19,7 @@ enum channel_kind {
     CHANNEL_PROBE,     /* front: run the known-answer job */
     CHANNEL_PROBED,    /* worker: `ok` tells whether the answer was right */
     CHANNEL_GAUGES,    /* worker of a GPU: how the device does, unasked */
+    CHANNEL_PULSE,     /* worker: its process runs, unasked, every probe_ms */
 };
 
 struct message {

@@ -3,8 +3,9 @@
  * the way out.
  *
  * Lies at the head of a slot, in memory that both processes see, so it holds no pointer. The front
- * writes the first part before the job is published, the worker the second before it says DONE;
- * only `progress.cancelled` and `started` are touched while the other side may look.
+ * writes the first part before the job is published, the worker the second before it sends the job
+ * back on its line (line.h); only `progress.cancelled` and `started` are touched while the other
+ * side may look.
  */
 #ifndef BURIN_JOB_H
 #define BURIN_JOB_H

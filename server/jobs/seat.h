@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* seat.h - one worker's place: it outlives the processes that sit in it.
  *
+ * Healthy is who opened its device, had the last known-answer job right, and is not still.
+ * Still is a process that gave no pulse for three times probe_ms: stopped, or starved of cores.
+ *
+ * Still are also lanes of which none went on for as long, though something is asked of them: no
+ * known-answer job was answered, no job came back, and none at work looked at its progress or, on a
+ * GPU, counted on. With jobs under way it takes LANES_MS at least, since parts of an honest job
+ * look at nothing for a second. A job that goes on, however long it is, keeps its worker healthy.
+ *
+ * Who stays still for twice that time is lost. Not told: one lane of several that hangs while the
+ * others go on (its job's own deadline tells, supervisor.c), and lanes that run in circles.
+ *
  * Used by:  supervisor.c, under its lock; a seat has none of its own.
  */
 #ifndef BURIN_SEAT_H
@@ -22,7 +33,11 @@ struct seat {
     char name[DEVICE_NAME_MAX];
     char trouble[160]; /* why it is not healthy; "" if it is */
     bool probe_ok, probe_pending;
+    const char *still; /* in what way; static text, NULL: it moves */
+    bool lost;         /* killed; its end is awaited */
     int64_t started_ns, probe_sent_ns;
+    int64_t pulse_ns;     /* of the last pulse */
+    int64_t moved_ns;     /* when a lane was last seen to go on, or was first asked to */
     int64_t restart_ns;   /* when to try again */
     int64_t ill_since_ns; /* 0: healthy when last looked at */
     int restarts, early_deaths;
@@ -37,7 +52,7 @@ struct seat_facts {
     char trouble[160]; /* why it is not healthy; "" if it is */
     bool cpu;
     bool alive;   /* there is a process */
-    bool healthy; /* alive, opened its device, and its last known-answer job was right */
+    bool healthy; /* alive, opened its device, its last known-answer job was right, not still */
     bool standby; /* the CPU beside GPUs; set by the supervisor */
     int running, capacity, restarts;
     struct gauges gauges; /* none told if the last were too long ago */
@@ -54,15 +69,25 @@ void seat_init(struct seat *seat, const char *device);
 /* false: could not be started; restart_ns tells when to try again. */
 bool seat_start(struct seat *seat, int slots_memory_fd, const int *lines, int line_count);
 
+/* Kills who is lost and waits for nothing: a process that the driver holds may take long to end,
+ * and only then its line closes. */
+void seat_kill(struct seat *seat);
+
 /* Kills and buries whoever sits there. restart_ns is now, or later and later for one that cannot
  * even open its device. */
 void seat_end(struct seat *seat);
 
-/* READY, PROBED and GAUGES. */
+/* READY, PROBED, GAUGES and PULSE. */
 void seat_heard(struct seat *seat, const struct message *message);
 
-/* Sends the known-answer job when it is time; an idle worker that does not answer is ill, and lost
- * when it goes on so: then false, and the seat should be ended. */
+/* One of its jobs went on at WHEN, a time of clock_ns. */
+void seat_moved(struct seat *seat, int64_t when);
+
+/* The front itself did not run for a while, so nobody knows who was silent: all begin anew. */
+void seat_excuse(struct seat *seat, int64_t now);
+
+/* Sends the known-answer job when it is time, and judges whether the worker is still. false: it is
+ * lost, and should be killed. */
 bool seat_probe(struct seat *seat, int64_t now, int64_t every_ns);
 
 /* Not healthy for so long that nobody should wait for it. Called now and then to keep the time. */

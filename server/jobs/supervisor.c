@@ -15,7 +15,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { TICK_MS = 50, MESSAGES = 64 };
+enum { TICK_MS = 50, LATE_MS = 1000, MESSAGES = 64 };
 enum { NOWHERE = -1, OVER = -2 }; /* of `place`: waits or is not here; on its way back */
 static const int64_t ms_ns = 1000000;
 
@@ -130,7 +130,7 @@ static void recover(struct supervisor *supervisor, const struct seat *seat, int 
         job->deaths++;
         supervisor->died_at[slot] = (short)(seat - supervisor->seats);
     }
-    const enum status late = progress_check(&job->progress);
+    const enum status late = progress_state(&job->progress);
     if (__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE))
         ; /* its answer is whole: the worker died before or after it could say so */
     else if (late == STATUS_CANCELLED)
@@ -179,7 +179,7 @@ static void look_at_waiting(struct supervisor *supervisor) {
     for (int slot = queue_first(supervisor->queue), next; slot >= 0; slot = next) {
         next = queue_next(supervisor->queue, slot);
         struct job *job = job_of(supervisor, slot);
-        const enum status late = progress_check(&job->progress);
+        const enum status late = progress_state(&job->progress);
         if (late)
             fail(&job->failure, late, "waited in the queue until its time was over");
         else if (!any_hope(supervisor, job->device))
@@ -192,33 +192,46 @@ static void look_at_waiting(struct supervisor *supervisor) {
     }
 }
 
-/* A job that overran its deadline by as much again is looked at by nobody: the worker hangs. */
-static bool hangs(const struct supervisor *supervisor, const struct seat *seat, int64_t now) {
+/* Whether its jobs go on. True if one overran its deadline by as much again: nobody looks at that
+ * one any more, whatever the other lanes do. */
+static bool hangs(const struct supervisor *supervisor, struct seat *seat, int64_t now) {
+    bool over = false;
     for (int slot = 0; slot < slots_count(supervisor->options.slots); slot++) {
         if (supervisor->place[slot] != seat - supervisor->seats) continue;
-        const struct job *job = job_of(supervisor, slot);
-        const int64_t deadline = job->progress.deadline_ns;
+        const struct progress *progress = &job_of(supervisor, slot)->progress;
+        const int64_t deadline = progress->deadline_ns;
+        seat_moved(seat, __atomic_load_n(&progress->seen_ns, __ATOMIC_RELAXED));
         if (deadline && now - deadline > supervisor->options.config->processing_ms * ms_ns)
-            return true;
+            over = true;
     }
-    return false;
+    return over;
 }
 
 static void look_at_seat(struct supervisor *supervisor, struct seat *seat) {
     const int64_t now = clock_ns();
     if (!seat->pid) {
         if (now >= seat->restart_ns && !supervisor->stopping) start(supervisor, seat);
-    } else if (seat->running && hangs(supervisor, seat, now)) {
-        bury(supervisor, seat);
-    } else if (!seat_probe(seat, now, supervisor->options.config->probe_ms * ms_ns)) {
-        bury(supervisor, seat);
+    } else if ((seat->running && hangs(supervisor, seat, now)) ||
+               !seat_probe(seat, now, supervisor->options.config->probe_ms * ms_ns)) {
+        seat_kill(seat); /* its line closes when it has ended */
+    }
+}
+
+/* DUE: when it should have been. A front that was stopped, alone or with its workers, cannot tell
+ * who was silent meanwhile. */
+static void tick(struct supervisor *supervisor, int64_t due) {
+    const int64_t now = clock_ns();
+    look_at_waiting(supervisor);
+    for (int i = 0; i < supervisor->seat_count; i++) {
+        if (now - due > LATE_MS * ms_ns) seat_excuse(&supervisor->seats[i], now);
+        look_at_seat(supervisor, &supervisor->seats[i]);
     }
 }
 
 static void *supervise(void *argument) {
     struct supervisor *supervisor = argument;
     struct epoll_event events[SEATS_MAX + 1];
-    int64_t next_tick = 0;
+    int64_t next_tick = clock_ns();
     for (;;) {
         const int count = epoll_wait(supervisor->events, events, SEATS_MAX + 1, TICK_MS);
         pthread_mutex_lock(&supervisor->lock);
@@ -233,9 +246,7 @@ static void *supervise(void *argument) {
             }
         }
         if (clock_ns() >= next_tick) {
-            look_at_waiting(supervisor);
-            for (int i = 0; i < supervisor->seat_count; i++)
-                look_at_seat(supervisor, &supervisor->seats[i]);
+            tick(supervisor, next_tick);
             next_tick = clock_ns() + TICK_MS * ms_ns;
         }
         dispatch(supervisor);
@@ -363,6 +374,7 @@ static void account(struct supervisor *supervisor, struct seat *seat, const stru
     supervisor->running--;
     seat->running--;
     seat->alone = false;
+    seat_moved(seat, clock_ns());
     const double ms =
         ns_to_ms(job->finished_ns - job->published_ns) - job->timing.stage_ms[STAGE_QUEUE];
     supervisor->service_ms += (ms - supervisor->service_ms) / (supervisor->service_ms > 0 ? 16 : 1);

@@ -6,11 +6,11 @@
  * refused, timed out, cancelled, or its worker killed. Whoever reads the line asks
  * supervisor_returned whether the message is the job's last word. A worker that dies is started
  * again at once; a job that it had begun runs once more, alone on a worker so that it cannot take
- * others along; a job with which a second worker dies is answered as failed. Threads:  any may
- * submit and cancel. `done` is called from the supervisor's thread or from the caller of
- * supervisor_cancel, with no lock held. Fails:    STATUS_BUSY when the line is full or the daemon
- * drains; STATUS_BAD_PARAM when the job wants a device that is not served. A refused job stays with
- * the caller.
+ * others along; a job with which a second worker dies is answered as failed.
+ *
+ * Threads:  any may submit and cancel.
+ * Fails:    STATUS_BUSY when the line is full or the daemon drains; STATUS_BAD_PARAM when the job
+ *           wants a device that is not served. A refused job stays with the caller.
  */
 #ifndef BURIN_SUPERVISOR_H
 #define BURIN_SUPERVISOR_H

@@ -9,6 +9,7 @@
 #include "server/jobs/line.h"
 #include "server/jobs/meter.h"
 #include "server/jobs/process.h"
+#include "server/jobs/pulse.h"
 #include "server/log.h"
 
 #include <pthread.h>
@@ -30,6 +31,7 @@ struct worker {
     int busy[LANES_MAX]; /* by lane: 1 while it carries a batch; atomic */
     int opened;
     bool gpu;
+    struct pulse pulse;
     struct meter meter; /* of a GPU alone */
 };
 
@@ -161,10 +163,11 @@ static void run_lanes(struct worker *worker) {
         threads[i] = (struct lane_thread){ .worker = worker, .number = i };
         if (pthread_create(&threads[i].thread, NULL, lane_main, &threads[i]) == 0) started++;
     }
-    if (started == worker->lanes) say_ready(worker);
+    if (started == worker->lanes && pulse_start(&worker->pulse)) say_ready(worker);
     if (worker->gpu) meter_start(&worker->meter);
     for (int i = 0; i < started; i++) pthread_join(threads[i].thread, NULL);
     meter_join(&worker->meter);
+    pulse_join(&worker->pulse);
 }
 
 static void size_worker(struct worker *worker, const struct config *config) {
@@ -206,6 +209,7 @@ int worker_run(struct slots *slots, int channel, const struct config *config,
     struct worker *worker = calloc(1, sizeof *worker);
     if (!worker) return 1;
     worker->channel = channel;
+    worker->pulse = (struct pulse){ .channel = channel, .every_ms = (int)config->probe_ms };
     worker->carrier = carrier_make(slots, config, driver, index);
     worker->carrier.answer = answer;
     worker->carrier.context = worker;

@@ -108,6 +108,7 @@ def check_problem(answer, status, *words):
     problem = answer.json
     assert problem["status"] == status and problem["title"] and problem["code"]
     assert problem["request_id"] == answer.headers["X-Request-ID"]
+    assert problem["type"] == "about:blank" and problem["detail"] == problem["message"]
     assert len(problem["message"]) > 10
     for word in words:
         assert word in problem["message"], (word, problem["message"])

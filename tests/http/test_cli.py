@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import socket
 import subprocess
 import threading
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import BURIN, from_pnm, jpeg, noise, operators, png, pnm, smooth
+from conftest import BURIN, from_pnm, jpeg, needs, noise, operators, png, pnm, smooth
 from test_histeq import histeq
 
 TEXT = {"text": True}
@@ -73,6 +74,14 @@ def test_bench_offers_what_is_built_in():
         assert refused("bench", *arguments) == "burin bench carve: this program was built without carve\n"
 
 
+@pytest.mark.parametrize("arguments, message", [
+    (["--repeats", "0"], '--repeats must be 1..1000, not "0"'), (["--repeats", "1001"], "1..1000"),
+    (["--repeats", "x"], "1..1000"), (["--repeats"], "--repeats needs a value: 1..1000"),
+    (["--pixels-max", "-1"], "--pixels-max must be a number of pixels"), (["--sideways"], 'no option "--sideways"')])
+def test_bench_tells_the_range(arguments, message):
+    assert message in refused("bench", "histeq", *arguments)
+
+
 # ---- ops, devices, version
 
 def test_ops():
@@ -125,6 +134,23 @@ def test_config_tells_sources(tmp_path):
     assert settings["lanes"] == {"value": 2, "from": "environment"}
     assert settings["batch"] == {"value": 3, "from": "flag"}
     assert settings["listen"] == {"value": "127.0.0.1:8080", "from": "default"}
+
+
+@pytest.mark.parametrize("program, read", [
+    ("burin", True), ("build/burin", True), ("build/cpu/burin", True), ("bin/burin", True), ("lib/x/burin", False),
+    ("build/a/b/burin", False)])
+def test_config_file_beside_the_program(tmp_path, program, read):
+    """Also beside `build`, for a variant in a folder of its own there, and not beside any folder further up."""
+    program, file = tmp_path / program, tmp_path / "config/burin.json"
+    program.parent.mkdir(parents=True, exist_ok=True)
+    file.parent.mkdir()
+    file.write_text('{"queue_jobs": 7}')
+    shutil.copy(BURIN, program)
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("BURIN_")}
+    done = subprocess.run([program, "config"], capture_output=True, env=clean, timeout=60, **TEXT)
+    assert done.returncode == 0 and done.stderr == ""
+    assert bool(re.search(rf"^queue_jobs +7 +file {re.escape(str(file))}$", done.stdout, re.M)) == read
+    assert (f"file that was read is {file}." if read else "No file was read") in done.stdout
 
 
 def test_config_defaults_load(tmp_path):
@@ -245,7 +271,8 @@ def test_run_converts(files):
 
 @pytest.mark.parametrize("output, flags, kind", [
     ("o.png", [], "PNG"), ("o.jpeg", [], "JPEG"), ("o.JPG", [], "JPEG"), ("o.pgm", [], "PPM"), ("o", [], "PNG"),
-    ("o.d/x", [], "PNG"), ("o.png", ["--type", "jpeg"], "JPEG"), ("o.png", ["--type=pnm"], "PPM")])
+    ("o.d/x", [], "PNG"), ("o.png", ["--type", "jpeg"], "JPEG"), ("o.png", ["--type=pnm"], "PPM"), ("o.", [], "PNG"),
+    (".o", [], "PNG"), ("o.gif", ["--type", "jpeg"], "JPEG")])
 def test_run_output_type(files, output, flags, kind):
     (files / "o.d").mkdir()
     assert burin("run", *flags, "in.png", output, cwd=files).returncode == 0
@@ -326,6 +353,13 @@ def test_run_timing(files):
     (["--device", "cuda:99", "in.png", "o.png"], 'no device "cuda:99"'),
     (["in.png", "o.png", "--type"], "needs a value"),
     (["in.png", "o.png", "--timing=1"], "takes no value"),
+    (["histeq", "in.png", "in.jpg", "o.png"], "one INPUT and one OUTPUT, not 3 files"),
+    (["in.png", "in.jpg", "in.ppm", "o.png"], "one INPUT and one OUTPUT, not 4 files"),
+    (["nowhere.jpg", "in.jpg", "o.png"], "one INPUT and one OUTPUT, not 3 files"),
+    (["", "in.jpg", "o.png"], "one INPUT and one OUTPUT"),
+    (["histq:bins=2.5", "in.png", "o.png"], 'did you mean "histeq"?'),
+    (["in.png", "o.gif"], '".gif" is no type that is written here: let OUTPUT end in .png, .jpg'),
+    (["in.jpg", "o.d/o.tiff"], "--type png, jpeg or pnm"),
 ])
 def test_run_refuses(files, arguments, message):
     assert message in refused("run", *arguments, cwd=files)
@@ -349,6 +383,45 @@ def test_run_fails(files, arguments, message):
 
 def test_run_to_a_full_disk(files):
     assert "No space left" in refused("run", "in.png", "/dev/full", status=1, cwd=files)
+
+
+def on_a_terminal(*arguments, feed=None):
+    """What stands on the terminal in the end; FEED writes the input."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([os.path.abspath(BURIN), "run", *arguments], stdin=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    feed(process.stdin)
+    process.stdin.close()
+    text = b""
+    while True:
+        try:
+            text += os.read(ours, 4096)
+        except OSError:  # its last writer has gone
+            break
+    os.close(ours)
+    return process.wait(60), text.decode()
+
+
+@pytest.mark.parametrize("steps, told", [
+    (["histeq"], "^histeq, "), ([], None), (["histeq", "grayscale"], "^step 1 of 2, histeq, "),
+    pytest.param(["carve:dx=-300"], r"^carve: \d+ of 300, +\d+ %, ", marks=needs("carve"))])
+def test_run_tells_its_stages(tmp_path, steps, told):
+    """Of a job that takes more than half a second, here for its slow input, whatever its operator."""
+    picture = pnm(noise(3000, 2000, 3))
+
+    def slowly(pipe):
+        pipe.write(picture[:1000])
+        pipe.flush()
+        time.sleep(0.8)
+        pipe.write(picture[1000:])
+
+    code, text = on_a_terminal("--device", "cpu", *steps, "-", str(tmp_path / "o.png"), feed=slowly)
+    assert code == 0 and text.endswith("\r\x1b[K")
+    lines = [line for line in text.replace("\x1b[K", "").split("\r") if line]
+    assert all(re.search(r", \d+\.\d s$", line) for line in lines), lines
+    stages = ["^reading, ", "^decoding, ", *([told] if told else []), "^encoding, ", "^writing, "]
+    first = [next((i for i, line in enumerate(lines) if re.search(stage, line)), None) for stage in stages]
+    assert None not in first and first == sorted(first), (stages, lines)
 
 
 def test_run_on_a_terminal(files):

@@ -3,6 +3,7 @@
 end. Nobody is told a lie meanwhile: an answer is whole, or there is none."""
 import http.client
 import os
+import re
 import signal
 import socket
 import struct
@@ -580,11 +581,13 @@ def test_end_while_a_worker_restarts(start):
 # ---- the long run
 
 def descriptors(pid):
-    """None where the system does not let us look."""
+    """How many are open, and whether that is exact: where the system does not let us look it is the room of
+    the table, which is doubled when it is full and never given back."""
     try:
-        return len(os.listdir(f"/proc/{pid}/fd"))
+        return len(os.listdir(f"/proc/{pid}/fd")), True
     except PermissionError:
-        return None
+        with open(f"/proc/{pid}/status") as f:
+            return int(re.search(r"FDSize:\s+(\d+)", f.read())[1]), False
 
 
 def test_three_thousand_requests(start):
@@ -626,7 +629,9 @@ def test_three_thousand_requests(start):
     after = state()
     for what, was, now in zip(("front", "front's own", "worker", "worker's own"), before, after):
         assert now - was <= max(0.02 * was, 2 * MB), f"the {what} memory grew by {(now - was) / MB:.1f} MB"
-    assert wait_until(lambda: (descriptors(daemon.process.pid) or 0) <= (before[4] or 0)), "descriptors of the front"
+    open_then, exact = before[4]
+    most = open_then if exact else 2 * open_then  # of thousands, one a request, it would be more
+    assert wait_until(lambda: descriptors(daemon.process.pid)[0] <= most), "descriptors of the front"
     assert after[5] == before[5], "descriptors of the worker"
     assert daemon.children() == [worker]
     assert daemon.works()

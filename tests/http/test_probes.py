@@ -5,10 +5,17 @@ import os
 import re
 import socket
 import subprocess
+import sys
+import threading
+import time
 
 import pytest
 
-from conftest import BURIN, alive, check_problem, freeze, jpeg, noise, pnm, smooth, thaw, wait_until
+from conftest import (BURIN, alive, check_problem, cpu_seconds, freeze, jpeg, large_png, needs, noise, pnm, read_to_end,
+                      responses, smooth, thaw, wait_until)
+
+# A second of work or more in 280 KB.
+LONG_PATH = b"/pipeline?type=pnm&operations=[" + b",".join([b'{"operation":"histeq"}'] * 10) + b"]"
 
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{((?:[a-zA-Z_]\w*="(?:[^"\\]|\\["\\n])*",?)*)\})? (\S+)')
 
@@ -163,14 +170,14 @@ def test_probes_are_not_counted_as_work(daemon):
 
 
 def test_not_ready_without_a_worker(start):
-    """A worker that stands still: the known-answer job finds out, readiness says so, and it is replaced."""
+    """A worker that stands still: its pulse ceases, readiness says so, and it is replaced."""
     daemon = start("--probe-ms", "300", "--processing-ms", "30000")
     worker, = daemon.children()
     freeze(worker)
     assert wait_until(lambda: daemon.get("/readyz").status == 503)
     facts = daemon.get("/readyz").json
     assert facts["status"] == "no healthy worker" and facts["workers"][0]["healthy"] is False
-    assert "known-answer" in facts["workers"][0]["trouble"]
+    assert "no sign of life" in facts["workers"][0]["trouble"]
     assert daemon.metric("worker_up") == 0
     assert daemon.get("/livez").status == 200
     assert wait_until(daemon.ready)
@@ -180,9 +187,91 @@ def test_not_ready_without_a_worker(start):
     assert daemon.works()
 
 
+def test_not_ready_while_a_job_stands_still(start):
+    """A stopped worker with a job under way is no busy one: not ready within three times probe_ms and a bit;
+    then it is replaced, and the job is done by the next."""
+    daemon = start("--probe-ms", "300", "--lanes", "1")
+    worker, = daemon.children()
+    with daemon.socket() as s:
+        picture = large_png(8000, 8000)
+        used = cpu_seconds(worker)
+        s.sendall(b"POST " + LONG_PATH + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+                  % len(picture) + picture)
+        assert wait_until(lambda: cpu_seconds(worker) > used + 0.05)
+        freeze(worker)
+        begin = time.monotonic()
+        assert daemon.get("/readyz").status == 200
+        assert wait_until(lambda: daemon.get("/readyz").status == 503)
+        assert 0.5 < time.monotonic() - begin < 2
+        facts, = daemon.get("/readyz").json["workers"]
+        assert facts["running"] == 1 and "no sign of life" in facts["trouble"]
+        assert daemon.metric("worker_up") == 0
+        assert wait_until(daemon.ready)
+        assert not alive(worker) and daemon.get("/readyz").json["workers"][0]["restarts"] == 1
+        (status, _, body), = responses(read_to_end(s, 60))
+        assert status == 200 and len(body) > 64000000
+    assert daemon.becomes_idle()
+
+
+def test_ready_again_when_it_goes_on(start):
+    """Who stood still for less than it takes to be given up is healthy with its first sign of life."""
+    daemon = start("--probe-ms", "500")
+    worker, = daemon.children()
+    freeze(worker)
+    assert wait_until(lambda: daemon.get("/readyz").status == 503)
+    thaw(worker)
+    assert wait_until(daemon.ready, 1)
+    assert daemon.children() == [worker] and daemon.works()
+
+
+def test_ready_after_a_pause_of_all(start):
+    """A front that did not run itself does not say of its workers that they were silent."""
+    daemon = start("--probe-ms", "200")
+    workers = daemon.children()
+    for pid in (daemon.process.pid, *workers):
+        freeze(pid)
+    time.sleep(2.5)
+    for pid in (daemon.process.pid, *workers):
+        thaw(pid)
+        time.sleep(0.1)
+    for _ in range(20):
+        assert daemon.ready()
+        time.sleep(0.02)
+    assert daemon.children() == workers and daemon.works()
+
+
+@needs("carve")
+def test_ready_through_a_long_job(start):
+    """Every lane carves for much longer than a silent worker would be believed, and so do others on these
+    cores: it never is unhealthy, and nobody kills it."""
+    daemon = start("--probe-ms", "200", "--lanes", "2", "--processing-ms", "60000")
+    worker, = daemon.children()
+    body = pnm(noise(1600, 1200))
+    hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
+    try:
+        answers, seconds = [], time.monotonic()
+        threads = [threading.Thread(target=lambda: answers.append(daemon.post("/carve?dx=-900", body, timeout=90)))
+                   for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        assert wait_until(lambda: daemon.metric("jobs_in_progress") == 2)
+        while any(thread.is_alive() for thread in threads):
+            facts = daemon.get("/readyz")
+            assert facts.status == 200 and facts.json["workers"][0]["healthy"], facts.body
+            time.sleep(0.05)
+        assert time.monotonic() - seconds > 2, "the jobs were too short to show anything"
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+    assert [answer.status for answer in answers] == [200, 200]
+    assert daemon.children() == [worker]
+
+
 def test_live_while_busy(start):
-    """Probes are answered at once while every lane works and jobs wait."""
-    daemon = start("--lanes", "1")
+    """Probes are answered at once while every lane works and jobs wait. The worker is frozen, which nobody can
+    know before three times probe_ms are over: here it is as good as busy."""
+    daemon = start("--lanes", "1", "--probe-ms", "60000")
     worker, = daemon.children()
     freeze(worker)
     waiting = []
@@ -208,6 +297,16 @@ def test_live_while_busy(start):
 def free_port():
     with socket.create_server(("127.0.0.1", 0)) as s:
         return s.getsockname()[1]
+
+
+@pytest.mark.parametrize("key", ["listen", "admin-listen"])
+def test_address_in_use_is_told_by_its_flag(key):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        flags = {"listen": "127.0.0.1:0", key: address}
+        done = subprocess.run([BURIN, "serve", "--devices", "cpu", *[f"--{k}={v}" for k, v in flags.items()]],
+                              capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and address in done.stderr and f"another port with --{key}\n" in done.stderr
 
 
 def test_admin_socket(start):

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A picture goes in and comes out: every way to send it, every form of the answer, and the account of where
 the time went."""
+import email
 import hashlib
 import io
 import json
 import re
 import shutil
+import struct
 import subprocess
 import time
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageCms
 
 from conftest import (check_problem, chunk, form, from_pnm, in_parallel, jpeg, noise, png, png_of_chunks, pnm,
                       smooth, wait_until)
@@ -146,7 +148,8 @@ def test_other_names_of_types(daemon):
     ("image/*", "jpeg"), ("image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", "jpeg"),
     ("text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8", "jpeg"),
     ("IMAGE/PNG", "png"), ("image/png;q=1", "png"), ("image/png, application/json", "png"), ("text/html", "jpeg"),
-    ("", "jpeg")])
+    ("", "jpeg"), ("application/json, text/plain, */*", "jpeg"), ("image/*, application/json;q=0.1", "jpeg"),
+    ("image/jpeg, multipart/mixed;q=0", "jpeg"), ("image/png;q=0.9, image/jpeg;q=0.8", "png")])
 def test_accept(daemon, accept, kind):
     check_type(daemon.post("/histeq", PICTURES["jpeg"], {"Accept": accept}), kind)
 
@@ -188,6 +191,32 @@ def test_picture_and_account_in_parts(daemon, kind):
     (picture_headers, picture), (account_headers, account) = parts_of(answer)
     assert picture_headers["Content-Type"] == MEDIA[kind] and picture == plain.body
     assert account_headers["Content-Type"] == "application/json" and json.loads(account) == answer.timing
+
+
+def test_a_profile_cannot_forge_the_account(daemon):
+    """An ICC profile is carried from the upload into the answer; one that holds a boundary and an account is
+    still a profile to who takes the answer apart by the boundary alone."""
+    seen, boundary = set(), "burin-account-follows"
+    for _ in range(3):
+        evil = (f"\r\n--{boundary}\r\nContent-Type: application/json\r\n\r\n"
+                f'{{"device": "evil"}}\r\n--{boundary}--\r\n').encode()
+        profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes() + evil
+        profile = struct.pack(">I", len(profile)) + profile[4:]
+        answer = daemon.post("/histeq", jpeg(PHOTO, icc_profile=profile), {"Accept": "multipart/mixed"})
+        assert answer.status == 200 and evil in answer.body, "the profile is carried"
+        head = b"Content-Type: " + answer.headers["Content-Type"].encode() + b"\r\n\r\n"
+        picture, account = email.message_from_bytes(head + answer.body).get_payload()
+        assert evil in picture.get_payload(decode=True) and json.loads(account.get_payload()) == answer.timing
+        boundary = re.search(r'boundary="?([^"]+)', answer.headers["Content-Type"])[1]
+        seen.add(boundary)
+    assert len(seen) == 3 and all(re.fullmatch("[0-9a-f]{32}", one) for one in seen)
+
+
+@pytest.mark.parametrize("query,kind", [("", "png"), ("?type=auto", "png"), ("?type=pnm", "pnm")])
+def test_accept_tells_the_type_within_parts(daemon, query, kind):
+    answer = daemon.post("/histeq" + query, PICTURES["jpeg"], {"Accept": "multipart/mixed, image/png"})
+    (headers, _), _ = parts_of(answer)
+    assert headers["Content-Type"] == MEDIA[kind]
 
 
 def test_quality(daemon):
@@ -458,6 +487,16 @@ def test_same_picture_same_bytes(daemon):
 
 # ---- lists and facts
 
+def test_root_tells_every_path(daemon):
+    """Each of them answers; what README's table has is there."""
+    endpoints = daemon.get("/").json["endpoints"]
+    for path in ("/ops", "/livez", "/readyz", "/health", "/metrics"):
+        assert f"GET {path}" in endpoints and daemon.get(path).status == 200
+    for path in ("/{operator}", "/pipeline", "/info"):
+        assert f"POST {path}" in endpoints
+    assert len(endpoints) == 8
+
+
 @pytest.mark.parametrize("path", ["/ops", "/", "/livez", "/readyz", "/health", "/metrics"])
 def test_head_is_get_without_its_body(daemon, path):
     got, head = daemon.get(path), daemon.request("HEAD", path)
@@ -533,6 +572,13 @@ def test_info(daemon, name, as_form):
     facts = answer.json
     for key, value in {**usual, **wanted}.items():
         assert facts[key] == value, (key, facts)
+
+
+def test_info_takes_a_device_as_every_request_does(daemon):
+    for device in ("auto", "cpu", "cuda", "cuda:7"):
+        assert daemon.post(f"/info?device={device}", PICTURES["png"]).json["type"] == "png"
+    answer = daemon.post_form("/info", [("image", PICTURES["png"], "a"), ("device", "cpu", None)])
+    assert answer.json["type"] == "png"
 
 
 def test_info_decodes_nothing(daemon):

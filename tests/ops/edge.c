@@ -120,6 +120,8 @@ static void every_shape(void **state) {
     static const char *const texts[] = {
         "edge",
         "edge:kernel=sobel5",
+        "edge:threshold=40,border=zero",
+        "edge:kernel=sobel5,threshold=60,binary=true,border=zero",
         "edge:brightness=70,threshold=100,border=zero",
         "edge:kernel=sobel5,brightness=-100,threshold=30,binary=true,border=zero",
     };
@@ -215,6 +217,32 @@ static void fast_rows_are_plain_rows(void **state) {
     }
 }
 
+/* Vectors may not reach past a row's end, wherever that is. */
+static void rows_end_where_told(void **state) {
+    (void)state;
+    enum { WIDTH = 200, UNTOUCHED = 0xa5 };
+    static uint8_t bytes[5][WIDTH + 4], fast[WIDTH], plain[WIDTH];
+    const uint8_t *rows[5];
+    uint32_t random = 3;
+    for (int i = 0; i < 5; i++) {
+        rows[i] = bytes[i] + 2;
+        for (int x = 0; x < WIDTH + 4; x++)
+            bytes[i][x] = (uint8_t)((random = random * 1664525u + 1013904223u) >> 27);
+    }
+    for (size_t width = 1; width < WIDTH; width++)
+        for (int taps = 3; taps <= 5; taps += 2) {
+            const struct sobel_rule rule = { .taps = taps };
+            memset(fast, UNTOUCHED, sizeof fast);
+            memset(plain, UNTOUCHED, sizeof plain);
+            sobel_bytes(rows, fast, width, &rule);
+            sobel_force_plain(true);
+            sobel_bytes(rows, plain, width, &rule);
+            sobel_force_plain(false);
+            assert_memory_equal(fast, plain, sizeof fast);
+            assert_int_equal(fast[width], UNTOUCHED);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_by_hand),
@@ -225,6 +253,7 @@ int main(void) {
         cmocka_unit_test(every_root_of_bytes),
         cmocka_unit_test(every_step_of_the_root),
         cmocka_unit_test(fast_rows_are_plain_rows),
+        cmocka_unit_test(rows_end_where_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

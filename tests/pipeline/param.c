@@ -97,7 +97,7 @@ static void twice_and_missing(void **state) {
     assert_int_equal(params_set(&params, list, "op", "width", "3", NULL), STATUS_OK);
     assert_int_equal(params_complete(&params, list, "op", NULL), STATUS_OK);
     assert_int_equal(params_set(&params, list, "op", "width", "3", &failure), STATUS_BAD_PARAM);
-    assert_string_equal(failure.message, "op: width is given twice");
+    assert_string_equal(failure.message, "op: width is given twice; give it once");
 }
 
 static void no_list(void **state) {

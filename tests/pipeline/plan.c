@@ -65,7 +65,7 @@ static const struct wrong {
     { "histeq:bin=2",
       "histeq has no parameter \"bin\"; did you mean \"bins\"? It takes bins, scale, channel" },
     { "histeq:bins=70000", "histeq: bins must be 2..65536, not 70000" },
-    { "histeq:bins=2,bins=2", "histeq: bins is given twice" },
+    { "histeq:bins=2,bins=2", "histeq: bins is given twice; give it once" },
     { "histeq:", "histeq: \"\" should be name=value" },
     { "histeq:bins", "histeq: \"bins\" should be name=value" },
     { "histeq:=2", "histeq: \"=2\" should be name=value" },

@@ -98,35 +98,12 @@ static void a_pipeline_needs_operations_and_at_most_ten(void **state) {
     assert_int_equal(set(NULL, "operations", strcat(list, "]")), STATUS_BAD_PARAM);
 }
 
-static void accept(void **state) {
-    (void)state;
-    static const struct {
-        const char *accept;
-        enum answer answer;
-        enum format type;
-    } cases[] = {
-        { NULL, ANSWER_IMAGE, FORMAT_NONE },
-        { "*/*", ANSWER_IMAGE, FORMAT_NONE },
-        { "image/png", ANSWER_IMAGE, FORMAT_PNG },
-        { "image/jpeg", ANSWER_IMAGE, FORMAT_JPEG },
-        { "image/avif,image/webp,image/png,image/*;q=0.8", ANSWER_IMAGE, FORMAT_NONE },
-        { "application/json", ANSWER_JSON, FORMAT_NONE },
-        { "multipart/mixed", ANSWER_MULTIPART, FORMAT_NONE },
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        enum format type;
-        assert_int_equal(settings_accept(cases[i].accept, &type), cases[i].answer);
-        assert_int_equal(type, cases[i].type);
-    }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_values),
         cmocka_unit_test(bad_values_are_refused_with_a_word_that_helps),
         cmocka_unit_test(twice_is_refused),
         cmocka_unit_test(a_pipeline_needs_operations_and_at_most_ten),
-        cmocka_unit_test(accept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

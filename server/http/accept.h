@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+/* accept.h - what an Accept header likes best of what can be answered here.
+ *
+ * Of the ranges that match a type the one that says most of it decides: image/png before image, any
+ * kind, before anything at all; of equals the one with the higher weight. No weight is 1, as is one
+ * that cannot be read; 0 means never. Parameters other than q are passed over. An account without
+ * its image goes only to a client that takes no image: many list JSON before anything else out of
+ * habit. Both in parts go to a client that names multipart and likes it no less than what it would
+ * get otherwise.
+ *
+ * A pure module; never fails: where nothing that can be answered is acceptable it is as if nothing
+ * had been asked for.
+ * Source:   RFC 9110, 12.4.2 and 12.5.1.
+ */
+#ifndef BURIN_ACCEPT_H
+#define BURIN_ACCEPT_H
+
+#include "pipeline/probe.h"
+
+enum answer { ANSWER_IMAGE, ANSWER_MULTIPART, ANSWER_JSON };
+
+/* HEADER may be NULL. */
+enum answer accept_answer(const char *header);
+
+/* The image's type, within parts too. FORMAT_NONE: as the INPUT, which is liked as well as any, or
+ * no type is acceptable. */
+enum format accept_type(const char *header, enum format input);
+
+#endif
