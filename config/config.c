@@ -264,6 +264,15 @@ static enum status load_flags(struct config *config, const struct flags *flags,
 
 /* ---- all together */
 
+/* What no key can tell alone. */
+static enum status check_together(const struct config *config, struct failure *failure) {
+    if (config->connections_max >= config->io_threads) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM,
+                "connections_max is %ld, but io_threads is %ld: give each thread one connection "
+                "at least",
+                config->connections_max, config->io_threads);
+}
+
 enum status config_load(struct config *config, const char *path, int *argc, char **argv,
                         struct failure *failure) {
     struct flags flags = { .file = NULL };
@@ -279,6 +288,7 @@ enum status config_load(struct config *config, const char *path, int *argc, char
     if (status == STATUS_OK && path) status = load_file(config, path, failure);
     if (status == STATUS_OK) status = load_environment(config, failure);
     if (status == STATUS_OK) status = load_flags(config, &flags, failure);
+    if (status == STATUS_OK) status = check_together(config, failure);
     return status;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/keys.h"
 
+#include "config/form.h"
 #include "pipeline/image.h"
 #include "pipeline/param.h"
 #include "pipeline/run.h"
@@ -17,21 +18,23 @@
 #define MIB         (1024L * 1024)
 #define GIB         (1024L * 1024 * 1024)
 #define HOUR_MS     3600000L
+#define ADDRESS     "IP:PORT, [IPv6]:PORT or unix:/path"
 #define PIXELS_MOST ((long)IMAGE_SIDE_MAX * IMAGE_SIDE_MAX)
 
 /* clang-format off */
 static const struct key keys[] = {
-    { FIELD(listen, KEY_TEXT), .text = "127.0.0.1:8080",
-      .why = "IP:PORT, [IPv6]:PORT or unix:/path; loopback, because nothing here asks who is "
-             "there" },
-    { FIELD(admin_listen, KEY_TEXT), .text = "",
+    { FIELD(listen, KEY_TEXT), .text = "127.0.0.1:8080", .form = ADDRESS, .fits = form_address,
+      .why = "where requests come in; loopback, because nothing here asks who is there" },
+    { FIELD(admin_listen, KEY_TEXT), .text = "", .form = ADDRESS " or nothing",
+      .fits = form_address_or_empty,
       .why = "a second address for probes and metrics alone; empty: they are served on listen" },
     { FIELD(io_threads, KEY_INTEGER), .def = 2, .min = 1, .max = 64, .unit = "threads",
       .why = "threads that copy bytes between sockets and shared memory; pixels are for the "
              "workers" },
     { FIELD(connections_max, KEY_INTEGER), .def = 1024, .min = 1, .max = 100000,
       .unit = "connections",
-      .why = "open at the same time; further ones wait in the backlog of the system" },
+      .why = "open at the same time, io_threads at least; further ones wait in the backlog of the "
+             "system" },
     { FIELD(insecure, KEY_BOOL), .def = 0,
       .why = "listen on an address that other machines reach; put a proxy that asks in front" },
 
@@ -64,8 +67,8 @@ static const struct key keys[] = {
       .why = "the most jobs that wait for a worker; one more is answered 503 with Retry-After "
              "at once" },
     { FIELD(queue_bytes, KEY_SIZE), .def = 512 * MIB, .min = 1, .max = 1024 * GIB, .unit = "bytes",
-      .why = "the most bytes of bodies held at the same time: large uploads cannot take all "
-             "memory" },
+      .why = "the most bytes of bodies held at the same time, counted as they come: large uploads "
+             "cannot take all memory" },
 
     { FIELD(slots_small, KEY_INTEGER), .def = 256, .min = 1, .max = 4096, .unit = "slots",
       .why = "pieces of shared memory, 256 KiB each touched at start: as many as jobs may wait" },
@@ -83,7 +86,8 @@ static const struct key keys[] = {
       .unit = "bytes a second",
       .why = "the slowest upload that is waited for: 0.5 Mbit/s" },
     { FIELD(write_ms, KEY_INTEGER), .def = 30000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "the time to send an answer, or what write_rate_bytes allows if that is longer" },
+      .why = "the time to send an answer, or what write_rate_bytes allows for what the client has "
+             "taken if that is longer; it may take nothing for as long" },
     { FIELD(write_rate_bytes, KEY_SIZE), .def = 64 * KIB, .min = 1, .max = GIB,
       .unit = "bytes a second",
       .why = "the slowest download that is waited for: 0.5 Mbit/s" },
@@ -92,8 +96,9 @@ static const struct key keys[] = {
     { FIELD(keep_alive_ms, KEY_INTEGER), .def = 15000, .min = 1, .max = HOUR_MS, .unit = "ms",
       .why = "how long an idle connection is kept; a proxy in front should give up sooner" },
 
-    { FIELD(devices, KEY_TEXT), .text = "all",
-      .why = "all: every GPU, a CPU worker standing by; or a list such as cpu or cuda:0,cuda:1" },
+    { FIELD(devices, KEY_TEXT), .text = "all", .fits = form_devices,
+      .form = "all, or a list of cpu and cuda:N, each once",
+      .why = "what the work is done on; all: every GPU, a CPU worker standing by" },
     { FIELD(lanes, KEY_INTEGER), .def = 0, .min = 0, .max = 64, .unit = "threads",
       .why = "threads of a worker that take jobs side by side; 0: one a core on the CPU, 4 on a "
              "GPU" },
@@ -210,7 +215,7 @@ static void print_size(long bytes, char *text, size_t size) {
 void key_range(const struct key *key, char *text, size_t size) {
     char least[24], most[24];
     switch (key->type) {
-    case KEY_TEXT: snprintf(text, size, "text up to %zu characters", key->size - 1); break;
+    case KEY_TEXT: snprintf(text, size, "%s", key->form); break;
     case KEY_BOOL: snprintf(text, size, "true | false"); break;
     case KEY_INTEGER: snprintf(text, size, "%ld..%ld %s", key->min, key->max, key->unit); break;
     case KEY_SIZE:
@@ -237,7 +242,7 @@ static enum status refuse(const struct key *key, const char *text, const char *w
 }
 
 static bool set_text(const struct key *key, struct config *config, const char *text) {
-    bool known = key->type == KEY_TEXT;
+    bool known = key->type == KEY_TEXT && key->fits(text);
     for (int i = 0; !known && i < KEY_CHOICES_MAX && key->choices[i]; i++)
         known = strcmp(key->choices[i], text) == 0;
     if (!known || strlen(text) >= key->size) return false;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 enum key_type {
-    KEY_TEXT,
+    KEY_TEXT,    /* text of one form */
     KEY_CHOICE,  /* text, one of `choices` */
     KEY_INTEGER, /* long */
     KEY_SIZE,    /* long, bytes; also written 64MiB, 1GB */
@@ -24,9 +24,11 @@ enum { KEY_CHOICES_MAX = 4, KEY_VALUE_MAX = CONFIG_TEXT_MAX + 8 };
 struct key {
     const char *name;
     enum key_type type;
-    size_t offset; /* of the field in struct config */
-    size_t size;   /* of the field; text ends within it */
-    const char *text;
+    size_t offset;    /* of the field in struct config */
+    size_t size;      /* of the field; text ends within it */
+    const char *text; /* the default, of text */
+    const char *form; /* what the text must be, in words; KEY_TEXT */
+    bool (*fits)(const char *text);
     long def, min, max;
     const char *unit; /* "" where there is none */
     const char *choices[KEY_CHOICES_MAX];

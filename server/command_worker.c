@@ -4,6 +4,7 @@
 #include "server/command.h"
 #include "server/jobs/process.h"
 #include "server/jobs/worker.h"
+#include "server/log.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,12 +29,14 @@ int command_worker(int argc, char **argv) {
     if (fcntl(PROCESS_SLOTS_FD, F_GETFD) < 0 || fcntl(PROCESS_CHANNEL_FD, F_GETFD) < 0)
         return usage();
     struct slots *slots = slots_open(PROCESS_SLOTS_FD, &failure);
+    const struct config *config = slots ? slots_preamble(slots) : NULL;
+    if (config) log_open(config->log_format, config->log_level);
     if (!slots || device_choose(argv[2], &driver, &index, &failure)) {
-        fprintf(stderr, "burin worker: %s\n", failure.message);
+        log_event(LOG_ERROR, "worker: %s", failure.message);
         slots_destroy(slots);
         return WORKER_DEVICE_FAILED;
     }
-    const int code = worker_run(slots, PROCESS_CHANNEL_FD, slots_preamble(slots), driver, index);
+    const int code = worker_run(slots, PROCESS_CHANNEL_FD, config, driver, index);
     slots_destroy(slots);
     return code;
 }

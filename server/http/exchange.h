@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "server/http/gate.h"
 #include "server/http/io.h"
+#include "server/http/listen.h"
 #include "server/http/multipart.h"
 #include "server/http/settings.h"
 #include "server/http/watch.h"
@@ -43,6 +44,8 @@ struct front {
         doors[LINES_MAX + 1]; /* io_threads of them for `listen`, then one for `admin_listen` */
     int lines[LINES_MAX];     /* their write ends, for the supervisor */
     int door_count, port;
+    struct listen_file
+        files[2];            /* of `listen` and of `admin_listen`, where they are unix sockets */
     int64_t body_bytes_held; /* atomic: bodies in slots, against queue_bytes */
     int64_t request_count;   /* atomic */
     uint32_t run_id;         /* so that request ids of two runs differ */

@@ -236,11 +236,13 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
     }
 }
 
+/* Mostly of clients that leave in the middle: no error of ours, and as many lines as they like. */
 static void on_library_log(void *context, const char *format, va_list arguments) {
     (void)context;
     char text[256];
     vsnprintf(text, sizeof text, format, arguments);
-    log_event(LOG_ERROR, "http: %s", text);
+    text[strcspn(text, "\n")] = '\0';
+    log_event(LOG_INFO, "http: %s", text);
 }
 
 static void on_panic(void *context, const char *file, unsigned int line, const char *reason) {
@@ -250,6 +252,15 @@ static void on_panic(void *context, const char *file, unsigned int line, const c
 }
 
 /* ---- life */
+
+/* All doors of `listen` together allow connections_max, of which none has nothing. */
+static unsigned connections_of(const struct door *door) {
+    const struct config *config = door->front->config;
+    if (door->admin) return (unsigned)config->connections_max;
+    const long place = door - door->front->doors;
+    return (unsigned)(config->connections_max / config->io_threads +
+                      (place < config->connections_max % config->io_threads));
+}
 
 /* LISTENER is shared by the doors of one address; each closes its own copy. */
 static struct MHD_Daemon *open_daemon(struct door *door, int listener) {
@@ -262,11 +273,9 @@ static struct MHD_Daemon *open_daemon(struct door *door, int listener) {
      * Beyond 32 KiB it maps pages for every connection, which then costs twice as much. */
     const size_t longest = (size_t)config->header_bytes;
     const size_t memory = longest <= 16 << 10 ? 32 << 10 : (16 << 10) + 2 * longest;
-    const unsigned connections =
-        (unsigned)config->connections_max / (door->admin ? 1 : (unsigned)config->io_threads);
     struct MHD_Daemon *daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_request, door, MHD_OPTION_EXTERNAL_LOGGER, on_library_log, NULL,
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, connections,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, connections_of(door),
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
         door, MHD_OPTION_NOTIFY_COMPLETED, on_completed, door, MHD_OPTION_URI_LOG_CALLBACK,
         on_target, door, MHD_OPTION_END);
@@ -276,7 +285,8 @@ static struct MHD_Daemon *open_daemon(struct door *door, int listener) {
 
 static enum status open_doors(struct front *front, const char *address, bool admin,
                               struct failure *failure) {
-    const int listener = listen_open(address, front->config->insecure, failure);
+    const int listener =
+        listen_open(address, front->config->insecure, &front->files[admin], failure);
     if (listener < 0) return STATUS_INTERNAL;
     if (!admin) front->port = listen_port(listener);
     enum status status = STATUS_OK;
@@ -423,6 +433,7 @@ static int never(void) {
 void front_destroy(struct front *front) {
     if (!front) return;
     __atomic_store_n(&front->draining, 2, __ATOMIC_RELAXED);
+    for (int i = 0; i < 2; i++) listen_remove(&front->files[i]);
     if (front->supervisor) supervisor_stop(front->supervisor);
     wait_for(&front->asleep, 2000, never);
     for (int i = 0; i < front->door_count; i++) {

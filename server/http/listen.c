@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 enum { BACKLOG = 1024 };
@@ -31,13 +30,60 @@ static int bind_to(const struct sockaddr *address, socklen_t length, const char 
     return -1;
 }
 
-static int open_unix(const char *path, const char *text, struct failure *failure) {
+/* Somebody answers at ADDRESS, or may yet: only a refusal says that nobody does. */
+static bool is_live(const struct sockaddr_un *address) {
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return true;
+    const bool refused = connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
+                         (errno == ECONNREFUSED || errno == ENOENT);
+    close(fd);
+    return !refused;
+}
+
+/* Takes away the socket of a daemon that was killed, and nothing else. */
+static enum status make_room(const struct sockaddr_un *address, struct failure *failure) {
+    struct stat facts;
+    if (lstat(address->sun_path, &facts) < 0) return STATUS_OK; /* bind says what else is wrong */
+    if (!S_ISSOCK(facts.st_mode))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "%.110s is there already and is no socket; choose another path",
+                    address->sun_path);
+    if (is_live(address))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "%.110s is in use; stop the other program or choose another path",
+                    address->sun_path);
+    unlink(address->sun_path);
+    return STATUS_OK;
+}
+
+static void remember(const char *path, struct listen_file *file) {
+    struct stat facts;
+    if (lstat(path, &facts) < 0) return;
+    snprintf(file->path, sizeof file->path, "%s", path);
+    file->device = facts.st_dev;
+    file->inode = facts.st_ino;
+}
+
+void listen_remove(struct listen_file *file) {
+    struct stat facts;
+    if (*file->path && lstat(file->path, &facts) == 0 && facts.st_dev == file->device &&
+        facts.st_ino == file->inode)
+        unlink(file->path);
+    file->path[0] = '\0';
+}
+
+static int open_unix(const char *path, const char *text, struct listen_file *file,
+                     struct failure *failure) {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
-    if (strlen(path) >= sizeof address.sun_path)
-        return fail(failure, STATUS_BAD_PARAM, "the socket's path %.60s... is too long", path), -1;
+    if (!*path || strlen(path) >= sizeof address.sun_path)
+        return fail(failure, STATUS_BAD_PARAM, "the socket's path \"%.60s\" is empty or too long",
+                    path),
+               -1;
     strcpy(address.sun_path, path);
-    unlink(path); /* left by a daemon that was killed */
-    return bind_to((struct sockaddr *)&address, sizeof address, text, failure);
+    if (make_room(&address, failure)) return -1;
+    const int fd = bind_to((struct sockaddr *)&address, sizeof address, text, failure);
+    if (fd >= 0) remember(path, file);
+    return fd;
 }
 
 /* "host:port" with brackets round an IPv6 host. */
@@ -52,8 +98,10 @@ static bool split(const char *text, char *host, size_t size, const char **port) 
     return true;
 }
 
-int listen_open(const char *text, bool insecure, struct failure *failure) {
-    if (strncmp(text, "unix:", 5) == 0) return open_unix(text + 5, text, failure);
+int listen_open(const char *text, bool insecure, struct listen_file *file,
+                struct failure *failure) {
+    file->path[0] = '\0';
+    if (strncmp(text, "unix:", 5) == 0) return open_unix(text + 5, text, file, failure);
     char host[256];
     const char *port;
     const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,

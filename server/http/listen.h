@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* listen.h - a listening socket from text: "127.0.0.1:8080", "[::1]:8080", "unix:/run/burin.sock".
+ *
+ * A unix socket leaves a file. One that nobody answers at, left by a daemon that was killed, is
+ * replaced; any other file, and a socket of a program that runs, is left alone and refused.
  */
 #ifndef BURIN_LISTEN_H
 #define BURIN_LISTEN_H
@@ -7,9 +10,24 @@
 #include "pipeline/status.h"
 
 #include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 
-/* The descriptor, or -1. Anything but loopback and unix sockets needs INSECURE. */
-int listen_open(const char *address, bool insecure, struct failure *failure);
+/* The file of a unix socket; path "" where there is none. */
+struct listen_file {
+    char path[sizeof((struct sockaddr_un *)0)->sun_path];
+    dev_t device; /* with inode: ours, and no other program's in its place */
+    ino_t inode;
+};
+
+/* The descriptor, or -1. Anything but loopback and unix sockets needs INSECURE. FILE is for
+ * listen_remove. */
+int listen_open(const char *address, bool insecure, struct listen_file *file,
+                struct failure *failure);
+
+/* Once nobody is to come any more: takes the file away if it still is the one that was made. Any
+ * number of times. */
+void listen_remove(struct listen_file *file);
 
 int listen_port(int fd); /* 0: a unix socket */
 

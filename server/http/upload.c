@@ -16,6 +16,15 @@ static bool is_image_name(const char *name) {
 
 /* ---- bytes held by all requests together */
 
+static enum status no_room(struct front *front, int64_t held, struct failure *failure) {
+    metrics_reject(front->metrics, REJECTED_BYTES);
+    return fail(failure, STATUS_BUSY,
+                "uploads hold %ld bytes already (queue_bytes is %ld); try again later", (long)held,
+                front->config->queue_bytes);
+}
+
+/* What has come, and not what is announced: else a few who announce much and send nothing keep out
+ * all others. A slot's memory is had as bytes are written, so this bounds it. */
 static enum status hold(struct exchange *exchange, int64_t bytes, struct failure *failure) {
     struct front *front = exchange->front;
     int64_t now = __atomic_load_n(&front->body_bytes_held, __ATOMIC_RELAXED);
@@ -26,10 +35,17 @@ static enum status hold(struct exchange *exchange, int64_t bytes, struct failure
             exchange->upload.held += bytes;
             return STATUS_OK;
         }
-    metrics_reject(front->metrics, REJECTED_BYTES);
-    return fail(failure, STATUS_BUSY,
-                "uploads hold %ld bytes already (queue_bytes is %ld); try again later", (long)now,
-                front->config->queue_bytes);
+    return no_room(front, now, failure);
+}
+
+/* One who announces more than there is room for now hears it before the body is sent. It may still
+ * be refused later: room is not kept for it. */
+static enum status foresee(struct exchange *exchange, struct failure *failure) {
+    struct front *front = exchange->front;
+    const int64_t now = __atomic_load_n(&front->body_bytes_held, __ATOMIC_RELAXED);
+    return now + exchange->facts.length <= front->config->queue_bytes
+               ? STATUS_OK
+               : no_room(front, now, failure);
 }
 
 void upload_release(struct exchange *exchange) {
@@ -206,7 +222,7 @@ enum status upload_begin(struct exchange *exchange, struct failure *failure) {
     enum status status = judge_coding(exchange, failure);
     const char *type = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE);
     if (!status && type && multipart_is(type)) status = open_form(exchange, type, failure);
-    if (!status) status = hold(exchange, facts->length, failure);
+    if (!status) status = foresee(exchange, failure);
     if (!status) status = take_slot(exchange, failure);
     if (!status && !exchange->upload.multipart) status = image_starts(exchange, failure);
     return status;
@@ -218,8 +234,7 @@ enum status upload_feed(struct exchange *exchange, const uint8_t *bytes, size_t 
     upload->bytes += length;
     if (upload->bytes > (uint64_t)largest_body(exchange->front->config))
         return too_large(exchange->front, failure);
-    enum status status = STATUS_OK;
-    if (!exchange->facts.has_length) status = hold(exchange, (int64_t)length, failure);
+    const enum status status = hold(exchange, (int64_t)length, failure);
     if (status) return status;
     return upload->multipart ? multipart_feed(&upload->parser, bytes, length, failure)
                              : image_bytes_come(exchange, bytes, length, failure);

@@ -5,6 +5,8 @@
  * the end in nanoseconds, its low three bits replaced by the phase. The thread looks at all words
  * when the first end it saw has come, at most once a TICK; an end set meanwhile lies at least
  * `shortest` in the future, so sleeping that long misses none and setters need not wake the thread.
+ * Only the end of a long answer moves with what the client takes, which nobody but the kernel
+ * knows: the thread is woken, and looks every `pace` while there is one.
  *
  * epoll watches each socket for EPOLLRDHUP, edge triggered: the kernel does not wake us for data,
  * and reports a half-closed socket once. That sets `gone`, for good. In the waiting phase the
@@ -12,14 +14,16 @@
  * so the library is left to read what there is; only when all of it has been read and nothing has
  * moved for GRACE has it missed the FIN, and the socket is shut down.
  *
- * Locks. watch.lock guards the table; watched.lock guards gone, callback and argument, and is held
+ * Locks. watch.lock guards the roll; watched.lock guards gone, callback and argument, and is held
  * during a callback. The thread takes watched.lock under watch.lock and gives up watch.lock before
- * it calls; nobody takes watch.lock under watched.lock. watch_remove takes the entry off the table
- * first, so nobody finds it any more, and then its lock, so nobody is left in it. Events name an
- * entry by place and generation, so one that lies behind is recognised as stale. */
+ * it calls; nobody takes watch.lock under watched.lock. watch_remove takes the entry off the roll
+ * first, so nobody finds it any more, and then its lock, so nobody is left in it. Events carry the
+ * roll's name, so one that lies behind is recognised as stale. */
 #include "server/http/watch.h"
 
 #include "pipeline/timing.h"
+#include "server/http/roll.h"
+#include "server/http/uptake.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -40,18 +44,23 @@
 #define WAKE    UINT64_MAX /* epoll's name for the eventfd */
 #define EVENTS  64
 
-enum phase { PHASE_HEADERS, PHASE_BODY, PHASE_WAITING, PHASE_WRITE, PHASE_IDLE };
+/* PHASE_LONG: of an answer so long that the client's pace decides. Its word's end is write_ms
+ * from its start. */
+enum phase { PHASE_HEADERS, PHASE_BODY, PHASE_WAITING, PHASE_WRITE, PHASE_LONG, PHASE_IDLE };
 
 struct watched {
     struct watch *watch;
     int fd;
-    uint32_t place, generation; /* in the table */
-    _Atomic int64_t word;       /* end | phase */
+    uint64_t name;        /* in the roll, and to epoll */
+    _Atomic int64_t word; /* end | phase */
 
     /* of the thread that sets phases */
-    int64_t started_ns; /* of a body or an answer that watch_progress prolongs; 0: it does not */
-    int64_t expected;   /* bytes, INT64_MAX if unknown */
-    long rate_bytes;
+    int64_t started_ns; /* of the body that watch_progress prolongs */
+    int64_t expected;   /* its bytes, INT64_MAX if unknown */
+
+    /* of a long answer, set before the word; the watcher may read it with a word that is no more,
+     * and then does nothing by it */
+    _Atomic int64_t first_mark;
 
     pthread_mutex_t lock;
     atomic_bool gone; /* written under the lock */
@@ -61,22 +70,21 @@ struct watched {
     /* of the watcher's thread */
     bool cut;                         /* shut down already */
     int64_t drained_word, drained_ns; /* since when nothing has moved, for GRACE */
+    int64_t taken_word;               /* the answer that `uptake` is of */
+    struct uptake uptake;
 };
 
 struct watch {
     struct watch_limits limits;
     int64_t shortest; /* of all ends that can be set */
+    int64_t pace;     /* between two looks at a long answer */
     int epoll, wake;
     pthread_t thread;
     atomic_bool stop;
     _Atomic uint64_t by_reason[WATCH_REASONS];
 
     pthread_mutex_t lock;
-    struct watched **table; /* NULL: a free place */
-    uint32_t room, used;    /* used: places looked at, the free ones among them too */
-    uint32_t lowest;        /* no place below it is free */
-    uint32_t generation;
-    int count;
+    struct roll roll;
 };
 
 static enum phase phase_of(int64_t word) {
@@ -133,33 +141,20 @@ void watch_phase_begun(struct watched *watched) {
 
 void watch_phase_body(struct watched *watched, int64_t expected) {
     if (!watched) return;
-    const struct watch_limits *limits = &watched->watch->limits;
     watched->started_ns = clock_ns();
     watched->expected = expected < 0 ? INT64_MAX : expected;
-    watched->rate_bytes = limits->body_rate_bytes;
-    set_word(watched, end_after(watched->started_ns, limits->body_ms), PHASE_BODY);
-}
-
-void watch_phase_write(struct watched *watched, int64_t bytes) {
-    if (!watched) return;
-    const struct watch_limits *limits = &watched->watch->limits;
-    int64_t now = clock_ns();
-    watched->started_ns = bytes < 0 ? now : 0;
-    watched->expected = INT64_MAX;
-    watched->rate_bytes = limits->write_rate_bytes;
-    set_word(watched,
-             end_of_bytes(now, limits->write_ms, bytes < 0 ? 0 : bytes, limits->write_rate_bytes),
-             PHASE_WRITE);
+    set_word(watched, end_after(watched->started_ns, watched->watch->limits.body_ms), PHASE_BODY);
 }
 
 void watch_progress(struct watched *watched, int64_t bytes) {
     if (!watched) return;
     enum phase phase = phase_of(atomic_load_explicit(&watched->word, memory_order_relaxed));
-    if (watched->started_ns == 0 || (phase != PHASE_BODY && phase != PHASE_WRITE)) return;
+    if (phase != PHASE_BODY) return;
     if (bytes > watched->expected) bytes = watched->expected;
     const struct watch_limits *limits = &watched->watch->limits;
-    const long ms = phase == PHASE_BODY ? limits->body_ms : limits->write_ms;
-    set_word(watched, end_of_bytes(watched->started_ns, ms, bytes, watched->rate_bytes), phase);
+    set_word(watched,
+             end_of_bytes(watched->started_ns, limits->body_ms, bytes, limits->body_rate_bytes),
+             phase);
 }
 
 void watch_phase_idle(struct watched *watched) {
@@ -171,6 +166,21 @@ static void wake(struct watch *watch) {
     const uint64_t one = 1;
     ssize_t ignored = write(watch->wake, &one, sizeof one); /* full means: awake already */
     (void)ignored;
+}
+
+void watch_phase_write(struct watched *watched, int64_t bytes) {
+    if (!watched) return;
+    const struct watch_limits *limits = &watched->watch->limits;
+    const int64_t now = clock_ns(), end = end_after(now, limits->write_ms);
+    const int64_t longest = end_of_bytes(now, limits->write_ms, bytes, limits->write_rate_bytes);
+    const int64_t mark = longest > end ? uptake_mark(watched->fd) : -1;
+    if (mark < 0) {
+        set_word(watched, longest, PHASE_WRITE);
+        return;
+    }
+    atomic_store_explicit(&watched->first_mark, mark, memory_order_relaxed);
+    set_word(watched, end, PHASE_LONG);
+    wake(watched->watch);
 }
 
 /* The client may have left before: then its event has been and gone, and the thread is told. Either
@@ -186,46 +196,15 @@ void watch_phase_waiting(struct watched *watched, void (*gone)(void *argument), 
     if (late) wake(watched->watch);
 }
 
-/* ---- the table ---- */
-
-/* Under watch.lock. */
-static bool take_place(struct watch *watch, struct watched *watched) {
-    uint32_t place = watch->lowest;
-    while (place < watch->used && watch->table[place]) place++;
-    if (place == watch->room) {
-        uint32_t room = watch->room ? 2 * watch->room : 64;
-        struct watched **table = realloc(watch->table, room * sizeof(*table));
-        if (!table) return false;
-        watch->table = table;
-        watch->room = room;
-    }
-    if (place == watch->used) watch->used++;
-    watched->place = place;
-    watched->generation = ++watch->generation;
-    watch->table[place] = watched;
-    watch->lowest = place + 1;
-    watch->count++;
-    return true;
-}
-
-/* Under watch.lock. */
-static void leave_place(struct watch *watch, const struct watched *watched) {
-    watch->table[watched->place] = NULL;
-    watch->count--;
-    if (watched->place < watch->lowest) watch->lowest = watched->place;
-    while (watch->used && !watch->table[watch->used - 1]) watch->used--;
-}
+/* ---- connections ---- */
 
 static bool enter(struct watch *watch, struct watched *watched) {
     pthread_mutex_lock(&watch->lock);
-    bool entered = take_place(watch, watched);
+    bool entered = roll_enter(&watch->roll, watched, &watched->name);
     if (entered) {
-        struct epoll_event event = {
-            .events = EPOLLRDHUP | EPOLLET,
-            .data.u64 = (uint64_t)watched->generation << 32 | watched->place,
-        };
+        struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET, .data.u64 = watched->name };
         entered = epoll_ctl(watch->epoll, EPOLL_CTL_ADD, watched->fd, &event) == 0;
-        if (!entered) leave_place(watch, watched);
+        if (!entered) roll_leave(&watch->roll, watched->name);
     }
     pthread_mutex_unlock(&watch->lock);
     return entered;
@@ -250,7 +229,7 @@ struct watched *watch_add(struct watch *watch, int fd) {
 void watch_remove(struct watch *watch, struct watched *watched) {
     if (!watched) return;
     pthread_mutex_lock(&watch->lock);
-    leave_place(watch, watched);
+    roll_leave(&watch->roll, watched->name);
     pthread_mutex_unlock(&watch->lock);
     epoll_ctl(watch->epoll, EPOLL_CTL_DEL, watched->fd, NULL);
     pthread_mutex_lock(&watched->lock); /* a callback under way is waited for */
@@ -277,18 +256,15 @@ static void notify(struct watch *watch, struct watched *watched, bool gone) {
 }
 
 static void take_event(struct watch *watch, uint64_t name) {
-    uint32_t place = (uint32_t)name, generation = (uint32_t)(name >> 32);
     pthread_mutex_lock(&watch->lock);
-    struct watched *watched = place < watch->used ? watch->table[place] : NULL;
-    if (watched && watched->generation == generation) notify(watch, watched, true);
+    struct watched *watched = roll_find(&watch->roll, name);
+    if (watched) notify(watch, watched, true);
     pthread_mutex_unlock(&watch->lock);
 }
 
 static const enum watch_reason reasons[] = {
-    [PHASE_HEADERS] = WATCH_HEADERS,
-    [PHASE_BODY] = WATCH_BODY,
-    [PHASE_WRITE] = WATCH_WRITE,
-    [PHASE_IDLE] = WATCH_KEEP_ALIVE,
+    [PHASE_HEADERS] = WATCH_HEADERS, [PHASE_BODY] = WATCH_BODY,       [PHASE_WRITE] = WATCH_WRITE,
+    [PHASE_LONG] = WATCH_WRITE,      [PHASE_IDLE] = WATCH_KEEP_ALIVE,
 };
 
 /* Under watch.lock, so that the descriptor is still open. If the phase has just changed, nothing.
@@ -305,7 +281,9 @@ static void cut(struct watch *watch, struct watched *watched, int64_t word,
  * since? In the write phase it may be sending to one who only shut down his side. */
 static bool overlooked(struct watched *watched, int64_t word, int64_t now) {
     int unread = 0;
-    if (phase_of(word) == PHASE_WRITE || ioctl(watched->fd, FIONREAD, &unread) < 0 || unread > 0)
+    const enum phase phase = phase_of(word);
+    if (phase == PHASE_WRITE || phase == PHASE_LONG || ioctl(watched->fd, FIONREAD, &unread) < 0 ||
+        unread > 0)
         word = -1;
     if (word == -1 || watched->drained_word != word) {
         watched->drained_word = word;
@@ -313,6 +291,19 @@ static bool overlooked(struct watched *watched, int64_t word, int64_t now) {
         return false;
     }
     return now - watched->drained_ns >= GRACE;
+}
+
+/* When the client is given up, by what it has taken of a long answer. Under watch.lock, so that the
+ * descriptor is still open. */
+static int64_t end_of_answer(struct watch *watch, struct watched *watched, int64_t word,
+                             int64_t now) {
+    const struct watch_limits *limits = &watch->limits;
+    if (watched->taken_word != word)
+        uptake_begin(&watched->uptake, end_of(word) - limits->write_ms * MS_NS,
+                     watched->first_mark);
+    watched->taken_word = word;
+    return uptake_end(&watched->uptake, watched->fd, now, limits->write_ms,
+                      limits->write_rate_bytes);
 }
 
 /* Under watch.lock. Returns when to look again. */
@@ -323,22 +314,24 @@ static int64_t look(struct watch *watch, struct watched *watched, int64_t now) {
         return NO_END;
     }
     if (watched->cut) return NO_END;
-    if (end_of(word) <= now) {
+    const bool is_long = phase_of(word) == PHASE_LONG;
+    const int64_t end = is_long ? end_of_answer(watch, watched, word, now) : end_of(word);
+    if (end <= now) {
         cut(watch, watched, word, reasons[phase_of(word)]);
         return NO_END;
     }
-    if (!watched->gone) return end_of(word);
+    if (!watched->gone) return is_long && end > now + watch->pace ? now + watch->pace : end;
     if (overlooked(watched, word, now)) cut(watch, watched, word, WATCH_HUNG_UP);
     return now + TICK;
 }
 
-/* Returns when to look again. The table may change where notify gives up its lock: places only. */
+/* Returns when to look again. The roll may change where notify gives up its lock: places only. */
 static int64_t look_at_all(struct watch *watch, int64_t now) {
     int64_t next = now + watch->shortest;
     pthread_mutex_lock(&watch->lock);
-    for (uint32_t place = 0; place < watch->used; place++) {
-        if (!watch->table[place]) continue;
-        int64_t end = look(watch, watch->table[place], now);
+    for (uint32_t place = 0; place < watch->roll.used; place++) {
+        if (!watch->roll.places[place].watched) continue;
+        int64_t end = look(watch, watch->roll.places[place].watched, now);
         if (end < next) next = end;
     }
     pthread_mutex_unlock(&watch->lock);
@@ -379,6 +372,12 @@ static int64_t shortest_of(const struct watch_limits *limits) {
     return shortest;
 }
 
+/* A sixteenth of write_ms, for what the client takes is seen so much too late; 1 s at most. */
+static int64_t pace_of(const struct watch_limits *limits) {
+    const int64_t pace = limits->write_ms * MS_NS / 16;
+    return pace < TICK ? TICK : pace < 1000 * MS_NS ? pace : 1000 * MS_NS;
+}
+
 /* The thread takes no signal: they are for the main thread. */
 static bool start(struct watch *watch) {
     struct epoll_event event = { .events = EPOLLIN, .data.u64 = WAKE };
@@ -398,7 +397,7 @@ static void release(struct watch *watch) {
     if (watch->epoll >= 0) close(watch->epoll);
     if (watch->wake >= 0) close(watch->wake);
     pthread_mutex_destroy(&watch->lock);
-    free(watch->table);
+    roll_release(&watch->roll);
     free(watch);
 }
 
@@ -407,6 +406,7 @@ struct watch *watch_create(const struct watch_limits *limits) {
     if (!watch) return NULL;
     watch->limits = *limits;
     watch->shortest = shortest_of(limits);
+    watch->pace = pace_of(limits);
     watch->epoll = epoll_create1(EPOLL_CLOEXEC);
     watch->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     pthread_mutex_init(&watch->lock, NULL);
@@ -427,7 +427,7 @@ void watch_counts(struct watch *watch, struct watch_counts *counts) {
     for (int i = 0; i < WATCH_REASONS; i++)
         counts->by_reason[i] = atomic_load_explicit(&watch->by_reason[i], memory_order_relaxed);
     pthread_mutex_lock(&watch->lock);
-    counts->watched = watch->count;
+    counts->watched = watch->roll.count;
     pthread_mutex_unlock(&watch->lock);
 }
 

@@ -4,7 +4,8 @@
  * libmicrohttpd's own timeout begins anew with each byte, it sees nothing of a suspended
  * connection, and it may miss a FIN that comes together with data. Here each phase of a request has
  * an end in time; past it the socket is shut down, once, never closed: the library then closes it
- * and calls its completion hook. Times are CLOCK_MONOTONIC; an end is noticed at most 100 ms late.
+ * and calls its completion hook. Times are CLOCK_MONOTONIC; an end is noticed at most 100 ms late,
+ * that of a long answer, which the client moves, a sixteenth of write_ms and no more than 1 s.
  *
  * Used by:  front.c: watch_add and watch_remove from MHD_OPTION_NOTIFY_CONNECTION, the phases from
  *           where the request goes on.
@@ -12,7 +13,8 @@
  * Fails:    watch_create and watch_add return NULL; every function takes a NULL watched.
  * Threads:  add, remove and counts: any. The phases of one connection: one thread at a time, the
  *           one that runs its handler. Setting a phase is one atomic store and a reading of the
- *           clock; the waiting phase also takes a mutex that only the watcher shares.
+ *           clock; the waiting phase also takes a mutex that only the watcher shares, and a long
+ *           answer asks the kernel once and wakes the watcher.
  */
 #ifndef BURIN_WATCH_H
 #define BURIN_WATCH_H
@@ -25,8 +27,8 @@ struct watch_limits {
     long body_ms;          /* a body of any size may take so long */
     long body_rate_bytes;  /* beyond that it must have come at this rate on the average */
     long keep_alive_ms;    /* between two requests */
-    long write_ms;         /* an answer of any size */
-    long write_rate_bytes; /* beyond that it must have been read at this rate */
+    long write_ms;         /* an answer of any size; a longer one may stand still so long */
+    long write_rate_bytes; /* beyond that it must have been taken at this rate on the average */
 };
 
 enum watch_reason {
@@ -71,7 +73,7 @@ void watch_phase_begun(struct watched *watched);
  * So who announces much and sends nothing is cut off after body_ms. */
 void watch_phase_body(struct watched *watched, int64_t expected);
 
-/* BYTES of the body, or of an answer of unknown length, have gone by since the phase began. */
+/* BYTES of the body have gone by since the phase began. */
 void watch_progress(struct watched *watched, int64_t bytes);
 
 /* The request is suspended; no deadline here. If the client leaves (a FIN is enough), or has left
@@ -80,7 +82,10 @@ void watch_progress(struct watched *watched, int64_t bytes);
  * its own connection, and may take only locks that no thread holds while it sets a phase. */
 void watch_phase_waiting(struct watched *watched, void (*gone)(void *argument), void *argument);
 
-/* An answer of BYTES is sent, -1 if unknown: max(write_ms, BYTES / write_rate_bytes). */
+/* An answer of BYTES is sent. It may take write_ms, or as long as what the client has taken so far
+ * (uptake.h) takes at write_rate_bytes; and it is over when nothing is taken for write_ms. So who
+ * asks for much and reads nothing is cut off after write_ms. On a unix socket, where nobody knows
+ * what is taken: max(write_ms, BYTES / write_rate_bytes). */
 void watch_phase_write(struct watched *watched, int64_t bytes);
 
 /* The answer is sent; the connection is kept. */

@@ -10,6 +10,7 @@
 #include "server/jobs/meter.h"
 #include "server/jobs/process.h"
 #include "server/jobs/pulse.h"
+#include "server/log.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -47,7 +48,7 @@ static int cores(void) {
 
 /* The context is spoilt: nothing in this process recovers (measured), so end at once. */
 static void give_up(const struct failure *failure) {
-    fprintf(stderr, "worker: %s; ending so that a fresh one is started\n", failure->message);
+    log_event(LOG_ERROR, "worker: %s; ending so that a fresh one is started", failure->message);
     _exit(WORKER_DEVICE_FAILED);
 }
 
@@ -132,9 +133,9 @@ static enum status open_lanes(struct worker *worker, const struct config *config
     bool jpegs = true;
     for (int i = 0; i < worker->lanes; i++) jpegs &= worker->lane[i]->jpegs;
     if (config->nvjpeg && worker->gpu && !jpegs)
-        fprintf(stderr,
-                "worker: %s decodes no JPEGs by itself, or not as the cores do; they go on\n",
-                worker->carrier.device_name);
+        log_event(LOG_ERROR,
+                  "worker: %s decodes no JPEGs by itself, or not as the cores do; they go on",
+                  worker->carrier.device_name);
     /* The first job of a process pays for loading code and waking the device: let it be ours. */
     for (int i = 0; i < worker->lanes; i++) {
         const enum status status = canary_run(worker->lane[i], failure);
@@ -218,8 +219,8 @@ int worker_run(struct slots *slots, int channel, const struct config *config,
     struct failure failure = { 0 };
     int code = 0;
     if (open_lanes(worker, config, driver, index, &failure)) {
-        fprintf(stderr, "worker: %s could not be opened: %s\n", worker->carrier.device_name,
-                failure.message);
+        log_event(LOG_ERROR, "worker: %s could not be opened: %s", worker->carrier.device_name,
+                  failure.message);
         code = WORKER_DEVICE_FAILED;
     } else {
         run_lanes(worker);

@@ -95,6 +95,7 @@ static void every_row_is_sound(void **state) {
         key_print(key, &config, value);
         assert_int_equal(key_set(key, &again, value, "here", NULL), STATUS_OK);
         assert_memory_equal(&config, &again, sizeof config);
+        if (key->type == KEY_TEXT) assert_true(key->form && key->fits(key->text));
         if (key->type == KEY_INTEGER || key->type == KEY_SIZE) {
             assert_true(key->min <= key->def && key->def <= key->max);
             assert_true(*key->unit);
@@ -254,7 +255,8 @@ static void refuses_in_the_file(void **state) {
         { "{\"insecure\": \"maybe\"}", ": insecure must be true | false, not \"maybe\"" },
         { "{\"log_level\": \"debug\"}", ": log_level must be info | error | off, not \"debug\"" },
         { "{\"listen\": 8080}", ": listen must be text in quotes" },
-        { "{\"listen\": \"a\\nb\"}", ": listen must be text up to 255 characters, not \"a?b\"" },
+        { "{\"listen\": \"a\\nb\"}",
+          ": listen must be IP:PORT, [IPv6]:PORT or unix:/path, not \"a?b\"" },
         { "{\"body_bytes_max\": \"5GiB\"}",
           ": body_bytes_max must be 1..4GiB bytes, not \"5GiB\"" },
         { "{\"about\": {\"lane\": \"x\"}}", ": there is no key \"lane\"; did you mean \"lanes\"?" },
@@ -295,14 +297,78 @@ static void refuses_flags(void **state) {
     expect_refused(path, "--lanes --insecure", "--lanes needs a value");
     expect_refused(path, "--lanes -1",
                    "--lanes: lanes must be an integer 0..64 threads, not \"-1\"");
-    char flags[400] = "--devices=";
-    memset(flags + 10, 'x', 256);
+    expect_refused(path, "--connections-max 3 --io-threads 4",
+                   "connections_max is 3, but io_threads is 4: give each thread one connection at "
+                   "least");
+    expect_fine(path, "--connections-max 4 --io-threads 4");
+}
+
+/* Each is refused with the key's name, or kept as it is. */
+static void forms(void **state) {
+    (void)state;
+    char path[120] = "unix:/"; /* one byte too many for a socket's address */
+    memset(path + 6, 'p', 107);
+    static const char *const fine[][2] = {
+        { "listen", "127.0.0.1:0" }, { "listen", "0.0.0.0:65535" },
+        { "listen", "[::1]:8080" },  { "listen", "unix:/run/burin.sock" },
+        { "admin_listen", "" },      { "admin_listen", "127.0.0.2:9090" },
+        { "devices", "all" },        { "devices", "cpu" },
+        { "devices", "cuda:0" },     { "devices", "cpu,cuda:10,cuda:1" }
+    };
+    static const char *const wrong[][2] = {
+        { "listen", "" },
+        { "listen", "8080" },
+        { "listen", ":8080" },
+        { "listen", "127.0.0.1" },
+        { "listen", "127.0.0.1:" },
+        { "listen", "127.0.0.1:65536" },
+        { "listen", "127.0.0.1:99999" },
+        { "listen", "127.0.0.1:4294967297" },
+        { "listen", "127.0.0.1:+80" },
+        { "listen", "127.0.0.1:-1" },
+        { "listen", "127.0.0.1: 80" },
+        { "listen", "127.1:80" },
+        { "listen", "[::1]:70000" },
+        { "listen", "[127.0.0.1]:80" },
+        { "listen", "[::1:80" },
+        { "listen", "::1:80" },
+        { "listen", "[]:80" },
+        { "listen", "localhost:8080" },
+        { "listen", "unix:" },
+        { "admin_listen", "foo" },
+        { "admin_listen", "127.0.0.1:99999" },
+        { "devices", "" },
+        { "devices", ",cpu" },
+        { "devices", "cpu," },
+        { "devices", "cpu,cpu" },
+        { "devices", "cuda:1,cuda:1" },
+        { "devices", "gpu" },
+        { "devices", "cuda" },
+        { "devices", "cuda:" },
+        { "devices", "cuda:01" },
+        { "devices", "cuda:-1" },
+        { "devices", "all,cpu" },
+    };
     struct config config;
-    char *argv[ARGUMENTS_MAX];
-    assert_int_equal(load(&config, path, flags, argv, NULL), STATUS_BAD_PARAM);
-    flags[10 + 255] = '\0';
-    assert_int_equal(load(&config, path, flags, argv, NULL), STATUS_OK);
-    assert_int_equal(strlen(config.devices), 255);
+    keys_defaults(&config);
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+        char value[KEY_VALUE_MAX];
+        const struct key *key = keys_at(keys_find(fine[i][0]));
+        assert_int_equal(key_set(key, &config, fine[i][1], "here", NULL), STATUS_OK);
+        key_print(key, &config, value);
+        assert_string_equal(value, fine[i][1]);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct failure failure = { 0 };
+        const struct key *key = keys_at(keys_find(wrong[i][0]));
+        if (key_set(key, &config, wrong[i][1], "here", &failure) != STATUS_BAD_PARAM)
+            fail_msg("%s may be \"%s\"", wrong[i][0], wrong[i][1]);
+        assert_non_null(strstr(failure.message, wrong[i][0]));
+    }
+    const struct key *listen = keys_at(keys_find("listen"));
+    assert_int_equal(key_set(listen, &config, path, "here", NULL), STATUS_BAD_PARAM);
+    path[5 + 107] = '\0';
+    assert_int_equal(key_set(listen, &config, path, "here", NULL), STATUS_OK);
 }
 
 static void help_names_every_flag(void **state) {
@@ -329,6 +395,7 @@ int main(void) {
         cmocka_unit_test(refuses_in_the_file),
         cmocka_unit_test(refuses_in_the_environment),
         cmocka_unit_test(refuses_flags),
+        cmocka_unit_test(forms),
         cmocka_unit_test(help_names_every_flag),
     };
     int file = mkstemp(file_path);

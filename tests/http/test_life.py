@@ -243,18 +243,54 @@ def test_no_slot_left(start):
     assert daemon.works()
 
 
+def begun(daemon, announced, body=b""):
+    """An upload of ANNOUNCED bytes of which BODY has been sent."""
+    s = daemon.socket()
+    s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % announced + body)
+    return s
+
+
 def test_too_many_bytes_held(start):
-    daemon = start("--queue-bytes", "2MiB")
-    with daemon.socket() as s:
-        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n\r\n" + bytes(1000))
-        assert wait_until(lambda: daemon.metric("body_bytes_held") == 900000)
-        with daemon.socket() as t:
-            t.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n")
+    daemon = start("--queue-bytes", "3MiB")
+    with begun(daemon, 2000000, bytes(1900000)):
+        assert wait_until(lambda: daemon.metric("body_bytes_held") == 1900000)
+        with begun(daemon, 1500000) as t:
             (status, headers, body), = responses(read_to_end(t))
         assert status == 503 and b"queue_bytes" in body and int(headers["retry-after"]) >= 1
         assert daemon.works(), "a small one still has room"
     assert daemon.becomes_idle()
     assert daemon.samples()['burin_rejected_total{reason="bytes"}'] == 1
+
+
+def test_announced_bytes_keep_nobody_out(start):
+    """More is announced than may be held, and nothing of it comes: all others are served."""
+    daemon = start()
+    announced = [begun(daemon, 64 * MB, bytes(10)) for _ in range(12)]
+    assert wait_until(lambda: daemon.metric("slots_in_use") == 12)
+    assert daemon.metric("body_bytes_held") == 120
+    body = pnm(noise(2000, 1500))
+    assert daemon.post("/histeq", body).status == 200 and daemon.works()
+    for s in announced:
+        s.close()
+    assert daemon.becomes_idle()
+
+
+def test_bytes_that_come_are_held_within_bounds(start):
+    """Two that fit alone, and not together: the later one is refused, in mid-body, the other is not."""
+    daemon = start("--queue-bytes", "1MiB")
+    body = pnm(noise(1000, 700))
+    with begun(daemon, len(body)) as first, begun(daemon, len(body)) as second:
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 2)
+        first.sendall(body[:-1])
+        assert wait_until(lambda: daemon.metric("body_bytes_held") == len(body) - 1)
+        second.sendall(body)
+        (status, _, told), = responses(read_to_end(second))
+        assert status == 503 and b"queue_bytes" in told
+        assert daemon.metric("body_bytes_held") == len(body) - 1
+        first.sendall(body[-1:])
+        (status, _, answer), = responses(read_to_end(first))
+        assert status == 200 and len(answer) == len(body)
+    assert daemon.becomes_idle()
 
 
 @pytest.mark.parametrize("framing", [b"Content-Length: 2000000\r\n\r\n",
@@ -305,6 +341,25 @@ def test_nobody_is_forgotten_at_the_limit(start):
 
     in_parallel(120, ask)
     assert daemon.becomes_idle()
+
+
+@pytest.mark.parametrize("threads,most", [(2, 2), (4, 7), (3, 3)])
+def test_as_many_connections_as_allowed(start, threads, most):
+    """However many threads share them: so many are served at once, and the next one when one has left."""
+    daemon = start("--io-threads", str(threads), "--connections-max", str(most))
+    everybody = [daemon.connect() for _ in range(most)]
+    for connection in everybody:
+        connection.request("GET", "/livez")
+        assert connection.getresponse().read()
+    with daemon.socket(0.5) as one_more:
+        one_more.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        with pytest.raises(socket.timeout):
+            one_more.recv(100)
+        everybody.pop().close()
+        assert read_to_end(one_more, 5).startswith(b"HTTP/1.1 200 ")
+    for connection in everybody:
+        connection.close()
+    assert daemon.works()
 
 
 def test_many_idle_connections_do_not_matter(daemon):

@@ -345,6 +345,39 @@ def test_unix_socket(tmp_path):
             process.stdout.close()
 
 
+@pytest.mark.parametrize("flag", ["--listen", "--admin-listen"])
+def test_unix_socket_takes_nothing_away(start, tmp_path, flag):
+    """A file of another kind, a link to one, and the socket of a daemon that runs all stay."""
+    precious, link, live = tmp_path / "notes.txt", tmp_path / "link", tmp_path / "live.sock"
+    precious.write_text("not to be lost")
+    link.symlink_to(precious)
+    daemon = start("--admin-listen", f"unix:{live}")
+    for path in (precious, link, tmp_path, live):
+        done = subprocess.run([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", flag, f"unix:{path}"],
+                              capture_output=True, text=True, timeout=20)
+        assert done.returncode == 1 and str(path) in done.stderr, done
+        assert ("in use" if path == live else "no socket") in done.stderr
+    assert precious.read_text() == "not to be lost" and link.is_symlink()
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(10)
+        s.connect(str(live))
+        s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert s.recv(4096).startswith(b"HTTP/1.1 200")
+    assert daemon.stop() == 0
+    assert not live.exists(), "left behind after a clean stop"
+
+
+def test_unix_socket_of_another_is_left_at_the_end(start, tmp_path):
+    """Whoever has put a socket of his own in our place keeps it."""
+    path = tmp_path / "burin.sock"
+    daemon = start("--admin-listen", f"unix:{path}")
+    path.unlink()
+    with socket.socket(socket.AF_UNIX) as other:
+        other.bind(str(path))
+        assert daemon.stop() == 0
+        assert path.exists()
+
+
 def test_log_is_json_whatever_clients_send(start):
     """A line a request, each one JSON, with nothing of the client's left unescaped."""
     daemon = start("--log-format", "json", "--log-level", "info")
@@ -358,3 +391,44 @@ def test_log_is_json_whatever_clients_send(start):
         entry = json.loads(line)
         assert entry["event"] != "forged" and entry["time"] and line.isprintable() and len(line) < 2000
     assert json.loads(daemon.log_text().splitlines()[-1])["status"] == 200
+
+
+def test_clients_write_no_errors_into_the_log(start):
+    """Those that leave in mid-body are told at info, a line each, and a daemon that logs errors alone is silent."""
+    for level in ("info", "error"):
+        daemon = start("--log-level", level)
+        for _ in range(5):
+            with daemon.socket() as s:
+                s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + bytes(10))
+                assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
+            assert daemon.becomes_idle()
+        entries = [json.loads(line) for line in daemon.log_text().splitlines()]
+        assert all(entry["level"] == "info" and entry["event"].isprintable() for entry in entries), entries
+        told = [entry for entry in entries if entry["event"].startswith("http: ")]
+        assert (0 < len(told) <= 5) if level == "info" else not told, entries
+
+
+def test_worker_writes_the_log_in_its_form(start):
+    """A worker whose device is not there says so in the daemon's format, at its level."""
+    for form, level in (("json", "error"), ("text", "error"), ("json", "off")):
+        daemon = start("--log-format", form, "--log-level", level)
+        worker, = daemon.children()
+        try:
+            slots = os.open(f"/proc/{worker}/fd/3", os.O_RDWR)
+        except PermissionError:
+            pytest.skip("the system does not let us have its memory")
+        done = subprocess.run([BURIN, "worker", "--device", "cuda:99"], stderr=subprocess.PIPE, text=True, timeout=20,
+                              close_fds=False, preexec_fn=lambda fd=slots: [os.dup2(fd, at) for at in (3, 4)])
+        os.close(slots)
+        assert done.returncode != 0
+        lines = done.stderr.splitlines()
+        if level == "off":
+            assert not lines
+        else:
+            line, = lines
+            assert "cuda:99" in line
+            if form == "json":
+                entry = json.loads(line)
+                assert entry["level"] == "error" and entry["event"].startswith("worker: ")
+            else:
+                assert " error event=worker: " in line

@@ -120,6 +120,8 @@ static const struct request_case cases[] = {
     { "HTTP/1.1", "/a b", "Host: x\n", "target" },
     { "HTTP/1.1", "/a\r", "Host: x\n", "target" },
     { "HTTP/1.1", "/a#b", "Host: x\n", "target" },
+    { "HTTP/1.1", "/a%00", "Host: x\n", "%00" },
+    { "HTTP/1.1", "/a?b=1%00c", "Host: x\n", "%00" },
     { "HTTP/1.1", "/\xc3\xa4", "Host: x\n", "target" },
 };
 

@@ -179,13 +179,12 @@ static int body_time(int64_t expected, int64_t bytes) {
     return ms;
 }
 
-static int write_time(int64_t bytes, int64_t progress) {
+/* Milliseconds until an answer of BYTES that nobody reads is given up. */
+static int write_time(struct pair pair, int64_t bytes) {
     const struct watch_limits limits = { SLOW_MS, 100, 1000, SLOW_MS, 100, 1000 };
     struct watch *watch = watch_create(&limits);
-    struct pair pair = local_pair();
     struct watched *watched = watch_add(watch, pair.ours);
     watch_phase_write(watched, bytes);
-    if (progress > 0) watch_progress(watched, progress);
     int ms = cut_after(pair.theirs, 5000);
     assert_int_equal(reason_count(watch, WATCH_WRITE), 1);
     end(watch, watched, pair, true);
@@ -199,10 +198,42 @@ static void rates(void **state) {
     assert_in_range(body_time(1 << 20, 500), 490, LATE_MS);
     assert_in_range(body_time(-1, 500), 490, LATE_MS);
     assert_in_range(body_time(200, 4000), 190, LATE_MS); /* no more than was announced counts */
-    assert_in_range(write_time(10, 0), 90, LATE_MS);
-    assert_in_range(write_time(500, 0), 490, LATE_MS);
-    assert_in_range(write_time(500, 4000), 490, LATE_MS);
-    assert_in_range(write_time(-1, 500), 490, LATE_MS);
+    assert_in_range(write_time(local_pair(), 10), 90, LATE_MS);
+    assert_in_range(write_time(local_pair(), 500), 490, LATE_MS);
+    assert_in_range(write_time(tcp_pair(), 10), 90, LATE_MS);
+    assert_in_range(write_time(tcp_pair(), 4000), 90, LATE_MS); /* nobody reads it */
+    assert_in_range(write_time(tcp_pair(), INT64_MAX), 90, LATE_MS);
+}
+
+/* Sends as much as there is room for, and reads ROOM bytes every 20 ms, for so long; false as soon
+ * as the connection is cut. Its end comes to the reader behind all that was sent. */
+static bool read_slowly(struct watch *watch, struct pair pair, size_t room, int ms) {
+    static char bytes[1 << 16];
+    for (int64_t last = clock_ns() + (int64_t)ms * 1000000; clock_ns() < last; sleep_ms(20)) {
+        while (send(pair.ours, bytes, sizeof bytes, MSG_NOSIGNAL) > 0) continue;
+        recv(pair.theirs, bytes, room, MSG_DONTWAIT);
+        if (reason_count(watch, WATCH_WRITE)) return false;
+    }
+    return true;
+}
+
+/* Served however long he takes, for many times write_ms, and cut once he stops. */
+static void client_that_reads_slowly(void **state) {
+    (void)state;
+    const struct watch_limits limits = { SLOW_MS, SLOW_MS, 1, SLOW_MS, 400, 50000 };
+    const int room = 1 << 17;
+    struct watch *watch = watch_create(&limits);
+    struct pair pair = tcp_pair();
+    setsockopt(pair.ours, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    setsockopt(pair.theirs, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    fcntl(pair.ours, F_SETFL, O_NONBLOCK);
+    struct watched *watched = watch_add(watch, pair.ours);
+    for (int answer = 0; answer < 2; answer++) {
+        watch_phase_write(watched, 1 << 20);
+        assert_true(read_slowly(watch, pair, 30000, 1600));
+    }
+    assert_false(read_slowly(watch, pair, 0, 5000));
+    end(watch, watched, pair, true);
 }
 
 static void phases_begin_anew(void **state) {
@@ -289,6 +320,7 @@ int main(void) {
         cmocka_unit_test(fin_with_progress),
         cmocka_unit_test(each_phase_ends),
         cmocka_unit_test(rates),
+        cmocka_unit_test(client_that_reads_slowly),
         cmocka_unit_test(phases_begin_anew),
         cmocka_unit_test(headers_once),
         cmocka_unit_test(waiting_after_a_cut),
