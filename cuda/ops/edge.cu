@@ -7,11 +7,13 @@
 
 /* ---- strips */
 
-/* Blocks of a multiprocessor: as many as registers allow. */
+/* Blocks of a multiprocessor: as many as registers allow. More of them are worth more than a few
+ * registers: RGB of 66 MP took 85 us with four, 80 with five, with the arithmetic of before. */
 template <class KIND> static constexpr int blocks_of(void) {
-    if (KIND::CHANNELS > 1) return KIND::REACH == 2 && KIND::CHANNELS > 2 ? 3 : 4;
-    if (KIND::REACH == 2) return 4;
-    return (KIND::DEPTH == 8 ? 5 : 4) + KIND::PLAIN;
+    constexpr bool LEAN =
+        KIND::DEPTH == 16 ? KIND::CHANNELS <= 2 : KIND::CHANNELS == 1 && KIND::PLAIN;
+    if (KIND::REACH == 2) return LEAN ? 4 : 3;
+    return KIND::PLAIN ? (KIND::PIXEL_BYTES == 1 ? 6 : 5) : 4;
 }
 
 /* For each row of the window's reach. */
@@ -19,12 +21,10 @@ static constexpr uint32_t ROWS_LEAST = 2, ROWS_MOST = 8;
 
 /* sobel3 of gray: more rows than a few are as many as may be; images that need the GPU's threads
  * many times over have longer strips, whose rows are fetched into the L2 cache ahead: it holds
- * little of what one strip has read when the next one needs it. */
-enum { AHEAD_LONG = 2 };
-/* Where the GPU holds all blocks at once, more registers a thread are worth more than threads: 4K
- * takes 9.7 us so, 10.2 with a block more. */
-enum { BLOCKS_ONCE = 5 };
-template <class KIND> static constexpr int BLOCKS_LONG = KIND::DEPTH == 8 ? 7 : 5;
+ * little of what one strip has read when the next one needs it. For those, and where the GPU holds
+ * all blocks at once, more registers a thread are worth more than threads: 4K takes 8.2 us so and
+ * 8.3 with a block more, 263 MP 146.9 and 147.5. */
+enum { AHEAD_LONG = 2, BLOCKS_FEW = 5 };
 static constexpr uint32_t ROWS_FEW = 4, ROWS_LONG = 16, TIMES_LONG = 4;
 
 template <class KIND> static constexpr bool has_long_strips(void) {
@@ -34,7 +34,8 @@ template <class KIND> static constexpr bool has_long_strips(void) {
 /* Rows of a strip, an even number: so many that the threads fill the GPU once. Two more, of sobel5
  * four, are read above and below, so more rows are less work; but the longer the strips, the
  * farther apart is what the GPU reads at a time, and that costs more from nine on where nothing is
- * fetched ahead (measured with sobel3 of 8 bit). */
+ * fetched ahead (sobel3 of RGB, 66 MP: 8 rows take 75 us, 16 take 82, and 79 with two of them
+ * ahead). */
 template <class KIND>
 static uint32_t strip_rows(const struct cuda_context *context, const struct op_call *calls,
                            int count) {
@@ -47,7 +48,7 @@ static uint32_t strip_rows(const struct cuda_context *context, const struct op_c
     const uint64_t wanted = (rows + 2 * threads - 1) / (2 * threads) * 2;
     if (has_long_strips<KIND>() && wanted >= TIMES_LONG * ROWS_LONG) return ROWS_LONG;
     if (has_long_strips<KIND>() && wanted > ROWS_FEW)
-        return ROWS_MOST; /* 4K: 8 rows take 10.2 us, 6 take 10.5 */
+        return ROWS_MOST; /* 4K: 8 rows take 8.2 us, 6 or 4 take 8.4 */
     return wanted < LEAST ? LEAST : wanted > MOST ? MOST : (uint32_t)wanted;
 }
 
@@ -63,11 +64,11 @@ static void launch_strips(cudaStream_t stream, const struct strips &launch) {
 /* sobel3 of gray, plain. */
 template <class KIND>
 static void launch_plain(const struct cuda_context *context, const struct strips &launch) {
-    const bool once = blocks_for(launch) <= (unsigned)(BLOCKS_ONCE * context->multiprocessors);
+    const bool once = blocks_for(launch) <= (unsigned)(BLOCKS_FEW * context->multiprocessors);
     if (launch.rows == ROWS_LONG)
-        launch_strips<KIND, BLOCKS_LONG<KIND>, AHEAD_LONG>(context->stream, launch);
+        launch_strips<KIND, BLOCKS_FEW, AHEAD_LONG>(context->stream, launch);
     else if (launch.rows == ROWS_MOST && once)
-        launch_strips<KIND, BLOCKS_ONCE>(context->stream, launch);
+        launch_strips<KIND, BLOCKS_FEW>(context->stream, launch);
     else
         launch_strips<KIND>(context->stream, launch);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* edge_levels.cuh - a row's levels as one thread holds them: luma, brightened, two in a word, with
- * those beside its own.
+/* edge_levels.cuh - a row's levels as one thread holds them: luma, brightened, as they lie in
+ * memory, with those beside its own.
  *
  * A thread has 16 bytes of levels of a row in hand, which it makes of as many bytes a channel. The
- * levels next to them are its neighbours' in the warp; the first thread and the last read them
- * again.
+ * levels next to them it reads too, a word or a few at each side: all are in the L1 cache, and
+ * nothing waits for a neighbour.
  */
 #ifndef BURIN_EDGE_LEVELS_CUH
 #define BURIN_EDGE_LEVELS_CUH
@@ -13,129 +13,153 @@
 #include "pipeline/ops/edge.h"
 
 /* A kind of image and window. PLAIN: neither brightness nor threshold, binary or a border of 0 is
- * asked for, and every row starts at 16 bytes. Pixels of a thread's chunk are computed with in
- * eight slots. */
+ * asked for, and every row starts at 16 bytes. */
 template <int SAMPLE_BITS, int WINDOW_REACH, int IN_CHANNELS, bool IS_PLAIN> struct edge_kind {
     static constexpr int DEPTH = SAMPLE_BITS, REACH = WINDOW_REACH, CHANNELS = IN_CHANNELS;
     static constexpr bool PLAIN = IS_PLAIN;
-    static constexpr int PIXELS = 128 / DEPTH, PAIRS = PIXELS / 2;
+    static constexpr int PIXELS = 128 / DEPTH, SAMPLES = 32 / DEPTH; /* of a chunk, of a word */
     static constexpr int PIXEL_BYTES = CHANNELS * DEPTH / 8;
-    static constexpr int SLOTS = 8, STEP = PIXELS / SLOTS;
-    static constexpr int COLOURS = CHANNELS < 3 ? 1 : 3; /* samples that make a level */
+    static constexpr int BESIDE = (REACH * PIXEL_BYTES + 3) / 4; /* words that are read there */
 };
 
 /* ---- where a thread's strip lies */
 
+/* A selector for __byte_perm: samples A and B of two words, numbered through. */
+template <int DEPTH> static __device__ __forceinline__ constexpr uint32_t two_of(int a, int b) {
+    return DEPTH == 8 ? a | b << 4 : (0x10 + 0x22 * a) | (0x10 + 0x22 * b) << 8;
+}
+
 struct strip {
     const uint8_t *from; /* own chunk of the row that is fetched next */
     uint32_t stride;
-    int row, last_row; /* number of that row, and of the image's last */
-    int pixels;        /* of the chunk that exist */
-    int aside[2];      /* in lanes 0 and 31: from FROM to the pixels next to the warp's chunks */
-    /* How the pixels next to the chunk are joined to its own: at the image's border the chunk's
-     * own outermost pixel is taken twice. */
-    uint32_t join_left, join_right;
-    bool aligned; /* every row starts at 16 bytes */
+    int below;              /* rows of the image below that one */
+    int pixels, behind;     /* of the chunk that exist, and of the row behind it */
+    bool first;             /* chunk of its row */
+    bool aligned;           /* every row starts at 16 bytes */
+    uint32_t join[2];       /* the levels at both sides of the chunk's left end and of its right */
+    uint32_t join_aside[2]; /* the two levels before the chunk and the two behind it */
 };
 
-static __device__ __forceinline__ int lane_of_thread(void) {
-    return threadIdx.x % 32;
+/* At the image's border the outermost pixel is taken again. */
+template <class KIND> static __device__ __forceinline__ void set_joins(struct strip &strip) {
+    constexpr int DEPTH = KIND::DEPTH, LAST = KIND::SAMPLES - 1, NEXT = LAST + 1;
+    const int behind = strip.behind;
+    const uint32_t here = two_of<DEPTH>(NEXT, NEXT), end = two_of<DEPTH>(LAST, LAST);
+    strip.join[0] = strip.first ? here : two_of<DEPTH>(LAST, NEXT);
+    strip.join[1] = behind ? two_of<DEPTH>(LAST, NEXT) : end;
+    strip.join_aside[0] = strip.first ? here : two_of<DEPTH>(LAST - 1, LAST);
+    strip.join_aside[1] = behind > 1 ? two_of<DEPTH>(NEXT, NEXT + 1) : behind ? here : end;
 }
 
-/* The pixels that stand REACH before and behind the chunk, or the next best that exist. */
-template <class KIND>
-static __device__ __forceinline__ void set_aside(struct strip &strip, bool first, bool last,
-                                                 uint32_t behind) {
-#pragma unroll
-    for (int i = 0; i < KIND::REACH; i++) {
-        const int before = i - KIND::REACH, after = KIND::PIXELS + min(i, (int)behind - 1);
-        strip.aside[i] =
-            (lane_of_thread() == 0 ? (first ? 0 : before) : (last ? 0 : after)) * KIND::PIXEL_BYTES;
-    }
-}
-
-/* What levels before and behind the chunk mean is told at `struct levels`. */
 template <class KIND>
 static __device__ __forceinline__ struct strip strip_of(const struct picture &picture,
                                                         struct place place, uint32_t top) {
-    constexpr bool PAIRS_BESIDE = KIND::REACH == 2 || KIND::DEPTH == 16;
     const uint32_t x = place.x * KIND::PIXELS, left = picture.width - x;
-    const bool first = place.x == 0, last = place.x + 1 == picture.row_chunks;
     struct strip strip;
     strip.pixels = (int)min(left, (uint32_t)KIND::PIXELS);
-    strip.row = (int)top - KIND::REACH;
-    strip.last_row = (int)picture.height - 1;
+    strip.behind = (int)left - strip.pixels;
+    strip.first = place.x == 0;
+    const uint32_t row = top - min(top, (uint32_t)KIND::REACH);
+    strip.below = (int)(picture.height - 1 - row);
     strip.stride = picture.in_stride;
-    strip.from = picture.in + (uint64_t)max(strip.row, 0) * picture.in_stride +
-                 (uint64_t)x * KIND::PIXEL_BYTES;
+    strip.from = picture.in + (uint64_t)row * picture.in_stride + (uint64_t)x * KIND::PIXEL_BYTES;
     strip.aligned = KIND::PLAIN || picture.aligned;
-    set_aside<KIND>(strip, first, last, left - strip.pixels);
-    strip.join_left = first ? 0x5454 : PAIRS_BESIDE ? 0x3210 : 0x5432;
-    strip.join_right = last ? 0x3232 : PAIRS_BESIDE ? 0x7654 : 0x5432;
+    set_joins<KIND>(strip);
     return strip;
 }
 
 /* ---- rows as they lie in memory */
 
+/* What stands beside the chunk is unset where the image ends, and not asked for then. */
 template <class KIND> struct raw_row {
     uint32_t words[4 * KIND::CHANNELS];
-    uint32_t aside[KIND::REACH][KIND::COLOURS];
+    uint32_t left[KIND::BESIDE], right[KIND::BESIDE]; /* up to the chunk, and from its end on */
 };
 
-/* The next row; then STEP bytes on, but not beyond the last. */
+template <class KIND>
+static __device__ __forceinline__ void fetch_whole(struct raw_row<KIND> &raw,
+                                                   const struct strip &strip) {
+    const uint32_t *chunk = (const uint32_t *)strip.from;
+#pragma unroll
+    for (int i = 0; i < KIND::CHANNELS; i++)
+        put_vector(raw.words + 4 * i, __ldg((const uint4 *)chunk + i));
+#pragma unroll
+    for (int i = 0; i < KIND::BESIDE; i++) {
+        if (!strip.first) raw.left[i] = __ldg(chunk - KIND::BESIDE + i);
+        if (strip.behind) raw.right[i] = __ldg(chunk + 4 * KIND::CHANNELS + i);
+    }
+}
+
+template <class KIND>
+static __device__ __forceinline__ void fetch_any(struct raw_row<KIND> &raw,
+                                                 const struct strip &strip) {
+    constexpr int BESIDE = 4 * KIND::BESIDE, CHUNK = KIND::PIXELS * KIND::PIXEL_BYTES;
+    load_chunk(raw.words, strip.from, strip.pixels * KIND::PIXEL_BYTES, strip.aligned);
+    if (!strip.first) load_unaligned(raw.left, strip.from - BESIDE, BESIDE);
+    if (strip.behind)
+        load_unaligned(raw.right, strip.from + CHUNK,
+                       min(strip.behind, (int)KIND::REACH) * KIND::PIXEL_BYTES);
+}
+
+/* Below the image's last row that one comes again. */
+static __device__ __forceinline__ void next_row(struct strip &strip) {
+    const int step = min(strip.below, 1);
+    strip.below -= step;
+    strip.from += (uint64_t)(uint32_t)step * strip.stride;
+}
+
 template <class KIND, bool WHOLE>
-static __device__ __forceinline__ void fetch(struct raw_row<KIND> &raw, struct strip &strip,
-                                             uint32_t step) {
+static __device__ __forceinline__ void fetch(struct raw_row<KIND> &raw, const struct strip &strip) {
     if (WHOLE)
-#pragma unroll
-        for (int i = 0; i < KIND::CHANNELS; i++)
-            put_vector(raw.words + 4 * i, __ldg((const uint4 *)strip.from + i));
+        fetch_whole(raw, strip);
     else
-        load_chunk(raw.words, strip.from, strip.pixels * KIND::PIXEL_BYTES,
-                   KIND::PLAIN || strip.aligned);
-    if (lane_of_thread() == 0 || lane_of_thread() == 31)
-#pragma unroll
-        for (int i = 0; i < KIND::REACH; i++)
-#pragma unroll
-            for (int c = 0; c < KIND::COLOURS; c++)
-                raw.aside[i][c] = sample_at<KIND::DEPTH>(strip.from + strip.aside[i], c);
-    if (WHOLE || strip.row < strip.last_row) strip.from += step;
-    if (!WHOLE) strip.row++;
+        fetch_any(raw, strip);
 }
 
 /* ---- gray */
 
-enum : uint32_t {
-    LUMA_WEIGHTS = 77 | 150 << 8 | 29 << 16,            /* alpha's is 0 */
-    LUMA_WEIGHTS_UP = 77 << 8 | 150 << 16 | 29u << 24u, /* of a pixel that starts one later */
-};
-
-/* Luma of a pixel, times 256, and less than 256 more. */
-template <class KIND>
-static __device__ __forceinline__ uint32_t luma_weighed(const uint32_t *words, int pixel) {
-    constexpr int WORDS = 4 * KIND::CHANNELS;
-    const int byte = pixel * KIND::PIXEL_BYTES, word = byte / 4;
-    const uint32_t low = words[word], high = words[(word + 1) % WORDS];
+/* Luma of the pixel at BYTE, times 256, and less than 256 more. */
+template <class KIND, int WORDS>
+static __device__ __forceinline__ uint32_t luma_weighed(const uint32_t (&words)[WORDS], int byte) {
+    constexpr uint32_t WEIGHTS = 77 | 150 << 8 | 29 << 16; /* alpha's is 0 */
+    const uint32_t low = words[byte / 4], high = words[(byte / 4 + 1) % WORDS];
+    const uint32_t weights = byte % 4 == KIND::DEPTH / 8 ? WEIGHTS << 8 : WEIGHTS;
     if (KIND::DEPTH == 8)
-        return __dp4a(__funnelshift_r(low, high, 8 * (byte % 4)), (uint32_t)LUMA_WEIGHTS, 128u);
-    const uint32_t weights = byte % 4 ? LUMA_WEIGHTS_UP : LUMA_WEIGHTS;
+        return __dp4a(byte % 4 < 2 ? low : __funnelshift_r(low, high, 8 * (byte % 4)), weights,
+                      128u);
     return __dp2a_hi(high, weights, __dp2a_lo(low, weights, 128u));
 }
 
-/* Of pixels FIRST and FIRST + 1: in the lower bytes, or in both halves. */
-template <class KIND>
-static __device__ __forceinline__ uint32_t two_lumas(const uint32_t *words, int first) {
-    return __byte_perm(luma_weighed<KIND>(words, first), luma_weighed<KIND>(words, first + 1),
-                       KIND::DEPTH == 8 ? 0x0051 : 0x6521);
+/* Levels of the pixels at bytes A and B: both twice, or in both halves. */
+template <class KIND, int WORDS>
+static __device__ __forceinline__ uint32_t two_levels(const uint32_t (&words)[WORDS], int a,
+                                                      int b) {
+    if (KIND::CHANNELS > 2)
+        return __byte_perm(luma_weighed<KIND>(words, a), luma_weighed<KIND>(words, b),
+                           KIND::DEPTH == 8 ? 0x5151 : 0x6521);
+    const uint32_t one = a % 4, other = 4 + b % 4;
+    return __byte_perm(words[a / 4], words[b / 4],
+                       KIND::DEPTH == 8 ? 0x0101 * (one | other << 4)
+                                        : (0x10 + 0x11 * one) | (0x10 + 0x11 * other) << 8);
 }
 
 template <class KIND>
-static __device__ __forceinline__ uint32_t gray_word(const uint32_t *words, int w) {
+static __device__ __forceinline__ uint32_t gray_word(const uint32_t (&words)[4 * KIND::CHANNELS],
+                                                     int w) {
+    constexpr int BYTES = KIND::PIXEL_BYTES;
+    const int first = w * KIND::SAMPLES * BYTES;
     if (KIND::CHANNELS == 1) return words[w];
-    if (KIND::CHANNELS == 2)
-        return __byte_perm(words[2 * w], words[2 * w + 1], KIND::DEPTH == 8 ? 0x6420 : 0x5410);
-    if (KIND::DEPTH == 16) return two_lumas<KIND>(words, 2 * w);
-    return __byte_perm(two_lumas<KIND>(words, 4 * w), two_lumas<KIND>(words, 4 * w + 2), 0x5410);
+    const uint32_t two = two_levels<KIND>(words, first, first + BYTES);
+    if (KIND::DEPTH == 16) return two;
+    return __byte_perm(two, two_levels<KIND>(words, first + 2 * BYTES, first + 3 * BYTES), 0x5410);
+}
+
+/* Of the pixels that stand next to the chunk, from byte FIRST on. */
+template <class KIND>
+static __device__ __forceinline__ uint32_t gray_beside(const uint32_t (&words)[KIND::BESIDE],
+                                                       int first) {
+    if (KIND::CHANNELS == 1) return words[0];
+    return two_levels<KIND>(words, first, first + (KIND::REACH - 1) * KIND::PIXEL_BYTES);
 }
 
 template <int DEPTH> static __device__ __forceinline__ uint32_t everywhere(uint32_t sample) {
@@ -152,7 +176,7 @@ static __device__ __forceinline__ uint32_t brighter(uint32_t word, struct bright
 
 /* Samples behind the row's end become its last pixel. */
 template <class KIND>
-static __device__ __forceinline__ void continue_row(uint32_t (&words)[4], int pixels) {
+static __device__ __forceinline__ void continue_row(uint32_t *words, int pixels) {
     const int end = pixels * KIND::DEPTH / 8 - 1, word = end / 4, byte = end % 4;
     const uint32_t low = word == 0 ? words[0] : words[1], high = word == 2 ? words[2] : words[3];
     const uint32_t last = __byte_perm(
@@ -166,51 +190,36 @@ static __device__ __forceinline__ void continue_row(uint32_t (&words)[4], int pi
 
 /* ---- levels */
 
-/* Two in a word, and the words that stand before and behind. Where only one level there is wanted
- * and slots are pairs, these begin at odd places: the level beside, joined to the thread's own. */
-template <class KIND> struct levels { uint32_t pairs[KIND::PAIRS], before, behind; };
+/* The chunk's words; the pairs that stand at both sides of the ends of each of them, from the first
+ * one's left end on; the pair before the chunk's first pixel and that behind its last, which only
+ * windows of reach 2 ask for. A pair stands in the lower bytes, or in both halves. */
+template <class KIND> struct levels { uint32_t words[4], across[5], aside[2]; };
 
-/* In lanes 0 and 31: one pixel is taken twice, two stand as they are. */
-template <class KIND>
-static __device__ __forceinline__ uint32_t levels_aside(const struct raw_row<KIND> &raw,
-                                                        const struct edge_rule &rule) {
-    uint32_t level[KIND::REACH];
-#pragma unroll
-    for (int i = 0; i < KIND::REACH; i++) {
-        const uint32_t(&colours)[KIND::COLOURS] = raw.aside[i];
-        level[i] = KIND::COLOURS == 1
-                       ? colours[0]
-                       : luma(colours[0], colours[KIND::COLOURS / 2], colours[KIND::COLOURS - 1]);
-        if (!KIND::PLAIN && rule.shift.add)
-            level[i] = brightness_of(level[i], rule.shift, KIND::DEPTH == 8 ? 255 : 65535);
-    }
-    return __byte_perm(level[0], level[KIND::REACH - 1], 0x5410);
-}
-
-/* All lanes of the warp at once. */
 template <class KIND, bool WHOLE>
 static __device__ __forceinline__ struct levels<KIND> levels_of(const struct raw_row<KIND> &raw,
                                                                 const struct strip &strip,
                                                                 const struct edge_rule &rule) {
-    struct levels<KIND> levels;
-    uint32_t gray[4];
+    uint32_t words[6];
+    words[0] = gray_beside<KIND>(raw.left, 4 * KIND::BESIDE - (int)KIND::REACH * KIND::PIXEL_BYTES);
 #pragma unroll
-    for (int w = 0; w < 4; w++) gray[w] = gray_word<KIND>(raw.words, w);
-    if (!WHOLE && strip.pixels < KIND::PIXELS) continue_row<KIND>(gray, strip.pixels);
+    for (int w = 0; w < 4; w++) words[1 + w] = gray_word<KIND>(raw.words, w);
+    words[5] = gray_beside<KIND>(raw.right, 0);
+    if (!WHOLE && strip.pixels < KIND::PIXELS) continue_row<KIND>(words + 1, strip.pixels);
     if (!KIND::PLAIN && rule.shift.add)
 #pragma unroll
-        for (int w = 0; w < 4; w++) gray[w] = brighter<KIND::DEPTH>(gray[w], rule.shift);
+        for (int w = 0; w < 6; w++) words[w] = brighter<KIND::DEPTH>(words[w], rule.shift);
+    const uint32_t inside = two_of<KIND::DEPTH>(KIND::SAMPLES - 1, KIND::SAMPLES);
+    struct levels<KIND> levels;
 #pragma unroll
-    for (int p = 0; p < KIND::PAIRS; p++)
-        levels.pairs[p] =
-            KIND::DEPTH == 8 ? __byte_perm(gray[p / 2], 0, p % 2 ? 0x4342 : 0x4140) : gray[p % 4];
-    uint32_t left = __shfl_up_sync(~0u, levels.pairs[KIND::PAIRS - 1], 1);
-    uint32_t right = __shfl_down_sync(~0u, levels.pairs[0], 1);
-    const uint32_t beside = levels_aside<KIND>(raw, rule);
-    if (lane_of_thread() == 0) left = beside;
-    if (lane_of_thread() == 31) right = beside;
-    levels.before = __byte_perm(left, levels.pairs[0], strip.join_left);
-    levels.behind = __byte_perm(levels.pairs[KIND::PAIRS - 1], right, strip.join_right);
+    for (int w = 0; w < 4; w++) levels.words[w] = words[1 + w];
+#pragma unroll
+    for (int w = 0; w < 5; w++)
+        levels.across[w] = __byte_perm(words[w], words[w + 1],
+                                       w == 0   ? strip.join[0]
+                                       : w == 4 ? strip.join[1]
+                                                : inside);
+    levels.aside[0] = __byte_perm(words[0], words[1], strip.join_aside[0]);
+    levels.aside[1] = __byte_perm(words[4], words[5], strip.join_aside[1]);
     return levels;
 }
 

@@ -2,158 +2,105 @@
 /* edge_sobel.cuh - rows of levels come in one by one, edges go out: windows that slide down in
  * registers.
  *
- * The weights of sobel3 are separable: of each row smooth (1 2 1) and slope (-1 0 1) are made once,
- * and those of three rows give gx and gy. Of the rows above only four numbers a slot are kept:
- * registers are what limits the threads at work. sobel5 is sobel3 of the levels smoothed by (1 2 1)
- * both ways: (1 2 1) * (1 2 1) = (1 4 6 4 1), (1 2 1) * (-1 0 1) = (-1 -2 0 2 1). That takes fewer
- * additions than its own weights do, and less is kept.
+ * The weights of sobel3 are (1 1) * (1 1) across and (1 1) * (-1 1) along. So with the sums of the
+ * four levels around each corner between pixels, p = that of a pixel's lower right corner less that
+ * of its upper left, q = that of its upper right less that of its lower left,
+ *     gx = p + q,   gy = p - q,   gx^2 + gy^2 = 2 (p^2 + q^2).
+ * sobel5 is the same with the levels smoothed by (1 2 1) both ways before: (1 1) * (1 1), so that
+ * sums of four are made three times over. Both take fewer additions than gx and gy on their own,
+ * and what is kept of the rows above are one row of levels and a row of sums.
+ *
+ * Sums are floats in units of 2^-24 that stand over an offset, the same for all, which differences
+ * lose: no level is converted.
  */
 #ifndef BURIN_EDGE_SOBEL_CUH
 #define BURIN_EDGE_SOBEL_CUH
 
 #include "cuda/ops/edge_levels.cuh"
-#include "cuda/ops/edge_numbers.cuh"
+#include "cuda/ops/edge_roots.cuh"
 
-template <class KIND> using number = typename number_of<KIND::DEPTH, KIND::REACH>::type;
-
-/* ---- lines */
-
-/* Numbers at every place of a row from REACH before the chunk's first slot to REACH behind its
- * last, STEP from slot to slot: slots of two pixels stand in between too, a pixel further on. */
-template <class KIND, int REACH> struct level_line {
-    static constexpr int FIRST = REACH, LAST = REACH + (KIND::SLOTS - 1) * KIND::STEP;
-    number<KIND> at[LAST + REACH + 1];
-};
-
-static __device__ __forceinline__ uint32_t between(uint32_t left, uint32_t right) {
-    return __byte_perm(left, right, 0x5432);
-}
-
-/* Where slots are pixels there is nothing in between. */
-template <class KIND, int REACH>
-static __device__ __forceinline__ void fill_between(struct level_line<KIND, REACH> &line) {
-    if constexpr (KIND::STEP == 2)
-#pragma unroll
-        for (int i = REACH % 2 + 1; i < line.LAST + REACH; i += 2)
-            line.at[i].bits = between(line.at[i - 1].bits, line.at[i + 1].bits);
-}
-
-template <class KIND>
-static __device__ __forceinline__ void set_line(struct level_line<KIND, KIND::REACH> &line,
-                                                const struct levels<KIND> &levels) {
-    constexpr int REACH = KIND::REACH;
-    if constexpr (KIND::STEP == 2) {
-        line.at[0].bits = levels.before, line.at[line.LAST + REACH].bits = levels.behind;
-#pragma unroll
-        for (int s = 0; s < KIND::SLOTS; s++) line.at[REACH + 2 * s].bits = levels.pairs[s];
-        fill_between(line);
-    } else {
-#pragma unroll
-        for (int i = 0; i < REACH; i++) {
-            line.at[i] = float_of_sample(levels.before, i - REACH == -1);
-            line.at[line.LAST + 1 + i] = float_of_sample(levels.behind, i);
-        }
-#pragma unroll
-        for (int s = 0; s < KIND::SLOTS; s++)
-            line.at[REACH + s] = float_of_sample(levels.pairs[s / 2], s % 2);
-    }
-}
-
-/* ---- what is kept of the rows above */
-
-/* Per slot: smooth of the last two, the last slope, and the last slope plus the one before: gx is
- * the sum of two such sums, gy a difference of two smooths. For sobel5 first the last two rows of
- * levels, smoothed along the row, at each slot and one place beside the outermost. */
+/* What is kept: the last row of levels, the last sums at corners (of the chunk and its ends), and
+ * for sobel5, of the last row of each of the sums before, what two neighbours add up to. */
 template <class KIND> struct above {
-    static constexpr int COLUMNS = KIND::REACH == 2 ? KIND::SLOTS + 2 : 0;
-    number<KIND> rows[2][COLUMNS + 1];
-    number<KIND> smooth[2][KIND::SLOTS], slope[KIND::SLOTS], slopes[KIND::SLOTS];
+    struct levels<KIND> levels;
+    float corners[KIND::PIXELS + 1];
+    float first[KIND::PIXELS + 2], second[KIND::PIXELS + 1];
 };
 
-template <class NUMBER> static __device__ __forceinline__ NUMBER smooth_of(const NUMBER *at) {
-    return add(twice_add(at[0], at[-1]), at[1]);
-}
-
-/* ---- sobel5: levels smoothed */
-
-/* Where a column stands in a line of reach 1. */
-template <class KIND> static __device__ __forceinline__ int place_of_column(int column) {
-    return column == 0             ? 0
-           : column <= KIND::SLOTS ? (column - 1) * KIND::STEP + 1
-                                   : (KIND::SLOTS - 1) * KIND::STEP + 2;
-}
-
-/* The first two rows of a strip's surroundings. */
+/* The word that has the pixels at both sides of corner K, which is at the left end of pixel K. */
 template <class KIND>
-static __device__ __forceinline__ void keep_row(struct above<KIND> &above, int which,
-                                                const struct levels<KIND> &levels) {
-    struct level_line<KIND, KIND::REACH> wide;
-    set_line(wide, levels);
+static __device__ __forceinline__ uint32_t word_at(const struct levels<KIND> &levels, int k) {
+    if (k < 0 || k > KIND::PIXELS) return levels.aside[k > 0];
+    return k % KIND::SAMPLES ? levels.words[k / KIND::SAMPLES] : levels.across[k / KIND::SAMPLES];
+}
+
+/* The sum of four levels, below 2^18, is added to the bits of 1/2: its fraction. For sobel5 16
+ * times the sum is, to those of 2^-5: sums of sixteen such, below 2^22, stand over 1/2 then. */
+template <class KIND>
+static __device__ __forceinline__ float corner_of(const struct levels<KIND> &above,
+                                                  const struct levels<KIND> &here, int k) {
+    constexpr uint32_t WEIGHT = KIND::REACH == 1 ? 1 : 16,
+                       OFFSET = KIND::REACH == 1 ? 0x3F000000 : 0x3D000000;
+    const uint32_t up = word_at(above, k), down = word_at(here, k);
+    const int inside = k > 0 && k < KIND::PIXELS ? k % KIND::SAMPLES : 0;
+    if (KIND::DEPTH == 8)
+        return __uint_as_float(
+            __dp4a(__byte_perm(up, down, 0x5410 + (inside ? 0x1111 * (inside - 1) : 0)),
+                   WEIGHT * 0x01010101u, OFFSET));
+    return __uint_as_float(
+        __dp2a_lo(down, WEIGHT * 0x0101u, __dp2a_lo(up, WEIGHT * 0x0101u, OFFSET)));
+}
+
+/* SUMS of four: of two neighbours OF this row and the two of the last, which PAIRS has. */
+template <int COUNT>
+static __device__ __forceinline__ void sum_fours(float (&sums)[COUNT], float (&pairs)[COUNT],
+                                                 const float (&of)[COUNT + 1]) {
 #pragma unroll
-    for (int c = 0; c < above.COLUMNS; c++)
-        above.rows[which][c] = smooth_of(wide.at + place_of_column<KIND>(c) + 1);
+    for (int i = 0; i < COUNT; i++) {
+        const float pair = of[i] + of[i + 1];
+        sums[i] = pairs[i] + pair;
+        pairs[i] = pair;
+    }
 }
 
-/* A row of levels comes in: the line that sobel3 is to see, which for sobel5 is that of the row
- * above. The halves of ROWS change places every row. */
+/* A row of levels comes in: sums at the corners REACH - 1/2 rows above it. */
 template <class KIND>
-static __device__ __forceinline__ void next_line(struct level_line<KIND, 1> &line,
-                                                 struct above<KIND> &above, int oldest,
-                                                 const struct levels<KIND> &levels) {
+static __device__ __forceinline__ void next_corners(float (&corners)[KIND::PIXELS + 1],
+                                                    struct above<KIND> &above,
+                                                    const struct levels<KIND> &levels) {
+    constexpr int OUTSIDE = KIND::REACH - 1, COUNT = KIND::PIXELS + 1 + 2 * OUTSIDE;
+    float sums[COUNT];
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) sums[i] = corner_of(above.levels, levels, i - OUTSIDE);
+    above.levels = levels;
     if constexpr (KIND::REACH == 1) {
-        set_line(line, levels);
+#pragma unroll
+        for (int i = 0; i < COUNT; i++) corners[i] = sums[i];
     } else {
-        struct level_line<KIND, 2> wide;
-        set_line(wide, levels);
-#pragma unroll
-        for (int c = 0; c < above.COLUMNS; c++) {
-            const int place = place_of_column<KIND>(c);
-            const number<KIND> two = twice_add(above.rows[1 - oldest][c], above.rows[oldest][c]);
-            above.rows[oldest][c] = smooth_of(wide.at + place + 1);
-            line.at[place] = add(two, above.rows[oldest][c]);
-        }
-        fill_between(line);
+        float smooth[KIND::PIXELS + 2];
+        sum_fours(smooth, above.first, sums);
+        sum_fours(corners, above.second, smooth);
     }
 }
 
-/* ---- sobel3 */
-
-/* The first line of a strip's surroundings, and the second. */
+/* Of the row between the corners that are kept and the next, which are kept then. */
 template <class KIND>
-static __device__ __forceinline__ void begin_with(struct above<KIND> &above, int which,
-                                                  const struct level_line<KIND, 1> &line) {
-#pragma unroll
-    for (int s = 0; s < KIND::SLOTS; s++) {
-        const auto *at = line.at + line.FIRST + s * KIND::STEP;
-        const auto slope = subtract(at[1], at[-1]);
-        above.smooth[which][s] = smooth_of(at);
-        if (which) above.slopes[s] = add(above.slope[s], slope);
-        above.slope[s] = slope;
-    }
-}
-
-/* A row of levels comes in: EDGES of the row REACH above it. */
-template <class KIND>
-static __device__ __forceinline__ void go_on_with(uint32_t (&edges)[4], struct above<KIND> &above,
-                                                  int oldest, const struct levels<KIND> &levels) {
-    struct level_line<KIND, 1> line;
-    next_line(line, above, oldest, levels);
+static __device__ __forceinline__ void edges_of(uint32_t (&edges)[4], struct above<KIND> &above,
+                                                const float (&next)[KIND::PIXELS + 1]) {
+    constexpr int SAMPLES = KIND::SAMPLES;
 #pragma unroll
     for (int w = 0; w < 4; w++) {
-        uint32_t roots[2 * KIND::STEP];
+        uint32_t roots[SAMPLES];
 #pragma unroll
-        for (int i = 0; i < 2; i++) {
-            const int s = 2 * w + i;
-            const auto *at = line.at + line.FIRST + s * KIND::STEP;
-            const auto smooth = smooth_of(at), slope = subtract(at[1], at[-1]);
-            const auto slopes = add(above.slope[s], slope);
-            roots_of(roots + KIND::STEP * i, add(above.slopes[s], slopes),
-                     subtract(smooth, above.smooth[oldest][s]));
-            above.smooth[oldest][s] = smooth;
-            above.slope[s] = slope, above.slopes[s] = slopes;
+        for (int i = 0; i < SAMPLES; i++) {
+            const int x = SAMPLES * w + i;
+            const float p = next[x + 1] - above.corners[x], q = above.corners[x + 1] - next[x];
+            roots[i] = KIND::DEPTH == 8 ? root_of(p, q) : root_of_wide(p, q);
         }
         edges[w] = KIND::DEPTH == 8 ? pack_four(roots) : pack_two(roots);
     }
+#pragma unroll
+    for (int i = 0; i <= KIND::PIXELS; i++) above.corners[i] = next[i];
 }
 
 #endif

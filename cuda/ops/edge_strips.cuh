@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* edge_strips.cuh - a thread's strip: 16 bytes of levels across and so many rows down.
  *
- * A warp's threads stand side by side and get the columns next to their own by shuffle; no shared
- * memory.
+ * A warp's threads stand side by side; each goes its own way, and there is no shared memory.
  */
 #ifndef BURIN_EDGE_STRIPS_CUH
 #define BURIN_EDGE_STRIPS_CUH
@@ -12,7 +11,7 @@
 enum { EDGE_THREADS = 128 };
 
 /* What a launch passes: chunks of the batch are strips, a chunk of pixels across and ROWS down,
- * even, at least the window's reach. */
+ * even. */
 struct strips {
     struct batch batch;
     struct edge_rule rule;
@@ -25,6 +24,7 @@ struct target {
     const uint8_t *from; /* the same of the input, for its alpha */
     uint32_t stride;
     uint32_t top, left; /* first row, and how many of the strip's rows there are */
+    int last_row;       /* of the image */
     int inside[2];      /* pixels of the chunk from the first one within the margin to the last */
 };
 
@@ -45,7 +45,7 @@ static __device__ __forceinline__ uint32_t low_bytes(int count) {
 
 /* Brightness is done before; here threshold, binary and a border of 0. */
 template <class KIND>
-static __device__ __forceinline__ void finish_edges(uint32_t (&edges)[4], const struct strip &strip,
+static __device__ __forceinline__ void finish_edges(uint32_t (&edges)[4],
                                                     const struct target &target, int y,
                                                     const struct edge_rule &rule) {
     constexpr int SAMPLE_BYTES = KIND::DEPTH / 8;
@@ -53,7 +53,7 @@ static __device__ __forceinline__ void finish_edges(uint32_t (&edges)[4], const 
     if (rule.threshold || rule.white)
 #pragma unroll
         for (int w = 0; w < 4; w++) edges[w] = over_threshold<KIND::DEPTH>(edges[w], rule);
-    const bool none = y < margin || y > strip.last_row - margin;
+    const bool none = y < margin || y > target.last_row - margin;
     if (!none && target.inside[0] == 0 && target.inside[1] >= KIND::PIXELS) return;
 #pragma unroll
     for (int w = 0; w < 4; w++)
@@ -115,52 +115,49 @@ static __device__ __forceinline__ void prefetch_row(const uint8_t *from) {
 }
 
 /* The 2 REACH rows above the first that edges come of, and that one into RAW. All of them are asked
- * for at once: at first there are registers for them. */
+ * for at once: at first there are registers for them. What comes of rows that are not there yet
+ * nobody reads. */
 template <class KIND, bool WHOLE>
 static __device__ __forceinline__ void begin(struct above<KIND> &above, struct raw_row<KIND> &raw,
                                              struct strip &strip, uint32_t top,
                                              const struct edge_rule &rule) {
-    constexpr int REACH = KIND::REACH;
-    struct raw_row<KIND> before[2 * REACH] = {};
+    constexpr int ROWS = 2 * KIND::REACH;
+    struct raw_row<KIND> before[ROWS];
 #pragma unroll
-    for (int i = 0; i < 2 * REACH; i++)
-        fetch<KIND, WHOLE>(before[i], strip, i >= REACH || top ? strip.stride : 0);
-    fetch<KIND, WHOLE>(raw, strip, strip.stride);
-#pragma unroll
-    for (int i = 0; i < 2 * REACH; i++) {
-        const struct levels<KIND> levels = levels_of<KIND, WHOLE>(before[i], strip, rule);
-        if (i < 2 * REACH - 2) {
-            keep_row(above, i, levels);
-        } else {
-            struct level_line<KIND, 1> line;
-            next_line(line, above, i % 2, levels);
-            begin_with(above, i % 2, line);
-        }
+    for (int i = 0; i < ROWS; i++) {
+        fetch<KIND, WHOLE>(before[i], strip);
+        if (i >= KIND::REACH || top + i >= KIND::REACH) next_row(strip);
     }
+    fetch<KIND, WHOLE>(raw, strip);
+    next_row(strip);
+#pragma unroll
+    for (int i = 0; i < ROWS; i++)
+        next_corners(above.corners, above, levels_of<KIND, WHOLE>(before[i], strip, rule));
 }
 
-/* WHOLE: the chunks of the warp are, rows start at 16 bytes, and there are all rows of the strips
- * and those below them, so that nothing is to be asked on the way. One row is on its way to
- * registers while another is worked on (two take registers, and so warps, and are slower), AHEAD
- * more to the L2 cache. */
+/* WHOLE: the chunks of the warp are, rows start at 16 bytes, and there are all rows of the strips,
+ * so that little is to be asked on the way. One row is on its way to registers while another is
+ * worked on (two take registers, and so warps, and are slower), AHEAD more to the L2 cache. */
 template <class KIND, bool WHOLE, int AHEAD>
 static __device__ __forceinline__ void go_down(struct strip strip, struct target target,
                                                const struct edge_rule &rule, uint32_t rows) {
-    struct raw_row<KIND> raw = {};
-    struct above<KIND> above;
+    struct raw_row<KIND> raw;
+    struct above<KIND> above = {};
     begin<KIND, WHOLE>(above, raw, strip, target.top, rule);
     for (uint32_t i = 0; i < rows; i += 2) {
 #pragma unroll
         for (int k = 0; k < 2; k++) {
+            float corners[KIND::PIXELS + 1];
             uint32_t edges[4];
-            const struct levels<KIND> levels = levels_of<KIND, WHOLE>(raw, strip, rule);
-            if (k == 0 || i + k + 1 < rows) {
-                if (WHOLE && AHEAD && i + k + 1 + AHEAD < rows)
-                    prefetch_row(strip.from + AHEAD * strip.stride);
-                fetch<KIND, WHOLE>(raw, strip, strip.stride);
-            }
-            go_on_with(edges, above, k, levels);
-            if (!KIND::PLAIN) finish_edges<KIND>(edges, strip, target, target.top + i + k, rule);
+            struct raw_row<KIND> next;
+            next_corners(corners, above, levels_of<KIND, WHOLE>(raw, strip, rule));
+            if (WHOLE && AHEAD && i + k + 1 + AHEAD < rows)
+                prefetch_row(strip.from + (uint64_t)min(AHEAD, strip.below) * strip.stride);
+            if (k == 0 || i + k + 1 < rows) fetch<KIND, WHOLE>(next, strip);
+            next_row(strip);
+            raw = next;
+            edges_of(edges, above, corners);
+            if (!KIND::PLAIN) finish_edges<KIND>(edges, target, target.top + i + k, rule);
             if (WHOLE || i + k < target.left) put_row<KIND, WHOLE>(edges, strip, target);
             target.to += target.stride;
             target.from += strip.stride;
@@ -180,27 +177,28 @@ static __device__ __forceinline__ struct target target_of(const struct picture &
     target.stride = picture.out_stride;
     target.top = top;
     target.left = min(rows, picture.height - top);
+    target.last_row = (int)picture.height - 1;
     target.inside[0] = place.x == 0 ? (int)margin : 0;
     target.inside[1] = (int)picture.width - (int)margin - (int)x;
     return target;
 }
 
-/* BLOCKS of a multiprocessor: more threads hide more, fewer have more registers. */
+/* BLOCKS of a multiprocessor: more threads hide more, fewer have more registers. The last strip of
+ * a column ends with the image: it shares rows with the one above it rather than having fewer. The
+ * last warp's threads behind the last strip do that one again. Both put the same bytes. */
 template <class KIND, int BLOCKS, int AHEAD = 0>
 static __global__ void __launch_bounds__(EDGE_THREADS, BLOCKS)
     edge_kernel(const __grid_constant__ struct strips launch) {
     const struct batch &batch = launch.batch;
     const uint32_t number = blockIdx.x * EDGE_THREADS + threadIdx.x, rows = launch.rows;
-    if (number - lane_of_thread() >= batch.chunks) return;
+    if (number / 32 * 32 >= batch.chunks) return; /* the whole warp */
     const uint32_t chunk = min(number, batch.chunks - 1);
     const struct picture &picture = batch.pictures[picture_at(batch, chunk)];
     const struct place place = place_of(picture, chunk - picture.first);
-    const uint32_t top = place.y * rows;
+    const uint32_t top = min(place.y * rows, picture.height - min(rows, picture.height));
     const struct strip strip = strip_of<KIND>(picture, place, top);
-    struct target target = target_of<KIND>(picture, place, top, rows, launch.rule.margin);
-    if (number >= batch.chunks) target.left = 0;
-    const bool whole = number < batch.chunks && strip.aligned && strip.pixels == KIND::PIXELS &&
-                       top + rows + KIND::REACH <= picture.height;
+    const struct target target = target_of<KIND>(picture, place, top, rows, launch.rule.margin);
+    const bool whole = strip.aligned && strip.pixels == KIND::PIXELS && target.left == rows;
     if (__all_sync(~0u, whole))
         go_down<KIND, true, AHEAD>(strip, target, launch.rule, rows);
     else

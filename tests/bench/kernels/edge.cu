@@ -121,10 +121,11 @@ static void rung_shipped(const struct frame *f) {
     run_operator(cuda_op_edge, f, NULL);
 }
 
-/* Gray of a DEPTH and a REACH. ROWS 0: as many as fill the GPU once. */
-template <int DEPTH, int REACH, int BLOCKS, int ROWS, int AHEAD = 0, bool PLAIN = true>
+/* Of a DEPTH and a REACH. ROWS 0: as many as fill the GPU once. */
+template <int DEPTH, int REACH, int BLOCKS, int ROWS, int AHEAD = 0, bool PLAIN = true,
+          int CHANNELS = 1>
 static void rung_kind(const struct frame *f) {
-    typedef edge_kind<DEPTH, REACH, 1, PLAIN> kind;
+    typedef edge_kind<DEPTH, REACH, CHANNELS, PLAIN> kind;
     struct op_call call = {};
     struct strips launch;
     call.in = f->in, call.out = f->out;
@@ -166,6 +167,16 @@ template <int DEPTH, int REACH> static const struct other_rung *other_rungs(void
     };
     return rungs;
 }
+
+static const struct other_rung rgb_rungs[] = {
+    { "  4, 8 rows", rung_kind<8, 1, 4, 8, 0, true, 3> },
+    { "  5, 4 rows", rung_kind<8, 1, 5, 4, 0, true, 3> },
+    { "  5, 16 rows", rung_kind<8, 1, 5, 16, 0, true, 3> },
+    { "  5, 8, L2 2 ahead", rung_kind<8, 1, 5, 8, 2, true, 3> },
+    { "  5, 16, L2 2 ahead", rung_kind<8, 1, 5, 16, 2, true, 3> },
+    { "  6, 8 rows", rung_kind<8, 1, 6, 8, 0, true, 3> },
+    { NULL, NULL },
+};
 
 /* ---- NPP, where the machine has it: magnitudes of 16 bit, not clamped */
 

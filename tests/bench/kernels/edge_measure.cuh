@@ -13,37 +13,24 @@ static __device__ uint32_t integer_root(uint64_t n) {
     return root;
 }
 
-/* Every pair of gradients of 8-bit samples through the strips' own way, packing included. */
-static __global__ void try_gradients(unsigned long long *wrong) {
-    const int x = (int)(blockIdx.x * blockDim.x + threadIdx.x) - 1020, y = (int)blockIdx.y - 1020;
-    if (x > 1020) return;
-    uint32_t roots[4] = { root_of(x * 0x1p-24f, y * 0x1p-24f), root_of(y * 0x1p-24f, x * 0x1p-24f),
-                          0, 300 };
-    const uint32_t right = min(integer_root(x * x + y * y), 255u);
+/* Every pair of differences up to MOST through the strips' own way for 8 bit, packing included. */
+static __global__ void try_narrow(int most, unsigned long long *wrong) {
+    const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x) - most, q = (int)blockIdx.y - most;
+    if (p > most) return;
+    const uint32_t roots[4] = { root_of(p * 0x1p-24f, q * 0x1p-24f),
+                                root_of(q * 0x1p-24f, p * 0x1p-24f), 0, 300 };
+    const uint32_t n = 2 * (p * p + q * q), right = n >= 65025 ? 255 : integer_root(n);
     if (pack_four(roots) != (right | right << 8 | 255u << 24)) atomicAdd(wrong, 1ull);
 }
 
-/* Every pair of gradients that sobel5 of 8-bit samples may have, two in a word. */
-static __global__ void try_pairs(unsigned long long *wrong) {
-    const int x = (int)(blockIdx.x * blockDim.x + threadIdx.x) - 12240, y = (int)blockIdx.y - 12240;
-    if (x > 12240) return;
-    const struct pair gx = { (uint32_t)(y * 65536 + x) }, gy = { (uint32_t)(x * 65536 + y) };
-    const struct pair minus = { (uint32_t)(-y * 65536 - x) };
-    uint32_t roots[4];
-    roots_of(roots, gx, gy);
-    roots_of(roots + 2, gy, minus);
-    const uint32_t n = x * x + y * y, right = n >= 65025 ? 255 : integer_root(n);
-    if (pack_four(roots) != right * 0x01010101u) atomicAdd(wrong, 1ull);
-}
-
-/* Gradients of 16-bit samples that are multiples of STEP up to MOST, a y a block. */
+/* Differences of 16-bit samples that are multiples of STEP up to MOST, a q a block. */
 static __global__ void try_wide(int step, int most, unsigned long long *wrong) {
-    const int y = (int)blockIdx.x * step;
-    for (int x = (int)threadIdx.x * step; x <= most; x += (int)blockDim.x * step) {
-        const float gx = x * 0x1p-22f, gy = y * 0x1p-22f;
-        const uint32_t roots[2] = { root_of_wide(gx, gy), root_of_wide(-gx, -gy) };
+    const int q = (int)blockIdx.x * step;
+    for (int p = (int)threadIdx.x * step; p <= most; p += (int)blockDim.x * step) {
+        const float one = p * 0x1p-24f, other = q * 0x1p-24f;
+        const uint32_t roots[2] = { root_of_wide(one, other), root_of_wide(-other, one) };
         const uint32_t both = pack_two(roots), root = both & 65535;
-        const uint64_t n = (uint64_t)x * x + (uint64_t)y * y, next = root + 1;
+        const uint64_t n = 2 * ((uint64_t)p * p + (uint64_t)q * q), next = root + 1;
         if (both >> 16 != root || (uint64_t)root * root > n || (root < 65535 && next * next <= n))
             atomicAdd(wrong, 1ull);
     }
@@ -58,23 +45,26 @@ static __global__ void try_roots(unsigned long long *wrong) {
 }
 
 static bool roots_are_right(void) {
-    enum { TRIES = 5, MOST = 48 * 65535, FAR = 61 };
+    /* sums of four and of 64 samples; from 46342 on twice the square is over 65535^2 */
+    enum { TRIES = 5, WIDE = 46342, MOST = 64 * 65535, FAR = 61 };
+    enum { SOBEL3 = 4 * 255, SOBEL5 = 64 * 255 };
     unsigned long long *wrong, counted[TRIES], sum = 0;
     TRY(cudaMalloc(&wrong, sizeof counted));
     TRY(cudaMemset(wrong, 0, sizeof counted));
-    try_gradients<<<dim3(8, 2041), 256>>>(wrong);
-    try_pairs<<<dim3(96, 24481), 256>>>(wrong + 1);
-    try_wide<<<65537, 256>>>(1, 65536, wrong + 2);
+    try_narrow<<<dim3(2 * SOBEL3 / 256 + 1, 2 * SOBEL3 + 1), 256>>>(SOBEL3, wrong);
+    try_narrow<<<dim3(2 * SOBEL5 / 256 + 1, 2 * SOBEL5 + 1), 256>>>(SOBEL5, wrong + 1);
+    try_wide<<<WIDE + 1, 256>>>(1, WIDE, wrong + 2);
     try_wide<<<MOST / FAR + 1, 256>>>(FAR, MOST, wrong + 3);
     try_roots<<<4096, 256>>>(wrong + 4);
     TRY(cudaMemcpy(counted, wrong, sizeof counted, cudaMemcpyDeviceToHost));
     TRY(cudaFree(wrong));
     for (unsigned long long count : counted) sum += count;
     if (!json)
-        printf("roots tried on the device, wrong of them: pairs of gradients %llu of 2041 x 2041, "
-               "%llu of 24481 x 24481 (sobel5), %llu of 65537 x 65537 and %llu beyond (16 bit); "
-               "%llu of 2^32 sums of squares\n",
-               counted[0], counted[1], counted[2], counted[3], counted[4]);
+        printf(
+            "roots tried on the device, wrong of them: pairs of differences %llu of 2041 x 2041, "
+            "%llu of 32641 x 32641 (sobel5), %llu of 46343 x 46343 and %llu beyond (16 bit); "
+            "%llu of 2^32 sums of squares\n",
+            counted[0], counted[1], counted[2], counted[3], counted[4]);
     return sum == 0;
 }
 
@@ -227,7 +217,7 @@ static void other_kinds(struct scene &scene, uint8_t *memory) {
         const struct other_rung *others; /* up to a name of NULL; or NULL */
     } kinds[] = {
         { "gray and alpha", 2, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, NULL },
-        { "RGB", 3, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, NULL },
+        { "RGB", 3, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, rgb_rungs },
         { "RGBA", 4, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, NULL },
         { "all parameters", 1, 8, EDGE_SOBEL3, 30, 90, EDGE_ZERO, NULL },
         { "sobel5", 1, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, other_rungs<8, 2>() },
