@@ -4,7 +4,10 @@
  * sizes up to 64 megapixels. */
 #include "server/bench.h"
 
+#include "server/bench_plain.h"
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { CASES_MAX = 16, REPEATS_MAX = 5 };
@@ -91,6 +94,10 @@ static void draw_scene(const struct image *image, const void *context) {
     }
 }
 
+static struct image picture_of(const struct carve_case *one) {
+    return image_shape(one->width, one->height, 3, 8);
+}
+
 static json_t *case_json(const struct series *series, const struct carve_case *one,
                          const struct bench_lane *lane, const struct bench_times *times,
                          double cpu_ms) {
@@ -124,41 +131,76 @@ static void print_case(const json_t *row) {
 #undef NUMBER
 }
 
-static void measure_case(const struct bench_options *options, const struct bench_lane *lane,
-                         const struct series *series, const struct carve_case *one, double *cpu_ms,
-                         json_t *rows) {
+/* A lane's row. EXPECTED has no pixels where the others are held against this lane's result. */
+static bool measure_lane(const struct bench_options *options, const struct bench_lane *lane,
+                         const struct series *series, const struct carve_case *one,
+                         const struct image *expected, double *cpu_ms, json_t *rows) {
     char text[64];
     struct plan plan;
     struct failure failure = { 0 };
     struct bench_times times;
     const int repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX;
     snprintf(text, sizeof text, "carve:dx=-%d,dy=-%d", one->columns, one->rows);
-    enum status status = plan_parse(&plan, text, &failure);
-    if (!status)
-        status = bench_measure(lane->lane, &plan, image_shape(one->width, one->height, 3, 8),
-                               draw_scene, NULL, repeats, &times, &failure);
-    if (status) {
+    if (plan_parse(&plan, text, &failure) ||
+        bench_measure(lane->lane, &plan, picture_of(one), draw_scene, NULL, repeats, &times,
+                      &failure) ||
+        bench_check(lane, expected, &failure)) {
         fprintf(stderr, "burin bench: %s of %u x %u on %s: %s\n", text, one->width, one->height,
                 lane->name, failure.message);
-        return;
+        return false;
     }
     if (!lane->gpu && *cpu_ms == 0) *cpu_ms = times.compute;
     json_array_append_new(rows, case_json(series, one, lane, &times, *cpu_ms));
     if (!options->json) print_case(json_array_get(rows, json_array_size(rows) - 1));
+    return true;
 }
 
-static void measure_series(const struct bench_options *options, struct bench_lane *lanes, int count,
-                           const struct series *series, json_t *rows) {
+/* The case carved by straightforward C, heap; NULL: no memory. */
+static uint8_t *plain_pixels(const struct carve_case *one, struct image carved) {
+    struct image picture = picture_of(one);
+    picture.pixels = malloc(image_bytes(&picture));
+    carved.pixels = malloc(image_bytes(&carved));
+    if (picture.pixels && carved.pixels) draw_scene(&picture, NULL);
+    if (!picture.pixels || !carved.pixels || !plain_carve(&picture, &carved)) {
+        free(carved.pixels);
+        carved.pixels = NULL;
+    }
+    free(picture.pixels);
+    return carved.pixels;
+}
+
+static bool measure_case(const struct bench_options *options, const struct bench_lane *lanes,
+                         int count, const struct series *series, const struct carve_case *one,
+                         json_t *rows) {
+    const bool both = bench_has_both(lanes, count);
+    struct image expected =
+        image_shape(one->width - (uint32_t)one->columns, one->height - (uint32_t)one->rows, 3, 8);
+    uint8_t *plain = both ? NULL : plain_pixels(one, expected);
+    double cpu_ms = 0;
+    bool good = both || plain;
+    if (!good)
+        fprintf(stderr, "burin bench: no memory to check %u x %u\n", one->width, one->height);
+    expected.pixels = plain;
+    for (int i = 0; i < count && (expected.pixels || (both && i == 0)); i++) {
+        good &= measure_lane(options, &lanes[i], series, one, &expected, &cpu_ms, rows);
+        if (both && i == 0 && good) expected.pixels = lanes[0].lane->host_out;
+    }
+    free(plain);
+    return good;
+}
+
+static bool measure_series(const struct bench_options *options, const struct bench_lane *lanes,
+                           int count, const struct series *series, json_t *rows) {
+    bool good = true;
     if (!options->json)
         printf("%s\n%-11s %-9s %-13s %10s %10s %9s %7s  steps\n", series->summary, "size", "seams",
                "device", "compute ms", "with copies", "us/seam", "ratio");
     for (const struct carve_case *one = series->cases; one->width; one++) {
         if (options->pixels_max && (long)one->width * one->height > options->pixels_max) continue;
-        double cpu_ms = 0;
-        for (int i = 0; i < count; i++)
-            measure_case(options, &lanes[i], series, one, &cpu_ms, rows);
+        good &= measure_case(options, lanes, count, series, one, rows);
     }
     if (!options->json) putchar('\n');
+    return good;
 }
 
 static bool wanted(const struct bench_options *options, const char *name) {
@@ -177,16 +219,22 @@ static bool known(const char *name) {
     return false;
 }
 
-static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
-                        json_t *rows) {
+/* Only series that there are. */
+static bool takes_series(const struct bench_options *options) {
     for (int i = 0; i < options->file_count; i++)
         if (!known(options->files[i])) return false;
-    for (int s = 0; s < SERIES_COUNT; s++)
-        if (wanted(options, all_series[s].name))
-            measure_series(options, lanes, count, &all_series[s], rows);
     return true;
 }
 
+static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
+                        json_t *rows) {
+    bool good = true;
+    for (int s = 0; s < SERIES_COUNT; s++)
+        if (wanted(options, all_series[s].name))
+            good &= measure_series(options, lanes, count, &all_series[s], rows);
+    return good;
+}
+
 int bench_carve(int argc, char **argv) {
-    return bench_command("carve", measure_all, argc, argv);
+    return bench_command("carve", takes_series, measure_all, argc, argv);
 }
