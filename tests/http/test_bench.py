@@ -25,6 +25,18 @@ def test_what_is_timed_is_right(name, pixels):
     assert rows and said == ""
 
 
+@needs("carve")
+def test_shares_of_carving_sum_to_its_total():
+    """Steps, computing in none of them, copies. Each step's time is a median of its own: one run alone has no other."""
+    rows, _ = measure("carve", "square", "--pixels-max", "70000")
+    for row in rows:
+        assert set(row["steps_ms"]) == {"energy", "seam", "trace", "remove"}
+        parts = [*row["steps_ms"].values(), row["other_ms"], row["copies_ms"]]
+        assert all(part >= 0 for part in parts) and row["other_ms"] < row["compute_ms"]
+        assert sum(parts) == pytest.approx(row["total_ms"], rel=1e-3)
+        assert row["total_ms"] == pytest.approx(row["compute_ms"] + row["upload_ms"] + row["download_ms"], rel=1e-3)
+
+
 def test_files(tmp_path):
     """One that is no picture costs its row and the exit code, not the others."""
     good, bad = tmp_path / "good.png", tmp_path / "bad.png"
