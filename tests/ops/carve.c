@@ -214,8 +214,8 @@ static void *cancel(void *argument) {
     return NULL;
 }
 
-/* A seam or more into the work of minutes. */
-static void cancel_stops_within(long dx, long dy, int64_t ns) {
+/* A seam or more into the work of minutes: from the cancelling to the end. */
+static int64_t ns_to_stop(long dx, long dy) {
     struct progress progress = { 0 };
     struct canceller canceller = { .progress = &progress };
     struct job job = job_make(3000, 2000, 1, 8, PICTURE_NOISE);
@@ -228,17 +228,29 @@ static void cancel_stops_within(long dx, long dy, int64_t ns) {
     assert_int_equal(try_run(&job, &out), STATUS_CANCELLED);
     const int64_t late = clock_ns();
     pthread_join(thread, NULL);
-    assert_true(late - canceller.at_ns < ns);
     pool_destroy(job.pool);
     free(out.pixels);
     job_free(&job);
+    return late - canceller.at_ns;
 }
 
-/* Far more than it takes, for a machine at other work. */
+/* The least of several tries counts: in the others another program may have had the cores. */
+static void check_stop(long dx, long dy) {
+    enum { TRIES = 10, MOST_NS = 50000000 };
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < TRIES && least >= MOST_NS; i++) {
+        const int64_t ns = ns_to_stop(dx, dy);
+        if (ns < least) least = ns;
+    }
+    if (least >= MOST_NS) fail_msg("dx=%ld, dy=%ld: %ld us", dx, dy, (long)(least / 1000));
+}
+
 static void cancel_stops_soon(void **state) {
     (void)state;
-    cancel_stops_within(-2900, 0, 1000000000);
-    cancel_stops_within(-1500, -1900, 1000000000);
+    check_stop(-2900, 0);
+    check_stop(0, -1900);
+    check_stop(-1500, -1900);
+    check_stop(1400, 0);
 }
 
 static void the_deadline_stops(void **state) {
