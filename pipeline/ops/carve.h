@@ -25,8 +25,8 @@
  *   masks                 move with the pixels; a new pixel has its seam pixel's.
  *   show=seams            the input as it is, with every pixel red that a seam of all of these
  *                         steps goes through, removed or doubled; new pixels do not show. RGB out,
- *                         alpha kept. For growth to at most twice as many pixels, or a
- *                         megapixel.
+ *                         alpha kept. For growth to at most twice as many pixels, or to 2^20 in
+ *                         all.
  *   show=energy           the input's energy before the first step, gray: min(255, energy), times
  *                         257 for 16-bit images; alpha kept.
  *

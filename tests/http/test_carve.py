@@ -97,8 +97,9 @@ def test_sides_of_a_pixel(daemon, size):
         answer = daemon.post(f"/carve?{query(**change)}", pnm(picture))
         assert answer.status == 200, answer.body
         assert np.array_equal(from_pnm(answer.body), carved(picture, **change))
-    check_problem(daemon.post(f"/carve?dx=-{size[0]}", pnm(picture)), 400, "dx")
-    check_problem(daemon.post(f"/carve?dy=-{size[1]}", pnm(picture)), 400, "dy")
+    wide, high = (f"{side} pixel{'s' * (side > 1)} {way}, not" for side, way in zip(size, ("wide", "high")))
+    check_problem(daemon.post(f"/carve?dx=-{size[0]}", pnm(picture)), 400, "carve: dx", wide)
+    check_problem(daemon.post(f"/carve?dy=-{size[1]}", pnm(picture)), 400, "carve: dy", high)
     assert daemon.works()
 
 

@@ -161,12 +161,15 @@ static void refuse(const char *plan_text, const char *part) {
 
 static void wrong_sizes_are_refused(void **state) {
     (void)state;
-    refuse("carve:dx=-1920", "dx must be -1919..63615 for an image 1920 pixels wide, not -1920");
-    refuse("carve:dy=64456", "dy must be -1079..64455 for an image 1080 pixels high, not 64456");
+    refuse("carve:dx=-1920",
+           "carve: dx must be -1919..63615 for an image 1920 pixels wide, not -1920");
+    refuse("carve:dy=64456",
+           "carve: dy must be -1079..64455 for an image 1080 pixels high, not 64456");
     refuse("carve:width=100,dx=0", "width or dx");
     refuse("carve:width=100,dx=-3", "width or dx");
     refuse("carve:height=1080,dy=5,show=energy", "height or dy");
-    refuse("carve:width=20000,show=seams", "times as many");
+    refuse("carve:width=20000,show=seams", "width, height, dx and dy may ask for at most 2 times");
+    refuse("carve:dy=1081,show=seams", "or 1048576 in all; 1920 x 1080 to 1920 x 2161 is more");
 }
 
 /* Bytes of scratch for each pixel of the input or, where that has more, of what is carved to. */
