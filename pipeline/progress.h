@@ -19,7 +19,7 @@ extern "C" {
 
 struct progress {
     int32_t cancelled;   /* set once, by the front */
-    uint32_t done;       /* units of work finished, an operator's own unit */
+    uint32_t done;       /* units of work finished, as the operator's record names them */
     uint32_t total;      /* 0: not told */
     int64_t deadline_ns; /* clock_ns() time; 0: none */
 };

@@ -177,7 +177,7 @@ static enum status carry(struct work *work, struct failure *failure) {
     const int64_t start = clock_ns();
     enum status status =
         run_reserve(work->lane, plan, &work->item, 1, work->limits.probe.pixels_max, failure);
-    progress_line_init(&line, &work->progress);
+    progress_line_init(&line, &work->progress, plan_unit(plan));
     if (status == STATUS_OK) status = decode(work, failure);
     if (status == STATUS_OK) status = run_batch(work->lane, plan, &work->item, 1, failure);
     if (status == STATUS_OK) status = encode(work, failure);

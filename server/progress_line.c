@@ -8,10 +8,12 @@
 enum { PERIOD_NS = 100000000 };
 
 /* Nothing is drawn in the first period: most jobs are done by then. */
-static void draw(const struct progress *progress) {
-    const uint32_t total = __atomic_load_n(&progress->total, __ATOMIC_RELAXED);
-    const uint32_t done = __atomic_load_n(&progress->done, __ATOMIC_RELAXED);
-    if (total) fprintf(stderr, "\r%u of %u, %3.0f %%\033[K", done, total, 100.0 * done / total);
+static void draw(const struct progress_line *line) {
+    const uint32_t total = __atomic_load_n(&line->progress->total, __ATOMIC_RELAXED);
+    const uint32_t done = __atomic_load_n(&line->progress->done, __ATOMIC_RELAXED);
+    if (total)
+        fprintf(stderr, "\r%u of %u %s, %3.0f %%\033[K", done, total, line->unit,
+                100.0 * done / total);
 }
 
 static void *watch(void *argument) {
@@ -24,14 +26,15 @@ static void *watch(void *argument) {
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&line->end, &line->lock, &until);
-        if (!line->ending) draw(line->progress);
+        if (!line->ending) draw(line);
     }
     pthread_mutex_unlock(&line->lock);
     return NULL;
 }
 
-void progress_line_init(struct progress_line *line, const struct progress *progress) {
-    *line = (struct progress_line){ .progress = progress };
+void progress_line_init(struct progress_line *line, const struct progress *progress,
+                        const char *unit) {
+    *line = (struct progress_line){ .progress = progress, .unit = unit };
     if (!isatty(STDERR_FILENO)) return;
     pthread_mutex_init(&line->lock, NULL);
     pthread_cond_init(&line->end, NULL);

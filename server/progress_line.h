@@ -13,7 +13,8 @@
 #include <stdbool.h>
 
 struct progress_line {
-    const struct progress *progress; /* borrowed until progress_line_release */
+    const struct progress *progress; /* borrowed until progress_line_release, as is the unit */
+    const char *unit;                /* what it counts */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t end;
@@ -21,7 +22,8 @@ struct progress_line {
     bool running;
 };
 
-void progress_line_init(struct progress_line *line, const struct progress *progress);
+void progress_line_init(struct progress_line *line, const struct progress *progress,
+                        const char *unit);
 void progress_line_release(struct progress_line *line); /* the line is wiped away */
 
 #endif

@@ -179,6 +179,7 @@ static enum status run(struct op_call *call) {
 const struct op op_carve = {
     .name = "carve",
     .summary = "Seam carving: changes the size where it is seen least",
+    .unit = "seams",
     .params = params,
     .parts = { { "mask", "pixels to keep are white; alpha is not looked at" },
                { "rmask", "pixels to remove are white; likewise" } },

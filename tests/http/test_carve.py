@@ -276,7 +276,7 @@ def test_deadline_behind_the_last_seam(start):
         answer = daemon.post("/carve?width=1", picture)
         if answer.status == 200:
             return END_S
-        check_problem(answer, 504, "of 65534 steps")
+        check_problem(answer, 504, "of 65534 seams were done")
         return time.monotonic() - begin - allowed
 
     check_soon(come_late, tries=5)
