@@ -45,6 +45,7 @@ struct op_call {
 struct op {
     const char *name;    /* the file's name */
     const char *summary; /* one line for people, no full stop */
+    const char *unit;    /* of its progress, "seams"; NULL: it tells none */
     const struct param *params;
     struct op_part parts[OP_PARTS_MAX];
 

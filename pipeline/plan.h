@@ -46,6 +46,9 @@ int plan_part(const struct plan *plan, const char *name);
 /* The name of the part at PLACE, which plan_part told. */
 const char *plan_part_name(const struct plan *plan, int place);
 
+/* What the plan's progress counts: the unit of the first operator that tells any, else "steps". */
+const char *plan_unit(const struct plan *plan);
+
 /* Every step has its required parameters. */
 enum status plan_complete(const struct plan *plan, struct failure *failure);
 

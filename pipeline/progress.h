@@ -19,10 +19,10 @@ extern "C" {
 #endif
 
 struct progress {
-    int32_t cancelled;   /* set once, by the front */
-    uint32_t step;       /* of the plan, that was begun last; on a GPU: that was queued last */
-    uint32_t done;       /* units of that step's work finished, an operator's own unit */
-    uint32_t total;      /* 0: not told */
+    int32_t cancelled; /* set once, by the front */
+    uint32_t step;     /* of the plan, that was begun last; on a GPU: that was queued last */
+    uint32_t done;     /* units of that step's work finished, as the operator's record names them */
+    uint32_t total;    /* 0: not told */
     int64_t deadline_ns; /* clock_ns() time; 0: none */
     int64_t seen_ns; /* when its work last went on, by clock_coarse_ns(); told if a deadline is */
 };

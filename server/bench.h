@@ -38,8 +38,10 @@ struct bench_lane {
     struct pool *pool;
 };
 
-/* CPU with one core, with all, and every GPU: as options->device says. Returns how many. */
-int bench_open(const struct bench_options *options, struct bench_lane lanes[BENCH_LANES_MAX]);
+/* CPU with one core, with all, and every GPU: as options->device says. Returns how many, or -1
+ * where there is no such device. WHOLE: none failed to open. */
+int bench_open(const struct bench_options *options, struct bench_lane lanes[BENCH_LANES_MAX],
+               bool *whole);
 void bench_close(struct bench_lane *lanes, int count);
 
 /* Median milliseconds of one picture's way. */
@@ -55,6 +57,14 @@ enum status bench_measure(struct lane *lane, const struct plan *plan, struct ima
                           const void *context, int repeats, struct bench_times *times,
                           struct failure *failure);
 
+/* STATUS_OK where LANE's last run put out EXPECTED; where that has no pixels nothing is asked. */
+enum status bench_check(const struct bench_lane *lane, const struct image *expected,
+                        struct failure *failure);
+
+/* Are the CPU, which is then the first, and a GPU among LANES? They are held against each other
+ * then, else against straightforward C. */
+bool bench_has_both(const struct bench_lane *lanes, int count);
+
 /* The middle one; VALUES are put in order for it. */
 double bench_median(double *values, int count);
 
@@ -65,14 +75,18 @@ void bench_noise(const struct image *image, const void *context);
 json_t *bench_machine(void);
 void bench_print_machine(void);
 
+/* Are the words that are no options such as a subcommand takes? Else a message. */
+typedef bool (*bench_words)(const struct bench_options *options);
+
 /* What a subcommand measures: rows go to ROWS and, unless options->json, to standard output as a
- * table. False: it could not. */
+ * table. False: a row or a time is missing, for it could not be had or the result was wrong; a
+ * message has told which. */
 typedef bool (*bench_rows)(const struct bench_options *options, struct bench_lane *lanes, int count,
                            json_t *rows);
 
 /* A whole subcommand: options, lanes, the machine's line, what MEASURE tells, the JSON. Returns the
  * exit code. */
-int bench_command(const char *name, bench_rows measure, int argc, char **argv);
+int bench_command(const char *name, bench_words words, bench_rows measure, int argc, char **argv);
 
 /* Subcommands. */
 int bench_histeq(int argc, char **argv);

@@ -90,31 +90,27 @@ static void tell(const struct subject *subject, const char *way, double upload, 
         print_row(json_array_get(subject->rows, json_array_size(subject->rows) - 1));
 }
 
-static bool is_right(const struct image *expected, const uint8_t *got) {
-    for (uint32_t y = 0; y < expected->height; y++)
-        if (memcmp(image_row(expected, y), got + y * expected->stride, expected->width) != 0)
-            return false;
-    return true;
-}
-
-static void measure_operator(const struct subject *subject, const struct bench_lane *lane) {
+static bool measure_operator(const struct subject *subject, const struct bench_lane *lane) {
     struct plan plan;
-    struct failure failure = { .message = "its result is wrong" };
+    struct failure failure = { 0 };
     struct bench_times times;
     plan_parse(&plan, "edge", NULL);
     const struct image shape = image_shape(subject->picture.width, subject->picture.height, 1, 8);
     if (bench_measure(lane->lane, &plan, shape, bench_noise, NULL, subject->options->repeats,
                       &times, &failure) ||
-        !is_right(&subject->expected, lane->lane->host_out))
+        bench_check(lane, &subject->expected, &failure)) {
         fprintf(stderr, "burin bench: %s on %s: %s\n", subject->name, lane->name, failure.message);
-    else
-        tell(subject, lane->name, times.upload, times.compute, times.download);
+        return false;
+    }
+    tell(subject, lane->name, times.upload, times.compute, times.download);
+    return true;
 }
 
-static void measure_variants(const struct subject *subject, const struct bench_lane *lane) {
+static bool measure_variants(const struct subject *subject, const struct bench_lane *lane) {
     static const char *const names[] = { [EDGE_VARIANT_PLAIN] = "plain",
                                          [EDGE_VARIANT_SHARED] = "shared memory",
                                          [EDGE_VARIANT_SHIPPED] = "shipped" };
+    bool good = true;
     int device = 0;
     sscanf(lane->name, "cuda:%d", &device);
     for (int v = EDGE_VARIANT_PLAIN; v <= EDGE_VARIANT_SHIPPED; v++) {
@@ -123,34 +119,41 @@ static void measure_variants(const struct subject *subject, const struct bench_l
         struct edge_variant_times times;
         snprintf(way, sizeof way, "%.63s %s", lane->name, names[v]);
         if (edge_variant_measure(device, (enum edge_variant)v, &subject->picture,
-                                 &subject->expected, subject->options->repeats, &times, &failure))
+                                 &subject->expected, subject->options->repeats, &times, &failure)) {
             fprintf(stderr, "burin bench: %s on %s: %s\n", subject->name, way, failure.message);
-        else
+            good = false;
+        } else {
             tell(subject, way, times.upload, times.compute, times.download);
+        }
     }
+    return good;
 }
 
 static bool open_subject(struct subject *subject, uint32_t width, uint32_t height) {
     subject->picture = subject->expected = image_shape(width, height, 1, 8);
     subject->picture.pixels = malloc(image_bytes(&subject->picture));
     subject->expected.pixels = malloc(image_bytes(&subject->expected));
-    return subject->picture.pixels && subject->expected.pixels;
+    if (subject->picture.pixels && subject->expected.pixels) return true;
+    fprintf(stderr, "burin bench: no memory for %s\n", subject->name);
+    return false;
 }
 
-static void measure(struct subject *subject, const struct bench_lane *lanes, int count) {
+static bool measure(struct subject *subject, const struct bench_lane *lanes, int count) {
     bench_noise(&subject->picture, NULL);
     subject->plain_ms = plain_ms(subject);
     tell(subject, "cpu, plain C", 0, subject->plain_ms, 0);
+    bool good = true;
     for (int i = 0; i < count; i++) {
-        if (lanes[i].gpu) measure_variants(subject, &lanes[i]);
-        measure_operator(subject, &lanes[i]);
+        if (lanes[i].gpu) good &= measure_variants(subject, &lanes[i]);
+        good &= measure_operator(subject, &lanes[i]);
     }
+    return good;
 }
 
 static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
                         json_t *rows) {
     struct subject subject = { .rows = rows, .options = options };
-    if (!bench_takes_no_words(options)) return false;
+    bool good = true;
     if (!options->json)
         printf("%-15s %-22s %10s %9s %9s %10s %8s %8s %9s %8s\n", "picture", "way", "compute",
                "upload", "download", "total ms", "GB/s", "Gpx/s", "x compute", "x total");
@@ -158,14 +161,14 @@ static bool measure_all(const struct bench_options *options, struct bench_lane *
         const long pixels = (long)sizes[s].width * (long)sizes[s].height;
         if (options->pixels_max && pixels > options->pixels_max) continue;
         subject.name = sizes[s].name;
-        if (open_subject(&subject, sizes[s].width, sizes[s].height))
-            measure(&subject, lanes, count);
+        good &= open_subject(&subject, sizes[s].width, sizes[s].height) &&
+                measure(&subject, lanes, count);
         free(subject.picture.pixels);
         free(subject.expected.pixels);
     }
-    return true;
+    return good;
 }
 
 int bench_edge(int argc, char **argv) {
-    return bench_command("edge", measure_all, argc, argv);
+    return bench_command("edge", bench_takes_no_words, measure_all, argc, argv);
 }

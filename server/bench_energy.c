@@ -103,75 +103,102 @@ static void print_row(const struct row *row) {
     putchar('\n');
 }
 
-/* 0 where the program was built without the operator: the other columns need none. */
-static double operator_ms(struct lane *lane, uint32_t side, int kind, int repeats) {
+/* What show=energy makes of a picture with these ENERGIES. */
+static void show(const uint16_t *energies, const struct image *shown) {
+    for (uint32_t y = 0; y < shown->height; y++)
+        for (uint32_t x = 0; x < shown->width; x++, energies++)
+            image_row(shown, y)[x] = (uint8_t)(*energies < 255 ? *energies : 255);
+}
+
+/* False, and a message, where it could not be measured or the result is not EXPECTED. */
+static bool measure_operator(const struct bench_lane *lane, int kind, const struct image *expected,
+                             int repeats, double *ms) {
     char text[64];
     struct plan plan;
     struct bench_times times;
     struct failure failure = { 0 };
-    if (!registry_find("carve")) return 0;
     snprintf(text, sizeof text, "carve:show=energy,energy=%s", kinds[kind]);
     if (plan_parse(&plan, text, &failure) ||
-        bench_measure(lane, &plan, image_shape(side, side, 1, 8), bench_noise, NULL, repeats,
-                      &times, &failure)) {
-        fprintf(stderr, "burin bench: %s: %s\n", text, failure.message);
-        return 0;
+        bench_measure(lane->lane, &plan, image_shape(expected->width, expected->height, 1, 8),
+                      bench_noise, NULL, repeats, &times, &failure) ||
+        bench_check(lane, expected, &failure)) {
+        fprintf(stderr, "burin bench: %s of %u x %u on %s: %s\n", text, expected->width,
+                expected->height, lane->name, failure.message);
+        return false;
     }
-    return times.compute;
+    *ms = times.compute;
+    return true;
 }
 
-/* Every kind on one picture. PLAIN[kind] has room for its energies. */
-static void measure_side(const struct bench_options *options, struct bench_lane *lanes, int count,
-                         const struct image *luma, uint16_t *const plain[ENERGY_KINDS],
-                         json_t *rows) {
+/* The operator, on a core and on the first GPU; not where the program was built without it: the
+ * other columns need none. */
+static bool measure_operators(const struct bench_options *options, const struct bench_lane *lanes,
+                              int count, const struct image *expected, struct row *row) {
+    bool good = true;
+    if (!registry_find("carve")) return true;
+    for (int i = 0; i < count; i++)
+        if (i == 0 || (lanes[i].gpu && !lanes[i - 1].gpu))
+            good &= measure_operator(&lanes[i], row->kind, expected, options->repeats,
+                                     lanes[i].gpu ? &row->gpu_ms : &row->cpu_ms);
+    return good;
+}
+
+/* Every kind on one picture. PLAIN[kind] has room for its energies, SHOWN for a picture. */
+static bool measure_side(const struct bench_options *options, const struct bench_lane *lanes,
+                         int count, const struct image *luma, uint16_t *const plain[ENERGY_KINDS],
+                         const struct image *shown, json_t *rows) {
     struct row row[ENERGY_KINDS] = { { 0 } };
     struct energy_times times = { { 0 }, { 0 } };
     struct failure failure = { 0 };
+    bool good = true;
     for (int kind = 0; kind < ENERGY_KINDS; kind++) {
         row[kind] = (struct row){ .side = luma->width,
                                   .kind = kind,
                                   .plain_ms = plain_ms(luma, kind, plain[kind]) };
-        for (int i = 0; i < count; i++) {
-            double *ms = lanes[i].gpu ? &row[kind].gpu_ms : &row[kind].cpu_ms;
-            if (*ms == 0) *ms = operator_ms(lanes[i].lane, luma->width, kind, options->repeats);
-        }
+        show(plain[kind], shown);
+        good &= measure_operators(options, lanes, count, shown, &row[kind]);
     }
     if (lanes[count - 1].gpu && energy_variants_measure(0, luma, (const uint16_t *const *)plain,
-                                                        options->repeats, &times, &failure))
-        fprintf(stderr, "burin bench: %s\n", failure.message);
+                                                        options->repeats, &times, &failure)) {
+        fprintf(stderr, "burin bench: %u x %u: %s\n", luma->width, luma->height, failure.message);
+        times = (struct energy_times){ { 0 }, { 0 } };
+        good = false;
+    }
     for (int kind = 0; kind < ENERGY_KINDS; kind++) {
         row[kind].gpu_global_ms = times.global_ms[kind];
         row[kind].gpu_shared_ms = times.shared_ms[kind];
         if (!options->json) print_row(&row[kind]);
         json_array_append_new(rows, row_json(&row[kind]));
     }
+    return good;
 }
 
 static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
                         json_t *rows) {
     bool good = true;
-    if (!bench_takes_no_words(options)) return false;
     if (!options->json)
         printf("%-13s %-9s %11s %11s %11s %11s %11s\n", "size", "energy", "cpu plain", "cpu, ms",
                "gpu global", "gpu shared", "gpu, ms");
-    for (size_t s = 0; s < sizeof sides / sizeof *sides && good; s++) {
-        struct image luma = image_shape(sides[s], sides[s], 1, 8);
+    for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
+        struct image luma = image_shape(sides[s], sides[s], 1, 8), shown = luma;
         const size_t pixels = (size_t)image_pixels(&luma);
         if (options->pixels_max && (long)pixels > options->pixels_max) break;
         uint16_t *energies = malloc(ENERGY_KINDS * pixels * sizeof *energies);
         luma.pixels = malloc(image_bytes(&luma));
-        good = energies && luma.pixels;
+        shown.pixels = malloc(image_bytes(&shown));
+        const bool had = energies && luma.pixels && shown.pixels;
         uint16_t *const plain[ENERGY_KINDS] = { energies, energies + pixels,
                                                 energies + 2 * pixels };
-        if (good) bench_noise(&luma, NULL);
-        if (good) measure_side(options, lanes, count, &luma, plain, rows);
+        if (had) bench_noise(&luma, NULL);
+        if (!had) fprintf(stderr, "burin bench: no memory for %u x %u\n", sides[s], sides[s]);
+        good &= had && measure_side(options, lanes, count, &luma, plain, &shown, rows);
         free(energies);
         free(luma.pixels);
+        free(shown.pixels);
     }
-    if (!good) fprintf(stderr, "burin bench: no memory for the largest pictures\n");
     return good;
 }
 
 int bench_energy(int argc, char **argv) {
-    return bench_command("energy", measure_all, argc, argv);
+    return bench_command("energy", bench_takes_no_words, measure_all, argc, argv);
 }

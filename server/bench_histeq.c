@@ -4,6 +4,7 @@
 #include "server/bench.h"
 
 #include "pipeline/codec.h"
+#include "server/bench_plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,25 +100,51 @@ static void print_legend(const json_t *rows) {
     }
 }
 
-static void measure(const struct bench_options *options, struct bench_lane *lanes, int count,
-                    const struct subject *subject, json_t *rows) {
-    double cpu_total = 0;
+/* A lane's row. EXPECTED has no pixels where the others are held against this lane's result. */
+static bool measure_lane(const struct bench_options *options, const struct bench_lane *lane,
+                         const struct subject *subject, const struct image *expected,
+                         double *cpu_total, json_t *rows) {
     struct plan plan;
+    struct bench_times times;
     struct failure failure = { 0 };
-    plan_parse(&plan, "histeq", NULL);
-    for (int i = 0; i < count; i++) {
-        struct bench_times times;
-        if (bench_measure(lanes[i].lane, &plan, subject->shape,
-                          subject->pixels.pixels ? draw_file : bench_noise, &subject->pixels,
-                          options->repeats, &times, &failure)) {
-            fprintf(stderr, "burin bench: %s on %s: %s\n", subject->name, lanes[i].name,
-                    failure.message);
-            continue;
-        }
-        if (i == 0) cpu_total = lanes[i].gpu ? 0 : times.compute;
-        tell_row(rows, subject, &lanes[i], &times, cpu_total);
-        if (!options->json) print_row(json_array_get(rows, json_array_size(rows) - 1));
+    if (plan_parse(&plan, "histeq", &failure) ||
+        bench_measure(lane->lane, &plan, subject->shape,
+                      subject->pixels.pixels ? draw_file : bench_noise, &subject->pixels,
+                      options->repeats, &times, &failure) ||
+        bench_check(lane, expected, &failure)) {
+        fprintf(stderr, "burin bench: %s on %s: %s\n", subject->name, lane->name, failure.message);
+        return false;
     }
+    if (!lane->gpu && *cpu_total == 0) *cpu_total = times.compute;
+    tell_row(rows, subject, lane, &times, *cpu_total);
+    if (!options->json) print_row(json_array_get(rows, json_array_size(rows) - 1));
+    return true;
+}
+/* The subject equalized by straightforward C, heap; NULL: no memory. */
+static uint8_t *plain_pixels(const struct subject *subject) {
+    struct image image = subject->shape;
+    image.pixels = malloc(image_bytes(&image));
+    if (!image.pixels) return NULL;
+    (subject->pixels.pixels ? draw_file : bench_noise)(&image, &subject->pixels);
+    plain_histeq(&image);
+    return image.pixels;
+}
+
+static bool measure(const struct bench_options *options, const struct bench_lane *lanes, int count,
+                    const struct subject *subject, json_t *rows) {
+    const bool both = bench_has_both(lanes, count);
+    uint8_t *plain = both ? NULL : plain_pixels(subject);
+    struct image expected = subject->shape;
+    double cpu_total = 0;
+    bool good = both || plain;
+    if (!good) fprintf(stderr, "burin bench: no memory to check %s\n", subject->name);
+    expected.pixels = plain;
+    for (int i = 0; i < count && (expected.pixels || (both && i == 0)); i++) {
+        good &= measure_lane(options, &lanes[i], subject, &expected, &cpu_total, rows);
+        if (both && i == 0 && good) expected.pixels = lanes[0].lane->host_out;
+    }
+    free(plain);
+    return good;
 }
 
 static uint8_t *read_file(const char *path, size_t *length) {
@@ -160,25 +187,29 @@ static bool load(struct subject *subject, const char *path) {
     return good;
 }
 
-static void measure_files(const struct bench_options *options, struct bench_lane *lanes, int count,
-                          json_t *rows) {
+static bool measure_files(const struct bench_options *options, const struct bench_lane *lanes,
+                          int count, json_t *rows) {
     struct subject subject;
+    bool good = true;
     for (int f = 0; f < options->file_count; f++) {
-        if (load(&subject, options->files[f])) measure(options, lanes, count, &subject, rows);
+        good &= load(&subject, options->files[f]) && measure(options, lanes, count, &subject, rows);
         free(subject.pixels.pixels);
     }
+    return good;
 }
 
-static void measure_sizes(const struct bench_options *options, struct bench_lane *lanes, int count,
-                          json_t *rows) {
+static bool measure_sizes(const struct bench_options *options, const struct bench_lane *lanes,
+                          int count, json_t *rows) {
+    bool good = true;
     for (unsigned channels = 1; channels <= 3; channels += 2)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
             struct subject subject = { .shape = image_shape(sizes[s].width, sizes[s].height,
                                                             channels, 8) };
             snprintf(subject.name, sizeof subject.name, "%s", sizes[s].name);
             if (!options->pixels_max || (long)image_pixels(&subject.shape) <= options->pixels_max)
-                measure(options, lanes, count, &subject, rows);
+                good &= measure(options, lanes, count, &subject, rows);
         }
+    return good;
 }
 
 static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
@@ -187,11 +218,17 @@ static bool measure_all(const struct bench_options *options, struct bench_lane *
         printf("%-14s %-11s %s %-13s %9s %8s %9s %9s %9s %9s %9s %7s %7s %6s\n", "picture", "size",
                "c", "device", "histogram", "table", "apply", "compute", "upload", "download",
                "total ms", "GB/s", "Gpx/s", "ratio");
-    (options->file_count ? measure_files : measure_sizes)(options, lanes, count, rows);
+    const bool good =
+        (options->file_count ? measure_files : measure_sizes)(options, lanes, count, rows);
     if (!options->json) print_legend(rows);
+    return good;
+}
+
+static bool takes_files(const struct bench_options *options) {
+    (void)options;
     return true;
 }
 
 int bench_histeq(int argc, char **argv) {
-    return bench_command("histeq", measure_all, argc, argv);
+    return bench_command("histeq", takes_files, measure_all, argc, argv);
 }

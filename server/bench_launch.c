@@ -71,7 +71,7 @@ int bench_launch(int argc, char **argv) {
     struct failure failure = { 0 };
     struct image picture, expected;
     struct lane *lane = NULL;
-    if (!bench_options(&options, argc, argv)) return 2;
+    if (!bench_options(&options, argc, argv) || !bench_takes_no_words(&options)) return 2;
     const int count = device_cuda.count();
     if (!count) {
         fprintf(stderr, "burin bench launch: needs a GPU, and there is none here\n");

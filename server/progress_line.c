@@ -14,9 +14,12 @@ static void draw_step(const struct progress *progress, const struct plan *plan) 
     const uint32_t step = __atomic_load_n(&progress->step, __ATOMIC_RELAXED);
     const uint32_t total = __atomic_load_n(&progress->total, __ATOMIC_RELAXED);
     const uint32_t done = __atomic_load_n(&progress->done, __ATOMIC_RELAXED);
+    const struct op *op = plan->steps[step].op;
     if (plan->count > 1) fprintf(stderr, "step %u of %d, ", step + 1, plan->count);
-    fputs(plan->steps[step].op->name, stderr);
-    if (total) fprintf(stderr, ": %u of %u, %3.0f %%", done, total, 100.0 * done / total);
+    fputs(op->name, stderr);
+    if (total)
+        fprintf(stderr, ": %u of %u %s, %3.0f %%", done, total, op->unit ? op->unit : "steps",
+                100.0 * done / total);
 }
 
 /* Nothing is drawn at first: most jobs are done by then. */

@@ -40,6 +40,9 @@ done
 for f in $(files ':(glob)cuda/ops/*.cu'); do
     [ -f "pipeline/ops/$(basename "$f" .cu).c" ] || complain "$f has no reference in pipeline/ops/"
 done
+for name in $(files 'tests/*test_*.py' | sed 's|.*/||' | sort | uniq -d); do
+    complain "two tests are called $name: pytest takes no more than one of a name"
+done
 
 # Calls that bound nothing, or end the process behind the caller's back.
 grep -nE '\b(strcat|sprintf|gets|alloca|system|popen)\(' $(echo "$sources" | grep -v '^tests/') && complain "a banned call"

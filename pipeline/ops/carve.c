@@ -67,9 +67,9 @@ static enum status find_goal(const struct params *values, struct side *side,
     const long goal = target ? target : (long)side->now + change;
     if (goal < 1 || goal > IMAGE_SIDE_MAX)
         return fail(failure, STATUS_BAD_PARAM,
-                    "%s must be %ld..%ld for an image %u pixels %s, not %ld", name,
-                    1 - (long)side->now, IMAGE_SIDE_MAX - (long)side->now, side->now, side->what,
-                    change);
+                    "carve: %s must be %ld..%ld for an image %u pixel%s %s, not %ld", name,
+                    1 - (long)side->now, IMAGE_SIDE_MAX - (long)side->now, side->now,
+                    side->now == 1 ? "" : "s", side->what, change);
     side->goal = (uint32_t)goal;
     return STATUS_OK;
 }
@@ -91,10 +91,11 @@ static enum status check_drawn(const struct image *in, const struct side sides[2
     const uint64_t pixels = (uint64_t)sides[0].goal * sides[1].goal;
     if (pixels <= DRAWN_PIXELS_MIN || pixels <= DRAWN_GROWTH_MAX * image_pixels(in))
         return STATUS_OK;
-    return fail(failure, STATUS_TOO_LARGE,
-                "show=seams draws the way to at most %d times as many pixels; %u x %u to %u x %u "
-                "is more",
-                DRAWN_GROWTH_MAX, in->width, in->height, sides[0].goal, sides[1].goal);
+    return fail(
+        failure, STATUS_TOO_LARGE,
+        "carve: with show=seams width, height, dx and dy may ask for at most %d times as many "
+        "pixels, or %d in all; %u x %u to %u x %u is more",
+        DRAWN_GROWTH_MAX, DRAWN_PIXELS_MIN, in->width, in->height, sides[0].goal, sides[1].goal);
 }
 
 static enum status size(const struct params *values, const struct image *in, struct image *out,
@@ -178,6 +179,7 @@ static enum status run(struct op_call *call) {
 const struct op op_carve = {
     .name = "carve",
     .summary = "Seam carving: changes the size where it is seen least",
+    .unit = "seams",
     .params = params,
     .parts = { { "mask", "pixels to keep are white; alpha is not looked at" },
                { "rmask", "pixels to remove are white; likewise" } },

@@ -57,11 +57,13 @@ struct carrier carrier_make(struct slots *slots, const struct config *config,
 
 /* How far a job came that was too slow. */
 static void tell_progress(struct job *job) {
+    struct plan plan;
     char *message = job->failure.message;
     const size_t length = strnlen(message, sizeof job->failure.message);
-    if (job->failure.status == STATUS_DEADLINE && job->progress.total)
-        snprintf(message + length, sizeof job->failure.message - length,
-                 "; %u of %u steps were done", job->progress.done, job->progress.total);
+    if (job->failure.status == STATUS_DEADLINE && job->progress.total &&
+        plan_parse(&plan, job->plan, NULL) == STATUS_OK)
+        snprintf(message + length, sizeof job->failure.message - length, "; %u of %u %s were done",
+                 job->progress.done, job->progress.total, plan_unit(&plan));
 }
 
 static void answer(const struct carrier *carrier, struct load *load) {

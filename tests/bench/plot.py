@@ -19,6 +19,7 @@ matplotlib.rcParams.update({"svg.hashsalt": "burin", "svg.fonttype": "none", "fo
 import matplotlib.pyplot as plt  # noqa: E402
 
 STEP_COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377"]
+OUTSIDE_COLOURS = {"other": "#cccccc", "copies": "#888888"}  # what is in no step
 
 
 class Figure:
@@ -32,6 +33,7 @@ class Figure:
             self.axes.set_xscale("log", base=10 if xlabel == "megapixels" else 2)
             self.axes.set_yscale("log")
         self.machine = machine
+        self.beside = False  # the legend, its first entry lowest as in a stack
         self.of_cpu = []  # of each thing drawn: whether it is of the CPU
 
     def show(self, device):
@@ -59,7 +61,11 @@ class Figure:
 
     def save(self):
         if self.axes.has_data():
-            self.axes.legend()
+            handles, labels = self.axes.get_legend_handles_labels()
+            if self.beside:
+                self.axes.legend(handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1, 0.5))
+            else:
+                self.axes.legend(handles, labels)
             self.drawing.text(0.01, 0.005, self.source(), fontsize=5, color="#666666")
             self.drawing.tight_layout(rect=(0, 0.02, 1, 1))
             self.drawing.savefig(self.path, metadata={"Date": None})
@@ -97,28 +103,40 @@ def draw_energy(folder, result):
 
 # ---- carve: figures 5.8 to 5.16
 
+def outside_steps(row):
+    """Milliseconds of the total that are in no step: computing between steps and before them, copies both ways."""
+    return {"other": max(0, row["compute_ms"] - sum(row["steps_ms"].values())), "copies": row["upload_ms"] + row["download_ms"]}
+
+
+def draw_shares(folder, rows, machine, series, axis, device, tag):
+    """Figures 5.9 and 5.11: of the whole time, so that they sum to it."""
+    figure = Figure(folder, f"carve-shares-{series}-{tag}", f"Shares of the total by {axis}, {device}", machine, f"{axis}, pixels",
+                    "share, %", log=False)
+    figure.axes.set_xscale("log", base=2)
+    figure.beside = True
+    parts = [{**row["steps_ms"], **outside_steps(row)} for row in rows]
+    shares = [[100 * part[name] / sum(part.values()) for part in parts] for name in parts[0]]
+    colours = STEP_COLOURS[:len(rows[0]["steps_ms"])] + list(OUTSIDE_COLOURS.values())
+    figure.axes.stackplot([row[axis] for row in rows], shares, labels=list(parts[0]), colors=colours)
+    figure.show(device)
+    figure.axes.set(ylim=(0, 100))
+    figure.axes.margins(x=0)
+    figure.save()
+
+
 def draw_steps(folder, rows, machine, series, axis):
-    """Time of each step, and its share, on one device."""
+    """Figures 5.8 and 5.10: time of each step; and the shares, device by device."""
     for device in devices(rows):
         mine = [row for row in of(rows, series=series, device=device) if row["steps_ms"]]
         if not mine:
             continue
         tag = device.replace(", ", "-").replace(" ", "").replace(":", "")
-        names = list(mine[0]["steps_ms"])
         figure = Figure(folder, f"carve-steps-{series}-{tag}", f"Steps of a seam by {axis}, {device}", machine,
                         f"{axis}, pixels", "us a seam")
-        for name, colour in zip(names, STEP_COLOURS):
+        for name, colour in zip(mine[0]["steps_ms"], STEP_COLOURS):
             figure.line([(row[axis], 1e3 * row["steps_ms"][name] / row["columns"]) for row in mine], name, device, color=colour)
         figure.save()
-        figure = Figure(folder, f"carve-shares-{series}-{tag}", f"Shares of the steps by {axis}, {device}", machine,
-                        f"{axis}, pixels", "share, %", log=False)
-        figure.axes.set_xscale("log", base=2)
-        sums = [sum(row["steps_ms"].values()) or 1 for row in mine]
-        shares = [[100 * row["steps_ms"][name] / total for row, total in zip(mine, sums)] for name in names]
-        figure.axes.stackplot([row[axis] for row in mine], shares, labels=names, colors=STEP_COLOURS)
-        figure.show(device)
-        figure.axes.set_ylim(0, 100)
-        figure.save()
+        draw_shares(folder, mine, machine, series, axis, device, tag)
 
 
 def draw_against(folder, rows, machine, series, title, x, xlabel, log=True):
@@ -139,7 +157,7 @@ def draw_ratio(folder, rows, machine):
 
 def draw_growth(folder, rows, machine):
     """Rows x seams on the GPU until the width fills the chip, pixels x seams on the CPU."""
-    figure = Figure(folder, "carve-growth", "A seam by size of a square picture", machine, "megapixels", "us a seam")
+    figure = Figure(folder, "carve-growth", "A seam by size of a square picture", machine, "megapixels", "compute / 16 seams, us")
     for device in devices(rows):
         mine = of(rows, series="square", device=device)
         figure.line([(row["width"] * row["height"] / 1e6, row["us_a_seam"]) for row in mine], device)

@@ -97,8 +97,9 @@ def test_sides_of_a_pixel(daemon, size):
         answer = daemon.post(f"/carve?{query(**change)}", pnm(picture))
         assert answer.status == 200, answer.body
         assert np.array_equal(from_pnm(answer.body), carved(picture, **change))
-    check_problem(daemon.post(f"/carve?dx=-{size[0]}", pnm(picture)), 400, "dx")
-    check_problem(daemon.post(f"/carve?dy=-{size[1]}", pnm(picture)), 400, "dy")
+    wide, high = (f"{side} pixel{'s' * (side > 1)} {way}, not" for side, way in zip(size, ("wide", "high")))
+    check_problem(daemon.post(f"/carve?dx=-{size[0]}", pnm(picture)), 400, "carve: dx", wide)
+    check_problem(daemon.post(f"/carve?dy=-{size[1]}", pnm(picture)), 400, "carve: dy", high)
     assert daemon.works()
 
 
@@ -207,8 +208,7 @@ LONG = {
     "sobel5": ("width=1&energy=sobel5", 3000), "growing": ("width=4500", 3000), "seams": ("dx=-2900&show=seams", 3000),
     "large": ("dx=-200", 8000),
 }
-# Work is to end within 50 ms; the rest is the machine's.
-END_S, MARGIN_S = 0.05, 0.1
+END_S = 0.05  # after which work is to have ended
 
 
 @pytest.fixture(scope="module")
@@ -230,10 +230,10 @@ def start_long(daemon, what, pictures, extra=()):
     return s
 
 
-def check_soon(wait, tries):
-    """The seconds that WAIT returns: few two times of TRIES, for other programs may have the cores; never many."""
+def check_soon(wait, tries=6):
+    """The least of the seconds that WAIT returns counts: in the others another program may have had the cores. Never many."""
     waited = []
-    while sum(seconds < END_S + MARGIN_S for seconds in waited) < 2:
+    while min(waited, default=END_S) >= END_S:
         assert len(waited) < tries, waited
         waited.append(wait())
         assert waited[-1] < 1, waited
@@ -252,7 +252,7 @@ def test_hang_up_in_a_long_carving(start, what, pictures):
         assert daemon.works()
         return time.monotonic() - begin
 
-    check_soon(wait_behind_one_that_left, tries=6)
+    check_soon(wait_behind_one_that_left)
     assert daemon.becomes_idle()
     assert daemon.children() == workers, "it stopped by itself, there was no need to end the worker"
 
@@ -266,18 +266,20 @@ def test_deadline_behind_the_last_seam(start):
     begin = time.monotonic()
     assert daemon.post("/carve?width=1", picture).status == 200
     whole = time.monotonic() - begin
-    shares = itertools.count(92)
+    shares = itertools.count(95, -2)
 
     def come_late():
+        """Done before its time was up: that was no try."""
         allowed = next(shares) / 100 * whole
         daemon = start("--lanes", "1", "--processing-ms", str(int(1000 * allowed)))
         begin = time.monotonic()
         answer = daemon.post("/carve?width=1", picture)
-        assert answer.status in (200, 504)
-        assert answer.status == 200 or b"65534 steps" in answer.body
+        if answer.status == 200:
+            return END_S
+        check_problem(answer, 504, "of 65534 seams were done")
         return time.monotonic() - begin - allowed
 
-    check_soon(come_late, tries=3)
+    check_soon(come_late, tries=5)
 
 
 @pytest.mark.parametrize("what", LONG)
@@ -295,7 +297,7 @@ def test_deadline_in_a_long_carving(start, what, pictures):
         assert daemon.works()
         return time.monotonic() - begin - allowed
 
-    check_soon(wait_behind_one_that_is_late, tries=6)
+    check_soon(wait_behind_one_that_is_late)
     assert daemon.becomes_idle()
     assert daemon.children() == workers
 

@@ -433,3 +433,22 @@ def test_run_on_a_terminal(files):
     text = os.read(ours, 4096) if select.select([ours], [], [], 1)[0] else b""
     os.close(ours)
     assert done.returncode == 0 and text.endswith(b"\r\x1b[K")
+
+
+@needs("carve")
+def test_run_shows_seams_on_a_terminal(files):
+    """Ten times a second: of how many, in rising numbers."""
+    (files / "large.pgm").write_bytes(pnm(noise(3000, 2000)))
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen([os.path.abspath(BURIN), "run", "--threads", "1", "grayscale", "carve:dx=-1400", "large.pgm", "o.pgm"],
+                               cwd=files, stderr=theirs)
+    os.close(theirs)
+    text = b""
+    while text.count(b"\x1b[K") < 3 and select.select([ours], [], [], 20)[0]:
+        text += os.read(ours, 4096)
+    running.kill()
+    running.wait()
+    os.close(ours)
+    told = re.findall(r"\r(\d+) of 1400 seams, +(\d+) %\x1b\[K", text.decode())
+    assert len(told) >= 3 and [int(done) for done, _ in told] == sorted(int(done) for done, _ in told)
+    assert all(int(share) == round(int(done) / 14) for done, share in told)

@@ -37,6 +37,7 @@ CASES = [
     ("carve", "dy=-65535", 400, ["dy", "-65534..65534"]),
     ("carve", "energy=laplace", 400, ["energy", "gradient", "sobel3", "sobel5", '"laplace"']),
     ("carve", "energy=", 400, ["energy", "gradient"]),
+    ("carve", "width=1025&dy=1000&show=seams", 422, ["carve: ", "show=seams", "width", "dx", "1048576 in all", "1025 x 1024"]),
     ("carve", "show=everything", 400, ["show", "result", "seams", "energy"]),
     ("carve", "mask=1", 400, ["mask"]),
     ("carve", "widht=20", 400, ['"widht"', 'did you mean "width"']),

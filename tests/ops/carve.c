@@ -161,40 +161,88 @@ static void refuse(const char *plan_text, const char *part) {
 
 static void wrong_sizes_are_refused(void **state) {
     (void)state;
-    refuse("carve:dx=-1920", "dx must be -1919..63615 for an image 1920 pixels wide, not -1920");
-    refuse("carve:dy=64456", "dy must be -1079..64455 for an image 1080 pixels high, not 64456");
+    refuse("carve:dx=-1920",
+           "carve: dx must be -1919..63615 for an image 1920 pixels wide, not -1920");
+    refuse("carve:dy=64456",
+           "carve: dy must be -1079..64455 for an image 1080 pixels high, not 64456");
     refuse("carve:width=100,dx=0", "width or dx");
     refuse("carve:width=100,dx=-3", "width or dx");
     refuse("carve:height=1080,dy=5,show=energy", "height or dy");
-    refuse("carve:width=20000,show=seams", "times as many");
+    refuse("carve:width=20000,show=seams", "width, height, dx and dy may ask for at most 2 times");
+    refuse("carve:dy=1081,show=seams", "or 1048576 in all; 1920 x 1080 to 1920 x 2161 is more");
 }
 
-/* Shapes and ways: scratch stays within 16 bytes a pixel of the largest of input, output and what
- * is carved to, and something for every row and column. */
-static void scratch_is_bounded(void **state) {
+/* Bytes of scratch for each pixel of the input or, where that has more, of what is carved to. */
+static double scratch_a_pixel(const struct job *job, long width, long height) {
+    struct job wanted = *job;
+    wanted.params.number[CARVE_WIDTH] = width;
+    wanted.params.number[CARVE_HEIGHT] = height;
+    const struct op_call call = call_of(&wanted, job->in, NULL);
+    const double in = (double)image_pixels(&job->in), out = (double)width * (double)height;
+    return (double)carve()->scratch(&call) / (in > out ? in : out);
+}
+
+enum { KINDS = 2 * 3 * 3 * 4 * 2 };
+
+/* A job of WIDTH x HEIGHT: energy, what it shows, masks, channels and depth by KIND < KINDS. */
+static struct job job_of_kind(uint32_t width, uint32_t height, int kind) {
+    struct job job = { .in = image_shape(width, height, 1 + kind / 18 % 4u, kind < 72 ? 8 : 16) };
+    params_init(&job.params, carve()->params);
+    job.params.number[CARVE_ENERGY] = kind % 3;
+    job.params.number[CARVE_SHOW] = kind / 3 % 2;
+    for (int part = 0; part < kind / 6 % 3; part++)
+        job.parts[part] = image_shape(width, height, 1, 8);
+    return job;
+}
+
+/* Goals of a side: nearly nothing, half, one less, itself, more, the most, as long as the other. */
+static long goal_of(uint32_t side, uint32_t other, int choice) {
+    const long goals[] = { 1, side / 2, side - 1, side, side + 1, 2L * side, 65535, other };
+    return goals[choice] < 65535 ? goals[choice] : 65535;
+}
+
+static bool is_turned(const struct image *in, long width, long height) {
+    return (width < in->width && height > in->height) || (width > in->width && height < in->height);
+}
+
+/* From 0.3 megapixels on, as carve.h has it. */
+static void scratch_is_within_16_bytes_a_pixel(void **state) {
     (void)state;
-    static const uint32_t sides[] = { 1, 2, 63, 640, 1080, 8192, 65535 };
-    static const long goals[] = { 1, 2, 500, 1081, 9000, 65535 };
-    for (int i = 0; i < 7 * 7 * 6 * 6; i++) {
-        struct job job = { .in = image_shape(sides[i % 7], sides[i / 7 % 7], 4, 16) };
-        params_init(&job.params, carve()->params);
-        const long width = goals[i / 49 % 6], height = goals[i / 294];
-        job.params.number[CARVE_WIDTH] = width;
-        job.params.number[CARVE_HEIGHT] = height;
-        for (int kind = 0; kind < 12; kind++) {
-            job.params.number[CARVE_ENERGY] = kind % 3;
-            job.params.number[CARVE_SHOW] = kind / 3 % 2;
-            job.parts[0] = image_shape(kind < 6 ? 0 : job.in.width, job.in.height, 1, 8);
-            const struct op_call call = call_of(&job, job.in, NULL);
-            const uint64_t in = image_pixels(&job.in), out = (uint64_t)(width * height);
-            const uint64_t lines = job.in.width + job.in.height + (uint64_t)(width + height);
-            const uint64_t most = 16 * (in > out ? in : out) + 640 * lines + 16384;
-            const uint64_t scratch = carve()->scratch(&call);
-            if (scratch > most)
-                fail_msg("%ux%u to %ldx%ld, kind %d: %.1f bytes a pixel", job.in.width,
-                         job.in.height, width, height, kind,
-                         (double)scratch / (double)(in > out ? in : out));
-        }
+    static const uint32_t sizes[][2] = { { 640, 480 },   { 480, 640 },   { 1920, 1080 },
+                                         { 1081, 1919 }, { 4000, 3000 }, { 8192, 8192 },
+                                         { 46747, 161 }, { 160, 65535 } };
+    for (int i = 0; i < 8 * KINDS * 64; i++) {
+        const uint32_t *size = sizes[i / (KINDS * 64)];
+        const struct job job = job_of_kind(size[0], size[1], i / 64 % KINDS);
+        const long width = goal_of(size[0], size[1], i % 8),
+                   height = goal_of(size[1], size[0], i / 8 % 8);
+        const bool grows = width > size[0] || height > size[1];
+        if (grows && (width < 160 || height < 160)) continue;
+        const bool drawn = job.params.number[CARVE_SHOW] == CARVE_SHOW_SEAMS;
+        const double most = drawn && is_turned(&job.in, width, height) ? 17.5 : 16;
+        const double bytes = scratch_a_pixel(&job, width, height);
+        if (bytes > most)
+            fail_msg("%ux%u to %ldx%ld, kind %d: %.2f bytes a pixel", size[0], size[1], width,
+                     height, i / 64 % KINDS, bytes);
+    }
+}
+
+/* Narrow pictures: 16 bytes a pixel and something for every row and column. */
+static void scratch_of_narrow_pictures_is_bounded(void **state) {
+    (void)state;
+    static const uint32_t sides[] = { 1, 2, 63, 159, 8192, 65535 };
+    static const long goals[] = { 1, 2, 50, 150, 9000, 65535 };
+    for (int i = 0; i < 6 * 6 * 6 * 6 * KINDS; i++) {
+        const struct job job =
+            job_of_kind(sides[i / KINDS % 6], sides[i / KINDS / 6 % 6], i % KINDS);
+        const long width = goals[i / KINDS / 36 % 6], height = goals[i / KINDS / 216];
+        const double in = (double)image_pixels(&job.in), out = (double)width * (double)height;
+        const double pixels = in > out ? in : out;
+        const double lines = (double)job.in.width + job.in.height + (double)(width + height);
+        const double bytes = scratch_a_pixel(&job, width, height) * pixels;
+        if (bytes > 16 * pixels + 640 * lines + 16384)
+            fail_msg("%ux%u to %ldx%ld, kind %d: %.0f bytes", job.in.width, job.in.height, width,
+                     height, i % KINDS, bytes);
     }
 }
 
@@ -214,8 +262,8 @@ static void *cancel(void *argument) {
     return NULL;
 }
 
-/* A seam or more into the work of minutes. */
-static void cancel_stops_within(long dx, long dy, int64_t ns) {
+/* A seam or more into the work of minutes: from the cancelling to the end. */
+static int64_t ns_to_stop(long dx, long dy) {
     struct progress progress = { 0 };
     struct canceller canceller = { .progress = &progress };
     struct job job = job_make(3000, 2000, 1, 8, PICTURE_NOISE);
@@ -228,17 +276,29 @@ static void cancel_stops_within(long dx, long dy, int64_t ns) {
     assert_int_equal(try_run(&job, &out), STATUS_CANCELLED);
     const int64_t late = clock_ns();
     pthread_join(thread, NULL);
-    assert_true(late - canceller.at_ns < ns);
     pool_destroy(job.pool);
     free(out.pixels);
     job_free(&job);
+    return late - canceller.at_ns;
 }
 
-/* Far more than it takes, for a machine at other work. */
+/* The least of several tries counts: in the others another program may have had the cores. */
+static void check_stop(long dx, long dy) {
+    enum { TRIES = 10, MOST_NS = 50000000 };
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < TRIES && least >= MOST_NS; i++) {
+        const int64_t ns = ns_to_stop(dx, dy);
+        if (ns < least) least = ns;
+    }
+    if (least >= MOST_NS) fail_msg("dx=%ld, dy=%ld: %ld us", dx, dy, (long)(least / 1000));
+}
+
 static void cancel_stops_soon(void **state) {
     (void)state;
-    cancel_stops_within(-2900, 0, 1000000000);
-    cancel_stops_within(-1500, -1900, 1000000000);
+    check_stop(-2900, 0);
+    check_stop(0, -1900);
+    check_stop(-1500, -1900);
+    check_stop(1400, 0);
 }
 
 static void the_deadline_stops(void **state) {
@@ -307,7 +367,8 @@ int main(void) {
         cmocka_unit_test(removed_pixels_go),
         cmocka_unit_test(masks_of_another_size_are_refused),
         cmocka_unit_test(wrong_sizes_are_refused),
-        cmocka_unit_test(scratch_is_bounded),
+        cmocka_unit_test(scratch_is_within_16_bytes_a_pixel),
+        cmocka_unit_test(scratch_of_narrow_pictures_is_bounded),
         cmocka_unit_test(cancel_stops_soon),
         cmocka_unit_test(the_deadline_stops),
         cmocka_unit_test(tells_progress_and_times),

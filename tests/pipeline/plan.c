@@ -142,12 +142,23 @@ static void shapes_follow(void **state) {
         "the image: width 300 x height 200 is 60000 pixels, more than the 59999 of pixels_max");
 }
 
+/* Of the first operator that tells its progress. */
+static void progress_has_a_unit(void **state) {
+    (void)state;
+    struct plan plan;
+    assert_int_equal(plan_parse(&plan, "histeq;grayscale", NULL), STATUS_OK);
+    assert_string_equal(plan_unit(&plan), "steps");
+    if (!registry_find("carve")) return;
+    assert_int_equal(plan_parse(&plan, "histeq;carve:dx=-1;grayscale", NULL), STATUS_OK);
+    assert_string_equal(plan_unit(&plan), "seams");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(registry_is_in_order),  cmocka_unit_test(prints_what_it_parses),
         cmocka_unit_test(defaults_are_left_out), cmocka_unit_test(refuses_what_is_wrong),
         cmocka_unit_test(text_is_bounded),       cmocka_unit_test(taps_may_have_commas),
-        cmocka_unit_test(shapes_follow),
+        cmocka_unit_test(shapes_follow),         cmocka_unit_test(progress_has_a_unit),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }

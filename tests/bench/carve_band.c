@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* band - whether it pays to keep all costs and to compute anew only what a removed seam has
+/* carve_band - whether it pays to keep all costs and to compute anew only what a removed seam has
  * changed, instead of sweeping every row from one end to the other (pipeline/ops/carve/sweep.h).
  *
  * Gray, gradient energies kept in a plane, halves that meet in the middle, costs of 16 bits, one
@@ -241,15 +241,15 @@ static void compare(int width, int height, int seams, FILE *from) {
 
 int main(int count, char **arguments) {
     if (count > 1 && strcmp(arguments[1], "--help") == 0) {
-        puts("band [GRAY.pgm]: a plain sweep beside a band of changed costs, on made pictures\n"
-             "or one photograph");
+        puts("carve_band [GRAY.pgm]: a plain sweep beside a band of changed costs, on made\n"
+             "pictures or one photograph");
         return 0;
     }
     if (count > 1) {
         FILE *file = fopen(arguments[1], "rb");
         int width, height, most;
         if (!file || fscanf(file, "P5 %d %d %d", &width, &height, &most) != 3 || most != 255) {
-            fprintf(stderr, "band: %s: a binary gray PNM of 8 bit is wanted\n", arguments[1]);
+            fprintf(stderr, "carve_band: %s: a binary gray PNM of 8 bit is wanted\n", arguments[1]);
             return 2;
         }
         fgetc(file);
