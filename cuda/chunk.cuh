@@ -155,10 +155,4 @@ static __device__ __forceinline__ uint32_t shared_read(uint32_t address) {
     return value;
 }
 
-static __device__ __forceinline__ uint32_t shared_read_byte(uint32_t address) {
-    uint32_t value;
-    asm volatile("ld.shared.u8 %0, [%1];" : "=r"(value) : "r"(address));
-    return value;
-}
-
 #endif

@@ -40,8 +40,6 @@ template <int CHANNELS, int MODE> struct layout {
      * for the stage too, and have fewer look-ups a byte. */
     static constexpr int COPIES = (STAGED ? 16 : 32) / (TABLES == 1 ? 1 : 2);
     static constexpr int TABLE_WORDS = TABLES * LEVELS * COPIES;
-    /* Levels a word of a table, which is bytes of new levels or words of ratios. */
-    static constexpr int PACKED = CHANNELS < 3 || MODE == HISTEQ_EACH ? 4 : 1;
     static constexpr int STAGE_WORDS = STAGED ? WORDS * THREADS : 0;
     static constexpr int SHARED_BYTES = 4 * (TABLE_WORDS + STAGE_WORDS + TABLES * LEVELS + TABLES);
 };
@@ -53,9 +51,7 @@ struct rule {
 
 /* Shared memory of a block. */
 struct desk {
-    /* [tables][256][copies] counters first, then [tables][256 / packed][copies] new levels or
-     * ratios */
-    uint32_t *table;
+    uint32_t *table; /* [tables][256][copies]: counters first, then new levels or ratios */
     uint4
         *stage; /* [warp][96] vectors on their way between memory and the threads they belong to */
     uint32_t *sums;  /* [tables][256] inclusive */
@@ -307,21 +303,17 @@ static __device__ __forceinline__ uint32_t entry_of(const uint32_t *sums, uint32
 template <int CHANNELS, int MODE, class L>
 static __device__ __forceinline__ void make_tables(uint32_t pixels, struct rule rule,
                                                    const struct desk &desk) {
-    constexpr int SHARE = LEVELS * 32 / THREADS, ROW = L::COPIES / 4;
-    constexpr int VECTORS = SHARE / L::PACKED * ROW;
+    constexpr int SHARE = LEVELS * 32 / THREADS;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
     for (int t = 0; t < L::TABLES; t++) {
         const uint32_t entry = entry_of<CHANNELS, MODE>(desk.sums + t * LEVELS, desk.first[t],
                                                         pixels, SHARE * warp + lane % SHARE, rule);
-        uint4 *rows = (uint4 *)desk.table + (t * LEVELS + SHARE * warp) / L::PACKED * ROW;
+        uint4 *rows = (uint4 *)desk.table + (t * LEVELS + SHARE * warp) * L::COPIES / 4;
 #pragma unroll
-        for (int i = lane; i - lane < VECTORS; i += 32) {
-            uint32_t word = 0;
-#pragma unroll
-            for (int k = 0; k < L::PACKED; k++)
-                word |= __shfl_sync(~0u, entry, i / ROW * L::PACKED + k) << 8 * k;
-            if (i < VECTORS) rows[i] = make_uint4(word, word, word, word);
+        for (int i = lane; i < SHARE * L::COPIES / 4; i += 32) {
+            const uint32_t copy = __shfl_sync(~0u, entry, i / (L::COPIES / 4));
+            rows[i] = make_uint4(copy, copy, copy, copy);
         }
     }
 }
@@ -362,8 +354,8 @@ static __device__ __forceinline__ void map_chunk(const uint32_t (&in)[L::WORDS],
 #pragma unroll
             for (int t = 0; t < L::TABLES; t++) {
                 const uint32_t sample = chunk_get<8>(in, p * CHANNELS + t);
-                const uint32_t word = column + L::COPIES * (t * LEVELS + sample / 4 * 4);
-                chunk_put_byte<0>(out, p * CHANNELS + t, shared_read_byte(word + sample % 4));
+                chunk_put_byte<0>(out, p * CHANNELS + t,
+                                  shared_read(column + 4 * L::COPIES * (t * LEVELS + sample)));
             }
         }
     }
