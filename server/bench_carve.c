@@ -131,9 +131,12 @@ static void print_shares(const json_t *row) {
     const char *name;
     json_t *ms;
     double sum = NUMBER("other_ms") + NUMBER("copies_ms");
-    json_object_foreach (steps, name, ms) sum += json_number_value(ms);
-    json_object_foreach (steps, name, ms)
+    json_object_foreach (steps, name, ms) {
+        sum += json_number_value(ms);
+    }
+    json_object_foreach (steps, name, ms) {
         printf(" %s %2.0f %%", name, 100 * json_number_value(ms) / sum);
+    }
     printf(" other %2.0f %% copies %2.0f %%\n", 100 * NUMBER("other_ms") / sum,
            100 * NUMBER("copies_ms") / sum);
 }

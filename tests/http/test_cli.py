@@ -404,7 +404,7 @@ def on_a_terminal(*arguments, feed=None):
 
 @pytest.mark.parametrize("steps, told", [
     (["histeq"], "^histeq, "), ([], None), (["histeq", "grayscale"], "^step 1 of 2, histeq, "),
-    pytest.param(["carve:dx=-300"], r"^carve: \d+ of 300, +\d+ %, ", marks=needs("carve"))])
+    pytest.param(["carve:dx=-300"], r"^carve: \d+ of 300 seams, +\d+ %, ", marks=needs("carve"))])
 def test_run_tells_its_stages(tmp_path, steps, told):
     """Of a job that takes more than half a second, here for its slow input, whatever its operator."""
     picture = pnm(noise(3000, 2000, 3))
@@ -444,11 +444,11 @@ def test_run_shows_seams_on_a_terminal(files):
                                cwd=files, stderr=theirs)
     os.close(theirs)
     text = b""
-    while text.count(b"\x1b[K") < 3 and select.select([ours], [], [], 20)[0]:
+    while text.count(b" seams,") < 4 and select.select([ours], [], [], 20)[0]:
         text += os.read(ours, 4096)
     running.kill()
     running.wait()
     os.close(ours)
-    told = re.findall(r"\r(\d+) of 1400 seams, +(\d+) %\x1b\[K", text.decode())
+    told = re.findall(r"\rstep 2 of 2, carve: (\d+) of 1400 seams, +(\d+) %, [\d.]+ s\x1b\[K", text.decode())
     assert len(told) >= 3 and [int(done) for done, _ in told] == sorted(int(done) for done, _ in told)
     assert all(int(share) == round(int(done) / 14) for done, share in told)
