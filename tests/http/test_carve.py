@@ -2,7 +2,6 @@
 """Seam carving through the daemon, against the reference in tests/reference/carve.py: pictures of every kind,
 masks as parts of the form, pipelines; and long carvings whose client leaves or whose time is up."""
 import importlib.util
-import itertools
 import json
 import os
 import time
@@ -266,20 +265,21 @@ def test_deadline_behind_the_last_seam(start):
     begin = time.monotonic()
     assert daemon.post("/carve?width=1", picture).status == 200
     whole = time.monotonic() - begin
-    shares = itertools.count(95, -2)
 
     def come_late():
-        """Done before its time was up: that was no try."""
-        allowed = next(shares) / 100 * whole
+        nonlocal whole
+        allowed = 0.93 * whole
         daemon = start("--lanes", "1", "--processing-ms", str(int(1000 * allowed)))
         begin = time.monotonic()
         answer = daemon.post("/carve?width=1", picture)
-        if answer.status == 200:
+        took = time.monotonic() - begin
+        if answer.status == 200:  # the machine is less busy than it was: that was no try
+            whole = took
             return END_S
         check_problem(answer, 504, "of 65534 seams were done")
-        return time.monotonic() - begin - allowed
+        return took - allowed
 
-    check_soon(come_late, tries=5)
+    check_soon(come_late, tries=8)
 
 
 @pytest.mark.parametrize("what", LONG)
