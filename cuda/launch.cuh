@@ -28,12 +28,13 @@ struct picture {
     bool flat;    /* and whole chunks follow one another without a gap */
 };
 
-struct batch {
+template <int MOST> struct batch_of {
     int count;
     uint32_t chunks;
     uint32_t share, larger; /* chunks of a block; so many first blocks have one more */
-    struct picture pictures[CUDA_BATCH_MAX];
+    struct picture pictures[MOST];
 };
+struct batch : batch_of<CUDA_BATCH_MAX> {};
 
 /* ---- host */
 
@@ -72,8 +73,9 @@ static inline struct picture picture_make(const struct op_call *call, unsigned c
 }
 
 /* Input and output have the same width and height. */
-static inline enum status batch_make(struct batch *batch, const struct op_call *calls, int count,
-                                     unsigned chunk_pixels) {
+template <int MOST>
+static inline enum status batch_make(struct batch_of<MOST> *batch, const struct op_call *calls,
+                                     int count, unsigned chunk_pixels) {
     uint64_t chunks = 0;
     batch->count = count;
     for (int i = 0; i < count; i++) {
@@ -103,7 +105,8 @@ static inline enum status batch_tile(struct batch *batch, const struct op_call *
 
 /* Shares the chunks out to MOST blocks, or to fewer where each would have less than LEAST. Returns
  * how many. */
-static inline unsigned batch_share(struct batch *batch, uint32_t least, unsigned most) {
+template <int MOST>
+static inline unsigned batch_share(struct batch_of<MOST> *batch, uint32_t least, unsigned most) {
     const uint32_t wanted = (batch->chunks + least - 1) / least;
     const unsigned blocks = wanted < most ? wanted : most;
     batch->share = batch->chunks / blocks;
@@ -120,8 +123,9 @@ struct spot {
     uint32_t pixels; /* less than a whole chunk at the end of a row */
 };
 
-static __device__ inline int picture_at(const struct batch &batch, uint32_t chunk) {
-    int low = 0, high = batch.count;
+template <int MOST>
+static __device__ inline int picture_at(const struct batch_of<MOST> &batch, uint32_t chunk) {
+    int low = 0, high = MOST == 1 ? 1 : batch.count;
     while (high - low > 1) {
         const int middle = (low + high) / 2;
         if (batch.pictures[middle].first <= chunk)
@@ -150,7 +154,8 @@ struct chunks {
     uint32_t first, end;
 };
 
-static __device__ __forceinline__ struct chunks block_share(const struct batch &batch) {
+template <int MOST>
+static __device__ __forceinline__ struct chunks block_share(const struct batch_of<MOST> &batch) {
     const uint32_t first = batch.share * blockIdx.x + min(batch.larger, blockIdx.x);
     return { first, first + batch.share + (blockIdx.x < batch.larger) };
 }

@@ -1,78 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Strips whose rows slide down in registers: a kernel for each kind of image and window, and one
- * more for each where nothing but the magnitude is asked for. */
+ * more for each where nothing but the magnitude is asked for. How many rows and blocks each has was
+ * tried on an H200 at 4K and 66 MP (tests/bench/results/edge-h200.txt). */
 #include "pipeline/ops/edge.h"
 
 #include "cuda/ops/edge_strips.cuh"
 
 /* ---- strips */
 
-/* Blocks of a multiprocessor: as many as registers allow. More of them are worth more than a few
- * registers: RGB of 66 MP took 85 us with four, 80 with five, with the arithmetic of before. */
+template <class KIND> static constexpr bool is_sobel3_of_bytes(void) {
+    return KIND::DEPTH == 8 && KIND::REACH == 1;
+}
+
+/* Blocks of a multiprocessor: as many as registers allow. */
 template <class KIND> static constexpr int blocks_of(void) {
-    constexpr bool LEAN =
-        KIND::DEPTH == 16 ? KIND::CHANNELS <= 2 : KIND::CHANNELS == 1 && KIND::PLAIN;
-    if (KIND::REACH == 2) return LEAN ? 4 : 3;
-    return KIND::PLAIN ? (KIND::PIXEL_BYTES == 1 ? 6 : 5) : 4;
+    constexpr bool GRAY = KIND::CHANNELS == 1 && KIND::PLAIN;
+    if (is_sobel3_of_bytes<KIND>()) return GRAY ? 5 : 4;
+    return KIND::REACH == 1 || KIND::DEPTH == 16 || GRAY ? 4 : 3;
 }
 
-/* For each row of the window's reach. */
-static constexpr uint32_t ROWS_LEAST = 2, ROWS_MOST = 8;
-
-/* sobel3 of gray: more rows than a few are as many as may be; images that need the GPU's threads
- * many times over have longer strips, whose rows are fetched into the L2 cache ahead: it holds
- * little of what one strip has read when the next one needs it. For those, and where the GPU holds
- * all blocks at once, more registers a thread are worth more than threads: 4K takes 8.2 us so and
- * 8.3 with a block more, 263 MP 146.9 and 147.5. */
-enum { AHEAD_LONG = 2, BLOCKS_FEW = 5 };
-static constexpr uint32_t ROWS_FEW = 4, ROWS_LONG = 16, TIMES_LONG = 4;
-
-template <class KIND> static constexpr bool has_long_strips(void) {
-    return KIND::REACH == 1 && KIND::CHANNELS == 1 && KIND::PLAIN;
+/* More rows lie too far apart for what the GPU reads at a time (RGB of 66 MP: 8 rows take 76 us, 16
+ * take 81). */
+template <class KIND> static constexpr uint32_t rows_most(void) {
+    if (is_sobel3_of_bytes<KIND>()) return KIND::CHANNELS < 4 ? 8 : 32;
+    return KIND::REACH == 1 && KIND::CHANNELS == 1 ? 16 : 32;
 }
 
-/* Rows of a strip, an even number: so many that the threads fill the GPU once. Two more, of sobel5
- * four, are read above and below, so more rows are less work; but the longer the strips, the
- * farther apart is what the GPU reads at a time, and that costs more from nine on where nothing is
- * fetched ahead (sobel3 of RGB, 66 MP: 8 rows take 75 us, 16 take 82, and 79 with two of them
- * ahead). */
+template <class KIND> static uint32_t threads_at_once(const struct cuda_context *context) {
+    return (uint32_t)context->multiprocessors * blocks_of<KIND>() * EDGE_THREADS;
+}
+
+/* Rows of a strip, a power of two: the fewest with which the GPU holds all threads at once. Two
+ * more, of sobel5 four, are read above and below, so more rows are less work. */
 template <class KIND>
 static uint32_t strip_rows(const struct cuda_context *context, const struct op_call *calls,
                            int count) {
-    constexpr uint32_t LEAST = ROWS_LEAST * KIND::REACH, MOST = ROWS_MOST * KIND::REACH;
-    const uint64_t threads = (uint64_t)context->multiprocessors * blocks_of<KIND>() * EDGE_THREADS;
-    uint64_t rows = 0;
+    const uint64_t threads = threads_at_once<KIND>(context);
+    uint64_t thread_rows = 0;
     for (int i = 0; i < count; i++)
-        rows +=
+        thread_rows +=
             (uint64_t)(calls[i].in.width + KIND::PIXELS - 1) / KIND::PIXELS * calls[i].in.height;
-    const uint64_t wanted = (rows + 2 * threads - 1) / (2 * threads) * 2;
-    if (has_long_strips<KIND>() && wanted >= TIMES_LONG * ROWS_LONG) return ROWS_LONG;
-    if (has_long_strips<KIND>() && wanted > ROWS_FEW)
-        return ROWS_MOST; /* 4K: 8 rows take 8.2 us, 6 or 4 take 8.4 */
-    return wanted < LEAST ? LEAST : wanted > MOST ? MOST : (uint32_t)wanted;
+    uint32_t rows = 2 * KIND::REACH;
+    while (rows < rows_most<KIND>() && rows * threads < thread_rows) rows *= 2;
+    return rows;
 }
 
-static unsigned blocks_for(const struct strips &launch) {
-    return (launch.batch.chunks + EDGE_THREADS - 1) / EDGE_THREADS;
-}
-
-template <class KIND, int BLOCKS = blocks_of<KIND>(), int AHEAD = 0>
+template <class KIND, int AHEAD>
 static void launch_strips(cudaStream_t stream, const struct strips &launch) {
-    edge_kernel<KIND, BLOCKS, AHEAD><<<blocks_for(launch), EDGE_THREADS, 0, stream>>>(launch);
+    const unsigned blocks = (launch.batch.chunks + EDGE_THREADS - 1) / EDGE_THREADS;
+    edge_kernel<KIND, blocks_of<KIND>(), AHEAD><<<blocks, EDGE_THREADS, 0, stream>>>(launch);
 }
 
-/* sobel3 of gray, plain. */
-template <class KIND>
-static void launch_plain(const struct cuda_context *context, const struct strips &launch) {
-    const bool once = blocks_for(launch) <= (unsigned)(BLOCKS_FEW * context->multiprocessors);
-    if (launch.rows == ROWS_LONG)
-        launch_strips<KIND, BLOCKS_FEW, AHEAD_LONG>(context->stream, launch);
-    else if (launch.rows == ROWS_MOST && once)
-        launch_strips<KIND, BLOCKS_FEW>(context->stream, launch);
-    else
-        launch_strips<KIND>(context->stream, launch);
-}
-
+/* Two rows are fetched into the L2 cache ahead: it holds little of what one strip has read when the
+ * next one needs it. Short strips of which each thread has but one are quicker without. */
 template <class KIND>
 static enum status run_kind(const struct cuda_context *context, const struct op_call *calls,
                             int count, const struct edge_rule &rule) {
@@ -81,10 +61,10 @@ static enum status run_kind(const struct cuda_context *context, const struct op_
     launch.rows = strip_rows<KIND>(context, calls, count);
     const enum status status = batch_tile(&launch.batch, calls, count, KIND::PIXELS, launch.rows);
     if (status) return status;
-    if constexpr (has_long_strips<KIND>())
-        launch_plain<KIND>(context, launch);
+    if (launch.batch.chunks <= threads_at_once<KIND>(context))
+        launch_strips<KIND, is_sobel3_of_bytes<KIND>() ? 0 : 2>(context->stream, launch);
     else
-        launch_strips<KIND>(context->stream, launch);
+        launch_strips<KIND, 2>(context->stream, launch);
     return STATUS_OK;
 }
 

@@ -19,7 +19,10 @@ template <int SAMPLE_BITS, int WINDOW_REACH, int IN_CHANNELS, bool IS_PLAIN> str
     static constexpr bool PLAIN = IS_PLAIN;
     static constexpr int PIXELS = 128 / DEPTH, SAMPLES = 32 / DEPTH; /* of a chunk, of a word */
     static constexpr int PIXEL_BYTES = CHANNELS * DEPTH / 8;
-    static constexpr int BESIDE = (REACH * PIXEL_BYTES + 3) / 4; /* words that are read there */
+    static constexpr bool ALPHA = CHANNELS % 2 == 0;
+    /* Words that are read on either side, of which one load is made. */
+    static constexpr int WORDS_BESIDE = (REACH * PIXEL_BYTES + 3) / 4;
+    static constexpr int BESIDE = WORDS_BESIDE == 3 ? 4 : WORDS_BESIDE;
 };
 
 /* ---- where a thread's strip lies */
@@ -76,6 +79,18 @@ template <class KIND> struct raw_row {
     uint32_t left[KIND::BESIDE], right[KIND::BESIDE]; /* up to the chunk, and from its end on */
 };
 
+template <int WORDS>
+static __device__ __forceinline__ void fetch_words(uint32_t (&words)[WORDS], const uint32_t *from) {
+    if constexpr (WORDS == 1) {
+        words[0] = __ldg(from);
+    } else if constexpr (WORDS == 2) {
+        const uint2 two = __ldg((const uint2 *)from);
+        words[0] = two.x, words[1] = two.y;
+    } else {
+        put_vector(words, __ldg((const uint4 *)from));
+    }
+}
+
 template <class KIND>
 static __device__ __forceinline__ void fetch_whole(struct raw_row<KIND> &raw,
                                                    const struct strip &strip) {
@@ -83,11 +98,8 @@ static __device__ __forceinline__ void fetch_whole(struct raw_row<KIND> &raw,
 #pragma unroll
     for (int i = 0; i < KIND::CHANNELS; i++)
         put_vector(raw.words + 4 * i, __ldg((const uint4 *)chunk + i));
-#pragma unroll
-    for (int i = 0; i < KIND::BESIDE; i++) {
-        if (!strip.first) raw.left[i] = __ldg(chunk - KIND::BESIDE + i);
-        if (strip.behind) raw.right[i] = __ldg(chunk + 4 * KIND::CHANNELS + i);
-    }
+    if (!strip.first) fetch_words(raw.left, chunk - KIND::BESIDE);
+    if (strip.behind) fetch_words(raw.right, chunk + 4 * KIND::CHANNELS);
 }
 
 template <class KIND>
@@ -186,6 +198,18 @@ static __device__ __forceinline__ void continue_row(uint32_t *words, int pixels)
 #pragma unroll
     for (int w = 0; w < 4; w++)
         if (w >= word) words[w] = w > word ? last : __byte_perm(words[w], last, pick);
+}
+
+/* Word W of the alpha that stands beside the levels. */
+template <class KIND>
+static __device__ __forceinline__ uint32_t alpha_word(const uint32_t (&words)[4 * KIND::CHANNELS],
+                                                      int w) {
+    constexpr int APART = KIND::CHANNELS / 2; /* words of a pixel of 16 bit */
+    const uint32_t *of = words + w * KIND::CHANNELS;
+    if (KIND::DEPTH == 16) return __byte_perm(of[APART - 1], of[2 * APART - 1], 0x7632);
+    if (APART == 1) return __byte_perm(of[0], of[1], 0x7531);
+    return __byte_perm(__byte_perm(of[0], of[1], 0x0073), __byte_perm(of[2], of[3], 0x0073),
+                       0x5410);
 }
 
 /* ---- levels */

@@ -20,9 +20,11 @@
 #include "cuda/ops/edge_roots.cuh"
 
 /* What is kept: the last row of levels, the last sums at corners (of the chunk and its ends), and
- * for sobel5, of the last row of each of the sums before, what two neighbours add up to. */
+ * for sobel5, of the last row of each of the sums before, what two neighbours add up to; the alpha
+ * of the rows whose edges have yet to come, where there is one. */
 template <class KIND> struct above {
     struct levels<KIND> levels;
+    uint32_t alpha[KIND::REACH][4];
     float corners[KIND::PIXELS + 1];
     float first[KIND::PIXELS + 2], second[KIND::PIXELS + 1];
 };
@@ -49,6 +51,20 @@ static __device__ __forceinline__ float corner_of(const struct levels<KIND> &abo
                    WEIGHT * 0x01010101u, OFFSET));
     return __uint_as_float(
         __dp2a_lo(down, WEIGHT * 0x0101u, __dp2a_lo(up, WEIGHT * 0x0101u, OFFSET)));
+}
+
+/* The alpha of the row that comes in, RAW, is kept; ALPHA is that of the row whose edges are next.
+ */
+template <class KIND>
+static __device__ __forceinline__ void next_alpha(uint32_t (&alpha)[4], struct above<KIND> &above,
+                                                  const struct raw_row<KIND> &raw) {
+    if constexpr (KIND::ALPHA)
+#pragma unroll
+        for (int w = 0; w < 4; w++) {
+            alpha[w] = above.alpha[0][w];
+            above.alpha[0][w] = above.alpha[KIND::REACH - 1][w];
+            above.alpha[KIND::REACH - 1][w] = alpha_word<KIND>(raw.words, w);
+        }
 }
 
 /* SUMS of four: of two neighbours OF this row and the two of the last, which PAIRS has. */

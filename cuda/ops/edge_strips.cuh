@@ -20,8 +20,7 @@ struct strips {
 
 /* What a thread puts out. */
 struct target {
-    uint8_t *to;         /* own chunk of the row that is put out next */
-    const uint8_t *from; /* the same of the input, for its alpha */
+    uint8_t *to; /* own chunk of the row that is put out next */
     uint32_t stride;
     uint32_t top, left; /* first row, and how many of the strip's rows there are */
     int last_row;       /* of the image */
@@ -80,32 +79,28 @@ static __device__ __forceinline__ void put_edges(const uint32_t (&edges)[4], uin
 
 /* With the input's alpha beside them. */
 template <class KIND>
-static __device__ __forceinline__ void put_with_alpha(const uint32_t (&edges)[4], uint8_t *to,
-                                                      const uint8_t *in, int pixels, bool aligned) {
-    constexpr int WORDS = 4 * KIND::CHANNELS, APART = KIND::CHANNELS / 2;
-    uint32_t source[WORDS], both[8];
-    load_chunk(source, in, pixels * KIND::PIXEL_BYTES, aligned);
+static __device__ __forceinline__ void put_with_alpha(const uint32_t (&edges)[4],
+                                                      const uint32_t (&alpha)[4], uint8_t *to,
+                                                      int pixels, bool aligned) {
+    uint32_t both[8];
 #pragma unroll
-    for (int i = 0; i < 8; i++) {
-        const uint32_t low = source[APART * i], high = source[APART * (i + 1) - 1];
-        if (KIND::DEPTH == 16)
-            both[i] = __byte_perm(edges[i / 2], high, i % 2 ? 0x7632 : 0x7610);
-        else
-            both[i] = __byte_perm(edges[i / 2], APART == 1 ? high : __byte_perm(low, high, 0x7030),
-                                  i % 2 ? 0x7352 : 0x7150);
-    }
+    for (int i = 0; i < 8; i++)
+        both[i] =
+            __byte_perm(edges[i / 2], alpha[i / 2],
+                        KIND::DEPTH == 8 ? (i % 2 ? 0x7362 : 0x5140) : (i % 2 ? 0x7632 : 0x5410));
     store_chunk(both, to, pixels * KIND::DEPTH / 4, aligned);
 }
 
 template <class KIND, bool WHOLE>
 static __device__ __forceinline__ void
-put_row(const uint32_t (&edges)[4], const struct strip &strip, const struct target &target) {
+put_row(const uint32_t (&edges)[4], const uint32_t (&alpha)[4], const struct strip &strip,
+        const struct target &target) {
     const int pixels = WHOLE ? KIND::PIXELS : strip.pixels;
     const bool aligned = WHOLE || KIND::PLAIN || strip.aligned;
-    if constexpr (KIND::CHANNELS % 2)
-        put_edges<KIND>(edges, target.to, pixels, aligned);
+    if constexpr (KIND::ALPHA)
+        put_with_alpha<KIND>(edges, alpha, target.to, pixels, aligned);
     else
-        put_with_alpha<KIND>(edges, target.to, target.from, pixels, aligned);
+        put_edges<KIND>(edges, target.to, pixels, aligned);
 }
 
 /* ---- the kernel */
@@ -131,8 +126,11 @@ static __device__ __forceinline__ void begin(struct above<KIND> &above, struct r
     fetch<KIND, WHOLE>(raw, strip);
     next_row(strip);
 #pragma unroll
-    for (int i = 0; i < ROWS; i++)
+    for (int i = 0; i < ROWS; i++) {
+        uint32_t alpha[4];
+        next_alpha(alpha, above, before[i]);
         next_corners(above.corners, above, levels_of<KIND, WHOLE>(before[i], strip, rule));
+    }
 }
 
 /* WHOLE: the chunks of the warp are, rows start at 16 bytes, and there are all rows of the strips,
@@ -148,8 +146,9 @@ static __device__ __forceinline__ void go_down(struct strip strip, struct target
 #pragma unroll
         for (int k = 0; k < 2; k++) {
             float corners[KIND::PIXELS + 1];
-            uint32_t edges[4];
+            uint32_t edges[4], alpha[4];
             struct raw_row<KIND> next;
+            next_alpha(alpha, above, raw);
             next_corners(corners, above, levels_of<KIND, WHOLE>(raw, strip, rule));
             if (WHOLE && AHEAD && i + k + 1 + AHEAD < rows)
                 prefetch_row(strip.from + (uint64_t)min(AHEAD, strip.below) * strip.stride);
@@ -158,9 +157,8 @@ static __device__ __forceinline__ void go_down(struct strip strip, struct target
             raw = next;
             edges_of(edges, above, corners);
             if (!KIND::PLAIN) finish_edges<KIND>(edges, target, target.top + i + k, rule);
-            if (WHOLE || i + k < target.left) put_row<KIND, WHOLE>(edges, strip, target);
+            if (WHOLE || i + k < target.left) put_row<KIND, WHOLE>(edges, alpha, strip, target);
             target.to += target.stride;
-            target.from += strip.stride;
         }
     }
 }
@@ -173,7 +171,6 @@ static __device__ __forceinline__ struct target target_of(const struct picture &
     const uint32_t x = place.x * KIND::PIXELS;
     struct target target;
     target.to = picture.out + (uint64_t)top * picture.out_stride + (uint64_t)x * OUT_BYTES;
-    target.from = picture.in + (uint64_t)top * picture.in_stride + (uint64_t)x * KIND::PIXEL_BYTES;
     target.stride = picture.out_stride;
     target.top = top;
     target.left = min(rows, picture.height - top);
@@ -186,7 +183,7 @@ static __device__ __forceinline__ struct target target_of(const struct picture &
 /* BLOCKS of a multiprocessor: more threads hide more, fewer have more registers. The last strip of
  * a column ends with the image: it shares rows with the one above it rather than having fewer. The
  * last warp's threads behind the last strip do that one again. Both put the same bytes. */
-template <class KIND, int BLOCKS, int AHEAD = 0>
+template <class KIND, int BLOCKS, int AHEAD>
 static __global__ void __launch_bounds__(EDGE_THREADS, BLOCKS)
     edge_kernel(const __grid_constant__ struct strips launch) {
     const struct batch &batch = launch.batch;

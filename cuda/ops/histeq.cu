@@ -6,11 +6,12 @@
 #include "cuda/ops/histeq16.cuh"
 #include "cuda/ops/histeq8.cuh"
 
-template <int CHANNELS, int MODE>
-static enum status launch(const struct cuda_context *context, struct op_call *calls, int count) {
+template <int CHANNELS, int MODE, int MOST>
+static enum status launch_batch(const struct cuda_context *context, struct op_call *calls,
+                                int count) {
     typedef layout<CHANNELS, MODE> L;
     struct failure *failure = calls[0].failure;
-    struct batch batch;
+    struct batch_of<MOST> batch;
     const enum status status = batch_make(&batch, calls, count, L::PIXELS);
     if (status) return status;
     struct rule rule = { (uint32_t)calls[0].params->number[HISTEQ_BINS],
@@ -18,7 +19,7 @@ static enum status launch(const struct cuda_context *context, struct op_call *ca
     uint32_t *left = context->zeroed, *counts = left + SECTOR_WORDS;
     const unsigned blocks = batch_share(&batch, THREADS, context->multiprocessors);
     void *arguments[] = { &rule, &counts, &left, &batch };
-    const void *kernel = (const void *)equalize_kernel<CHANNELS, MODE>;
+    const void *kernel = (const void *)equalize_kernel<CHANNELS, MODE, MOST>;
     if (L::SHARED_BYTES > 48 << 10)
         CUDA_TRY(failure, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                L::SHARED_BYTES));
@@ -26,6 +27,12 @@ static enum status launch(const struct cuda_context *context, struct op_call *ca
                                                   L::SHARED_BYTES, context->stream));
     cuda_mark(context, "equalize");
     return STATUS_OK;
+}
+
+template <int CHANNELS, int MODE>
+static enum status launch(const struct cuda_context *context, struct op_call *calls, int count) {
+    return count == 1 ? launch_batch<CHANNELS, MODE, 1>(context, calls, count)
+                      : launch_batch<CHANNELS, MODE, CUDA_BATCH_MAX>(context, calls, count);
 }
 
 template <int CHANNELS>

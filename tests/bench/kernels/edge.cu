@@ -134,7 +134,8 @@ static void rung_kind(const struct frame *f) {
     launch.rule = edge_rule_of(&f->params, DEPTH);
     launch.rows = ROWS ? ROWS : (uint32_t)((rows + 2 * threads - 1) / (2 * threads) * 2);
     batch_tile(&launch.batch, &call, 1, kind::PIXELS, launch.rows);
-    launch_strips<kind, BLOCKS, AHEAD>(f->context.stream, launch);
+    edge_kernel<kind, BLOCKS, AHEAD><<<(launch.batch.chunks + EDGE_THREADS - 1) / EDGE_THREADS,
+                                       EDGE_THREADS, 0, f->context.stream>>>(launch);
 }
 
 template <int BLOCKS, int ROWS, int AHEAD = 0> static void rung_strips(const struct frame *f) {
@@ -147,36 +148,22 @@ struct other_rung {
     rung run;
 };
 
-template <int DEPTH, int REACH> static const struct other_rung *other_rungs(void) {
+template <int DEPTH, int REACH, int CHANNELS, bool TILE>
+static const struct other_rung *other_rungs(void) {
     static const struct other_rung rungs[] = {
-        { "  by tile", rung_tile },
-        { "  4, 4 rows", rung_kind<DEPTH, REACH, 4, 4> },
-        { "  4, 8 rows", rung_kind<DEPTH, REACH, 4, 8> },
-        { "  4, 12 rows", rung_kind<DEPTH, REACH, 4, 12> },
-        { "  4, 16 rows", rung_kind<DEPTH, REACH, 4, 16> },
-        { "  4, 24 rows", rung_kind<DEPTH, REACH, 4, 24> },
-        { "  5, 8 rows", rung_kind<DEPTH, REACH, 5, 8> },
-        { "  5, 16 rows", rung_kind<DEPTH, REACH, 5, 16> },
-        { "  3, 16 rows", rung_kind<DEPTH, REACH, 3, 16> },
-        { "  4, 8, L2 2 ahead", rung_kind<DEPTH, REACH, 4, 8, 2> },
-        { "  4, 16, L2 2 ahead", rung_kind<DEPTH, REACH, 4, 16, 2> },
-        { "  4, 32, L2 2 ahead", rung_kind<DEPTH, REACH, 4, 32, 2> },
-        { "  5, 16, L2 2 ahead", rung_kind<DEPTH, REACH, 5, 16, 2> },
-        { "  4, 16 rows, not plain", rung_kind<DEPTH, REACH, 4, 16, 0, false> },
+        { "  3, 16, L2 2 ahead", rung_kind<DEPTH, REACH, 3, 16, 2, true, CHANNELS> },
+        { "  3, 32, L2 2 ahead", rung_kind<DEPTH, REACH, 3, 32, 2, true, CHANNELS> },
+        { "  4, 8 rows", rung_kind<DEPTH, REACH, 4, 8, 0, true, CHANNELS> },
+        { "  4, 16 rows", rung_kind<DEPTH, REACH, 4, 16, 0, true, CHANNELS> },
+        { "  4, 8, L2 2 ahead", rung_kind<DEPTH, REACH, 4, 8, 2, true, CHANNELS> },
+        { "  4, 16, L2 2 ahead", rung_kind<DEPTH, REACH, 4, 16, 2, true, CHANNELS> },
+        { "  4, 32, L2 2 ahead", rung_kind<DEPTH, REACH, 4, 32, 2, true, CHANNELS> },
+        { "  5, 8, L2 2 ahead", rung_kind<DEPTH, REACH, 5, 8, 2, true, CHANNELS> },
+        { TILE ? "  by tile" : NULL, rung_tile },
         { NULL, NULL },
     };
     return rungs;
 }
-
-static const struct other_rung rgb_rungs[] = {
-    { "  4, 8 rows", rung_kind<8, 1, 4, 8, 0, true, 3> },
-    { "  5, 4 rows", rung_kind<8, 1, 5, 4, 0, true, 3> },
-    { "  5, 16 rows", rung_kind<8, 1, 5, 16, 0, true, 3> },
-    { "  5, 8, L2 2 ahead", rung_kind<8, 1, 5, 8, 2, true, 3> },
-    { "  5, 16, L2 2 ahead", rung_kind<8, 1, 5, 16, 2, true, 3> },
-    { "  6, 8 rows", rung_kind<8, 1, 6, 8, 0, true, 3> },
-    { NULL, NULL },
-};
 
 /* ---- NPP, where the machine has it: magnitudes of 16 bit, not clamped */
 

@@ -214,22 +214,26 @@ static void other_kinds(struct scene &scene, uint8_t *memory) {
         const char *name;
         unsigned channels, depth;
         long kernel, brightness, threshold, border;
-        const struct other_rung *others; /* up to a name of NULL; or NULL */
+        const struct other_rung *others; /* up to a name of NULL */
     } kinds[] = {
-        { "gray and alpha", 2, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, NULL },
-        { "RGB", 3, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, rgb_rungs },
-        { "RGBA", 4, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, NULL },
-        { "all parameters", 1, 8, EDGE_SOBEL3, 30, 90, EDGE_ZERO, NULL },
-        { "sobel5", 1, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, other_rungs<8, 2>() },
+        { "gray and alpha", 2, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE,
+          other_rungs<8, 1, 2, false>() },
+        { "RGB", 3, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, other_rungs<8, 1, 3, false>() },
+        { "RGBA", 4, 8, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, other_rungs<8, 1, 4, false>() },
+        { "all parameters", 1, 8, EDGE_SOBEL3, 30, 90, EDGE_ZERO, tiles },
+        { "sobel5", 1, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, other_rungs<8, 2, 1, true>() },
         { "sobel5 all parameters", 1, 8, EDGE_SOBEL5, 30, 90, EDGE_ZERO, tiles },
         { "sobel5 gray and alpha", 2, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, tiles },
-        { "sobel5 of RGB", 3, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, tiles },
+        { "sobel5 of RGB", 3, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, other_rungs<8, 2, 3, true>() },
         { "sobel5 of RGBA", 4, 8, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, tiles },
-        { "16 bit", 1, 16, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, other_rungs<16, 1>() },
+        { "16 bit", 1, 16, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, other_rungs<16, 1, 1, true>() },
+        { "16 bit gray and alpha", 2, 16, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, tiles },
         { "16 bit RGB", 3, 16, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, tiles },
-        { "16 bit RGBA", 4, 16, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, tiles },
-        { "16 bit sobel5", 1, 16, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, other_rungs<16, 2>() },
+        { "16 bit RGBA", 4, 16, EDGE_SOBEL3, 0, 0, EDGE_REPLICATE, other_rungs<16, 1, 4, true>() },
+        { "16 bit sobel5", 1, 16, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE,
+          other_rungs<16, 2, 1, true>() },
         { "16 bit sobel5 of RGB", 3, 16, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, tiles },
+        { "16 bit sobel5 of RGBA", 4, 16, EDGE_SOBEL5, 0, 0, EDGE_REPLICATE, tiles },
     };
     for (const auto &kind : kinds)
         for (int s = 1; s < 3; s++) {
@@ -241,7 +245,7 @@ static void other_kinds(struct scene &scene, uint8_t *memory) {
             prepare(scene, large ? 10000 : sides[s][0], large ? 6588 : sides[s][1], kind.channels,
                     kind.depth, memory);
             tell(kind.name, "mixed", scene, rung_shipped);
-            for (const struct other_rung *other = kind.others; other && other->name; other++)
+            for (const struct other_rung *other = kind.others; other->name; other++)
                 tell(other->name, "mixed", scene, other->run);
         }
 }
