@@ -309,6 +309,14 @@ def test_address_in_use_is_told_by_its_flag(key):
     assert done.returncode == 1 and address in done.stderr and f"another port with --{key}\n" in done.stderr
 
 
+def test_address_is_told_as_it_was_given(tmp_path):
+    """Whatever stands in it, a flag's name too."""
+    path = tmp_path / "--listen" / "burin.sock"
+    done = subprocess.run([BURIN, "serve", "--devices", "cpu", "--listen", "127.0.0.1:0", f"--admin-listen=unix:{path}"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and f"cannot listen on unix:{path}: " in done.stderr, done
+
+
 def test_admin_socket(start):
     """Probes on an address of their own, operators on the other; one does not serve what is the other's."""
     port = free_port()
