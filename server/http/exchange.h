@@ -136,7 +136,12 @@ enum status exchange_fail(struct exchange *exchange, const struct failure *failu
 /* Its line in the log: of work and of whatever went wrong, not of probes. */
 void exchange_log(const struct exchange *exchange, double total_ms);
 
-/* Value of a request header, or NULL. */
+/* Value of a request header, or NULL; of several lines of that name the first. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
+
+/* TAKE gets the value of each line of a request header that is a list, in order. To read one behind
+ * the other is to read them joined by commas, which is what they mean (RFC 9110, 5.3). */
+void exchange_lines(const struct exchange *exchange, const char *name,
+                    void (*take)(void *context, const char *value), void *context);
 
 #endif

@@ -2,6 +2,7 @@
 #include "server/http/reply.h"
 
 #include "server/account.h"
+#include "server/http/upload.h"
 #include "server/text.h"
 
 #include <stddef.h>
@@ -116,6 +117,12 @@ static char *problem_text(const struct exchange *exchange, int http_status) {
     return text;
 }
 
+/* Then the answer says which coding would do: so a client can tell it from an image of a type that
+ * is not read (RFC 9110, 12.5.3). */
+static bool blames_coding(const struct exchange *exchange, int http_status) {
+    return http_status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && upload_coding(exchange);
+}
+
 enum MHD_Result reply_problem(struct exchange *exchange, int http_status) {
     if (!http_status) http_status = reply_http_status(exchange->failure.status);
     size_t length = 0;
@@ -129,6 +136,8 @@ enum MHD_Result reply_problem(struct exchange *exchange, int http_status) {
     if (http_status == 405)
         add(response, MHD_HTTP_HEADER_ALLOW,
             strstr(exchange->failure.message, "POST") ? "POST, PUT" : "GET, HEAD");
+    if (blames_coding(exchange, http_status))
+        add(response, MHD_HTTP_HEADER_ACCEPT_ENCODING, "identity");
     /* Refused before the body was read to its end, or while stopping: nothing more on this line. */
     const bool cut =
         exchange->state == EXCHANGE_BEGIN || exchange->spoiled || front_draining(exchange->front);
@@ -142,13 +151,15 @@ bool reply_on_socket(struct exchange *exchange, int http_status) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     char *body = problem_text(exchange, http_status), answer[2048];
-    const int length = snprintf(
-        answer, sizeof answer,
-        "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
-        "Connection: close\r\nCache-Control: no-store\r\nX-Request-ID: %s\r\n%s"
-        "Content-Length: %zu\r\n\r\n%s",
-        http_status, MHD_get_reason_phrase_for((unsigned)http_status), exchange->request_id,
-        http_status == 503 ? "Retry-After: 1\r\n" : "", body ? strlen(body) : 0, body ? body : "");
+    const int length =
+        snprintf(answer, sizeof answer,
+                 "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
+                 "Connection: close\r\nCache-Control: no-store\r\nX-Request-ID: %s\r\n%s%s"
+                 "Content-Length: %zu\r\n\r\n%s",
+                 http_status, MHD_get_reason_phrase_for((unsigned)http_status),
+                 exchange->request_id, http_status == 503 ? "Retry-After: 1\r\n" : "",
+                 blames_coding(exchange, http_status) ? "Accept-Encoding: identity\r\n" : "",
+                 body ? strlen(body) : 0, body ? body : "");
     free(body);
     if (!info || length <= 0 || length >= (int)sizeof answer) return false;
     if (send(info->connect_fd, answer, (size_t)length, MSG_NOSIGNAL) != length) return false;

@@ -175,10 +175,21 @@ static enum status too_large(const struct front *front, struct failure *failure)
                 held ? "queue_bytes" : "body_bytes_max");
 }
 
+static void take_coding(void *context, const char *value) {
+    const char **coding = context;
+    if (!*coding && strcasecmp(value, "identity") != 0) *coding = value;
+}
+
+const char *upload_coding(const struct exchange *exchange) {
+    const char *coding = NULL;
+    exchange_lines(exchange, MHD_HTTP_HEADER_CONTENT_ENCODING, take_coding, &coding);
+    return coding;
+}
+
 static enum status judge_coding(const struct exchange *exchange, struct failure *failure) {
-    const char *coding = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    const char *coding = upload_coding(exchange);
     char shown[PARAM_SHOWN_MAX];
-    if (!coding || strcasecmp(coding, "identity") == 0) return STATUS_OK;
+    if (!coding) return STATUS_OK;
     return fail(failure, STATUS_NOT_AN_IMAGE,
                 "Content-Encoding is %s, and no body is unpacked here; send the image without it",
                 param_shown(coding, shown));

@@ -24,6 +24,8 @@ enum status upload_finish(struct exchange *exchange, struct failure *failure);
  * and what probe_image says. */
 enum status upload_parts(struct exchange *exchange, const struct probe_limits *limits,
                          const struct image *shapes, struct failure *failure);
+/* The Content-Encoding that makes the body unreadable here, as sent; NULL: none does. */
+const char *upload_coding(const struct exchange *exchange);
 /* Gives back what it held apart from the slot; any number of times. */
 void upload_release(struct exchange *exchange);
 

@@ -495,8 +495,22 @@ def test_content_encoding(daemon, coding):
     for path in ("/histeq", "/info"):
         answer = daemon.post(path, zlib.compress(PICTURE), {"Content-Encoding": coding.encode("latin-1")})
         problem = check_problem(answer, 415, "Content-Encoding", "without it")
+        assert answer.headers["Accept-Encoding"] == "identity"
         assert coding[:20].replace("\u00e9", "?") in problem["message"] and problem["message"].isprintable()
     assert daemon.post("/histeq", PICTURE, {"Content-Encoding": "Identity"}).status == 200
+    answer = daemon.post("/histeq", b"no picture", {"Content-Encoding": "identity"})
+    check_problem(answer, 415)
+    assert "Accept-Encoding" not in answer.headers, "the coding is not what is wrong"
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE,
+                                     b"Content-Length: 20000000\r\n\r\n"], ids=["small", "large"])
+def test_content_encoding_in_a_second_line(daemon, framing):
+    """Lines of one name are one list; a large body is refused before it comes, by another way."""
+    head = (b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+            b"Content-Encoding: identity\r\nContent-Encoding: gzip\r\n")
+    (status, headers, body), = responses(daemon.raw(head + framing))
+    assert status == 415 and b"gzip" in body and headers["accept-encoding"] == "identity"
 
 
 def test_gigabyte_that_is_sent_all_the_same(daemon):
