@@ -9,6 +9,7 @@
 #define BURIN_EXCHANGE_H
 
 #include "config/config.h"
+#include "server/http/accept.h"
 #include "server/http/gate.h"
 #include "server/http/io.h"
 #include "server/http/listen.h"
@@ -97,6 +98,7 @@ struct exchange {
     char label[32]; /* operator's name, "pipeline", "info"...: for metrics and logs */
     struct gate_facts facts;
     struct settings settings;
+    enum answer answer; /* as Accept says; set once the body is there */
     struct upload upload;
     struct failure failure; /* the first thing that went wrong */
     bool spoiled;           /* what follows it on its connection cannot be read */

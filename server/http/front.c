@@ -150,7 +150,7 @@ static enum MHD_Result answer(struct exchange *exchange) {
     if (exchange->failure.status) return reply_problem(exchange, exchange->http_status);
     exchange->failure = exchange_job(exchange)->failure;
     if (exchange->failure.status) return reply_problem(exchange, 0);
-    return reply_job(exchange, accept_answer(exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT)));
+    return reply_job(exchange);
 }
 
 /* The framing of its body was not kept: what has come of it is nothing whole. */

@@ -64,18 +64,24 @@ static enum status judge(struct exchange *exchange, struct failure *failure) {
                   : plan_print(&exchange->settings.plan, job->plan, sizeof job->plan, failure);
 }
 
+static void take_accept(void *context, const char *line) {
+    accept_take(context, line);
+}
+
 static void fill_job(struct exchange *exchange) {
     struct job *job = exchange_job(exchange);
     const struct settings *settings = &exchange->settings;
-    const char *accept = exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT);
+    struct accept accept = { 0 };
+    exchange_lines(exchange, MHD_HTTP_HEADER_ACCEPT, take_accept, &accept);
+    exchange->answer = accept_answer(&accept);
     job->line = (int32_t)(exchange->door - exchange->front->doors);
     snprintf(job->request_id, sizeof job->request_id, "%s", exchange->request_id);
     memcpy(job->device, settings->device, sizeof job->device);
     memcpy(job->background, settings->background, sizeof job->background);
-    job->type = settings->type ? settings->type : accept_type(accept, job->probe.format);
+    job->type = settings->type ? settings->type : accept_type(&accept, job->probe.format);
     job->quality = settings->quality;
     job->compression = settings->compression;
-    job->json_only = accept_answer(accept) == ANSWER_JSON;
+    job->json_only = exchange->answer == ANSWER_JSON;
     job->progress.deadline_ns =
         exchange->received_ns + exchange->front->config->processing_ms * INT64_C(1000000);
 }

@@ -279,7 +279,8 @@ static struct MHD_Response *job_response(struct parcel *parcel, const struct job
     return response;
 }
 
-enum MHD_Result reply_job(struct exchange *exchange, enum answer answer) {
+enum MHD_Result reply_job(struct exchange *exchange) {
+    const enum answer answer = exchange->answer;
     char text[ACCOUNT_MAX];
     close_account(exchange, text);
     const struct job *job = exchange_job(exchange);
