@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An image and a plan in, an image out: the whole way of a request on one page.
  *
- * begin: the query becomes settings, the body gets a slot. Then the body comes (upload.c). finish:
+ * begin: the query becomes settings. Then the body comes and gets a slot (upload.c). finish:
  * the image's header is judged against the limits, the job goes to the supervisor, the connection
  * sleeps. When the job comes back to this I/O thread it wakes the connection, and front.c calls
  * reply_job.

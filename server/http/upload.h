@@ -13,8 +13,9 @@
 
 #include "server/http/exchange.h"
 
-/* After the headers. Takes the slot. */
+/* After the headers. Holds nothing yet. */
 enum status upload_begin(struct exchange *exchange, struct failure *failure);
+/* The first call takes the slot. */
 enum status upload_feed(struct exchange *exchange, const uint8_t *bytes, size_t length,
                         struct failure *failure);
 /* After the last byte: the image's place stands in the job. */

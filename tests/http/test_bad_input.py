@@ -699,7 +699,7 @@ def test_hang_up_in_mid_upload(daemon, how):
         s = daemon.socket()
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n" + bytes(100000 * i))
         clients.append(s)
-    assert wait_until(lambda: daemon.metric("slots_in_use") == 8)
+    assert wait_until(lambda: daemon.metric("slots_in_use") == 7), "all but the one that has sent none of its body"
     for s in clients:
         if how == "RST":
             s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
