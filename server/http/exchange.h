@@ -46,13 +46,15 @@ struct front {
     int lines[LINES_MAX];     /* their write ends, for the supervisor */
     int door_count, port;
     struct listen_file
-        files[2];            /* of `listen` and of `admin_listen`, where they are unix sockets */
-    int64_t body_bytes_held; /* atomic: bodies in slots, against queue_bytes */
-    int64_t request_count;   /* atomic */
-    uint32_t run_id;         /* so that request ids of two runs differ */
-    int exchanges;           /* atomic: requests under way */
-    int asleep;              /* atomic: those whose connection is suspended */
-    int draining;            /* atomic */
+        files[2];              /* of `listen` and of `admin_listen`, where they are unix sockets */
+    int64_t body_bytes_held;   /* atomic: bodies in slots, against queue_bytes */
+    int64_t answer_bytes_held; /* atomic: images in slots until they are sent, against
+                                  answer_bytes; the I/O threads' */
+    int64_t request_count;     /* atomic */
+    uint32_t run_id;           /* so that request ids of two runs differ */
+    int exchanges;             /* atomic: requests under way */
+    int asleep;                /* atomic: those whose connection is suspended */
+    int draining;              /* atomic */
 };
 
 /* A further image of the form: its bytes in the slot, and the part's name. */

@@ -149,8 +149,9 @@ static enum MHD_Result answer(struct exchange *exchange) {
     watch_phase_write(exchange->watched, 0);
     if (exchange->failure.status) return reply_problem(exchange, exchange->http_status);
     exchange->failure = exchange_job(exchange)->failure;
-    if (exchange->failure.status) return reply_problem(exchange, 0);
-    return reply_job(exchange);
+    if (!exchange->failure.status) return reply_job(exchange);
+    exchange_let_go(exchange);
+    return reply_problem(exchange, 0);
 }
 
 /* The framing of its body was not kept: what has come of it is nothing whole. */

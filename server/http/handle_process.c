@@ -39,7 +39,8 @@ enum status process_begin(struct exchange *exchange, struct failure *failure) {
     failure->status = STATUS_OK;
     MHD_get_connection_values(exchange->connection, MHD_GET_ARGUMENT_KIND, take_argument, &query);
     if (failure->status) return failure->status;
-    return upload_begin(exchange, failure);
+    status = upload_begin(exchange, failure);
+    return status ? status : reply_foresee(exchange->front, failure);
 }
 
 static struct probe_limits limits_of(const struct config *config) {

@@ -18,7 +18,12 @@ int reply_http_status(enum status status);
  */
 enum MHD_Result reply_problem(struct exchange *exchange, int http_status);
 
-/* The finished job of the exchange's slot: the image, the account, or both, as `answer` says. */
+/* STATUS_BUSY while finished answers hold answer_bytes: no further work should begin. Told to
+ * metrics. */
+enum status reply_foresee(struct front *front, struct failure *failure);
+
+/* The finished job of the exchange's slot: the image, the account, or both, as `answer` says; a
+ * problem where finished answers hold answer_bytes already. */
 enum MHD_Result reply_job(struct exchange *exchange);
 
 /* Consumes BODY. Probes and lists tell what is so now: they are sent with "no-cache". */

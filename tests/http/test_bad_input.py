@@ -2,6 +2,7 @@
 """What is wrong with a request is told in one answer that says what to do, costs little, and hurts nobody
 else: forms, parameters, broken pictures, bombs, slow clients, clients that leave."""
 import json
+import os
 import socket
 import struct
 import time
@@ -672,6 +673,85 @@ def test_client_that_does_not_read(start):
         assert daemon.becomes_idle(10)
         assert time.monotonic() - begin < 5
     assert daemon.samples()['burin_connections_ended_total{reason="write"}'] == 2
+    assert daemon.works()
+
+
+TALL = large_png(4000, 4000)  # 16 KB, of which 16 MB of PNM are made
+AS_PNM = "/grayscale?type=pnm"
+
+
+def pool_bytes(daemon):
+    """Of shared memory, in fact."""
+    folder = f"/proc/{daemon.process.pid}/fd"
+    pool, = (fd for fd in os.listdir(folder) if "memfd:burin-slots" in os.readlink(f"{folder}/{fd}"))
+    return os.stat(f"{folder}/{pool}").st_blocks * 512
+
+
+def asker(daemon):
+    """One who wants 16 MB and reads nothing of it."""
+    s = daemon.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+    s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+              % (AS_PNM.encode(), len(TALL)) + TALL)
+    return s
+
+
+def test_answers_that_nobody_takes_are_bounded(start):
+    """The one that reaches the bound still goes out; then work is refused at its headers until one is taken."""
+    daemon = start("--answer-bytes", "20MB")
+    with asker(daemon) as first:
+        assert wait_until(lambda: 16000000 <= daemon.metric("answer_bytes_held") < 16000100)
+        assert daemon.works(), "under the bound"
+        with asker(daemon):
+            assert wait_until(lambda: daemon.metric("answer_bytes_held") >= 32000000)
+            check_problem(daemon.post("/histeq", PICTURE), 503, "answer_bytes", "20000000")
+            head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n"
+            (status, headers, body), = responses(daemon.raw(head))
+            assert status == 503 and b"answer_bytes" in body and int(headers["retry-after"]) >= 1
+            assert daemon.samples()['burin_rejected_total{reason="answers"}'] == 2
+            assert daemon.post("/info", PICTURE).status == 200, "that makes no answer of any size"
+            (status, _, body), = responses(read_to_end(first))
+            assert status == 200 and 16000000 < len(body) < 16000100
+            assert wait_until(lambda: daemon.metric("answer_bytes_held") < 20000000)
+            assert daemon.works()
+    assert daemon.becomes_idle()
+
+
+def test_answers_made_meanwhile_are_bounded_too(start):
+    """All were let in while nothing was held: those for which there is no room in the end are let go at once."""
+    daemon = start("--answer-bytes", "20MB", "--lanes", "1")
+    worker, = daemon.children()
+    before = pool_bytes(daemon)
+    freeze(worker)
+    try:
+        clients = [asker(daemon) for _ in range(6)]
+        assert wait_until(lambda: daemon.metric("jobs_in_progress") + daemon.metric("queue_depth") == 6)
+    finally:
+        thaw(worker)
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") + daemon.metric("queue_depth") == 0, 20)
+    assert wait_until(lambda: daemon.metric("slots_in_use") == 2), "the others hold nothing"
+    assert 32000000 <= daemon.metric("answer_bytes_held") < 32000200
+    assert 31000000 < pool_bytes(daemon) - before < 33000000
+    assert daemon.samples()['burin_rejected_total{reason="answers"}'] == 4
+    found = []
+    for s in clients:
+        (status, headers, body), = responses(read_to_end(s))
+        found.append(status)
+        if status == 503:
+            assert b"answer_bytes" in body and int(headers["retry-after"]) >= 1
+        s.close()
+    assert sorted(found) == [200] * 2 + [503] * 4
+    assert daemon.becomes_idle()
+    assert pool_bytes(daemon) == before
+    assert daemon.works()
+
+
+def test_answer_that_is_left_holds_nothing(start):
+    daemon = start("--answer-bytes", "1")
+    with asker(daemon):
+        assert wait_until(lambda: daemon.metric("answer_bytes_held") >= 16000000)
+        check_problem(daemon.post("/histeq", PICTURE), 503, "answer_bytes")
+    assert daemon.becomes_idle()
     assert daemon.works()
 
 
