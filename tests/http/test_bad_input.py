@@ -683,8 +683,13 @@ AS_PNM = "/grayscale?type=pnm"
 def pool_bytes(daemon):
     """Of shared memory, in fact."""
     folder = f"/proc/{daemon.process.pid}/fd"
-    pool, = (fd for fd in os.listdir(folder) if "memfd:burin-slots" in os.readlink(f"{folder}/{fd}"))
-    return os.stat(f"{folder}/{pool}").st_blocks * 512
+    for fd in os.listdir(folder):
+        try:
+            if "memfd:burin-slots" in os.readlink(f"{folder}/{fd}"):
+                return os.stat(f"{folder}/{fd}").st_blocks * 512
+        except FileNotFoundError:
+            pass  # a connection that has just ended
+    raise AssertionError("no slots among its descriptors")
 
 
 def asker(daemon):
