@@ -2,6 +2,7 @@
 #include "config/form.h"
 
 #include "config/config.h"
+#include "config/devices.h"
 #include "pipeline/param.h"
 
 #include <arpa/inet.h>
@@ -52,26 +53,7 @@ bool form_address_or_empty(const char *text) {
 
 /* ---- devices */
 
-static bool is_device(const char *name) {
-    if (strcmp(name, "cpu") == 0) return true;
-    if (strncmp(name, "cuda:", 5) != 0) return false;
-    const char *number = name + 5;
-    const size_t digits = strspn(number, "0123456789");
-    return digits > 0 && !number[digits] && (*number != '0' || digits == 1);
-}
-
 bool form_devices(const char *text) {
-    char list[CONFIG_TEXT_MAX];
-    const char *names[CONFIG_TEXT_MAX / 4 + 1]; /* "cpu," */
-    int count = 0;
-    if (strcmp(text, "all") == 0) return true;
-    if (snprintf(list, sizeof list, "%s", text) >= (int)sizeof list) return false;
-    char *rest = list;
-    for (char *name; (name = strsep(&rest, ","));) {
-        if (!is_device(name)) return false;
-        for (int i = 0; i < count; i++)
-            if (strcmp(names[i], name) == 0) return false;
-        names[count++] = name;
-    }
-    return true;
+    struct devices ignored;
+    return devices_read(text, &ignored);
 }

@@ -12,8 +12,8 @@ enum { BUCKETS = sizeof bounds_s / sizeof *bounds_s, CODES = 17, EXTRA_LABELS = 
 static const int codes[CODES] = { 200, 400, 404, 405, 406, 408, 413, 414, 415,
                                   422, 429, 431, 499, 500, 503, 504, 0 /* any other */ };
 static const char *const extra_labels[EXTRA_LABELS] = { "pipeline", "info", "other" };
-static const char *const reasons[REJECTIONS] = { "queue", "slots", "bytes", "draining",
-                                                 "malformed" };
+static const char *const reasons[REJECTIONS] = { "queue",   "slots",    "bytes",
+                                                 "answers", "draining", "malformed" };
 
 /* Of one label. */
 struct series {
@@ -251,7 +251,7 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
     print_durations(metrics, out);
     print_stages(metrics, out);
     head(out, "rejected_total", "counter",
-         "Requests refused before their work began: no room, stopping, or no sound HTTP");
+         "Requests refused: no room for them or for their answers, stopping, or no sound HTTP");
     for (int r = 0; r < REJECTIONS; r++)
         fprintf(out, "burin_rejected_total{reason=\"%s\"} %lu\n", reasons[r],
                 get(&metrics->rejected[r]));
@@ -267,6 +267,8 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
                 now->slots_in_use);
     print_gauge(out, "slots", "Slots of shared memory", now->slots);
     print_gauge(out, "body_bytes_held", "Bytes of uploads held in slots", now->body_bytes_held);
+    print_gauge(out, "answer_bytes_held", "Bytes of finished answers held until they are sent",
+                now->answer_bytes_held);
     print_connections(&now->connections, out);
     head(out, "build_info", "gauge", "The version that runs");
     fprintf(out, "burin_build_info{version=\"%s\"} 1\n", now->version);

@@ -24,11 +24,13 @@ void metrics_destroy(struct metrics *metrics);
 void metrics_request(struct metrics *metrics, const char *label, int http_status, double total_ms,
                      const struct timing *timing, uint64_t pixels);
 
-/* Requests refused before their work began: "queue", "slots", "bytes", "draining", "malformed". */
+/* Requests refused: "queue", "slots", "bytes", "answers", "draining", "malformed"; all before their
+ * work began, but for an answer for which there is no room in the end. */
 enum rejection {
     REJECTED_QUEUE,
     REJECTED_SLOTS,
     REJECTED_BYTES,
+    REJECTED_ANSWERS,
     REJECTED_DRAINING,
     REJECTED_MALFORMED,
     REJECTIONS
@@ -39,7 +41,7 @@ void metrics_reject(struct metrics *metrics, enum rejection reason);
 struct metrics_now {
     const struct seat_facts *seats;
     int seat_count, queued, slots_in_use, slots, exchanges;
-    int64_t body_bytes_held;
+    int64_t body_bytes_held, answer_bytes_held;
     struct watch_counts connections;
     const char *version;
 };

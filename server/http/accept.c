@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/accept.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 /* Of several image types that are liked best the first: it loses nothing, and is small. */
 enum kind { KIND_PNG, KIND_JPEG, KIND_PNM, KIND_MULTIPART, KIND_JSON, KINDS, KIND_IMAGES = 3 };
+static_assert((int)KINDS == ACCEPT_KINDS, "a liking each");
 
 static const struct {
     const char *type, *subtypes[3];
@@ -30,11 +32,6 @@ struct range {
     const char *type, *subtype;
     size_t type_length, subtype_length;
     int weight; /* thousandths */
-};
-
-struct liking {
-    enum depth depth;
-    int weight;
 };
 
 /* ---- one range: type/subtype, then parameters, up to a comma */
@@ -80,7 +77,7 @@ static bool next_range(const char **at, struct range *out) {
     return true;
 }
 
-/* ---- what the header thinks of each kind */
+/* ---- what a line thinks of each kind */
 
 static bool is(const char *text, size_t length, const char *name) {
     return length == strlen(name) && strncasecmp(text, name, length) == 0;
@@ -96,45 +93,40 @@ static enum depth match(const struct range *range, enum kind kind) {
     return DEPTH_NONE;
 }
 
-static void read_all(const char *header, struct liking likings[KINDS]) {
+void accept_take(struct accept *accept, const char *line) {
     struct range range;
-    memset(likings, 0, KINDS * sizeof *likings);
-    while (header && next_range(&header, &range))
+    while (next_range(&line, &range))
         for (int k = 0; k < KINDS; k++) {
-            const enum depth depth = match(&range, (enum kind)k);
-            struct liking *liking = &likings[k];
+            const int depth = match(&range, (enum kind)k);
+            struct liking *liking = &accept->likings[k];
             if (depth == DEPTH_NONE || depth < liking->depth) continue;
             if (depth == liking->depth && range.weight <= liking->weight) continue;
             *liking = (struct liking){ depth, range.weight };
         }
 }
 
-static int best_image(const struct liking likings[KINDS]) {
+static int best_image(const struct accept *accept) {
     int best = 0;
     for (int k = 0; k < KIND_IMAGES; k++)
-        if (likings[k].weight > best) best = likings[k].weight;
+        if (accept->likings[k].weight > best) best = accept->likings[k].weight;
     return best;
 }
 
 /* ---- the choice */
 
-enum answer accept_answer(const char *header) {
-    struct liking likings[KINDS];
-    read_all(header, likings);
-    const struct liking *parts = &likings[KIND_MULTIPART];
-    const int image = best_image(likings), json = likings[KIND_JSON].weight;
+enum answer accept_answer(const struct accept *accept) {
+    const struct liking *parts = &accept->likings[KIND_MULTIPART];
+    const int image = best_image(accept), json = accept->likings[KIND_JSON].weight;
     const bool named = parts->depth > DEPTH_ANYTHING && parts->weight > 0;
     if (named && parts->weight >= (image ? image : json)) return ANSWER_MULTIPART;
     return image || !json ? ANSWER_IMAGE : ANSWER_JSON;
 }
 
-enum format accept_type(const char *header, enum format input) {
-    struct liking likings[KINDS];
-    read_all(header, likings);
-    const int best = best_image(likings);
+enum format accept_type(const struct accept *accept, enum format input) {
+    const int best = best_image(accept);
     enum format choice = FORMAT_NONE;
     for (int k = KIND_IMAGES - 1; best && k >= 0; k--) {
-        if (likings[k].weight < best) continue;
+        if (accept->likings[k].weight < best) continue;
         if (kinds[k].format == input) return FORMAT_NONE;
         choice = kinds[k].format;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* accept.h - what an Accept header likes best of what can be answered here.
+/* accept.h - what the Accept lines of a request like best of what can be answered here.
  *
  * Of the ranges that match a type the one that says most of it decides: image/png before image, any
  * kind, before anything at all; of equals the one with the higher weight. No weight is 1, as is one
@@ -10,7 +10,7 @@
  *
  * A pure module; never fails: where nothing that can be answered is acceptable it is as if nothing
  * had been asked for.
- * Source:   RFC 9110, 12.4.2 and 12.5.1.
+ * Source:   RFC 9110, 5.3, 12.4.2 and 12.5.1.
  */
 #ifndef BURIN_ACCEPT_H
 #define BURIN_ACCEPT_H
@@ -19,11 +19,23 @@
 
 enum answer { ANSWER_IMAGE, ANSWER_MULTIPART, ANSWER_JSON };
 
-/* HEADER may be NULL. */
-enum answer accept_answer(const char *header);
+enum { ACCEPT_KINDS = 5 }; /* image types, parts, JSON */
+
+/* Zeroed: nothing is asked for. */
+struct accept {
+    struct liking {
+        int depth;  /* how much the range that decides says */
+        int weight; /* thousandths */
+    } likings[ACCEPT_KINDS];
+};
+
+/* One line of several, in any order: together they are one list (RFC 9110, 5.3). */
+void accept_take(struct accept *accept, const char *line);
+
+enum answer accept_answer(const struct accept *accept);
 
 /* The image's type, within parts too. FORMAT_NONE: as the INPUT, which is liked as well as any, or
  * no type is acceptable. */
-enum format accept_type(const char *header, enum format input);
+enum format accept_type(const struct accept *accept, enum format input);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* Left as they are: text that is written before it is read, and spans that nobody reads here. The
  * fewer lines of the cache a request touches, the more of them stay a lane's. */
@@ -46,6 +47,26 @@ enum status exchange_fail(struct exchange *exchange, const struct failure *failu
 
 const char *exchange_header(const struct exchange *exchange, const char *name) {
     return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+}
+
+struct lines {
+    const char *name;
+    void (*take)(void *context, const char *value);
+    void *context;
+};
+
+static enum MHD_Result take_line(void *context, enum MHD_ValueKind kind, const char *name,
+                                 const char *value) {
+    (void)kind;
+    const struct lines *lines = context;
+    if (strcasecmp(name, lines->name) == 0) lines->take(lines->context, value ? value : "");
+    return MHD_YES;
+}
+
+void exchange_lines(const struct exchange *exchange, const char *name,
+                    void (*take)(void *context, const char *value), void *context) {
+    struct lines lines = { name, take, context };
+    MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, take_line, &lines);
 }
 
 void exchange_let_go(struct exchange *exchange) {

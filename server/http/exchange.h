@@ -9,6 +9,7 @@
 #define BURIN_EXCHANGE_H
 
 #include "config/config.h"
+#include "server/http/accept.h"
 #include "server/http/gate.h"
 #include "server/http/io.h"
 #include "server/http/listen.h"
@@ -45,13 +46,15 @@ struct front {
     int lines[LINES_MAX];     /* their write ends, for the supervisor */
     int door_count, port;
     struct listen_file
-        files[2];            /* of `listen` and of `admin_listen`, where they are unix sockets */
-    int64_t body_bytes_held; /* atomic: bodies in slots, against queue_bytes */
-    int64_t request_count;   /* atomic */
-    uint32_t run_id;         /* so that request ids of two runs differ */
-    int exchanges;           /* atomic: requests under way */
-    int asleep;              /* atomic: those whose connection is suspended */
-    int draining;            /* atomic */
+        files[2];              /* of `listen` and of `admin_listen`, where they are unix sockets */
+    int64_t body_bytes_held;   /* atomic: bodies in slots, against queue_bytes */
+    int64_t answer_bytes_held; /* atomic: images in slots until they are sent, against
+                                  answer_bytes; the I/O threads' */
+    int64_t request_count;     /* atomic */
+    uint32_t run_id;           /* so that request ids of two runs differ */
+    int exchanges;             /* atomic: requests under way */
+    int asleep;                /* atomic: those whose connection is suspended */
+    int draining;              /* atomic */
 };
 
 /* A further image of the form: its bytes in the slot, and the part's name. */
@@ -97,6 +100,7 @@ struct exchange {
     char label[32]; /* operator's name, "pipeline", "info"...: for metrics and logs */
     struct gate_facts facts;
     struct settings settings;
+    enum answer answer; /* as Accept says; set once the body is there */
     struct upload upload;
     struct failure failure; /* the first thing that went wrong */
     bool spoiled;           /* what follows it on its connection cannot be read */
@@ -136,7 +140,12 @@ enum status exchange_fail(struct exchange *exchange, const struct failure *failu
 /* Its line in the log: of work and of whatever went wrong, not of probes. */
 void exchange_log(const struct exchange *exchange, double total_ms);
 
-/* Value of a request header, or NULL. */
+/* Value of a request header, or NULL; of several lines of that name the first. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
+
+/* TAKE gets the value of each line of a request header that is a list, in order. To read one behind
+ * the other is to read them joined by commas, which is what they mean (RFC 9110, 5.3). */
+void exchange_lines(const struct exchange *exchange, const char *name,
+                    void (*take)(void *context, const char *value), void *context);
 
 #endif

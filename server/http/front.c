@@ -149,8 +149,9 @@ static enum MHD_Result answer(struct exchange *exchange) {
     watch_phase_write(exchange->watched, 0);
     if (exchange->failure.status) return reply_problem(exchange, exchange->http_status);
     exchange->failure = exchange_job(exchange)->failure;
-    if (exchange->failure.status) return reply_problem(exchange, 0);
-    return reply_job(exchange, accept_answer(exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT)));
+    if (!exchange->failure.status) return reply_job(exchange);
+    exchange_let_go(exchange);
+    return reply_problem(exchange, 0);
 }
 
 /* The framing of its body was not kept: what has come of it is nothing whole. */
@@ -283,15 +284,16 @@ static struct MHD_Daemon *open_daemon(struct door *door, int listener) {
     return daemon;
 }
 
-static enum status open_doors(struct front *front, const char *address, bool admin,
-                              struct failure *failure) {
-    const int listener =
-        listen_open(address, front->config->insecure, &front->files[admin], failure);
+static enum status open_doors(struct front *front, bool admin, struct failure *failure) {
+    const struct config *config = front->config;
+    const char *address = admin ? config->admin_listen : config->listen;
+    const int listener = listen_open(address, admin ? "--admin-listen" : "--listen",
+                                     config->insecure, &front->files[admin], failure);
     if (listener < 0) return STATUS_INTERNAL;
     if (!admin) front->port = listen_port(listener);
     enum status status = STATUS_OK;
-    for (long i = 0; !status && i < (admin ? 1 : front->config->io_threads); i++) {
-        struct door *door = &front->doors[admin ? front->config->io_threads : i];
+    for (long i = 0; !status && i < (admin ? 1 : config->io_threads); i++) {
+        struct door *door = &front->doors[admin ? config->io_threads : i];
         door->admin = admin;
         if (admin) door->line[0] = -1;
         struct MHD_Daemon *daemon = open_daemon(door, listener);
@@ -329,16 +331,6 @@ static struct slots *open_slots(const struct config *config, struct failure *fai
     return slots_create(&options, failure);
 }
 
-/* What stands in the way of `listen` is answered with its flag: here it is about the other. */
-static void advise_admin(struct failure *failure) {
-    static const char flag[] = "--listen";
-    const struct failure said = *failure;
-    const char *at = strstr(said.message, flag);
-    if (at)
-        fail(failure, said.status, "%.*s--admin-listen%s", (int)(at - said.message), said.message,
-             at + strlen(flag));
-}
-
 static enum status open_all(struct front *front, struct failure *failure) {
     const struct config *config = front->config;
     MHD_set_panic_func(on_panic, NULL);
@@ -365,11 +357,8 @@ static enum status open_all(struct front *front, struct failure *failure) {
                                                 .line_count = (int)config->io_threads };
     front->supervisor = supervisor_create(&options, failure);
     if (!front->supervisor) return STATUS_NO_MEMORY;
-    if (config->admin_listen[0] && open_doors(front, config->admin_listen, true, failure)) {
-        advise_admin(failure);
-        return STATUS_INTERNAL;
-    }
-    return open_doors(front, config->listen, false, failure);
+    if (config->admin_listen[0] && open_doors(front, true, failure)) return STATUS_INTERNAL;
+    return open_doors(front, false, failure);
 }
 
 struct front *front_create(const struct config *config, struct failure *failure) {

@@ -55,6 +55,7 @@ enum MHD_Result handle_metrics(struct exchange *exchange) {
         .slots = slots_count(front->slots),
         .exchanges = __atomic_load_n(&front->exchanges, __ATOMIC_RELAXED),
         .body_bytes_held = __atomic_load_n(&front->body_bytes_held, __ATOMIC_RELAXED),
+        .answer_bytes_held = __atomic_load_n(&front->answer_bytes_held, __ATOMIC_RELAXED),
         .version = version_text(),
     };
     supervisor_jobs(front->supervisor, &now.queued);

@@ -45,18 +45,25 @@ static json_t *describe(const struct probe *probe, uint64_t bytes) {
                      (json_int_t)image_pixels(&probe->shape), "size", (json_int_t)bytes);
 }
 
-enum MHD_Result info_finish(struct exchange *exchange) {
-    struct failure failure = { 0 };
-    struct probe probe;
+static enum status judge(struct exchange *exchange, struct probe *probe, struct failure *failure) {
     const struct config *config = exchange->front->config;
     const struct probe_limits limits = { .pixels_max = (uint64_t)config->pixels_max,
                                          .side_max = (uint32_t)config->side_max };
     const struct job *job = exchange_job(exchange);
-    if (upload_finish(exchange, &failure) || upload_parts(exchange, &limits, NULL, &failure) ||
-        probe_image(slot_bytes(exchange->front->slots, exchange->slot) + job->image_offset,
-                    job->image_length, &limits, &probe, &failure)) {
+    const enum status status = upload_parts(exchange, &limits, NULL, failure);
+    return status
+               ? status
+               : probe_image(slot_bytes(exchange->front->slots, exchange->slot) + job->image_offset,
+                             job->image_length, &limits, probe, failure);
+}
+
+enum MHD_Result info_finish(struct exchange *exchange) {
+    struct failure failure = { 0 };
+    struct probe probe;
+    if (upload_finish(exchange, &failure) || judge(exchange, &probe, &failure)) {
         exchange_fail(exchange, &failure);
         return reply_problem(exchange, 0);
     }
-    return reply_json(exchange, MHD_HTTP_OK, describe(&probe, job->image_length));
+    return reply_json(exchange, MHD_HTTP_OK,
+                      describe(&probe, exchange_job(exchange)->image_length));
 }

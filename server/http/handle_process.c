@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An image and a plan in, an image out: the whole way of a request on one page.
  *
- * begin: the query becomes settings, the body gets a slot. Then the body comes (upload.c). finish:
+ * begin: the query becomes settings. Then the body comes and gets a slot (upload.c). finish:
  * the image's header is judged against the limits, the job goes to the supervisor, the connection
  * sleeps. When the job comes back to this I/O thread it wakes the connection, and front.c calls
  * reply_job.
@@ -39,7 +39,8 @@ enum status process_begin(struct exchange *exchange, struct failure *failure) {
     failure->status = STATUS_OK;
     MHD_get_connection_values(exchange->connection, MHD_GET_ARGUMENT_KIND, take_argument, &query);
     if (failure->status) return failure->status;
-    return upload_begin(exchange, failure);
+    status = upload_begin(exchange, failure);
+    return status ? status : reply_foresee(exchange->front, failure);
 }
 
 static struct probe_limits limits_of(const struct config *config) {
@@ -64,18 +65,24 @@ static enum status judge(struct exchange *exchange, struct failure *failure) {
                   : plan_print(&exchange->settings.plan, job->plan, sizeof job->plan, failure);
 }
 
+static void take_accept(void *context, const char *line) {
+    accept_take(context, line);
+}
+
 static void fill_job(struct exchange *exchange) {
     struct job *job = exchange_job(exchange);
     const struct settings *settings = &exchange->settings;
-    const char *accept = exchange_header(exchange, MHD_HTTP_HEADER_ACCEPT);
+    struct accept accept = { 0 };
+    exchange_lines(exchange, MHD_HTTP_HEADER_ACCEPT, take_accept, &accept);
+    exchange->answer = accept_answer(&accept);
     job->line = (int32_t)(exchange->door - exchange->front->doors);
     snprintf(job->request_id, sizeof job->request_id, "%s", exchange->request_id);
     memcpy(job->device, settings->device, sizeof job->device);
     memcpy(job->background, settings->background, sizeof job->background);
-    job->type = settings->type ? settings->type : accept_type(accept, job->probe.format);
+    job->type = settings->type ? settings->type : accept_type(&accept, job->probe.format);
     job->quality = settings->quality;
     job->compression = settings->compression;
-    job->json_only = accept_answer(accept) == ANSWER_JSON;
+    job->json_only = exchange->answer == ANSWER_JSON;
     job->progress.deadline_ns =
         exchange->received_ns + exchange->front->config->processing_ms * INT64_C(1000000);
 }

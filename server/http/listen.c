@@ -18,14 +18,14 @@ static bool is_loopback(const struct sockaddr *address) {
 }
 
 static int bind_to(const struct sockaddr *address, socklen_t length, const char *text,
-                   struct failure *failure) {
+                   const char *flag, struct failure *failure) {
     const int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     const int on = 1;
     if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (fd >= 0 && bind(fd, address, length) == 0 && listen(fd, BACKLOG) == 0) return fd;
-    fail(failure, STATUS_INTERNAL, "cannot listen on %.100s: %s%s", text, strerror(errno),
-         errno == EADDRINUSE ? "; stop the other program or choose another port with --listen"
-                             : "");
+    const bool taken = errno == EADDRINUSE;
+    fail(failure, STATUS_INTERNAL, "cannot listen on %.100s: %s%s%s", text, strerror(errno),
+         taken ? "; stop the other program or choose another port with " : "", taken ? flag : "");
     if (fd >= 0) close(fd);
     return -1;
 }
@@ -72,7 +72,7 @@ void listen_remove(struct listen_file *file) {
     file->path[0] = '\0';
 }
 
-static int open_unix(const char *path, const char *text, struct listen_file *file,
+static int open_unix(const char *path, const char *text, const char *flag, struct listen_file *file,
                      struct failure *failure) {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     if (!*path || strlen(path) >= sizeof address.sun_path)
@@ -81,7 +81,7 @@ static int open_unix(const char *path, const char *text, struct listen_file *fil
                -1;
     strcpy(address.sun_path, path);
     if (make_room(&address, failure)) return -1;
-    const int fd = bind_to((struct sockaddr *)&address, sizeof address, text, failure);
+    const int fd = bind_to((struct sockaddr *)&address, sizeof address, text, flag, failure);
     if (fd >= 0) remember(path, file);
     return fd;
 }
@@ -98,10 +98,10 @@ static bool split(const char *text, char *host, size_t size, const char **port) 
     return true;
 }
 
-int listen_open(const char *text, bool insecure, struct listen_file *file,
+int listen_open(const char *text, const char *flag, bool insecure, struct listen_file *file,
                 struct failure *failure) {
     file->path[0] = '\0';
-    if (strncmp(text, "unix:", 5) == 0) return open_unix(text + 5, text, file, failure);
+    if (strncmp(text, "unix:", 5) == 0) return open_unix(text + 5, text, flag, file, failure);
     char host[256];
     const char *port;
     const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
@@ -123,7 +123,7 @@ int listen_open(const char *text, bool insecure, struct listen_file *file,
              "front, or say --insecure",
              text);
     else
-        fd = bind_to(found->ai_addr, found->ai_addrlen, text, failure);
+        fd = bind_to(found->ai_addr, found->ai_addrlen, text, flag, failure);
     freeaddrinfo(found);
     return fd;
 }

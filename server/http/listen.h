@@ -20,9 +20,9 @@ struct listen_file {
     ino_t inode;
 };
 
-/* The descriptor, or -1. Anything but loopback and unix sockets needs INSECURE. FILE is for
- * listen_remove. */
-int listen_open(const char *address, bool insecure, struct listen_file *file,
+/* The descriptor, or -1. FLAG is that of the key that holds ADDRESS, "--listen" for one: a failure
+ * names it. Anything but loopback and unix sockets needs INSECURE. FILE is for listen_remove. */
+int listen_open(const char *address, const char *flag, bool insecure, struct listen_file *file,
                 struct failure *failure);
 
 /* Once nobody is to come any more: takes the file away if it still is the one that was made. Any

@@ -2,6 +2,7 @@
 #include "server/http/reply.h"
 
 #include "server/account.h"
+#include "server/http/upload.h"
 #include "server/text.h"
 
 #include <stddef.h>
@@ -94,9 +95,13 @@ static void make_printable(char *message) {
 
 /* What no status stands for is a word of HTTP's alone. */
 static const char *problem_code(const struct failure *failure, int http_status) {
-    if (http_status == MHD_HTTP_NOT_FOUND) return "not_found";
-    if (http_status == MHD_HTTP_METHOD_NOT_ALLOWED) return "method_not_allowed";
-    return status_name(failure->status);
+    switch (http_status) {
+    case MHD_HTTP_NOT_FOUND: return "not_found";
+    case MHD_HTTP_METHOD_NOT_ALLOWED: return "method_not_allowed";
+    case MHD_HTTP_URI_TOO_LONG: return "uri_too_long";
+    case MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE: return "request_header_fields_too_large";
+    default: return status_name(failure->status);
+    }
 }
 
 static char *problem_text(const struct exchange *exchange, int http_status) {
@@ -112,6 +117,12 @@ static char *problem_text(const struct exchange *exchange, int http_status) {
     return text;
 }
 
+/* Then the answer says which coding would do: so a client can tell it from an image of a type that
+ * is not read (RFC 9110, 12.5.3). */
+static bool blames_coding(const struct exchange *exchange, int http_status) {
+    return http_status == MHD_HTTP_UNSUPPORTED_MEDIA_TYPE && upload_coding(exchange);
+}
+
 enum MHD_Result reply_problem(struct exchange *exchange, int http_status) {
     if (!http_status) http_status = reply_http_status(exchange->failure.status);
     size_t length = 0;
@@ -125,6 +136,8 @@ enum MHD_Result reply_problem(struct exchange *exchange, int http_status) {
     if (http_status == 405)
         add(response, MHD_HTTP_HEADER_ALLOW,
             strstr(exchange->failure.message, "POST") ? "POST, PUT" : "GET, HEAD");
+    if (blames_coding(exchange, http_status))
+        add(response, MHD_HTTP_HEADER_ACCEPT_ENCODING, "identity");
     /* Refused before the body was read to its end, or while stopping: nothing more on this line. */
     const bool cut =
         exchange->state == EXCHANGE_BEGIN || exchange->spoiled || front_draining(exchange->front);
@@ -138,13 +151,15 @@ bool reply_on_socket(struct exchange *exchange, int http_status) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     char *body = problem_text(exchange, http_status), answer[2048];
-    const int length = snprintf(
-        answer, sizeof answer,
-        "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
-        "Connection: close\r\nCache-Control: no-store\r\nX-Request-ID: %s\r\n%s"
-        "Content-Length: %zu\r\n\r\n%s",
-        http_status, MHD_get_reason_phrase_for((unsigned)http_status), exchange->request_id,
-        http_status == 503 ? "Retry-After: 1\r\n" : "", body ? strlen(body) : 0, body ? body : "");
+    const int length =
+        snprintf(answer, sizeof answer,
+                 "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
+                 "Connection: close\r\nCache-Control: no-store\r\nX-Request-ID: %s\r\n%s%s"
+                 "Content-Length: %zu\r\n\r\n%s",
+                 http_status, MHD_get_reason_phrase_for((unsigned)http_status),
+                 exchange->request_id, http_status == 503 ? "Retry-After: 1\r\n" : "",
+                 blames_coding(exchange, http_status) ? "Accept-Encoding: identity\r\n" : "",
+                 body ? strlen(body) : 0, body ? body : "");
     free(body);
     if (!info || length <= 0 || length >= (int)sizeof answer) return false;
     if (send(info->connect_fd, answer, (size_t)length, MSG_NOSIGNAL) != length) return false;
@@ -156,15 +171,49 @@ bool reply_on_socket(struct exchange *exchange, int http_status) {
 
 /* ---- a job's answer */
 
+static enum status no_room(struct front *front, int64_t held, struct failure *failure) {
+    metrics_reject(front->metrics, REJECTED_ANSWERS);
+    return fail(failure, STATUS_BUSY,
+                "answers that have yet to be taken hold %ld bytes (answer_bytes is %ld); try again "
+                "later",
+                (long)held, front->config->answer_bytes);
+}
+
+enum status reply_foresee(struct front *front, struct failure *failure) {
+    const int64_t held = __atomic_load_n(&front->answer_bytes_held, __ATOMIC_RELAXED);
+    return held < front->config->answer_bytes ? STATUS_OK : no_room(front, held, failure);
+}
+
+/* The one that reaches the bound still goes out: so an answer of any size does, and what is held
+ * stays under the bound and one answer. */
+static enum status hold(struct front *front, int64_t bytes, struct failure *failure) {
+    int64_t now = __atomic_load_n(&front->answer_bytes_held, __ATOMIC_RELAXED);
+    while (now < front->config->answer_bytes)
+        if (__atomic_compare_exchange_n(&front->answer_bytes_held, &now, now + bytes, true,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+            return STATUS_OK;
+    return no_room(front, now, failure);
+}
+
+static void let_go(struct front *front, int64_t bytes) {
+    __atomic_sub_fetch(&front->answer_bytes_held, bytes, __ATOMIC_RELAXED);
+}
+
 struct parcel {
-    struct slots *slots;
+    struct front *front;
     int slot;
-    char *text; /* heap: head and tail of a multipart answer */
+    int64_t bytes; /* of front.answer_bytes_held, ours */
+    char *text;    /* heap: head and tail of a multipart answer */
 };
+
+static uint8_t *parcel_bytes(const struct parcel *parcel, const struct job *job) {
+    return slot_bytes(parcel->front->slots, parcel->slot) + job->result_offset;
+}
 
 static void parcel_sent(void *context) {
     struct parcel *parcel = context;
-    slot_give(parcel->slots, parcel->slot);
+    let_go(parcel->front, parcel->bytes);
+    slot_give(parcel->front->slots, parcel->slot);
     free(parcel->text);
     free(parcel);
 }
@@ -227,7 +276,7 @@ static bool make_boundary(char boundary[BOUNDARY_LENGTH + 1]) {
 /* Image part, then account part, around the slot's bytes, which are not copied. */
 static struct MHD_Response *in_parts(struct parcel *parcel, const struct job *job,
                                      const char *boundary, const char *account_text) {
-    const uint8_t *image = slot_bytes(parcel->slots, parcel->slot) + job->result_offset;
+    const uint8_t *image = parcel_bytes(parcel, job);
     const size_t room = strlen(account_text) + 512;
     parcel->text = malloc(room);
     if (!parcel->text) return NULL;
@@ -257,32 +306,45 @@ static struct MHD_Response *job_response(struct parcel *parcel, const struct job
         type = parts;
     } else {
         response = MHD_create_response_from_buffer_with_free_callback_cls(
-            job->result_length, slot_bytes(parcel->slots, parcel->slot) + job->result_offset,
-            parcel_sent, parcel);
+            job->result_length, parcel_bytes(parcel, job), parcel_sent, parcel);
     }
     if (response) add(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     return response;
 }
 
-enum MHD_Result reply_job(struct exchange *exchange, enum answer answer) {
-    char text[ACCOUNT_MAX];
-    close_account(exchange, text);
+/* NULL: no memory, and nothing is held. */
+static struct MHD_Response *image_response(struct exchange *exchange, const char *account_text) {
     const struct job *job = exchange_job(exchange);
-    const uint64_t length = job->result_length;
+    struct front *front = exchange->front;
+    struct parcel *parcel = calloc(1, sizeof *parcel);
     struct MHD_Response *response = NULL;
-    if (answer == ANSWER_JSON) {
-        size_t ignored;
-        response = from_text(strdup(text), "application/json", &ignored);
-    } else {
-        struct parcel *parcel = calloc(1, sizeof *parcel);
-        if (parcel) *parcel = (struct parcel){ exchange->front->slots, exchange->slot, NULL };
-        response = parcel ? job_response(parcel, job, answer, text) : NULL;
-        if (!response) {
-            if (parcel) free(parcel->text);
-            free(parcel);
-        }
+    if (parcel) {
+        *parcel = (struct parcel){ front, exchange->slot, (int64_t)job->result_length, NULL };
+        response = job_response(parcel, job, exchange->answer, account_text);
+        if (!response) free(parcel->text);
     }
+    if (response) return response;
+    free(parcel);
+    let_go(front, (int64_t)job->result_length);
+    return NULL;
+}
+
+enum MHD_Result reply_job(struct exchange *exchange) {
+    const bool is_image = exchange->answer != ANSWER_JSON;
+    const uint64_t length = exchange_job(exchange)->result_length;
+    struct failure failure = { 0 };
+    if (is_image && hold(exchange->front, (int64_t)length, &failure)) {
+        exchange_fail(exchange, &failure);
+        exchange_let_go(exchange);
+        return reply_problem(exchange, 0);
+    }
+    char text[ACCOUNT_MAX];
+    size_t ignored;
+    close_account(exchange, text);
+    struct MHD_Response *response = is_image
+                                        ? image_response(exchange, text)
+                                        : from_text(strdup(text), "application/json", &ignored);
     if (response) add_job_headers(response, exchange, text);
-    if (response && answer != ANSWER_JSON) exchange->slot = -1; /* the response's from here on */
-    return queue(exchange, MHD_HTTP_OK, answer == ANSWER_JSON ? 0 : length, response);
+    if (response && is_image) exchange->slot = -1; /* the response's from here on */
+    return queue(exchange, MHD_HTTP_OK, is_image ? length : 0, response);
 }

@@ -8,7 +8,6 @@
 #ifndef BURIN_REPLY_H
 #define BURIN_REPLY_H
 
-#include "server/http/accept.h"
 #include "server/http/exchange.h"
 
 #include <jansson.h>
@@ -19,8 +18,13 @@ int reply_http_status(enum status status);
  */
 enum MHD_Result reply_problem(struct exchange *exchange, int http_status);
 
-/* The finished job of the exchange's slot: the image, the account, or both, as Accept says. */
-enum MHD_Result reply_job(struct exchange *exchange, enum answer answer);
+/* STATUS_BUSY while finished answers hold answer_bytes: no further work should begin. Told to
+ * metrics. */
+enum status reply_foresee(struct front *front, struct failure *failure);
+
+/* The finished job of the exchange's slot: the image, the account, or both, as `answer` says; a
+ * problem where finished answers hold answer_bytes already. */
+enum MHD_Result reply_job(struct exchange *exchange);
 
 /* Consumes BODY. Probes and lists tell what is so now: they are sent with "no-cache". */
 enum MHD_Result reply_json(struct exchange *exchange, int http_status, json_t *body);

@@ -14,7 +14,7 @@ struct route {
     const char *path;
     int methods;
     bool admin; /* probes and metrics: on the admin socket, where there is one */
-    /* After the headers: looks at the query, takes a slot. NULL: nothing to do. */
+    /* After the headers: looks at the query and at what the body is to be. NULL: nothing to do. */
     enum status (*begin)(struct exchange *exchange, struct failure *failure);
     /* After the body: queues an answer, or suspends the connection until there is one. */
     enum MHD_Result (*finish)(struct exchange *exchange);

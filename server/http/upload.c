@@ -38,16 +38,6 @@ static enum status hold(struct exchange *exchange, int64_t bytes, struct failure
     return no_room(front, now, failure);
 }
 
-/* One who announces more than there is room for now hears it before the body is sent. It may still
- * be refused later: room is not kept for it. */
-static enum status foresee(struct exchange *exchange, struct failure *failure) {
-    struct front *front = exchange->front;
-    const int64_t now = __atomic_load_n(&front->body_bytes_held, __ATOMIC_RELAXED);
-    return now + exchange->facts.length <= front->config->queue_bytes
-               ? STATUS_OK
-               : no_room(front, now, failure);
-}
-
 void upload_release(struct exchange *exchange) {
     struct upload *upload = &exchange->upload;
     __atomic_sub_fetch(&exchange->front->body_bytes_held, upload->held, __ATOMIC_RELAXED);
@@ -175,24 +165,51 @@ static enum status too_large(const struct front *front, struct failure *failure)
                 held ? "queue_bytes" : "body_bytes_max");
 }
 
+static void take_coding(void *context, const char *value) {
+    const char **coding = context;
+    if (!*coding && strcasecmp(value, "identity") != 0) *coding = value;
+}
+
+const char *upload_coding(const struct exchange *exchange) {
+    const char *coding = NULL;
+    exchange_lines(exchange, MHD_HTTP_HEADER_CONTENT_ENCODING, take_coding, &coding);
+    return coding;
+}
+
 static enum status judge_coding(const struct exchange *exchange, struct failure *failure) {
-    const char *coding = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    const char *coding = upload_coding(exchange);
     char shown[PARAM_SHOWN_MAX];
-    if (!coding || strcasecmp(coding, "identity") == 0) return STATUS_OK;
+    if (!coding) return STATUS_OK;
     return fail(failure, STATUS_NOT_AN_IMAGE,
                 "Content-Encoding is %s, and no body is unpacked here; send the image without it",
                 param_shown(coding, shown));
 }
 
+static enum status no_slot(const struct exchange *exchange, struct failure *failure) {
+    metrics_reject(exchange->front->metrics, REJECTED_SLOTS);
+    return fail(failure, STATUS_BUSY, "%d requests are under way already; try again later",
+                slots_count(exchange->front->slots));
+}
+
+/* At the first bytes of the body: who announces one and sends nothing keeps nobody out. */
 static enum status take_slot(struct exchange *exchange, struct failure *failure) {
     const size_t length =
         exchange->facts.has_length ? (size_t)exchange->facts.length : UNKNOWN_LENGTH_GUESS;
     /* An answer is mostly no longer than its upload: twice that, and the slot need not grow. */
     exchange->slot = slot_take(exchange->front->slots, 2 * length + 65536, exchange);
-    if (exchange->slot >= 0) return STATUS_OK;
-    metrics_reject(exchange->front->metrics, REJECTED_SLOTS);
-    return fail(failure, STATUS_BUSY, "%d requests are under way already; try again later",
-                slots_count(exchange->front->slots));
+    if (exchange->slot < 0) return no_slot(exchange, failure);
+    return exchange->upload.multipart ? STATUS_OK : image_starts(exchange, failure);
+}
+
+/* One who announces more than there is room for now hears it before the body is sent. It may still
+ * be refused later: neither bytes nor a slot are kept for it. */
+static enum status foresee(const struct exchange *exchange, struct failure *failure) {
+    struct front *front = exchange->front;
+    const int64_t now = __atomic_load_n(&front->body_bytes_held, __ATOMIC_RELAXED);
+    if (now + exchange->facts.length > front->config->queue_bytes)
+        return no_room(front, now, failure);
+    return slots_in_use(front->slots) < slots_count(front->slots) ? STATUS_OK
+                                                                  : no_slot(exchange, failure);
 }
 
 static enum status open_form(struct exchange *exchange, const char *type, struct failure *failure) {
@@ -222,10 +239,7 @@ enum status upload_begin(struct exchange *exchange, struct failure *failure) {
     enum status status = judge_coding(exchange, failure);
     const char *type = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE);
     if (!status && type && multipart_is(type)) status = open_form(exchange, type, failure);
-    if (!status) status = foresee(exchange, failure);
-    if (!status) status = take_slot(exchange, failure);
-    if (!status && !exchange->upload.multipart) status = image_starts(exchange, failure);
-    return status;
+    return status ? status : foresee(exchange, failure);
 }
 
 enum status upload_feed(struct exchange *exchange, const uint8_t *bytes, size_t length,
@@ -234,7 +248,8 @@ enum status upload_feed(struct exchange *exchange, const uint8_t *bytes, size_t 
     upload->bytes += length;
     if (upload->bytes > (uint64_t)largest_body(exchange->front->config))
         return too_large(exchange->front, failure);
-    const enum status status = hold(exchange, (int64_t)length, failure);
+    enum status status = hold(exchange, (int64_t)length, failure);
+    if (!status && exchange->slot < 0) status = take_slot(exchange, failure);
     if (status) return status;
     return upload->multipart ? multipart_feed(&upload->parser, bytes, length, failure)
                              : image_bytes_come(exchange, bytes, length, failure);
@@ -245,12 +260,12 @@ enum status upload_finish(struct exchange *exchange, struct failure *failure) {
     if (upload->multipart) {
         const enum status status = multipart_finish(&upload->parser, failure);
         if (status) return status;
+        if (upload->images == 0)
+            return fail(failure, STATUS_BAD_REQUEST,
+                        "the form has no image; send it in a part named image, file or media, for "
+                        "example with curl -F image=@photo.jpg");
     }
-    if (upload->images == 0)
-        return fail(failure, STATUS_BAD_REQUEST,
-                    "the form has no image; send it in a part named image, file or media, for "
-                    "example with curl -F image=@photo.jpg");
-    if (exchange_job(exchange)->image_length == 0)
+    if (exchange->slot < 0 || exchange_job(exchange)->image_length == 0)
         return fail(
             failure, STATUS_BAD_REQUEST,
             "the image is empty: no byte of it came; send a file that has some, for example with "

@@ -13,8 +13,9 @@
 
 #include "server/http/exchange.h"
 
-/* After the headers. Takes the slot. */
+/* After the headers. Holds nothing yet. */
 enum status upload_begin(struct exchange *exchange, struct failure *failure);
+/* The first call takes the slot. */
 enum status upload_feed(struct exchange *exchange, const uint8_t *bytes, size_t length,
                         struct failure *failure);
 /* After the last byte: the image's place stands in the job. */
@@ -24,6 +25,8 @@ enum status upload_finish(struct exchange *exchange, struct failure *failure);
  * and what probe_image says. */
 enum status upload_parts(struct exchange *exchange, const struct probe_limits *limits,
                          const struct image *shapes, struct failure *failure);
+/* The Content-Encoding that makes the body unreadable here, as sent; NULL: none does. */
+const char *upload_coding(const struct exchange *exchange);
 /* Gives back what it held apart from the slot; any number of times. */
 void upload_release(struct exchange *exchange);
 

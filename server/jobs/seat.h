@@ -60,9 +60,8 @@ struct seat_facts {
 
 enum { SEATS_MAX = 17 }; /* 16 GPUs and the CPU */
 
-/* Seats for DEVICES: "all", "cpu", or a list of cuda:N; the CPU's comes last and always. */
-enum status seats_make(struct seat *seats, int *count, const char *devices,
-                       struct failure *failure);
+/* Seats for TEXT, the key `devices` (config/devices.h); the CPU's comes last and always. */
+enum status seats_make(struct seat *seats, int *count, const char *text, struct failure *failure);
 
 void seat_init(struct seat *seat, const char *device);
 

@@ -1,57 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which workers there are to be: `devices` of the configuration, against what the machine has. */
-#include "config/config.h"
+#include "config/devices.h"
 #include "server/jobs/process.h"
 #include "server/jobs/seat.h"
 
 #include <stdio.h>
-#include <string.h>
 
-struct row {
-    struct seat *seats;
-    int count;
-};
-
-static void add_seat(struct row *row, const char *device) {
-    if (row->count < SEATS_MAX) seat_init(&row->seats[row->count++], device);
+/* The CPU's seat is the last: one is kept for it. */
+static void add_gpu(struct seat *seats, int *count, int number) {
+    char device[DEVICE_WANT_MAX];
+    if (*count == SEATS_MAX - 1) return;
+    snprintf(device, sizeof device, "cuda:%d", number);
+    seat_init(&seats[(*count)++], device);
 }
 
-/* One name of the list: "cpu" adds nothing, since the CPU has its seat anyway. */
-static enum status seat_named(struct row *row, const char *name, int gpus,
-                              struct failure *failure) {
-    if (!*name || strcmp(name, "cpu") == 0) return STATUS_OK;
-    for (int i = 0; i < gpus; i++) {
-        char device[DEVICE_WANT_MAX];
-        snprintf(device, sizeof device, "cuda:%d", i);
-        if (strcmp(name, device) == 0) return add_seat(row, device), STATUS_OK;
+static enum status add_named(struct seat *seats, int *count, const struct devices *devices,
+                             int gpus, struct failure *failure) {
+    for (int i = 0; i < devices->count; i++) {
+        if (devices->gpus[i] >= gpus)
+            return fail(failure, STATUS_BAD_PARAM,
+                        "devices names \"cuda:%ld\", but there are %d GPUs here; name them cuda:0 "
+                        "and so on, or say all or cpu",
+                        devices->gpus[i], gpus);
+        add_gpu(seats, count, (int)devices->gpus[i]);
     }
-    return fail(
-        failure, STATUS_BAD_PARAM,
-        "devices names \"%.40s\", but there are %d GPUs here; name them cuda:0 and so on, or "
-        "say all or cpu",
-        name, gpus);
+    return STATUS_OK;
 }
 
-/* "all": every GPU; else the list. The CPU always has a seat: at work or standing by. */
-enum status seats_make(struct seat *seats, int *count, const char *devices,
-                       struct failure *failure) {
-    struct row row = { seats, 0 };
-    char list[CONFIG_TEXT_MAX];
-    const int gpus = strcmp(devices, "cpu") == 0 ? 0 : process_count_gpus();
-    list[0] = 0;
-    strncat(list, devices, sizeof list - 1);
-    enum status status = STATUS_OK;
-    if (strcmp(devices, "all") == 0) {
-        for (int i = 0; i < gpus && i < SEATS_MAX - 1; i++) {
-            snprintf(list, sizeof list, "cuda:%d", i);
-            add_seat(&row, list);
-        }
-        list[0] = 0;
-    }
-    char *rest = list;
-    for (char *name; !status && (name = strsep(&rest, ", "));)
-        status = seat_named(&row, name, gpus, failure);
-    add_seat(&row, "cpu");
-    *count = row.count;
+enum status seats_make(struct seat *seats, int *count, const char *text, struct failure *failure) {
+    struct devices devices;
+    *count = 0;
+    if (!devices_read(text, &devices))
+        return fail(failure, STATUS_BAD_PARAM, "devices is \"%.80s\", no list of cpu and cuda:N",
+                    text);
+    const int gpus = devices.all || devices.count ? process_count_gpus() : 0;
+    for (int i = 0; devices.all && i < gpus; i++) add_gpu(seats, count, i);
+    const enum status status = add_named(seats, count, &devices, gpus, failure);
+    seat_init(&seats[(*count)++], "cpu");
     return status;
 }

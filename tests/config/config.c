@@ -347,6 +347,7 @@ static void forms(void **state) {
         { "devices", "cuda:" },
         { "devices", "cuda:01" },
         { "devices", "cuda:-1" },
+        { "devices", "cuda:9223372036854775808" },
         { "devices", "all,cpu" },
     };
     struct config config;

@@ -281,7 +281,8 @@ class Daemon:
         """Nothing of any request is held; the one that asks is under way itself."""
         now = self.samples()
         return (now["burin_slots_in_use"] == 0 and now["burin_requests_in_progress"] == 1
-                and now["burin_body_bytes_held"] == 0 and now["burin_queue_depth"] == 0
+                and now["burin_body_bytes_held"] == now["burin_answer_bytes_held"] == 0
+                and now["burin_queue_depth"] == 0
                 and now['burin_jobs_in_progress{device="cpu"}'] == 0)
 
     def becomes_idle(self, seconds=5):

@@ -2,6 +2,7 @@
 """What is wrong with a request is told in one answer that says what to do, costs little, and hurts nobody
 else: forms, parameters, broken pictures, bombs, slow clients, clients that leave."""
 import json
+import os
 import socket
 import struct
 import time
@@ -495,8 +496,22 @@ def test_content_encoding(daemon, coding):
     for path in ("/histeq", "/info"):
         answer = daemon.post(path, zlib.compress(PICTURE), {"Content-Encoding": coding.encode("latin-1")})
         problem = check_problem(answer, 415, "Content-Encoding", "without it")
+        assert answer.headers["Accept-Encoding"] == "identity"
         assert coding[:20].replace("\u00e9", "?") in problem["message"] and problem["message"].isprintable()
     assert daemon.post("/histeq", PICTURE, {"Content-Encoding": "Identity"}).status == 200
+    answer = daemon.post("/histeq", b"no picture", {"Content-Encoding": "identity"})
+    check_problem(answer, 415)
+    assert "Accept-Encoding" not in answer.headers, "the coding is not what is wrong"
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE,
+                                     b"Content-Length: 20000000\r\n\r\n"], ids=["small", "large"])
+def test_content_encoding_in_a_second_line(daemon, framing):
+    """Lines of one name are one list; a large body is refused before it comes, by another way."""
+    head = (b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+            b"Content-Encoding: identity\r\nContent-Encoding: gzip\r\n")
+    (status, headers, body), = responses(daemon.raw(head + framing))
+    assert status == 415 and b"gzip" in body and headers["accept-encoding"] == "identity"
 
 
 def test_gigabyte_that_is_sent_all_the_same(daemon):
@@ -661,6 +676,90 @@ def test_client_that_does_not_read(start):
     assert daemon.works()
 
 
+TALL = large_png(4000, 4000)  # 16 KB, of which 16 MB of PNM are made
+AS_PNM = "/grayscale?type=pnm"
+
+
+def pool_bytes(daemon):
+    """Of shared memory, in fact."""
+    folder = f"/proc/{daemon.process.pid}/fd"
+    for fd in os.listdir(folder):
+        try:
+            if "memfd:burin-slots" in os.readlink(f"{folder}/{fd}"):
+                return os.stat(f"{folder}/{fd}").st_blocks * 512
+        except FileNotFoundError:
+            pass  # a connection that has just ended
+    raise AssertionError("no slots among its descriptors")
+
+
+def asker(daemon):
+    """One who wants 16 MB and reads nothing of it."""
+    s = daemon.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+    s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+              % (AS_PNM.encode(), len(TALL)) + TALL)
+    return s
+
+
+def test_answers_that_nobody_takes_are_bounded(start):
+    """The one that reaches the bound still goes out; then work is refused at its headers until one is taken."""
+    daemon = start("--answer-bytes", "20MB")
+    with asker(daemon) as first:
+        assert wait_until(lambda: 16000000 <= daemon.metric("answer_bytes_held") < 16000100)
+        assert daemon.works(), "under the bound"
+        with asker(daemon):
+            assert wait_until(lambda: daemon.metric("answer_bytes_held") >= 32000000)
+            check_problem(daemon.post("/histeq", PICTURE), 503, "answer_bytes", "20000000")
+            head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n"
+            (status, headers, body), = responses(daemon.raw(head))
+            assert status == 503 and b"answer_bytes" in body and int(headers["retry-after"]) >= 1
+            assert daemon.samples()['burin_rejected_total{reason="answers"}'] == 2
+            assert daemon.post("/info", PICTURE).status == 200, "that makes no answer of any size"
+            (status, _, body), = responses(read_to_end(first))
+            assert status == 200 and 16000000 < len(body) < 16000100
+            assert wait_until(lambda: daemon.metric("answer_bytes_held") < 20000000)
+            assert daemon.works()
+    assert daemon.becomes_idle()
+
+
+def test_answers_made_meanwhile_are_bounded_too(start):
+    """All were let in while nothing was held: those for which there is no room in the end are let go at once."""
+    daemon = start("--answer-bytes", "20MB", "--lanes", "1")
+    worker, = daemon.children()
+    before = pool_bytes(daemon)
+    freeze(worker)
+    try:
+        clients = [asker(daemon) for _ in range(6)]
+        assert wait_until(lambda: daemon.metric("jobs_in_progress") + daemon.metric("queue_depth") == 6)
+    finally:
+        thaw(worker)
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") + daemon.metric("queue_depth") == 0, 20)
+    assert wait_until(lambda: daemon.metric("slots_in_use") == 2), "the others hold nothing"
+    assert 32000000 <= daemon.metric("answer_bytes_held") < 32000200
+    assert 31000000 < pool_bytes(daemon) - before < 33000000
+    assert daemon.samples()['burin_rejected_total{reason="answers"}'] == 4
+    found = []
+    for s in clients:
+        (status, headers, body), = responses(read_to_end(s))
+        found.append(status)
+        if status == 503:
+            assert b"answer_bytes" in body and int(headers["retry-after"]) >= 1
+        s.close()
+    assert sorted(found) == [200] * 2 + [503] * 4
+    assert daemon.becomes_idle()
+    assert pool_bytes(daemon) == before
+    assert daemon.works()
+
+
+def test_answer_that_is_left_holds_nothing(start):
+    daemon = start("--answer-bytes", "1")
+    with asker(daemon):
+        assert wait_until(lambda: daemon.metric("answer_bytes_held") >= 16000000)
+        check_problem(daemon.post("/histeq", PICTURE), 503, "answer_bytes")
+    assert daemon.becomes_idle()
+    assert daemon.works()
+
+
 def test_client_that_reads_slowly_is_served(start):
     """Above write_rate_bytes, and for many times write_ms: nothing of its answer is missing."""
     daemon = start("--write-ms", "500", "--write-rate-bytes", "100KiB")
@@ -685,7 +784,7 @@ def test_hang_up_in_mid_upload(daemon, how):
         s = daemon.socket()
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n" + bytes(100000 * i))
         clients.append(s)
-    assert wait_until(lambda: daemon.metric("slots_in_use") == 8)
+    assert wait_until(lambda: daemon.metric("slots_in_use") == 7), "all but the one that has sent none of its body"
     for s in clients:
         if how == "RST":
             s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

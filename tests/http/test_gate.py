@@ -119,6 +119,15 @@ def test_headers_without_end(daemon):
     line = b"X-Long: " + b"a" * 8000 + b"\r\n"
     (status, _, body), = responses(daemon.raw(LINE + HOST + line * 200))
     assert status == 431 and b"header_bytes" in body
+    assert json.loads(body)["code"] == "request_header_fields_too_large"
+    assert daemon.works()
+
+
+def test_target_over_its_room(daemon):
+    """It is within header_bytes, and still more than is kept of a target: with a code of its own."""
+    line = b"POST /histeq?bins=%s16 HTTP/1.1\r\n" % (b"0" * 5000)
+    (status, _, body), = responses(daemon.raw(request(HOST, LENGTH, b"Connection: close\r\n", line=line)))
+    assert status == 414 and json.loads(body)["code"] == "uri_too_long" and b"4094" in body
     assert daemon.works()
 
 

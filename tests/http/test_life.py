@@ -243,6 +243,51 @@ def test_no_slot_left(start):
     assert daemon.works()
 
 
+@pytest.mark.parametrize("framing", [b"Content-Length: 1000", b"Transfer-Encoding: chunked",
+                                     b"Content-Length: 1000\r\nContent-Type: multipart/form-data; boundary=x"],
+                         ids=["length", "chunked", "form"])
+def test_silent_clients_take_no_slot(start, framing):
+    """Far more of them than slots, each within body_ms: all others are served at once, and they when they speak."""
+    daemon = start("--slots-small", "2", "--slots-medium", "1", "--slots-large", "1")
+    silent = [daemon.socket() for _ in range(30)]
+    for s in silent:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + framing + b"\r\n\r\n")
+    assert wait_until(lambda: daemon.metric("requests_in_progress") == 31)
+    assert daemon.metric("slots_in_use") == 0
+    begin = time.monotonic()
+    for _ in range(5):
+        assert daemon.works()
+    assert time.monotonic() - begin < 2
+    assert daemon.metric("requests_in_progress") == 31, "they were sent away: nothing is tested"
+    assert daemon.samples()['burin_rejected_total{reason="slots"}'] == 0
+    for s in silent:
+        s.close()
+    assert daemon.becomes_idle()
+
+
+def test_slots_run_out_in_mid_body(start):
+    """Whoever speaks when the last slot is gone hears it, and the connection is as good as before."""
+    daemon = start("--slots-small", "1", "--slots-medium", "0", "--slots-large", "0")
+    with begun(daemon, len(PICTURE)) as first, daemon.socket() as second:
+        second.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE))
+        assert wait_until(lambda: daemon.metric("requests_in_progress") == 3)
+        first.sendall(PICTURE[:-1])
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
+        second.sendall(PICTURE)
+        told = second.recv(1 << 16)
+        assert told.startswith(b"HTTP/1.1 503") and b"under way" in told and b"Retry-After" in told
+        assert daemon.metric("body_bytes_held") == len(PICTURE) - 1, "the refused one holds nothing"
+        first.sendall(PICTURE[-1:])
+        (status, _, _), = responses(read_to_end(first))
+        assert status == 200
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 0)
+        second.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+                       % len(PICTURE) + PICTURE)
+        (status, _, _), = responses(read_to_end(second))
+        assert status == 200
+    assert daemon.becomes_idle()
+
+
 def begun(daemon, announced, body=b""):
     """An upload of ANNOUNCED bytes of which BODY has been sent."""
     s = daemon.socket()
@@ -280,7 +325,7 @@ def test_bytes_that_come_are_held_within_bounds(start):
     daemon = start("--queue-bytes", "1MiB")
     body = pnm(noise(1000, 700))
     with begun(daemon, len(body)) as first, begun(daemon, len(body)) as second:
-        assert wait_until(lambda: daemon.metric("slots_in_use") == 2)
+        assert wait_until(lambda: daemon.metric("requests_in_progress") == 3)
         first.sendall(body[:-1])
         assert wait_until(lambda: daemon.metric("body_bytes_held") == len(body) - 1)
         second.sendall(body)

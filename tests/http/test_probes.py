@@ -82,8 +82,8 @@ def test_metrics_are_in_form(daemon):
             assert all(value >= 0 for value in family["samples"].values())
     for name in ("requests_total", "request_duration_seconds", "stage_duration_seconds", "rejected_total",
                  "queue_wait_seconds", "input_pixels_total", "worker_up", "jobs_in_progress", "worker_restarts_total",
-                 "queue_depth", "requests_in_progress", "slots_in_use", "slots", "body_bytes_held", "connections",
-                 "connections_ended_total", "build_info"):
+                 "queue_depth", "requests_in_progress", "slots_in_use", "slots", "body_bytes_held",
+                 "answer_bytes_held", "connections", "connections_ended_total", "build_info"):
         assert families["burin_" + name]["samples"], name
 
 
@@ -307,6 +307,14 @@ def test_address_in_use_is_told_by_its_flag(key):
         done = subprocess.run([BURIN, "serve", "--devices", "cpu", *[f"--{k}={v}" for k, v in flags.items()]],
                               capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and address in done.stderr and f"another port with --{key}\n" in done.stderr
+
+
+def test_address_is_told_as_it_was_given(tmp_path):
+    """Whatever stands in it, a flag's name too."""
+    path = tmp_path / "--listen" / "burin.sock"
+    done = subprocess.run([BURIN, "serve", "--devices", "cpu", "--listen", "127.0.0.1:0", f"--admin-listen=unix:{path}"],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and f"cannot listen on unix:{path}: " in done.stderr, done
 
 
 def test_admin_socket(start):

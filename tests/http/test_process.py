@@ -16,7 +16,7 @@ import pytest
 from PIL import Image, ImageCms
 
 from conftest import (check_problem, chunk, form, from_pnm, in_parallel, jpeg, noise, png, png_of_chunks, pnm,
-                      smooth, wait_until)
+                      responses, smooth, wait_until)
 
 PHOTO = smooth(64, 48)
 STAGES = ["receive", "queue", "decode", "upload", "compute", "download", "encode", "wait"]
@@ -152,6 +152,20 @@ def test_other_names_of_types(daemon):
     ("image/jpeg, multipart/mixed;q=0", "jpeg"), ("image/png;q=0.9, image/jpeg;q=0.8", "png")])
 def test_accept(daemon, accept, kind):
     check_type(daemon.post("/histeq", PICTURES["jpeg"], {"Accept": accept}), kind)
+
+
+@pytest.mark.parametrize("lines,media", [
+    (("text/html", "image/png"), "image/png"), (("application/json", "image/png"), "image/png"),
+    (("image/png;q=0.4", "image/jpeg;q=0.5"), "image/jpeg"), (("text/html", "application/json"), "application/json"),
+    (("", "application/json", "text/html"), "application/json"), (("image/png", "multipart/mixed"), "multipart/mixed")])
+def test_accept_in_several_lines(daemon, lines, media):
+    """They are one list, as if commas stood between."""
+    body = PICTURES["jpeg"]
+    head = "".join(f"accept: {line}\r\n" for line in lines)
+    (status, headers, _), = responses(daemon.raw(
+        b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\n%sContent-Length: %d\r\n\r\n"
+        % (head.encode(), len(body)) + body))
+    assert status == 200 and headers["content-type"].split(";")[0] == media
 
 
 def test_type_goes_before_accept(daemon):

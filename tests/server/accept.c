@@ -98,20 +98,44 @@ static void each_gets_what_it_likes_best(void **state) {
     (void)state;
     static const char letters[FORMAT_COUNT] = { '-', 'j', 'p', 'n' };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const char *accept = cases[i].accept;
-        const char types[] = { letters[accept_type(accept, FORMAT_JPEG)],
-                               letters[accept_type(accept, FORMAT_PNG)],
-                               letters[accept_type(accept, FORMAT_PNM)], '\0' };
-        const enum answer answer = accept_answer(accept);
+        const char *line = cases[i].accept;
+        struct accept accept = { 0 };
+        if (line) accept_take(&accept, line);
+        const char types[] = { letters[accept_type(&accept, FORMAT_JPEG)],
+                               letters[accept_type(&accept, FORMAT_PNG)],
+                               letters[accept_type(&accept, FORMAT_PNM)], '\0' };
+        const enum answer answer = accept_answer(&accept);
         if (answer != cases[i].answer || strcmp(types, cases[i].types) != 0)
-            fail_msg("%s: %d %s, not %d %s", accept ? accept : "none", answer, types,
-                     cases[i].answer, cases[i].types);
+            fail_msg("%s: %d %s, not %d %s", line ? line : "none", answer, types, cases[i].answer,
+                     cases[i].types);
     }
+}
+
+/* Every case that can be cut at a comma: two lines are what one with the comma is. */
+static void lines_are_one_list(void **state) {
+    (void)state;
+    int cut = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *line = cases[i].accept, *comma = line ? strchr(line, ',') : NULL;
+        if (!comma || strchr(line, '"')) continue;
+        char first[200] = "";
+        memcpy(first, line, (size_t)(comma - line));
+        for (int turned = 0; turned < 2; turned++) {
+            struct accept whole = { 0 }, parts = { 0 };
+            accept_take(&whole, line);
+            accept_take(&parts, turned ? comma + 1 : first);
+            accept_take(&parts, turned ? first : comma + 1);
+            if (memcmp(&whole, &parts, sizeof whole) != 0) fail_msg("%s is cut in two", line);
+        }
+        cut++;
+    }
+    assert_true(cut > 20);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_gets_what_it_likes_best),
+        cmocka_unit_test(lines_are_one_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
