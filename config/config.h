@@ -44,7 +44,7 @@ struct config {
     long queue_bytes; /* 512 MiB of bodies held at most */
 
     /* the way out */
-    long answer_bytes; /* 1 GiB of finished answers held, and one answer more, at most */
+    long answer_bytes; /* 2 GiB of finished answers held, and one answer more, at most */
 
     /* shared memory for requests, one slot each; a slot grows where its request does */
     long slots_small;  /* 256, with 256 KiB each touched at start */

@@ -4,11 +4,11 @@
  * 256-entry table is sixteen 16-byte shuffles. Tables are chained by exclusive or (D[k] = T[k] ^
  * T[k-1]), and the index goes down by 16 a step, so that a lane takes part until its index is
  * negative, which makes the shuffle give 0: what is left is T[v / 16][v % 16] with one subtraction,
- * shuffle and xor a table. Colour: c * V' / V is c times a factor of 8 whole and 16 fractional bits
- * that depends on V alone. Its error, at most 2^-17 where V is odd and from 0 to 2^-16 where V is
- * even, times c < V is less than what parts the quotient from the next rounding: 1 / 2V on either
- * side for an odd V, where there are no halves, and 1 / V above for an even one.
- * tests/pipeline/bytes.c tries every case. */
+ * shuffle and xor a table. AVX-512 VBMI looks up 7 bits by one permutation. Colour: c * V' / V is c
+ * times a factor of 8 whole and 16 fractional bits that depends on V alone. Its error, at most
+ * 2^-17 where V is odd and from 0 to 2^-16 where V is even, times c < V is less than what parts the
+ * quotient from the next rounding: 1 / 2V on either side for an odd V, where there are no halves,
+ * and 1 / V above for an even one. tests/pipeline/bytes.c tries every case. */
 #include "pipeline/bytes.h"
 #include "pipeline/fetch.h"
 #include "pipeline/ops/grayscale.h"
@@ -79,9 +79,14 @@ static void rgb_luma_plain(const uint8_t *rgb, uint8_t *gray, size_t pixels) {
 #include <immintrin.h>
 
 #define AVX2 __attribute__((target("avx2")))
+#define VBMI __attribute__((target("avx512f,avx512bw,avx512vbmi")))
 
 static bool fast(void) {
     return !plain_only && __builtin_cpu_supports("avx2");
+}
+
+static bool has_vbmi(void) {
+    return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw");
 }
 
 struct chain {
@@ -125,6 +130,25 @@ AVX2 static void map_avx2(const uint8_t table[256], const uint8_t *in, uint8_t *
         _mm256_storeu_si256((__m256i *)(out + i), chain_map(&chain, values));
     }
     map_plain(table, in + i, out + i, length - i);
+}
+
+/* A quarter of the table each: a permutation of two vectors looks up 7 bits, the sign is the 8th.
+ */
+VBMI static void map_vbmi(const uint8_t table[256], const uint8_t *in, uint8_t *out,
+                          size_t length) {
+    __m512i quarter[4];
+    for (int k = 0; k < 4; k++) quarter[k] = _mm512_loadu_si512(table + 64 * k);
+    size_t i = 0;
+    for (; i + 64 <= length; i += 64) {
+        fetch(in + i);
+        fetch(out + i);
+        const __m512i values = _mm512_loadu_si512(in + i);
+        const __m512i low = _mm512_permutex2var_epi8(quarter[0], values, quarter[1]);
+        const __m512i high = _mm512_permutex2var_epi8(quarter[2], values, quarter[3]);
+        _mm512_storeu_si512(out + i,
+                            _mm512_mask_blend_epi8(_mm512_movepi8_mask(values), low, high));
+    }
+    map_avx2(table, in + i, out + i, length - i);
 }
 
 /* 32 pixels as three vectors of one channel each. */
@@ -343,6 +367,10 @@ AVX2 static void rgb_map_avx2(const struct rgb_table *table, const uint8_t *rgb,
 static bool fast(void) {
     return false;
 }
+static bool has_vbmi(void) {
+    return false;
+}
+#define map_vbmi       map_plain
 #define tally_rgb_avx2 tally_rgb_plain
 #define map_avx2       map_plain
 #define rgb_map_avx2   rgb_map_plain
@@ -350,7 +378,7 @@ static bool fast(void) {
 #endif
 
 void bytes_map(const uint8_t table[256], const uint8_t *in, uint8_t *out, size_t length) {
-    (fast() ? map_avx2 : map_plain)(table, in, out, length);
+    (!fast() ? map_plain : has_vbmi() ? map_vbmi : map_avx2)(table, in, out, length);
 }
 
 void tally_rgb(struct tally *tally, const uint8_t *rgb, size_t pixels) {

@@ -2,8 +2,8 @@
 /* bench.h - what the subcommands of `burin bench` share: lanes to measure on, pictures, medians,
  * tables.
  *
- * Times are medians of BENCH_REPEATS runs after one that is not counted, of fewer where one takes
- * long (`burin bench --help` tells which); never on zeros.
+ * Times are medians of BENCH_REPEATS runs after a tenth of a second of runs, or one, that are not
+ * counted; of fewer where one takes long (`burin bench --help` tells which); never on zeros.
  */
 #ifndef BURIN_BENCH_H
 #define BURIN_BENCH_H
