@@ -4,9 +4,12 @@
  * phase and grow there in place in those after it, so that they need no scratch. Only where the
  * seams are shown, which has the input's size, an image of its own is carved along.
  *
- * Scratch, bytes a pixel: luma 1, seams up to 2, their bits 3/16, the method's (tiles.cuh: 3.4,
- * with masks 2.6; both directions 7 to 10, fast_both.cuh no more, and 4 for origins); masks 1 or 2;
- * seams shown in several phases: the pixel itself and 4. */
+ * Scratch: at most 16 bytes a pixel of the input or, where that has more, of what is carved to;
+ * where a side of the input, or of what it grows to, is under 800 pixels, 384 KiB on top; where one
+ * is under 480, 1280 bytes for every row and column of both too. What it is, bytes a pixel: luma 1,
+ * seams up to 2, all phases' bits up to 3/4, the method's (tiles.cuh: 3.4, with masks 2.6; both
+ * directions 7 to 10, fast_both.cuh no more, and 4 for origins); masks 1 or 2; seams shown in
+ * several phases: the pixel itself. */
 #include "pipeline/ops/carve.h"
 
 #include "cuda/ops/carve/course.cuh"
@@ -47,31 +50,39 @@ static enum status fill_strip(const struct course *course, const struct leg *leg
 }
 
 static enum status find_seams(const struct course *course, const struct leg *leg,
-                              struct lines *lines) {
+                              const struct lines *lines) {
     const struct carve_strip strip = strip_of(course, leg);
     enum status status = fill_strip(course, leg, &strip);
     if (!status)
         status = choose(course->context, &strip).run(course->context, &strip, course->failure);
     cuda_mark(course->context, course->quick && course->watch ? NULL : "seams");
-    *lines = lines_of(course, &strip, is_turned(leg));
-    const struct mark_job job = { *lines, course->seams, strip.columns };
     if (status || is_both(leg)) return status;
+    const struct mark_job job = { *lines, strip.seams, strip.columns };
     return mark_lines(course->context->stream, job, course->failure);
+}
+
+static enum status restore_left(const struct course *course, const struct leg *leg) {
+    const struct leg after = behind(leg);
+    struct restore_job job = {};
+    job.width = after.width;
+    job.height = after.height;
+    job.origins = course->origins;
+    job.origin_stride = course->origin_stride;
+    job.in = course->call->in;
+    job.out = course->call->out;
+    return restore_pixels(course->context->stream, job, course->failure);
 }
 
 static enum status paint_phase(const struct course *course, const struct leg *leg,
                                const struct lines *lines) {
-    const bool both = is_both(leg);
-    const struct leg after = behind(leg);
+    if (is_both(leg)) return restore_left(course, leg);
     struct paint_job job = {};
     job.lines = *lines;
-    job.width = both ? after.width : leg->width;
-    job.height = both ? after.height : leg->height;
-    job.origins = both || course->done ? course->origins : NULL;
-    job.origin_stride = course->origin_stride;
-    job.in = course->call->in;
+    job.width = leg->width;
+    job.height = leg->height;
+    job.past = course->past;
     job.out = course->call->out;
-    return paint_seams(course->context->stream, job, both, course->failure);
+    return paint_seams(course->context->stream, job, course->failure);
 }
 
 static enum status move_one(const struct course *course, const struct leg *leg,
@@ -96,17 +107,6 @@ static enum status move_pixels(struct course *course, const struct leg *leg,
     const struct movers movers =
         now->depth == 8 ? movers_of<uint8_t>(now->channels) : movers_of<uint16_t>(now->channels);
     return move_one(course, leg, movers, &job);
-}
-
-static enum status move_origins(const struct course *course, const struct leg *leg,
-                                const struct lines *lines) {
-    struct move_job job = {};
-    job.lines = *lines;
-    job.from = course->done ? (const uint8_t *)course->origins : NULL;
-    job.to = (uint8_t *)course->origins;
-    job.from_stride = job.to_stride = sizeof(uint32_t) * (size_t)course->origin_stride;
-    job.numbered = course->call->in.width;
-    return move_one(course, leg, movers_make<uint32_t, 1>(), &job);
 }
 
 /* In the first phase marks come fresh from the masks: where it shrinks, through the strip's plane,
@@ -140,14 +140,13 @@ static enum status gather(const struct course *course, const struct leg *leg) {
     return gather_pixels(course->context->stream, movers, job, course->failure);
 }
 
-/* What is to follow the seams: the pixels, unless nobody looks at them any more; origins and marks,
- * if there is another phase. */
+/* What is to follow the seams: the pixels, unless nobody looks at them any more; marks, if there is
+ * another phase. */
 static enum status follow(struct course *course, const struct leg *leg, const struct lines *lines,
                           bool last) {
     if (last && course->shows) return STATUS_OK;
     if (is_both(leg)) return gather(course, leg);
     enum status status = move_pixels(course, leg, lines);
-    if (!status && !last && course->shows) status = move_origins(course, leg, lines);
     if (!status && !last && course->masked) status = move_marks(course, leg, lines);
     return status;
 }
@@ -155,11 +154,12 @@ static enum status follow(struct course *course, const struct leg *leg, const st
 static enum status run_phase(struct course *course, struct leg *leg) {
     const struct leg after = behind(leg);
     const bool last = after.width == course->goal_width && after.height == course->goal_height;
-    struct lines lines;
-    enum status status = find_seams(course, leg, &lines);
-    if (!status && course->shows) status = paint_phase(course, leg, &lines);
-    if (!status) status = follow(course, leg, &lines, last);
+    const struct lines *lines = &course->past.phases[course->past.count].lines;
+    enum status status = find_seams(course, leg, lines);
+    if (!status && course->shows) status = paint_phase(course, leg, lines);
+    if (!status) status = follow(course, leg, lines, last);
     cuda_mark(course->context, "pixels");
+    course->past.count++;
     course->done += leg->phase.columns + leg->phase.rows;
     course->now = course->to;
     course->now.width = after.width;

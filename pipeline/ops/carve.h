@@ -31,10 +31,9 @@
  *                         257 for 16-bit images; alpha kept.
  *
  * Scratch of the reference: at most 16 bytes a pixel of the input or, where that has more pixels,
- * of what is carved to (so for show=seams too, though its result is as large as the input). More
- * takes a picture that is under 160 pixels wide or high, or grows from or to such a one, since rows
- * and columns have something of their own: 18 bytes a pixel at 64, 34 at 16. And show=seams that
- * takes most of one side away while the other grows about as many times: up to 17.5.
+ * of what is carved to (so for show=seams too, though its result is as large as the input). Rows
+ * and columns have something of their own, up to 64 bytes for each of the input and of what is
+ * carved to, and 16 KiB come on top: only where a side is under 160 pixels is that more than 16.
  */
 #ifndef BURIN_OPS_CARVE_H
 #define BURIN_OPS_CARVE_H

@@ -4,7 +4,7 @@
 #define BURIN_CARVE_COURSE_CUH
 
 #include "cuda/ops/carve/fast_both.cuh"
-#include "cuda/ops/carve/lines.cuh"
+#include "cuda/ops/carve/past.cuh"
 #include "cuda/ops/carve/planes.cuh"
 #include "cuda/ops/carve/tiles.cuh"
 
@@ -47,11 +47,13 @@ struct course {
     struct image to;       /* as large as it gets */
     struct plane kept;     /* marks of `now` from the second phase on */
     uint8_t *luma, *marks; /* of a strip */
-    uint32_t *origins;     /* of `now`, where it is shown or both directions shrink */
+    uint32_t *origins;     /* where both directions shrink */
     uint32_t origin_stride;
-    uint16_t *seams;
-    struct lines lines;
-    void *scratch; /* the method's */
+    struct past past; /* counts the phases that are done; the lines of those to come have room */
+
+    /* What a phase has for itself: its seams, and behind them the method's scratch. The first one
+     * has it where the images of later ones will be: until its seams are lines, there are none. */
+    uint8_t *first, *later;
 };
 
 static bool next_phase(const struct course *course, struct leg *leg) {
@@ -77,6 +79,15 @@ static uint32_t round16(uint32_t n) {
     return (n + 15) / 16 * 16;
 }
 
+static size_t round256(size_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
+
+static size_t seams_bytes(const struct carve_strip *strip) {
+    if (strip->rows) return 0;
+    return round256(sizeof(uint16_t) * (size_t)strip->columns * strip->height);
+}
+
 /* The strip of one phase; memory as far as the course has it. */
 static struct carve_strip strip_of(const struct course *course, const struct leg *leg) {
     const bool turned = is_turned(leg);
@@ -91,16 +102,17 @@ static struct carve_strip strip_of(const struct course *course, const struct leg
     strip.marks = course->masked ? course->marks : NULL;
     strip.origins = strip.rows ? course->origins : NULL;
     strip.origin_stride = strip.rows ? course->origin_stride : 0;
-    strip.seams = strip.rows ? NULL : course->seams;
-    strip.scratch = course->scratch;
+    uint8_t *const own = course->done ? course->later : course->first;
+    strip.seams = strip.rows ? NULL : (uint16_t *)own;
+    strip.scratch = own ? own + seams_bytes(&strip) : NULL;
     strip.watch = course->watch;
     strip.done = course->done;
     return strip;
 }
 
-static struct lines lines_of(const struct course *course, const struct carve_strip *strip,
-                             bool turned) {
-    struct lines lines = course->lines;
+/* Without memory. */
+static struct lines lines_of(const struct carve_strip *strip, bool turned) {
+    struct lines lines = {};
     lines.words = (strip->width + 31) / 32;
     lines.count = strip->height;
     lines.length = strip->width;
@@ -112,7 +124,7 @@ static struct lines lines_of(const struct course *course, const struct carve_str
 
 /* The most that any phase wants. */
 struct wants {
-    size_t plane, seams, words, method;
+    size_t plane, first, later;
     uint32_t width, height; /* of the images from the second phase on */
     bool both;
 };
@@ -138,11 +150,11 @@ static struct wants wants_of(struct course *course) {
         wants.both |= is_both(&leg);
         want(&wants.plane, (across > turned ? across : turned) + 16);
         const struct method method = choose(course->context, &strip);
-        want(&wants.method, method.scratch(course->context, &strip));
+        want(course->phases ? &wants.later : &wants.first,
+             seams_bytes(&strip) + method.scratch(course->context, &strip));
         course->quick = course->quick && method.run != carve_tiles;
         if (is_both(&leg)) continue;
-        want(&wants.seams, sizeof(uint16_t) * (size_t)strip.columns * strip.height);
-        want(&wants.words, (size_t)(strip.width + 31) / 32 * strip.height);
+        course->past.phases[course->phases] = { lines_of(&strip, is_turned(&leg)), leg.phase.grow };
         if (course->phases == 0) continue;
         if (leg.width > wants.width) wants.width = leg.width;
         if (leg.height > wants.height) wants.height = leg.height;
@@ -152,29 +164,39 @@ static struct wants wants_of(struct course *course) {
 
 static uint8_t *take(uint8_t *base, size_t *bytes, size_t more) {
     const size_t at = *bytes;
-    *bytes += (more + 255) / 256 * 256;
+    *bytes += round256(more);
     return base ? base + at : NULL;
 }
 
-/* Marks, and where seams are shown pixels and origins, of several phases. */
+/* Marks, and where seams are shown pixels, of several phases. */
 static void place_images(struct course *course, const struct wants *wants, uint8_t *base,
                          size_t *bytes) {
     const struct image *in = &course->call->in;
-    const size_t pixels = (size_t)wants->width * wants->height;
     course->to = course->call->out;
-    if (course->masked && pixels) {
+    if (!wants->width) return;
+    if (course->masked) {
         course->kept.stride = round16(wants->width);
         course->kept.bytes = take(base, bytes, (size_t)course->kept.stride * wants->height);
     }
-    if (course->shows && pixels) {
+    if (course->shows) {
         course->to = *in;
         course->to.stride = wants->width * image_pixel_bytes(in);
         course->to.pixels = take(base, bytes, course->to.stride * wants->height);
     }
-    if ((course->shows && pixels) || wants->both) {
-        const size_t number = wants->both ? (size_t)image_pixels(in) : pixels;
-        course->origin_stride = wants->both ? in->width : wants->width;
-        course->origins = (uint32_t *)take(base, bytes, sizeof(uint32_t) * number);
+}
+
+static void place_origins(struct course *course, uint8_t *base, size_t *bytes) {
+    const struct image *in = &course->call->in;
+    course->origin_stride = in->width;
+    course->origins = (uint32_t *)take(base, bytes, sizeof(uint32_t) * (size_t)image_pixels(in));
+}
+
+static void place_lines(struct course *course, uint8_t *base, size_t *bytes) {
+    for (int i = 0; i < course->phases; i++) {
+        struct lines *lines = &course->past.phases[i].lines;
+        const size_t words = (size_t)lines->words * lines->count;
+        lines->bits = (uint32_t *)take(base, bytes, sizeof(uint32_t) * words);
+        lines->ranks = (uint16_t *)take(base, bytes, sizeof(uint16_t) * words);
     }
 }
 
@@ -188,11 +210,13 @@ static size_t place(struct course *course, uint8_t *base) {
     if (course->phases == 0) return bytes;
     course->luma = take(base, &bytes, wants.plane);
     if (course->masked) course->marks = take(base, &bytes, wants.plane);
-    course->seams = (uint16_t *)take(base, &bytes, wants.seams);
-    course->lines.bits = (uint32_t *)take(base, &bytes, sizeof(uint32_t) * wants.words);
-    course->lines.ranks = (uint16_t *)take(base, &bytes, sizeof(uint16_t) * wants.words);
+    place_lines(course, base, &bytes);
+    if (wants.both) place_origins(course, base, &bytes);
+    const size_t first = bytes;
+    course->first = take(base, &bytes, 0);
     place_images(course, &wants, base, &bytes);
-    course->scratch = take(base, &bytes, wants.method);
+    course->later = take(base, &bytes, wants.later);
+    want(&bytes, first + round256(wants.first));
     return bytes;
 }
 

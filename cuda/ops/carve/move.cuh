@@ -3,7 +3,7 @@
  *
  * Shrinking goes from one plane to another, a thread a pixel. Growing may stay in its plane: each
  * line goes from its end to its start, so that what is written lies behind what is still to be
- * read. A pixel of any kind travels as four 16-bit samples; the origins' plane is one sample of 32.
+ * read. A pixel of any kind travels as four 16-bit samples.
  */
 #ifndef BURIN_CARVE_MOVE_CUH
 #define BURIN_CARVE_MOVE_CUH
@@ -11,24 +11,19 @@
 #include "cuda/ops/carve/lines.cuh"
 #include "pipeline/ops/carve.h"
 
-/* A new pixel's. */
-static const uint32_t NO_ORIGIN = 0xffffffff;
-
 struct move_job {
     struct lines lines;
-    const uint8_t *from; /* NULL for origins: each pixel's own number, its place of row length */
+    const uint8_t *from;
     uint8_t *to;
     size_t from_stride, to_stride; /* bytes */
     uint32_t width, height;        /* before */
     uint32_t length;               /* of lines afterwards */
-    uint32_t numbered;             /* origins: pixels from row to row in their numbers */
     bool copies;                   /* new pixels are as their seam's, not a mean */
 };
 
 template <class SAMPLE, int CHANNELS>
 static __device__ __forceinline__ uint64_t get_pixel(const struct move_job &job, uint32_t x,
                                                      uint32_t y) {
-    if (!job.from) return (uint64_t)y * job.numbered + x;
     const SAMPLE *const at = (const SAMPLE *)(job.from + y * job.from_stride) + x * CHANNELS;
     uint64_t pixel = 0;
 #pragma unroll
@@ -87,9 +82,7 @@ static __device__ __forceinline__ void put_grown(const struct move_job &job, uin
     const uint32_t to = place + crossing.before;
     put_place<SAMPLE, CHANNELS>(job, line, to, here);
     if (!crossing.seam) return;
-    const uint64_t added = sizeof(SAMPLE) == 4 ? NO_ORIGIN
-                           : job.copies        ? here
-                                               : mean_pixel<CHANNELS>(left, here, right);
+    const uint64_t added = job.copies ? here : mean_pixel<CHANNELS>(left, here, right);
     put_place<SAMPLE, CHANNELS>(job, line, to + 1, added);
 }
 

@@ -5,6 +5,7 @@
 
 #include "cuda/ops/carve/energy.cuh"
 #include "cuda/ops/carve/move.cuh"
+#include "cuda/ops/carve/past.cuh"
 #include "cuda/ops/carve/planes.cuh"
 
 enum show_what { SHOW_INPUT, SHOW_RED, SHOW_ENERGY };
@@ -65,24 +66,37 @@ static inline enum status show_image(cudaStream_t stream, const struct show_job 
 struct paint_job {
     struct lines lines; /* of an image of WIDTH x HEIGHT */
     uint32_t width, height;
-    const uint32_t *origins; /* NULL: the image is the input itself */
-    uint32_t origin_stride;
-    struct image in, out;
+    struct past past; /* of that image */
+    struct image out;
 };
 
+/* New pixels do not show: each leads to its seam's, which was painted when it was inserted. */
 static __global__ void paint_kernel(const __grid_constant__ struct paint_job job) {
     const uint32_t x = blockIdx.x * MOVE_COLUMNS + threadIdx.x;
     const uint32_t y = blockIdx.y * MOVE_ROWS + threadIdx.y;
     if (x >= job.width || y >= job.height) return;
     if (!crossing_at(job.lines, line_of(job.lines, x, y), place_of(job.lines, x, y)).seam) return;
-    if (!job.origins) return put_red(job.out, x, y);
-    const uint32_t number = job.origins[(size_t)y * job.origin_stride + x];
-    const uint32_t column = number % job.out.width, row = number / job.out.width;
-    if (number != NO_ORIGIN && row < job.out.height) put_red(job.out, column, row);
+    uint32_t column = x, row = y;
+    walk_back(job.past, column, row);
+    put_red(job.out, column, row);
 }
 
-/* Both directions at once, on a red picture: the pixels that are left are as they were. */
-static __global__ void restore_kernel(const __grid_constant__ struct paint_job job) {
+static inline enum status paint_seams(cudaStream_t stream, const struct paint_job &job,
+                                      struct failure *failure) {
+    return launch(paint_kernel, move_blocks(job.width, job.height), dim3(MOVE_COLUMNS, MOVE_ROWS),
+                  stream, job, failure);
+}
+
+/* ---- both directions at once, on a red picture: the pixels that are left are as they were */
+
+struct restore_job {
+    uint32_t width, height; /* of what is left */
+    const uint32_t *origins;
+    uint32_t origin_stride;
+    struct image in, out;
+};
+
+static __global__ void restore_kernel(const __grid_constant__ struct restore_job job) {
     const uint32_t x = blockIdx.x * MOVE_COLUMNS + threadIdx.x;
     const uint32_t y = blockIdx.y * MOVE_ROWS + threadIdx.y;
     if (x >= job.width || y >= job.height) return;
@@ -91,10 +105,10 @@ static __global__ void restore_kernel(const __grid_constant__ struct paint_job j
     if (column < job.in.width && row < job.in.height) put_input(job.in, job.out, column, row);
 }
 
-static inline enum status paint_seams(cudaStream_t stream, const struct paint_job &job, bool both,
-                                      struct failure *failure) {
-    return launch(both ? restore_kernel : paint_kernel, move_blocks(job.width, job.height),
-                  dim3(MOVE_COLUMNS, MOVE_ROWS), stream, job, failure);
+static inline enum status restore_pixels(cudaStream_t stream, const struct restore_job &job,
+                                         struct failure *failure) {
+    return launch(restore_kernel, move_blocks(job.width, job.height), dim3(MOVE_COLUMNS, MOVE_ROWS),
+                  stream, job, failure);
 }
 
 #endif

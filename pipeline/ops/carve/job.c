@@ -38,6 +38,7 @@ static bool is_last(const struct carve_job *job, const struct carve_phase *phase
 static struct image keep_image(struct carve_job *job, uint32_t width, uint32_t height,
                                unsigned channels, unsigned depth) {
     struct image image = image_shape(width, height, channels, depth);
+    image.stride = image_row_bytes(&image);
     image.pixels = carve_take(&job->arena, image_bytes(&image));
     return image;
 }
@@ -68,16 +69,26 @@ static struct carve_plane plane_of(const struct carve_job *job, bool turned) {
                                  .turned = turned };
 }
 
+/* A side that was left is never come back to. */
+static bool is_first(const struct carve_job *job, uint32_t width, uint32_t height) {
+    return width == job->call->in.width && height == job->call->in.height;
+}
+
+/* In the first phase nothing is kept before its seams are found: where that will be, the search
+ * has the planes that it alone needs. */
 static void lay_phase(struct carve_job *job, const struct carve_phase *phase, uint32_t width,
                       uint32_t height) {
     const bool both = takes_both(phase);
     size_t seams = (size_t)phase->columns * height + (size_t)phase->rows * width;
     if (both) seams = width > height ? width : height;
-    job->arena.used = job->kept;
+    job->arena.used = is_first(job, width, height) ? 0 : job->kept;
     job->upright = plane_of(job, false);
     job->turned = plane_of(job, true);
     if (phase->columns) plane_lay(&job->upright, &job->arena, width, height, both);
     if (phase->rows) plane_lay(&job->turned, &job->arena, height, width, false);
+    if (job->arena.used < job->kept) job->arena.used = job->kept;
+    if (phase->columns) plane_lay_energy(&job->upright, &job->arena, height);
+    if (phase->rows) plane_lay_energy(&job->turned, &job->arena, width);
     job->seams = carve_take(&job->arena, seams * sizeof *job->seams);
     job->origins = NULL;
     if (!both)

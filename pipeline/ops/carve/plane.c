@@ -4,7 +4,7 @@
 #include "pipeline/ops/carve.h"
 #include "pipeline/sample.h"
 
-enum { ALIGN = 64, LUMA_MARGIN = 32, TILE = 32 };
+enum { ALIGN = 64, LUMA_MARGIN = 32, NARROW = 256, TILE = 32 };
 
 static size_t rounded(size_t count, size_t multiple) {
     return (count + multiple - 1) / multiple * multiple;
@@ -22,24 +22,42 @@ static void *take_line(struct carve_arena *arena, uint32_t width, size_t element
     return line ? line + SWEEP_MARGIN * element : NULL;
 }
 
+/* Are energies kept in a plane, not made row by row? */
+static bool is_stored(const struct carve_plane *plane) {
+    return plane->masked || plane->energy_kind != CARVE_GRADIENT || !carve_is_fast();
+}
+
+/* From row to row. Rows of narrow planes share their margins, which would else be most of them. */
+static size_t stride_of(uint32_t width) {
+    if (width < NARROW) return width + (size_t)2 * ENERGY_MARGIN;
+    return rounded(LUMA_MARGIN + (size_t)width + ENERGY_MARGIN, LUMA_MARGIN);
+}
+
+static size_t cells_of(const struct carve_plane *plane, uint32_t height) {
+    return plane->stride * height + ENERGY_SLACK;
+}
+
 void plane_lay(struct carve_plane *plane, struct carve_arena *arena, uint32_t width,
                uint32_t height, bool with_ids) {
-    const bool quick = plane->energy_kind == CARVE_GRADIENT && carve_is_fast();
-    const bool stored = plane->masked || !quick;
     const enum lanes widest = plane->masked ? LANES_64 : LANES_32;
-    plane->stride = rounded(LUMA_MARGIN + (size_t)width + ENERGY_MARGIN, LUMA_MARGIN);
+    plane->stride = stride_of(width);
     plane->words = (width + 31) / 32;
-    const size_t cells = plane->stride * height + ENERGY_SLACK;
+    const size_t cells = cells_of(plane, height);
     uint8_t *luma = carve_take(arena, LUMA_MARGIN + cells);
     plane->luma = luma ? luma + LUMA_MARGIN : NULL;
-    plane->energy = stored ? carve_take(arena, cells * sizeof *plane->energy) : NULL;
     plane->ids = with_ids ? carve_take(arena, cells * sizeof *plane->ids) : NULL;
     plane->parents = carve_take(arena, plane->words * height * sizeof *plane->parents);
     for (int half = 0; half < HALVES; half++) {
         for (int row = 0; row < 2; row++)
             plane->costs[half][row] = take_line(arena, width, lane_bytes(widest));
-        plane->line[half] = stored ? NULL : take_line(arena, width, sizeof *plane->line[half]);
+        plane->line[half] =
+            is_stored(plane) ? NULL : take_line(arena, width, sizeof *plane->line[half]);
     }
+}
+
+void plane_lay_energy(struct carve_plane *plane, struct carve_arena *arena, uint32_t height) {
+    if (is_stored(plane))
+        plane->energy = carve_take(arena, cells_of(plane, height) * sizeof *plane->energy);
 }
 
 void plane_begin(struct carve_plane *plane, uint32_t width, uint32_t height) {

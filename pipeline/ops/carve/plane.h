@@ -48,9 +48,13 @@ struct carve_plane {
     bool open;      /* most rows of luma and all of energy still hold the seam's pixel */
 };
 
-/* A plane for WIDTH x HEIGHT pixels at most, of which luma, energy and ids are to be filled. */
+/* A plane for WIDTH x HEIGHT pixels at most, of which luma and ids are to be filled. */
 void plane_lay(struct carve_plane *plane, struct carve_arena *arena, uint32_t width,
                uint32_t height, bool with_ids);
+
+/* And its energies, to be filled too, where they are kept: they carry the marks, which are wanted
+ * when the seams have been found and all else that plane_lay took is free again, but for ids. */
+void plane_lay_energy(struct carve_plane *plane, struct carve_arena *arena, uint32_t height);
 
 /* The plane is to hold WIDTH x HEIGHT pixels from now on, no more than it was laid out for. */
 void plane_begin(struct carve_plane *plane, uint32_t width, uint32_t height);
