@@ -4,7 +4,7 @@
 # made last is at build/burin too, unless SAN is set.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil curl
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-opencv python3-skimage curl
 CHECK_PACKAGES = clang-format-14 cppcheck
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
 
@@ -87,6 +87,8 @@ serve: ## install what is missing, build, start the daemon on 127.0.0.1:8080 and
 
 test: ## install what is missing, build, run every test that needs no GPU
 	@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES)"
+# Without these two, hundreds of comparisons are skipped and nothing fails.
+	@/usr/bin/python3 -c 'import cv2, skimage.data, skimage.filters'
 	@$(MAKE) --no-print-directory tidy unit http reference
 
 unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
@@ -94,10 +96,10 @@ unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
 	@set -e; for t in $(REPLAYS); do echo "== $$t"; $$t tests/fuzz/corpus/$$(basename $$t); done
 
 http: $(PROGRAM) ## the tests of the daemon from outside alone
-	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q tests/http $(PYTEST)
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/http $(PYTEST)
 
-reference: $(PROGRAM) ## the operators against their references in numpy alone
-	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q tests/reference $(PYTEST)
+reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/reference $(PYTEST)
 
 bundle: $(PROGRAM) $(GPU_TESTS) $(TESTS) $(BENCHES) $(KERNELS) ## pack all that a bare GPU machine needs into build/bundle
 	@tests/bundle.sh $(B) $(PROGRAM)
