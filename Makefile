@@ -62,16 +62,17 @@ OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # What is built of the files that match and are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$(wildcard $1),$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
 TESTS = $(call kept,tests/pipeline/*.c tests/ops/*.c tests/server/*.c tests/config/*.c)
-GPU_TESTS = $(call kept,tests/cuda/*.c) \
-  $(if $(filter 0,$(CUDA)),,$(call kept,tests/cuda/*.cu) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/carve_checked))
 BENCHES = $(call kept,tests/bench/*.c)
+ifneq ($(CUDA),0)
+GPU_TESTS = $(call kept,tests/cuda/*.c tests/cuda/*.cu) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/carve_checked)
 KERNELS = $(call kept,tests/bench/kernels/*.cu)
+endif
 TARGETS = $(filter-out replay_main,$(basename $(notdir $(wildcard tests/fuzz/*.c))))
 FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http reference bundle bench tools kernels check tidy fuzz deps clean
+.PHONY: help all serve test unit http reference bundle bench tools gpu kernels check tidy fuzz deps clean
 .DELETE_ON_ERROR:
 
 help: ## this text
@@ -108,6 +109,8 @@ bench: $(PROGRAM) $(BENCHES) ## measure what this machine can do; `make bench AR
 	@$(PROGRAM) bench histeq $(ARGS)
 
 tools: $(PROGRAM) $(BENCHES) ## build the benchmarks of tests/bench: load, carry, codec
+
+gpu: $(GPU_TESTS) ## build the tests that only a machine with a GPU can run
 
 kernels: $(KERNELS) ## build the ladders of tests/bench/kernels
 
