@@ -110,7 +110,8 @@ bench: $(PROGRAM) $(BENCHES) ## measure what this machine can do; `make bench AR
 
 tools: $(PROGRAM) $(BENCHES) ## build the benchmarks of tests/bench: load, carry, codec
 
-gpu: $(GPU_TESTS) ## build the tests that only a machine with a GPU can run
+# Without carve_checked, which is carve.cu compiled once more, for a minute and longer: a bundle has it.
+gpu: $(filter-out %/carve_checked,$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
 
 kernels: $(KERNELS) ## build the ladders of tests/bench/kernels
 
