@@ -4,7 +4,7 @@
 # made last is at build/burin too, unless SAN is set.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil curl
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-opencv python3-skimage curl
 CHECK_PACKAGES = clang-format-14 cppcheck
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
 
@@ -62,16 +62,17 @@ OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # What is built of the files that match and are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$(wildcard $1),$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
 TESTS = $(call kept,tests/pipeline/*.c tests/ops/*.c tests/server/*.c tests/config/*.c)
-GPU_TESTS = $(call kept,tests/cuda/*.c) \
-  $(if $(filter 0,$(CUDA)),,$(call kept,tests/cuda/*.cu) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/carve_checked))
 BENCHES = $(call kept,tests/bench/*.c)
+ifneq ($(CUDA),0)
+GPU_TESTS = $(call kept,tests/cuda/*.c tests/cuda/*.cu) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/carve_checked)
 KERNELS = $(call kept,tests/bench/kernels/*.cu)
+endif
 TARGETS = $(filter-out replay_main,$(basename $(notdir $(wildcard tests/fuzz/*.c))))
 FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http reference bundle bench tools kernels check tidy fuzz deps clean
+.PHONY: help all serve test unit http reference bundle bench tools gpu kernels check tidy fuzz deps clean
 .DELETE_ON_ERROR:
 
 help: ## this text
@@ -87,6 +88,8 @@ serve: ## install what is missing, build, start the daemon on 127.0.0.1:8080 and
 
 test: ## install what is missing, build, run every test that needs no GPU
 	@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES)"
+# Without these two, hundreds of comparisons are skipped and nothing fails.
+	@/usr/bin/python3 -c 'import cv2, skimage.data, skimage.filters'
 	@$(MAKE) --no-print-directory tidy unit http reference
 
 unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
@@ -94,10 +97,10 @@ unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
 	@set -e; for t in $(REPLAYS); do echo "== $$t"; $$t tests/fuzz/corpus/$$(basename $$t); done
 
 http: $(PROGRAM) ## the tests of the daemon from outside alone
-	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q tests/http $(PYTEST)
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/http $(PYTEST)
 
-reference: $(PROGRAM) ## the operators against their references in numpy alone
-	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q tests/reference $(PYTEST)
+reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/reference $(PYTEST)
 
 bundle: $(PROGRAM) $(GPU_TESTS) $(TESTS) $(BENCHES) $(KERNELS) ## pack all that a bare GPU machine needs into build/bundle
 	@tests/bundle.sh $(B) $(PROGRAM)
@@ -106,6 +109,9 @@ bench: $(PROGRAM) $(BENCHES) ## measure what this machine can do; `make bench AR
 	@$(PROGRAM) bench histeq $(ARGS)
 
 tools: $(PROGRAM) $(BENCHES) ## build the benchmarks of tests/bench: load, carry, codec
+
+# Without carve_checked, which is carve.cu compiled once more, for a minute and longer: a bundle has it.
+gpu: $(filter-out %/carve_checked,$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
 
 kernels: $(KERNELS) ## build the ladders of tests/bench/kernels
 

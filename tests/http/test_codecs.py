@@ -103,14 +103,32 @@ def test_jpeg_in(daemon, options, size):
         assert same_as(daemon, data, np.array(Image.open(io.BytesIO(data)))), "not as libjpeg reads it"
 
 
-def test_jpeg_with_restarts_and_odd_sampling(daemon):
-    if cv2 is None:
-        pytest.skip("no OpenCV here")
+def resampled(data, factors, width, height):
+    """The JPEG with other sampling factors of its luma, and the size that so many units then cover."""
+    at = data.index(b"\xff\xc0") + 5
+    frame = height.to_bytes(2, "big") + width.to_bytes(2, "big") + b"\3" + data[at + 5:at + 6] + bytes([factors])
+    return data[:at] + frame + data[at + 7:]
+
+
+@pytest.mark.parametrize("mode,factors,width,height", [(2, 0x41, 32, 8), (1, 0x12, 8, 16)], ids=["4x1", "1x2"])
+def test_jpeg_with_odd_sampling(daemon, mode, factors, width, height):
+    """PIL writes none. A unit of 4:2:0 holds as many blocks as one of 4 by 1 does, one of 4:2:2 as many as one of
+    1 by 2: the same blocks, elsewhere in the picture."""
+    wide, high = 16, 16 if mode == 2 else 8
+    data = resampled(jpeg(smooth(9 * wide, 6 * high), subsampling=mode), factors, 9 * width - 3, 6 * height - 5)
+    picture = Image.open(io.BytesIO(data))
+    assert picture.size == (9 * width - 3, 6 * height - 5)
+    assert picture.layer[0][1:3] == (factors >> 4, factors & 15)
+    assert same_as(daemon, data, np.array(picture))
+
+
+@pytest.mark.skipif(cv2 is None, reason="no OpenCV here")
+def test_jpeg_with_restarts(daemon):
+    """PIL writes them since its tenth version alone."""
     picture = smooth(133, 91)
-    for options in ([cv2.IMWRITE_JPEG_RST_INTERVAL, 3], [cv2.IMWRITE_JPEG_PROGRESSIVE, 1],
-                    *([cv2.IMWRITE_JPEG_SAMPLING_FACTOR, factor] for factor in (0x411111, 0x121111)
-                      if hasattr(cv2, "IMWRITE_JPEG_SAMPLING_FACTOR"))):
+    for options in ([cv2.IMWRITE_JPEG_RST_INTERVAL, 3], [cv2.IMWRITE_JPEG_PROGRESSIVE, 1]):
         data = cv2.imencode(".jpg", picture[..., ::-1], options)[1].tobytes()
+        assert (b"\xff\xdd" in data) == (options[0] == cv2.IMWRITE_JPEG_RST_INTERVAL)
         assert same_as(daemon, data, np.array(Image.open(io.BytesIO(data)))), options
 
 
