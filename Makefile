@@ -48,7 +48,8 @@ NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(I
 
 OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
 CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
-C_SOURCES = $(filter-out server/main.c,$(wildcard server/*.c server/http/*.c server/jobs/*.c config/*.c \
+SKIPPED = $(foreach o,$(OPS_SKIP),server/bench_$o.c server/bench_plain_$o.c)
+C_SOURCES = $(filter-out server/main.c $(SKIPPED),$(wildcard server/*.c server/http/*.c server/jobs/*.c config/*.c \
   pipeline/*.c pipeline/codecs/*.c)) $(filter-out %_none.c,$(wildcard cuda/*.c)) \
   $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
 ifeq ($(CUDA),0)

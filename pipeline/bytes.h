@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* bytes.h - histogram and table look-up over runs of 8-bit samples, with AVX2 or AVX-512 where the CPU has it.
+/* bytes.h - histogram and table look-up over runs of 8-bit samples, with AVX2 or AVX-512 where the
+ * CPU has it.
  *
  * Each function has a plain twin that says what it means; both give the same bytes, and
  * tests/pipeline/bytes.c holds them to it. Runs of different calls may not overlap.

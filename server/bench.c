@@ -180,9 +180,13 @@ static enum status warm_up(struct lane *lane, const struct plan *plan, struct ru
                            struct failure *failure) {
     enum { WARM_MS = 100 };
     const int64_t until = clock_ns() + WARM_MS * INT64_C(1000000);
+    struct timing ignored;
     enum status status;
-    do status = run_batch(lane, plan, item, 1, failure);
-    while (!status && clock_ns() < until);
+    item->timing = &ignored;
+    do {
+        ignored = (struct timing){ 0 };
+        status = run_batch(lane, plan, item, 1, failure);
+    } while (!status && clock_ns() < until);
     return status;
 }
 
@@ -195,7 +199,6 @@ enum status bench_measure(struct lane *lane, const struct plan *plan, struct ima
     enum status status = runs ? run_reserve(lane, plan, &item, 1, UINT64_MAX, failure)
                               : fail(failure, STATUS_NO_MEMORY, "no memory for the measurements");
     if (!status) draw(&item.in, context);
-    item.timing = runs;
     if (!status) status = warm_up(lane, plan, &item, failure);
     for (int i = 0; !status && i < repeats; i++) {
         item.timing = &runs[i];

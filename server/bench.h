@@ -88,11 +88,11 @@ typedef bool (*bench_rows)(const struct bench_options *options, struct bench_lan
  * exit code. */
 int bench_command(const char *name, bench_words words, bench_rows measure, int argc, char **argv);
 
-/* Subcommands. */
-int bench_histeq(int argc, char **argv);
-int bench_edge(int argc, char **argv);
+/* Subcommands. Weak: NULL where the program is built without the operator. */
+__attribute__((weak)) int bench_histeq(int argc, char **argv);
+__attribute__((weak)) int bench_edge(int argc, char **argv);
+__attribute__((weak)) int bench_carve(int argc, char **argv);
 int bench_launch(int argc, char **argv);
 int bench_energy(int argc, char **argv);
-int bench_carve(int argc, char **argv);
 
 #endif

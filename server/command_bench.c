@@ -39,8 +39,8 @@ static int usage(FILE *out, int code) {
     fputs(
         "usage: burin bench NAME [--json] [--device all|cpu|cuda:N] [--pixels-max N] [--repeats N] "
         "[FILE | SERIES]...\n\n"
-        "Times are medians of 15 runs (--repeats), after 0.1 s of them not counted; exceptions are\n"
-        "told below.\n\n",
+        "Times are medians of 15 runs (--repeats), after 0.1 s of them not counted;\n"
+        "exceptions are told below.\n\n",
         out);
     for (const struct bench *bench = benches; bench < benches + BENCH_COUNT; bench++)
         if (is_built_in(bench))

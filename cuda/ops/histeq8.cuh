@@ -242,12 +242,6 @@ static __device__ __forceinline__ void read_counts(const uint32_t *counts, uint3
                  : "l"(counts + 4));
 }
 
-static __device__ __forceinline__ void stand_back(void) {
-    const uint32_t since = (uint32_t)clock();
-    while ((uint32_t)clock() - since < PAUSE) {
-    }
-}
-
 /* Last of the levels that share a bin with LEVEL. */
 static __device__ __forceinline__ uint32_t bin_last(uint32_t level, uint32_t bins) {
     if (bins >= LEVELS) return level;
@@ -259,8 +253,9 @@ static __device__ __forceinline__ uint32_t bin_last(uint32_t level, uint32_t bin
 static __device__ void scan_counts(const uint32_t *counts, uint32_t pixels, uint32_t bins,
                                    uint32_t *sums, uint32_t *first) {
     const unsigned lane = threadIdx.x % 32;
-    uint32_t c[8], own, upto;
-    stand_back();
+    uint32_t c[8], own, upto, since = (uint32_t)clock();
+    while ((uint32_t)clock() - since < PAUSE) {
+    }
     for (;;) {
         read_counts(counts + lane * SECTOR_WORDS, c);
         own = 0;

@@ -294,6 +294,8 @@ enum status upload_parts(struct exchange *exchange, const struct probe_limits *l
         enum status status =
             fail_of(part->name,
                     probe_image(bytes, part->length, limits, &slot_part->probe, failure), failure);
+        if (status == STATUS_NOT_AN_IMAGE) /* 415 would be said of the image that is worked on */
+            status = failure->status = STATUS_BAD_PARAM;
         if (!status)
             status = plan_part_fits(plan, part->name, &slot_part->probe.shape, shapes, failure);
         if (status) return status;

@@ -4,7 +4,7 @@
 #include "pipeline/ops/carve.h"
 #include "pipeline/sample.h"
 
-enum { ALIGN = 64, LUMA_MARGIN = 32, NARROW = 256, TILE = 32 };
+enum { ALIGN = 64, LUMA_MARGIN = 32, TILE = 32 };
 
 static size_t rounded(size_t count, size_t multiple) {
     return (count + multiple - 1) / multiple * multiple;
@@ -29,7 +29,7 @@ static bool is_stored(const struct carve_plane *plane) {
 
 /* From row to row. Rows of narrow planes share their margins, which would else be most of them. */
 static size_t stride_of(uint32_t width) {
-    if (width < NARROW) return width + (size_t)2 * ENERGY_MARGIN;
+    if (width < PLANE_NARROW) return width + (size_t)2 * ENERGY_MARGIN;
     return rounded(LUMA_MARGIN + (size_t)width + ENERGY_MARGIN, LUMA_MARGIN);
 }
 

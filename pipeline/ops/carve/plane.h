@@ -27,6 +27,10 @@ void *carve_take(struct carve_arena *arena, size_t bytes);
 
 enum { UPPER, LOWER, HALVES };
 
+/* Planes laid out for fewer columns are one thread's: what reads a row's last vector reads on into
+ * the next row, which else another thread may be closing up. Two threads gain nothing there. */
+enum { PLANE_NARROW = 160 };
+
 struct carve_plane {
     uint32_t width, height; /* at present */
     int energy_kind;        /* CARVE_GRADIENT... */
@@ -58,6 +62,10 @@ void plane_lay_energy(struct carve_plane *plane, struct carve_arena *arena, uint
 
 /* The plane is to hold WIDTH x HEIGHT pixels from now on, no more than it was laid out for. */
 void plane_begin(struct carve_plane *plane, uint32_t width, uint32_t height);
+
+static inline bool plane_is_narrow(const struct carve_plane *plane) {
+    return plane->stride < PLANE_NARROW + 2 * ENERGY_MARGIN;
+}
 
 static inline uint8_t *plane_luma(const struct carve_plane *plane, uint32_t y) {
     return plane->luma + (size_t)y * plane->stride;

@@ -298,12 +298,18 @@ static void lead(struct crew *crew, void *argument) {
     if (work->own->open && work->own->masked) crew_share(crew, close_part, work, HALVES);
 }
 
+/* Threads that may share a section. */
+static int members(const struct carve_search *search) {
+    const struct carve_plane *upright = search->upright, *turned = search->turned;
+    if ((upright && plane_is_narrow(upright)) || (turned && plane_is_narrow(turned))) return 1;
+    return upright && turned ? PLANES * HALVES : HALVES;
+}
+
 enum status carve_search(struct carve_search *search) {
     struct work work = { .search = search, .columns = search->columns, .rows = search->rows };
-    const bool both = search->upright && search->turned;
     atomic_init(&work.status, STATUS_OK);
     if (search->upright) search->upright->seam = search->seams;
     if (search->turned) search->turned->seam = search->seams;
-    crew_run(search->pool, both ? PLANES * HALVES : HALVES, lead, &work);
+    crew_run(search->pool, members(search), lead, &work);
     return (enum status)atomic_load(&work.status);
 }
