@@ -237,17 +237,17 @@ static void rung_shipped(const struct frame *f) {
 }
 
 static __global__ void __launch_bounds__(1024, 1)
-    empty_batch(const __grid_constant__ struct batch) {}
+    empty_batch(const __grid_constant__ struct batch_of<1>) {}
 
 static void rung_empty_cooperative(const struct frame *f) {
-    static struct batch batch;
+    static struct batch_of<1> batch;
     void *arguments[] = { &batch };
     cudaLaunchCooperativeKernel((const void *)empty_batch, f->context.multiprocessors, THREADS,
                                 arguments, gray::SHARED_BYTES, f->context.stream);
 }
 
 static void rung_empty_plain(const struct frame *f) {
-    static struct batch batch;
+    static struct batch_of<1> batch;
     empty_batch<<<f->context.multiprocessors, THREADS, gray::SHARED_BYTES, f->context.stream>>>(
         batch);
 }
