@@ -210,9 +210,9 @@ static void scratch_is_within_16_bytes_a_pixel(void **state) {
     static const uint32_t sizes[][2] = { { 640, 480 },   { 480, 640 },   { 1920, 1080 },
                                          { 1081, 1919 }, { 4000, 3000 }, { 8192, 8192 },
                                          { 46747, 161 }, { 160, 65535 }, { 160, 160 },
-                                         { 255, 257 } };
+                                         { 255, 257 },   { 224, 224 },   { 223, 65535 } };
     enum { PAIRS = GOALS * GOALS };
-    for (int i = 0; i < 10 * KINDS * PAIRS; i++) {
+    for (int i = 0; i < 12 * KINDS * PAIRS; i++) {
         const uint32_t *size = sizes[i / (KINDS * PAIRS)];
         const struct job job = job_of_kind(size[0], size[1], i / PAIRS % KINDS);
         const long width = goal_of(size[0], size[1], i % GOALS),

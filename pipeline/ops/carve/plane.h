@@ -29,7 +29,7 @@ enum { UPPER, LOWER, HALVES };
 
 /* Planes laid out for fewer columns are one thread's: what reads a row's last vector reads on into
  * the next row, which else another thread may be closing up. Two threads gain nothing there. */
-enum { PLANE_NARROW = 160 };
+enum { PLANE_NARROW = 224 };
 
 struct carve_plane {
     uint32_t width, height; /* at present */
