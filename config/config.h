@@ -41,10 +41,10 @@ struct config {
 
     /* queue */
     long queue_jobs;  /* 256 jobs waiting at most */
-    long queue_bytes; /* 512 MiB of bodies held at most */
+    long queue_bytes; /* 512 MiB of bodies at most that come, wait or are worked on */
 
     /* the way out */
-    long answer_bytes; /* 2 GiB of finished answers held, and one answer more, at most */
+    long answer_bytes; /* 2 GiB of finished answers with their bodies held, and one more, at most */
 
     /* shared memory for requests, one slot each; a slot grows where its request does */
     long slots_small;  /* 256, with 256 KiB each touched at start */

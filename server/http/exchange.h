@@ -47,9 +47,10 @@ struct front {
     int door_count, port;
     struct listen_file
         files[2];              /* of `listen` and of `admin_listen`, where they are unix sockets */
-    int64_t body_bytes_held;   /* atomic: bodies in slots, against queue_bytes */
-    int64_t answer_bytes_held; /* atomic: images in slots until they are sent, against
-                                  answer_bytes; the I/O threads' */
+    int64_t body_bytes_held;   /* atomic: bodies that come, wait or are worked on, against
+                                  queue_bytes */
+    int64_t answer_bytes_held; /* atomic: slots whose image is being sent, the body before it too,
+                                  against answer_bytes; the I/O threads' */
     int64_t request_count;     /* atomic */
     uint32_t run_id;           /* so that request ids of two runs differ */
     int exchanges;             /* atomic: requests under way */
