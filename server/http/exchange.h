@@ -141,6 +141,9 @@ enum status exchange_fail(struct exchange *exchange, const struct failure *failu
 /* Its line in the log: of work and of whatever went wrong, not of probes. */
 void exchange_log(const struct exchange *exchange, double total_ms);
 
+/* The query becomes settings, up to the first that is refused. */
+enum status exchange_query(struct exchange *exchange, struct failure *failure);
+
 /* Value of a request header, or NULL; of several lines of that name the first. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
 
