@@ -55,6 +55,7 @@ struct config {
     long header_ms;        /* 10000 */
     long body_ms;          /* 30000, or at body_rate_bytes a second if that is longer */
     long body_rate_bytes;  /* 65536 a second: the slowest upload that is waited for */
+    long body_pressed_ms;  /* 2000: in place of body_ms while no slot is free */
     long write_ms;         /* 30000, or at write_rate_bytes a second as the client takes it */
     long write_rate_bytes; /* 65536 a second: the slowest download that is waited for */
     long processing_ms;    /* 30000 */

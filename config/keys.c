@@ -89,6 +89,9 @@ static const struct key keys[] = {
     { FIELD(body_rate_bytes, KEY_SIZE), .def = 64 * KIB, .min = 1, .max = GIB,
       .unit = "bytes a second",
       .why = "the slowest upload that is waited for: 0.5 Mbit/s" },
+    { FIELD(body_pressed_ms, KEY_INTEGER), .def = 2000, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "while no slot is free, a body gets this long in place of body_ms before its rate "
+             "counts: whoever sends a byte and then nothing keeps nobody out for longer" },
     { FIELD(write_ms, KEY_INTEGER), .def = 30000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "the time to send an answer, or what write_rate_bytes allows for what the client has "
              "taken if that is longer; it may take nothing for as long" },

@@ -120,6 +120,11 @@ static inline int front_draining(const struct front *front) {
     return __atomic_load_n(&front->draining, __ATOMIC_RELAXED);
 }
 
+/* Then a new body is refused. */
+static inline bool front_full(const struct front *front) {
+    return slots_in_use(front->slots) >= slots_count(front->slots);
+}
+
 static inline struct job *exchange_job(const struct exchange *exchange) {
     return slot_job(exchange->front->slots, exchange->slot);
 }

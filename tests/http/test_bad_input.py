@@ -653,6 +653,78 @@ def test_slow_but_steady_is_served(start):
     assert status == 200
 
 
+FEW_SLOTS = "--slots-small", "2", "--slots-medium", "1", "--slots-large", "1"
+
+
+def trickle(daemon, sent=b"P"):
+    """An upload of which next to nothing comes."""
+    s = daemon.socket()
+    s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + sent)
+    return s
+
+
+def test_a_byte_keeps_nobody_out_for_long(start):
+    """As many as there are slots send one byte, again and again: soon all others are served, and told meanwhile."""
+    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "600")
+    for i in range(3):
+        clients = [trickle(daemon) for _ in range(4)]
+        begin = time.monotonic()
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 4)
+        check_problem(daemon.post("/histeq", PICTURE), 503, "under way")
+        told = daemon.get("/readyz")
+        assert told.status == 503 and told.json["status"] == "no slot free"
+        assert daemon.get("/livez").status == 200
+        assert wait_until(daemon.ready, 5)
+        assert 0.5 < time.monotonic() - begin < 2
+        assert daemon.works()
+        assert wait_until(lambda: daemon.samples()['burin_connections_ended_total{reason="body"}'] == 4 * (i + 1))
+        for s in clients:
+            s.close()
+    assert daemon.becomes_idle()
+
+
+def test_uploads_at_an_honest_rate_are_not_pressed(start):
+    """However long they take while no slot is free; those beside them that stand still are cut, over and over."""
+    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "200", "--body-rate-bytes", "1000")
+    picture = pnm(noise(96, 64))
+    with daemon.socket() as s:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+                  % len(picture))
+        step, begin = len(picture) // 60, time.monotonic()
+        for at in range(0, len(picture), step):
+            s.sendall(picture[at:at + step])
+            if at % (8 * step) == 0:
+                others = [trickle(daemon) for _ in range(4)]  # a list anew: those before are closed
+            time.sleep(0.04)
+        assert 1 < time.monotonic() - begin < len(picture) / 1000, "too fast or too slow: nothing is tested"
+        (status, _, _), = responses(read_to_end(s))
+    assert status == 200
+    assert daemon.samples()['burin_connections_ended_total{reason="body"}'] > 5, "no slot was ever short"
+    for t in others:
+        t.close()
+    assert daemon.becomes_idle()
+
+
+def test_slow_uploads_are_not_pressed_while_there_is_room(start):
+    """All slots but one stand still for many times body_pressed_ms; so do silent ones where all do."""
+    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "100")
+    with trickle(daemon) as a, trickle(daemon) as b, trickle(daemon) as c, trickle(daemon, b"") as silent:
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 3)
+        time.sleep(1)
+        assert daemon.metric("slots_in_use") == 3 and daemon.ready()
+        with trickle(daemon):
+            assert wait_until(lambda: daemon.metric("slots_in_use") == 1), "the last slot is taken, and they are late"
+            time.sleep(0.5)
+            assert daemon.metric("slots_in_use") == 1, "who took it is pressed no more"
+        assert daemon.samples()['burin_connections_ended_total{reason="body"}'] == 3
+        silent.sendall(bytes(1000))
+        assert silent.recv(100).startswith(b"HTTP/1.1 415"), "one that had sent nothing kept nobody out"
+        for s in (a, b, c):
+            s.settimeout(2)
+            assert read_to_end(s, 2) == b""
+    assert daemon.becomes_idle()
+
+
 def reader(daemon, body):
     """A client that has sent BODY and has little room for its answer."""
     s = daemon.socket()
