@@ -41,10 +41,10 @@ struct config {
 
     /* queue */
     long queue_jobs;  /* 256 jobs waiting at most */
-    long queue_bytes; /* 512 MiB of bodies held at most */
+    long queue_bytes; /* 512 MiB of bodies at most that come, wait or are worked on */
 
     /* the way out */
-    long answer_bytes; /* 2 GiB of finished answers held, and one answer more, at most */
+    long answer_bytes; /* 2 GiB of finished answers with their bodies held, and one more, at most */
 
     /* shared memory for requests, one slot each; a slot grows where its request does */
     long slots_small;  /* 256, with 256 KiB each touched at start */
@@ -55,6 +55,7 @@ struct config {
     long header_ms;        /* 10000 */
     long body_ms;          /* 30000, or at body_rate_bytes a second if that is longer */
     long body_rate_bytes;  /* 65536 a second: the slowest upload that is waited for */
+    long body_pressed_ms;  /* 2000: in place of body_ms while no slot is free */
     long write_ms;         /* 30000, or at write_rate_bytes a second as the client takes it */
     long write_rate_bytes; /* 65536 a second: the slowest download that is waited for */
     long processing_ms;    /* 30000 */

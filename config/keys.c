@@ -67,11 +67,12 @@ static const struct key keys[] = {
       .why = "the most jobs that wait for a worker; one more is answered 503 with Retry-After "
              "at once" },
     { FIELD(queue_bytes, KEY_SIZE), .def = 512 * MIB, .min = 1, .max = 1024 * GIB, .unit = "bytes",
-      .why = "the most bytes of bodies held at the same time, counted as they come: large uploads "
-             "cannot take all memory" },
+      .why = "the most bytes of bodies held at the same time, counted as they come and until the "
+             "work is done: large uploads cannot take all memory" },
     { FIELD(answer_bytes, KEY_SIZE), .def = 2 * GIB, .min = 1, .max = 1024 * GIB, .unit = "bytes",
-      .why = "the most bytes of finished answers held until their clients take them, and one "
-             "answer more; past that no work is let in; four of the largest" },
+      .why = "the most bytes of finished answers, and of the bodies before them, held until their "
+             "clients take them, and one answer more; past that no work is let in; four of the "
+             "largest" },
 
     { FIELD(slots_small, KEY_INTEGER), .def = 256, .min = 1, .max = 4096, .unit = "slots",
       .why = "pieces of shared memory, 256 KiB each touched at start: as many as jobs may wait" },
@@ -88,6 +89,9 @@ static const struct key keys[] = {
     { FIELD(body_rate_bytes, KEY_SIZE), .def = 64 * KIB, .min = 1, .max = GIB,
       .unit = "bytes a second",
       .why = "the slowest upload that is waited for: 0.5 Mbit/s" },
+    { FIELD(body_pressed_ms, KEY_INTEGER), .def = 2000, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "while no slot is free, a body gets this long in place of body_ms before its rate "
+             "counts: whoever sends a byte and then nothing keeps nobody out for longer" },
     { FIELD(write_ms, KEY_INTEGER), .def = 30000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "the time to send an answer, or what write_rate_bytes allows for what the client has "
              "taken if that is longer; it may take nothing for as long" },

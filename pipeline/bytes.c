@@ -13,12 +13,13 @@
 #include "pipeline/fetch.h"
 #include "pipeline/ops/grayscale.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-static bool plain_only;
+static enum bytes_path limit = BYTES_BEST;
 
-void bytes_force_plain(bool plain) {
-    plain_only = plain;
+void bytes_limit(enum bytes_path path) {
+    limit = path;
 }
 
 void tally_sum(const struct tally *tally, uint32_t counts[256]) {
@@ -39,7 +40,7 @@ static inline void tally_16(struct tally *tally, const uint8_t bytes[16]) {
 
 void tally_bytes(struct tally *tally, const uint8_t *bytes, size_t length) {
     size_t i = 0;
-    for (; !plain_only && i + 16 <= length; i += 16) tally_16(tally, bytes + i);
+    for (; limit > BYTES_PLAIN && i + 16 <= length; i += 16) tally_16(tally, bytes + i);
     for (; i < length; i++) tally->table[0][bytes[i]]++;
 }
 
@@ -82,11 +83,12 @@ static void rgb_luma_plain(const uint8_t *rgb, uint8_t *gray, size_t pixels) {
 #define VBMI __attribute__((target("avx512f,avx512bw,avx512vbmi")))
 
 static bool fast(void) {
-    return !plain_only && __builtin_cpu_supports("avx2");
+    return limit > BYTES_PLAIN && __builtin_cpu_supports("avx2");
 }
 
 static bool has_vbmi(void) {
-    return __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bw");
+    return limit > BYTES_AVX2 && __builtin_cpu_supports("avx512vbmi") &&
+           __builtin_cpu_supports("avx512bw");
 }
 
 struct chain {

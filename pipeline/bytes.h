@@ -8,7 +8,6 @@
 #ifndef BURIN_BYTES_H
 #define BURIN_BYTES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -42,7 +41,9 @@ void rgb_map(const struct rgb_table *table, const uint8_t *rgb, uint8_t *out, si
 /* Luma of every pixel, as pipeline/ops/grayscale.h has it. */
 void rgb_luma(const uint8_t *rgb, uint8_t *gray, size_t pixels);
 
-/* For tests and benchmarks: use the plain twins from now on, or again the fast ones. */
-void bytes_force_plain(bool plain);
+/* For tests and benchmarks: the most that is used from now on, where the CPU has it. Of the
+ * functions here bytes_map alone has a path beyond AVX2. */
+enum bytes_path { BYTES_PLAIN, BYTES_AVX2, BYTES_BEST };
+void bytes_limit(enum bytes_path path);
 
 #endif

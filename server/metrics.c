@@ -266,8 +266,10 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
     print_gauge(out, "slots_in_use", "Slots of shared memory that hold a request",
                 now->slots_in_use);
     print_gauge(out, "slots", "Slots of shared memory", now->slots);
-    print_gauge(out, "body_bytes_held", "Bytes of uploads held in slots", now->body_bytes_held);
-    print_gauge(out, "answer_bytes_held", "Bytes of finished answers held until they are sent",
+    print_gauge(out, "body_bytes_held", "Bytes of uploads that come, wait or are worked on",
+                now->body_bytes_held);
+    print_gauge(out, "answer_bytes_held",
+                "Bytes of slots with a finished answer, its upload too, held until it is sent",
                 now->answer_bytes_held);
     print_connections(&now->connections, out);
     head(out, "build_info", "gauge", "The version that runs");

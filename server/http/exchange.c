@@ -49,6 +49,26 @@ const char *exchange_header(const struct exchange *exchange, const char *name) {
     return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
 }
 
+struct query {
+    struct settings *settings;
+    struct failure *failure;
+    enum status status;
+};
+
+static enum MHD_Result take_argument(void *context, enum MHD_ValueKind kind, const char *name,
+                                     const char *value) {
+    (void)kind;
+    struct query *query = context;
+    query->status = settings_set(query->settings, name, value ? value : "", query->failure);
+    return query->status ? MHD_NO : MHD_YES;
+}
+
+enum status exchange_query(struct exchange *exchange, struct failure *failure) {
+    struct query query = { &exchange->settings, failure, STATUS_OK };
+    MHD_get_connection_values(exchange->connection, MHD_GET_ARGUMENT_KIND, take_argument, &query);
+    return query.status;
+}
+
 struct lines {
     const char *name;
     void (*take)(void *context, const char *value);

@@ -47,9 +47,10 @@ struct front {
     int door_count, port;
     struct listen_file
         files[2];              /* of `listen` and of `admin_listen`, where they are unix sockets */
-    int64_t body_bytes_held;   /* atomic: bodies in slots, against queue_bytes */
-    int64_t answer_bytes_held; /* atomic: images in slots until they are sent, against
-                                  answer_bytes; the I/O threads' */
+    int64_t body_bytes_held;   /* atomic: bodies that come, wait or are worked on, against
+                                  queue_bytes */
+    int64_t answer_bytes_held; /* atomic: slots whose image is being sent, the body before it too,
+                                  against answer_bytes; the I/O threads' */
     int64_t request_count;     /* atomic */
     uint32_t run_id;           /* so that request ids of two runs differ */
     int exchanges;             /* atomic: requests under way */
@@ -119,6 +120,11 @@ static inline int front_draining(const struct front *front) {
     return __atomic_load_n(&front->draining, __ATOMIC_RELAXED);
 }
 
+/* Then a new body is refused. */
+static inline bool front_full(const struct front *front) {
+    return slots_in_use(front->slots) >= slots_count(front->slots);
+}
+
 static inline struct job *exchange_job(const struct exchange *exchange) {
     return slot_job(exchange->front->slots, exchange->slot);
 }
@@ -139,6 +145,9 @@ enum status exchange_fail(struct exchange *exchange, const struct failure *failu
 
 /* Its line in the log: of work and of whatever went wrong, not of probes. */
 void exchange_log(const struct exchange *exchange, double total_ms);
+
+/* The query becomes settings, up to the first that is refused. */
+enum status exchange_query(struct exchange *exchange, struct failure *failure);
 
 /* Value of a request header, or NULL; of several lines of that name the first. */
 const char *exchange_header(const struct exchange *exchange, const char *name);

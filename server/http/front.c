@@ -342,9 +342,12 @@ static enum status open_all(struct front *front, struct failure *failure) {
         .header_ms = config->header_ms,
         .body_ms = config->body_ms,
         .body_rate_bytes = config->body_rate_bytes,
+        .body_pressed_ms = config->body_pressed_ms,
         .keep_alive_ms = config->keep_alive_ms,
         .write_ms = config->write_ms,
         .write_rate_bytes = config->write_rate_bytes,
+        .pressed = upload_pressed,
+        .context = front,
     };
     front->watch = watch_create(&limits);
     front->farewell = farewell_create();

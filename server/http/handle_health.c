@@ -20,7 +20,8 @@ static json_t *seat_json(const struct seat_facts *seat) {
     return json;
 }
 
-/* Ready: some worker at work is healthy, we are not draining, and the queue has room. */
+/* Ready: some worker at work is healthy, we are not draining, and there is room for a body and in
+ * the queue. */
 enum MHD_Result handle_readyz(struct exchange *exchange) {
     struct front *front = exchange->front;
     struct seat_facts seats[SEATS_MAX];
@@ -35,11 +36,13 @@ enum MHD_Result handle_readyz(struct exchange *exchange) {
     }
     const bool draining = front_draining(front) != 0;
     const bool room = waiting < front->config->queue_jobs * 9 / 10 || waiting == 0;
+    const bool full = front_full(front);
     const char *status = draining   ? "draining"
                          : !healthy ? "no healthy worker"
                          : !room    ? "queue full"
+                         : full     ? "no slot free"
                                     : "ready";
-    const bool ready = healthy && room && !draining;
+    const bool ready = healthy && room && !full && !draining;
     return reply_json(exchange, ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
                       json_pack("{s:s, s:i, s:i, s:o}", "status", status, "queued", waiting,
                                 "queue_jobs", (int)front->config->queue_jobs, "workers", workers));

@@ -4,34 +4,11 @@
 #include "server/http/route.h"
 #include "server/http/upload.h"
 
-#include <string.h>
-
-struct query {
-    struct settings *settings;
-    struct failure *failure;
-};
-
 /* A device may be asked for on any request; this one needs none. */
-static enum MHD_Result take_argument(void *context, enum MHD_ValueKind kind, const char *name,
-                                     const char *value) {
-    (void)kind;
-    const struct query *query = context;
-    char shown[PARAM_SHOWN_MAX];
-    if (strcmp(name, "device") != 0)
-        fail(query->failure, STATUS_BAD_PARAM,
-             "/info takes no parameter but device; leave \"%s\" out", param_shown(name, shown));
-    else
-        settings_set(query->settings, name, value ? value : "", query->failure);
-    return query->failure->status ? MHD_NO : MHD_YES;
-}
-
 enum status info_begin(struct exchange *exchange, struct failure *failure) {
-    settings_init(&exchange->settings, NULL, NULL);
-    struct query query = { &exchange->settings, failure };
-    failure->status = STATUS_OK;
-    MHD_get_connection_values(exchange->connection, MHD_GET_ARGUMENT_KIND, take_argument, &query);
-    if (failure->status) return failure->status;
-    return upload_begin(exchange, failure);
+    settings_init_info(&exchange->settings);
+    const enum status status = exchange_query(exchange, failure);
+    return status ? status : upload_begin(exchange, failure);
 }
 
 static json_t *describe(const struct probe *probe, uint64_t bytes) {

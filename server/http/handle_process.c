@@ -14,32 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
-struct query {
-    struct exchange *exchange;
-    struct failure *failure;
-};
-
-static enum MHD_Result take_argument(void *context, enum MHD_ValueKind kind, const char *name,
-                                     const char *value) {
-    (void)kind;
-    const struct query *query = context;
-    return settings_set(&query->exchange->settings, name, value ? value : "", query->failure)
-               ? MHD_NO
-               : MHD_YES;
-}
-
 static const char *operator_name(const struct exchange *exchange) {
     return strcmp(exchange->label, "pipeline") == 0 ? NULL : exchange->label;
 }
 
 enum status process_begin(struct exchange *exchange, struct failure *failure) {
     enum status status = settings_init(&exchange->settings, operator_name(exchange), failure);
-    if (status) return status;
-    struct query query = { exchange, failure };
-    failure->status = STATUS_OK;
-    MHD_get_connection_values(exchange->connection, MHD_GET_ARGUMENT_KIND, take_argument, &query);
-    if (failure->status) return failure->status;
-    status = upload_begin(exchange, failure);
+    if (!status) status = exchange_query(exchange, failure);
+    if (!status) status = upload_begin(exchange, failure);
     return status ? status : reply_foresee(exchange->front, failure);
 }
 

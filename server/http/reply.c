@@ -41,12 +41,14 @@ static void add_number(struct MHD_Response *response, const char *name, long num
     add(response, name, memory);
 }
 
-/* Queues and lets go of RESPONSE. */
+/* Queues and lets go of RESPONSE, and of what the exchange still holds: a slot that RESPONSE sends
+ * is its own by now. However long the client takes, no body is held for it. */
 static enum MHD_Result queue(struct exchange *exchange, int http_status, uint64_t bytes,
                              struct MHD_Response *response) {
     if (!response) return MHD_NO;
     add(response, "X-Request-ID", exchange->request_id);
     add(response, "X-Content-Type-Options", "nosniff");
+    exchange_let_go(exchange);
     exchange->http_status = http_status;
     exchange->bytes_out = bytes;
     exchange->state = EXCHANGE_ANSWERED;
@@ -184,6 +186,11 @@ enum status reply_foresee(struct front *front, struct failure *failure) {
     return held < front->config->answer_bytes ? STATUS_OK : no_room(front, held, failure);
 }
 
+/* The body lies before the result, and its pages are held as long. */
+static int64_t bytes_in_slot(const struct job *job) {
+    return (int64_t)(job->result_offset + job->result_length);
+}
+
 /* The one that reaches the bound still goes out: so an answer of any size does, and what is held
  * stays under the bound and one answer. */
 static enum status hold(struct front *front, int64_t bytes, struct failure *failure) {
@@ -319,21 +326,22 @@ static struct MHD_Response *image_response(struct exchange *exchange, const char
     struct parcel *parcel = calloc(1, sizeof *parcel);
     struct MHD_Response *response = NULL;
     if (parcel) {
-        *parcel = (struct parcel){ front, exchange->slot, (int64_t)job->result_length, NULL };
+        *parcel = (struct parcel){ front, exchange->slot, bytes_in_slot(job), NULL };
         response = job_response(parcel, job, exchange->answer, account_text);
         if (!response) free(parcel->text);
     }
     if (response) return response;
     free(parcel);
-    let_go(front, (int64_t)job->result_length);
+    let_go(front, bytes_in_slot(job));
     return NULL;
 }
 
 enum MHD_Result reply_job(struct exchange *exchange) {
     const bool is_image = exchange->answer != ANSWER_JSON;
-    const uint64_t length = exchange_job(exchange)->result_length;
+    const struct job *job = exchange_job(exchange);
+    const uint64_t length = job->result_length;
     struct failure failure = { 0 };
-    if (is_image && hold(exchange->front, (int64_t)length, &failure)) {
+    if (is_image && hold(exchange->front, bytes_in_slot(job), &failure)) {
         exchange_fail(exchange, &failure);
         exchange_let_go(exchange);
         return reply_problem(exchange, 0);

@@ -3,7 +3,9 @@
  * alone.
  *
  * Every function queues one response and returns what the access handler is to return. A response
- * that sends a slot's bytes takes the slot from the exchange and gives it back when it is sent.
+ * that sends a slot's bytes takes the slot from the exchange and gives it back when it is sent:
+ * till then all that the slot holds counts as answer_bytes. Otherwise the slot is free at once. The
+ * body no longer counts as queue_bytes in either case.
  */
 #ifndef BURIN_REPLY_H
 #define BURIN_REPLY_H

@@ -162,6 +162,12 @@ enum status settings_init(struct settings *settings, const char *op, struct fail
     return op ? plan_add(&settings->plan, op, failure) : STATUS_OK;
 }
 
+void settings_init_info(struct settings *settings) {
+    settings_init(settings, NULL, NULL);
+    settings->pipeline = false;
+    settings->info = true;
+}
+
 static enum status unknown(const char *name, struct failure *failure) {
     const char *names[RESERVED];
     char shown[PARAM_SHOWN_MAX];
@@ -177,6 +183,11 @@ static enum status unknown(const char *name, struct failure *failure) {
 
 enum status settings_set(struct settings *settings, const char *name, const char *value,
                          struct failure *failure) {
+    char shown[PARAM_SHOWN_MAX];
+    if (settings->info && strcmp(name, "device") != 0)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "/info takes no parameter but device; leave \"%s\" out",
+                    param_shown(name, shown));
     for (int i = 0; i < RESERVED; i++) {
         if (strcmp(name, reserved[i].name) != 0) continue;
         if (reserved[i].pipeline_only && !settings->pipeline) break;

@@ -14,6 +14,7 @@
 
 struct settings {
     bool pipeline;  /* steps come from `operations` */
+    bool info;      /* nothing is made: a device is all that may be asked for */
     uint32_t given; /* bit a reserved name */
     struct plan plan;
     enum format type; /* FORMAT_NONE: as Accept says (accept.h) */
@@ -24,6 +25,9 @@ struct settings {
 
 /* OP is an operator's name, or NULL for /pipeline. */
 enum status settings_init(struct settings *settings, const char *op, struct failure *failure);
+
+/* Of /info, which has no plan to complete. */
+void settings_init_info(struct settings *settings);
 
 enum status settings_set(struct settings *settings, const char *name, const char *value,
                          struct failure *failure);

@@ -191,12 +191,18 @@ static enum status no_slot(const struct exchange *exchange, struct failure *fail
                 slots_count(exchange->front->slots));
 }
 
+bool upload_pressed(const void *context) {
+    return front_full(context);
+}
+
 /* At the first bytes of the body: who announces one and sends nothing keeps nobody out. */
 static enum status take_slot(struct exchange *exchange, struct failure *failure) {
+    const struct front *front = exchange->front;
     const size_t length =
         exchange->facts.has_length ? (size_t)exchange->facts.length : UNKNOWN_LENGTH_GUESS;
     /* An answer is mostly no longer than its upload: twice that, and the slot need not grow. */
-    exchange->slot = slot_take(exchange->front->slots, 2 * length + 65536, exchange);
+    exchange->slot = slot_take(front->slots, 2 * length + 65536, exchange);
+    if (front_full(front)) watch_press(front->watch);
     if (exchange->slot < 0) return no_slot(exchange, failure);
     return exchange->upload.multipart ? STATUS_OK : image_starts(exchange, failure);
 }
@@ -208,8 +214,7 @@ static enum status foresee(const struct exchange *exchange, struct failure *fail
     const int64_t now = __atomic_load_n(&front->body_bytes_held, __ATOMIC_RELAXED);
     if (now + exchange->facts.length > front->config->queue_bytes)
         return no_room(front, now, failure);
-    return slots_in_use(front->slots) < slots_count(front->slots) ? STATUS_OK
-                                                                  : no_slot(exchange, failure);
+    return front_full(front) ? no_slot(exchange, failure) : STATUS_OK;
 }
 
 static enum status open_form(struct exchange *exchange, const char *type, struct failure *failure) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/uptake.h"
 
+#include "server/http/ends.h"
+
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stddef.h>
 #include <sys/socket.h>
-
-#define MS_NS INT64_C(1000000)
 
 int64_t uptake_mark(int fd) {
     struct tcp_info info;

@@ -6,7 +6,8 @@
  * when the first end it saw has come, at most once a TICK; an end set meanwhile lies at least
  * `shortest` in the future, so sleeping that long misses none and setters need not wake the thread.
  * Only the end of a long answer moves with what the client takes, which nobody but the kernel
- * knows: the thread is woken, and looks every `pace` while there is one.
+ * knows: the thread is woken, and looks every `pace` while there is one. While bodies are pressed
+ * it looks every PRESSED_PACE, and goes by their other end.
  *
  * epoll watches each socket for EPOLLRDHUP, edge triggered: the kernel does not wake us for data,
  * and reports a half-closed socket once. That sets `gone`, for good. In the waiting phase the
@@ -22,6 +23,8 @@
 #include "server/http/watch.h"
 
 #include "pipeline/timing.h"
+#include "server/http/ends.h"
+#include "server/http/press.h"
 #include "server/http/roll.h"
 #include "server/http/uptake.h"
 
@@ -36,13 +39,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define MS_NS   INT64_C(1000000)
-#define TICK    (50 * MS_NS)  /* the thread looks no more often */
-#define GRACE   (250 * MS_NS) /* for the library to notice a FIN */
-#define LONGEST (INT64_C(86400) * 1000 * MS_NS)
-#define NO_END  (INT64_MAX & ~INT64_C(7))
-#define WAKE    UINT64_MAX /* epoll's name for the eventfd */
-#define EVENTS  64
+#define TICK         (50 * MS_NS)  /* the thread looks no more often */
+#define GRACE        (250 * MS_NS) /* for the library to notice a FIN */
+#define PRESSED_PACE (2 * TICK)
+#define WAKE         UINT64_MAX /* epoll's name for the eventfd */
+#define EVENTS       64
 
 /* PHASE_LONG: of an answer so long that the client's pace decides. Its word's end is write_ms
  * from its start. */
@@ -51,8 +52,9 @@ enum phase { PHASE_HEADERS, PHASE_BODY, PHASE_WAITING, PHASE_WRITE, PHASE_LONG, 
 struct watched {
     struct watch *watch;
     int fd;
-    uint64_t name;        /* in the roll, and to epoll */
-    _Atomic int64_t word; /* end | phase */
+    uint64_t name;               /* in the roll, and to epoll */
+    _Atomic int64_t word;        /* end | phase */
+    _Atomic int64_t pressed_end; /* of a body, set before the word */
 
     /* of the thread that sets phases */
     int64_t started_ns; /* of the body that watch_progress prolongs */
@@ -81,6 +83,8 @@ struct watch {
     int epoll, wake;
     pthread_t thread;
     atomic_bool stop;
+    struct press press;
+    bool pressed; /* at this look; the thread's */
     _Atomic uint64_t by_reason[WATCH_REASONS];
 
     pthread_mutex_t lock;
@@ -114,18 +118,6 @@ static void set_word(struct watched *watched, int64_t end, enum phase phase) {
     if (waited) pthread_mutex_unlock(&watched->lock);
 }
 
-static int64_t end_after(int64_t now, long ms) {
-    return ms > 0 ? now + ms * MS_NS : NO_END;
-}
-
-/* max(MS, BYTES / RATE) after START. */
-static int64_t end_of_bytes(int64_t start, long ms, int64_t bytes, long rate_bytes) {
-    if (ms <= 0) return NO_END;
-    double at_rate = rate_bytes > 0 ? (double)bytes / (double)rate_bytes * 1e9 : 0;
-    int64_t ns = at_rate < (double)LONGEST ? (int64_t)at_rate : LONGEST;
-    return start + (ns > ms * MS_NS ? ns : ms * MS_NS);
-}
-
 void watch_phase_headers(struct watched *watched) {
     if (!watched) return;
     int64_t word = atomic_load_explicit(&watched->word, memory_order_relaxed);
@@ -143,6 +135,7 @@ void watch_phase_body(struct watched *watched, int64_t expected) {
     if (!watched) return;
     watched->started_ns = clock_ns();
     watched->expected = expected < 0 ? INT64_MAX : expected;
+    atomic_store_explicit(&watched->pressed_end, NO_END, memory_order_relaxed);
     set_word(watched, end_after(watched->started_ns, watched->watch->limits.body_ms), PHASE_BODY);
 }
 
@@ -152,9 +145,12 @@ void watch_progress(struct watched *watched, int64_t bytes) {
     if (phase != PHASE_BODY) return;
     if (bytes > watched->expected) bytes = watched->expected;
     const struct watch_limits *limits = &watched->watch->limits;
-    set_word(watched,
-             end_of_bytes(watched->started_ns, limits->body_ms, bytes, limits->body_rate_bytes),
-             phase);
+    const int64_t start = watched->started_ns;
+    const long rate = limits->body_rate_bytes;
+    atomic_store_explicit(&watched->pressed_end,
+                          end_of_bytes(start, limits->body_pressed_ms, bytes, rate),
+                          memory_order_relaxed);
+    set_word(watched, end_of_bytes(start, limits->body_ms, bytes, rate), phase);
 }
 
 void watch_phase_idle(struct watched *watched) {
@@ -164,8 +160,12 @@ void watch_phase_idle(struct watched *watched) {
 
 static void wake(struct watch *watch) {
     const uint64_t one = 1;
-    ssize_t ignored = write(watch->wake, &one, sizeof one); /* full means: awake already */
+    ssize_t ignored = write(watch->wake, &one, sizeof one);
     (void)ignored;
+}
+
+void watch_press(struct watch *watch) {
+    if (press_tell(&watch->press)) wake(watch);
 }
 
 void watch_phase_write(struct watched *watched, int64_t bytes) {
@@ -306,6 +306,14 @@ static int64_t end_of_answer(struct watch *watch, struct watched *watched, int64
                       limits->write_rate_bytes);
 }
 
+/* Of a phase whose end does not move with what the client takes. */
+static int64_t end_of_phase(const struct watch *watch, struct watched *watched, int64_t word) {
+    const int64_t end = end_of(word);
+    if (!watch->pressed || phase_of(word) != PHASE_BODY) return end;
+    const int64_t pressed = atomic_load_explicit(&watched->pressed_end, memory_order_relaxed);
+    return pressed < end ? pressed : end;
+}
+
 /* Under watch.lock. Returns when to look again. */
 static int64_t look(struct watch *watch, struct watched *watched, int64_t now) {
     int64_t word = atomic_load(&watched->word);
@@ -315,7 +323,8 @@ static int64_t look(struct watch *watch, struct watched *watched, int64_t now) {
     }
     if (watched->cut) return NO_END;
     const bool is_long = phase_of(word) == PHASE_LONG;
-    const int64_t end = is_long ? end_of_answer(watch, watched, word, now) : end_of(word);
+    const int64_t end =
+        is_long ? end_of_answer(watch, watched, word, now) : end_of_phase(watch, watched, word);
     if (end <= now) {
         cut(watch, watched, word, reasons[phase_of(word)]);
         return NO_END;
@@ -327,7 +336,8 @@ static int64_t look(struct watch *watch, struct watched *watched, int64_t now) {
 
 /* Returns when to look again. The roll may change where notify gives up its lock: places only. */
 static int64_t look_at_all(struct watch *watch, int64_t now) {
-    int64_t next = now + watch->shortest;
+    watch->pressed = press_lasts(&watch->press);
+    int64_t next = now + (watch->pressed ? PRESSED_PACE : watch->shortest);
     pthread_mutex_lock(&watch->lock);
     for (uint32_t place = 0; place < watch->roll.used; place++) {
         if (!watch->roll.places[place].watched) continue;
@@ -346,17 +356,11 @@ static void *run(void *argument) {
         int64_t wait_ns = next - clock_ns();
         int wait_ms = wait_ns > 0 ? (int)((wait_ns + MS_NS - 1) / MS_NS) : 0;
         int got = epoll_wait(watch->epoll, events, EVENTS, wait_ms);
-        bool woken = false;
-        for (int i = 0; i < got; i++) {
-            uint64_t ignored;
-            if (events[i].data.u64 != WAKE)
-                take_event(watch, events[i].data.u64);
-            else
-                woken = read(watch->wake, &ignored, sizeof ignored) > 0;
-        }
+        for (int i = 0; i < got; i++)
+            if (events[i].data.u64 != WAKE) take_event(watch, events[i].data.u64);
         int64_t now = clock_ns();
-        if (got > 0 && next > now + TICK) next = now + TICK; /* one who left needs a look */
-        if (woken || now >= next) next = look_at_all(watch, now);
+        if (got > 0 && next > now + TICK) next = now + TICK; /* who left or woke us needs a look */
+        if (now >= next) next = look_at_all(watch, now);
     }
     return NULL;
 }
@@ -380,7 +384,8 @@ static int64_t pace_of(const struct watch_limits *limits) {
 
 /* The thread takes no signal: they are for the main thread. */
 static bool start(struct watch *watch) {
-    struct epoll_event event = { .events = EPOLLIN, .data.u64 = WAKE };
+    /* Edge triggered: each write is told once, and nobody reads it. */
+    struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = WAKE };
     sigset_t all, before;
     if (watch->epoll < 0 || watch->wake < 0 ||
         epoll_ctl(watch->epoll, EPOLL_CTL_ADD, watch->wake, &event) < 0)
@@ -405,6 +410,7 @@ struct watch *watch_create(const struct watch_limits *limits) {
     struct watch *watch = calloc(1, sizeof *watch);
     if (!watch) return NULL;
     watch->limits = *limits;
+    watch->press = (struct press){ limits->pressed, limits->context, false };
     watch->shortest = shortest_of(limits);
     watch->pace = pace_of(limits);
     watch->epoll = epoll_create1(EPOLL_CLOEXEC);

@@ -19,6 +19,7 @@
 #ifndef BURIN_WATCH_H
 #define BURIN_WATCH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A time of 0 means no end, a rate of 0 no allowance for size. Rates are bytes a second. */
@@ -26,9 +27,15 @@ struct watch_limits {
     long header_ms;        /* from the connection, or the request's first line, to its body */
     long body_ms;          /* a body of any size may take so long */
     long body_rate_bytes;  /* beyond that it must have come at this rate on the average */
+    long body_pressed_ms;  /* stands for body_ms where that is longer, while `pressed` says so */
     long keep_alive_ms;    /* between two requests */
     long write_ms;         /* an answer of any size; a longer one may stand still so long */
     long write_rate_bytes; /* beyond that it must have been taken at this rate on the average */
+
+    /* Bodies keep others out. The watcher's thread asks, once watch_press was called and until it
+     * hears no. NULL: they never do. */
+    bool (*pressed)(const void *context);
+    const void *context;
 };
 
 enum watch_reason {
@@ -70,11 +77,15 @@ void watch_phase_begun(struct watched *watched);
 
 /* A body of EXPECTED bytes comes, -1 if unknown. It may take body_ms, or as long as what has come
  * so far, told by watch_progress, takes at body_rate_bytes: at most max(body_ms, EXPECTED / rate).
- * So who announces much and sends nothing is cut off after body_ms. */
+ * So who announces much and sends nothing is cut off after body_ms. One of which nothing has come
+ * keeps nobody out, and is not pressed. */
 void watch_phase_body(struct watched *watched, int64_t expected);
 
 /* BYTES of the body have gone by since the phase began. */
 void watch_progress(struct watched *watched, int64_t bytes);
+
+/* `pressed` has become true. Any thread; costs nothing where the watcher knows. */
+void watch_press(struct watch *watch);
 
 /* The request is suspended; no deadline here. If the client leaves (a FIN is enough), or has left
  * before, GONE(argument) is called once, from the watcher's thread, and never again once the next

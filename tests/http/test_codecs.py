@@ -94,8 +94,7 @@ def test_broken_exif_is_no_orientation(daemon, tiff):
 
 @pytest.mark.parametrize("options", [dict(progressive=True), dict(subsampling=0), dict(subsampling=1),
                                      dict(subsampling=2), dict(quality=1), dict(quality=100), dict(optimize=True),
-                                     dict(progressive=True, subsampling=0, quality=100),
-                                     dict(restart_marker_rows=1)], ids=str)
+                                     dict(progressive=True, subsampling=0, quality=100)], ids=str)
 @pytest.mark.parametrize("size", [(1, 1), (7, 5), (16, 16), (133, 91)], ids=str)
 def test_jpeg_in(daemon, options, size):
     for picture in (smooth(*size), smooth(*size, channels=1)):
@@ -122,14 +121,31 @@ def test_jpeg_with_odd_sampling(daemon, mode, factors, width, height):
     assert same_as(daemon, data, np.array(picture))
 
 
+def restarts(data):
+    """The interval that a DRI marker announces, in units, or None; and how many restarts its scans hold."""
+    at = data.find(b"\xff\xdd\0\4")
+    scan = data[data.index(b"\xff\xda"):]
+    return (int.from_bytes(data[at + 4:at + 6], "big") if at >= 0 else None,
+            sum(scan.count(bytes([0xff, 0xd0 + k])) for k in range(8)))
+
+
 @pytest.mark.skipif(cv2 is None, reason="no OpenCV here")
-def test_jpeg_with_restarts(daemon):
-    """PIL writes them since its tenth version alone."""
-    picture = smooth(133, 91)
-    for options in ([cv2.IMWRITE_JPEG_RST_INTERVAL, 3], [cv2.IMWRITE_JPEG_PROGRESSIVE, 1]):
-        data = cv2.imencode(".jpg", picture[..., ::-1], options)[1].tobytes()
-        assert (b"\xff\xdd" in data) == (options[0] == cv2.IMWRITE_JPEG_RST_INTERVAL)
-        assert same_as(daemon, data, np.array(Image.open(io.BytesIO(data)))), options
+@pytest.mark.parametrize("interval", [1, 3, 9])
+@pytest.mark.parametrize("progressive", [0, 1], ids=["in one scan", "progressive"])
+@pytest.mark.parametrize("size", [(1, 1), (7, 5), (16, 16), (133, 91)], ids=str)
+def test_jpeg_with_restarts(daemon, size, progressive, interval):
+    """By OpenCV, for PIL writes them since its tenth version alone. 9 units are a row of the widest in colour."""
+    for picture in (smooth(*size), smooth(*size, channels=1)):
+        data = cv2.imencode(".jpg", picture[..., ::-1] if picture.ndim == 3 else picture,
+                            [cv2.IMWRITE_JPEG_RST_INTERVAL, interval,
+                             cv2.IMWRITE_JPEG_PROGRESSIVE, progressive])[1].tobytes()
+        announced, found = restarts(data)
+        assert announced == interval
+        unit = 16 if picture.ndim == 3 else 8
+        units = -(-size[0] // unit) * -(-size[1] // unit)
+        of_one_scan = (units - 1) // interval
+        assert found >= of_one_scan if progressive else found == of_one_scan
+        assert same_as(daemon, data, np.array(Image.open(io.BytesIO(data)))), "not as libjpeg reads it"
 
 
 def test_cmyk_jpeg(daemon):

@@ -595,6 +595,18 @@ def test_info_takes_a_device_as_every_request_does(daemon):
     assert answer.json["type"] == "png"
 
 
+@pytest.mark.parametrize("name,value", [("bins", "3"), ("type", "png"), ("quality", "9"), ("operations", "[]"),
+                                        ("devise", "cpu")])
+def test_info_takes_nothing_else(daemon, name, value):
+    """In the query as in the form: the same words, and they are of /info."""
+    in_query = daemon.post(f"/info?{name}={value}", PICTURES["png"])
+    in_form = daemon.post_form("/info", [("image", PICTURES["png"], "a"), (name, value, None)])
+    for answer in (in_query, in_form):
+        check_problem(answer, 400, f'/info takes no parameter but device; leave "{name}" out')
+    twice = daemon.post_form("/info?device=cpu", [("image", PICTURES["png"], "a"), ("device", "cpu", None)])
+    check_problem(twice, 400, "device is given twice")
+
+
 def test_info_decodes_nothing(daemon):
     """The header of a picture whose pixels are missing; but a limit that it breaks is told."""
     assert daemon.post("/info", png(PHOTO)[:60]).status == 200

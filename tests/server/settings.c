@@ -18,6 +18,20 @@ static enum status set(const char *op, const char *name, const char *value) {
     return settings_set(&settings, name, value, &failure);
 }
 
+/* What an image is depends on nothing but the image. */
+static void info_takes_a_device_alone(void **state) {
+    (void)state;
+    static const char *const others[] = { "type", "quality", "operations", "bins" };
+    settings_init_info(&settings);
+    assert_int_equal(settings_set(&settings, "device", "cpu", &failure), STATUS_OK);
+    assert_int_equal(settings_set(&settings, "device", "cpu", &failure), STATUS_BAD_PARAM);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_int_equal(settings_set(&settings, others[i], "png", &failure), STATUS_BAD_PARAM);
+        assert_non_null(strstr(failure.message, "/info"));
+        assert_non_null(strstr(failure.message, others[i]));
+    }
+}
+
 static void good_values(void **state) {
     (void)state;
     assert_int_equal(set("histeq", "bins", "64"), STATUS_OK);
@@ -101,6 +115,7 @@ static void a_pipeline_needs_operations_and_at_most_ten(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_values),
+        cmocka_unit_test(info_takes_a_device_alone),
         cmocka_unit_test(bad_values_are_refused_with_a_word_that_helps),
         cmocka_unit_test(twice_is_refused),
         cmocka_unit_test(a_pipeline_needs_operations_and_at_most_ten),

@@ -141,11 +141,13 @@ static const struct deadline {
     void (*enter)(struct watched *watched); /* NULL: from the start */
     enum watch_reason reason;
 } deadlines[] = {
-    { { 150, SLOW_MS, 1000, SLOW_MS, SLOW_MS, 1000 }, NULL, WATCH_HEADERS },
-    { { SLOW_MS, 150, 1000, SLOW_MS, SLOW_MS, 1000 }, enter_body, WATCH_BODY },
-    { { SLOW_MS, SLOW_MS, 1000, SLOW_MS, 150, 1000 }, enter_write, WATCH_WRITE },
-    { { SLOW_MS, SLOW_MS, 1000, 150, SLOW_MS, 1000 }, watch_phase_idle, WATCH_KEEP_ALIVE },
-    { { 0, 0, 0, 0, 150, 0 }, enter_write, WATCH_WRITE },
+    { { 150, SLOW_MS, 1000, 0, SLOW_MS, SLOW_MS, 1000, NULL, NULL }, NULL, WATCH_HEADERS },
+    { { SLOW_MS, 150, 1000, 0, SLOW_MS, SLOW_MS, 1000, NULL, NULL }, enter_body, WATCH_BODY },
+    { { SLOW_MS, SLOW_MS, 1000, 0, SLOW_MS, 150, 1000, NULL, NULL }, enter_write, WATCH_WRITE },
+    { { SLOW_MS, SLOW_MS, 1000, 0, 150, SLOW_MS, 1000, NULL, NULL },
+      watch_phase_idle,
+      WATCH_KEEP_ALIVE },
+    { { 0, 0, 0, 0, 0, 150, 0, NULL, NULL }, enter_write, WATCH_WRITE },
 };
 
 static void each_phase_ends(void **state) {
@@ -167,7 +169,7 @@ static void each_phase_ends(void **state) {
 
 /* Milliseconds until a body of EXPECTED bytes, BYTES of them reported, is given up. */
 static int body_time(int64_t expected, int64_t bytes) {
-    const struct watch_limits limits = { SLOW_MS, 100, 1000, SLOW_MS, 100, 1000 };
+    const struct watch_limits limits = { SLOW_MS, 100, 1000, 0, SLOW_MS, 100, 1000, NULL, NULL };
     struct watch *watch = watch_create(&limits);
     struct pair pair = local_pair();
     struct watched *watched = watch_add(watch, pair.ours);
@@ -179,9 +181,65 @@ static int body_time(int64_t expected, int64_t bytes) {
     return ms;
 }
 
+static bool told(const void *context) {
+    return atomic_load((const atomic_bool *)context);
+}
+
+/* Milliseconds until a body of which BYTES have come is given up, -1: not within a second. It has
+ * 100 ms or 1000 bytes a second while PRESSED; watch_press is called in any case. */
+static int pressed_time(bool pressed, int64_t bytes) {
+    const atomic_bool now = pressed;
+    const struct watch_limits limits = { SLOW_MS, SLOW_MS, 1000, 100, SLOW_MS,
+                                         SLOW_MS, 1000,    told, &now };
+    struct watch *watch = watch_create(&limits);
+    struct pair pair = local_pair();
+    struct watched *watched = watch_add(watch, pair.ours);
+    watch_phase_body(watched, -1);
+    if (bytes > 0) watch_progress(watched, bytes);
+    watch_press(watch);
+    int ms = cut_after(pair.theirs, 1000);
+    assert_int_equal(reason_count(watch, WATCH_BODY), ms >= 0);
+    end(watch, watched, pair, true);
+    return ms;
+}
+
+static void bodies_are_pressed(void **state) {
+    (void)state;
+    assert_in_range(pressed_time(true, 1), 90, 900);
+    assert_in_range(pressed_time(true, 400), 390, 900);
+    assert_int_equal(pressed_time(true, 2000), -1);
+    assert_int_equal(pressed_time(true, 0), -1); /* it keeps nobody out */
+    assert_int_equal(pressed_time(false, 1), -1);
+}
+
+/* It begins, ends and begins again: told each time, and cheap to tell. */
+static void pressing_comes_and_goes(void **state) {
+    (void)state;
+    atomic_bool now = false;
+    const struct watch_limits limits = { SLOW_MS, SLOW_MS, 1000, 100, SLOW_MS,
+                                         SLOW_MS, 1000,    told, &now };
+    struct watch *watch = watch_create(&limits);
+    for (int i = 0; i < 3; i++) {
+        struct pair pair = local_pair();
+        struct watched *watched = watch_add(watch, pair.ours);
+        watch_phase_body(watched, -1);
+        watch_progress(watched, 1);
+        watch_press(watch);
+        assert_int_equal(cut_after(pair.theirs, 300), -1);
+        atomic_store(&now, true);
+        for (int k = 0; k < 1000; k++) watch_press(watch);
+        assert_in_range(cut_after(pair.theirs, LATE_MS), 0, 500);
+        atomic_store(&now, false);
+        watch_remove(watch, watched);
+        close(pair.ours);
+        close(pair.theirs);
+    }
+    watch_destroy(watch);
+}
+
 /* Milliseconds until an answer of BYTES that nobody reads is given up. */
 static int write_time(struct pair pair, int64_t bytes) {
-    const struct watch_limits limits = { SLOW_MS, 100, 1000, SLOW_MS, 100, 1000 };
+    const struct watch_limits limits = { SLOW_MS, 100, 1000, 0, SLOW_MS, 100, 1000, NULL, NULL };
     struct watch *watch = watch_create(&limits);
     struct watched *watched = watch_add(watch, pair.ours);
     watch_phase_write(watched, bytes);
@@ -220,7 +278,7 @@ static bool read_slowly(struct watch *watch, struct pair pair, size_t room, int 
 /* Served however long he takes, for many times write_ms, and cut once he stops. */
 static void client_that_reads_slowly(void **state) {
     (void)state;
-    const struct watch_limits limits = { SLOW_MS, SLOW_MS, 1, SLOW_MS, 400, 50000 };
+    const struct watch_limits limits = { SLOW_MS, SLOW_MS, 1, 0, SLOW_MS, 400, 50000, NULL, NULL };
     const int room = 1 << 17;
     struct watch *watch = watch_create(&limits);
     struct pair pair = tcp_pair();
@@ -238,7 +296,7 @@ static void client_that_reads_slowly(void **state) {
 
 static void phases_begin_anew(void **state) {
     (void)state;
-    const struct watch_limits limits = { 300, 300, 1000, 300, 300, 1000 };
+    const struct watch_limits limits = { 300, 300, 1000, 0, 300, 300, 1000, NULL, NULL };
     struct watch *watch = watch_create(&limits);
     struct pair pair = local_pair();
     struct watched *watched = watch_add(watch, pair.ours);
@@ -265,7 +323,9 @@ static void phases_begin_anew(void **state) {
 /* Saying it again buys no time, nor does the first request's line. */
 static void headers_once(void **state) {
     (void)state;
-    const struct watch_limits limits = { 200, SLOW_MS, 1000, SLOW_MS, SLOW_MS, 1000 };
+    const struct watch_limits limits = {
+        200, SLOW_MS, 1000, 0, SLOW_MS, SLOW_MS, 1000, NULL, NULL
+    };
     struct watch *watch = watch_create(&limits);
     struct pair pair = local_pair();
     struct watched *watched = watch_add(watch, pair.ours);
@@ -278,7 +338,7 @@ static void headers_once(void **state) {
 /* A connection cut in a phase and set waiting by a handler that did not know: it is told. */
 static void waiting_after_a_cut(void **state) {
     (void)state;
-    const struct watch_limits limits = { 60, 60, 1000, 60, 60, 1000 };
+    const struct watch_limits limits = { 60, 60, 1000, 0, 60, 60, 1000, NULL, NULL };
     struct watch *watch = watch_create(&limits);
     struct pair pair = tcp_pair();
     struct watched *watched = watch_add(watch, pair.ours);
@@ -320,6 +380,8 @@ int main(void) {
         cmocka_unit_test(fin_with_progress),
         cmocka_unit_test(each_phase_ends),
         cmocka_unit_test(rates),
+        cmocka_unit_test(bodies_are_pressed),
+        cmocka_unit_test(pressing_comes_and_goes),
         cmocka_unit_test(client_that_reads_slowly),
         cmocka_unit_test(phases_begin_anew),
         cmocka_unit_test(headers_once),

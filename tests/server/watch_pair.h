@@ -22,7 +22,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 enum { SLOW_MS = 20000, LATE_MS = 1500 }; /* the machine may be busy */
 
-static const struct watch_limits slow = { SLOW_MS, SLOW_MS, 1, SLOW_MS, SLOW_MS, 1 };
+static const struct watch_limits slow = { SLOW_MS, SLOW_MS, 1, 0, SLOW_MS, SLOW_MS, 1, NULL, NULL };
 
 struct pair {
     int ours, theirs;
