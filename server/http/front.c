@@ -129,6 +129,7 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
 
 static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t *length) {
     struct failure failure = { 0 };
+    exchange->facts.expects_continue = false; /* it has been told to go on */
     if (exchange->state == EXCHANGE_LINGERING) return linger(exchange, length);
     watch_progress(exchange->watched, (int64_t)(exchange->upload.bytes + *length));
     if (exchange->failure.status || !exchange->route->begin)

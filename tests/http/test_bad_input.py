@@ -526,14 +526,17 @@ def test_gigabyte_that_is_sent_all_the_same(daemon):
     assert daemon.works()
 
 
-def test_chunked_body_without_end(daemon):
+@pytest.mark.parametrize("expect", [b"", b"Expect: 100-continue\r\n"], ids=["sends at once", "waits for leave"])
+def test_chunked_body_without_end(daemon, expect):
     """A gigabyte in chunks, sent by a client that reads as it writes: it sees 413, and memory stays flat.
-    What has been received by then is given back."""
+    What has been received by then is given back. Leave to send, had before, changes nothing."""
     daemon.works()
     before = memory(daemon.process.pid)
     block = b"100000\r\n" + bytes(MB) + b"\r\n"
     with daemon.socket() as s:
-        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n" + expect + b"\r\n")
+        if expect:
+            assert s.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"
         s.setblocking(False)
         answer, sent, at = b"", 0, 0
         end = time.monotonic() + 20
