@@ -217,7 +217,8 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     struct front *front = exchange->front;
     const double total_ms = ns_to_ms(clock_ns() - exchange->start_ns);
     link_end(link_of(connection));
-    if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK) exchange->http_status = 499;
+    const bool answered = exchange->state == EXCHANGE_LINGERING; /* whatever came of the rest */
+    if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK && !answered) exchange->http_status = 499;
     if (exchange->route && exchange->route->begin)
         metrics_request(front->metrics, exchange->label, exchange->http_status, total_ms,
                         exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);

@@ -602,6 +602,23 @@ def test_refusal_is_seen_by_a_client_that_reads_at_the_end(daemon):
             assert daemon.post(path, bytes(size)).status == status
 
 
+@pytest.mark.parametrize("framing", [b"Content-Length: 70000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n"
+                                     b"4400000\r\n" + bytes(68 * MB)], ids=["announced", "in chunks"])
+def test_refusal_is_told_in_log_and_metrics(start, framing):
+    """As what the client read, though the rest of its body never came; only who got no answer is 499."""
+    daemon = start()
+    for _ in range(3):
+        with daemon.socket() as s:
+            s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\n" + framing)
+            (status, _, _), = responses(read_to_end(s))
+            assert status == 413
+    assert daemon.becomes_idle()
+    counted = {key: value for key, value in daemon.samples().items() if key.startswith("burin_requests_total") and value}
+    assert counted == {'burin_requests_total{op="histeq",code="413"}': 3}
+    log = daemon.log_text()
+    assert log.count('"status":413') == 3 and '"status":499' not in log
+
+
 # ---- slow clients
 
 def closed_after(sock, trickle, every, longest):
