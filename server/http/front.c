@@ -73,6 +73,12 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
     return exchange->route->begin(exchange, failure);
 }
 
+/* More of its body than is worth reading for the sake of the next request, or nobody knows. */
+static bool much_is_to_come(const struct exchange *exchange) {
+    const struct gate_facts *facts = &exchange->facts;
+    return facts->chunked || facts->length - (int64_t)exchange->upload.bytes > SWALLOW_MAX;
+}
+
 /* A client that waits for leave to send gets its answer at once. Any other is in the middle of
  * sending: closing now would reset the line before it has read why, so what it sends is dropped for
  * a while. */
@@ -118,9 +124,9 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
     }
     exchange->http_status = http_status;
     exchange->state = EXCHANGE_BODY;
-    const struct gate_facts *facts = &exchange->facts;
-    if (exchange->failure.status && (facts->chunked || facts->length > SWALLOW_MAX))
+    if (exchange->failure.status && much_is_to_come(exchange))
         return refuse_large(exchange, http_status);
+    const struct gate_facts *facts = &exchange->facts;
     watch_phase_body(exchange->watched, facts->chunked ? -1 : facts->length);
     return MHD_YES;
 }
@@ -129,16 +135,20 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
 
 static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t *length) {
     struct failure failure = { 0 };
+    enum status status = STATUS_OK;
     exchange->facts.expects_continue = false; /* it has been told to go on */
     if (exchange->state == EXCHANGE_LINGERING) return linger(exchange, length);
     watch_progress(exchange->watched, (int64_t)(exchange->upload.bytes + *length));
     if (exchange->failure.status || !exchange->route->begin)
         exchange->upload.bytes += *length; /* read for the sake of the next request, and dropped */
-    else if (upload_feed(exchange, (const uint8_t *)bytes, *length, &failure)) {
+    else
+        status = upload_feed(exchange, (const uint8_t *)bytes, *length, &failure);
+    *length = 0;
+    if (status) {
         exchange_fail(exchange, &failure);
         exchange_let_go(exchange);
+        if (much_is_to_come(exchange)) return refuse_large(exchange, 0);
     }
-    *length = 0;
     const uint64_t most = (uint64_t)exchange->front->config->body_bytes_max + SWALLOW_MAX;
     if (exchange->upload.bytes <= most) return MHD_YES;
     return refuse_large(exchange, 0);

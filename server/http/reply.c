@@ -154,7 +154,8 @@ bool reply_on_socket(struct exchange *exchange, int http_status) {
     const int length =
         snprintf(answer, sizeof answer,
                  "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
-                 "Connection: close\r\nCache-Control: no-store\r\nX-Request-ID: %s\r\n%s%s"
+                 "Connection: close\r\nCache-Control: no-store\r\nX-Request-ID: %s\r\n"
+                 "X-Content-Type-Options: nosniff\r\n%s%s"
                  "Content-Length: %zu\r\n\r\n%s",
                  http_status, MHD_get_reason_phrase_for((unsigned)http_status),
                  exchange->request_id, http_status == 503 ? "Retry-After: 1\r\n" : "",

@@ -600,6 +600,32 @@ def test_refusal_is_seen_by_a_client_that_reads_at_the_end(daemon):
     for path, size, status in (("/histeq?bins=1", 3 * MB, 400), ("/histeq", 70 * MB, 413)):
         for _ in range(5):
             assert daemon.post(path, bytes(size)).status == status
+    two = [("image", PICTURE, "a.pgm"), ("file", bytes(20 * MB), "b.pgm")]
+    for _ in range(5):
+        check_problem(daemon.post_form("/histeq", two), 400, "two image parts")
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["announced", "in chunks"])
+def test_refusal_in_mid_body_is_told_at_once(daemon, chunked):
+    """A second image shows after 1 KB of 24 MB: the client hears it while the rest has yet to be sent."""
+    body, content_type = form([("image", PICTURE, "a.pgm"), ("file", PICTURE, "b.pgm")])
+    with daemon.socket() as s:
+        s.sendall(f"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Type: {content_type}\r\n".encode()
+                  + (b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" if chunked else b"Content-Length: %d\r\n\r\n")
+                  % 24000000 + body)
+        s.settimeout(2)
+        (status, headers, told), = responses(read_to_end(s))
+    assert status == 400 and b"two image parts" in told and headers["connection"] == "close"
+    assert daemon.becomes_idle()
+
+
+def test_little_that_is_left_is_read_to_its_end(daemon):
+    """The same, with less than a MiB to come: the connection is as good as before."""
+    body, content_type = form([("image", PICTURE, "a.pgm"), ("file", PICTURE, "b.pgm"), ("file", bytes(900000), "c")])
+    head = f"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Type: {content_type}\r\n".encode()
+    data = daemon.raw(head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+                      + b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert [status for status, _, _ in responses(data)] == [400, 200]
 
 
 @pytest.mark.parametrize("framing", [b"Content-Length: 70000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n"

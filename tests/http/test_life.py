@@ -288,6 +288,24 @@ def test_slots_run_out_in_mid_body(start):
     assert daemon.becomes_idle()
 
 
+@pytest.mark.parametrize("flags,word", [(["--slots-small", "1", "--slots-medium", "0", "--slots-large", "0"],
+                                         b"under way"), (["--queue-bytes", "4MiB"], b"queue_bytes")],
+                         ids=["slots", "bytes"])
+def test_no_room_in_mid_body_is_told_at_once(start, flags, word):
+    """Far from the end of its body a client hears that there is no room for it, whether it sends on or not."""
+    daemon = start(*flags)
+    with begun(daemon, 3 * MB) as first, begun(daemon, 3 * MB + 1) as second:
+        assert wait_until(lambda: daemon.metric("requests_in_progress") == 3)
+        first.sendall(bytes(3 * MB - 1))
+        assert wait_until(lambda: daemon.metric("body_bytes_held") == 3 * MB - 1)
+        second.sendall(bytes(3 * MB // 2))
+        second.settimeout(2)
+        (status, headers, told), = responses(read_to_end(second))
+        assert status == 503 and word in told and headers["connection"] == "close" and int(headers["retry-after"]) >= 1
+        assert daemon.metric("body_bytes_held") == 3 * MB - 1
+    assert daemon.becomes_idle()
+
+
 def begun(daemon, announced, body=b""):
     """An upload of ANNOUNCED bytes of which BODY has been sent."""
     s = daemon.socket()
