@@ -6,6 +6,7 @@
  * timeouts, which any byte resets, are replaced by the watcher's. */
 #include "server/http/front.h"
 
+#include "server/http/drain.h"
 #include "server/http/farewell.h"
 #include "server/http/link.h"
 #include "server/http/listen.h"
@@ -64,9 +65,20 @@ static enum status pass_gate(struct exchange *exchange, const char *version, int
     return gate_check(&request, &exchange->facts, failure);
 }
 
+/* While it is accepted, the drain waits for its end. */
+static void set_accepted(struct exchange *exchange, bool accepted) {
+    if (exchange->accepted == accepted) return;
+    exchange->accepted = accepted;
+    __atomic_add_fetch(&exchange->front->accepted, accepted ? 1 : -1, __ATOMIC_SEQ_CST);
+}
+
+/* Counted first, then asked whether the daemon stops, and the drain does it the other way round: so
+ * either this request is refused, or the drain waits for it. */
 static enum status begin_work(struct exchange *exchange, struct failure *failure) {
     if (!exchange->route->begin) return STATUS_OK;
+    set_accepted(exchange, true);
     if (front_draining(exchange->front) > 1) {
+        set_accepted(exchange, false);
         metrics_reject(exchange->front->metrics, REJECTED_DRAINING);
         return fail(failure, STATUS_BUSY, "the daemon is stopping; try another one");
     }
@@ -234,6 +246,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
                         exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
     exchange_log(exchange, total_ms);
     exchange_let_go(exchange);
+    set_accepted(exchange, false);
     *state = NULL;
     __atomic_sub_fetch(&front->exchanges, 1, __ATOMIC_RELEASE);
 }
@@ -396,32 +409,8 @@ int front_port(const struct front *front) {
     return front->port;
 }
 
-/* Until COUNTER, where there is one, is 0. */
-static void wait_for(const int *counter, long timeout_ms, int (*interrupted)(void)) {
-    for (long waited = 0; waited < timeout_ms && !interrupted(); waited += 5) {
-        if (counter && __atomic_load_n(counter, __ATOMIC_ACQUIRE) == 0) return;
-        usleep(5000);
-    }
-}
-
-/* A client whose connection stays open sends his next request a moment after the last answer: he is
- * to hear 503, not to find the connection closed. */
-enum { QUIET_MS = 100 };
-
-/* Until nothing has been under way for QUIET_MS. */
-static void wait_for_quiet(const int *counter, long timeout_ms, int (*interrupted)(void)) {
-    long quiet = 0;
-    for (long waited = 0; waited < timeout_ms && quiet < QUIET_MS && !interrupted(); waited += 5) {
-        usleep(5000);
-        quiet = __atomic_load_n(counter, __ATOMIC_ACQUIRE) ? 0 : quiet + 5;
-    }
-}
-
 void front_drain(struct front *front, int (*interrupted)(void)) {
-    __atomic_store_n(&front->draining, 1, __ATOMIC_RELAXED);
-    wait_for(NULL, front->config->drain_delay_ms, interrupted);
-    __atomic_store_n(&front->draining, 2, __ATOMIC_RELAXED);
-    wait_for_quiet(&front->exchanges, front->config->drain_timeout_ms, interrupted);
+    drain_run(front, interrupted);
     supervisor_drain(front->supervisor);
 }
 
@@ -433,10 +422,10 @@ static int never(void) {
  * aborts if it is stopped with one asleep. */
 void front_destroy(struct front *front) {
     if (!front) return;
-    __atomic_store_n(&front->draining, 2, __ATOMIC_RELAXED);
+    __atomic_store_n(&front->draining, 2, __ATOMIC_SEQ_CST);
     for (int i = 0; i < 2; i++) listen_remove(&front->files[i]);
     if (front->supervisor) supervisor_stop(front->supervisor);
-    wait_for(&front->asleep, 2000, never);
+    drain_wait(&front->asleep, 2000, never);
     for (int i = 0; i < front->door_count; i++) {
         io_stop(front->doors[i].io);
         for (int end = 0; end < 2; end++)

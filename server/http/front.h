@@ -20,9 +20,10 @@ int front_wait_ready(struct front *front, int timeout_ms);
  * socket. */
 int front_port(const struct front *front);
 
-/* Readiness says no at once; after drain_delay_ms new requests are refused; returns when the last
- * answer is sent or drain_timeout_ms is over. INTERRUPTED is asked now and then: true ends the
- * wait. */
+/* Readiness says no at once; after drain_delay_ms new requests are refused; when the last one that
+ * was accepted is answered or drain_timeout_ms is over, nobody can connect any more. Returns within
+ * a second of that, however often refused clients try again. INTERRUPTED is asked now and then:
+ * true ends the wait. */
 void front_drain(struct front *front, int (*interrupted)(void));
 
 void front_destroy(struct front *front);

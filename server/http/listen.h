@@ -29,6 +29,11 @@ int listen_open(const char *address, const char *flag, bool insecure, struct lis
  * number of times. */
 void listen_remove(struct listen_file *file);
 
+/* Nobody begins to connect any more; connections in the making come to the backlog, and from there
+ * all can still be taken. Who asks for a new one waits: the system asks again, and finds FD closed
+ * or another daemon there. Of a unix socket listen_remove does as much. */
+void listen_seal(int fd);
+
 int listen_port(int fd); /* 0: a unix socket */
 
 #endif

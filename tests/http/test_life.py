@@ -573,6 +573,68 @@ def test_drain_finishes_what_was_accepted(start, long_job):
     slow.close()
 
 
+def ask_until_nobody_listens(daemon, keep, answers, cut):
+    """Whatever the answer, the next request follows at once. Every one for which there was a connection is noted."""
+    connection = daemon.connect()
+    while True:
+        try:
+            if connection.sock is None:
+                connection.connect()
+        except ConnectionRefusedError:
+            return
+        try:
+            connection.request("POST", "/histeq", PICTURE)
+            response = connection.getresponse()
+            assert len(response.read()) == int(response.headers["Content-Length"])
+            assert response.status == 200 or response.headers["Connection"] == "close"
+            answers.append(response.status)
+        except (OSError, http.client.HTTPException, AssertionError) as error:
+            cut.append(repr(error))
+            connection.close()
+        if not keep:
+            connection.close()
+
+
+@pytest.mark.parametrize("keep", [True, False], ids=["kept connections", "new connections"])
+def test_drain_under_clients_that_retry(start, keep):
+    """They do not care for Retry-After, and still do not hold up the end; each request is answered to the last."""
+    for _ in range(3):
+        daemon = start()
+        workers, answers, cut = daemon.children(), [], []
+        asking = threading.Thread(target=in_parallel, args=(
+            8, lambda i: ask_until_nobody_listens(daemon, keep, answers, cut)))
+        asking.start()
+        assert wait_until(lambda: len(answers) > 100)
+        begin = time.monotonic()
+        daemon.process.send_signal(signal.SIGTERM)
+        daemon.process.wait(60)
+        assert time.monotonic() - begin < 3
+        check_gone(daemon, workers)
+        asking.join(30)
+        assert not cut, cut
+        assert set(answers) == {200, 503} and answers.count(503) > 8
+        log = daemon.log_text()
+        assert '"status":499' not in log and log.count('"event":"request"') == len(answers)
+
+
+def test_drain_waits_for_accepted_work_among_clients_that_retry(start, long_job):
+    """A second or more of work: it is finished, though hundreds of requests are refused meanwhile."""
+    daemon = start()
+    answers, cut = [], []
+    job = Background(daemon, LONG_PATH, long_job)
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+    daemon.process.send_signal(signal.SIGTERM)
+    asking = threading.Thread(target=in_parallel, args=(
+        4, lambda i: ask_until_nobody_listens(daemon, False, answers, cut)))
+    asking.start()
+    status, _, body = job.answer()
+    assert status == 200 and len(body) > 64000000
+    daemon.process.wait(3)
+    check_gone(daemon, [])
+    asking.join(30)
+    assert not cut and answers.count(503) > 100
+
+
 def test_drain_delay(start):
     """Balancers see that it is not ready any more while requests are still served."""
     daemon = start("--drain-delay-ms", "1000")
