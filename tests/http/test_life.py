@@ -243,6 +243,32 @@ def test_no_slot_left(start):
     assert daemon.works()
 
 
+def test_same_advice_whatever_the_size(start, long_job):
+    """When to try again depends on how long jobs take, and not on the way of the answer."""
+    daemon = start("--lanes", "1", "--slots-small", "1", "--slots-medium", "0", "--slots-large", "0")
+    worker, = daemon.children()
+    used = cpu_seconds(worker)
+    job = Background(daemon, LONG_PATH, long_job)
+    assert wait_until(lambda: cpu_seconds(worker) > used + 0.05)
+    freeze(worker)
+    time.sleep(4)  # in its midst: this is how long jobs take here
+    thaw(worker)
+    assert job.answer()[0] == 200 and daemon.becomes_idle()
+    freeze(worker)
+    try:
+        job = Background(daemon, "/histeq", PICTURE)
+        assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+        small = daemon.post("/histeq", PICTURE)
+        assert small.status == 503 and int(small.headers["Retry-After"]) > 1
+        for framing in (b"Content-Length: 60000000", b"Transfer-Encoding: chunked"):
+            (status, headers, _), = responses(daemon.raw(b"POST /histeq HTTP/1.1\r\nHost: x\r\n" + framing
+                                                         + b"\r\n\r\n"))
+            assert status == 503 and headers["retry-after"] == small.headers["Retry-After"]
+    finally:
+        thaw(worker)
+    assert job.answer()[0] == 200
+
+
 @pytest.mark.parametrize("framing", [b"Content-Length: 1000", b"Transfer-Encoding: chunked",
                                      b"Content-Length: 1000\r\nContent-Type: multipart/form-data; boundary=x"],
                          ids=["length", "chunked", "form"])
