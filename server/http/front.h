@@ -2,7 +2,8 @@
 /* front.h - the process that speaks HTTP: sockets, requests, and the workers behind them.
  *
  * Start order is flow order: slots, watcher, supervisor, sockets; stop is the reverse.
- * Fails:  front_create with a sentence for the terminal; after that nothing ends the process.
+ * Fails:  front_create with a sentence for the terminal, STATUS_BAD_PARAM where what is configured
+ *         cannot be had here; after that nothing ends the process.
  */
 #ifndef BURIN_FRONT_H
 #define BURIN_FRONT_H

@@ -48,11 +48,11 @@ static enum status make_room(const struct sockaddr_un *address, struct failure *
     struct stat facts;
     if (lstat(address->sun_path, &facts) < 0) return STATUS_OK; /* bind says what else is wrong */
     if (!S_ISSOCK(facts.st_mode))
-        return fail(failure, STATUS_BAD_PARAM,
+        return fail(failure, STATUS_INTERNAL,
                     "%.110s is there already and is no socket; choose another path",
                     address->sun_path);
     if (is_live(address))
-        return fail(failure, STATUS_BAD_PARAM,
+        return fail(failure, STATUS_INTERNAL,
                     "%.110s is in use; stop the other program or choose another path",
                     address->sun_path);
     unlink(address->sun_path);

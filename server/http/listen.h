@@ -21,7 +21,8 @@ struct listen_file {
 };
 
 /* The descriptor, or -1. FLAG is that of the key that holds ADDRESS, "--listen" for one: a failure
- * names it. Anything but loopback and unix sockets needs INSECURE. FILE is for listen_remove. */
+ * names it: STATUS_BAD_PARAM where no such address could ever be had, STATUS_INTERNAL where it is
+ * taken. Anything but loopback and unix sockets needs INSECURE. FILE is for listen_remove. */
 int listen_open(const char *address, const char *flag, bool insecure, struct listen_file *file,
                 struct failure *failure);
 
