@@ -98,6 +98,7 @@ static enum MHD_Result refuse_large(struct exchange *exchange, int http_status) 
     if (exchange->facts.expects_continue || !reply_on_socket(exchange, http_status))
         return reply_problem(exchange, http_status);
     exchange->state = EXCHANGE_LINGERING;
+    set_accepted(exchange, false);
     exchange->received_ns = clock_ns();
     watch_phase_idle(exchange->watched);
     return MHD_YES;

@@ -719,6 +719,25 @@ def test_end_while_a_client_uploads_for_ever(start):
     check_gone(daemon, [])
 
 
+@pytest.mark.parametrize("when", ["at the headers", "in mid-body"])
+def test_end_while_a_refused_client_stays(start, when):
+    """It has its answer, and neither sends the rest nor leaves: nobody waits for that."""
+    daemon = start("--queue-bytes", "1MiB")
+    with daemon.socket() as s:
+        if when == "in mid-body":
+            s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n200000\r\n"
+                      + bytes(1200000))
+        else:
+            s.sendall(b"POST /histeq?bins=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 1048577\r\n\r\n")
+        assert s.recv(100).startswith(b"HTTP/1.1 4")
+        assert daemon.metric("requests_in_progress") == 2, "it is gone: nothing is tested"
+        begin = time.monotonic()
+        daemon.process.send_signal(signal.SIGTERM)
+        daemon.process.wait(40)
+        assert time.monotonic() - begin < 3
+    check_gone(daemon, [])
+
+
 def test_end_while_a_worker_restarts(start):
     for _ in range(3):
         daemon = start()
