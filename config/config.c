@@ -199,16 +199,14 @@ static enum status unknown_flag(const char *flag, const char *name, struct failu
                 proposal);
 }
 
-/* The value of the flag at argv[*i]; moves *I over it where it is an argument of its own. NULL
- * where there is none. */
+/* The value of the flag at argv[*i]; moves *I over it where it is an argument of its own, as
+ * whatever follows is that is no flag. NULL where there is none. */
 static const char *flag_value(const struct key *key, int argc, char **argv, int *i) {
     const char *equals = strchr(argv[*i], '=');
     const char *next = *i + 1 < argc ? argv[*i + 1] : NULL;
-    bool yes;
     if (equals) return equals + 1;
-    if (key && key->type == KEY_BOOL && (!next || !param_bool(next, &yes))) return "true";
-    if (!next || strncmp(next, "--", 2) == 0) return NULL;
-    return argv[++*i];
+    if (next && strncmp(next, "--", 2) != 0) return argv[++*i];
+    return key && key->type == KEY_BOOL ? "true" : NULL;
 }
 
 /* What flags say is kept until the file and the environment are read: later wins. */

@@ -83,7 +83,7 @@ static int serve(const struct config *config) {
     struct front *front = front_create(config, &failure);
     if (!front) {
         fprintf(stderr, "burin serve: %s\n", failure.message);
-        return 1;
+        return failure.status == STATUS_BAD_PARAM ? 2 : 1;
     }
     if (!front_wait_ready(front, 10000))
         log_event(LOG_ERROR, "no worker is ready yet; GET /readyz tells why");

@@ -54,6 +54,7 @@ struct front {
     int64_t request_count;     /* atomic */
     uint32_t run_id;           /* so that request ids of two runs differ */
     int exchanges;             /* atomic: requests under way */
+    int accepted;              /* atomic: of these, work that the drain waits for */
     int asleep;                /* atomic: those whose connection is suspended */
     int draining;              /* atomic */
 };
@@ -105,6 +106,7 @@ struct exchange {
     struct upload upload;
     struct failure failure; /* the first thing that went wrong */
     bool spoiled;           /* what follows it on its connection cannot be read */
+    bool accepted;          /* it counts in front.accepted */
     int slot;               /* -1: none, or a response's by now */
     int64_t start_ns, received_ns;
     /* kept for the log line, since the slot may be gone by then */
@@ -117,7 +119,7 @@ struct exchange {
 
 /* 0: no; 1: readiness says no; 2: new requests are refused. */
 static inline int front_draining(const struct front *front) {
-    return __atomic_load_n(&front->draining, __ATOMIC_RELAXED);
+    return __atomic_load_n(&front->draining, __ATOMIC_SEQ_CST);
 }
 
 /* Then a new body is refused. */

@@ -6,6 +6,7 @@
  * timeouts, which any byte resets, are replaced by the watcher's. */
 #include "server/http/front.h"
 
+#include "server/http/drain.h"
 #include "server/http/farewell.h"
 #include "server/http/link.h"
 #include "server/http/listen.h"
@@ -64,13 +65,30 @@ static enum status pass_gate(struct exchange *exchange, const char *version, int
     return gate_check(&request, &exchange->facts, failure);
 }
 
+/* While it is accepted, the drain waits for its end. */
+static void set_accepted(struct exchange *exchange, bool accepted) {
+    if (exchange->accepted == accepted) return;
+    exchange->accepted = accepted;
+    __atomic_add_fetch(&exchange->front->accepted, accepted ? 1 : -1, __ATOMIC_SEQ_CST);
+}
+
+/* Counted first, then asked whether the daemon stops, and the drain does it the other way round: so
+ * either this request is refused, or the drain waits for it. */
 static enum status begin_work(struct exchange *exchange, struct failure *failure) {
     if (!exchange->route->begin) return STATUS_OK;
+    set_accepted(exchange, true);
     if (front_draining(exchange->front) > 1) {
+        set_accepted(exchange, false);
         metrics_reject(exchange->front->metrics, REJECTED_DRAINING);
         return fail(failure, STATUS_BUSY, "the daemon is stopping; try another one");
     }
     return exchange->route->begin(exchange, failure);
+}
+
+/* More of its body than is worth reading for the sake of the next request, or nobody knows. */
+static bool much_is_to_come(const struct exchange *exchange) {
+    const struct gate_facts *facts = &exchange->facts;
+    return facts->chunked || facts->length - (int64_t)exchange->upload.bytes > SWALLOW_MAX;
 }
 
 /* A client that waits for leave to send gets its answer at once. Any other is in the middle of
@@ -80,6 +98,7 @@ static enum MHD_Result refuse_large(struct exchange *exchange, int http_status) 
     if (exchange->facts.expects_continue || !reply_on_socket(exchange, http_status))
         return reply_problem(exchange, http_status);
     exchange->state = EXCHANGE_LINGERING;
+    set_accepted(exchange, false);
     exchange->received_ns = clock_ns();
     watch_phase_idle(exchange->watched);
     return MHD_YES;
@@ -118,9 +137,9 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
     }
     exchange->http_status = http_status;
     exchange->state = EXCHANGE_BODY;
-    const struct gate_facts *facts = &exchange->facts;
-    if (exchange->failure.status && (facts->chunked || facts->length > SWALLOW_MAX))
+    if (exchange->failure.status && much_is_to_come(exchange))
         return refuse_large(exchange, http_status);
+    const struct gate_facts *facts = &exchange->facts;
     watch_phase_body(exchange->watched, facts->chunked ? -1 : facts->length);
     return MHD_YES;
 }
@@ -129,15 +148,20 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
 
 static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t *length) {
     struct failure failure = { 0 };
+    enum status status = STATUS_OK;
+    exchange->facts.expects_continue = false; /* it has been told to go on */
     if (exchange->state == EXCHANGE_LINGERING) return linger(exchange, length);
     watch_progress(exchange->watched, (int64_t)(exchange->upload.bytes + *length));
     if (exchange->failure.status || !exchange->route->begin)
         exchange->upload.bytes += *length; /* read for the sake of the next request, and dropped */
-    else if (upload_feed(exchange, (const uint8_t *)bytes, *length, &failure)) {
+    else
+        status = upload_feed(exchange, (const uint8_t *)bytes, *length, &failure);
+    *length = 0;
+    if (status) {
         exchange_fail(exchange, &failure);
         exchange_let_go(exchange);
+        if (much_is_to_come(exchange)) return refuse_large(exchange, 0);
     }
-    *length = 0;
     const uint64_t most = (uint64_t)exchange->front->config->body_bytes_max + SWALLOW_MAX;
     if (exchange->upload.bytes <= most) return MHD_YES;
     return refuse_large(exchange, 0);
@@ -216,12 +240,14 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     struct front *front = exchange->front;
     const double total_ms = ns_to_ms(clock_ns() - exchange->start_ns);
     link_end(link_of(connection));
-    if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK) exchange->http_status = 499;
+    const bool answered = exchange->state == EXCHANGE_LINGERING; /* whatever came of the rest */
+    if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK && !answered) exchange->http_status = 499;
     if (exchange->route && exchange->route->begin)
         metrics_request(front->metrics, exchange->label, exchange->http_status, total_ms,
                         exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
     exchange_log(exchange, total_ms);
     exchange_let_go(exchange);
+    set_accepted(exchange, false);
     *state = NULL;
     __atomic_sub_fetch(&front->exchanges, 1, __ATOMIC_RELEASE);
 }
@@ -387,32 +413,8 @@ int front_port(const struct front *front) {
     return front->port;
 }
 
-/* Until COUNTER, where there is one, is 0. */
-static void wait_for(const int *counter, long timeout_ms, int (*interrupted)(void)) {
-    for (long waited = 0; waited < timeout_ms && !interrupted(); waited += 5) {
-        if (counter && __atomic_load_n(counter, __ATOMIC_ACQUIRE) == 0) return;
-        usleep(5000);
-    }
-}
-
-/* A client whose connection stays open sends his next request a moment after the last answer: he is
- * to hear 503, not to find the connection closed. */
-enum { QUIET_MS = 100 };
-
-/* Until nothing has been under way for QUIET_MS. */
-static void wait_for_quiet(const int *counter, long timeout_ms, int (*interrupted)(void)) {
-    long quiet = 0;
-    for (long waited = 0; waited < timeout_ms && quiet < QUIET_MS && !interrupted(); waited += 5) {
-        usleep(5000);
-        quiet = __atomic_load_n(counter, __ATOMIC_ACQUIRE) ? 0 : quiet + 5;
-    }
-}
-
 void front_drain(struct front *front, int (*interrupted)(void)) {
-    __atomic_store_n(&front->draining, 1, __ATOMIC_RELAXED);
-    wait_for(NULL, front->config->drain_delay_ms, interrupted);
-    __atomic_store_n(&front->draining, 2, __ATOMIC_RELAXED);
-    wait_for_quiet(&front->exchanges, front->config->drain_timeout_ms, interrupted);
+    drain_run(front, interrupted);
     supervisor_drain(front->supervisor);
 }
 
@@ -424,10 +426,10 @@ static int never(void) {
  * aborts if it is stopped with one asleep. */
 void front_destroy(struct front *front) {
     if (!front) return;
-    __atomic_store_n(&front->draining, 2, __ATOMIC_RELAXED);
+    __atomic_store_n(&front->draining, 2, __ATOMIC_SEQ_CST);
     for (int i = 0; i < 2; i++) listen_remove(&front->files[i]);
     if (front->supervisor) supervisor_stop(front->supervisor);
-    wait_for(&front->asleep, 2000, never);
+    drain_wait(&front->asleep, 2000, never);
     for (int i = 0; i < front->door_count; i++) {
         io_stop(front->doors[i].io);
         for (int end = 0; end < 2; end++)

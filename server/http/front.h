@@ -2,7 +2,8 @@
 /* front.h - the process that speaks HTTP: sockets, requests, and the workers behind them.
  *
  * Start order is flow order: slots, watcher, supervisor, sockets; stop is the reverse.
- * Fails:  front_create with a sentence for the terminal; after that nothing ends the process.
+ * Fails:  front_create with a sentence for the terminal, STATUS_BAD_PARAM where what is configured
+ *         cannot be had here; after that nothing ends the process.
  */
 #ifndef BURIN_FRONT_H
 #define BURIN_FRONT_H
@@ -20,9 +21,10 @@ int front_wait_ready(struct front *front, int timeout_ms);
  * socket. */
 int front_port(const struct front *front);
 
-/* Readiness says no at once; after drain_delay_ms new requests are refused; returns when the last
- * answer is sent or drain_timeout_ms is over. INTERRUPTED is asked now and then: true ends the
- * wait. */
+/* Readiness says no at once; after drain_delay_ms new requests are refused; when the last one that
+ * was accepted is answered or drain_timeout_ms is over, nobody can connect any more. Returns within
+ * a second of that, however often refused clients try again. INTERRUPTED is asked now and then:
+ * true ends the wait. */
 void front_drain(struct front *front, int (*interrupted)(void));
 
 void front_destroy(struct front *front);

@@ -95,6 +95,11 @@ struct io *io_start(struct MHD_Daemon *daemon, int line, void (*returned)(void *
     return NULL;
 }
 
+int io_listener(const struct io *io) {
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(io->daemon, MHD_DAEMON_INFO_LISTEN_FD);
+    return info ? info->listen_fd : -1;
+}
+
 void io_stop(struct io *io) {
     if (!io) return;
     const uint64_t one = 1;

@@ -19,6 +19,9 @@ struct io;
 struct io *io_start(struct MHD_Daemon *daemon, int line, void (*returned)(void *context, int line),
                     void *context);
 
+/* The daemon's listening socket, which it closes at its end. -1: it has none. */
+int io_listener(const struct io *io);
+
 /* Ends the thread, then the daemon. No connection may be suspended. */
 void io_stop(struct io *io);
 

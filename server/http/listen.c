@@ -2,8 +2,11 @@
 #include "server/http/listen.h"
 
 #include <errno.h>
+#include <linux/filter.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -45,11 +48,11 @@ static enum status make_room(const struct sockaddr_un *address, struct failure *
     struct stat facts;
     if (lstat(address->sun_path, &facts) < 0) return STATUS_OK; /* bind says what else is wrong */
     if (!S_ISSOCK(facts.st_mode))
-        return fail(failure, STATUS_BAD_PARAM,
+        return fail(failure, STATUS_INTERNAL,
                     "%.110s is there already and is no socket; choose another path",
                     address->sun_path);
     if (is_live(address))
-        return fail(failure, STATUS_BAD_PARAM,
+        return fail(failure, STATUS_INTERNAL,
                     "%.110s is in use; stop the other program or choose another path",
                     address->sun_path);
     unlink(address->sun_path);
@@ -126,6 +129,20 @@ int listen_open(const char *text, const char *flag, bool insecure, struct listen
         fd = bind_to(found->ai_addr, found->ai_addrlen, text, flag, failure);
     freeaddrinfo(found);
     return fd;
+}
+
+/* Drops the first packet of every connection: the filter sees the TCP header, whose byte 13 holds
+ * the flags. Closing the listener instead would reset whoever is in its backlog at that moment, and
+ * dropping more would who is half in, and knows himself connected. */
+void listen_seal(int fd) {
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, TH_SYN, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+    };
+    const struct sock_fprog filter = { sizeof steps / sizeof *steps, steps };
+    setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
 int listen_port(int fd) {

@@ -21,13 +21,19 @@ struct listen_file {
 };
 
 /* The descriptor, or -1. FLAG is that of the key that holds ADDRESS, "--listen" for one: a failure
- * names it. Anything but loopback and unix sockets needs INSECURE. FILE is for listen_remove. */
+ * names it: STATUS_BAD_PARAM where no such address could ever be had, STATUS_INTERNAL where it is
+ * taken. Anything but loopback and unix sockets needs INSECURE. FILE is for listen_remove. */
 int listen_open(const char *address, const char *flag, bool insecure, struct listen_file *file,
                 struct failure *failure);
 
 /* Once nobody is to come any more: takes the file away if it still is the one that was made. Any
  * number of times. */
 void listen_remove(struct listen_file *file);
+
+/* Nobody begins to connect any more; connections in the making come to the backlog, and from there
+ * all can still be taken. Who asks for a new one waits: the system asks again, and finds FD closed
+ * or another daemon there. Of a unix socket listen_remove does as much. */
+void listen_seal(int fd);
 
 int listen_port(int fd); /* 0: a unix socket */
 

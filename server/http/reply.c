@@ -152,16 +152,19 @@ bool reply_on_socket(struct exchange *exchange, int http_status) {
     if (!http_status) http_status = reply_http_status(exchange->failure.status);
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    char *body = problem_text(exchange, http_status), answer[2048];
-    const int length =
-        snprintf(answer, sizeof answer,
-                 "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
-                 "Connection: close\r\nCache-Control: no-store\r\nX-Request-ID: %s\r\n%s%s"
-                 "Content-Length: %zu\r\n\r\n%s",
-                 http_status, MHD_get_reason_phrase_for((unsigned)http_status),
-                 exchange->request_id, http_status == 503 ? "Retry-After: 1\r\n" : "",
-                 blames_coding(exchange, http_status) ? "Accept-Encoding: identity\r\n" : "",
-                 body ? strlen(body) : 0, body ? body : "");
+    char *body = problem_text(exchange, http_status), answer[2048], retry[32] = "";
+    if (http_status == 503)
+        snprintf(retry, sizeof retry, "Retry-After: %d\r\n",
+                 supervisor_retry_after_s(exchange->front->supervisor));
+    const int length = snprintf(
+        answer, sizeof answer,
+        "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
+        "Connection: close\r\nCache-Control: no-store\r\nX-Request-ID: %s\r\n"
+        "X-Content-Type-Options: nosniff\r\n%s%s"
+        "Content-Length: %zu\r\n\r\n%s",
+        http_status, MHD_get_reason_phrase_for((unsigned)http_status), exchange->request_id, retry,
+        blames_coding(exchange, http_status) ? "Accept-Encoding: identity\r\n" : "",
+        body ? strlen(body) : 0, body ? body : "");
     free(body);
     if (!info || length <= 0 || length >= (int)sizeof answer) return false;
     if (send(info->connect_fd, answer, (size_t)length, MSG_NOSIGNAL) != length) return false;

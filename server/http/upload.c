@@ -167,7 +167,7 @@ static enum status too_large(const struct front *front, struct failure *failure)
 
 static void take_coding(void *context, const char *value) {
     const char **coding = context;
-    if (!*coding && strcasecmp(value, "identity") != 0) *coding = value;
+    if (!*coding && *value && strcasecmp(value, "identity") != 0) *coding = value;
 }
 
 const char *upload_coding(const struct exchange *exchange) {

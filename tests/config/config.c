@@ -295,6 +295,8 @@ static void refuses_flags(void **state) {
     expect_refused(path, "--zzzz", "there is no flag --zzzz; --help lists them");
     expect_refused(path, "--lanes", "--lanes needs a value");
     expect_refused(path, "--lanes --insecure", "--lanes needs a value");
+    expect_refused(path, "--insecure maybe",
+                   "--insecure: insecure must be true | false, not \"maybe\"");
     expect_refused(path, "--lanes -1",
                    "--lanes: lanes must be an integer 0..64 threads, not \"-1\"");
     expect_refused(path, "--connections-max 3 --io-threads 4",

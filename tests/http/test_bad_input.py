@@ -498,7 +498,8 @@ def test_content_encoding(daemon, coding):
         problem = check_problem(answer, 415, "Content-Encoding", "without it")
         assert answer.headers["Accept-Encoding"] == "identity"
         assert coding[:20].replace("\u00e9", "?") in problem["message"] and problem["message"].isprintable()
-    assert daemon.post("/histeq", PICTURE, {"Content-Encoding": "Identity"}).status == 200
+    for none in ("Identity", "", " "):
+        assert daemon.post("/histeq", PICTURE, {"Content-Encoding": none}).status == 200
     answer = daemon.post("/histeq", b"no picture", {"Content-Encoding": "identity"})
     check_problem(answer, 415)
     assert "Accept-Encoding" not in answer.headers, "the coding is not what is wrong"
@@ -526,14 +527,17 @@ def test_gigabyte_that_is_sent_all_the_same(daemon):
     assert daemon.works()
 
 
-def test_chunked_body_without_end(daemon):
+@pytest.mark.parametrize("expect", [b"", b"Expect: 100-continue\r\n"], ids=["sends at once", "waits for leave"])
+def test_chunked_body_without_end(daemon, expect):
     """A gigabyte in chunks, sent by a client that reads as it writes: it sees 413, and memory stays flat.
-    What has been received by then is given back."""
+    What has been received by then is given back. Leave to send, had before, changes nothing."""
     daemon.works()
     before = memory(daemon.process.pid)
     block = b"100000\r\n" + bytes(MB) + b"\r\n"
     with daemon.socket() as s:
-        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n" + expect + b"\r\n")
+        if expect:
+            assert s.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"
         s.setblocking(False)
         answer, sent, at = b"", 0, 0
         end = time.monotonic() + 20
@@ -597,6 +601,49 @@ def test_refusal_is_seen_by_a_client_that_reads_at_the_end(daemon):
     for path, size, status in (("/histeq?bins=1", 3 * MB, 400), ("/histeq", 70 * MB, 413)):
         for _ in range(5):
             assert daemon.post(path, bytes(size)).status == status
+    two = [("image", PICTURE, "a.pgm"), ("file", bytes(20 * MB), "b.pgm")]
+    for _ in range(5):
+        check_problem(daemon.post_form("/histeq", two), 400, "two image parts")
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["announced", "in chunks"])
+def test_refusal_in_mid_body_is_told_at_once(daemon, chunked):
+    """A second image shows after 1 KB of 24 MB: the client hears it while the rest has yet to be sent."""
+    body, content_type = form([("image", PICTURE, "a.pgm"), ("file", PICTURE, "b.pgm")])
+    with daemon.socket() as s:
+        s.sendall(f"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Type: {content_type}\r\n".encode()
+                  + (b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" if chunked else b"Content-Length: %d\r\n\r\n")
+                  % 24000000 + body)
+        s.settimeout(2)
+        (status, headers, told), = responses(read_to_end(s))
+    assert status == 400 and b"two image parts" in told and headers["connection"] == "close"
+    assert daemon.becomes_idle()
+
+
+def test_little_that_is_left_is_read_to_its_end(daemon):
+    """The same, with less than a MiB to come: the connection is as good as before."""
+    body, content_type = form([("image", PICTURE, "a.pgm"), ("file", PICTURE, "b.pgm"), ("file", bytes(900000), "c")])
+    head = f"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Type: {content_type}\r\n".encode()
+    data = daemon.raw(head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+                      + b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert [status for status, _, _ in responses(data)] == [400, 200]
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 70000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n"
+                                     b"4400000\r\n" + bytes(68 * MB)], ids=["announced", "in chunks"])
+def test_refusal_is_told_in_log_and_metrics(start, framing):
+    """As what the client read, though the rest of its body never came; only who got no answer is 499."""
+    daemon = start()
+    for _ in range(3):
+        with daemon.socket() as s:
+            s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\n" + framing)
+            (status, _, _), = responses(read_to_end(s))
+            assert status == 413
+    assert daemon.becomes_idle()
+    counted = {key: value for key, value in daemon.samples().items() if key.startswith("burin_requests_total") and value}
+    assert counted == {'burin_requests_total{op="histeq",code="413"}': 3}
+    log = daemon.log_text()
+    assert log.count('"status":413') == 3 and '"status":499' not in log
 
 
 # ---- slow clients

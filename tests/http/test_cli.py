@@ -171,6 +171,18 @@ def test_config_refuses(command):
         assert f"--{flag}: {flag.replace('-', '_')} must be" in message and f'not "{value}"' in message
     message = refused(command, "--connections-max", "1")
     assert "connections_max" in message and "io_threads" in message
+    message = refused(command, "--insecure", "maybe")
+    assert "insecure must be true | false" in message and 'not "maybe"' in message
+
+
+@pytest.mark.parametrize("flag, value, words", [
+    ("--devices", "cuda:31", ['devices names "cuda:31"', "GPUs here"]),
+    ("--listen", "0.0.0.0:0", ["0.0.0.0:0", "--insecure"])])
+def test_serve_refuses_what_it_cannot_have(flag, value, words):
+    """No fault of the machine's, and the same at the next try: status 2, as of a value out of its range."""
+    message = refused("serve", *(["--listen", "127.0.0.1:0"] if flag != "--listen" else ["--devices", "cpu"]), flag, value)
+    for word in words:
+        assert word in message
 
 
 # ---- health

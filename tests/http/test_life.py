@@ -243,6 +243,32 @@ def test_no_slot_left(start):
     assert daemon.works()
 
 
+def test_same_advice_whatever_the_size(start, long_job):
+    """When to try again depends on how long jobs take, and not on the way of the answer."""
+    daemon = start("--lanes", "1", "--slots-small", "1", "--slots-medium", "0", "--slots-large", "0")
+    worker, = daemon.children()
+    used = cpu_seconds(worker)
+    job = Background(daemon, LONG_PATH, long_job)
+    assert wait_until(lambda: cpu_seconds(worker) > used + 0.05)
+    freeze(worker)
+    time.sleep(4)  # in its midst: this is how long jobs take here
+    thaw(worker)
+    assert job.answer()[0] == 200 and daemon.becomes_idle()
+    freeze(worker)
+    try:
+        job = Background(daemon, "/histeq", PICTURE)
+        assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+        small = daemon.post("/histeq", PICTURE)
+        assert small.status == 503 and int(small.headers["Retry-After"]) > 1
+        for framing in (b"Content-Length: 60000000", b"Transfer-Encoding: chunked"):
+            (status, headers, _), = responses(daemon.raw(b"POST /histeq HTTP/1.1\r\nHost: x\r\n" + framing
+                                                         + b"\r\n\r\n"))
+            assert status == 503 and headers["retry-after"] == small.headers["Retry-After"]
+    finally:
+        thaw(worker)
+    assert job.answer()[0] == 200
+
+
 @pytest.mark.parametrize("framing", [b"Content-Length: 1000", b"Transfer-Encoding: chunked",
                                      b"Content-Length: 1000\r\nContent-Type: multipart/form-data; boundary=x"],
                          ids=["length", "chunked", "form"])
@@ -285,6 +311,24 @@ def test_slots_run_out_in_mid_body(start):
                        % len(PICTURE) + PICTURE)
         (status, _, _), = responses(read_to_end(second))
         assert status == 200
+    assert daemon.becomes_idle()
+
+
+@pytest.mark.parametrize("flags,word", [(["--slots-small", "1", "--slots-medium", "0", "--slots-large", "0"],
+                                         b"under way"), (["--queue-bytes", "4MiB"], b"queue_bytes")],
+                         ids=["slots", "bytes"])
+def test_no_room_in_mid_body_is_told_at_once(start, flags, word):
+    """Far from the end of its body a client hears that there is no room for it, whether it sends on or not."""
+    daemon = start(*flags)
+    with begun(daemon, 3 * MB) as first, begun(daemon, 3 * MB + 1) as second:
+        assert wait_until(lambda: daemon.metric("requests_in_progress") == 3)
+        first.sendall(bytes(3 * MB - 1))
+        assert wait_until(lambda: daemon.metric("body_bytes_held") == 3 * MB - 1)
+        second.sendall(bytes(3 * MB // 2))
+        second.settimeout(2)
+        (status, headers, told), = responses(read_to_end(second))
+        assert status == 503 and word in told and headers["connection"] == "close" and int(headers["retry-after"]) >= 1
+        assert daemon.metric("body_bytes_held") == 3 * MB - 1
     assert daemon.becomes_idle()
 
 
@@ -555,6 +599,68 @@ def test_drain_finishes_what_was_accepted(start, long_job):
     slow.close()
 
 
+def ask_until_nobody_listens(daemon, keep, answers, cut):
+    """Whatever the answer, the next request follows at once. Every one for which there was a connection is noted."""
+    connection = daemon.connect()
+    while True:
+        try:
+            if connection.sock is None:
+                connection.connect()
+        except ConnectionRefusedError:
+            return
+        try:
+            connection.request("POST", "/histeq", PICTURE)
+            response = connection.getresponse()
+            assert len(response.read()) == int(response.headers["Content-Length"])
+            assert response.status == 200 or response.headers["Connection"] == "close"
+            answers.append(response.status)
+        except (OSError, http.client.HTTPException, AssertionError) as error:
+            cut.append(repr(error))
+            connection.close()
+        if not keep:
+            connection.close()
+
+
+@pytest.mark.parametrize("keep", [True, False], ids=["kept connections", "new connections"])
+def test_drain_under_clients_that_retry(start, keep):
+    """They do not care for Retry-After, and still do not hold up the end; each request is answered to the last."""
+    for _ in range(3):
+        daemon = start()
+        workers, answers, cut = daemon.children(), [], []
+        asking = threading.Thread(target=in_parallel, args=(
+            8, lambda i: ask_until_nobody_listens(daemon, keep, answers, cut)))
+        asking.start()
+        assert wait_until(lambda: len(answers) > 100)
+        begin = time.monotonic()
+        daemon.process.send_signal(signal.SIGTERM)
+        daemon.process.wait(60)
+        assert time.monotonic() - begin < 3
+        check_gone(daemon, workers)
+        asking.join(30)
+        assert not cut, cut
+        assert set(answers) == {200, 503} and answers.count(503) > 8
+        log = daemon.log_text()
+        assert '"status":499' not in log and log.count('"event":"request"') == len(answers)
+
+
+def test_drain_waits_for_accepted_work_among_clients_that_retry(start, long_job):
+    """A second or more of work: it is finished, though hundreds of requests are refused meanwhile."""
+    daemon = start()
+    answers, cut = [], []
+    job = Background(daemon, LONG_PATH, long_job)
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+    daemon.process.send_signal(signal.SIGTERM)
+    asking = threading.Thread(target=in_parallel, args=(
+        4, lambda i: ask_until_nobody_listens(daemon, False, answers, cut)))
+    asking.start()
+    status, _, body = job.answer()
+    assert status == 200 and len(body) > 64000000
+    daemon.process.wait(3)
+    check_gone(daemon, [])
+    asking.join(30)
+    assert not cut and answers.count(503) > 100
+
+
 def test_drain_delay(start):
     """Balancers see that it is not ready any more while requests are still served."""
     daemon = start("--drain-delay-ms", "1000")
@@ -610,6 +716,25 @@ def test_end_while_a_client_uploads_for_ever(start):
         daemon.process.send_signal(signal.SIGTERM)
         daemon.process.wait(15)
         assert time.monotonic() - begin < 8
+    check_gone(daemon, [])
+
+
+@pytest.mark.parametrize("when", ["at the headers", "in mid-body"])
+def test_end_while_a_refused_client_stays(start, when):
+    """It has its answer, and neither sends the rest nor leaves: nobody waits for that."""
+    daemon = start("--queue-bytes", "1MiB")
+    with daemon.socket() as s:
+        if when == "in mid-body":
+            s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n200000\r\n"
+                      + bytes(1200000))
+        else:
+            s.sendall(b"POST /histeq?bins=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 1048577\r\n\r\n")
+        assert s.recv(100).startswith(b"HTTP/1.1 4")
+        assert daemon.metric("requests_in_progress") == 2, "it is gone: nothing is tested"
+        begin = time.monotonic()
+        daemon.process.send_signal(signal.SIGTERM)
+        daemon.process.wait(40)
+        assert time.monotonic() - begin < 3
     check_gone(daemon, [])
 
 

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/* drain.h - the end of a front's requests: what was accepted is served, who comes meanwhile is
+ * told, and only then nobody can come any more.
+ *
+ * Used by:  front.c.
+ * Threads:  the main thread. The I/O threads go on; nothing here stops or quiesces the library.
+ */
+#ifndef BURIN_DRAIN_H
+#define BURIN_DRAIN_H
+
+#include "server/http/exchange.h"
+
+/* As front_drain says. Afterwards the listeners take no further connection. */
+void drain_run(struct front *front, int (*interrupted)(void));
+
+/* Until COUNTER, where there is one, is 0: true; false: TIMEOUT_MS is over, or INTERRUPTED says so.
+ */
+bool drain_wait(const int *counter, long timeout_ms, int (*interrupted)(void));
+
+#endif
