@@ -346,7 +346,6 @@ enum MHD_Result reply_job(struct exchange *exchange) {
     struct failure failure = { 0 };
     if (is_image && hold(exchange->front, bytes_in_slot(job), &failure)) {
         exchange_fail(exchange, &failure);
-        exchange_let_go(exchange);
         return reply_problem(exchange, 0);
     }
     char text[ACCOUNT_MAX];
