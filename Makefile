@@ -49,24 +49,25 @@ NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(I
 OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
 CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 SKIPPED = $(foreach o,$(OPS_SKIP),server/bench_$o.c server/bench_plain_$o.c)
-C_SOURCES = $(filter-out server/main.c $(SKIPPED),$(wildcard server/*.c server/http/*.c server/jobs/*.c config/*.c \
-  pipeline/*.c pipeline/codecs/*.c)) $(filter-out %_none.c,$(wildcard cuda/*.c)) \
+below = $(sort $(shell find $1 -name '$2'))
+C_SOURCES = $(filter-out server/main.c $(SKIPPED) pipeline/ops/%,$(call below,server config pipeline,*.c)) \
+  $(filter-out %_none.c,$(wildcard cuda/*.c cuda/codecs/*.c)) \
   $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
 ifeq ($(CUDA),0)
 C_SOURCES += $(wildcard cuda/*_none.c)
 else
-CU_SOURCES = $(wildcard cuda/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
+CU_SOURCES = $(wildcard cuda/*.cu cuda/codecs/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
 LIBS += $(CUDA_LIBRARIES) -l:libcudart_static.a -lrt -lstdc++
 endif
 WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # What is built of the files that match and are not named after an operator left out: its tests, benchmarks, kernels.
-kept = $(foreach f,$(wildcard $1),$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
-TESTS = $(call kept,tests/pipeline/*.c tests/ops/*.c tests/server/*.c tests/config/*.c)
-BENCHES = $(call kept,tests/bench/*.c)
+kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
+TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/ops tests/server tests/config),*.c))
+BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 ifneq ($(CUDA),0)
-GPU_TESTS = $(call kept,tests/cuda/*.c tests/cuda/*.cu) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/carve_checked)
-KERNELS = $(call kept,tests/bench/kernels/*.cu)
+GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/carve_checked)
+KERNELS = $(call kept,$(wildcard tests/bench/kernels/*.cu))
 endif
 TARGETS = $(filter-out replay_main,$(basename $(notdir $(wildcard tests/fuzz/*.c))))
 FUZZERS = $(TARGETS:%=build/fuzz/%)
