@@ -111,19 +111,33 @@ static void overlooked_fin(void **state) {
     }
 }
 
-/* A body of which something moves now and then is not taken for an overlooked FIN. */
-static void fin_with_progress(void **state) {
-    (void)state;
+/* Whether it lasts; *STALLED: something moved more rarely than it was to, for the machine is busy. */
+static bool lasts_while_it_moves(bool *stalled) {
     struct watch *watch = watch_create(&slow);
     struct pair pair = tcp_pair();
     struct watched *watched = watch_add(watch, pair.ours);
+    int64_t moved = clock_ns();
+    bool lasts = true;
     watch_phase_body(watched, 1 << 20);
     shutdown(pair.theirs, SHUT_WR);
-    for (int i = 0; i < 10; i++) {
-        assert_int_equal(cut_after(pair.theirs, 60), -1);
+    *stalled = false;
+    for (int i = 0; lasts && i < 10; i++) {
+        lasts = cut_after(pair.theirs, 60) == -1;
         watch_progress(watched, (SLOW_MS / 1000 + i) * 2); /* at a byte a second: a later end */
+        *stalled |= ms_since(moved) > 200;
+        moved = clock_ns();
     }
     end(watch, watched, pair, true);
+    return lasts;
+}
+
+/* A body of which something moves now and then is not taken for an overlooked FIN. */
+static void fin_with_progress(void **state) {
+    (void)state;
+    bool stalled = true, lasts = false;
+    for (int tries = 0; tries < 50 && !lasts && stalled; tries++)
+        lasts = lasts_while_it_moves(&stalled);
+    assert_true(lasts);
 }
 
 /* ---- deadlines ---- */
@@ -155,10 +169,11 @@ static void each_phase_ends(void **state) {
     for (size_t i = 0; i < COUNT(deadlines); i++) {
         struct watch *watch = watch_create(&deadlines[i].limits);
         struct pair pair = local_pair();
+        const int64_t start = clock_ns();
         struct watched *watched = watch_add(watch, pair.ours);
         if (deadlines[i].enter) deadlines[i].enter(watched);
-        int ms = cut_after(pair.theirs, LATE_MS);
-        assert_in_range(ms, 140, LATE_MS);
+        assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
+        assert_true(ms_since(start) >= 149);
         sleep_ms(150);
         for (int reason = 0; reason < WATCH_REASONS; reason++)
             assert_int_equal(reason_count(watch, reason), reason == (int)deadlines[i].reason);
@@ -173,9 +188,11 @@ static int body_time(int64_t expected, int64_t bytes) {
     struct watch *watch = watch_create(&limits);
     struct pair pair = local_pair();
     struct watched *watched = watch_add(watch, pair.ours);
+    const int64_t start = clock_ns();
     watch_phase_body(watched, expected);
     if (bytes > 0) watch_progress(watched, bytes);
-    int ms = cut_after(pair.theirs, 5000);
+    assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
+    const int ms = ms_since(start);
     assert_int_equal(reason_count(watch, WATCH_BODY), 1);
     end(watch, watched, pair, true);
     return ms;
@@ -185,19 +202,20 @@ static bool told(const void *context) {
     return atomic_load((const atomic_bool *)context);
 }
 
-/* Milliseconds until a body of which BYTES have come is given up, -1: not within a second. It has
+/* Milliseconds until a body of which BYTES have come is given up, -1: not within LONGEST. It has
  * 100 ms or 1000 bytes a second while PRESSED; watch_press is called in any case. */
-static int pressed_time(bool pressed, int64_t bytes) {
+static int pressed_time(bool pressed, int64_t bytes, int longest) {
     const atomic_bool now = pressed;
     const struct watch_limits limits = { SLOW_MS, SLOW_MS, 1000, 100, SLOW_MS,
                                          SLOW_MS, 1000,    told, &now };
     struct watch *watch = watch_create(&limits);
     struct pair pair = local_pair();
     struct watched *watched = watch_add(watch, pair.ours);
+    const int64_t start = clock_ns();
     watch_phase_body(watched, -1);
     if (bytes > 0) watch_progress(watched, bytes);
     watch_press(watch);
-    int ms = cut_after(pair.theirs, 1000);
+    const int ms = cut_after(pair.theirs, longest) < 0 ? -1 : ms_since(start);
     assert_int_equal(reason_count(watch, WATCH_BODY), ms >= 0);
     end(watch, watched, pair, true);
     return ms;
@@ -205,11 +223,11 @@ static int pressed_time(bool pressed, int64_t bytes) {
 
 static void bodies_are_pressed(void **state) {
     (void)state;
-    assert_in_range(pressed_time(true, 1), 90, 900);
-    assert_in_range(pressed_time(true, 400), 390, 900);
-    assert_int_equal(pressed_time(true, 2000), -1);
-    assert_int_equal(pressed_time(true, 0), -1); /* it keeps nobody out */
-    assert_int_equal(pressed_time(false, 1), -1);
+    assert_true(pressed_time(true, 1, LATE_MS) >= 99);
+    assert_true(pressed_time(true, 400, LATE_MS) >= 399);
+    assert_int_equal(pressed_time(true, 40000, 1000), -1);
+    assert_int_equal(pressed_time(true, 0, 1000), -1); /* it keeps nobody out */
+    assert_int_equal(pressed_time(false, 1, 1000), -1);
 }
 
 /* It begins, ends and begins again: told each time, and cheap to tell. */
@@ -228,7 +246,7 @@ static void pressing_comes_and_goes(void **state) {
         assert_int_equal(cut_after(pair.theirs, 300), -1);
         atomic_store(&now, true);
         for (int k = 0; k < 1000; k++) watch_press(watch);
-        assert_in_range(cut_after(pair.theirs, LATE_MS), 0, 500);
+        assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
         atomic_store(&now, false);
         watch_remove(watch, watched);
         close(pair.ours);
@@ -242,8 +260,10 @@ static int write_time(struct pair pair, int64_t bytes) {
     const struct watch_limits limits = { SLOW_MS, 100, 1000, 0, SLOW_MS, 100, 1000, NULL, NULL };
     struct watch *watch = watch_create(&limits);
     struct watched *watched = watch_add(watch, pair.ours);
+    const int64_t start = clock_ns();
     watch_phase_write(watched, bytes);
-    int ms = cut_after(pair.theirs, 5000);
+    assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
+    const int ms = ms_since(start);
     assert_int_equal(reason_count(watch, WATCH_WRITE), 1);
     end(watch, watched, pair, true);
     return ms;
@@ -251,16 +271,16 @@ static int write_time(struct pair pair, int64_t bytes) {
 
 static void rates(void **state) {
     (void)state;
-    assert_in_range(body_time(1 << 20, 0), 90, LATE_MS); /* announces much, sends nothing */
-    assert_in_range(body_time(1 << 20, 50), 90, LATE_MS);
-    assert_in_range(body_time(1 << 20, 500), 490, LATE_MS);
-    assert_in_range(body_time(-1, 500), 490, LATE_MS);
-    assert_in_range(body_time(200, 4000), 190, LATE_MS); /* no more than was announced counts */
-    assert_in_range(write_time(local_pair(), 10), 90, LATE_MS);
-    assert_in_range(write_time(local_pair(), 500), 490, LATE_MS);
-    assert_in_range(write_time(tcp_pair(), 10), 90, LATE_MS);
-    assert_in_range(write_time(tcp_pair(), 4000), 90, LATE_MS); /* nobody reads it */
-    assert_in_range(write_time(tcp_pair(), INT64_MAX), 90, LATE_MS);
+    assert_true(body_time(1 << 20, 0) >= 99); /* announces much, sends nothing */
+    assert_true(body_time(1 << 20, 50) >= 99);
+    assert_true(body_time(1 << 20, 500) >= 499);
+    assert_true(body_time(-1, 500) >= 499);
+    assert_true(body_time(200, 400000) >= 199); /* no more than was announced counts */
+    assert_true(write_time(local_pair(), 10) >= 99);
+    assert_true(write_time(local_pair(), 500) >= 499);
+    assert_true(write_time(tcp_pair(), 10) >= 99);
+    assert_true(write_time(tcp_pair(), 400000) >= 99); /* nobody reads it */
+    assert_true(write_time(tcp_pair(), INT64_MAX) >= 99);
 }
 
 /* Sends as much as there is room for, and reads ROOM bytes every 20 ms, for so long; false as soon
@@ -278,7 +298,7 @@ static bool read_slowly(struct watch *watch, struct pair pair, size_t room, int 
 /* Served however long he takes, for many times write_ms, and cut once he stops. */
 static void client_that_reads_slowly(void **state) {
     (void)state;
-    const struct watch_limits limits = { SLOW_MS, SLOW_MS, 1, 0, SLOW_MS, 400, 50000, NULL, NULL };
+    const struct watch_limits limits = { SLOW_MS, SLOW_MS, 1, 0, SLOW_MS, 1500, 50000, NULL, NULL };
     const int room = 1 << 17;
     struct watch *watch = watch_create(&limits);
     struct pair pair = tcp_pair();
@@ -288,34 +308,35 @@ static void client_that_reads_slowly(void **state) {
     struct watched *watched = watch_add(watch, pair.ours);
     for (int answer = 0; answer < 2; answer++) {
         watch_phase_write(watched, 1 << 20);
-        assert_true(read_slowly(watch, pair, 30000, 1600));
+        assert_true(read_slowly(watch, pair, 30000, 4000));
     }
-    assert_false(read_slowly(watch, pair, 0, 5000));
+    assert_false(read_slowly(watch, pair, 0, LATE_MS));
     end(watch, watched, pair, true);
 }
 
 static void phases_begin_anew(void **state) {
     (void)state;
-    const struct watch_limits limits = { 300, 300, 1000, 0, 300, 300, 1000, NULL, NULL };
+    const struct watch_limits limits = { 1200, 1200, 1000, 0, 1200, 1200, 1000, NULL, NULL };
     struct watch *watch = watch_create(&limits);
     struct pair pair = local_pair();
     struct watched *watched = watch_add(watch, pair.ours);
     atomic_int calls = 0;
     for (int i = 0; i < 8; i++) {
         watch_phase_headers(watched);
-        assert_int_equal(cut_after(pair.theirs, 30), -1);
+        assert_int_equal(cut_after(pair.theirs, 60), -1);
         watch_phase_body(watched, -1);
-        assert_int_equal(cut_after(pair.theirs, 30), -1);
+        assert_int_equal(cut_after(pair.theirs, 60), -1);
         watch_phase_waiting(watched, count_call, &calls);
-        assert_int_equal(cut_after(pair.theirs, 30), -1);
+        assert_int_equal(cut_after(pair.theirs, 60), -1);
         watch_phase_write(watched, 1);
         watch_phase_idle(watched);
-        assert_int_equal(cut_after(pair.theirs, 30), -1);
+        assert_int_equal(cut_after(pair.theirs, 60), -1);
     }
     watch_phase_waiting(watched, count_call, &calls);
-    assert_int_equal(cut_after(pair.theirs, 800), -1); /* no deadline here */
+    assert_int_equal(cut_after(pair.theirs, 1600), -1); /* no deadline here */
+    const int64_t start = clock_ns();
     watch_phase_idle(watched);
-    assert_true(cut_after(pair.theirs, LATE_MS) > 200);
+    assert_true(cut_after(pair.theirs, LATE_MS) >= 0 && ms_since(start) >= 1199);
     assert_int_equal(calls, 0);
     end(watch, watched, pair, true);
 }
@@ -330,8 +351,8 @@ static void headers_once(void **state) {
     struct pair pair = local_pair();
     struct watched *watched = watch_add(watch, pair.ours);
     int waited = 0;
-    for (; waited < 100 && cut_after(pair.theirs, 20) < 0; waited++) watch_phase_headers(watched);
-    assert_in_range(waited, 1, 60);
+    for (; waited < 500 && cut_after(pair.theirs, 20) < 0; waited++) watch_phase_headers(watched);
+    assert_true(waited < 500);
     end(watch, watched, pair, true);
 }
 
