@@ -157,8 +157,8 @@ TABLE = [
     # ---- configuration
     ("the environment beats flags", "config/config.c",
      "status = load_flags(config, &flags, failure);",
-
-         "status = load_flags(config, &flags, failure); if (status == STATUS_OK) status = load_environment(config, failure);",
+     "status = load_flags(config, &flags, failure); if (status == STATUS_OK) status = load_environment(config, "
+     "failure);",
      "unit config/config"),
     ("MB is MiB", "config/keys.c", '{ "MB", 1000000 }', '{ "MB", 1048576 }', "unit config/config"),
     ("a key's largest value is refused", "config/keys.c",

@@ -124,7 +124,7 @@ static void the_first_job_decides(void **state) {
     }
 }
 
-/* A job may come a second time: its worker died when it was nearly done, and had told how it went. */
+/* A job may come a second time: its worker died when it was nearly done, and had told its times. */
 static void nothing_of_a_first_try_stays(void **state) {
     (void)state;
     int of[1] = { publish("brightness:shift=10", 1, 8, 30) };

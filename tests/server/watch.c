@@ -111,7 +111,7 @@ static void overlooked_fin(void **state) {
     }
 }
 
-/* Whether it lasts; *STALLED: something moved more rarely than it was to, for the machine is busy. */
+/* Whether it lasts; *STALLED: things moved more rarely than they were to, for all is busy. */
 static bool lasts_while_it_moves(bool *stalled) {
     struct watch *watch = watch_create(&slow);
     struct pair pair = tcp_pair();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The job with a known answer, on a device that computes well, and on one that errs in a single bit. */
+/* The job with a known answer, on a device that computes well and on one that errs in one bit.
+ *
+ * covers: server/jobs/canary.c */
 #include "server/jobs/canary.h"
 
 #include "pipeline/device.h"
