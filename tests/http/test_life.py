@@ -490,7 +490,7 @@ def test_deadline_in_the_queue(start, long_job):
 @pytest.mark.parametrize("begun", [True, False], ids=["in a job", "before it looks at the job"])
 def test_worker_that_hangs(start, long_job, begun):
     """It never answers again: after twice the time allowed it is replaced and its job is told 504."""
-    daemon = start("--lanes", "1", "--processing-ms", "2000")
+    daemon = start("--lanes", "1", "--processing-ms", "2000", "--probe-ms", HOUR_MS)
     worker, = daemon.children()
     if begun:
         used = cpu_seconds(worker)
