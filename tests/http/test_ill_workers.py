@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from conftest import (LONGER_PATH, alive, check_problem, cpu_seconds, freeze, large_png, memory, noise, pnm, read_to_end,
-                      responses, thaw, wait_until)
+from conftest import (LONGER_PATH, alive, check_problem, cpu_seconds, freeze, large_png, memory, noise, pnm,
+                      read_to_end, responses, thaw, wait_until)
 
 PICTURE = pnm(noise(32, 24))
 
