@@ -66,7 +66,6 @@ struct config {
                                       "cuda:0,cuda:1" */
     long lanes;                    /* 0: one a core on the CPU, 4 on a GPU */
     long codec_threads;            /* 0: one a core; GPU workers */
-    bool nvjpeg;                   /* false: JPEGs are decoded by the cores */
     long batch;                    /* 32 images a lane takes at once on a GPU */
     long staging_bytes;            /* 64 MiB pinned, each way and lane */
     long arena_bytes;              /* 512 MiB of device memory a lane */

@@ -111,9 +111,6 @@ static const struct key keys[] = {
              "GPU" },
     { FIELD(codec_threads, KEY_INTEGER), .def = 0, .min = 0, .max = 1024, .unit = "threads",
       .why = "threads that decode and encode for a GPU worker; 0: one a core" },
-    { FIELD(nvjpeg, KEY_BOOL), .def = 0,
-      .why = "plain JPEGs that are sound are decoded by the GPU's own decoder, where it has one, "
-             "to the same samples; the cores check them" },
     { FIELD(batch, KEY_INTEGER), .def = 32, .min = 1, .max = RUN_BATCH_MAX, .unit = "images",
       .why = "the most images a lane takes at once on a GPU: what waits, it never waits for more" },
     { FIELD(staging_bytes, KEY_SIZE), .def = 64 * MIB, .min = 64 * KIB, .max = 16 * GIB,

@@ -58,22 +58,6 @@ enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe
     return status;
 }
 
-enum status codec_jpeg_metadata(const uint8_t *bytes, size_t length, const struct probe *probe,
-                                const struct codec_limits *limits, struct metadata *metadata,
-                                uint32_t *notes, struct failure *failure) {
-    const struct decoding job = {
-        .bytes = bytes,
-        .length = length,
-        .probe = probe,
-        .limits = limits,
-        .metadata = metadata,
-        .notes = notes,
-        .failure = failure,
-    };
-    *metadata = (struct metadata){ NULL, 0 };
-    return jpeg_profile(&job);
-}
-
 enum status codec_encode(const struct image *image, const struct metadata *metadata,
                          const struct encode_options *options, struct progress *progress,
                          uint8_t *bytes, size_t capacity, size_t *length, uint32_t *notes,

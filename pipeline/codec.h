@@ -57,11 +57,6 @@ enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe
                          const struct image *into, struct metadata *metadata, uint32_t *notes,
                          struct failure *failure);
 
-/* Of a JPEG that a device decodes: the rest of what codec_decode does. */
-enum status codec_jpeg_metadata(const uint8_t *bytes, size_t length, const struct probe *probe,
-                                const struct codec_limits *limits, struct metadata *metadata,
-                                uint32_t *notes, struct failure *failure);
-
 struct encode_options {
     enum format format;
     int quality;           /* JPEG 1..100 */

@@ -19,10 +19,8 @@ struct batch {
     const struct carrier *carrier;
     struct plan plan;
     int count;
-    int hosted; /* loads that the cores decode; they come first, then those of the device */
     struct load loads[RUN_BATCH_MAX];
     struct run_item items[RUN_BATCH_MAX];
-    struct device_jpeg jpegs[RUN_BATCH_MAX];
 };
 
 static struct codec_limits limits_of(const struct config *config) {
@@ -117,68 +115,7 @@ static void decode_one(void *argument, int part) {
                    decode_parts(batch, load, &batch->items[part]);
     /* A batch keeps its layout: a failed image goes through it blank. */
     if (load->failed) memset(batch->items[part].in.pixels, 0, image_bytes(&batch->items[part].in));
-    job->timing.stage_ms[STAGE_DECODE] += ns_to_ms(clock_ns() - start);
-}
-
-/* ---- decoding by the device */
-
-static bool has_parts(const struct batch *batch) {
-    for (int i = 0; i < batch->count; i++)
-        for (int p = 0; p < OP_PARTS_MAX; p++)
-            if (batch->loads[i].job->parts[p].length) return true;
-    return false;
-}
-
-/* A core reads all codes of a JPEG, since a decoder in hardware would not tell damage. */
-static void judge_one(void *argument, int part) {
-    struct batch *batch = argument;
-    const struct load *load = &batch->loads[part];
-    struct job *job = load->job;
-    const int64_t start = clock_ns();
-    if (device_jpeg_of(image_of(batch, load), job->image_length, &job->probe,
-                       &batch->carrier->limits, &batch->jpegs[part]))
-        batch->items[part].jpeg = &batch->jpegs[part];
     job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
-}
-
-/* The JPEGs that the device may decode go last; each kind stays in its order. */
-static void part_batch(struct batch *batch) {
-    struct load loads[RUN_BATCH_MAX];
-    struct run_item items[RUN_BATCH_MAX];
-    int hosted = 0, place = 0;
-    memcpy(loads, batch->loads, sizeof loads);
-    memcpy(items, batch->items, sizeof items);
-    for (int i = 0; i < batch->count; i++) hosted += items[i].jpeg == NULL;
-    batch->hosted = hosted;
-    for (int i = 0; i < batch->count; i++) {
-        const int to = items[i].jpeg ? hosted++ : place++;
-        batch->loads[to] = loads[i];
-        batch->items[to] = items[i];
-    }
-}
-
-static void choose_jpegs(struct batch *batch, const struct lane *lane) {
-    batch->hosted = batch->count;
-    if (!lane->jpegs || batch->plan.count == 0 || has_parts(batch)) return;
-    pool_run(batch->carrier->codecs, judge_one, batch, batch->count);
-    part_batch(batch);
-}
-
-static void decode_on_cores(struct batch *batch) {
-    for (int i = 0; i < batch->count; i++) batch->items[i].jpeg = NULL;
-    batch->hosted = batch->count;
-}
-
-/* What a device's decoder leaves to us. */
-static void describe_jpegs(struct batch *batch) {
-    for (int i = batch->hosted; i < batch->count; i++) {
-        struct load *load = &batch->loads[i];
-        struct job *job = load->job;
-        load->failed =
-            refuse_if_late(job) || codec_jpeg_metadata(image_of(batch, load), job->image_length,
-                                                       &job->probe, &batch->carrier->limits,
-                                                       &load->metadata, &job->notes, &job->failure);
-    }
 }
 
 /* ---- encode */
@@ -281,15 +218,12 @@ static void carry_singly(const struct batch *batch, struct lane *lane, struct fa
 
 static void carry(struct batch *batch, struct lane *lane, struct failure *failure) {
     enum status status = plan_parse(&batch->plan, batch->loads[0].job->plan, failure);
-    if (!status) choose_jpegs(batch, lane);
     if (!status)
         status = run_reserve(lane, &batch->plan, batch->items, batch->count,
                              batch->carrier->limits.probe.pixels_max, failure);
     if (!status) {
-        if (!run_decode(lane, batch->items, batch->count)) decode_on_cores(batch);
-        pool_run(batch->carrier->codecs, decode_one, batch, batch->hosted);
-        describe_jpegs(batch);
-        bool any = batch->hosted < batch->count; /* what is queued must be waited for */
+        pool_run(batch->carrier->codecs, decode_one, batch, batch->count);
+        bool any = false;
         for (int i = 0; i < batch->count; i++) any |= !batch->loads[i].failed;
         if (any) status = run_batch(lane, &batch->plan, batch->items, batch->count, failure);
     }

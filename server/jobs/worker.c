@@ -123,19 +123,12 @@ static enum status open_lanes(struct worker *worker, const struct config *config
     const struct lane_options options = {
         .staging_bytes = (size_t)config->staging_bytes,
         .arena_bytes = (size_t)config->arena_bytes,
-        .jpegs = config->nvjpeg,
     };
     for (int i = 0; i < worker->lanes; i++) {
         const enum status status = driver->open(index, &options, &worker->lane[i], failure);
         if (status) return status;
         worker->opened++;
     }
-    bool jpegs = true;
-    for (int i = 0; i < worker->lanes; i++) jpegs &= worker->lane[i]->jpegs;
-    if (config->nvjpeg && worker->gpu && !jpegs)
-        log_event(LOG_ERROR,
-                  "worker: %s decodes no JPEGs by itself, or not as the cores do; they go on",
-                  worker->carrier.device_name);
     /* The first job of a process pays for loading code and waking the device: let it be ours. */
     for (int i = 0; i < worker->lanes; i++) {
         const enum status status = canary_run(worker->lane[i], failure);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which JPEGs a device may be given: the plain ones, and nothing that a second reader could take
  * for something else. */
-#include "pipeline/device_jpeg.h"
+#include "pipeline/codecs/jpeg_baseline.h"
 
 #include "tests/pipeline/codec_make.h"
 
 enum { WIDTH = 61, HEIGHT = 43 };
 
-static bool plain(const uint8_t *data, size_t length, struct device_jpeg *out) {
+static bool plain(const uint8_t *data, size_t length, struct jpeg_baseline *out) {
     struct probe probe;
     struct failure failure;
     return probe_image(data, length, &codec_limits_default.probe, &probe, &failure) == STATUS_OK &&
-           device_jpeg_of(data, length, &probe, &codec_limits_default, out);
+           jpeg_baseline_read(data, length, &probe, &codec_limits_default, out);
 }
 
 static struct bytes sample(int channels, int h, int v, struct jpeg_recipe recipe) {
@@ -28,7 +28,7 @@ static void plain_kinds(void **state) {
     (void)state;
     static const int kinds[][3] = { { 3, 1, 1 }, { 3, 2, 1 }, { 3, 2, 2 }, { 1, 1, 1 } };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct device_jpeg jpeg;
+        struct jpeg_baseline jpeg;
         struct bytes bytes =
             sample(kinds[i][0], kinds[i][1], kinds[i][2], (struct jpeg_recipe){ .orientation = 6 });
         assert_true(plain(bytes.data, bytes.length, &jpeg));
@@ -62,7 +62,7 @@ static void other_kinds(void **state) {
         { 1, 2, 2, { .h = 0 } },
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct device_jpeg jpeg;
+        struct jpeg_baseline jpeg;
         struct bytes bytes = sample(kinds[i].channels, kinds[i].h, kinds[i].v, kinds[i].recipe);
         if (plain(bytes.data, bytes.length, &jpeg)) fail_msg("kind %zu was taken", i);
         free(bytes.data);
@@ -72,7 +72,7 @@ static void other_kinds(void **state) {
 /* Cut off anywhere, or with anything behind its end, it is for the cores to judge. */
 static void whole_files_only(void **state) {
     (void)state;
-    struct device_jpeg jpeg;
+    struct jpeg_baseline jpeg;
     struct bytes bytes = sample(3, 2, 2, (struct jpeg_recipe){ .orientation = 1 });
     for (size_t length = 0; length < bytes.length; length++) {
         uint8_t *cut = malloc(length + 1); /* exact, so that a read beyond it is seen */
@@ -110,7 +110,7 @@ static void insert(struct bytes *bytes, size_t at, const void *what, size_t leng
  */
 static void one_reading_only(void **state) {
     (void)state;
-    struct device_jpeg jpeg;
+    struct jpeg_baseline jpeg;
     static const uint8_t frame[] = { 0xff, 0xc0, 0, 17, 8,    0x10, 0, 0x10, 0, 3,
                                      1,    0x22, 0, 2,  0x11, 1,    3, 0x11, 1 };
     static const uint8_t restart[] = { 0xff, 0xd1 }, comment[] = { 0xff, 0xfe, 0, 2 };
@@ -151,7 +151,7 @@ static struct bytes copy_of(const struct bytes *bytes) {
 
 /* Gives BYTES back as well. */
 static bool taken(struct bytes bytes) {
-    struct device_jpeg jpeg;
+    struct jpeg_baseline jpeg;
     const bool is = plain(bytes.data, bytes.length, &jpeg);
     free(bytes.data);
     return is;
@@ -353,16 +353,16 @@ static void within_the_limits(void **state) {
     (void)state;
     struct bytes bytes = sample(3, 2, 2, (struct jpeg_recipe){ .h = 0 });
     struct codec_limits limits = codec_limits_default;
-    struct device_jpeg jpeg;
+    struct jpeg_baseline jpeg;
     struct probe probe;
     assert_int_equal(probe_image(bytes.data, bytes.length, &limits.probe, &probe, NULL), STATUS_OK);
     limits.scan_pixels_max = WIDTH * HEIGHT;
-    assert_true(device_jpeg_of(bytes.data, bytes.length, &probe, &limits, &jpeg));
+    assert_true(jpeg_baseline_read(bytes.data, bytes.length, &probe, &limits, &jpeg));
     limits.scan_pixels_max--;
-    assert_false(device_jpeg_of(bytes.data, bytes.length, &probe, &limits, &jpeg));
+    assert_false(jpeg_baseline_read(bytes.data, bytes.length, &probe, &limits, &jpeg));
     limits = codec_limits_default;
     limits.scans_max = 0;
-    assert_false(device_jpeg_of(bytes.data, bytes.length, &probe, &limits, &jpeg));
+    assert_false(jpeg_baseline_read(bytes.data, bytes.length, &probe, &limits, &jpeg));
     free(bytes.data);
 }
 

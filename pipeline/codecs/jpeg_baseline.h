@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* device_jpeg.h - a JPEG that a device may decode by itself, since nothing in it is in doubt.
+/* jpeg_baseline.h - strict reading of a plain baseline JPEG: one that every decoder reads alike.
  *
- * Kinds:   baseline, 8 bit, gray or YCbCr of 4:4:4, 4:2:2 or 4:2:0, one frame, one scan, sound to
- * the last code: decoders in hardware do not tell damage, so it is told here, by reading all codes
- * on a core, half of what decoding takes. Source:  ITU-T T.81. Owns:    nothing; points into the
- * file's bytes.
+ * Kinds:    8 bit, gray or YCbCr of 4:4:4, 4:2:2 or 4:2:0, one frame, one scan, sound to the last
+ *           code. Decoders that do not report damage may be given such a file, and no other.
+ * Used by:  tests and fuzzers: no device decodes JPEGs yet.
+ * Owns:     nothing; points into the file's bytes.
+ * Source:   ITU-T T.81.
  */
-#ifndef BURIN_DEVICE_JPEG_H
-#define BURIN_DEVICE_JPEG_H
+#ifndef BURIN_JPEG_BASELINE_H
+#define BURIN_JPEG_BASELINE_H
 
 #include "pipeline/codec.h"
 
@@ -17,7 +18,7 @@
 extern "C" {
 #endif
 
-struct device_jpeg {
+struct jpeg_baseline {
     const uint8_t *bytes; /* the file */
     size_t length;
     uint32_t width, height; /* as stored */
@@ -28,8 +29,8 @@ struct device_jpeg {
 
 /* false: the cores must decode it, or say what is wrong with it. PROBE is the file's. Takes about
  * as long as a byte of the file takes to be decoded: for a core of its own. */
-bool device_jpeg_of(const uint8_t *bytes, size_t length, const struct probe *probe,
-                    const struct codec_limits *limits, struct device_jpeg *out);
+bool jpeg_baseline_read(const uint8_t *bytes, size_t length, const struct probe *probe,
+                    const struct codec_limits *limits, struct jpeg_baseline *out);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/jpeg_scan.h"
 #include "pipeline/codecs/jpeg_segment.h"
-#include "pipeline/device_jpeg.h"
+#include "pipeline/codecs/jpeg_baseline.h"
 
 #include <string.h>
 
@@ -91,7 +91,7 @@ static bool read_other(const struct segment *segment, const struct probe *probe,
 
 /* Ids, sampling factors and tables of the frame: three bytes a component behind six. */
 static bool read_frame(const struct segment *frame, const struct probe *probe,
-                       struct device_jpeg *out) {
+                       struct jpeg_baseline *out) {
     const unsigned components = probe->components;
     if (frame->length != 6 + 3 * components || frame->data[0] != 8) return false;
     if (read_be16(frame->data + 1) != probe->height || read_be16(frame->data + 3) != probe->width)
@@ -128,7 +128,7 @@ static bool read_scan(const struct segment *header, const struct segment *frame,
 }
 
 static bool is_sound(const struct segment *header, const struct segment *frame,
-                     const struct tables *tables, const struct device_jpeg *jpeg) {
+                     const struct tables *tables, const struct jpeg_baseline *jpeg) {
     struct scan scan = {
         .components = jpeg->into.channels,
         .across = jpeg->across,
@@ -150,12 +150,12 @@ static bool is_kind(const struct probe *probe, const struct codec_limits *limits
            (uint64_t)probe->width * probe->height <= limits->scan_pixels_max;
 }
 
-bool device_jpeg_of(const uint8_t *bytes, size_t length, const struct probe *probe,
-                    const struct codec_limits *limits, struct device_jpeg *out) {
+bool jpeg_baseline_read(const uint8_t *bytes, size_t length, const struct probe *probe,
+                    const struct codec_limits *limits, struct jpeg_baseline *out) {
     struct segment segment, frame = { .marker = 0 };
     struct tables tables; /* 18 KB */
     size_t at = 2;        /* past SOI */
-    *out = (struct device_jpeg){ .bytes = bytes,
+    *out = (struct jpeg_baseline){ .bytes = bytes,
                                  .length = length,
                                  .width = probe->width,
                                  .height = probe->height,
