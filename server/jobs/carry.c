@@ -187,7 +187,7 @@ static int gather(struct batch *batch, int *slots, int count) {
         job->timing = (struct timing){ .span_count = 0 };
         job->failure = (struct failure){ .status = STATUS_OK };
         job->notes = 0;
-        job->timing.stage_ms[STAGE_QUEUE] = ns_to_ms(now - job->published_ns);
+        job->timing.stage_ms[STAGE_QUEUE] = ns_to_ms(now - job->submitted_ns);
         batch->loads[batch->count] = (struct load){ .slot = slots[i], .job = job };
         struct run_item *item = &batch->items[batch->count++];
         *item = (struct run_item){ .in = job->probe.shape,

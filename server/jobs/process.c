@@ -33,16 +33,17 @@ static pid_t spawn(posix_spawn_file_actions_t *actions, char *const arguments[])
     return failed ? -1 : pid;
 }
 
-pid_t process_start(const char *device, int slots_fd, int channel_fd, const int *lines,
-                    int line_count) {
+pid_t process_start(const char *device, int slots_fd, int channel_fd, const int *pipes,
+                    int pipe_count) {
     posix_spawn_file_actions_t actions;
-    int passed[PROCESS_LINES_FD - PROCESS_SLOTS_FD + LINES_MAX] = { slots_fd, channel_fd };
-    const int count = PROCESS_LINES_FD - PROCESS_SLOTS_FD + line_count;
-    if (line_count > LINES_MAX || posix_spawn_file_actions_init(&actions)) return -1;
-    for (int i = 0; i < line_count; i++) passed[PROCESS_LINES_FD - PROCESS_SLOTS_FD + i] = lines[i];
+    int passed[PROCESS_PIPES_FD - PROCESS_SLOTS_FD + COMPLETION_PIPES_MAX] = { slots_fd,
+                                                                               channel_fd };
+    const int count = PROCESS_PIPES_FD - PROCESS_SLOTS_FD + pipe_count;
+    if (pipe_count > COMPLETION_PIPES_MAX || posix_spawn_file_actions_init(&actions)) return -1;
+    for (int i = 0; i < pipe_count; i++) passed[PROCESS_PIPES_FD - PROCESS_SLOTS_FD + i] = pipes[i];
     /* All to numbers out of the way first: one may sit where another is to go. */
     for (int i = 0; i < count; i++) {
-        passed[i] = fcntl(passed[i], F_DUPFD_CLOEXEC, PROCESS_LINES_FD + LINES_MAX);
+        passed[i] = fcntl(passed[i], F_DUPFD_CLOEXEC, PROCESS_PIPES_FD + COMPLETION_PIPES_MAX);
         posix_spawn_file_actions_adddup2(&actions, passed[i], PROCESS_SLOTS_FD + i);
     }
     char *const arguments[] = { "burin", "worker", "--device", (char *)device, NULL };

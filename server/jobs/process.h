@@ -6,16 +6,16 @@
 #ifndef BURIN_PROCESS_H
 #define BURIN_PROCESS_H
 
-#include "server/jobs/line.h"
+#include "server/jobs/completion_pipe.h"
 
 #include <sys/types.h>
 
 /* Descriptors under which a worker finds its slots, its end of the channel, and the lines. */
-enum { PROCESS_SLOTS_FD = 3, PROCESS_CHANNEL_FD = 4, PROCESS_LINES_FD = 5 };
+enum { PROCESS_SLOTS_FD = 3, PROCESS_CHANNEL_FD = 4, PROCESS_PIPES_FD = 5 };
 
 /* `burin worker --device DEVICE`; -1 when it could not be started. */
-pid_t process_start(const char *device, int slots_fd, int channel_fd, const int *lines,
-                    int line_count);
+pid_t process_start(const char *device, int slots_fd, int channel_fd, const int *pipes,
+                    int pipe_count);
 
 /* Kills it if it lives, waits for its end, returns its exit code or minus the signal. */
 int process_end(pid_t pid);

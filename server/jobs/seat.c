@@ -25,11 +25,11 @@ void seat_init(struct seat *seat, const char *device) {
     snprintf(seat->device, sizeof seat->device, "%s", device);
 }
 
-bool seat_start(struct seat *seat, int slots_memory_fd, const int *lines, int line_count) {
+bool seat_start(struct seat *seat, int slots_memory_fd, const int *pipes, int pipe_count) {
     int ends[2];
     seat->restart_ns = clock_ns() + 1000 * ms_ns; /* if it fails */
     if (!channel_open(ends)) return false;
-    const pid_t pid = process_start(seat->device, slots_memory_fd, ends[1], lines, line_count);
+    const pid_t pid = process_start(seat->device, slots_memory_fd, ends[1], pipes, pipe_count);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);

@@ -66,7 +66,7 @@ enum status seats_make(struct seat *seats, int *count, const char *text, struct 
 void seat_init(struct seat *seat, const char *device);
 
 /* false: could not be started; restart_ns tells when to try again. */
-bool seat_start(struct seat *seat, int slots_memory_fd, const int *lines, int line_count);
+bool seat_start(struct seat *seat, int slots_memory_fd, const int *pipes, int pipe_count);
 
 /* Kills who is lost and waits for nothing: a process that the driver holds may take long to end,
  * and only then its line closes. */

@@ -2,7 +2,7 @@
 #include "server/jobs/supervisor.h"
 
 #include "server/jobs/channel.h"
-#include "server/jobs/line.h"
+#include "server/jobs/completion_pipe.h"
 #include "server/jobs/process.h"
 #include "server/jobs/queue.h"
 #include "server/jobs/seat.h"
@@ -49,8 +49,9 @@ static struct job *job_of(const struct supervisor *supervisor, int slot) {
 static void send_back(struct supervisor *supervisor, int slot) {
     struct job *job = job_of(supervisor, slot);
     supervisor->place[slot] = OVER;
-    job->number = ++supervisor->runs;
-    line_send(supervisor->options.lines[job->line], &(struct returned){ slot, job->number });
+    job->run_number = ++supervisor->runs;
+    completion_pipe_send(supervisor->options.pipes[job->io_thread],
+                         &(struct completion){ slot, job->run_number });
 }
 
 /* ---- handing out */
@@ -83,7 +84,7 @@ static struct seat *choose(struct supervisor *supervisor, int slot) {
 
 static bool hand_out(struct supervisor *supervisor, struct seat *seat, int slot) {
     struct job *job = job_of(supervisor, slot);
-    job->number = ++supervisor->runs;
+    job->run_number = ++supervisor->runs;
     if (!seat_hand_out(seat, slot, job)) return false;
     supervisor->running++;
     supervisor->place[slot] = (short)(seat - supervisor->seats);
@@ -112,8 +113,8 @@ static void dispatch(struct supervisor *supervisor) {
 /* ---- workers come and go */
 
 static void start(struct supervisor *supervisor, struct seat *seat) {
-    if (!seat_start(seat, slots_fd(supervisor->options.slots), supervisor->options.lines,
-                    supervisor->options.line_count))
+    if (!seat_start(seat, slots_fd(supervisor->options.slots), supervisor->options.pipes,
+                    supervisor->options.pipe_count))
         return;
     struct epoll_event event = { .events = EPOLLIN,
                                  .data.u32 = (uint32_t)(seat - supervisor->seats) };
@@ -351,7 +352,7 @@ enum status supervisor_submit(struct supervisor *supervisor, int slot, struct fa
     enum status status = STATUS_OK;
     pthread_mutex_lock(&supervisor->lock);
     supervisor->place[slot] = supervisor->died_at[slot] = NOWHERE;
-    job->published_ns = clock_ns();
+    job->submitted_ns = clock_ns();
     if (supervisor->draining)
         status = fail(failure, STATUS_BUSY, "the daemon is stopping; try another one");
     else if (!served(supervisor, job->device))
@@ -376,7 +377,7 @@ static void account(struct supervisor *supervisor, struct seat *seat, const stru
     seat->alone = false;
     seat_moved(seat, clock_ns());
     const double ms =
-        ns_to_ms(job->finished_ns - job->published_ns) - job->timing.stage_ms[STAGE_QUEUE];
+        ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
     supervisor->service_ms += (ms - supervisor->service_ms) / (supervisor->service_ms > 0 ? 16 : 1);
 }
 
@@ -385,7 +386,7 @@ bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t numbe
     const struct job *job = job_of(supervisor, slot);
     pthread_mutex_lock(&supervisor->lock);
     const int place = supervisor->place[slot];
-    const bool last_word = job->number == number && place != NOWHERE;
+    const bool last_word = job->run_number == number && place != NOWHERE;
     if (last_word) {
         supervisor->place[slot] = NOWHERE;
         if (place != OVER) {

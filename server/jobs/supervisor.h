@@ -2,14 +2,14 @@
 /* supervisor.h - the front's end of the workers: starts them, hands out jobs, and starts anew what
  * died.
  *
- * A job goes in by supervisor_submit and comes back once on its line, whatever happens: run,
- * refused, timed out, cancelled, or its worker killed. Whoever reads the line asks
+ * A job goes in by supervisor_submit and comes back once through its completion pipe, whatever happens: run,
+ * refused, timed out, cancelled, or its worker killed. Whoever reads the pipe asks
  * supervisor_returned whether the message is the job's last word. A worker that dies is started
  * again at once; a job that it had begun runs once more, alone on a worker so that it cannot take
  * others along; a job with which a second worker dies is answered as failed.
  *
  * Threads:  any may submit and cancel.
- * Fails:    STATUS_BUSY when the line is full or the daemon drains; STATUS_BAD_PARAM when the job
+ * Fails:    STATUS_BUSY when the queue is full or the daemon drains; STATUS_BAD_PARAM when the job
  *           wants a device that is not served. A refused job stays with the caller.
  */
 #ifndef BURIN_SUPERVISOR_H
@@ -26,8 +26,8 @@ struct supervisor;
 struct supervisor_options {
     const struct config *config;
     struct slots *slots;
-    const int *lines; /* write ends, borrowed */
-    int line_count;
+    const int *pipes; /* write ends of the I/O threads' completion pipes, borrowed */
+    int pipe_count;
 };
 
 struct supervisor *supervisor_create(const struct supervisor_options *options,
@@ -36,10 +36,10 @@ struct supervisor *supervisor_create(const struct supervisor_options *options,
 void supervisor_stop(struct supervisor *supervisor);
 void supervisor_destroy(struct supervisor *supervisor); /* stops it first where nobody did */
 
-/* The job's `line` is set. */
+/* The job's `io_thread` is set. */
 enum status supervisor_submit(struct supervisor *supervisor, int slot, struct failure *failure);
 
-/* A message came on a line: true when the job is the caller's again; false for late news of a run
+/* A completion came: true when the job is the caller's again; false for late news of a run
  * whose worker died or whose job was answered otherwise. */
 bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t number);
 

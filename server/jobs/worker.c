@@ -6,7 +6,7 @@
 #include "server/jobs/canary.h"
 #include "server/jobs/carry.h"
 #include "server/jobs/channel.h"
-#include "server/jobs/line.h"
+#include "server/jobs/completion_pipe.h"
 #include "server/jobs/meter.h"
 #include "server/jobs/process.h"
 #include "server/jobs/pulse.h"
@@ -114,7 +114,8 @@ static void *lane_main(void *argument) {
 static void answer(void *context, int slot) {
     const struct worker *worker = context;
     const struct job *job = slot_job(worker->carrier.slots, slot);
-    line_send(PROCESS_LINES_FD + job->line, &(struct returned){ slot, job->number });
+    completion_pipe_send(PROCESS_PIPES_FD + job->io_thread,
+                         &(struct completion){ slot, job->run_number });
 }
 
 static enum status open_lanes(struct worker *worker, const struct config *config,

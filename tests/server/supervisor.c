@@ -4,7 +4,7 @@
 #include "server/jobs/supervisor.h"
 
 #include "pipeline/device.h"
-#include "server/jobs/line.h"
+#include "server/jobs/completion_pipe.h"
 #include "server/jobs/process.h"
 #include "server/jobs/worker.h"
 
@@ -58,7 +58,7 @@ static int be_worker(const char *device) {
 struct front {
     struct config config;
     struct slots *slots;
-    int line[2];
+    int pipe[2];
     struct supervisor *supervisor;
 };
 
@@ -97,8 +97,8 @@ static int open_front(void **state) {
     };
     struct failure failure = { 0 };
     front.slots = slots_create(&options, &failure);
-    if (!front.slots || !line_open(front.line)) return -1;
-    const struct supervisor_options how = { &front.config, front.slots, &front.line[1], 1 };
+    if (!front.slots || !completion_pipe_open(front.pipe)) return -1;
+    const struct supervisor_options how = { &front.config, front.slots, &front.pipe[1], 1 };
     front.supervisor = supervisor_create(&how, &failure);
     for (int i = 0; front.supervisor && i < 1000 && !all_healthy(&front); i++) usleep(10000);
     *state = &front;
@@ -109,8 +109,8 @@ static int close_front(void **state) {
     struct front *front = *state;
     supervisor_destroy(front->supervisor);
     slots_destroy(front->slots);
-    close(front->line[0]);
-    close(front->line[1]);
+    close(front->pipe[0]);
+    close(front->pipe[1]);
     return 0;
 }
 
@@ -134,12 +134,12 @@ static int submit(struct front *front, int width) {
 
 /* The slot that comes back within MS, or -1. */
 static int returned(struct front *front, int ms) {
-    struct returned news;
+    struct completion news;
     const int64_t end = clock_ns() + ms * INT64_C(1000000);
     while (clock_ns() < end) {
-        poll(&(struct pollfd){ .fd = front->line[0], .events = POLLIN }, 1, 10);
-        if (line_take(front->line[0], &news, 1) == 1 &&
-            supervisor_returned(front->supervisor, news.slot, news.number))
+        poll(&(struct pollfd){ .fd = front->pipe[0], .events = POLLIN }, 1, 10);
+        if (completion_pipe_take(front->pipe[0], &news, 1) == 1 &&
+            supervisor_returned(front->supervisor, news.slot, news.run_number))
             return news.slot;
     }
     return -1;
