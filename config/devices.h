@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* devices.h - the list that the key `devices` holds, from text.
  *
- * Used by:  form.c, to refuse what is none; the supervisor's seats, to act on it.
+ * Used by:  form.c, to refuse what is none; the supervisor's workers, to act on it.
  * Fails:    false, and then OUT means nothing. Whether there is such a GPU is not asked here.
  * Threads:  any; no state.
  */

@@ -41,9 +41,9 @@ struct front {
     struct watch *watch;
     struct farewell *farewell;
     struct metrics *metrics;
-    struct door
-        doors[COMPLETION_PIPES_MAX + 1]; /* io_threads of them for `listen`, then one for `admin_listen` */
-    int lines[COMPLETION_PIPES_MAX];     /* their write ends, for the supervisor */
+    /* io_threads of them for `listen`, then one for `admin_listen` */
+    struct door doors[COMPLETION_PIPES_MAX + 1];
+    int lines[COMPLETION_PIPES_MAX]; /* their write ends, for the supervisor */
     int door_count, port;
     struct listen_file
         files[2];              /* of `listen` and of `admin_listen`, where they are unix sockets */

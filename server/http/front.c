@@ -205,7 +205,8 @@ static void jobs_returned(void *context, int line) {
     struct completion returned[64];
     const int count = completion_pipe_take(line, returned, 64);
     for (int i = 0; i < count; i++) {
-        if (!supervisor_returned(front->supervisor, returned[i].slot, returned[i].run_number)) continue;
+        if (!supervisor_returned(front->supervisor, returned[i].slot, returned[i].run_number))
+            continue;
         const struct exchange *exchange = slot_owner(front->slots, returned[i].slot);
         MHD_resume_connection(exchange->connection);
         __atomic_sub_fetch(&front->asleep, 1, __ATOMIC_RELEASE);
@@ -401,9 +402,9 @@ struct front *front_create(const struct config *config, struct failure *failure)
 
 int front_wait_ready(struct front *front, int timeout_ms) {
     for (int waited = 0; waited < timeout_ms; waited += 5) {
-        struct seat_facts seats[SEATS_MAX];
-        const int count = supervisor_seats(front->supervisor, seats);
-        if (count && seats[0].healthy) return 1;
+        struct worker_facts workers[WORKERS_MAX];
+        const int count = supervisor_workers(front->supervisor, workers);
+        if (count && workers[0].healthy) return 1;
         usleep(5000);
     }
     return 0;

@@ -3,7 +3,7 @@
  *
  * Apart from the lanes, because a call of the driver's management library takes milliseconds; where
  * it hangs, the messages cease and no job waits for it.
- * Used by:  worker.c; seat.c reads the messages.
+ * Used by:  worker.c; worker_handle.c reads the messages.
  * Ends:     when the front has gone.
  */
 #ifndef BURIN_METER_H

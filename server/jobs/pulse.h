@@ -3,7 +3,7 @@
  *
  * Apart from the lanes, which a long job keeps busy, and from the meter, which a driver may hold
  * up. It says nothing of the lanes: whether they move is read from their jobs. Used by:  worker.c;
- * seat.c counts the messages. Ends:     when the front has gone.
+ * worker_handle.c counts the messages. Ends:     when the front has gone.
  */
 #ifndef BURIN_PULSE_H
 #define BURIN_PULSE_H

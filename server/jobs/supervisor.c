@@ -5,7 +5,7 @@
 #include "server/jobs/completion_pipe.h"
 #include "server/jobs/process.h"
 #include "server/jobs/queue.h"
-#include "server/jobs/seat.h"
+#include "server/jobs/worker_handle.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -23,11 +23,11 @@ struct supervisor {
     struct supervisor_options options;
     pthread_mutex_t lock; /* everything below */
     struct queue *queue;
-    struct seat seats[SEATS_MAX];
-    int seat_count;
-    short *place;   /* by slot: the seat that runs it, NOWHERE or OVER */
+    struct worker_handle workers[WORKERS_MAX];
+    int worker_count;
+    short *place;   /* by slot: the worker that runs it, NOWHERE or OVER */
     uint32_t runs;  /* numbers them */
-    short *died_at; /* by slot: the seat whose worker died with it, or NOWHERE */
+    short *died_at; /* by slot: the worker whose worker died with it, or NOWHERE */
     int running;
     bool draining, stopping;
     double service_ms; /* smoothed time of a job in a worker; 0 before the first */
@@ -57,54 +57,56 @@ static void send_back(struct supervisor *supervisor, int slot) {
 /* ---- handing out */
 
 static bool any_gpu_healthy(const struct supervisor *supervisor) {
-    for (int i = 0; i < supervisor->seat_count; i++)
-        if (!supervisor->seats[i].cpu && seat_healthy(&supervisor->seats[i])) return true;
+    for (int i = 0; i < supervisor->worker_count; i++)
+        if (!supervisor->workers[i].cpu && worker_handle_healthy(&supervisor->workers[i]))
+            return true;
     return false;
 }
 
 /* The least busy healthy worker that may run the job, or NULL. A job with which a worker died goes
  * to another worker where there is one. */
-static struct seat *choose(struct supervisor *supervisor, int slot) {
+static struct worker_handle *choose(struct supervisor *supervisor, int slot) {
     const struct job *job = job_of(supervisor, slot);
     const bool spare_cpu =
         strcmp(job->device, "auto") == 0 && any_gpu_healthy(supervisor) && !job->deaths;
-    struct seat *best = NULL;
-    for (int i = 0; i < supervisor->seat_count; i++) {
-        struct seat *seat = &supervisor->seats[i];
-        if (!seat_healthy(seat) || !seat_suits(seat, job->device) || (spare_cpu && seat->cpu))
+    struct worker_handle *best = NULL;
+    for (int i = 0; i < supervisor->worker_count; i++) {
+        struct worker_handle *worker = &supervisor->workers[i];
+        if (!worker_handle_healthy(worker) || !worker_handle_serves(worker, job->device) ||
+            (spare_cpu && worker->cpu))
             continue;
         const bool again = supervisor->died_at[slot] == i;
-        const bool best_again = best && supervisor->died_at[slot] == best - supervisor->seats;
+        const bool best_again = best && supervisor->died_at[slot] == best - supervisor->workers;
         if (!best || (best_again && !again) ||
-            (best_again == again && seat->running < best->running))
-            best = seat;
+            (best_again == again && worker->running < best->running))
+            best = worker;
     }
     return best;
 }
 
-static bool hand_out(struct supervisor *supervisor, struct seat *seat, int slot) {
+static bool hand_out(struct supervisor *supervisor, struct worker_handle *worker, int slot) {
     struct job *job = job_of(supervisor, slot);
     job->run_number = ++supervisor->runs;
-    if (!seat_hand_out(seat, slot, job)) return false;
+    if (!worker_handle_send_job(worker, slot, job)) return false;
     supervisor->running++;
-    supervisor->place[slot] = (short)(seat - supervisor->seats);
+    supervisor->place[slot] = (short)(worker - supervisor->workers);
     return true;
 }
 
-/* Oldest first; a seat without room, or one that must empty for a suspect, is left alone for the
+/* Oldest first; a worker without room, or one that must empty for a suspect, is left alone for the
  * rest. */
 static void dispatch(struct supervisor *supervisor) {
-    bool full[SEATS_MAX] = { false };
-    int open = supervisor->seat_count;
+    bool full[WORKERS_MAX] = { false };
+    int open = supervisor->worker_count;
     for (int slot = queue_first(supervisor->queue), next; slot >= 0 && open > 0; slot = next) {
         next = queue_next(supervisor->queue, slot);
-        struct seat *seat = choose(supervisor, slot);
-        if (!seat || full[seat - supervisor->seats]) continue;
-        if (seat_has_room(seat, job_of(supervisor, slot), supervisor->service_ms) &&
-            hand_out(supervisor, seat, slot)) {
+        struct worker_handle *worker = choose(supervisor, slot);
+        if (!worker || full[worker - supervisor->workers]) continue;
+        if (worker_handle_has_room(worker, job_of(supervisor, slot), supervisor->service_ms) &&
+            hand_out(supervisor, worker, slot)) {
             queue_remove(supervisor->queue, slot);
         } else {
-            full[seat - supervisor->seats] = true;
+            full[worker - supervisor->workers] = true;
             open--;
         }
     }
@@ -112,24 +114,24 @@ static void dispatch(struct supervisor *supervisor) {
 
 /* ---- workers come and go */
 
-static void start(struct supervisor *supervisor, struct seat *seat) {
-    if (!seat_start(seat, slots_fd(supervisor->options.slots), supervisor->options.pipes,
-                    supervisor->options.pipe_count))
+static void start(struct supervisor *supervisor, struct worker_handle *worker) {
+    if (!worker_handle_start(worker, slots_fd(supervisor->options.slots), supervisor->options.pipes,
+                             supervisor->options.pipe_count))
         return;
     struct epoll_event event = { .events = EPOLLIN,
-                                 .data.u32 = (uint32_t)(seat - supervisor->seats) };
-    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, seat->channel, &event);
+                                 .data.u32 = (uint32_t)(worker - supervisor->workers) };
+    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, worker->channel, &event);
 }
 
 /* What the dead worker had goes first in line; what it had begun is suspected. */
-static void recover(struct supervisor *supervisor, const struct seat *seat, int slot) {
+static void recover(struct supervisor *supervisor, const struct worker_handle *worker, int slot) {
     struct job *job = job_of(supervisor, slot);
     supervisor->place[slot] = NOWHERE;
     supervisor->running--;
     const bool begun = __atomic_load_n(&job->started, __ATOMIC_ACQUIRE);
     if (begun) {
         job->deaths++;
-        supervisor->died_at[slot] = (short)(seat - supervisor->seats);
+        supervisor->died_at[slot] = (short)(worker - supervisor->workers);
     }
     const enum status late = progress_state(&job->progress);
     if (__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE))
@@ -148,20 +150,21 @@ static void recover(struct supervisor *supervisor, const struct seat *seat, int 
     send_back(supervisor, slot);
 }
 
-static void bury(struct supervisor *supervisor, struct seat *seat) {
-    seat_end(seat); /* its channel leaves epoll with it */
+static void bury(struct supervisor *supervisor, struct worker_handle *worker) {
+    worker_handle_end(worker); /* its channel leaves epoll with it */
     for (int slot = 0; slot < slots_count(supervisor->options.slots); slot++)
-        if (supervisor->place[slot] == seat - supervisor->seats) recover(supervisor, seat, slot);
-    if (!supervisor->stopping && seat->restart_ns <= clock_ns()) start(supervisor, seat);
+        if (supervisor->place[slot] == worker - supervisor->workers)
+            recover(supervisor, worker, slot);
+    if (!supervisor->stopping && worker->restart_ns <= clock_ns()) start(supervisor, worker);
 }
 
 /* ---- messages */
 
-static void heard(struct supervisor *supervisor, struct seat *seat) {
+static void heard(struct supervisor *supervisor, struct worker_handle *worker) {
     struct message messages[MESSAGES];
-    const int count = channel_take(seat->channel, messages, MESSAGES, 0);
-    for (int i = 0; i < count; i++) seat_heard(seat, &messages[i]);
-    if (count == 0) bury(supervisor, seat);
+    const int count = channel_take(worker->channel, messages, MESSAGES, 0);
+    for (int i = 0; i < count; i++) worker_handle_receive(worker, &messages[i]);
+    if (count == 0) bury(supervisor, worker);
 }
 
 /* ---- time passes */
@@ -170,9 +173,9 @@ static void heard(struct supervisor *supervisor, struct seat *seat) {
 static bool any_hope(struct supervisor *supervisor, const char *device) {
     const int64_t now = clock_ns();
     bool hope = false;
-    for (int i = 0; i < supervisor->seat_count; i++)
-        if (seat_suits(&supervisor->seats[i], device))
-            hope |= !seat_hopeless(&supervisor->seats[i], now);
+    for (int i = 0; i < supervisor->worker_count; i++)
+        if (worker_handle_serves(&supervisor->workers[i], device))
+            hope |= !worker_handle_hopeless(&supervisor->workers[i], now);
     return hope;
 }
 
@@ -195,26 +198,26 @@ static void look_at_waiting(struct supervisor *supervisor) {
 
 /* Whether its jobs go on. True if one overran its deadline by as much again: nobody looks at that
  * one any more, whatever the other lanes do. */
-static bool hangs(const struct supervisor *supervisor, struct seat *seat, int64_t now) {
+static bool hangs(const struct supervisor *supervisor, struct worker_handle *worker, int64_t now) {
     bool over = false;
     for (int slot = 0; slot < slots_count(supervisor->options.slots); slot++) {
-        if (supervisor->place[slot] != seat - supervisor->seats) continue;
+        if (supervisor->place[slot] != worker - supervisor->workers) continue;
         const struct progress *progress = &job_of(supervisor, slot)->progress;
         const int64_t deadline = progress->deadline_ns;
-        seat_moved(seat, __atomic_load_n(&progress->seen_ns, __ATOMIC_RELAXED));
+        worker_handle_moved(worker, __atomic_load_n(&progress->seen_ns, __ATOMIC_RELAXED));
         if (deadline && now - deadline > supervisor->options.config->processing_ms * ms_ns)
             over = true;
     }
     return over;
 }
 
-static void look_at_seat(struct supervisor *supervisor, struct seat *seat) {
+static void look_at_worker(struct supervisor *supervisor, struct worker_handle *worker) {
     const int64_t now = clock_ns();
-    if (!seat->pid) {
-        if (now >= seat->restart_ns && !supervisor->stopping) start(supervisor, seat);
-    } else if ((seat->running && hangs(supervisor, seat, now)) ||
-               !seat_probe(seat, now, supervisor->options.config->probe_ms * ms_ns)) {
-        seat_kill(seat); /* its line closes when it has ended */
+    if (!worker->pid) {
+        if (now >= worker->restart_ns && !supervisor->stopping) start(supervisor, worker);
+    } else if ((worker->running && hangs(supervisor, worker, now)) ||
+               !worker_handle_check(worker, now, supervisor->options.config->probe_ms * ms_ns)) {
+        worker_handle_kill(worker); /* its line closes when it has ended */
     }
 }
 
@@ -223,27 +226,27 @@ static void look_at_seat(struct supervisor *supervisor, struct seat *seat) {
 static void tick(struct supervisor *supervisor, int64_t due) {
     const int64_t now = clock_ns();
     look_at_waiting(supervisor);
-    for (int i = 0; i < supervisor->seat_count; i++) {
-        if (now - due > LATE_MS * ms_ns) seat_excuse(&supervisor->seats[i], now);
-        look_at_seat(supervisor, &supervisor->seats[i]);
+    for (int i = 0; i < supervisor->worker_count; i++) {
+        if (now - due > LATE_MS * ms_ns) worker_handle_reset_clocks(&supervisor->workers[i], now);
+        look_at_worker(supervisor, &supervisor->workers[i]);
     }
 }
 
 static void *supervise(void *argument) {
     struct supervisor *supervisor = argument;
-    struct epoll_event events[SEATS_MAX + 1];
+    struct epoll_event events[WORKERS_MAX + 1];
     int64_t next_tick = clock_ns();
     for (;;) {
-        const int count = epoll_wait(supervisor->events, events, SEATS_MAX + 1, TICK_MS);
+        const int count = epoll_wait(supervisor->events, events, WORKERS_MAX + 1, TICK_MS);
         pthread_mutex_lock(&supervisor->lock);
         if (supervisor->stopping) break;
         for (int i = 0; i < count; i++) {
             const uint32_t which = events[i].data.u32;
             uint64_t woken;
-            if (which == SEATS_MAX) {
+            if (which == WORKERS_MAX) {
                 if (read(supervisor->wake, &woken, sizeof woken) < 0) continue;
-            } else if (supervisor->seats[which].pid) {
-                heard(supervisor, &supervisor->seats[which]);
+            } else if (supervisor->workers[which].pid) {
+                heard(supervisor, &supervisor->workers[which]);
             }
         }
         if (clock_ns() >= next_tick) {
@@ -270,12 +273,12 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
         supervisor->events < 0 || supervisor->wake < 0)
         return fail(failure, STATUS_NO_MEMORY, "no memory for the supervisor");
     for (int i = 0; i < slots; i++) supervisor->place[i] = NOWHERE;
-    struct epoll_event event = { .events = EPOLLIN, .data.u32 = SEATS_MAX };
+    struct epoll_event event = { .events = EPOLLIN, .data.u32 = WORKERS_MAX };
     epoll_ctl(supervisor->events, EPOLL_CTL_ADD, supervisor->wake, &event);
-    const enum status status = seats_make(supervisor->seats, &supervisor->seat_count,
-                                          supervisor->options.config->devices, failure);
+    const enum status status = worker_list_make(supervisor->workers, &supervisor->worker_count,
+                                                supervisor->options.config->devices, failure);
     if (status) return status;
-    for (int i = 0; i < supervisor->seat_count; i++) start(supervisor, &supervisor->seats[i]);
+    for (int i = 0; i < supervisor->worker_count; i++) start(supervisor, &supervisor->workers[i]);
     supervisor->threaded = pthread_create(&supervisor->thread, NULL, supervise, supervisor) == 0;
     return supervisor->threaded ? STATUS_OK
                                 : fail(failure, STATUS_NO_MEMORY, "no thread for the supervisor");
@@ -301,12 +304,12 @@ static void return_the_rest(struct supervisor *supervisor) {
 }
 
 /* The I/O threads still ask who is healthy, and must not wait for a process to end. */
-static void leave(struct supervisor *supervisor, struct seat *seat) {
+static void leave(struct supervisor *supervisor, struct worker_handle *worker) {
     pthread_mutex_lock(&supervisor->lock);
-    const pid_t pid = seat->pid;
-    const int channel = seat->channel;
-    seat->pid = 0;
-    seat->channel = -1;
+    const pid_t pid = worker->pid;
+    const int channel = worker->channel;
+    worker->pid = 0;
+    worker->channel = -1;
     pthread_mutex_unlock(&supervisor->lock);
     if (!pid) return;
     process_end(pid);
@@ -321,7 +324,7 @@ void supervisor_stop(struct supervisor *supervisor) {
     wake_up(supervisor);
     pthread_join(supervisor->thread, NULL);
     supervisor->threaded = false;
-    for (int i = 0; i < supervisor->seat_count; i++) leave(supervisor, &supervisor->seats[i]);
+    for (int i = 0; i < supervisor->worker_count; i++) leave(supervisor, &supervisor->workers[i]);
     pthread_mutex_lock(&supervisor->lock);
     return_the_rest(supervisor);
     pthread_mutex_unlock(&supervisor->lock);
@@ -342,8 +345,8 @@ void supervisor_destroy(struct supervisor *supervisor) {
 /* ---- questions and orders */
 
 static bool served(const struct supervisor *supervisor, const char *device) {
-    for (int i = 0; i < supervisor->seat_count; i++)
-        if (seat_suits(&supervisor->seats[i], device)) return true;
+    for (int i = 0; i < supervisor->worker_count; i++)
+        if (worker_handle_serves(&supervisor->workers[i], device)) return true;
     return false;
 }
 
@@ -371,11 +374,12 @@ enum status supervisor_submit(struct supervisor *supervisor, int slot, struct fa
     return status;
 }
 
-static void account(struct supervisor *supervisor, struct seat *seat, const struct job *job) {
+static void account(struct supervisor *supervisor, struct worker_handle *worker,
+                    const struct job *job) {
     supervisor->running--;
-    seat->running--;
-    seat->alone = false;
-    seat_moved(seat, clock_ns());
+    worker->running--;
+    worker->alone = false;
+    worker_handle_moved(worker, clock_ns());
     const double ms =
         ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
     supervisor->service_ms += (ms - supervisor->service_ms) / (supervisor->service_ms > 0 ? 16 : 1);
@@ -390,7 +394,7 @@ bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t numbe
     if (last_word) {
         supervisor->place[slot] = NOWHERE;
         if (place != OVER) {
-            account(supervisor, &supervisor->seats[place], job);
+            account(supervisor, &supervisor->workers[place], job);
             dispatch(supervisor);
         }
     }
@@ -424,12 +428,12 @@ int supervisor_jobs(struct supervisor *supervisor, int *waiting) {
     return queued + running;
 }
 
-int supervisor_seats(struct supervisor *supervisor, struct seat_facts facts[SEATS_MAX]) {
+int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]) {
     const int64_t every_ns = supervisor->options.config->probe_ms * ms_ns;
     pthread_mutex_lock(&supervisor->lock);
-    const int count = supervisor->seat_count;
+    const int count = supervisor->worker_count;
     for (int i = 0; i < count; i++) {
-        seat_describe(&supervisor->seats[i], clock_ns(), every_ns, &facts[i]);
+        worker_handle_describe(&supervisor->workers[i], clock_ns(), every_ns, &facts[i]);
         facts[i].standby = facts[i].cpu && count > 1;
     }
     pthread_mutex_unlock(&supervisor->lock);
@@ -439,8 +443,9 @@ int supervisor_seats(struct supervisor *supervisor, struct seat_facts facts[SEAT
 int supervisor_retry_after_s(struct supervisor *supervisor) {
     pthread_mutex_lock(&supervisor->lock);
     int capacity = 1;
-    for (int i = 0; i < supervisor->seat_count; i++)
-        if (seat_healthy(&supervisor->seats[i])) capacity += supervisor->seats[i].capacity / 2;
+    for (int i = 0; i < supervisor->worker_count; i++)
+        if (worker_handle_healthy(&supervisor->workers[i]))
+            capacity += supervisor->workers[i].capacity / 2;
     const double ms = supervisor->service_ms * (queue_length(supervisor->queue) + 1) / capacity;
     pthread_mutex_unlock(&supervisor->lock);
     return ms < 1000 ? 1 : ms > 30000 ? 30 : (int)(ms / 1000) + 1;

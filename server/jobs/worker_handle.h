@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* seat.h - one worker's place: it outlives the processes that sit in it.
+/* worker_handle.h - one worker's place: it outlives the processes that sit in it.
  *
  * Healthy is who opened its device, had the last known-answer job right, and is not still.
  * Still is a process that gave no pulse for three times probe_ms: stopped, or starved of cores.
@@ -12,17 +12,17 @@
  * Who stays still for twice that time is lost. Not told: one lane of several that hangs while the
  * others go on (its job's own deadline tells, supervisor.c), and lanes that run in circles.
  *
- * Used by:  supervisor.c, under its lock; a seat has none of its own.
+ * Used by:  supervisor.c, under its lock; a worker has none of its own.
  */
-#ifndef BURIN_SEAT_H
-#define BURIN_SEAT_H
+#ifndef BURIN_WORKER_HANDLE_H
+#define BURIN_WORKER_HANDLE_H
 
 #include "server/jobs/channel.h"
 #include "server/jobs/slot.h"
 
 #include <sys/types.h>
 
-struct seat {
+struct worker_handle {
     char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
     bool cpu;
     pid_t pid;   /* 0: nobody sits here */
@@ -46,7 +46,7 @@ struct seat {
 };
 
 /* What /readyz and /metrics tell of one worker. */
-struct seat_facts {
+struct worker_facts {
     char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
     char name[DEVICE_NAME_MAX];
     char trouble[160]; /* why it is not healthy; "" if it is */
@@ -58,54 +58,57 @@ struct seat_facts {
     struct gauges gauges; /* none told if the last were too long ago */
 };
 
-enum { SEATS_MAX = 17 }; /* 16 GPUs and the CPU */
+enum { WORKERS_MAX = 17 }; /* 16 GPUs and the CPU */
 
-/* Seats for TEXT, the key `devices` (config/devices.h); the CPU's comes last and always. */
-enum status seats_make(struct seat *seats, int *count, const char *text, struct failure *failure);
+/* Workers for TEXT, the key `devices` (config/devices.h); the CPU's comes last and always. */
+enum status worker_list_make(struct worker_handle *workers, int *count, const char *text,
+                             struct failure *failure);
 
-void seat_init(struct seat *seat, const char *device);
+void worker_handle_init(struct worker_handle *worker, const char *device);
 
 /* false: could not be started; restart_ns tells when to try again. */
-bool seat_start(struct seat *seat, int slots_memory_fd, const int *pipes, int pipe_count);
+bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, const int *pipes,
+                         int pipe_count);
 
 /* Kills who is lost and waits for nothing: a process that the driver holds may take long to end,
  * and only then its line closes. */
-void seat_kill(struct seat *seat);
+void worker_handle_kill(struct worker_handle *worker);
 
 /* Kills and buries whoever sits there. restart_ns is now, or later and later for one that cannot
  * even open its device. */
-void seat_end(struct seat *seat);
+void worker_handle_end(struct worker_handle *worker);
 
 /* READY, PROBED, GAUGES and PULSE. */
-void seat_heard(struct seat *seat, const struct message *message);
+void worker_handle_receive(struct worker_handle *worker, const struct message *message);
 
 /* One of its jobs went on at WHEN, a time of clock_ns. */
-void seat_moved(struct seat *seat, int64_t when);
+void worker_handle_moved(struct worker_handle *worker, int64_t when);
 
 /* The front itself did not run for a while, so nobody knows who was silent: all begin anew. */
-void seat_excuse(struct seat *seat, int64_t now);
+void worker_handle_reset_clocks(struct worker_handle *worker, int64_t now);
 
 /* Sends the known-answer job when it is time, and judges whether the worker is still. false: it is
  * lost, and should be killed. */
-bool seat_probe(struct seat *seat, int64_t now, int64_t every_ns);
+bool worker_handle_check(struct worker_handle *worker, int64_t now, int64_t every_ns);
 
 /* Not healthy for so long that nobody should wait for it. Called now and then to keep the time. */
-bool seat_hopeless(struct seat *seat, int64_t now);
+bool worker_handle_hopeless(struct worker_handle *worker, int64_t now);
 
-bool seat_healthy(const struct seat *seat);
+bool worker_handle_healthy(const struct worker_handle *worker);
 
 /* Gauges are told every EVERY_NS; of a meter that stays silent for three times that, no more. */
-void seat_describe(const struct seat *seat, int64_t now, int64_t every_ns,
-                   struct seat_facts *facts);
+void worker_handle_describe(const struct worker_handle *worker, int64_t now, int64_t every_ns,
+                            struct worker_facts *facts);
 
 /* May a job that asks for DEVICE (auto, cpu, cuda, cuda:N) run here? */
-bool seat_suits(const struct seat *seat, const char *device);
+bool worker_handle_serves(const struct worker_handle *worker, const char *device);
 
 /* A job with which a worker died needs the worker to itself. JOB_MS: what jobs took of late, 0 if
  * that is not known; of short ones a worker on a CPU is given more ahead. */
-bool seat_has_room(const struct seat *seat, const struct job *job, double job_ms);
+bool worker_handle_has_room(const struct worker_handle *worker, const struct job *job,
+                            double job_ms);
 
 /* false: the worker's line is closed or full. */
-bool seat_hand_out(struct seat *seat, int slot, struct job *job);
+bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *job);
 
 #endif

@@ -63,14 +63,14 @@ struct front {
 };
 
 static bool all_healthy(const struct front *front) {
-    struct seat_facts facts[SEATS_MAX];
-    const int count = supervisor_seats(front->supervisor, facts);
+    struct worker_facts facts[WORKERS_MAX];
+    const int count = supervisor_workers(front->supervisor, facts);
     return count == 2 && facts[0].healthy && facts[1].healthy;
 }
 
-static struct seat_facts gpu_facts(const struct front *front) {
-    struct seat_facts facts[SEATS_MAX];
-    assert_int_equal(supervisor_seats(front->supervisor, facts), 2);
+static struct worker_facts gpu_facts(const struct front *front) {
+    struct worker_facts facts[WORKERS_MAX];
+    assert_int_equal(supervisor_workers(front->supervisor, facts), 2);
     assert_true(facts[1].cpu && facts[1].healthy); /* the one that stands by, always */
     return facts[0];
 }

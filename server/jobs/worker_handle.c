@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/jobs/worker_handle.h"
+
+#include "server/jobs/process.h"
+#include "server/log.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const int64_t ms_ns = 1000000;
+
+/* A worker that died is back in a third of a second, on a GPU; one that is not is not coming soon.
+ */
+enum { HOPELESS_MS = 3000 };
+
+enum { TICK_MS = 4, AHEAD_MAX = 7 };
+
+/* A busy machine may keep a thread waiting, however short probe_ms is. */
+enum { SLACK_MS = 250, LANES_MS = 5000 };
+
+void worker_handle_init(struct worker_handle *worker, const char *device) {
+    *worker = (struct worker_handle){ .channel = -1, .cpu = strcmp(device, "cpu") == 0 };
+    snprintf(worker->device, sizeof worker->device, "%s", device);
+}
+
+bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, const int *pipes,
+                         int pipe_count) {
+    int ends[2];
+    worker->restart_ns = clock_ns() + 1000 * ms_ns; /* if it fails */
+    if (!channel_open(ends)) return false;
+    const pid_t pid = process_start(worker->device, slots_memory_fd, ends[1], pipes, pipe_count);
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        snprintf(worker->trouble, sizeof worker->trouble, "the process could not be started");
+        return false;
+    }
+    worker->pid = pid;
+    worker->channel = ends[0];
+    worker->ready = worker->alone = worker->probe_ok = worker->probe_pending = false;
+    worker->still = NULL;
+    worker->lost = false;
+    worker->running = 0;
+    worker->gauges = (struct gauges){ .told = 0 };
+    worker->started_ns = clock_ns();
+    snprintf(worker->trouble, sizeof worker->trouble, "starting");
+    return true;
+}
+
+void worker_handle_kill(struct worker_handle *worker) {
+    if (worker->lost) return;
+    worker->lost = true;
+    worker->still = "hung, and is being ended";
+    log_event(LOG_ERROR, "worker %s %s", worker->device, worker->still);
+    kill(worker->pid, SIGKILL);
+}
+
+void worker_handle_end(struct worker_handle *worker) {
+    if (!worker->pid) return;
+    const int code = process_end(worker->pid);
+    close(worker->channel);
+    worker->early_deaths = worker->ready && worker->probe_ok ? 0 : worker->early_deaths + 1;
+    worker->pid = 0;
+    worker->channel = -1;
+    worker->ready = worker->probe_ok = false;
+    worker->still = NULL;
+    worker->restarts++;
+    snprintf(worker->trouble, sizeof worker->trouble, "died (%s %d), being started again",
+             code < 0 ? "signal" : "code", code < 0 ? -code : code);
+    log_event(LOG_ERROR, "worker %s %s", worker->device, worker->trouble);
+    const int shift = worker->early_deaths < 6 ? worker->early_deaths : 6; /* at most 10 s */
+    worker->restart_ns = clock_ns() + (worker->early_deaths ? (160 << shift) * ms_ns : 0);
+}
+
+static void became_ready(struct worker_handle *worker, const struct message *message) {
+    worker->ready = worker->probe_ok = true; /* it ran the known-answer job before it said so */
+    worker->capacity = message->capacity;
+    worker->early_deaths = 0;
+    worker->trouble[0] = 0;
+    worker->probe_sent_ns = worker->pulse_ns = worker->moved_ns = clock_ns();
+    snprintf(worker->name, sizeof worker->name, "%.63s", message->text);
+    log_event(LOG_INFO, "worker %s ready: %s, %.0f ms after its start", worker->device,
+              worker->name, ns_to_ms(clock_ns() - worker->started_ns));
+}
+
+static void probed(struct worker_handle *worker, const struct message *message) {
+    worker->probe_pending = false;
+    worker->probe_ok = message->ok;
+    worker_handle_moved(worker, clock_ns());
+    snprintf(worker->trouble, sizeof worker->trouble, "%.159s", message->ok ? "" : message->text);
+}
+
+void worker_handle_receive(struct worker_handle *worker, const struct message *message) {
+    switch (message->kind) {
+    case CHANNEL_READY: became_ready(worker, message); break;
+    case CHANNEL_PROBED: probed(worker, message); break;
+    case CHANNEL_GAUGES:
+        worker->gauges = message->gauges;
+        worker->gauges_ns = clock_ns();
+        break;
+    case CHANNEL_PULSE: worker->pulse_ns = clock_ns(); break;
+    }
+}
+
+void worker_handle_moved(struct worker_handle *worker, int64_t when) {
+    if (when > worker->moved_ns) worker->moved_ns = when;
+}
+
+void worker_handle_reset_clocks(struct worker_handle *worker, int64_t now) {
+    worker->pulse_ns = now;
+    worker_handle_moved(worker, now);
+}
+
+/* Something is asked of the lanes. */
+static bool asked(const struct worker_handle *worker) {
+    return worker->running || worker->probe_pending;
+}
+
+static void send_probe(struct worker_handle *worker, int64_t now) {
+    if (!asked(worker)) worker_handle_moved(worker, now);
+    worker->probe_pending =
+        channel_send(worker->channel, &(struct message){ .kind = CHANNEL_PROBE });
+    worker->probe_sent_ns = now;
+}
+
+static void find_still(struct worker_handle *worker, const char *still) {
+    if (still && !worker->still) log_event(LOG_ERROR, "worker %s %s", worker->device, still);
+    if (!still && worker->still) log_event(LOG_INFO, "worker %s moves again", worker->device);
+    worker->still = still;
+}
+
+bool worker_handle_check(struct worker_handle *worker, int64_t now, int64_t every_ns) {
+    if (!worker->ready || worker->lost) return true;
+    if (!worker->probe_pending && now - worker->probe_sent_ns > every_ns) send_probe(worker, now);
+    const int64_t patience = 3 * every_ns + SLACK_MS * ms_ns;
+    const int64_t lanes =
+        worker->running && patience < LANES_MS * ms_ns ? LANES_MS * ms_ns : patience;
+    const int64_t silent = now - worker->pulse_ns,
+                  stuck = asked(worker) ? now - worker->moved_ns : 0;
+    find_still(worker, silent > patience ? "gives no sign of life: its process stands still"
+                       : stuck <= lanes  ? NULL
+                       : worker->running
+                           ? "hangs: no job goes on, nor is the known-answer job answered"
+                           : "does not answer the known-answer job");
+    return silent <= 2 * patience && stuck <= 2 * lanes;
+}
+
+bool worker_handle_hopeless(struct worker_handle *worker, int64_t now) {
+    if (worker_handle_healthy(worker))
+        worker->ill_since_ns = 0;
+    else if (!worker->ill_since_ns)
+        worker->ill_since_ns = now;
+    return worker->ill_since_ns && now - worker->ill_since_ns > HOPELESS_MS * ms_ns;
+}
+
+bool worker_handle_healthy(const struct worker_handle *worker) {
+    return worker->pid && worker->ready && worker->probe_ok && !worker->still;
+}
+
+void worker_handle_describe(const struct worker_handle *worker, int64_t now, int64_t every_ns,
+                            struct worker_facts *facts) {
+    *facts = (struct worker_facts){
+        .cpu = worker->cpu,
+        .alive = worker->pid != 0,
+        .healthy = worker_handle_healthy(worker),
+        .running = worker->running,
+        .capacity = worker->capacity,
+        .restarts = worker->restarts,
+    };
+    memcpy(facts->device, worker->device, sizeof facts->device);
+    memcpy(facts->name, worker->name, sizeof facts->name);
+    snprintf(facts->trouble, sizeof facts->trouble, "%s",
+             worker->still ? worker->still : worker->trouble);
+    if (worker->pid && now - worker->gauges_ns <= 3 * every_ns) facts->gauges = worker->gauges;
+}
+
+bool worker_handle_serves(const struct worker_handle *worker, const char *device) {
+    if (strcmp(device, "auto") == 0) return true;
+    if (strcmp(device, "cuda") == 0) return !worker->cpu;
+    return strcmp(device, worker->device) == 0;
+}
+
+/* A worker says what keeps it busy if its answer is read at once. On a CPU the reader may have to
+ * wait for a core, up to a tick of the scheduler, and as long a lane should find work. */
+static int room_of(const struct worker_handle *worker, double job_ms) {
+    if (!worker->cpu || job_ms <= 0) return worker->capacity;
+    const double ahead = TICK_MS / job_ms; /* jobs a lane */
+    const int times = ahead < 1 ? 1 : ahead < AHEAD_MAX ? (int)ahead : AHEAD_MAX;
+    return worker->capacity / 2 * (1 + times);
+}
+
+bool worker_handle_has_room(const struct worker_handle *worker, const struct job *job,
+                            double job_ms) {
+    if (worker->alone) return false;
+    return job->deaths ? worker->running == 0 : worker->running < room_of(worker, job_ms);
+}
+
+bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *job) {
+    job->started = 0;
+    job->finished_ns = 0;
+    if (!asked(worker)) worker_handle_moved(worker, clock_ns());
+    if (!channel_send(worker->channel, &(struct message){ .kind = CHANNEL_RUN, .slot = slot }))
+        return false;
+    worker->running++;
+    worker->alone = job->deaths > 0;
+    return true;
+}
