@@ -4,9 +4,9 @@
 #include "cuda/nvml.h"
 #include "pipeline/pool.h"
 #include "server/jobs/canary.h"
-#include "server/jobs/carry.h"
 #include "server/jobs/channel.h"
 #include "server/jobs/completion_pipe.h"
+#include "server/jobs/executor.h"
 #include "server/jobs/meter.h"
 #include "server/jobs/process.h"
 #include "server/jobs/pulse.h"
@@ -24,11 +24,11 @@
 enum { LANES_MAX = 256, GPU_LANES = 4, PIECE_MS = 1 };
 
 struct worker {
-    struct carrier carrier; /* shared by the lanes, read-only */
+    struct executor executor; /* shared by the lanes, read-only */
     int channel;
     int lanes, batch;
     struct lane *lane[LANES_MAX];
-    int busy[LANES_MAX]; /* by lane: 1 while it carries a batch; atomic */
+    int busy[LANES_MAX]; /* by lane: 1 while it runs a batch; atomic */
     int opened;
     bool gpu;
     struct pulse pulse;
@@ -78,10 +78,10 @@ static void run_messages(struct worker *worker, struct lane *lane, struct messag
         else if (messages[i].kind == CHANNEL_PROBE)
             answer_probe(worker, lane);
     }
-    for (int i = 0; i < left; i++) begin(slot_job(worker->carrier.slots, slots[i]));
+    for (int i = 0; i < left; i++) begin(slot_job(worker->executor.slots, slots[i]));
     while (left > 0) {
         struct failure failure = { 0 };
-        left = carry_batch(&worker->carrier, lane, slots, left, &failure);
+        left = executor_run(&worker->executor, lane, slots, left, &failure);
         if (failure.status == STATUS_DEVICE) give_up(&failure);
     }
 }
@@ -113,7 +113,7 @@ static void *lane_main(void *argument) {
 
 static void answer(void *context, int slot) {
     const struct worker *worker = context;
-    const struct job *job = slot_job(worker->carrier.slots, slot);
+    const struct job *job = slot_job(worker->executor.slots, slot);
     completion_pipe_send(PROCESS_PIPES_FD + job->io_thread,
                          &(struct completion){ slot, job->run_number });
 }
@@ -146,7 +146,7 @@ static void say_ready(const struct worker *worker) {
         .capacity = 2 * worker->lanes * worker->batch,
         .ok = 1,
     };
-    snprintf(message.text, sizeof message.text, "%s", worker->carrier.device_name);
+    snprintf(message.text, sizeof message.text, "%s", worker->executor.device_name);
     channel_send(worker->channel, &message);
 }
 
@@ -171,7 +171,7 @@ static void size_worker(struct worker *worker, const struct config *config) {
     worker->batch = gpu ? (int)config->batch : 1;
     if (worker->batch > RUN_BATCH_MAX) worker->batch = RUN_BATCH_MAX;
     if (gpu)
-        worker->carrier.codecs =
+        worker->executor.codecs =
             pool_create(config->codec_threads ? (int)config->codec_threads : cores());
 }
 
@@ -204,23 +204,23 @@ int worker_run(struct slots *slots, int channel, const struct config *config,
     if (!worker) return 1;
     worker->channel = channel;
     worker->pulse = (struct pulse){ .channel = channel, .every_ms = (int)config->probe_ms };
-    worker->carrier = carrier_make(slots, config, driver, index);
-    worker->carrier.answer = answer;
-    worker->carrier.context = worker;
+    worker->executor = executor_make(slots, config, driver, index);
+    worker->executor.answer = answer;
+    worker->executor.context = worker;
     worker->gpu = strcmp(driver->kind, "cpu") != 0;
     size_worker(worker, config);
     worker->meter.options = meter_of(worker, config, driver, index);
     struct failure failure = { 0 };
     int code = 0;
     if (open_lanes(worker, config, driver, index, &failure)) {
-        log_event(LOG_ERROR, "worker: %s could not be opened: %s", worker->carrier.device_name,
+        log_event(LOG_ERROR, "worker: %s could not be opened: %s", worker->executor.device_name,
                   failure.message);
         code = WORKER_DEVICE_FAILED;
     } else {
         run_lanes(worker);
     }
     for (int i = 0; i < worker->opened; i++) driver->close(worker->lane[i]);
-    pool_destroy(worker->carrier.codecs);
+    pool_destroy(worker->executor.codecs);
     free(worker);
     return code;
 }
