@@ -119,9 +119,9 @@ static const struct key keys[] = {
     { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
       .unit = "bytes",
       .why = "device memory of a lane, had at start; a larger job has more while it runs" },
-    { FIELD(probe_ms, KEY_INTEGER), .def = 5000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "the time between jobs with a known answer, that show whether a worker is healthy, "
-             "and between readings of a GPU for /metrics" },
+    { FIELD(self_test_ms, KEY_INTEGER), .def = 5000, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "how often a worker runs its self-test, a job with a known answer, and a GPU is "
+             "read for /metrics" },
 
     { FIELD(drain_delay_ms, KEY_INTEGER), .def = 0, .min = 0, .max = HOUR_MS, .unit = "ms",
       .why = "how long to go on accepting after SIGTERM, readyz already 503; 5000 behind a "

@@ -196,7 +196,7 @@ static void print_gpus(const struct metrics_now *now, FILE *out) {
 }
 
 /* What workers read of their GPUs. A row without a type goes on with the name before it. */
-#define AS_READ "; read every probe_ms, left out where it is not known or three times as old"
+#define AS_READ "; read every self_test_ms, left out where it is not known or three times as old"
 static const struct gauge_row {
     const char *name, *type, *help;
     enum gauge gauge;

@@ -216,7 +216,8 @@ static void look_at_worker(struct supervisor *supervisor, struct worker_handle *
     if (!worker->pid) {
         if (now >= worker->restart_ns && !supervisor->stopping) start(supervisor, worker);
     } else if ((worker->running && hangs(supervisor, worker, now)) ||
-               !worker_handle_check(worker, now, supervisor->options.config->probe_ms * ms_ns)) {
+               !worker_handle_check(worker, now,
+                                    supervisor->options.config->self_test_ms * ms_ns)) {
         worker_handle_kill(worker); /* its line closes when it has ended */
     }
 }
@@ -429,7 +430,7 @@ int supervisor_jobs(struct supervisor *supervisor, int *waiting) {
 }
 
 int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]) {
-    const int64_t every_ns = supervisor->options.config->probe_ms * ms_ns;
+    const int64_t every_ns = supervisor->options.config->self_test_ms * ms_ns;
     pthread_mutex_lock(&supervisor->lock);
     const int count = supervisor->worker_count;
     for (int i = 0; i < count; i++) {

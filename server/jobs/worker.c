@@ -3,13 +3,13 @@
 
 #include "cuda/nvml.h"
 #include "pipeline/pool.h"
-#include "server/jobs/canary.h"
 #include "server/jobs/channel.h"
 #include "server/jobs/completion_pipe.h"
 #include "server/jobs/executor.h"
-#include "server/jobs/meter.h"
+#include "server/jobs/gpu_sampler.h"
+#include "server/jobs/heartbeat.h"
 #include "server/jobs/process.h"
-#include "server/jobs/pulse.h"
+#include "server/jobs/self_test.h"
 #include "server/log.h"
 
 #include <pthread.h>
@@ -31,8 +31,8 @@ struct worker {
     int busy[LANES_MAX]; /* by lane: 1 while it runs a batch; atomic */
     int opened;
     bool gpu;
-    struct pulse pulse;
-    struct meter meter; /* of a GPU alone */
+    struct heartbeat heartbeat;
+    struct gpu_sampler sampler; /* of a GPU alone */
 };
 
 struct lane_thread {
@@ -52,10 +52,10 @@ static void give_up(const struct failure *failure) {
     _exit(WORKER_DEVICE_FAILED);
 }
 
-static void answer_probe(struct worker *worker, struct lane *lane) {
-    struct message message = { .kind = CHANNEL_PROBED };
+static void answer_self_test(struct worker *worker, struct lane *lane) {
+    struct message message = { .kind = CHANNEL_SELF_TESTED };
     struct failure failure = { 0 };
-    const enum status status = canary_run(lane, &failure);
+    const enum status status = self_test_run(lane, &failure);
     message.ok = status == STATUS_OK;
     snprintf(message.text, sizeof message.text, "%s", failure.message);
     channel_send(worker->channel, &message);
@@ -75,8 +75,8 @@ static void run_messages(struct worker *worker, struct lane *lane, struct messag
     for (int i = 0; i < count; i++) {
         if (messages[i].kind == CHANNEL_RUN)
             slots[left++] = messages[i].slot;
-        else if (messages[i].kind == CHANNEL_PROBE)
-            answer_probe(worker, lane);
+        else if (messages[i].kind == CHANNEL_SELF_TEST)
+            answer_self_test(worker, lane);
     }
     for (int i = 0; i < left; i++) begin(slot_job(worker->executor.slots, slots[i]));
     while (left > 0) {
@@ -132,7 +132,7 @@ static enum status open_lanes(struct worker *worker, const struct config *config
     }
     /* The first job of a process pays for loading code and waking the device: let it be ours. */
     for (int i = 0; i < worker->lanes; i++) {
-        const enum status status = canary_run(worker->lane[i], failure);
+        const enum status status = self_test_run(worker->lane[i], failure);
         if (status) return status;
     }
     return STATUS_OK;
@@ -157,11 +157,11 @@ static void run_lanes(struct worker *worker) {
         threads[i] = (struct lane_thread){ .worker = worker, .number = i };
         if (pthread_create(&threads[i].thread, NULL, lane_main, &threads[i]) == 0) started++;
     }
-    if (started == worker->lanes && pulse_start(&worker->pulse)) say_ready(worker);
-    if (worker->gpu) meter_start(&worker->meter);
+    if (started == worker->lanes && heartbeat_start(&worker->heartbeat)) say_ready(worker);
+    if (worker->gpu) gpu_sampler_start(&worker->sampler);
     for (int i = 0; i < started; i++) pthread_join(threads[i].thread, NULL);
-    meter_join(&worker->meter);
-    pulse_join(&worker->pulse);
+    gpu_sampler_join(&worker->sampler);
+    heartbeat_join(&worker->heartbeat);
 }
 
 static void size_worker(struct worker *worker, const struct config *config) {
@@ -175,11 +175,12 @@ static void size_worker(struct worker *worker, const struct config *config) {
             pool_create(config->codec_threads ? (int)config->codec_threads : cores());
 }
 
-static struct meter_options meter_of(const struct worker *worker, const struct config *config,
-                                     const struct device_driver *driver, int index) {
-    return (struct meter_options){
+static struct gpu_sampler_options sampler_options(const struct worker *worker,
+                                                  const struct config *config,
+                                                  const struct device_driver *driver, int index) {
+    return (struct gpu_sampler_options){
         .channel = worker->channel,
-        .every_ms = (int)config->probe_ms,
+        .every_ms = (int)config->self_test_ms,
         .nvml_path = NVML_LIBRARY,
         .driver = driver,
         .index = index,
@@ -203,13 +204,14 @@ int worker_run(struct slots *slots, int channel, const struct config *config,
     struct worker *worker = calloc(1, sizeof *worker);
     if (!worker) return 1;
     worker->channel = channel;
-    worker->pulse = (struct pulse){ .channel = channel, .every_ms = (int)config->probe_ms };
+    worker->heartbeat =
+        (struct heartbeat){ .channel = channel, .every_ms = (int)config->self_test_ms };
     worker->executor = executor_make(slots, config, driver, index);
     worker->executor.answer = answer;
     worker->executor.context = worker;
     worker->gpu = strcmp(driver->kind, "cpu") != 0;
     size_worker(worker, config);
-    worker->meter.options = meter_of(worker, config, driver, index);
+    worker->sampler.options = sampler_options(worker, config, driver, index);
     struct failure failure = { 0 };
     int code = 0;
     if (open_lanes(worker, config, driver, index, &failure)) {

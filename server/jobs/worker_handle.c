@@ -17,7 +17,7 @@ enum { HOPELESS_MS = 3000 };
 
 enum { TICK_MS = 4, AHEAD_MAX = 7 };
 
-/* A busy machine may keep a thread waiting, however short probe_ms is. */
+/* A busy machine may keep a thread waiting, however short self_test_ms is. */
 enum { SLACK_MS = 250, LANES_MS = 5000 };
 
 void worker_handle_init(struct worker_handle *worker, const char *device) {
@@ -39,7 +39,7 @@ bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, cons
     }
     worker->pid = pid;
     worker->channel = ends[0];
-    worker->ready = worker->alone = worker->probe_ok = worker->probe_pending = false;
+    worker->ready = worker->alone = worker->self_test_ok = worker->self_test_pending = false;
     worker->still = NULL;
     worker->lost = false;
     worker->running = 0;
@@ -61,10 +61,10 @@ void worker_handle_end(struct worker_handle *worker) {
     if (!worker->pid) return;
     const int code = process_end(worker->pid);
     close(worker->channel);
-    worker->early_deaths = worker->ready && worker->probe_ok ? 0 : worker->early_deaths + 1;
+    worker->early_deaths = worker->ready && worker->self_test_ok ? 0 : worker->early_deaths + 1;
     worker->pid = 0;
     worker->channel = -1;
-    worker->ready = worker->probe_ok = false;
+    worker->ready = worker->self_test_ok = false;
     worker->still = NULL;
     worker->restarts++;
     snprintf(worker->trouble, sizeof worker->trouble, "died (%s %d), being started again",
@@ -75,19 +75,19 @@ void worker_handle_end(struct worker_handle *worker) {
 }
 
 static void became_ready(struct worker_handle *worker, const struct message *message) {
-    worker->ready = worker->probe_ok = true; /* it ran the known-answer job before it said so */
+    worker->ready = worker->self_test_ok = true; /* it runs the self-test before it says so */
     worker->capacity = message->capacity;
     worker->early_deaths = 0;
     worker->trouble[0] = 0;
-    worker->probe_sent_ns = worker->pulse_ns = worker->moved_ns = clock_ns();
+    worker->self_test_sent_ns = worker->heartbeat_ns = worker->moved_ns = clock_ns();
     snprintf(worker->name, sizeof worker->name, "%.63s", message->text);
     log_event(LOG_INFO, "worker %s ready: %s, %.0f ms after its start", worker->device,
               worker->name, ns_to_ms(clock_ns() - worker->started_ns));
 }
 
-static void probed(struct worker_handle *worker, const struct message *message) {
-    worker->probe_pending = false;
-    worker->probe_ok = message->ok;
+static void receive_self_test(struct worker_handle *worker, const struct message *message) {
+    worker->self_test_pending = false;
+    worker->self_test_ok = message->ok;
     worker_handle_moved(worker, clock_ns());
     snprintf(worker->trouble, sizeof worker->trouble, "%.159s", message->ok ? "" : message->text);
 }
@@ -95,12 +95,12 @@ static void probed(struct worker_handle *worker, const struct message *message) 
 void worker_handle_receive(struct worker_handle *worker, const struct message *message) {
     switch (message->kind) {
     case CHANNEL_READY: became_ready(worker, message); break;
-    case CHANNEL_PROBED: probed(worker, message); break;
+    case CHANNEL_SELF_TESTED: receive_self_test(worker, message); break;
     case CHANNEL_GAUGES:
         worker->gauges = message->gauges;
         worker->gauges_ns = clock_ns();
         break;
-    case CHANNEL_PULSE: worker->pulse_ns = clock_ns(); break;
+    case CHANNEL_HEARTBEAT: worker->heartbeat_ns = clock_ns(); break;
     }
 }
 
@@ -109,20 +109,20 @@ void worker_handle_moved(struct worker_handle *worker, int64_t when) {
 }
 
 void worker_handle_reset_clocks(struct worker_handle *worker, int64_t now) {
-    worker->pulse_ns = now;
+    worker->heartbeat_ns = now;
     worker_handle_moved(worker, now);
 }
 
 /* Something is asked of the lanes. */
 static bool asked(const struct worker_handle *worker) {
-    return worker->running || worker->probe_pending;
+    return worker->running || worker->self_test_pending;
 }
 
-static void send_probe(struct worker_handle *worker, int64_t now) {
+static void send_self_test(struct worker_handle *worker, int64_t now) {
     if (!asked(worker)) worker_handle_moved(worker, now);
-    worker->probe_pending =
-        channel_send(worker->channel, &(struct message){ .kind = CHANNEL_PROBE });
-    worker->probe_sent_ns = now;
+    worker->self_test_pending =
+        channel_send(worker->channel, &(struct message){ .kind = CHANNEL_SELF_TEST });
+    worker->self_test_sent_ns = now;
 }
 
 static void find_still(struct worker_handle *worker, const char *still) {
@@ -133,17 +133,18 @@ static void find_still(struct worker_handle *worker, const char *still) {
 
 bool worker_handle_check(struct worker_handle *worker, int64_t now, int64_t every_ns) {
     if (!worker->ready || worker->lost) return true;
-    if (!worker->probe_pending && now - worker->probe_sent_ns > every_ns) send_probe(worker, now);
+    if (!worker->self_test_pending && now - worker->self_test_sent_ns > every_ns)
+        send_self_test(worker, now);
     const int64_t patience = 3 * every_ns + SLACK_MS * ms_ns;
     const int64_t lanes =
         worker->running && patience < LANES_MS * ms_ns ? LANES_MS * ms_ns : patience;
-    const int64_t silent = now - worker->pulse_ns,
+    const int64_t silent = now - worker->heartbeat_ns,
                   stuck = asked(worker) ? now - worker->moved_ns : 0;
     find_still(worker, silent > patience ? "gives no sign of life: its process stands still"
                        : stuck <= lanes  ? NULL
                        : worker->running
-                           ? "hangs: no job goes on, nor is the known-answer job answered"
-                           : "does not answer the known-answer job");
+                           ? "hangs: no job goes on, and the self-test is not answered"
+                           : "does not answer the self-test");
     return silent <= 2 * patience && stuck <= 2 * lanes;
 }
 
@@ -156,7 +157,7 @@ bool worker_handle_hopeless(struct worker_handle *worker, int64_t now) {
 }
 
 bool worker_handle_healthy(const struct worker_handle *worker) {
-    return worker->pid && worker->ready && worker->probe_ok && !worker->still;
+    return worker->pid && worker->ready && worker->self_test_ok && !worker->still;
 }
 
 void worker_handle_describe(const struct worker_handle *worker, int64_t now, int64_t every_ns,

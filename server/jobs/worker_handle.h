@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* worker_handle.h - one worker's place: it outlives the processes that sit in it.
  *
- * Healthy is who opened its device, had the last known-answer job right, and is not still.
- * Still is a process that gave no pulse for three times probe_ms: stopped, or starved of cores.
+ * Healthy is who opened its device, passed its last self-test, and is not still.
+ * Still is a process that gave no heartbeat for three times self_test_ms: stopped, or starved of cores.
  *
  * Still are also lanes of which none went on for as long, though something is asked of them: no
- * known-answer job was answered, no job came back, and none at work looked at its progress or, on a
+ * self-test was answered, no job came back, and none at work looked at its progress or, on a
  * GPU, counted on. With jobs under way it takes LANES_MS at least, since parts of an honest job
  * look at nothing for a second. A job that goes on, however long it is, keeps its worker healthy.
  *
@@ -32,16 +32,16 @@ struct worker_handle {
     int capacity, running;
     char name[DEVICE_NAME_MAX];
     char trouble[160]; /* why it is not healthy; "" if it is */
-    bool probe_ok, probe_pending;
+    bool self_test_ok, self_test_pending;
     const char *still; /* in what way; static text, NULL: it moves */
     bool lost;         /* killed; its end is awaited */
-    int64_t started_ns, probe_sent_ns;
-    int64_t pulse_ns;     /* of the last pulse */
+    int64_t started_ns, self_test_sent_ns;
+    int64_t heartbeat_ns; /* of the last heartbeat */
     int64_t moved_ns;     /* when a lane was last seen to go on, or was first asked to */
     int64_t restart_ns;   /* when to try again */
     int64_t ill_since_ns; /* 0: healthy when last looked at */
     int restarts, early_deaths;
-    struct gauges gauges; /* as its meter last told */
+    struct gauges gauges; /* as its sampler last told */
     int64_t gauges_ns;    /* when that was */
 };
 
@@ -52,7 +52,7 @@ struct worker_facts {
     char trouble[160]; /* why it is not healthy; "" if it is */
     bool cpu;
     bool alive;   /* there is a process */
-    bool healthy; /* alive, opened its device, its last known-answer job was right, not still */
+    bool healthy; /* alive, opened its device, its last self-test was right, not still */
     bool standby; /* the CPU beside GPUs; set by the supervisor */
     int running, capacity, restarts;
     struct gauges gauges; /* none told if the last were too long ago */
@@ -87,7 +87,7 @@ void worker_handle_moved(struct worker_handle *worker, int64_t when);
 /* The front itself did not run for a while, so nobody knows who was silent: all begin anew. */
 void worker_handle_reset_clocks(struct worker_handle *worker, int64_t now);
 
-/* Sends the known-answer job when it is time, and judges whether the worker is still. false: it is
+/* Starts a self-test when it is time, and judges whether the worker is still. false: it is
  * lost, and should be killed. */
 bool worker_handle_check(struct worker_handle *worker, int64_t now, int64_t every_ns);
 
@@ -96,7 +96,7 @@ bool worker_handle_hopeless(struct worker_handle *worker, int64_t now);
 
 bool worker_handle_healthy(const struct worker_handle *worker);
 
-/* Gauges are told every EVERY_NS; of a meter that stays silent for three times that, no more. */
+/* Gauges are told every EVERY_NS; of a sampler that stays silent for three times that, no more. */
 void worker_handle_describe(const struct worker_handle *worker, int64_t now, int64_t every_ns,
                             struct worker_facts *facts);
 

@@ -148,9 +148,9 @@ static int open_all(void **state) {
     driver.run = note_run;
     lane->driver = &driver;
     executor = (struct executor){ .slots = slots,
-                                .limits = codec_limits_default,
-                                .batch_bytes = 1 << 20,
-                                .answer = note_answer };
+                                  .limits = codec_limits_default,
+                                  .batch_bytes = 1 << 20,
+                                  .answer = note_answer };
     return 0;
 }
 

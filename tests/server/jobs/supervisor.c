@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-enum { HANGING_WIDTH = 13, USUAL_WIDTH = 16, HEIGHT = 4, PROBE_MS = 200 };
+enum { HANGING_WIDTH = 13, USUAL_WIDTH = 16, HEIGHT = 4, SELF_TEST_MS = 200 };
 
 /* ---- the worker */
 
@@ -79,7 +79,7 @@ static int open_front(void **state) {
     static struct front front;
     front = (struct front){ .config = { .devices = "all",
                                         .queue_jobs = 8,
-                                        .probe_ms = PROBE_MS,
+                                        .self_test_ms = SELF_TEST_MS,
                                         .processing_ms = 30000,
                                         .lanes = 1,
                                         .batch = 1,
@@ -209,8 +209,8 @@ static void a_stopped_worker_with_a_job_is_ill(void **state) {
     const pid_t pid = gpu_worker();
     assert_true(pid > 0);
     assert_int_equal(kill(pid, SIGSTOP), 0);
-    const int ms = ill_after_ms(front, 3 * PROBE_MS + 250 + 600);
-    assert_true(ms > 2 * PROBE_MS);
+    const int ms = ill_after_ms(front, 3 * SELF_TEST_MS + 250 + 600);
+    assert_true(ms > 2 * SELF_TEST_MS);
     assert_non_null(strstr(gpu_facts(front).trouble, "no sign of life"));
     const int slot = submit(front, USUAL_WIDTH);
     assert_int_equal(returned(front, 1000), slot);

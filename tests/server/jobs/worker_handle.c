@@ -105,8 +105,8 @@ static void messages_are_told_apart(void **state) {
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
     assert_true(facts.healthy && !facts.cpu && facts.capacity == 8 && facts.gauges.told == 0);
     assert_string_equal(facts.name, "a GPU");
-    worker_handle_receive(&worker,
-                          &(struct message){ .kind = CHANNEL_PROBED, .ok = 0, .text = "wrong" });
+    worker_handle_receive(
+        &worker, &(struct message){ .kind = CHANNEL_SELF_TESTED, .ok = 0, .text = "wrong" });
     worker_handle_receive(&worker,
                           &(struct message){ .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } });
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
@@ -121,7 +121,7 @@ static struct worker_handle ready_worker(int running) {
     struct worker_handle worker;
     worker_handle_init(&worker, "cuda:0");
     worker.pid = 1;
-    worker.ready = worker.probe_ok = true;
+    worker.ready = worker.self_test_ok = true;
     worker.running = running;
     return worker;
 }
@@ -130,8 +130,7 @@ struct sight {
     double ill_s, lost_s; /* when it was seen so; 0: never */
 };
 
-/* The pulse beats until BEATS_S, a lane moves until MOVES_S, and no known-answer job is answered.
- */
+/* The heart beats until BEATS_S, a lane moves until MOVES_S, and no self-test is answered. */
 static struct sight watch(struct worker_handle *worker, double seconds, double beats_s,
                           double moves_s, int64_t every_ns) {
     struct sight sight = { 0, 0 };
@@ -139,7 +138,7 @@ static struct sight watch(struct worker_handle *worker, double seconds, double b
     assert_true(channel_open(ends));
     worker->channel = ends[0];
     for (int64_t now = 0; now < seconds * 1e9 && !sight.lost_s; now += second_ns / 10) {
-        if (now < beats_s * 1e9) worker->pulse_ns = now;
+        if (now < beats_s * 1e9) worker->heartbeat_ns = now;
         if (now < moves_s * 1e9) worker_handle_moved(worker, now);
         if (!worker_handle_check(worker, now, every_ns)) sight.lost_s = (double)now / 1e9;
         if (!worker_handle_healthy(worker) && !sight.ill_s) sight.ill_s = (double)now / 1e9;
@@ -168,15 +167,15 @@ static void a_long_job_is_no_illness(void **state) {
     (void)state;
     struct worker_handle worker = ready_worker(4);
     check_sight(watch(&worker, 4000, 4000, 4000, 5 * second_ns), 0, 0);
-    assert_true(worker.probe_pending); /* which no lane had time for */
+    assert_true(worker.self_test_pending); /* which no lane had time for */
 }
 
 static void lanes_that_hang_are_ill(void **state) {
     (void)state;
     struct worker_handle worker = ready_worker(4);
     check_sight(watch(&worker, 100, 100, 20, 5 * second_ns), 20 + 15.25, 20 + 30.5);
-    worker =
-        ready_worker(4); /* parts of a job may look at nothing for a while, whatever probe_ms is */
+    worker = ready_worker(
+        4); /* parts of a job may look at nothing for a while, whatever self_test_ms is */
     check_sight(watch(&worker, 100, 100, 20, second_ns / 2), 20 + 5, 20 + 10);
 }
 
@@ -195,7 +194,7 @@ static void who_moves_again_is_healthy(void **state) {
     struct worker_handle worker = ready_worker(1);
     assert_true(watch(&worker, 18, 2, 18, 5 * second_ns).ill_s > 0);
     assert_false(worker_handle_healthy(&worker));
-    worker.pulse_ns = 18 * second_ns;
+    worker.heartbeat_ns = 18 * second_ns;
     worker.channel = -1;
     assert_true(worker_handle_check(&worker, 18 * second_ns, 5 * second_ns) &&
                 worker_handle_healthy(&worker));
