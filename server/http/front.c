@@ -335,11 +335,13 @@ static enum status open_doors(struct front *front, bool admin, struct failure *f
 }
 
 static enum status open_lines(struct front *front, struct failure *failure) {
-    front->door_count = (int)front->config->io_threads + 1;
+    const struct config *config = front->config;
+    const long slots = config->slots_small + config->slots_medium + config->slots_large;
+    front->door_count = (int)config->io_threads + 1;
     for (int i = 0; i < front->door_count; i++) {
         front->doors[i].front = front;
-        if (!completion_pipe_open(front->doors[i].line))
-            return fail(failure, STATUS_NO_MEMORY, "no descriptors for the way back of jobs");
+        const enum status status = completion_pipe_open(front->doors[i].line, (int)slots, failure);
+        if (status) return status;
     }
     return STATUS_OK;
 }

@@ -97,7 +97,7 @@ static int open_front(void **state) {
     };
     struct failure failure = { 0 };
     front.slots = slots_create(&options, &failure);
-    if (!front.slots || !completion_pipe_open(front.pipe)) return -1;
+    if (!front.slots || completion_pipe_open(front.pipe, 4, &failure)) return -1;
     const struct supervisor_options how = { &front.config, front.slots, &front.pipe[1], 1 };
     front.supervisor = supervisor_create(&how, &failure);
     for (int i = 0; front.supervisor && i < 1000 && !all_healthy(&front); i++) usleep(10000);
