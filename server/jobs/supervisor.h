@@ -2,11 +2,11 @@
 /* supervisor.h - the front's end of the workers: starts them, gives them jobs, and replaces those
  * that die or hang.
  *
- * A submitted job comes back once through its completion pipe, whatever happens: done, failed, timed
- * out, cancelled, or its worker killed. Whoever reads the pipe asks supervisor_returned whether the
- * message is the job's last. A worker that dies is started again at once; a job that it had begun
- * runs once more, alone on a worker so that it cannot take others along; a job with which a second
- * worker dies is answered as failed.
+ * A submitted job comes back once through its completion pipe, whatever happens: done, failed,
+ * timed out, cancelled, or its worker killed. Whoever reads the pipe asks supervisor_returned
+ * whether the message is the job's last. A worker that dies is started again at once; a job that it
+ * had begun runs once more, alone on a worker so that it cannot take others along; a job with which
+ * a second worker dies is answered as failed.
  *
  * Used by:  server/http.
  * Owns:     the worker processes, and a submitted job until supervisor_returned says true.

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. worker_run opens every lane and runs the self-test on each, starts a thread for
+ * each lane and one for the heartbeat, and only then says READY. All lanes take messages from the
+ * one channel, which is the worker's queue: a lane takes up to a batch, marks those jobs as
+ * started, and runs what is alike together until none is left. When the front closes the channel
+ * each lane's take returns 0 and its thread ends. Whatever only a new process recovers from ends
+ * this one by _exit, in mid-job: the front hands its jobs to another. */
 #include "server/jobs/worker.h"
 
 #include "cuda/nvml.h"
@@ -21,7 +27,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { LANES_MAX = 256, GPU_LANES = 4, PIECE_MS = 1 };
+enum { LANES_MAX = 256, GPU_LANES = 4, TRIM_MS = 1 };
 
 struct worker {
     struct executor executor; /* shared by the lanes, read-only */
@@ -46,10 +52,11 @@ static int cores(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* The context is spoilt: nothing in this process recovers (measured), so end at once. */
+/* The context is spoilt, or the system refuses what a worker needs: nothing in this process
+ * recovers from the first (measured), so end at once. */
 static void give_up(const struct failure *failure) {
-    log_event(LOG_ERROR, "worker: %s; ending so that a fresh one is started", failure->message);
-    _exit(WORKER_DEVICE_FAILED);
+    log_event(LOG_ERROR, "worker: %s; ending so that a new one is started", failure->message);
+    _exit(WORKER_FAILED);
 }
 
 static void answer_self_test(struct worker *worker, struct lane *lane) {
@@ -86,13 +93,13 @@ static void run_messages(struct worker *worker, struct lane *lane, struct messag
     }
 }
 
-/* What a large batch left is given back when its answers are out: a piece after each batch, for a
- * lane may never be idle, and the rest while nothing waits. So a job waits for a piece, not for all
- * of it; and a lane that sleeps in between is had at once where cores are scarce. */
+/* The memory that a large batch took is given back once it is answered: one piece after each batch,
+ * since a lane may never be idle, and the rest while nothing waits. So a job waits for one piece at
+ * most; and a lane that sleeps in between wakes at once where cores are scarce. */
 static int take_messages(const struct worker *worker, struct lane *lane, struct message *messages) {
     int count = -1;
     while (count < 0 && lane->driver->trim(lane))
-        count = channel_take(worker->channel, messages, worker->batch, PIECE_MS);
+        count = channel_take(worker->channel, messages, worker->batch, TRIM_MS);
     return count < 0 ? channel_take(worker->channel, messages, worker->batch, CHANNEL_FOREVER)
                      : count;
 }
@@ -142,7 +149,7 @@ static void say_ready(const struct worker *worker) {
     struct message message = {
         .kind = CHANNEL_READY,
         /* One batch under way and one waiting for every lane, so that no lane idles for a message.
-         */
+         * */
         .capacity = 2 * worker->lanes * worker->batch,
         .ok = 1,
     };
@@ -150,16 +157,29 @@ static void say_ready(const struct worker *worker) {
     channel_send(worker->channel, &message);
 }
 
+static void start_lanes(struct worker *worker, struct lane_thread *threads) {
+    for (int i = 0; i < worker->lanes; i++) {
+        struct failure failure = { 0 };
+        threads[i] = (struct lane_thread){ .worker = worker, .number = i };
+        const int error = pthread_create(&threads[i].thread, NULL, lane_main, &threads[i]);
+        if (!error) continue;
+        fail(&failure, STATUS_NO_MEMORY, "no thread for lane %d of %d: %s", i + 1, worker->lanes,
+             strerror(error));
+        give_up(&failure);
+    }
+}
+
 static void run_lanes(struct worker *worker) {
     struct lane_thread threads[LANES_MAX];
-    int started = 0;
-    for (int i = 0; i < worker->lanes; i++) {
-        threads[i] = (struct lane_thread){ .worker = worker, .number = i };
-        if (pthread_create(&threads[i].thread, NULL, lane_main, &threads[i]) == 0) started++;
+    struct failure failure = { 0 };
+    start_lanes(worker, threads);
+    if (!heartbeat_start(&worker->heartbeat)) {
+        fail(&failure, STATUS_NO_MEMORY, "no thread for the heartbeat");
+        give_up(&failure);
     }
-    if (started == worker->lanes && heartbeat_start(&worker->heartbeat)) say_ready(worker);
+    say_ready(worker);
     if (worker->gpu) gpu_sampler_start(&worker->sampler);
-    for (int i = 0; i < started; i++) pthread_join(threads[i].thread, NULL);
+    for (int i = 0; i < worker->lanes; i++) pthread_join(threads[i].thread, NULL);
     gpu_sampler_join(&worker->sampler);
     heartbeat_join(&worker->heartbeat);
 }
@@ -190,8 +210,7 @@ static struct gpu_sampler_options sampler_options(const struct worker *worker,
     };
 }
 
-/* The front decides when to stop; a terminal's Ctrl-C must not take the worker from under its jobs.
- */
+/* The front decides when to stop: a terminal's Ctrl-C must not end a worker in mid-job. */
 static void leave_signals_to_the_front(void) {
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
@@ -217,7 +236,7 @@ int worker_run(struct slots *slots, int channel, const struct config *config,
     if (open_lanes(worker, config, driver, index, &failure)) {
         log_event(LOG_ERROR, "worker: %s could not be opened: %s", worker->executor.device_name,
                   failure.message);
-        code = WORKER_DEVICE_FAILED;
+        code = WORKER_FAILED;
     } else {
         run_lanes(worker);
     }

@@ -2,7 +2,8 @@
 /* worker_handle.h - one worker's place: it outlives the processes that sit in it.
  *
  * Healthy is who opened its device, passed its last self-test, and is not still.
- * Still is a process that gave no heartbeat for three times self_test_ms: stopped, or starved of cores.
+ * Still is a process that gave no heartbeat for three times self_test_ms: stopped, or starved of
+ * cores.
  *
  * Still are also lanes of which none went on for as long, though something is asked of them: no
  * self-test was answered, no job came back, and none at work looked at its progress or, on a
