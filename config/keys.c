@@ -119,6 +119,9 @@ static const struct key keys[] = {
     { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
       .unit = "bytes",
       .why = "device memory of a lane, had at start; a larger job has more while it runs" },
+    { FIELD(worker_start_ms, KEY_INTEGER), .def = 60000, .min = 100, .max = HOUR_MS, .unit = "ms",
+      .why = "how long a new worker may take to open its device and pass a first self-test, before "
+             "it is replaced; on a GPU it takes 0.3 s, and some ten where the driver must load" },
     { FIELD(self_test_ms, KEY_INTEGER), .def = 5000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "how often a worker runs its self-test, a job with a known answer, and a GPU is "
              "read for /metrics" },

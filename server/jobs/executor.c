@@ -81,7 +81,8 @@ static void answer(const struct executor *executor, struct item *item) {
 static enum status check_progress(struct job *job) {
     switch (progress_check(&job->progress)) {
     case STATUS_OK: return STATUS_OK;
-    case STATUS_CANCELLED: return fail(&job->failure, STATUS_CANCELLED, "the client has left");
+    case STATUS_CANCELLED:
+        return fail(&job->failure, STATUS_CANCELLED, "the client has disconnected");
     default: return fail(&job->failure, STATUS_DEADLINE, "not done within the time allowed");
     }
 }

@@ -13,8 +13,8 @@ extern char **environ;
 
 static const char program[] = "/proc/self/exe";
 
-/* Own process group: a terminal's Ctrl-C is for the front alone. Signals as a fresh program
- * expects. */
+/* A process group of its own: a terminal's Ctrl-C is for the front alone. Signals as a fresh
+ * program expects them. */
 static pid_t spawn(posix_spawn_file_actions_t *actions, char *const arguments[]) {
     posix_spawnattr_t attributes;
     if (posix_spawnattr_init(&attributes)) return -1;
@@ -54,12 +54,17 @@ pid_t process_start(const char *device, int slots_fd, int channel_fd, const int 
     return pid;
 }
 
-int process_end(pid_t pid) {
+bool process_reap(pid_t pid, int *code) {
     int how = 0;
+    const pid_t ended = waitpid(pid, &how, WNOHANG);
+    if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
+    *code = WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
+    return true;
+}
+
+void process_end(pid_t pid) {
     kill(pid, SIGKILL);
-    while (waitpid(pid, &how, 0) < 0)
-        if (errno != EINTR) return -1;
-    return WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
 int process_count_gpus(void) {

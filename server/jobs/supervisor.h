@@ -20,7 +20,7 @@
 
 #include "config/config.h"
 #include "server/jobs/slot.h"
-#include "server/jobs/worker_handle.h"
+#include "server/jobs/worker_list.h"
 
 #include <stdbool.h>
 
@@ -39,18 +39,23 @@ struct supervisor *supervisor_create(const struct supervisor_options *options,
 void supervisor_stop(struct supervisor *supervisor);
 void supervisor_destroy(struct supervisor *supervisor); /* stops it first where nobody did */
 
+/* ---- a job's way */
+
 /* The job's `io_thread` is set. */
 enum status supervisor_submit(struct supervisor *supervisor, int slot, struct failure *failure);
 
-/* A completion came: true when the job is the caller's again; false for late news of a run
- * whose worker died or whose job was answered otherwise. */
-bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t number);
+/* A completion came: true when the job is the caller's again; false for late news of a run whose
+ * worker died or whose job was answered otherwise. */
+bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t run_number);
 
-/* The client has left: a waiting job comes back at once, a running one when the worker sees the
- * flag. */
+/* The client has disconnected: a waiting job comes back at once, a running one when its worker sees
+ * the flag. */
 void supervisor_cancel(struct supervisor *supervisor, int slot);
 
-void supervisor_drain(struct supervisor *supervisor);             /* no new jobs from now on */
+void supervisor_drain(struct supervisor *supervisor); /* no new jobs from now on */
+
+/* ---- questions */
+
 int supervisor_jobs(struct supervisor *supervisor, int *waiting); /* waiting and running together */
 int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]);
 

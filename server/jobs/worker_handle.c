@@ -1,4 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. A process is starting until it says READY, then at work, then killed or closed, and
+ * at last reaped; from then on restart_ns tells when the next one may start. It is reaped without
+ * waiting: a process that the driver holds in the kernel may end seconds after its channel closed,
+ * and until then it may still write into the slots of its jobs. Stillness is judged from two
+ * clocks, the heartbeat's and the lanes', each against `patience`; both begin anew when something
+ * is first asked, and when the front itself did not run. A worker that dies before it was ever
+ * healthy is started again after 0.3 s, then twice as long each time, up to 10 s. */
 #include "server/jobs/worker_handle.h"
 
 #include "server/jobs/process.h"
@@ -11,11 +18,10 @@
 
 static const int64_t ms_ns = 1000000;
 
-/* A worker that died is back in a third of a second, on a GPU; one that is not is not coming soon.
- */
+/* A worker that died is back in a third of a second, on a GPU; one that is not will not be soon. */
 enum { HOPELESS_MS = 3000 };
 
-enum { TICK_MS = 4, AHEAD_MAX = 7 };
+enum { SCHEDULER_TICK_MS = 4, AHEAD_MAX = 7 };
 
 /* A busy machine may keep a thread waiting, however short self_test_ms is. */
 enum { SLACK_MS = 250, LANES_MS = 5000 };
@@ -25,45 +31,58 @@ void worker_handle_init(struct worker_handle *worker, const char *device) {
     snprintf(worker->device, sizeof worker->device, "%s", device);
 }
 
+static bool not_started(struct worker_handle *worker, const char *why) {
+    worker->restart_ns = clock_ns() + 1000 * ms_ns;
+    snprintf(worker->trouble, sizeof worker->trouble, "could not be started: %s", why);
+    log_event(LOG_ERROR, "worker %s %s", worker->device, worker->trouble);
+    return false;
+}
+
 bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, const int *pipes,
                          int pipe_count) {
     int ends[2];
-    worker->restart_ns = clock_ns() + 1000 * ms_ns; /* if it fails */
-    if (!channel_open(ends)) return false;
+    if (!channel_open(ends)) return not_started(worker, "the system has no socket pair");
     const pid_t pid = process_start(worker->device, slots_memory_fd, ends[1], pipes, pipe_count);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
-        snprintf(worker->trouble, sizeof worker->trouble, "the process could not be started");
-        return false;
+        return not_started(worker, "the system starts no process");
     }
     worker->pid = pid;
     worker->channel = ends[0];
     worker->ready = worker->alone = worker->self_test_ok = worker->self_test_pending = false;
     worker->still = NULL;
-    worker->lost = false;
+    worker->killed = false;
     worker->running = 0;
     worker->gauges = (struct gauges){ .told = 0 };
-    worker->started_ns = clock_ns();
+    worker->started_ns = worker->moved_ns = clock_ns();
     snprintf(worker->trouble, sizeof worker->trouble, "starting");
     return true;
 }
 
 void worker_handle_kill(struct worker_handle *worker) {
-    if (worker->lost) return;
-    worker->lost = true;
-    worker->still = "hung, and is being ended";
+    if (worker->killed) return;
+    worker->killed = true;
+    worker->still = worker->ready ? "hung, and is being ended"
+                                  : "did not open its device within worker_start_ms, and is being "
+                                    "ended";
     log_event(LOG_ERROR, "worker %s %s", worker->device, worker->still);
     kill(worker->pid, SIGKILL);
 }
 
-void worker_handle_end(struct worker_handle *worker) {
-    if (!worker->pid) return;
-    const int code = process_end(worker->pid);
+void worker_handle_close(struct worker_handle *worker) {
     close(worker->channel);
+    worker->channel = -1;
+    worker->killed = true;
+    worker->still = "died, and its process has not ended yet";
+    kill(worker->pid, SIGKILL);
+}
+
+bool worker_handle_reap(struct worker_handle *worker) {
+    int code;
+    if (!process_reap(worker->pid, &code)) return false;
     worker->early_deaths = worker->ready && worker->self_test_ok ? 0 : worker->early_deaths + 1;
     worker->pid = 0;
-    worker->channel = -1;
     worker->ready = worker->self_test_ok = false;
     worker->still = NULL;
     worker->restarts++;
@@ -72,6 +91,7 @@ void worker_handle_end(struct worker_handle *worker) {
     log_event(LOG_ERROR, "worker %s %s", worker->device, worker->trouble);
     const int shift = worker->early_deaths < 6 ? worker->early_deaths : 6; /* at most 10 s */
     worker->restart_ns = clock_ns() + (worker->early_deaths ? (160 << shift) * ms_ns : 0);
+    return true;
 }
 
 static void became_ready(struct worker_handle *worker, const struct message *message) {
@@ -125,26 +145,27 @@ static void send_self_test(struct worker_handle *worker, int64_t now) {
     worker->self_test_sent_ns = now;
 }
 
-static void find_still(struct worker_handle *worker, const char *still) {
+static void set_still(struct worker_handle *worker, const char *still) {
     if (still && !worker->still) log_event(LOG_ERROR, "worker %s %s", worker->device, still);
     if (!still && worker->still) log_event(LOG_INFO, "worker %s moves again", worker->device);
     worker->still = still;
 }
 
-bool worker_handle_check(struct worker_handle *worker, int64_t now, int64_t every_ns) {
-    if (!worker->ready || worker->lost) return true;
-    if (!worker->self_test_pending && now - worker->self_test_sent_ns > every_ns)
+bool worker_handle_check(struct worker_handle *worker, int64_t now, int64_t start_ns,
+                         int64_t self_test_ns) {
+    if (worker->killed) return true;
+    if (!worker->ready) return now - worker->moved_ns <= start_ns;
+    if (!worker->self_test_pending && now - worker->self_test_sent_ns > self_test_ns)
         send_self_test(worker, now);
-    const int64_t patience = 3 * every_ns + SLACK_MS * ms_ns;
+    const int64_t patience = 3 * self_test_ns + SLACK_MS * ms_ns;
     const int64_t lanes =
         worker->running && patience < LANES_MS * ms_ns ? LANES_MS * ms_ns : patience;
-    const int64_t silent = now - worker->heartbeat_ns,
-                  stuck = asked(worker) ? now - worker->moved_ns : 0;
-    find_still(worker, silent > patience ? "gives no sign of life: its process stands still"
-                       : stuck <= lanes  ? NULL
-                       : worker->running
-                           ? "hangs: no job goes on, and the self-test is not answered"
-                           : "does not answer the self-test");
+    const int64_t silent = now - worker->heartbeat_ns;
+    const int64_t stuck = asked(worker) ? now - worker->moved_ns : 0;
+    set_still(worker, silent > patience ? "gives no sign of life: its process stands still"
+                      : stuck <= lanes  ? NULL
+                      : worker->running ? "hangs: no job goes on, and the self-test is not answered"
+                                        : "does not answer the self-test");
     return silent <= 2 * patience && stuck <= 2 * lanes;
 }
 
@@ -183,11 +204,11 @@ bool worker_handle_serves(const struct worker_handle *worker, const char *device
     return strcmp(device, worker->device) == 0;
 }
 
-/* A worker says what keeps it busy if its answer is read at once. On a CPU the reader may have to
- * wait for a core, up to a tick of the scheduler, and as long a lane should find work. */
+/* A worker's capacity keeps it busy if its answers are read at once. On a CPU the reader may have
+ * to wait for a core, up to a tick of the scheduler, and for so long a lane should find work. */
 static int room_of(const struct worker_handle *worker, double job_ms) {
     if (!worker->cpu || job_ms <= 0) return worker->capacity;
-    const double ahead = TICK_MS / job_ms; /* jobs a lane */
+    const double ahead = SCHEDULER_TICK_MS / job_ms; /* jobs a lane */
     const int times = ahead < 1 ? 1 : ahead < AHEAD_MAX ? (int)ahead : AHEAD_MAX;
     return worker->capacity / 2 * (1 + times);
 }
@@ -207,4 +228,10 @@ bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *
     worker->running++;
     worker->alone = job->deaths > 0;
     return true;
+}
+
+void worker_handle_completed(struct worker_handle *worker, int64_t when) {
+    worker->running--;
+    worker->alone = false;
+    worker_handle_moved(worker, when);
 }

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-/* worker_handle.h - one worker's place: it outlives the processes that sit in it.
+/* worker_handle.h - the front's end of one worker; it outlives the processes that serve it.
  *
- * Healthy is who opened its device, passed its last self-test, and is not still.
- * Still is a process that gave no heartbeat for three times self_test_ms: stopped, or starved of
- * cores.
- *
- * Still are also lanes of which none went on for as long, though something is asked of them: no
- * self-test was answered, no job came back, and none at work looked at its progress or, on a
- * GPU, counted on. With jobs under way it takes LANES_MS at least, since parts of an honest job
+ * A worker is healthy when it has opened its device, has passed its last self-test, and is not
+ * still. A process is still that sent no heartbeat for three times self_test_ms: it is stopped, or
+ * starved of cores. So are lanes of which none went on for as long, though something is asked of
+ * them: no self-test was answered, no job came back, and no job under way looked at its progress
+ * or, on a GPU, counted on. With jobs under way it takes 5 s at least, since parts of an honest job
  * look at nothing for a second. A job that goes on, however long it is, keeps its worker healthy.
  *
- * Who stays still for twice that time is lost. Not told: one lane of several that hangs while the
- * others go on (its job's own deadline tells, supervisor.c), and lanes that run in circles.
+ * A worker that stays still for twice that time is lost, and so is one that has not opened its
+ * device within worker_start_ms. Not noticed: one lane of several that hangs while the others go on
+ * (its job's own deadline tells, dispatcher.c), and lanes that run in circles.
  *
- * Used by:  supervisor.c, under its lock; a worker has none of its own.
+ * Used by:  supervisor.c and dispatcher.c, under the supervisor's lock; a handle has none.
+ * Owns:     the process and the front's end of its channel.
+ * Fails:    worker_handle_start and worker_handle_send_job return false. `trouble` says in words
+ *           why a worker is not healthy.
+ * Limits:   what it does never waits for the process.
  */
 #ifndef BURIN_WORKER_HANDLE_H
 #define BURIN_WORKER_HANDLE_H
@@ -23,63 +26,65 @@
 
 #include <sys/types.h>
 
+enum { WORKER_TROUBLE_MAX = 160 };
+
 struct worker_handle {
     char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
     bool cpu;
-    pid_t pid;   /* 0: nobody sits here */
-    int channel; /* -1 likewise */
-    bool ready;  /* has opened its device */
-    bool alone;  /* runs a job with which a worker died: nothing beside it */
-    int capacity, running;
+    pid_t pid;             /* 0: there is no process */
+    int channel;           /* -1: closed, and the process is to be reaped, or there is none */
+    bool ready;            /* has opened its device */
+    bool alone;            /* runs a job with which a worker died: nothing beside it */
+    int capacity, running; /* jobs */
     char name[DEVICE_NAME_MAX];
-    char trouble[160]; /* why it is not healthy; "" if it is */
+    char trouble[WORKER_TROUBLE_MAX]; /* why it is not healthy; "" if it is */
     bool self_test_ok, self_test_pending;
-    const char *still; /* in what way; static text, NULL: it moves */
-    bool lost;         /* killed; its end is awaited */
+    const char *still; /* in what way it is still or ending; static text, NULL: it moves */
+    bool killed;       /* its end is awaited */
     int64_t started_ns, self_test_sent_ns;
     int64_t heartbeat_ns; /* of the last heartbeat */
     int64_t moved_ns;     /* when a lane was last seen to go on, or was first asked to */
     int64_t restart_ns;   /* when to try again */
     int64_t ill_since_ns; /* 0: healthy when last looked at */
     int restarts, early_deaths;
-    struct gauges gauges; /* as its sampler last told */
-    int64_t gauges_ns;    /* when that was */
+    struct gauges gauges; /* the last reading of its GPU */
+    int64_t gauges_ns;    /* when that came */
 };
 
 /* What /readyz and /metrics tell of one worker. */
 struct worker_facts {
     char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
     char name[DEVICE_NAME_MAX];
-    char trouble[160]; /* why it is not healthy; "" if it is */
+    char trouble[WORKER_TROUBLE_MAX]; /* why it is not healthy; "" if it is */
     bool cpu;
     bool alive;   /* there is a process */
-    bool healthy; /* alive, opened its device, its last self-test was right, not still */
+    bool healthy; /* alive, opened its device, passed its last self-test, not still */
     bool standby; /* the CPU beside GPUs; set by the supervisor */
     int running, capacity, restarts;
     struct gauges gauges; /* none told if the last were too long ago */
 };
 
-enum { WORKERS_MAX = 17 }; /* 16 GPUs and the CPU */
-
-/* Workers for TEXT, the key `devices` (config/devices.h); the CPU's comes last and always. */
-enum status worker_list_make(struct worker_handle *workers, int *count, const char *text,
-                             struct failure *failure);
-
 void worker_handle_init(struct worker_handle *worker, const char *device);
+
+/* ---- its process */
 
 /* false: could not be started; restart_ns tells when to try again. */
 bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, const int *pipes,
                          int pipe_count);
 
-/* Kills who is lost and waits for nothing: a process that the driver holds may take long to end,
- * and only then its line closes. */
+/* Kills a process that is lost; its channel closes when it has ended. */
 void worker_handle_kill(struct worker_handle *worker);
 
-/* Kills and buries whoever sits there. restart_ns is now, or later and later for one that cannot
- * even open its device. */
-void worker_handle_end(struct worker_handle *worker);
+/* The process has closed the channel: so do we, and kill it where it did not end by itself. */
+void worker_handle_close(struct worker_handle *worker);
 
-/* READY, PROBED, GAUGES and PULSE. */
+/* Whether the process whose channel is closed has ended for good: then its jobs are free, and
+ * restart_ns is now, or later and later for a worker that cannot even open its device. */
+bool worker_handle_reap(struct worker_handle *worker);
+
+/* ---- what is seen of it */
+
+/* READY, SELF_TESTED, GAUGES and HEARTBEAT. */
 void worker_handle_receive(struct worker_handle *worker, const struct message *message);
 
 /* One of its jobs went on at WHEN, a time of clock_ns. */
@@ -88,18 +93,21 @@ void worker_handle_moved(struct worker_handle *worker, int64_t when);
 /* The front itself did not run for a while, so nobody knows who was silent: all begin anew. */
 void worker_handle_reset_clocks(struct worker_handle *worker, int64_t now);
 
-/* Starts a self-test when it is time, and judges whether the worker is still. false: it is
- * lost, and should be killed. */
-bool worker_handle_check(struct worker_handle *worker, int64_t now, int64_t every_ns);
-
-/* Not healthy for so long that nobody should wait for it. Called now and then to keep the time. */
-bool worker_handle_hopeless(struct worker_handle *worker, int64_t now);
+/* Starts a self-test when it is time, every SELF_TEST_NS, and judges whether the worker is still.
+ * false: it is lost, and should be killed. START_NS: how long it may take to open its device. */
+bool worker_handle_check(struct worker_handle *worker, int64_t now, int64_t start_ns,
+                         int64_t self_test_ns);
 
 bool worker_handle_healthy(const struct worker_handle *worker);
 
-/* Gauges are told every EVERY_NS; of a sampler that stays silent for three times that, no more. */
+/* Not healthy for so long that no job should wait for it. Called now and then to keep the time. */
+bool worker_handle_hopeless(struct worker_handle *worker, int64_t now);
+
+/* Readings come every EVERY_NS; when none came for three times that, the last is not told. */
 void worker_handle_describe(const struct worker_handle *worker, int64_t now, int64_t every_ns,
                             struct worker_facts *facts);
+
+/* ---- its jobs */
 
 /* May a job that asks for DEVICE (auto, cpu, cuda, cuda:N) run here? */
 bool worker_handle_serves(const struct worker_handle *worker, const char *device);
@@ -109,7 +117,10 @@ bool worker_handle_serves(const struct worker_handle *worker, const char *device
 bool worker_handle_has_room(const struct worker_handle *worker, const struct job *job,
                             double job_ms);
 
-/* false: the worker's line is closed or full. */
+/* false: the channel is closed or full. */
 bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *job);
+
+/* One of its jobs came back at WHEN. */
+void worker_handle_completed(struct worker_handle *worker, int64_t when);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A front's end with two workers, both this program again: one is taken for a GPU's, though it
- * computes on the CPU and never comes back from an image of a certain width. */
+ * computes on the CPU. It hangs at an image of a certain width, and while opening its device as
+ * often as it is told to. */
 #include "server/jobs/supervisor.h"
 
 #include "pipeline/device.h"
@@ -16,13 +17,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 enum { HANGING_WIDTH = 13, USUAL_WIDTH = 16, HEIGHT = 4, SELF_TEST_MS = 200 };
 
+/* ---- a system in which a killed process does not end, as where a driver holds it: this program's
+ * waitpid comes before the library's */
+
+static int exits_held; /* atomic */
+
+pid_t waitpid(pid_t pid, int *how, int options) {
+    while (__atomic_load_n(&exits_held, __ATOMIC_ACQUIRE)) {
+        if (options & WNOHANG) return 0;
+        usleep(1000);
+    }
+    return wait4(pid, how, options, NULL);
+}
+
 /* ---- the worker */
+
+/* While there is this file, the next worker of the GPU removes it and hangs. */
+static char hang_path[] = "/tmp/burin-hang-XXXXXX";
+static const char hang_variable[] = "TEST_HANG_PATH";
 
 static enum status run_or_hang(struct lane *lane, const struct op *op, struct op_call *calls,
                                int count) {
@@ -34,6 +54,8 @@ static struct device_driver hanging;
 
 static enum status open_hanging(int index, const struct lane_options *options, struct lane **lane,
                                 struct failure *failure) {
+    const char *path = getenv(hang_variable);
+    while (path && unlink(path) == 0) pause();
     const enum status status = device_cpu.open(index, options, lane, failure);
     if (!status) (*lane)->driver = &hanging;
     return status;
@@ -75,10 +97,16 @@ static struct worker_facts gpu_facts(const struct front *front) {
     return facts[0];
 }
 
-static int open_front(void **state) {
+static bool wait_healthy(const struct front *front) {
+    for (int i = 0; i < 3000 && !all_healthy(front); i++) usleep(10000);
+    return all_healthy(front);
+}
+
+static int open_front_with(void **state, long start_ms) {
     static struct front front;
     front = (struct front){ .config = { .devices = "all",
                                         .queue_jobs = 8,
+                                        .worker_start_ms = start_ms,
                                         .self_test_ms = SELF_TEST_MS,
                                         .processing_ms = 30000,
                                         .lanes = 1,
@@ -100,9 +128,23 @@ static int open_front(void **state) {
     if (!front.slots || completion_pipe_open(front.pipe, 4, &failure)) return -1;
     const struct supervisor_options how = { &front.config, front.slots, &front.pipe[1], 1 };
     front.supervisor = supervisor_create(&how, &failure);
-    for (int i = 0; front.supervisor && i < 1000 && !all_healthy(&front); i++) usleep(10000);
     *state = &front;
-    return front.supervisor && all_healthy(&front) ? 0 : -1;
+    return front.supervisor && wait_healthy(&front) ? 0 : -1;
+}
+
+static int open_front(void **state) {
+    return open_front_with(state, 60000);
+}
+
+static int open_front_with_hanging_worker(void **state) {
+    const int file = mkstemp(hang_path);
+    if (file < 0) return -1;
+    close(file);
+    setenv(hang_variable, hang_path, 1);
+    const int failed = open_front_with(state, 3000);
+    unsetenv(hang_variable);
+    unlink(hang_path);
+    return failed;
 }
 
 static int close_front(void **state) {
@@ -232,6 +274,38 @@ static void a_lane_that_hangs_makes_it_ill(void **state) {
     assert_true(done_by(front, slot, "cpu"));
 }
 
+/* Its first process is given up after worker_start_ms; the next one opens the device. */
+static void a_worker_that_hangs_while_opening_is_replaced(void **state) {
+    struct front *front = *state;
+    assert_true(gpu_facts(front).restarts >= 1);
+    const int slot = submit(front, USUAL_WIDTH);
+    assert_int_equal(returned(front, 20000), slot);
+    assert_true(done_by(front, slot, "cuda:0"));
+}
+
+/* All that the front does goes on; its jobs wait for its end, since it may still write. */
+static void a_process_that_does_not_end_keeps_nobody_waiting(void **state) {
+    struct front *front = *state;
+    alarm(60); /* who waits for the process here waits for ever */
+    const int had = submit(front, HANGING_WIDTH);
+    __atomic_store_n(&exits_held, 1, __ATOMIC_RELEASE);
+    assert_int_equal(kill(gpu_worker(), SIGKILL), 0);
+    while (gpu_facts(front).healthy) usleep(1000);
+    for (int i = 0; i < 5; i++) {
+        const int slot = submit(front, USUAL_WIDTH);
+        assert_int_equal(returned(front, 20000), slot);
+        assert_true(done_by(front, slot, "cpu"));
+        slot_give(front->slots, slot);
+    }
+    assert_non_null(strstr(gpu_facts(front).trouble, "end"));
+    __atomic_store_n(&exits_held, 0, __ATOMIC_RELEASE);
+    assert_int_equal(returned(front, 20000), had);
+    assert_true(done_by(front, had, "cpu"));
+    assert_true(wait_healthy(front));
+    assert_int_equal(gpu_facts(front).restarts, 1);
+    alarm(0);
+}
+
 int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[2], "--count") == 0) return puts("1") < 0;
     if (argc > 3) return be_worker(argv[3]);
@@ -240,6 +314,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(a_stopped_worker_with_a_job_is_ill, open_front,
                                         close_front),
         cmocka_unit_test_setup_teardown(a_lane_that_hangs_makes_it_ill, open_front, close_front),
+        cmocka_unit_test_setup_teardown(a_process_that_does_not_end_keeps_nobody_waiting,
+                                        open_front, close_front),
+        cmocka_unit_test_setup_teardown(a_worker_that_hangs_while_opening_is_replaced,
+                                        open_front_with_hanging_worker, close_front),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

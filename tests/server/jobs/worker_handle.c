@@ -90,7 +90,8 @@ static void gauges_end_with_their_worker(void **state) {
         worker_handle_start(&worker, STDIN_FILENO, NULL, 0)); /* this program again: see main */
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
     assert_true(facts.alive && facts.gauges.told == 0);
-    worker_handle_end(&worker);
+    worker_handle_close(&worker);
+    while (!worker_handle_reap(&worker)) usleep(1000);
 }
 
 /* Each kind of message is for its own part of the worker. */
@@ -117,6 +118,12 @@ static void messages_are_told_apart(void **state) {
 
 /* ---- stillness: a worker, ready since 0, whose front looks at it every tenth of a second */
 
+enum { START_S = 60 }; /* how long it may take to open its device */
+
+static bool check(struct worker_handle *worker, int64_t now_s) {
+    return worker_handle_check(worker, now_s * second_ns, START_S * second_ns, 5 * second_ns);
+}
+
 static struct worker_handle ready_worker(int running) {
     struct worker_handle worker;
     worker_handle_init(&worker, "cuda:0");
@@ -140,7 +147,8 @@ static struct sight watch(struct worker_handle *worker, double seconds, double b
     for (int64_t now = 0; now < seconds * 1e9 && !sight.lost_s; now += second_ns / 10) {
         if (now < beats_s * 1e9) worker->heartbeat_ns = now;
         if (now < moves_s * 1e9) worker_handle_moved(worker, now);
-        if (!worker_handle_check(worker, now, every_ns)) sight.lost_s = (double)now / 1e9;
+        if (!worker_handle_check(worker, now, START_S * second_ns, every_ns))
+            sight.lost_s = (double)now / 1e9;
         if (!worker_handle_healthy(worker) && !sight.ill_s) sight.ill_s = (double)now / 1e9;
     }
     close(ends[0]);
@@ -185,8 +193,45 @@ static void an_idle_worker_must_answer(void **state) {
     check_sight(watch(&worker, 100, 100, 0, 5 * second_ns), 5.1 + 15.25, 5.1 + 30.5);
     worker = ready_worker(0);
     worker.channel = -1; /* nothing is asked of it */
-    assert_true(worker_handle_check(&worker, 4 * second_ns, 5 * second_ns) &&
-                worker_handle_healthy(&worker));
+    assert_true(check(&worker, 4) && worker_handle_healthy(&worker));
+}
+
+/* However seldom its self-test is, and whatever the front was given to do meanwhile. */
+static void an_opening_without_end_is_a_loss(void **state) {
+    (void)state;
+    struct worker_handle worker;
+    worker_handle_init(&worker, "cuda:0");
+    worker.pid = 1;
+    worker.moved_ns = 7 * second_ns;
+    assert_true(check(&worker, 7 + START_S));
+    assert_false(check(&worker, 7 + START_S + 1));
+    assert_false(worker_handle_healthy(&worker));
+    worker_handle_reset_clocks(&worker, 90 * second_ns); /* it was the front that stood still */
+    assert_true(check(&worker, 90 + START_S));
+    assert_false(check(&worker, 90 + START_S + 1));
+    worker.killed = true; /* nobody is killed twice */
+    assert_true(check(&worker, 1000));
+}
+
+/* A worker that cannot even open its device: later and later, up to ten seconds. One that was
+ * healthy before is started again at once. */
+static void who_dies_early_waits_longer(void **state) {
+    (void)state;
+    static const int64_t waits_ms[] = { 320, 640, 1280, 2560, 5120, 10240, 10240 };
+    struct worker_handle worker;
+    worker_handle_init(&worker, "cuda:0");
+    for (int i = 0; i < 8; i++) {
+        assert_true(worker_handle_start(&worker, STDIN_FILENO, NULL, 0)); /* see main */
+        if (i == 7) worker.ready = worker.self_test_ok = true;
+        worker_handle_close(&worker);
+        int64_t before = clock_ns();
+        while (!worker_handle_reap(&worker)) before = clock_ns();
+        const int64_t wait_ns = worker.restart_ns - before;
+        const int64_t expected_ns = i == 7 ? 0 : waits_ms[i] * 1000000;
+        assert_true(wait_ns >= expected_ns);
+        assert_true(worker.restart_ns <= clock_ns() + expected_ns);
+    }
+    assert_int_equal(worker.restarts, 8);
 }
 
 static void who_moves_again_is_healthy(void **state) {
@@ -196,17 +241,15 @@ static void who_moves_again_is_healthy(void **state) {
     assert_false(worker_handle_healthy(&worker));
     worker.heartbeat_ns = 18 * second_ns;
     worker.channel = -1;
-    assert_true(worker_handle_check(&worker, 18 * second_ns, 5 * second_ns) &&
-                worker_handle_healthy(&worker));
-    assert_true(worker_handle_check(&worker, 100 * second_ns, 5 * second_ns) == false);
+    assert_true(check(&worker, 18) && worker_handle_healthy(&worker));
+    assert_true(!check(&worker, 100));
     worker_handle_reset_clocks(&worker, 100 * second_ns); /* it was the front that stood still */
-    assert_true(worker_handle_check(&worker, 100 * second_ns, 5 * second_ns) &&
-                worker_handle_healthy(&worker));
+    assert_true(check(&worker, 100) && worker_handle_healthy(&worker));
 }
 
 int main(int argc, char **argv) {
     (void)argv;
-    if (argc > 1) return 0; /* as the worker of gauges_end_with_their_worker */
+    if (argc > 1) return 0; /* as a worker that is started here */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(room_is_what_the_worker_said),
         cmocka_unit_test(short_jobs_fill_a_tick),
@@ -218,6 +261,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_long_job_is_no_illness),
         cmocka_unit_test(lanes_that_hang_are_ill),
         cmocka_unit_test(an_idle_worker_must_answer),
+        cmocka_unit_test(an_opening_without_end_is_a_loss),
+        cmocka_unit_test(who_dies_early_waits_longer),
         cmocka_unit_test(who_moves_again_is_healthy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
