@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Flags are taken out of the arguments first, for one of them names the file, and
+ * kept as text. Then four layers are laid one over the other: the defaults of keys.c, the file, the
+ * environment, the flags. Each value goes through key_set, which refuses what is out of range and
+ * names where it came from; `loaded` remembers that for config_print. Last come the rules that no
+ * key can check alone. */
 #include "config/keys.h"
 
 #include "pipeline/param.h"
@@ -292,10 +297,30 @@ enum status config_load(struct config *config, const char *path, int *argc, char
 
 /* ---- printing */
 
+/* TEXT from column INDENT on, in lines of at most WIDTH. */
+static void print_wrapped(FILE *out, const char *text, int indent, int width) {
+    int column = indent;
+    while (*text) {
+        const int word = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + word > width) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        }
+        column += fprintf(out, "%s%.*s", column > indent ? " " : "", word, text);
+        text += word + (text[word] == ' ');
+    }
+    fputc('\n', out);
+}
+
+enum { HELP_INDENT = 26, HELP_WIDTH = 90 };
+
 void config_help(FILE *out) {
-    fprintf(out, "  --%-20s %-16s %s\n", "config FILE", "",
-            "the file; else BURIN_CONFIG, config/burin.json beside the program or its folder, "
-            "/etc/burin/burin.json");
+    fprintf(out, "  %-23s ", "--config FILE");
+    print_wrapped(
+        out,
+        "the file; else BURIN_CONFIG, config/burin.json beside the program or its folder, "
+        "/etc/burin/burin.json",
+        HELP_INDENT, HELP_WIDTH);
     struct config config;
     keys_defaults(&config);
     for (int i = 0; i < keys_count(); i++) {
@@ -304,8 +329,9 @@ void config_help(FILE *out) {
         dashed(key->name, flag, sizeof flag);
         key_print(key, &config, value);
         key_range(key, range, sizeof range);
-        fprintf(out, "  %-22s %-16s %s\n%43s%s\n", flag, *value ? value : "(empty)", key->why, "",
-                range);
+        fprintf(out, "  %-23s ", flag);
+        print_wrapped(out, key->why, HELP_INDENT, HELP_WIDTH);
+        fprintf(out, "%*s%s; default %s\n", HELP_INDENT, "", range, *value ? value : "empty");
     }
 }
 
@@ -369,4 +395,27 @@ void config_print_file(FILE *out) {
                 i + 1 < keys_count() ? "," : "");
     }
     fputs("    }\n}\n", out);
+}
+
+/* In a cell '|' would end it. */
+static void print_cell(FILE *out, const char *text) {
+    for (; *text; text++) fprintf(out, *text == '|' ? "\\|" : "%c", *text);
+}
+
+void config_print_markdown(FILE *out) {
+    struct config config;
+    keys_defaults(&config);
+    fputs("| key | default | range | what it is for |\n|---|---|---|---|\n", out);
+    for (int i = 0; i < keys_count(); i++) {
+        char value[KEY_VALUE_MAX], range[96];
+        const struct key *key = keys_at(i);
+        key_print(key, &config, value);
+        key_range(key, range, sizeof range);
+        fprintf(out, "| `%s` | %s%s%s | ", key->name, *value ? "`" : "", *value ? value : "empty",
+                *value ? "`" : "");
+        print_cell(out, range);
+        fputs(" | ", out);
+        print_cell(out, key->why);
+        fputs(" |\n", out);
+    }
 }

@@ -2,6 +2,7 @@
 /* keys.h - the table behind config.c: one row a key, and text to value and back.
  *
  * Used by:  config.c alone.
+ * Fails:    key_set returns STATUS_BAD_PARAM with a sentence that says what is allowed.
  * Threads:  any; the table is constant.
  */
 #ifndef BURIN_KEYS_H
@@ -12,7 +13,7 @@
 #include <stddef.h>
 
 enum key_type {
-    KEY_TEXT,    /* text of one form */
+    KEY_TEXT,    /* text that `fits` */
     KEY_CHOICE,  /* text, one of `choices` */
     KEY_INTEGER, /* long */
     KEY_SIZE,    /* long, bytes; also written 64MiB, 1GB */
@@ -45,8 +46,7 @@ const char *keys_nearest(const char *name);
 
 void keys_defaults(struct config *config);
 
-/* STATUS_BAD_PARAM with what is allowed; WHERE ("--lanes", "BURIN_LANES", a path) begins the
- * message. */
+/* WHERE ("--lanes", "BURIN_LANES", a path) begins the message of a refusal. */
 enum status key_set(const struct key *key, struct config *config, const char *text,
                     const char *where, struct failure *failure);
 

@@ -6,10 +6,12 @@
 #include <string.h>
 
 static int usage(FILE *out, int code) {
-    fputs("usage: burin config [--json | --defaults] [--config FILE] [--KEY VALUE]...\n\n"
-          "Every setting in force, and whether it came from a flag, the environment, the file or\n"
-          "the defaults. --defaults prints the file with every default, to start from.\n\n",
-          out);
+    fputs(
+        "usage: burin config [--json | --defaults | --markdown] [--config FILE] [--KEY VALUE]...\n\n"
+        "Prints every setting in force, and whether it came from a flag, the environment, the\n"
+        "file or the defaults. --defaults prints a file with every default, to start from;\n"
+        "--markdown the table of all keys for config/README.md.\n\n",
+        out);
     config_help(out);
     return code;
 }
@@ -32,6 +34,10 @@ int command_config(int argc, char **argv) {
     const bool as_json = take("--json", &argc, argv);
     if (take("--defaults", &argc, argv)) {
         config_print_file(stdout);
+        return 0;
+    }
+    if (take("--markdown", &argc, argv)) {
+        config_print_markdown(stdout);
         return 0;
     }
     if (config_load(&config, NULL, &argc, argv, &failure)) {
