@@ -138,7 +138,8 @@ static const struct key keys[] = {
              "runs" },
     { FIELD(worker_start_ms, KEY_INTEGER), .def = 60000, .min = 100, .max = HOUR_MS, .unit = "ms",
       .why = "how long a new worker may take to open its device and pass its first self-test "
-             "before it is replaced; 0.3 s on a GPU, and longer where the driver must be loaded first" },
+             "before it is replaced; 0.3 s on a GPU, longer where the driver must be loaded "
+             "first" },
     { FIELD(self_test_ms, KEY_INTEGER), .def = 5000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "how often a worker runs its self-test, a job with a known answer, and a GPU is "
              "read for /metrics" },

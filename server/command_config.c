@@ -6,12 +6,12 @@
 #include <string.h>
 
 static int usage(FILE *out, int code) {
-    fputs(
-        "usage: burin config [--json | --defaults | --markdown] [--config FILE] [--KEY VALUE]...\n\n"
-        "Prints every setting in force, and whether it came from a flag, the environment, the\n"
-        "file or the defaults. --defaults prints a file with every default, to start from;\n"
-        "--markdown the table of all keys for config/README.md.\n\n",
-        out);
+    fputs("usage: burin config [--json | --defaults | --markdown] [--config FILE]\n"
+          "                    [--KEY VALUE]...\n\n"
+          "Prints every setting in force, and whether it came from a flag, the environment, the\n"
+          "file or the defaults. --defaults prints a file with every default, to start from;\n"
+          "--markdown the table of all keys for config/README.md.\n\n",
+          out);
     config_help(out);
     return code;
 }
