@@ -182,7 +182,7 @@ $(B)/tests/fake/%.so: tests/fake/%.c tests/fake/%.h
 	@mkdir -p $(@D)
 	$(SAY) fake $<
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -fPIC -shared $< -o $@
-$(B)/tests/server/meter: | $(B)/tests/fake/nvml.so
+$(B)/tests/server/jobs/gpu_sampler: | $(B)/tests/fake/nvml.so
 $(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o $(B)/libburin.a
 	$(SAY) test $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@

@@ -16,7 +16,7 @@
 #include "server/http/multipart.h"
 #include "server/http/settings.h"
 #include "server/http/watch.h"
-#include "server/jobs/line.h"
+#include "server/jobs/completion_pipe.h"
 #include "server/jobs/slot.h"
 #include "server/jobs/supervisor.h"
 #include "server/metrics.h"
@@ -41,9 +41,9 @@ struct front {
     struct watch *watch;
     struct farewell *farewell;
     struct metrics *metrics;
-    struct door
-        doors[LINES_MAX + 1]; /* io_threads of them for `listen`, then one for `admin_listen` */
-    int lines[LINES_MAX];     /* their write ends, for the supervisor */
+    /* io_threads of them for `listen`, then one for `admin_listen` */
+    struct door doors[COMPLETION_PIPES_MAX + 1];
+    int lines[COMPLETION_PIPES_MAX]; /* their write ends, for the supervisor */
     int door_count, port;
     struct listen_file
         files[2];              /* of `listen` and of `admin_listen`, where they are unix sockets */

@@ -13,7 +13,7 @@
 #include "server/http/reply.h"
 #include "server/http/route.h"
 #include "server/http/upload.h"
-#include "server/jobs/line.h"
+#include "server/jobs/completion_pipe.h"
 #include "server/log.h"
 
 #include <fcntl.h>
@@ -202,10 +202,11 @@ static enum MHD_Result finish(struct exchange *exchange) {
 /* Finished jobs have come back to this thread: wake the connections that sleep on them. */
 static void jobs_returned(void *context, int line) {
     struct front *front = context;
-    struct returned returned[64];
-    const int count = line_take(line, returned, 64);
+    struct completion returned[64];
+    const int count = completion_pipe_take(line, returned, 64);
     for (int i = 0; i < count; i++) {
-        if (!supervisor_returned(front->supervisor, returned[i].slot, returned[i].number)) continue;
+        if (!supervisor_returned(front->supervisor, returned[i].slot, returned[i].run_number))
+            continue;
         const struct exchange *exchange = slot_owner(front->slots, returned[i].slot);
         MHD_resume_connection(exchange->connection);
         __atomic_sub_fetch(&front->asleep, 1, __ATOMIC_RELEASE);
@@ -334,11 +335,13 @@ static enum status open_doors(struct front *front, bool admin, struct failure *f
 }
 
 static enum status open_lines(struct front *front, struct failure *failure) {
-    front->door_count = (int)front->config->io_threads + 1;
+    const struct config *config = front->config;
+    const long slots = config->slots_small + config->slots_medium + config->slots_large;
+    front->door_count = (int)config->io_threads + 1;
     for (int i = 0; i < front->door_count; i++) {
         front->doors[i].front = front;
-        if (!line_open(front->doors[i].line))
-            return fail(failure, STATUS_NO_MEMORY, "no descriptors for the way back of jobs");
+        const enum status status = completion_pipe_open(front->doors[i].line, (int)slots, failure);
+        if (status) return status;
     }
     return STATUS_OK;
 }
@@ -382,8 +385,8 @@ static enum status open_all(struct front *front, struct failure *failure) {
     for (int i = 0; i < (int)config->io_threads; i++) front->lines[i] = front->doors[i].line[1];
     const struct supervisor_options options = { .config = config,
                                                 .slots = front->slots,
-                                                .lines = front->lines,
-                                                .line_count = (int)config->io_threads };
+                                                .pipes = front->lines,
+                                                .pipe_count = (int)config->io_threads };
     front->supervisor = supervisor_create(&options, failure);
     if (!front->supervisor) return STATUS_NO_MEMORY;
     if (config->admin_listen[0] && open_doors(front, true, failure)) return STATUS_INTERNAL;
@@ -401,9 +404,9 @@ struct front *front_create(const struct config *config, struct failure *failure)
 
 int front_wait_ready(struct front *front, int timeout_ms) {
     for (int waited = 0; waited < timeout_ms; waited += 5) {
-        struct seat_facts seats[SEATS_MAX];
-        const int count = supervisor_seats(front->supervisor, seats);
-        if (count && seats[0].healthy) return 1;
+        struct worker_facts workers[WORKERS_MAX];
+        const int count = supervisor_workers(front->supervisor, workers);
+        if (count && workers[0].healthy) return 1;
         usleep(5000);
     }
     return 0;

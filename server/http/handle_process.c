@@ -57,7 +57,7 @@ static void fill_job(struct exchange *exchange) {
     struct accept accept = { 0 };
     exchange_lines(exchange, MHD_HTTP_HEADER_ACCEPT, take_accept, &accept);
     exchange->answer = accept_answer(&accept);
-    job->line = (int32_t)(exchange->door - exchange->front->doors);
+    job->io_thread = (int32_t)(exchange->door - exchange->front->doors);
     snprintf(job->request_id, sizeof job->request_id, "%s", exchange->request_id);
     memcpy(job->device, settings->device, sizeof job->device);
     memcpy(job->background, settings->background, sizeof job->background);

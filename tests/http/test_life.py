@@ -822,7 +822,7 @@ def test_slots_are_mapped_from_the_start(start):
 
 def test_large_requests_give_their_memory_back(start):
     """60 MB in and out, several times: pages beyond what is kept go back to the system, and not at the next job."""
-    daemon = start("--lanes", "1", "--staging-bytes", "1000000", "--probe-ms", "3600000")
+    daemon = start("--lanes", "1", "--staging-bytes", "1000000", "--self-test-ms", "3600000")
     worker, = daemon.children()
     daemon.works()
     before = memory(daemon.process.pid), memory(worker)

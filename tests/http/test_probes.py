@@ -170,8 +170,8 @@ def test_probes_are_not_counted_as_work(daemon):
 
 
 def test_not_ready_without_a_worker(start):
-    """A worker that stands still: its pulse ceases, readiness says so, and it is replaced."""
-    daemon = start("--probe-ms", "300", "--processing-ms", "30000")
+    """A worker that stands still: its heartbeat ceases, readiness says so, and it is replaced."""
+    daemon = start("--self-test-ms", "300", "--processing-ms", "30000")
     worker, = daemon.children()
     freeze(worker)
     assert wait_until(lambda: daemon.get("/readyz").status == 503)
@@ -188,9 +188,9 @@ def test_not_ready_without_a_worker(start):
 
 
 def test_not_ready_while_a_job_stands_still(start):
-    """A stopped worker with a job under way is no busy one: not ready within three times probe_ms and a bit;
+    """A stopped worker with a job under way is no busy one: not ready within three times self_test_ms and a bit;
     then it is replaced, and the job is done by the next."""
-    daemon = start("--probe-ms", "300", "--lanes", "1")
+    daemon = start("--self-test-ms", "300", "--lanes", "1")
     worker, = daemon.children()
     with daemon.socket() as s:
         picture = large_png(8000, 8000)
@@ -215,7 +215,7 @@ def test_not_ready_while_a_job_stands_still(start):
 
 def test_ready_again_when_it_goes_on(start):
     """Who stood still for less than it takes to be given up is healthy with its first sign of life."""
-    daemon = start("--probe-ms", "500")
+    daemon = start("--self-test-ms", "500")
     worker, = daemon.children()
     freeze(worker)
     assert wait_until(lambda: daemon.get("/readyz").status == 503)
@@ -226,7 +226,7 @@ def test_ready_again_when_it_goes_on(start):
 
 def test_ready_after_a_pause_of_all(start):
     """A front that did not run itself does not say of its workers that they were silent."""
-    daemon = start("--probe-ms", "200")
+    daemon = start("--self-test-ms", "200")
     workers = daemon.children()
     for pid in (daemon.process.pid, *workers):
         freeze(pid)
@@ -244,7 +244,7 @@ def test_ready_after_a_pause_of_all(start):
 def test_ready_through_a_long_job(start):
     """Every lane carves for much longer than a silent worker would be believed, and so do others on these
     cores: it never is unhealthy, and nobody kills it."""
-    daemon = start("--probe-ms", "200", "--lanes", "2", "--processing-ms", "60000")
+    daemon = start("--self-test-ms", "200", "--lanes", "2", "--processing-ms", "60000")
     worker, = daemon.children()
     body = pnm(noise(2400, 1800))
     hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
@@ -270,8 +270,8 @@ def test_ready_through_a_long_job(start):
 
 def test_live_while_busy(start):
     """Probes are answered at once while every lane works and jobs wait. The worker is frozen, which nobody can
-    know before three times probe_ms are over: here it is as good as busy."""
-    daemon = start("--lanes", "1", "--probe-ms", "60000")
+    know before three times self_test_ms are over: here it is as good as busy."""
+    daemon = start("--lanes", "1", "--self-test-ms", "60000")
     worker, = daemon.children()
     freeze(worker)
     waiting = []

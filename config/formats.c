@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "config/form.h"
+#include "config/formats.h"
 
 #include "config/config.h"
 #include "config/devices.h"
@@ -33,7 +33,7 @@ static bool is_ipv6(const char *host) {
     return true;
 }
 
-bool form_address(const char *text) {
+bool formats_address(const char *text) {
     if (strncmp(text, "unix:", 5) == 0) return is_path(text + 5);
     char host[CONFIG_TEXT_MAX];
     struct in_addr ipv4;
@@ -47,13 +47,13 @@ bool form_address(const char *text) {
     return is_ipv6(host + 1);
 }
 
-bool form_address_or_empty(const char *text) {
-    return !*text || form_address(text);
+bool formats_address_or_empty(const char *text) {
+    return !*text || formats_address(text);
 }
 
 /* ---- devices */
 
-bool form_devices(const char *text) {
+bool formats_devices(const char *text) {
     struct devices ignored;
     return devices_read(text, &ignored);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A front's end with two workers, both this program again: one is taken for a GPU's, though it
- * computes on the CPU and never comes back from an image of a certain width. */
+ * computes on the CPU. It hangs at an image of a certain width, and while opening its device as
+ * often as it is told to. */
 #include "server/jobs/supervisor.h"
 
 #include "pipeline/device.h"
-#include "server/jobs/line.h"
+#include "server/jobs/completion_pipe.h"
 #include "server/jobs/process.h"
 #include "server/jobs/worker.h"
 
@@ -16,13 +17,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-enum { HANGING_WIDTH = 13, USUAL_WIDTH = 16, HEIGHT = 4, PROBE_MS = 200 };
+enum { HANGING_WIDTH = 13, USUAL_WIDTH = 16, HEIGHT = 4, SELF_TEST_MS = 200 };
+
+/* ---- a system in which a killed process does not end, as where a driver holds it: this program's
+ * waitpid comes before the library's */
+
+static int exits_held; /* atomic */
+
+pid_t waitpid(pid_t pid, int *how, int options) {
+    while (__atomic_load_n(&exits_held, __ATOMIC_ACQUIRE)) {
+        if (options & WNOHANG) return 0;
+        usleep(1000);
+    }
+    return wait4(pid, how, options, NULL);
+}
 
 /* ---- the worker */
+
+/* While there is this file, the next worker of the GPU removes it and hangs. */
+static char hang_path[] = "/tmp/burin-hang-XXXXXX";
+static const char hang_variable[] = "TEST_HANG_PATH";
 
 static enum status run_or_hang(struct lane *lane, const struct op *op, struct op_call *calls,
                                int count) {
@@ -34,6 +54,8 @@ static struct device_driver hanging;
 
 static enum status open_hanging(int index, const struct lane_options *options, struct lane **lane,
                                 struct failure *failure) {
+    const char *path = getenv(hang_variable);
+    while (path && unlink(path) == 0) pause();
     const enum status status = device_cpu.open(index, options, lane, failure);
     if (!status) (*lane)->driver = &hanging;
     return status;
@@ -58,28 +80,34 @@ static int be_worker(const char *device) {
 struct front {
     struct config config;
     struct slots *slots;
-    int line[2];
+    int pipe[2];
     struct supervisor *supervisor;
 };
 
 static bool all_healthy(const struct front *front) {
-    struct seat_facts facts[SEATS_MAX];
-    const int count = supervisor_seats(front->supervisor, facts);
+    struct worker_facts facts[WORKERS_MAX];
+    const int count = supervisor_workers(front->supervisor, facts);
     return count == 2 && facts[0].healthy && facts[1].healthy;
 }
 
-static struct seat_facts gpu_facts(const struct front *front) {
-    struct seat_facts facts[SEATS_MAX];
-    assert_int_equal(supervisor_seats(front->supervisor, facts), 2);
+static struct worker_facts gpu_facts(const struct front *front) {
+    struct worker_facts facts[WORKERS_MAX];
+    assert_int_equal(supervisor_workers(front->supervisor, facts), 2);
     assert_true(facts[1].cpu && facts[1].healthy); /* the one that stands by, always */
     return facts[0];
 }
 
-static int open_front(void **state) {
+static bool wait_healthy(const struct front *front) {
+    for (int i = 0; i < 3000 && !all_healthy(front); i++) usleep(10000);
+    return all_healthy(front);
+}
+
+static int open_front_with(void **state, long start_ms) {
     static struct front front;
     front = (struct front){ .config = { .devices = "all",
                                         .queue_jobs = 8,
-                                        .probe_ms = PROBE_MS,
+                                        .worker_start_ms = start_ms,
+                                        .self_test_ms = SELF_TEST_MS,
                                         .processing_ms = 30000,
                                         .lanes = 1,
                                         .batch = 1,
@@ -97,20 +125,34 @@ static int open_front(void **state) {
     };
     struct failure failure = { 0 };
     front.slots = slots_create(&options, &failure);
-    if (!front.slots || !line_open(front.line)) return -1;
-    const struct supervisor_options how = { &front.config, front.slots, &front.line[1], 1 };
+    if (!front.slots || completion_pipe_open(front.pipe, 4, &failure)) return -1;
+    const struct supervisor_options how = { &front.config, front.slots, &front.pipe[1], 1 };
     front.supervisor = supervisor_create(&how, &failure);
-    for (int i = 0; front.supervisor && i < 1000 && !all_healthy(&front); i++) usleep(10000);
     *state = &front;
-    return front.supervisor && all_healthy(&front) ? 0 : -1;
+    return front.supervisor && wait_healthy(&front) ? 0 : -1;
+}
+
+static int open_front(void **state) {
+    return open_front_with(state, 60000);
+}
+
+static int open_front_with_hanging_worker(void **state) {
+    const int file = mkstemp(hang_path);
+    if (file < 0) return -1;
+    close(file);
+    setenv(hang_variable, hang_path, 1);
+    const int failed = open_front_with(state, 3000);
+    unsetenv(hang_variable);
+    unlink(hang_path);
+    return failed;
 }
 
 static int close_front(void **state) {
     struct front *front = *state;
     supervisor_destroy(front->supervisor);
     slots_destroy(front->slots);
-    close(front->line[0]);
-    close(front->line[1]);
+    close(front->pipe[0]);
+    close(front->pipe[1]);
     return 0;
 }
 
@@ -134,12 +176,12 @@ static int submit(struct front *front, int width) {
 
 /* The slot that comes back within MS, or -1. */
 static int returned(struct front *front, int ms) {
-    struct returned news;
+    struct completion news;
     const int64_t end = clock_ns() + ms * INT64_C(1000000);
     while (clock_ns() < end) {
-        poll(&(struct pollfd){ .fd = front->line[0], .events = POLLIN }, 1, 10);
-        if (line_take(front->line[0], &news, 1) == 1 &&
-            supervisor_returned(front->supervisor, news.slot, news.number))
+        poll(&(struct pollfd){ .fd = front->pipe[0], .events = POLLIN }, 1, 10);
+        if (completion_pipe_take(front->pipe[0], &news, 1) == 1 &&
+            supervisor_returned(front->supervisor, news.slot, news.run_number))
             return news.slot;
     }
     return -1;
@@ -209,8 +251,8 @@ static void a_stopped_worker_with_a_job_is_ill(void **state) {
     const pid_t pid = gpu_worker();
     assert_true(pid > 0);
     assert_int_equal(kill(pid, SIGSTOP), 0);
-    const int ms = ill_after_ms(front, 3 * PROBE_MS + 250 + 600);
-    assert_true(ms > 2 * PROBE_MS);
+    const int ms = ill_after_ms(front, 3 * SELF_TEST_MS + 250 + 600);
+    assert_true(ms > 2 * SELF_TEST_MS);
     assert_non_null(strstr(gpu_facts(front).trouble, "no sign of life"));
     const int slot = submit(front, USUAL_WIDTH);
     assert_int_equal(returned(front, 1000), slot);
@@ -232,6 +274,38 @@ static void a_lane_that_hangs_makes_it_ill(void **state) {
     assert_true(done_by(front, slot, "cpu"));
 }
 
+/* Its first process is given up after worker_start_ms; the next one opens the device. */
+static void a_worker_that_hangs_while_opening_is_replaced(void **state) {
+    struct front *front = *state;
+    assert_true(gpu_facts(front).restarts >= 1);
+    const int slot = submit(front, USUAL_WIDTH);
+    assert_int_equal(returned(front, 20000), slot);
+    assert_true(done_by(front, slot, "cuda:0"));
+}
+
+/* All that the front does goes on; its jobs wait for its end, since it may still write. */
+static void a_process_that_does_not_end_keeps_nobody_waiting(void **state) {
+    struct front *front = *state;
+    alarm(60); /* who waits for the process here waits for ever */
+    const int had = submit(front, HANGING_WIDTH);
+    __atomic_store_n(&exits_held, 1, __ATOMIC_RELEASE);
+    assert_int_equal(kill(gpu_worker(), SIGKILL), 0);
+    while (gpu_facts(front).healthy) usleep(1000);
+    for (int i = 0; i < 5; i++) {
+        const int slot = submit(front, USUAL_WIDTH);
+        assert_int_equal(returned(front, 20000), slot);
+        assert_true(done_by(front, slot, "cpu"));
+        slot_give(front->slots, slot);
+    }
+    assert_non_null(strstr(gpu_facts(front).trouble, "end"));
+    __atomic_store_n(&exits_held, 0, __ATOMIC_RELEASE);
+    assert_int_equal(returned(front, 20000), had);
+    assert_true(done_by(front, had, "cpu"));
+    assert_true(wait_healthy(front));
+    assert_int_equal(gpu_facts(front).restarts, 1);
+    alarm(0);
+}
+
 int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[2], "--count") == 0) return puts("1") < 0;
     if (argc > 3) return be_worker(argv[3]);
@@ -240,6 +314,10 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(a_stopped_worker_with_a_job_is_ill, open_front,
                                         close_front),
         cmocka_unit_test_setup_teardown(a_lane_that_hangs_makes_it_ill, open_front, close_front),
+        cmocka_unit_test_setup_teardown(a_process_that_does_not_end_keeps_nobody_waiting,
+                                        open_front, close_front),
+        cmocka_unit_test_setup_teardown(a_worker_that_hangs_while_opening_is_replaced,
+                                        open_front_with_hanging_worker, close_front),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

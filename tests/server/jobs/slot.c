@@ -11,6 +11,33 @@
 
 #include <cmocka.h>
 
+/* ---- a process that has no memory left: this program's calloc and malloc come before the
+ * library's. Not where a sanitizer has put its own there. */
+
+static int allocations_left = -1; /* none is refused */
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { MEMORY_CAN_FAIL = 0 };
+#else
+enum { MEMORY_CAN_FAIL = 1 };
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+
+static bool refused(void) {
+    return allocations_left >= 0 && allocations_left-- == 0;
+}
+
+void *malloc(size_t size) {
+    return refused() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size) {
+    return refused() ? NULL : __libc_calloc(count, size);
+}
+#endif
+
+/* ---- slots */
+
 static struct slots *make(void) {
     const struct slot_options options = {
         .classes = { { 2, 64 << 10 }, { 2, 256 << 10 }, { 1, 0 } },
@@ -143,6 +170,25 @@ static void a_strange_descriptor_is_refused(void **state) {
     close(ends[1]);
 }
 
+/* Each allocation in its turn is the one that fails. */
+static void no_memory_is_told_with_a_sentence(void **state) {
+    (void)state;
+    const struct slot_options options = { .classes = { { 2, 4096 } }, .span_bytes = 1 << 16 };
+    if (!MEMORY_CAN_FAIL) skip();
+    int failed = 0;
+    for (;; failed++) {
+        struct failure failure = { 0 };
+        allocations_left = failed;
+        struct slots *slots = slots_create(&options, &failure);
+        allocations_left = -1;
+        slots_destroy(slots);
+        if (slots) break;
+        assert_int_equal(failure.status, STATUS_NO_MEMORY);
+        assert_true(strlen(failure.message) > 10);
+    }
+    assert_true(failed >= 5); /* the slots, the owners and a list of each class */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes_fit_and_overflow_upwards),
@@ -151,6 +197,7 @@ int main(void) {
         cmocka_unit_test(a_worker_sees_the_same_memory),
         cmocka_unit_test(a_worker_maps_what_is_hot_and_no_more),
         cmocka_unit_test(a_strange_descriptor_is_refused),
+        cmocka_unit_test(no_memory_is_told_with_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

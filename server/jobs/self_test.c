@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/jobs/canary.h"
+#include "server/jobs/self_test.h"
 
 #include "pipeline/plan.h"
 #include "pipeline/run.h"
@@ -19,7 +19,7 @@ static void draw(const struct image *image) {
         }
 }
 
-enum status canary_run(struct lane *lane, struct failure *failure) {
+enum status self_test_run(struct lane *lane, struct failure *failure) {
     struct plan plan;
     enum status status = plan_parse(&plan, "histeq", failure);
     struct run_item item = { .in = image_shape(SIDE, SIDE, 1, 8) };
@@ -29,6 +29,6 @@ enum status canary_run(struct lane *lane, struct failure *failure) {
     status = run_batch(lane, &plan, &item, 1, failure);
     if (status) return status;
     if (image_digest(&item.out) != known_answer)
-        return fail(failure, STATUS_DEVICE, "the known-answer job came back wrong");
+        return fail(failure, STATUS_DEVICE, "the self-test gave a wrong answer");
     return STATUS_OK;
 }

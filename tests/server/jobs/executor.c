@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which jobs share a batch, as the device sees it, and that each is answered with its own picture.
  */
-#include "server/jobs/carry.h"
+#include "server/jobs/executor.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@ enum { JOBS_MAX = 8, RUNS_MAX = 16, WIDTH = 40, HEIGHT = 24 };
 
 static struct slots *slots;
 static struct lane *lane;
-static struct carrier carrier;
+static struct executor executor;
 static int answered[JOBS_MAX], answers;
 
 /* What the device was asked to run. */
@@ -56,17 +56,17 @@ static int publish(const char *plan, unsigned channels, unsigned depth, unsigned
     job->image_length = job->body_length = (uint64_t)head + bytes;
     snprintf(job->plan, sizeof job->plan, "%s", plan);
     assert_int_equal(
-        probe_image(to, job->image_length, &carrier.limits.probe, &job->probe, &failure),
+        probe_image(to, job->image_length, &executor.limits.probe, &job->probe, &failure),
         STATUS_OK);
     return slot;
 }
 
-static void carry_all(int *of, int count) {
+static void run_all(int *of, int count) {
     const int jobs = count;
     run_count = answers = 0;
     while (count > 0) {
         struct failure failure = { 0 };
-        const int left = carry_batch(&carrier, lane, of, count, &failure);
+        const int left = executor_run(&executor, lane, of, count, &failure);
         if (failure.status) fail_msg("%s", failure.message);
         assert_true(left < count);
         count = left;
@@ -99,7 +99,7 @@ static void kinds_of_samples_go_apart(void **state) {
     for (int i = 0; i < JOBS_MAX; i++)
         all[i] = of[i] =
             publish("brightness:shift=10", kinds[i][0], kinds[i][1], 20u + (unsigned)i);
-    carry_all(of, JOBS_MAX);
+    run_all(of, JOBS_MAX);
     assert_int_equal(run_count, 4);
     assert_int_equal(runs[0].count, 3); /* gray of 8 bit, whose first came first */
     assert_int_equal(runs[1].count, 2);
@@ -114,7 +114,7 @@ static void plans_go_apart(void **state) {
     static const char *const plans[] = { "brightness:shift=10", "histeq", "brightness:shift=10" };
     int of[3], all[3];
     for (int i = 0; i < 3; i++) all[i] = of[i] = publish(plans[i], 3, 8, 60);
-    carry_all(of, 3);
+    run_all(of, 3);
     assert_int_equal(run_count, 2);
     assert_int_equal(runs[0].count, 2);
     assert_int_equal(answered[2], all[1]);
@@ -124,11 +124,11 @@ static void plans_go_apart(void **state) {
 static void no_more_than_the_staging_holds(void **state) {
     (void)state;
     int of[4], all[4];
-    const size_t room = carrier.batch_bytes;
+    const size_t room = executor.batch_bytes;
     for (int i = 0; i < 4; i++) all[i] = of[i] = publish("brightness:shift=10", 1, 8, 30);
-    carrier.batch_bytes = 2 * image_bytes(&slot_job(slots, all[0])->probe.shape);
-    carry_all(of, 4);
-    carrier.batch_bytes = room;
+    executor.batch_bytes = 2 * image_bytes(&slot_job(slots, all[0])->probe.shape);
+    run_all(of, 4);
+    executor.batch_bytes = room;
     assert_int_equal(run_count, 2);
     for (int i = 0; i < 4; i++) slot_give(slots, all[i]);
 }
@@ -147,10 +147,10 @@ static int open_all(void **state) {
     driver = device_cpu;
     driver.run = note_run;
     lane->driver = &driver;
-    carrier = (struct carrier){ .slots = slots,
-                                .limits = codec_limits_default,
-                                .batch_bytes = 1 << 20,
-                                .answer = note_answer };
+    executor = (struct executor){ .slots = slots,
+                                  .limits = codec_limits_default,
+                                  .batch_bytes = 1 << 20,
+                                  .answer = note_answer };
     return 0;
 }
 

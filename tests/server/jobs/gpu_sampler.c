@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A meter over a channel, with a library in NVML's place: what is told, what is not, and the end.
+/* A sampler over a channel, with a library in NVML's place: what is told, what is not, and the end.
  */
-#include "server/jobs/meter.h"
+#include "server/jobs/gpu_sampler.h"
 
 #include "cuda/nvml.h"
 #include "server/jobs/channel.h"
@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 static const char bus[] = "0000:18:00.0";
-static char library[512]; /* beside this program: ../fake/nvml.so */
+static char library[512]; /* beside this program: ../../fake/nvml.so */
 static struct fake *fake;
 
 static int find_library(void **state) {
@@ -27,7 +27,7 @@ static int find_library(void **state) {
     const ssize_t length = readlink("/proc/self/exe", library, sizeof library - 32);
     if (length <= 0) return -1;
     library[length] = 0;
-    strcpy(strrchr(library, '/'), "/../fake/nvml.so");
+    strcpy(strrchr(library, '/'), "/../../fake/nvml.so");
     void *handle = dlopen(library, RTLD_NOW); /* stays, so that `fake` does */
     fake = handle ? dlsym(handle, "fake") : NULL;
     return fake ? 0 : -1;
@@ -93,9 +93,9 @@ static void no_library_is_no_harm(void **state) {
     nvml_close(NULL);
 }
 
-/* ---- the meter */
+/* ---- the sampler */
 
-/* Read and written by the meter's thread, where no assertion may fail. */
+/* Read and written by the sampler's thread, where no assertion may fail. */
 static const char *shown_bus;
 static int asked_index;
 
@@ -116,14 +116,14 @@ struct scene {
     struct lane lanes[LANES];
     struct lane *pointers[LANES];
     int busy[LANES], ends[2];
-    struct meter meter;
+    struct gpu_sampler sampler;
 };
 
 static void begin(struct scene *scene, const char *nvml, int every_ms) {
     assert_true(channel_open(scene->ends));
     for (int i = 0; i < LANES; i++) scene->pointers[i] = &scene->lanes[i];
     for (int i = 0; i < LANES; i++) scene->lanes[i].pinned_bytes = (size_t)1000 << 4 * i;
-    scene->meter.options = (struct meter_options){
+    scene->sampler.options = (struct gpu_sampler_options){
         .channel = scene->ends[1],
         .every_ms = every_ms,
         .nvml_path = nvml,
@@ -133,7 +133,7 @@ static void begin(struct scene *scene, const char *nvml, int every_ms) {
         .busy = scene->busy,
         .lane_count = LANES,
     };
-    meter_start(&scene->meter);
+    gpu_sampler_start(&scene->sampler);
 }
 
 /* The next message, within five seconds. */
@@ -147,7 +147,7 @@ static struct gauges hear(const struct scene *scene) {
 
 static void end(struct scene *scene) {
     close(scene->ends[0]);
-    meter_join(&scene->meter);
+    gpu_sampler_join(&scene->sampler);
     close(scene->ends[1]);
 }
 
@@ -195,10 +195,10 @@ static void the_front_has_gone(void **state) {
     shown_bus = bus;
     begin(&scene, library, 3600 * 1000);
     hear(&scene);
-    assert_true(channel_send(scene.ends[0], &(struct message){ .kind = CHANNEL_PROBE }));
+    assert_true(channel_send(scene.ends[0], &(struct message){ .kind = CHANNEL_SELF_TEST }));
     assert_int_equal(poll(&(struct pollfd){ scene.ends[0], POLLIN, 0 }, 1, 200), 0);
     assert_int_equal(channel_take(scene.ends[1], &message, 1, 0), 1);
-    assert_int_equal(message.kind, CHANNEL_PROBE);
+    assert_int_equal(message.kind, CHANNEL_SELF_TEST);
     alarm(20);
     end(&scene);
     alarm(0);
