@@ -71,7 +71,7 @@ static enum status set_from_json(struct config *config, const char *name, const 
         return fail(failure, STATUS_BAD_PARAM, "%.100s: %s must be text in quotes", path,
                     key->name);
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    if (!text) return fail(failure, STATUS_NO_MEMORY, "no memory for the configuration");
+    if (!text) return fail(failure, STATUS_NO_MEMORY, "out of memory for the configuration");
     enum status status = set(config, index, text, FROM_FILE, path, failure);
     free(text);
     return status;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* log.h - one line an event, to stderr, as JSON or as text.
  *
- * Whatever came from outside is escaped and cut to 256 bytes; pictures and secrets are never
- * logged. Threads:  any; a line is written with one call.
+ * Used by:  all of server/.
+ * Fails:    never; a line that cannot be written is lost.
+ * Threads:  any; a line is written with one call.
+ * Limits:   what came from outside is escaped and cut to 256 bytes; pictures and secrets are never
+ *           logged.
  */
 #ifndef BURIN_LOG_H
 #define BURIN_LOG_H

@@ -41,7 +41,7 @@ pid_t process_start(const char *device, int slots_fd, int channel_fd, const int 
     const int count = PROCESS_PIPES_FD - PROCESS_SLOTS_FD + pipe_count;
     if (pipe_count > COMPLETION_PIPES_MAX || posix_spawn_file_actions_init(&actions)) return -1;
     for (int i = 0; i < pipe_count; i++) passed[PROCESS_PIPES_FD - PROCESS_SLOTS_FD + i] = pipes[i];
-    /* All to numbers out of the way first: one may sit where another is to go. */
+    /* All are moved to high numbers first: one may have the number that another is to get. */
     for (int i = 0; i < count; i++) {
         passed[i] = fcntl(passed[i], F_DUPFD_CLOEXEC, PROCESS_PIPES_FD + COMPLETION_PIPES_MAX);
         posix_spawn_file_actions_adddup2(&actions, passed[i], PROCESS_SLOTS_FD + i);

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program from outside: every subcommand but serve and worker, its exit status and its words."""
+"""The program from outside: every subcommand but serve and worker, its exit status and its words.
+
+covers: server/main.c server/command_config.c server/command_devices.c server/command_health.c server/command_ops.c
+covers: server/command_run.c server/command_version.c server/files.c server/progress_line.c server/run_options.c
+"""
 import json
 import os
 import pty
@@ -370,7 +374,7 @@ def test_run_timing(files):
     (["nowhere.jpg", "in.jpg", "o.png"], "one INPUT and one OUTPUT, not 3 files"),
     (["", "in.jpg", "o.png"], "one INPUT and one OUTPUT"),
     (["histq:bins=2.5", "in.png", "o.png"], 'did you mean "histeq"?'),
-    (["in.png", "o.gif"], '".gif" is no type that is written here: let OUTPUT end in .png, .jpg'),
+    (["in.png", "o.gif"], 'burin does not write ".gif": OUTPUT must end in .png, .jpg'),
     (["in.jpg", "o.d/o.tiff"], "--type png, jpeg or pnm"),
 ])
 def test_run_refuses(files, arguments, message):

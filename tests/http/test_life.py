@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The daemon through its life: workers that die, queues that fill, deadlines, thousands of requests, and the
-end. Nobody is told a lie meanwhile: an answer is whole, or there is none."""
+end. Nobody is told a lie meanwhile: an answer is whole, or there is none.
+
+covers: server/command_serve.c
+"""
 import http.client
 import os
 import re
