@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Four sources of values and which wins, what each refuses and in which words, and that the shipped
+ * file is the table.
+ *
+ * covers: config/keys.c config/formats.c */
 #include "config/config.h"
 #include "config/keys.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which workers there are for each `devices`, on a machine of three GPUs: this program again, asked
- * how many there are.
- *
- * covers: server/jobs/process.c */
+ * how many there are. */
 #include "server/jobs/worker_list.h"
 
 #include "server/jobs/process.h"
