@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the service says of itself: live, ready, metrics, and the second socket for them."""
+"""What the service says of itself: live, ready, metrics, and the second socket for them.
+
+covers: server/command_worker.c
+"""
 import json
 import os
 import re
