@@ -3,8 +3,8 @@
 
 #include "server/http/route.h"
 #include "server/http/upload.h"
+#include "server/json_writer.h"
 #include "server/log.h"
-#include "server/text.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -99,18 +99,18 @@ void exchange_log(const struct exchange *exchange, double total_ms) {
     const bool work = exchange->route && exchange->route->begin;
     if (!log_wants(LOG_INFO) || (!work && exchange->http_status < 400)) return;
     char memory[4096]; /* room for every byte of a message escaped */
-    struct text line = text_in(memory, sizeof memory);
-    text_key_json(&line, "event", "request");
-    text_key_json(&line, "id", exchange->request_id);
-    text_key_json(&line, "method", exchange->method);
-    text_key_json(&line, "op", exchange->label);
-    text_key_number(&line, "status", exchange->http_status);
-    text_key_number(&line, "bytes_in", (int64_t)exchange->upload.bytes);
-    text_key_number(&line, "bytes_out", (int64_t)exchange->bytes_out);
-    text_key_ms(&line, "ms", total_ms);
-    if (exchange->device[0]) text_key_json(&line, "device", exchange->device);
+    struct json_writer line = json_writer_in(memory, sizeof memory);
+    json_writer_key_string(&line, "event", "request");
+    json_writer_key_string(&line, "id", exchange->request_id);
+    json_writer_key_string(&line, "method", exchange->method);
+    json_writer_key_string(&line, "op", exchange->label);
+    json_writer_key_number(&line, "status", exchange->http_status);
+    json_writer_key_number(&line, "bytes_in", (int64_t)exchange->upload.bytes);
+    json_writer_key_number(&line, "bytes_out", (int64_t)exchange->bytes_out);
+    json_writer_key_ms(&line, "ms", total_ms);
+    if (exchange->device[0]) json_writer_key_string(&line, "device", exchange->device);
     for (int s = 0; exchange->device[0] && s < STAGE_COUNT; s++)
-        text_key_ms(&line, stage_name((enum stage)s), exchange->timing.stage_ms[s]);
-    if (exchange->failure.status) text_key_json(&line, "error", exchange->failure.message);
+        json_writer_key_ms(&line, stage_name((enum stage)s), exchange->timing.stage_ms[s]);
+    if (exchange->failure.status) json_writer_key_string(&line, "error", exchange->failure.message);
     log_fields(LOG_INFO, memory);
 }

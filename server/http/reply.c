@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/reply.h"
 
-#include "server/account.h"
 #include "server/http/upload.h"
-#include "server/text.h"
+#include "server/json_writer.h"
+#include "server/timing_report.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -36,8 +36,8 @@ static void add(struct MHD_Response *response, const char *name, const char *val
 
 static void add_number(struct MHD_Response *response, const char *name, long number) {
     char memory[24];
-    struct text text = text_in(memory, sizeof memory);
-    text_number(&text, number);
+    struct json_writer text = json_writer_in(memory, sizeof memory);
+    json_writer_number(&text, number);
     add(response, name, memory);
 }
 
@@ -228,44 +228,44 @@ static void parcel_sent(void *context) {
     free(parcel);
 }
 
-/* The account, closed at this moment: what comes after is the socket's. */
-static void close_account(struct exchange *exchange, char text[ACCOUNT_MAX]) {
+/* The report, closed at this moment: what comes after is the socket's. */
+static void close_report(struct exchange *exchange, char text[TIMING_REPORT_MAX]) {
     struct job *job = exchange_job(exchange);
     job->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(exchange->received_ns - exchange->start_ns);
     timing_close(&job->timing, ns_to_ms(clock_ns() - exchange->start_ns));
     memcpy(&exchange->timing, &job->timing, offsetof(struct timing, spans));
     exchange->pixels = image_pixels(&job->probe.shape);
     snprintf(exchange->device, sizeof exchange->device, "%s", job->device_name);
-    const struct account account = {
+    const struct timing_report report = {
         .request_id = exchange->request_id,
         .device = job->device_name,
-        .input = account_image_of(&job->probe.shape, job->probe.format, job->image_length),
-        .output = account_image_of(&job->result, job->result_type, job->result_length),
+        .input = timing_report_image(&job->probe.shape, job->probe.format, job->image_length),
+        .output = timing_report_image(&job->result, job->result_type, job->result_length),
         .timing = &job->timing,
         .notes = job->notes,
     };
-    account_write(&account, text);
+    timing_report_write(&report, text);
 }
 
 static void add_server_timing(struct MHD_Response *response, const struct timing *timing) {
     char memory[512];
-    struct text text = text_in(memory, sizeof memory);
+    struct json_writer text = json_writer_in(memory, sizeof memory);
     for (int s = 0; s < STAGE_COUNT; s++) {
-        text_add(&text, stage_name((enum stage)s));
-        text_add(&text, ";dur=");
-        text_ms(&text, timing->stage_ms[s]);
-        text_add(&text, ", ");
+        json_writer_add(&text, stage_name((enum stage)s));
+        json_writer_add(&text, ";dur=");
+        json_writer_ms(&text, timing->stage_ms[s]);
+        json_writer_add(&text, ", ");
     }
-    text_add(&text, "total;dur=");
-    text_ms(&text, timing->total_ms);
+    json_writer_add(&text, "total;dur=");
+    json_writer_ms(&text, timing->total_ms);
     add(response, "Server-Timing", memory);
 }
 
 static void add_job_headers(struct MHD_Response *response, const struct exchange *exchange,
-                            const char *account_text) {
+                            const char *report_text) {
     const struct job *job = exchange_job(exchange);
     add_server_timing(response, &exchange->timing);
-    add(response, "X-Burin-Timing", account_text);
+    add(response, "X-Burin-Timing", report_text);
     add(response, "X-Burin-Device", job->device_name);
     add_number(response, "X-Origin-Width", job->probe.shape.width);
     add_number(response, "X-Origin-Height", job->probe.shape.height);
@@ -283,11 +283,11 @@ static bool make_boundary(char boundary[BOUNDARY_LENGTH + 1]) {
     return true;
 }
 
-/* Image part, then account part, around the slot's bytes, which are not copied. */
+/* Image part, then report part, around the slot's bytes, which are not copied. */
 static struct MHD_Response *in_parts(struct parcel *parcel, const struct job *job,
-                                     const char *boundary, const char *account_text) {
+                                     const char *boundary, const char *report_text) {
     const uint8_t *image = parcel_bytes(parcel, job);
-    const size_t room = strlen(account_text) + 512;
+    const size_t room = strlen(report_text) + 512;
     parcel->text = malloc(room);
     if (!parcel->text) return NULL;
     const int head =
@@ -297,7 +297,7 @@ static struct MHD_Response *in_parts(struct parcel *parcel, const struct job *jo
     const int tail = snprintf(rest, room - (size_t)head,
                               "\r\n--%s\r\nContent-Type: application/json\r\n"
                               "Content-Length: %zu\r\n\r\n%s\r\n--%s--\r\n",
-                              boundary, strlen(account_text), account_text, boundary);
+                              boundary, strlen(report_text), report_text, boundary);
     const struct MHD_IoVec parts[] = { { parcel->text, (size_t)head },
                                        { image, job->result_length },
                                        { rest, (size_t)tail } };
@@ -305,13 +305,13 @@ static struct MHD_Response *in_parts(struct parcel *parcel, const struct job *jo
 }
 
 static struct MHD_Response *job_response(struct parcel *parcel, const struct job *job,
-                                         enum answer answer, const char *account_text) {
+                                         enum answer answer, const char *report_text) {
     struct MHD_Response *response;
     const char *type = format_media_type(job->result_type);
     char boundary[BOUNDARY_LENGTH + 1], parts[64];
     if (answer == ANSWER_MULTIPART) {
         if (!make_boundary(boundary)) return NULL;
-        response = in_parts(parcel, job, boundary, account_text);
+        response = in_parts(parcel, job, boundary, report_text);
         snprintf(parts, sizeof parts, "multipart/mixed; boundary=%s", boundary);
         type = parts;
     } else {
@@ -323,14 +323,14 @@ static struct MHD_Response *job_response(struct parcel *parcel, const struct job
 }
 
 /* NULL: no memory, and nothing is held. */
-static struct MHD_Response *image_response(struct exchange *exchange, const char *account_text) {
+static struct MHD_Response *image_response(struct exchange *exchange, const char *report_text) {
     const struct job *job = exchange_job(exchange);
     struct front *front = exchange->front;
     struct parcel *parcel = calloc(1, sizeof *parcel);
     struct MHD_Response *response = NULL;
     if (parcel) {
         *parcel = (struct parcel){ front, exchange->slot, bytes_in_slot(job), NULL };
-        response = job_response(parcel, job, exchange->answer, account_text);
+        response = job_response(parcel, job, exchange->answer, report_text);
         if (!response) free(parcel->text);
     }
     if (response) return response;
@@ -348,9 +348,9 @@ enum MHD_Result reply_job(struct exchange *exchange) {
         exchange_fail(exchange, &failure);
         return reply_problem(exchange, 0);
     }
-    char text[ACCOUNT_MAX];
+    char text[TIMING_REPORT_MAX];
     size_t ignored;
-    close_account(exchange, text);
+    close_report(exchange, text);
     struct MHD_Response *response = is_image
                                         ? image_response(exchange, text)
                                         : from_text(strdup(text), "application/json", &ignored);

@@ -15,7 +15,7 @@
 #include "tests/bench/nvjpeg_decoder.h"
 #include "tests/bench/nvjpeg_encoder.h"
 
-#include "server/text.h"
+#include "server/json_writer.h"
 
 #include <getopt.h>
 
@@ -40,8 +40,8 @@ struct entry {
 
 static const char *quoted(const char *words) {
     static char memory[512];
-    struct text text = text_in(memory, sizeof memory);
-    text_json(&text, words);
+    struct json_writer text = json_writer_in(memory, sizeof memory);
+    json_writer_string(&text, words);
     return memory;
 }
 

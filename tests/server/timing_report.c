@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The account is JSON that a parser reads back to the same numbers. */
-#include "server/account.h"
+/* The report is JSON that a parser reads back to the same numbers. */
+#include "server/timing_report.h"
 
-#include "server/text.h"
+#include "server/json_writer.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -24,8 +24,8 @@ static void milliseconds(void **state) {
                   { NAN, "0.000" },  { 12345.678, "12345.678" } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char memory[32];
-        struct text text = text_in(memory, sizeof memory);
-        text_ms(&text, cases[i].ms);
+        struct json_writer json = json_writer_in(memory, sizeof memory);
+        json_writer_ms(&json, cases[i].ms);
         assert_string_equal(memory, cases[i].text);
     }
 }
@@ -33,8 +33,8 @@ static void milliseconds(void **state) {
 static void strange_words_stay_json(void **state) {
     (void)state;
     char memory[256];
-    struct text text = text_in(memory, sizeof memory);
-    text_json(&text, "a\"b\\c\n\x1b\xff z");
+    struct json_writer writer = json_writer_in(memory, sizeof memory);
+    json_writer_string(&writer, "a\"b\\c\n\x1b\xff z");
     json_t *json = json_loads(memory, JSON_DECODE_ANY, NULL);
     assert_non_null(json);
     assert_string_equal(json_string_value(json), "a\"b\\c\n\x1b\xc3\xbf z");
@@ -44,34 +44,34 @@ static void strange_words_stay_json(void **state) {
 static void full_is_told_and_stays_text(void **state) {
     (void)state;
     char memory[8];
-    struct text text = text_in(memory, sizeof memory);
-    text_add(&text, "12345");
-    text_number(&text, -1234567);
-    assert_true(text.full);
+    struct json_writer json = json_writer_in(memory, sizeof memory);
+    json_writer_add(&json, "12345");
+    json_writer_number(&json, -1234567);
+    assert_true(json.full);
     assert_string_equal(memory, "12345");
 }
 
-static struct account example(struct timing *timing) {
+static struct timing_report example(struct timing *timing) {
     *timing = (struct timing){ .total_ms = 9.5 };
     for (int i = 0; i < STAGE_COUNT; i++) timing->stage_ms[i] = i + 0.125;
     timing_span(timing, "grayscale", 0, 1);
     timing_span(timing, "histeq", 0, 2.5);
     timing_span(timing, "histogram", 1, 0.5);
     timing_span(timing, "apply", 1, 2);
-    return (struct account){ .request_id = "id-1",
-                             .device = "cpu",
-                             .input = { "jpeg", 4, 3, 3, 8, 99 },
-                             .output = { "png", 4, 3, 1, 8, 77 },
-                             .timing = timing,
-                             .notes = 1 | 4 };
+    return (struct timing_report){ .request_id = "id-1",
+                                   .device = "cpu",
+                                   .input = { "jpeg", 4, 3, 3, 8, 99 },
+                                   .output = { "png", 4, 3, 1, 8, 77 },
+                                   .timing = timing,
+                                   .notes = 1 | 4 };
 }
 
 static void reads_back(void **state) {
     (void)state;
     struct timing timing;
-    const struct account account = example(&timing);
-    char memory[ACCOUNT_MAX];
-    const size_t length = account_write(&account, memory);
+    const struct timing_report report = example(&timing);
+    char memory[TIMING_REPORT_MAX];
+    const size_t length = timing_report_write(&report, memory);
     assert_int_equal(length, strlen(memory));
     const char *name = NULL;
     double total = 0, apply = 0;
@@ -99,18 +99,18 @@ static void reads_back(void **state) {
 static void the_longest_fits(void **state) {
     (void)state;
     struct timing timing;
-    struct account account = example(&timing);
+    struct timing_report report = example(&timing);
     for (int i = 0; i < STAGE_COUNT; i++) timing.stage_ms[i] = 1e9;
     while (timing.span_count < TIMING_SPANS_MAX)
         timing_span(&timing, "aaaaaaaaaaaaaaaaaaaaaaaaaaa", 1, 1e9);
     char id[64], device[64];
     memset(id, 'i', sizeof id - 1), id[63] = 0;
     memset(device, '\x01', sizeof device - 1), device[63] = 0;
-    account.request_id = id;
-    account.device = device;
-    account.notes = ~0u;
-    char memory[ACCOUNT_MAX];
-    account_write(&account, memory);
+    report.request_id = id;
+    report.device = device;
+    report.notes = ~0u;
+    char memory[TIMING_REPORT_MAX];
+    timing_report_write(&report, memory);
     json_t *json = json_loads(memory, 0, NULL);
     assert_non_null(json);
     json_decref(json);
