@@ -33,9 +33,9 @@ static void wait_for_quiet(const struct front *front, int (*interrupted)(void)) 
 
 /* Connections that were made before still wait to be taken, and are. */
 static void let_nobody_in(struct front *front) {
-    for (int i = 0; i < 2; i++) listen_remove(&front->files[i]);
+    for (int i = 0; i < 2; i++) listen_socket_remove_file(&front->files[i]);
     for (int i = 0; i < front->door_count; i++)
-        if (front->doors[i].io) listen_seal(io_listener(front->doors[i].io));
+        if (front->doors[i].io) listen_socket_drop_new(io_thread_listen_fd(front->doors[i].io));
 }
 
 /* See begin_work in front.c for the order of the two counters. */

@@ -89,7 +89,7 @@ void exchange_lines(const struct exchange *exchange, const char *name,
     MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, take_line, &lines);
 }
 
-void exchange_let_go(struct exchange *exchange) {
+void exchange_release(struct exchange *exchange) {
     upload_release(exchange);
     if (exchange->slot >= 0) slot_give(exchange->front->slots, exchange->slot);
     exchange->slot = -1;

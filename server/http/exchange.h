@@ -9,13 +9,13 @@
 #define BURIN_EXCHANGE_H
 
 #include "config/config.h"
-#include "server/http/accept.h"
-#include "server/http/gate.h"
-#include "server/http/io.h"
-#include "server/http/listen.h"
+#include "server/http/engine/deadlines.h"
+#include "server/http/engine/io_thread.h"
+#include "server/http/engine/listen_socket.h"
+#include "server/http/engine/request_check.h"
 #include "server/http/multipart.h"
+#include "server/http/negotiation.h"
 #include "server/http/settings.h"
-#include "server/http/watch.h"
 #include "server/jobs/line.h"
 #include "server/jobs/slot.h"
 #include "server/jobs/supervisor.h"
@@ -28,7 +28,7 @@ enum { TARGET_MAX = 4096, FIELD_NAME_MAX = 64, FIELD_VALUE_MAX = 16384 };
 /* Where requests come in: one for each io. */
 struct door {
     struct front *front;
-    struct io *io;
+    struct io_thread *io;
     int line[2]; /* a pipe on which finished jobs come back; not the admin's */
     bool admin;  /* probes and metrics alone */
 };
@@ -38,14 +38,14 @@ struct front {
     const struct config *config;
     struct slots *slots;
     struct supervisor *supervisor;
-    struct watch *watch;
-    struct farewell *farewell;
+    struct deadlines *deadlines;
+    struct lingering_close *lingering;
     struct metrics *metrics;
     struct door
         doors[LINES_MAX + 1]; /* io_threads of them for `listen`, then one for `admin_listen` */
     int lines[LINES_MAX];     /* their write ends, for the supervisor */
     int door_count, port;
-    struct listen_file
+    struct socket_file
         files[2];              /* of `listen` and of `admin_listen`, where they are unix sockets */
     int64_t body_bytes_held;   /* atomic: bodies that come, wait or are worked on, against
                                   queue_bytes */
@@ -92,7 +92,7 @@ enum exchange_state {
 struct exchange {
     struct front *front;
     struct MHD_Connection *connection;
-    struct watched *watched;
+    struct deadline *deadline;
     const struct door *door;
     const struct route *route;
     enum exchange_state state;
@@ -100,7 +100,7 @@ struct exchange {
     const char *method;
     char request_id[REQUEST_ID_MAX];
     char label[32]; /* operator's name, "pipeline", "info"...: for metrics and logs */
-    struct gate_facts facts;
+    struct request_facts facts;
     struct settings settings;
     enum answer answer; /* as Accept says; set once the body is there */
     struct upload upload;
@@ -140,7 +140,7 @@ void exchange_name(struct exchange *exchange);
 /* What the request holds goes back: at its end, and as soon as it is refused, for a client may take
  * its time to send the rest of a body that nobody wants. Its budget of bytes goes first: whoever
  * sees the slot free finds room for a body too. */
-void exchange_let_go(struct exchange *exchange);
+void exchange_release(struct exchange *exchange);
 
 /* Notes the first failure of the request; later ones are its consequences. */
 enum status exchange_fail(struct exchange *exchange, const struct failure *failure);

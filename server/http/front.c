@@ -7,9 +7,9 @@
 #include "server/http/front.h"
 
 #include "server/http/drain.h"
-#include "server/http/farewell.h"
-#include "server/http/link.h"
-#include "server/http/listen.h"
+#include "server/http/engine/connection.h"
+#include "server/http/engine/lingering_close.h"
+#include "server/http/engine/listen_socket.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
 #include "server/http/upload.h"
@@ -34,13 +34,13 @@ static struct exchange *exchange_create(const struct door *door, struct MHD_Conn
                                         const char *method) {
     struct front *front = door->front;
     struct link *link = link_of(connection);
-    if (!link || !link->sluice) return NULL;
+    if (!link || !link->filter) return NULL;
     struct exchange *exchange = &link->exchange;
     exchange_clear(exchange);
     exchange->front = front;
     exchange->door = door;
     exchange->connection = connection;
-    exchange->watched = link->watched;
+    exchange->deadline = link->deadline;
     exchange->method = method;
     exchange->slot = -1;
     exchange->start_ns = link->start_ns;
@@ -55,14 +55,15 @@ static struct exchange *exchange_create(const struct door *door, struct MHD_Conn
 static enum status pass_gate(struct exchange *exchange, const char *version, int *http_status,
                              struct failure *failure) {
     const struct link *link = link_of(exchange->connection);
-    struct gate_request request;
+    struct request_head request;
     bool too_long;
-    if (sluice_refused(link->sluice, link->requests, failure, &too_long)) {
+    if (recv_filter_refusal(link->filter, link->requests, failure, &too_long)) {
         if (too_long) *http_status = MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
         return failure->status;
     }
-    gate_collect(exchange->connection, exchange->method, exchange->target, version, &request);
-    return gate_check(&request, &exchange->facts, failure);
+    request_check_collect(exchange->connection, exchange->method, exchange->target, version,
+                          &request);
+    return request_check_head(&request, &exchange->facts, failure);
 }
 
 /* While it is accepted, the drain waits for its end. */
@@ -87,7 +88,7 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
 
 /* More of its body than is worth reading for the sake of the next request, or nobody knows. */
 static bool much_is_to_come(const struct exchange *exchange) {
-    const struct gate_facts *facts = &exchange->facts;
+    const struct request_facts *facts = &exchange->facts;
     return facts->chunked || facts->length - (int64_t)exchange->upload.bytes > SWALLOW_MAX;
 }
 
@@ -100,7 +101,7 @@ static enum MHD_Result refuse_large(struct exchange *exchange, int http_status) 
     exchange->state = EXCHANGE_LINGERING;
     set_accepted(exchange, false);
     exchange->received_ns = clock_ns();
-    watch_phase_idle(exchange->watched);
+    deadline_enter_idle(exchange->deadline);
     return MHD_YES;
 }
 
@@ -133,14 +134,14 @@ static enum MHD_Result begin(struct exchange *exchange, const char *path, const 
         snprintf(exchange->label, sizeof exchange->label, "%.31s", path + 1);
     if (!exchange->route || begin_work(exchange, &failure)) {
         exchange_fail(exchange, &failure);
-        exchange_let_go(exchange);
+        exchange_release(exchange);
     }
     exchange->http_status = http_status;
     exchange->state = EXCHANGE_BODY;
     if (exchange->failure.status && much_is_to_come(exchange))
         return refuse_large(exchange, http_status);
-    const struct gate_facts *facts = &exchange->facts;
-    watch_phase_body(exchange->watched, facts->chunked ? -1 : facts->length);
+    const struct request_facts *facts = &exchange->facts;
+    deadline_enter_body(exchange->deadline, facts->chunked ? -1 : facts->length);
     return MHD_YES;
 }
 
@@ -151,7 +152,7 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, s
     enum status status = STATUS_OK;
     exchange->facts.expects_continue = false; /* it has been told to go on */
     if (exchange->state == EXCHANGE_LINGERING) return linger(exchange, length);
-    watch_progress(exchange->watched, (int64_t)(exchange->upload.bytes + *length));
+    deadline_body_progress(exchange->deadline, (int64_t)(exchange->upload.bytes + *length));
     if (exchange->failure.status || !exchange->route->begin)
         exchange->upload.bytes += *length; /* read for the sake of the next request, and dropped */
     else
@@ -159,7 +160,7 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, s
     *length = 0;
     if (status) {
         exchange_fail(exchange, &failure);
-        exchange_let_go(exchange);
+        exchange_release(exchange);
         if (much_is_to_come(exchange)) return refuse_large(exchange, 0);
     }
     const uint64_t most = (uint64_t)exchange->front->config->body_bytes_max + SWALLOW_MAX;
@@ -170,11 +171,11 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, s
 /* ---- its answer */
 
 static enum MHD_Result answer(struct exchange *exchange) {
-    watch_phase_write(exchange->watched, 0);
+    deadline_enter_write(exchange->deadline, 0);
     if (exchange->failure.status) return reply_problem(exchange, exchange->http_status);
     exchange->failure = exchange_job(exchange)->failure;
     if (!exchange->failure.status) return reply_job(exchange);
-    exchange_let_go(exchange);
+    exchange_release(exchange);
     return reply_problem(exchange, 0);
 }
 
@@ -183,11 +184,11 @@ static void judge_body(struct exchange *exchange) {
     const struct link *link = link_of(exchange->connection);
     struct failure failure = { 0 };
     bool ignored;
-    if (!sluice_refused(link->sluice, link->requests, &failure, &ignored)) return;
+    if (!recv_filter_refusal(link->filter, link->requests, &failure, &ignored)) return;
     metrics_reject(exchange->front->metrics, REJECTED_MALFORMED);
     exchange->spoiled = true;
     exchange_fail(exchange, &failure);
-    exchange_let_go(exchange);
+    exchange_release(exchange);
 }
 
 static enum MHD_Result finish(struct exchange *exchange) {
@@ -246,7 +247,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         metrics_request(front->metrics, exchange->label, exchange->http_status, total_ms,
                         exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
     exchange_log(exchange, total_ms);
-    exchange_let_go(exchange);
+    exchange_release(exchange);
     set_accepted(exchange, false);
     *state = NULL;
     __atomic_sub_fetch(&front->exchanges, 1, __ATOMIC_RELEASE);
@@ -313,17 +314,17 @@ static struct MHD_Daemon *open_daemon(struct door *door, int listener) {
 static enum status open_doors(struct front *front, bool admin, struct failure *failure) {
     const struct config *config = front->config;
     const char *address = admin ? config->admin_listen : config->listen;
-    const int listener = listen_open(address, admin ? "--admin-listen" : "--listen",
-                                     config->insecure, &front->files[admin], failure);
+    const int listener = listen_socket_open(address, admin ? "--admin-listen" : "--listen",
+                                            config->insecure, &front->files[admin], failure);
     if (listener < 0) return STATUS_INTERNAL;
-    if (!admin) front->port = listen_port(listener);
+    if (!admin) front->port = listen_socket_port(listener);
     enum status status = STATUS_OK;
     for (long i = 0; !status && i < (admin ? 1 : config->io_threads); i++) {
         struct door *door = &front->doors[admin ? config->io_threads : i];
         door->admin = admin;
         if (admin) door->line[0] = -1;
         struct MHD_Daemon *daemon = open_daemon(door, listener);
-        if (daemon) door->io = io_start(daemon, door->line[0], jobs_returned, front);
+        if (daemon) door->io = io_thread_start(daemon, door->line[0], jobs_returned, front);
         if (daemon && !door->io) MHD_stop_daemon(daemon);
         if (!door->io)
             status = fail(failure, STATUS_INTERNAL,
@@ -364,7 +365,7 @@ static enum status open_all(struct front *front, struct failure *failure) {
     if (open_lines(front, failure)) return STATUS_NO_MEMORY;
     front->slots = open_slots(config, failure);
     if (!front->slots || !front->metrics) return STATUS_NO_MEMORY;
-    const struct watch_limits limits = {
+    const struct deadline_limits limits = {
         .header_ms = config->header_ms,
         .body_ms = config->body_ms,
         .body_rate_bytes = config->body_rate_bytes,
@@ -375,9 +376,9 @@ static enum status open_all(struct front *front, struct failure *failure) {
         .pressed = upload_pressed,
         .context = front,
     };
-    front->watch = watch_create(&limits);
-    front->farewell = farewell_create();
-    if (!front->watch || !front->farewell)
+    front->deadlines = deadlines_create(&limits);
+    front->lingering = lingering_close_create();
+    if (!front->deadlines || !front->lingering)
         return fail(failure, STATUS_NO_MEMORY, "no thread to watch connections");
     for (int i = 0; i < (int)config->io_threads; i++) front->lines[i] = front->doors[i].line[1];
     const struct supervisor_options options = { .config = config,
@@ -427,17 +428,17 @@ static int never(void) {
 void front_destroy(struct front *front) {
     if (!front) return;
     __atomic_store_n(&front->draining, 2, __ATOMIC_SEQ_CST);
-    for (int i = 0; i < 2; i++) listen_remove(&front->files[i]);
+    for (int i = 0; i < 2; i++) listen_socket_remove_file(&front->files[i]);
     if (front->supervisor) supervisor_stop(front->supervisor);
     drain_wait(&front->asleep, 2000, never);
     for (int i = 0; i < front->door_count; i++) {
-        io_stop(front->doors[i].io);
+        io_thread_stop(front->doors[i].io);
         for (int end = 0; end < 2; end++)
             if (front->doors[i].line[end] >= 0) close(front->doors[i].line[end]);
     }
     supervisor_destroy(front->supervisor);
-    watch_destroy(front->watch);
-    farewell_destroy(front->farewell);
+    deadlines_destroy(front->deadlines);
+    lingering_close_destroy(front->lingering);
     slots_destroy(front->slots);
     metrics_destroy(front->metrics);
     free(front);

@@ -62,7 +62,7 @@ enum MHD_Result handle_metrics(struct exchange *exchange) {
         .version = version_text(),
     };
     supervisor_jobs(front->supervisor, &now.queued);
-    watch_counts(front->watch, &now.connections);
+    deadlines_counts(front->deadlines, &now.connections);
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);

@@ -48,20 +48,20 @@ static enum status judge(struct exchange *exchange, struct failure *failure) {
 }
 
 static void take_accept(void *context, const char *line) {
-    accept_take(context, line);
+    negotiation_add(context, line);
 }
 
 static void fill_job(struct exchange *exchange) {
     struct job *job = exchange_job(exchange);
     const struct settings *settings = &exchange->settings;
-    struct accept accept = { 0 };
+    struct negotiation accept = { 0 };
     exchange_lines(exchange, MHD_HTTP_HEADER_ACCEPT, take_accept, &accept);
-    exchange->answer = accept_answer(&accept);
+    exchange->answer = negotiation_answer(&accept);
     job->line = (int32_t)(exchange->door - exchange->front->doors);
     snprintf(job->request_id, sizeof job->request_id, "%s", exchange->request_id);
     memcpy(job->device, settings->device, sizeof job->device);
     memcpy(job->background, settings->background, sizeof job->background);
-    job->type = settings->type ? settings->type : accept_type(&accept, job->probe.format);
+    job->type = settings->type ? settings->type : negotiation_type(&accept, job->probe.format);
     job->quality = settings->quality;
     job->compression = settings->compression;
     job->json_only = exchange->answer == ANSWER_JSON;
@@ -93,6 +93,6 @@ enum MHD_Result process_finish(struct exchange *exchange) {
     exchange->state = EXCHANGE_WAITING;
     __atomic_add_fetch(&exchange->front->asleep, 1, __ATOMIC_RELAXED);
     MHD_suspend_connection(exchange->connection);
-    watch_phase_waiting(exchange->watched, client_left, exchange);
+    deadline_enter_waiting(exchange->deadline, client_left, exchange);
     return MHD_YES;
 }

@@ -6,7 +6,7 @@
  * and are handed on from the copies kept here, since the piece they came in may be gone. */
 #include "server/http/multipart.h"
 
-#include "server/http/gate.h"
+#include "server/http/engine/request_check.h"
 
 #include <string.h>
 #include <strings.h>
@@ -40,7 +40,7 @@ static const char *skip_blanks(const char *p) {
 
 static size_t token_length(const char *p) {
     size_t length = 0;
-    while (p[length] && gate_token(p + length, 1)) length++;
+    while (p[length] && request_check_is_token(p + length, 1)) length++;
     return length;
 }
 

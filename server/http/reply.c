@@ -48,11 +48,11 @@ static enum MHD_Result queue(struct exchange *exchange, int http_status, uint64_
     if (!response) return MHD_NO;
     add(response, "X-Request-ID", exchange->request_id);
     add(response, "X-Content-Type-Options", "nosniff");
-    exchange_let_go(exchange);
+    exchange_release(exchange);
     exchange->http_status = http_status;
     exchange->bytes_out = bytes;
     exchange->state = EXCHANGE_ANSWERED;
-    watch_phase_write(exchange->watched, (int64_t)bytes);
+    deadline_enter_write(exchange->deadline, (int64_t)bytes);
     const enum MHD_Result result =
         MHD_queue_response(exchange->connection, (unsigned)http_status, response);
     MHD_destroy_response(response);
@@ -205,7 +205,7 @@ static enum status hold(struct front *front, int64_t bytes, struct failure *fail
     return no_room(front, now, failure);
 }
 
-static void let_go(struct front *front, int64_t bytes) {
+static void release(struct front *front, int64_t bytes) {
     __atomic_sub_fetch(&front->answer_bytes_held, bytes, __ATOMIC_RELAXED);
 }
 
@@ -222,7 +222,7 @@ static uint8_t *parcel_bytes(const struct parcel *parcel, const struct job *job)
 
 static void parcel_sent(void *context) {
     struct parcel *parcel = context;
-    let_go(parcel->front, parcel->bytes);
+    release(parcel->front, parcel->bytes);
     slot_give(parcel->front->slots, parcel->slot);
     free(parcel->text);
     free(parcel);
@@ -335,7 +335,7 @@ static struct MHD_Response *image_response(struct exchange *exchange, const char
     }
     if (response) return response;
     free(parcel);
-    let_go(front, bytes_in_slot(job));
+    release(front, bytes_in_slot(job));
     return NULL;
 }
 

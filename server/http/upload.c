@@ -102,7 +102,7 @@ static enum status field_starts(struct exchange *exchange, const struct part *pa
     if (strlen(part->name) >= FIELD_NAME_MAX)
         return fail(failure, STATUS_BAD_PARAM, "a field's name is over %d characters long",
                     FIELD_NAME_MAX - 1);
-    if (!gate_token(part->name, strlen(part->name)))
+    if (!request_check_is_token(part->name, strlen(part->name)))
         return fail(failure, STATUS_BAD_PARAM,
                     "a field's name holds blanks or other odd characters");
     if (part->has_filename)
@@ -202,7 +202,7 @@ static enum status take_slot(struct exchange *exchange, struct failure *failure)
         exchange->facts.has_length ? (size_t)exchange->facts.length : UNKNOWN_LENGTH_GUESS;
     /* An answer is mostly no longer than its upload: twice that, and the slot need not grow. */
     exchange->slot = slot_take(front->slots, 2 * length + 65536, exchange);
-    if (front_full(front)) watch_press(front->watch);
+    if (front_full(front)) deadlines_note_pressure(front->deadlines);
     if (exchange->slot < 0) return no_slot(exchange, failure);
     return exchange->upload.multipart ? STATUS_OK : image_starts(exchange, failure);
 }
@@ -235,7 +235,7 @@ static enum status open_form(struct exchange *exchange, const char *type, struct
 
 enum status upload_begin(struct exchange *exchange, struct failure *failure) {
     const struct front *front = exchange->front;
-    const struct gate_facts *facts = &exchange->facts;
+    const struct request_facts *facts = &exchange->facts;
     if (facts->has_length && facts->length > largest_body(front->config))
         return too_large(front, failure);
     if (!facts->chunked && facts->length == 0)

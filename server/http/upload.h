@@ -28,7 +28,7 @@ enum status upload_parts(struct exchange *exchange, const struct probe_limits *l
 /* The Content-Encoding that makes the body unreadable here, as sent; NULL: none does. */
 const char *upload_coding(const struct exchange *exchange);
 /* CONTEXT is a front without a free slot: bodies that hardly come keep others out. Of
- * watch_limits. */
+ * deadline_limits. */
 bool upload_pressed(const void *context);
 /* Gives back what it held apart from the slot; any number of times. */
 void upload_release(struct exchange *exchange);
