@@ -17,22 +17,22 @@ int64_t acked_bytes_count(int fd) {
     return (int64_t)info.tcpi_bytes_acked;
 }
 
-void acked_bytes_begin(struct acked_bytes *uptake, int64_t start_ns, int64_t first) {
-    *uptake = (struct acked_bytes){ start_ns, first, first, start_ns };
+void acked_bytes_begin(struct acked_bytes *acked, int64_t start_ns, int64_t first) {
+    *acked = (struct acked_bytes){ start_ns, first, first, start_ns };
 }
 
-int64_t acked_bytes_deadline(struct acked_bytes *uptake, int fd, int64_t now_ns, long ms,
+int64_t acked_bytes_deadline(struct acked_bytes *acked, int fd, int64_t now_ns, long ms,
                              long rate_bytes) {
-    const int64_t mark = acked_bytes_count(fd);
-    if (mark > uptake->mark) {
-        uptake->moved_ns = now_ns;
-        uptake->mark = mark;
+    const int64_t count = acked_bytes_count(fd);
+    if (count > acked->last) {
+        acked->moved_ns = now_ns;
+        acked->last = count;
     }
-    const int64_t still = uptake->moved_ns + ms * MS_NS;
-    const double taken = (double)(uptake->mark - uptake->first);
-    const double allowed_ns = taken / (double)rate_bytes * 1e9;
-    /* Whoever stands still is given up by then in any case: no number here can grow too large. */
-    if (allowed_ns >= (double)(still - uptake->start_ns)) return still;
+    const int64_t stalled = acked->moved_ns + ms * MS_NS;
+    const double bytes = (double)(acked->last - acked->first);
+    const double allowed_ns = bytes / (double)rate_bytes * 1e9;
+    /* A client that stands still is cut off by then in any case: no number here can overflow. */
+    if (allowed_ns >= (double)(stalled - acked->start_ns)) return stalled;
     const int64_t least = ms * MS_NS;
-    return uptake->start_ns + ((int64_t)allowed_ns > least ? (int64_t)allowed_ns : least);
+    return acked->start_ns + ((int64_t)allowed_ns > least ? (int64_t)allowed_ns : least);
 }

@@ -1,44 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A name is the generation in its upper half, the place in its lower one. */
+/* An id is the generation in its upper half, the index in its lower one. */
 #include "server/http/engine/connection_table.h"
 
 #include <stdlib.h>
 
-bool connection_table_add(struct connection_table *roll, struct deadline *deadline,
-                          uint64_t *name) {
-    uint32_t place = roll->lowest;
-    while (place < roll->used && roll->places[place].deadline) place++;
-    if (place == roll->room) {
-        const uint32_t room = roll->room ? 2 * roll->room : 64;
-        struct table_entry *places = realloc(roll->places, room * sizeof *places);
-        if (!places) return false;
-        roll->places = places;
-        roll->room = room;
+bool connection_table_add(struct connection_table *table, struct deadline *deadline, uint64_t *id) {
+    uint32_t index = table->lowest_free;
+    while (index < table->used && table->entries[index].deadline) index++;
+    if (index == table->capacity) {
+        const uint32_t capacity = table->capacity ? 2 * table->capacity : 64;
+        struct table_entry *entries = realloc(table->entries, capacity * sizeof *entries);
+        if (!entries) return false;
+        table->entries = entries;
+        table->capacity = capacity;
     }
-    if (place == roll->used) roll->used++;
-    roll->places[place] = (struct table_entry){ deadline, ++roll->generation };
-    roll->lowest = place + 1;
-    roll->count++;
-    *name = (uint64_t)roll->generation << 32 | place;
+    if (index == table->used) table->used++;
+    table->entries[index] = (struct table_entry){ deadline, ++table->generation };
+    table->lowest_free = index + 1;
+    table->count++;
+    *id = (uint64_t)table->generation << 32 | index;
     return true;
 }
 
-void connection_table_remove(struct connection_table *roll, uint64_t name) {
-    const uint32_t place = (uint32_t)name;
-    roll->places[place].deadline = NULL;
-    roll->count--;
-    if (place < roll->lowest) roll->lowest = place;
-    while (roll->used && !roll->places[roll->used - 1].deadline) roll->used--;
+void connection_table_remove(struct connection_table *table, uint64_t id) {
+    const uint32_t index = (uint32_t)id;
+    table->entries[index].deadline = NULL;
+    table->count--;
+    if (index < table->lowest_free) table->lowest_free = index;
+    while (table->used && !table->entries[table->used - 1].deadline) table->used--;
 }
 
-struct deadline *connection_table_find(const struct connection_table *roll, uint64_t name) {
-    const uint32_t place = (uint32_t)name;
-    if (place >= roll->used || roll->places[place].generation != (uint32_t)(name >> 32))
+struct deadline *connection_table_find(const struct connection_table *table, uint64_t id) {
+    const uint32_t index = (uint32_t)id;
+    if (index >= table->used || table->entries[index].generation != (uint32_t)(id >> 32))
         return NULL;
-    return roll->places[place].deadline;
+    return table->entries[index].deadline;
 }
 
-void connection_table_release(struct connection_table *roll) {
-    free(roll->places);
-    *roll = (struct connection_table){ 0 };
+void connection_table_release(struct connection_table *table) {
+    free(table->entries);
+    *table = (struct connection_table){ 0 };
 }

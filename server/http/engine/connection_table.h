@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* roll.h - the roll of deadline connections, each under a name that is never given twice, so that an
- * event that comes late is known as such.
+/* connection_table.h - the open connections, each under an id that is never given twice, so that a
+ * late event of a closed connection is recognised.
  *
- * Used by:  deadlines.c, under its lock; the roll has none of its own.
- * Owns:     its places, not who stands in them. All zero is an empty roll.
+ * Used by:  deadlines.c, under its lock; the table has none of its own.
+ * Owns:     its entries, not the deadlines in them. All zero is an empty table.
+ * Fails:    connection_table_add returns false without memory.
+ * Limits:   4 billion connections between two that share an id.
  */
 #ifndef BURIN_CONNECTION_TABLE_H
 #define BURIN_CONNECTION_TABLE_H
@@ -19,20 +21,19 @@ struct table_entry {
 };
 
 struct connection_table {
-    struct table_entry *places;
-    uint32_t room, used; /* used: places to look at, the free ones among them too */
-    uint32_t lowest;     /* no place below it is free */
+    struct table_entry *entries;
+    uint32_t capacity, used; /* used: entries to look at, free ones among them too */
+    uint32_t lowest_free;    /* no entry below it is free */
     uint32_t generation;
     int count;
 };
 
-/* false: no memory. */
-bool connection_table_add(struct connection_table *roll, struct deadline *deadline, uint64_t *name);
-void connection_table_remove(struct connection_table *roll, uint64_t name);
+bool connection_table_add(struct connection_table *table, struct deadline *deadline, uint64_t *id);
+void connection_table_remove(struct connection_table *table, uint64_t id);
 
-/* NULL: it has left. */
-struct deadline *connection_table_find(const struct connection_table *roll, uint64_t name);
+/* NULL: that connection is closed. */
+struct deadline *connection_table_find(const struct connection_table *table, uint64_t id);
 
-void connection_table_release(struct connection_table *roll);
+void connection_table_release(struct connection_table *table);
 
 #endif

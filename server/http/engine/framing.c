@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. A state machine over units: a whole head, a run of body or chunk bytes, a chunk's
+ * size line, the CR LF behind a chunk, a trailer line. Each function reads one unit off the bytes
+ * and says how long it is; a unit that is not whole stays with the caller, who brings it again with
+ * more behind it. Only `scanned` remembers how far an unfinished head was looked at. */
 #include "server/http/engine/framing.h"
 
 #include "server/http/engine/request_check.h"
@@ -31,7 +35,7 @@ static ssize_t line_length(const char *bytes, size_t length) {
     return 0;
 }
 
-/* ---- each takes one unit off BYTES: its length, 0: not whole yet, -1: refused */
+/* ---- each reads one unit off BYTES: its length, 0: not whole yet, -1: refused */
 
 static void hide_cookies(char *head, const struct request_head *request) {
     static const char name[] = "Cookie", other[] = "hidden";
@@ -44,7 +48,8 @@ static void hide_cookies(char *head, const struct request_head *request) {
     }
 }
 
-static ssize_t judge(struct framing *framing, char *head, size_t length, struct failure *failure) {
+static ssize_t check_head(struct framing *framing, char *head, size_t length,
+                          struct failure *failure) {
     struct request_head request;
     struct request_facts facts;
     framing->heads++;
@@ -70,12 +75,12 @@ static ssize_t refuse_head(struct framing *framing, struct failure *failure, con
 }
 
 /* Before a request some clients send one. */
-static ssize_t take_empty_line(struct framing *framing, struct failure *failure) {
+static ssize_t skip_empty_line(struct framing *framing, struct failure *failure) {
     if (++framing->empty_lines <= EMPTY_LINES_MAX) return 2;
-    return refuse_head(framing, failure, "there are only empty lines where a request should begin");
+    return refuse_head(framing, failure, "only empty lines came where a request should begin");
 }
 
-static ssize_t take_head(struct framing *framing, char *bytes, size_t length,
+static ssize_t read_head(struct framing *framing, char *bytes, size_t length,
                          struct failure *failure) {
     const size_t most = length < framing->head_max ? length : framing->head_max;
     ssize_t line = 1;
@@ -83,18 +88,19 @@ static ssize_t take_head(struct framing *framing, char *bytes, size_t length,
         line = line_length(bytes + framing->scanned, most - framing->scanned);
         if (line < 0)
             return refuse_head(framing, failure,
-                               "the headers hold a bare line end, a NUL or another control "
+                               "the headers contain a bare line end, a NUL or another control "
                                "character; each line must end in CR LF");
-        if (line == 2 && framing->scanned == 0) return take_empty_line(framing, failure);
+        if (line == 2 && framing->scanned == 0) return skip_empty_line(framing, failure);
         framing->scanned += (size_t)line;
-        if (line == 2) return judge(framing, bytes, framing->scanned, failure);
+        if (line == 2) return check_head(framing, bytes, framing->scanned, failure);
     }
     if (length < framing->head_max) return 0;
     framing->too_long = true;
-    return refuse_head(framing, failure, "request line and headers are over header_bytes long");
+    return refuse_head(framing, failure,
+                       "the request line and headers are longer than header_bytes");
 }
 
-static ssize_t take_counted(struct framing *framing, size_t length, enum framing_state next) {
+static ssize_t count_bytes(struct framing *framing, size_t length, enum framing_state next) {
     const uint64_t taken = framing->left < length ? framing->left : length;
     framing->left -= taken;
     if (framing->left == 0) framing->state = next;
@@ -102,7 +108,7 @@ static ssize_t take_counted(struct framing *framing, size_t length, enum framing
 }
 
 /* -1: no size; else how many digits. */
-static int read_size(const char *bytes, uint64_t *size) {
+static int parse_size(const char *bytes, uint64_t *size) {
     int digits = 0;
     for (*size = 0; digits <= CHUNK_DIGITS_MAX; digits++) {
         static const char hex[] = "0123456789abcdefABCDEF";
@@ -114,11 +120,11 @@ static int read_size(const char *bytes, uint64_t *size) {
     return digits > 0 && digits <= CHUNK_DIGITS_MAX ? digits : -1;
 }
 
-static ssize_t take_size(struct framing *framing, const char *bytes, size_t length,
-                         struct failure *failure) {
+static ssize_t read_chunk_size(struct framing *framing, const char *bytes, size_t length,
+                               struct failure *failure) {
     const ssize_t line = line_length(bytes, length);
     if (line == 0 && length < CHUNK_LINE_MAX) return 0;
-    const int digits = line > 0 && line <= CHUNK_LINE_MAX ? read_size(bytes, &framing->left) : -1;
+    const int digits = line > 0 && line <= CHUNK_LINE_MAX ? parse_size(bytes, &framing->left) : -1;
     if (digits < 0 || (bytes[digits] != '\r' && bytes[digits] != ';'))
         return refuse(framing, failure,
                       "the size of a chunk must be hexadecimal digits and end in CR LF");
@@ -127,24 +133,25 @@ static ssize_t take_size(struct framing *framing, const char *bytes, size_t leng
     return line;
 }
 
-static ssize_t take_chunk_end(struct framing *framing, const char *bytes, size_t length,
+static ssize_t read_chunk_end(struct framing *framing, const char *bytes, size_t length,
                               struct failure *failure) {
     if (bytes[0] != '\r' || (length > 1 && bytes[1] != '\n'))
-        return refuse(framing, failure, "a chunk is longer than its size, or lacks its CR LF");
+        return refuse(framing, failure, "a chunk is longer than its size, or its CR LF is missing");
     if (length < 2) return 0;
     framing->state = FRAMING_CHUNK_SIZE;
     return 2;
 }
 
-static ssize_t take_trailer(struct framing *framing, const char *bytes, size_t length,
+static ssize_t read_trailer(struct framing *framing, const char *bytes, size_t length,
                             struct failure *failure) {
     const ssize_t line = line_length(bytes, length);
     const size_t total = framing->trailer_bytes + (line > 0 ? (size_t)line : length);
     if (line < 0)
         return refuse(framing, failure,
-                      "the trailers hold a control character; each line must end in CR LF");
+                      "the trailers contain a control character; each line must end in CR LF");
     if (framing->trailers > TRAILERS_MAX || total >= FRAMING_LINES_MAX)
-        return refuse(framing, failure, "there are more than 16 trailers, or 4 KiB of them");
+        return refuse(framing, failure,
+                      "there are more than 16 trailers or more than 4 KiB of them");
     if (line == 0) return 0;
     framing->trailers++;
     framing->trailer_bytes = total;
@@ -155,15 +162,15 @@ static ssize_t take_trailer(struct framing *framing, const char *bytes, size_t l
     return line;
 }
 
-static ssize_t take_unit(struct framing *framing, char *bytes, size_t length,
+static ssize_t read_unit(struct framing *framing, char *bytes, size_t length,
                          struct failure *failure) {
     switch (framing->state) {
-    case FRAMING_HEAD: return take_head(framing, bytes, length, failure);
-    case FRAMING_BODY: return take_counted(framing, length, FRAMING_HEAD);
-    case FRAMING_CHUNK: return take_counted(framing, length, FRAMING_CHUNK_END);
-    case FRAMING_CHUNK_SIZE: return take_size(framing, bytes, length, failure);
-    case FRAMING_CHUNK_END: return take_chunk_end(framing, bytes, length, failure);
-    default: return take_trailer(framing, bytes, length, failure);
+    case FRAMING_HEAD: return read_head(framing, bytes, length, failure);
+    case FRAMING_BODY: return count_bytes(framing, length, FRAMING_HEAD);
+    case FRAMING_CHUNK: return count_bytes(framing, length, FRAMING_CHUNK_END);
+    case FRAMING_CHUNK_SIZE: return read_chunk_size(framing, bytes, length, failure);
+    case FRAMING_CHUNK_END: return read_chunk_end(framing, bytes, length, failure);
+    default: return read_trailer(framing, bytes, length, failure);
     }
 }
 
@@ -172,7 +179,7 @@ static ssize_t take_unit(struct framing *framing, char *bytes, size_t length,
 size_t framing_pass(struct framing *framing, char *bytes, size_t length, struct failure *failure) {
     size_t passed = 0;
     while (passed < length && !framing->refused) {
-        const ssize_t unit = take_unit(framing, bytes + passed, length - passed, failure);
+        const ssize_t unit = read_unit(framing, bytes + passed, length - passed, failure);
         if (unit <= 0) break;
         passed += (size_t)unit;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* framing.h - where each message of a connection ends: heads read whole and judged by the gate,
- * bodies counted, chunks and trailers read strictly.
+/* framing.h - where each message of a connection ends: heads read whole and checked, bodies
+ * counted, chunks and trailers read strictly.
  *
- * Used by:  filter.c, on all bytes of a connection, in their order.
+ * Used by:  recv_filter.c, on all bytes of a connection, in their order.
  * Owns:     nothing.
  * Fails:    for good: from the first byte that two parsers could read in two ways nothing passes.
  * Threads:  the one that reads the connection.

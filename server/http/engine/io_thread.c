@@ -12,19 +12,19 @@
 
 struct io_thread {
     struct MHD_Daemon *daemon;
-    int line, stop, events;
+    int pipe, stop, events;
     unsigned connections; /* open when the library last ran */
-    void (*returned)(void *context, int line);
+    void (*completed)(void *context, int pipe);
     void *context;
     pthread_t thread;
 };
 
-enum { SOCKETS, LINE, STOP, SOURCES };
+enum { SOCKETS, PIPE, STOP, SOURCES };
 
 /* An answer takes the library three turns: sent, closed, the next request looked for. */
 enum { TURNS = 4 };
 
-static void watch_for(const struct io_thread *io, int fd, uint32_t source) {
+static void add_source(const struct io_thread *io, int fd, uint32_t source) {
     struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
     if (fd >= 0) epoll_ctl(io->events, EPOLL_CTL_ADD, fd, &event);
 }
@@ -36,9 +36,9 @@ static int library_timeout(struct MHD_Daemon *daemon) {
     return ms > 1000 ? 1000 : (int)ms;
 }
 
-/* Whether connections have ended in the library's last turn. At its limit it does not listen, and
- * listens again only at the start of a turn: without one more nobody would hear who waits. */
-static bool has_more_room(struct io_thread *io) {
+/* Whether connections have ended in the library's last turn: at its limit it needs one more turn to
+ * listen again (README.md). */
+static bool connections_ended(struct io_thread *io) {
     const union MHD_DaemonInfo *info =
         MHD_get_daemon_info(io->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
     const unsigned before = io->connections;
@@ -50,13 +50,13 @@ static bool has_more_room(struct io_thread *io) {
 static void run_library(struct io_thread *io) {
     int turns = TURNS;
     do MHD_run(io->daemon);
-    while (has_more_room(io) || (--turns && library_timeout(io->daemon) == 0));
+    while (connections_ended(io) || (--turns && library_timeout(io->daemon) == 0));
 }
 
-/* While all cores are at work, this thread takes its turn when one of them runs out of it, or at
- * the next tick, and then serves all that has come meanwhile; as an ordinary thread it would throw
- * a lane off its core for every message, which costs both more than the message does. Nothing
- * changes while a core is idle. */
+/* While all cores are at work, this thread gets its turn when one of them runs out of it, or at the
+ * next tick, and then serves all that has come meanwhile; as an ordinary thread it would push a
+ * lane off its core for every message, which costs both more than the message does. Nothing changes
+ * while a core is idle. */
 static void yield_to_lanes(void) {
     pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){ 0 });
 }
@@ -68,7 +68,7 @@ static void *run(void *argument) {
         struct epoll_event ready[SOURCES];
         const int count = epoll_wait(io->events, ready, SOURCES, library_timeout(io->daemon));
         for (int i = 0; i < count; i++) {
-            if (ready[i].data.u32 == LINE) io->returned(io->context, io->line);
+            if (ready[i].data.u32 == PIPE) io->completed(io->context, io->pipe);
             stop |= ready[i].data.u32 == STOP;
         }
         run_library(io);
@@ -76,30 +76,25 @@ static void *run(void *argument) {
     return NULL;
 }
 
-struct io_thread *io_thread_start(struct MHD_Daemon *daemon, int line,
-                                  void (*returned)(void *context, int line), void *context) {
+struct io_thread *io_thread_start(struct MHD_Daemon *daemon, int pipe,
+                                  void (*completed)(void *context, int pipe), void *context) {
     struct io_thread *io = calloc(1, sizeof *io);
     if (!io) return NULL;
     *io = (struct io_thread){
-        .daemon = daemon, .line = line, .returned = returned, .context = context
+        .daemon = daemon, .pipe = pipe, .completed = completed, .context = context
     };
     io->stop = eventfd(0, EFD_CLOEXEC);
     io->events = epoll_create1(EPOLL_CLOEXEC);
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    if (info) watch_for(io, info->epoll_fd, SOCKETS);
-    watch_for(io, line, LINE);
-    watch_for(io, io->stop, STOP);
+    if (info) add_source(io, info->epoll_fd, SOCKETS);
+    add_source(io, pipe, PIPE);
+    add_source(io, io->stop, STOP);
     if (info && io->stop >= 0 && io->events >= 0 && pthread_create(&io->thread, NULL, run, io) == 0)
         return io;
-    close(io->stop);
-    close(io->events);
+    if (io->stop >= 0) close(io->stop);
+    if (io->events >= 0) close(io->events);
     free(io);
     return NULL;
-}
-
-int io_thread_listen_fd(const struct io_thread *io) {
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(io->daemon, MHD_DAEMON_INFO_LISTEN_FD);
-    return info ? info->listen_fd : -1;
 }
 
 void io_thread_stop(struct io_thread *io) {

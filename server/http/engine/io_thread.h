@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* io.h - a thread that moves bytes: one MHD daemon without threads of its own, and the line on
- * which finished jobs come back.
+/* io_thread.h - a thread that moves bytes: one MHD daemon without threads of its own, and the pipe
+ * on which finished jobs come back.
  *
- * The worker writes to the line, this thread reads it and wakes the connection that sleeps on the
- * job: no other thread is on the way. All connections of an io, and so all its suspends and
- * resumes, belong to its thread.
+ * A worker writes to the pipe, this thread reads it and resumes the connection that waits for the
+ * job: no other thread takes part. So all suspends and resumes of its connections belong to it.
+ *
+ * Used by:  listener.c.
+ * Owns:     the thread and the daemon; the pipe is borrowed.
+ * Fails:    io_thread_start returns NULL; the daemon stays the caller's then.
+ * Threads:  start and stop: the main thread.
  */
 #ifndef BURIN_IO_THREAD_H
 #define BURIN_IO_THREAD_H
@@ -13,16 +17,12 @@
 
 struct io_thread;
 
-/* RETURNED is called in the thread for each message of LINE (read end, borrowed; -1: none). DAEMON
- * was started with MHD_USE_EPOLL and no internal thread, and is the io's from now on. NULL: no
- * thread to be had. */
-struct io_thread *io_thread_start(struct MHD_Daemon *daemon, int line,
-                                  void (*returned)(void *context, int line), void *context);
+/* COMPLETED(context, pipe) is called in the thread when there is something to read on PIPE (read
+ * end; -1: none). DAEMON was started with MHD_USE_EPOLL and no internal thread. */
+struct io_thread *io_thread_start(struct MHD_Daemon *daemon, int pipe,
+                                  void (*completed)(void *context, int pipe), void *context);
 
-/* The daemon's listening socket, which it closes at its end. -1: it has none. */
-int io_thread_listen_fd(const struct io_thread *io);
-
-/* Ends the thread, then the daemon. No connection may be suspended. */
+/* Ends the thread, then the daemon. No connection may be suspended. Accepts NULL. */
 void io_thread_stop(struct io_thread *io);
 
 #endif

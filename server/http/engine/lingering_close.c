@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. A thread of its own keeps a copy of each socket in a fixed array under one lock. It
+ * shuts down the write side, so that the client sees the end, and reads and drops a piece of what
+ * comes, by epoll and at the latest every CHECK_MS, until the client closes or a bound is reached.
+ */
 #include "server/http/engine/lingering_close.h"
 
 #include "pipeline/timing.h"
@@ -15,9 +19,9 @@
 #include <unistd.h>
 
 #define LINGER_NS (INT64_C(2000) * 1000 * 1000)
-enum { BYTES_MAX = 4 << 20, PIECE = 64 << 10, LOOK_MS = 100 };
+enum { BYTES_MAX = 4 << 20, PIECE = 64 << 10, CHECK_MS = 100 };
 
-struct place {
+struct entry {
     int fd; /* -1: free */
     int64_t end_ns;
     size_t bytes;
@@ -28,29 +32,30 @@ struct lingering_close {
     pthread_t thread;
     bool stop; /* atomic */
     pthread_mutex_t lock;
-    struct place places[LINGERING_MAX]; /* under the lock */
+    struct entry entries[LINGERING_MAX]; /* under the lock */
 };
 
-static void leave(struct place *place) {
-    close(place->fd); /* and so out of the epoll */
-    place->fd = -1;
+static void remove_entry(struct entry *entry) {
+    close(entry->fd); /* and so out of the epoll */
+    entry->fd = -1;
 }
 
 /* A piece of what is there, no more: others wait for the lock. false: nothing more is to come, or
  * enough has. */
-static bool drop(struct place *place, char *piece) {
-    const ssize_t got = recv(place->fd, piece, PIECE, MSG_DONTWAIT);
+static bool drop_piece(struct entry *entry, char *piece) {
+    const ssize_t got = recv(entry->fd, piece, PIECE, MSG_DONTWAIT);
     if (got <= 0) return got < 0 && (errno == EAGAIN || errno == EINTR);
-    place->bytes += (size_t)got;
-    return place->bytes <= BYTES_MAX;
+    entry->bytes += (size_t)got;
+    return entry->bytes <= BYTES_MAX;
 }
 
-static void look(struct lingering_close *lingering, char *piece) {
+static void drop_all(struct lingering_close *lingering, char *piece) {
     const int64_t now = clock_ns();
     pthread_mutex_lock(&lingering->lock);
     for (int i = 0; i < LINGERING_MAX; i++) {
-        struct place *place = &lingering->places[i];
-        if (place->fd >= 0 && (place->end_ns <= now || !drop(place, piece))) leave(place);
+        struct entry *entry = &lingering->entries[i];
+        if (entry->fd >= 0 && (entry->end_ns <= now || !drop_piece(entry, piece)))
+            remove_entry(entry);
     }
     pthread_mutex_unlock(&lingering->lock);
 }
@@ -58,7 +63,7 @@ static void look(struct lingering_close *lingering, char *piece) {
 static bool any(struct lingering_close *lingering) {
     bool found = false;
     pthread_mutex_lock(&lingering->lock);
-    for (int i = 0; i < LINGERING_MAX; i++) found |= lingering->places[i].fd >= 0;
+    for (int i = 0; i < LINGERING_MAX; i++) found |= lingering->entries[i].fd >= 0;
     pthread_mutex_unlock(&lingering->lock);
     return found;
 }
@@ -69,9 +74,9 @@ static void *run(void *argument) {
     while (!__atomic_load_n(&lingering->stop, __ATOMIC_ACQUIRE)) {
         struct epoll_event events[16];
         uint64_t ignored;
-        epoll_wait(lingering->epoll, events, 16, any(lingering) ? LOOK_MS : -1);
+        epoll_wait(lingering->epoll, events, 16, any(lingering) ? CHECK_MS : -1);
         while (read(lingering->wake, &ignored, sizeof ignored) > 0) continue;
-        look(lingering, piece);
+        drop_all(lingering, piece);
     }
     return NULL;
 }
@@ -83,21 +88,21 @@ static void wake(struct lingering_close *lingering) {
 }
 
 /* Under the lock. */
-static struct place *free_place(struct lingering_close *lingering) {
+static struct entry *free_entry(struct lingering_close *lingering) {
     for (int i = 0; i < LINGERING_MAX; i++)
-        if (lingering->places[i].fd < 0) return &lingering->places[i];
+        if (lingering->entries[i].fd < 0) return &lingering->entries[i];
     return NULL;
 }
 
 void lingering_close_add(struct lingering_close *lingering, int fd) {
     pthread_mutex_lock(&lingering->lock);
-    struct place *place = free_place(lingering);
-    const int copy = place ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+    struct entry *entry = free_entry(lingering);
+    const int copy = entry ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (copy >= 0) {
         struct epoll_event event = { .events = EPOLLIN | EPOLLRDHUP };
-        *place = (struct place){ copy, clock_ns() + LINGER_NS, 0 };
+        *entry = (struct entry){ copy, clock_ns() + LINGER_NS, 0 };
         shutdown(copy, SHUT_WR);
-        epoll_ctl(lingering->epoll, EPOLL_CTL_ADD, copy, &event); /* else LOOK_MS will do */
+        epoll_ctl(lingering->epoll, EPOLL_CTL_ADD, copy, &event); /* else CHECK_MS will do */
     }
     pthread_mutex_unlock(&lingering->lock);
     if (copy >= 0) wake(lingering);
@@ -115,13 +120,13 @@ static bool start(struct lingering_close *lingering) {
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
     const bool started = pthread_create(&lingering->thread, NULL, run, lingering) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started) pthread_setname_np(lingering->thread, "lingering");
+    if (started) pthread_setname_np(lingering->thread, "linger");
     return started;
 }
 
 static void release(struct lingering_close *lingering) {
     for (int i = 0; i < LINGERING_MAX; i++)
-        if (lingering->places[i].fd >= 0) leave(&lingering->places[i]);
+        if (lingering->entries[i].fd >= 0) remove_entry(&lingering->entries[i]);
     if (lingering->epoll >= 0) close(lingering->epoll);
     if (lingering->wake >= 0) close(lingering->wake);
     pthread_mutex_destroy(&lingering->lock);
@@ -132,7 +137,7 @@ struct lingering_close *lingering_close_create(void) {
     struct lingering_close *lingering = calloc(1, sizeof *lingering);
     if (!lingering) return NULL;
     pthread_mutex_init(&lingering->lock, NULL);
-    for (int i = 0; i < LINGERING_MAX; i++) lingering->places[i].fd = -1;
+    for (int i = 0; i < LINGERING_MAX; i++) lingering->entries[i].fd = -1;
     if (start(lingering)) return lingering;
     release(lingering);
     return NULL;

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Addresses are numeric: no name is looked up. The file of a unix socket is
+ * remembered by device and inode, so that only our own is removed. New connections are ignored by a
+ * socket filter on the listener, which drops the first packet of each. */
 #include "server/http/engine/listen_socket.h"
 
 #include <errno.h>
@@ -33,7 +36,7 @@ static int bind_to(const struct sockaddr *address, socklen_t length, const char 
     return -1;
 }
 
-/* Somebody answers at ADDRESS, or may yet: only a refusal says that nobody does. */
+/* A program listens at ADDRESS, or may: only a refused connection proves that none does. */
 static bool is_live(const struct sockaddr_un *address) {
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return true;
@@ -43,13 +46,13 @@ static bool is_live(const struct sockaddr_un *address) {
     return !refused;
 }
 
-/* Takes away the socket of a daemon that was killed, and nothing else. */
-static enum status make_room(const struct sockaddr_un *address, struct failure *failure) {
-    struct stat facts;
-    if (lstat(address->sun_path, &facts) < 0) return STATUS_OK; /* bind says what else is wrong */
-    if (!S_ISSOCK(facts.st_mode))
+/* Removes the socket of a daemon that was killed, and nothing else. */
+static enum status remove_stale(const struct sockaddr_un *address, struct failure *failure) {
+    struct stat info;
+    if (lstat(address->sun_path, &info) < 0) return STATUS_OK; /* bind reports what else is wrong */
+    if (!S_ISSOCK(info.st_mode))
         return fail(failure, STATUS_INTERNAL,
-                    "%.110s is there already and is no socket; choose another path",
+                    "%.110s exists already and is not a socket; choose another path",
                     address->sun_path);
     if (is_live(address))
         return fail(failure, STATUS_INTERNAL,
@@ -60,17 +63,17 @@ static enum status make_room(const struct sockaddr_un *address, struct failure *
 }
 
 static void remember(const char *path, struct socket_file *file) {
-    struct stat facts;
-    if (lstat(path, &facts) < 0) return;
+    struct stat info;
+    if (lstat(path, &info) < 0) return;
     snprintf(file->path, sizeof file->path, "%s", path);
-    file->device = facts.st_dev;
-    file->inode = facts.st_ino;
+    file->device = info.st_dev;
+    file->inode = info.st_ino;
 }
 
 void listen_socket_remove_file(struct socket_file *file) {
-    struct stat facts;
-    if (*file->path && lstat(file->path, &facts) == 0 && facts.st_dev == file->device &&
-        facts.st_ino == file->inode)
+    struct stat info;
+    if (*file->path && lstat(file->path, &info) == 0 && info.st_dev == file->device &&
+        info.st_ino == file->inode)
         unlink(file->path);
     file->path[0] = '\0';
 }
@@ -79,11 +82,11 @@ static int open_unix(const char *path, const char *text, const char *flag, struc
                      struct failure *failure) {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     if (!*path || strlen(path) >= sizeof address.sun_path)
-        return fail(failure, STATUS_BAD_PARAM, "the socket's path \"%.60s\" is empty or too long",
-                    path),
+        return fail(failure, STATUS_BAD_PARAM,
+                    "the path of the unix socket, \"%.60s\", is empty or too long", path),
                -1;
     strcpy(address.sun_path, path);
-    if (make_room(&address, failure)) return -1;
+    if (remove_stale(&address, failure)) return -1;
     const int fd = bind_to((struct sockaddr *)&address, sizeof address, text, flag, failure);
     if (fd >= 0) remember(path, file);
     return fd;
@@ -112,18 +115,16 @@ int listen_socket_open(const char *text, const char *flag, bool insecure, struct
     struct addrinfo *found = NULL;
     if (!split(text, host, sizeof host, &port) || getaddrinfo(host, port, &hints, &found) != 0) {
         fail(failure, STATUS_BAD_PARAM,
-             "\"%.60s\" is no address to listen on: give IP:PORT such as 127.0.0.1:8080, "
-             "[::1]:8080, "
-             "or unix:/path",
+             "\"%.60s\" is not an address to listen on; use IP:PORT such as 127.0.0.1:8080 or "
+             "[::1]:8080, or unix:/path",
              text);
         return -1;
     }
     int fd = -1;
     if (!insecure && !is_loopback(found->ai_addr))
         fail(failure, STATUS_BAD_PARAM,
-             "%.60s can be reached from other machines and nothing asks who is there; put a "
-             "proxy in "
-             "front, or say --insecure",
+             "%.60s can be reached from other machines, and requests are not authenticated; put a "
+             "proxy in front, or use --insecure",
              text);
     else
         fd = bind_to(found->ai_addr, found->ai_addrlen, text, flag, failure);
@@ -132,9 +133,9 @@ int listen_socket_open(const char *text, const char *flag, bool insecure, struct
 }
 
 /* Drops the first packet of every connection: the filter sees the TCP header, whose byte 13 holds
- * the flags. Closing the listener instead would reset whoever is in its backlog at that moment, and
- * dropping more would who is half in, and knows himself connected. */
-void listen_socket_drop_new(int fd) {
+ * the flags. Closing the listener instead would reset every client in its backlog at that moment, and
+ * dropping more would reset a client that is half in and believes itself connected. */
+void listen_socket_ignore_new(int fd) {
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, TH_SYN, 0, 1),

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* listen.h - a listening socket from text: "127.0.0.1:8080", "[::1]:8080", "unix:/run/burin.sock".
+/* listen_socket.h - a listening socket from text: "127.0.0.1:8080", "[::1]:8080",
+ * "unix:/run/burin.sock".
  *
- * A unix socket leaves a file. One that nobody answers at, left by a daemon that was killed, is
- * replaced; any other file, and a socket of a program that runs, is left alone and refused.
+ * A unix socket leaves a file. One that nobody listens at, left by a daemon that was killed, is
+ * replaced; any other file, and a socket of a running program, is left alone and refused.
+ *
+ * Used by:  front.c (open), drain.c (the end).
+ * Fails:    listen_socket_open returns -1: STATUS_BAD_PARAM where the address can never work,
+ *           STATUS_INTERNAL where it is in use or the system refuses.
+ * Threads:  the main thread.
  */
 #ifndef BURIN_LISTEN_SOCKET_H
 #define BURIN_LISTEN_SOCKET_H
@@ -20,20 +26,20 @@ struct socket_file {
     ino_t inode;
 };
 
-/* The descriptor, or -1. FLAG is that of the key that holds ADDRESS, "--listen" for one: a failure
- * names it: STATUS_BAD_PARAM where no such address could ever be had, STATUS_INTERNAL where it is
- * taken. Anything but loopback and unix sockets needs INSECURE. FILE is for listen_socket_remove_file. */
+/* The descriptor. FLAG is that of the key that holds ADDRESS, such as "--listen": a failure names
+ * it. Anything but loopback and unix sockets needs INSECURE. FILE is for
+ * listen_socket_remove_file. */
 int listen_socket_open(const char *address, const char *flag, bool insecure,
                        struct socket_file *file, struct failure *failure);
 
-/* Once nobody is to come any more: takes the file away if it still is the one that was made. Any
+/* When no more clients shall connect: removes the file if it still is the one that was made. Any
  * number of times. */
 void listen_socket_remove_file(struct socket_file *file);
 
-/* Nobody begins to connect any more; connections in the making come to the backlog, and from there
- * all can still be taken. Who asks for a new one waits: the system asks again, and finds FD closed
- * or another daemon there. Of a unix socket listen_socket_remove_file does as much. */
-void listen_socket_drop_new(int fd);
+/* New connections are ignored from now on; those in the making reach the backlog, and can still be
+ * accepted from there. A client that asks for a new one waits: its system asks again, and finds FD
+ * closed or another daemon there. For a unix socket listen_socket_remove_file does as much. */
+void listen_socket_ignore_new(int fd);
 
 int listen_socket_port(int fd); /* 0: a unix socket */
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. A head is parsed into slices of its bytes, nothing copied; then the request line,
+ * each header by itself, and at last what they say together are checked. Whatever RFC 9112 leaves
+ * to a recipient's leniency is refused: a parser in front may have read it otherwise. */
 #include "server/http/engine/request_check.h"
 
-#include <microhttpd.h>
 #include <string.h>
 #include <strings.h>
 
@@ -61,6 +63,52 @@ static struct text_slice trimmed_end(const struct header_field *header) {
     return span;
 }
 
+/* ---- a head from bytes ---- */
+
+/* The text up to the first END in LINE, cut off with it; all of LINE where there is none. */
+static struct text_slice cut_at(struct text_slice *line, char end) {
+    const char *at = memchr(line->bytes, end, line->length);
+    const size_t length = at ? (size_t)(at - line->bytes) : line->length;
+    const struct text_slice cut = { line->bytes, length };
+    line->bytes += length + (at != NULL);
+    line->length -= length + (at != NULL);
+    return cut;
+}
+
+/* LINE without its end. */
+static enum status read_header(struct text_slice line, struct header_field *out,
+                               struct failure *failure) {
+    if (!memchr(line.bytes, ':', line.length))
+        return fail(failure, STATUS_BAD_REQUEST, "a header line has no colon");
+    const struct text_slice name = cut_at(&line, ':');
+    while (line.length && (*line.bytes == ' ' || *line.bytes == '\t')) line.bytes++, line.length--;
+    *out = (struct header_field){ name.bytes, line.bytes, name.length, line.length };
+    return STATUS_OK;
+}
+
+static struct text_slice next_line(struct text_slice *rest) {
+    struct text_slice line = cut_at(rest, '\n');
+    line.length--; /* the CR */
+    return line;
+}
+
+enum status request_check_parse(const char *head, size_t length, struct request_head *out,
+                                struct failure *failure) {
+    struct text_slice rest = { head, length }, line = next_line(&rest);
+    out->method = cut_at(&line, ' ');
+    out->target = cut_at(&line, ' ');
+    out->version = line;
+    out->header_count = 0;
+    out->too_many = false;
+    for (line = next_line(&rest); line.length; line = next_line(&rest)) {
+        out->too_many = out->header_count == HEADERS_MAX;
+        if (out->too_many) break;
+        const enum status status = read_header(line, &out->headers[out->header_count++], failure);
+        if (status) return status;
+    }
+    return STATUS_OK;
+}
+
 /* ---- the request line ---- */
 
 /* Visible ASCII alone: anything else must be sent as %XX, and a fragment is not sent at all. */
@@ -72,8 +120,8 @@ static bool is_target(struct text_slice target) {
     return true;
 }
 
-/* The library hands on names and values that end at a zero: what stands behind would be cut off
- * unseen, by us and not by a proxy in front. */
+/* The library hands on names and values that end at a zero byte: what stands behind it would be cut
+ * off here, but not by a proxy in front. */
 static bool has_escaped_zero(struct text_slice target) {
     return memmem(target.bytes, target.length, "%00", 3) != NULL;
 }
@@ -96,12 +144,14 @@ static enum status check_line(const struct request_head *request, struct request
         return fail(failure, STATUS_BAD_REQUEST,
                     "the first line must be a method, a target and HTTP/1.0 or HTTP/1.1");
     if (!request_check_is_token(request->method.bytes, request->method.length))
-        return fail(failure, STATUS_BAD_REQUEST, "the method is not a word");
+        return fail(failure, STATUS_BAD_REQUEST,
+                    "the method must be a token: letters, digits or !#$%%&'*+-.^_`|~");
     if (!is_target(request->target))
         return fail(failure, STATUS_BAD_REQUEST,
-                    "the request target must start with / and hold visible ASCII only, no #");
+                    "the request target must start with / and contain only visible ASCII, no #");
     if (has_escaped_zero(request->target))
-        return fail(failure, STATUS_BAD_REQUEST, "the request target holds %%00, a zero byte");
+        return fail(failure, STATUS_BAD_REQUEST,
+                    "the request target must not contain %%00, a zero byte");
     if (count(request->target, "&") >= QUERY_ARGUMENTS_MAX)
         return fail(failure, STATUS_BAD_REQUEST, "the query has more than %d arguments",
                     QUERY_ARGUMENTS_MAX);
@@ -113,13 +163,13 @@ static enum status check_line(const struct request_head *request, struct request
 static enum status check_length(struct text_slice value, struct request_facts *facts,
                                 struct failure *failure) {
     if (value.length == 0)
-        return fail(failure, STATUS_BAD_REQUEST, "Content-Length is empty, not a number");
+        return fail(failure, STATUS_BAD_REQUEST, "Content-Length is empty; it must be a number");
     for (size_t i = 0; i < value.length; i++) {
         int digit = value.bytes[i] - '0';
         if (!is_digit(value.bytes[i]))
-            return fail(failure, STATUS_BAD_REQUEST, "Content-Length must be digits alone");
+            return fail(failure, STATUS_BAD_REQUEST, "Content-Length must contain only digits");
         if (facts->length > (INT64_MAX - digit) / 10)
-            return fail(failure, STATUS_BAD_REQUEST, "Content-Length is beyond 63 bits");
+            return fail(failure, STATUS_BAD_REQUEST, "Content-Length is too large for 63 bits");
         facts->length = facts->length * 10 + digit;
     }
     facts->has_length = true;
@@ -161,19 +211,20 @@ static bool is_host(struct text_slice host) {
     return true;
 }
 
-/* ---- all of it ---- */
+/* ---- the whole head ---- */
 
-/* Nothing is trimmed behind what frames the body: the library below takes "5 " for no number,
- * "chunked " for an encoding that it does not know, and sends no 100 for "100-continue ". */
+/* No blanks are trimmed behind what frames the body: the library reads "5 " as no number,
+ * "chunked " as an encoding that it does not know, and sends no 100 for "100-continue ". */
 static enum status check_meaning(const struct header_field *header, struct request_facts *facts,
                                  struct seen *seen, struct failure *failure) {
     const struct text_slice whole = { header->value, header->value_length };
     const struct text_slice value = trimmed_end(header);
     if (is(header, "Host")) {
         if (++seen->hosts > 1)
-            return fail(failure, STATUS_BAD_REQUEST, "there is more than one Host");
+            return fail(failure, STATUS_BAD_REQUEST, "there is more than one Host header");
         if (!is_host(value))
-            return fail(failure, STATUS_BAD_REQUEST, "Host must be a name or [address], and :port");
+            return fail(failure, STATUS_BAD_REQUEST,
+                        "Host must be a name or an [address], optionally with :port");
     } else if (is(header, "Content-Length")) {
         if (++seen->lengths > 1)
             return fail(failure, STATUS_BAD_REQUEST, "there is more than one Content-Length");
@@ -194,9 +245,9 @@ static enum status check_header(const struct header_field *header, struct reques
                                 struct seen *seen, struct failure *failure) {
     if (!request_check_is_token(header->name, header->name_length))
         return fail(failure, STATUS_BAD_REQUEST,
-                    "the name of a header must be letters, digits and dashes, with no space");
+                    "a header name must consist of letters, digits and dashes, without spaces");
     if (has_control(header->value, header->value_length))
-        return fail(failure, STATUS_BAD_REQUEST, "the header %.*s holds a control character",
+        return fail(failure, STATUS_BAD_REQUEST, "the header %.*s contains a control character",
                     header->name_length < 64 ? (int)header->name_length : 64, header->name);
     return check_meaning(header, facts, seen, failure);
 }
@@ -204,12 +255,12 @@ static enum status check_header(const struct header_field *header, struct reques
 static enum status check_framing(const struct request_facts *facts, const struct seen *seen,
                                  struct failure *failure) {
     if (facts->http_1_1 && seen->hosts == 0)
-        return fail(failure, STATUS_BAD_REQUEST, "Host is missing");
+        return fail(failure, STATUS_BAD_REQUEST, "the Host header is missing");
     if (facts->chunked && facts->has_length)
         return fail(failure, STATUS_BAD_REQUEST,
-                    "Content-Length and Transfer-Encoding exclude each other");
+                    "Content-Length and Transfer-Encoding must not be used together");
     if (facts->chunked && !facts->http_1_1)
-        return fail(failure, STATUS_BAD_REQUEST, "HTTP/1.0 has no Transfer-Encoding");
+        return fail(failure, STATUS_BAD_REQUEST, "HTTP/1.0 does not have Transfer-Encoding");
     return STATUS_OK;
 }
 
@@ -226,83 +277,4 @@ enum status request_check_head(const struct request_head *request, struct reques
         if (status) return status;
     }
     return check_framing(facts, &seen, failure);
-}
-
-/* ---- from bytes ---- */
-
-/* The text up to the first END in LINE, cut off with it; all of LINE where there is none. */
-static struct text_slice cut_at(struct text_slice *line, char end) {
-    const char *at = memchr(line->bytes, end, line->length);
-    const size_t length = at ? (size_t)(at - line->bytes) : line->length;
-    const struct text_slice cut = { line->bytes, length };
-    line->bytes += length + (at != NULL);
-    line->length -= length + (at != NULL);
-    return cut;
-}
-
-/* LINE without its end. */
-static enum status read_header(struct text_slice line, struct header_field *out,
-                               struct failure *failure) {
-    if (!memchr(line.bytes, ':', line.length))
-        return fail(failure, STATUS_BAD_REQUEST, "a line of the headers has no colon");
-    const struct text_slice name = cut_at(&line, ':');
-    while (line.length && (*line.bytes == ' ' || *line.bytes == '\t')) line.bytes++, line.length--;
-    *out = (struct header_field){ name.bytes, line.bytes, name.length, line.length };
-    return STATUS_OK;
-}
-
-static struct text_slice next_line(struct text_slice *rest) {
-    struct text_slice line = cut_at(rest, '\n');
-    line.length--; /* the CR */
-    return line;
-}
-
-enum status request_check_parse(const char *head, size_t length, struct request_head *out,
-                                struct failure *failure) {
-    struct text_slice rest = { head, length }, line = next_line(&rest);
-    out->method = cut_at(&line, ' ');
-    out->target = cut_at(&line, ' ');
-    out->version = line;
-    out->header_count = 0;
-    out->too_many = false;
-    for (line = next_line(&rest); line.length; line = next_line(&rest)) {
-        out->too_many = out->header_count == HEADERS_MAX;
-        if (out->too_many) break;
-        const enum status status = read_header(line, &out->headers[out->header_count++], failure);
-        if (status) return status;
-    }
-    return STATUS_OK;
-}
-
-/* ---- from libmicrohttpd ---- */
-
-static enum MHD_Result collect_header(void *context, enum MHD_ValueKind kind, const char *name,
-                                      size_t name_length, const char *value, size_t value_length) {
-    (void)kind;
-    struct request_head *out = context;
-    if (out->header_count == HEADERS_MAX) {
-        out->too_many = true;
-        return MHD_NO;
-    }
-    out->headers[out->header_count++] = (struct header_field){
-        .name = name,
-        .value = value ? value : "",
-        .name_length = name_length,
-        .value_length = value ? value_length : 0,
-    };
-    return MHD_YES;
-}
-
-static struct text_slice text_of(const char *text) {
-    return (struct text_slice){ text ? text : "", text ? strlen(text) : 0 };
-}
-
-void request_check_collect(struct MHD_Connection *connection, const char *method,
-                           const char *target, const char *version, struct request_head *out) {
-    out->method = text_of(method);
-    out->target = text_of(target);
-    out->version = text_of(version);
-    out->header_count = 0;
-    out->too_many = false;
-    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, collect_header, out);
 }

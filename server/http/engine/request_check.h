@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* gate.h - refuses a request whose headers two parsers could read in two ways.
+/* request_check.h - refuses a request whose head two parsers could read in two ways.
+ *
+ * A refused request is answered 400 and its connection closed: where its body ends is not known.
  *
  * Used by:  framing.c, on the bytes of a head as they came, before libmicrohttpd has seen any of
- *           them; front.c, first call of the access handler, on what the library made of them: both
- *           readings must pass. A refused request is answered 400 and its connection closed: where
- *           its body ends is not known.
- * Owns:     nothing; a gate_request points into the bytes, or into the connection, and dies with
- *           them.
+ *           them; the library then reads the same as we did.
+ * Owns:     nothing; a request_head points into the bytes and dies with them.
  * Fails:    STATUS_BAD_REQUEST with a sentence that names the header.
  * Threads:  any; no state.
- * Source:   RFC 9110 and 9112, narrowed to what one reading has.
+ * Limits:   HEADERS_MAX and QUERY_ARGUMENTS_MAX: the library keeps a record of each.
+ * Source:   RFC 9110 and 9112, narrowed to what has one reading.
  */
 #ifndef BURIN_REQUEST_CHECK_H
 #define BURIN_REQUEST_CHECK_H
@@ -20,10 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The library keeps a record of each. */
 enum { HEADERS_MAX = 100, QUERY_ARGUMENTS_MAX = 64 };
-
-struct MHD_Connection;
 
 struct header_field {
     const char *name, *value; /* not necessarily terminated: the lengths count */
@@ -42,7 +39,7 @@ struct request_head {
     bool too_many; /* there were more than HEADERS_MAX */
 };
 
-/* What the accepted headers say about the body. */
+/* What an accepted head says about its body. */
 struct request_facts {
     bool http_1_1;
     bool has_length;
@@ -56,11 +53,6 @@ struct request_facts {
  * without a colon, a folded one too, is refused. */
 enum status request_check_parse(const char *head, size_t length, struct request_head *out,
                                 struct failure *failure);
-
-/* Fills OUT from a connection in its access handler. TARGET is what MHD_OPTION_URI_LOG_CALLBACK
- * was given: the url of the handler has lost its query and its escapes. */
-void request_check_collect(struct MHD_Connection *connection, const char *method,
-                           const char *target, const char *version, struct request_head *out);
 
 /* A pure function. FACTS is valid only with STATUS_OK. */
 enum status request_check_head(const struct request_head *request, struct request_facts *facts,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* press.h - whether bodies that come keep others out: told by whoever sees it begin, and asked
- * again by the watcher's thread until it is over.
+/* slot_pressure.h - whether uploads occupy every slot, so that slow ones must be cut off sooner.
  *
- * Threads:  any may tell; one asks.
+ * Used by:  deadlines.c: an I/O thread reports that it begins, the deadlines' thread asks until it
+ *           is over.
+ * Threads:  any may report; one asks.
  */
 #ifndef BURIN_SLOT_PRESSURE_H
 #define BURIN_SLOT_PRESSURE_H
@@ -13,19 +14,19 @@
 struct slot_pressure {
     bool (*lasts)(const void *context); /* NULL: it never begins */
     const void *context;
-    atomic_bool told;
+    atomic_bool reported;
 };
 
-/* true: the one who asks does not know yet. */
-static inline bool slot_pressure_report(struct slot_pressure *press) {
-    return !atomic_exchange(&press->told, true);
+/* true: the thread that asks does not know yet, and must be woken. */
+static inline bool slot_pressure_report(struct slot_pressure *pressure) {
+    return !atomic_exchange(&pressure->reported, true);
 }
 
-/* Forgotten before it is asked: so whoever tells it meanwhile is heard again. */
-static inline bool slot_pressure_lasts(struct slot_pressure *press) {
-    if (!press->lasts || !atomic_exchange(&press->told, false)) return false;
-    if (!press->lasts(press->context)) return false;
-    atomic_store(&press->told, true);
+/* The report is cleared before the question: one that is made meanwhile counts again. */
+static inline bool slot_pressure_lasts(struct slot_pressure *pressure) {
+    if (!pressure->lasts || !atomic_exchange(&pressure->reported, false)) return false;
+    if (!pressure->lasts(pressure->context)) return false;
+    atomic_store(&pressure->reported, true);
     return true;
 }
 

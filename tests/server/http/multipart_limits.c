@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The multipart parser's limits, what it does when its sink fails, and what it costs. */
+/* The multipart parser's limits, what it does after a failure, and what it costs. */
 #include "tests/server/http/multipart_record.h"
 
 #include <malloc.h>
@@ -54,10 +54,10 @@ static void header_limits(void **state) {
     /* A line without an end is not waited for. */
     struct record record = { 0 };
     struct multipart m;
-    assert_int_equal(begin(&m, &record, TYPE, NULL), STATUS_OK);
-    assert_int_equal(feed(&m, "--bb\r\n", 6, NULL), STATUS_OK);
-    for (int i = 0; i < 4096; i++) assert_int_equal(feed(&m, "x", 1, NULL), STATUS_OK);
-    assert_int_equal(feed(&m, "x", 1, &failure), STATUS_BAD_REQUEST);
+    assert_int_equal(begin(&m, TYPE, NULL), STATUS_OK);
+    assert_int_equal(feed(&m, &record, "--bb\r\n", 6, NULL), STATUS_OK);
+    for (int i = 0; i < 4096; i++) assert_int_equal(feed(&m, &record, "x", 1, NULL), STATUS_OK);
+    assert_int_equal(feed(&m, &record, "x", 1, &failure), STATUS_BAD_REQUEST);
 }
 
 /* With a higher limit on all headers the line buffer is the bound. */
@@ -65,15 +65,14 @@ static void line_limit(void **state) {
     (void)state;
     struct record record = { 0 };
     const struct multipart_limits wide = { 1, 1 << 20 };
-    const struct multipart_sink sink = { &record, on_begin, on_data, on_end };
     struct failure failure = { 0 };
     struct multipart m;
-    char line[MULTIPART_LINE_MAX];
+    char line[PART_LINE_MAX];
     memset(line, 'x', sizeof line);
-    assert_int_equal(multipart_init(&m, TYPE, &wide, &sink, NULL), STATUS_OK);
-    assert_int_equal(feed(&m, "--bb\r\n", 6, NULL), STATUS_OK);
-    assert_int_equal(feed(&m, line, sizeof line, NULL), STATUS_OK);
-    assert_int_equal(feed(&m, "\n", 1, &failure), STATUS_BAD_REQUEST);
+    assert_int_equal(multipart_init(&m, TYPE, &wide, NULL), STATUS_OK);
+    assert_int_equal(feed(&m, &record, "--bb\r\n", 6, NULL), STATUS_OK);
+    assert_int_equal(feed(&m, &record, line, sizeof line, NULL), STATUS_OK);
+    assert_int_equal(feed(&m, &record, "\n", 1, &failure), STATUS_BAD_REQUEST);
     assert_string_equal(failure.message, "a header line of part 1 has more than 4096 bytes");
 }
 
@@ -91,26 +90,23 @@ static void texts_are_cut(void **state) {
     assert_string_equal(record.text, expected);
 }
 
-static void sink_fails(void **state) {
+/* A failure is for good: no event follows it, and its sentence stays. */
+static void dead_after_a_failure(void **state) {
     (void)state;
-    const char body[] = PART "hello" END;
-    struct record records[3] = { { .fail_at_begin = STATUS_BUSY },
-                                 { .fail_at_data = STATUS_BODY_TOO_LARGE },
-                                 { .fail_at_end = STATUS_BAD_PARAM } };
-    const enum status expected[3] = { STATUS_BUSY, STATUS_BODY_TOO_LARGE, STATUS_BAD_PARAM };
-    for (int i = 0; i < 3; i++) {
+    static const char *const bad[] = { PART "hello\r\n--bb\r\n\r\n", "--bb\r\nno colon\r\n" };
+    static const char more[] = "\r\n" PART "hello" END;
+    for (size_t i = 0; i < COUNT(bad); i++) {
+        struct record record = { 0 };
         struct multipart m;
-        struct failure failure = { 0 };
-        assert_int_equal(begin(&m, &records[i], TYPE, NULL), STATUS_OK);
-        assert_int_equal(feed(&m, body, sizeof body - 1, &failure), expected[i]);
-        assert_int_equal(failure.status, expected[i]);
-        /* dead from now on, and the sentence stays */
-        size_t length = records[i].length;
-        struct failure later = { 0 };
-        assert_int_equal(feed(&m, body, sizeof body - 1, &later), expected[i]);
-        assert_int_equal(multipart_finish(&m, &later), expected[i]);
+        struct failure failure = { 0 }, later = { 0 };
+        assert_int_equal(begin(&m, TYPE, NULL), STATUS_OK);
+        assert_int_equal(feed(&m, &record, bad[i], strlen(bad[i]), &failure), STATUS_BAD_REQUEST);
+        assert_int_equal(failure.status, STATUS_BAD_REQUEST);
+        const size_t length = record.length;
+        assert_int_equal(feed(&m, &record, more, sizeof more - 1, &later), STATUS_BAD_REQUEST);
+        assert_int_equal(finish(&m, &record, &later), STATUS_BAD_REQUEST);
         assert_int_equal(later.status, STATUS_OK);
-        assert_int_equal(records[i].length, length);
+        assert_int_equal(record.length, length);
     }
 }
 
@@ -150,40 +146,24 @@ static void nested_boundaries_cost_nothing(void **state) {
     assert_string_equal(failure.message, "part 1 is a multipart within the multipart");
 }
 
-/* Nothing but a slice of the caller's bytes reaches the sink, in one piece, when it is all there.
- */
-static const uint8_t *slice;
-static size_t slice_length;
-
-static enum status take_slice(void *context, const uint8_t *bytes, size_t length,
-                              struct failure *failure) {
-    (void)context, (void)failure;
-    assert_null(slice);
-    slice = bytes;
-    slice_length = length;
-    return STATUS_OK;
-}
-
-static enum status ignore_part(void *context, const struct part *part, struct failure *failure) {
-    (void)context, (void)part, (void)failure;
-    return STATUS_OK;
-}
-
-static enum status ignore_end(void *context, struct failure *failure) {
-    (void)context, (void)failure;
-    return STATUS_OK;
-}
-
+/* Data are one slice of the caller's bytes when they are all there. */
 static void data_are_not_copied(void **state) {
     (void)state;
-    const char body[] = PART "a\r\n--b\r\nb\r" END;
-    const struct multipart_sink sink = { NULL, ignore_part, take_slice, ignore_end };
+    const uint8_t body[] = PART "a\r\n--b\r\nb\r" END;
+    const uint8_t *at = body, *end = body + sizeof body - 1;
+    struct multipart_event event;
     struct multipart m;
-    slice = NULL;
-    assert_int_equal(multipart_init(&m, TYPE, &limits, &sink, NULL), STATUS_OK);
-    assert_int_equal(multipart_feed(&m, body, sizeof body - 1, NULL), STATUS_OK);
-    assert_ptr_equal(slice, body + sizeof PART - 1);
-    assert_int_equal(slice_length, sizeof body - sizeof PART - sizeof END + 1);
+    static const enum multipart_event_kind kinds[] = { MULTIPART_PART_BEGIN, MULTIPART_DATA,
+                                                       MULTIPART_PART_END, MULTIPART_MORE };
+    assert_int_equal(multipart_init(&m, TYPE, &limits, NULL), STATUS_OK);
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        assert_int_equal(multipart_next(&m, &at, end, &event, NULL), STATUS_OK);
+        assert_int_equal(event.kind, kinds[i]);
+        if (event.kind != MULTIPART_DATA) continue;
+        assert_ptr_equal(event.bytes, body + sizeof PART - 1);
+        assert_int_equal(event.length, sizeof body - sizeof PART - sizeof END + 1);
+    }
+    assert_ptr_equal(at, end);
 }
 
 int main(void) {
@@ -192,7 +172,7 @@ int main(void) {
         cmocka_unit_test(header_limits),
         cmocka_unit_test(line_limit),
         cmocka_unit_test(texts_are_cut),
-        cmocka_unit_test(sink_fails),
+        cmocka_unit_test(dead_after_a_failure),
         cmocka_unit_test(announced),
         cmocka_unit_test(nested_boundaries_cost_nothing),
         cmocka_unit_test(data_are_not_copied),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* multipart_record.h - a sink that writes out what the parser gives it, and ways to feed the
- * parser. */
+/* multipart_record.h - writes out the events that the parser gives, and ways to feed it.
+ *
+ * Used by:  multipart.c, multipart_limits.c.
+ */
 #ifndef BURIN_TESTS_MULTIPART_RECORD_H
 #define BURIN_TESTS_MULTIPART_RECORD_H
 
@@ -20,13 +22,10 @@
 #define PART         "--bb\r\n" HEAD "a\r\n\r\n"
 #define END          "\r\n--bb--\r\n"
 
-/* cmocka has a macro fail(); (fail)(...) is the function of pipeline/status.h. */
-
-/* What the sink was given, written out: (name|filename|type)data. for each part. */
+/* The events, written out: (name|filename|type)data. for each part. */
 struct record {
     char text[16384];
     size_t length;
-    enum status fail_at_begin, fail_at_data, fail_at_end;
     bool in_part;
 };
 
@@ -36,50 +35,57 @@ static inline void add(struct record *record, const void *bytes, size_t length) 
     record->length += length;
 }
 
-static inline enum status on_begin(void *context, const struct part *part,
-                                   struct failure *failure) {
-    struct record *record = context;
+static inline void note_begin(struct record *record, const struct part *part) {
     char head[600];
     assert_false(record->in_part);
     record->in_part = true;
     int length = snprintf(head, sizeof head, "(%s|%s%s|%s)", part->name,
                           part->has_filename ? "=" : "", part->filename, part->content_type);
     add(record, head, (size_t)length);
-    return record->fail_at_begin ? (fail)(failure, record->fail_at_begin, "begin") : STATUS_OK;
 }
 
-static inline enum status on_data(void *context, const uint8_t *bytes, size_t length,
-                                  struct failure *failure) {
-    struct record *record = context;
-    assert_true(record->in_part && length > 0);
-    add(record, bytes, length);
-    return record->fail_at_data ? (fail)(failure, record->fail_at_data, "data") : STATUS_OK;
-}
-
-static inline enum status on_end(void *context, struct failure *failure) {
-    struct record *record = context;
-    assert_true(record->in_part);
-    record->in_part = false;
-    add(record, ".", 1);
-    return record->fail_at_end ? (fail)(failure, record->fail_at_end, "end") : STATUS_OK;
+static inline void note(struct record *record, const struct multipart_event *event) {
+    if (event->kind == MULTIPART_PART_BEGIN) note_begin(record, event->part);
+    if (event->kind == MULTIPART_DATA) {
+        assert_true(record->in_part && event->length > 0);
+        add(record, event->bytes, event->length);
+    }
+    if (event->kind == MULTIPART_PART_END) {
+        assert_true(record->in_part);
+        record->in_part = false;
+        add(record, ".", 1);
+    }
 }
 
 static const struct multipart_limits limits = { 8, 4096 };
 
-static inline enum status begin(struct multipart *m, struct record *record, const char *type,
-                                struct failure *failure) {
-    const struct multipart_sink sink = { record, on_begin, on_data, on_end };
+static inline enum status begin(struct multipart *m, const char *type, struct failure *failure) {
     memset(m, 0x5a, sizeof *m);
-    return multipart_init(m, type, &limits, &sink, failure);
+    return multipart_init(m, type, &limits, failure);
 }
 
 /* A copy of just the right size, so that a read behind it is seen by the sanitizer. */
-static inline enum status feed(struct multipart *m, const char *bytes, size_t length,
-                               struct failure *failure) {
-    char *copy = malloc(length ? length : 1);
+static inline enum status feed(struct multipart *m, struct record *record, const char *bytes,
+                               size_t length, struct failure *failure) {
+    uint8_t *copy = malloc(length ? length : 1);
+    const uint8_t *at = copy;
+    struct multipart_event event;
+    enum status status;
     memcpy(copy, bytes, length);
-    enum status status = multipart_feed(m, copy, length, failure);
+    do {
+        status = multipart_next(m, &at, copy + length, &event, failure);
+        if (!status) note(record, &event);
+    } while (!status && event.kind != MULTIPART_MORE);
+    assert_true(status || at == copy + length);
     free(copy);
+    return status;
+}
+
+static inline enum status finish(struct multipart *m, struct record *record,
+                                 struct failure *failure) {
+    struct multipart_event event;
+    enum status status = multipart_finish(m, &event, failure);
+    if (!status) note(record, &event);
     return status;
 }
 
@@ -89,11 +95,11 @@ static inline enum status parse(struct record *record, const char *type, const c
     struct multipart m;
     record->length = 0;
     record->in_part = false;
-    enum status status = begin(&m, record, type, failure);
-    if (!status) status = feed(&m, body, cut, failure);
+    enum status status = begin(&m, type, failure);
+    if (!status) status = feed(&m, record, body, cut, failure);
     for (size_t at = cut; !status && at < length; at += step)
-        status = feed(&m, body + at, length - at < step ? length - at : step, failure);
-    if (!status) status = multipart_finish(&m, failure);
+        status = feed(&m, record, body + at, length - at < step ? length - at : step, failure);
+    if (!status) status = finish(&m, record, failure);
     add(record, "", 0);
     record->text[record->length] = '\0';
     return status;
