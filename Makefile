@@ -208,7 +208,8 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc
 	@mkdir -p $(@D)
 	$(SAY) fuzzer $<
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
-	  $(wildcard pipeline/*.c pipeline/codecs/*.c server/http/gate.c server/http/framing.c server/http/multipart.c) \
+	  $(wildcard pipeline/*.c pipeline/codecs/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c \
+	  multipart.c part_headers.c header_params.c delimiter.c)) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
 -include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(KERNELS:=.d)

@@ -3,11 +3,11 @@
 #include "pipeline/part.h"
 #include "pipeline/registry.h"
 #include "pipeline/run.h"
-#include "server/account.h"
 #include "server/command.h"
 #include "server/files.h"
 #include "server/progress_line.h"
 #include "server/run_options.h"
+#include "server/timing_report.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -196,7 +196,7 @@ static enum status carry(struct work *work, struct failure *failure) {
     return status;
 }
 
-/* ---- the account */
+/* ---- the timing report */
 
 static void name_device(const struct work *work, char *text, size_t size) {
     struct device_facts facts = { 0 };
@@ -211,17 +211,17 @@ static void name_device(const struct work *work, char *text, size_t size) {
 static void tell_timing(const struct work *work) {
     char device[128];
     name_device(work, device, sizeof device);
-    const struct account account = {
+    const struct timing_report report = {
         .device = device,
-        .input = account_image_of(&work->probe.shape, work->probe.format, work->length),
+        .input = timing_report_image(&work->probe.shape, work->probe.format, work->length),
         .output =
-            account_image_of(&work->item.out, work->options.encode.format, work->result_length),
+            timing_report_image(&work->item.out, work->options.encode.format, work->result_length),
         .timing = &work->timing,
         .notes = work->notes,
     };
     FILE *out = strcmp(work->options.output, "-") == 0 ? stderr : stdout;
-    char text[ACCOUNT_MAX];
-    account_write(&account, text);
+    char text[TIMING_REPORT_MAX];
+    timing_report_write(&report, text);
     json_t *json = json_loads(text, 0, NULL); /* for its indentation */
     json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_PRESERVE_ORDER);
     fputc('\n', out);
