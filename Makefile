@@ -74,7 +74,7 @@ FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http reference bundle bench tools gpu kernels check tidy fuzz deps clean
+.PHONY: help all serve test unit http reference mutants bundle bench tools gpu kernels check tidy fuzz deps clean
 .DELETE_ON_ERROR:
 
 help: ## this text
@@ -98,11 +98,17 @@ unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
 	@set -e; for t in $(TESTS); do echo "== $$t"; $$t; done
 	@set -e; for t in $(REPLAYS); do echo "== $$t"; $$t tests/fuzz/corpus/$$(basename $$t); done
 
-http: $(PROGRAM) ## the tests of the daemon from outside alone
-	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/http $(PYTEST)
+# What pytest runs: all of the folder, or what of PYTEST begins with tests/.
+selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
 
-reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone
-	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/reference $(PYTEST)
+http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/http)
+
+reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST likewise
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/reference)
+
+mutants: ## whether the tests notice deliberate mistakes: tests/mutants/run.py, 15 minutes; MUTANTS="--only 3", --help
+	@tests/mutants/run.py $(MUTANTS)
 
 bundle: $(PROGRAM) $(GPU_TESTS) $(TESTS) $(BENCHES) $(KERNELS) ## pack all that a bare GPU machine needs into build/bundle
 	@tests/bundle.sh $(B) $(PROGRAM)
