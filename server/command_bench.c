@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin bench: measures what this machine can do. */
 #include "pipeline/registry.h"
-#include "server/bench.h"
+#include "server/bench/bench.h"
 #include "server/command.h"
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
 /* burin bench carve: the figures 5.8 to 5.16 of work 5 - the share of each step by width and by
  * height, CPU against GPU by width, height, square size and number of seams - and a sweep over
  * sizes up to 64 megapixels. */
-#include "server/bench.h"
+#include "server/bench/bench.h"
 
-#include "server/bench_plain.h"
+#include "server/bench/plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>

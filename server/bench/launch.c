@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin bench launch: work 2's tables 3 to 6 - the time of colour equalization over grid x block -
  * on the GPUs that are here. */
-#include "server/bench.h"
+#include "server/bench/bench.h"
 
 #include "cuda/launch_shapes.h"
 

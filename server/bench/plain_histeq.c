@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/bench_plain.h"
+#include "server/bench/plain.h"
 
 #include "pipeline/sample.h"
 

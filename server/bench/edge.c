@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin bench edge: figure 3 of work 4 - Sobel edges by size on the CPU, on a GPU the textbook ways
  * and the way that is shipped - with and without copies. */
-#include "server/bench.h"
+#include "server/bench/bench.h"
 
 #include "cuda/edge_variants.h"
 #include "pipeline/timing.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin bench energy: the figures 5.3 to 5.6 of work 5 - the three energies by size, on the GPU
  * with and without shared memory, on a core of the CPU, and inside the operator. */
-#include "server/bench.h"
+#include "server/bench/bench.h"
 
 #include "cuda/energy_variants.h"
 #include "pipeline/ops/carve.h"

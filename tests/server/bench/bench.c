@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What `burin bench` makes of a wrong result, of a row that failed and of words that it does not
  * know. */
-#include "server/bench.h"
+#include "server/bench/bench.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

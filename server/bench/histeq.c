@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin bench histeq: the table of works 1 and 2 - histogram, table and apply, copies, total - by
  * size, for the CPU and every GPU. */
-#include "server/bench.h"
+#include "server/bench/bench.h"
 
 #include "pipeline/codec.h"
-#include "server/bench_plain.h"
+#include "server/bench/plain.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "server/bench.h"
+#include "server/bench/bench.h"
 
 #include "pipeline/pool.h"
 #include "server/version.h"
