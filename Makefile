@@ -68,6 +68,7 @@ BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 ifneq ($(CUDA),0)
 GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/carve_checked)
 KERNELS = $(call kept,$(wildcard tests/bench/kernels/*.cu))
+BENCH_KERNELS = $(call kept,$(wildcard tests/bench/*.cu))
 endif
 TARGETS = $(filter-out replay_main,$(basename $(notdir $(wildcard tests/fuzz/*.c))))
 FUZZERS = $(TARGETS:%=build/fuzz/%)
@@ -98,8 +99,8 @@ unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
 	@set -e; for t in $(TESTS); do echo "== $$t"; $$t; done
 	@set -e; for t in $(REPLAYS); do echo "== $$t"; $$t tests/fuzz/corpus/$$(basename $$t); done
 
-http: $(PROGRAM) ## the tests of the daemon from outside alone
-	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/http $(PYTEST)
+http: $(PROGRAM) $(BENCHES) ## the tests of the daemon from outside alone
+	BURIN=$(abspath $(PROGRAM)) BENCH_PROGRAMS=$(abspath $(B)/tests/bench) /usr/bin/python3 -m pytest -q -rs tests/http $(PYTEST)
 
 reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/reference $(PYTEST)
@@ -110,7 +111,7 @@ bundle: $(PROGRAM) $(GPU_TESTS) $(TESTS) $(BENCHES) $(KERNELS) ## pack all that 
 bench: $(PROGRAM) $(BENCHES) ## measure what this machine can do; `make bench ARGS=--json` for machines
 	@$(PROGRAM) bench histeq $(ARGS)
 
-tools: $(PROGRAM) $(BENCHES) ## build the benchmarks of tests/bench: load, carry, codec
+tools: $(PROGRAM) $(BENCHES) ## build the programs of tests/bench
 
 # Without carve_checked, which is carve.cu compiled once more, for a minute and longer: a bundle has it.
 gpu: $(filter-out %/carve_checked,$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
@@ -176,7 +177,9 @@ $(B)/libburin.a: $(OBJECTS)
 $(B)/tests/%: tests/%.c $(B)/libburin.a
 	@mkdir -p $(@D)
 	$(SAY) test $<
-	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(B)/libburin.a $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(filter %.o,$^) $(B)/libburin.a $(LIBS) -lcmocka -o $@
+# A benchmark's own kernels stand beside it: they are in no other program.
+$(BENCH_KERNELS): %: %.cu.o
 # What a test loads in place of a library that is not here.
 $(B)/tests/fake/%.so: tests/fake/%.c tests/fake/%.h
 	@mkdir -p $(@D)
@@ -211,4 +214,4 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc
 	  $(wildcard pipeline/*.c pipeline/codecs/*.c server/http/gate.c server/http/framing.c server/http/multipart.c) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
--include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(KERNELS:=.d)
+-include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d)

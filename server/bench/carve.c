@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin bench carve: the figures 5.8 to 5.16 of work 5 - the share of each step by width and by
- * height, CPU against GPU by width, height, square size and number of seams - and a sweep over
- * sizes up to 64 megapixels. */
+/* burin bench carve: seam carving by width, height, side of a square and number of seams, as the
+ * thesis of 2010 has it: the share of each step, and the CPU against each GPU.
+ *
+ * How it works. A series is a figure of that thesis: cases that differ in one thing. case_measure
+ * takes each case on every lane. The steps are the kernels that the operator names; each time is a
+ * median of its own, so they may sum to a little more than the total: "other" is then 0. */
 #include "server/bench/bench.h"
-
+#include "server/bench/case.h"
+#include "server/bench/picture.h"
 #include "server/bench/plain.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { CASES_MAX = 16, REPEATS_MAX = 5 };
@@ -46,7 +49,7 @@ static const struct series all_series[] = {
         { 2048, 4096, 16, 0 },
         { 2048, 8192, 16, 0 } } },
     { "square",
-      "squares (figures 5.14, 5.15) of 0.25 to 64 megapixels",
+      "squares, by side (figures 5.14, 5.15)",
       { { 128, 128, 16, 0 },
         { 256, 256, 16, 0 },
         { 512, 512, 16, 0 },
@@ -77,187 +80,151 @@ static const struct series all_series[] = {
 };
 enum { SERIES_COUNT = sizeof all_series / sizeof *all_series };
 
-/* Waves of three sizes and a little noise: smooth and busy regions, as photographs have them. */
-static void draw_scene(const struct image *image, const void *context) {
-    (void)context;
-    uint32_t state = 2463534242u;
-    for (uint32_t y = 0; y < image->height; y++) {
-        uint8_t *row = image_row(image, y);
-        for (uint32_t x = 0; x < image->width; x++) {
-            state ^= state << 13, state ^= state >> 17, state ^= state << 5; /* xorshift32 */
-            const int wide = (int)((x + y / 2) % 1024) - 512, narrow = (int)((x * 3 + y) % 96) - 48;
-            const int busy = (x / 300 + y / 200) % 3 == 0 ? (int)(state >> 27) : (int)(state >> 30);
-            const int level = (wide < 0 ? -wide : wide) / 4 + (narrow < 0 ? -narrow : narrow) / 2;
-            for (unsigned c = 0; c < image->channels; c++)
-                row[(size_t)x * image->channels + c] = (uint8_t)(level + busy + 20 * (int)c);
-        }
-    }
-}
+struct row_context {
+    struct report *report;
+    const struct series *series;
+    const struct carve_case *one;
+};
 
-static struct image picture_of(const struct carve_case *one) {
-    return image_shape(one->width, one->height, 3, 8);
-}
+/* ---- rows */
 
-/* What of the computing is in no step: work before the first seam, hand-overs between kernels. Each
- * is a median of its own, so that a little may be too much. */
-static double other_ms(const struct bench_times *times) {
-    double other = times->compute;
+/* Computing that is in no step: work before the first seam, gaps between kernels. */
+static double other_ms(const struct measurement *times) {
+    double other = times->compute_ms;
     for (int i = 0; i < times->span_count; i++) other -= times->spans[i].ms;
     return other > 0 ? other : 0;
 }
 
-static json_t *case_json(const struct series *series, const struct carve_case *one,
-                         const struct bench_lane *lane, const struct bench_times *times,
-                         double cpu_ms) {
-    const int seams = one->columns + one->rows;
-    const double copies = times->upload + times->download;
+static json_t *steps_json(const struct measurement *times) {
     json_t *steps = json_object();
     for (int i = 0; i < times->span_count; i++)
         json_object_set_new(steps, times->spans[i].name, json_real(times->spans[i].ms));
-    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:f, s:f}",
-                     "series", series->name, "width", (int)one->width, "height", (int)one->height,
-                     "columns", one->columns, "rows", one->rows, "device", lane->name, "upload_ms",
-                     times->upload, "compute_ms", times->compute, "download_ms", times->download,
-                     "total_ms", copies + times->compute, "us_a_seam", 1e3 * times->compute / seams,
-                     "steps_ms", steps, "other_ms", other_ms(times), "copies_ms", copies, "ratio",
-                     cpu_ms > 0 ? cpu_ms / times->compute : 1.0);
+    return steps;
 }
-
-#define NUMBER(key) json_number_value(json_object_get(row, key))
 
 /* Steps, what is in none, and copies: they sum to the total. */
 static void print_shares(const json_t *row) {
     json_t *steps = json_object_get(row, "steps_ms");
+    const double other = report_number(row, "other_ms"), copies = report_number(row, "copies_ms");
     const char *name;
     json_t *ms;
-    double sum = NUMBER("other_ms") + NUMBER("copies_ms");
+    double sum = other + copies;
     json_object_foreach (steps, name, ms) {
         sum += json_number_value(ms);
     }
     json_object_foreach (steps, name, ms) {
         printf(" %s %2.0f %%", name, 100 * json_number_value(ms) / sum);
     }
-    printf(" other %2.0f %% copies %2.0f %%\n", 100 * NUMBER("other_ms") / sum,
-           100 * NUMBER("copies_ms") / sum);
+    printf(" other %2.0f %% copies %2.0f %%\n", 100 * other / sum, 100 * copies / sum);
 }
 
-static void print_case(const json_t *row) {
-    printf("%5.0fx%-5.0f %4.0f+%-4.0f %-13.13s %10.3f %10.3f %9.1f %7.1f ", NUMBER("width"),
-           NUMBER("height"), NUMBER("columns"), NUMBER("rows"),
-           json_string_value(json_object_get(row, "device")), NUMBER("compute_ms"),
-           NUMBER("total_ms"), NUMBER("us_a_seam"), NUMBER("ratio"));
+static void print_row(const json_t *row) {
+    printf("%5.0fx%-5.0f %4.0f+%-4.0f %-13.13s %10.3f %10.3f %9.1f %7.1f ",
+           report_number(row, "width"), report_number(row, "height"), report_number(row, "columns"),
+           report_number(row, "rows"), report_text(row, "device"), report_number(row, "compute_ms"),
+           report_number(row, "total_ms"), report_number(row, "us_a_seam"),
+           report_number(row, "ratio"));
     print_shares(row);
 }
 
-#undef NUMBER
+static void tell(void *context, const struct bench_lane *lane, const struct measurement *times,
+                 const struct measurement *core) {
+    const struct row_context *row = context;
+    const struct carve_case *one = row->one;
+    const int seams = one->columns + one->rows;
+    report_add(
+        row->report,
+        json_pack("{s:s, s:i, s:i, s:i, s:i, s:s, s:f, s:f, s:f, s:f, s:f, s:o, s:f, s:f, s:f}",
+                  "series", row->series->name, "width", (int)one->width, "height", (int)one->height,
+                  "columns", one->columns, "rows", one->rows, "device", lane->name, "upload_ms",
+                  times->upload_ms, "compute_ms", times->compute_ms, "download_ms",
+                  times->download_ms, "total_ms", measurement_total_ms(times), "us_a_seam",
+                  1e3 * times->compute_ms / seams, "steps_ms", steps_json(times), "other_ms",
+                  other_ms(times), "copies_ms", times->upload_ms + times->download_ms, "ratio",
+                  core ? core->compute_ms / times->compute_ms : 1.0),
+        print_row);
+}
 
-/* A lane's row. EXPECTED has no pixels where the others are held against this lane's result. */
-static bool measure_lane(const struct bench_options *options, const struct bench_lane *lane,
+/* ---- series */
+
+static bool measure_case(const struct bench_options *options, const struct lanes *lanes,
                          const struct series *series, const struct carve_case *one,
-                         const struct image *expected, double *cpu_ms, json_t *rows) {
-    char text[64];
-    struct plan plan;
-    struct failure failure = { 0 };
-    struct bench_times times;
-    const int repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX;
-    snprintf(text, sizeof text, "carve:dx=-%d,dy=-%d", one->columns, one->rows);
-    if (plan_parse(&plan, text, &failure) ||
-        bench_measure(lane->lane, &plan, picture_of(one), draw_scene, NULL, repeats, &times,
-                      &failure) ||
-        bench_check(lane, expected, &failure)) {
-        fprintf(stderr, "burin bench: %s of %u x %u on %s: %s\n", text, one->width, one->height,
-                lane->name, failure.message);
-        return false;
-    }
-    if (!lane->gpu && *cpu_ms == 0) *cpu_ms = times.compute;
-    json_array_append_new(rows, case_json(series, one, lane, &times, *cpu_ms));
-    if (!options->json) print_case(json_array_get(rows, json_array_size(rows) - 1));
-    return true;
+                         struct report *report) {
+    char name[32], plan[64];
+    snprintf(name, sizeof name, "%u x %u", one->width, one->height);
+    snprintf(plan, sizeof plan, "carve:dx=-%d,dy=-%d", one->columns, one->rows);
+    const struct bench_case timed = {
+        .name = name,
+        .plan = plan,
+        .in = image_shape(one->width, one->height, 3, 8),
+        .out = image_shape(one->width - (uint32_t)one->columns, one->height - (uint32_t)one->rows,
+                           3, 8),
+        .repeats = options->repeats < REPEATS_MAX ? options->repeats : REPEATS_MAX,
+        .draw = picture_waves,
+        .plain = plain_carve,
+    };
+    struct row_context row = { report, series, one };
+    return case_measure(&timed, options, lanes, tell, &row);
 }
 
-/* The case carved by straightforward C, heap; NULL: no memory. */
-static uint8_t *plain_pixels(const struct carve_case *one, struct image carved) {
-    struct image picture = picture_of(one);
-    picture.pixels = malloc(image_bytes(&picture));
-    carved.pixels = malloc(image_bytes(&carved));
-    if (picture.pixels && carved.pixels) draw_scene(&picture, NULL);
-    if (!picture.pixels || !carved.pixels || !plain_carve(&picture, &carved)) {
-        free(carved.pixels);
-        carved.pixels = NULL;
-    }
-    free(picture.pixels);
-    return carved.pixels;
-}
-
-static bool measure_case(const struct bench_options *options, const struct bench_lane *lanes,
-                         int count, const struct series *series, const struct carve_case *one,
-                         json_t *rows) {
-    const bool both = bench_has_both(lanes, count);
-    struct image expected =
-        image_shape(one->width - (uint32_t)one->columns, one->height - (uint32_t)one->rows, 3, 8);
-    uint8_t *plain = both ? NULL : plain_pixels(one, expected);
-    double cpu_ms = 0;
-    bool good = both || plain;
-    if (!good)
-        fprintf(stderr, "burin bench: no memory to check %u x %u\n", one->width, one->height);
-    expected.pixels = plain;
-    for (int i = 0; i < count && (expected.pixels || (both && i == 0)); i++) {
-        good &= measure_lane(options, &lanes[i], series, one, &expected, &cpu_ms, rows);
-        if (both && i == 0 && good) expected.pixels = lanes[0].lane->host_out;
-    }
-    free(plain);
-    return good;
-}
-
-static bool measure_series(const struct bench_options *options, const struct bench_lane *lanes,
-                           int count, const struct series *series, json_t *rows) {
-    bool good = true;
+static bool measure_series(const struct bench_options *options, const struct lanes *lanes,
+                           const struct series *series, struct report *report) {
+    bool complete = true;
     if (!options->json)
         printf("%s\n%-11s %-9s %-13s %10s %10s %9s %7s  shares\n", series->summary, "size", "seams",
                "device", "compute ms", "with copies", "us/seam", "ratio");
-    for (const struct carve_case *one = series->cases; one->width; one++) {
-        if (options->pixels_max && (long)one->width * one->height > options->pixels_max) continue;
-        good &= measure_case(options, lanes, count, series, one, rows);
-    }
+    for (const struct carve_case *one = series->cases; one->width; one++)
+        if (!bench_options_skip(options, one->width, one->height))
+            complete &= measure_case(options, lanes, series, one, report);
     if (!options->json) putchar('\n');
-    return good;
+    return complete;
 }
 
-static bool wanted(const struct bench_options *options, const char *name) {
-    for (int i = 0; i < options->file_count; i++)
-        if (strcmp(options->files[i], name) == 0) return true;
-    return options->file_count == 0;
+static bool is_wanted(const struct bench_options *options, const char *name) {
+    for (int i = 0; i < options->word_count; i++)
+        if (strcmp(options->words[i], name) == 0) return true;
+    return options->word_count == 0;
 }
 
-static bool known(const char *name) {
+static bool is_series(const char *name) {
     for (int s = 0; s < SERIES_COUNT; s++)
         if (strcmp(all_series[s].name, name) == 0) return true;
-    fprintf(stderr,
-            "burin bench: there is no series \"%s\"; there are width, height, square, seams, "
-            "screen\n",
-            name);
     return false;
 }
 
-/* Only series that there are. */
 static bool takes_series(const struct bench_options *options) {
-    for (int i = 0; i < options->file_count; i++)
-        if (!known(options->files[i])) return false;
+    for (int i = 0; i < options->word_count; i++)
+        if (!is_series(options->words[i])) {
+            fprintf(stderr,
+                    "%s: there is no series \"%s\"; there are width, height, square, seams, "
+                    "screen\n",
+                    options->program, options->words[i]);
+            return false;
+        }
     return true;
 }
 
-static bool measure_all(const struct bench_options *options, struct bench_lane *lanes, int count,
-                        json_t *rows) {
-    bool good = true;
+static bool measure(const struct bench_options *options, const struct lanes *lanes,
+                    struct report *report) {
+    bool complete = true;
     if (!options->json)
-        printf("us/seam: the computing, energies before the first seam and the moving of pixels\n"
-               "included, by the seams; shares: of the total with copies\n\n");
+        printf(
+            "us/seam: compute, energies before the first seam and the moving of pixels included,\n"
+            "by the number of seams; shares: of the total with copies\n\n");
     for (int s = 0; s < SERIES_COUNT; s++)
-        if (wanted(options, all_series[s].name))
-            good &= measure_series(options, lanes, count, &all_series[s], rows);
-    return good;
+        if (is_wanted(options, all_series[s].name))
+            complete &= measure_series(options, lanes, &all_series[s], report);
+    return complete;
 }
 
-int bench_carve(int argc, char **argv) {
-    return bench_command("carve", takes_series, measure_all, argc, argv);
-}
+const struct bench bench_carve = {
+    .name = "carve",
+    .summary = "seam carving of RGB, every SERIES or those named",
+    .notes =
+        "           width, height, square, seams: as the figures 5.8 to 5.16 of the thesis of\n"
+        "           2010 vary them; screen: 1080p, 4K, 8K, also with both directions weighed\n"
+        "           us/seam: compute by the number of seams; shares: of the total with copies\n"
+        "           ratio: times as fast as one core of the CPU; median of at most 5 runs\n",
+    .words = takes_series,
+    .measure = measure,
+};

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* bench_plain.h - operators once more in straightforward C, from their meaning: what `burin bench`
- * holds results against where nothing else has worked on the same picture.
+/* plain.h - operators once more in straightforward C, written from their meaning.
+ *
+ * Used by:  the benchmarks, to check results where the CPU and a GPU cannot be held against each
+ *           other; tests/bench/edge_ways.c, which times it.
+ * Fails:    false: no memory.
  */
 #ifndef BURIN_BENCH_PLAIN_H
 #define BURIN_BENCH_PLAIN_H
@@ -9,11 +12,13 @@
 
 #include <stdbool.h>
 
-/* IMAGE equalized in place, as histeq does it by default. */
-void plain_histeq(const struct image *image);
+/* histeq by its defaults, of any image. */
+bool plain_histeq(const struct image *in, const struct image *out);
 
-/* PICTURE, 8-bit RGB, less as many seams of gradient energy as OUT, of the same kind, is narrower
- * and lower: into OUT's memory. False: no memory. */
-bool plain_carve(const struct image *picture, const struct image *out);
+/* edge by its defaults, of 8-bit gray. */
+bool plain_edge(const struct image *in, const struct image *out);
+
+/* carve, gradient energy, 8-bit RGB: as many seams as OUT is narrower and lower. */
+bool plain_carve(const struct image *in, const struct image *out);
 
 #endif

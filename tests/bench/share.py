@@ -24,7 +24,7 @@ def tool(name):
 
 
 def codec(photographs, seconds):
-    out = subprocess.run([tool("carry"), "--seconds", seconds, *photographs], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([tool("throughput"), "--seconds", seconds, *photographs], capture_output=True, text=True, check=True).stdout
     return float(re.search(r"([\d.]+) images", out).group(1))
 
 

@@ -185,6 +185,7 @@ static void climb(struct scene &scene, uint8_t *memory) {
         tell("copy", "mixed", scene, rung_copy, NULL);
         if (gradient) tell("NPP, 16 bit out", "mixed", scene, rung_npp, rung_npp_narrow);
         tell("1 plain", "mixed", scene, rung_plain);
+        tell("  its tile in shared", "mixed", scene, rung_plain_shared);
         tell("2 shared tile", "mixed", scene, rung_tile);
         tell("3 rows in registers", "mixed", scene, rung_slide);
         tell("4 packed, shipped", "mixed", scene, rung_shipped);
