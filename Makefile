@@ -84,6 +84,10 @@ help: ## this text
 
 all: $(PROGRAM) ## the program, build/burin
 
+# tests/http/test_bench.py runs them.
+export BENCH_PROGRAMS = $(abspath $(B)/tests/bench)
+http: $(BENCHES)
+
 serve: ## install what is missing, build, start the daemon on 127.0.0.1:8080 and print a curl line
 	@$(MAKE) --no-print-directory deps NEED="$(PACKAGES)"
 	@$(MAKE) --no-print-directory all
@@ -99,8 +103,8 @@ unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
 	@set -e; for t in $(TESTS); do echo "== $$t"; $$t; done
 	@set -e; for t in $(REPLAYS); do echo "== $$t"; $$t tests/fuzz/corpus/$$(basename $$t); done
 
-http: $(PROGRAM) $(BENCHES) ## the tests of the daemon from outside alone
-	BURIN=$(abspath $(PROGRAM)) BENCH_PROGRAMS=$(abspath $(B)/tests/bench) /usr/bin/python3 -m pytest -q -rs tests/http $(PYTEST)
+http: $(PROGRAM) ## the tests of the daemon from outside alone
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/http $(PYTEST)
 
 reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/reference $(PYTEST)
