@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* edge_measure.cuh - the roots tried one by one, pictures, the plain reference, the table of times.
+/* edge_measure.cuh - the roots tried one by one, pictures, the plain reference, the table of times
+ * and main.
+ *
+ * How it works. First every sum of squares goes through the device's roots and is compared with
+ * integer arithmetic. Then a picture is painted on the device and copied back; the reference makes
+ * its edges on all cores, and they are what every rung is compared with.
+ *
+ * Used by:  edge.cu, at its end: it needs the rungs.
+ * Limits:   1.5 GiB of device memory for pictures.
  */
 #ifndef BURIN_EDGE_MEASURE_CUH
 #define BURIN_EDGE_MEASURE_CUH

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* histeq_measure.cuh - pictures, the plain reference, NPP beside it, and the table of times. */
+/* histeq_measure.cuh - pictures, the plain reference, NPP, the table of times and main.
+ *
+ * How it works. A picture is painted on the device and copied back; the reference equalizes it on
+ * all cores from the operator's own arithmetic (pipeline/ops/histeq.h), and its result is what
+ * every rung is compared with.
+ *
+ * Used by:  histeq.cu, at its end: it needs the rungs.
+ * Limits:   images of 263 megapixels in 3 x 16 bit; 4.7 GB of device memory.
+ */
 #ifndef BURIN_HISTEQ_MEASURE_CUH
 #define BURIN_HISTEQ_MEASURE_CUH
 
