@@ -336,9 +336,7 @@ static int trace(struct bench &bench) {
 int main(int count, char **arguments) {
     const char *what = count > 1 ? arguments[1] : "ladder";
     if (strcmp(what, "--help") == 0) {
-        puts("usage: carve_both [ladder|odd|trace]\n\n"
-             "Ways to take seams of both directions, the cheaper first, us a step.\n"
-             "carve_both [ladder]: times of all rungs.\n"
+        puts("carve_both [ladder]: times of all rungs.\n"
              "carve_both odd: other sizes, energies and pictures compared, all rungs that fit.\n"
              "carve_both trace: where a step's time goes.");
         return 0;
