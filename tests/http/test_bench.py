@@ -2,7 +2,7 @@
 """`burin bench` and the programs of tests/bench from outside: they check what they time, tell how they are called, and end as
 every subcommand does.
 
-covers: server/bench/case.c server/bench/report.c server/bench/picture.c server/bench/histeq.c server/bench/edge.c
+covers: server/bench/report.c server/bench/histeq.c server/bench/edge.c
 covers: server/bench/carve.c server/bench/plain_histeq.c server/bench/plain_edge.c server/bench/plain_carve.c server/command_bench.c
 """
 import json
