@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin bench launch: work 2's tables 3 to 6 - the time of colour equalization over grid x block -
- * on the GPUs that are here. */
-#include "server/bench.h"
+/* launch_shapes - the time of colour equalization over blocks a grid x threads a block, on every
+ * GPU, as tables 3 to 6 of a project report of 2023 have it. */
+#include "tests/bench/launch_shapes.h"
 
-#include "cuda/launch_shapes.h"
+#include "pipeline/run.h"
+#include "server/bench/picture.h"
+#include "server/bench/report.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { GRIDS = 5, BLOCKS = 6, WIDTH = 1920, HEIGHT = 1080 };
@@ -23,7 +24,7 @@ static enum status prepare(struct image *picture, struct image *expected, struct
     if (!status) status = device_cpu.open(0, &options, lane, failure);
     if (!status) status = run_reserve(*lane, &plan, &item, 1, WIDTH * HEIGHT, failure);
     if (status) return status;
-    bench_noise(&item.in, NULL);
+    picture_noise(&item.in, NULL);
     *picture = item.in;
     *expected = item.out;
     return run_batch(*lane, &plan, &item, 1, failure);
@@ -51,8 +52,7 @@ static json_t *table_json(const char *name, const struct launch_shape *shapes) {
 }
 
 static enum status measure(int device, const struct image *picture, const struct image *expected,
-                           const struct bench_options *options, json_t *tables,
-                           struct failure *failure) {
+                           bool json, json_t *tables, struct failure *failure) {
     struct launch_shape shapes[GRIDS * BLOCKS];
     struct device_facts facts;
     for (int i = 0; i < GRIDS * BLOCKS; i++)
@@ -61,31 +61,47 @@ static enum status measure(int device, const struct image *picture, const struct
     if (!status)
         status = launch_shapes_measure(device, picture, expected, shapes, GRIDS * BLOCKS, failure);
     if (status) return status;
-    if (!options->json) print_table(facts.name, shapes);
+    if (!json) print_table(facts.name, shapes);
     json_array_append_new(tables, table_json(facts.name, shapes));
     return STATUS_OK;
 }
 
-int bench_launch(int argc, char **argv) {
-    struct bench_options options;
+/* On every GPU; the exit code. */
+static int run(bool json) {
     struct failure failure = { 0 };
     struct image picture, expected;
     struct lane *lane = NULL;
-    if (!bench_options(&options, argc, argv) || !bench_takes_no_words(&options)) return 2;
-    const int count = device_cuda.count();
-    if (!count) {
-        fprintf(stderr, "burin bench launch: needs a GPU, and there is none here\n");
-        return 1;
-    }
     enum status status = prepare(&picture, &expected, &lane, &failure);
     json_t *tables = json_array();
-    for (int i = 0; !status && i < count; i++)
-        status = measure(i, &picture, &expected, &options, tables, &failure);
+    for (int i = 0; !status && i < device_cuda.count(); i++)
+        status = measure(i, &picture, &expected, json, tables, &failure);
     if (lane) device_cpu.close(lane);
-    if (status) fprintf(stderr, "burin bench launch: %s\n", failure.message);
-    json_t *result = json_pack("{s:s, s:o, s:o}", "bench", "launch", "machine", bench_machine(),
+    if (status) fprintf(stderr, "launch_shapes: %s\n", failure.message);
+    json_t *result = json_pack("{s:s, s:o, s:o}", "bench", "launch", "machine", report_machine(),
                                "tables", tables);
-    if (options.json) json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
+    if (json) json_dumpf(result, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
     json_decref(result);
     return status ? 1 : 0;
+}
+
+static int usage(FILE *out, int code) {
+    fputs("usage: launch_shapes [--json]\n\n"
+          "Histogram equalization of a 1920x1080 RGB picture by three plain kernels, for 1 to 256\n"
+          "blocks of 1 to 1024 threads, on every GPU. Milliseconds in the GPU's memory, launches\n"
+          "included, median of 3 runs, the first counted. Each result is compared with the CPU's\n"
+          "before a time is told. Exit code 77 without a GPU.\n\n"
+          "  --json  print JSON and no table\n",
+          out);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    const bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) return usage(stdout, 0);
+    if (argc > 1 && !json) return usage(stderr, 2);
+    if (device_cuda.count() == 0) {
+        puts("launch_shapes: no GPU here");
+        return 77;
+    }
+    return run(json);
 }

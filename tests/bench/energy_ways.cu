@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread a pixel, blocks of 32 x 8. In the one kernel every thread reads its neighbours from
- * global memory; in the other a block first brings its tile, with a margin of two, to shared
- * memory. Borders are replicated by clamping coordinates, in both. */
-#include "cuda/energy_variants.h"
+/* How it works. A thread a pixel, blocks of 32 x 8. In the one kernel every thread reads its
+ * neighbours from global memory; in the other a block first brings its tile, with a margin of two,
+ * to shared memory. Borders are replicated by clamping coordinates, in both. */
+#include "tests/bench/energy_ways.h"
 
 #include "cuda/check.cuh"
 #include "pipeline/ops/carve.h"
@@ -128,7 +128,7 @@ enum status measure_one(const struct plane *plane, kernel run, const uint16_t *e
 }
 
 enum status measure_all(const struct plane *plane, const uint16_t *const expected[ENERGY_KINDS],
-                        int repeats, struct energy_times *times, struct failure *failure) {
+                        int repeats, struct energy_way_times *times, struct failure *failure) {
     uint16_t *got = (uint16_t *)malloc((size_t)plane->width * plane->height * sizeof *got);
     enum status status =
         got ? STATUS_OK : fail(failure, STATUS_NO_MEMORY, "no memory to check a result");
@@ -156,10 +156,10 @@ enum status open_plane(struct plane *plane, const struct image *luma, struct fai
 
 } // namespace
 
-extern "C" enum status energy_variants_measure(int device, const struct image *luma,
-                                               const uint16_t *const expected[ENERGY_KINDS],
-                                               int repeats, struct energy_times *times,
-                                               struct failure *failure) {
+extern "C" enum status energy_ways_measure(int device, const struct image *luma,
+                                           const uint16_t *const expected[ENERGY_KINDS],
+                                           int repeats, struct energy_way_times *times,
+                                           struct failure *failure) {
     struct plane plane = {};
     CUDA_TRY(failure, cudaSetDevice(device));
     enum status status = open_plane(&plane, luma, failure);

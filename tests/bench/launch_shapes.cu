@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Three plain kernels, each walking the picture in strides of the whole grid, so that every shape
- * from one thread upwards gives the same result. */
-#include "cuda/launch_shapes.h"
+/* How it works. Three plain kernels: count, table, apply. The first and the last walk the picture
+ * in strides of the whole grid, so that every shape from one thread upwards gives the same
+ * result. */
+#include "tests/bench/launch_shapes.h"
 
 #include "cuda/check.cuh"
 #include "pipeline/ops/histeq.h"

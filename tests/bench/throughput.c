@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carry - decode, histeq and encode of JPEGs in memory, one thread a core and nothing else: what
- * the codec and the operator allow a service on the same cores.
+/* throughput - decode, histeq and encode of JPEGs in memory, one thread a core and nothing else:
+ * what the codec and the operator allow a service on the same cores.
  *
- *     build/cpu/tests/bench/carry --seconds 4 photo.jpg...
+ *     build/cpu/tests/bench/throughput --seconds 4 photo.jpg...
  */
 #include "pipeline/codec.h"
 #include "pipeline/run.h"
@@ -36,8 +36,8 @@ static bool read_file(const char *path, struct file *file) {
     return good;
 }
 
-static enum status carry(struct lane *lane, const struct plan *plan, const struct file *file,
-                         uint8_t *out, size_t capacity, struct failure *failure) {
+static enum status process(struct lane *lane, const struct plan *plan, const struct file *file,
+                           uint8_t *out, size_t capacity, struct failure *failure) {
     struct probe probe;
     struct run_item item = { 0 };
     struct metadata metadata = { 0 };
@@ -72,8 +72,8 @@ static void *work(void *argument) {
     device_cpu.open(0, &lane_options, &lane, &failure);
     const int64_t end = clock_ns() + (int64_t)(seconds * 1e9);
     for (long i = 0; clock_ns() < end; i++, ++*done)
-        if (carry(lane, &plan, &files[i % file_count], out, CAPACITY, &failure)) {
-            fprintf(stderr, "carry: %s\n", failure.message);
+        if (process(lane, &plan, &files[i % file_count], out, CAPACITY, &failure)) {
+            fprintf(stderr, "throughput: %s\n", failure.message);
             exit(1);
         }
     device_cpu.close(lane);
@@ -81,15 +81,22 @@ static void *work(void *argument) {
     return NULL;
 }
 
+static int usage(FILE *out, int code) {
+    fputs("usage: throughput [--seconds 4] JPEG...\n\n"
+          "Images a second that the CPU can decode, equalize (histeq) and encode, one thread on\n"
+          "each core that this process may use, without HTTP. The files are taken in turn.\n\n"
+          "  --seconds N  how long to run (default 4)\n",
+          out);
+    return code;
+}
+
 int main(int argc, char **argv) {
     int i = 1, threads;
+    if (argc > 1 && strcmp(argv[1], "--help") == 0) return usage(stdout, 0);
     if (argc > 2 && strcmp(argv[1], "--seconds") == 0) seconds = atof(argv[2]), i = 3;
     for (; i < argc && file_count < FILES_MAX; i++)
         if (!read_file(argv[i], &files[file_count++])) file_count = 0, i = argc;
-    if (!file_count) {
-        fputs("usage: carry [--seconds 4] JPEG...\n", stderr);
-        return 2;
-    }
+    if (!file_count) return usage(stderr, 2);
     cpu_set_t set;
     pthread_t thread[THREADS_MAX];
     long done[THREADS_MAX][16] = { 0 }, total = 0; /* apart, each in a cache line of its own */
