@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/part.h"
 
-#include "pipeline/ops/grayscale.h"
+#include "pipeline/luma.h"
 #include "pipeline/sample.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/pipeline/codec_make.h"
+#include "tests/pipeline/codecs/made_files.h"
 
 static const uint32_t sizes[][2] = { { 1, 1 }, { 1, 7 }, { 7, 1 }, { 13, 42 }, { 123, 66 } };
 enum { SIZES = sizeof sizes / sizeof *sizes };
