@@ -46,10 +46,10 @@ enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe
         [FORMAT_PNM] = pnm_decode,
     };
     struct metadata read = { 0 };
-    const struct decoding job = { bytes, length, probe, limits, progress,
-                                  into,  &read,  notes, failure };
+    const struct decoding decoding = { bytes, length, probe, limits, progress,
+                                       into,  &read,  notes, failure };
     assert(decoders[probe->format]);
-    const enum status status = decoders[probe->format](&job);
+    const enum status status = decoders[probe->format](&decoding);
     if (status == STATUS_OK && probe->animated) *notes |= NOTE_FIRST_FRAME;
     if (status == STATUS_OK && metadata)
         *metadata = read;
@@ -67,11 +67,11 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
         [FORMAT_PNG] = png_encode,
         [FORMAT_PNM] = pnm_encode,
     };
-    const struct encoding job = { image,    metadata, options, progress, bytes,
-                                  capacity, length,   notes,   failure };
+    const struct encoding encoding = { image,    metadata, options, progress, bytes,
+                                       capacity, length,   notes,   failure };
     assert(encoders[options->format]);
     *length = 0;
-    return encoders[options->format](&job);
+    return encoders[options->format](&encoding);
 }
 
 size_t codec_encode_bound(const struct image *image, const struct metadata *metadata,

@@ -114,8 +114,8 @@ struct jpeg_place {
     uint32_t x, y;
 };
 
-/* Where pixel (X, Y) of the upright picture is stored: rows.c the other way round. WIDTH and HEIGHT
- * are the stored ones; ORIENTATION is EXIF's, 1..8. */
+/* Where pixel (X, Y) of the upright picture is stored: oriented_rows.c the other way round. WIDTH
+ * and HEIGHT are the stored ones; ORIENTATION is EXIF's, 1..8. */
 HOST_DEVICE struct jpeg_place jpeg_stored_place(uint8_t orientation, uint32_t width,
                                                 uint32_t height, uint32_t x, uint32_t y) {
     const uint32_t column = orientation >= 5 ? y : x, row = orientation >= 5 ? x : y;

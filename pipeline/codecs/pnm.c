@@ -105,38 +105,40 @@ static bool read_row_16(const uint8_t *from, size_t samples, uint32_t maximum, u
     return sound;
 }
 
-static enum status read_rows(const struct decoding *job, const struct header *header) {
+static enum status read_rows(const struct decoding *decoding, const struct header *header) {
     const size_t bytes = row_bytes(header), samples = (size_t)header->width * header->channels;
-    const uint8_t *from = job->bytes + header->raster;
+    const uint8_t *from = decoding->bytes + header->raster;
     for (uint32_t y = 0; y < header->height; y++, from += bytes) {
-        const enum status status = progress_check(job->progress);
-        if (status != STATUS_OK) return codec_stopped(status, job->failure);
-        uint8_t *to = image_row(job->into, y);
+        const enum status status = progress_check(decoding->progress);
+        if (status != STATUS_OK) return codec_stopped(status, decoding->failure);
+        uint8_t *to = image_row(decoding->into, y);
         const bool sound = header->maximum > 255
                                ? read_row_16(from, samples, header->maximum, (uint16_t *)(void *)to)
                                : read_row_8(from, samples, header->maximum, to);
         if (!sound)
             return fail(
-                job->failure, STATUS_CORRUPT,
+                decoding->failure, STATUS_CORRUPT,
                 "row %u of the PNM holds a sample above its maximum of %u; send a sound file", y,
                 header->maximum);
     }
     return STATUS_OK;
 }
 
-enum status pnm_decode(const struct decoding *job) {
+enum status pnm_decode(const struct decoding *decoding) {
     struct header header;
-    if (!read_header(job->bytes, job->length, &header) || header.width != job->probe->width ||
-        header.height != job->probe->height || (header.maximum > 255) != (job->into->depth == 16) ||
-        header.channels != job->into->channels)
-        return fail(job->failure, STATUS_CORRUPT, "the PNM's header is broken; send a sound file");
+    if (!read_header(decoding->bytes, decoding->length, &header) ||
+        header.width != decoding->probe->width || header.height != decoding->probe->height ||
+        (header.maximum > 255) != (decoding->into->depth == 16) ||
+        header.channels != decoding->into->channels)
+        return fail(decoding->failure, STATUS_CORRUPT,
+                    "the PNM's header is broken; send a sound file");
     const uint64_t wanted = (uint64_t)row_bytes(&header) * header.height;
-    if (job->length - header.raster < wanted)
+    if (decoding->length - header.raster < wanted)
         return fail(
-            job->failure, STATUS_CORRUPT,
+            decoding->failure, STATUS_CORRUPT,
             "the PNM is cut off: %zu of %llu bytes of samples are there; send the whole file",
-            job->length - header.raster, (unsigned long long)wanted);
-    return read_rows(job, &header);
+            decoding->length - header.raster, (unsigned long long)wanted);
+    return read_rows(decoding, &header);
 }
 
 size_t pnm_bound(const struct image *image) {
@@ -157,37 +159,40 @@ static void write_row(const struct image *image, const uint8_t *row, size_t samp
     }
 }
 
-static enum status write_rows(const struct encoding *job, unsigned colours, uint8_t *to,
+static enum status write_rows(const struct encoding *encoding, unsigned colours, uint8_t *to,
                               uint8_t *scratch) {
-    const struct image *image = job->image;
+    const struct image *image = encoding->image;
     const size_t samples = (size_t)image->width * colours;
     for (uint32_t y = 0; y < image->height; y++, to += samples * (image->depth / 8u)) {
-        const enum status status = progress_check(job->progress);
-        if (status != STATUS_OK) return codec_stopped(status, job->failure);
-        write_row(image,
-                  flatten_row(image, y, colours, image->depth, job->options->background, scratch),
-                  samples, to);
+        const enum status status = progress_check(encoding->progress);
+        if (status != STATUS_OK) return codec_stopped(status, encoding->failure);
+        write_row(
+            image,
+            flatten_row(image, y, colours, image->depth, encoding->options->background, scratch),
+            samples, to);
     }
     return STATUS_OK;
 }
 
-enum status pnm_encode(const struct encoding *job) {
-    const struct image *image = job->image;
-    const unsigned colours = flatten_colours(image, job->options->background);
+enum status pnm_encode(const struct encoding *encoding) {
+    const struct image *image = encoding->image;
+    const unsigned colours = flatten_colours(image, encoding->options->background);
     char header[HEADER_BYTES_MAX];
     const size_t head =
         (size_t)snprintf(header, sizeof header, "P%c\n%u %u\n%u\n", colours == 1 ? '5' : '6',
                          image->width, image->height, image_max(image));
     const size_t row = (size_t)image->width * colours * (image->depth / 8u);
-    if (head + row * image->height > job->capacity) return codec_overflow(job);
+    if (head + row * image->height > encoding->capacity) return codec_overflow(encoding);
     uint8_t *scratch = malloc(row);
-    if (!scratch) return fail(job->failure, STATUS_NO_MEMORY, "no memory for a row of the PNM");
-    memcpy(job->bytes, header, head);
-    const enum status status = write_rows(job, colours, job->bytes + head, scratch);
+    if (!scratch)
+        return fail(encoding->failure, STATUS_NO_MEMORY, "no memory for a row of the PNM");
+    memcpy(encoding->bytes, header, head);
+    const enum status status = write_rows(encoding, colours, encoding->bytes + head, scratch);
     free(scratch);
     if (status != STATUS_OK) return status;
-    *job->length = head + row * image->height;
-    if (image_has_alpha(image)) *job->notes |= NOTE_ALPHA_FLATTENED;
-    if (job->metadata && job->metadata->profile_length) *job->notes |= NOTE_PROFILE_DROPPED;
+    *encoding->length = head + row * image->height;
+    if (image_has_alpha(image)) *encoding->notes |= NOTE_ALPHA_FLATTENED;
+    if (encoding->metadata && encoding->metadata->profile_length)
+        *encoding->notes |= NOTE_PROFILE_DROPPED;
     return STATUS_OK;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/jpeg_guard.h"
-#include "pipeline/codecs/rows.h"
+#include "pipeline/codecs/oriented_rows.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -12,23 +12,23 @@ struct reader {
     struct jpeg_decompress_struct cinfo;
     struct jpeg_guard guard;
     struct jpeg_progress_mgr watch;
-    const struct decoding *job;
-    struct rows rows;
-    uint8_t *inks; /* one row of CMYK, where the JPEG is such */
+    const struct decoding *decoding;
+    struct oriented_rows rows;
+    uint8_t *cmyk_row; /* one row of CMYK, where the JPEG is such */
 };
 
 static void check_scans(struct reader *reader) {
-    const struct codec_limits *limits = reader->job->limits;
+    const struct codec_limits *limits = reader->decoding->limits;
     const uint64_t scans = (uint64_t)reader->cinfo.input_scan_number;
     const uint64_t pixels = (uint64_t)reader->cinfo.image_width * reader->cinfo.image_height;
     if (scans > limits->scans_max)
         jpeg_leave(&reader->guard,
-                   fail(reader->job->failure, STATUS_TOO_LARGE,
+                   fail(reader->decoding->failure, STATUS_TOO_LARGE,
                         "the JPEG has more than %u scans (scans_max); send one with fewer",
                         limits->scans_max));
     if (scans * pixels > limits->scan_pixels_max)
         jpeg_leave(&reader->guard,
-                   fail(reader->job->failure, STATUS_TOO_LARGE,
+                   fail(reader->decoding->failure, STATUS_TOO_LARGE,
                         "the JPEG has %llu scans of %llu pixels and %llu in all are allowed "
                         "(scan_pixels_max); send one with fewer scans",
                         (unsigned long long)scans, (unsigned long long)pixels,
@@ -40,7 +40,7 @@ static void on_progress(j_common_ptr common) {
     struct jpeg_guard *guard = common->client_data;
     struct reader *reader =
         (struct reader *)(void *)((char *)guard - offsetof(struct reader, guard));
-    const enum status status = progress_check(reader->job->progress);
+    const enum status status = progress_check(reader->decoding->progress);
     if (status != STATUS_OK) jpeg_leave(guard, codec_stopped(status, guard->failure));
     check_scans(reader);
 }
@@ -48,22 +48,22 @@ static void on_progress(j_common_ptr common) {
 /* What libjpeg found must be what the probe promised, for the pixels were laid out by it. */
 static void check_shape(struct reader *reader) {
     const struct jpeg_decompress_struct *cinfo = &reader->cinfo;
-    const struct probe *probe = reader->job->probe;
+    const struct probe *probe = reader->decoding->probe;
     if (cinfo->image_width == probe->width && cinfo->image_height == probe->height &&
         cinfo->num_components == probe->components)
         return;
-    jpeg_leave(&reader->guard, fail(reader->job->failure, STATUS_CORRUPT,
+    jpeg_leave(&reader->guard, fail(reader->decoding->failure, STATUS_CORRUPT,
                                     "the JPEG's header contradicts itself; send a sound file"));
 }
 
 static void open_jpeg(struct reader *reader) {
     struct jpeg_decompress_struct *cinfo = &reader->cinfo;
     jpeg_create_decompress(cinfo);
-    const size_t memory = reader->job->limits->memory_max;
+    const size_t memory = reader->decoding->limits->memory_max;
     cinfo->mem->max_memory_to_use = memory < LONG_MAX ? (long)memory : LONG_MAX;
     reader->watch.progress_monitor = on_progress;
     cinfo->progress = &reader->watch;
-    jpeg_mem_src(cinfo, reader->job->bytes, reader->job->length);
+    jpeg_mem_src(cinfo, reader->decoding->bytes, reader->decoding->length);
     jpeg_read_header(cinfo, TRUE);
     check_shape(reader);
     cinfo->dct_method = JDCT_ISLOW;
@@ -74,34 +74,34 @@ static void open_jpeg(struct reader *reader) {
 }
 
 static void take_memory(struct reader *reader) {
-    const struct decoding *job = reader->job;
-    rows_plan(&reader->rows, job->into, job->probe->orientation, job->probe->width,
-              job->probe->height);
-    const bool inks = reader->cinfo.num_components == 4;
-    if (inks) reader->inks = malloc((size_t)job->probe->width * 4);
-    if (!rows_init(&reader->rows, BAND_ROWS) || (inks && !reader->inks))
+    const struct decoding *decoding = reader->decoding;
+    oriented_rows_plan(&reader->rows, decoding->into, decoding->probe->orientation,
+                       decoding->probe->width, decoding->probe->height);
+    const bool cmyk = reader->cinfo.num_components == 4;
+    if (cmyk) reader->cmyk_row = malloc((size_t)decoding->probe->width * 4);
+    if (!oriented_rows_init(&reader->rows, BAND_ROWS) || (cmyk && !reader->cmyk_row))
         jpeg_leave(&reader->guard,
-                   fail(job->failure, STATUS_NO_MEMORY, "no memory for rows of the JPEG"));
+                   fail(decoding->failure, STATUS_NO_MEMORY, "no memory for rows of the JPEG"));
 }
 
 /* Light left by ink c under black k is (255 - c)(255 - k) / 255. Adobe's files hold 255 - ink. */
-static void inks_to_rgb(const uint8_t *inks, uint32_t width, bool inverted, uint8_t *rgb) {
+static void cmyk_to_rgb(const uint8_t *cmyk, uint32_t width, bool inverted, uint8_t *rgb) {
     const unsigned flip = inverted ? 0 : 255;
-    for (uint32_t x = 0; x < width; x++, inks += 4, rgb += 3) {
-        const unsigned black = inks[3] ^ flip;
-        for (unsigned c = 0; c < 3; c++) rgb[c] = (uint8_t)(((inks[c] ^ flip) * black + 127) / 255);
+    for (uint32_t x = 0; x < width; x++, cmyk += 4, rgb += 3) {
+        const unsigned black = cmyk[3] ^ flip;
+        for (unsigned c = 0; c < 3; c++) rgb[c] = (uint8_t)(((cmyk[c] ^ flip) * black + 127) / 255);
     }
 }
 
 static void read_rows(struct reader *reader) {
     struct jpeg_decompress_struct *cinfo = &reader->cinfo;
     for (uint32_t y = 0; y < cinfo->output_height; y++) {
-        uint8_t *row = rows_begin(&reader->rows, y);
-        JSAMPROW lines[1] = { reader->inks ? reader->inks : row };
+        uint8_t *row = oriented_rows_begin(&reader->rows, y);
+        JSAMPROW lines[1] = { reader->cmyk_row ? reader->cmyk_row : row };
         jpeg_read_scanlines(cinfo, lines, 1);
-        if (reader->inks)
-            inks_to_rgb(reader->inks, cinfo->output_width, cinfo->saw_Adobe_marker, row);
-        rows_end(&reader->rows, y);
+        if (reader->cmyk_row)
+            cmyk_to_rgb(reader->cmyk_row, cinfo->output_width, cinfo->saw_Adobe_marker, row);
+        oriented_rows_end(&reader->rows, y);
     }
 }
 
@@ -114,16 +114,17 @@ static void read_all(void *argument) {
     jpeg_finish_decompress(&reader->cinfo); /* reads up to EOI: a cut there is found too */
 }
 
-enum status jpeg_decode(const struct decoding *job) {
-    struct reader reader = { .job = job };
-    jpeg_guard_init(&reader.guard, job->failure);
+enum status jpeg_decode(const struct decoding *decoding) {
+    struct reader reader = { .decoding = decoding };
+    jpeg_guard_init(&reader.guard, decoding->failure);
     reader.cinfo.err = &reader.guard.errors;
     reader.cinfo.client_data = &reader.guard;
     enum status status = jpeg_guarded(&reader.guard, read_all, &reader);
     jpeg_destroy_decompress(&reader.cinfo);
-    rows_release(&reader.rows);
-    free(reader.inks);
-    if (status == STATUS_OK) status = jpeg_profile(job);
-    if (status == STATUS_OK && job->probe->components == 4) *job->notes |= NOTE_CMYK_CONVERTED;
+    oriented_rows_release(&reader.rows);
+    free(reader.cmyk_row);
+    if (status == STATUS_OK) status = jpeg_profile(decoding);
+    if (status == STATUS_OK && decoding->probe->components == 4)
+        *decoding->notes |= NOTE_CMYK_CONVERTED;
     return status;
 }

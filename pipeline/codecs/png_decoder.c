@@ -2,7 +2,7 @@
 /* Read by libpng's row interface. Nothing but IHDR, PLTE, tRNS, IDAT, IEND and, where wanted, iCCP
  * reaches libpng's chunk readers: text and the rest are skipped, so they cost no memory. */
 #include "pipeline/codecs/codecs.h"
-#include "pipeline/codecs/rows.h"
+#include "pipeline/codecs/oriented_rows.h"
 
 #include <malloc.h>
 #include <setjmp.h>
@@ -16,10 +16,10 @@ enum { BAND_ROWS = 16, CHUNKS_MAX = 8, CHUNK_BYTES_MAX = 64 << 10 };
 struct reader {
     png_structp png;
     png_infop info;
-    const struct decoding *job;
+    const struct decoding *decoding;
     size_t at;     /* bytes that libpng has taken */
     size_t memory; /* bytes that it may still have */
-    struct rows rows;
+    struct oriented_rows rows;
     enum status status; /* why out was jumped to */
     jmp_buf out;
 };
@@ -33,7 +33,7 @@ static __attribute__((noreturn)) void leave(struct reader *reader, enum status s
 static __attribute__((noreturn)) void on_error(png_structp png, png_const_charp text) {
     struct reader *reader = png_get_error_ptr(png);
     if (reader->status != STATUS_OK) longjmp(reader->out, 1);
-    leave(reader, fail(reader->job->failure, STATUS_CORRUPT,
+    leave(reader, fail(reader->decoding->failure, STATUS_CORRUPT,
                        "the PNG is broken or cut off (%s); send a sound file", text));
 }
 
@@ -45,15 +45,15 @@ static void on_warning(png_structp png, png_const_charp text) {
 
 static void on_read(png_structp png, png_bytep to, size_t wanted) {
     struct reader *reader = png_get_io_ptr(png);
-    if (wanted > reader->job->length - reader->at) png_error(png, "no more bytes");
-    memcpy(to, reader->job->bytes + reader->at, wanted);
+    if (wanted > reader->decoding->length - reader->at) png_error(png, "no more bytes");
+    memcpy(to, reader->decoding->bytes + reader->at, wanted);
     reader->at += wanted;
 }
 
 static png_voidp take_block(png_structp png, png_alloc_size_t size) {
     struct reader *reader = png_get_mem_ptr(png);
     if (size > reader->memory) {
-        reader->status = fail(reader->job->failure, STATUS_TOO_LARGE,
+        reader->status = fail(reader->decoding->failure, STATUS_TOO_LARGE,
                               "this PNG takes more memory to decode than is allowed "
                               "(codec_memory_bytes); send a smaller one");
         return NULL;
@@ -63,7 +63,7 @@ static png_voidp take_block(png_structp png, png_alloc_size_t size) {
         reader->memory -=
             malloc_usable_size(block) < reader->memory ? malloc_usable_size(block) : reader->memory;
     else
-        reader->status = fail(reader->job->failure, STATUS_NO_MEMORY, "no memory for the PNG");
+        reader->status = fail(reader->decoding->failure, STATUS_NO_MEMORY, "no memory for the PNG");
     return block;
 }
 
@@ -74,8 +74,8 @@ static void give_block(png_structp png, png_voidp block) {
 }
 
 static void set_limits(struct reader *reader) {
-    const struct codec_limits *limits = reader->job->limits;
-    const size_t profile_max = reader->job->probe->profile ? limits->profile_max : 0;
+    const struct codec_limits *limits = reader->decoding->limits;
+    const size_t profile_max = reader->decoding->probe->profile ? limits->profile_max : 0;
     png_structp png = reader->png;
     png_set_user_limits(png, limits->probe.side_max, limits->probe.side_max);
     png_set_chunk_cache_max(png, CHUNKS_MAX);
@@ -97,7 +97,7 @@ static int set_transforms(struct reader *reader) {
 }
 
 static void check_shape(struct reader *reader) {
-    const struct probe *probe = reader->job->probe;
+    const struct probe *probe = reader->decoding->probe;
     png_structp png = reader->png;
     png_infop info = reader->info;
     if (png_get_image_width(png, info) == probe->width &&
@@ -110,47 +110,49 @@ static void check_shape(struct reader *reader) {
 
 /* Interlaced rows fill up in seven passes, so where they cannot be in place they are all kept. */
 static void take_rows(struct reader *reader) {
-    const struct decoding *job = reader->job;
-    const struct probe *probe = job->probe;
+    const struct decoding *decoding = reader->decoding;
+    const struct probe *probe = decoding->probe;
     const uint32_t band = probe->interlaced ? probe->height : BAND_ROWS;
-    rows_plan(&reader->rows, job->into, probe->orientation, probe->width, probe->height);
-    if (rows_memory(&reader->rows, band) > reader->memory)
-        leave(reader, fail(job->failure, STATUS_TOO_LARGE,
+    oriented_rows_plan(&reader->rows, decoding->into, probe->orientation, probe->width,
+                       probe->height);
+    if (oriented_rows_memory(&reader->rows, band) > reader->memory)
+        leave(reader, fail(decoding->failure, STATUS_TOO_LARGE,
                            "turning this interlaced PNG takes %zu bytes and %zu are allowed "
                            "(codec_memory_bytes); send it upright or not interlaced",
-                           rows_memory(&reader->rows, band), reader->memory));
-    if (!rows_init(&reader->rows, band))
-        leave(reader, fail(job->failure, STATUS_NO_MEMORY, "no memory for rows of the PNG"));
+                           oriented_rows_memory(&reader->rows, band), reader->memory));
+    if (!oriented_rows_init(&reader->rows, band))
+        leave(reader, fail(decoding->failure, STATUS_NO_MEMORY, "no memory for rows of the PNG"));
 }
 
 static void read_rows(struct reader *reader, int passes) {
     for (int pass = 0; pass < passes; pass++) {
-        for (uint32_t y = 0; y < reader->job->probe->height; y++) {
-            const enum status status = progress_check(reader->job->progress);
-            if (status != STATUS_OK) leave(reader, codec_stopped(status, reader->job->failure));
-            png_read_row(reader->png, rows_begin(&reader->rows, y), NULL);
-            if (pass == passes - 1) rows_end(&reader->rows, y);
+        for (uint32_t y = 0; y < reader->decoding->probe->height; y++) {
+            const enum status status = progress_check(reader->decoding->progress);
+            if (status != STATUS_OK)
+                leave(reader, codec_stopped(status, reader->decoding->failure));
+            png_read_row(reader->png, oriented_rows_begin(&reader->rows, y), NULL);
+            if (pass == passes - 1) oriented_rows_end(&reader->rows, y);
         }
     }
 }
 
 static void keep_profile(struct reader *reader) {
-    const struct decoding *job = reader->job;
+    const struct decoding *decoding = reader->decoding;
     png_charp name;
     png_bytep profile;
     png_uint_32 length;
     int method;
-    if (!job->probe->profile) return;
+    if (!decoding->probe->profile) return;
     if (!png_get_iCCP(reader->png, reader->info, &name, &method, &profile, &length) ||
-        length > job->limits->profile_max) {
-        *job->notes |= NOTE_PROFILE_DROPPED;
+        length > decoding->limits->profile_max) {
+        *decoding->notes |= NOTE_PROFILE_DROPPED;
         return;
     }
-    job->metadata->profile = malloc(length);
-    if (!job->metadata->profile)
-        leave(reader, fail(job->failure, STATUS_NO_MEMORY, "no memory for the PNG's profile"));
-    memcpy(job->metadata->profile, profile, length);
-    job->metadata->profile_length = length;
+    decoding->metadata->profile = malloc(length);
+    if (!decoding->metadata->profile)
+        leave(reader, fail(decoding->failure, STATUS_NO_MEMORY, "no memory for the PNG's profile"));
+    memcpy(decoding->metadata->profile, profile, length);
+    decoding->metadata->profile_length = length;
 }
 
 static void read_all(struct reader *reader) {
@@ -172,15 +174,15 @@ static enum status guarded(struct reader *reader) {
                                            reader, take_block, give_block);
     if (reader->png) reader->info = png_create_info_struct(reader->png);
     if (!reader->info)
-        return fail(reader->job->failure, STATUS_NO_MEMORY, "no memory for the PNG codec");
+        return fail(reader->decoding->failure, STATUS_NO_MEMORY, "no memory for the PNG codec");
     read_all(reader);
     return STATUS_OK;
 }
 
-enum status png_decode(const struct decoding *job) {
-    struct reader reader = { .job = job, .memory = job->limits->memory_max };
+enum status png_decode(const struct decoding *decoding) {
+    struct reader reader = { .decoding = decoding, .memory = decoding->limits->memory_max };
     const enum status status = guarded(&reader);
     png_destroy_read_struct(&reader.png, &reader.info, NULL);
-    rows_release(&reader.rows);
+    oriented_rows_release(&reader.rows);
     return status;
 }

@@ -27,10 +27,10 @@ struct writer {
     struct jpeg_compress_struct cinfo;
     struct jpeg_guard guard;
     struct jpeg_destination_mgr sink;
-    const struct encoding *job;
+    const struct encoding *encoding;
     unsigned colours;
     uint8_t *row;  /* one, flattened */
-    bool spilling; /* the job's bytes are full */
+    bool spilling; /* the output's bytes are full */
     uint8_t spill[16];
 };
 
@@ -60,7 +60,7 @@ static void start_spill(struct writer *writer) {
  * goes into the spill, and is one byte too many. */
 static boolean on_sink_full(j_compress_ptr cinfo) {
     struct writer *writer = writer_of(cinfo);
-    if (writer->spilling) jpeg_leave(&writer->guard, codec_overflow(writer->job));
+    if (writer->spilling) jpeg_leave(&writer->guard, codec_overflow(writer->encoding));
     start_spill(writer);
     return TRUE;
 }
@@ -71,35 +71,36 @@ static void on_sink_end(j_compress_ptr cinfo) {
 
 static void set_up(struct writer *writer) {
     struct jpeg_compress_struct *cinfo = &writer->cinfo;
-    const struct encoding *job = writer->job;
+    const struct encoding *encoding = writer->encoding;
     jpeg_create_compress(cinfo);
     writer->sink = (struct jpeg_destination_mgr){
-        .next_output_byte = job->bytes,
-        .free_in_buffer = job->capacity,
+        .next_output_byte = encoding->bytes,
+        .free_in_buffer = encoding->capacity,
         .init_destination = on_sink_start,
         .empty_output_buffer = on_sink_full,
         .term_destination = on_sink_end,
     };
-    if (!job->capacity) start_spill(writer);
+    if (!encoding->capacity) start_spill(writer);
     cinfo->dest = &writer->sink;
-    cinfo->image_width = job->image->width;
-    cinfo->image_height = job->image->height;
+    cinfo->image_width = encoding->image->width;
+    cinfo->image_height = encoding->image->height;
     cinfo->input_components = (int)writer->colours;
     cinfo->in_color_space = writer->colours == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_set_defaults(cinfo);
-    jpeg_set_quality(cinfo, job->options->quality, TRUE);
+    jpeg_set_quality(cinfo, encoding->options->quality, TRUE);
     cinfo->dct_method = JDCT_ISLOW;
-    if (job->options->quality >= FULL_CHROMA_QUALITY)
+    if (encoding->options->quality >= FULL_CHROMA_QUALITY)
         cinfo->comp_info[0].h_samp_factor = cinfo->comp_info[0].v_samp_factor = 1;
 }
 
 static void write_rows(struct writer *writer) {
-    const struct encoding *job = writer->job;
-    for (uint32_t y = 0; y < job->image->height; y++) {
-        const enum status status = progress_check(job->progress);
-        if (status != STATUS_OK) jpeg_leave(&writer->guard, codec_stopped(status, job->failure));
-        const uint8_t *row =
-            flatten_row(job->image, y, writer->colours, 8, job->options->background, writer->row);
+    const struct encoding *encoding = writer->encoding;
+    for (uint32_t y = 0; y < encoding->image->height; y++) {
+        const enum status status = progress_check(encoding->progress);
+        if (status != STATUS_OK)
+            jpeg_leave(&writer->guard, codec_stopped(status, encoding->failure));
+        const uint8_t *row = flatten_row(encoding->image, y, writer->colours, 8,
+                                         encoding->options->background, writer->row);
         JSAMPROW lines[1] = { (JSAMPROW)row }; /* libjpeg reads it only */
         jpeg_write_scanlines(&writer->cinfo, lines, 1);
     }
@@ -107,43 +108,45 @@ static void write_rows(struct writer *writer) {
 
 static void write_all(void *argument) {
     struct writer *writer = argument;
-    const struct metadata *metadata = writer->job->metadata;
+    const struct metadata *metadata = writer->encoding->metadata;
     set_up(writer);
     jpeg_start_compress(&writer->cinfo, TRUE);
-    if (codec_profile_fits(metadata, writer->colours, writer->job->notes))
+    if (codec_profile_fits(metadata, writer->colours, writer->encoding->notes))
         jpeg_write_icc_profile(&writer->cinfo, metadata->profile,
                                (unsigned)metadata->profile_length);
     write_rows(writer);
     jpeg_finish_compress(&writer->cinfo);
     if (!writer->spilling)
-        *writer->job->length = writer->job->capacity - writer->sink.free_in_buffer;
+        *writer->encoding->length = writer->encoding->capacity - writer->sink.free_in_buffer;
     else if (writer->sink.free_in_buffer == sizeof writer->spill)
-        *writer->job->length = writer->job->capacity;
+        *writer->encoding->length = writer->encoding->capacity;
     else
-        jpeg_leave(&writer->guard, codec_overflow(writer->job));
+        jpeg_leave(&writer->guard, codec_overflow(writer->encoding));
 }
 
-static enum status check_sides(const struct encoding *job) {
-    if (job->image->width <= SIDE_MAX && job->image->height <= SIDE_MAX) return STATUS_OK;
-    return fail(job->failure, STATUS_TOO_LARGE,
+static enum status check_sides(const struct encoding *encoding) {
+    if (encoding->image->width <= SIDE_MAX && encoding->image->height <= SIDE_MAX) return STATUS_OK;
+    return fail(encoding->failure, STATUS_TOO_LARGE,
                 "the result is %u x %u pixels and a JPEG's side is written up to %d; ask for PNG",
-                job->image->width, job->image->height, SIDE_MAX);
+                encoding->image->width, encoding->image->height, SIDE_MAX);
 }
 
-enum status jpeg_encode(const struct encoding *job) {
-    enum status status = check_sides(job);
+enum status jpeg_encode(const struct encoding *encoding) {
+    enum status status = check_sides(encoding);
     if (status != STATUS_OK) return status;
-    struct writer writer = { .job = job };
-    writer.colours = flatten_colours(job->image, job->options->background);
-    writer.row = malloc((size_t)job->image->width * 3);
-    if (!writer.row) return fail(job->failure, STATUS_NO_MEMORY, "no memory for a row of the JPEG");
-    jpeg_guard_init(&writer.guard, job->failure);
+    struct writer writer = { .encoding = encoding };
+    writer.colours = flatten_colours(encoding->image, encoding->options->background);
+    writer.row = malloc((size_t)encoding->image->width * 3);
+    if (!writer.row)
+        return fail(encoding->failure, STATUS_NO_MEMORY, "no memory for a row of the JPEG");
+    jpeg_guard_init(&writer.guard, encoding->failure);
     writer.cinfo.err = &writer.guard.errors;
     writer.cinfo.client_data = &writer.guard;
     status = jpeg_guarded(&writer.guard, write_all, &writer);
     jpeg_destroy_compress(&writer.cinfo);
     free(writer.row);
-    if (status == STATUS_OK && job->image->depth == 16) *job->notes |= NOTE_DEPTH_CUT;
-    if (status == STATUS_OK && image_has_alpha(job->image)) *job->notes |= NOTE_ALPHA_FLATTENED;
+    if (status == STATUS_OK && encoding->image->depth == 16) *encoding->notes |= NOTE_DEPTH_CUT;
+    if (status == STATUS_OK && image_has_alpha(encoding->image))
+        *encoding->notes |= NOTE_ALPHA_FLATTENED;
     return status;
 }

@@ -24,8 +24,8 @@ enum {
 };
 
 struct writer {
-    const struct encoding *job;
-    size_t used;   /* of the job's bytes */
+    const struct encoding *encoding;
+    size_t used;   /* of the output's bytes */
     bool overflow; /* the job's capacity was too small */
     struct isal_zstream stream;
     uint8_t *level;   /* isa-l's tables, LEVEL_BYTES */
@@ -57,11 +57,11 @@ static void write_be32(uint8_t *bytes, uint32_t value) {
 }
 
 static void put(struct writer *writer, const void *bytes, size_t length) {
-    if (length > writer->job->capacity - writer->used) {
+    if (length > writer->encoding->capacity - writer->used) {
         writer->overflow = true;
         return;
     }
-    if (length) memcpy(writer->job->bytes + writer->used, bytes, length);
+    if (length) memcpy(writer->encoding->bytes + writer->used, bytes, length);
     writer->used += length;
 }
 
@@ -153,7 +153,7 @@ static void store_band(struct writer *writer, bool last) {
 }
 
 static void write_band(struct writer *writer, bool last) {
-    if (writer->job->options->compression == 0)
+    if (writer->encoding->options->compression == 0)
         store_band(writer, last);
     else
         deflate_bytes(writer, writer->band, writer->band_used, last);
@@ -175,9 +175,9 @@ static void copy_big_endian(const struct image *image, uint32_t y, uint8_t *row)
 }
 
 static void filter_row(struct writer *writer, uint32_t y) {
-    copy_big_endian(writer->job->image, y, writer->row);
+    copy_big_endian(writer->encoding->image, y, writer->row);
     const enum filter filter =
-        writer->job->options->compression
+        writer->encoding->options->compression
             ? filter_choose(writer->row, writer->above, writer->row_bytes, writer->pixel)
             : FILTER_NONE;
     writer->band[writer->band_used++] = (uint8_t)filter;
@@ -190,19 +190,19 @@ static void filter_row(struct writer *writer, uint32_t y) {
 }
 
 static enum status write_rows(struct writer *writer) {
-    const struct encoding *job = writer->job;
-    if (job->options->compression)
-        start_stream(writer, job->options->compression);
+    const struct encoding *encoding = writer->encoding;
+    if (encoding->options->compression)
+        start_stream(writer, encoding->options->compression);
     else
         start_store(writer);
-    for (uint32_t y = 0; y < job->image->height; y++) {
-        const enum status status = progress_check(job->progress);
-        if (status != STATUS_OK) return codec_stopped(status, job->failure);
+    for (uint32_t y = 0; y < encoding->image->height; y++) {
+        const enum status status = progress_check(encoding->progress);
+        if (status != STATUS_OK) return codec_stopped(status, encoding->failure);
         filter_row(writer, y);
-        const bool last = y + 1 == job->image->height;
+        const bool last = y + 1 == encoding->image->height;
         if (last || writer->band_used + writer->row_bytes + 1 > BAND_BYTES)
             write_band(writer, last);
-        if (writer->overflow) return codec_overflow(job);
+        if (writer->overflow) return codec_overflow(encoding);
     }
     put_piece(writer);
     return STATUS_OK;
@@ -210,7 +210,7 @@ static enum status write_rows(struct writer *writer) {
 
 static void write_ihdr(struct writer *writer) {
     static const uint8_t types[5] = { 0, 0, 4, 2, 6 }; /* by channels */
-    const struct image *image = writer->job->image;
+    const struct image *image = writer->encoding->image;
     uint8_t data[13] = { 0 };
     write_be32(data, image->width);
     write_be32(data + 4, image->height);
@@ -221,16 +221,17 @@ static void write_ihdr(struct writer *writer) {
 
 /* A profile larger than a piece would be rare; it is deflated at one go into memory of its own. */
 static enum status write_profile(struct writer *writer) {
-    const struct encoding *job = writer->job;
-    if (!codec_profile_fits(job->metadata, image_colours(job->image), job->notes)) return STATUS_OK;
-    const size_t bound = PROFILE_NAME + deflate_bound(job->metadata->profile_length);
+    const struct encoding *encoding = writer->encoding;
+    if (!codec_profile_fits(encoding->metadata, image_colours(encoding->image), encoding->notes))
+        return STATUS_OK;
+    const size_t bound = PROFILE_NAME + deflate_bound(encoding->metadata->profile_length);
     uint8_t *data = malloc(bound);
-    if (!data) return fail(job->failure, STATUS_NO_MEMORY, "no memory for the PNG's profile");
+    if (!data) return fail(encoding->failure, STATUS_NO_MEMORY, "no memory for the PNG's profile");
     memcpy(data, "ICC\0", 5); /* name, NUL, method 0 */
     struct isal_zstream *stream = &writer->stream;
     start_stream(writer, 1);
-    stream->next_in = job->metadata->profile;
-    stream->avail_in = (uint32_t)job->metadata->profile_length;
+    stream->next_in = encoding->metadata->profile;
+    stream->avail_in = (uint32_t)encoding->metadata->profile_length;
     stream->next_out = data + 5;
     stream->avail_out = (uint32_t)(bound - 5);
     stream->end_of_stream = 1;
@@ -249,8 +250,8 @@ static enum status write_all(struct writer *writer) {
     if (status == STATUS_OK) status = write_rows(writer);
     if (status != STATUS_OK) return status;
     put_chunk(writer, "IEND", NULL, 0);
-    if (writer->overflow) return codec_overflow(writer->job);
-    *writer->job->length = writer->used;
+    if (writer->overflow) return codec_overflow(writer->encoding);
+    *writer->encoding->length = writer->used;
     return STATUS_OK;
 }
 
@@ -269,16 +270,16 @@ static uint8_t *take_memory(struct writer *writer) {
     return memory;
 }
 
-enum status png_encode(const struct encoding *job) {
+enum status png_encode(const struct encoding *encoding) {
     struct writer *writer = calloc(1, sizeof *writer); /* 90 KB, most of it isa-l's window */
-    if (!writer) return fail(job->failure, STATUS_NO_MEMORY, "no memory for the PNG codec");
-    writer->job = job;
-    writer->row_bytes = image_row_bytes(job->image);
-    writer->pixel = image_pixel_bytes(job->image);
+    if (!writer) return fail(encoding->failure, STATUS_NO_MEMORY, "no memory for the PNG codec");
+    writer->encoding = encoding;
+    writer->row_bytes = image_row_bytes(encoding->image);
+    writer->pixel = image_pixel_bytes(encoding->image);
     uint8_t *memory = take_memory(writer);
     const enum status status =
         memory ? write_all(writer)
-               : fail(job->failure, STATUS_NO_MEMORY, "no memory for rows of the PNG");
+               : fail(encoding->failure, STATUS_NO_MEMORY, "no memory for rows of the PNG");
     free(memory);
     free(writer);
     return status;
