@@ -26,13 +26,17 @@ static void write_image(struct text *text, const char *name, const struct accoun
     text_add(text, "}");
 }
 
-static void write_notes(struct text *text, uint32_t notes) {
+static void write_notes(struct text *text, uint32_t notes, const char *warning) {
     text_key(text, "notes");
     text_add(text, "[");
     for (int i = 0; i < NOTE_COUNT; i++) {
         if (!(notes >> i & 1)) continue;
         if (notes & ((1u << i) - 1)) text_add(text, ",");
         text_json(text, note_text(i));
+    }
+    if (notes & NOTE_DAMAGED) {
+        text_add(text, ",");
+        text_json(text, warning);
     }
     text_add(text, "]");
 }
@@ -79,7 +83,7 @@ size_t account_write(const struct account *account, char memory[ACCOUNT_MAX]) {
     text_key_json(&text, "device", account->device ? account->device : "");
     write_image(&text, "input", &account->input);
     write_image(&text, "output", &account->output);
-    write_notes(&text, account->notes);
+    write_notes(&text, account->notes, account->warning);
     write_stages(&text, account->timing);
     text_add(&text, "}");
     return text.length;

@@ -27,7 +27,8 @@ struct account {
     const char *device;
     struct account_image input, output;
     const struct timing *timing;
-    uint32_t notes; /* enum note bits */
+    uint32_t notes;      /* enum note bits */
+    const char *warning; /* with NOTE_DAMAGED: a further note */
 };
 
 /* {"request_id", "device", "input": {...}, "output": {...}, "notes": [...], "ms": {stages,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/codecs/codecs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum status codec_stopped(enum status status, struct failure *failure) {
@@ -8,6 +9,12 @@ enum status codec_stopped(enum status status, struct failure *failure) {
                 status == STATUS_DEADLINE
                     ? "the time allowed ran out in the codec; send a smaller image"
                     : "the request was cancelled in the codec");
+}
+
+void codec_damage(const struct decoding *decoding, const char *text) {
+    char *warning = decoding->metadata->warning;
+    *decoding->notes |= NOTE_DAMAGED;
+    if (!*warning) snprintf(warning, WARNING_MAX, "%s", text);
 }
 
 enum status codec_overflow(const struct encoding *encoding) {

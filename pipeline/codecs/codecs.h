@@ -58,6 +58,9 @@ enum status jpeg_profile(const struct decoding *decoding);
 
 /* Why a codec stopped, as a sentence: for STATUS_DEADLINE and STATUS_CANCELLED. */
 enum status codec_stopped(enum status status, struct failure *failure);
+/* Notes damage that the caller accepts; of several the first one's TEXT stays. */
+void codec_damage(const struct decoding *decoding, const char *text);
+
 /* The answer to a caller whose CAPACITY does not hold the result. */
 enum status codec_overflow(const struct encoding *encoding);
 

@@ -166,6 +166,7 @@ bool jpeg_baseline_read(const uint8_t *bytes, size_t length, const struct probe 
     tables.interval = 0;
     if (!is_kind(probe, limits)) return false;
     while (jpeg_segment(bytes, length, &at, &segment)) {
+        if (segment.skipped) return false;
         if (segment.marker == MARKER_SOS)
             return frame.marker && is_sound(&segment, &frame, &tables, out);
         if (segment.marker != MARKER_SOF0) {

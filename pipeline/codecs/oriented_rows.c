@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Each of the eight orientations sends stored pixel (x, y) to origin + x * step_x + y * step_y.
- * Where step_x is one pixel, rows stay rows; else they are gathered in a band and scattered from
- * there. */
+/* How it works. Each of the eight orientations sends stored pixel (x, y) to origin + x * step_x +
+ * y * step_y. Where step_x is one pixel, rows stay rows; else they are gathered in a band and
+ * scattered from there. */
 #include "pipeline/codecs/oriented_rows.h"
 
 #include <stdlib.h>
@@ -42,7 +42,7 @@ size_t oriented_rows_memory(const struct oriented_rows *rows, uint32_t band_rows
 bool oriented_rows_init(struct oriented_rows *rows, uint32_t band_rows) {
     if (oriented_rows_in_place(rows)) return true;
     rows->band.height = band_rows < rows->height ? band_rows : rows->height;
-    rows->band.pixels = malloc(image_bytes(&rows->band));
+    rows->band.pixels = calloc(1, image_bytes(&rows->band)); /* rows may never come */
     return rows->band.pixels != NULL;
 }
 

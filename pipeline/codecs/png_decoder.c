@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Read by libpng's row interface. Nothing but IHDR, PLTE, tRNS, IDAT, IEND and, where wanted, iCCP
- * reaches libpng's chunk readers: text and the rest are skipped, so they cost no memory. */
+/* How it works. Rows are read one by one, into their places or, where they are turned, into a band.
+ * Nothing but IHDR, PLTE, tRNS, IDAT, IEND and, where wanted, iCCP reaches libpng's chunk readers:
+ * text and the rest are skipped, so they cost no memory. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/oriented_rows.h"
 
@@ -20,6 +21,8 @@ struct reader {
     size_t at;     /* bytes that libpng has taken */
     size_t memory; /* bytes that it may still have */
     struct oriented_rows rows;
+    uint32_t rows_done; /* of all passes */
+    bool salvaging;     /* libpng gave up, and what came before is taken */
     enum status status; /* why out was jumped to */
     jmp_buf out;
 };
@@ -33,6 +36,11 @@ static __attribute__((noreturn)) void leave(struct reader *reader, enum status s
 static __attribute__((noreturn)) void on_error(png_structp png, png_const_charp text) {
     struct reader *reader = png_get_error_ptr(png);
     if (reader->status != STATUS_OK) longjmp(reader->out, 1);
+    if (reader->decoding->limits->accept_damage && reader->rows_done && !reader->salvaging) {
+        codec_damage(reader->decoding, text);
+        reader->salvaging = true;
+        leave(reader, STATUS_OK);
+    }
     leave(reader, fail(reader->decoding->failure, STATUS_CORRUPT,
                        "the PNG is broken or cut off (%s); send a sound file", text));
 }
@@ -40,7 +48,10 @@ static __attribute__((noreturn)) void on_error(png_structp png, png_const_charp 
 /* Pixels that are whole though their checksum is not, or that leave data over, are wrong bytes too.
  * Of other chunks (a profile with a wrong intent) libpng warns a lot, and they do no harm. */
 static void on_warning(png_structp png, png_const_charp text) {
-    if (strncmp(text, "IDAT", 4) == 0) on_error(png, text);
+    struct reader *reader = png_get_error_ptr(png);
+    if (strncmp(text, "IDAT", 4) != 0 && !strstr(text, "CRC")) return;
+    if (!reader->decoding->limits->accept_damage) on_error(png, text);
+    codec_damage(reader->decoding, text);
 }
 
 static void on_read(png_structp png, png_bytep to, size_t wanted) {
@@ -80,7 +91,8 @@ static void set_limits(struct reader *reader) {
     png_set_user_limits(png, limits->probe.side_max, limits->probe.side_max);
     png_set_chunk_cache_max(png, CHUNKS_MAX);
     png_set_chunk_malloc_max(png, profile_max > CHUNK_BYTES_MAX ? profile_max : CHUNK_BYTES_MAX);
-    png_set_crc_action(png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+    const int action = limits->accept_damage ? PNG_CRC_WARN_USE : PNG_CRC_ERROR_QUIT;
+    png_set_crc_action(png, action, action);
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     if (profile_max)
         png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_AS_DEFAULT, (png_const_bytep) "iCCP", 1);
@@ -132,6 +144,7 @@ static void read_rows(struct reader *reader, int passes) {
                 leave(reader, codec_stopped(status, reader->decoding->failure));
             png_read_row(reader->png, oriented_rows_begin(&reader->rows, y), NULL);
             if (pass == passes - 1) oriented_rows_end(&reader->rows, y);
+            reader->rows_done++;
         }
     }
 }
@@ -156,6 +169,12 @@ static void keep_profile(struct reader *reader) {
 }
 
 static void read_all(struct reader *reader) {
+    reader->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, reader, on_error, on_warning,
+                                           reader, take_block, give_block);
+    if (reader->png) reader->info = png_create_info_struct(reader->png);
+    if (!reader->info)
+        leave(reader,
+              fail(reader->decoding->failure, STATUS_NO_MEMORY, "no memory for the PNG codec"));
     png_set_read_fn(reader->png, reader, on_read);
     set_limits(reader);
     png_read_info(reader->png, reader->info);
@@ -167,21 +186,27 @@ static void read_all(struct reader *reader) {
     keep_profile(reader);
 }
 
+/* Rows that came are laid out. An interlaced picture has all of them, some pixels still 0. */
+static void salvage(struct reader *reader) {
+    const struct probe *probe = reader->decoding->probe;
+    if (probe->interlaced)
+        oriented_rows_end(&reader->rows, probe->height - 1);
+    else
+        oriented_rows_flush(&reader->rows, reader->rows_done);
+    keep_profile(reader);
+}
+
 /* setjmp in a function that changes no local: all state lies in READER. */
-static enum status guarded(struct reader *reader) {
+static enum status guarded(struct reader *reader, void (*step)(struct reader *)) {
     if (setjmp(reader->out)) return reader->status;
-    reader->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, reader, on_error, on_warning,
-                                           reader, take_block, give_block);
-    if (reader->png) reader->info = png_create_info_struct(reader->png);
-    if (!reader->info)
-        return fail(reader->decoding->failure, STATUS_NO_MEMORY, "no memory for the PNG codec");
-    read_all(reader);
+    step(reader);
     return STATUS_OK;
 }
 
 enum status png_decode(const struct decoding *decoding) {
     struct reader reader = { .decoding = decoding, .memory = decoding->limits->memory_max };
-    const enum status status = guarded(&reader);
+    enum status status = guarded(&reader, read_all);
+    if (reader.salvaging) status = guarded(&reader, salvage);
     png_destroy_read_struct(&reader.png, &reader.info, NULL);
     oriented_rows_release(&reader.rows);
     return status;

@@ -243,6 +243,7 @@ static void close_account(struct exchange *exchange, char text[ACCOUNT_MAX]) {
         .output = account_image_of(&job->result, job->result_type, job->result_length),
         .timing = &job->timing,
         .notes = job->notes,
+        .warning = job->warning,
     };
     account_write(&account, text);
 }

@@ -107,14 +107,17 @@ static void decode_one(void *argument, int part) {
     struct batch *batch = argument;
     struct load *load = &batch->loads[part];
     struct job *job = load->job;
+    struct codec_limits limits = batch->carrier->limits;
+    limits.accept_damage = job->accept_damage;
     const int64_t start = clock_ns();
-    load->failed = refuse_if_late(job) ||
-                   codec_decode(image_of(batch, load), job->image_length, &job->probe,
-                                &batch->carrier->limits, &job->progress, &batch->items[part].in,
-                                &load->metadata, &job->notes, &job->failure) ||
-                   decode_parts(batch, load, &batch->items[part]);
+    load->failed =
+        refuse_if_late(job) ||
+        codec_decode(image_of(batch, load), job->image_length, &job->probe, &limits, &job->progress,
+                     &batch->items[part].in, &load->metadata, &job->notes, &job->failure) ||
+        decode_parts(batch, load, &batch->items[part]);
     /* A batch keeps its layout: a failed image goes through it blank. */
     if (load->failed) memset(batch->items[part].in.pixels, 0, image_bytes(&batch->items[part].in));
+    memcpy(job->warning, load->metadata.warning, sizeof job->warning);
     job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
 }
 

@@ -10,6 +10,7 @@
 #ifndef BURIN_JOB_H
 #define BURIN_JOB_H
 
+#include "pipeline/codec.h"
 #include "pipeline/image.h"
 #include "pipeline/plan.h"
 #include "pipeline/probe.h"
@@ -39,7 +40,8 @@ struct job {
     enum format type;                    /* of the answer; FORMAT_NONE: as the input */
     int32_t quality, compression;
     uint8_t background[3];
-    int32_t json_only; /* the client wants the account alone: nothing is encoded */
+    bool accept_damage; /* of a damaged image, what can be had (codec.h) */
+    int32_t json_only;  /* the client wants the account alone: nothing is encoded */
     int64_t published_ns;
     int32_t line; /* the I/O thread to which it returns */
     uint32_t
@@ -54,6 +56,7 @@ struct job {
     enum format result_type;
     uint64_t result_offset, result_length; /* in the slot's bytes */
     uint32_t notes;
+    char warning[WARNING_MAX]; /* with NOTE_DAMAGED */
     int64_t finished_ns;
     char device_name[DEVICE_NAME_MAX];
     struct timing timing; /* queue, decode... encode; receive and total by the front */

@@ -252,6 +252,26 @@ static void test_kinds_not_read(void **state) {
     free(image.pixels);
 }
 
+/* What is accepted is damage, not more than the limits allow. */
+static void test_accepted_damage_keeps_to_the_limits(void **state) {
+    (void)state;
+    struct image image = new_waves(640, 480, 1), read;
+    struct bytes bytes = make_scan_bomb(&image, 60);
+    struct codec_limits limits = codec_limits_default;
+    uint32_t notes = 0;
+    limits.accept_damage = true;
+    limits.scans_max = 20;
+    assert_int_equal(try_decode(&bytes, &limits, &read, NULL, &notes, NULL), STATUS_TOO_LARGE);
+    limits = codec_limits_default;
+    limits.accept_damage = true;
+    limits.memory_max = 100000;
+    assert_int_equal(try_decode(&bytes, &limits, &read, NULL, &notes, NULL), STATUS_TOO_LARGE);
+    bytes.length = 100; /* within the header */
+    assert_int_equal(try_decode(&bytes, &limits, &read, NULL, &notes, NULL), STATUS_CORRUPT);
+    free(bytes.data);
+    free(image.pixels);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_sampling_equals_libjpeg),
@@ -263,6 +283,7 @@ int main(void) {
         cmocka_unit_test(test_cuts_are_corrupt),
         cmocka_unit_test(test_scan_bombs_are_limited),
         cmocka_unit_test(test_kinds_not_read),
+        cmocka_unit_test(test_accepted_damage_keeps_to_the_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

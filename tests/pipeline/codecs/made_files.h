@@ -147,11 +147,16 @@ static inline struct bytes make_jpeg(const struct jpeg_recipe *recipe) {
     return (struct bytes){ data, length };
 }
 
+static inline void say_nothing(j_common_ptr common) {
+    (void)common;
+}
+
 /* What plain libjpeg makes of it: gray, RGB, or CMYK in 4 channels. */
 static inline struct image plain_jpeg(const struct bytes *bytes) {
     struct jpeg_decompress_struct cinfo;
     struct jpeg_error_mgr errors;
     cinfo.err = jpeg_std_error(&errors);
+    errors.output_message = say_nothing; /* of a damaged file */
     jpeg_create_decompress(&cinfo);
     jpeg_mem_src(&cinfo, bytes->data, bytes->length);
     jpeg_read_header(&cinfo, TRUE);
@@ -320,6 +325,44 @@ static inline struct image must_decode(const struct bytes *bytes, struct metadat
     if (status != STATUS_OK) print_error("%s\n", failure.message);
     assert_int_equal(status, STATUS_OK);
     return image;
+}
+
+/* With what can be had of a damaged image. Memory held something else before; where nothing comes,
+ * 0 is to be in it. WARNING_MAX bytes of WARNING are what the codec said. */
+static inline enum status take_damaged(const struct bytes *bytes, struct image *image,
+                                       uint32_t *notes, char *warning) {
+    struct codec_limits limits = codec_limits_default;
+    struct metadata metadata = { 0 };
+    struct failure failure = { .status = STATUS_OK };
+    struct probe probe;
+    limits.accept_damage = true;
+    *image = (struct image){ 0 };
+    *notes = 0;
+    enum status status = probe_image(bytes->data, bytes->length, &limits.probe, &probe, &failure);
+    if (status != STATUS_OK) return status;
+    *image =
+        new_image(probe.shape.width, probe.shape.height, probe.shape.channels, probe.shape.depth);
+    memset(image->pixels, 0xa5, image_bytes(image));
+    status = codec_decode(bytes->data, bytes->length, &probe, &limits, NULL, image, &metadata,
+                          notes, &failure);
+    assert_int_equal(failure.status, status); /* no failure where there is an image */
+    memcpy(warning, metadata.warning, WARNING_MAX);
+    metadata_release(&metadata);
+    if (status == STATUS_OK) return status;
+    free(image->pixels);
+    image->pixels = NULL;
+    return status;
+}
+
+/* BYTES with LENGTH bytes of EXTRA at AT. */
+static inline struct bytes insert_bytes(const struct bytes *bytes, size_t at, const void *extra,
+                                        size_t length) {
+    struct bytes more = { malloc(bytes->length + length), bytes->length + length };
+    assert_non_null(more.data);
+    memcpy(more.data, bytes->data, at);
+    memcpy(more.data + at, extra, length);
+    memcpy(more.data + at + length, bytes->data + at, bytes->length - at);
+    return more;
 }
 
 /* Pixel (x, y) of the upright picture lies at this stored place. */

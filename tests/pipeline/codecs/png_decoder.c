@@ -120,6 +120,128 @@ static void test_cuts_are_corrupt(void **state) {
     }
 }
 
+/* Does READ hold the first ROWS of STORED's, and 0 in place of the others? */
+static bool holds_rows(const struct image *read, const struct image *stored, unsigned orientation,
+                       uint32_t rows) {
+    static const uint8_t black[3];
+    for (uint32_t y = 0; y < read->height; y++)
+        for (uint32_t x = 0; x < read->width; x++) {
+            uint32_t from_x, from_y;
+            stored_place(orientation, read->width, read->height, x, y, &from_x, &from_y);
+            if (memcmp(image_row(read, y) + 3 * x,
+                       from_y < rows ? image_row(stored, from_y) + 3 * from_x : black, 3) != 0)
+                return false;
+        }
+    return true;
+}
+
+/* Accepted, a file cut to LENGTH gives the rows that came; how many, or 0: it is refused. */
+static uint32_t accepted_rows(const struct bytes *bytes, size_t length, unsigned orientation,
+                              const struct image *stored) {
+    struct bytes cut = { malloc(length), length };
+    struct image read;
+    uint32_t notes, rows = 1;
+    char warning[WARNING_MAX];
+    memcpy(cut.data, bytes->data, length);
+    const enum status status = take_damaged(&cut, &read, &notes, warning);
+    free(cut.data);
+    assert_true(status == STATUS_OK || status == STATUS_CORRUPT);
+    if (status) return 0;
+    assert_int_equal(notes, NOTE_DAMAGED);
+    assert_true(strlen(warning) > 5);
+    while (rows <= stored->height && !holds_rows(&read, stored, orientation, rows)) rows++;
+    assert_in_range(rows, 1, stored->height);
+    free(read.pixels);
+    return rows;
+}
+
+static void test_accepted_cuts_are_the_rows_that_came(void **state) {
+    (void)state;
+    for (unsigned orientation = 1; orientation <= 8; orientation++) {
+        struct png_recipe recipe = { .width = 60,
+                                     .height = 50,
+                                     .type = PNG_COLOR_TYPE_RGB,
+                                     .depth = 8,
+                                     .orientation = orientation };
+        struct bytes bytes = make_png(&recipe);
+        struct image stored = plain_png(&bytes);
+        uint32_t most = 0;
+        for (size_t length = 200; length < bytes.length; length += 331) {
+            const uint32_t rows = accepted_rows(&bytes, length, orientation, &stored);
+            assert_true(rows >= most);
+            most = rows;
+        }
+        assert_in_range(most, 40, 50);
+        /* No more than IEND is lost. */
+        assert_int_equal(accepted_rows(&bytes, bytes.length - 6, orientation, &stored), 50);
+        free(stored.pixels);
+        free(bytes.data);
+    }
+}
+
+/* Pixels of the passes that came are there, the others 0. */
+static void test_accepted_cut_of_an_interlaced_one(void **state) {
+    (void)state;
+    for (unsigned orientation = 1; orientation <= 6; orientation += 5) {
+        struct png_recipe recipe = { .width = 64,
+                                     .height = 64,
+                                     .type = PNG_COLOR_TYPE_RGB,
+                                     .depth = 8,
+                                     .interlaced = true,
+                                     .orientation = orientation };
+        struct bytes bytes = make_png(&recipe);
+        struct image stored = plain_png(&bytes), read;
+        uint32_t notes, wrong = 0;
+        char warning[WARNING_MAX];
+        bytes.length = bytes.length * 3 / 4;
+        assert_int_equal(take_damaged(&bytes, &read, &notes, warning), STATUS_OK);
+        assert_int_equal(notes, NOTE_DAMAGED);
+        for (uint32_t y = 0; y < 64; y++)
+            for (uint32_t x = 0; x < 64; x++) {
+                uint32_t from_x, from_y;
+                stored_place(orientation, 64, 64, x, y, &from_x, &from_y);
+                const uint8_t *got = image_row(&read, y) + 3 * x;
+                if (memcmp(got, image_row(&stored, from_y) + 3 * from_x, 3) == 0) continue;
+                assert_memory_equal(got, "\0\0", 3);
+                wrong++;
+            }
+        assert_in_range(wrong, 500, 1500); /* of 4096, a quarter */
+        free(read.pixels);
+        free(stored.pixels);
+        free(bytes.data);
+    }
+}
+
+/* A wrong checksum over sound bytes. Of what makes a channel libpng takes nothing then. */
+static void test_accepted_checksums(void **state) {
+    (void)state;
+    static const char *const names[] = { "IHDR", "PLTE", "tRNS", "IDAT" };
+    struct png_recipe recipe = {
+        .width = 20, .height = 10, .type = PNG_COLOR_TYPE_PALETTE, .depth = 8, .transparent = true
+    };
+    struct bytes bytes = make_png(&recipe);
+    struct image expected = plain_png(&bytes);
+    for (int i = 0; i < 4; i++) {
+        uint8_t *name = memmem(bytes.data, bytes.length, names[i], 4);
+        assert_non_null(name);
+        const size_t length = (size_t)name[-2] << 8 | name[-1];
+        struct image read;
+        uint32_t notes;
+        char warning[WARNING_MAX];
+        name[4 + length] ^= 1;
+        const enum status status = take_damaged(&bytes, &read, &notes, warning);
+        name[4 + length] ^= 1;
+        assert_int_equal(status, i == 2 ? STATUS_CORRUPT : STATUS_OK);
+        if (status) continue;
+        assert_int_equal(notes, NOTE_DAMAGED);
+        assert_non_null(strstr(warning, names[i]));
+        assert_same(&read, &expected);
+        free(read.pixels);
+    }
+    free(expected.pixels);
+    free(bytes.data);
+}
+
 static void test_flipped_bits_are_corrupt(void **state) {
     (void)state;
     struct png_recipe recipe = {
@@ -231,6 +353,9 @@ int main(void) {
         cmocka_unit_test(test_turned_interlaced_counts_as_memory),
         cmocka_unit_test(test_profile_is_carried),
         cmocka_unit_test(test_cuts_are_corrupt),
+        cmocka_unit_test(test_accepted_cuts_are_the_rows_that_came),
+        cmocka_unit_test(test_accepted_cut_of_an_interlaced_one),
+        cmocka_unit_test(test_accepted_checksums),
         cmocka_unit_test(test_flipped_bits_are_corrupt),
         cmocka_unit_test(test_large_chunks_are_skipped),
         cmocka_unit_test(test_wrong_adler_is_corrupt),

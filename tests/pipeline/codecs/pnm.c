@@ -105,6 +105,30 @@ static void test_cuts_are_corrupt(void **state) {
     free(image.pixels);
 }
 
+static void test_accepted_damage(void **state) {
+    (void)state;
+    static const char cut[] = "P6 2 3 255 abcdefghijklmnop", above[] = "P5 3 1 100 \x64\x00\x65";
+    struct bytes bytes = { (uint8_t *)(uintptr_t)cut, sizeof cut - 1 };
+    struct image image;
+    uint32_t notes;
+    char warning[WARNING_MAX];
+    assert_int_equal(take_damaged(&bytes, &image, &notes, warning), STATUS_OK);
+    assert_int_equal(notes, NOTE_DAMAGED);
+    assert_non_null(strstr(warning, "16 of 18 bytes"));
+    assert_memory_equal(image_row(&image, 0), "abcdef", 6);
+    assert_memory_equal(image_row(&image, 1), "ghijkl", 6);
+    assert_memory_equal(image_row(&image, 2), "\0\0\0\0\0", 6); /* four bytes are no row */
+    free(image.pixels);
+    bytes.length = sizeof cut - 1 - 11; /* not one row */
+    assert_int_equal(take_damaged(&bytes, &image, &notes, warning), STATUS_CORRUPT);
+    bytes = (struct bytes){ (uint8_t *)(uintptr_t)above, sizeof above - 1 };
+    assert_int_equal(take_damaged(&bytes, &image, &notes, warning), STATUS_OK);
+    assert_int_equal(notes, NOTE_DAMAGED);
+    assert_non_null(strstr(warning, "maximum"));
+    assert_memory_equal(image.pixels, "\xff\0\xff", 3);
+    free(image.pixels);
+}
+
 static void test_more_than_one_image(void **state) {
     (void)state;
     struct bytes two = { (uint8_t *)(char[]){ "P5 2 1 255 abP5 2 1 255 cd" }, 26 };
@@ -120,6 +144,7 @@ int main(void) {
         cmocka_unit_test(test_headers),           cmocka_unit_test(test_huge_numbers),
         cmocka_unit_test(test_maxima_are_scaled), cmocka_unit_test(test_samples_above_the_maximum),
         cmocka_unit_test(test_cuts_are_corrupt),  cmocka_unit_test(test_more_than_one_image),
+        cmocka_unit_test(test_accepted_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
