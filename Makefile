@@ -63,7 +63,7 @@ WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # What is built of the files that match and are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
-TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/ops tests/server tests/config),*.c))
+TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config),*.c))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 ifneq ($(CUDA),0)
 GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/carve_checked)
@@ -166,7 +166,7 @@ $(B)/version.inc: FORCE
 	@echo '"$(VERSION)"' >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
 
-$(B)/pipeline/ops/%.o $(B)/pipeline/bytes.o $(B)/pipeline/sobel.o: CFLAGS += $(OPS_FLAGS)
+$(B)/pipeline/ops/%.o $(B)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
 $(B)/%.o: %.c | $(B)/ops.inc $(B)/cuda_ops.inc $(B)/version.inc
 	@mkdir -p $(@D)
 	$(SAY) cc $<
@@ -221,7 +221,7 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc
 	@mkdir -p $(@D)
 	$(SAY) fuzzer $<
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
-	  $(wildcard pipeline/*.c pipeline/codecs/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c \
+	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/rows/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c \
 	  multipart.c part_headers.c header_params.c delimiter.c)) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 

@@ -53,6 +53,7 @@ static void fill_job(struct exchange *exchange) {
     job->type = settings->type ? settings->type : negotiation_type(&accept, job->probe.format);
     job->quality = settings->quality;
     job->compression = settings->compression;
+    job->accept_damage = settings->accept_damage;
     job->json_only = exchange->answer == ANSWER_JSON;
     job->progress.deadline_ns =
         exchange->received_ns + exchange->front->config->processing_ms * INT64_C(1000000);
