@@ -157,7 +157,7 @@ static void print_stages(const struct metrics *metrics, FILE *out) {
 
 static void print_workers(const struct metrics_now *now, FILE *out) {
     head(out, "worker_up", "gauge",
-         "1 where the worker is alive and its last known-answer job was right");
+         "1 where the worker is alive and it passed its last self-test");
     for (int i = 0; i < now->worker_count; i++)
         fprintf(out, "burin_worker_up{device=\"%s\"} %d\n", now->workers[i].device,
                 now->workers[i].healthy);
@@ -231,14 +231,14 @@ static void print_gauge_row(const struct gauge_row *row, const struct metrics_no
     }
 }
 
-static void print_connections(const struct watch_counts *connections, FILE *out) {
+static void print_connections(const struct deadline_counts *connections, FILE *out) {
     head(out, "connections", "gauge", "Connections at present");
-    fprintf(out, "burin_connections %d\n", connections->watched);
+    fprintf(out, "burin_connections %d\n", connections->connections);
     head(out, "connections_ended_total", "counter",
          "Connections that a deadline ended, or whose client left before its answer");
-    for (int r = 0; r < WATCH_REASONS; r++)
+    for (int r = 0; r < END_REASONS; r++)
         fprintf(out, "burin_connections_ended_total{reason=\"%s\"} %lu\n",
-                watch_reason_name((enum watch_reason)r), connections->by_reason[r]);
+                deadlines_reason_name((enum end_reason)r), connections->by_reason[r]);
 }
 
 static void print_gauge(FILE *out, const char *name, const char *help, int64_t value) {

@@ -8,7 +8,7 @@
 #define BURIN_METRICS_H
 
 #include "pipeline/timing.h"
-#include "server/http/watch.h"
+#include "server/http/engine/deadlines.h"
 #include "server/jobs/supervisor.h"
 
 #include <stdint.h>
@@ -42,7 +42,7 @@ struct metrics_now {
     const struct worker_facts *workers;
     int worker_count, queued, slots_in_use, slots, exchanges;
     int64_t body_bytes_held, answer_bytes_held;
-    struct watch_counts connections;
+    struct deadline_counts connections;
     const char *version;
 };
 void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE *out);

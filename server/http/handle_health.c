@@ -7,8 +7,10 @@
 
 #include <stdlib.h>
 
-enum MHD_Result handle_livez(struct exchange *exchange) {
-    return reply_json(exchange, MHD_HTTP_OK, json_pack("{s:s}", "status", "live"));
+enum status handle_livez(struct exchange *exchange, struct reply *reply, struct failure *failure) {
+    (void)exchange, (void)failure;
+    *reply = reply_json(MHD_HTTP_OK, json_pack("{s:s}", "status", "live"));
+    return STATUS_OK;
 }
 
 static json_t *worker_json(const struct worker_facts *worker) {
@@ -22,7 +24,8 @@ static json_t *worker_json(const struct worker_facts *worker) {
 
 /* Ready: some worker at work is healthy, we are not draining, and there is room for a body and in
  * the queue. */
-enum MHD_Result handle_readyz(struct exchange *exchange) {
+enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct failure *failure) {
+    (void)failure;
     struct front *front = exchange->front;
     struct worker_facts facts[WORKERS_MAX];
     int waiting;
@@ -43,12 +46,16 @@ enum MHD_Result handle_readyz(struct exchange *exchange) {
                          : full     ? "no slot free"
                                     : "ready";
     const bool ready = healthy && room && !full && !draining;
-    return reply_json(exchange, ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
-                      json_pack("{s:s, s:i, s:i, s:o}", "status", status, "queued", waiting,
-                                "queue_jobs", (int)front->config->queue_jobs, "workers", workers));
+    *reply =
+        reply_json(ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
+                   json_pack("{s:s, s:i, s:i, s:o}", "status", status, "queued", waiting,
+                             "queue_jobs", (int)front->config->queue_jobs, "workers", workers));
+    return STATUS_OK;
 }
 
-enum MHD_Result handle_metrics(struct exchange *exchange) {
+enum status handle_metrics(struct exchange *exchange, struct reply *reply,
+                           struct failure *failure) {
+    (void)failure;
     struct front *front = exchange->front;
     struct worker_facts workers[WORKERS_MAX];
     struct metrics_now now = {
@@ -62,24 +69,29 @@ enum MHD_Result handle_metrics(struct exchange *exchange) {
         .version = version_text(),
     };
     supervisor_jobs(front->supervisor, &now.queued);
-    watch_counts(front->watch, &now.connections);
+    deadlines_counts(front->deadlines, &now.connections);
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
-    if (!out) return MHD_NO;
+    if (!out) return STATUS_OK; /* no memory: an empty reply says so */
     metrics_print(front->metrics, &now, out);
     fclose(out);
-    return reply_text(exchange, "text/plain; version=0.0.4", text);
+    *reply = reply_text("text/plain; version=0.0.4", "no-cache", text);
+    return STATUS_OK;
 }
 
-enum MHD_Result handle_ops(struct exchange *exchange) {
-    return reply_json(exchange, MHD_HTTP_OK, ops_json());
+enum status handle_ops(struct exchange *exchange, struct reply *reply, struct failure *failure) {
+    (void)exchange, (void)failure;
+    *reply = reply_json(MHD_HTTP_OK, ops_json());
+    return STATUS_OK;
 }
 
-enum MHD_Result handle_root(struct exchange *exchange) {
-    return reply_json(exchange, MHD_HTTP_OK,
-                      json_pack("{s:s, s:s, s:[s,s,s,s,s,s,s,s]}", "name", "burin", "version",
-                                version_text(), "endpoints", "POST /{operator}", "POST /pipeline",
-                                "POST /info", "GET /ops", "GET /livez", "GET /readyz",
-                                "GET /health", "GET /metrics"));
+enum status handle_root(struct exchange *exchange, struct reply *reply, struct failure *failure) {
+    (void)exchange, (void)failure;
+    *reply = reply_json(MHD_HTTP_OK,
+                        json_pack("{s:s, s:s, s:[s,s,s,s,s,s,s,s]}", "name", "burin", "version",
+                                  version_text(), "endpoints", "POST /{operator}", "POST /pipeline",
+                                  "POST /info", "GET /ops", "GET /livez", "GET /readyz",
+                                  "GET /health", "GET /metrics"));
+    return STATUS_OK;
 }

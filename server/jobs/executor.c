@@ -114,15 +114,17 @@ static void decode_one(void *argument, int index) {
     struct batch *batch = argument;
     struct item *item = &batch->items[index];
     struct job *job = item->job;
+    struct codec_limits limits = batch->executor->limits;
+    limits.accept_damage = job->accept_damage;
     const int64_t start = clock_ns();
-    item->failed =
-        check_progress(job) ||
-        codec_decode(image_bytes_of(batch, item), job->image_length, &job->probe,
-                     &batch->executor->limits, &job->progress, &batch->run_items[index].in,
-                     &item->metadata, &job->notes, &job->failure) ||
-        decode_parts(batch, item, &batch->run_items[index]);
+    item->failed = check_progress(job) ||
+                   codec_decode(image_bytes_of(batch, item), job->image_length, &job->probe,
+                                &limits, &job->progress, &batch->run_items[index].in,
+                                &item->metadata, &job->notes, &job->failure) ||
+                   decode_parts(batch, item, &batch->run_items[index]);
     if (item->failed)
         memset(batch->run_items[index].in.pixels, 0, image_bytes(&batch->run_items[index].in));
+    memcpy(job->warning, item->metadata.warning, sizeof job->warning);
     job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
 }
 

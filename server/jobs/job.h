@@ -13,6 +13,7 @@
 #ifndef BURIN_JOB_H
 #define BURIN_JOB_H
 
+#include "pipeline/codec.h"
 #include "pipeline/image.h"
 #include "pipeline/plan.h"
 #include "pipeline/probe.h"
@@ -42,6 +43,7 @@ struct job {
     enum format type;                    /* of the answer; FORMAT_NONE: as the input */
     int32_t quality, compression;
     uint8_t background[3];
+    bool accept_damage; /* of a damaged image, what can be had (codec.h) */
     int32_t json_only; /* the client wants the account alone: nothing is encoded */
     int64_t submitted_ns;
     int32_t io_thread;   /* whose completion pipe it comes back through */
@@ -56,6 +58,7 @@ struct job {
     enum format result_type;
     uint64_t result_offset, result_length; /* in the slot's bytes */
     uint32_t notes;
+    char warning[WARNING_MAX]; /* with NOTE_DAMAGED */
     int64_t finished_ns;
     char device_name[DEVICE_NAME_MAX];
     struct timing timing; /* queue, decode... encode; receive and total by the front */

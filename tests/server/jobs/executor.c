@@ -109,6 +109,41 @@ static void kinds_of_samples_go_apart(void **state) {
     }
 }
 
+/* Whoever comes first: a batch of 16 bits takes none of 8, nor one of three channels any of one. */
+static void the_first_job_decides(void **state) {
+    (void)state;
+    static const unsigned kinds[3][2] = { { 3, 16 }, { 3, 8 }, { 1, 16 } };
+    int of[3], all[3];
+    for (int i = 0; i < 3; i++)
+        all[i] = of[i] = publish("brightness:shift=10", kinds[i][0], kinds[i][1], 20);
+    run_all(of, 3);
+    assert_int_equal(run_count, 3);
+    for (int i = 0; i < 3; i++) {
+        check_answer(all[i], kinds[i][0], kinds[i][1], 20);
+        slot_give(slots, all[i]);
+    }
+}
+
+/* A job may come a second time: its worker died when it was nearly done, and had told its times. */
+static void nothing_of_a_first_try_stays(void **state) {
+    (void)state;
+    int of[1] = { publish("brightness:shift=10", 1, 8, 30) };
+    const int slot = of[0];
+    struct job *job = slot_job(slots, slot);
+    for (int s = 0; s < STAGE_COUNT; s++) job->timing.stage_ms[s] = 1e9;
+    timing_span(&job->timing, "brightness", 0, 1e9);
+    job->failure = (struct failure){ .status = STATUS_DEADLINE, .message = "late" };
+    job->notes = 1;
+    job->submitted_ns = clock_ns();
+    run_all(of, 1);
+    check_answer(slot, 1, 8, 30);
+    for (int s = 0; s < STAGE_COUNT; s++) assert_true(job->timing.stage_ms[s] < 1e8);
+    assert_int_equal(job->timing.span_count, 1);
+    assert_true(job->timing.spans[0].ms < 1e8);
+    assert_int_equal(job->notes, 0);
+    slot_give(slots, slot);
+}
+
 static void plans_go_apart(void **state) {
     (void)state;
     static const char *const plans[] = { "brightness:shift=10", "histeq", "brightness:shift=10" };
@@ -163,8 +198,8 @@ static int close_all(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kinds_of_samples_go_apart),
-        cmocka_unit_test(plans_go_apart),
+        cmocka_unit_test(kinds_of_samples_go_apart),      cmocka_unit_test(the_first_job_decides),
+        cmocka_unit_test(nothing_of_a_first_try_stays),   cmocka_unit_test(plans_go_apart),
         cmocka_unit_test(no_more_than_the_staging_holds),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

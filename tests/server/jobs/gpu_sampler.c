@@ -137,10 +137,10 @@ static void begin(struct scene *scene, const char *nvml, int every_ms) {
     gpu_sampler_start(&scene->sampler);
 }
 
-/* The next message, within five seconds. */
+/* The next message, within half a minute. */
 static struct gauges hear(const struct scene *scene) {
     struct message message;
-    assert_int_equal(poll(&(struct pollfd){ scene->ends[0], POLLIN, 0 }, 1, 5000), 1);
+    assert_int_equal(poll(&(struct pollfd){ scene->ends[0], POLLIN, 0 }, 1, 30000), 1);
     assert_int_equal(channel_take(scene->ends[0], &message, 1, 0), 1);
     assert_int_equal(message.kind, CHANNEL_GAUGES);
     return message.gauges;
@@ -200,7 +200,7 @@ static void the_front_has_gone(void **state) {
     assert_int_equal(poll(&(struct pollfd){ scene.ends[0], POLLIN, 0 }, 1, 200), 0);
     assert_int_equal(channel_take(scene.ends[1], &message, 1, 0), 1);
     assert_int_equal(message.kind, CHANNEL_SELF_TEST);
-    alarm(20);
+    alarm(120);
     end(&scene);
     alarm(0);
 }

@@ -101,6 +101,24 @@ static void what_grew_is_given_back(void **state) {
     slots_destroy(slots);
 }
 
+/* Who failed may have written anywhere, and told of nothing. */
+static void what_a_failed_job_wrote_is_given_back(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    const long before = resident_bytes(slots);
+    for (int died = 0; died < 2; died++) {
+        const int slot = slot_take(slots, 1, NULL);
+        memset(slot_bytes(slots, slot) + (5 << 20), 7, 5 << 20);
+        slot_job(slots, slot)->body_length = 1000;
+        slot_job(slots, slot)->deaths = died;
+        if (!died) slot_job(slots, slot)->failure.status = STATUS_DEADLINE;
+        assert_true(resident_bytes(slots) > before + (4 << 20));
+        slot_give(slots, slot);
+        assert_int_equal(resident_bytes(slots), before);
+    }
+    slots_destroy(slots);
+}
+
 static void a_worker_sees_the_same_memory(void **state) {
     (void)state;
     struct slots *slots = make();
@@ -195,6 +213,7 @@ int main(void) {
         cmocka_unit_test(classes_fit_and_overflow_upwards),
         cmocka_unit_test(owner_is_remembered_and_job_blank),
         cmocka_unit_test(what_grew_is_given_back),
+        cmocka_unit_test(what_a_failed_job_wrote_is_given_back),
         cmocka_unit_test(a_worker_sees_the_same_memory),
         cmocka_unit_test(a_worker_maps_what_is_hot_and_no_more),
         cmocka_unit_test(a_strange_descriptor_is_refused),
