@@ -122,8 +122,8 @@ static enum status read_input(struct work *work, struct failure *failure) {
 
 /* ---- pixels */
 
-/* A lane with room for this one job: memory is allocated before the clock runs, as in the daemon.
- * */
+/* A lane with room for this one job: memory is allocated before the clock runs, as in the
+ * daemon. */
 static enum status open_lane(struct work *work, struct failure *failure) {
     const struct plan *plan = &work->options.plan;
     struct lane_options options = { .staging_bytes = 1 << 20, .arena_bytes = 64 << 20 };
