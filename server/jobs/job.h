@@ -44,7 +44,7 @@ struct job {
     int32_t quality, compression;
     uint8_t background[3];
     bool accept_damage; /* of a damaged image, what can be had (codec.h) */
-    int32_t json_only; /* the client wants the account alone: nothing is encoded */
+    int32_t json_only;  /* the client wants the account alone: nothing is encoded */
     int64_t submitted_ns;
     int32_t io_thread;   /* whose completion pipe it comes back through */
     uint32_t run_number; /* of this run of this slot, sent back with it: tells late news apart */

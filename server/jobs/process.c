@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -67,7 +68,14 @@ void process_end(pid_t pid) {
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
-int process_count_gpus(void) {
+/* The count that a process has written to END; -1 when it writes none in time. */
+static int read_count(int end, int timeout_ms) {
+    char text[16] = "";
+    if (poll(&(struct pollfd){ .fd = end, .events = POLLIN }, 1, timeout_ms) == 0) return -1;
+    return read(end, text, sizeof text - 1) > 0 ? atoi(text) : 0;
+}
+
+int process_count_gpus(int timeout_ms) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0) return 0;
     posix_spawn_file_actions_t actions;
@@ -77,9 +85,11 @@ int process_count_gpus(void) {
     const pid_t pid = spawn(&actions, arguments);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
-    char text[16] = "";
-    const ssize_t got = pid > 0 ? read(ends[0], text, sizeof text - 1) : 0;
+    const int count = pid > 0 ? read_count(ends[0], timeout_ms) : 0;
     close(ends[0]);
-    if (pid > 0) process_end(pid);
-    return got > 0 ? atoi(text) : 0;
+    if (pid > 0 && count < 0)
+        kill(pid, SIGKILL); /* and is not waited for: the daemon ends */
+    else if (pid > 0)
+        process_end(pid);
+    return count;
 }
