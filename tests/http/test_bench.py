@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`burin bench` and the programs of tests/bench from outside: they check what they time, tell how they are called, and end as
+"""`burin bench` and the programs of tests/bench from outside: they check what they time, print how they are called, and end as
 every subcommand does.
 
 covers: server/bench/report.c server/bench/histeq.c server/bench/edge.c
@@ -17,7 +17,7 @@ import pytest
 from conftest import BURIN, needs, png, smooth
 from test_cli import burin, refused
 
-# Where the programs of tests/bench are: told by the Makefile; in a bundle they lie beside burin.
+# Where the programs of tests/bench are: set by the Makefile; in a bundle they lie beside burin.
 PROGRAMS = pathlib.Path(os.environ.get("BENCH_PROGRAMS") or os.path.dirname(os.path.abspath(BURIN)))
 SMALL = [pytest.param("carve", 70000, marks=needs("carve")), ("edge", 400000)]
 
