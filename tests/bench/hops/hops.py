@@ -82,6 +82,9 @@ def names(offsets):
 
 
 def main():
+    if "-h" in sys.argv or "--help" in sys.argv:
+        print(__doc__)
+        return
     for tool in ("gcc", "curl", "addr2line"):
         if not shutil.which(tool):
             sys.exit(f"hops.py needs {tool}")
