@@ -8,7 +8,7 @@ import time
 import pytest
 
 from conftest import noise, pnm, read_to_end, responses
-from gate_cases import CASES, HOST, IN_THE_BODY, LENGTH, LINE, PICTURE, SMUGGLED, request
+from request_cases import CASES, HOST, IN_THE_BODY, LENGTH, LINE, PICTURE, SMUGGLED, request
 
 
 def grayscale_runs(daemon):
