@@ -33,16 +33,13 @@ static enum status too_large(const struct front *front, struct failure *failure)
                 held ? "queue_bytes" : "body_bytes_max");
 }
 
-static void find_coding(void *context, const char *value) {
-    const char **coding = context;
-    if (!*coding && *value && strcasecmp(value, "identity") != 0) *coding = value;
-}
-
 const char *upload_coding(const struct exchange *exchange) {
-    const char *coding = NULL;
-    connection_header_lines(exchange->library, MHD_HTTP_HEADER_CONTENT_ENCODING, find_coding,
-                            &coding);
-    return coding;
+    struct header_lines lines;
+    connection_header_lines(exchange->library, MHD_HTTP_HEADER_CONTENT_ENCODING, &lines);
+    for (int i = 0; i < lines.count; i++)
+        if (*lines.values[i] && strcasecmp(lines.values[i], "identity") != 0)
+            return lines.values[i];
+    return NULL;
 }
 
 static enum status check_coding(const struct exchange *exchange, struct failure *failure) {
