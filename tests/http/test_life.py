@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The daemon through its life: workers that die, queues that fill, deadlines, thousands of requests, and the
-end. Nobody is told a lie meanwhile: an answer is whole, or there is none."""
+end. Nobody is told a lie meanwhile: an answer is whole, or there is none.
+
+covers: server/http/drain.c server/http/engine/io_thread.c server/http/engine/listener.c"""
 import http.client
 import os
 import re

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the service says of itself: live, ready, metrics, and the second socket for them."""
+"""What the service says of itself: live, ready, metrics, and the second socket for them.
+
+covers: server/http/handle_health.c server/http/engine/listen_socket.c server/log.c"""
 import json
 import os
 import re

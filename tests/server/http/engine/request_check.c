@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The header gate: a table of good and bad requests, and how a head is taken apart. What it does
- * behind a socket: filter.c. */
+/* A table of good and bad requests, and how a head is parsed. Behind a socket: recv_filter.c. */
 #include "server/http/engine/request_check.h"
 
 #include <setjmp.h>
@@ -258,5 +257,5 @@ int main(void) {
         cmocka_unit_test(odd_first_lines),
         cmocka_unit_test(lines_without_a_colon),
     };
-    return cmocka_run_group_tests_name("gate", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("request_check", tests, NULL, NULL);
 }
