@@ -43,8 +43,8 @@ void metrics_reject(struct metrics *metrics, enum rejection reason);
 
 /* What is true at this moment, asked from its owners. */
 struct metrics_now {
-    const struct seat_facts *seats;
-    int seat_count, queued, slots_in_use, slots, exchanges;
+    const struct worker_facts *workers;
+    int worker_count, queued, slots_in_use, slots, exchanges;
     int64_t body_bytes_held, answer_bytes_held;
     struct deadline_counts connections;
     const char *version;

@@ -27,13 +27,17 @@ static void write_image(struct json_writer *json, const char *name,
     json_writer_add(json, "}");
 }
 
-static void write_notes(struct json_writer *json, uint32_t notes) {
+static void write_notes(struct json_writer *json, uint32_t notes, const char *warning) {
     json_writer_key(json, "notes");
     json_writer_add(json, "[");
     for (int i = 0; i < NOTE_COUNT; i++) {
         if (!(notes >> i & 1)) continue;
         if (notes & ((1u << i) - 1)) json_writer_add(json, ",");
         json_writer_string(json, note_text(i));
+    }
+    if (notes & NOTE_DAMAGED) {
+        json_writer_add(json, ",");
+        json_writer_string(json, warning);
     }
     json_writer_add(json, "]");
 }
@@ -80,7 +84,7 @@ size_t timing_report_write(const struct timing_report *report, char memory[TIMIN
     json_writer_key_string(&json, "device", report->device ? report->device : "");
     write_image(&json, "input", &report->input);
     write_image(&json, "output", &report->output);
-    write_notes(&json, report->notes);
+    write_notes(&json, report->notes, report->warning);
     write_stages(&json, report->timing);
     json_writer_add(&json, "}");
     return json.length;

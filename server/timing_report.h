@@ -32,7 +32,8 @@ struct timing_report {
     const char *device;
     struct report_image input, output;
     const struct timing *timing;
-    uint32_t notes; /* enum note bits */
+    uint32_t notes;      /* enum note bits */
+    const char *warning; /* with NOTE_DAMAGED: a further note */
 };
 
 /* {"request_id", "device", "input": {...}, "output": {...}, "notes": [...], "ms": {stages,

@@ -8,7 +8,7 @@ out=build/bundle
 rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib" "$out/tests" "$out/kernels" "$out/photos"
 cp "$program" "$out/bin/burin"
-for t in "$build"/tests/ops/* "$build"/tests/pipeline/bytes "$build"/tests/cuda/*; do
+for t in "$build"/tests/pipeline/ops/* "$build"/tests/pipeline/rows/* "$build"/tests/cuda/*; do
     [ -x "$t" ] && [ ! -d "$t" ] && case $t in *.d) ;; *) cp "$t" "$out/tests/$(basename "$(dirname "$t")")-$(basename "$t")" ;; esac
 done
 for t in "$build"/tests/bench/* ; do [ -x "$t" ] && [ ! -d "$t" ] && cp "$t" "$out/bin/"; done

@@ -20,11 +20,12 @@ static int listener_count(const struct front *front) {
 /* ---- start */
 
 static enum status open_pipes(struct front *front, struct failure *failure) {
-    for (int i = 0; i < (int)front->config->io_threads; i++) {
+    const struct config *config = front->config;
+    const long slots = config->slots_small + config->slots_medium + config->slots_large;
+    for (int i = 0; i < (int)config->io_threads; i++) {
         struct front_listener *listener = &front->listeners[i];
-        if (!line_open(listener->pipe))
-            return fail(failure, STATUS_NO_MEMORY,
-                        "no file descriptors are left for the pipes on which jobs come back");
+        const enum status status = completion_pipe_open(listener->pipe, (int)slots, failure);
+        if (status) return status;
         front->pipes[i] = listener->pipe[1];
     }
     return STATUS_OK;
@@ -69,8 +70,8 @@ static enum status start_watching(struct front *front, struct failure *failure) 
 static enum status start_workers(struct front *front, struct failure *failure) {
     const struct supervisor_options options = { .config = front->config,
                                                 .slots = front->slots,
-                                                .lines = front->pipes,
-                                                .line_count = (int)front->config->io_threads };
+                                                .pipes = front->pipes,
+                                                .pipe_count = (int)front->config->io_threads };
     front->supervisor = supervisor_create(&options, failure);
     return front->supervisor ? STATUS_OK : STATUS_NO_MEMORY;
 }
@@ -149,9 +150,9 @@ struct front *front_create(const struct config *config, struct failure *failure)
 
 int front_wait_ready(struct front *front, int timeout_ms) {
     for (int waited = 0; waited < timeout_ms; waited += 5) {
-        struct seat_facts seats[SEATS_MAX];
-        const int count = supervisor_seats(front->supervisor, seats);
-        if (count && seats[0].healthy) return 1;
+        struct worker_facts workers[WORKERS_MAX];
+        const int count = supervisor_workers(front->supervisor, workers);
+        if (count && workers[0].healthy) return 1;
         usleep(5000);
     }
     return 0;

@@ -12,7 +12,7 @@
 #include "server/http/engine/deadlines.h"
 #include "server/http/engine/listen_socket.h"
 #include "server/http/engine/listener.h"
-#include "server/jobs/line.h"
+#include "server/jobs/completion_pipe.h"
 #include "server/jobs/slot.h"
 #include "server/jobs/supervisor.h"
 #include "server/metrics.h"
@@ -25,7 +25,7 @@ struct front_listener {
     bool admin;  /* probes and metrics alone */
 };
 
-enum { LISTENERS_MAX = LINES_MAX + 1 };
+enum { LISTENERS_MAX = COMPLETION_PIPES_MAX + 1 };
 
 struct front {
     const struct config *config;
@@ -36,7 +36,7 @@ struct front {
     struct metrics *metrics;
     struct front_listener listeners[LISTENERS_MAX]; /* io_threads of them for `listen`, then one for
                                                        `admin_listen` */
-    int pipes[LINES_MAX];                           /* their write ends, for the supervisor */
+    int pipes[COMPLETION_PIPES_MAX];                /* their write ends, for the supervisor */
     int port;
     struct socket_file files[2]; /* of `listen` and `admin_listen`, where they are unix sockets */
     uint32_t run_id;             /* so that request ids of two runs differ */

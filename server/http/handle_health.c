@@ -13,12 +13,12 @@ enum status handle_livez(struct exchange *exchange, struct reply *reply, struct 
     return STATUS_OK;
 }
 
-static json_t *seat_json(const struct seat_facts *seat) {
+static json_t *worker_json(const struct worker_facts *worker) {
     json_t *json =
-        json_pack("{s:s, s:s, s:b, s:b, s:i, s:i, s:i}", "device", seat->device, "name", seat->name,
-                  "healthy", seat->healthy, "standby", seat->standby, "running", seat->running,
-                  "capacity", seat->capacity, "restarts", seat->restarts);
-    if (seat->trouble[0]) json_object_set_new(json, "trouble", json_string(seat->trouble));
+        json_pack("{s:s, s:s, s:b, s:b, s:i, s:i, s:i}", "device", worker->device, "name",
+                  worker->name, "healthy", worker->healthy, "standby", worker->standby, "running",
+                  worker->running, "capacity", worker->capacity, "restarts", worker->restarts);
+    if (worker->trouble[0]) json_object_set_new(json, "trouble", json_string(worker->trouble));
     return json;
 }
 
@@ -27,15 +27,15 @@ static json_t *seat_json(const struct seat_facts *seat) {
 enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     (void)failure;
     struct front *front = exchange->front;
-    struct seat_facts seats[SEATS_MAX];
+    struct worker_facts facts[WORKERS_MAX];
     int waiting;
-    const int count = supervisor_seats(front->supervisor, seats);
+    const int count = supervisor_workers(front->supervisor, facts);
     supervisor_jobs(front->supervisor, &waiting);
     json_t *workers = json_array();
     bool healthy = false;
     for (int i = 0; i < count; i++) {
-        healthy |= seats[i].healthy;
-        json_array_append_new(workers, seat_json(&seats[i]));
+        healthy |= facts[i].healthy;
+        json_array_append_new(workers, worker_json(&facts[i]));
     }
     const bool draining = front_draining(front) != 0;
     const bool room = waiting < front->config->queue_jobs * 9 / 10 || waiting == 0;
@@ -57,10 +57,10 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
                            struct failure *failure) {
     (void)failure;
     struct front *front = exchange->front;
-    struct seat_facts seats[SEATS_MAX];
+    struct worker_facts workers[WORKERS_MAX];
     struct metrics_now now = {
-        .seats = seats,
-        .seat_count = supervisor_seats(front->supervisor, seats),
+        .workers = workers,
+        .worker_count = supervisor_workers(front->supervisor, workers),
         .slots_in_use = slots_in_use(front->slots),
         .slots = slots_count(front->slots),
         .exchanges = __atomic_load_n(&front->exchanges, __ATOMIC_RELAXED),

@@ -44,13 +44,14 @@ static void fill_job(struct exchange *exchange) {
     connection_header_lines(exchange->library, MHD_HTTP_HEADER_ACCEPT, &lines);
     for (int i = 0; i < lines.count; i++) negotiation_add(&accept, lines.values[i]);
     exchange->answer = negotiation_answer(&accept);
-    job->line = (int32_t)(exchange->listener - exchange->front->listeners);
+    job->io_thread = (int32_t)(exchange->listener - exchange->front->listeners);
     snprintf(job->request_id, sizeof job->request_id, "%s", exchange->request_id);
     memcpy(job->device, settings->device, sizeof job->device);
     memcpy(job->background, settings->background, sizeof job->background);
     job->type = settings->type ? settings->type : negotiation_type(&accept, job->probe.format);
     job->quality = settings->quality;
     job->compression = settings->compression;
+    job->accept_damage = settings->accept_damage;
     job->json_only = exchange->answer == ANSWER_JSON;
     job->progress.deadline_ns =
         exchange->received_ns + exchange->front->config->processing_ms * INT64_C(1000000);

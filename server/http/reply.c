@@ -116,6 +116,7 @@ static void write_report(struct exchange *exchange, char text[TIMING_REPORT_MAX]
         .output = timing_report_image(&job->result, job->result_type, job->result_length),
         .timing = &job->timing,
         .notes = job->notes,
+        .warning = job->warning,
     };
     timing_report_write(&report, text);
 }

@@ -52,6 +52,13 @@ static enum status set_background(struct settings *settings, const char *value,
     return STATUS_OK;
 }
 
+static enum status set_damaged(struct settings *settings, const char *value,
+                               struct failure *failure) {
+    settings->accept_damage = strcmp(value, "accept") == 0;
+    if (settings->accept_damage || strcmp(value, "refuse") == 0) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM, "damaged must be refuse or accept");
+}
+
 static bool names_device(const char *value) {
     if (strcmp(value, "auto") == 0 || strcmp(value, "cpu") == 0 || strcmp(value, "cuda") == 0)
         return true;
@@ -153,6 +160,7 @@ static const struct reserved {
     { "device", set_device, false },         { "type", set_type, false },
     { "quality", set_quality, false },       { "compression", set_compression, false },
     { "background", set_background, false }, { "operations", set_operations, true },
+    { "damaged", set_damaged, false },
 };
 enum { RESERVED = sizeof reserved / sizeof *reserved };
 
@@ -178,7 +186,7 @@ static enum status unknown(const char *name, struct failure *failure) {
     const char *near = nearest_name(name, names, RESERVED);
     return fail(failure, STATUS_BAD_PARAM,
                 "/pipeline has no parameter \"%s\"%s%s%s; it accepts operations, device, type, "
-                "quality, compression, background",
+                "quality, compression, background, damaged",
                 param_shown(name, shown), near ? "; did you mean \"" : "", near ? near : "",
                 near ? "\"?" : "");
 }

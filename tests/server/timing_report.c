@@ -2,6 +2,7 @@
 /* The report is JSON that a parser reads back to the same numbers. */
 #include "server/timing_report.h"
 
+#include "pipeline/codec.h"
 #include "server/json_writer.h"
 
 #include <jansson.h>
@@ -63,7 +64,8 @@ static struct timing_report example(struct timing *timing) {
                                    .input = { "jpeg", 4, 3, 3, 8, 99 },
                                    .output = { "png", 4, 3, 1, 8, 77 },
                                    .timing = timing,
-                                   .notes = 1 | 4 };
+                                   .notes = 1 | NOTE_DAMAGED,
+                                   .warning = "in the codec's words" };
 }
 
 static void reads_back(void **state) {
@@ -86,7 +88,8 @@ static void reads_back(void **state) {
     assert_string_equal(name, "id-1");
     assert_int_equal(bytes, 77);
     assert_true(total == 9.5);
-    assert_int_equal(json_array_size(notes), 2);
+    assert_int_equal(json_array_size(notes), 3);
+    assert_string_equal(json_string_value(json_array_get(notes, 2)), "in the codec's words");
     assert_int_equal(json_array_size(operators), 2);
     const json_t *kernels = json_object_get(json_array_get(operators, 1), "kernels");
     assert_int_equal(json_array_size(kernels), 2);
@@ -109,6 +112,9 @@ static void the_longest_fits(void **state) {
     report.request_id = id;
     report.device = device;
     report.notes = ~0u;
+    char warning[96]; /* the codecs' longest */
+    memset(warning, '\x01', sizeof warning - 1), warning[95] = 0;
+    report.warning = warning;
     char memory[TIMING_REPORT_MAX];
     timing_report_write(&report, memory);
     json_t *json = json_loads(memory, 0, NULL);

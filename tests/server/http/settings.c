@@ -46,6 +46,10 @@ static void good_values(void **state) {
     assert_int_equal(set("histeq", "device", "cuda:3"), STATUS_OK);
     assert_int_equal(set("histeq", "quality", "100"), STATUS_OK);
     assert_int_equal(settings.quality, 100);
+    assert_int_equal(set("histeq", "damaged", "accept"), STATUS_OK);
+    assert_true(settings.accept_damage);
+    assert_int_equal(set("histeq", "damaged", "refuse"), STATUS_OK);
+    assert_false(settings.accept_damage);
     assert_int_equal(set(NULL, "operations",
                          "[{\"operation\":\"grayscale\"},{\"operation\":\"histeq\","
                          "\"params\":{\"bins\":32,\"scale\":\"maxabs\"}}]"),
@@ -71,6 +75,7 @@ static void bad_values_are_refused_with_a_word_that_helps(void **state) {
         { "histeq", "compression", "4", "0..3" },
         { "histeq", "background", "red", "RRGGBB" },
         { "histeq", "background", "12345g", "RRGGBB" },
+        { "histeq", "damaged", "yes", "refuse or accept" },
         { "histeq", "device", "gpu", "cuda" },
         { "histeq", "device", "cuda:x", "cuda" },
         { "histeq", "device", "cuda:-1", "cuda" },

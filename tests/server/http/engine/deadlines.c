@@ -113,20 +113,34 @@ static void overlooked_fin(void **state) {
     }
 }
 
-/* A body of which something moves now and then is not taken for an overlooked FIN. */
-static void fin_with_progress(void **state) {
-    (void)state;
+/* Whether it lasts; *STALLED: things moved more rarely than they were to, for all is busy. */
+static bool lasts_while_it_moves(bool *stalled) {
     struct deadlines *deadlines = deadlines_create(&slow);
     struct pair pair = tcp_pair();
     struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    int64_t moved = clock_ns();
+    bool lasts = true;
     deadline_enter_body(deadline, 1 << 20);
     shutdown(pair.theirs, SHUT_WR);
-    for (int i = 0; i < 10; i++) {
-        assert_int_equal(cut_after(pair.theirs, 60), -1);
+    *stalled = false;
+    for (int i = 0; lasts && i < 10; i++) {
+        lasts = cut_after(pair.theirs, 60) == -1;
         deadline_body_progress(deadline,
                                (SLOW_MS / 1000 + i) * 2); /* at a byte a second: a later end */
+        *stalled |= ms_since(moved) > 200;
+        moved = clock_ns();
     }
     end(deadlines, deadline, pair, true);
+    return lasts;
+}
+
+/* A body of which something moves now and then is not taken for an overlooked FIN. */
+static void fin_with_progress(void **state) {
+    (void)state;
+    bool stalled = true, lasts = false;
+    for (int tries = 0; tries < 50 && !lasts && stalled; tries++)
+        lasts = lasts_while_it_moves(&stalled);
+    assert_true(lasts);
 }
 
 /* ---- deadlines ---- */
@@ -158,10 +172,11 @@ static void each_phase_ends(void **state) {
     for (size_t i = 0; i < COUNT(phase_cases); i++) {
         struct deadlines *deadlines = deadlines_create(&phase_cases[i].limits);
         struct pair pair = local_pair();
+        const int64_t start = clock_ns();
         struct deadline *deadline = deadlines_add(deadlines, pair.ours);
         if (phase_cases[i].enter) phase_cases[i].enter(deadline);
-        int ms = cut_after(pair.theirs, LATE_MS);
-        assert_in_range(ms, 140, LATE_MS);
+        assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
+        assert_true(ms_since(start) >= 149);
         sleep_ms(150);
         for (int reason = 0; reason < END_REASONS; reason++)
             assert_int_equal(reason_count(deadlines, reason), reason == (int)phase_cases[i].reason);
@@ -176,9 +191,11 @@ static int body_time(int64_t expected, int64_t bytes) {
     struct deadlines *deadlines = deadlines_create(&limits);
     struct pair pair = local_pair();
     struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    const int64_t start = clock_ns();
     deadline_enter_body(deadline, expected);
     if (bytes > 0) deadline_body_progress(deadline, bytes);
-    int ms = cut_after(pair.theirs, 5000);
+    assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
+    const int ms = ms_since(start);
     assert_int_equal(reason_count(deadlines, ENDED_BODY), 1);
     end(deadlines, deadline, pair, true);
     return ms;
@@ -188,19 +205,20 @@ static bool told(const void *context) {
     return atomic_load((const atomic_bool *)context);
 }
 
-/* Milliseconds until a body of which BYTES have come is given up, -1: not within a second. It has
+/* Milliseconds until a body of which BYTES have come is given up, -1: not within LONGEST. It has
  * 100 ms or 1000 bytes a second while PRESSED; deadlines_note_pressure is called in any case. */
-static int pressed_time(bool pressed, int64_t bytes) {
+static int pressed_time(bool pressed, int64_t bytes, int longest) {
     const atomic_bool now = pressed;
     const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 1000, 100, SLOW_MS,
                                             SLOW_MS, 1000,    told, &now };
     struct deadlines *deadlines = deadlines_create(&limits);
     struct pair pair = local_pair();
     struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    const int64_t start = clock_ns();
     deadline_enter_body(deadline, -1);
     if (bytes > 0) deadline_body_progress(deadline, bytes);
     deadlines_note_pressure(deadlines);
-    int ms = cut_after(pair.theirs, 1000);
+    const int ms = cut_after(pair.theirs, longest) < 0 ? -1 : ms_since(start);
     assert_int_equal(reason_count(deadlines, ENDED_BODY), ms >= 0);
     end(deadlines, deadline, pair, true);
     return ms;
@@ -208,11 +226,11 @@ static int pressed_time(bool pressed, int64_t bytes) {
 
 static void bodies_are_pressed(void **state) {
     (void)state;
-    assert_in_range(pressed_time(true, 1), 90, 900);
-    assert_in_range(pressed_time(true, 400), 390, 900);
-    assert_int_equal(pressed_time(true, 2000), -1);
-    assert_int_equal(pressed_time(true, 0), -1); /* it keeps nobody out */
-    assert_int_equal(pressed_time(false, 1), -1);
+    assert_true(pressed_time(true, 1, LATE_MS) >= 99);
+    assert_true(pressed_time(true, 400, LATE_MS) >= 399);
+    assert_int_equal(pressed_time(true, 40000, 1000), -1);
+    assert_int_equal(pressed_time(true, 0, 1000), -1); /* it keeps nobody out */
+    assert_int_equal(pressed_time(false, 1, 1000), -1);
 }
 
 /* It begins, ends and begins again: reported each time, and cheap to report. */
@@ -231,7 +249,7 @@ static void pressure_comes_and_goes(void **state) {
         assert_int_equal(cut_after(pair.theirs, 300), -1);
         atomic_store(&now, true);
         for (int k = 0; k < 1000; k++) deadlines_note_pressure(deadlines);
-        assert_in_range(cut_after(pair.theirs, LATE_MS), 0, 500);
+        assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
         atomic_store(&now, false);
         deadlines_remove(deadlines, deadline);
         close(pair.ours);
@@ -245,8 +263,10 @@ static int write_time(struct pair pair, int64_t bytes) {
     const struct deadline_limits limits = { SLOW_MS, 100, 1000, 0, SLOW_MS, 100, 1000, NULL, NULL };
     struct deadlines *deadlines = deadlines_create(&limits);
     struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    const int64_t start = clock_ns();
     deadline_enter_write(deadline, bytes);
-    int ms = cut_after(pair.theirs, 5000);
+    assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
+    const int ms = ms_since(start);
     assert_int_equal(reason_count(deadlines, ENDED_WRITE), 1);
     end(deadlines, deadline, pair, true);
     return ms;
@@ -254,16 +274,16 @@ static int write_time(struct pair pair, int64_t bytes) {
 
 static void rates(void **state) {
     (void)state;
-    assert_in_range(body_time(1 << 20, 0), 90, LATE_MS); /* announces much, sends nothing */
-    assert_in_range(body_time(1 << 20, 50), 90, LATE_MS);
-    assert_in_range(body_time(1 << 20, 500), 490, LATE_MS);
-    assert_in_range(body_time(-1, 500), 490, LATE_MS);
-    assert_in_range(body_time(200, 4000), 190, LATE_MS); /* no more than was announced counts */
-    assert_in_range(write_time(local_pair(), 10), 90, LATE_MS);
-    assert_in_range(write_time(local_pair(), 500), 490, LATE_MS);
-    assert_in_range(write_time(tcp_pair(), 10), 90, LATE_MS);
-    assert_in_range(write_time(tcp_pair(), 4000), 90, LATE_MS); /* nobody reads it */
-    assert_in_range(write_time(tcp_pair(), INT64_MAX), 90, LATE_MS);
+    assert_true(body_time(1 << 20, 0) >= 99); /* announces much, sends nothing */
+    assert_true(body_time(1 << 20, 50) >= 99);
+    assert_true(body_time(1 << 20, 500) >= 499);
+    assert_true(body_time(-1, 500) >= 499);
+    assert_true(body_time(200, 400000) >= 199); /* no more than was announced counts */
+    assert_true(write_time(local_pair(), 10) >= 99);
+    assert_true(write_time(local_pair(), 500) >= 499);
+    assert_true(write_time(tcp_pair(), 10) >= 99);
+    assert_true(write_time(tcp_pair(), 400000) >= 99); /* nobody reads it */
+    assert_true(write_time(tcp_pair(), INT64_MAX) >= 99);
 }
 
 /* Sends as much as there is room for, and reads ROOM bytes every 20 ms, for so long; false as soon
@@ -282,7 +302,7 @@ static bool read_slowly(struct deadlines *deadlines, struct pair pair, size_t ro
 static void client_that_reads_slowly(void **state) {
     (void)state;
     const struct deadline_limits limits = {
-        SLOW_MS, SLOW_MS, 1, 0, SLOW_MS, 400, 50000, NULL, NULL
+        SLOW_MS, SLOW_MS, 1, 0, SLOW_MS, 1500, 50000, NULL, NULL
     };
     const int room = 1 << 17;
     struct deadlines *deadlines = deadlines_create(&limits);
@@ -293,34 +313,35 @@ static void client_that_reads_slowly(void **state) {
     struct deadline *deadline = deadlines_add(deadlines, pair.ours);
     for (int answer = 0; answer < 2; answer++) {
         deadline_enter_write(deadline, 1 << 20);
-        assert_true(read_slowly(deadlines, pair, 30000, 1600));
+        assert_true(read_slowly(deadlines, pair, 30000, 4000));
     }
-    assert_false(read_slowly(deadlines, pair, 0, 5000));
+    assert_false(read_slowly(deadlines, pair, 0, LATE_MS));
     end(deadlines, deadline, pair, true);
 }
 
 static void phases_begin_anew(void **state) {
     (void)state;
-    const struct deadline_limits limits = { 300, 300, 1000, 0, 300, 300, 1000, NULL, NULL };
+    const struct deadline_limits limits = { 1200, 1200, 1000, 0, 1200, 1200, 1000, NULL, NULL };
     struct deadlines *deadlines = deadlines_create(&limits);
     struct pair pair = local_pair();
     struct deadline *deadline = deadlines_add(deadlines, pair.ours);
     atomic_int calls = 0;
     for (int i = 0; i < 8; i++) {
         deadline_enter_headers(deadline);
-        assert_int_equal(cut_after(pair.theirs, 30), -1);
+        assert_int_equal(cut_after(pair.theirs, 60), -1);
         deadline_enter_body(deadline, -1);
-        assert_int_equal(cut_after(pair.theirs, 30), -1);
+        assert_int_equal(cut_after(pair.theirs, 60), -1);
         deadline_enter_waiting(deadline, count_call, &calls);
-        assert_int_equal(cut_after(pair.theirs, 30), -1);
+        assert_int_equal(cut_after(pair.theirs, 60), -1);
         deadline_enter_write(deadline, 1);
         deadline_enter_idle(deadline);
-        assert_int_equal(cut_after(pair.theirs, 30), -1);
+        assert_int_equal(cut_after(pair.theirs, 60), -1);
     }
     deadline_enter_waiting(deadline, count_call, &calls);
-    assert_int_equal(cut_after(pair.theirs, 800), -1); /* no deadline here */
+    assert_int_equal(cut_after(pair.theirs, 1600), -1); /* no deadline here */
+    const int64_t start = clock_ns();
     deadline_enter_idle(deadline);
-    assert_true(cut_after(pair.theirs, LATE_MS) > 200);
+    assert_true(cut_after(pair.theirs, LATE_MS) >= 0 && ms_since(start) >= 1199);
     assert_int_equal(calls, 0);
     end(deadlines, deadline, pair, true);
 }
@@ -334,9 +355,9 @@ static void headers_once(void **state) {
     struct pair pair = local_pair();
     struct deadline *deadline = deadlines_add(deadlines, pair.ours);
     int waited = 0;
-    for (; waited < 100 && cut_after(pair.theirs, 20) < 0; waited++)
+    for (; waited < 500 && cut_after(pair.theirs, 20) < 0; waited++)
         deadline_enter_headers(deadline);
-    assert_in_range(waited, 1, 60);
+    assert_true(waited < 500);
     end(deadlines, deadline, pair, true);
 }
 

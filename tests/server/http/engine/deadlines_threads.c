@@ -7,12 +7,13 @@
 #include <stdlib.h>
 
 struct slow_call {
-    atomic_int begun, done;
+    atomic_int begun, goes_on, done;
 };
 
 static void call_slowly(void *argument) {
     struct slow_call *call = argument;
     atomic_store(&call->begun, 1);
+    while (!atomic_load(&call->goes_on)) sleep_ms(1);
     sleep_ms(150);
     atomic_store(&call->done, 1);
 }
@@ -34,6 +35,7 @@ static void leaving_waits_for_the_callback(void **state) {
         deadlines_remove(deadlines, other_watched);
         assert_int_equal(atomic_load(&call.done), 0);
         close(other.ours), close(other.theirs);
+        atomic_store(&call.goes_on, 1);
         if (!by_removal) deadline_enter_write(deadline, 1);
         if (!by_removal) assert_int_equal(atomic_load(&call.done), 1);
         deadlines_remove(deadlines, deadline);
