@@ -126,7 +126,7 @@ tools: $(PROGRAM) $(BENCHES) ## build the programs of tests/bench
 # Without carve_checked, which is carve.cu compiled once more, for a minute and longer: a bundle has it.
 gpu: $(filter-out %/carve_checked,$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
 
-kernels: $(KERNELS) ## build the ladders of tests/bench/kernels
+kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and what of tests/bench has kernels of its own
 
 check: tidy $(B)/ops.inc $(B)/cuda_ops.inc ## clang-format, cppcheck and the rules of tests/tidy.sh
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"

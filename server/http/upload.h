@@ -61,7 +61,7 @@ enum status upload_check_parts(struct exchange *exchange, const struct probe_lim
                                const struct image *shapes, struct failure *failure);
 
 /* Gives back the slot, unless it is a response's, and all else that it holds; any number of times.
- * The bytes go first: whoever sees the slot free finds room for a body too. */
+ * The bytes first: whoever finds a slot free finds room for a body, too. */
 void upload_release(struct exchange *exchange);
 
 /* The Content-Encoding that makes the body unreadable here, as sent; NULL: there is none. */

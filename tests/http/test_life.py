@@ -2,8 +2,8 @@
 """The daemon through its life: workers that die, queues that fill, deadlines, thousands of requests, and the
 end. Nobody is told a lie meanwhile: an answer is whole, or there is none.
 
-covers: server/command_serve.c
-"""
+covers: server/http/drain.c server/http/engine/io_thread.c server/http/engine/listener.c
+covers: server/command_serve.c"""
 import http.client
 import os
 import re
@@ -229,9 +229,9 @@ def test_no_slot_left(start):
         for size in (10 * MB, 60 * MB):
             head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size
             (status, headers, body), = responses(daemon.raw(head))
-            assert status == 503 and b"under way" in body and headers["connection"] == "close"
+            assert status == 503 and b"being served" in body and headers["connection"] == "close"
             assert 1 <= int(headers["retry-after"]) <= 30
-        check_problem(daemon.post("/histeq", PICTURE), 503, "under way")
+        check_problem(daemon.post("/histeq", PICTURE), 503, "being served")
         assert daemon.samples()['burin_rejected_total{reason="slots"}'] == 3
     finally:
         thaw(worker)
@@ -296,7 +296,7 @@ def test_slots_run_out_in_mid_body(start):
         assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
         second.sendall(PICTURE)
         told = second.recv(1 << 16)
-        assert told.startswith(b"HTTP/1.1 503") and b"under way" in told and b"Retry-After" in told
+        assert told.startswith(b"HTTP/1.1 503") and b"being served" in told and b"Retry-After" in told
         assert daemon.metric("body_bytes_held") == len(PICTURE) - 1, "the refused one holds nothing"
         first.sendall(PICTURE[-1:])
         (status, _, _), = responses(read_to_end(first))
@@ -310,7 +310,7 @@ def test_slots_run_out_in_mid_body(start):
 
 
 @pytest.mark.parametrize("flags,word", [(["--slots-small", "1", "--slots-medium", "0", "--slots-large", "0"],
-                                         b"under way"), (["--queue-bytes", "4MiB"], b"queue_bytes")],
+                                         b"being served"), (["--queue-bytes", "4MiB"], b"queue_bytes")],
                          ids=["slots", "bytes"])
 def test_no_room_in_mid_body_is_told_at_once(start, flags, word):
     """Far from the end of its body a client hears that there is no room for it, whether it sends on or not."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the service says of itself: live, ready, metrics, and the second socket for them.
 
-covers: server/command_worker.c
-"""
+covers: server/http/handle_health.c server/http/engine/listen_socket.c server/log.c
+covers: server/command_worker.c"""
 import json
 import os
 import re
@@ -366,7 +366,7 @@ def test_unix_socket_takes_nothing_away(start, tmp_path, flag):
         done = subprocess.run([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", flag, f"unix:{path}"],
                               capture_output=True, text=True, timeout=20)
         assert done.returncode == 1 and str(path) in done.stderr, done
-        assert ("in use" if path == live else "no socket") in done.stderr
+        assert ("in use" if path == live else "not a socket") in done.stderr
     assert precious.read_text() == "not to be lost" and link.is_symlink()
     with socket.socket(socket.AF_UNIX) as s:
         s.settimeout(10)

@@ -3,7 +3,7 @@
  * kernel to the one that is shipped; then other kinds of image through the shipped operator,
  * beside the tile in shared memory that some of them went through before, and with other strips
  * and blocks. Before anything is timed the roots are tried on the device for every sum of squares
- * that can occur, and each result is compared with a plain CPU loop before its time is told.
+ * that can occur, and each result is compared with a plain CPU loop before its time is printed.
  * Microseconds, medians over events: `warm` on one pair of buffers, `cold` over so many that the
  * L2 cache holds none of them, `train` a launch's share of 20 in a row. */
 #include "cuda/ops/edge.cu"

@@ -63,7 +63,7 @@ static const struct framing_case {
     { "", "GET / HTTP/1.1\r\n\r\n", "Host header is missing", 1 },
     { "", "GET / HTTP/1.1\r\nHost: x\r\n folded\r\n\r\n", "no colon", 1 },
     { "", "GET / HTTP/1.1\r\nHost: x\r\n folded: y\r\n\r\n", "header name must", 1 },
-    { "", HEAD "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "must not be used together", 1 },
+    { "", HEAD "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "used together", 1 },
     { "", HEAD "Content-Length: 1 \r\n\r\n", "digits", 1 },
     { HEAD "Content-Length: 2\r\n\r\nab", "\n", "bare line end", 2 },
     { CHUNKED, "\r\n", "size of a chunk", 1 },

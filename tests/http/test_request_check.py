@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requests that two parsers could read in two ways: 400 once, the connection closes, and what was hidden
-behind them never runs. On raw sockets, for no client library would send them."""
+behind them never runs. On raw sockets, for no client library would send them.
+
+covers: server/http/engine/connection.c server/http/engine/lingering_close.c"""
 import json
 import socket
 import time
@@ -8,7 +10,7 @@ import time
 import pytest
 
 from conftest import noise, pnm, read_to_end, responses
-from gate_cases import CASES, HOST, IN_THE_BODY, LENGTH, LINE, PICTURE, SMUGGLED, request
+from request_cases import CASES, HOST, IN_THE_BODY, LENGTH, LINE, PICTURE, SMUGGLED, request
 
 
 def grayscale_runs(daemon):

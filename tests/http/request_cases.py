@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The requests of test_gate.py, which tests/bench/limits.py sends too: whole, as bytes, with nothing but the standard library."""
+"""The requests of test_request_check.py, which tests/bench/limits.py sends too: whole, as bytes, with nothing but the standard library."""
 
 LINE = b"POST /histeq HTTP/1.1\r\n"
 HOST = b"Host: x\r\n"
