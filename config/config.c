@@ -186,12 +186,6 @@ static void flag_name(const char *flag, char name[NAME_LENGTH_MAX]) {
     name[length] = '\0';
 }
 
-static void dashed(const char *name, char *text, size_t size) {
-    snprintf(text, size, "--%s", name);
-    for (char *c = text + 2; *c; c++)
-        if (*c == '_') *c = '-';
-}
-
 static enum status unknown_flag(const char *flag, const char *name, struct failure *failure) {
     char shown[PARAM_SHOWN_MAX], proposal[NAME_LENGTH_MAX];
     const char *near = keys_nearest(name);
@@ -199,7 +193,7 @@ static enum status unknown_flag(const char *flag, const char *name, struct failu
     shown[strcspn(shown, "=")] = '\0';
     if (!near)
         return fail(failure, STATUS_BAD_PARAM, "there is no flag %s; --help lists them", shown);
-    dashed(near, proposal, sizeof proposal);
+    key_flag(near, proposal, sizeof proposal);
     return fail(failure, STATUS_BAD_PARAM, "there is no flag %s; did you mean %s?", shown,
                 proposal);
 }
@@ -258,7 +252,7 @@ static enum status load_flags(struct config *config, const struct flags *flags,
     for (int i = 0; i < keys_count(); i++) {
         if (!flags->value[i]) continue;
         char where[NAME_LENGTH_MAX];
-        dashed(keys_at(i)->name, where, sizeof where);
+        key_flag(keys_at(i)->name, where, sizeof where);
         enum status status = set(config, i, flags->value[i], FROM_FLAG, where, failure);
         if (status != STATUS_OK) return status;
     }
@@ -296,44 +290,6 @@ enum status config_load(struct config *config, const char *path, int *argc, char
 }
 
 /* ---- printing */
-
-/* TEXT from column INDENT on, in lines of at most WIDTH. */
-static void print_wrapped(FILE *out, const char *text, int indent, int width) {
-    int column = indent;
-    while (*text) {
-        const int word = (int)strcspn(text, " ");
-        if (column > indent && column + 1 + word > width) {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        }
-        column += fprintf(out, "%s%.*s", column > indent ? " " : "", word, text);
-        text += word + (text[word] == ' ');
-    }
-    fputc('\n', out);
-}
-
-enum { HELP_INDENT = 26, HELP_WIDTH = 90 };
-
-void config_help(FILE *out) {
-    fprintf(out, "  %-23s ", "--config FILE");
-    print_wrapped(
-        out,
-        "the file; else BURIN_CONFIG, config/burin.json beside the program or its folder, "
-        "/etc/burin/burin.json",
-        HELP_INDENT, HELP_WIDTH);
-    struct config config;
-    keys_defaults(&config);
-    for (int i = 0; i < keys_count(); i++) {
-        char flag[NAME_LENGTH_MAX], value[KEY_VALUE_MAX], range[96];
-        const struct key *key = keys_at(i);
-        dashed(key->name, flag, sizeof flag);
-        key_print(key, &config, value);
-        key_range(key, range, sizeof range);
-        fprintf(out, "  %-23s ", flag);
-        print_wrapped(out, key->why, HELP_INDENT, HELP_WIDTH);
-        fprintf(out, "%*s%s; default %s\n", HELP_INDENT, "", range, *value ? value : "empty");
-    }
-}
 
 static json_t *value_json(const struct key *key, const struct config *config) {
     char text[KEY_VALUE_MAX];
@@ -373,49 +329,4 @@ void config_print(const struct config *config, FILE *out, bool as_json) {
         fputs("\nNo file was read: there is no config/burin.json beside the program or the folder\n"
               "it was built in, no /etc/burin/burin.json, and --config names none.\n",
               out);
-}
-
-/* Values as people edit them, and behind them what each is for: JSON has no comments. */
-void config_print_file(FILE *out) {
-    struct config config;
-    keys_defaults(&config);
-    fputs("{\n", out);
-    for (int i = 0; i < keys_count(); i++) {
-        char value[KEY_VALUE_MAX];
-        const struct key *key = keys_at(i);
-        key_print(key, &config, value);
-        bool bare = key->type == KEY_INTEGER || key->type == KEY_BOOL;
-        fprintf(out, bare ? "    \"%s\": %s,\n" : "    \"%s\": \"%s\",\n", key->name, value);
-    }
-    fputs("    \"about\": {\n", out);
-    for (int i = 0; i < keys_count(); i++) {
-        char range[96];
-        key_range(keys_at(i), range, sizeof range);
-        fprintf(out, "        \"%s\": \"%s; %s\"%s\n", keys_at(i)->name, range, keys_at(i)->why,
-                i + 1 < keys_count() ? "," : "");
-    }
-    fputs("    }\n}\n", out);
-}
-
-/* In a cell '|' would end it. */
-static void print_cell(FILE *out, const char *text) {
-    for (; *text; text++) fprintf(out, *text == '|' ? "\\|" : "%c", *text);
-}
-
-void config_print_markdown(FILE *out) {
-    struct config config;
-    keys_defaults(&config);
-    fputs("| key | default | range | what it is for |\n|---|---|---|---|\n", out);
-    for (int i = 0; i < keys_count(); i++) {
-        char value[KEY_VALUE_MAX], range[96];
-        const struct key *key = keys_at(i);
-        key_print(key, &config, value);
-        key_range(key, range, sizeof range);
-        fprintf(out, "| `%s` | %s%s%s | ", key->name, *value ? "`" : "", *value ? value : "empty",
-                *value ? "`" : "");
-        print_cell(out, range);
-        fputs(" | ", out);
-        print_cell(out, key->why);
-        fputs(" |\n", out);
-    }
 }

@@ -87,17 +87,8 @@ struct config {
 enum status config_load(struct config *config, const char *path, int *argc, char **argv,
                         struct failure *failure);
 
-/* A line a key: flag, default, unit, meaning. For `burin serve --help`. */
-void config_help(FILE *out);
-
 /* A line a key: name, value in force, where it came from (default, file, environment, flag) of the
  * last config_load. For `burin config`; JSON with AS_JSON. */
 void config_print(const struct config *config, FILE *out, bool as_json);
-
-/* The shipped file's text: config/burin.json equals it, and a test says so. */
-void config_print_file(FILE *out);
-
-/* The table of all keys in README.md; a test holds them equal. */
-void config_print_markdown(FILE *out);
 
 #endif

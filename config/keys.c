@@ -237,6 +237,12 @@ static void print_size(long bytes, char *text, size_t size) {
 
 /* ---- values */
 
+void key_flag(const char *name, char *text, size_t size) {
+    snprintf(text, size, "--%s", name);
+    for (char *c = text + 2; *c; c++)
+        if (*c == '_') *c = '-';
+}
+
 void key_range(const struct key *key, char *text, size_t size) {
     char least[24], most[24];
     switch (key->type) {
