@@ -2,7 +2,8 @@
 """The program from outside: every subcommand but serve and worker, its exit status and its words.
 
 covers: server/main.c server/command_config.c server/command_devices.c server/command_health.c server/command_ops.c
-covers: server/command_run.c server/command_version.c server/files.c server/progress_line.c server/run_options.c
+covers: server/command_run.c server/command_version.c server/files.c server/ops_json.c server/progress_line.c
+covers: server/run_options.c server/version.c
 """
 import json
 import os

@@ -2,7 +2,8 @@
 """What the service says of itself: live, ready, metrics, and the second socket for them.
 
 covers: server/http/handle_health.c server/http/engine/listen_socket.c server/log.c
-covers: server/command_worker.c"""
+covers: server/command_worker.c
+"""
 import json
 import os
 import re
