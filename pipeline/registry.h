@@ -18,8 +18,9 @@ const struct op *registry_at(int index);
 /* NULL when there is none of that name. */
 const struct op *registry_find(const char *name);
 
-/* NAME as the record of some operator has it that takes a part of that name; NULL: none does. */
-const char *registry_part(const char *name);
+/* NAME as an operator's record has it that takes an image of that name beside its input; NULL: none
+ * does. */
+const char *registry_aux(const char *name);
 
 /* The name nearest to NAME, for messages; NULL where none is near. */
 const char *registry_nearest(const char *name);

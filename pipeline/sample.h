@@ -43,15 +43,15 @@ static inline void sample_put(uint8_t *row, size_t index, unsigned depth, uint32
         }                                                                                          \
     } while (0)
 
-/* Rows first..end-1 of the PART-th of PARTS bands that differ by at most one row. */
+/* Rows first..end-1 of the INDEX-th of COUNT bands that differ by at most one row. */
 struct band {
     uint32_t first, end;
 };
 
-static inline struct band band_of(uint32_t height, int part, int parts) {
+static inline struct band band_of(uint32_t height, int index, int count) {
     return (struct band){
-        .first = (uint32_t)((uint64_t)height * (unsigned)part / (unsigned)parts),
-        .end = (uint32_t)((uint64_t)height * ((unsigned)part + 1) / (unsigned)parts),
+        .first = (uint32_t)((uint64_t)height * (unsigned)index / (unsigned)count),
+        .end = (uint32_t)((uint64_t)height * ((unsigned)index + 1) / (unsigned)count),
     };
 }
 

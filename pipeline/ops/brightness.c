@@ -16,10 +16,10 @@ static const struct param params[] = {
     { .name = NULL },
 };
 
-static void shift_band(void *argument, int part) {
+static void shift_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, pool_threads(call->pool));
+    const struct band band = band_of(in->height, index, pool_threads(call->pool));
     const struct brightness_rule rule =
         brightness_rule_of(call->params->number[BRIGHTNESS_SHIFT], in->depth);
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++)

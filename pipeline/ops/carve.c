@@ -145,28 +145,28 @@ static inline void colour_row(const uint8_t *in, uint8_t *out, uint32_t width, u
     }
 }
 
-static void colour_band(void *argument, int part) {
+static void colour_band(void *argument, int index) {
     const struct op_call *call = argument;
-    const struct band band = band_of(call->in.height, part, pool_threads(call->pool));
+    const struct band band = band_of(call->in.height, index, pool_threads(call->pool));
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++)
         SPECIALISE(call->in.channels, call->in.depth, colour_row, image_row(&call->in, y),
                    image_row(&call->out, y), call->in.width);
 }
 
-static enum status check_parts(const struct op_call *call) {
-    for (int i = 0; i < OP_PARTS_MAX; i++) {
-        const struct image *part = &call->parts[i];
-        if (part->width && (part->width != call->in.width || part->height != call->in.height))
+static enum status check_masks(const struct op_call *call) {
+    for (int i = 0; i < OP_AUX_MAX; i++) {
+        const struct image *mask = &call->aux[i];
+        if (mask->width && (mask->width != call->in.width || mask->height != call->in.height))
             return fail(call->failure, STATUS_MISMATCH,
-                        "the mask is %u x %u, the image %u x %u: they must be alike", part->width,
-                        part->height, call->in.width, call->in.height);
+                        "the mask is %u x %u, the image %u x %u: they must be alike", mask->width,
+                        mask->height, call->in.width, call->in.height);
     }
     return STATUS_OK;
 }
 
 static enum status run(struct op_call *call) {
     struct carve_job job;
-    enum status status = check_parts(call);
+    enum status status = check_masks(call);
     if (!status) status = begin(&job, call, call->scratch);
     if (status) return status;
     if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return carve_draw_energy(&job);
@@ -181,8 +181,8 @@ const struct op op_carve = {
     .summary = "Seam carving: changes the size where it is seen least",
     .unit = "seams",
     .params = params,
-    .parts = { { "mask", "pixels to keep are white; alpha is not looked at" },
-               { "rmask", "pixels to remove are white; likewise" } },
+    .aux = { { "mask", "pixels to keep are white; alpha is not looked at" },
+             { "rmask", "pixels to remove are white; likewise" } },
     .size = size,
     .scratch = scratch,
     .run = run,

@@ -48,7 +48,7 @@
 enum { CARVE_WIDTH, CARVE_HEIGHT, CARVE_DX, CARVE_DY, CARVE_ENERGY, CARVE_SHOW };
 enum { CARVE_GRADIENT, CARVE_SOBEL3, CARVE_SOBEL5 };
 enum { CARVE_SHOW_RESULT, CARVE_SHOW_SEAMS, CARVE_SHOW_ENERGY };
-/* Places in the list of parts. */
+/* Places in the list of masks. */
 enum { CARVE_KEEP, CARVE_REMOVE };
 
 /* ---- energy: 16-bit, on 8-bit luma, border replicated */

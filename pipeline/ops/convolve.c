@@ -114,14 +114,14 @@ static void convolve_row(const struct image *in, const struct window *window, ui
         SPECIALISE(in->channels, in->depth, keep_alpha, image_row(in, y), out, in->width);
 }
 
-static void convolve_band(void *argument, int part) {
+static void convolve_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, bands(call));
+    const struct band band = band_of(in->height, index, bands(call));
     const struct convolve_rule rule = convolve_rule_of(call->params, in->depth);
     const uint32_t reach = (uint32_t)rule.reach;
     const size_t pixel = image_pixel_bytes(in);
-    uint8_t *memory = (uint8_t *)call->scratch + (size_t)part * window_bytes(in->width, pixel);
+    uint8_t *memory = (uint8_t *)call->scratch + (size_t)index * window_bytes(in->width, pixel);
     const struct window window = window_make(memory, in->width, in->height, pixel, reach);
     uint32_t made = band.first < reach ? 0 : band.first - reach;
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++) {

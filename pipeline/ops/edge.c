@@ -187,12 +187,12 @@ static inline void join_alpha(const uint8_t *edges, const uint8_t *in, uint8_t *
     }
 }
 
-static void edge_band(void *argument, int part) {
+static void edge_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, bands(call));
+    const struct band band = band_of(in->height, index, bands(call));
     const struct edge_rule rule = edge_rule_of(call->params, in->depth);
-    uint8_t *memory = (uint8_t *)call->scratch + (size_t)part * band_bytes(in);
+    uint8_t *memory = (uint8_t *)call->scratch + (size_t)index * band_bytes(in);
     uint8_t *gray = memory + window_bytes(in->width, sample_bytes(in));
     const struct levels levels = levels_make(in, memory, &rule);
     uint32_t made = band.first < rule.reach ? 0 : band.first - rule.reach;

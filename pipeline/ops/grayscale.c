@@ -29,9 +29,9 @@ static inline void gray_row(const uint8_t *in, uint8_t *out, uint32_t width, uns
     }
 }
 
-static void gray_band(void *argument, int part) {
+static void gray_band(void *argument, int index) {
     const struct op_call *call = argument;
-    const struct band band = band_of(call->in.height, part, pool_threads(call->pool));
+    const struct band band = band_of(call->in.height, index, pool_threads(call->pool));
     for (uint32_t y = band.first; y < band.end; y++) {
         const uint8_t *in = image_row(&call->in, y);
         uint8_t *out = image_row(&call->out, y);

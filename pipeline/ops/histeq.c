@@ -120,12 +120,12 @@ static void count_bytes(const struct op_call *call, struct band band, uint32_t *
     histogram_counts(&histogram, counts);
 }
 
-static void count_band(void *argument, int part) {
+static void count_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, bands(call));
+    const struct band band = band_of(in->height, index, bands(call));
     const long mode = call->params->number[HISTEQ_CHANNEL];
-    uint32_t *counts = counts_of(call, part);
+    uint32_t *counts = counts_of(call, index);
     memset(counts, 0, table_bytes(call->params, in));
     if (is_bytes(call)) {
         count_bytes(call, band, counts);
@@ -199,10 +199,10 @@ static void map_bytes(const struct op_call *call, struct band band, const uint32
     }
 }
 
-static void map_band(void *argument, int part) {
+static void map_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, bands(call));
+    const struct band band = band_of(in->height, index, bands(call));
     const long mode = call->params->number[HISTEQ_CHANNEL];
     const uint32_t *levels = levels_of(call);
     if (is_bytes(call)) {

@@ -28,10 +28,10 @@ static inline vector16 over16(vector16 v, uint32_t level) {
 POINTWISE_ROW(cut8, vector8, uint32_t, over8)
 POINTWISE_ROW(cut16, vector16, uint32_t, over16)
 
-static void cut_band(void *argument, int part) {
+static void cut_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, pool_threads(call->pool));
+    const struct band band = band_of(in->height, index, pool_threads(call->pool));
     const uint32_t level = threshold_level(call->params->number[THRESHOLD_LEVEL], in->depth);
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++)
         (in->depth == 8 ? cut8 : cut16)(image_row(in, y), image_row(&call->out, y),

@@ -72,9 +72,9 @@ static enum status further_image_starts(struct exchange *exchange, const char *n
         if (strcmp(upload->parts[i].name, name) == 0)
             return fail(failure, STATUS_BAD_REQUEST, "the form has two parts named %s; send one",
                         name);
-    if (upload->part_count == OP_PARTS_MAX)
+    if (upload->part_count == OP_AUX_MAX)
         return fail(failure, STATUS_BAD_REQUEST, "the form has more than %d images beside the one",
-                    OP_PARTS_MAX);
+                    OP_AUX_MAX);
     struct upload_part *part = &upload->parts[upload->part_count++];
     *part = (struct upload_part){ .name = name, .offset = next_offset(exchange_job(exchange)) };
     upload->image_length = &part->length;
@@ -85,7 +85,7 @@ static enum status image_bytes_come(struct exchange *exchange, const uint8_t *by
                                     struct failure *failure) {
     struct job *job = exchange_job(exchange);
     if (job->body_length + length >
-        (uint64_t)exchange->front->config->body_bytes_max + (1 + OP_PARTS_MAX) * IMAGE_ALIGN)
+        (uint64_t)exchange->front->config->body_bytes_max + (1 + OP_AUX_MAX) * IMAGE_ALIGN)
         return fail(failure, STATUS_BODY_TOO_LARGE, "the body is over %ld bytes (body_bytes_max)",
                     exchange->front->config->body_bytes_max);
     memcpy(slot_bytes(exchange->front->slots, exchange->slot) + job->body_length, bytes, length);
@@ -120,7 +120,7 @@ static enum status part_begin(void *context, const struct part *part, struct fai
     struct exchange *exchange = context;
     exchange->upload.image_length = NULL;
     if (is_image_name(part->name)) return image_starts(exchange, failure);
-    const char *further = registry_part(part->name);
+    const char *further = registry_aux(part->name);
     return further ? further_image_starts(exchange, further, failure)
                    : field_starts(exchange, part, failure);
 }
@@ -284,7 +284,7 @@ enum status upload_parts(struct exchange *exchange, const struct probe_limits *l
     struct job *job = exchange_job(exchange);
     for (int i = 0; i < exchange->upload.part_count; i++) {
         const struct upload_part *part = &exchange->upload.parts[i];
-        const int place = plan_part(plan, part->name);
+        const int place = plan_aux(plan, part->name);
         if (place < 0)
             return fail(failure, STATUS_BAD_PARAM, "no step here takes a part named %s",
                         part->name);
@@ -292,7 +292,7 @@ enum status upload_parts(struct exchange *exchange, const struct probe_limits *l
             return fail(failure, STATUS_BAD_REQUEST,
                         "%s is empty: no byte of it came; send an image, or leave the part out",
                         part->name);
-        struct job_part *slot_part = &job->parts[place];
+        struct job_aux *slot_part = &job->aux[place];
         slot_part->offset = part->offset;
         slot_part->length = part->length;
         const uint8_t *bytes = slot_bytes(exchange->front->slots, exchange->slot) + part->offset;
@@ -302,7 +302,7 @@ enum status upload_parts(struct exchange *exchange, const struct probe_limits *l
         if (status == STATUS_NOT_AN_IMAGE) /* 415 would be said of the image that is worked on */
             status = failure->status = STATUS_BAD_PARAM;
         if (!status)
-            status = plan_part_fits(plan, part->name, &slot_part->probe.shape, shapes, failure);
+            status = plan_aux_fits(plan, part->name, &slot_part->probe.shape, shapes, failure);
         if (status) return status;
     }
     return STATUS_OK;

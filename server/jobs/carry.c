@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/jobs/carry.h"
 
-#include "pipeline/part.h"
+#include "pipeline/aux_image.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,13 +87,13 @@ static enum status decode_parts(const struct batch *batch, const struct load *lo
     struct job *job = load->job;
     const uint8_t *bytes = slot_bytes(batch->carrier->slots, load->slot);
     enum status status = STATUS_OK;
-    for (int p = 0; p < OP_PARTS_MAX && !status; p++) {
-        const struct job_part *part = &job->parts[p];
+    for (int p = 0; p < OP_AUX_MAX && !status; p++) {
+        const struct job_aux *part = &job->aux[p];
         if (part->length)
-            status = fail_of(plan_part_name(&batch->plan, p),
-                             part_decode(bytes + part->offset, part->length, &part->probe,
-                                         &batch->carrier->limits, &job->progress, &item->parts[p],
-                                         &job->failure),
+            status = fail_of(plan_aux_name(&batch->plan, p),
+                             aux_image_decode(bytes + part->offset, part->length, &part->probe,
+                                              &batch->carrier->limits, &job->progress,
+                                              &item->aux[p], &job->failure),
                              &job->failure);
     }
     return status;
@@ -178,8 +178,8 @@ static int gather(struct batch *batch, int *slots, int count) {
     for (int i = 0; i < count; i++) {
         struct job *job = slot_job(batch->carrier->slots, slots[i]);
         size_t more = image_bytes(&job->probe.shape);
-        for (int p = 0; p < OP_PARTS_MAX; p++)
-            if (job->parts[p].length) more += image_pixels(&job->parts[p].probe.shape);
+        for (int p = 0; p < OP_AUX_MAX; p++)
+            if (job->aux[p].length) more += image_pixels(&job->aux[p].probe.shape);
         const bool fits = batch->count == 0 || bytes + more <= batch->carrier->batch_bytes;
         if (!fits || !alike(job, first)) {
             slots[left++] = slots[i];
@@ -196,8 +196,8 @@ static int gather(struct batch *batch, int *slots, int count) {
         *item = (struct run_item){ .in = job->probe.shape,
                                    .progress = &job->progress,
                                    .timing = &job->timing };
-        for (int p = 0; p < OP_PARTS_MAX; p++)
-            if (job->parts[p].length) item->parts[p] = part_shape(&job->parts[p].probe);
+        for (int p = 0; p < OP_AUX_MAX; p++)
+            if (job->aux[p].length) item->aux[p] = aux_image_shape(&job->aux[p].probe);
     }
     return left;
 }

@@ -12,7 +12,7 @@ enum { MARK_KEEP = 1, MARK_REMOVE = ENERGY_REMOVE / ENERGY_KEEP };
 enum { MASK_LEVEL = 128, ROWS_A_LOOK = 32 };
 
 static bool is_masked(const struct op_call *call) {
-    return call->parts[CARVE_KEEP].width || call->parts[CARVE_REMOVE].width;
+    return call->aux[CARVE_KEEP].width || call->aux[CARVE_REMOVE].width;
 }
 
 static bool takes_both(const struct carve_phase *phase) {
@@ -157,8 +157,8 @@ static enum status all_rows(const struct carve_job *job, const struct carve_plan
 
 static unsigned mark_at(const struct carve_job *job, uint32_t x, uint32_t y) {
     if (job->marks.pixels) return image_row(&job->marks, y)[x];
-    const struct image *keep = &job->call->parts[CARVE_KEEP];
-    const struct image *remove = &job->call->parts[CARVE_REMOVE];
+    const struct image *keep = &job->call->aux[CARVE_KEEP];
+    const struct image *remove = &job->call->aux[CARVE_REMOVE];
     return (keep->width && image_row(keep, y)[x] >= MASK_LEVEL ? MARK_KEEP : 0) |
            (remove->width && image_row(remove, y)[x] >= MASK_LEVEL ? MARK_REMOVE : 0);
 }

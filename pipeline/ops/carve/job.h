@@ -17,7 +17,7 @@ struct carve_job {
     bool drawn; /* show=seams */
 
     struct image now;                          /* the picture that the present phase begins with */
-    struct image marks, ids;                   /* of `now`; no pixels: call->parts, positions */
+    struct image marks, ids;                   /* of `now`; no pixels: call->aux, positions */
     struct image later_marks, later_ids, work; /* memory for later phases, or no pixels */
 
     struct carve_plane upright, turned; /* of the present phase */

@@ -100,13 +100,13 @@ static uint32_t count_of(const struct image *image, uint8_t level) {
 /* A block of 255 in noise below 250, and a mask over it. */
 static struct job block_job(int place) {
     struct job job = job_make(60, 40, 1, 8, PICTURE_NOISE);
-    job.parts[place] = padded(image_shape(60, 40, 1, 8));
+    job.aux[place] = padded(image_shape(60, 40, 1, 8));
     for (uint32_t y = 0; y < 40; y++)
         for (uint32_t x = 0; x < 60; x++) {
             const bool inside = x >= 20 && x < 30 && y >= 8 && y < 30;
             uint8_t *pixel = image_row(&job.in, y) + x;
             *pixel = inside ? 255 : (uint8_t)(*pixel % 250);
-            image_row(&job.parts[place], y)[x] = inside ? 255 : 0;
+            image_row(&job.aux[place], y)[x] = inside ? 255 : 0;
         }
     return job;
 }
@@ -141,7 +141,7 @@ static void removed_pixels_go(void **state) {
 static void masks_of_another_size_are_refused(void **state) {
     (void)state;
     struct job job = job_make(60, 40, 1, 8, PICTURE_NOISE);
-    job.parts[CARVE_REMOVE] = padded(image_shape(40, 60, 1, 8));
+    job.aux[CARVE_REMOVE] = padded(image_shape(40, 60, 1, 8));
     goal(&job, -1, 0);
     struct image out;
     assert_int_equal(try_run(&job, &out), STATUS_MISMATCH);
@@ -192,7 +192,7 @@ static struct job job_of_kind(uint32_t width, uint32_t height, int kind) {
     job.params.number[CARVE_ENERGY] = kind % 3;
     job.params.number[CARVE_SHOW] = kind / 3 % 2;
     for (int part = 0; part < kind / 6 % 3; part++)
-        job.parts[part] = image_shape(width, height, 1, 8);
+        job.aux[part] = image_shape(width, height, 1, 8);
     return job;
 }
 

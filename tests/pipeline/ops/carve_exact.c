@@ -12,11 +12,11 @@
 /* ---- against the slow one */
 
 static bool is_masked(const struct job *job) {
-    return job->parts[0].width || job->parts[1].width;
+    return job->aux[0].width || job->aux[1].width;
 }
 
 static struct slow carve_slowly(const struct job *job, bool *touched) {
-    return slow_carve(slow_load(&job->in, &job->parts[CARVE_KEEP], &job->parts[CARVE_REMOVE]),
+    return slow_carve(slow_load(&job->in, &job->aux[CARVE_KEEP], &job->aux[CARVE_REMOVE]),
                       (int)job->in.width + (int)job->params.number[CARVE_DX],
                       (int)job->in.height + (int)job->params.number[CARVE_DY],
                       (int)job->params.number[CARVE_ENERGY], is_masked(job), touched);
@@ -293,7 +293,7 @@ static void seam_of_all_paths(const struct slow *slow, int kind, int *seam) {
 
 static void check_all_paths(struct job *job) {
     int seam[8];
-    struct slow slow = slow_load(&job->in, &job->parts[0], &job->parts[1]);
+    struct slow slow = slow_load(&job->in, &job->aux[0], &job->aux[1]);
     seam_of_all_paths(&slow, (int)job->params.number[CARVE_ENERGY], seam);
     slow = slow_remove(slow, seam);
     goal(job, -1, 0);

@@ -12,7 +12,7 @@ enum { PADDING = 24, FILL = 0xa5 };
 
 struct job {
     struct params params;
-    struct image in, parts[OP_PARTS_MAX];
+    struct image in, aux[OP_AUX_MAX];
     struct pool *pool;
     struct progress *progress;
     struct timing *timing;
@@ -41,18 +41,18 @@ static inline struct job job_make(uint32_t width, uint32_t height, unsigned chan
 
 static inline void job_free(struct job *job) {
     free(job->in.pixels);
-    for (int i = 0; i < OP_PARTS_MAX; i++) free(job->parts[i].pixels);
+    for (int i = 0; i < OP_AUX_MAX; i++) free(job->aux[i].pixels);
 }
 
 /* A mask whose blocks are set where noise says so. */
 static inline void add_mask(struct job *job, int place, uint32_t seed, int block, int of) {
-    struct image *part = &job->parts[place];
-    *part = padded(image_shape(job->in.width, job->in.height, 1, 8));
-    for (uint32_t y = 0; y < part->height; y++)
-        for (uint32_t x = 0; x < part->width; x++) {
+    struct image *mask = &job->aux[place];
+    *mask = padded(image_shape(job->in.width, job->in.height, 1, 8));
+    for (uint32_t y = 0; y < mask->height; y++)
+        for (uint32_t x = 0; x < mask->width; x++) {
             const uint32_t cell = (x / (uint32_t)block) * 7919u + (y / (uint32_t)block) * 104729u;
             const uint32_t noise = (cell + seed) * 2654435761u >> 20;
-            image_row(part, y)[x] = noise % (uint32_t)of == 0 ? 128 : 127;
+            image_row(mask, y)[x] = noise % (uint32_t)of == 0 ? 128 : 127;
         }
 }
 
@@ -64,7 +64,7 @@ static inline struct op_call call_of(struct job *job, struct image out, struct f
                             .progress = job->progress,
                             .timing = job->timing,
                             .failure = failure };
-    memcpy(call.parts, job->parts, sizeof call.parts);
+    memcpy(call.aux, job->aux, sizeof call.aux);
     return call;
 }
 
