@@ -27,7 +27,7 @@ static void shift_band(void *argument, int index) {
                        in->channels, in->depth);
 }
 
-static enum status run(struct op_call *call) {
+static enum status brightness_run(struct op_call *call) {
     pool_run(call->pool, shift_band, call, pool_threads(call->pool));
     return progress_check(call->progress);
 }
@@ -36,5 +36,5 @@ const struct op op_brightness = {
     .name = "brightness",
     .summary = "Brighter or darker by a constant; alpha is kept",
     .params = params,
-    .run = run,
+    .run = brightness_run,
 };

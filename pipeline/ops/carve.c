@@ -98,8 +98,8 @@ static enum status check_drawn(const struct image *in, const struct side sides[2
         DRAWN_GROWTH_MAX, DRAWN_PIXELS_MIN, in->width, in->height, sides[0].goal, sides[1].goal);
 }
 
-static enum status size(const struct params *values, const struct image *in, struct image *out,
-                        struct failure *failure) {
+static enum status carve_size(const struct params *values, const struct image *in,
+                              struct image *out, struct failure *failure) {
     struct side sides[2];
     const enum status status = find_goals(values, in, sides, failure);
     if (status) return status;
@@ -124,7 +124,7 @@ static enum status begin(struct carve_job *job, const struct op_call *call, void
     return status;
 }
 
-static size_t scratch(const struct op_call *call) {
+static size_t carve_scratch(const struct op_call *call) {
     struct carve_job job;
     if (begin(&job, call, NULL)) return 0;
     return call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY ? carve_draw_energy_bytes(&job)
@@ -164,7 +164,7 @@ static enum status check_masks(const struct op_call *call) {
     return STATUS_OK;
 }
 
-static enum status run(struct op_call *call) {
+static enum status carve_run(struct op_call *call) {
     struct carve_job job;
     enum status status = check_masks(call);
     if (!status) status = begin(&job, call, call->scratch);
@@ -183,7 +183,7 @@ const struct op op_carve = {
     .params = params,
     .aux = { { "mask", "pixels to keep are white; alpha is not looked at" },
              { "rmask", "pixels to remove are white; likewise" } },
-    .size = size,
-    .scratch = scratch,
-    .run = run,
+    .size = carve_size,
+    .scratch = carve_scratch,
+    .run = carve_run,
 };

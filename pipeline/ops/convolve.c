@@ -38,11 +38,11 @@ enum { BANDS_MAX = 16, CHUNK = 1024 };
 
 #define INLINE static inline __attribute__((always_inline))
 
-static size_t scratch(const struct op_call *call) {
+static size_t convolve_scratch(const struct op_call *call) {
     return BANDS_MAX * window_bytes(call->in.width, image_pixel_bytes(&call->in));
 }
 
-static int bands(const struct op_call *call) {
+static int convolve_bands(const struct op_call *call) {
     const int threads = pool_threads(call->pool);
     return threads < BANDS_MAX ? threads : BANDS_MAX;
 }
@@ -117,7 +117,7 @@ static void convolve_row(const struct image *in, const struct window *window, ui
 static void convolve_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, index, bands(call));
+    const struct band band = band_of(in->height, index, convolve_bands(call));
     const struct convolve_rule rule = convolve_rule_of(call->params, in->depth);
     const uint32_t reach = (uint32_t)rule.reach;
     const size_t pixel = image_pixel_bytes(in);
@@ -133,8 +133,8 @@ static void convolve_band(void *argument, int index) {
     }
 }
 
-static enum status run(struct op_call *call) {
-    pool_run(call->pool, convolve_band, call, bands(call));
+static enum status convolve_run(struct op_call *call) {
+    pool_run(call->pool, convolve_band, call, convolve_bands(call));
     return progress_check(call->progress);
 }
 
@@ -142,6 +142,6 @@ const struct op op_convolve = {
     .name = "convolve",
     .summary = "A 3x3 or 5x5 kernel over each colour channel, borders replicated; alpha is kept",
     .params = params,
-    .scratch = scratch,
-    .run = run,
+    .scratch = convolve_scratch,
+    .run = convolve_run,
 };

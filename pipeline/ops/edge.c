@@ -44,8 +44,8 @@ static const struct param params[] = {
 enum { BANDS_MAX = 16 };
 
 /* Gray, and alpha where there is one. */
-static enum status size(const struct params *values, const struct image *in, struct image *out,
-                        struct failure *failure) {
+static enum status edge_size(const struct params *values, const struct image *in, struct image *out,
+                             struct failure *failure) {
     (void)values, (void)failure;
     *out = image_shape(in->width, in->height, image_has_alpha(in) ? 2 : 1, in->depth);
     return STATUS_OK;
@@ -61,11 +61,11 @@ static size_t band_bytes(const struct image *in) {
            window_row_bytes(in->width, sample_bytes(in));
 }
 
-static size_t scratch(const struct op_call *call) {
+static size_t edge_scratch(const struct op_call *call) {
     return BANDS_MAX * band_bytes(&call->in);
 }
 
-static int bands(const struct op_call *call) {
+static int edge_bands(const struct op_call *call) {
     const int threads = pool_threads(call->pool);
     return threads < BANDS_MAX ? threads : BANDS_MAX;
 }
@@ -190,7 +190,7 @@ static inline void join_alpha(const uint8_t *edges, const uint8_t *in, uint8_t *
 static void edge_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, index, bands(call));
+    const struct band band = band_of(in->height, index, edge_bands(call));
     const struct edge_rule rule = edge_rule_of(call->params, in->depth);
     uint8_t *memory = (uint8_t *)call->scratch + (size_t)index * band_bytes(in);
     uint8_t *gray = memory + window_bytes(in->width, sample_bytes(in));
@@ -209,9 +209,9 @@ static void edge_band(void *argument, int index) {
     }
 }
 
-static enum status run(struct op_call *call) {
+static enum status edge_run(struct op_call *call) {
     const int64_t start = clock_ns();
-    pool_run(call->pool, edge_band, call, bands(call));
+    pool_run(call->pool, edge_band, call, edge_bands(call));
     timing_span(call->timing, "edge", 1, ns_to_ms(clock_ns() - start));
     return progress_check(call->progress);
 }
@@ -221,7 +221,7 @@ const struct op op_edge = {
     .summary =
         "Sobel edges of the luma, with brightness before and a threshold after; alpha is kept",
     .params = params,
-    .size = size,
-    .scratch = scratch,
-    .run = run,
+    .size = edge_size,
+    .scratch = edge_scratch,
+    .run = edge_run,
 };

@@ -8,8 +8,8 @@
 static const struct param params[] = { { .name = NULL } };
 
 /* RGB becomes gray, RGBA gray with alpha; gray stays what it is. */
-static enum status size(const struct params *values, const struct image *in, struct image *out,
-                        struct failure *failure) {
+static enum status grayscale_size(const struct params *values, const struct image *in,
+                                  struct image *out, struct failure *failure) {
     (void)values, (void)failure;
     *out = image_shape(in->width, in->height, image_has_alpha(in) ? 2 : 1, in->depth);
     return STATUS_OK;
@@ -39,7 +39,7 @@ static void gray_band(void *argument, int index) {
     }
 }
 
-static enum status run(struct op_call *call) {
+static enum status grayscale_run(struct op_call *call) {
     pool_run(call->pool, gray_band, call, pool_threads(call->pool));
     return progress_check(call->progress);
 }
@@ -48,6 +48,6 @@ const struct op op_grayscale = {
     .name = "grayscale",
     .summary = "Luma of every pixel; alpha is kept",
     .params = params,
-    .size = size,
-    .run = run,
+    .size = grayscale_size,
+    .run = grayscale_run,
 };

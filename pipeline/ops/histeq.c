@@ -48,11 +48,11 @@ static size_t table_bytes(const struct params *values, const struct image *in) {
 }
 
 /* Counts of every band, then the tables of new levels. */
-static size_t scratch(const struct op_call *call) {
+static size_t histeq_scratch(const struct op_call *call) {
     return (BANDS_MAX + 1) * table_bytes(call->params, &call->in);
 }
 
-static int bands(const struct op_call *call) {
+static int histeq_bands(const struct op_call *call) {
     const int threads = pool_threads(call->pool);
     return threads < BANDS_MAX ? threads : BANDS_MAX;
 }
@@ -123,7 +123,7 @@ static void count_bytes(const struct op_call *call, struct band band, uint32_t *
 static void count_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, index, bands(call));
+    const struct band band = band_of(in->height, index, histeq_bands(call));
     const long mode = call->params->number[HISTEQ_CHANNEL];
     uint32_t *counts = counts_of(call, index);
     memset(counts, 0, table_bytes(call->params, in));
@@ -158,7 +158,7 @@ static void make_tables(const struct op_call *call) {
     const size_t range = (size_t)image_max(&call->in) + 1;
     const int tables = table_count(call->params, &call->in);
     uint32_t *total = counts_of(call, 0);
-    for (int band = 1; band < bands(call); band++)
+    for (int band = 1; band < histeq_bands(call); band++)
         for (size_t i = 0; i < range * tables; i++) total[i] += counts_of(call, band)[i];
     for (int t = 0; t < tables; t++)
         make_levels(total + range * t, levels_of(call) + range * t, image_max(&call->in),
@@ -202,7 +202,7 @@ static void map_bytes(const struct op_call *call, struct band band, const uint32
 static void map_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, index, bands(call));
+    const struct band band = band_of(in->height, index, histeq_bands(call));
     const long mode = call->params->number[HISTEQ_CHANNEL];
     const uint32_t *levels = levels_of(call);
     if (is_bytes(call)) {
@@ -216,15 +216,15 @@ static void map_band(void *argument, int index) {
 
 /* ---- run */
 
-static enum status run(struct op_call *call) {
+static enum status histeq_run(struct op_call *call) {
     const int64_t start = clock_ns();
-    pool_run(call->pool, count_band, call, bands(call));
+    pool_run(call->pool, count_band, call, histeq_bands(call));
     const int64_t counted = clock_ns();
     enum status status = progress_check(call->progress);
     if (status) return status;
     make_tables(call);
     const int64_t made = clock_ns();
-    pool_run(call->pool, map_band, call, bands(call));
+    pool_run(call->pool, map_band, call, histeq_bands(call));
     timing_span(call->timing, "histogram", 1, ns_to_ms(counted - start));
     timing_span(call->timing, "table", 1, ns_to_ms(made - counted));
     timing_span(call->timing, "apply", 1, ns_to_ms(clock_ns() - made));
@@ -235,6 +235,6 @@ const struct op op_histeq = {
     .name = "histeq",
     .summary = "Histogram equalization: every level equally frequent",
     .params = params,
-    .scratch = scratch,
-    .run = run,
+    .scratch = histeq_scratch,
+    .run = histeq_run,
 };

@@ -38,7 +38,7 @@ static void cut_band(void *argument, int index) {
                                         image_row_bytes(in), level, in->channels);
 }
 
-static enum status run(struct op_call *call) {
+static enum status threshold_run(struct op_call *call) {
     pool_run(call->pool, cut_band, call, pool_threads(call->pool));
     return progress_check(call->progress);
 }
@@ -47,5 +47,5 @@ const struct op op_threshold = {
     .name = "threshold",
     .summary = "White over a level, else black, each colour channel on its own; alpha is kept",
     .params = params,
-    .run = run,
+    .run = threshold_run,
 };
