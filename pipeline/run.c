@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Inputs of a batch, then the images beside them, lie one behind the other in host_in,
- * results in host_out, so that each way is one copy. The first step reads `in`, the last writes
- * `out`; what is between goes back and forth between two halves of `work`, behind which lies the
- * scratch of whichever step is running. */
+/* How it works. Inputs of a batch, then the images beside them, lie one behind the other in
+ * host_in, results in host_out, so that each way is one copy. The first step reads `in`, the last
+ * writes `out`; what is between goes back and forth between two halves of `work`, behind which lies
+ * the scratch of whichever step is running. */
 #include "pipeline/run.h"
 
 #include <assert.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Every segment is read as strictly as there are ways to read it: what any reader might take
- * otherwise is left to the cores, which judge it. */
+/* How it works. Every segment is read as strictly as there are ways to read it: what any reader
+ * might take otherwise is left to the cores, which judge it. */
 #include "pipeline/codecs/jpeg_baseline.h"
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/jpeg_scan.h"

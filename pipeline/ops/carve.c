@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Seam carving: content-aware change of size (carve.h says what exactly is computed).
+/* How it works. Seam carving: content-aware change of size (carve.h says what exactly is computed).
  *
- * Here are the record and the checks; pipeline/ops/carve/ does the work: job.c goes from phase to
- * phase, seam.c finds seams in planes of luma and energies, row by row through sweep.c, and apply.c
- * does to the pixels what was found. */
+ * Here are the record and the checks; pipeline/ops/carve/ does the work, and phases.c is where to
+ * begin reading. A phase fills energy maps (map_fill.c), finds seams in them (seam_search.c: row by
+ * row through dp_row.c), and does to the pixels what was found (picture.c, replay.c). context.c
+ * lays out the memory of all. */
 #include "pipeline/ops/carve.h"
 
 #include "pipeline/op.h"
-#include "pipeline/ops/carve/job.h"
+#include "pipeline/ops/carve/context.h"
+#include "pipeline/ops/carve/energy_view.h"
+#include "pipeline/ops/carve/phases.h"
 #include "pipeline/sample.h"
 
 static const struct param params[] = {
@@ -117,18 +120,18 @@ static enum status carve_size(const struct params *values, const struct image *i
     }
 }
 
-static enum status begin(struct carve_job *job, const struct op_call *call, void *memory) {
+static enum status begin(struct carve_context *context, const struct op_call *call, void *memory) {
     struct side sides[2];
     const enum status status = find_goals(call->params, &call->in, sides, call->failure);
-    if (!status) carve_job_begin(job, call, sides[0].goal, sides[1].goal, memory);
+    if (!status) carve_context_begin(context, call, sides[0].goal, sides[1].goal, memory);
     return status;
 }
 
 static size_t carve_scratch(const struct op_call *call) {
-    struct carve_job job;
-    if (begin(&job, call, NULL)) return 0;
-    return call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY ? carve_draw_energy_bytes(&job)
-                                                                 : carve_job_bytes(&job);
+    struct carve_context context;
+    if (begin(&context, call, NULL)) return 0;
+    return call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY ? energy_view_bytes(&context)
+                                                                 : carve_context_bytes(&context);
 }
 
 /* ---- run */
@@ -165,14 +168,14 @@ static enum status check_masks(const struct op_call *call) {
 }
 
 static enum status carve_run(struct op_call *call) {
-    struct carve_job job;
+    struct carve_context context;
     enum status status = check_masks(call);
-    if (!status) status = begin(&job, call, call->scratch);
+    if (!status) status = begin(&context, call, call->scratch);
     if (status) return status;
-    if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return carve_draw_energy(&job);
-    if (job.drawn) pool_run(call->pool, colour_band, call, pool_threads(call->pool));
-    progress_report(call->progress, 0, job.total);
-    status = carve_job_run(&job);
+    if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return energy_view_draw(&context);
+    if (context.drawn) pool_run(call->pool, colour_band, call, pool_threads(call->pool));
+    progress_report(call->progress, 0, context.total);
+    status = carve_phases_run(&context);
     return status ? status : progress_check(call->progress);
 }
 

@@ -2,8 +2,8 @@
 /* carve against the slow program of carve_slow.h, and its sweeps, a row at a time, against their
  * definition: every way, depth, mask and picture, and where 16 bits no longer hold a cost. The
  * seams of small images against all paths. */
+#include "pipeline/ops/carve/dp_row.h"
 #include "pipeline/ops/carve/energy.h"
-#include "pipeline/ops/carve/sweep.h"
 #include "pipeline/rows/simd.h"
 #include "tests/pipeline/ops/carve_job.h"
 #include "tests/pipeline/ops/carve_slow.h"
@@ -126,7 +126,7 @@ static void every_kind_of_pixel(void **state) {
         }
 }
 
-/* Threads, lanes and the vector twins change nothing. */
+/* Threads, bits and the vector twins change nothing. */
 static void threads_and_twins_change_nothing(void **state) {
     (void)state;
     static const int chosen[] = { 4, 9, 11, 12, 16, 18, 20, 23 };
@@ -181,64 +181,64 @@ static void the_edge_of_sixteen_bits(void **state) {
 /* ---- sweeps on their own */
 
 struct rows {
-    uint16_t energy[SWEEP_MARGIN + 400 + SWEEP_SLACK];
-    uint64_t cost[2][SWEEP_MARGIN + 400 + SWEEP_SLACK];
+    uint16_t energy[DP_MARGIN + 400 + DP_SLACK];
+    uint64_t cost[2][DP_MARGIN + 400 + DP_SLACK];
     uint64_t parents[16];
 };
 
-static void *cost_row(struct rows *rows, int i, enum lanes lanes) {
-    return (uint8_t *)rows->cost[i] + SWEEP_MARGIN * lane_bytes(lanes);
+static void *cost_row(struct rows *rows, int i, enum cost_bits bits) {
+    return (uint8_t *)rows->cost[i] + DP_MARGIN * cost_bytes(bits);
 }
 
 /* Random costs up to MOST. */
-static void fill_costs(struct rows *rows, enum lanes lanes, uint32_t width, uint32_t most,
+static void fill_costs(struct rows *rows, enum cost_bits bits, uint32_t width, uint32_t most,
                        uint32_t seed) {
-    uint16_t *energy = rows->energy + SWEEP_MARGIN;
+    uint16_t *energy = rows->energy + DP_MARGIN;
     memset(rows, FILL, sizeof *rows);
     for (uint32_t x = 0; x < width; x++) {
         seed = seed * 1664525u + 1013904223u;
         energy[x] = (uint16_t)((seed >> 12) % (most + 1));
     }
-    sweep_first(lanes, energy, cost_row(rows, 0, lanes), width);
+    dp_first_row(bits, energy, cost_row(rows, 0, bits), width);
 }
 
-static uint64_t cost_of(const void *row, enum lanes lanes, int x) {
-    return lanes == LANES_16   ? ((const uint16_t *)row)[x]
-           : lanes == LANES_32 ? ((const uint32_t *)row)[x]
-                               : ((const uint64_t *)row)[x] - (UINT64_C(1) << 63);
+static uint64_t cost_of(const void *row, enum cost_bits bits, int x) {
+    return bits == COST_16   ? ((const uint16_t *)row)[x]
+           : bits == COST_32 ? ((const uint32_t *)row)[x]
+                             : ((const uint64_t *)row)[x] - (UINT64_C(1) << 63);
 }
 
 /* A row behind a row, by definition: the costs, and where each came from. */
-static void check_row(enum lanes lanes, uint32_t width, uint32_t most, uint32_t seed) {
+static void check_row(enum cost_bits bits, uint32_t width, uint32_t most, uint32_t seed) {
     static struct rows rows;
-    fill_costs(&rows, lanes, width, most, seed);
-    const void *before = cost_row(&rows, 0, lanes), *after = cost_row(&rows, 1, lanes);
-    const uint16_t *energy = rows.energy + SWEEP_MARGIN;
-    sweep_row(lanes, before, energy, cost_row(&rows, 1, lanes), rows.parents, width);
+    fill_costs(&rows, bits, width, most, seed);
+    const void *before = cost_row(&rows, 0, bits), *after = cost_row(&rows, 1, bits);
+    const uint16_t *energy = rows.energy + DP_MARGIN;
+    dp_next_row(bits, before, energy, cost_row(&rows, 1, bits), rows.parents, width);
     for (int x = 0; x < (int)width; x++) {
         int from = x ? x - 1 : 0;
         for (int i = from + 1; i <= x + 1 && i < (int)width; i++)
-            if (cost_of(before, lanes, i) < cost_of(before, lanes, from)) from = i;
+            if (cost_of(before, bits, i) < cost_of(before, bits, from)) from = i;
         uint64_t own = energy[x];
-        if (lanes == LANES_64)
+        if (bits == COST_64)
             own = (uint64_t)(own >> 14 & 1) << 48 | (uint64_t) !(own >> 15) << 32 | (own & 0x3fff);
-        uint64_t cost = cost_of(before, lanes, from) + own;
-        const bool saturated = lanes == LANES_16 && cost_of(before, lanes, from) >= 65535;
-        if (lanes == LANES_16 && cost > 65535) cost = 65535;
-        assert_int_equal(cost_of(after, lanes, x), cost);
-        if (!saturated) assert_int_equal(x + sweep_step(rows.parents, (uint32_t)x), from);
+        uint64_t cost = cost_of(before, bits, from) + own;
+        const bool saturated = bits == COST_16 && cost_of(before, bits, from) >= 65535;
+        if (bits == COST_16 && cost > 65535) cost = 65535;
+        assert_int_equal(cost_of(after, bits, x), cost);
+        if (!saturated) assert_int_equal(x + dp_step(rows.parents, (uint32_t)x), from);
     }
-    const struct meeting met = sweep_meet(lanes, before, after, width);
+    const struct dp_meeting met = dp_meet(bits, before, after, width);
     uint64_t best = UINT64_MAX;
     int column = 0;
     for (int x = 0; x < (int)width; x++)
         for (int i = x ? x - 1 : 0; i <= x + 1 && i < (int)width; i++) {
-            const uint64_t sum = cost_of(before, lanes, x) + cost_of(after, lanes, i);
+            const uint64_t sum = cost_of(before, bits, x) + cost_of(after, bits, i);
             if (sum < best) best = sum, column = x;
         }
     assert_int_equal(met.cost, best);
     assert_int_equal(met.column, column);
-    assert_int_equal(cost_of(before, lanes, column) + cost_of(after, lanes, (int)met.below), best);
+    assert_int_equal(cost_of(before, bits, column) + cost_of(after, bits, (int)met.below), best);
 }
 
 static void rows_of_every_width_and_lane(void **state) {
@@ -247,9 +247,9 @@ static void rows_of_every_width_and_lane(void **state) {
     for (int plain = 0; plain < 2; plain++) {
         simd_limit(plain ? SIMD_NONE : SIMD_BEST);
         for (uint32_t width = 1; width < 140; width++)
-            for (int lanes = LANES_16; lanes <= LANES_64; lanes++)
+            for (int bits = COST_16; bits <= COST_64; bits++)
                 for (size_t m = 0; m < sizeof most / sizeof *most; m++)
-                    check_row((enum lanes)lanes, width, most[m], width * 77 + (uint32_t)m);
+                    check_row((enum cost_bits)bits, width, most[m], width * 77 + (uint32_t)m);
     }
     simd_limit(SIMD_BEST);
 }

@@ -5,8 +5,8 @@
  * they cross a line at the time they are taken; replayed on the line's positions they tell which
  * pixels stay.
  */
-#ifndef BURIN_CARVE_APPLY_H
-#define BURIN_CARVE_APPLY_H
+#ifndef BURIN_CARVE_REPLAY_H
+#define BURIN_CARVE_REPLAY_H
 
 #include "pipeline/image.h"
 #include "pipeline/pool.h"
