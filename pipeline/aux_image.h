@@ -4,7 +4,12 @@
  *
  * Alpha is dropped, colour becomes luma, 16 bit is cut to 8. A damaged one is refused whatever the
  * limits accept: where a mask is wrong, the wrong pixels go.
- * Ownership: nothing is kept. Threads: any.
+ *
+ * Used by:  the worker and `burin run`, beside codec.h.
+ * Owns:     nothing.
+ * Fails:    as codec_decode.
+ * Threads:  any.
+ * Limits:   memory_max, where the file is not 8-bit gray itself.
  */
 #ifndef BURIN_AUX_IMAGE_H
 #define BURIN_AUX_IMAGE_H

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The CPU as a device: upload and download are nothing, operators run where they are called.
+/* How it works. Upload and download are nothing, operators run where they are called.
  *
  * Memory is reserved as address space for the largest batch so far and stays mapped; what a big
- * batch touched beyond `staging_bytes` goes back to the system piece by piece, between batches: all
- * of it at once takes 0.1 to 0.25 ms a MB. */
+ * batch touched beyond `staging_bytes` goes back to the system piece by piece, between batches:
+ * all of it at once takes 0.1 to 0.25 ms a MB. */
 #include "pipeline/device.h"
 
 #include <sched.h>

@@ -5,8 +5,12 @@
  * it is there, defines its twin `const struct cuda_op cuda_op_<file name>` (cuda/cuda_op.h). The
  * Makefile finds both and generates the registry.
  *
- * Ownership: operators allocate and free nothing; run.c asks for output shape and scratch bytes and
- * hands both in. Input is never written. Input and output never overlap.
+ * Used by:  operators, registry.c, plan.c, run.c, devices.
+ * Owns:     operators allocate and free nothing; run.c asks for output shape and scratch bytes and
+ *           hands both in. Input is never written. Input and output never overlap.
+ * Fails:    size: STATUS_BAD_PARAM, STATUS_TOO_LARGE; run: STATUS_MISMATCH, STATUS_CANCELLED,
+ *           STATUS_DEADLINE.
+ * Threads:  a call belongs to one thread, which may share its work out by `pool`.
  */
 #ifndef BURIN_OP_H
 #define BURIN_OP_H

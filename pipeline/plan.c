@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Text is copied, cut up in place at ';', ':', ',' and '=', and set step by step; a
+ * comma that a number follows belongs to a list of taps. Shapes are walked from the first step to
+ * the last before any memory is taken, so every limit is judged at the start. */
 #include "pipeline/plan.h"
 
 #include "pipeline/registry.h"

@@ -3,6 +3,12 @@
  *
  * Text form: steps joined by ';', each `operator` or `operator:name=value,name=value`. A plan
  * prints to that form and parses back to the same plan: so it crosses from process to process.
+ *
+ * Used by:  the front makes it from a request, the worker from a job's text, `burin run` from its
+ *           arguments; run.c walks it.
+ * Fails:    STATUS_BAD_PARAM, STATUS_TOO_LARGE, STATUS_MISMATCH; the sentence names the step.
+ * Threads:  any.
+ * Limits:   PLAN_STEPS_MAX steps, PLAN_TEXT_MAX bytes of text.
  */
 #ifndef BURIN_PLAN_H
 #define BURIN_PLAN_H

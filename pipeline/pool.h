@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* pool.h - threads that share the pieces of one work.
  *
- * Used by:  operators (bands of rows) and the GPU worker (a batch's images to decode or encode).
- * Threads:  pool_run may be called from several threads at once; each returns when its own pieces
- * are done. The caller works too, so a pool of n threads is n - 1 helpers and the caller.
+ * Used by:  operators (bands of rows) and the worker (a batch's images to decode or encode).
+ * Owns:     its threads; a pool of n is n - 1 helpers and the caller, who works too.
+ * Threads:  pool_run may be called from several threads at once, and from within work; each returns
+ *           when its own pieces are done.
  */
 #ifndef BURIN_POOL_H
 #define BURIN_POOL_H

@@ -81,7 +81,7 @@ static enum status check_limits(const struct probe *probe, const struct probe_li
 }
 
 /* The formats tell what is stored and, in shape, channels and depth; sides are turned here. */
-static void lay_out(struct probe *probe) {
+static void orient_shape(struct probe *probe) {
     const bool turned = probe->orientation >= 5;
     probe->shape =
         image_shape(turned ? probe->height : probe->width, turned ? probe->width : probe->height,
@@ -97,7 +97,7 @@ enum status probe_image(const uint8_t *bytes, size_t length, const struct probe_
     probe->orientation = 1;
     enum status status = formats[format].probe(bytes, length, probe, failure);
     if (status == STATUS_OK) status = check_limits(probe, limits, failure);
-    if (status == STATUS_OK) lay_out(probe);
+    if (status == STATUS_OK) orient_shape(probe);
     return status;
 }
 

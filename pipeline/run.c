@@ -55,8 +55,8 @@ struct layout {
     size_t scratch;
 };
 
-static struct layout lay_out(struct lane *lane, const struct plan *plan, struct run_item *items,
-                             int count) {
+static struct layout layout_of(struct lane *lane, const struct plan *plan, struct run_item *items,
+                               int count) {
     struct layout layout = { { 0, 0 }, 0 };
     struct op_call calls[RUN_BATCH_MAX];
     for (int s = 0; s < plan->count; s++) {
@@ -96,7 +96,7 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
         status = plan_shapes(plan, &items[i].in, pixels_max, items[i].shapes, failure);
         if (status) return status;
     }
-    const struct layout layout = lay_out(lane, plan, items, count);
+    const struct layout layout = layout_of(lane, plan, items, count);
     const size_t work = layout.half[0] + layout.half[1] + aligned(layout.scratch);
     const struct lane_need need = {
         .in = in_bytes(items, count),
@@ -132,7 +132,7 @@ static enum status run_step(struct lane *lane, const struct plan *plan, int s,
 
 static enum status run_steps(struct lane *lane, const struct plan *plan, struct run_item *items,
                              int count, struct failure *failure) {
-    const struct layout layout = lay_out(lane, plan, items, count);
+    const struct layout layout = layout_of(lane, plan, items, count);
     enum status status = lane->driver->upload(lane, in_bytes(items, count), failure);
     for (int s = 0; !status && s < plan->count; s++) {
         status = run_step(lane, plan, s, items, count, &layout);

@@ -5,7 +5,11 @@
  *     ... the caller decodes into items[i].in ...
  *     run_batch(lane, plan, items, n)          upload, operators, download; items[i].out is ready
  *
- * Ownership: pixels belong to the lane and are good until its next run_reserve or trim.
+ * Used by:  the worker, `burin run`, benchmarks.
+ * Owns:     nothing; pixels belong to the lane and are good until its next run_reserve or trim.
+ * Fails:    STATUS_NO_MEMORY, STATUS_DEVICE for all; an item's own failure stays with it.
+ * Threads:  the lane's.
+ * Limits:   RUN_BATCH_MAX items.
  */
 #ifndef BURIN_RUN_H
 #define BURIN_RUN_H

@@ -88,7 +88,7 @@ static enum status read_aux(struct work *work, const struct run_aux *option,
     enum status status = files_read(option->path, &aux->bytes, &aux->length, failure);
     if (status == STATUS_OK)
         status =
-            fail_of(option->name,
+            fail_named(option->name,
                     probe_image(aux->bytes, aux->length, &work->limits.probe, &aux->probe, failure),
                     failure);
     if (status == STATUS_OK)
@@ -150,7 +150,7 @@ static enum status decode(struct work *work, struct failure *failure) {
     for (int p = 0; p < OP_AUX_MAX && status == STATUS_OK; p++) {
         const struct aux_file *aux = &work->aux[p];
         if (aux->length)
-            status = fail_of(plan_aux_name(&work->options.plan, p),
+            status = fail_named(plan_aux_name(&work->options.plan, p),
                              aux_image_decode(aux->bytes, aux->length, &aux->probe, &work->limits,
                                               &work->progress, &work->item.aux[p], failure),
                              failure);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a JPEG's marker segments tell, up to the first scan; nothing here calls libjpeg. Where the
- * colour space is a guess, the guess is libjpeg's, so that the decoder agrees with the probe. */
+/* How it works. Marker segments are read one after the other up to the first scan, and no further;
+ * nothing here calls libjpeg. Where the colour space is a guess, the guess is libjpeg's, so that
+ * the decoder agrees with the probe. The profile's pieces are put together by their numbers. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/exif.h"
 #include "pipeline/codecs/jpeg_segment.h"
@@ -46,8 +47,8 @@ static enum status check_kind(unsigned kind, unsigned bits, struct failure *fail
     return STATUS_OK;
 }
 
-static enum status read_frame(struct header *header, const struct segment *segment,
-                              struct failure *failure) {
+static enum status read_frame_header(struct header *header, const struct segment *segment,
+                                     struct failure *failure) {
     struct probe *probe = header->probe;
     if (header->frame || segment->length < 6 || segment->length < 6 + 3u * segment->data[5])
         return fail(failure, STATUS_CORRUPT,
@@ -120,7 +121,7 @@ enum status jpeg_probe(const uint8_t *bytes, size_t length, struct probe *probe,
         }
         if (segment.marker == MARKER_SOS) break;
         if (jpeg_is_frame(segment.marker)) {
-            const enum status status = read_frame(&header, &segment, failure);
+            const enum status status = read_frame_header(&header, &segment, failure);
             if (status != STATUS_OK) return status;
         }
         read_application(&header, &segment, &exif);

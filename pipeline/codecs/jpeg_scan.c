@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Bits stand in a 64-bit window, filled eight bytes at a time where none of them is
+ * 0xff. A table of all the next ten bits tells code, number and length at once; longer codes are
+ * found by their lengths' first and last values. Of each block only the sums of magnitudes by
+ * column are kept, to bound the transform. */
 #include "pipeline/codecs/jpeg_scan.h"
 
 #include <string.h>

@@ -7,10 +7,13 @@
  * restarts in their order, not a byte more; coefficients stay within their block, and so small that
  * no step of a transform in 16 bits overflows. A picture's own always are.
  *
- * Source: ITU-T T.81, annexes C, F and H. Bound of a column: the transform's first pass over it
- *         scales by at most 1.388 x 4 before it is cut to 16 bits, and 5900 x 1.388 x 4 < 32768; of
- *         a real picture, whose 64 samples are within +-128, a column's sum of magnitudes is at
- * most sqrt(8) x 8 x 128 = 2896, and 8 x 255 / 2 of rounding.
+ * Used by:  jpeg_baseline.c.
+ * Threads:  any.
+ * Limits:   a column's sum of magnitudes is at most 5900: the transform's first pass scales by at
+ *           most 1.388 x 4 before it cuts to 16 bits, and 5900 x 1.388 x 4 < 32768. Of a real
+ *           picture, whose 64 samples are within +-128, it is at most sqrt(8) x 8 x 128 = 2896, and
+ *           8 x 255 / 2 of rounding.
+ * Source:   ITU-T T.81, annexes C, F and H.
  */
 #ifndef BURIN_JPEG_SCAN_H
 #define BURIN_JPEG_SCAN_H

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a PNG's chunks tell, up to the first IDAT; nothing here calls libpng and no CRC is looked at
- * (the decoder does). Which tRNS counts is libpng's rule, so that the decoder agrees. */
+/* How it works. Chunks are read one after the other up to the first IDAT; nothing here calls
+ * libpng and no CRC is looked at (the decoder does). Which tRNS counts is libpng's rule, so that
+ * the decoder agrees. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/exif.h"
 
@@ -100,7 +101,7 @@ static void read_ancillary(struct header *header, const struct chunk *chunk) {
     if (is(chunk, "eXIf")) probe->orientation = exif_orientation(chunk->data, chunk->length);
 }
 
-static enum status settle(struct header *header, struct failure *failure) {
+static enum status settle_shape(struct header *header, struct failure *failure) {
     struct probe *probe = header->probe;
     if (probe->palette && !header->colours)
         return fail(failure, STATUS_CORRUPT, "the PNG has no palette; send a sound file");
@@ -122,7 +123,7 @@ enum status png_probe(const uint8_t *bytes, size_t length, struct probe *probe,
         const enum status status = read_ihdr(&header, &chunk, failure);
         if (status != STATUS_OK) return status;
         while (next_chunk(bytes, length, &at, &chunk) && !is(&chunk, "IEND")) {
-            if (is(&chunk, "IDAT")) return settle(&header, failure);
+            if (is(&chunk, "IDAT")) return settle_shape(&header, failure);
             read_ancillary(&header, &chunk);
         }
     }

@@ -2,9 +2,9 @@
 /* Brighter or darker by a constant. */
 #include "pipeline/ops/brightness.h"
 
+#include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/ops/brightness_row.h"
-#include "pipeline/sample.h"
 
 static const struct param params[] = {
     [BRIGHTNESS_SHIFT] = { .name = "shift",

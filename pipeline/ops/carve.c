@@ -7,6 +7,7 @@
  * lays out the memory of all. */
 #include "pipeline/ops/carve.h"
 
+#include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/ops/carve/context.h"
 #include "pipeline/ops/carve/energy_view.h"
@@ -120,7 +121,8 @@ static enum status carve_size(const struct params *values, const struct image *i
     }
 }
 
-static enum status begin(struct carve_context *context, const struct op_call *call, void *memory) {
+static enum status begin_context(struct carve_context *context, const struct op_call *call,
+                                 void *memory) {
     struct side sides[2];
     const enum status status = find_goals(call->params, &call->in, sides, call->failure);
     if (!status) carve_context_begin(context, call, sides[0].goal, sides[1].goal, memory);
@@ -129,7 +131,7 @@ static enum status begin(struct carve_context *context, const struct op_call *ca
 
 static size_t carve_scratch(const struct op_call *call) {
     struct carve_context context;
-    if (begin(&context, call, NULL)) return 0;
+    if (begin_context(&context, call, NULL)) return 0;
     return call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY ? energy_view_bytes(&context)
                                                                  : carve_context_bytes(&context);
 }
@@ -170,7 +172,7 @@ static enum status check_masks(const struct op_call *call) {
 static enum status carve_run(struct op_call *call) {
     struct carve_context context;
     enum status status = check_masks(call);
-    if (!status) status = begin(&context, call, call->scratch);
+    if (!status) status = begin_context(&context, call, call->scratch);
     if (status) return status;
     if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return energy_view_draw(&context);
     if (context.drawn) pool_run(call->pool, colour_band, call, pool_threads(call->pool));

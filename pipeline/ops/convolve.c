@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Convolution with a kernel of the caller's. The window's rows are copied into a ring whose borders
- * are continued; a row of results is made a chunk at a time, tap by tap, so that the sums stay in
- * the first-level cache and every loop runs over neighbours. */
+/* How it works. The window's rows are copied into a ring whose borders are continued; a row of
+ * results is made a chunk at a time, tap by tap, so that the sums stay in the first-level cache
+ * and every loop runs over neighbours. */
 #include "pipeline/ops/convolve.h"
 
+#include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/rows/window.h"
 #include "pipeline/sample.h"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sobel edges. Levels are made once a row into a ring of rows, which a window of three or five goes
- * down; gray of 8 bit with nothing added is levels as it stands, and is read where it lies.
+/* How it works. Levels are made once a row into a ring of rows, which a window of three or five
+ * goes down; gray of 8 bit with nothing added is levels as it stands, and is read where it lies.
  * pipeline/rows/sobel.c makes the magnitudes of a row. */
 #include "pipeline/ops/edge.h"
 
+#include "pipeline/band.h"
 #include "pipeline/luma.h"
 #include "pipeline/op.h"
 #include "pipeline/ops/brightness_row.h"
@@ -83,8 +84,8 @@ static inline void luma_row(const uint8_t *in, uint8_t *out, uint32_t width, uns
     }
 }
 
-static void make_levels(const struct image *in, const struct window *window, uint32_t y,
-                        const struct edge_rule *rule) {
+static void make_level_row(const struct image *in, const struct window *window, uint32_t y,
+                           const struct edge_rule *rule) {
     const uint8_t *row = image_row(in, y);
     uint8_t *levels = window_row(window, y);
     if (in->channels == 1)
@@ -198,7 +199,7 @@ static void edge_band(void *argument, int index) {
     uint32_t made = band.first < rule.reach ? 0 : band.first - rule.reach;
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++) {
         for (; !levels.image && made <= y + rule.reach && made < in->height; made++)
-            make_levels(in, &levels.window, made, &rule);
+            make_level_row(in, &levels.window, made, &rule);
         uint8_t *out = image_row(&call->out, y);
         const bool direct = in->depth == 8 && call->out.channels == 1;
         edge_row(&levels, y, direct ? out : gray, &rule, in->depth);

@@ -2,6 +2,7 @@
 /* Read this operator first: a record, the shape it puts out, and the plain reference. */
 #include "pipeline/luma.h"
 
+#include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/sample.h"
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Histogram equalization of gray, of the HSV value, of luma, or of each channel on its own.
- *
- * Three steps, the same on both devices: count how often each sample value stands in the image,
- * make a table of new levels from the counts, apply it. Bins are folded from the counts of single
- * values, so their number costs nothing in the first and last step. */
+/* How it works. Three steps, the same on both devices: count how often each sample value stands in
+ * the image, make a table of new levels from the counts, apply it. Bins are folded from the counts
+ * of single values, so their number costs nothing in the first and last step. */
 #include "pipeline/ops/histeq.h"
 
+#include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/rows/histogram.h"
 #include "pipeline/rows/lookup.h"

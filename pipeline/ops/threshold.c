@@ -2,9 +2,9 @@
 /* Black up to a level, white over it. */
 #include "pipeline/ops/threshold.h"
 
+#include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/rows/pointwise.h"
-#include "pipeline/sample.h"
 
 static const struct param params[] = {
     [THRESHOLD_LEVEL] = { .name = "level",

@@ -297,7 +297,7 @@ enum status upload_parts(struct exchange *exchange, const struct probe_limits *l
         slot_part->length = part->length;
         const uint8_t *bytes = slot_bytes(exchange->front->slots, exchange->slot) + part->offset;
         enum status status =
-            fail_of(part->name,
+            fail_named(part->name,
                     probe_image(bytes, part->length, limits, &slot_part->probe, failure), failure);
         if (status == STATUS_NOT_AN_IMAGE) /* 415 would be said of the image that is worked on */
             status = failure->status = STATUS_BAD_PARAM;

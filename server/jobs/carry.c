@@ -90,7 +90,7 @@ static enum status decode_parts(const struct batch *batch, const struct load *lo
     for (int p = 0; p < OP_AUX_MAX && !status; p++) {
         const struct job_aux *part = &job->aux[p];
         if (part->length)
-            status = fail_of(plan_aux_name(&batch->plan, p),
+            status = fail_named(plan_aux_name(&batch->plan, p),
                              aux_image_decode(bytes + part->offset, part->length, &part->probe,
                                               &batch->carrier->limits, &job->progress,
                                               &item->aux[p], &job->failure),

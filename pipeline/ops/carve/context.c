@@ -4,8 +4,8 @@
  * that room too. */
 #include "pipeline/ops/carve/context.h"
 
+#include "pipeline/band.h"
 #include "pipeline/ops/carve/replay.h"
-#include "pipeline/sample.h"
 
 enum { ROWS_A_LOOK = 32 };
 

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Each cell compares its three predecessors, keeps which one it took in two bits,
+ * and adds its own cost; 16-bit costs saturate, 32-bit ones cannot overflow, 64-bit ones are keys
+ * with the sign turned, so that signed comparison orders them. Plain loops say what is meant; AVX2
+ * does 16, 8 or 4 cells at once. Columns outside are fenced with the greatest cost. */
 #include "pipeline/ops/carve/dp_row.h"
 
 #include "pipeline/ops/carve.h"

@@ -17,6 +17,9 @@
  *
  * COST_64 holds keys (carve.h) less 2^63: signed comparison then orders them, and the sum of two
  * halves is the key again.
+ *
+ * Used by:  seam_search.c.
+ * Threads:  any, for rows apart.
  */
 #ifndef BURIN_CARVE_DP_ROW_H
 #define BURIN_CARVE_DP_ROW_H

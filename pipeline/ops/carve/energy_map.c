@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. All rows of a map stand in one arena: luma with its border repeated, energies only
+ * where they are kept (masks, Sobel, or no AVX2), parents two bits a pixel, and two rows of costs
+ * for each half. Luma of a turned map is made tile by tile, so that reading and writing both stay
+ * in the cache. */
 #include "pipeline/ops/carve/energy_map.h"
 
 #include "pipeline/ops/carve.h"

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* energy_map.h - what of an image takes part in the search for its seams: luma, energies, marks.
  *
- * A map's seams are vertical ones; horizontal seams are those of a turned map, whose rows are
- * the image's columns. Energies are the same turned or not, since each is symmetric in x and y.
- * Owns:   nothing; all memory is the operator's scratch.
- * Invariant: every row of luma repeats its border pixels ENERGY_MARGIN columns to both sides.
+ * A map's seams are vertical ones; horizontal seams are those of a turned map, whose rows are the
+ * image's columns. Energies are the same turned or not, since each is symmetric in x and y. Every
+ * row of luma always repeats its border pixels ENERGY_MARGIN columns to both sides.
+ *
+ * Used by:  context.c lays it out, map_fill.c fills it, seam_search.c takes seams out of it.
+ * Owns:     nothing; all memory is the operator's scratch.
+ * Threads:  each has rows of its own, unless the map is narrow.
  */
 #ifndef BURIN_CARVE_ENERGY_MAP_H
 #define BURIN_CARVE_ENERGY_MAP_H

@@ -26,8 +26,8 @@ static void settle_row(const struct image *in, const struct image *to, uint32_t 
 }
 
 /* Before a first phase that grows: pixels and what is told of them, to where they grow. */
-static void settle(const struct carve_context *context, const struct energy_map *map,
-                   uint32_t first, uint32_t end) {
+static void settle_rows(const struct carve_context *context, const struct energy_map *map,
+                        uint32_t first, uint32_t end) {
     (void)map;
     const struct image *in = &context->call->in, *to = carve_picture(context);
     for (uint32_t y = first; y < end; y++) {
@@ -113,12 +113,12 @@ enum status carve_picture_change(struct carve_context *context, const struct car
     if (carve_phase_is_both(phase))
         return context->drawn ? STATUS_OK : carve_rows(context, map, map->height, gather);
     if (phase->grow && context->now.pixels == context->call->in.pixels)
-        status = carve_rows(context, NULL, context->now.height, settle);
+        status = carve_rows(context, NULL, context->now.height, settle_rows);
     if (!phase->grow && context->later_marks.pixels)
         status = carve_rows(context, map, map->height, settle_marks);
     return status ? status : replay_seams(context, phase);
 }
 
 enum status carve_picture_copy(const struct carve_context *context) {
-    return carve_rows(context, NULL, context->now.height, settle);
+    return carve_rows(context, NULL, context->now.height, settle_rows);
 }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Of each line the seams' positions, told at the time each was taken, are turned
+ * into positions of the whole line and sorted into the end of a list; what lies between them is
+ * what stays. Edits then copy what stays, runs at once, or insert from the end so that nothing is
+ * overwritten before it is read. Lines go in blocks that a core's cache holds. */
 #include "pipeline/ops/carve/replay.h"
 
+#include "pipeline/band.h"
 #include "pipeline/ops/carve.h"
 #include "pipeline/sample.h"
 

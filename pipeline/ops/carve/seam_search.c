@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HOW. A seam is a few sections of work that the team shares: the halves of each map are swept
- * towards the middle, by two threads; where they meet the seam is known, and each half goes its way
- * back and closes up its own rows. In two maps the other one is then cut crosswise. Energies that
- * are kept in a map are made again where the seam is in reach: a pixel's window, `reach` columns
- * to each side in `reach` rows above and below, in which the seam moves by as much again, so 2 *
- * reach columns left of the seam and as many from it on. */
+/* How it works. A seam is a few sections of work that the team shares: two threads pass over the
+ * halves of each map towards the middle; where they meet the seam is known, and each half goes its
+ * way back and closes up its own rows. In two maps the other one is then cut crosswise. Energies
+ * that are kept in a map are made again where the seam is in reach: a pixel's window, `reach`
+ * columns to each side in `reach` rows above and below, in which the seam moves by as much again,
+ * so 2 * reach columns left of the seam and as many from it on. */
 #include "pipeline/ops/carve/seam_search.h"
 
 #include "pipeline/ops/carve.h"
@@ -12,7 +12,7 @@
 #include "pipeline/ops/carve/replay.h"
 #include "pipeline/ops/carve/spin_team.h"
 
-#include "pipeline/sample.h"
+#include "pipeline/band.h"
 
 #include <stdatomic.h>
 #include <string.h>

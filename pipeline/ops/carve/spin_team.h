@@ -3,6 +3,8 @@
  *
  * A seam is found in a tenth of a millisecond; waking a pool's threads takes as long. So they are
  * fetched once, and wait for the next section by looking at one word.
+ *
+ * Used by:  seam_search.c.
  * Threads:  one member leads, whichever comes first; it works too and waits for nobody who has not
  *           begun, so threads that never come cost nothing.
  */

@@ -5,25 +5,25 @@
 #include "pipeline/ops/carve/dp_row.h"
 #include "pipeline/ops/carve/energy.h"
 #include "pipeline/rows/simd.h"
-#include "tests/pipeline/ops/carve_job.h"
+#include "tests/pipeline/ops/carve_case.h"
 #include "tests/pipeline/ops/carve_slow.h"
 #include "tests/pipeline/ops/table.h"
 
 /* ---- against the slow one */
 
-static bool is_masked(const struct job *job) {
+static bool is_masked(const struct carve_case *job) {
     return job->aux[0].width || job->aux[1].width;
 }
 
-static struct slow carve_slowly(const struct job *job, bool *touched) {
+static struct slow carve_slowly(const struct carve_case *job, bool *touched) {
     return slow_carve(slow_load(&job->in, &job->aux[CARVE_KEEP], &job->aux[CARVE_REMOVE]),
                       (int)job->in.width + (int)job->params.number[CARVE_DX],
                       (int)job->in.height + (int)job->params.number[CARVE_DY],
                       (int)job->params.number[CARVE_ENERGY], is_masked(job), touched);
 }
 
-static void assert_sample(const struct job *job, const struct image *out, uint32_t x, uint32_t y,
-                          unsigned c, uint32_t expected) {
+static void assert_sample(const struct carve_case *job, const struct image *out, uint32_t x,
+                          uint32_t y, unsigned c, uint32_t expected) {
     const uint32_t got = sample_get(image_row(out, y), (size_t)x * out->channels + c, out->depth);
     if (got != expected)
         fail_msg("%ux%u, %u x %u bit, dx %ld, dy %ld, energy %ld, show %ld, %s: pixel %u, %u, "
@@ -34,7 +34,7 @@ static void assert_sample(const struct job *job, const struct image *out, uint32
                  is_masked(job) ? "masked" : "not masked", x, y, c, got, expected);
 }
 
-static void check_result(struct job *job, const struct slow *slow) {
+static void check_result(struct carve_case *job, const struct slow *slow) {
     struct image out = run(job);
     assert_int_equal(out.width, slow->width);
     assert_int_equal(out.height, slow->height);
@@ -47,7 +47,7 @@ static void check_result(struct job *job, const struct slow *slow) {
 }
 
 /* Red where a seam went, else the input; alpha kept. */
-static void check_seams(struct job *job, const bool *touched) {
+static void check_seams(struct carve_case *job, const bool *touched) {
     struct image out = run(job);
     const struct image *in = &job->in;
     const unsigned colours = image_colours(in);
@@ -66,7 +66,7 @@ static void check_seams(struct job *job, const bool *touched) {
     free(out.pixels);
 }
 
-static void check_job(struct job *job) {
+static void check_job(struct carve_case *job) {
     bool *touched = calloc(image_pixels(&job->in), 1);
     struct slow slow = carve_slowly(job, touched);
     job->params.number[CARVE_SHOW] = CARVE_SHOW_RESULT;
@@ -83,7 +83,7 @@ static void check_way(uint32_t width, uint32_t height, long dx, long dy, unsigne
                       unsigned depth, enum picture picture, struct pool *pool) {
     for (int energy = CARVE_GRADIENT; energy <= CARVE_SOBEL5; energy++)
         for (int masks = 0; masks < 4; masks++) {
-            struct job job = job_make(width, height, channels, depth, picture);
+            struct carve_case job = job_make(width, height, channels, depth, picture);
             job.pool = pool;
             job.params.number[CARVE_ENERGY] = energy;
             goal(&job, dx, dy);
@@ -151,7 +151,7 @@ static void dear_seams_are_exact(void **state) {
     for (int energy = CARVE_GRADIENT; energy <= CARVE_SOBEL5; energy++)
         for (int p = 0; p < 2; p++)
             for (int turned = 0; turned < 3; turned++) {
-                struct job job =
+                struct carve_case job =
                     job_make(turned == 1 ? 300 : 70, turned == 1 ? 70 : 300, 1, 8, pictures[p]);
                 job.params.number[CARVE_ENERGY] = energy;
                 goal(&job, turned == 1 ? 0 : -2, turned ? -2 : 0);
@@ -167,7 +167,7 @@ static void the_edge_of_sixteen_bits(void **state) {
     (void)state;
     for (uint32_t i = 0; i < 36; i++) {
         const uint32_t height = 296 + i / 3, flat = i % 3;
-        struct job job = job_make(9, height, 1, 8, PICTURE_BLACK);
+        struct carve_case job = job_make(9, height, 1, 8, PICTURE_BLACK);
         for (uint32_t y = 0; y < height; y++)
             for (uint32_t x = 0; x < 9; x++)
                 if (!flat || (flat == 1) == (y >= height / 2))
@@ -291,7 +291,7 @@ static void seam_of_all_paths(const struct slow *slow, int kind, int *seam) {
         }
 }
 
-static void check_all_paths(struct job *job) {
+static void check_all_paths(struct carve_case *job) {
     int seam[8];
     struct slow slow = slow_load(&job->in, &job->aux[0], &job->aux[1]);
     seam_of_all_paths(&slow, (int)job->params.number[CARVE_ENERGY], seam);
@@ -306,7 +306,7 @@ static void least_of_all_paths(void **state) {
     for (uint32_t size = 0; size < 30; size++)
         for (int energy = CARVE_GRADIENT; energy <= CARVE_SOBEL5; energy++)
             for (int few = 0; few < 2; few++) {
-                struct job job = job_make(2 + size % 5, 1 + size / 5, 1, 8, PICTURE_NOISE);
+                struct carve_case job = job_make(2 + size % 5, 1 + size / 5, 1, 8, PICTURE_NOISE);
                 /* Few levels: many paths of equal cost. */
                 for (uint32_t y = 0; few && y < job.in.height; y++)
                     for (uint32_t x = 0; x < job.in.width; x++) image_row(&job.in, y)[x] &= 1;
@@ -320,7 +320,7 @@ static void least_of_all_paths(void **state) {
 static void columns_go_on_a_tie(void **state) {
     (void)state;
     for (uint32_t seed = 0; seed < 60; seed++) {
-        struct job job = job_make(5, 5, 1, 8, PICTURE_NOISE);
+        struct carve_case job = job_make(5, 5, 1, 8, PICTURE_NOISE);
         picture_draw(&job.in, PICTURE_NOISE, seed);
         for (uint32_t y = 0; y < 5; y++)
             for (uint32_t x = 0; x < 5; x++)
