@@ -105,29 +105,29 @@ static void prefix_codes(void **state) {
     assert_false(makes_code((uint8_t[16]){ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2 }));
 }
 
-static void assert_step(const struct huffman *code, unsigned next, int symbol, int number,
-                        int bits) {
-    const struct huffman_entry *step = &code->next[next];
-    assert_true(step->symbol == symbol && step->number == number && step->bits == bits);
+static void assert_entry(const struct huffman *code, unsigned next, int symbol, int number,
+                         int bits) {
+    const struct huffman_entry *entry = &code->lookup[next];
+    assert_true(entry->symbol == symbol && entry->number == number && entry->bits == bits);
 }
 
 /* Ten of them; those of a number that is not all within them do not tell it. */
 static void codes_by_the_next_bits(void **state) {
     (void)state;
     assert_int_equal(HUFFMAN_LOOKUP_BITS, 10);
-    assert_step(&dc, 0x000, 0, 0, 2);
-    assert_step(&dc, 0x0ff, 0, 0, 2);
-    assert_step(&dc, 0x100, 2, -3, 4); /* 01, 00 and six bits more */
-    assert_step(&dc, 0x17f, 2, -2, 4); /* 01, 01 */
-    assert_step(&dc, 0x180, 2, 2, 4);
-    assert_step(&dc, 0x1ff, 2, 3, 4);
-    assert_step(&dc, 0x2ff, 11, 0, 2);   /* 10 */
-    assert_step(&dc, 0x37f, 12, 0, 3);   /* 110 */
-    assert_step(&dc, 0x380, 0, 0, 0);    /* 111: none */
-    assert_step(&ac, 0x3bf, 0xe1, 1, 5); /* 1110, 1 and five bits more */
-    assert_step(&ac, 0x3a0, 0xe1, 1, 5);
-    assert_step(&ac, 0x39f, 0xe1, -1, 5);
-    assert_step(&ac, 0x3f8, 0, 0, 0); /* 1111111000: longer */
+    assert_entry(&dc, 0x000, 0, 0, 2);
+    assert_entry(&dc, 0x0ff, 0, 0, 2);
+    assert_entry(&dc, 0x100, 2, -3, 4); /* 01, 00 and six bits more */
+    assert_entry(&dc, 0x17f, 2, -2, 4); /* 01, 01 */
+    assert_entry(&dc, 0x180, 2, 2, 4);
+    assert_entry(&dc, 0x1ff, 2, 3, 4);
+    assert_entry(&dc, 0x2ff, 11, 0, 2);   /* 10 */
+    assert_entry(&dc, 0x37f, 12, 0, 3);   /* 110 */
+    assert_entry(&dc, 0x380, 0, 0, 0);    /* 111: none */
+    assert_entry(&ac, 0x3bf, 0xe1, 1, 5); /* 1110, 1 and five bits more */
+    assert_entry(&ac, 0x3a0, 0xe1, 1, 5);
+    assert_entry(&ac, 0x39f, 0xe1, -1, 5);
+    assert_entry(&ac, 0x3f8, 0, 0, 0); /* 1111111000: longer */
     assert_int_equal(ac.first[12], 0xfe0);
     assert_int_equal(ac.last[12], 0xfe0);
     assert_int_equal(ac.symbols[ac.from[12]], 0x02);
