@@ -40,7 +40,7 @@ struct device_info {
 
 struct lane_options {
     size_t staging_bytes; /* made, touched and pinned at open, each way */
-    size_t arena_bytes;   /* device memory made at open; more is had and given back job by job */
+    size_t arena_bytes;   /* device memory made at open; more is allocated and freed job by job */
     struct pool *pool;    /* CPU: threads for an operator; NULL: the lane's own */
 };
 

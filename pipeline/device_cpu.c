@@ -125,7 +125,8 @@ static enum status cpu_reserve(struct lane *lane, const struct lane_need *need,
     struct cpu_lane *cpu = (struct cpu_lane *)lane;
     if (!area_reserve(&cpu->in, need->in) || !area_reserve(&cpu->work, need->work) ||
         !area_reserve(&cpu->out, need->out))
-        return fail(failure, STATUS_NO_MEMORY, "%zu bytes of memory could not be had for the job",
+        return fail(failure, STATUS_NO_MEMORY,
+                    "%zu bytes of memory for the job could not be allocated",
                     need->in + need->work + need->out);
     lane->host_in = lane->in = cpu->in.bytes;
     lane->work = cpu->work.bytes;

@@ -39,7 +39,7 @@ enum status plan_add(struct plan *plan, const char *op, struct failure *failure)
 enum status plan_set(struct plan *plan, const char *name, const char *value,
                      struct failure *failure) {
     if (!plan->count)
-        return fail(failure, STATUS_BAD_PARAM, "a parameter stands before any operator");
+        return fail(failure, STATUS_BAD_PARAM, "a parameter comes before any operator");
     struct step *step = &plan->steps[plan->count - 1];
     return params_set(&step->params, step->op->params, step->op->name, name, value, failure);
 }

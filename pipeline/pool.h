@@ -15,7 +15,7 @@ extern "C" {
 
 struct pool;
 
-/* THREADS >= 1. NULL when threads could not be had. */
+/* THREADS >= 1. NULL when threads could not be started. */
 struct pool *pool_create(int threads);
 void pool_destroy(struct pool *pool); /* no pool_run may be under way; NULL is fine */
 

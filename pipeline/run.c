@@ -179,7 +179,7 @@ enum status run_batch(struct lane *lane, const struct plan *plan, struct run_ite
     if (!status) status = finished;
     if (status && !failure->status)
         fail(failure, status,
-             status == STATUS_CANCELLED  ? "the client has left"
+             status == STATUS_CANCELLED  ? "the client disconnected"
              : status == STATUS_DEADLINE ? "not done within the time allowed"
                                          : "the device failed");
     for (int i = 0; status && i < count; i++)

@@ -27,8 +27,8 @@ enum status {
     STATUS_MISMATCH,       /* two images that should be as large as each other are not */
     STATUS_BUSY,           /* the queue is full, the daemon drains, or no worker is healthy */
     STATUS_DEADLINE,       /* not done in the time allowed */
-    STATUS_CANCELLED,      /* the client has left */
-    STATUS_NO_MEMORY,      /* host or device memory could not be had */
+    STATUS_CANCELLED,      /* the client disconnected */
+    STATUS_NO_MEMORY,      /* host or device memory could not be allocated */
     STATUS_DEVICE,         /* the device failed */
     STATUS_INTERNAL,       /* anything else that is our fault */
     STATUS_COUNT

@@ -110,7 +110,7 @@ static void check_jpeg_shape(struct reader *reader) {
         cinfo->num_components == probe->components)
         return;
     jpeg_leave(&reader->guard, fail(reader->decoding->failure, STATUS_CORRUPT,
-                                    "the JPEG's header contradicts itself; send a sound file"));
+                                    "the JPEG's header contradicts itself; send an intact file"));
 }
 
 /* ---- reading */

@@ -129,7 +129,7 @@ static void write_jpeg(void *argument) {
 static enum status check_sides(const struct encoding *encoding) {
     if (encoding->image->width <= SIDE_MAX && encoding->image->height <= SIDE_MAX) return STATUS_OK;
     return fail(encoding->failure, STATUS_TOO_LARGE,
-                "the result is %u x %u pixels and a JPEG's side is written up to %d; ask for PNG",
+                "the result is %u x %u pixels and a JPEG's side may have at most %d; ask for PNG",
                 encoding->image->width, encoding->image->height, SIDE_MAX);
 }
 

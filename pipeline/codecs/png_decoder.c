@@ -42,7 +42,7 @@ static __attribute__((noreturn)) void on_error(png_structp png, png_const_charp 
         leave(reader, STATUS_OK);
     }
     leave(reader, fail(reader->decoding->failure, STATUS_CORRUPT,
-                       "the PNG is broken or cut off (%s); send a sound file", text));
+                       "the PNG is broken or cut off (%s); send an intact file", text));
 }
 
 /* Pixels that are whole though their checksum is not, or that leave data over, are wrong bytes too.

@@ -113,7 +113,7 @@ static bool read_row_16(const uint8_t *from, size_t samples, uint32_t maximum, u
 /* STATUS_OK where the caller accepts the damage that TEXT tells. */
 static enum status damage(const struct decoding *decoding, const char *text) {
     if (!decoding->limits->accept_damage)
-        return fail(decoding->failure, STATUS_CORRUPT, "%s; send a sound file", text);
+        return fail(decoding->failure, STATUS_CORRUPT, "%s; send an intact file", text);
     codec_damage(decoding, text);
     return STATUS_OK;
 }
@@ -156,7 +156,7 @@ enum status pnm_decode(const struct decoding *decoding) {
     if (!read_pnm_header(decoding->bytes, decoding->length, &header) ||
         !is_as_probed(&header, decoding))
         return fail(decoding->failure, STATUS_CORRUPT,
-                    "the PNM's header is broken; send a sound file");
+                    "the PNM's header is broken; send an intact file");
     const size_t there = decoding->length - header.raster;
     const uint64_t wanted = (uint64_t)row_bytes(&header) * header.height;
     if (there >= wanted) return read_pnm_rows(decoding, &header, header.height);

@@ -163,8 +163,8 @@ static enum status check_masks(const struct op_call *call) {
         const struct image *mask = &call->aux[i];
         if (mask->width && (mask->width != call->in.width || mask->height != call->in.height))
             return fail(call->failure, STATUS_MISMATCH,
-                        "the mask is %u x %u, the image %u x %u: they must be alike", mask->width,
-                        mask->height, call->in.width, call->in.height);
+                        "the mask is %u x %u, the image %u x %u: they must have the same size",
+                        mask->width, mask->height, call->in.width, call->in.height);
     }
     return STATUS_OK;
 }
