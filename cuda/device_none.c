@@ -13,7 +13,7 @@ static enum status none(struct failure *failure) {
     return fail(failure, STATUS_DEVICE, "this program was built without CUDA");
 }
 
-static enum status describe(int index, struct device_facts *facts, struct failure *failure) {
+static enum status describe(int index, struct device_info *facts, struct failure *failure) {
     (void)index, (void)facts;
     return none(failure);
 }

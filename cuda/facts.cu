@@ -30,7 +30,7 @@ static void read_line(const char *path, char *line, size_t size) {
     fclose(file);
 }
 
-static void describe_pcie(int index, struct device_facts *facts) {
+static void describe_pcie(int index, struct device_info *facts) {
     static const double per_lane[] = { 2.5, 5, 8, 16, 32, 64 };
     char *const bus = facts->bus, path[96], speed[32], width[16];
     if (cudaDeviceGetPCIBusId(bus, sizeof facts->bus, index) != cudaSuccess) cudaGetLastError();
@@ -48,7 +48,7 @@ static void describe_pcie(int index, struct device_facts *facts) {
         snprintf(facts->pcie, sizeof facts->pcie, "%s", bus);
 }
 
-enum status cuda_describe(int index, struct device_facts *facts, struct failure *failure) {
+enum status cuda_describe(int index, struct device_info *facts, struct failure *failure) {
     int driver = 0, runtime = 0;
     size_t free_bytes = 0, total_bytes = 0;
     cudaDeviceProp properties;

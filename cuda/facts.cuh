@@ -17,6 +17,6 @@ int cuda_count(void);
 /* 0 where the device does not know it. */
 int cuda_attribute(int index, enum cudaDeviceAttr which);
 
-enum status cuda_describe(int index, struct device_facts *facts, struct failure *failure);
+enum status cuda_describe(int index, struct device_info *facts, struct failure *failure);
 
 #endif

@@ -16,7 +16,7 @@
 
 struct nvml;
 
-/* BUS as in device_facts. NULL: there is no such library, or it knows no such GPU. */
+/* BUS as in device_info. NULL: there is no such library, or it knows no such GPU. */
 struct nvml *nvml_open(const char *library, const char *bus);
 void nvml_close(struct nvml *nvml); /* may be NULL */
 

@@ -39,8 +39,8 @@ static void print_op(const struct op *op) {
     printf("%-12s %s\n", op->name, op->summary);
     for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
         print_param(param);
-    for (int i = 0; i < OP_PARTS_MAX && op->parts[i].name; i++)
-        printf("    %-20s file: %s\n", op->parts[i].name, op->parts[i].summary);
+    for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
+        printf("    %-20s file: %s\n", op->aux[i].name, op->aux[i].summary);
     putchar('\n');
 }
 
@@ -67,8 +67,8 @@ static void print_markdown(const struct op *op) {
         if (param != op->params) printf("; ");
         print_markdown_param(param);
     }
-    for (int i = 0; i < OP_PARTS_MAX && op->parts[i].name; i++)
-        printf("; file `%s`: %s", op->parts[i].name, op->parts[i].summary);
+    for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
+        printf("; file `%s`: %s", op->aux[i].name, op->aux[i].summary);
     printf(" | %s |\n", op->summary);
 }
 

@@ -5,7 +5,7 @@
  * in their headers, the shapes after each step, a lane with room for just that, pixels, the encoded
  * result. The first failure ends it; work_release frees whatever there is. On stderr a line tells
  * how far it is. */
-#include "pipeline/part.h"
+#include "pipeline/aux_image.h"
 #include "pipeline/registry.h"
 #include "pipeline/run.h"
 #include "server/command.h"
@@ -20,7 +20,7 @@
 #include <string.h>
 
 /* A file that a step wants beside the image. */
-struct part {
+struct aux_file {
     uint8_t *bytes; /* heap */
     size_t length;
     struct probe probe;
@@ -35,7 +35,7 @@ struct work {
     uint8_t *bytes; /* of the input, heap */
     size_t length;
     struct probe probe;
-    struct part parts[OP_PARTS_MAX];         /* by their place in the operator's record */
+    struct aux_file aux[OP_AUX_MAX];         /* by their place in the operator's record */
     struct image shapes[PLAN_STEPS_MAX + 1]; /* before the first step and after each */
     struct pool *pool;
     struct lane *lane;
@@ -50,13 +50,13 @@ struct work {
 };
 
 /* --mask FILE and the like, from the operators' records. */
-static void usage_parts(void) {
+static void usage_aux(void) {
     for (int i = 0; i < registry_count(); i++) {
         const struct op *op = registry_at(i);
-        for (int p = 0; p < OP_PARTS_MAX && op->parts[p].name; p++) {
+        for (int p = 0; p < OP_AUX_MAX && op->aux[p].name; p++) {
             char option[48];
-            snprintf(option, sizeof option, "--%s FILE", op->parts[p].name);
-            printf("  %-31s for %s: %s\n", option, op->name, op->parts[p].summary);
+            snprintf(option, sizeof option, "--%s FILE", op->aux[p].name);
+            printf("  %-31s for %s: %s\n", option, op->name, op->aux[p].summary);
         }
     }
 }
@@ -79,28 +79,28 @@ static int usage(void) {
           "  --threads N                     on the CPU, default one per core\n"
           "  --pixels-max N                  the largest image in and out, default 67108864\n",
           stdout);
-    usage_parts();
+    usage_aux();
     return 0;
 }
 
 /* ---- files */
 
-static enum status read_part(struct work *work, const struct run_part *option,
-                             struct failure *failure) {
-    const int place = plan_part(&work->options.plan, option->name);
+static enum status read_aux(struct work *work, const struct run_aux *option,
+                            struct failure *failure) {
+    const int place = plan_aux(&work->options.plan, option->name);
     if (place < 0)
         return fail(failure, STATUS_BAD_PARAM, "none of the steps takes --%s", option->name);
-    struct part *part = &work->parts[place];
-    enum status status = files_read(option->path, &part->bytes, &part->length, failure);
+    struct aux_file *aux = &work->aux[place];
+    enum status status = files_read(option->path, &aux->bytes, &aux->length, failure);
     if (status == STATUS_OK)
-        status = fail_of(
+        status = fail_named(
             option->name,
-            probe_image(part->bytes, part->length, &work->limits.probe, &part->probe, failure),
+            probe_image(aux->bytes, aux->length, &work->limits.probe, &aux->probe, failure),
             failure);
     if (status == STATUS_OK)
-        status = plan_part_fits(&work->options.plan, option->name, &part->probe.shape, work->shapes,
-                                failure);
-    if (status == STATUS_OK) work->item.parts[place] = part_shape(&part->probe);
+        status = plan_aux_fits(&work->options.plan, option->name, &aux->probe.shape, work->shapes,
+                               failure);
+    if (status == STATUS_OK) work->item.aux[place] = aux_image_shape(&aux->probe);
     return status;
 }
 
@@ -114,8 +114,8 @@ static enum status read_input(struct work *work, struct failure *failure) {
     if (status == STATUS_OK)
         status = plan_shapes(&options->plan, &work->probe.shape, work->limits.probe.pixels_max,
                              work->shapes, failure);
-    for (int i = 0; i < OP_PARTS_MAX && status == STATUS_OK && options->parts[i].name; i++)
-        status = read_part(work, &options->parts[i], failure);
+    for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++)
+        status = read_aux(work, &options->aux[i], failure);
     work->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(clock_ns() - start);
     return status;
 }
@@ -132,13 +132,13 @@ static enum status open_lane(struct work *work, struct failure *failure) {
         if (bytes > options.staging_bytes) options.staging_bytes = bytes;
         options.arena_bytes += bytes;
     }
-    for (int p = 0; p < OP_PARTS_MAX; p++) {
-        options.staging_bytes += image_bytes(&work->item.parts[p]);
-        options.arena_bytes += image_bytes(&work->item.parts[p]);
+    for (int p = 0; p < OP_AUX_MAX; p++) {
+        options.staging_bytes += image_bytes(&work->item.aux[p]);
+        options.arena_bytes += image_bytes(&work->item.aux[p]);
     }
     if (work->driver == &device_cpu) {
         int threads = work->options.threads;
-        struct device_facts facts = { .multiprocessors = 1 };
+        struct device_info facts = { .multiprocessors = 1 };
         if (!threads && device_cpu.describe(0, &facts, failure) == STATUS_OK)
             threads = facts.multiprocessors;
         work->pool = pool_create(threads > 0 ? threads : 1);
@@ -154,13 +154,14 @@ static enum status decode(struct work *work, struct failure *failure) {
     enum status status =
         codec_decode(work->bytes, work->length, &work->probe, &work->limits, &work->progress,
                      &work->item.in, &work->metadata, &work->notes, failure);
-    for (int p = 0; p < OP_PARTS_MAX && status == STATUS_OK; p++) {
-        const struct part *part = &work->parts[p];
-        if (part->length)
-            status = fail_of(plan_part_name(&work->options.plan, p),
-                             part_decode(part->bytes, part->length, &part->probe, &work->limits,
-                                         &work->progress, &work->item.parts[p], failure),
-                             failure);
+    for (int p = 0; p < OP_AUX_MAX && status == STATUS_OK; p++) {
+        const struct aux_file *aux = &work->aux[p];
+        if (aux->length)
+            status =
+                fail_named(plan_aux_name(&work->options.plan, p),
+                           aux_image_decode(aux->bytes, aux->length, &aux->probe, &work->limits,
+                                            &work->progress, &work->item.aux[p], failure),
+                           failure);
     }
     work->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
     return status;
@@ -208,7 +209,7 @@ static enum status process(struct work *work, struct failure *failure) {
 /* ---- the timing report */
 
 static void name_device(const struct work *work, char *text, size_t size) {
-    struct device_facts facts = { 0 };
+    struct device_info facts = { 0 };
     if (work->driver == &device_cpu)
         snprintf(text, size, "cpu");
     else if (work->driver->describe(work->index, &facts, NULL) == STATUS_OK)
@@ -270,7 +271,7 @@ static void work_release(struct work *work) {
     pool_destroy(work->pool);
     metadata_release(&work->metadata);
     free(work->result);
-    for (int p = 0; p < OP_PARTS_MAX; p++) free(work->parts[p].bytes);
+    for (int p = 0; p < OP_AUX_MAX; p++) free(work->aux[p].bytes);
     free(work->bytes);
 }
 

@@ -15,14 +15,14 @@
 #include <stdbool.h>
 
 /* --NAME PATH, a further image for a step. */
-struct run_part {
+struct run_aux {
     const char *name, *path; /* name: an operator's record's; NULL: none */
 };
 
 struct run_options {
     struct plan plan;
     const char *input, *output; /* "-": standard input, standard output */
-    struct run_part parts[OP_PARTS_MAX];
+    struct run_aux aux[OP_AUX_MAX];
     const char *device;           /* as device_choose reads it */
     struct encode_options encode; /* format FORMAT_NONE: as the input */
     long pixels_max;

@@ -28,8 +28,8 @@ static enum status fill_marks(const struct course *course, const struct leg *leg
     if (course->done) {
         job.from = course->kept;
     } else {
-        job.keep = course->call->parts[CARVE_KEEP];
-        job.remove = course->call->parts[CARVE_REMOVE];
+        job.keep = course->call->aux[CARVE_KEEP];
+        job.remove = course->call->aux[CARVE_REMOVE];
     }
     return fill_plane(course->context->stream, job, course->failure);
 }
@@ -212,20 +212,20 @@ static enum status carve(struct course *course) {
     return status;
 }
 
-static enum status check_parts(const struct op_call *call, struct failure *failure) {
-    for (int i = 0; i < OP_PARTS_MAX; i++) {
-        const struct image *part = &call->parts[i];
-        if (part->width && (part->width != call->in.width || part->height != call->in.height))
+static enum status check_masks(const struct op_call *call, struct failure *failure) {
+    for (int i = 0; i < OP_AUX_MAX; i++) {
+        const struct image *mask = &call->aux[i];
+        if (mask->width && (mask->width != call->in.width || mask->height != call->in.height))
             return fail(failure, STATUS_MISMATCH,
-                        "the mask is %u x %u, the image %u x %u: they must be alike", part->width,
-                        part->height, call->in.width, call->in.height);
+                        "the mask is %u x %u, the image %u x %u: they must have the same size",
+                        mask->width, mask->height, call->in.width, call->in.height);
     }
     return STATUS_OK;
 }
 
 static enum status run_one(const struct cuda_context *context, const struct op_call *call,
                            void *scratch, struct failure *failure) {
-    const enum status status = check_parts(call, failure);
+    const enum status status = check_masks(call, failure);
     if (status) return status;
     struct course course = course_make(context, call);
     course.failure = failure;

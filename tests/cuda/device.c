@@ -18,7 +18,7 @@ static const struct lane_options options = { .staging_bytes = STAGING, .arena_by
 
 static void test_facts(void **state) {
     (void)state;
-    struct device_facts facts;
+    struct device_info facts;
     assert_int_equal(device_cuda.describe(0, &facts, NULL), STATUS_OK);
     print_message("%s, %s, %s, %s\n", facts.name, facts.capability, facts.driver, facts.pcie);
     print_message("%d multiprocessors, %.1f of %.1f GB free, L2 %.0f MB, %.0f and %.0f MHz, %s%s\n",

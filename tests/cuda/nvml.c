@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-static struct device_facts facts; /* of cuda:0, whose context is open from then on */
+static struct device_info facts; /* of cuda:0, whose context is open from then on */
 
 /* CUDA counts what the driver keeps for itself out of the whole. */
 static void test_values(void **state) {

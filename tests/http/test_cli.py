@@ -392,7 +392,7 @@ def test_run_refuses(files, arguments, message):
     (["nowhere.png", "o.png"], "cannot open nowhere.png: No such file"),
     (["in.png", "nowhere/o.png"], "cannot write nowhere/o.png: No such file"),
     ([".", "o.png"], "cannot read"),
-    (["text", "o.png"], "no image that is known"),
+    (["text", "o.png"], "not an image of a known format"),
     (["cut.png", "o.png"], ""),
     (["--pixels-max", "2866", "in.png", "o.png"], "pixels_max"),
 ])

@@ -239,7 +239,7 @@ static struct course course_make(const struct cuda_context *context, const struc
     course.call = call;
     course.failure = call->failure;
     course.shows = call->params->number[CARVE_SHOW] == CARVE_SHOW_SEAMS;
-    course.masked = call->parts[CARVE_KEEP].width || call->parts[CARVE_REMOVE].width;
+    course.masked = call->aux[CARVE_KEEP].width || call->aux[CARVE_REMOVE].width;
     set_goal(&course);
     return course;
 }
