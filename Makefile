@@ -190,7 +190,7 @@ $(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o $(B)/libburin.a
 $(B)/cuda/ops/carve.checked.o: cuda/ops/carve.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc "$< checked"
-	$(Q)$(NVCC) $(NVCCFLAGS) -lineinfo -DFAST_CHECKED -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+	$(Q)$(NVCC) $(NVCCFLAGS) -lineinfo -DCARVE_RACECHECK -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 $(B)/tests/cuda/carve_checked: tests/cuda/carve.c $(B)/cuda/ops/carve.checked.o $(B)/libburin.a
 	$(SAY) test $@
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@

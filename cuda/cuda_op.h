@@ -25,7 +25,7 @@ enum {
 /* What a kernel that runs for milliseconds shares with the lane that waits for it, in pinned host
  * memory. The kernel looks at `stop` at every step and leaves early; what it leaves undone is not
  * read. It writes the rest now and then, with volatile stores. */
-struct cuda_watch {
+struct kernel_progress {
     uint32_t stop;                    /* nobody wants the result any more */
     uint32_t done, total;             /* an operator's own unit */
     uint32_t span_us[CUDA_SPANS_MAX]; /* time in each of its parts, told when it ends */
@@ -41,7 +41,7 @@ struct cuda_context {
      * has counters ready without a memset before it. The lane's alone. */
     uint32_t *zeroed;
     struct cuda_marks *marks;
-    struct cuda_watches *watches;
+    struct kernel_progress_table *kernel_progress;
 };
 
 struct cuda_op {
@@ -64,8 +64,8 @@ void cuda_mark(const struct cuda_context *context, const char *name);
  * on and stops it when the client leaves or the deadline passes. NAMES: of the spans, constants,
  * NULL behind the last; those of a batch are the longest of its images. NULL where the lane has
  * none left (or, in a benchmark, none at all): a kernel must do without. */
-struct cuda_watch *cuda_watch(const struct cuda_context *context, const struct op_call *call,
-                              const char *const *names);
+struct kernel_progress *kernel_progress_add(const struct cuda_context *context,
+                                            const struct op_call *call, const char *const *names);
 
 #ifdef __cplusplus
 }

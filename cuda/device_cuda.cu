@@ -8,7 +8,7 @@
 #include "cuda/check.cuh"
 #include "cuda/cuda_op.h"
 #include "cuda/facts.cuh"
-#include "cuda/watches.cuh"
+#include "cuda/kernel_progress.cuh"
 #include "pipeline/run.h"
 
 #include <assert.h>
@@ -75,7 +75,7 @@ struct cuda_lane {
     cudaStream_t stream;
     struct cuda_context context;
     struct cuda_marks marks;
-    struct cuda_watches watches;
+    struct kernel_progress_table kernel_progress;
     cudaEvent_t start, end;
     bool started;
     struct store host_in, host_out, arena;
@@ -131,9 +131,9 @@ static enum status make_lane(struct cuda_lane *lane, const struct lane_options *
                                cuda_attribute(index, cudaDevAttrComputeCapabilityMinor);
     lane->context.shared_bytes = cuda_attribute(index, cudaDevAttrMaxSharedMemoryPerBlockOptin);
     lane->context.marks = &lane->marks;
-    lane->context.watches = &lane->watches;
+    lane->context.kernel_progress = &lane->kernel_progress;
     enum status status = make_events(lane, failure);
-    if (!status) status = watches_make(&lane->watches, failure);
+    if (!status) status = kernel_progress_init(&lane->kernel_progress, failure);
     return status ? status : make_memory(lane, options, failure);
 }
 
@@ -153,7 +153,7 @@ static void close_lane(struct lane *opened) {
     cudaFree(lane->arena.own);
     cudaFree(lane->arena.extra);
     cudaFree(lane->context.zeroed);
-    cudaFreeHost(lane->watches.words);
+    cudaFreeHost(lane->kernel_progress.entries);
     if (lane->stream) cudaStreamDestroy(lane->stream);
     cudaGetLastError();
     free(lane);
@@ -221,7 +221,7 @@ static enum status reserve(struct lane *opened, const struct lane_need *need,
     opened->work = opened->in + in;
     opened->out = opened->work + work;
     lane->marks.count = 0;
-    watches_clear(&lane->watches);
+    kernel_progress_clear(&lane->kernel_progress);
     lane->started = false;
     return status;
 }
@@ -242,14 +242,14 @@ void cuda_mark(const struct cuda_context *context, const char *name) {
     if (context->marks) mark(context->marks, context->stream, name, PLAN_STEPS_MAX);
 }
 
-struct cuda_watch *cuda_watch(const struct cuda_context *context, const struct op_call *call,
-                              const char *const *names) {
-    struct cuda_watches *watches = context->watches;
-    if (!watches || watches->count == WATCHES_MAX) return NULL;
-    const int place = watches->count++;
-    watches->calls[place] = { call->progress, call->failure, names, watches->step, STATUS_OK };
-    watches->words[place] = {};
-    return watches->device_words + place;
+struct kernel_progress *kernel_progress_add(const struct cuda_context *context,
+                                            const struct op_call *call, const char *const *names) {
+    struct kernel_progress_table *table = context->kernel_progress;
+    if (!table || table->count == KERNEL_PROGRESS_MAX) return NULL;
+    const int place = table->count++;
+    table->calls[place] = { call->progress, call->failure, names, table->step, STATUS_OK };
+    table->entries[place] = {};
+    return table->device_entries + place;
 }
 
 /* Records where the batch starts, unless that was done. */
@@ -272,7 +272,7 @@ static enum status start_computing(struct cuda_lane *lane, struct failure *failu
 /* A batch may be run again without being laid out anew. */
 static void begin_batch(struct cuda_lane *lane) {
     lane->marks.count = 0;
-    watches_clear(&lane->watches);
+    kernel_progress_clear(&lane->kernel_progress);
     lane->started = false;
 }
 
@@ -311,7 +311,7 @@ static enum status run(struct lane *opened, const struct op *op, struct op_call 
     if (marks->count == before || marks->count + PLAN_STEPS_MAX >= MARKS_MAX)
         CUDA_TRY(failure, mark(marks, lane->stream, NULL, 0));
     marks->marks[marks->count - 1].op = op->name;
-    lane->watches.step++;
+    lane->kernel_progress.step++;
     return STATUS_OK;
 }
 
@@ -329,12 +329,12 @@ static enum status download(struct lane *opened, size_t bytes, struct failure *f
 /* Most batches end within microseconds, where waking up would cost more than the work. Longer ones
  * are looked at now and then, which leaves the core to others; only then the driver wakes us, 50 to
  * 200 us late, unless a kernel is watched. */
-static cudaError_t wait_for(cudaEvent_t event, struct cuda_watches *watches) {
+static cudaError_t wait_for(cudaEvent_t event, struct kernel_progress_table *table) {
     const int64_t start = clock_ns();
-    for (int64_t waited = 0; waited < NAPS_NS || watches->count; waited = clock_ns() - start) {
+    for (int64_t waited = 0; waited < NAPS_NS || table->count; waited = clock_ns() - start) {
         const cudaError_t error = cudaEventQuery(event);
         if (error != cudaErrorNotReady) return error;
-        watches_look(watches);
+        kernel_progress_poll(table);
         const struct timespec nap = { 0, waited < NAPS_NS ? NAP_NS : LONG_NAP_NS };
         if (waited > SPIN_NS) nanosleep(&nap, NULL);
     }
@@ -348,8 +348,8 @@ static double elapsed_ms(cudaEvent_t from, cudaEvent_t to) {
 }
 
 /* Each operator before its kernels. */
-static void tell_spans(const struct mark *marks, int count, const struct cuda_watches *watches,
-                       struct timing *spans) {
+static void tell_spans(const struct mark *marks, int count,
+                       const struct kernel_progress_table *table, struct timing *spans) {
     for (int from = 0, to = 1, step = 0; to < count; to++) {
         if (!marks[to].op) continue;
         timing_span(spans, marks[to].op, 0, elapsed_ms(marks[from].event, marks[to].event));
@@ -357,7 +357,7 @@ static void tell_spans(const struct mark *marks, int count, const struct cuda_wa
             if (marks[i].kernel)
                 timing_span(spans, marks[i].kernel, 1,
                             elapsed_ms(marks[i - 1].event, marks[i].event));
-        watches_tell(watches, step++, spans);
+        kernel_progress_spans(table, step++, spans);
         from = to;
     }
 }
@@ -368,15 +368,15 @@ static enum status finish(struct lane *opened, struct lane_times *times, struct 
     *times = {};
     if (!lane->started) return STATUS_OK;
     CUDA_TRY(failure, cudaEventRecord(lane->end, lane->stream));
-    CUDA_TRY(failure, wait_for(lane->end, &lane->watches));
-    watches_judge(&lane->watches);
+    CUDA_TRY(failure, wait_for(lane->end, &lane->kernel_progress));
+    kernel_progress_judge(&lane->kernel_progress);
     const int count = lane->marks.count;
     if (count > 0) {
         const struct mark *marks = lane->marks.marks, *last = &marks[count - 1];
         times->upload_ms = elapsed_ms(lane->start, marks[0].event);
         times->compute_ms = elapsed_ms(marks[0].event, last->event);
         times->download_ms = elapsed_ms(last->event, lane->end);
-        if (spans) tell_spans(marks, count, &lane->watches, spans);
+        if (spans) tell_spans(marks, count, &lane->kernel_progress, spans);
     }
     lane->started = false;
     lane->marks.count = 0;

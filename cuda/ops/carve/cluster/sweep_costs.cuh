@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* fast_costs.cuh - a leader's costs, from row to row, told, sent and received. */
-#ifndef BURIN_CARVE_FAST_COSTS_CUH
-#define BURIN_CARVE_FAST_COSTS_CUH
+/* sweep_costs.cuh - a leader's costs, from row to row, told, sent and received. */
+#ifndef BURIN_CARVE_CLUSTER_SWEEP_COSTS_CUH
+#define BURIN_CARVE_CLUSTER_SWEEP_COSTS_CUH
 
-#include "cuda/ops/carve/fast_ring.cuh"
+#include "cuda/ops/carve/cluster/energy_pipeline.cuh"
 
-template <int LANE> struct lead_costs { uint32_t cost[LANE]; };
+template <int LANE> struct sweep_costs { uint32_t cost[LANE]; };
 
 /* Before the first row. */
 template <int LANE>
-static __device__ __forceinline__ void lead_begin(struct lead_costs<LANE> &costs,
-                                                  const struct lead_warp &warp, int width) {
+DEVICE void sweep_begin(struct sweep_costs<LANE> &costs, const struct sweep_warp &warp, int width) {
 #pragma unroll
     for (int k = 0; k < LANE; k++)
-        costs.cost[k] = warp.x + k >= 0 && warp.x + k < width ? 0 : FAST_FAR;
+        costs.cost[k] = warp.x + k >= 0 && warp.x + k < width ? 0 : COST_FAR;
 }
 
 /* The outermost columns: the least of what the lane has itself, and the energy on top, is there
@@ -21,8 +20,8 @@ static __device__ __forceinline__ void lead_begin(struct lead_costs<LANE> &costs
  * byte, which the compiler does not merge with the addition that is to be part of that instruction.
  */
 template <int LANE>
-static __device__ __forceinline__ void lead_row(struct lead_costs<LANE> &costs,
-                                                const struct lead_energies<LANE> &energies) {
+DEVICE void sweep_row(struct sweep_costs<LANE> &costs,
+                      const struct sweep_energies<LANE> &energies) {
     uint32_t(&cost)[LANE] = costs.cost, next[LANE];
     const uint32_t before = __shfl_up_sync(~0u, cost[LANE - 1], 1);
     const uint32_t after = __shfl_down_sync(~0u, cost[0], 1);
@@ -42,9 +41,9 @@ static __device__ __forceinline__ void lead_row(struct lead_costs<LANE> &costs,
 }
 
 template <int LANE>
-static __device__ __forceinline__ struct lead_told<LANE>
-lead_told_of(const struct lead_costs<LANE> &costs, uint32_t head, uint32_t *to) {
-    struct lead_told<LANE> told;
+DEVICE struct sweep_row_costs<LANE> sweep_row_costs_of(const struct sweep_costs<LANE> &costs,
+                                                       uint32_t head, uint32_t *to) {
+    struct sweep_row_costs<LANE> told;
 #pragma unroll
     for (int k = 0; k < LANE; k++) told.words[k] = costs.cost[k] | head;
     told.to = to;
@@ -53,36 +52,34 @@ lead_told_of(const struct lead_costs<LANE> &costs, uint32_t head, uint32_t *to) 
 
 /* The edges of the warp's own columns, to both neighbours: no lane has to do with both. */
 template <int LANE>
-static __device__ __forceinline__ void lead_send(const struct lead_warp &warp,
-                                                 const struct lead_costs<LANE> &costs) {
+DEVICE void sweep_send(const struct sweep_warp &warp, const struct sweep_costs<LANE> &costs) {
     const uint32_t to = warp.to + inbox_turn(warp.exchanges);
     if (!(warp.sends_left && warp.left) && !(warp.sends_right && warp.right)) return;
     const uint32_t head = warp.exchanges << 30, (&cost)[LANE] = costs.cost;
     if constexpr (LANE == 8) {
-        push_shared(to, make_uint4(cost[0] | head, cost[1] | head, cost[2] | head, cost[3] | head));
-        push_shared(to + 16,
-                    make_uint4(cost[4] | head, cost[5] | head, cost[6] | head, cost[7] | head));
+        store_cluster4(to,
+                       make_uint4(cost[0] | head, cost[1] | head, cost[2] | head, cost[3] | head));
+        store_cluster4(to + 16,
+                       make_uint4(cost[4] | head, cost[5] | head, cost[6] | head, cost[7] | head));
     } else {
 #pragma unroll
         for (int k = 0; k < LANE; k += 2)
-            push_shared_two(to + 4 * k, cost[k] | head, cost[k + 1] | head);
+            store_cluster2(to + 4 * k, cost[k] | head, cost[k + 1] | head);
     }
 }
 
 /* An inbox's words of a lane. */
-template <int LANE>
-static __device__ __forceinline__ void inbox_read(uint32_t (&words)[LANE], uint32_t address) {
+template <int LANE> DEVICE void inbox_read(uint32_t (&words)[LANE], uint32_t address) {
 #pragma unroll
     for (int k = 0; k < LANE; k += 2) {
-        const uint2 two = load_shared_two(address + 4 * k);
+        const uint2 two = load_shared2(address + 4 * k);
         words[k] = two.x, words[k + 1] = two.y;
     }
 }
 
 template <int LANE>
-static __device__ __forceinline__ void lead_receive(const struct fast_job &job,
-                                                    const struct lead_warp &warp,
-                                                    struct lead_costs<LANE> &costs) {
+DEVICE void sweep_receive(const struct cluster_args &args, const struct sweep_warp &warp,
+                          struct sweep_costs<LANE> &costs) {
     uint32_t(&cost)[LANE] = costs.cost;
     const bool waits = (warp.at_left && warp.left) || (warp.at_right && warp.right);
     const uint32_t address = warp.inbox + inbox_turn(warp.exchanges);
@@ -90,14 +87,14 @@ static __device__ __forceinline__ void lead_receive(const struct fast_job &job,
     uint32_t words[LANE];
     bool here = !waits;
 #pragma unroll
-    for (int k = 0; k < LANE; k++) words[k] = FAST_FAR;
+    for (int k = 0; k < LANE; k++) words[k] = COST_FAR;
     for (uint32_t spins = 0; !__all_sync(~0u, here); spins++) {
         uint32_t wrong = 0;
         if (waits) inbox_read(words, address);
 #pragma unroll
         for (int k = 0; k < LANE; k++) wrong |= words[k] ^ want;
         here = !waits || !(wrong >> 30);
-        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_INBOX);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_INBOX);
     }
 #pragma unroll
     for (int k = 0; k < LANE; k++) cost[k] = warp.own ? cost[k] : words[k] & mask;

@@ -1,38 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-/* erase.cuh - takes a seam out of the luma and of the pixels' words.
+/* removal.cuh - takes a seam out of the luma and of the pixels' words.
  *
  * Luma goes from one plane to another, so that the energies along the seam can be computed anew
  * from the old one, whoever has moved what by then. Words move within their row in place; only
  * between rows they too go from one plane to another.
  */
-#ifndef BURIN_CARVE_ERASE_CUH
-#define BURIN_CARVE_ERASE_CUH
+#ifndef BURIN_CARVE_GRID_REMOVAL_CUH
+#define BURIN_CARVE_GRID_REMOVAL_CUH
 
 #include "cuda/ops/carve/energy.cuh"
-#include "cuda/ops/carve/trace.cuh"
+#include "cuda/ops/carve/grid/traceback.cuh"
 
-/* One erasure: planes before and after, the size before. */
-struct erasure {
+/* One removal: planes before and after, the size before. */
+struct removal {
     const uint8_t *luma;
     uint8_t *luma_to;
-    const uint16_t *words;
-    uint16_t *words_to; /* may be `words` where rows get shorter */
-    uint32_t luma_stride, word_stride;
+    const uint16_t *cells;
+    uint16_t *cells_to; /* may be `words` where rows get shorter */
+    uint32_t luma_stride, cell_stride;
     uint32_t width, height;
     int energy;
     const uint32_t *path;
     uint32_t tag;
 };
 
-static __device__ __forceinline__ uint32_t merged(uint32_t kept, uint32_t moved, int kept_bits) {
+DEVICE uint32_t merged(uint32_t kept, uint32_t moved, int kept_bits) {
     const uint32_t mask = kept_bits >= 32 ? ~0u : kept_bits <= 0 ? 0 : (1u << kept_bits) - 1;
     return (kept & mask) | (moved & ~mask);
 }
 
 /* Elements of BITS each: the first KEPT stay, the others are their right neighbours, the last one
  * out of NEXT. */
-template <int BITS>
-static __device__ __forceinline__ uint4 shifted(uint4 v, uint32_t next, int kept) {
+template <int BITS> DEVICE uint4 shifted(uint4 v, uint32_t next, int kept) {
     const int bits = min(max(kept, 0), 128 / BITS) * BITS;
     return make_uint4(merged(v.x, __funnelshift_r(v.x, v.y, BITS), bits),
                       merged(v.y, __funnelshift_r(v.y, v.z, BITS), bits - 32),
@@ -44,8 +43,8 @@ static __device__ __forceinline__ uint4 shifted(uint4 v, uint32_t next, int kept
  * from element START on. A step's loads come before its stores, so that both may be the same row.
  * Reads up to 4 bytes behind the last vector. */
 template <int BITS>
-static __device__ __forceinline__ void shift_row(const uint8_t *from, uint8_t *to, uint32_t start,
-                                                 uint32_t end, uint32_t seam) {
+DEVICE void shift_row(const uint8_t *from, uint8_t *to, uint32_t start, uint32_t end,
+                      uint32_t seam) {
     enum { EACH = 128 / BITS, DEEP = 4 };
     const uint32_t lane = threadIdx.x % 32;
     for (uint32_t x0 = start / EACH * EACH; x0 < end; x0 += DEEP * 32 * EACH) {
@@ -71,7 +70,7 @@ static __device__ __forceinline__ void shift_row(const uint8_t *from, uint8_t *t
 
 /* Columns a lane's pixel is away from the seam when energies are computed anew: as far as the seam
  * and a step of it to the side reach. */
-static __device__ __forceinline__ int repaired(int energy) {
+DEVICE int repaired(int energy) {
     return 4 * carve_reach(energy);
 }
 
@@ -79,14 +78,14 @@ static __device__ __forceinline__ int repaired(int energy) {
  * known, a band's words may still be wanted for the maps that lead there. 16 bits of the tag do: a
  * way's path is written anew with each of its seams, and between two of them lie at most 65534 of
  * the other way. */
-static __device__ __forceinline__ void wait_cuts(int (&cut)[CUTS], const struct erasure &e, int y) {
+DEVICE void wait_cuts(int (&cut)[CUTS], const struct removal &e, int y) {
     const int lane = threadIdx.x % 32, last = (int)e.height - 1;
     uint32_t entry = e.tag << 16;
     if (lane < CUTS + 2) {
         const int row = lane == CUTS  ? 0
                         : lane > CUTS ? last
                                       : inside(y + lane - REACH_MAX, last + 1);
-        while (entry = get_word(e.path + row), entry >> 16 != (e.tag & 0xffff)) nap(20);
+        while (entry = load_relaxed(e.path + row), entry >> 16 != (e.tag & 0xffff)) __nanosleep(20);
     }
     __syncwarp();
 #pragma unroll
@@ -94,37 +93,37 @@ static __device__ __forceinline__ void wait_cuts(int (&cut)[CUTS], const struct 
 }
 
 /* Row Y by one warp: a vertical seam's pixel out. */
-static __device__ __forceinline__ void erase_in_row(const struct erasure &e, int y) {
+DEVICE void remove_in_row(const struct removal &e, int y) {
     struct view view = { e.luma, e.luma_stride, (int)e.width - 1, (int)e.height, false, {} };
     wait_cuts(view.cut, e, y);
     const int seam = view.cut[REACH_MAX], lane = threadIdx.x % 32;
     const int x = seam - repaired(e.energy) / 2 + lane;
     const bool repairs = lane < repaired(e.energy) && x >= 0 && x < view.width;
-    const uint16_t *const from = e.words + (size_t)y * e.word_stride;
-    uint16_t *const to = e.words_to + (size_t)y * e.word_stride;
-    uint32_t word = 0;
+    const uint16_t *const from = e.cells + (size_t)y * e.cell_stride;
+    uint16_t *const to = e.cells_to + (size_t)y * e.cell_stride;
+    uint32_t cell = 0;
     if (repairs)
-        word = (__ldcg(from + x + (x >= seam)) & ~WORD_ENERGY) | energy_at(view, e.energy, x, y);
+        cell = (__ldcg(from + x + (x >= seam)) & ~CELL_ENERGY) | energy_at(view, e.energy, x, y);
     shift_row<16>((const uint8_t *)from, (uint8_t *)to, (uint32_t)seam, e.width - 1,
                   (uint32_t)seam);
     shift_row<8>(e.luma + (size_t)y * e.luma_stride, e.luma_to + (size_t)y * e.luma_stride, 0,
                  e.width - 1, (uint32_t)seam);
     __syncwarp();
-    if (repairs) to[x] = (uint16_t)word;
+    if (repairs) to[x] = (uint16_t)cell;
 }
 
 /* ---- rows out of columns: the path is complete, nobody waits for it */
 
-static __device__ __forceinline__ int cut_at(const struct erasure &e, int x) {
+DEVICE int cut_at(const struct removal &e, int x) {
     return (int)(__ldcg(e.path + inside(x, (int)e.width)) & 0xffff);
 }
 
 enum { VECTOR = 8 }; /* columns a lane moves at once */
 
 /* VECTOR columns of the new row Y. Those along the seam are repair_column's to write. */
-static __device__ __forceinline__ void erase_columns(const struct erasure &e, int x, int y) {
+DEVICE void remove_in_columns(const struct removal &e, int x, int y) {
     const int half = repaired(e.energy) / 2;
-    const uint4 *const words = (const uint4 *)(e.words + (size_t)y * e.word_stride + x);
+    const uint4 *const cells = (const uint4 *)(e.cells + (size_t)y * e.cell_stride + x);
     const uint2 *const luma = (const uint2 *)(e.luma + (size_t)y * e.luma_stride + x);
     uint32_t mask[VECTOR / 2] = {}, near = 0;
     uint2 bytes = make_uint2(0, 0);
@@ -136,31 +135,31 @@ static __device__ __forceinline__ void erase_columns(const struct erasure &e, in
     }
     bytes.x = __byte_perm(mask[0], mask[1], 0x6420),
     bytes.y = __byte_perm(mask[2], mask[3], 0x6420);
-    const uint4 a = __ldcg(words), b = __ldcg(words + e.word_stride / VECTOR);
+    const uint4 a = __ldcg(cells), b = __ldcg(cells + e.cell_stride / VECTOR);
     const uint2 p = __ldcg(luma), q = __ldcg(luma + e.luma_stride / VECTOR);
-    const uint32_t word[VECTOR / 2] = { (a.x & ~mask[0]) | (b.x & mask[0]),
+    const uint32_t cell[VECTOR / 2] = { (a.x & ~mask[0]) | (b.x & mask[0]),
                                         (a.y & ~mask[1]) | (b.y & mask[1]),
                                         (a.z & ~mask[2]) | (b.z & mask[2]),
                                         (a.w & ~mask[3]) | (b.w & mask[3]) };
-    uint16_t *const to = e.words_to + (size_t)y * e.word_stride + x;
+    uint16_t *const to = e.cells_to + (size_t)y * e.cell_stride + x;
     *(uint2 *)(e.luma_to + (size_t)y * e.luma_stride + x) =
         make_uint2((p.x & ~bytes.x) | (q.x & bytes.x), (p.y & ~bytes.y) | (q.y & bytes.y));
-    if (!near) *(uint4 *)to = make_uint4(word[0], word[1], word[2], word[3]);
+    if (!near) *(uint4 *)to = make_uint4(cell[0], cell[1], cell[2], cell[3]);
 #pragma unroll
     for (int i = 0; near && i < VECTOR; i++)
-        if (!(near >> i & 1)) to[i] = (uint16_t)(word[i / 2] >> 16 * (i % 2));
+        if (!(near >> i & 1)) to[i] = (uint16_t)(cell[i / 2] >> 16 * (i % 2));
 }
 
 /* The I-th pixel along the seam in column X. */
-static __device__ __forceinline__ void repair_column(const struct erasure &e, int x, int i) {
+DEVICE void repair_column(const struct removal &e, int x, int i) {
     struct view view = { e.luma, e.luma_stride, (int)e.width, (int)e.height - 1, true, {} };
 #pragma unroll
     for (int k = 0; k < CUTS; k++) view.cut[k] = cut_at(e, x + k - REACH_MAX);
     const int cut = view.cut[REACH_MAX], y = cut - repaired(e.energy) / 2 + i;
     if (y < 0 || y >= view.height) return;
-    const uint32_t old = __ldcg(e.words + (size_t)(y + (y >= cut)) * e.word_stride + x);
-    e.words_to[(size_t)y * e.word_stride + x] =
-        (uint16_t)((old & ~WORD_ENERGY) | energy_at(view, e.energy, x, y));
+    const uint32_t old = __ldcg(e.cells + (size_t)(y + (y >= cut)) * e.cell_stride + x);
+    e.cells_to[(size_t)y * e.cell_stride + x] =
+        (uint16_t)((old & ~CELL_ENERGY) | energy_at(view, e.energy, x, y));
 }
 
 #endif

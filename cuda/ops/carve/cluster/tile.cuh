@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* fast_tile.cuh - costs and parents of up to 16 rows of a tile, by one warp, nothing exchanged.
+/* tile.cuh - costs and parents of up to 16 rows of a tile, by one warp, nothing exchanged.
  *
  * A lane has 4 columns, a tile 128, of which 16 on either side are only there to be used up: a row
  * spoils one more column at each end. Costs are kept times 16 with the neighbour's number in the
  * low bits while the least is taken, so that one comparison finds cost and parent, and the smallest
  * column wins a tie.
  * Outside the image costs only have to be larger than at the border: a path that leaves the image
- * is dearer than one that stays on the border column for as long, since fast_outside() is more than
+ * is dearer than one that stays on the border column for as long, since energy_outside() is more than
  * any pixel's energy. So neither costs nor parents inside ever come from there.
  */
-#ifndef BURIN_CARVE_FAST_TILE_CUH
-#define BURIN_CARVE_FAST_TILE_CUH
+#ifndef BURIN_CARVE_CLUSTER_TILE_CUH
+#define BURIN_CARVE_CLUSTER_TILE_CUH
 
-#include "cuda/ops/carve/fast_job.cuh"
+#include "cuda/ops/carve/cluster/args.cuh"
 
 enum { TILE_OWN = 96, TILE_HALO = 16, TILE_COLUMNS = TILE_OWN + 2 * TILE_HALO };
 
@@ -28,13 +28,13 @@ struct tile {
     uint32_t cost[4], parents[4]; /* cost times 16 */
 };
 
-static __device__ __forceinline__ int tile_column(uint32_t number) {
-    return (int)(number * TILE_OWN) - TILE_HALO + 4 * (int)(fast_thread() % 32);
+DEVICE int tile_column(uint32_t number) {
+    return (int)(number * TILE_OWN) - TILE_HALO + 4 * (int)(thread_index() % 32);
 }
 
 /* Rows of a step are counted so that its last row is an odd one: where their number is odd there is
  * no row 0. */
-static __device__ __forceinline__ uint32_t odd_of(uint32_t rows) {
+DEVICE uint32_t odd_of(uint32_t rows) {
     return rows & 1;
 }
 
@@ -42,38 +42,37 @@ static __device__ __forceinline__ uint32_t odd_of(uint32_t rows) {
  * that are not there are 0, since registers that are written only at times count as in use all
  * through the loops around; to fetch any row in their place is slower (2 to 29 % of a seam).
  */
-static __device__ __forceinline__ void tile_energies(uint2 (&energies)[FAST_STEP],
-                                                     const struct fast_job &job, int half,
-                                                     uint32_t step, int x) {
-    const uint32_t rows = step_rows(job.halves[half], step), odd = odd_of(rows);
-    const uint16_t *row = half_energies(job, half, step * FAST_STEP) + x;
+DEVICE void tile_energies(uint2 (&energies)[STEP_ROWS], const struct cluster_args &args, int half,
+                          uint32_t step, int x) {
+    const uint32_t rows = step_rows(args.halves[half], step), odd = odd_of(rows);
+    const uint16_t *row = half_energies(args, half, step * STEP_ROWS) + x;
 #pragma unroll
-    for (uint32_t v = 0; v < FAST_STEP; v++) {
+    for (uint32_t v = 0; v < STEP_ROWS; v++) {
         energies[v] = make_uint2(0, 0);
         if (v >= odd && v < rows + odd) {
             energies[v] = *(const uint2 *)row;
-            row += job.energy_stride;
+            row += args.energy_stride;
         }
     }
 }
 
 /* Costs of the row before the step, waited for. */
-static __device__ __forceinline__ void tile_costs(struct tile &tile, const struct fast_job &job,
-                                                  int half, uint32_t step, uint32_t seam, int x) {
-    const int width = (int)(job.width - seam);
+DEVICE void tile_costs(struct tile &tile, const struct cluster_args &args, int half, uint32_t step,
+                       uint32_t seam, int x) {
+    const int width = (int)(args.width - seam);
     const bool inside = x >= 0 && x < width;
     if (step == 0) {
 #pragma unroll
-        for (int k = 0; k < 4; k++) tile.cost[k] = x + k >= 0 && x + k < width ? 0 : 4 * FAST_FAR;
+        for (int k = 0; k < 4; k++) tile.cost[k] = x + k >= 0 && x + k < width ? 0 : 4 * COST_FAR;
         return;
     }
-    const uint32_t *from = cost_row(job, half, step) + x, tag = fast_tag(seam);
-    uint4 words = make_uint4(FAST_FAR, FAST_FAR, FAST_FAR, FAST_FAR);
+    const uint32_t *from = cost_row(args, half, step) + x, tag = seam_tag(seam);
+    uint4 words = make_uint4(COST_FAR, COST_FAR, COST_FAR, COST_FAR);
     bool here = !inside;
     for (uint32_t spins = 0; !__all_sync(~0u, here); spins++) {
-        if (!here) words = load_words(from);
-        here = !inside || tagged(words, tag);
-        if (spins == FAST_PATIENCE) FAST_STUCK(job, STUCK_COSTS);
+        if (!here) words = load_relaxed4(from);
+        here = !inside || have_tag(words, tag);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_COSTS);
     }
     const uint32_t mask = (1u << 30) - 1;
     tile.cost[0] = 16 * min(words.x & mask, TILE_FAR);
@@ -84,8 +83,7 @@ static __device__ __forceinline__ void tile_costs(struct tile &tile, const struc
 
 /* One row: the least of three, neighbours told apart by multiples of MARK; energy added. Where MARK
  * is 4, the second of two rows, the marks of both are kept as parents and taken off. */
-template <uint32_t MARK>
-static __device__ __forceinline__ void tile_row(struct tile &tile, uint2 energies) {
+template <uint32_t MARK> DEVICE void tile_row(struct tile &tile, uint2 energies) {
     const uint32_t left = __shfl_up_sync(~0u, tile.cost[3], 1);
     const uint32_t right = __shfl_down_sync(~0u, tile.cost[0], 1);
     const uint32_t beside[] = {
@@ -105,30 +103,29 @@ static __device__ __forceinline__ void tile_row(struct tile &tile, uint2 energie
     }
 }
 
-static __device__ __forceinline__ void
-tile_rows(struct tile &tile, const uint2 (&energies)[FAST_STEP], uint32_t rows) {
+DEVICE void tile_rows(struct tile &tile, const uint2 (&energies)[STEP_ROWS], uint32_t rows) {
     const uint32_t odd = odd_of(rows);
 #pragma unroll
-    for (uint32_t v = 0; v < FAST_STEP; v += 2) {
+    for (uint32_t v = 0; v < STEP_ROWS; v += 2) {
         if (v >= rows + odd) break;
         if (v || !odd) tile_row<1>(tile, energies[v]);
         tile_row<4>(tile, energies[v + 1]);
     }
 #pragma unroll
-    for (int k = 0; k < 4; k++) tile.parents[k] >>= 4 * ((FAST_STEP - rows) / 2);
+    for (int k = 0; k < 4; k++) tile.parents[k] >>= 4 * ((STEP_ROWS - rows) / 2);
 }
 
 /* The lanes whose columns are right in the end. */
-static __device__ __forceinline__ bool tile_owns() {
-    const uint32_t lane = fast_thread() % 32;
+DEVICE bool tile_owns() {
+    const uint32_t lane = thread_index() % 32;
     return lane >= TILE_HALO / 4 && lane < 32 - TILE_HALO / 4;
 }
 
 /* From columns AT in the step's last row to the row before its first. PARENTS: of this step. The
  * image's first row has no parents. */
 template <int COUNT>
-static __device__ __forceinline__ void walk_step(uint32_t (&at)[COUNT], const uint32_t *parents,
-                                                 uint32_t rows, uint32_t step) {
+DEVICE void walk_step(uint32_t (&at)[COUNT], const uint32_t *parents, uint32_t rows,
+                      uint32_t step) {
     const uint32_t odd = odd_of(rows), in_first = 2 - odd - (step == 0);
 #pragma unroll 1
     for (int n = (int)(rows + odd) / 2 - 1; n > 0; n--) {
@@ -148,8 +145,7 @@ static __device__ __forceinline__ void walk_step(uint32_t (&at)[COUNT], const ui
 
 /* The columns of all rows of a step, in the order of its rows, from that of the last one. */
 template <class Column>
-static __device__ __forceinline__ void walk_rows(uint32_t x, const uint32_t *parents, uint32_t rows,
-                                                 Column *columns) {
+DEVICE void walk_rows(uint32_t x, const uint32_t *parents, uint32_t rows, Column *columns) {
     const int odd = (int)odd_of(rows);
 #pragma unroll 1
     for (int n = ((int)rows + odd) / 2 - 1; n >= 0; n--) {

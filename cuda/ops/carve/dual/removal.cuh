@@ -1,42 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-/* fast_both_remove.cuh - a seam out of both planes of energies, and of the luma. */
-#ifndef BURIN_CARVE_FAST_BOTH_REMOVE_CUH
-#define BURIN_CARVE_FAST_BOTH_REMOVE_CUH
+/* removal.cuh - a seam out of both planes of energies, and of the luma. */
+#ifndef BURIN_CARVE_DUAL_REMOVAL_CUH
+#define BURIN_CARVE_DUAL_REMOVAL_CUH
 
-#include "cuda/ops/carve/erase.cuh"
-#include "cuda/ops/carve/fast_both_job.cuh"
+#include "cuda/ops/carve/dual/args.cuh"
+#include "cuda/ops/carve/grid/removal.cuh"
 
 /* Where the seam crosses every line, as the winner's bands tell it. */
-static __device__ __forceinline__ void both_gather(const struct both_job &both,
-                                                   const struct both_desk &desk) {
+DEVICE void dual_gather(const struct dual_args &dual, const struct dual_shared &shared) {
     const uint32_t *crossings =
-        both_crossings(both, desk.seam.own == desk.place.way, desk.state.step);
-    const uint32_t tag = desk.state.step + 1, lines = desk.seam.lines;
+        dual_crossings(dual, shared.seam.own == shared.place.axis, shared.state.step);
+    const uint32_t tag = shared.state.step + 1, lines = shared.seam.lines;
 #pragma unroll 1
-    for (uint32_t i = 4 * fast_thread(); i < lines; i += 4 * FAST_THREADS) {
-        uint4 words = load_words(crossings + i);
+    for (uint32_t i = 4 * thread_index(); i < lines; i += 4 * BLOCK_THREADS) {
+        uint4 words = load_relaxed4(crossings + i);
         for (uint32_t spins = 0;; spins++) {
             if (words.x >> 16 == tag && (i + 1 >= lines || words.y >> 16 == tag) &&
                 (i + 2 >= lines || words.z >> 16 == tag) &&
                 (i + 3 >= lines || words.w >> 16 == tag))
                 break;
-            words = load_words(crossings + i);
-            if (spins == FAST_PATIENCE) FAST_STUCK(desk.job, STUCK_CROSSING);
+            words = load_relaxed4(crossings + i);
+            if (spins == SPIN_LIMIT) SPIN_STUCK(shared.args, STUCK_CROSSING);
         }
-        *(uint2 *)(both_path(both) + i) =
+        *(uint2 *)(dual_path(dual) + i) =
             make_uint2((words.x & 0xffff) | words.y << 16, (words.z & 0xffff) | words.w << 16);
     }
     __syncthreads();
 }
 
 /* First row of the band and the one behind its last, in its half. */
-static __device__ __forceinline__ uint32_t band_begin(const struct fast_band &band) {
-    return band.step * FAST_STEP;
+DEVICE uint32_t band_begin(const struct band &band) {
+    return band.step * STEP_ROWS;
 }
 
-static __device__ __forceinline__ uint32_t band_end(const struct fast_job &job,
-                                                    const struct fast_band &band) {
-    return min(band.end_step * FAST_STEP, job.halves[band.half].rows);
+DEVICE uint32_t band_end(const struct cluster_args &args, const struct band &band) {
+    return min(band.end_step * STEP_ROWS, args.halves[band.half].rows);
 }
 
 /* ---- the winner's plane */
@@ -56,36 +54,36 @@ struct luma_seam {
 };
 
 /* The seam goes out of the band's rows, while energies around it are computed anew. */
-static __device__ __forceinline__ void both_close(const struct both_job &both,
-                                                  const struct both_desk &desk) {
-    const struct fast_job &job = desk.job;
-    const uint32_t step = desk.state.step;
-    if (!renews()) return close_energies(job, desk.band, step);
-    const int width = (int)(job.width - step) - 1;
-    const bool turned = desk.place.way == 1;
-    const struct luma_seam luma = {
-        both.luma[step & 1], turned ? both.luma_stride : 1,   turned ? 1 : both.luma_stride, width,
-        (int)job.height,     renew_seam(job, desk.band, step)
-    };
-    renew_energies(job, desk.band, luma, width);
+DEVICE void dual_close(const struct dual_args &dual, const struct dual_shared &shared) {
+    const struct cluster_args &args = shared.args;
+    const uint32_t step = shared.state.step;
+    if (!renews()) return close_energies(args, shared.band, step);
+    const int width = (int)(args.width - step) - 1;
+    const bool turned = shared.place.axis == 1;
+    const struct luma_seam luma = { dual.luma[step & 1],
+                                    turned ? dual.luma_stride : 1,
+                                    turned ? 1 : dual.luma_stride,
+                                    width,
+                                    (int)args.height,
+                                    renew_seam(args, shared.band, step) };
+    renew_energies(args, shared.band, luma, width);
 }
 
 /* And those go into both planes. */
-static __device__ __forceinline__ void both_renew(const struct both_job &both,
-                                                  const struct both_desk &desk) {
-    const struct fast_job &job = desk.job, &other = both.ways[!desk.place.way];
-    const struct fast_band &band = desk.band;
-    const uint32_t slots = renew_slots(job.reach), count = slots * (band.bottom - band.top);
-    const int width = (int)(job.width - desk.state.step) - 1;
-    struct fast_half upper;
-    fast_halve(upper, 0, (uint32_t)width, 1);
-    renew_store(job, band, desk.state.step);
+DEVICE void dual_renew(const struct dual_args &dual, const struct dual_shared &shared) {
+    const struct cluster_args &args = shared.args, &other = dual.axes[!shared.place.axis];
+    const struct band &band = shared.band;
+    const uint32_t stages = renew_slots(args.reach), count = stages * (band.bottom - band.top);
+    const int width = (int)(args.width - shared.state.step) - 1;
+    struct cluster_half upper;
+    halve(upper, 0, (uint32_t)width, 1);
+    renew_store(args, band, shared.state.step);
 #pragma unroll 1
-    for (uint32_t i = fast_thread(); desk.others && i < count; i += FAST_THREADS) {
-        const int x = renew_column(job, band, i, width);
+    for (uint32_t i = thread_index(); shared.others && i < count; i += BLOCK_THREADS) {
+        const int x = renew_column(args, band, i, width);
         if (x < 0 || x >= width) continue;
         const bool lower = (uint32_t)x >= upper.rows;
-        half_energies(other, lower, (uint32_t)(lower ? width - 1 - x : x))[band.top + i / slots] =
+        half_energies(other, lower, (uint32_t)(lower ? width - 1 - x : x))[band.top + i / stages] =
             renew_place(band)[i];
     }
 }
@@ -104,21 +102,21 @@ struct shift {
     int least;  /* of the cuts */
 };
 
-static __device__ __forceinline__ uint32_t twice(uint32_t value) {
+DEVICE uint32_t twice(uint32_t value) {
     return value * 0x10001;
 }
 
-static __device__ __forceinline__ struct shift shift_of(const struct both_job &both,
-                                                        const struct both_desk &desk, uint32_t x) {
-    const struct fast_job &job = desk.job;
-    const uint32_t half = (uint32_t)desk.band.half, lines = desk.seam.lines;
-    const uint4 four = *(const uint4 *)(both_path(both) + x);
-    const uint32_t pairs[] = { four.x, four.y, four.z, four.w }, last = twice(job.height - 1);
+DEVICE struct shift shift_of(const struct dual_args &dual, const struct dual_shared &shared,
+                             uint32_t x) {
+    const struct cluster_args &args = shared.args;
+    const uint32_t half = (uint32_t)shared.band.half, lines = shared.seam.lines;
+    const uint4 four = *(const uint4 *)(dual_path(dual) + x);
+    const uint32_t pairs[] = { four.x, four.y, four.z, four.w }, last = twice(args.height - 1);
     struct shift shift;
-    shift.column = half_energies(job, (int)half, 0) + x;
-    shift.stride = job.energy_stride;
-    shift.spread = twice(4 * (uint32_t)job.reach);
-    shift.near = twice(2 * (uint32_t)job.reach + half);
+    shift.column = half_energies(args, (int)half, 0) + x;
+    shift.stride = args.energy_stride;
+    shift.spread = twice(4 * (uint32_t)args.reach);
+    shift.near = twice(2 * (uint32_t)args.reach + half);
     shift.least = 0x7fff;
 #pragma unroll
     for (uint32_t k = 0; k < 4; k++) {
@@ -132,8 +130,7 @@ static __device__ __forceinline__ struct shift shift_of(const struct both_job &b
 }
 
 /* Row I from what is there and what is in the next. */
-static __device__ __forceinline__ void shift_row_of(const struct shift &shift, int i, uint4 here,
-                                                    uint4 next) {
+DEVICE void shift_row_of(const struct shift &shift, int i, uint4 here, uint4 next) {
     const uint32_t old[] = { here.x, here.y, here.z, here.w }, row = twice((uint32_t)i);
     const uint32_t moved[] = { next.x, next.y, next.z, next.w };
     uint16_t *to = shift.column + (uint64_t)i * shift.stride;
@@ -157,8 +154,7 @@ static __device__ __forceinline__ void shift_row_of(const struct shift &shift, i
 }
 
 /* Rows FROM..TO-1, ascending; LAST: row TO as it was. */
-static __device__ __forceinline__ void shift_rows(const struct shift &shift, int from, int to,
-                                                  uint4 last) {
+DEVICE void shift_rows(const struct shift &shift, int from, int to, uint4 last) {
     from = max(from, shift.least);
     if (from >= to) return;
     uint4 here = *(const uint4 *)(shift.column + (uint64_t)from * shift.stride);
@@ -182,27 +178,26 @@ static __device__ __forceinline__ void shift_rows(const struct shift &shift, int
 /* The band's columns move up behind the seam. Threads share the columns, and where those are few
  * the rows too: of each part the row behind it is fetched before anybody writes. All threads take
  * as many turns, since there is a barrier in each. */
-static __device__ __forceinline__ void both_shift(const struct both_job &both,
-                                                  const struct both_desk &desk) {
-    const uint32_t lines = desk.seam.lines, vectors = (lines + 7) / 8;
-    const uint32_t parts = vectors < FAST_THREADS ? FAST_THREADS / vectors : 1;
-    const uint32_t each = vectors < FAST_THREADS ? vectors : FAST_THREADS;
-    const uint32_t begin = band_begin(desk.band), end = band_end(desk.job, desk.band);
-    struct fast_half after;
-    fast_halve(after, desk.band.half, desk.job.height - 1, 1);
+DEVICE void dual_shift(const struct dual_args &dual, const struct dual_shared &shared) {
+    const uint32_t lines = shared.seam.lines, vectors = (lines + 7) / 8;
+    const uint32_t parts = vectors < BLOCK_THREADS ? BLOCK_THREADS / vectors : 1;
+    const uint32_t each = vectors < BLOCK_THREADS ? vectors : BLOCK_THREADS;
+    const uint32_t begin = band_begin(shared.band), end = band_end(shared.args, shared.band);
+    struct cluster_half after;
+    halve(after, shared.band.half, shared.args.height - 1, 1);
     const uint32_t rows = min(end, after.rows) - begin;
-    const uint32_t part = (rows + parts - 1) / parts, own = fast_thread() / each * part;
+    const uint32_t part = (rows + parts - 1) / parts, own = thread_index() / each * part;
     const int from = (int)(begin + min(own, rows)), to = (int)(begin + min(own + part, rows));
 #pragma unroll 1
     for (uint32_t base = 0; base < vectors; base += each) {
-        const uint32_t x = 8 * (base + fast_thread() % each);
+        const uint32_t x = 8 * (base + thread_index() % each);
         const bool works = from < to && x < 8 * vectors;
         struct shift shift = {};
         uint4 last = make_uint4(0, 0, 0, 0);
         if (works) {
-            shift = shift_of(both, desk, x);
+            shift = shift_of(dual, shared, x);
             last = to < (int)end ? *(const uint4 *)(shift.column + (uint64_t)to * shift.stride)
-                                 : *(const uint4 *)(fast_shared + both.behind + 2 * x);
+                                 : *(const uint4 *)(block_shared + dual.behind + 2 * x);
         }
         __syncthreads();
         if (works) shift_rows(shift, from, to, last);
@@ -212,11 +207,10 @@ static __device__ __forceinline__ void both_shift(const struct both_job &both,
 /* ---- luma */
 
 /* Row Y of the image without a horizontal seam, by a warp. */
-static __device__ __forceinline__ void both_luma_turned(const uint8_t *from, uint8_t *to,
-                                                        uint32_t stride, uint32_t width,
-                                                        const uint16_t *path, uint32_t y) {
+DEVICE void dual_luma_turned(const uint8_t *from, uint8_t *to, uint32_t stride, uint32_t width,
+                             const uint16_t *path, uint32_t y) {
 #pragma unroll 1
-    for (uint32_t x = 16 * (fast_thread() % 32); x < width; x += 16 * 32) {
+    for (uint32_t x = 16 * (thread_index() % 32); x < width; x += 16 * 32) {
         const uint4 here = __ldcg((const uint4 *)(from + x));
         const uint4 below = __ldcg((const uint4 *)(from + stride + x));
         const uint32_t old[] = { here.x, here.y, here.z, here.w };
@@ -234,25 +228,25 @@ static __device__ __forceinline__ void both_luma_turned(const uint8_t *from, uin
 }
 
 /* Rows of the image, shared out among the warps of all bands. */
-static __device__ __forceinline__ void both_luma(const struct both_job &both,
-                                                 const struct both_desk &desk) {
-    const struct fast_half *halves = desk.job.halves;
-    const uint32_t warps = FAST_THREADS / 32, stride = both.luma_stride, lines = desk.seam.lines;
-    const uint32_t bands = halves[0].bands + halves[1].bands + desk.others;
-    const uint32_t rank = desk.place.number - halves[desk.band.half].first_band +
-                          (desk.band.half ? halves[0].bands : 0) +
-                          (desk.place.way ? desk.others : 0);
-    const bool turned = desk.seam.own == desk.place.way;
-    const uint32_t length = desk.seam.own ? desk.job.width - desk.state.step : desk.job.height;
-    const uint8_t *from = both.luma[desk.state.step & 1];
-    uint8_t *to = both.luma[~desk.state.step & 1];
-    const uint16_t *path = both_path(both);
+DEVICE void dual_luma(const struct dual_args &dual, const struct dual_shared &shared) {
+    const struct cluster_half *halves = shared.args.halves;
+    const uint32_t warps = BLOCK_THREADS / 32, stride = dual.luma_stride, lines = shared.seam.lines;
+    const uint32_t bands = halves[0].bands + halves[1].bands + shared.others;
+    const uint32_t rank = shared.place.number - halves[shared.band.half].first_band +
+                          (shared.band.half ? halves[0].bands : 0) +
+                          (shared.place.axis ? shared.others : 0);
+    const bool turned = shared.seam.own == shared.place.axis;
+    const uint32_t length =
+        shared.seam.own ? shared.args.width - shared.state.step : shared.args.height;
+    const uint8_t *from = dual.luma[shared.state.step & 1];
+    uint8_t *to = dual.luma[~shared.state.step & 1];
+    const uint16_t *path = dual_path(dual);
 #pragma unroll 1
-    for (uint32_t y = rank * warps + fast_thread() / 32; y < (turned ? length - 1 : lines);
+    for (uint32_t y = rank * warps + thread_index() / 32; y < (turned ? length - 1 : lines);
          y += bands * warps) {
         const uint64_t at = (uint64_t)y * stride;
         if (turned)
-            both_luma_turned(from + at, to + at, stride, lines, path, y);
+            dual_luma_turned(from + at, to + at, stride, lines, path, y);
         else
             shift_row<8>(from + at, to + at, 0, length - 1, path[y]);
     }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* strip.cuh - the part of carving that costs time: finding the seams of an image's luma.
+/* seam_search.cuh - the part of carving that costs time: finding the seams of an image's luma.
  *
  * carve.cu cuts a job into strips (one shrinking phase, or the search for the seams of one growing
  * phase) and afterwards moves the real pixels. Horizontal seams alone are a strip of the transposed
  * image; only a strip that weighs both directions has `rows`.
  * All memory is the device's and the caller's; everything is queued on the context's stream.
  */
-#ifndef BURIN_CARVE_STRIP_CUH
-#define BURIN_CARVE_STRIP_CUH
+#ifndef BURIN_CARVE_SEAM_SEARCH_CUH
+#define BURIN_CARVE_SEAM_SEARCH_CUH
 
 #include "cuda/cuda_op.h"
 #include "pipeline/ops/carve.h"
 
-struct carve_strip {
+struct seam_search {
     uint32_t width, height;
     uint32_t columns, rows; /* seams to take out: vertical ones < width, horizontal ones < height */
     int energy;             /* CARVE_GRADIENT... */
@@ -31,9 +31,10 @@ struct carve_strip {
      * seams[s * height + y]. Not written for strips that weigh both directions. */
     uint16_t *seams;
 
-    void *scratch;            /* as many bytes as the method's own scratch function said */
-    struct cuda_watch *watch; /* may be NULL: done counts seams; total is the caller's to set */
-    uint32_t done;            /* seams of the phases before */
+    void *scratch; /* as many bytes as the method's own scratch function said */
+    struct kernel_progress
+        *progress; /* may be NULL: done counts seams; total is the caller's to set */
+    uint32_t done; /* seams of the phases before */
 };
 
 #endif
