@@ -37,6 +37,9 @@ struct cuda_context {
     int multiprocessors;
     int capability;   /* 90 for 9.0 */
     int shared_bytes; /* shared memory that one block may ask for */
+    /* Launches of more blocks than this that must run at once are refused as the GPU itself would;
+     * 0: by the GPU alone. Tests set it. */
+    unsigned cooperative_blocks_max;
     /* Device words that are 0 between kernels: whoever writes there leaves 0 behind. So a kernel
      * has counters ready without a memset before it. The lane's alone. */
     uint32_t *zeroed;
