@@ -4,7 +4,7 @@
  * tried on an H200 at 4K and 66 MP (tests/bench/results/edge-h200.txt). */
 #include "pipeline/ops/edge.h"
 
-#include "cuda/ops/edge_strips.cuh"
+#include "cuda/ops/edge/kernel.cuh"
 
 /* ---- strips */
 

@@ -3,8 +3,8 @@
  * 65536 barely into all of it. */
 #include "pipeline/ops/histeq.h"
 
-#include "cuda/ops/histeq16.cuh"
-#include "cuda/ops/histeq8.cuh"
+#include "cuda/ops/histeq/launch16.cuh"
+#include "cuda/ops/histeq/equalize8.cuh"
 
 template <int CHANNELS, int MODE, int MOST>
 static enum status launch_batch(const struct cuda_context *context, struct op_call *calls,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The GPU's way to divide gives what the specification's division gives. Needs no GPU. */
-#include "cuda/ops/histeq_fixed.h"
+#include "cuda/ops/histeq/fixed_point.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 /* edge_roots.cuh - magnitudes: floor(sqrt(2 (p^2 + q^2))), p and q floats in units of 2^-24, exact
  * up to 2^24 units.
  */
-#ifndef BURIN_EDGE_ROOTS_CUH
-#define BURIN_EDGE_ROOTS_CUH
+#ifndef BURIN_EDGE_MAGNITUDE_CUH
+#define BURIN_EDGE_MAGNITUDE_CUH
 
 #include <stdint.h>
 

@@ -16,8 +16,8 @@
 #ifndef BURIN_EDGE_SOBEL_CUH
 #define BURIN_EDGE_SOBEL_CUH
 
-#include "cuda/ops/edge_levels.cuh"
-#include "cuda/ops/edge_roots.cuh"
+#include "cuda/ops/edge/luma_row.cuh"
+#include "cuda/ops/edge/magnitude.cuh"
 
 /* What is kept: the last row of levels, the last sums at corners (of the chunk and its ends), and
  * for sobel5, of the last row of each of the sums before, what two neighbours add up to; the alpha

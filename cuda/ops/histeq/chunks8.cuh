@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+/* chunks8 */
+#ifndef BURIN_HISTEQ_CHUNKS8_CUH
+#define BURIN_HISTEQ_CHUNKS8_CUH
+
+#include "cuda/ops/histeq/layout8.cuh"
+
+/* Vectors of this warp's 32 chunks from START on. */
+static __device__ __forceinline__ uint32_t warp_vectors(uint32_t start, uint32_t end) {
+    const uint32_t first = start + threadIdx.x / 32 * 32;
+    return first < end ? 3 * (end - first) : 0;
+}
+
+template <class L>
+static __device__ __forceinline__ void load_staged(uint32_t (&held)[L::HELD][L::WORDS],
+                                                   const uint8_t *in, uint32_t start, uint32_t end,
+                                                   uint4 *stage) {
+    const uint32_t lane = threadIdx.x % 32;
+#pragma unroll
+    for (int h = 0; h < L::HELD; h++, start += THREADS) {
+        const uint32_t vectors = warp_vectors(start, end);
+        const uint4 *from = (const uint4 *)in + 3ull * (start + threadIdx.x - lane);
+#pragma unroll
+        for (int i = 0; i < 3; i++)
+            if (32 * i + lane < vectors) put_vector(held[h] + 4 * i, __ldg(from + 32 * i + lane));
+    }
+#pragma unroll
+    for (int h = 0; h < L::HELD; h++) hand_over(held[h], stage);
+}
+
+static __device__ __forceinline__ void store_staged(uint32_t *words, uint8_t *out, uint32_t start,
+                                                    uint32_t end, uint4 *stage) {
+    const uint32_t vectors = warp_vectors(start, end), lane = threadIdx.x % 32;
+    uint4 *to = (uint4 *)out + 3ull * (start + threadIdx.x - lane);
+    hand_back(words, stage);
+#pragma unroll
+    for (int i = 0; i < 3; i++)
+        if (32 * i + lane < vectors) __stcs(to + 32 * i + lane, get_vector(words + 4 * i));
+}
+
+/* Every thread's chunks from START on, THREADS apart. */
+template <int CHANNELS, class L, bool FLAT>
+static __device__ __forceinline__ void load_held(uint32_t (&held)[L::HELD][L::WORDS],
+                                                 const struct picture &picture, uint32_t start,
+                                                 uint32_t end, uint4 *stage) {
+    if constexpr (L::STAGED && FLAT) {
+        load_staged<L>(held, picture.in, start, end, stage);
+    } else {
+#pragma unroll
+        for (int h = 0; h < L::HELD; h++) {
+            const uint32_t index = start + h * THREADS + threadIdx.x;
+            if (index >= end) break;
+            const struct spot spot = spot_of<L::PIXELS, CHANNELS, CHANNELS, FLAT>(picture, index);
+            load_chunk(held[h], spot.in, spot.pixels * CHANNELS, FLAT || picture.aligned);
+        }
+    }
+}
+
+/* This thread's chunk from START on. */
+template <int CHANNELS, class L, bool FLAT>
+static __device__ __forceinline__ void store_held(uint32_t (&words)[L::WORDS],
+                                                  const struct picture &picture, uint32_t start,
+                                                  uint32_t end, uint4 *stage) {
+    if constexpr (L::STAGED && FLAT) {
+        store_staged(words, picture.out, start, end, stage);
+    } else {
+        const uint32_t index = start + threadIdx.x;
+        if (index >= end) return;
+        const struct spot spot = spot_of<L::PIXELS, CHANNELS, CHANNELS, FLAT>(picture, index);
+        store_chunk(words, spot.out, spot.pixels * CHANNELS, FLAT || picture.aligned);
+    }
+}
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+/* histeq16.cuh - histogram equalization of 16-bit samples: count, table and apply, a launch each.
+ *
+ * Count:  a window of bins stands in shared memory, as wide as the GPU allows (65536 bins are two
+ * windows where a block may have 128 KB), and the image is read once for every window. Few bins
+ * stand there once for each bank, so that lanes never meet. Table:  1024 bins a block; each sums
+ * all bins before its own, which costs less than waiting for it. Apply:  a block takes the levels
+ * into its shared memory where they fit: random look-ups are several times faster there than in the
+ * L1 cache.
+ */
+#ifndef BURIN_HISTEQ_LAUNCH16_CUH
+#define BURIN_HISTEQ_LAUNCH16_CUH
+
+#include "cuda/ops/histeq/apply16.cuh"
+#include "cuda/ops/histeq/histogram16.cuh"
+#include "cuda/ops/histeq/table16.cuh"
+
+static inline int table_count16(const struct op_call *calls) {
+    return calls[0].params->number[HISTEQ_CHANNEL] == HISTEQ_EACH ? (int)image_colours(&calls[0].in)
+                                                                  : 1;
+}
+
+static inline uint32_t pitch16(const struct op_call *calls) {
+    return ((uint32_t)calls[0].params->number[HISTEQ_BINS] + 63) / 64 * 64;
+}
+
+static inline size_t histeq16_scratch(const struct op_call *calls, int count) {
+    const size_t tables = (size_t)count * table_count16(calls);
+    return tables * pitch16(calls) * 6 + (tables + 63) / 64 * 256;
+}
+
+/* The widest window of 2^n bins that a block's shared memory holds. */
+static inline void set_window(struct work16 *work, int shared_bytes) {
+    uint32_t words = 1;
+    while (8 * (int)words <= shared_bytes) words *= 2;
+    uint32_t bins = 1;
+    while (bins < work->bins) bins *= 2;
+    work->window = bins < words ? bins : words;
+    work->copies_log2 = bins * 32 <= words ? 5 : 0;
+    work->levels_fit = (int)(2 * work->tables * work->pitch) <= shared_bytes;
+}
+
+static inline struct work16 work16_make(const struct cuda_context *context,
+                                        const struct op_call *calls, int count) {
+    struct work16 work = {};
+    work.tables = table_count16(calls);
+    work.bins = (uint32_t)calls[0].params->number[HISTEQ_BINS];
+    work.scale = (int)calls[0].params->number[HISTEQ_SCALE];
+    work.pitch = pitch16(calls);
+    const size_t tables = (size_t)count * work.tables;
+    work.counts = (uint32_t *)calls[0].scratch;
+    work.identity = work.counts + tables * work.pitch;
+    work.levels = (uint16_t *)(work.identity + (tables + 63) / 64 * 64);
+    set_window(&work, context->shared_bytes);
+    return work;
+}
+
+template <int CHANNELS, int MODE>
+static enum status launch16(const struct cuda_context *context, struct op_call *calls, int count) {
+    typedef layout16<CHANNELS, MODE> L;
+    struct failure *failure = calls[0].failure;
+    struct batch batch;
+    const enum status status = batch_make(&batch, calls, count, L::PIXELS);
+    if (status) return status;
+    const struct work16 work = work16_make(context, calls, count);
+    const unsigned tables = (unsigned)(count * work.tables);
+    const int window_bytes = (int)(work.window << work.copies_log2) * 4;
+    const int level_bytes = work.levels_fit ? (int)(2 * work.tables * work.pitch) : 0;
+    const dim3 table_blocks((work.bins + THREADS16 - 1) / THREADS16, tables);
+    const cudaFuncAttribute most_shared = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    CUDA_TRY(failure, cudaFuncSetAttribute(count16_kernel<CHANNELS, MODE>, most_shared,
+                                           context->shared_bytes));
+    CUDA_TRY(failure, cudaFuncSetAttribute(map16_kernel<CHANNELS, MODE>, most_shared,
+                                           context->shared_bytes));
+    CUDA_TRY(failure,
+             cudaMemsetAsync(work.counts, 0, (size_t)tables * work.pitch * 4, context->stream));
+    /* A block adds up to `bins` counters to the global ones; it should have half as many pixels. */
+    const uint32_t least = work.bins / L::PIXELS / 2;
+    unsigned blocks = batch_share(&batch, least > (uint32_t)THREADS16 ? least : (uint32_t)THREADS16,
+                                  context->multiprocessors);
+    count16_kernel<CHANNELS, MODE>
+        <<<blocks, THREADS16, window_bytes, context->stream>>>(batch, work);
+    CUDA_LAUNCHED(failure);
+    cuda_mark(context, "count");
+    table16_kernel<<<table_blocks, THREADS16, 0, context->stream>>>(batch, work);
+    CUDA_LAUNCHED(failure);
+    cuda_mark(context, "table");
+    blocks = batch_share(&batch, THREADS16, context->multiprocessors);
+    map16_kernel<CHANNELS, MODE><<<blocks, THREADS16, level_bytes, context->stream>>>(batch, work);
+    CUDA_LAUNCHED(failure);
+    cuda_mark(context, "apply");
+    return STATUS_OK;
+}
+
+template <int CHANNELS>
+static enum status launch16_colour(const struct cuda_context *context, struct op_call *calls,
+                                   int count) {
+    switch (calls[0].params->number[HISTEQ_CHANNEL]) {
+    case HISTEQ_VALUE: return launch16<CHANNELS, HISTEQ_VALUE>(context, calls, count);
+    case HISTEQ_LUMA: return launch16<CHANNELS, HISTEQ_LUMA>(context, calls, count);
+    default: return launch16<CHANNELS, HISTEQ_EACH>(context, calls, count);
+    }
+}
+
+static inline enum status histeq16_run(const struct cuda_context *context, struct op_call *calls,
+                                       int count) {
+    switch (calls[0].in.channels) {
+    case 1: return launch16<1, HISTEQ_VALUE>(context, calls, count);
+    case 2: return launch16<2, HISTEQ_VALUE>(context, calls, count);
+    case 3: return launch16_colour<3>(context, calls, count);
+    default: return launch16_colour<4>(context, calls, count);
+    }
+}
+
+#endif
