@@ -3,22 +3,22 @@
  * 65536 barely into all of it. */
 #include "pipeline/ops/histeq.h"
 
-#include "cuda/ops/histeq/launch16.cuh"
 #include "cuda/ops/histeq/equalize8.cuh"
+#include "cuda/ops/histeq/launch16.cuh"
 
 template <int CHANNELS, int MODE, int MOST>
 static enum status launch_batch(const struct cuda_context *context, struct op_call *calls,
                                 int count) {
-    typedef layout<CHANNELS, MODE> L;
+    typedef layout8<CHANNELS, MODE> L;
     struct failure *failure = calls[0].failure;
     struct batch_of<MOST> batch;
-    const enum status status = batch_make(&batch, calls, count, L::PIXELS);
+    const enum status status = batch_init(&batch, calls, count, L::PIXELS);
     if (status) return status;
-    struct rule rule = { (uint32_t)calls[0].params->number[HISTEQ_BINS],
-                         (int)calls[0].params->number[HISTEQ_SCALE] };
-    uint32_t *left = context->zeroed, *counts = left + SECTOR_WORDS;
-    const unsigned blocks = batch_share(&batch, THREADS, context->multiprocessors);
-    void *arguments[] = { &rule, &counts, &left, &batch };
+    struct histeq_rule rule = { (uint32_t)calls[0].params->number[HISTEQ_BINS],
+                                (int)calls[0].params->number[HISTEQ_SCALE] };
+    uint32_t *blocks_done = context->zeroed, *counts = blocks_done + SECTOR_WORDS;
+    const unsigned blocks = batch_divide(&batch, THREADS, context->multiprocessors);
+    void *arguments[] = { &rule, &counts, &blocks_done, &batch };
     const void *kernel = (const void *)equalize_kernel<CHANNELS, MODE, MOST>;
     if (L::SHARED_BYTES > 48 << 10)
         CUDA_TRY(failure, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -1,110 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
-/* output */
+/* output.cuh - from magnitudes to output rows: threshold, binary, a border of 0, alpha, the store.
+ *
+ * Used by:  kernel.cuh.
+ */
 #ifndef BURIN_EDGE_OUTPUT_CUH
 #define BURIN_EDGE_OUTPUT_CUH
 
 #include "cuda/ops/edge/luma_row.cuh"
 
-/* What a thread puts out. */
-struct target {
-    uint8_t *to; /* own chunk of the row that is put out next */
+/* Where a thread writes. */
+struct output_strip {
+    uint8_t *next_row; /* own chunk of the row that is stored next */
     uint32_t stride;
-    uint32_t top, left; /* first row, and how many of the strip's rows there are */
+    uint32_t top, rows; /* first row, and how many of the strip's rows there are */
     int last_row;       /* of the image */
-    int inside[2];      /* pixels of the chunk from the first one within the margin to the last */
+    int inside[2];      /* pixels of the chunk that are not border: from, up to */
 };
 
-template <class KIND>
-static __device__ __forceinline__ struct target target_of(const struct picture &picture,
-                                                          struct place place, uint32_t top,
-                                                          uint32_t rows, uint32_t margin) {
-    constexpr int OUT_BYTES = (KIND::CHANNELS % 2 ? 1 : 2) * KIND::DEPTH / 8;
-    const uint32_t x = place.x * KIND::PIXELS;
-    struct target target;
-    target.to = picture.out + (uint64_t)top * picture.out_stride + (uint64_t)x * OUT_BYTES;
-    target.stride = picture.out_stride;
-    target.top = top;
-    target.left = min(rows, picture.height - top);
-    target.last_row = (int)picture.height - 1;
-    target.inside[0] = place.x == 0 ? (int)margin : 0;
-    target.inside[1] = (int)picture.width - (int)margin - (int)x;
-    return target;
+template <class TRAITS>
+static __device__ __forceinline__ struct output_strip
+output_strip_of(const struct batch_image &image, struct chunk_position position, uint32_t top,
+                uint32_t rows, uint32_t margin) {
+    constexpr int OUT_BYTES = (TRAITS::CHANNELS % 2 ? 1 : 2) * TRAITS::DEPTH / 8;
+    const uint32_t x = position.x * TRAITS::PIXELS;
+    struct output_strip output;
+    output.next_row = image.out + (uint64_t)top * image.out_stride + (uint64_t)x * OUT_BYTES;
+    output.stride = image.out_stride;
+    output.top = top;
+    output.rows = min(rows, image.height - top);
+    output.last_row = (int)image.height - 1;
+    output.inside[0] = position.x == 0 ? (int)margin : 0;
+    output.inside[1] = (int)image.width - (int)margin - (int)x;
+    return output;
 }
 
-/* ---- what becomes of magnitudes */
+/* ---- threshold and border */
 
 template <int DEPTH>
-static __device__ __forceinline__ uint32_t over_threshold(uint32_t word,
-                                                          const struct edge_rule &rule) {
-    const uint32_t least = everywhere<DEPTH>(rule.threshold);
+static __device__ __forceinline__ uint32_t apply_threshold(uint32_t word,
+                                                           const struct edge_rule &rule) {
+    const uint32_t least = broadcast_sample<DEPTH>(rule.threshold);
     const uint32_t over = DEPTH == 8 ? __vcmpgtu4(word, least) : __vcmpgtu2(word, least);
-    return over & (word | everywhere<DEPTH>(rule.white));
+    return over & (word | broadcast_sample<DEPTH>(rule.white));
 }
 
 /* A mask of a word's lowest bytes. */
-static __device__ __forceinline__ uint32_t low_bytes(int count) {
+static __device__ __forceinline__ uint32_t low_bytes_mask(int count) {
     return ~__funnelshift_lc(0, ~0u, 8 * min(max(count, 0), 4));
 }
 
-/* Brightness is done before; here threshold, binary and a border of 0. */
-template <class KIND>
-static __device__ __forceinline__ void finish_edges(uint32_t (&edges)[4],
-                                                    const struct target &target, int y,
-                                                    const struct edge_rule &rule) {
-    constexpr int SAMPLE_BYTES = KIND::DEPTH / 8;
+template <class TRAITS>
+static __device__ __forceinline__ void threshold_and_border(uint32_t (&edges)[4],
+                                                            const struct output_strip &output,
+                                                            int y, const struct edge_rule &rule) {
+    constexpr int SAMPLE_BYTES = TRAITS::DEPTH / 8;
     const int margin = (int)rule.margin;
     if (rule.threshold || rule.white)
 #pragma unroll
-        for (int w = 0; w < 4; w++) edges[w] = over_threshold<KIND::DEPTH>(edges[w], rule);
-    const bool none = y < margin || y > target.last_row - margin;
-    if (!none && target.inside[0] == 0 && target.inside[1] >= KIND::PIXELS) return;
+        for (int w = 0; w < 4; w++) edges[w] = apply_threshold<TRAITS::DEPTH>(edges[w], rule);
+    const bool none = y < margin || y > output.last_row - margin;
+    if (!none && output.inside[0] == 0 && output.inside[1] >= TRAITS::PIXELS) return;
 #pragma unroll
     for (int w = 0; w < 4; w++)
         edges[w] &= none ? 0
-                         : low_bytes(target.inside[1] * SAMPLE_BYTES - 4 * w) &
-                               ~low_bytes(target.inside[0] * SAMPLE_BYTES - 4 * w);
+                         : low_bytes_mask(output.inside[1] * SAMPLE_BYTES - 4 * w) &
+                               ~low_bytes_mask(output.inside[0] * SAMPLE_BYTES - 4 * w);
 }
 
-/* A byte at a time where the chunk is not whole or rows start anywhere. */
-template <class KIND>
-static __device__ __forceinline__ void put_edges(const uint32_t (&edges)[4], uint8_t *to,
-                                                 int pixels, bool aligned) {
-    if (pixels == KIND::PIXELS && aligned) {
-        __stcs((uint4 *)to, get_vector(edges));
+/* ---- stores */
+
+/* Byte by byte where the chunk is not whole or rows are not aligned. */
+template <class TRAITS>
+static __device__ __forceinline__ void store_edges(const uint32_t (&edges)[4], uint8_t *to,
+                                                   int pixels, bool aligned) {
+    if (pixels == TRAITS::PIXELS && aligned) {
+        __stcs((uint4 *)to, pack_vector(edges));
         return;
     }
     uint32_t words[4] = { edges[0], edges[1], edges[2], edges[3] };
 #pragma unroll 1
-    for (int i = 0; i < pixels * KIND::DEPTH / 8; i++) {
+    for (int i = 0; i < pixels * TRAITS::DEPTH / 8; i++) {
         to[i] = (uint8_t)words[0];
         chunk_shift<1>(words);
     }
 }
 
-/* With the input's alpha beside them. */
-template <class KIND>
-static __device__ __forceinline__ void put_with_alpha(const uint32_t (&edges)[4],
-                                                      const uint32_t (&alpha)[4], uint8_t *to,
-                                                      int pixels, bool aligned) {
+/* Interleaved with the input's alpha. */
+template <class TRAITS>
+static __device__ __forceinline__ void store_with_alpha(const uint32_t (&edges)[4],
+                                                        const uint32_t (&alpha)[4], uint8_t *to,
+                                                        int pixels, bool aligned) {
     uint32_t both[8];
 #pragma unroll
     for (int i = 0; i < 8; i++)
         both[i] =
             __byte_perm(edges[i / 2], alpha[i / 2],
-                        KIND::DEPTH == 8 ? (i % 2 ? 0x7362 : 0x5140) : (i % 2 ? 0x7632 : 0x5410));
-    store_chunk(both, to, pixels * KIND::DEPTH / 4, aligned);
+                        TRAITS::DEPTH == 8 ? (i % 2 ? 0x7362 : 0x5140) : (i % 2 ? 0x7632 : 0x5410));
+    store_chunk(both, to, pixels * TRAITS::DEPTH / 4, aligned);
 }
 
-template <class KIND, bool WHOLE>
+template <class TRAITS, bool WHOLE>
 static __device__ __forceinline__ void
-put_row(const uint32_t (&edges)[4], const uint32_t (&alpha)[4], const struct strip &strip,
-        const struct target &target) {
-    const int pixels = WHOLE ? KIND::PIXELS : strip.pixels;
-    const bool aligned = WHOLE || KIND::PLAIN || strip.aligned;
-    if constexpr (KIND::ALPHA)
-        put_with_alpha<KIND>(edges, alpha, target.to, pixels, aligned);
+store_row(const uint32_t (&edges)[4], const uint32_t (&alpha)[4], const struct input_strip &input,
+          const struct output_strip &output) {
+    const int pixels = WHOLE ? TRAITS::PIXELS : input.pixels;
+    const bool aligned = WHOLE || TRAITS::PLAIN || input.aligned;
+    if constexpr (TRAITS::ALPHA)
+        store_with_alpha<TRAITS>(edges, alpha, output.next_row, pixels, aligned);
     else
-        put_edges<KIND>(edges, target.to, pixels, aligned);
+        store_edges<TRAITS>(edges, output.next_row, pixels, aligned);
 }
 
 #endif

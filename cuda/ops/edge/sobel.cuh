@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* edge_sobel.cuh - rows of levels come in one by one, edges go out: windows that slide down in
- * registers.
+/* sobel.cuh - rows of luma in, rows of gradient magnitudes out, one thread alone: a window that
+ * slides down in registers.
  *
- * The weights of sobel3 are (1 1) * (1 1) across and (1 1) * (-1 1) along. So with the sums of the
- * four levels around each corner between pixels, p = that of a pixel's lower right corner less that
- * of its upper left, q = that of its upper right less that of its lower left,
+ * Used by:  kernel.cuh.
+ *
+ * How it works. The weights of sobel3 are (1 1) * (1 1) across and (1 1) * (-1 1) along. So with
+ * the sums of the four pixels around each corner between pixels, p = that of a pixel's lower right
+ * corner minus that of its upper left, q = that of its upper right minus that of its lower left,
  *     gx = p + q,   gy = p - q,   gx^2 + gy^2 = 2 (p^2 + q^2).
- * sobel5 is the same with the levels smoothed by (1 2 1) both ways before: (1 1) * (1 1), so that
+ * sobel5 is the same with the luma smoothed by (1 2 1) both ways before: (1 1) * (1 1), so that
  * sums of four are made three times over. Both take fewer additions than gx and gy on their own,
- * and what is kept of the rows above are one row of levels and a row of sums.
+ * and of the rows above only one row of luma and a row of sums are kept.
  *
- * Sums are floats in units of 2^-24 that stand over an offset, the same for all, which differences
- * lose: no level is converted.
+ * Sums are floats in units of 2^-24 above an offset that is the same for all and cancels in
+ * differences: no integer is converted to float.
  */
 #ifndef BURIN_EDGE_SOBEL_CUH
 #define BURIN_EDGE_SOBEL_CUH
@@ -19,33 +21,34 @@
 #include "cuda/ops/edge/luma_row.cuh"
 #include "cuda/ops/edge/magnitude.cuh"
 
-/* What is kept: the last row of levels, the last sums at corners (of the chunk and its ends), and
- * for sobel5, of the last row of each of the sums before, what two neighbours add up to; the alpha
- * of the rows whose edges have yet to come, where there is one. */
-template <class KIND> struct above {
-    struct levels<KIND> levels;
-    uint32_t alpha[KIND::REACH][4];
-    float corners[KIND::PIXELS + 1];
-    float first[KIND::PIXELS + 2], second[KIND::PIXELS + 1];
+/* What is kept: the last row of luma and its sums at the corners (of the chunk and its ends); for
+ * sobel5 the sums of two neighbours in the last row of each smoothing step; the alpha of the rows
+ * whose edges are not stored yet, where there is any. */
+template <class TRAITS> struct sliding_window {
+    struct luma_row<TRAITS> luma;
+    uint32_t alpha[TRAITS::REACH][4];
+    float corners[TRAITS::PIXELS + 1];
+    float pair_sums1[TRAITS::PIXELS + 2], pair_sums2[TRAITS::PIXELS + 1];
 };
 
-/* The word that has the pixels at both sides of corner K, which is at the left end of pixel K. */
-template <class KIND>
-static __device__ __forceinline__ uint32_t word_at(const struct levels<KIND> &levels, int k) {
-    if (k < 0 || k > KIND::PIXELS) return levels.aside[k > 0];
-    return k % KIND::SAMPLES ? levels.words[k / KIND::SAMPLES] : levels.across[k / KIND::SAMPLES];
+/* The word that holds the pixels at both sides of corner K, which is at the left end of pixel K. */
+template <class TRAITS>
+static __device__ __forceinline__ uint32_t samples_at_corner(const struct luma_row<TRAITS> &luma,
+                                                             int k) {
+    if (k < 0 || k > TRAITS::PIXELS) return luma.outer[k > 0];
+    return k % TRAITS::SAMPLES ? luma.words[k / TRAITS::SAMPLES] : luma.across[k / TRAITS::SAMPLES];
 }
 
-/* The sum of four levels, below 2^18, is added to the bits of 1/2: its fraction. For sobel5 16
- * times the sum is, to those of 2^-5: sums of sixteen such, below 2^22, stand over 1/2 then. */
-template <class KIND>
-static __device__ __forceinline__ float corner_of(const struct levels<KIND> &above,
-                                                  const struct levels<KIND> &here, int k) {
-    constexpr uint32_t WEIGHT = KIND::REACH == 1 ? 1 : 16,
-                       OFFSET = KIND::REACH == 1 ? 0x3F000000 : 0x3D000000;
-    const uint32_t up = word_at(above, k), down = word_at(here, k);
-    const int inside = k > 0 && k < KIND::PIXELS ? k % KIND::SAMPLES : 0;
-    if (KIND::DEPTH == 8)
+/* The sum of four pixels, below 2^18, is added to the bits of 1/2, as its fraction; for sobel5 16
+ * times the sum, to the bits of 2^-5: sums of sixteen such, below 2^22, are above 1/2 then. */
+template <class TRAITS>
+static __device__ __forceinline__ float corner_sum(const struct luma_row<TRAITS> &above,
+                                                   const struct luma_row<TRAITS> &here, int k) {
+    constexpr uint32_t WEIGHT = TRAITS::REACH == 1 ? 1 : 16,
+                       OFFSET = TRAITS::REACH == 1 ? 0x3F000000 : 0x3D000000;
+    const uint32_t up = samples_at_corner(above, k), down = samples_at_corner(here, k);
+    const int inside = k > 0 && k < TRAITS::PIXELS ? k % TRAITS::SAMPLES : 0;
+    if (TRAITS::DEPTH == 8)
         return __uint_as_float(
             __dp4a(__byte_perm(up, down, 0x5410 + (inside ? 0x1111 * (inside - 1) : 0)),
                    WEIGHT * 0x01010101u, OFFSET));
@@ -53,24 +56,24 @@ static __device__ __forceinline__ float corner_of(const struct levels<KIND> &abo
         __dp2a_lo(down, WEIGHT * 0x0101u, __dp2a_lo(up, WEIGHT * 0x0101u, OFFSET)));
 }
 
-/* The alpha of the row that comes in, RAW, is kept; ALPHA is that of the row whose edges are next.
- */
-template <class KIND>
-static __device__ __forceinline__ void next_alpha(uint32_t (&alpha)[4], struct above<KIND> &above,
-                                                  const struct raw_row<KIND> &raw) {
-    if constexpr (KIND::ALPHA)
+/* Keeps the alpha of the new row RAW; ALPHA becomes that of the row whose edges are next. */
+template <class TRAITS>
+static __device__ __forceinline__ void delay_alpha(uint32_t (&alpha)[4],
+                                                   struct sliding_window<TRAITS> &window,
+                                                   const struct raw_row<TRAITS> &raw) {
+    if constexpr (TRAITS::ALPHA)
 #pragma unroll
         for (int w = 0; w < 4; w++) {
-            alpha[w] = above.alpha[0][w];
-            above.alpha[0][w] = above.alpha[KIND::REACH - 1][w];
-            above.alpha[KIND::REACH - 1][w] = alpha_word<KIND>(raw.words, w);
+            alpha[w] = window.alpha[0][w];
+            window.alpha[0][w] = window.alpha[TRAITS::REACH - 1][w];
+            window.alpha[TRAITS::REACH - 1][w] = alpha_word<TRAITS>(raw.words, w);
         }
 }
 
-/* SUMS of four: of two neighbours OF this row and the two of the last, which PAIRS has. */
+/* SUMS of 2 x 2: of two neighbours OF this row and the two above them, which PAIRS holds. */
 template <int COUNT>
-static __device__ __forceinline__ void sum_fours(float (&sums)[COUNT], float (&pairs)[COUNT],
-                                                 const float (&of)[COUNT + 1]) {
+static __device__ __forceinline__ void sum_2x2(float (&sums)[COUNT], float (&pairs)[COUNT],
+                                               const float (&of)[COUNT + 1]) {
 #pragma unroll
     for (int i = 0; i < COUNT; i++) {
         const float pair = of[i] + of[i + 1];
@@ -79,44 +82,45 @@ static __device__ __forceinline__ void sum_fours(float (&sums)[COUNT], float (&p
     }
 }
 
-/* A row of levels comes in: sums at the corners REACH - 1/2 rows above it. */
-template <class KIND>
-static __device__ __forceinline__ void next_corners(float (&corners)[KIND::PIXELS + 1],
-                                                    struct above<KIND> &above,
-                                                    const struct levels<KIND> &levels) {
-    constexpr int OUTSIDE = KIND::REACH - 1, COUNT = KIND::PIXELS + 1 + 2 * OUTSIDE;
+/* Takes the next row of luma; CORNERS become the sums at the corners REACH - 1/2 rows above it. */
+template <class TRAITS>
+static __device__ __forceinline__ void push_row(float (&corners)[TRAITS::PIXELS + 1],
+                                                struct sliding_window<TRAITS> &window,
+                                                const struct luma_row<TRAITS> &luma) {
+    constexpr int OUTSIDE = TRAITS::REACH - 1, COUNT = TRAITS::PIXELS + 1 + 2 * OUTSIDE;
     float sums[COUNT];
 #pragma unroll
-    for (int i = 0; i < COUNT; i++) sums[i] = corner_of(above.levels, levels, i - OUTSIDE);
-    above.levels = levels;
-    if constexpr (KIND::REACH == 1) {
+    for (int i = 0; i < COUNT; i++) sums[i] = corner_sum(window.luma, luma, i - OUTSIDE);
+    window.luma = luma;
+    if constexpr (TRAITS::REACH == 1) {
 #pragma unroll
         for (int i = 0; i < COUNT; i++) corners[i] = sums[i];
     } else {
-        float smooth[KIND::PIXELS + 2];
-        sum_fours(smooth, above.first, sums);
-        sum_fours(corners, above.second, smooth);
+        float smooth[TRAITS::PIXELS + 2];
+        sum_2x2(smooth, window.pair_sums1, sums);
+        sum_2x2(corners, window.pair_sums2, smooth);
     }
 }
 
-/* Of the row between the corners that are kept and the next, which are kept then. */
-template <class KIND>
-static __device__ __forceinline__ void edges_of(uint32_t (&edges)[4], struct above<KIND> &above,
-                                                const float (&next)[KIND::PIXELS + 1]) {
-    constexpr int SAMPLES = KIND::SAMPLES;
+/* Edges of the row between the corners in the window and the NEXT ones, which replace them. */
+template <class TRAITS>
+static __device__ __forceinline__ void edge_row(uint32_t (&edges)[4],
+                                                struct sliding_window<TRAITS> &window,
+                                                const float (&next)[TRAITS::PIXELS + 1]) {
+    constexpr int SAMPLES = TRAITS::SAMPLES;
 #pragma unroll
     for (int w = 0; w < 4; w++) {
-        uint32_t roots[SAMPLES];
+        uint32_t magnitudes[SAMPLES];
 #pragma unroll
         for (int i = 0; i < SAMPLES; i++) {
             const int x = SAMPLES * w + i;
-            const float p = next[x + 1] - above.corners[x], q = above.corners[x + 1] - next[x];
-            roots[i] = KIND::DEPTH == 8 ? root_of(p, q) : root_of_wide(p, q);
+            const float p = next[x + 1] - window.corners[x], q = window.corners[x + 1] - next[x];
+            magnitudes[i] = TRAITS::DEPTH == 8 ? magnitude8(p, q) : magnitude16(p, q);
         }
-        edges[w] = KIND::DEPTH == 8 ? pack_four(roots) : pack_two(roots);
+        edges[w] = TRAITS::DEPTH == 8 ? pack_bytes(magnitudes) : pack_halves(magnitudes);
     }
 #pragma unroll
-    for (int i = 0; i <= KIND::PIXELS; i++) above.corners[i] = next[i];
+    for (int i = 0; i <= TRAITS::PIXELS; i++) window.corners[i] = next[i];
 }
 
 #endif

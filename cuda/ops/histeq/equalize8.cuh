@@ -18,49 +18,49 @@
 #include "cuda/ops/histeq/table8.cuh"
 
 /* Parameters in the order of use: the batch's beginning shares a line of constants with them. MOST:
- * pictures that there is room for. One has a kernel of its own, since parameters cost time: a
+ * images that there is room for. One has a kernel of its own, since parameters cost time: a
  * launch with those of a whole batch, 3.7 KB, takes 0.2 us more. */
 template <int CHANNELS, int MODE, int MOST>
 static __global__ void __launch_bounds__(THREADS, 1)
-    equalize_kernel(struct rule rule, uint32_t *counts, uint32_t *left,
+    equalize_kernel(struct histeq_rule rule, uint32_t *counts, uint32_t *blocks_done,
                     const __grid_constant__ struct batch_of<MOST> batch) {
-    typedef layout<CHANNELS, MODE> L;
-    const struct desk desk = desk_make<L>();
-    const struct chunks share = block_share(batch);
-    const int begin = picture_at(batch, share.first), end = picture_at(batch, share.end - 1) + 1;
+    typedef layout8<CHANNELS, MODE> L;
+    const struct shared_memory8 shared = shared_memory8_of<L>();
+    const struct chunk_range block = block_chunks(batch);
+    const int begin = batch_find(batch, block.first), end = batch_find(batch, block.end - 1) + 1;
     const int warp = threadIdx.x / 32;
-    uint32_t held[L::HELD][L::WORDS], ticket = 0;
+    uint32_t chunks[L::CHUNKS][L::WORDS], ticket = 0;
     for (int i = begin; i < end; i++) {
-        const struct picture picture = batch.pictures[i];
-        const struct chunks part = picture_part(picture, share);
-        if (picture.flat)
-            count_part<CHANNELS, MODE, L, true>(picture, part, desk, held);
+        const struct batch_image image = batch.images[i];
+        const struct chunk_range range = image_chunks(image, block);
+        if (image.contiguous)
+            count_range<CHANNELS, MODE, L, true>(image, range, shared, chunks);
         else
-            count_part<CHANNELS, MODE, L, false>(picture, part, desk, held);
+            count_range<CHANNELS, MODE, L, false>(image, range, shared, chunks);
         __syncthreads();
-        merge<L>(desk.table, counts + i * L::TABLES * COUNTS_WORDS);
+        publish_counts<L>(shared.table, counts + i * L::TABLES * COUNTS_WORDS);
         if (i + 1 < end) __syncthreads();
     }
     for (int i = end; i-- > begin;) {
-        const struct picture picture = batch.pictures[i];
-        const struct chunks part = picture_part(picture, share);
+        const struct batch_image image = batch.images[i];
+        const struct chunk_range range = image_chunks(image, block);
         if (warp < L::TABLES)
-            scan_counts(counts + (i * L::TABLES + warp) * COUNTS_WORDS, picture.pixels, rule.bins,
-                        desk.sums + warp * LEVELS, desk.first + warp);
+            wait_for_counts(counts + (i * L::TABLES + warp) * COUNTS_WORDS, image.pixels, rule.bins,
+                            shared.cdf + warp * LEVELS, shared.cdf_min + warp);
         __syncthreads();
         /* Wraps to 0. Of atomicAdd the compiler makes one for the warp, whose number all await. */
-        if (i == begin && threadIdx.x == LAST_WARP) ticket = atomicInc(left, gridDim.x - 1);
-        make_tables<CHANNELS, MODE, L>(picture.pixels, rule, desk);
+        if (i == begin && threadIdx.x == LAST_WARP) ticket = atomicInc(blocks_done, gridDim.x - 1);
+        fill_tables<CHANNELS, MODE, L>(image.pixels, rule, shared);
         __syncthreads();
-        const uint32_t black = black_level<CHANNELS, MODE>(desk, picture.pixels, rule);
-        const bool in_hand = i == end - 1;
-        if (picture.flat)
-            map_part<CHANNELS, MODE, L, true>(picture, part, desk, black, in_hand, held);
+        const uint32_t black = black_level<CHANNELS, MODE>(shared, image.pixels, rule);
+        const bool loaded = i == end - 1;
+        if (image.contiguous)
+            apply_range<CHANNELS, MODE, L, true>(image, range, shared, black, loaded, chunks);
         else
-            map_part<CHANNELS, MODE, L, false>(picture, part, desk, black, in_hand, held);
+            apply_range<CHANNELS, MODE, L, false>(image, range, shared, black, loaded, chunks);
         if (i > begin) __syncthreads();
     }
-    leave_zeros(counts, batch.count * L::TABLES, ticket);
+    reset_counters(counts, batch.count * L::TABLES, ticket);
 }
 
 #endif

@@ -5,31 +5,34 @@
 
 #include "cuda/ops/histeq/layout16.cuh"
 
-/* Counts table T's bins LOW.. of the window over this block's part of a picture. */
+/* Counts table T's bins LOW.. of the window over this block's part of a image. */
 template <int CHANNELS, int MODE>
-static __device__ __forceinline__ void count16_part(const struct picture &picture,
-                                                    struct chunks part, const struct work16 &work,
-                                                    int t, uint32_t low, uint32_t *window) {
+static __device__ __forceinline__ void
+count16_range(const struct batch_image &image, struct chunk_range range,
+              const struct histeq16_args &args, int t, uint32_t low, uint32_t *window) {
     typedef layout16<CHANNELS, MODE> L;
-    const uint32_t copy = threadIdx.x & ((1u << work.copies_log2) - 1);
+    const uint32_t copy = threadIdx.x & ((1u << args.copies_log2) - 1);
     const uint32_t column = shared_address(window + copy);
 #pragma unroll 4
-    for (uint32_t index = part.first + threadIdx.x; index < part.end; index += THREADS16) {
-        const struct spot spot = spot_of<L::PIXELS, L::BYTES, L::BYTES>(picture, index);
+    for (uint32_t index = range.first + threadIdx.x; index < range.end; index += THREADS16) {
+        const struct chunk_memory memory =
+            chunk_memory_of<L::PIXELS, L::BYTES, L::BYTES>(image, index);
         uint32_t words[L::WORDS];
-        load_chunk(words, spot.in, spot.pixels * L::BYTES, picture.aligned);
+        load_chunk(words, memory.in, memory.pixels * L::BYTES, image.aligned);
 #pragma unroll
         for (int p = 0; p < L::PIXELS; p++) {
-            const uint32_t bin = bin16(value16<CHANNELS, MODE>(words, p, t), work.bins) - low;
-            shared_increment_below(column + (bin << (work.copies_log2 + 2)),
-                                   p < spot.pixels ? bin : UINT32_MAX, work.window);
+            const uint32_t bin =
+                bin16(lookup_value16<CHANNELS, MODE>(words, p, t), args.bins) - low;
+            shared_increment_below(column + (bin << (args.copies_log2 + 2)),
+                                   p < memory.pixels ? bin : UINT32_MAX, args.window);
         }
     }
 }
 
 /* The window's sums into COUNTS; leaves the window zero. Eight bins a thread, so that reads
  * overlap. */
-static __device__ __forceinline__ void flush16(uint32_t *window, uint32_t *counts, uint32_t bins) {
+static __device__ __forceinline__ void flush_window16(uint32_t *window, uint32_t *counts,
+                                                      uint32_t bins) {
     for (uint32_t start = threadIdx.x; start < bins; start += 8 * THREADS16) {
         uint32_t c[8];
 #pragma unroll
@@ -45,7 +48,7 @@ static __device__ __forceinline__ void flush16(uint32_t *window, uint32_t *count
 }
 
 /* The same where each bin stands 32 times; a lane starts at its own bank. */
-static __device__ __forceinline__ void flush16_copies(uint32_t *window, uint32_t *counts,
+static __device__ __forceinline__ void flush_copies16(uint32_t *window, uint32_t *counts,
                                                       uint32_t bins) {
     for (uint32_t bin = threadIdx.x; bin < bins; bin += THREADS16) {
         uint32_t sum = 0;
@@ -62,28 +65,28 @@ static __device__ __forceinline__ void flush16_copies(uint32_t *window, uint32_t
 template <int CHANNELS, int MODE>
 static __global__ void __launch_bounds__(THREADS16, 1)
     count16_kernel(const __grid_constant__ struct batch batch,
-                   const __grid_constant__ struct work16 work) {
-    extern __shared__ uint4 shared[];
-    uint32_t *window = (uint32_t *)shared;
-    const struct chunks share = block_share(batch);
-    for (uint32_t i = threadIdx.x; i < work.window << work.copies_log2; i += 4 * THREADS16)
+                   const __grid_constant__ struct histeq16_args args) {
+    extern __shared__ uint4 dynamic_shared[];
+    uint32_t *window = (uint32_t *)dynamic_shared;
+    const struct chunk_range block = block_chunks(batch);
+    for (uint32_t i = threadIdx.x; i < args.window << args.copies_log2; i += 4 * THREADS16)
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            if (i + k * THREADS16 < work.window << work.copies_log2) window[i + k * THREADS16] = 0;
+            if (i + k * THREADS16 < args.window << args.copies_log2) window[i + k * THREADS16] = 0;
     __syncthreads();
-    for (int i = picture_at(batch, share.first); i <= picture_at(batch, share.end - 1); i++) {
-        const struct picture &picture = batch.pictures[i];
-        const struct chunks part = picture_part(picture, share);
-        for (int t = 0; t < work.tables; t++) {
-            for (uint32_t low = 0; low < work.bins; low += work.window) {
-                count16_part<CHANNELS, MODE>(picture, part, work, t, low, window);
+    for (int i = batch_find(batch, block.first); i <= batch_find(batch, block.end - 1); i++) {
+        const struct batch_image &image = batch.images[i];
+        const struct chunk_range range = image_chunks(image, block);
+        for (int t = 0; t < args.tables; t++) {
+            for (uint32_t low = 0; low < args.bins; low += args.window) {
+                count16_range<CHANNELS, MODE>(image, range, args, t, low, window);
                 __syncthreads();
-                uint32_t *counts = work.counts + (i * work.tables + t) * work.pitch + low;
-                const uint32_t bins = min(work.window, work.bins - low);
-                if (work.copies_log2)
-                    flush16_copies(window, counts, bins);
+                uint32_t *counts = args.counts + (i * args.tables + t) * args.pitch + low;
+                const uint32_t bins = min(args.window, args.bins - low);
+                if (args.copies_log2)
+                    flush_copies16(window, counts, bins);
                 else
-                    flush16(window, counts, bins);
+                    flush_window16(window, counts, bins);
                 __syncthreads();
             }
         }

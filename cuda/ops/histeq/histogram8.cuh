@@ -11,7 +11,7 @@ static __device__ __forceinline__ void count_pixel(const uint32_t (&words)[L::WO
 #pragma unroll
     for (int t = 0; t < L::TABLES; t++)
         shared_increment(column +
-                         4 * L::COPIES * (t * LEVELS + value_of<CHANNELS, MODE>(words, p, t)));
+                         4 * L::COPIES * (t * LEVELS + lookup_value<CHANNELS, MODE>(words, p, t)));
 }
 
 /* A chunk that is not whole is shifted through the place of its first pixel: less code. */
@@ -33,30 +33,32 @@ static __device__ __forceinline__ void count_chunk(const uint32_t (&words)[L::WO
     }
 }
 
-template <class L> static __device__ __forceinline__ void clear(uint32_t *table) {
+template <class L> static __device__ __forceinline__ void zero_counters(uint32_t *table) {
     for (int i = threadIdx.x; i < L::TABLE_WORDS / 4; i += THREADS)
         ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
 }
 
 /* The last step's chunks stay in HELD. */
-template <int CHANNELS, int MODE, class L, bool FLAT>
-static __device__ __forceinline__ void count_part(const struct picture &picture, struct chunks part,
-                                                  const struct desk &desk,
-                                                  uint32_t (&held)[L::HELD][L::WORDS]) {
-    const uint32_t column = column_of<L>(desk.table);
-    load_held<CHANNELS, L, FLAT>(held, picture, part.first, part.end, desk.stage);
-    clear<L>(desk.table);
+template <int CHANNELS, int MODE, class L, bool CONTIGUOUS>
+static __device__ __forceinline__ void
+count_range(const struct batch_image &image, struct chunk_range range,
+            const struct shared_memory8 &shared, uint32_t (&chunks)[L::CHUNKS][L::WORDS]) {
+    const uint32_t column = lane_column<L>(shared.table);
+    load_thread_chunks<CHANNELS, L, CONTIGUOUS>(chunks, image, range.first, range.end,
+                                                shared.stage);
+    zero_counters<L>(shared.table);
     __syncthreads();
-    for (uint32_t start = part.first;;) {
+    for (uint32_t start = range.first;;) {
 #pragma unroll
-        for (int h = 0; h < L::HELD; h++) {
+        for (int h = 0; h < L::CHUNKS; h++) {
             const uint32_t index = start + h * THREADS + threadIdx.x;
-            if (index >= part.end) break;
-            const struct spot spot = spot_of<L::PIXELS, CHANNELS, CHANNELS, FLAT>(picture, index);
-            count_chunk<CHANNELS, MODE, L>(held[h], spot.pixels, column);
+            if (index >= range.end) break;
+            const struct chunk_memory memory =
+                chunk_memory_of<L::PIXELS, CHANNELS, CHANNELS, CONTIGUOUS>(image, index);
+            count_chunk<CHANNELS, MODE, L>(chunks[h], memory.pixels, column);
         }
-        if ((start += L::STEP) >= part.end) break;
-        load_held<CHANNELS, L, FLAT>(held, picture, start, part.end, desk.stage);
+        if ((start += L::STEP) >= range.end) break;
+        load_thread_chunks<CHANNELS, L, CONTIGUOUS>(chunks, image, start, range.end, shared.stage);
     }
 }
 

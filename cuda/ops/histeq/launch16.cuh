@@ -30,29 +30,29 @@ static inline size_t histeq16_scratch(const struct op_call *calls, int count) {
 }
 
 /* The widest window of 2^n bins that a block's shared memory holds. */
-static inline void set_window(struct work16 *work, int shared_bytes) {
+static inline void set_window(struct histeq16_args *args, int shared_bytes) {
     uint32_t words = 1;
     while (8 * (int)words <= shared_bytes) words *= 2;
     uint32_t bins = 1;
-    while (bins < work->bins) bins *= 2;
-    work->window = bins < words ? bins : words;
-    work->copies_log2 = bins * 32 <= words ? 5 : 0;
-    work->levels_fit = (int)(2 * work->tables * work->pitch) <= shared_bytes;
+    while (bins < args->bins) bins *= 2;
+    args->window = bins < words ? bins : words;
+    args->copies_log2 = bins * 32 <= words ? 5 : 0;
+    args->levels_fit = (int)(2 * args->tables * args->pitch) <= shared_bytes;
 }
 
-static inline struct work16 work16_make(const struct cuda_context *context,
-                                        const struct op_call *calls, int count) {
-    struct work16 work = {};
-    work.tables = table_count16(calls);
-    work.bins = (uint32_t)calls[0].params->number[HISTEQ_BINS];
-    work.scale = (int)calls[0].params->number[HISTEQ_SCALE];
-    work.pitch = pitch16(calls);
-    const size_t tables = (size_t)count * work.tables;
-    work.counts = (uint32_t *)calls[0].scratch;
-    work.identity = work.counts + tables * work.pitch;
-    work.levels = (uint16_t *)(work.identity + (tables + 63) / 64 * 64);
-    set_window(&work, context->shared_bytes);
-    return work;
+static inline struct histeq16_args histeq16_args_of(const struct cuda_context *context,
+                                                    const struct op_call *calls, int count) {
+    struct histeq16_args args = {};
+    args.tables = table_count16(calls);
+    args.bins = (uint32_t)calls[0].params->number[HISTEQ_BINS];
+    args.scale = (int)calls[0].params->number[HISTEQ_SCALE];
+    args.pitch = pitch16(calls);
+    const size_t tables = (size_t)count * args.tables;
+    args.counts = (uint32_t *)calls[0].scratch;
+    args.identity = args.counts + tables * args.pitch;
+    args.levels = (uint16_t *)(args.identity + (tables + 63) / 64 * 64);
+    set_window(&args, context->shared_bytes);
+    return args;
 }
 
 template <int CHANNELS, int MODE>
@@ -60,33 +60,35 @@ static enum status launch16(const struct cuda_context *context, struct op_call *
     typedef layout16<CHANNELS, MODE> L;
     struct failure *failure = calls[0].failure;
     struct batch batch;
-    const enum status status = batch_make(&batch, calls, count, L::PIXELS);
+    const enum status status = batch_init(&batch, calls, count, L::PIXELS);
     if (status) return status;
-    const struct work16 work = work16_make(context, calls, count);
-    const unsigned tables = (unsigned)(count * work.tables);
-    const int window_bytes = (int)(work.window << work.copies_log2) * 4;
-    const int level_bytes = work.levels_fit ? (int)(2 * work.tables * work.pitch) : 0;
-    const dim3 table_blocks((work.bins + THREADS16 - 1) / THREADS16, tables);
+    const struct histeq16_args args = histeq16_args_of(context, calls, count);
+    const unsigned tables = (unsigned)(count * args.tables);
+    const int window_bytes = (int)(args.window << args.copies_log2) * 4;
+    const int level_bytes = args.levels_fit ? (int)(2 * args.tables * args.pitch) : 0;
+    const dim3 table_blocks((args.bins + THREADS16 - 1) / THREADS16, tables);
     const cudaFuncAttribute most_shared = cudaFuncAttributeMaxDynamicSharedMemorySize;
     CUDA_TRY(failure, cudaFuncSetAttribute(count16_kernel<CHANNELS, MODE>, most_shared,
                                            context->shared_bytes));
-    CUDA_TRY(failure, cudaFuncSetAttribute(map16_kernel<CHANNELS, MODE>, most_shared,
+    CUDA_TRY(failure, cudaFuncSetAttribute(apply16_kernel<CHANNELS, MODE>, most_shared,
                                            context->shared_bytes));
     CUDA_TRY(failure,
-             cudaMemsetAsync(work.counts, 0, (size_t)tables * work.pitch * 4, context->stream));
+             cudaMemsetAsync(args.counts, 0, (size_t)tables * args.pitch * 4, context->stream));
     /* A block adds up to `bins` counters to the global ones; it should have half as many pixels. */
-    const uint32_t least = work.bins / L::PIXELS / 2;
-    unsigned blocks = batch_share(&batch, least > (uint32_t)THREADS16 ? least : (uint32_t)THREADS16,
-                                  context->multiprocessors);
+    const uint32_t least = args.bins / L::PIXELS / 2;
+    unsigned blocks =
+        batch_divide(&batch, least > (uint32_t)THREADS16 ? least : (uint32_t)THREADS16,
+                     context->multiprocessors);
     count16_kernel<CHANNELS, MODE>
-        <<<blocks, THREADS16, window_bytes, context->stream>>>(batch, work);
+        <<<blocks, THREADS16, window_bytes, context->stream>>>(batch, args);
     CUDA_LAUNCHED(failure);
     cuda_mark(context, "count");
-    table16_kernel<<<table_blocks, THREADS16, 0, context->stream>>>(batch, work);
+    table16_kernel<<<table_blocks, THREADS16, 0, context->stream>>>(batch, args);
     CUDA_LAUNCHED(failure);
     cuda_mark(context, "table");
-    blocks = batch_share(&batch, THREADS16, context->multiprocessors);
-    map16_kernel<CHANNELS, MODE><<<blocks, THREADS16, level_bytes, context->stream>>>(batch, work);
+    blocks = batch_divide(&batch, THREADS16, context->multiprocessors);
+    apply16_kernel<CHANNELS, MODE>
+        <<<blocks, THREADS16, level_bytes, context->stream>>>(batch, args);
     CUDA_LAUNCHED(failure);
     cuda_mark(context, "apply");
     return STATUS_OK;

@@ -3,7 +3,7 @@
 #ifndef BURIN_HISTEQ_LAYOUT16_CUH
 #define BURIN_HISTEQ_LAYOUT16_CUH
 
-#include "cuda/launch.cuh"
+#include "cuda/batch.cuh"
 #include "cuda/ops/histeq/fixed_point.h"
 
 enum { THREADS16 = 1024 };
@@ -17,7 +17,7 @@ template <int CHANNELS, int MODE> struct layout16 {
 };
 
 /* Scratch and parameters of a batch. */
-struct work16 {
+struct histeq16_args {
     uint32_t *counts;   /* [image][table][pitch] */
     uint32_t *identity; /* [image][table]: the image has one bin in use and stays as it is */
     uint16_t *levels;   /* [image][table][pitch] */
@@ -33,11 +33,12 @@ static __device__ __forceinline__ uint32_t bin16(uint32_t value, uint32_t bins) 
 
 /* What is looked up for pixel P: sample T for `each`, else V. */
 template <int CHANNELS, int MODE, int WORDS>
-static __device__ __forceinline__ uint32_t value16(const uint32_t (&words)[WORDS], int p, int t) {
+static __device__ __forceinline__ uint32_t lookup_value16(const uint32_t (&words)[WORDS], int p,
+                                                          int t) {
     const int i = p * CHANNELS;
-    if (CHANNELS < 3) return chunk_get<16>(words, i);
-    const uint32_t red = chunk_get<16>(words, i), green = chunk_get<16>(words, i + 1);
-    const uint32_t blue = chunk_get<16>(words, i + 2);
+    if (CHANNELS < 3) return chunk_sample<16>(words, i);
+    const uint32_t red = chunk_sample<16>(words, i), green = chunk_sample<16>(words, i + 1);
+    const uint32_t blue = chunk_sample<16>(words, i + 2);
     if (MODE == HISTEQ_EACH) return t == 0 ? red : t == 1 ? green : blue;
     return MODE == HISTEQ_LUMA ? luma(red, green, blue) : max(max(red, green), blue);
 }

@@ -3,7 +3,7 @@
 #ifndef BURIN_HISTEQ_LAYOUT8_CUH
 #define BURIN_HISTEQ_LAYOUT8_CUH
 
-#include "cuda/launch.cuh"
+#include "cuda/batch.cuh"
 #include "cuda/ops/histeq/fixed_point.h"
 
 enum { THREADS = 512, LAST_WARP = THREADS - 32, LEVELS = 256 };
@@ -16,16 +16,16 @@ static_assert(SECTOR_WORDS + 3 * CUDA_BATCH_MAX * COUNTS_WORDS <= CUDA_ZEROED_WO
 
 /* Cycles before the first look at the counters: looks queue like additions, so whoever looks too
  * early holds up those that still add. */
-enum { PAUSE = 300 };
+enum { FIRST_LOOK_CYCLES = 300 };
 
 /* How pixels of one kind are held. */
-template <int CHANNELS, int MODE> struct layout {
+template <int CHANNELS, int MODE> struct layout8 {
     static constexpr int TABLES = CHANNELS > 2 && MODE == HISTEQ_EACH ? 3 : 1;
     static constexpr bool STAGED = CHANNELS == 3;
     static constexpr int WORDS = STAGED ? 12 : 4; /* of a chunk */
     static constexpr int PIXELS = 4 * WORDS / CHANNELS;
-    static constexpr int HELD = STAGED ? 3 : 8; /* chunks that a thread has in hand */
-    static constexpr int STEP = HELD * THREADS;
+    static constexpr int CHUNKS = STAGED ? 3 : 8; /* chunks that a thread has in hand */
+    static constexpr int STEP = CHUNKS * THREADS;
     /* Of a table, each for so many banks; all 32 where memory allows it. Three channels need room
      * for the stage too, and have fewer look-ups a byte. */
     static constexpr int COPIES = (STAGED ? 16 : 32) / (TABLES == 1 ? 1 : 2);
@@ -34,39 +34,40 @@ template <int CHANNELS, int MODE> struct layout {
     static constexpr int SHARED_BYTES = 4 * (TABLE_WORDS + STAGE_WORDS + TABLES * LEVELS + TABLES);
 };
 
-struct rule {
+struct histeq_rule {
     uint32_t bins;
     int scale;
 };
 
 /* Shared memory of a block. */
-struct desk {
+struct shared_memory8 {
     uint32_t *table; /* [tables][256][copies]: counters first, then new levels or ratios */
     uint4
         *stage; /* [warp][96] vectors on their way between memory and the threads they belong to */
-    uint32_t *sums;  /* [tables][256] inclusive */
-    uint32_t *first; /* [tables] sum at the first bin in use */
+    uint32_t *cdf;     /* [tables][256] cumulative counts, inclusive */
+    uint32_t *cdf_min; /* [tables] that of the first bin in use */
 };
 
-template <class L> static __device__ __forceinline__ struct desk desk_make(void) {
-    extern __shared__ uint4 shared[];
-    uint32_t *table = (uint32_t *)shared, *stage = table + L::TABLE_WORDS;
-    uint32_t *sums = stage + L::STAGE_WORDS;
-    return { table, (uint4 *)stage + threadIdx.x / 32 * 96, sums, sums + L::TABLES * LEVELS };
+template <class L> static __device__ __forceinline__ struct shared_memory8 shared_memory8_of(void) {
+    extern __shared__ uint4 dynamic_shared[];
+    uint32_t *table = (uint32_t *)dynamic_shared, *stage = table + L::TABLE_WORDS;
+    uint32_t *cdf = stage + L::STAGE_WORDS;
+    return { table, (uint4 *)stage + threadIdx.x / 32 * 96, cdf, cdf + L::TABLES * LEVELS };
 }
 
 /* What is looked up for pixel P: sample C for `each`, else V. */
 template <int CHANNELS, int MODE, int WORDS>
-static __device__ __forceinline__ uint32_t value_of(const uint32_t (&words)[WORDS], int p, int c) {
-    const uint32_t red = chunk_get<8>(words, p * CHANNELS + c);
+static __device__ __forceinline__ uint32_t lookup_value(const uint32_t (&words)[WORDS], int p,
+                                                        int c) {
+    const uint32_t red = chunk_sample<8>(words, p * CHANNELS + c);
     if (CHANNELS < 3 || MODE == HISTEQ_EACH) return red;
-    const uint32_t green = chunk_get<8>(words, p * CHANNELS + 1);
-    const uint32_t blue = chunk_get<8>(words, p * CHANNELS + 2);
+    const uint32_t green = chunk_sample<8>(words, p * CHANNELS + 1);
+    const uint32_t blue = chunk_sample<8>(words, p * CHANNELS + 2);
     return MODE == HISTEQ_LUMA ? luma(red, green, blue) : max(max(red, green), blue);
 }
 
 /* Where a lane's own bank of TABLE starts. */
-template <class L> static __device__ __forceinline__ uint32_t column_of(const uint32_t *table) {
+template <class L> static __device__ __forceinline__ uint32_t lane_column(const uint32_t *table) {
     return shared_address(table) + threadIdx.x % L::COPIES * 4;
 }
 

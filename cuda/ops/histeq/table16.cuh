@@ -40,10 +40,10 @@ static __device__ __forceinline__ uint32_t block_scan(uint32_t own) {
 
 static __global__ void __launch_bounds__(THREADS16)
     table16_kernel(const __grid_constant__ struct batch batch,
-                   const __grid_constant__ struct work16 work) {
+                   const __grid_constant__ struct histeq16_args args) {
     const uint32_t base = blockIdx.x * THREADS16, bin = base + threadIdx.x;
-    const uint32_t *counts = work.counts + blockIdx.y * work.pitch;
-    const uint32_t pixels = batch.pictures[blockIdx.y / work.tables].pixels;
+    const uint32_t *counts = args.counts + blockIdx.y * args.pitch;
+    const uint32_t pixels = batch.images[blockIdx.y / args.tables].pixels;
     uint32_t sum = 0, least = UINT32_MAX;
 #pragma unroll 8
     for (uint32_t i = 4 * threadIdx.x; i < base; i += 4 * THREADS16) {
@@ -52,17 +52,17 @@ static __global__ void __launch_bounds__(THREADS16)
         const uint32_t place = four.x ? 0 : four.y ? 1 : four.z ? 2 : four.w ? 3 : UINT32_MAX - i;
         least = min(least, i + place);
     }
-    const uint32_t own = bin < work.bins ? counts[bin] : 0;
+    const uint32_t own = bin < args.bins ? counts[bin] : 0;
     if (own) least = min(least, bin);
     const uint2 before = block_sum_min(sum, least);
     const uint32_t upto = before.x + block_scan(own);
     if (before.y == UINT32_MAX) return;
     const uint32_t first = counts[before.y];
-    const bool identity = work.scale == HISTEQ_MINMAX && first == pixels;
-    if (bin == before.y) work.identity[blockIdx.y] = identity;
-    if (bin < work.bins && !identity)
-        work.levels[blockIdx.y * work.pitch + bin] =
-            (uint16_t)histeq_quantile_fixed(upto, first, pixels, 65535, work.scale);
+    const bool identity = args.scale == HISTEQ_MINMAX && first == pixels;
+    if (bin == before.y) args.identity[blockIdx.y] = identity;
+    if (bin < args.bins && !identity)
+        args.levels[blockIdx.y * args.pitch + bin] =
+            (uint16_t)histeq_quantile_fixed(upto, first, pixels, 65535, args.scale);
 }
 
 #endif

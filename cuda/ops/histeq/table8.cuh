@@ -7,12 +7,12 @@
 
 /* New level of LEVEL, or what a colour is multiplied by. */
 template <int CHANNELS, int MODE>
-static __device__ __forceinline__ uint32_t entry_of(const uint32_t *sums, uint32_t first,
-                                                    uint32_t pixels, uint32_t level,
-                                                    struct rule rule) {
-    const bool identity = rule.scale == HISTEQ_MINMAX && first == pixels;
+static __device__ __forceinline__ uint32_t table_entry(const uint32_t *cdf, uint32_t cdf_min,
+                                                       uint32_t pixels, uint32_t level,
+                                                       struct histeq_rule rule) {
+    const bool identity = rule.scale == HISTEQ_MINMAX && cdf_min == pixels;
     const uint32_t next = identity ? level
-                                   : histeq_quantile_fixed(sums[bin_last(level, rule.bins)], first,
+                                   : histeq_quantile_fixed(cdf[bin_last(level, rule.bins)], cdf_min,
                                                            pixels, LEVELS - 1, rule.scale);
     if (CHANNELS < 3 || MODE == HISTEQ_EACH) return next;
     return histeq_ratio(level, next, MODE == HISTEQ_VALUE ? HISTEQ_VALUE_BITS : HISTEQ_LUMA_BITS);
@@ -20,15 +20,15 @@ static __device__ __forceinline__ uint32_t entry_of(const uint32_t *sums, uint32
 
 /* Each warp makes its share of the levels of each table and spreads them over the copies. */
 template <int CHANNELS, int MODE, class L>
-static __device__ __forceinline__ void make_tables(uint32_t pixels, struct rule rule,
-                                                   const struct desk &desk) {
+static __device__ __forceinline__ void fill_tables(uint32_t pixels, struct histeq_rule rule,
+                                                   const struct shared_memory8 &shared) {
     constexpr int SHARE = LEVELS * 32 / THREADS;
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
 #pragma unroll
     for (int t = 0; t < L::TABLES; t++) {
-        const uint32_t entry = entry_of<CHANNELS, MODE>(desk.sums + t * LEVELS, desk.first[t],
-                                                        pixels, SHARE * warp + lane % SHARE, rule);
-        uint4 *rows = (uint4 *)desk.table + (t * LEVELS + SHARE * warp) * L::COPIES / 4;
+        const uint32_t entry = table_entry<CHANNELS, MODE>(
+            shared.cdf + t * LEVELS, shared.cdf_min[t], pixels, SHARE * warp + lane % SHARE, rule);
+        uint4 *rows = (uint4 *)shared.table + (t * LEVELS + SHARE * warp) * L::COPIES / 4;
 #pragma unroll
         for (int i = lane; i < SHARE * L::COPIES / 4; i += 32) {
             const uint32_t copy = __shfl_sync(~0u, entry, i / (L::COPIES / 4));
@@ -39,10 +39,10 @@ static __device__ __forceinline__ void make_tables(uint32_t pixels, struct rule 
 
 /* New level of V = 0, where the table holds ratios. */
 template <int CHANNELS, int MODE>
-static __device__ __forceinline__ uint32_t black_level(const struct desk &desk, uint32_t pixels,
-                                                       struct rule rule) {
+static __device__ __forceinline__ uint32_t black_level(const struct shared_memory8 &shared,
+                                                       uint32_t pixels, struct histeq_rule rule) {
     if (CHANNELS < 3 || MODE == HISTEQ_EACH || rule.scale == HISTEQ_MINMAX) return 0;
-    return histeq_quantile_fixed(desk.sums[bin_last(0, rule.bins)], 0, pixels, LEVELS - 1,
+    return histeq_quantile_fixed(shared.cdf[bin_last(0, rule.bins)], 0, pixels, LEVELS - 1,
                                  rule.scale);
 }
 
