@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* apply16 */
+/* apply16.cuh - the kernel that looks 16-bit samples up and stores the result.
+ *
+ * Used by:  launch16.cuh.
+ */
 #ifndef BURIN_HISTEQ_APPLY16_CUH
 #define BURIN_HISTEQ_APPLY16_CUH
 

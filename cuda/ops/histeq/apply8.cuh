@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* apply8 */
+/* apply8.cuh - a block looks up its share of an image in the table and stores the result.
+ *
+ * Used by:  equalize8.cuh.
+ */
 #ifndef BURIN_HISTEQ_APPLY8_CUH
 #define BURIN_HISTEQ_APPLY8_CUH
 
@@ -24,7 +27,7 @@ static __device__ __forceinline__ void apply_colour(const uint32_t (&in)[L::WORD
     }
 }
 
-/* Alpha stays as it stands in OUT, a copy of IN. */
+/* OUT begins as a copy of IN, whose alpha stays. */
 template <int CHANNELS, int MODE, class L>
 static __device__ __forceinline__ void apply_chunk(const uint32_t (&in)[L::WORDS],
                                                    uint32_t (&out)[L::WORDS], uint32_t column,
@@ -46,7 +49,7 @@ static __device__ __forceinline__ void apply_chunk(const uint32_t (&in)[L::WORDS
     }
 }
 
-/* Backwards over the same steps as count_range; IN_HAND: the last one's chunks are still in HELD. */
+/* Backwards over the steps of count_range. LOADED: CHUNKS still hold the last step's pixels. */
 template <int CHANNELS, int MODE, class L, bool CONTIGUOUS>
 static __device__ __forceinline__ void
 apply_range(const struct batch_image &image, struct chunk_range range,

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* chunks8 */
+/* chunks8.cuh - a block's chunks into registers and back to memory. Those of three channels, 48
+ * bytes each, are exchanged within the warp where the image is contiguous, see chunk.cuh.
+ *
+ * Used by:  histogram8.cuh, apply8.cuh.
+ */
 #ifndef BURIN_HISTEQ_CHUNKS8_CUH
 #define BURIN_HISTEQ_CHUNKS8_CUH
 

@@ -1,18 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-/* counters8 */
+/* counters8.cuh - the histogram in global memory that all blocks of a launch share.
+ *
+ * Used by:  equalize8.cuh, table8.cuh.
+ * Fails:    wait.cuh's trap, if the counters never become complete.
+ * Threads:  all blocks run at once (cooperative.cuh), or there is only one.
+ * Limits:   fewer than 2^32 pixels an image.
+ * Source:   PTX ISA, chapter Memory Consistency Model: the names in quotes are its sections.
+ *
+ * How it works. Each block adds its counts, two counters in one 64-bit addition. Then it looks at
+ * all counters until they sum to the number of pixels: nothing is missing then, so the counters are
+ * their own barrier. The block that is done last clears them for the next launch.
+ *
+ * Why this is well defined, although every access is relaxed:
+ * - Within a kernel a pair of counters is accessed only by 64-bit relaxed operations of gpu scope:
+ *   atomicAdd, ld.relaxed.gpu and st.relaxed.gpu; a vector access is as many scalar ones ("Vector
+ *   Data-types"). Any two of them overlap completely or not at all, so all are "Morally Strong" and
+ *   there is no data race, neither of one size nor of mixed sizes ("Conflict and Data-races").
+ * - Additions are atomic ("Atomicity"): none is lost, and the lower half of a pair never carries
+ *   into the upper one. Until it is cleared a counter only grows, so a look reads the final count
+ *   or less, and if what it reads sums to the number of pixels, all of it is final. No order among
+ *   the counters is needed, and they hand over nothing but themselves: no acquire, no release.
+ * - A block takes its ticket after its looks have found that sum, and clearing waits for all
+ *   tickets: no block misses the counts. Even a look that read a cleared counter would only find a
+ *   sum that is too small.
+ * - The last block has read the final counts, so the additions precede its looks in "Observation
+ *   Order", and its looks precede its clearing stores in "Causality Order" (bar.sync is between).
+ *   Thus the additions precede the stores in causality order and, by the axiom "Coherence", in
+ *   coherence order: none is applied to a cleared counter.
+ * - The next kernel of the stream begins when this one has ended. Nobody else has these counters.
+ */
 #ifndef BURIN_HISTEQ_COUNTERS8_CUH
 #define BURIN_HISTEQ_COUNTERS8_CUH
 
 #include "cuda/ops/histeq/layout8.cuh"
+#include "cuda/wait.cuh"
 
-/* Global counter of LEVEL. */
+/* Where the counter of LEVEL is. Four levels from a multiple of four on are adjacent. */
 static __device__ __forceinline__ uint32_t counter_index(uint32_t level) {
     return level / 8 * SECTOR_WORDS + level % 8;
 }
 
+/* ---- add */
+
 /* Two threads sum one level's copies; they start at such places that eight neighbours read from all
- * banks. Tables follow one another, in shared and in global memory. Two levels are one addition of
- * 64 bits: no sum reaches 2^32, so nothing is carried over. */
+ * banks. Tables are adjacent in shared and in global memory. */
 template <class L>
 static __device__ __forceinline__ void publish_counts(const uint32_t *table, uint32_t *counts) {
     constexpr unsigned VECTORS = L::COPIES / 4, HALF = VECTORS / 2;
@@ -32,13 +63,47 @@ static __device__ __forceinline__ void publish_counts(const uint32_t *table, uin
     }
 }
 
-static __device__ __forceinline__ void load_counters(const uint32_t *counts, uint32_t (&c)[8]) {
-    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(c[0]), "=r"(c[1]), "=r"(c[2]), "=r"(c[3])
+/* ---- wait */
+
+/* Four counters, 16-byte aligned, by two 64-bit reads. */
+static __device__ __forceinline__ void load_counters(const uint32_t *counts, uint32_t *c) {
+    uint64_t low, high;
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(low), "=l"(high)
                  : "l"(counts));
-    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(c[4]), "=r"(c[5]), "=r"(c[6]), "=r"(c[7])
-                 : "l"(counts + 4));
+    c[0] = (uint32_t)low, c[1] = (uint32_t)(low >> 32);
+    c[2] = (uint32_t)high, c[3] = (uint32_t)(high >> 32);
+}
+
+/* Eight levels of a lane: their counts, summed up from the first of them on; the sum of the eight;
+ * and that of all lanes up to this one. */
+struct lane_counts {
+    uint32_t cumulative[8], own, upto;
+};
+
+/* One warp: looks until COUNTS holds all PIXELS. */
+static __device__ __forceinline__ struct lane_counts wait_for_counts(const uint32_t *counts,
+                                                                     uint32_t pixels) {
+    const unsigned lane = threadIdx.x % 32;
+    struct lane_counts c;
+    uint32_t looks = 0;
+    const uint32_t since = (uint32_t)clock();
+    while ((uint32_t)clock() - since < FIRST_LOOK_CYCLES) {
+    }
+    for (;; wait_again(looks)) {
+        load_counters(counts + lane * SECTOR_WORDS, c.cumulative);
+        load_counters(counts + lane * SECTOR_WORDS + 4, c.cumulative + 4);
+        c.own = 0;
+#pragma unroll
+        for (int i = 0; i < 8; i++) c.cumulative[i] = c.own += c.cumulative[i];
+        c.upto = c.own;
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            const uint32_t left = __shfl_up_sync(~0u, c.upto, step);
+            if (lane >= step) c.upto += left;
+        }
+        if (__shfl_sync(~0u, c.upto, 31) == pixels) return c;
+    }
 }
 
 /* Last of the levels that share a bin with LEVEL. */
@@ -48,45 +113,37 @@ static __device__ __forceinline__ uint32_t bin_last(uint32_t level, uint32_t bin
     return ((bin + 1) * LEVELS + bins - 1) / bins - 1;
 }
 
-/* One warp, 8 levels a lane: waits until COUNTS holds all pixels, leaves inclusive cdf. */
-static __device__ void wait_for_counts(const uint32_t *counts, uint32_t pixels, uint32_t bins,
-                                       uint32_t *cdf, uint32_t *cdf_min) {
+/* One warp: waits until COUNTS holds all PIXELS, then writes the cumulative counts, and that of the
+ * first bin in use. */
+static __device__ void read_cdf(const uint32_t *counts, uint32_t pixels, uint32_t bins,
+                                uint32_t *cdf, uint32_t *cdf_min) {
     const unsigned lane = threadIdx.x % 32;
-    uint32_t c[8], own, upto, since = (uint32_t)clock();
-    while ((uint32_t)clock() - since < FIRST_LOOK_CYCLES) {
-    }
-    for (;;) {
-        load_counters(counts + lane * SECTOR_WORDS, c);
-        own = 0;
-#pragma unroll
-        for (int i = 0; i < 8; i++) c[i] = own += c[i];
-        upto = own;
-#pragma unroll
-        for (int step = 1; step < 32; step *= 2) {
-            const uint32_t left = __shfl_up_sync(~0u, upto, step);
-            if (lane >= step) upto += left;
-        }
-        if (__shfl_sync(~0u, upto, 31) == pixels) break;
-    }
-    int used = 0; /* levels before the lane's first one in use */
+    struct lane_counts c = wait_for_counts(counts, pixels);
+    int unused = 0; /* levels before the lane's first one in use */
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        used += c[i] == 0;
-        c[i] += upto - own;
+        unused += c.cumulative[i] == 0;
+        c.cumulative[i] += c.upto - c.own;
     }
-    ((uint4 *)cdf)[2 * lane] = make_uint4(c[0], c[1], c[2], c[3]);
-    ((uint4 *)cdf)[2 * lane + 1] = make_uint4(c[4], c[5], c[6], c[7]);
+    ((uint4 *)cdf)[2 * lane] = pack_vector(c.cumulative);
+    ((uint4 *)cdf)[2 * lane + 1] = pack_vector(c.cumulative + 4);
     __syncwarp();
-    if (own && upto == own) *cdf_min = cdf[bin_last(8 * lane + used, bins)];
+    if (c.own && c.upto == c.own) *cdf_min = cdf[bin_last(8 * lane + unused, bins)];
 }
 
-/* The last block that has read COUNTS leaves zeros behind. */
+/* ---- clear */
+
+/* TICKET: how many blocks were done before this one; known to the last warp's first thread. */
 static __device__ __forceinline__ void reset_counters(uint32_t *counts, int tables,
                                                       uint32_t ticket) {
     if (threadIdx.x < LAST_WARP) return;
     if (__shfl_sync(~0u, ticket, 0) != gridDim.x - 1) return;
-    for (uint32_t i = threadIdx.x - LAST_WARP; i < tables * LEVELS; i += 32)
-        counts[counter_index(i)] = 0;
+    const uint64_t zero = 0;
+    for (uint32_t level = 4 * (threadIdx.x - LAST_WARP); level < tables * LEVELS; level += 4 * 32)
+        asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %1};"
+                     :
+                     : "l"(counts + counter_index(level)), "l"(zero)
+                     : "memory");
 }
 
 #endif

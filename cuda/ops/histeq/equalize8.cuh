@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* histeq8.cuh - histogram equalization of 8-bit samples: count, table and apply in one cooperative
- * launch, one block a multiprocessor.
+/* equalize8.cuh - histogram equalization of 8-bit samples in one cooperative launch, one block a
+ * multiprocessor: count, table, apply.
  *
- * Count:  256 counters stand in shared memory once for each bank, and a lane counts in its own
- * bank: 32 atomic additions of a warp never meet, whether the image is noise or constant. Table:
- * blocks add their counters to global ones. When those sum to the number of pixels nothing is
- *         missing, so the counts are their own barrier: each block reads them until they do, and
- * makes the table for itself. All blocks run at once (cooperative launch), so none waits for ever.
- * Apply:  the table too stands once for each bank. A block goes back over its own part in reverse:
- * what it read last is still in registers, what it read before that in the L2 cache.
+ * Used by:  cuda/ops/histeq.cu, tests/bench/kernels/histeq.cu.
+ * Fails:    wait.cuh's trap, see counters8.cuh.
+ * Limits:   any number of blocks that run at once is right, one too.
+ *
+ * How it works.
+ * Count:  256 counters are in shared memory once for each bank, and a lane counts in its own bank:
+ *         the 32 atomic additions of a warp never conflict, for noise or for a constant image.
+ * Table:  blocks add their counts to global counters and look at these until they are complete
+ *         (counters8.cuh); then each makes the table for itself.
+ * Apply:  the table, too, is there once for each bank. A block goes back over its own share in
+ *         reverse: what it read last is still in registers, what it read before that in the L2
+ *         cache.
  */
 #ifndef BURIN_HISTEQ_EQUALIZE8_CUH
 #define BURIN_HISTEQ_EQUALIZE8_CUH
@@ -17,13 +22,13 @@
 #include "cuda/ops/histeq/histogram8.cuh"
 #include "cuda/ops/histeq/table8.cuh"
 
-/* Parameters in the order of use: the batch's beginning shares a line of constants with them. MOST:
- * images that there is room for. One has a kernel of its own, since parameters cost time: a
- * launch with those of a whole batch, 3.7 KB, takes 0.2 us more. */
-template <int CHANNELS, int MODE, int MOST>
+/* Parameters in the order of use: the batch's beginning shares a line of constants with them.
+ * CAPACITY is in images. One image has a kernel of its own, since parameters cost time: a launch
+ * with those of a whole batch, 3.7 KB, takes 0.2 us more. */
+template <int CHANNELS, int MODE, int CAPACITY>
 static __global__ void __launch_bounds__(THREADS, 1)
     equalize_kernel(struct histeq_rule rule, uint32_t *counts, uint32_t *blocks_done,
-                    const __grid_constant__ struct batch_of<MOST> batch) {
+                    const __grid_constant__ struct batch_of<CAPACITY> batch) {
     typedef layout8<CHANNELS, MODE> L;
     const struct shared_memory8 shared = shared_memory8_of<L>();
     const struct chunk_range block = block_chunks(batch);
@@ -45,10 +50,11 @@ static __global__ void __launch_bounds__(THREADS, 1)
         const struct batch_image image = batch.images[i];
         const struct chunk_range range = image_chunks(image, block);
         if (warp < L::TABLES)
-            wait_for_counts(counts + (i * L::TABLES + warp) * COUNTS_WORDS, image.pixels, rule.bins,
-                            shared.cdf + warp * LEVELS, shared.cdf_min + warp);
+            read_cdf(counts + (i * L::TABLES + warp) * COUNTS_WORDS, image.pixels, rule.bins,
+                     shared.cdf + warp * LEVELS, shared.cdf_min + warp);
         __syncthreads();
-        /* Wraps to 0. Of atomicAdd the compiler makes one for the warp, whose number all await. */
+        /* How many blocks were done before; wraps to 0. (Of atomicAdd the compiler makes one for
+         * the warp, and all its threads wait for the result.) */
         if (i == begin && threadIdx.x == LAST_WARP) ticket = atomicInc(blocks_done, gridDim.x - 1);
         fill_tables<CHANNELS, MODE, L>(image.pixels, rule, shared);
         __syncthreads();

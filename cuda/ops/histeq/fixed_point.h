@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* histeq_fixed.h - the arithmetic of histeq.h without divisions of 64 bits, which a GPU has to
- * spell out.
+/* fixed_point.h - the arithmetic of pipeline/ops/histeq.h without 64-bit divisions, which a GPU has
+ * no instruction for.
+ *
+ * Used by:  table8.cuh, apply8.cuh, table16.cuh, apply16.cuh.
+ * Limits:   samples up to 16 bit, fewer than 2^32 pixels.
  *
  * round(c V' / V) of 8-bit samples is one multiplication: ratio = ceil(V' 2^BITS / V) is too large
  * by less than 1, so c * ratio / 2^BITS is too large by less than c / 2^BITS <= 255 / 2^20, while a
  * quotient below a rounding edge is at least 1 / (2 V) >= 1 / 510 away from it: no edge is crossed.
- * tests/cuda/histeq.c tries every (c, V, V'). With 24 bits the result is the product's top byte,
+ * tests/cuda/ops/histeq/fixed_point.c tries every (c, V, V'). With 24 bits the result is the product's top byte,
  * but c may not exceed V; with 20 bits c may be whatever has luma V.
  */
-#ifndef BURIN_CUDA_HISTEQ_FIXED_H
-#define BURIN_CUDA_HISTEQ_FIXED_H
+#ifndef BURIN_HISTEQ_FIXED_POINT_H
+#define BURIN_HISTEQ_FIXED_POINT_H
 
 #include "pipeline/ops/histeq.h"
 

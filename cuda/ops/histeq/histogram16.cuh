@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* histogram16 */
+/* histogram16.cuh - the kernel that counts 16-bit samples, window by window in shared memory.
+ *
+ * Used by:  launch16.cuh.
+ */
 #ifndef BURIN_HISTEQ_HISTOGRAM16_CUH
 #define BURIN_HISTEQ_HISTOGRAM16_CUH
 
 #include "cuda/ops/histeq/layout16.cuh"
 
-/* Counts table T's bins LOW.. of the window over this block's part of a image. */
+/* Counts the bins of table T from LOW on that fit the window, over the block's share of an image. */
 template <int CHANNELS, int MODE>
 static __device__ __forceinline__ void
 count16_range(const struct batch_image &image, struct chunk_range range,
@@ -47,7 +50,7 @@ static __device__ __forceinline__ void flush_window16(uint32_t *window, uint32_t
     }
 }
 
-/* The same where each bin stands 32 times; a lane starts at its own bank. */
+/* The same where there are 32 copies of each bin; a lane starts at its own bank. */
 static __device__ __forceinline__ void flush_copies16(uint32_t *window, uint32_t *counts,
                                                       uint32_t bins) {
     for (uint32_t bin = threadIdx.x; bin < bins; bin += THREADS16) {

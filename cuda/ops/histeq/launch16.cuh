@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* histeq16.cuh - histogram equalization of 16-bit samples: count, table and apply, a launch each.
+/* launch16.cuh - histogram equalization of 16-bit samples: count, table and apply, a launch each.
  *
- * Count:  a window of bins stands in shared memory, as wide as the GPU allows (65536 bins are two
- * windows where a block may have 128 KB), and the image is read once for every window. Few bins
- * stand there once for each bank, so that lanes never meet. Table:  1024 bins a block; each sums
- * all bins before its own, which costs less than waiting for it. Apply:  a block takes the levels
- * into its shared memory where they fit: random look-ups are several times faster there than in the
- * L1 cache.
+ * Used by:  cuda/ops/histeq.cu.
+ * Fails:    as batch.cuh and check.cuh say.
+ * Limits:   histeq16_scratch() bytes of scratch. No block waits for another.
+ *
+ * How it works.
+ * Count:  a window of bins is in shared memory, as wide as the GPU allows (65536 bins are two
+ *         windows where a block may have 128 KB), and the image is read once for every window. Few
+ *         bins are there once for each bank, so that lanes never conflict.
+ * Table:  1024 bins a block; each sums all bins before its own, which costs less than waiting for
+ *         another block to do it.
+ * Apply:  a block copies the levels into its shared memory where they fit: random look-ups are
+ *         several times faster there than in the L1 cache.
  */
 #ifndef BURIN_HISTEQ_LAUNCH16_CUH
 #define BURIN_HISTEQ_LAUNCH16_CUH
@@ -92,26 +98,6 @@ static enum status launch16(const struct cuda_context *context, struct op_call *
     CUDA_LAUNCHED(failure);
     cuda_mark(context, "apply");
     return STATUS_OK;
-}
-
-template <int CHANNELS>
-static enum status launch16_colour(const struct cuda_context *context, struct op_call *calls,
-                                   int count) {
-    switch (calls[0].params->number[HISTEQ_CHANNEL]) {
-    case HISTEQ_VALUE: return launch16<CHANNELS, HISTEQ_VALUE>(context, calls, count);
-    case HISTEQ_LUMA: return launch16<CHANNELS, HISTEQ_LUMA>(context, calls, count);
-    default: return launch16<CHANNELS, HISTEQ_EACH>(context, calls, count);
-    }
-}
-
-static inline enum status histeq16_run(const struct cuda_context *context, struct op_call *calls,
-                                       int count) {
-    switch (calls[0].in.channels) {
-    case 1: return launch16<1, HISTEQ_VALUE>(context, calls, count);
-    case 2: return launch16<2, HISTEQ_VALUE>(context, calls, count);
-    case 3: return launch16_colour<3>(context, calls, count);
-    default: return launch16_colour<4>(context, calls, count);
-    }
 }
 
 #endif

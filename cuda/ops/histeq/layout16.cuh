@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* layout16 */
+/* layout16.cuh - how histeq holds pixels of 16-bit samples, and what its three kernels are given.
+ *
+ * Used by:  the other files of 16-bit histeq.
+ */
 #ifndef BURIN_HISTEQ_LAYOUT16_CUH
 #define BURIN_HISTEQ_LAYOUT16_CUH
 
@@ -22,7 +25,7 @@ struct histeq16_args {
     uint32_t *identity; /* [image][table]: the image has one bin in use and stays as it is */
     uint16_t *levels;   /* [image][table][pitch] */
     uint32_t bins, pitch;
-    uint32_t window, copies_log2; /* bins that stand in shared memory, and how often: 0 or 5 */
+    uint32_t window, copies_log2; /* bins that are in shared memory; 2^0 or 2^5 copies of each */
     int tables, scale;
     bool levels_fit; /* into shared memory, all tables */
 };

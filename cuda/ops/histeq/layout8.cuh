@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* layout8 */
+/* layout8.cuh - how histeq holds pixels of 8-bit samples: chunks in registers, tables in shared
+ * memory, counters in global memory.
+ *
+ * Used by:  the other files of 8-bit histeq.
+ * Limits:   64 KB of shared memory a block, so that every GPU from compute capability 7.5 on can
+ *           run it.
+ */
 #ifndef BURIN_HISTEQ_LAYOUT8_CUH
 #define BURIN_HISTEQ_LAYOUT8_CUH
 
@@ -14,20 +20,20 @@ enum { SECTOR_WORDS = 256, COUNTS_WORDS = LEVELS / 8 * SECTOR_WORDS };
 static_assert(SECTOR_WORDS + 3 * CUDA_BATCH_MAX * COUNTS_WORDS <= CUDA_ZEROED_WORDS,
               "counters of a whole batch");
 
-/* Cycles before the first look at the counters: looks queue like additions, so whoever looks too
- * early holds up those that still add. */
+/* Cycles before the first look at the counters: looks queue like additions, so that a block that
+ * looks too early delays those that still add. */
 enum { FIRST_LOOK_CYCLES = 300 };
 
-/* How pixels of one kind are held. */
+/* How pixels of one kind are held. Why there are COPIES of a table: see equalize8.cuh. */
 template <int CHANNELS, int MODE> struct layout8 {
     static constexpr int TABLES = CHANNELS > 2 && MODE == HISTEQ_EACH ? 3 : 1;
     static constexpr bool STAGED = CHANNELS == 3;
     static constexpr int WORDS = STAGED ? 12 : 4; /* of a chunk */
     static constexpr int PIXELS = 4 * WORDS / CHANNELS;
-    static constexpr int CHUNKS = STAGED ? 3 : 8; /* chunks that a thread has in hand */
+    static constexpr int CHUNKS = STAGED ? 3 : 8; /* that a thread holds at a time */
     static constexpr int STEP = CHUNKS * THREADS;
-    /* Of a table, each for so many banks; all 32 where memory allows it. Three channels need room
-     * for the stage too, and have fewer look-ups a byte. */
+    /* Of a table, each for its own banks; 32 where memory allows it. Three channels need room for
+     * the stage too, and have fewer look-ups a byte. */
     static constexpr int COPIES = (STAGED ? 16 : 32) / (TABLES == 1 ? 1 : 2);
     static constexpr int TABLE_WORDS = TABLES * LEVELS * COPIES;
     static constexpr int STAGE_WORDS = STAGED ? WORDS * THREADS : 0;
@@ -39,11 +45,10 @@ struct histeq_rule {
     int scale;
 };
 
-/* Shared memory of a block. */
+/* A block's shared memory. */
 struct shared_memory8 {
-    uint32_t *table; /* [tables][256][copies]: counters first, then new levels or ratios */
-    uint4
-        *stage; /* [warp][96] vectors on their way between memory and the threads they belong to */
+    uint32_t *table;   /* [tables][256][copies]: counters first, then new levels or ratios */
+    uint4 *stage;      /* [warp][96] vectors that are exchanged, see chunk.cuh */
     uint32_t *cdf;     /* [tables][256] cumulative counts, inclusive */
     uint32_t *cdf_min; /* [tables] that of the first bin in use */
 };

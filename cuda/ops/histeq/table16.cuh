@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* table16 */
+/* table16.cuh - the kernel that turns counts of 16-bit samples into new levels.
+ *
+ * Used by:  launch16.cuh.
+ */
 #ifndef BURIN_HISTEQ_TABLE16_CUH
 #define BURIN_HISTEQ_TABLE16_CUH
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* table8 */
+/* table8.cuh - the look-up table: new levels, or what a colour is multiplied by.
+ *
+ * Used by:  equalize8.cuh.
+ */
 #ifndef BURIN_HISTEQ_TABLE8_CUH
 #define BURIN_HISTEQ_TABLE8_CUH
 
@@ -18,7 +21,7 @@ static __device__ __forceinline__ uint32_t table_entry(const uint32_t *cdf, uint
     return histeq_ratio(level, next, MODE == HISTEQ_VALUE ? HISTEQ_VALUE_BITS : HISTEQ_LUMA_BITS);
 }
 
-/* Each warp makes its share of the levels of each table and spreads them over the copies. */
+/* Each warp computes its share of each table and writes it to all copies. */
 template <int CHANNELS, int MODE, class L>
 static __device__ __forceinline__ void fill_tables(uint32_t pixels, struct histeq_rule rule,
                                                    const struct shared_memory8 &shared) {

@@ -65,7 +65,8 @@ static __global__ void __launch_bounds__(TILE_THREADS)
         const uint8_t *in = image.in + (uint64_t)y * image.in_stride;
         store_sample<DEPTH>(out, CHANNELS % 2 ? x : 2 * x, inside ? edge : 0);
         if (CHANNELS % 2 == 0)
-            store_sample<DEPTH>(out, 2 * x + 1, load_sample<DEPTH>(in, x * CHANNELS + CHANNELS - 1));
+            store_sample<DEPTH>(out, 2 * x + 1,
+                                load_sample<DEPTH>(in, x * CHANNELS + CHANNELS - 1));
     }
 }
 

@@ -104,12 +104,12 @@ static __global__ void __launch_bounds__(1024)
 }
 
 static __global__ void block_table(const uint32_t *counts, uint32_t pixels, uint8_t *levels) {
-    __shared__ __align__(16) uint32_t sums[LEVELS];
-    __shared__ uint32_t first;
-    if (threadIdx.x < 32) wait_for_counts(counts, pixels, 256, sums, &first);
+    __shared__ __align__(16) uint32_t cdf[LEVELS];
+    __shared__ uint32_t cdf_min;
+    if (threadIdx.x < 32) read_cdf(counts, pixels, 256, cdf, &cdf_min);
     __syncthreads();
     const struct histeq_rule rule = { 256, HISTEQ_MINMAX };
-    levels[threadIdx.x] = table_entry<1, HISTEQ_VALUE>(sums, first, pixels, threadIdx.x, rule);
+    levels[threadIdx.x] = table_entry<1, HISTEQ_VALUE>(cdf, cdf_min, pixels, threadIdx.x, rule);
 }
 
 /* COUNT 0: all of it; 1: the count alone, to tell what it costs. */
@@ -205,7 +205,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
     __syncthreads();
     publish_counts<gray>(shared.table, counts);
     cooperative_groups::this_grid().sync();
-    if (threadIdx.x < 32) wait_for_counts(counts, vectors * 16, 256, shared.cdf, shared.cdf_min);
+    if (threadIdx.x < 32) read_cdf(counts, vectors * 16, 256, shared.cdf, shared.cdf_min);
     __syncthreads();
     fill_tables<1, HISTEQ_VALUE, gray>(vectors * 16, { 256, HISTEQ_MINMAX }, shared);
     __syncthreads();

@@ -131,7 +131,7 @@ static void stage(struct scene &scene, const struct image &shape, enum picture_k
     const size_t pairs = std::max<size_t>(1, COLD_BYTES / (2 * bytes));
     scene.frame.in = scene.frame.out = shape;
     scene.expected = memory;
-    scene.ins.zero_counters(), scene.outs.zero_counters();
+    scene.ins.clear(), scene.outs.clear();
     for (size_t i = 0; i < pairs; i++) {
         scene.ins.push_back(memory + (2 * i + 1) * bytes);
         scene.outs.push_back(memory + (2 * i + 2) * bytes);
