@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Seams are found on the luma alone, strip by strip (strip.cuh says what that is, and which methods
+/* Seams are found on the luma alone, search by search (search.cuh says what that is, and which methods
  * there are); then the pixels follow at once. Pixels go from the input to the output in the first
  * phase and grow there in place in those after it, so that they need no scratch. Only where the
  * seams are shown, which has the input's size, an image of its own is carved along.
@@ -55,7 +55,7 @@ static enum status find_seams(const struct carve_context *carve, const struct ph
     enum status status = fill_search(carve, phase, &search);
     if (!status)
         status = choose(carve->context, &search).run(carve->context, &search, carve->failure);
-    cuda_mark(carve->context, carve->quick && carve->progress ? NULL : "seams");
+    cuda_mark(carve->context, carve->timed && carve->progress ? NULL : "seams");
     if (status || is_both(phase)) return status;
     const struct mask_args args = { *mask, search.seams, search.columns };
     return mask_build(carve->context->stream, args, carve->failure);
@@ -111,7 +111,7 @@ static enum status apply_to_pixels(struct carve_context *carve, const struct pha
     return apply_one(carve, phase, apply_kernels, &args);
 }
 
-/* In the first phase marks come fresh from the masks: where it shrinks, through the strip's plane,
+/* In the first phase marks come fresh from the masks: where it shrinks, through the search's plane,
  * which is free by now. */
 static enum status apply_to_marks(const struct carve_context *carve, const struct phase *phase,
                                   const struct seam_mask *mask) {
@@ -234,9 +234,9 @@ static enum status run_one(const struct cuda_context *context, const struct op_c
     carve.failure = failure;
     lay_out(&carve, (uint8_t *)scratch);
     if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return draw_energy(&carve);
-    static const char *const quick[] = { "seam", "trace", "remove", NULL }; /* as SPAN_SEAM... */
+    static const char *const timed[] = { "seam", "trace", "remove", NULL }; /* as SPAN_SEAM... */
     if (carve.phases)
-        carve.progress = kernel_progress_add(context, call, carve.quick ? quick : NULL);
+        carve.progress = kernel_progress_add(context, call, carve.timed ? timed : NULL);
     return carve_image(&carve);
 }
 

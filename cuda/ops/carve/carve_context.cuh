@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve_context.cuh - the way of one image through carve.cu: its phases, their strips and its memory. */
+/* carve_context.cuh - the way of one image through carve.cu: its phases, their searches and its memory. */
 #ifndef BURIN_CARVE_CARVE_CONTEXT_CUH
 #define BURIN_CARVE_CARVE_CONTEXT_CUH
 
@@ -16,7 +16,7 @@ struct method {
                        struct failure *failure);
 };
 
-/* The quickest for WINDOW_OWN, of which pointers need only be NULL or not. */
+/* The quickest for SEARCH, of which pointers need only be NULL or not. */
 static struct method choose(const struct cuda_context *context, const struct seam_search *search) {
     if (cluster_fits(context, search)) return { cluster_scratch, cluster_run };
     if (dual_fits(context, search)) return { dual_scratch, dual_run };
@@ -39,14 +39,14 @@ struct carve_context {
     uint32_t goal_width, goal_height;
     bool masked, shows; /* the seams */
     int phases;
-    bool quick;           /* all of them go the fast way, which tells where its time goes */
+    bool timed;           /* all of them go the cluster method, which tells where its time goes */
     uint32_t total, done; /* seams */
     struct kernel_progress *progress;
 
     struct image now;       /* the image as far as it has come; from the first phase on in TO */
     struct image to;        /* as large as it gets */
     struct byte_plane kept; /* marks of `now` from the second phase on */
-    uint8_t *luma, *marks;  /* of a strip */
+    uint8_t *luma, *marks;  /* of a search */
     uint32_t *origins;      /* where both directions shrink */
     uint32_t origin_stride;
     struct origin_map
@@ -91,7 +91,7 @@ static size_t seams_bytes(const struct seam_search *search) {
     return round256(sizeof(uint16_t) * (size_t)search->columns * search->height);
 }
 
-/* The strip of one phase; memory as far as the course has it. */
+/* The search of one phase; memory as far as the context has it. */
 static struct seam_search search_of(const struct carve_context *carve, const struct phase *phase) {
     const bool turned = is_turned(phase);
     struct seam_search search = {};
@@ -140,7 +140,7 @@ static struct needs needs_of(struct carve_context *carve) {
     struct needs needs = {};
     struct phase phase = { carve->call->in.width, carve->call->in.height, {} };
     carve->phases = 0;
-    carve->quick = true;
+    carve->timed = true;
     for (; next_phase(carve, &phase); phase = behind(&phase), carve->phases++) {
         /* Stands for memory to come, which is aligned likewise. */
         alignas(256) static uint8_t some[1];
@@ -155,7 +155,7 @@ static struct needs needs_of(struct carve_context *carve) {
         const struct method method = choose(carve->context, &search);
         raise_to(carve->phases ? &needs.later : &needs.first,
                  seams_bytes(&search) + method.scratch(carve->context, &search));
-        carve->quick = carve->quick && method.run != grid_run;
+        carve->timed = carve->timed && method.run != grid_run;
         if (is_both(&phase)) continue;
         carve->origin_map.phases[carve->phases] = { mask_of(&search, is_turned(&phase)),
                                                     phase.seams.grow };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The ladder that led to cuda/ops/carve/cluster/cluster.cuh, from a launch a row to one launch for all seams.
  * Every seam of every rung is compared with a plain host program before a time is told. Times are
- * events' on the device, medians: `all` of the whole strip with its preparations, `seam` the rise
+ * events' on the device, medians: `all` of the whole search with its preparations, `seam` the rise
  * from a quarter of the seams to all of them. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <ctime>
 
-/* ---- one strip */
+/* ---- one search */
 
 struct strip_case {
     const char *name;
@@ -29,7 +29,7 @@ struct bench {
     std::vector<uint16_t> columns;      /* as they ought to be */
     uint8_t *original;
     uint64_t *trace;
-    uint32_t blocks, cluster; /* of the fast method's last launch */
+    uint32_t blocks, cluster; /* of the cluster method's last launch */
     cudaEvent_t begin, end;
 };
 
@@ -40,7 +40,7 @@ static void bench_make(struct bench &bench) {
     TRY(cudaEventCreate(&bench.end));
 }
 
-/* False where the fast method does not take the strip. */
+/* False where the cluster method does not take the search. */
 static bool strip_make(struct bench &bench, const struct strip_case &one) {
     struct seam_search &search = bench.search;
     search = {};

@@ -2,7 +2,7 @@
 /* Both directions weighed against each other: the ladder (carve_weigh.cuh) that leads to the fast
  * method (fast_both.cuh), and on it the general one (tiles.cuh). The origins of all pixels that are
  * left are compared with a plain host program's before a time is told. Times are events' on the
- * device, medians: `all` of the whole strip with its preparations and origins, `step` the rise from
+ * device, medians: `all` of the whole search with its preparations and origins, `step` the rise from
  * a quarter of the steps to all. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
@@ -91,7 +91,7 @@ static std::vector<uint32_t> plain_both(const std::vector<uint8_t> &luma,
     return left.numbers;
 }
 
-/* ---- one strip */
+/* ---- one search */
 
 struct both_case {
     const char *name;
@@ -119,7 +119,7 @@ static void context_make(struct bench &bench) {
     TRY(cudaEventCreate(&bench.end));
 }
 
-/* False where the fast method does not take the strip. Rows of the plain way lie close together. */
+/* False where the cluster method does not take the search. Rows of the plain way lie close together. */
 static bool strip_make(struct bench &bench, const struct both_case &one) {
     struct seam_search &search = bench.search;
     search = {};
@@ -190,7 +190,7 @@ static void run_both(struct bench &bench, const struct seam_search &search, bool
     exit(1);
 }
 
-/* Milliseconds of one run from the original luma; of the strip's seams one in PART. */
+/* Milliseconds of one run from the original luma; of the search's seams one in PART. */
 static float run(struct bench &bench, int rung, uint32_t part, bool trace) {
     const cudaStream_t stream = bench.context.stream;
     struct seam_search search = bench.search;
@@ -307,8 +307,8 @@ static int odd(struct bench &bench) {
     return bad != 0;
 }
 
-/* Where a step's time goes, in the way that has more rows: means over the later half of the steps
- * while both ways are at it, from the end of the step before, in us. */
+/* Where a step's time goes, in the axis that has more rows: means over the later half of the steps
+ * while both axes are at it, from the end of the step before, in us. */
 static int trace(struct bench &bench) {
     static const char *const names[] = {
         "lead start",         "lead end", "met", "maps",  "resolved",  "",

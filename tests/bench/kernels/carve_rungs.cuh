@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve_rungs.cuh - the way to the fast method: what came before it, rung by rung.
+/* carve_rungs.cuh - the way to the cluster method: what came before it, rung by rung.
  *
  * 1 rows       a launch a row, all costs in memory, the way back row by row on one thread, all
  *              energies anew
@@ -18,7 +18,7 @@
 
 #include <cooperative_groups.h>
 
-/* Functions that are given a seam's number take it off the job's width. */
+/* Functions that are given a seam's number take it off the arguments' width. */
 struct rung_memory {
     struct cluster_args args; /* bands of one step, everything in device memory */
     uint32_t *costs;          /* all rows, rung 1 */
@@ -26,12 +26,12 @@ struct rung_memory {
     uint32_t parent_stride;
     uint32_t *cost;    /* what the seam costs */
     uint64_t *meeting; /* blocks that have come to meetings so far, in one launch */
-    uint8_t *scratch;  /* where the job's planes lie */
+    uint8_t *scratch;  /* where the arguments' planes lie */
     int blocks;
     cudaStream_t stream;
 };
 
-/* What the functions below can hold, of a strip that the fast method takes. */
+/* What the functions below can hold, of a search that the cluster method takes. */
 static bool rungs_fit(uint32_t height) {
     return height <= 2 * STEP_ROWS * BANDS_MAX;
 }
@@ -109,7 +109,7 @@ static __device__ uint32_t row_least(const struct cluster_args &args, const uint
     return best;
 }
 
-/* One block finds the meeting point, one thread the way; *COST: the seam's. */
+/* One block finds the meeting point, one thread the axis; *COST: the seam's. */
 static __device__ void row_trace(const struct cluster_args &args, const uint32_t *costs,
                                  uint32_t width, uint16_t *columns, uint32_t *cost) {
     __shared__ unsigned long long least;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* band.cuh - the followers: a block for each band of rows.
+/* band.cuh - the band blocks: a block for each band of rows.
  *
  * Behind the sweepers: parents of every step of the band, from them the column that each column of
- * the band's last row comes from in the last row of the band before (`jumps`). Once the resolver
+ * the band's last row comes from in the last row of the band before (`jumps`). Once the traceback block
  * has said where the seam enters the band: its crossing of every row, and the removal.
  */
 #ifndef BURIN_CARVE_CLUSTER_BAND_CUH
@@ -78,7 +78,7 @@ DEVICE struct column_range band_window(const struct cluster_half &half, uint32_t
 /* ---- parents and jumps */
 
 /* The block's warps share the tiles of a step whose parents are wanted; the first tile is for warp
- * FIRST. Returns whose the next would be; MEET may become known on the way. */
+ * FIRST. Returns whose the next would be; MEET may become known on the axis. */
 DEVICE uint32_t band_step(const struct cluster_args &args, const struct band &band, uint32_t step,
                           uint32_t seam, uint32_t &meet, uint32_t first) {
     const uint32_t warps = BLOCK_THREADS / 32, width = args.width - seam;
@@ -120,7 +120,7 @@ DEVICE void jumps_back(uint32_t (&at)[4], const struct band &band, uint32_t step
 }
 
 /* Four columns a thread, all under way at once: where they come from in the row before the step;
- * at the band's last step, where from in the row before the band, told to the resolver. Steps are
+ * at the band's last step, where from in the row before the band, told to the traceback block. Steps are
  * shared out among the threads from different ones on. */
 DEVICE void band_find_jumps(const struct cluster_args &args, const struct band &band, uint32_t step,
                             uint32_t seam, uint32_t meet) {

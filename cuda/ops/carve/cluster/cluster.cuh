@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* cluster.cuh - seam carving without masks, one direction, in one launch for all seams of a strip.
+/* cluster.cuh - seam carving without masks, one direction, in one launch for all seams of a search.
  *
  * cluster_args.cuh says how. Needs clusters of blocks (compute capability 9.0) and as many
  * multiprocessors at once as the shape has blocks; cluster_fits says whether there are.
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* LANE: columns of a leader's lane. */
+/* LANE: columns of a sweeper's lane. */
 template <int LANE>
 static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
     cluster_kernel(const __grid_constant__ struct cluster_args args,
@@ -73,7 +73,7 @@ static inline void cluster_layout(struct cluster_plan *plan, uint8_t *base) {
     plan->bytes = bytes;
 }
 
-/* Columns of a leader's lane. */
+/* Columns of a sweeper's lane. */
 static inline uint32_t lane_columns(const struct cluster_args *args) {
     return (args->own + 2 * args->halo) / 32;
 }
@@ -85,7 +85,7 @@ static inline cluster_kernel_pointer cluster_kernel_of(const struct cluster_args
                                    : (cluster_kernel_pointer)cluster_kernel<8>;
 }
 
-/* Columns of a leader: 6 a lane make a row quickest; where 4 warps a block are not enough for the
+/* Columns of a sweeper: 6 a lane make a row quickest; where 4 warps a block are not enough for the
  * width, 8, and wider ones a narrower halo. */
 static inline void plan_sweep_columns(struct cluster_args *args, uint32_t widest) {
     const uint32_t lane = widest <= 6144 ? 6 : 8;
@@ -123,7 +123,7 @@ static inline void plan_late_bands(struct cluster_args *args) {
     args->late_bands = slow ? LATE_BANDS : 0;
 }
 
-/* What the resolvers gather, in MOST bytes of shared memory. */
+/* What the traceback blocks gather, in MOST bytes of shared memory. */
 static inline void plan_maps(struct cluster_args *args, uint32_t most) {
     const uint32_t rows = STEP_ROWS * args->band_steps, bands = args->halves[0].bands;
     args->window_bands = args->direct_bands = 0;
@@ -194,7 +194,7 @@ static inline uint32_t cluster_resident(const struct cluster_plan *plan) {
     return found - 1;
 }
 
-/* False where the strip does not fit. */
+/* False where the search does not fit. */
 static inline bool cluster_plan_make(struct cluster_plan *plan, const struct cuda_context *context,
                                      const struct seam_search *search, uint8_t *scratch) {
     struct cluster_args *args = &plan->args;
@@ -255,7 +255,7 @@ static inline size_t cluster_scratch(const struct cuda_context *context,
     return cluster_plan_make(&plan, context, search, NULL) ? plan.bytes : 0;
 }
 
-/* What the copy engine has to know of the plane of energies: pairs of columns, boxes of a leader's
+/* What the copy engine has to know of the plane of energies: pairs of columns, boxes of a sweeper's
  * columns and a step's rows; rows behind the last are read as 0. */
 static inline enum status describe_energies(CUtensorMap *plane, const struct cluster_args *args,
                                             struct failure *failure) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sweep_costs.cuh - a leader's costs, from row to row, told, sent and received. */
+/* sweep_costs.cuh - a sweeper's costs, from row to row, told, sent and received. */
 #ifndef BURIN_CARVE_CLUSTER_SWEEP_COSTS_CUH
 #define BURIN_CARVE_CLUSTER_SWEEP_COSTS_CUH
 

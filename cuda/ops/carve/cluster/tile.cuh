@@ -16,7 +16,7 @@
 
 enum { TILE_OWN = 96, TILE_HALO = 16, TILE_COLUMNS = TILE_OWN + 2 * TILE_HALO };
 
-/* More than any path's cost in a strip that is taken; times 16, with 16 rows outside the image
+/* More than any path's cost in a search that is taken; times 16, with 16 rows outside the image
  * added, it stays below 2^32. */
 static const uint32_t TILE_FAR = (1u << 28) - (1u << 21);
 /* What the costs of half an image must stay below. */

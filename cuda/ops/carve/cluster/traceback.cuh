@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* traceback.cuh - the resolvers: where the halves meet, and from band to band outward.
+/* traceback.cuh - the traceback blocks: where the halves meet, and from band to band outward.
  *
  * One block a half; both find the same meeting point. Jumps are gathered in shared memory, as
  * differences of one byte, or two where bands are high: while the sweepers are still under way, all
  * of a band; when the halves have met, of bands that are not there yet, only the columns that the
  * seam can reach. Some warps do nothing but look for the meeting point, so that nobody waits behind
  * a band that is late; afterwards they help with the others.
- * The first half's resolver also keeps the watch: it alone decides which seam is the last.
+ * The first half's traceback block also keeps the watch: it alone decides which seam is the last.
  */
 #ifndef BURIN_CARVE_CLUSTER_TRACEBACK_CUH
 #define BURIN_CARVE_CLUSTER_TRACEBACK_CUH
@@ -391,7 +391,7 @@ static __device__ void trace_block(const struct cluster_args &args, int number) 
             trace_store_entries(args, args.halves[number], memory, trace_met(memory, seam), seam);
         if (thread_index() == 32) memory->next = 0;
         __syncthreads();
-        if (mark) timeline_mark(args, seam, MARK_RESOLVED);
+        if (mark) timeline_mark(args, seam, MARK_TRACED);
         if (mark) clock_tell(args, memory->clock, SPAN_TRACE);
     }
     if (mark && args.progress)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dual.cuh - seam carving without masks, both directions weighed against each other, in one
- * launch for all steps of a strip. dual/args.cuh says how.
+ * launch for all steps of a search. dual/args.cuh says how.
  */
 #ifndef BURIN_CARVE_DUAL_DUAL_CUH
 #define BURIN_CARVE_DUAL_DUAL_CUH
@@ -13,7 +13,7 @@ struct dual_planes {
     CUtensorMap axes[2];
 };
 
-/* Blocks: four clusters of sweepers, four resolvers, bands. */
+/* Blocks: four clusters of sweepers, four traceback blocks, bands. */
 template <int LANE>
 static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
     dual_kernel(const __grid_constant__ struct dual_args dual,
@@ -41,20 +41,20 @@ static inline dual_kernel_pointer dual_kernel_of(const struct cluster_args *args
 
 /* ---- the shape */
 
-/* ways: their jobs and places; the launch is as the first one says. */
+/* axes: their jobs and places; the launch is as the first one says. */
 struct dual_plan {
     struct dual_args args;
     struct cluster_plan axes[2];
     size_t bytes, cleared_from, cleared; /* of scratch */
 };
 
-/* Columns of a follower's and a resolver's tables: the width that the desk's job says it has, which
- * is the image's and a column more for every seam of the other way. */
+/* Columns of a band block's and a traceback block's tables: the width that the shared memory's job says it has, which
+ * is the image's and a column more for every seam of the other axis. */
 static inline uint32_t dual_columns(const struct cluster_args *args) {
     return args->width + args->seams - args->dual.goes;
 }
 
-/* A leader's columns as for the longer row of the two; blocks of each cluster as many, with at most
+/* A sweeper's columns as for the longer row of the two; blocks of each cluster as many, with at most
  * WARPS sweepers if 16 will do. */
 static inline bool dual_plan_sweepers(struct dual_plan *plan, uint32_t warps) {
     struct cluster_args *down = &plan->axes[0].args, *across = &plan->axes[1].args;
@@ -92,7 +92,7 @@ static inline bool dual_shared_layout(struct dual_plan *plan, uint32_t most) {
     return dual->path + 2 * ((widest + round) / round * round) <= dual->shared;
 }
 
-/* Bands of the ways, STEPS each, in BLOCKS blocks; false where it does not go. */
+/* Bands of the axes, STEPS each, in BLOCKS blocks; false where it does not go. */
 static inline bool dual_plan_bands(struct dual_plan *plan, const uint32_t steps[2],
                                    uint32_t blocks) {
     uint32_t bands = 0;
@@ -110,7 +110,7 @@ static inline bool dual_plan_bands(struct dual_plan *plan, const uint32_t steps[
     return bands <= blocks;
 }
 
-/* The bands that are done soonest: of the fewest pixels, in the way that has more of them; none of
+/* The bands that are done soonest: of the fewest pixels, in the axis that has more of them; none of
  * more than HIGHEST steps. */
 static inline bool dual_choose_bands(struct dual_plan *plan, uint32_t highest, uint32_t blocks,
                                      uint32_t most) {
@@ -127,7 +127,7 @@ static inline bool dual_choose_bands(struct dual_plan *plan, uint32_t highest, u
            dual_shared_layout(plan, most);
 }
 
-/* What the resolvers gather, in as much shared memory. */
+/* What the traceback blocks gather, in as much shared memory. */
 static inline void dual_plan_maps(struct cluster_args *args, uint32_t most) {
     struct cluster_args widest = *args;
     widest.width = dual_columns(args);
@@ -135,12 +135,12 @@ static inline void dual_plan_maps(struct cluster_args *args, uint32_t most) {
     args->window_bands = widest.window_bands, args->direct_bands = widest.direct_bands;
 }
 
-/* Leaders a block, if clusters of at most 16 will do, and steps a band at most. */
+/* Sweepers a block, if clusters of at most 16 will do, and steps a band at most. */
 struct dual_attempt {
     uint32_t warps, highest;
 };
 
-/* All that does not depend on where scratch is; false where the strip does not fit so. */
+/* All that does not depend on where scratch is; false where the search does not fit so. */
 static inline bool dual_plan_shape(struct dual_plan *plan, const struct cuda_context *context,
                                    const struct dual_attempt *one) {
     struct cluster_plan *launch = &plan->axes[0];
@@ -170,7 +170,7 @@ static inline bool dual_plan_shape(struct dual_plan *plan, const struct cuda_con
     return true;
 }
 
-/* Scratch from BASE on, which may be NULL while it is only measured. Tagged memory of both ways,
+/* Scratch from BASE on, which may be NULL while it is only measured. Tagged memory of both axes,
  * and what is between, is cleared. */
 static inline void dual_layout(struct dual_plan *plan, uint8_t *base) {
     struct dual_args *dual = &plan->args;
@@ -218,7 +218,7 @@ static inline bool dual_accepts(const struct cuda_context *context,
            (uint64_t)(longer / 2 + 1) * energy_most[search->energy] <= TILE_COST_MAX;
 }
 
-/* The ways' jobs, as far as the strip alone tells. */
+/* The axes' jobs, as far as the search alone tells. */
 static inline void dual_args_make(struct dual_plan *plan, const struct seam_search *search) {
     struct dual_args *dual = &plan->args;
     for (uint32_t axis = 0; axis < 2; axis++) {
@@ -235,7 +235,7 @@ static inline void dual_args_make(struct dual_plan *plan, const struct seam_sear
     dual->progress = search->progress, dual->done = search->done;
 }
 
-/* False where the strip does not fit. Rows are quickest with few warps a block, bands with few
+/* False where the search does not fit. Rows are quickest with few warps a block, bands with few
  * rows: large images need the blocks for them. */
 static inline bool dual_plan_make(struct dual_plan *plan, const struct cuda_context *context,
                                   const struct seam_search *search, uint8_t *scratch) {

@@ -31,7 +31,7 @@ struct cell_plane {
 struct axis_memory {
     uint64_t *edges; /* [slot][half of the cost][column] */
     uint32_t *maps;  /* [slot][column]: tag << 8 | column of the window at the near edge */
-    uint64_t *best;  /* [strip][4]: total's lower and upper half, column */
+    uint64_t *best;  /* [tile][4]: total's lower and upper half, column */
     uint32_t *path;  /* [line]: tag << 16 | column */
     uint32_t stride; /* columns of a slot, a multiple of WINDOW_OWN */
 };
@@ -275,7 +275,7 @@ DEVICE void sweep_line(COST (&costs)[LANE_COLUMNS], uint32_t (&notes)[NOTED], co
 }
 
 /* SOURCES: notes[i] of column i, from what it is set to before. TURNS: steps 4j..4j+3 in notes[j].
- * Leaders, for whom all others wait, take whole bands without asking line by line. */
+ * Sweepers, for whom all others wait, take whole bands without asking line by line. */
 template <class COST, int NOTES, int NOTED>
 DEVICE void sweep_band(COST (&costs)[LANE_COLUMNS], uint32_t (&notes)[NOTED],
                        const band_cells &cells, const struct band_range &range,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* grid.cuh - takes the seams of a strip out on any GPU, for any size, energy, masks and both
+/* grid.cuh - takes the seams of a search out on any GPU, for any size, energy, masks and both
  * directions at once: one cooperative launch for all of them.
  *
  * A step: search (grid/traceback.cuh), choose, trace, erase (grid/removal.cuh), and one meeting of all blocks. What
@@ -34,7 +34,7 @@ struct grid_args {
 };
 
 /* How far all blocks are; each keeps it for itself. The size follows from what is left to take out:
- * a width counted down in here nvcc 13.0 mistook for the job's own and never changed. */
+ * a width counted down in here nvcc 13.0 mistook for the arguments' own and never changed. */
 struct grid_state {
     uint32_t tag;           /* the step's number, from 1 */
     uint32_t round;         /* meetings */
@@ -120,7 +120,7 @@ static __device__ void first_cells(const struct grid_args &args) {
     }
 }
 
-/* Tasks of sweepers come first, then those of the mappers; both by strip, its two halves beside one
+/* Tasks of sweepers come first, then those of the mappers; both by search, its two halves beside one
  * another. */
 template <class COST>
 DEVICE void search_band(const struct cell_plane &plane, const struct axis_memory &memory,
@@ -345,7 +345,7 @@ static inline size_t grid_layout(const struct seam_search *search, uint8_t *base
     return bytes;
 }
 
-/* Scratch bytes for WINDOW_OWN, of which pointers need only be NULL or not. */
+/* Scratch bytes for SEARCH, of which pointers need only be NULL or not. */
 static inline size_t grid_scratch(const struct cuda_context *context,
                                   const struct seam_search *search) {
     struct grid_args args;
@@ -367,7 +367,7 @@ static inline unsigned grid_blocks(const struct cuda_context *context,
     return min(wanted, (uint32_t)most);
 }
 
-/* Takes the seams out of WINDOW_OWN. Origins are numbered by origin_stride. */
+/* Takes the seams out of SEARCH. Origins are numbered by origin_stride. */
 static inline enum status grid_run(const struct cuda_context *context,
                                    const struct seam_search *search, struct failure *failure) {
     struct grid_args args;
