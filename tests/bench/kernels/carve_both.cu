@@ -6,8 +6,7 @@
  * a quarter of the steps to all. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
-#include "cuda/ops/carve/dual/dual.cuh"
-#include "cuda/ops/carve/grid/grid.cuh"
+#include "cuda/ops/carve/method.cuh"
 
 #include "tests/bench/kernels/carve_weigh.cuh"
 
@@ -102,6 +101,7 @@ struct both_case {
 
 struct bench {
     struct cuda_context context;
+    struct carve_limits limits;
     struct seam_search search;
     struct weigh weigh; /* of the first rungs */
     std::vector<uint8_t> luma;
@@ -129,9 +129,11 @@ static bool strip_make(struct bench &bench, const struct both_case &one) {
     search.luma_stride = (one.width + 15) / 16 * 16;
     search.origin_stride = one.width;
     const size_t bytes = (size_t)search.luma_stride * one.height + 16;
-    if (!dual_fits(&bench.context, &search)) return false;
-    const size_t fast = dual_scratch(&bench.context, &search);
-    const size_t general = grid_scratch(&bench.context, &search);
+    struct dual_plan plan;
+    bench.limits = limits_of(&bench.context);
+    if (!dual_plan_make(&plan, &bench.limits, &search, NULL)) return false;
+    const size_t fast = plan.bytes;
+    const size_t general = grid_scratch(&search);
     bench.luma = paint(one.kind, one.width, one.height, one.width);
     bench.numbers = plain_both(bench.luma, search);
     TRY(cudaMalloc((void **)&bench.original, bytes));
@@ -182,10 +184,11 @@ static void run_general(struct bench &bench, const struct seam_search &search) {
 static void run_both(struct bench &bench, const struct seam_search &search, bool trace) {
     struct dual_plan plan;
     struct failure failure = {};
+    bool fits = false;
     uint8_t *scratch = (uint8_t *)search.scratch;
-    if (!dual_plan_make(&plan, &bench.context, &search, scratch)) exit(1);
+    if (!dual_plan_make(&plan, &bench.limits, &search, scratch)) exit(1);
     if (trace) plan.args.axes[plan.args.longer].timeline = bench.trace;
-    if (dual_queue(&bench.context, &plan, scratch, &failure) == STATUS_OK) return;
+    if (dual_queue(&bench.context, &plan, scratch, &fits, &failure) == STATUS_OK && fits) return;
     fprintf(stderr, "%s\n", failure.message);
     exit(1);
 }

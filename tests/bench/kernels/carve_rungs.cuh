@@ -12,7 +12,7 @@
 #ifndef BURIN_CARVE_RUNGS_CUH
 #define BURIN_CARVE_RUNGS_CUH
 
-#include "cuda/ops/carve/cluster/cluster.cuh"
+#include "cuda/ops/carve/method.cuh"
 #include "cuda/ops/carve/ptx.cuh"
 #include "tests/bench/kernels/measure.cuh"
 
@@ -44,12 +44,15 @@ static void rung_memory_make(struct rung_memory &memory, const struct cuda_conte
     args.energy = search.energy, args.reach = carve_reach(search.energy);
     args.luma = search.luma, args.luma_stride = search.luma_stride;
     args.seam_columns = search.seams;
-    plan_sweepers(&args);
+    plan_sweep_columns(&args, args.width);
+    plan_sweepers(&args, plan_cluster(args.sweepers, 2));
     plan_bands(&args, 1);
     args.direct_bands = args.halves[0].bands;
-    cluster_layout(&plan, NULL);
+    struct arena arena = {};
+    cluster_layout(&plan, &arena);
     TRY(cudaMalloc((void **)&memory.scratch, plan.bytes));
-    cluster_layout(&plan, memory.scratch);
+    arena = { memory.scratch, 0 };
+    cluster_layout(&plan, &arena);
     memory.args = args;
     memory.parent_stride = band_plane(args.width);
     memory.blocks = context.multiprocessors;
