@@ -24,6 +24,7 @@
 
 #include "cuda/ops/carve/seam_search.cuh"
 #include "cuda/ops/carve/tagged_words.cuh"
+#include "cuda/ops/carve/waits.cuh"
 
 enum {
     BLOCK_THREADS = 640, /* a warp for each tile of 1920 columns; 96 registers a thread */
@@ -125,30 +126,6 @@ enum {
     MARK_RENEWED,
     MARK_READY,
     MARK_LAST_JUMPS
-};
-
-/* A wait that never ends is a fault of ours or a broken chip: better a failed launch than a GPU
- * that hangs. The ladder tells which wait it was. */
-#ifndef SPIN_STUCK
-#define SPIN_STUCK(args, where) __trap()
-#define SPIN_LIMIT              (1u << 31) /* turns: a minute at least */
-#endif
-
-enum {
-    STUCK_FULL = 1,
-    STUCK_EMPTY,
-    STUCK_READY,
-    STUCK_INBOX,
-    STUCK_COSTS,
-    STUCK_ENTRY,
-    STUCK_CROSSING,
-    STUCK_JUMPS,
-    STUCK_MEET,
-    STUCK_DECISION,
-    STUCK_BEGUN,
-    STUCK_VERDICT,
-    STUCK_TOTAL,
-    STUCK_PEERS
 };
 
 /* The block's shared memory. Named where it is used, so that the compiler knows what it is. */

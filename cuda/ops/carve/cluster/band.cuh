@@ -50,7 +50,7 @@ DEVICE uint32_t band_wait_meet(const struct cluster_args &args, const struct ban
         uint32_t word = load_relaxed(args.meets + band.half);
         for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
             word = load_relaxed(args.meets + band.half);
-            if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_MEET);
+            if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_MEET);
         }
         band_memory()->meet = word & 0xffff;
     }
@@ -154,8 +154,7 @@ DEVICE void band_wait_costs(const struct cluster_args &args, const struct band &
                             uint32_t seam) {
     if (thread_index() == 0 && band.step >= 4) {
         const uint32_t *word = cost_row(args, band.half, band.step - 2);
-        for (uint32_t spins = 0; load_relaxed(word) >> 30 != seam_tag(seam); spins++)
-            if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_COSTS);
+        spin_until(STUCK_COSTS, [&] { return load_relaxed(word) >> 30 == seam_tag(seam); });
     }
     __syncthreads();
 }
@@ -200,7 +199,7 @@ DEVICE uint32_t band_entry(const struct cluster_args &args, const struct band &b
             if (thread_index() == 0 && band.number == 0) timeline_mark(args, seam, MARK_ENTRY);
             return word & 0x7fff;
         }
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_ENTRY);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_ENTRY);
     }
 }
 

@@ -114,10 +114,9 @@ DEVICE uint32_t inbox_of(uint32_t shared, uint32_t warp, uint32_t side) {
 
 /* ---- the loading warp */
 
-DEVICE void barrier_wait(const struct cluster_args &args, uint32_t barrier, uint32_t parity,
-                         int where) {
+DEVICE void barrier_wait(uint32_t barrier, uint32_t parity, int where) {
     for (uint32_t spins = 0; !mbarrier_try_wait(barrier, parity); spins++)
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, where);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(where);
 }
 
 /* How many bands from BAND on have had SEAM seams taken out; `ended` when those were all. A block
@@ -133,7 +132,7 @@ DEVICE uint32_t bands_ready(const struct cluster_args &args, const struct cluste
         const uint32_t first = late ? __ffs((int)late) - 1 : 32;
         ended = __shfl_sync(~0u, word, 0) == (seam | 1u << 31);
         if (first) return first;
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_READY);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_READY);
     }
 }
 
@@ -173,7 +172,7 @@ DEVICE void producer(const struct cluster_args &args, const CUtensorMap &plane, 
             const uint32_t full = base + SWEEP_FULL + 8 * stage.number,
                            band = step / args.band_steps;
             if (stage.round)
-                barrier_wait(args, base + SWEEP_EMPTY + 8 * stage.number, (stage.round & 1) ^ 1,
+                barrier_wait(base + SWEEP_EMPTY + 8 * stage.number, (stage.round & 1) ^ 1,
                              STUCK_EMPTY);
             while (known <= band) {
                 bool ended = shape.over;

@@ -169,7 +169,7 @@ DEVICE void remove_ask(const struct cluster_args &args, const struct band &band,
         const uint32_t word = load_relaxed(args.crossings + y);
         beside[k] = word & 0xffff;
         if (word >> 16 == seam + 1) break;
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_CROSSING);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_CROSSING);
     }
     __syncwarp();
 }

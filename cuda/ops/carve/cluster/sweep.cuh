@@ -52,7 +52,7 @@ template <int LANE> DEVICE void sweep_next_stage(struct sweep_cursor<LANE> &curs
 /* Until the present stage is full; its first energies are fetched. */
 template <int LANE>
 DEVICE void sweep_wait_stage(const struct cluster_args &args, struct sweep_cursor<LANE> &cursor) {
-    barrier_wait(args, sweep_full_barrier(cursor), cursor.stage.round & 1, STUCK_FULL);
+    barrier_wait(sweep_full_barrier(cursor), cursor.stage.round & 1, STUCK_FULL);
     __syncwarp();
     sweep_fetch_first<LANE>(cursor.ahead, sweep_stage(cursor));
 }

@@ -94,7 +94,7 @@ DEVICE void sweep_receive(const struct cluster_args &args, const struct sweep_wa
 #pragma unroll
         for (int k = 0; k < LANE; k++) wrong |= words[k] ^ want;
         here = !waits || !(wrong >> 30);
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_INBOX);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_INBOX);
     }
 #pragma unroll
     for (int k = 0; k < LANE; k++) cost[k] = warp.own ? cost[k] : words[k] & mask;

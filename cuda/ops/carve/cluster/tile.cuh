@@ -72,7 +72,7 @@ DEVICE void tile_costs(struct tile &tile, const struct cluster_args &args, int h
     for (uint32_t spins = 0; !__all_sync(~0u, here); spins++) {
         if (!here) words = load_relaxed4(from);
         here = !inside || have_tag(words, tag);
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_COSTS);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_COSTS);
     }
     const uint32_t mask = (1u << 30) - 1;
     tile.cost[0] = 16 * min(words.x & mask, TILE_FAR);

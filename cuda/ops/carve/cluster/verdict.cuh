@@ -42,7 +42,7 @@ DEVICE uint32_t wait_verdict(const struct cluster_args &args, uint32_t step) {
     uint32_t word = load_relaxed(args.dual.verdicts + step);
     for (uint32_t spins = 0; !word; spins++) {
         word = load_relaxed(args.dual.verdicts + step);
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_VERDICT);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_VERDICT);
     }
     return word;
 }
@@ -60,8 +60,7 @@ DEVICE void wait_told(const struct cluster_args &args, const uint32_t *told, uin
                       uint32_t end, uint32_t count) {
 #pragma unroll 1
     for (uint32_t i = from + thread_index() % 32; i < end; i += 32)
-        for (uint32_t spins = 0; load_acquire(told + i) < count; spins++)
-            if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_PEERS);
+        spin_until(STUCK_PEERS, [&] { return load_acquire(told + i) >= count; });
     __syncwarp();
 }
 

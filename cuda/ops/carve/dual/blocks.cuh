@@ -34,7 +34,7 @@ DEVICE uint32_t dual_entry(const struct cluster_args &args, const struct dual_sh
         entry = __shfl_sync(~0u, load_relaxed(args.entries + shared.band.number), 0);
         verdict = __shfl_sync(~0u, load_relaxed(args.dual.verdicts + step), 0);
         if (verdict && !verdict_is_own(args, shared.state.verdict, verdict)) return NOT_MET;
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_ENTRY);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_ENTRY);
     }
     if (thread_index() == 0 && shared.band.number == 0) timeline_mark(args, step, MARK_ENTRY);
     return entry & 0x7fff;
@@ -163,7 +163,7 @@ DEVICE void dual_judge(const struct dual_args &dual, const struct cluster_args &
     if (!dual_axis_shape(dual, !axis, state).over) {
         for (uint32_t spins = 0; other >> 30 != tag; spins++) {
             other = load_relaxed(dual.totals + !axis);
-            if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_TOTAL);
+            if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_TOTAL);
         }
         other &= (1u << 30) - 1;
         turned = axis ? total < other : other < total;

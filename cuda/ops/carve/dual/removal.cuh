@@ -20,7 +20,7 @@ DEVICE void dual_gather(const struct dual_args &dual, const struct dual_shared &
                 (i + 3 >= lines || words.w >> 16 == tag))
                 break;
             words = load_relaxed4(crossings + i);
-            if (spins == SPIN_LIMIT) SPIN_STUCK(shared.args, STUCK_CROSSING);
+            if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_CROSSING);
         }
         *(uint2 *)(dual_path(dual) + i) =
             make_uint2((words.x & 0xffff) | words.y << 16, (words.z & 0xffff) | words.w << 16);

@@ -87,8 +87,12 @@ static __device__ bool grid_barrier(const struct grid_args &args, struct grid_st
     if (threadIdx.x == 0) {
         uint64_t seen;
         add_release(args.barrier, 1 + (stop ? (uint64_t)round << 32 : 0));
-        while (seen = load_acquire(args.barrier), (uint32_t)seen < round * gridDim.x)
+        spin_until(STUCK_BARRIER, [&] {
+            seen = load_acquire(args.barrier);
+            if ((uint32_t)seen >= round * gridDim.x) return true;
             __nanosleep(20);
+            return false;
+        });
         shared.leave = seen >> 32 && seen >> 32 <= round;
     }
     __syncthreads();

@@ -135,11 +135,13 @@ DEVICE struct candidate<COST> wait_best(const struct cell_plane &plane,
     for (uint32_t tile = threadIdx.x % 32; tile < tiles_of(plane); tile += 32) {
         const uint64_t *const best = memory.best + 4 * (size_t)tile;
         ulonglong2 total, column;
-        for (;; __nanosleep(20)) {
+        spin_until(STUCK_BEST, [&] {
             total = load_relaxed_pair(best);
             column = load_relaxed_pair(best + 2);
-            if (total.x >> 32 == tag && total.y >> 32 == tag && column.x >> 32 == tag) break;
-        }
+            if (total.x >> 32 == tag && total.y >> 32 == tag && column.x >> 32 == tag) return true;
+            __nanosleep(20);
+            return false;
+        });
         take_better(candidate, (COST)(total.y << 32 | (uint32_t)total.x), (uint32_t)column.x);
     }
     __syncwarp();
@@ -168,8 +170,7 @@ DEVICE uint32_t jump_bands(const struct cell_plane &plane, const struct axis_mem
         const uint32_t slot = range_of(plane.lines, half, band).slot;
         const uint32_t *const entry = memory.maps + (size_t)slot * memory.stride + column;
         uint32_t source;
-        do source = load_relaxed(entry);
-        while (source >> 8 != tag);
+        spin_until(STUCK_MAP, [&] { return (source = load_relaxed(entry)) >> 8 == tag; });
         column = column / WINDOW_OWN * WINDOW_OWN + (source & 0xff) - BAND;
     }
     return column;
