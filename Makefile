@@ -66,7 +66,7 @@ kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(n
 TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/ops tests/server tests/config),*.c))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 ifneq ($(CUDA),0)
-GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/carve_checked)
+GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/ops/carve_checked)
 KERNELS = $(call kept,$(wildcard tests/bench/kernels/*.cu))
 endif
 TARGETS = $(filter-out replay_main,$(basename $(notdir $(wildcard tests/fuzz/*.c))))
@@ -112,8 +112,8 @@ bench: $(PROGRAM) $(BENCHES) ## measure what this machine can do; `make bench AR
 
 tools: $(PROGRAM) $(BENCHES) ## build the benchmarks of tests/bench: load, carry, codec
 
-# Without carve_checked, which is carve.cu compiled once more, for a minute and longer: a bundle has it.
-gpu: $(filter-out %/carve_checked,$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
+# Without two tests that compile carve.cu once more each, for a minute and longer: a bundle has them.
+gpu: $(filter-out %/carve_checked %/carve_method,$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
 
 kernels: $(KERNELS) ## build the ladders of tests/bench/kernels
 
@@ -191,7 +191,7 @@ $(B)/cuda/ops/carve.checked.o: cuda/ops/carve.cu | $(B)/ops.inc $(B)/cuda_ops.in
 	@mkdir -p $(@D)
 	$(SAY) nvcc "$< checked"
 	$(Q)$(NVCC) $(NVCCFLAGS) -lineinfo -DCARVE_RACECHECK -MMD -MP -MF $(@:.o=.d) -c $< -o $@
-$(B)/tests/cuda/carve_checked: tests/cuda/carve.c $(B)/cuda/ops/carve.checked.o $(B)/libburin.a
+$(B)/tests/cuda/ops/carve_checked: tests/cuda/ops/carve.c $(B)/cuda/ops/carve.checked.o $(B)/libburin.a
 	$(SAY) test $@
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
 $(B)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay_main.c $(B)/libburin.a

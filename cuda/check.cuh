@@ -23,7 +23,7 @@
     } while (0)
 #define CUDA_LAUNCHED(failure) CUDA_TRY(failure, cudaGetLastError())
 
-/* A kernel that ran into its own trap (wait.cuh) or into a fault. */
+/* A kernel that ran into its own trap (spin_limit.cuh) or into a fault. */
 static inline bool is_kernel_failure(cudaError_t error) {
     return error == cudaErrorLaunchFailure || error == cudaErrorIllegalInstruction ||
            error == cudaErrorIllegalAddress;

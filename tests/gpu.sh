@@ -43,9 +43,9 @@ sanitize() {
     for tool in memcheck synccheck racecheck; do
         step $tool compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
             tests/cuda-every_op $([ $tool = racecheck ] && echo tiny || echo small)
-        [ -x tests/cuda-carve ] || continue # built without it
+        [ -x tests/cuda-ops-carve ] || continue # built without it
         step $tool-carve compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
-            tests/cuda-carve$([ $tool = racecheck ] && echo _checked) small
+            tests/cuda-ops-carve$([ $tool = racecheck ] && echo _checked) small
     done
     step memcheck-device compute-sanitizer --report-api-errors no --error-exitcode 9 tests/cuda-device
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Seams are found on the luma alone, strip by strip (strip.cuh says what that is, and which methods
+/* Seams are found on the luma alone, search by search (search.cuh says what that is, and which methods
  * there are); then the pixels follow at once. Pixels go from the input to the output in the first
  * phase and grow there in place in those after it, so that they need no scratch. Only where the
  * seams are shown, which has the input's size, an image of its own is carved along.
@@ -54,8 +54,9 @@ static enum status find_seams(const struct carve_context *carve, const struct ph
     const struct seam_search search = search_of(carve, phase);
     enum status status = fill_search(carve, phase, &search);
     if (!status)
-        status = choose(carve->context, &search).run(carve->context, &search, carve->failure);
-    cuda_mark(carve->context, carve->quick && carve->progress ? NULL : "seams");
+        status = method_run(carve->context, &carve->limits, carve->methods[carve->origin_map.count],
+                            &search, carve->failure);
+    cuda_mark(carve->context, carve->timed && carve->progress ? NULL : "seams");
     if (status || is_both(phase)) return status;
     const struct mask_args args = { *mask, search.seams, search.columns };
     return mask_build(carve->context->stream, args, carve->failure);
@@ -111,7 +112,7 @@ static enum status apply_to_pixels(struct carve_context *carve, const struct pha
     return apply_one(carve, phase, apply_kernels, &args);
 }
 
-/* In the first phase marks come fresh from the masks: where it shrinks, through the strip's plane,
+/* In the first phase marks come fresh from the masks: where it shrinks, through the search's plane,
  * which is free by now. */
 static enum status apply_to_marks(const struct carve_context *carve, const struct phase *phase,
                                   const struct seam_mask *mask) {
@@ -227,16 +228,17 @@ static enum status check_parts(const struct op_call *call, struct failure *failu
 }
 
 static enum status run_one(const struct cuda_context *context, const struct op_call *call,
-                           void *scratch, struct failure *failure) {
+                           const struct op_call *first) {
+    struct failure *const failure = first->failure;
     const enum status status = check_parts(call, failure);
     if (status) return status;
     struct carve_context carve = context_of(context, call);
     carve.failure = failure;
-    lay_out(&carve, (uint8_t *)scratch);
+    lay_out(&carve, (uint8_t *)first->scratch, first->scratch_bytes);
     if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return draw_energy(&carve);
-    static const char *const quick[] = { "seam", "trace", "remove", NULL }; /* as SPAN_SEAM... */
+    static const char *const timed[] = { "seam", "trace", "remove", NULL }; /* as SPAN_SEAM... */
     if (carve.phases)
-        carve.progress = kernel_progress_add(context, call, carve.quick ? quick : NULL);
+        carve.progress = kernel_progress_add(context, call, carve.timed ? timed : NULL);
     return carve_image(&carve);
 }
 
@@ -246,15 +248,14 @@ static size_t scratch(const struct cuda_context *context, const struct op_call *
     size_t most = 0;
     for (int i = 0; i < count; i++) {
         struct carve_context carve = context_of(context, &calls[i]);
-        raise_to(&most, lay_out(&carve, NULL));
+        raise_to(&most, lay_out_all(&carve, NULL));
     }
     return most;
 }
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
     enum status status = STATUS_OK;
-    for (int i = 0; i < count && !status; i++)
-        status = run_one(context, &calls[i], calls[0].scratch, calls[0].failure);
+    for (int i = 0; i < count && !status; i++) status = run_one(context, &calls[i], &calls[0]);
     return status;
 }
 

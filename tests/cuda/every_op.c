@@ -231,6 +231,7 @@ static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
     place(job->out, job->count, lane->out);
     make_calls(job, calls, &failure);
     calls[0].scratch = lane->work;
+    calls[0].scratch_bytes = need.work;
     if (device_cuda.run(lane, op, calls, job->count) ||
         device_cuda.download(lane, out_bytes, &failure) ||
         device_cuda.finish(lane, &times, NULL, &failure))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* byte_plane.cuh - what a strip is made of: the luma of an image and its marks, as it lies or turned.
+/* byte_plane.cuh - what a search is made of: the luma of an image and its marks, as it lies or turned.
  */
 #ifndef BURIN_CARVE_BYTE_PLANE_CUH
 #define BURIN_CARVE_BYTE_PLANE_CUH

@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve_context.cuh - the way of one image through carve.cu: its phases, their strips and its memory. */
+/* carve_context.cuh - the way of one image through carve.cu: its phases, their searches and its memory. */
 #ifndef BURIN_CARVE_CARVE_CONTEXT_CUH
 #define BURIN_CARVE_CARVE_CONTEXT_CUH
 
+#include "cuda/ops/carve/arena.cuh"
 #include "cuda/ops/carve/byte_plane.cuh"
-#include "cuda/ops/carve/dual/dual.cuh"
-#include "cuda/ops/carve/grid/grid.cuh"
+#include "cuda/ops/carve/method.cuh"
 #include "cuda/ops/carve/origin_map.cuh"
-
-/* ---- methods */
-
-struct method {
-    size_t (*scratch)(const struct cuda_context *context, const struct seam_search *search);
-    enum status (*run)(const struct cuda_context *context, const struct seam_search *search,
-                       struct failure *failure);
-};
-
-/* The quickest for WINDOW_OWN, of which pointers need only be NULL or not. */
-static struct method choose(const struct cuda_context *context, const struct seam_search *search) {
-    if (cluster_fits(context, search)) return { cluster_scratch, cluster_run };
-    if (dual_fits(context, search)) return { dual_scratch, dual_run };
-    return { grid_scratch, grid_run };
-}
 
 /* ---- the way of one image */
 
@@ -39,14 +24,16 @@ struct carve_context {
     uint32_t goal_width, goal_height;
     bool masked, shows; /* the seams */
     int phases;
-    bool quick;           /* all of them go the fast way, which tells where its time goes */
+    struct carve_limits limits;
+    enum carve_method methods[PHASES_MAX]; /* as chosen when memory was laid out */
+    bool timed; /* no phase goes by the grid method, which does not say where its time goes */
     uint32_t total, done; /* seams */
     struct kernel_progress *progress;
 
     struct image now;       /* the image as far as it has come; from the first phase on in TO */
     struct image to;        /* as large as it gets */
     struct byte_plane kept; /* marks of `now` from the second phase on */
-    uint8_t *luma, *marks;  /* of a strip */
+    uint8_t *luma, *marks;  /* of a search */
     uint32_t *origins;      /* where both directions shrink */
     uint32_t origin_stride;
     struct origin_map
@@ -82,16 +69,14 @@ static uint32_t round16(uint32_t n) {
     return (n + 15) / 16 * 16;
 }
 
-static size_t round256(size_t bytes) {
-    return (bytes + 255) / 256 * 256;
+/* Of what a phase has for itself, BASE on: the seams come first, the method's scratch behind. */
+static void lay_out_search(struct seam_search *search, struct arena *arena) {
+    if (!search->rows)
+        search->seams = arena_take<uint16_t>(arena, (size_t)search->columns * search->height);
+    search->scratch = arena_take<uint8_t>(arena, 0);
 }
 
-static size_t seams_bytes(const struct seam_search *search) {
-    if (search->rows) return 0;
-    return round256(sizeof(uint16_t) * (size_t)search->columns * search->height);
-}
-
-/* The strip of one phase; memory as far as the course has it. */
+/* The search of one phase; memory as far as the context has it. */
 static struct seam_search search_of(const struct carve_context *carve, const struct phase *phase) {
     const bool turned = is_turned(phase);
     struct seam_search search = {};
@@ -105,11 +90,10 @@ static struct seam_search search_of(const struct carve_context *carve, const str
     search.marks = carve->masked ? carve->marks : NULL;
     search.origins = search.rows ? carve->origins : NULL;
     search.origin_stride = search.rows ? carve->origin_stride : 0;
-    uint8_t *const own = carve->done ? carve->later : carve->first;
-    search.seams = search.rows ? NULL : (uint16_t *)own;
-    search.scratch = own ? own + seams_bytes(&search) : NULL;
     search.progress = carve->progress;
     search.done = carve->done;
+    struct arena own = { carve->done ? carve->later : carve->first, 0 };
+    lay_out_search(&search, &own);
     return search;
 }
 
@@ -140,22 +124,25 @@ static struct needs needs_of(struct carve_context *carve) {
     struct needs needs = {};
     struct phase phase = { carve->call->in.width, carve->call->in.height, {} };
     carve->phases = 0;
-    carve->quick = true;
+    carve->total = 0;
+    carve->timed = true;
     for (; next_phase(carve, &phase); phase = behind(&phase), carve->phases++) {
         /* Stands for memory to come, which is aligned likewise. */
         alignas(256) static uint8_t some[1];
         struct carve_context counted = *carve;
         counted.luma = counted.marks = some;
-        const struct seam_search search = search_of(&counted, &phase);
+        struct seam_search search = search_of(&counted, &phase);
+        struct arena own = {};
         const size_t across = (size_t)round16(phase.width) * phase.height;
         const size_t turned = (size_t)round16(phase.height) * phase.width;
         carve->total += phase.seams.columns + phase.seams.rows;
         needs.both |= is_both(&phase);
         raise_to(&needs.plane, (across > turned ? across : turned) + 16);
-        const struct method method = choose(carve->context, &search);
-        raise_to(carve->phases ? &needs.later : &needs.first,
-                 seams_bytes(&search) + method.scratch(carve->context, &search));
-        carve->quick = carve->quick && method.run != grid_run;
+        const struct method_choice choice = method_choose(&carve->limits, &search);
+        lay_out_search(&search, &own);
+        raise_to(carve->phases ? &needs.later : &needs.first, own.bytes + choice.scratch);
+        carve->methods[carve->phases] = choice.method;
+        carve->timed = carve->timed && choice.method != METHOD_GRID;
         if (is_both(&phase)) continue;
         carve->origin_map.phases[carve->phases] = { mask_of(&search, is_turned(&phase)),
                                                     phase.seams.grow };
@@ -166,62 +153,59 @@ static struct needs needs_of(struct carve_context *carve) {
     return needs;
 }
 
-static uint8_t *take(uint8_t *base, size_t *bytes, size_t more) {
-    const size_t at = *bytes;
-    *bytes += round256(more);
-    return base ? base + at : NULL;
-}
-
 /* Marks, and where seams are shown pixels, of several phases. */
-static void lay_out_images(struct carve_context *carve, const struct needs *needs, uint8_t *base,
-                           size_t *bytes) {
+static void lay_out_images(struct carve_context *carve, const struct needs *needs,
+                           struct arena *arena) {
     const struct image *in = &carve->call->in;
     carve->to = carve->call->out;
     if (!needs->width) return;
     if (carve->masked) {
         carve->kept.stride = round16(needs->width);
-        carve->kept.bytes = take(base, bytes, (size_t)carve->kept.stride * needs->height);
+        carve->kept.bytes = arena_take<uint8_t>(arena, (size_t)carve->kept.stride * needs->height);
     }
     if (carve->shows) {
         carve->to = *in;
         carve->to.stride = needs->width * image_pixel_bytes(in);
-        carve->to.pixels = take(base, bytes, carve->to.stride * needs->height);
+        carve->to.pixels = arena_take<uint8_t>(arena, carve->to.stride * needs->height);
     }
 }
 
-static void lay_out_origins(struct carve_context *carve, uint8_t *base, size_t *bytes) {
-    const struct image *in = &carve->call->in;
-    carve->origin_stride = in->width;
-    carve->origins = (uint32_t *)take(base, bytes, sizeof(uint32_t) * (size_t)image_pixels(in));
-}
-
-static void lay_out_masks(struct carve_context *carve, uint8_t *base, size_t *bytes) {
+static void lay_out_masks(struct carve_context *carve, struct arena *arena) {
     for (int i = 0; i < carve->phases; i++) {
         struct seam_mask *mask = &carve->origin_map.phases[i].mask;
         const size_t words = (size_t)mask->words * mask->count;
-        mask->bits = (uint32_t *)take(base, bytes, sizeof(uint32_t) * words);
-        mask->ranks = (uint16_t *)take(base, bytes, sizeof(uint16_t) * words);
+        mask->bits = arena_take<uint32_t>(arena, words);
+        mask->ranks = arena_take<uint16_t>(arena, words);
     }
 }
 
 /* Lays all of it out from BASE on; NULL: only counts. */
-static size_t lay_out(struct carve_context *carve, uint8_t *base) {
+static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
+    const struct image *in = &carve->call->in;
     const struct needs needs = needs_of(carve);
-    size_t bytes = 0;
-    if (carve->phases == 0) /* energies may be shown */
-        carve->luma =
-            take(base, &bytes, (size_t)round16(carve->call->in.width) * carve->call->in.height);
-    if (carve->phases == 0) return bytes;
-    carve->luma = take(base, &bytes, needs.plane);
-    if (carve->masked) carve->marks = take(base, &bytes, needs.plane);
-    lay_out_masks(carve, base, &bytes);
-    if (needs.both) lay_out_origins(carve, base, &bytes);
-    const size_t first = bytes;
-    carve->first = take(base, &bytes, 0);
-    lay_out_images(carve, &needs, base, &bytes);
-    carve->later = take(base, &bytes, needs.later);
-    raise_to(&bytes, first + round256(needs.first));
-    return bytes;
+    struct arena arena = { base, 0 };
+    /* Without a phase energies may be shown. */
+    carve->luma = arena_take<uint8_t>(
+        &arena, carve->phases ? needs.plane : (size_t)round16(in->width) * in->height);
+    if (carve->phases == 0) return arena.bytes;
+    if (carve->masked) carve->marks = arena_take<uint8_t>(&arena, needs.plane);
+    lay_out_masks(carve, &arena);
+    carve->origin_stride = in->width;
+    if (needs.both) carve->origins = arena_take<uint32_t>(&arena, (size_t)image_pixels(in));
+    struct arena first = arena; /* the later images lie where the first phase has its own */
+    carve->first = arena_take<uint8_t>(&first, needs.first);
+    lay_out_images(carve, &needs, &arena);
+    carve->later = arena_take<uint8_t>(&arena, needs.later);
+    return first.bytes > arena.bytes ? first.bytes : arena.bytes;
+}
+
+/* The same in the BYTES that there are from BASE on, which were counted with what the device said
+ * then. Where the choice made now wants more than that, the grid method has all phases: there is
+ * always enough for it. */
+static void lay_out(struct carve_context *carve, uint8_t *base, size_t bytes) {
+    if (lay_out_all(carve, base) <= bytes) return;
+    carve->limits.capability = 0;
+    lay_out_all(carve, base);
 }
 
 /* The size to carve to. Of a result it is the output's. */
@@ -243,6 +227,7 @@ static struct carve_context context_of(const struct cuda_context *context,
     carve.context = context;
     carve.call = call;
     carve.failure = call->failure;
+    carve.limits = limits_of(context);
     carve.shows = call->params->number[CARVE_SHOW] == CARVE_SHOW_SEAMS;
     carve.masked = call->parts[CARVE_KEEP].width || call->parts[CARVE_REMOVE].width;
     set_goal(&carve);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* seam_search.cuh - the part of carving that costs time: finding the seams of an image's luma.
  *
- * carve.cu cuts a job into strips (one shrinking phase, or the search for the seams of one growing
- * phase) and afterwards moves the real pixels. Horizontal seams alone are a strip of the transposed
- * image; only a strip that weighs both directions has `rows`.
+ * carve.cu cuts a job into searches (one shrinking phase, or the search for the seams of one growing
+ * phase) and afterwards moves the real pixels. Horizontal seams alone are a search of the transposed
+ * image; only a search that weighs both directions has `rows`.
  * All memory is the device's and the caller's; everything is queued on the context's stream.
  */
 #ifndef BURIN_CARVE_SEAM_SEARCH_CUH
@@ -28,7 +28,7 @@ struct seam_search {
     uint32_t origin_stride; /* elements */
 
     /* Out. rows is 0: seam s crosses row y, at the time it is taken out, in column
-     * seams[s * height + y]. Not written for strips that weigh both directions. */
+     * seams[s * height + y]. Not written for searches that weigh both directions. */
     uint16_t *seams;
 
     void *scratch; /* as many bytes as the method's own scratch function said */

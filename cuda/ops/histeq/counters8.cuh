@@ -2,7 +2,7 @@
 /* counters8.cuh - the histogram in global memory that all blocks of a launch share.
  *
  * Used by:  equalize8.cuh, table8.cuh.
- * Fails:    wait.cuh's trap, if the counters never become complete.
+ * Fails:    spin_limit.cuh's trap, if the counters never become complete.
  * Threads:  all blocks run at once (cooperative.cuh), or there is only one.
  * Limits:   fewer than 2^32 pixels an image.
  * Source:   PTX ISA, chapter Memory Consistency Model: the names in quotes are its sections.
@@ -33,7 +33,7 @@
 #define BURIN_HISTEQ_COUNTERS8_CUH
 
 #include "cuda/ops/histeq/layout8.cuh"
-#include "cuda/wait.cuh"
+#include "cuda/spin_limit.cuh"
 
 /* Where the counter of LEVEL is. Four levels from a multiple of four on are adjacent. */
 static __device__ __forceinline__ uint32_t counter_index(uint32_t level) {
@@ -81,16 +81,18 @@ struct lane_counts {
     uint32_t cumulative[8], own, upto;
 };
 
+/* A look at all counters takes as long as many at one word: 10 s or more altogether. */
+enum { LOOKS_MAX = SPIN_LIMIT / 64 };
+
 /* One warp: looks until COUNTS holds all PIXELS. */
 static __device__ __forceinline__ struct lane_counts wait_for_counts(const uint32_t *counts,
                                                                      uint32_t pixels) {
     const unsigned lane = threadIdx.x % 32;
     struct lane_counts c;
-    uint32_t looks = 0;
     const uint32_t since = (uint32_t)clock();
     while ((uint32_t)clock() - since < FIRST_LOOK_CYCLES) {
     }
-    for (;; wait_again(looks)) {
+    for (uint32_t looks = 0;; looks++) {
         load_counters(counts + lane * SECTOR_WORDS, c.cumulative);
         load_counters(counts + lane * SECTOR_WORDS + 4, c.cumulative + 4);
         c.own = 0;
@@ -103,6 +105,7 @@ static __device__ __forceinline__ struct lane_counts wait_for_counts(const uint3
             if (lane >= step) c.upto += left;
         }
         if (__shfl_sync(~0u, c.upto, 31) == pixels) return c;
+        if (looks == LOOKS_MAX) SPIN_STUCK(0);
     }
 }
 

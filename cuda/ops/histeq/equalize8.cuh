@@ -3,7 +3,7 @@
  * multiprocessor: count, table, apply.
  *
  * Used by:  cuda/ops/histeq.cu, tests/bench/kernels/histeq.cu.
- * Fails:    wait.cuh's trap, see counters8.cuh.
+ * Fails:    spin_limit.cuh's trap, see counters8.cuh.
  * Limits:   any number of blocks that run at once is right, one too.
  *
  * How it works.

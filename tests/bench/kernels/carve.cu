@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The ladder that led to cuda/ops/carve/cluster/cluster.cuh, from a launch a row to one launch for all seams.
  * Every seam of every rung is compared with a plain host program before a time is told. Times are
- * events' on the device, medians: `all` of the whole strip with its preparations, `seam` the rise
+ * events' on the device, medians: `all` of the whole search with its preparations, `seam` the rise
  * from a quarter of the seams to all of them. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <ctime>
 
-/* ---- one strip */
+/* ---- one search */
 
 struct strip_case {
     const char *name;
@@ -23,13 +23,14 @@ struct strip_case {
 
 struct bench {
     struct cuda_context context;
+    struct carve_limits limits;
     struct seam_search search;
     struct rung_memory memory;
     std::vector<uint8_t> luma, smaller; /* before, and after as it ought to be */
     std::vector<uint16_t> columns;      /* as they ought to be */
     uint8_t *original;
     uint64_t *trace;
-    uint32_t blocks, cluster; /* of the fast method's last launch */
+    uint32_t blocks, cluster; /* of the cluster method's last launch */
     cudaEvent_t begin, end;
 };
 
@@ -40,7 +41,7 @@ static void bench_make(struct bench &bench) {
     TRY(cudaEventCreate(&bench.end));
 }
 
-/* False where the fast method does not take the strip. */
+/* False where the cluster method does not take the search. */
 static bool strip_make(struct bench &bench, const struct strip_case &one) {
     struct seam_search &search = bench.search;
     search = {};
@@ -48,7 +49,9 @@ static bool strip_make(struct bench &bench, const struct strip_case &one) {
     search.energy = one.energy;
     search.luma_stride = (one.width + 63) / 64 * 64;
     const size_t bytes = (size_t)search.luma_stride * one.height;
-    if (!cluster_fits(&bench.context, &search)) return false;
+    struct cluster_plan plan;
+    bench.limits = limits_of(&bench.context);
+    if (!cluster_plan_make(&plan, &bench.limits, &search, NULL)) return false;
     bench.luma = paint(one.kind, one.width, one.height, search.luma_stride);
     bench.smaller = bench.luma;
     bench.columns = plain_carve(bench.smaller, one.width, one.height, search.luma_stride,
@@ -56,7 +59,7 @@ static bool strip_make(struct bench &bench, const struct strip_case &one) {
     TRY(cudaMalloc((void **)&bench.original, bytes));
     TRY(cudaMalloc((void **)&search.luma, bytes));
     TRY(cudaMalloc((void **)&search.seams, 2 * bench.columns.size()));
-    TRY(cudaMalloc(&search.scratch, cluster_scratch(&bench.context, &search)));
+    TRY(cudaMalloc(&search.scratch, plan.bytes));
     TRY(cudaMalloc((void **)&bench.trace, 8 * TIMELINE_MARKS * one.seams));
     TRY(cudaMemcpy(bench.original, bench.luma.data(), bytes, cudaMemcpyHostToDevice));
     TRY(cudaDeviceSynchronize()); /* from pageable memory the copy may still be under way */
@@ -89,12 +92,15 @@ static bool rung_fits(const struct bench &bench, int rung) {
 static void run_fast(struct bench &bench, uint32_t seams, uint64_t *trace) {
     struct cluster_plan plan;
     struct failure failure = {};
+    bool fits = false;
     struct seam_search search = bench.search;
     search.columns = seams;
-    if (!cluster_plan_make(&plan, &bench.context, &search, (uint8_t *)search.scratch)) exit(1);
+    if (!cluster_plan_make(&plan, &bench.limits, &search, (uint8_t *)search.scratch)) exit(1);
     plan.args.timeline = trace;
     bench.blocks = plan.blocks, bench.cluster = plan.args.cluster;
-    if (cluster_queue(&bench.context, &plan, (uint8_t *)search.scratch, &failure) == STATUS_OK)
+    if (cluster_queue(&bench.context, &plan, (uint8_t *)search.scratch, &fits, &failure) ==
+            STATUS_OK &&
+        fits)
         return;
     fprintf(stderr, "%s\n", failure.message);
     exit(1);
@@ -277,7 +283,9 @@ static int pinned(struct bench &bench) {
         struct failure failure = {};
         const double start = seconds();
         TRY(cudaMemcpyAsync(bench.search.luma, from, bytes, cudaMemcpyHostToDevice, stream));
-        if (cluster_run(&bench.context, &bench.search, &failure) != STATUS_OK) return 1;
+        if (method_run(&bench.context, &bench.limits, METHOD_CLUSTER, &bench.search, &failure) !=
+            STATUS_OK)
+            return 1;
         TRY(cudaMemcpy2DAsync(to, 1440, bench.search.luma, stride, 1440, one.height,
                               cudaMemcpyDeviceToHost, stream));
         TRY(cudaStreamSynchronize(stream));
@@ -287,8 +295,8 @@ static int pinned(struct bench &bench) {
     std::sort(times.begin(), times.end());
     printf("1080p gray less 480 columns, pinned to pinned: %.3f ms\n", times[times.size() / 2]);
     const double start = seconds();
-    for (int i = 0; i < 100; i++) cluster_fits(&bench.context, &bench.search);
-    printf("cluster_fits: %.1f us\n", 1e4 * (seconds() - start));
+    for (int i = 0; i < 100; i++) method_choose(&bench.limits, &bench.search);
+    printf("method_choose: %.1f us\n", 1e4 * (seconds() - start));
     strip_free(bench);
     return 0;
 }

@@ -2,12 +2,11 @@
 /* Both directions weighed against each other: the ladder (carve_weigh.cuh) that leads to the fast
  * method (fast_both.cuh), and on it the general one (tiles.cuh). The origins of all pixels that are
  * left are compared with a plain host program's before a time is told. Times are events' on the
- * device, medians: `all` of the whole strip with its preparations and origins, `step` the rise from
+ * device, medians: `all` of the whole search with its preparations and origins, `step` the rise from
  * a quarter of the steps to all. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
-#include "cuda/ops/carve/dual/dual.cuh"
-#include "cuda/ops/carve/grid/grid.cuh"
+#include "cuda/ops/carve/method.cuh"
 
 #include "tests/bench/kernels/carve_weigh.cuh"
 
@@ -91,7 +90,7 @@ static std::vector<uint32_t> plain_both(const std::vector<uint8_t> &luma,
     return left.numbers;
 }
 
-/* ---- one strip */
+/* ---- one search */
 
 struct both_case {
     const char *name;
@@ -102,6 +101,7 @@ struct both_case {
 
 struct bench {
     struct cuda_context context;
+    struct carve_limits limits;
     struct seam_search search;
     struct weigh weigh; /* of the first rungs */
     std::vector<uint8_t> luma;
@@ -119,7 +119,7 @@ static void context_make(struct bench &bench) {
     TRY(cudaEventCreate(&bench.end));
 }
 
-/* False where the fast method does not take the strip. Rows of the plain way lie close together. */
+/* False where the cluster method does not take the search. Rows of the plain way lie close together. */
 static bool strip_make(struct bench &bench, const struct both_case &one) {
     struct seam_search &search = bench.search;
     search = {};
@@ -129,9 +129,11 @@ static bool strip_make(struct bench &bench, const struct both_case &one) {
     search.luma_stride = (one.width + 15) / 16 * 16;
     search.origin_stride = one.width;
     const size_t bytes = (size_t)search.luma_stride * one.height + 16;
-    if (!dual_fits(&bench.context, &search)) return false;
-    const size_t fast = dual_scratch(&bench.context, &search);
-    const size_t general = grid_scratch(&bench.context, &search);
+    struct dual_plan plan;
+    bench.limits = limits_of(&bench.context);
+    if (!dual_plan_make(&plan, &bench.limits, &search, NULL)) return false;
+    const size_t fast = plan.bytes;
+    const size_t general = grid_scratch(&search);
     bench.luma = paint(one.kind, one.width, one.height, one.width);
     bench.numbers = plain_both(bench.luma, search);
     TRY(cudaMalloc((void **)&bench.original, bytes));
@@ -182,15 +184,16 @@ static void run_general(struct bench &bench, const struct seam_search &search) {
 static void run_both(struct bench &bench, const struct seam_search &search, bool trace) {
     struct dual_plan plan;
     struct failure failure = {};
+    bool fits = false;
     uint8_t *scratch = (uint8_t *)search.scratch;
-    if (!dual_plan_make(&plan, &bench.context, &search, scratch)) exit(1);
+    if (!dual_plan_make(&plan, &bench.limits, &search, scratch)) exit(1);
     if (trace) plan.args.axes[plan.args.longer].timeline = bench.trace;
-    if (dual_queue(&bench.context, &plan, scratch, &failure) == STATUS_OK) return;
+    if (dual_queue(&bench.context, &plan, scratch, &fits, &failure) == STATUS_OK && fits) return;
     fprintf(stderr, "%s\n", failure.message);
     exit(1);
 }
 
-/* Milliseconds of one run from the original luma; of the strip's seams one in PART. */
+/* Milliseconds of one run from the original luma; of the search's seams one in PART. */
 static float run(struct bench &bench, int rung, uint32_t part, bool trace) {
     const cudaStream_t stream = bench.context.stream;
     struct seam_search search = bench.search;
@@ -307,8 +310,8 @@ static int odd(struct bench &bench) {
     return bad != 0;
 }
 
-/* Where a step's time goes, in the way that has more rows: means over the later half of the steps
- * while both ways are at it, from the end of the step before, in us. */
+/* Where a step's time goes, in the axis that has more rows: means over the later half of the steps
+ * while both axes are at it, from the end of the step before, in us. */
 static int trace(struct bench &bench) {
     static const char *const names[] = {
         "lead start",         "lead end", "met", "maps",  "resolved",  "",

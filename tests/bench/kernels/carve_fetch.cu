@@ -8,7 +8,7 @@
  * A band's rows were last touched one band's work before, in all three. Where "rehearsed"
  * is much quicker than "cold", code has to become smaller or be run by idle warps before it is
  * needed; where "idle" is slower than "cold", it is the waiting itself. */
-#include "cuda/ops/carve/cluster/cluster.cuh"
+#include "cuda/ops/carve/method.cuh"
 
 #include <cstdarg>
 #include <cstdio>
@@ -86,9 +86,10 @@ static struct cluster_plan make_plan(const struct cuda_context *context, uint32_
     TRY(cudaMalloc((void **)&search.luma, (size_t)search.luma_stride * height + 16));
     TRY(cudaMalloc((void **)&search.seams, 2ull * height));
     TRY(cudaMemset(search.luma, 77, (size_t)search.luma_stride * height));
-    if (!cluster_plan_make(&plan, context, &search, NULL)) puts("does not fit"), exit(1);
+    const struct carve_limits limits = limits_of(context);
+    if (!cluster_plan_make(&plan, &limits, &search, NULL)) puts("does not fit"), exit(1);
     TRY(cudaMalloc(&search.scratch, plan.bytes));
-    cluster_plan_make(&plan, context, &search, (uint8_t *)search.scratch);
+    cluster_plan_make(&plan, &limits, &search, (uint8_t *)search.scratch);
     TRY(cudaMemset((uint8_t *)search.scratch + plan.cleared_from, 0, plan.cleared));
     plan.args.late_bands = 0; /* they would wait for halves that never meet */
     return plan;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve_rungs.cuh - the way to the fast method: what came before it, rung by rung.
+/* carve_rungs.cuh - the way to the cluster method: what came before it, rung by rung.
  *
  * 1 rows       a launch a row, all costs in memory, the way back row by row on one thread, all
  *              energies anew
@@ -12,13 +12,13 @@
 #ifndef BURIN_CARVE_RUNGS_CUH
 #define BURIN_CARVE_RUNGS_CUH
 
-#include "cuda/ops/carve/cluster/cluster.cuh"
+#include "cuda/ops/carve/method.cuh"
 #include "cuda/ops/carve/ptx.cuh"
 #include "tests/bench/kernels/measure.cuh"
 
 #include <cooperative_groups.h>
 
-/* Functions that are given a seam's number take it off the job's width. */
+/* Functions that are given a seam's number take it off the arguments' width. */
 struct rung_memory {
     struct cluster_args args; /* bands of one step, everything in device memory */
     uint32_t *costs;          /* all rows, rung 1 */
@@ -26,12 +26,12 @@ struct rung_memory {
     uint32_t parent_stride;
     uint32_t *cost;    /* what the seam costs */
     uint64_t *meeting; /* blocks that have come to meetings so far, in one launch */
-    uint8_t *scratch;  /* where the job's planes lie */
+    uint8_t *scratch;  /* where the arguments' planes lie */
     int blocks;
     cudaStream_t stream;
 };
 
-/* What the functions below can hold, of a strip that the fast method takes. */
+/* What the functions below can hold, of a search that the cluster method takes. */
 static bool rungs_fit(uint32_t height) {
     return height <= 2 * STEP_ROWS * BANDS_MAX;
 }
@@ -44,12 +44,15 @@ static void rung_memory_make(struct rung_memory &memory, const struct cuda_conte
     args.energy = search.energy, args.reach = carve_reach(search.energy);
     args.luma = search.luma, args.luma_stride = search.luma_stride;
     args.seam_columns = search.seams;
-    plan_sweepers(&args);
+    plan_sweep_columns(&args, args.width);
+    plan_sweepers(&args, plan_cluster(args.sweepers, 2));
     plan_bands(&args, 1);
     args.direct_bands = args.halves[0].bands;
-    cluster_layout(&plan, NULL);
+    struct arena arena = {};
+    cluster_layout(&plan, &arena);
     TRY(cudaMalloc((void **)&memory.scratch, plan.bytes));
-    cluster_layout(&plan, memory.scratch);
+    arena = { memory.scratch, 0 };
+    cluster_layout(&plan, &arena);
     memory.args = args;
     memory.parent_stride = band_plane(args.width);
     memory.blocks = context.multiprocessors;
@@ -109,7 +112,7 @@ static __device__ uint32_t row_least(const struct cluster_args &args, const uint
     return best;
 }
 
-/* One block finds the meeting point, one thread the way; *COST: the seam's. */
+/* One block finds the meeting point, one thread the axis; *COST: the seam's. */
 static __device__ void row_trace(const struct cluster_args &args, const uint32_t *costs,
                                  uint32_t width, uint16_t *columns, uint32_t *cost) {
     __shared__ unsigned long long least;

@@ -8,7 +8,7 @@
 
 static __device__ volatile uint32_t *stuck_report;
 #define SPIN_LIMIT (1u << 22)
-#define SPIN_STUCK(args, where)                                                                    \
+#define SPIN_STUCK(where)                                                                          \
     do {                                                                                           \
         if (stuck_report[0] == 0)                                                                  \
             stuck_report[1] = blockIdx.x, stuck_report[2] = threadIdx.x, stuck_report[0] = where;  \

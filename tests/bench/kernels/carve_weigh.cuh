@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* carve_weigh.cuh - the way to fast_both.cuh, both directions weighed each step, rung by rung.
  *
- * 1 rows      a launch a row of both ways, the way back row by row on one thread
+ * 1 rows      a launch a row of both axes, the way back row by row on one thread
  * 2 tiles     16 rows a launch, a jump over 16 rows at a time
- * 4 clusters  one launch for all steps; a cluster looks for each way's seam
- * The ways are the image and the image turned, in which horizontal seams are vertical: each has a
+ * 4 clusters  one launch for all steps; a cluster looks for each axis's seam
+ * The axes are the image and the image turned, in which horizontal seams are vertical: each has a
  * rung_memory of its own, and whatever carve_rungs.cuh and carve_cluster.cuh do for one direction
  * is done for both at once. What is simple here and costs the time: all pixels of both move to
  * another plane at every step, with the numbers that they had, and all energies are made anew.
  *
- * How large the image is depends on the verdicts, which only the device knows: the ways lie in
+ * How large the image is depends on the verdicts, which only the device knows: the axes lie in
  * device memory, and one thread brings them up to date. Their jobs' widths are more than there is
  * by the step's number, which carve_rungs.cuh takes off again.
  */
@@ -23,8 +23,8 @@ struct weigh_memory {
     struct rung_memory axes[2]; /* seam_columns: of the present step alone */
     uint32_t left[2];           /* seams that are still to go */
     uint32_t step;
-    uint32_t across;    /* the verdict: the second way's seam goes */
-    uint8_t *luma[2];   /* the planes that the ways' luma was in before */
+    uint32_t across;    /* the verdict: the second axis's seam goes */
+    uint8_t *luma[2];   /* the planes that the axes' luma was in before */
     uint32_t *numbers;  /* of the image's pixels, y * number_stride + x as it was at first */
     uint32_t *numbered; /* the plane that they were in before */
     uint32_t number_stride;
@@ -32,7 +32,7 @@ struct weigh_memory {
 
 /* ---- what the rungs share: from two seams to the next step's energies */
 
-/* One thread: the cheaper seam goes, the vertical one on a tie. The ways become as they are without
+/* One thread: the cheaper seam goes, the vertical one on a tie. The axes become as they are without
  * it: the loser's lines are one fewer. Its second half's energies stay where they were, behind room
  * for more of the first than there is. */
 static __device__ void weigh_verdict(struct weigh_memory &weigh) {
@@ -73,7 +73,7 @@ static __device__ void weigh_take(const struct weigh_memory &weigh,
     }
 }
 
-/* Energies of both ways, and what stands beside them. */
+/* Energies of both axes, and what stands beside them. */
 static __device__ void weigh_energies(const struct weigh_memory &weigh,
                                       struct block_group block_group) {
     for (const struct rung_memory &memory : weigh.axes) {
@@ -126,7 +126,7 @@ static __global__ void weigh_energies_kernel(struct weigh_memory *weigh) {
     weigh_energies(*weigh, everyone());
 }
 
-/* Both ways at once, every other block: PART of the step, where the way has seams left. */
+/* Both axes at once, every other block: PART of the step, where the axis has seams left. */
 typedef void (*weigh_part)(const struct rung_memory &memory, struct block_group block_group,
                            uint32_t seam);
 template <weigh_part PART>
@@ -135,13 +135,13 @@ static __global__ void __launch_bounds__(BLOCK_THREADS) weigh_kernel(struct weig
     if (weigh->left[axis]) PART(weigh->axes[axis], { blockIdx.x / 2, gridDim.x / 2 }, weigh->step);
 }
 
-/* ---- host: the planes of both ways */
+/* ---- host: the planes of both axes */
 
 struct weigh {
     struct weigh_memory start; /* as before the first step */
     struct weigh_memory *memory;
-    uint8_t *turned, *luma[2];    /* the image turned; planes in turn with the ways' own */
-    uint32_t *origins, *numbered; /* in turn; the strip's ones are to be right in the end */
+    uint8_t *turned, *luma[2];    /* the image turned; planes in turn with the axes' own */
+    uint32_t *origins, *numbered; /* in turn; the search's ones are to be right in the end */
     int blocks;
     cudaStream_t stream;
 };
@@ -193,7 +193,7 @@ static void weigh_begin(struct weigh &weigh, uint32_t columns, uint32_t rows) {
     weigh_energies_kernel<<<weigh.blocks * 4, 256, 0, weigh.stream>>>(weigh.memory);
 }
 
-/* The rest of a step, when both ways' seams are known. */
+/* The rest of a step, when both axes' seams are known. */
 static void weigh_settle(const struct weigh &weigh) {
     weigh_verdict_kernel<<<1, 1, 0, weigh.stream>>>(weigh.memory);
     weigh_take_kernel<<<weigh.blocks * 4, 256, 0, weigh.stream>>>(weigh.memory);
@@ -253,7 +253,7 @@ static void rung_weigh_tiles(struct weigh &weigh, uint32_t columns, uint32_t row
     }
 }
 
-/* ---- 4: a cluster each way */
+/* ---- 4: a cluster each axis */
 
 static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
     weigh_cluster_kernel(struct weigh_memory *weigh, uint32_t cluster, uint32_t steps) {

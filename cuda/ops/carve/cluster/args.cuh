@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* cluster_args.cuh - what the roles of the fast method share: the job, its shape, and how they talk.
+/* args.cuh - what the roles of the cluster method share: the job, its shape, and how they talk.
  *
- * One launch takes out all seams of a strip. Each half of the image (rows 0..m downwards, rows
+ * One launch takes out all seams of a search. Each half of the image (rows 0..m downwards, rows
  * H-1..m+1 upwards; i counts a half's rows from the image's edge) has
  *   sweepers     one cluster: only the costs of the paths, nothing kept but every 16th row
- *   followers   a block for each band of rows: behind the sweepers, from the row before each 16, the
+ *   band blocks   a block for each band of rows: behind the sweepers, from the row before each 16, the
  *               parents; then what column leads where through the band; in the end the removal
- *   a resolver  a block: finds the seam where the halves meet and follows it from band to band
+ *   a traceback block  a block: finds the seam where the halves meet and follows it from band to band
  * The last bands before the middle are not done when the halves meet. From then on they do only the
  * columns that the seam can still reach.
  * Words that cross between blocks carry their seam's number in spare bits and are polled, so that
@@ -14,7 +14,7 @@
  * a flag, `ready`, released and acquired.
  *
  * Why nothing is overwritten too early: a band's costs of seam s + 1 need its energies, which need
- * the resolvers' word on seam s, which needs every band's jumps, which need all costs of seam s.
+ * the traceback blocks' word on seam s, which needs every band's jumps, which need all costs of seam s.
  * The two halves cannot drift apart by a seam, since the bands beside the middle need each other's
  * crossings. All blocks are resident at once (cooperative launch), so that no wait is for a block
  * that cannot run.
@@ -24,6 +24,7 @@
 
 #include "cuda/ops/carve/seam_search.cuh"
 #include "cuda/ops/carve/tagged_words.cuh"
+#include "cuda/ops/carve/waits.cuh"
 
 enum {
     BLOCK_THREADS = 640, /* a warp for each tile of 1920 columns; 96 registers a thread */
@@ -61,14 +62,14 @@ struct cluster_half {
     uint32_t *costs;     /* steps + 1 rows of cost_stride: costs of the row before step k, tagged */
 };
 
-/* What the two ways of a strip that weighs both directions share (dual/dual.cuh). */
+/* What the two axes of a search that weighs both directions share (dual/dual.cuh). */
 struct dual_axis {
     uint32_t *verdicts; /* of each step, 0 before it is known; NULL: one direction alone */
-    uint32_t *ready;    /* of each band and resolver of both ways: steps done */
-    uint32_t bands;     /* of both ways */
-    uint32_t across;    /* of them the first way's, which come first */
+    uint32_t *ready;    /* of each band and traceback block of both axes: steps done */
+    uint32_t bands;     /* of both axes */
+    uint32_t across;    /* of them the first axis's, which come first */
     uint32_t axis;      /* 1: the seams are the image's horizontal ones */
-    uint32_t goes;      /* seams of this way that are to go, of the job's */
+    uint32_t goes;      /* seams of this axis that are to go, of the arguments' */
 };
 
 struct cluster_args {
@@ -76,7 +77,7 @@ struct cluster_args {
     int energy, reach;
     uint8_t *luma;
     uint32_t luma_stride;
-    uint16_t *seam_columns; /* strip.seams, or NULL */
+    uint16_t *seam_columns; /* search.seams, or NULL */
 
     uint16_t *energies; /* first row, column 0; energy_outside() beside the image */
     uint32_t energy_stride;
@@ -94,11 +95,11 @@ struct cluster_args {
     uint32_t *decision;  /* whether the present seam is the last one */
 
     uint32_t band_steps; /* steps of a band */
-    uint32_t halo, own;  /* columns beside a leader's own, and its own; 2 halo + own = 32 lanes */
+    uint32_t halo, own;  /* columns beside a sweeper's own, and its own; 2 halo + own = 32 lanes */
     uint32_t sweepers;   /* warps of a half */
     uint32_t block_sweepers; /* of them in one block */
     uint32_t cluster, stages;
-    /* Of so many bands of a half, next to the middle, the resolver has room only for the jumps of
+    /* Of so many bands of a half, next to the middle, the traceback block has room only for the jumps of
      * the columns that the seam can reach; of so many next to the edge for none. */
     uint32_t window_bands, direct_bands;
     /* Bands of a half, next to the middle, that would not be done when the halves meet: they begin
@@ -114,41 +115,17 @@ struct cluster_args {
 
 enum { TIMELINE_MARKS = 11 };
 enum {
-    MARK_LEAD_START,
-    MARK_LEAD_END,
+    MARK_SWEEP_START,
+    MARK_SWEEP_END,
     MARK_MEET,
     MARK_MAPS,
-    MARK_RESOLVED,
+    MARK_TRACED,
     MARK_ENTRY,
     MARK_WALKED,
     MARK_MOVED,
     MARK_RENEWED,
     MARK_READY,
     MARK_LAST_JUMPS
-};
-
-/* A wait that never ends is a fault of ours or a broken chip: better a failed launch than a GPU
- * that hangs. The ladder tells which wait it was. */
-#ifndef SPIN_STUCK
-#define SPIN_STUCK(args, where) __trap()
-#define SPIN_LIMIT              (1u << 31) /* turns: a minute at least */
-#endif
-
-enum {
-    STUCK_FULL = 1,
-    STUCK_EMPTY,
-    STUCK_READY,
-    STUCK_INBOX,
-    STUCK_COSTS,
-    STUCK_ENTRY,
-    STUCK_CROSSING,
-    STUCK_JUMPS,
-    STUCK_MEET,
-    STUCK_DECISION,
-    STUCK_BEGUN,
-    STUCK_VERDICT,
-    STUCK_TOTAL,
-    STUCK_PEERS
 };
 
 /* The block's shared memory. Named where it is used, so that the compiler knows what it is. */
@@ -168,7 +145,7 @@ struct span_clock {
     uint64_t began, spent;
 };
 
-/* Once: goes on from what the strips before this one told. */
+/* Once: goes on from what the searches before this one told. */
 DEVICE void clock_make(const struct cluster_args &args, struct span_clock &clock, int span) {
     clock.spent = args.progress
                       ? 1000ull * ((volatile struct kernel_progress *)args.progress)->span_us[span]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* band.cuh - the followers: a block for each band of rows.
+/* band.cuh - the band blocks: a block for each band of rows.
  *
  * Behind the sweepers: parents of every step of the band, from them the column that each column of
- * the band's last row comes from in the last row of the band before (`jumps`). Once the resolver
+ * the band's last row comes from in the last row of the band before (`jumps`). Once the traceback block
  * has said where the seam enters the band: its crossing of every row, and the removal.
  */
 #ifndef BURIN_CARVE_CLUSTER_BAND_CUH
@@ -50,7 +50,7 @@ DEVICE uint32_t band_wait_meet(const struct cluster_args &args, const struct ban
         uint32_t word = load_relaxed(args.meets + band.half);
         for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
             word = load_relaxed(args.meets + band.half);
-            if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_MEET);
+            if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_MEET);
         }
         band_memory()->meet = word & 0xffff;
     }
@@ -78,7 +78,7 @@ DEVICE struct column_range band_window(const struct cluster_half &half, uint32_t
 /* ---- parents and jumps */
 
 /* The block's warps share the tiles of a step whose parents are wanted; the first tile is for warp
- * FIRST. Returns whose the next would be; MEET may become known on the way. */
+ * FIRST. Returns whose the next would be; MEET may become known on the axis. */
 DEVICE uint32_t band_step(const struct cluster_args &args, const struct band &band, uint32_t step,
                           uint32_t seam, uint32_t &meet, uint32_t first) {
     const uint32_t warps = BLOCK_THREADS / 32, width = args.width - seam;
@@ -120,7 +120,7 @@ DEVICE void jumps_back(uint32_t (&at)[4], const struct band &band, uint32_t step
 }
 
 /* Four columns a thread, all under way at once: where they come from in the row before the step;
- * at the band's last step, where from in the row before the band, told to the resolver. Steps are
+ * at the band's last step, where from in the row before the band, told to the traceback block. Steps are
  * shared out among the threads from different ones on. */
 DEVICE void band_find_jumps(const struct cluster_args &args, const struct band &band, uint32_t step,
                             uint32_t seam, uint32_t meet) {
@@ -154,8 +154,7 @@ DEVICE void band_wait_costs(const struct cluster_args &args, const struct band &
                             uint32_t seam) {
     if (thread_index() == 0 && band.step >= 4) {
         const uint32_t *word = cost_row(args, band.half, band.step - 2);
-        for (uint32_t spins = 0; load_relaxed(word) >> 30 != seam_tag(seam); spins++)
-            if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_COSTS);
+        spin_until(STUCK_COSTS, [&] { return load_relaxed(word) >> 30 == seam_tag(seam); });
     }
     __syncthreads();
 }
@@ -200,7 +199,7 @@ DEVICE uint32_t band_entry(const struct cluster_args &args, const struct band &b
             if (thread_index() == 0 && band.number == 0) timeline_mark(args, seam, MARK_ENTRY);
             return word & 0x7fff;
         }
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_ENTRY);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_ENTRY);
     }
 }
 

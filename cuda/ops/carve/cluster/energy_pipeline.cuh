@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* energy_pipeline.cuh - a leading block's shared memory: the ring of energies, and the sweepers' inboxes.
+/* energy_pipeline.cuh - a sweep block's shared memory: the ring of energies, and the sweepers' inboxes.
  *
  * One warp loads energies ahead into a ring of stages of 16 rows, by the copy engine, a box for each
- * leader; barriers tell when a slot is full and when it is empty. Inboxes are for what sweepers push
+ * sweeper; barriers tell when a stage is full and when it is empty. Inboxes are for what sweepers push
  * to their neighbours, in the same or another block: two in turn, since whoever sends the next but
  * one has received what was sent after the last was read.
  */
@@ -13,12 +13,12 @@
 
 #include <cuda.h>
 
-/* Shared memory of a leading block, in bytes. */
+/* Shared memory of a sweep block, in bytes. */
 enum {
     SWEEP_FULL = 0,
     SWEEP_EMPTY = 8 * STAGES_MAX,
     SWEEP_NOBODY = 16 * STAGES_MAX, /* a barrier that nobody waits for */
-    /* Of the seam that begins in a slot: width | the half's rows << 16, or 0 behind the last one.
+    /* Of the seam that begins in a stage: width | the half's rows << 16, or 0 behind the last one.
      */
     SWEEP_SHAPE = SWEEP_NOBODY + 8,
     SWEEP_CLOCK = 256,
@@ -28,7 +28,7 @@ enum {
     SWEEP_STAGES = (SWEEP_INBOX + BLOCK_SWEEPERS_MAX * SWEEP_INBOX_WARP + 127) / 128 * 128,
 };
 
-/* Bytes of a leader's energies in a slot: a row of them, and all. */
+/* Bytes of a sweeper's energies in a stage: a row of them, and all. */
 template <int LANE> struct stage_bytes {
     enum { ROW = 2 * 32 * LANE, ALL = STEP_ROWS * ROW };
 };
@@ -38,25 +38,25 @@ struct pipeline_stage {
     uint32_t number, round;
 };
 
-DEVICE void next_stage(struct pipeline_stage &slot, uint32_t stages) {
-    if (++slot.number == stages) slot.number = 0, slot.round++;
+DEVICE void next_stage(struct pipeline_stage &stage, uint32_t stages) {
+    if (++stage.number == stages) stage.number = 0, stage.round++;
 }
 
-/* The shape of the seam that begins in SLOT. It is handed on by the slot's barrier; atomics, since
+/* The shape of the seam that begins in STAGE. It is handed on by the stage's barrier; atomics, since
  * racecheck does not follow a barrier that counts bytes. */
-DEVICE void stage_shape_store(uint8_t *shared, const struct pipeline_stage &slot, uint32_t shape) {
-    atomicExch((uint32_t *)(shared + SWEEP_SHAPE) + slot.number, shape);
+DEVICE void stage_shape_store(uint8_t *shared, const struct pipeline_stage &stage, uint32_t shape) {
+    atomicExch((uint32_t *)(shared + SWEEP_SHAPE) + stage.number, shape);
 }
 
 /* A warp. */
-DEVICE uint32_t stage_shape(uint8_t *shared, const struct pipeline_stage &slot) {
+DEVICE uint32_t stage_shape(uint8_t *shared, const struct pipeline_stage &stage) {
     uint32_t shape = 0;
     if (thread_index() % 32 == 0)
-        shape = atomicOr((uint32_t *)(shared + SWEEP_SHAPE) + slot.number, 0u);
+        shape = atomicOr((uint32_t *)(shared + SWEEP_SHAPE) + stage.number, 0u);
     return __shfl_sync(~0u, shape, 0);
 }
 
-/* ---- a leader */
+/* ---- a sweeper */
 
 struct sweep_warp {
     uint32_t number; /* of the half's */
@@ -114,10 +114,9 @@ DEVICE uint32_t inbox_of(uint32_t shared, uint32_t warp, uint32_t side) {
 
 /* ---- the loading warp */
 
-DEVICE void barrier_wait(const struct cluster_args &args, uint32_t barrier, uint32_t parity,
-                         int where) {
+DEVICE void barrier_wait(uint32_t barrier, uint32_t parity, int where) {
     for (uint32_t spins = 0; !mbarrier_try_wait(barrier, parity); spins++)
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, where);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(where);
 }
 
 /* How many bands from BAND on have had SEAM seams taken out; `ended` when those were all. A block
@@ -133,13 +132,13 @@ DEVICE uint32_t bands_ready(const struct cluster_args &args, const struct cluste
         const uint32_t first = late ? __ffs((int)late) - 1 : 32;
         ended = __shfl_sync(~0u, word, 0) == (seam | 1u << 31);
         if (first) return first;
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_READY);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_READY);
     }
 }
 
-/* Before a step of a strip that weighs both directions: the half as it will be, and the shape.
- * VERDICT: of the step before that, then of the one before. The way's own bands are not waited for,
- * but the other's if it was theirs to renew energies in this way's plane, and the resolvers, who
+/* Before a step of a search that weighs both directions: the half as it will be, and the shape.
+ * VERDICT: of the step before that, then of the one before. The axis's own bands are not waited for,
+ * but the other's if it was theirs to renew energies in this axis's plane, and the traceback blocks, who
  * have then read the last row's costs. */
 DEVICE struct axis_shape producer_shape(const struct cluster_args &args, struct cluster_half &half,
                                         int number, uint32_t step, uint32_t &verdict) {
@@ -163,17 +162,17 @@ DEVICE void producer(const struct cluster_args &args, const CUtensorMap &plane, 
     const uint32_t base = shared_address(shared), lane = thread_index() % 32;
     struct cluster_half half = args.halves[number];
     const int column = (int)(ENERGY_PAD + first * args.own - args.halo);
-    struct pipeline_stage slot = {};
+    struct pipeline_stage stage = {};
     uint32_t verdict = 0;
     for (uint32_t seam = 0; seam < args.seams; seam++) {
         uint32_t known = 0; /* bands that are ready */
         struct axis_shape shape = { args.width - seam, args.height, false };
         if (args.dual.verdicts) shape = producer_shape(args, half, number, seam, verdict);
         for (uint32_t step = 0; step < half.steps; step++) {
-            const uint32_t full = base + SWEEP_FULL + 8 * slot.number,
+            const uint32_t full = base + SWEEP_FULL + 8 * stage.number,
                            band = step / args.band_steps;
-            if (slot.round)
-                barrier_wait(args, base + SWEEP_EMPTY + 8 * slot.number, (slot.round & 1) ^ 1,
+            if (stage.round)
+                barrier_wait(base + SWEEP_EMPTY + 8 * stage.number, (stage.round & 1) ^ 1,
                              STUCK_EMPTY);
             while (known <= band) {
                 bool ended = shape.over;
@@ -182,20 +181,20 @@ DEVICE void producer(const struct cluster_args &args, const CUtensorMap &plane, 
                 /* Written by ordinary stores of other blocks, read by the copy engine. */
                 fence_proxy_async();
                 if (!ended) continue;
-                if (lane == 0) stage_shape_store(shared, slot, 0), mbarrier_arrive(full);
+                if (lane == 0) stage_shape_store(shared, stage, 0), mbarrier_arrive(full);
                 return;
             }
             if (lane == 0) {
                 const int row = (int)(half.first_row + step * STEP_ROWS);
-                if (step == 0) stage_shape_store(shared, slot, shape.width | half.rows << 16);
+                if (step == 0) stage_shape_store(shared, stage, shape.width | half.rows << 16);
                 enum { ALL = stage_bytes<LANE>::ALL };
-                uint32_t to = base + SWEEP_STAGES + slot.number * here * ALL;
+                uint32_t to = base + SWEEP_STAGES + stage.number * here * ALL;
                 mbarrier_expect(full, here * ALL);
                 for (uint32_t k = 0; k < here; k++, to += ALL)
                     copy_box(to, plane, (column + (int)(k * args.own)) / 2, row, full);
             }
             __syncwarp();
-            next_stage(slot, args.stages);
+            next_stage(stage, args.stages);
         }
     }
 }

@@ -31,7 +31,7 @@ struct band {
     uint32_t renewed;     /* energies around the seam, 16 bits each, renew_slots a row */
 };
 
-/* Shared memory of a following block; behind it parents, halo, jumps and energies anew. */
+/* Shared memory of a band block; behind it parents, halo, jumps and energies anew. */
 struct __align__(16) band_memory {
     uint32_t entry, meet;
     struct span_clock clock;
@@ -169,7 +169,7 @@ DEVICE void remove_ask(const struct cluster_args &args, const struct band &band,
         const uint32_t word = load_relaxed(args.crossings + y);
         beside[k] = word & 0xffff;
         if (word >> 16 == seam + 1) break;
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_CROSSING);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_CROSSING);
     }
     __syncwarp();
 }
@@ -188,9 +188,9 @@ DEVICE uint16_t *renew_place(const struct band &band) {
 /* Column of the band's place I, below 0 or at least WIDTH where there is none. */
 DEVICE int renew_column(const struct cluster_args &args, const struct band &band, uint32_t i,
                         int width) {
-    const uint32_t stages = renew_slots(args.reach), slot = i % stages;
+    const uint32_t stages = renew_slots(args.reach), stage = i % stages;
     const int spread = 2 * args.reach, x = (int)band_column(band, band.top + i / stages) - spread;
-    return slot <= 2 * (uint32_t)spread ? x + (int)slot : width;
+    return stage <= 2 * (uint32_t)spread ? x + (int)stage : width;
 }
 
 /* One of the last warps: where it has the seam beside the band, and the seam near the band, now

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sweep_costs.cuh - a leader's costs, from row to row, told, sent and received. */
+/* sweep_costs.cuh - a sweeper's costs, from row to row, told, sent and received. */
 #ifndef BURIN_CARVE_CLUSTER_SWEEP_COSTS_CUH
 #define BURIN_CARVE_CLUSTER_SWEEP_COSTS_CUH
 
@@ -94,7 +94,7 @@ DEVICE void sweep_receive(const struct cluster_args &args, const struct sweep_wa
 #pragma unroll
         for (int k = 0; k < LANE; k++) wrong |= words[k] ^ want;
         here = !waits || !(wrong >> 30);
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_INBOX);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_INBOX);
     }
 #pragma unroll
     for (int k = 0; k < LANE; k++) cost[k] = warp.own ? cost[k] : words[k] & mask;

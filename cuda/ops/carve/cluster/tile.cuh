@@ -16,7 +16,7 @@
 
 enum { TILE_OWN = 96, TILE_HALO = 16, TILE_COLUMNS = TILE_OWN + 2 * TILE_HALO };
 
-/* More than any path's cost in a strip that is taken; times 16, with 16 rows outside the image
+/* More than any path's cost in a search that is taken; times 16, with 16 rows outside the image
  * added, it stays below 2^32. */
 static const uint32_t TILE_FAR = (1u << 28) - (1u << 21);
 /* What the costs of half an image must stay below. */
@@ -72,7 +72,7 @@ DEVICE void tile_costs(struct tile &tile, const struct cluster_args &args, int h
     for (uint32_t spins = 0; !__all_sync(~0u, here); spins++) {
         if (!here) words = load_relaxed4(from);
         here = !inside || have_tag(words, tag);
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_COSTS);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_COSTS);
     }
     const uint32_t mask = (1u << 30) - 1;
     tile.cost[0] = 16 * min(words.x & mask, TILE_FAR);

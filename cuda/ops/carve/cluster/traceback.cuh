@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* traceback.cuh - the resolvers: where the halves meet, and from band to band outward.
+/* traceback.cuh - the traceback blocks: where the halves meet, and from band to band outward.
  *
  * One block a half; both find the same meeting point. Jumps are gathered in shared memory, as
  * differences of one byte, or two where bands are high: while the sweepers are still under way, all
  * of a band; when the halves have met, of bands that are not there yet, only the columns that the
  * seam can reach. Some warps do nothing but look for the meeting point, so that nobody waits behind
  * a band that is late; afterwards they help with the others.
- * The first half's resolver also keeps the watch: it alone decides which seam is the last.
+ * The first half's traceback block also keeps the watch: it alone decides which seam is the last.
  */
 #ifndef BURIN_CARVE_CLUSTER_TRACEBACK_CUH
 #define BURIN_CARVE_CLUSTER_TRACEBACK_CUH
@@ -111,7 +111,7 @@ DEVICE bool trace_load_band(const struct cluster_args &args, struct trace_memory
         uint4 words[GATHER_BATCH];
         for (uint32_t spins = 0; !trace_load(words, row, x, window.to, seam + 1); spins++) {
             if (whole && trace_met(memory, seam) != NOT_MET) return false;
-            if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_JUMPS);
+            if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_JUMPS);
         }
 #pragma unroll
         for (uint32_t k = 0; k < GATHER_BATCH; k++)
@@ -131,7 +131,7 @@ DEVICE uint32_t trace_wait(const struct cluster_args &args, struct trace_memory 
     for (uint32_t spins = 0; meet == NOT_MET; spins++) {
         if (whole && __all_sync(~0u, load_relaxed(word) >> 16 == seam + 1)) break;
         meet = trace_met(memory, seam);
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_JUMPS);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_JUMPS);
     }
     return meet;
 }
@@ -255,7 +255,7 @@ DEVICE uint64_t trace_least(const struct cluster_args &args, uint32_t seam) {
 #pragma unroll
             for (uint32_t k = 0; k < MEET_BATCH; k++) here = here && meet_loaded(costs[k], tag);
             here = __all_sync(~0u, here);
-            if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_MEET);
+            if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_MEET);
         }
 #pragma unroll
         for (uint32_t k = 0; k < MEET_BATCH; k++)
@@ -305,7 +305,7 @@ DEVICE void trace_poll_stop(const struct cluster_args &args, int half, struct tr
     uint32_t word = load_relaxed(args.decision);
     for (uint32_t spins = 0; word >> 1 < seam + 1; spins++) {
         word = load_relaxed(args.decision);
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_DECISION);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_DECISION);
     }
     memory->last = word >> 1 == seam + 1 && (word & 1);
 }
@@ -314,8 +314,7 @@ DEVICE void trace_poll_stop(const struct cluster_args &args, int half, struct tr
 DEVICE void trace_wait_begun(const struct cluster_args &args) {
     const uint32_t bands = args.halves[0].bands + args.halves[1].bands;
     for (uint32_t band = thread_index(); band < bands; band += BLOCK_THREADS)
-        for (uint32_t spins = 0; !load_relaxed(args.begun + band); spins++)
-            if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_BEGUN);
+        spin_until(STUCK_BEGUN, [&] { return load_relaxed(args.begun + band); });
 }
 
 /* The column in the last row of the band before BAND, not gathered. */
@@ -325,7 +324,7 @@ DEVICE uint32_t trace_jump(const struct cluster_args &args, uint32_t band, uint3
     for (uint32_t spins = 0;; spins++) {
         const uint32_t word = load_relaxed(from);
         if (word >> 16 == seam + 1) return word & 0xffff;
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_JUMPS);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_JUMPS);
     }
 }
 
@@ -391,7 +390,7 @@ static __device__ void trace_block(const struct cluster_args &args, int number) 
             trace_store_entries(args, args.halves[number], memory, trace_met(memory, seam), seam);
         if (thread_index() == 32) memory->next = 0;
         __syncthreads();
-        if (mark) timeline_mark(args, seam, MARK_RESOLVED);
+        if (mark) timeline_mark(args, seam, MARK_TRACED);
         if (mark) clock_tell(args, memory->clock, SPAN_TRACE);
     }
     if (mark && args.progress)

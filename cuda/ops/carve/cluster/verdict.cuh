@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* verdict.cuh - how the roles of a strip that weighs both directions learn what a step was, and
+/* verdict.cuh - how the roles of a search that weighs both directions learn what a step was, and
  * so how large the next one is.
  *
  * A verdict says which way's seam goes, as the number of vertical seams gone by then. There is a
@@ -11,12 +11,12 @@
 #include "cuda/ops/carve/cluster/args.cuh"
 
 static const uint32_t VERDICT_THERE = 1u << 31;
-static const uint32_t VERDICT_LAST = 1u << 30; /* the strip ends with this step */
+static const uint32_t VERDICT_LAST = 1u << 30; /* the search ends with this step */
 static const uint32_t VERDICT_COUNT = (1u << 30) - 1;
 
-enum { DUAL_TRACERS = 4 }; /* of both ways; their flags come behind those of the bands */
+enum { DUAL_TRACERS = 4 }; /* of both axes; their flags come behind those of the bands */
 
-/* The image as a way sees it at a step. */
+/* The image as an axis sees it at a step. */
 struct axis_shape {
     uint32_t width, height;
     bool over; /* nothing is left for the way to do */
@@ -42,12 +42,12 @@ DEVICE uint32_t wait_verdict(const struct cluster_args &args, uint32_t step) {
     uint32_t word = load_relaxed(args.dual.verdicts + step);
     for (uint32_t spins = 0; !word; spins++) {
         word = load_relaxed(args.dual.verdicts + step);
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_VERDICT);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_VERDICT);
     }
     return word;
 }
 
-/* Whether the way's own seam went at the step of VERDICT, BEFORE being the verdict before that, or
+/* Whether the axis's own seam went at the step of VERDICT, BEFORE being the verdict before that, or
  * 0. */
 DEVICE bool verdict_is_own(const struct cluster_args &args, uint32_t before, uint32_t verdict) {
     const uint32_t turned = (verdict & VERDICT_COUNT) == (before & VERDICT_COUNT);
@@ -60,12 +60,11 @@ DEVICE void wait_told(const struct cluster_args &args, const uint32_t *told, uin
                       uint32_t end, uint32_t count) {
 #pragma unroll 1
     for (uint32_t i = from + thread_index() % 32; i < end; i += 32)
-        for (uint32_t spins = 0; load_acquire(told + i) < count; spins++)
-            if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_PEERS);
+        spin_until(STUCK_PEERS, [&] { return load_acquire(told + i) >= count; });
     __syncwarp();
 }
 
-/* A warp, until all bands and resolvers of both ways are ready for step STEP. */
+/* A warp, until all bands and traceback blocks of both axes are ready for step STEP. */
 DEVICE void wait_ready(const struct cluster_args &args, uint32_t step) {
     wait_told(args, args.dual.ready, 0, args.dual.bands + DUAL_TRACERS, step);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* blocks.cuh - followers and resolvers of a strip that weighs both directions, step by
+/* blocks.cuh - band blocks and traceback blocks of a search that weighs both directions, step by
  * step, out of what they do for one. */
 #ifndef BURIN_CARVE_DUAL_BLOCKS_CUH
 #define BURIN_CARVE_DUAL_BLOCKS_CUH
 
 #include "cuda/ops/carve/dual/removal.cuh"
 
-/* ---- followers */
+/* ---- band blocks */
 
 /* Energies are as the step before has left them; before anybody changes them again, the row behind
  * the band is copied. Luma that the block had to move is moved. */
@@ -26,7 +26,7 @@ DEVICE void dual_settle(const struct dual_args &dual, const struct dual_shared &
 }
 
 /* A warp: the seam's column in the band's last row, or NOT_MET where by then the verdict is that
- * this way's seam stays. */
+ * this axis's seam stays. */
 DEVICE uint32_t dual_entry(const struct cluster_args &args, const struct dual_shared &shared) {
     const uint32_t step = shared.state.step;
     uint32_t entry = 0, verdict = 0;
@@ -34,13 +34,13 @@ DEVICE uint32_t dual_entry(const struct cluster_args &args, const struct dual_sh
         entry = __shfl_sync(~0u, load_relaxed(args.entries + shared.band.number), 0);
         verdict = __shfl_sync(~0u, load_relaxed(args.dual.verdicts + step), 0);
         if (verdict && !verdict_is_own(args, shared.state.verdict, verdict)) return NOT_MET;
-        if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_ENTRY);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_ENTRY);
     }
     if (thread_index() == 0 && shared.band.number == 0) timeline_mark(args, step, MARK_ENTRY);
     return entry & 0x7fff;
 }
 
-/* The verdict, and the band's part of the way's seam, told. By then all others have settled. */
+/* The verdict, and the band's part of the axis's seam, told. By then all others have settled. */
 DEVICE void dual_trace_seam(const struct dual_args &dual, struct dual_shared &shared) {
     const struct cluster_args &args = shared.args;
     const uint32_t step = shared.state.step, warp = thread_index() / 32;
@@ -81,7 +81,7 @@ DEVICE void dual_energies(const struct dual_args &dual, const struct dual_shared
     if (own) dual_gather(dual, shared);
 }
 
-/* The band's part of the seam that goes, for the origins: it is this way's. */
+/* The band's part of the seam that goes, for the origins: it is this axis's. */
 DEVICE void dual_record(const struct dual_args &dual, const struct dual_shared &shared) {
     uint16_t *seam = dual.seams + shared.state.written;
     for (uint32_t y = shared.band.top + thread_index(); y < shared.band.bottom; y += BLOCK_THREADS)
@@ -103,7 +103,7 @@ DEVICE void dual_band_step(const struct dual_args &dual, struct dual_shared &sha
     if (shared.seam.own) dual_record(dual, shared);
 }
 
-/* One thread: the desk before the step; `over` where the way or the band has come to its end. */
+/* One thread: the shared memory before the step; `over` where the axis or the band has come to its end. */
 DEVICE void dual_band_enter(const struct dual_args &dual) {
     struct dual_shared &shared = dual_shared(dual);
     const struct cluster_half *first = dual.axes[shared.place.axis].halves;
@@ -114,7 +114,7 @@ DEVICE void dual_band_enter(const struct dual_args &dual) {
     if (!shared.over) shared.band = band_make(shared.args, shared.place.number);
 }
 
-/* Band NUMBER of WAY, until it, or its way, or all has come to an end. Who leaves before the others
+/* Band NUMBER of AXIS, until it, or its axis, or all has come to an end. Who leaves before the others
  * has told all that they will ever wait for. */
 static __device__ void dual_band_block(const struct dual_args &dual, uint32_t axis,
                                        uint32_t number) {
@@ -137,7 +137,7 @@ static __device__ void dual_band_block(const struct dual_args &dual, uint32_t ax
     store_release(shared.args.dual.ready + shared.place.flag, ~0u);
 }
 
-/* ---- resolvers */
+/* ---- traceback blocks */
 
 /* The first thread of the block that judges, while the sweepers are under way: before its warp has
  * looked for the meeting point, and so before anybody gives the verdict. */
@@ -148,7 +148,7 @@ DEVICE void dual_poll_stop(const struct dual_args &dual, uint32_t step) {
     if (progress && step % 8 == 0) progress->done = dual.done + step;
 }
 
-/* A warp: what the way's seam costs is TOTAL. The judge compares it with the other's, of which
+/* A warp: what the axis's seam costs is TOTAL. The judge compares it with the other's, of which
  * OTHER is what was told a while ago, and gives the verdict. */
 DEVICE void dual_judge(const struct dual_args &dual, const struct cluster_args &args,
                        const struct dual_state &state, bool judges, uint32_t total,
@@ -163,7 +163,7 @@ DEVICE void dual_judge(const struct dual_args &dual, const struct cluster_args &
     if (!dual_axis_shape(dual, !axis, state).over) {
         for (uint32_t spins = 0; other >> 30 != tag; spins++) {
             other = load_relaxed(dual.totals + !axis);
-            if (spins == SPIN_LIMIT) SPIN_STUCK(args, STUCK_TOTAL);
+            if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_TOTAL);
         }
         other &= (1u << 30) - 1;
         turned = axis ? total < other : other < total;
@@ -196,7 +196,7 @@ DEVICE void dual_clock_start(const struct cluster_args &args, struct dual_clock 
     clock.on = true;
 }
 
-/* One step of a resolver, up to the entries of its bands. */
+/* One step of a traceback block, up to the entries of its bands. */
 DEVICE void dual_trace_step(const struct dual_args &dual, const struct cluster_args &args,
                             int number, const struct dual_state &state, bool judges) {
     struct dual_clock &clock = dual_shared(dual).clock;
@@ -221,7 +221,7 @@ DEVICE void dual_trace_step(const struct dual_args &dual, const struct cluster_a
     if (thread_index() < 32) trace_store_entries(args, half, memory, trace_met(memory, step), step);
     if (thread_index() == 32) memory->next = 0;
     __syncthreads();
-    if (mark) timeline_mark(args, step, MARK_RESOLVED);
+    if (mark) timeline_mark(args, step, MARK_TRACED);
     dual_clock_store(args, clock, SPAN_TRACE);
 }
 
@@ -232,7 +232,7 @@ DEVICE void dual_finish(const struct dual_args &dual, uint32_t verdict, uint32_t
         ((volatile struct kernel_progress *)dual.progress)->done = dual.done + step + 1;
 }
 
-/* The resolver of a half of WAY, until the way, or all, has come to an end. */
+/* The traceback block of a half of AXIS, until the axis, or all, has come to an end. */
 static __device__ void dual_trace_block(const struct dual_args &dual, uint32_t axis, int number) {
     struct dual_shared &shared = dual_shared(dual);
     uint32_t *ready = dual_tracer_ready(dual, axis, number);

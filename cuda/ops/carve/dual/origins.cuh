@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* origins.cuh - what comes before the steps of a strip that weighs both directions, and what
+/* origins.cuh - what comes before the steps of a search that weighs both directions, and what
  * comes behind them: the first energies, and where the pixels came from. */
 #ifndef BURIN_CARVE_DUAL_ORIGINS_CUH
 #define BURIN_CARVE_DUAL_ORIGINS_CUH
@@ -56,7 +56,7 @@ DEVICE void origin_back(struct origin_walk &walk, bool turned) {
 }
 
 /* Every pixel that is left goes back through all steps to where it came from; a warp has a part of
- * a row. Of a strip that was broken off nobody wants to know. */
+ * a row. Of a search that was broken off nobody wants to know. */
 static __global__ void dual_origins_kernel(const __grid_constant__ struct dual_args dual) {
     const struct cluster_args &args = dual.axes[0];
     const uint32_t width = args.width - args.dual.goes;

@@ -20,7 +20,7 @@ DEVICE void dual_gather(const struct dual_args &dual, const struct dual_shared &
                 (i + 3 >= lines || words.w >> 16 == tag))
                 break;
             words = load_relaxed4(crossings + i);
-            if (spins == SPIN_LIMIT) SPIN_STUCK(shared.args, STUCK_CROSSING);
+            if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_CROSSING);
         }
         *(uint2 *)(dual_path(dual) + i) =
             make_uint2((words.x & 0xffff) | words.y << 16, (words.z & 0xffff) | words.w << 16);
@@ -39,11 +39,11 @@ DEVICE uint32_t band_end(const struct cluster_args &args, const struct band &ban
 
 /* ---- the winner's plane */
 
-/* Luma as it will be without the seam, the way's rows being lines of the seam. What is turned has
+/* Luma as it will be without the seam, the axis's rows being lines of the seam. What is turned has
  * the same energy. */
 struct luma_seam {
     const uint8_t *luma;
-    uint32_t along, across; /* bytes from one of the way's columns to the next, and of its rows */
+    uint32_t along, across; /* bytes from one of the axis's columns to the next, and of its rows */
     int width, height;      /* without the seam */
     struct seam_near seam;
     __device__ __forceinline__ int at(int x, int y) const {

@@ -11,6 +11,7 @@
 #define BURIN_CARVE_GRID_BANDS_CUH
 
 #include "cuda/ops/carve/tagged_words.cuh"
+#include "cuda/ops/carve/waits.cuh"
 #include "pipeline/ops/carve.h"
 
 enum { BAND = 32, LANE_COLUMNS = 4, WINDOW = 32 * LANE_COLUMNS, WINDOW_OWN = WINDOW - 2 * BAND };
@@ -31,7 +32,7 @@ struct cell_plane {
 struct axis_memory {
     uint64_t *edges; /* [slot][half of the cost][column] */
     uint32_t *maps;  /* [slot][column]: tag << 8 | column of the window at the near edge */
-    uint64_t *best;  /* [strip][4]: total's lower and upper half, column */
+    uint64_t *best;  /* [tile][4]: total's lower and upper half, column */
     uint32_t *path;  /* [line]: tag << 16 | column */
     uint32_t stride; /* columns of a slot, a multiple of WINDOW_OWN */
 };
@@ -162,13 +163,12 @@ DEVICE uint64_t *edge_at(const struct axis_memory &memory, uint32_t slot, uint32
 /* Four words of PART, waited for. The whole warp comes here. */
 DEVICE void wait_part(uint32_t (&halves)[LANE_COLUMNS], const uint64_t *from, bool used,
                       uint32_t tag) {
-    bool all;
     ulonglong2 low = {}, high = {};
-    do {
+    spin_until(STUCK_EDGE, [&] {
         if (used) low = load_relaxed_pair(from), high = load_relaxed_pair(from + 2);
-        all = !used || (low.x >> 32 == tag && low.y >> 32 == tag && high.x >> 32 == tag &&
-                        high.y >> 32 == tag);
-    } while (!__all_sync(~0u, all));
+        return __all_sync(~0u, !used || (low.x >> 32 == tag && low.y >> 32 == tag &&
+                                         high.x >> 32 == tag && high.y >> 32 == tag));
+    });
     halves[0] = (uint32_t)low.x, halves[1] = (uint32_t)low.y;
     halves[2] = (uint32_t)high.x, halves[3] = (uint32_t)high.y;
 }
@@ -227,12 +227,13 @@ DEVICE COST cost_at(const struct axis_memory &memory, uint32_t slot, int column,
 #pragma unroll
     for (int part = 0; part < PARTS; part++) {
         const uint64_t *at = edge_at(memory, slot, PARTS, part, column & ~1);
-        uint64_t cell;
-        do {
+        uint64_t word;
+        spin_until(STUCK_EDGE, [&] {
             const ulonglong2 pair = load_relaxed_pair(at);
-            cell = column % 2 ? pair.y : pair.x;
-        } while (cell >> 32 != tag);
-        cost |= (COST)(uint32_t)cell << (16 * part) << (16 * part);
+            word = column % 2 ? pair.y : pair.x;
+            return word >> 32 == tag;
+        });
+        cost |= (COST)(uint32_t)word << (16 * part) << (16 * part);
     }
     return cost;
 }
@@ -275,7 +276,7 @@ DEVICE void sweep_line(COST (&costs)[LANE_COLUMNS], uint32_t (&notes)[NOTED], co
 }
 
 /* SOURCES: notes[i] of column i, from what it is set to before. TURNS: steps 4j..4j+3 in notes[j].
- * Leaders, for whom all others wait, take whole bands without asking line by line. */
+ * Sweepers, for whom all others wait, take whole bands without asking line by line. */
 template <class COST, int NOTES, int NOTED>
 DEVICE void sweep_band(COST (&costs)[LANE_COLUMNS], uint32_t (&notes)[NOTED],
                        const band_cells &cells, const struct band_range &range,

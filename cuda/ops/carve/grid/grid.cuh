@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* grid.cuh - takes the seams of a strip out on any GPU, for any size, energy, masks and both
+/* grid.cuh - takes the seams of a search out on any GPU, for any size, energy, masks and both
  * directions at once: one cooperative launch for all of them.
  *
  * A step: search (grid/traceback.cuh), choose, trace, erase (grid/removal.cuh), and one meeting of all blocks. What
@@ -10,6 +10,7 @@
 #ifndef BURIN_CARVE_GRID_GRID_CUH
 #define BURIN_CARVE_GRID_GRID_CUH
 
+#include "cuda/ops/carve/arena.cuh"
 #include "cuda/ops/carve/grid/removal.cuh"
 #include "cuda/ops/carve/launch_kernel.cuh"
 #include "cuda/ops/carve/seam_search.cuh"
@@ -34,7 +35,7 @@ struct grid_args {
 };
 
 /* How far all blocks are; each keeps it for itself. The size follows from what is left to take out:
- * a width counted down in here nvcc 13.0 mistook for the job's own and never changed. */
+ * a width counted down in here nvcc 13.0 mistook for the arguments' own and never changed. */
 struct grid_state {
     uint32_t tag;           /* the step's number, from 1 */
     uint32_t round;         /* meetings */
@@ -86,8 +87,12 @@ static __device__ bool grid_barrier(const struct grid_args &args, struct grid_st
     if (threadIdx.x == 0) {
         uint64_t seen;
         add_release(args.barrier, 1 + (stop ? (uint64_t)round << 32 : 0));
-        while (seen = load_acquire(args.barrier), (uint32_t)seen < round * gridDim.x)
+        spin_until(STUCK_BARRIER, [&] {
+            seen = load_acquire(args.barrier);
+            if ((uint32_t)seen >= round * gridDim.x) return true;
             __nanosleep(20);
+            return false;
+        });
         shared.leave = seen >> 32 && seen >> 32 <= round;
     }
     __syncthreads();
@@ -120,7 +125,7 @@ static __device__ void first_cells(const struct grid_args &args) {
     }
 }
 
-/* Tasks of sweepers come first, then those of the mappers; both by strip, its two halves beside one
+/* Tasks of sweepers come first, then those of the mappers; both by search, its two halves beside one
  * another. */
 template <class COST>
 DEVICE void search_band(const struct cell_plane &plane, const struct axis_memory &memory,
@@ -290,96 +295,101 @@ static __global__ void __launch_bounds__(GRID_THREADS, 1)
 
 /* ---- host */
 
-static inline size_t grid_take(size_t *bytes, size_t more) {
-    const size_t at = *bytes;
-    *bytes += (more + 255) / 256 * 256;
-    return at;
-}
-
 static inline uint32_t round_up(uint32_t n, uint32_t to) {
     return (n + to - 1) / to * to;
 }
 
-static inline void grid_layout_axis(struct axis_memory *memory, uint8_t *base, size_t *bytes,
+static inline void grid_layout_axis(struct axis_memory *memory, struct arena *arena,
                                     uint32_t columns, uint32_t lines, int parts) {
-    const size_t stages = (lines + BAND - 1) / BAND + 1;
+    const size_t slots = (lines + BAND - 1) / BAND + 1;
     memory->stride = round_up(columns, WINDOW_OWN);
-    memory->edges = (uint64_t *)(base + grid_take(bytes, 8 * parts * stages * memory->stride));
-    memory->maps = (uint32_t *)(base + grid_take(bytes, 4 * stages * memory->stride));
-    memory->best =
-        (uint64_t *)(base + grid_take(bytes, (size_t)32 * (memory->stride / WINDOW_OWN)));
-    memory->path = (uint32_t *)(base + grid_take(bytes, 4 * (size_t)lines));
+    memory->edges = arena_take<uint64_t>(arena, parts * slots * memory->stride);
+    memory->maps = arena_take<uint32_t>(arena, slots * memory->stride);
+    memory->best = arena_take<uint64_t>(arena, (size_t)4 * (memory->stride / WINDOW_OWN));
+    memory->path = arena_take<uint32_t>(arena, lines);
 }
 
-/* The job in scratch from BASE on. *TAGS: bytes of it, the first ones, to be cleared. */
-static inline size_t grid_layout(const struct seam_search *search, uint8_t *base,
-                                 struct grid_args *args, size_t *tags) {
+/* The arguments, in scratch out of ARENA. *TAGS: bytes of it, the first ones, to be cleared. */
+static inline void grid_layout(const struct seam_search *search, struct arena *arena,
+                               struct grid_args *args, size_t *tags) {
     const int parts = search->marks ? 2 : 1;
     const uint32_t width = search->width, height = search->height;
     const uint32_t stride = round_up(width, BAND);
-    const size_t cells_bytes = (size_t)stride * height * sizeof(uint16_t) + 16;
-    size_t bytes = 0;
+    const size_t cells = (size_t)stride * height + 8;
     *args = { width, height, search->columns, search->rows, search->energy };
-    args->barrier = (uint64_t *)(base + grid_take(&bytes, sizeof(uint64_t)));
-    grid_layout_axis(&args->memories[0], base, &bytes, width, height, parts);
-    if (search->rows) grid_layout_axis(&args->memories[1], base, &bytes, height, width, parts);
-    *tags = bytes;
+    args->barrier = arena_take<uint64_t>(arena, 1);
+    grid_layout_axis(&args->memories[0], arena, width, height, parts);
+    if (search->rows) grid_layout_axis(&args->memories[1], arena, height, width, parts);
+    *tags = arena->bytes;
     args->luma[0] = search->luma;
     args->luma[1] = search->marks;
     args->luma_stride = search->luma_stride;
     if (!search->marks)
-        args->luma[1] = base + grid_take(&bytes, (size_t)search->luma_stride * height + 16);
+        args->luma[1] = arena_take<uint8_t>(arena, (size_t)search->luma_stride * height + 16);
     args->marks = search->marks;
     args->cell_stride = stride;
-    args->cells[0] = args->cells[1] = (uint16_t *)(base + grid_take(&bytes, cells_bytes));
+    args->cells[0] = args->cells[1] = arena_take<uint16_t>(arena, cells);
     args->seams = search->seams;
     args->progress = search->progress;
     args->done = search->done;
-    if (!search->rows) return bytes;
+    if (!search->rows) return;
     const size_t taken = (size_t)search->columns * height + (size_t)search->rows * width;
-    args->cells[1] = (uint16_t *)(base + grid_take(&bytes, cells_bytes));
-    args->seams = (uint16_t *)(base + grid_take(&bytes, sizeof(uint16_t) * taken));
-    args->turned = base + grid_take(&bytes, search->columns + search->rows);
+    args->cells[1] = arena_take<uint16_t>(arena, cells);
+    args->seams = arena_take<uint16_t>(arena, taken);
+    args->turned = arena_take<uint8_t>(arena, search->columns + search->rows);
     args->origins = search->origins;
     args->origin_stride = search->origin_stride;
-    return bytes;
 }
 
-/* Scratch bytes for WINDOW_OWN, of which pointers need only be NULL or not. */
-static inline size_t grid_scratch(const struct cuda_context *context,
-                                  const struct seam_search *search) {
+/* Scratch bytes for SEARCH, of which pointers need only be NULL or not. */
+static inline size_t grid_scratch(const struct seam_search *search) {
+    struct arena arena = {};
     struct grid_args args;
     size_t tags;
-    (void)context;
-    return grid_layout(search, NULL, &args, &tags);
+    grid_layout(search, &arena, &args, &tags);
+    return arena.bytes;
 }
 
 /* Four roles a multiprocessor, so that each has a scheduler for itself, and no row of the image for
- * anyone to do twice; an eighth of the GPU is left to other lanes, which else would wait for all of
- * the job. */
-static inline unsigned grid_blocks(const struct cuda_context *context,
-                                   const struct grid_args *args) {
-    const uint32_t down = args->memories[0].stride / WINDOW_OWN,
-                   across = args->memories[1].stride / WINDOW_OWN;
+ * anyone to do twice; at most MOST. */
+static inline uint32_t grid_blocks(const struct grid_args *args, uint32_t most) {
+    const uint32_t down = args->memories[0].stride / WINDOW_OWN;
+    const uint32_t across = args->memories[1].stride / WINDOW_OWN;
     const uint32_t roles = 2 * (1 + MAPPERS) * (down + across);
     const uint32_t wanted = max((roles + 3) / 4, (args->height + GRID_WARPS - 1) / GRID_WARPS);
-    const int most = context->multiprocessors - context->multiprocessors / 8;
-    return min(wanted, (uint32_t)most);
+    return min(wanted, most);
 }
 
-/* Takes the seams out of WINDOW_OWN. Origins are numbered by origin_stride. */
+/* The kernel does with any number of blocks: with half as many where the driver refuses. */
+static inline enum status grid_launch(void (*kernel)(struct grid_args), uint32_t blocks,
+                                      struct grid_args *args, cudaStream_t stream,
+                                      struct failure *failure) {
+    for (;; blocks /= 2) {
+        bool fits;
+        const enum status status =
+            launch_together(kernel, blocks, GRID_THREADS, stream, *args, &fits, failure);
+        if (fits) return status;
+        if (blocks == 1)
+            return fail(failure, STATUS_DEVICE, "the GPU has no room for a block of %d threads",
+                        GRID_THREADS);
+    }
+}
+
+/* Takes the seams out of SEARCH. Origins are numbered by origin_stride. An eighth of the GPU is
+ * left to other lanes, which else would wait for all of it. */
 static inline enum status grid_run(const struct cuda_context *context,
                                    const struct seam_search *search, struct failure *failure) {
+    struct arena arena = { (uint8_t *)search->scratch, 0 };
     struct grid_args args;
     size_t tags;
-    grid_layout(search, (uint8_t *)search->scratch, &args, &tags);
+    grid_layout(search, &arena, &args, &tags);
     CUDA_TRY(failure, cudaMemsetAsync(search->scratch, 0, tags, context->stream));
     void (*const kernels[])(
         struct grid_args) = { grid_kernel<uint32_t, false>, grid_kernel<uint32_t, true>,
                               grid_kernel<uint64_t, false>, grid_kernel<uint64_t, true> };
-    return launch_together(kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)],
-                           grid_blocks(context, &args), GRID_THREADS, context->stream, args,
-                           failure);
+    const uint32_t most = (uint32_t)(context->multiprocessors - context->multiprocessors / 8);
+    return grid_launch(kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)],
+                       grid_blocks(&args, most), &args, context->stream, failure);
 }
 
 #endif

@@ -85,7 +85,12 @@ DEVICE void wait_cuts(int (&cut)[CUTS], const struct removal &e, int y) {
         const int row = lane == CUTS  ? 0
                         : lane > CUTS ? last
                                       : inside(y + lane - REACH_MAX, last + 1);
-        while (entry = load_relaxed(e.path + row), entry >> 16 != (e.tag & 0xffff)) __nanosleep(20);
+        spin_until(STUCK_PATH, [&] {
+            entry = load_relaxed(e.path + row);
+            if (entry >> 16 == (e.tag & 0xffff)) return true;
+            __nanosleep(20);
+            return false;
+        });
     }
     __syncwarp();
 #pragma unroll

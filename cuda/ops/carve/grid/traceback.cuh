@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* traceback.cuh - from the costs to the seam: the roles of warps in one step, and the way back.
  *
- * Leaders run the bands from both ends to the middle and note nothing but edges, so that the chain
+ * Sweepers run the bands from both ends to the middle and note nothing but edges, so that the chain
  * of bands is as short as it can be. Mappers run the same bands behind them and note for every
  * column at a band's far edge where it comes from at its near edge. Then the least total at the
  * middle is known, a seam jumps from band to band through the maps, and every band of it is run
@@ -12,7 +12,7 @@
 
 #include "cuda/ops/carve/grid/bands.cuh"
 
-enum { MAPPERS = 2 }; /* warps that share the maps of a strip's half */
+enum { MAPPERS = 2 }; /* warps that share the maps of a tile's half */
 
 DEVICE uint32_t tiles_of(const struct cell_plane &plane) {
     return (plane.columns + WINDOW_OWN - 1) / WINDOW_OWN;
@@ -22,7 +22,7 @@ DEVICE struct window tile_window(const struct cell_plane &plane, uint32_t tile) 
     return window_at((int)(tile * WINDOW_OWN) - BAND, plane.columns);
 }
 
-/* The lane's columns belong to the strip itself, not to what its neighbours know better. */
+/* The lane's columns belong to the tile itself, not to what its neighbours know better. */
 DEVICE bool owns_columns(const struct window &window) {
     const unsigned lane = threadIdx.x % 32;
     return lane >= BAND / LANE_COLUMNS && lane < (BAND + WINDOW_OWN) / LANE_COLUMNS && window.used;
@@ -45,7 +45,7 @@ DEVICE void tell_map(const uint32_t (&sources)[LANE_COLUMNS], const struct axis_
                        (uint64_t)entry[1] << 32 | entry[0], (uint64_t)entry[3] << 32 | entry[2]);
 }
 
-/* Band I of a half, by a leader (COSTS) or a mapper (SOURCES) of WINDOW_OWN. */
+/* Band I of a half, by a sweeper (COSTS) or a mapper (SOURCES) of TILE. */
 template <class COST, int NOTES>
 DEVICE void run_band(const struct cell_plane &plane, const struct axis_memory &memory, int half,
                      uint32_t i, uint32_t tile, uint32_t tag) {
@@ -95,7 +95,7 @@ DEVICE uint32_t last_slot(uint32_t lines, int half) {
     return range_of(lines, half, bands_of(lines, half) - 1).slot;
 }
 
-/* Waits for both halves of WINDOW_OWN and tells its least total. */
+/* Waits for both halves of TILE and tells its least total. */
 template <class COST>
 DEVICE void tell_best(const struct cell_plane &plane, const struct axis_memory &memory,
                       uint32_t tile, uint32_t tag) {
@@ -125,7 +125,7 @@ DEVICE void tell_best(const struct cell_plane &plane, const struct axis_memory &
     store_relaxed_pair(best + 2, tagged(candidate.column, tag), 0);
 }
 
-/* The best of all strips, in every lane of the warp that asks. */
+/* The best of all tiles, in every lane of the warp that asks. */
 template <class COST>
 DEVICE struct candidate<COST> wait_best(const struct cell_plane &plane,
                                         const struct axis_memory &memory, uint32_t tag) {
@@ -135,11 +135,13 @@ DEVICE struct candidate<COST> wait_best(const struct cell_plane &plane,
     for (uint32_t tile = threadIdx.x % 32; tile < tiles_of(plane); tile += 32) {
         const uint64_t *const best = memory.best + 4 * (size_t)tile;
         ulonglong2 total, column;
-        for (;; __nanosleep(20)) {
+        spin_until(STUCK_BEST, [&] {
             total = load_relaxed_pair(best);
             column = load_relaxed_pair(best + 2);
-            if (total.x >> 32 == tag && total.y >> 32 == tag && column.x >> 32 == tag) break;
-        }
+            if (total.x >> 32 == tag && total.y >> 32 == tag && column.x >> 32 == tag) return true;
+            __nanosleep(20);
+            return false;
+        });
         take_better(candidate, (COST)(total.y << 32 | (uint32_t)total.x), (uint32_t)column.x);
     }
     __syncwarp();
@@ -168,8 +170,7 @@ DEVICE uint32_t jump_bands(const struct cell_plane &plane, const struct axis_mem
         const uint32_t slot = range_of(plane.lines, half, band).slot;
         const uint32_t *const entry = memory.maps + (size_t)slot * memory.stride + column;
         uint32_t source;
-        do source = load_relaxed(entry);
-        while (source >> 8 != tag);
+        spin_until(STUCK_MAP, [&] { return (source = load_relaxed(entry)) >> 8 == tag; });
         column = column / WINDOW_OWN * WINDOW_OWN + (source & 0xff) - BAND;
     }
     return column;

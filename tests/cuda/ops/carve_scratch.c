@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Scratch of carving on the GPU: asked for, not run, for all sizes, ways, energies, masks and all
  * that is shown. */
-#include "tests/cuda/carve_scratch.h"
+#include "tests/cuda/ops/carve_scratch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

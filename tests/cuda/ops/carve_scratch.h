@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* carve_scratch.h - what carving may take of the GPU's memory, as cuda/ops/carve.cu has it.
  */
-#ifndef BURIN_TESTS_CUDA_CARVE_SCRATCH_H
-#define BURIN_TESTS_CUDA_CARVE_SCRATCH_H
+#ifndef BURIN_TESTS_CUDA_OPS_CARVE_SCRATCH_H
+#define BURIN_TESTS_CUDA_OPS_CARVE_SCRATCH_H
 
 #include "pipeline/device.h"
 #include "pipeline/ops/carve.h"

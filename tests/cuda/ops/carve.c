@@ -6,7 +6,7 @@
 #include "pipeline/device.h"
 #include "pipeline/plan.h"
 #include "pipeline/run.h"
-#include "tests/cuda/carve_scratch.h"
+#include "tests/cuda/ops/carve_scratch.h"
 
 #include <math.h>
 #include <pthread.h>
