@@ -82,7 +82,7 @@ struct lane_counts {
 };
 
 /* A look at all counters takes as long as many at one word: 10 s or more altogether. */
-enum { LOOKS_MAX = SPIN_LIMIT / 64 };
+enum : uint32_t { LOOKS_MAX = SPIN_LIMIT / 64 };
 
 /* One warp: looks until COUNTS holds all PIXELS. */
 static __device__ __forceinline__ struct lane_counts wait_for_counts(const uint32_t *counts,
@@ -92,7 +92,8 @@ static __device__ __forceinline__ struct lane_counts wait_for_counts(const uint3
     const uint32_t since = (uint32_t)clock();
     while ((uint32_t)clock() - since < FIRST_LOOK_CYCLES) {
     }
-    for (uint32_t looks = 0;; looks++) {
+    uint32_t looks = 0; /* counted at the end: any other way the compiler repeats the loop */
+    for (;;) {
         load_counters(counts + lane * SECTOR_WORDS, c.cumulative);
         load_counters(counts + lane * SECTOR_WORDS + 4, c.cumulative + 4);
         c.own = 0;
@@ -105,7 +106,7 @@ static __device__ __forceinline__ struct lane_counts wait_for_counts(const uint3
             if (lane >= step) c.upto += left;
         }
         if (__shfl_sync(~0u, c.upto, 31) == pixels) return c;
-        if (looks == LOOKS_MAX) SPIN_STUCK(0);
+        if (++looks >= LOOKS_MAX) SPIN_STUCK(0);
     }
 }
 
