@@ -69,7 +69,7 @@ static enum status pointwise_run(const struct cuda_context *context, const struc
     else
         pointwise_kernel<16><<<blocks, POINTWISE_THREADS, 0, context->stream>>>(batch, rule, alpha);
     CUDA_LAUNCHED(calls[0].failure);
-    cuda_mark(context, name);
+    cuda_record_kernel(context, name);
     return STATUS_OK;
 }
 

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* What `burin devices` prints; 0 or "" where a device has no such thing. */
-struct device_facts {
+struct device_info {
     char name[96];
     char capability[16]; /* "9.0" */
     char vectors[96];    /* CPU: "AVX2 BMI2 F16C FMA" */
@@ -64,7 +64,7 @@ struct lane_times {
 struct device_driver {
     const char *kind; /* "cpu" or "cuda" */
     int (*count)(void);
-    enum status (*describe)(int index, struct device_facts *facts, struct failure *failure);
+    enum status (*describe)(int index, struct device_info *facts, struct failure *failure);
 
     enum status (*open)(int index, const struct lane_options *options, struct lane **lane,
                         struct failure *failure);

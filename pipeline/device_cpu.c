@@ -56,13 +56,13 @@ static int cores(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-static void add_vector(struct device_facts *facts, bool has, const char *name) {
+static void add_vector(struct device_info *facts, bool has, const char *name) {
     const size_t used = strlen(facts->vectors);
     if (has)
         snprintf(facts->vectors + used, sizeof facts->vectors - used, used ? " %s" : "%s", name);
 }
 
-static void vectors(struct device_facts *facts) {
+static void vectors(struct device_info *facts) {
 #ifdef __x86_64__
     __builtin_cpu_init();
     add_vector(facts, __builtin_cpu_supports("sse4.2"), "SSE4.2");
@@ -76,9 +76,9 @@ static void vectors(struct device_facts *facts) {
 #endif
 }
 
-static enum status describe(int index, struct device_facts *facts, struct failure *failure) {
+static enum status describe(int index, struct device_info *facts, struct failure *failure) {
     (void)index, (void)failure;
-    *facts = (struct device_facts){ .multiprocessors = cores() };
+    *facts = (struct device_info){ .multiprocessors = cores() };
     if (!cpuinfo("model name", facts->name, sizeof facts->name)) strcpy(facts->name, "CPU");
     char mhz[32];
     if (cpuinfo("cpu MHz", mhz, sizeof mhz)) facts->clock_mhz = atof(mhz);

@@ -101,7 +101,7 @@ static int add_lane(struct bench_lane *lanes, int count, const struct device_dri
 }
 
 static int add_cpu(struct bench_lane *lanes, int count, bool *whole) {
-    struct device_facts facts;
+    struct device_info facts;
     device_cpu.describe(0, &facts, NULL);
     count = add_lane(lanes, count, &device_cpu, 0, 1, whole);
     if (facts.multiprocessors == 1) return count;
@@ -242,7 +242,7 @@ static void today(char *text, size_t size) {
 
 json_t *bench_machine(void) {
     char date[16];
-    struct device_facts facts;
+    struct device_info facts;
     today(date, sizeof date);
     device_cpu.describe(0, &facts, NULL);
     json_t *gpus = json_array();

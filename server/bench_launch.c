@@ -54,7 +54,7 @@ static enum status measure(int device, const struct image *picture, const struct
                            const struct bench_options *options, json_t *tables,
                            struct failure *failure) {
     struct launch_shape shapes[GRIDS * BLOCKS];
-    struct device_facts facts;
+    struct device_info facts;
     for (int i = 0; i < GRIDS * BLOCKS; i++)
         shapes[i] = (struct launch_shape){ grids[i % GRIDS], blocks[i / GRIDS], 0 };
     enum status status = device_cuda.describe(device, &facts, failure);

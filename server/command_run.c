@@ -129,7 +129,7 @@ static enum status open_lane(struct work *work, struct failure *failure) {
     }
     if (work->driver == &device_cpu) {
         int threads = work->options.threads;
-        struct device_facts facts = { .multiprocessors = 1 };
+        struct device_info facts = { .multiprocessors = 1 };
         if (!threads && device_cpu.describe(0, &facts, failure) == STATUS_OK)
             threads = facts.multiprocessors;
         work->pool = pool_create(threads > 0 ? threads : 1);
@@ -199,7 +199,7 @@ static enum status carry(struct work *work, struct failure *failure) {
 /* ---- the account */
 
 static void name_device(const struct work *work, char *text, size_t size) {
-    struct device_facts facts = { 0 };
+    struct device_info facts = { 0 };
     if (work->driver == &device_cpu)
         snprintf(text, size, "cpu");
     else if (work->driver->describe(work->index, &facts, NULL) == STATUS_OK)

@@ -47,7 +47,7 @@ static void list_libraries(struct library libraries[LIBRARY_COUNT]) {
 
 /* Driver and runtime as the first GPU tells them; "" where there is none. */
 static void cuda_version(char *text, size_t size) {
-    struct device_facts facts = { 0 };
+    struct device_info facts = { 0 };
     text[0] = '\0';
     if (device_cuda.count() > 0 && device_cuda.describe(0, &facts, NULL) == STATUS_OK)
         snprintf(text, size, "%s", facts.driver);

@@ -56,7 +56,7 @@ static enum status find_seams(const struct carve_context *carve, const struct ph
     if (!status)
         status = method_run(carve->context, &carve->limits, carve->methods[carve->origin_map.count],
                             &search, carve->failure);
-    cuda_mark(carve->context, carve->timed && carve->progress ? NULL : "seams");
+    cuda_record_kernel(carve->context, carve->timed && carve->progress ? NULL : "seams");
     if (status || is_both(phase)) return status;
     const struct mask_args args = { *mask, search.seams, search.columns };
     return mask_build(carve->context->stream, args, carve->failure);
@@ -162,7 +162,7 @@ static enum status run_phase(struct carve_context *carve, struct phase *phase) {
     enum status status = find_seams(carve, phase, mask);
     if (!status && carve->shows) status = paint_phase(carve, phase, mask);
     if (!status) status = apply_seams(carve, phase, mask, last);
-    cuda_mark(carve->context, "pixels");
+    cuda_record_kernel(carve->context, "pixels");
     carve->origin_map.count++;
     carve->done += phase->seams.columns + phase->seams.rows;
     carve->now = carve->to;
@@ -193,7 +193,7 @@ static enum status draw_energy(const struct carve_context *carve) {
     const enum status status = fill_plane(carve->context->stream, args, carve->failure);
     if (status) return status;
     const enum status shown = draw(carve, DRAW_ENERGY);
-    cuda_mark(carve->context, "energy");
+    cuda_record_kernel(carve->context, "energy");
     return shown;
 }
 

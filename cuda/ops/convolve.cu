@@ -82,7 +82,7 @@ static enum status run(const struct cuda_context *context, struct op_call *calls
     else
         launch_depth<16>(context->stream, channels, batch, rule);
     CUDA_LAUNCHED(calls[0].failure);
-    cuda_mark(context, "convolve");
+    cuda_record_kernel(context, "convolve");
     return STATUS_OK;
 }
 

@@ -120,7 +120,7 @@ static enum status run(const struct cuda_context *context, struct op_call *calls
                                           : run_depth<16>(context, calls, count, rule);
     if (status) return status;
     CUDA_LAUNCHED(calls[0].failure);
-    cuda_mark(context, "edge");
+    cuda_record_kernel(context, "edge");
     return STATUS_OK;
 }
 

@@ -53,7 +53,7 @@ static enum status run(const struct cuda_context *context, struct op_call *calls
     else
         launch<16>(context->stream, calls[0].in.channels, batch);
     CUDA_LAUNCHED(calls[0].failure);
-    cuda_mark(context, "gray");
+    cuda_record_kernel(context, "gray");
     return STATUS_OK;
 }
 

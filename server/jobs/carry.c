@@ -39,7 +39,7 @@ struct carrier carrier_make(struct slots *slots, const struct config *config,
     struct carrier carrier = { .slots = slots,
                                .limits = limits_of(config),
                                .batch_bytes = (size_t)config->staging_bytes };
-    struct device_facts facts;
+    struct device_info facts;
     struct failure ignored;
     if (strcmp(driver->kind, "cpu") == 0)
         snprintf(carrier.device_name, sizeof carrier.device_name, "cpu");

@@ -99,11 +99,11 @@ static void no_library_is_no_harm(void **state) {
 static const char *shown_bus;
 static int asked_index;
 
-static enum status describe(int index, struct device_facts *facts, struct failure *failure) {
+static enum status describe(int index, struct device_info *facts, struct failure *failure) {
     (void)failure;
     asked_index = index;
     if (!shown_bus) return STATUS_DEVICE;
-    *facts = (struct device_facts){ .capability = "9.0" };
+    *facts = (struct device_info){ .capability = "9.0" };
     snprintf(facts->bus, sizeof facts->bus, "%s", shown_bus);
     return STATUS_OK;
 }

@@ -88,15 +88,15 @@ static enum status launch16(const struct cuda_context *context, struct op_call *
     count16_kernel<CHANNELS, MODE>
         <<<blocks, THREADS16, window_bytes, context->stream>>>(batch, args);
     CUDA_LAUNCHED(failure);
-    cuda_mark(context, "count");
+    cuda_record_kernel(context, "count");
     table16_kernel<<<table_blocks, THREADS16, 0, context->stream>>>(batch, args);
     CUDA_LAUNCHED(failure);
-    cuda_mark(context, "table");
+    cuda_record_kernel(context, "table");
     blocks = batch_divide(&batch, THREADS16, context->multiprocessors);
     apply16_kernel<CHANNELS, MODE>
         <<<blocks, THREADS16, level_bytes, context->stream>>>(batch, args);
     CUDA_LAUNCHED(failure);
-    cuda_mark(context, "apply");
+    cuda_record_kernel(context, "apply");
     return STATUS_OK;
 }
 

@@ -43,7 +43,7 @@ static enum status launch_batch8(const struct cuda_context *context, struct op_c
         CUDA_TRY(failure, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                L::SHARED_BYTES));
     CUDA_TRY(failure, launch_divided(context, &launch, &batch));
-    cuda_mark(context, "equalize");
+    cuda_record_kernel(context, "equalize");
     return STATUS_OK;
 }
 

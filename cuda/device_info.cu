@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cuda/facts.cuh"
+#include "cuda/device_info.cuh"
 
 #include "cuda/check.cuh"
 
@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cuda_count(void) {
+int cuda_device_count(void) {
     int gpus = 0;
     if (cudaGetDeviceCount(&gpus) == cudaSuccess) return gpus;
     cudaGetLastError(); /* no driver, or no GPU that it may use */
     return 0;
 }
 
-int cuda_attribute(int index, enum cudaDeviceAttr which) {
+int cuda_device_attribute(int index, enum cudaDeviceAttr which) {
     int value = 0;
     if (cudaDeviceGetAttribute(&value, which, index) != cudaSuccess) cudaGetLastError();
     return value;
@@ -30,10 +30,10 @@ static void read_line(const char *path, char *line, size_t size) {
     fclose(file);
 }
 
-static void describe_pcie(int index, struct device_facts *facts) {
+static void describe_pcie(int index, struct device_info *info) {
     static const double per_lane[] = { 2.5, 5, 8, 16, 32, 64 };
-    char *const bus = facts->bus, path[96], speed[32], width[16];
-    if (cudaDeviceGetPCIBusId(bus, sizeof facts->bus, index) != cudaSuccess) cudaGetLastError();
+    char *const bus = info->bus, path[96], speed[32], width[16];
+    if (cudaDeviceGetPCIBusId(bus, sizeof info->bus, index) != cudaSuccess) cudaGetLastError();
     for (char *c = bus; *c; c++) *c = *c >= 'A' && *c <= 'F' ? *c - 'A' + 'a' : *c;
     snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/max_link_speed", bus);
     read_line(path, speed, sizeof speed);
@@ -43,34 +43,34 @@ static void describe_pcie(int index, struct device_facts *facts) {
     for (int g = 0; g < 6; g++)
         if (atof(speed) == per_lane[g]) generation = g + 1;
     if (generation && atoi(width) > 0)
-        snprintf(facts->pcie, sizeof facts->pcie, "%s, Gen%d x%d", bus, generation, atoi(width));
+        snprintf(info->pcie, sizeof info->pcie, "%s, Gen%d x%d", bus, generation, atoi(width));
     else
-        snprintf(facts->pcie, sizeof facts->pcie, "%s", bus);
+        snprintf(info->pcie, sizeof info->pcie, "%s", bus);
 }
 
-enum status cuda_describe(int index, struct device_facts *facts, struct failure *failure) {
+enum status cuda_device_describe(int index, struct device_info *info, struct failure *failure) {
     int driver = 0, runtime = 0;
     size_t free_bytes = 0, total_bytes = 0;
     cudaDeviceProp properties;
-    memset(facts, 0, sizeof *facts);
+    memset(info, 0, sizeof *info);
     CUDA_TRY(failure, cudaGetDeviceProperties(&properties, index));
     CUDA_TRY(failure, cudaDriverGetVersion(&driver));
     CUDA_TRY(failure, cudaRuntimeGetVersion(&runtime));
     CUDA_TRY(failure, cudaSetDevice(index));
     CUDA_TRY(failure, cudaMemGetInfo(&free_bytes, &total_bytes));
-    snprintf(facts->name, sizeof facts->name, "%.95s", properties.name);
-    snprintf(facts->capability, sizeof facts->capability, "%d.%d", properties.major,
+    snprintf(info->name, sizeof info->name, "%.95s", properties.name);
+    snprintf(info->capability, sizeof info->capability, "%d.%d", properties.major,
              properties.minor);
-    snprintf(facts->driver, sizeof facts->driver, "CUDA %d.%d driver, %d.%d runtime", driver / 1000,
+    snprintf(info->driver, sizeof info->driver, "CUDA %d.%d driver, %d.%d runtime", driver / 1000,
              driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-    describe_pcie(index, facts);
-    facts->multiprocessors = properties.multiProcessorCount;
-    facts->memory_bytes = (double)total_bytes;
-    facts->memory_free_bytes = (double)free_bytes;
-    facts->l2_bytes = properties.l2CacheSize;
-    facts->clock_mhz = cuda_attribute(index, cudaDevAttrClockRate) / 1e3;
-    facts->memory_clock_mhz = cuda_attribute(index, cudaDevAttrMemoryClockRate) / 1e3;
-    facts->ecc = properties.ECCEnabled;
-    facts->clusters = properties.major >= 9;
+    describe_pcie(index, info);
+    info->multiprocessors = properties.multiProcessorCount;
+    info->memory_bytes = (double)total_bytes;
+    info->memory_free_bytes = (double)free_bytes;
+    info->l2_bytes = properties.l2CacheSize;
+    info->clock_mhz = cuda_device_attribute(index, cudaDevAttrClockRate) / 1e3;
+    info->memory_clock_mhz = cuda_device_attribute(index, cudaDevAttrMemoryClockRate) / 1e3;
+    info->ecc = properties.ECCEnabled;
+    info->clusters = properties.major >= 9;
     return STATUS_OK;
 }
