@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The true NVML, where the driver has brought it, beside what CUDA says of the same GPU. */
+/* The true NVML, where the driver has brought it, compared with what CUDA says of the same GPU. */
 #include "cuda/nvml.h"
 
 #include "pipeline/device.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The GPU's way to divide gives what the specification's division gives. Needs no GPU. */
+/* The GPU's way to divide gives what the specification's division gives. Needs no GPU.
+ * covers: cuda/ops/histeq/fixed_point.h
+ */
 #include "cuda/ops/histeq/fixed_point.h"
 
 #include <setjmp.h>
