@@ -5,8 +5,8 @@
  * Fails:    as batch.cuh and check.cuh say.
  *
  * A row is a sequence of samples to this kernel, whatever the channels: a thread takes 16 bytes,
- * and which of them are alpha is the same in every chunk (three channels have none). RULE is passed by
- * value and has `uint32_t apply<DEPTH>(uint32_t sample) const`.
+ * and which of them are alpha is the same in every chunk (three channels have none). RULE is passed
+ * by value and has `uint32_t apply<DEPTH>(uint32_t sample) const`.
  */
 #ifndef BURIN_POINTWISE_CUH
 #define BURIN_POINTWISE_CUH

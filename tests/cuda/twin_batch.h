@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* twin_batch.h - one batch through an operator's reference and through its twin on the GPU: equal in
- * every byte, padding and what lies behind the images included.
+/* twin_batch.h - one batch through an operator's reference and through its twin on the GPU: equal
+ * in every byte, padding and what lies behind the images included.
  *
  * Used by:  every_op.c, ops/edge.c.
  * Owns:     the lane, between open_lane() and close_lane().

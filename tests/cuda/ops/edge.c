@@ -10,8 +10,8 @@ struct size {
     uint32_t width, height;
 };
 
-/* Strips of many rows, the last of them cut off, and warps that end within a row; and, for bytes with
- * sobel3, more strips than a GPU of 132 multiprocessors runs threads at once, whose rows are
+/* Strips of many rows, the last of them cut off, and warps that end within a row; and, for bytes
+ * with sobel3, more strips than a GPU of 132 multiprocessors runs threads at once, whose rows are
  * prefetched. */
 static const struct size edge_size = { 4001, 1999 }, edge_ahead_size = { 9001, 3999 };
 static const char *const edge_sets[] = {

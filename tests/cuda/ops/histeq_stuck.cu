@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Counters that never sum to the number of pixels: the kernel gives up and the launch fails with a
- * sentence, instead of a GPU that hangs. In processes of their own, since a trap spoils the context.
+ * sentence; the GPU does not hang. In processes of their own, since a trap spoils the context.
  * covers: cuda/spin_limit.cuh cuda/ops/histeq/counters8.cuh
  */
 #define SPIN_LIMIT (1u << 16)
