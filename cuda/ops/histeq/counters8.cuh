@@ -9,7 +9,8 @@
  *
  * How it works. Each block adds its counts, two counters in one 64-bit addition. Then it looks at
  * all counters until they sum to the number of pixels: nothing is missing then, so the counters are
- * their own barrier. The block that is done last clears them for the next launch.
+ * their own barrier. The last block that has looked at an image's counters clears them for the next
+ * launch: a ticket for each image counts the chunks of the blocks that have.
  *
  * Why this is well defined, although every access is relaxed:
  * - Within a kernel a pair of counters is accessed only by 64-bit relaxed operations of gpu scope:
@@ -20,13 +21,14 @@
  *   into the upper one. Until it is cleared a counter only grows, so a look reads the final count
  *   or less, and if what it reads sums to the number of pixels, all of it is final. No order among
  *   the counters is needed, and they hand over nothing but themselves: no acquire, no release.
- * - A block takes its ticket after its looks have found that sum, and clearing waits for all
- *   tickets: no block misses the counts. Even a look that read a cleared counter would only find a
- *   sum that is too small.
- * - The last block has read the final counts, so the additions precede its looks in "Observation
- *   Order", and its looks precede its clearing stores in "Causality Order" (bar.sync is between).
- *   Thus the additions precede the stores in causality order and, by the axiom "Coherence", in
- *   coherence order: none is applied to a cleared counter.
+ * - A block draws its ticket after its looks have found that sum, and clearing waits for the
+ *   tickets of all blocks of the image: no block misses the counts. Even a look that read a cleared
+ *   counter would only find a sum that is too small.
+ * - The block that clears has itself read the final counts, so the additions precede its looks in
+ *   "Observation Order", and its looks precede its clearing stores in "Causality Order" (bar.sync
+ *   is between). Thus the additions precede the stores in causality order and, by the axiom
+ *   "Coherence", in coherence order: none is applied to a cleared counter. (One ticket for all
+ *   images would not do: its last block need not have looked at each of them.)
  * - The next kernel of the stream begins when this one has ended. Nobody else has these counters.
  */
 #ifndef BURIN_HISTEQ_COUNTERS8_CUH
@@ -137,17 +139,33 @@ static __device__ void read_cdf(const uint32_t *counts, uint32_t pixels, uint32_
 
 /* ---- clear */
 
-/* TICKET: how many blocks were done before this one; known to the last warp's first thread. */
-static __device__ __forceinline__ void reset_counters(uint32_t *counts, int tables,
-                                                      uint32_t ticket) {
+/* This block has looked at an image's counters, of which COUNT chunks are its own. Returns for how
+ * many chunks that was so before. The result is not awaited here; of atomicAdd the compiler makes
+ * one addition for the warp, whose result all its threads await. */
+static __device__ __forceinline__ uint32_t draw_ticket(uint32_t *chunks_done, uint32_t count) {
+    uint32_t before;
+    asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "l"(chunks_done), "r"(count)
+                 : "memory");
+    return before;
+}
+
+/* The last warp's first thread has the block's TICKET. If that is the LAST one of the image, clears
+ * its counters and CHUNKS_DONE. */
+template <class L>
+static __device__ __forceinline__ void reset_counters(uint32_t *counts, uint32_t *chunks_done,
+                                                      uint32_t ticket, uint32_t last) {
     if (threadIdx.x < LAST_WARP) return;
-    if (__shfl_sync(~0u, ticket, 0) != gridDim.x - 1) return;
+    if (__shfl_sync(~0u, ticket, 0) != last) return;
     const uint64_t zero = 0;
-    for (uint32_t level = 4 * (threadIdx.x - LAST_WARP); level < tables * LEVELS; level += 4 * 32)
+    const uint32_t lane = threadIdx.x - LAST_WARP;
+    for (uint32_t level = 4 * lane; level < L::TABLES * LEVELS; level += 4 * 32)
         asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %1};"
                      :
                      : "l"(counts + counter_index(level)), "l"(zero)
                      : "memory");
+    if (lane == 0) asm volatile("st.relaxed.gpu.global.u32 [%0], 0;" ::"l"(chunks_done) : "memory");
 }
 
 #endif

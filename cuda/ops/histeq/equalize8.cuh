@@ -27,7 +27,7 @@
  * with those of a whole batch, 3.7 KB, takes 0.2 us more. */
 template <int CHANNELS, int MODE, int CAPACITY>
 static __global__ void __launch_bounds__(THREADS, 1)
-    equalize_kernel(struct histeq_rule rule, uint32_t *counts, uint32_t *blocks_done,
+    equalize_kernel(struct histeq_rule rule, uint32_t *counts, uint32_t *chunks_done,
                     const __grid_constant__ struct batch_of<CAPACITY> batch) {
     typedef layout8<CHANNELS, MODE> L;
     const struct shared_memory8 shared = shared_memory8_of<L>();
@@ -53,9 +53,8 @@ static __global__ void __launch_bounds__(THREADS, 1)
             read_cdf(counts + (i * L::TABLES + warp) * COUNTS_WORDS, image.pixels, rule.bins,
                      shared.cdf + warp * LEVELS, shared.cdf_min + warp);
         __syncthreads();
-        /* How many blocks were done before; wraps to 0. (Of atomicAdd the compiler makes one for
-         * the warp, and all its threads wait for the result.) */
-        if (i == begin && threadIdx.x == LAST_WARP) ticket = atomicInc(blocks_done, gridDim.x - 1);
+        if (threadIdx.x == LAST_WARP)
+            ticket = draw_ticket(chunks_done + i, range.end - range.first);
         fill_tables<CHANNELS, MODE, L>(image.pixels, rule, shared);
         __syncthreads();
         const uint32_t black = black_level<CHANNELS, MODE>(shared, image.pixels, rule);
@@ -64,9 +63,10 @@ static __global__ void __launch_bounds__(THREADS, 1)
             apply_range<CHANNELS, MODE, L, true>(image, range, shared, black, loaded, chunks);
         else
             apply_range<CHANNELS, MODE, L, false>(image, range, shared, black, loaded, chunks);
+        reset_counters<L>(counts + i * L::TABLES * COUNTS_WORDS, chunks_done + i, ticket,
+                          image.chunks - (range.end - range.first));
         if (i > begin) __syncthreads();
     }
-    reset_counters(counts, batch.count * L::TABLES, ticket);
 }
 
 #endif

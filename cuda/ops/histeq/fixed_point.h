@@ -8,8 +8,8 @@
  * round(c V' / V) of 8-bit samples is one multiplication: ratio = ceil(V' 2^BITS / V) is too large
  * by less than 1, so c * ratio / 2^BITS is too large by less than c / 2^BITS <= 255 / 2^20, while a
  * quotient below a rounding edge is at least 1 / (2 V) >= 1 / 510 away from it: no edge is crossed.
- * tests/cuda/ops/histeq_fixed_point.c tries every (c, V, V'). With 24 bits the result is the product's top byte,
- * but c may not exceed V; with 20 bits c may be whatever has luma V.
+ * tests/cuda/ops/histeq_fixed_point.c tries every (c, V, V'). With 24 bits the result is the
+ * product's top byte, but c may not exceed V; with 20 bits c may be whatever has luma V.
  */
 #ifndef BURIN_HISTEQ_FIXED_POINT_H
 #define BURIN_HISTEQ_FIXED_POINT_H

@@ -8,7 +8,8 @@
 
 #include "cuda/ops/histeq/layout16.cuh"
 
-/* Counts the bins of table T from LOW on that fit the window, over the block's share of an image. */
+/* Counts the bins of table T from LOW on that fit the window, over the block's share of an image.
+ */
 template <int CHANNELS, int MODE>
 static __device__ __forceinline__ void
 count16_range(const struct batch_image &image, struct chunk_range range,

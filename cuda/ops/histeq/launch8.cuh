@@ -35,8 +35,8 @@ static enum status launch_batch8(const struct cuda_context *context, struct op_c
     if (status) return status;
     struct histeq_rule rule = { (uint32_t)calls[0].params->number[HISTEQ_BINS],
                                 (int)calls[0].params->number[HISTEQ_SCALE] };
-    uint32_t *blocks_done = context->zeroed, *counts = blocks_done + SECTOR_WORDS;
-    void *arguments[] = { &rule, &counts, &blocks_done, &batch };
+    uint32_t *chunks_done = context->zeroed, *counts = chunks_done + SECTOR_WORDS;
+    void *arguments[] = { &rule, &counts, &chunks_done, &batch };
     const void *kernel = (const void *)equalize_kernel<CHANNELS, MODE, CAPACITY>;
     const struct cooperative_launch launch = { kernel, THREADS, L::SHARED_BYTES, arguments };
     if (L::SHARED_BYTES > 48 << 10)
