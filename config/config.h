@@ -69,7 +69,8 @@ struct config {
     long batch;                    /* 32 images a lane takes at once on a GPU */
     long staging_bytes;            /* 64 MiB pinned, each way and lane */
     long arena_bytes;              /* 512 MiB of device memory a lane */
-    long probe_ms;                 /* 5000 between known-answer jobs, and readings of a GPU */
+    long worker_start_ms;
+    long self_test_ms; /* 5000 between known-answer jobs, and readings of a GPU */
 
     /* stop */
     long drain_delay_ms;   /* 0: how long to go on accepting after SIGTERM, readyz already 503 */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A thread reads 16 pixels (8 of 16 bit): 16-byte loads and stores for every channel count. */
-#include "pipeline/ops/grayscale.h"
+#include "pipeline/luma.h"
 
 #include "cuda/batch.cuh"
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* HOW. Every segment is read as strictly as there are ways to read it: what any reader might take
  * otherwise is left to the cores, which judge it. */
+#include "pipeline/codecs/jpeg_baseline.h"
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/jpeg_scan.h"
 #include "pipeline/codecs/jpeg_segment.h"
-#include "pipeline/codecs/jpeg_baseline.h"
 
 #include <string.h>
 
@@ -151,21 +151,22 @@ static bool is_kind(const struct probe *probe, const struct codec_limits *limits
 }
 
 bool jpeg_baseline_read(const uint8_t *bytes, size_t length, const struct probe *probe,
-                    const struct codec_limits *limits, struct jpeg_baseline *out) {
+                        const struct codec_limits *limits, struct jpeg_baseline *out) {
     struct segment segment, frame = { .marker = 0 };
     struct tables tables; /* 18 KB */
     size_t at = 2;        /* past SOI */
     *out = (struct jpeg_baseline){ .bytes = bytes,
-                                 .length = length,
-                                 .width = probe->width,
-                                 .height = probe->height,
-                                 .orientation = probe->orientation,
-                                 .into = probe->shape };
+                                   .length = length,
+                                   .width = probe->width,
+                                   .height = probe->height,
+                                   .orientation = probe->orientation,
+                                   .into = probe->shape };
     memset(tables.has_steps, 0, sizeof tables.has_steps);
     memset(tables.has_codes, 0, sizeof tables.has_codes);
     tables.interval = 0;
     if (!is_kind(probe, limits)) return false;
     while (jpeg_segment(bytes, length, &at, &segment)) {
+        if (segment.skipped) return false;
         if (segment.marker == MARKER_SOS)
             return frame.marker && is_sound(&segment, &frame, &tables, out);
         if (segment.marker != MARKER_SOF0) {

@@ -30,7 +30,7 @@ struct jpeg_baseline {
 /* false: the cores must decode it, or say what is wrong with it. PROBE is the file's. Takes about
  * as long as a byte of the file takes to be decoded: for a core of its own. */
 bool jpeg_baseline_read(const uint8_t *bytes, size_t length, const struct probe *probe,
-                    const struct codec_limits *limits, struct jpeg_baseline *out);
+                        const struct codec_limits *limits, struct jpeg_baseline *out);
 
 #ifdef __cplusplus
 }
