@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lanes at the same time, with kernels of which all blocks must run at once: carving in one
+/* How lanes get on with each other: at the same time, with kernels of which all blocks must run at once: carving in one
  * direction and in both, and equalization, mixed over many rounds, compared with the reference; and
  * carving while somebody else holds multiprocessors that it needs. If the GPU hangs, the alarm ends
  * the test.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Equalization where fewer blocks run at once than there are multiprocessors, down to one: the same
  * result as the reference, and the shared counters are 0 again after every launch.
+ *
+ * How it works. The operator runs in a context made here, whose `cooperative_blocks_max` refuses
+ * launches as the GPU would; the refusal itself is compared with the GPU's own.
  * covers: cuda/ops/histeq.cu cuda/cooperative.cuh cuda/check.cuh
  * covers: cuda/ops/histeq/launch8.cuh cuda/ops/histeq/counters8.cuh cuda/ops/histeq/equalize8.cuh
  */
