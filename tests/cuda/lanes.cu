@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How lanes get on with each other: at the same time, with kernels of which all blocks must run at once: carving in one
- * direction and in both, and equalization, mixed over many rounds, compared with the reference; and
- * carving while somebody else holds multiprocessors that it needs. If the GPU hangs, the alarm ends
- * the test.
+/* Lanes at the same time, with kernels of which all blocks must run at once.
+ *
+ * How it works. Every lane is a thread that carves in one direction and in both, and equalizes, in
+ * an order of its own over many rounds; results are compared with the reference. Then carving while
+ * somebody else holds multiprocessors that it needs. If the GPU hangs, the alarm ends the test.
  * covers: cuda/device_cuda.cu cuda/kernel_progress.cuh
  */
 #include <cuda_runtime.h>
