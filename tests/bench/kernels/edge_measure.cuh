@@ -25,10 +25,10 @@ static __device__ uint32_t integer_root(uint64_t n) {
 static __global__ void try_narrow(int most, unsigned long long *wrong) {
     const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x) - most, q = (int)blockIdx.y - most;
     if (p > most) return;
-    const uint32_t roots[4] = { root_of(p * 0x1p-24f, q * 0x1p-24f),
-                                root_of(q * 0x1p-24f, p * 0x1p-24f), 0, 300 };
+    const uint32_t roots[4] = { magnitude8(p * 0x1p-24f, q * 0x1p-24f),
+                                magnitude8(q * 0x1p-24f, p * 0x1p-24f), 0, 300 };
     const uint32_t n = 2 * (p * p + q * q), right = n >= 65025 ? 255 : integer_root(n);
-    if (pack_four(roots) != (right | right << 8 | 255u << 24)) atomicAdd(wrong, 1ull);
+    if (pack_bytes(roots) != (right | right << 8 | 255u << 24)) atomicAdd(wrong, 1ull);
 }
 
 /* Differences of 16-bit samples that are multiples of STEP up to MOST, a q a block. */
@@ -36,8 +36,8 @@ static __global__ void try_wide(int step, int most, unsigned long long *wrong) {
     const int q = (int)blockIdx.x * step;
     for (int p = (int)threadIdx.x * step; p <= most; p += (int)blockDim.x * step) {
         const float one = p * 0x1p-24f, other = q * 0x1p-24f;
-        const uint32_t roots[2] = { root_of_wide(one, other), root_of_wide(-other, one) };
-        const uint32_t both = pack_two(roots), root = both & 65535;
+        const uint32_t roots[2] = { magnitude16(one, other), magnitude16(-other, one) };
+        const uint32_t both = pack_halves(roots), root = both & 65535;
         const uint64_t n = 2 * ((uint64_t)p * p + (uint64_t)q * q), next = root + 1;
         if (both >> 16 != root || (uint64_t)root * root > n || (root < 65535 && next * next <= n))
             atomicAdd(wrong, 1ull);
@@ -76,9 +76,9 @@ static bool roots_are_right(void) {
     return sum == 0;
 }
 
-/* ---- pictures and the reference */
+/* ---- images and the reference */
 
-/* Half noise, half soft waves: both flat places and every magnitude. */
+/* Half noise, half soft waves: both contiguous places and every magnitude. */
 static __global__ void paint(const struct image image) {
     const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
     const uint64_t row = (uint64_t)image.width * image.channels;

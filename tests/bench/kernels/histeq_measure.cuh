@@ -14,7 +14,7 @@
 enum picture_kind { NOISE, PHOTO, CONSTANT, PICTURE_KINDS };
 static const char *const kind_names[] = { "noise", "photo", "constant" };
 
-/* ---- pictures */
+/* ---- images */
 
 static __global__ void paint(struct image image, enum picture_kind kind) {
     const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -33,15 +33,15 @@ static __global__ void paint(struct image image, enum picture_kind kind) {
 
 /* ---- the reference, on as many threads as there are */
 
-static uint32_t sample_at(const struct image &image, uint64_t i) {
+static uint32_t load_sample(const struct image &image, uint64_t i) {
     return image.depth == 8 ? image.pixels[i] : ((const uint16_t *)image.pixels)[i];
 }
 
 static uint32_t value_at(const struct image &image, uint64_t pixel, long mode, int c) {
     const uint64_t i = pixel * image.channels;
-    if (image.channels < 3 || mode == HISTEQ_EACH) return sample_at(image, i + c);
-    const uint32_t r = sample_at(image, i), g = sample_at(image, i + 1),
-                   b = sample_at(image, i + 2);
+    if (image.channels < 3 || mode == HISTEQ_EACH) return load_sample(image, i + c);
+    const uint32_t r = load_sample(image, i), g = load_sample(image, i + 1),
+                   b = load_sample(image, i + 2);
     return mode == HISTEQ_LUMA ? luma(r, g, b) : std::max(std::max(r, g), b);
 }
 
@@ -81,7 +81,7 @@ static void reference(const struct image &in, struct image &out, const struct pa
     in_parallel(image_pixels(&in), [&](unsigned, uint64_t from, uint64_t to) {
         for (uint64_t i = from * channels; i < to * channels; i++) {
             const int c = (int)(i % channels);
-            uint32_t sample = sample_at(in, i);
+            uint32_t sample = load_sample(in, i);
             if (c < colours) {
                 const bool each = mode == HISTEQ_EACH || colours == 1;
                 const uint32_t value = value_at(in, i / channels, mode, c);
@@ -187,7 +187,7 @@ static void measure_kinds(struct scene &scene, uint8_t *memory, bool quick) {
         unsigned channels, depth;
         long bins, mode;
         const char *name;
-        bool all; /* sizes and pictures */
+        bool all; /* sizes and images */
     } kinds[] = { { 3, 8, 256, HISTEQ_VALUE, "value", true },
                   { 3, 8, 256, HISTEQ_LUMA, "luma", false },
                   { 3, 8, 256, HISTEQ_EACH, "each", false },
