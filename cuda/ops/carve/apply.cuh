@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* apply.cuh - the real pixels follow the seams.
+/* apply.cuh - the pixels follow the seams that were found: shrinking, growing, gathering.
  *
- * Shrinking goes from one plane to another, a thread a pixel. Growing may stay in its plane: each
- * line goes from its end to its start, so that what is written lies behind what is still to be
- * read. A pixel of any kind travels as four 16-bit samples.
+ * Used by:  carve.cu, once a phase; draw.cuh takes its launch shape.
+ * Fails:    as check.cuh says.
+ * Limits:   1 to 4 channels of 8 or 16 bits.
+ *
+ * How it works: shrinking goes from one plane to another, a thread a pixel. Growing may stay in its
+ * plane: each line goes from its end to its start, so that what is written lies behind what is
+ * still to be read. A pixel of any kind travels as four 16-bit samples. Where both directions
+ * shrank, every pixel is gathered from where it came from.
  */
 #ifndef BURIN_CARVE_APPLY_CUH
 #define BURIN_CARVE_APPLY_CUH

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* draw.cuh - draws a picture of the carving in place of its result. */
+/* draw.cuh - a picture of the carving in place of its result: show=seams and show=energy.
+ *
+ * Used by:  carve.cu.
+ * Fails:    as check.cuh says.
+ */
 #ifndef BURIN_CARVE_DRAW_CUH
 #define BURIN_CARVE_DRAW_CUH
 
@@ -43,9 +47,9 @@ static __global__ void draw_kernel(const __grid_constant__ struct draw_args args
     if (args.what == DRAW_INPUT) put_input(args.in, args.out, x, y);
     if (args.what == DRAW_RED) put_red(args.out, x, y);
     if (args.what == DRAW_ENERGY) {
-        const struct view view =
-            whole_view(args.luma.bytes, args.luma.stride, args.in.width, args.in.height);
-        const uint32_t level = min(energy_at(view, args.energy, (int)x, (int)y), 255u);
+        const struct luma_plane luma = { args.luma.bytes, args.luma.stride, (int)args.in.width,
+                                         (int)args.in.height };
+        const uint32_t level = min(energy_at(luma, args.energy, (int)x, (int)y), 255u);
         put_sample(args.out, x, y, 0, args.out.depth == 16 ? 257 * level : level);
     }
     if (args.in.channels % 2 == 0)

@@ -41,7 +41,8 @@ static enum status launch_together(void (*kernel)(ARGS), unsigned blocks, unsign
         "cudaLaunchCooperativeKernel", fits, failure);
 }
 
-/* The same in clusters of CLUSTER blocks. The first attribute alone is what occupancy depends on. */
+/* The same in clusters of CLUSTER blocks. The first attribute alone is what occupancy depends
+ * on. */
 static inline cudaLaunchConfig_t cluster_config(uint32_t blocks, uint32_t threads, uint32_t cluster,
                                                 uint32_t shared_bytes,
                                                 cudaLaunchAttribute attributes[2],

@@ -6,10 +6,10 @@
  *           the grid method, which runs with any number of blocks.
  * Threads:  any.
  *
- * How it works: the choice is a function of carve_limits and of the search (carve.cu has the table).
- * Scratch is always enough for the grid method too, so that it can take over at the last moment. The
- * one thing that the device is asked is how many blocks of a kernel are resident at once: an answer
- * is kept for the life of the process, a question that failed is asked again.
+ * How it works: the choice is a function of carve_limits and of the search (carve.cu has the
+ * table). Scratch is always enough for the grid method too, so that it can take over at the last
+ * moment. The one thing that the device is asked is how many blocks of a kernel are resident at
+ * once: an answer is kept for the life of the process, a question that failed is asked again.
  */
 #ifndef BURIN_CARVE_METHOD_CUH
 #define BURIN_CARVE_METHOD_CUH
@@ -63,7 +63,8 @@ static inline bool residency_ask(const void *argument, uint32_t *blocks) {
     return !error;
 }
 
-/* Of the present device, by kernel and cluster; NULL where there are more devices than are known. */
+/* Of the present device, by kernel and cluster; NULL where there are more devices than are
+ * known. */
 static inline uint32_t *residency_kept(enum cluster_kernel_id kernel, uint32_t cluster) {
     enum { DEVICES_MAX = 64 };
     static uint32_t kept[DEVICES_MAX][CLUSTER_KERNELS][CLUSTER_BLOCKS_MAX + 1];

@@ -6,7 +6,8 @@
  * 2 tiles      16 rows a launch in tiles with halos, parents kept; a jump over 16 rows at a time;
  *              energies only around the seam
  * 3 one launch the same, all seams in one launch, with grid barriers in place of launches
- * 4 is carve_cluster.cuh, 5 is cuda/ops/carve/cluster/cluster.cuh. What a launch of 1 and 2 does is a function
+ * 4 is carve_cluster.cuh, 5 is cuda/ops/carve/cluster/cluster.cuh. What a launch of 1 and 2 does is
+ *   a function
  * on the device, with which carve_weigh.cuh climbs the same ladder for both directions.
  */
 #ifndef BURIN_CARVE_RUNGS_CUH

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* cluster.cuh - seam carving without masks, one direction, in one launch for all seams of a search.
+/* cluster.cuh - the cluster method: one direction, no masks, one launch for all seams of a search.
  *
- * cluster_args.cuh says how. Needs clusters of blocks (compute capability 9.0) and as many
- * multiprocessors at once as the shape has blocks; cluster_fits says whether there are.
+ * Used by:  method.cuh.
+ * Fails:    as launch_kernel.cuh says: *fits is false where the blocks do not fit at once.
+ * Limits:   compute capability 9.0; what cluster/plan.cuh takes.
+ *
+ * args.cuh tells who does what; plan.cuh how many of them there are.
  */
 #ifndef BURIN_CARVE_CLUSTER_CLUSTER_CUH
 #define BURIN_CARVE_CLUSTER_CLUSTER_CUH

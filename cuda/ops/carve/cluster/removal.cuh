@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* removal.cuh - a seam's pixels out of a band of rows, and the energies around them anew.
  *
- * A band's luma and energies are written by its own block alone. Energies need luma of the rows
- * beside the band too: the block keeps copies of those in shared memory and carves them itself.
+ * Used by:  band.cuh; dual/removal.cuh for the axis whose seam goes.
+ *
+ * How it works: a band's luma and energies are written by its own block alone. Energies need luma
+ * of the rows beside the band too: the block keeps copies of those in shared memory and carves them
+ * itself. The block's last warps compute energies while the others close the gaps.
  */
 #ifndef BURIN_CARVE_CLUSTER_REMOVAL_CUH
 #define BURIN_CARVE_CLUSTER_REMOVAL_CUH

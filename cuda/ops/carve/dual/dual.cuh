@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* dual.cuh - seam carving without masks, both directions weighed against each other, in one
- * launch for all steps of a search. dual/args.cuh says how.
+/* dual.cuh - the dual method: both directions weighed, no masks, one launch for all steps.
+ *
+ * Used by:  method.cuh.
+ * Fails:    as launch_kernel.cuh says: *fits is false where the blocks do not fit at once.
+ * Limits:   compute capability 9.0; what dual/plan.cuh takes.
  */
 #ifndef BURIN_CARVE_DUAL_DUAL_CUH
 #define BURIN_CARVE_DUAL_DUAL_CUH

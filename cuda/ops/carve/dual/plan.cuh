@@ -7,8 +7,8 @@
  * Limits:   no masks, both directions; both sides up to CLUSTER_WIDTH_MAX, and 2 of each stay;
  *           compute capability 9.0; blocks as limits->resident says.
  *
- * How it works: a cluster_plan for each axis, with sweepers of the same shape, since one kernel runs
- * both; three attempts, from many blocks for sweepers to many for bands.
+ * How it works: a cluster_plan for each axis, with sweepers of the same shape, since one kernel
+ * runs both; three attempts, from many blocks for sweepers to many for bands.
  */
 #ifndef BURIN_CARVE_DUAL_PLAN_CUH
 #define BURIN_CARVE_DUAL_PLAN_CUH
@@ -23,8 +23,8 @@ struct dual_plan {
     size_t bytes, cleared_from, cleared; /* of scratch */
 };
 
-/* Columns of a band block's and a traceback block's tables: the width that the shared memory's job says it has, which
- * is the image's and a column more for every seam of the other axis. */
+/* Columns of a band block's and a traceback block's tables: the width that the shared memory's job
+ * says it has, which is the image's and a column more for every seam of the other axis. */
 static inline uint32_t dual_columns(const struct cluster_args *args) {
     return args->width + args->seams - args->dual.goes;
 }

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* removal.cuh - a seam out of both planes of energies, and of the luma. */
+/* removal.cuh - the dual method: a seam out of both planes of energies, and of the luma.
+ *
+ * Used by:  dual/blocks.cuh.
+ *
+ * How it works: the axis whose seam goes closes gaps along its rows, as cluster/removal.cuh does.
+ * In the other's plane the seam runs across: columns move by a row, in place, in vectors of 8
+ * columns, each thread fetching rows ahead of those that it writes. Luma goes from one copy to the
+ * other.
+ */
 #ifndef BURIN_CARVE_DUAL_REMOVAL_CUH
 #define BURIN_CARVE_DUAL_REMOVAL_CUH
 

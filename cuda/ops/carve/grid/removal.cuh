@@ -1,15 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-/* removal.cuh - takes a seam out of the luma and of the pixels' words.
+/* removal.cuh - the grid method: a seam out of the luma and of the pixels' cells.
  *
- * Luma goes from one plane to another, so that the energies along the seam can be computed anew
- * from the old one, whoever has moved what by then. Words move within their row in place; only
- * between rows they too go from one plane to another.
+ * Used by:  grid.cuh.
+ *
+ * How it works: luma goes from one plane to another, so that the energies along the seam can be
+ * computed anew from the old one, whoever has moved what by then. Cells move within their row in
+ * place; only between rows they too go from one plane to another.
  */
 #ifndef BURIN_CARVE_GRID_REMOVAL_CUH
 #define BURIN_CARVE_GRID_REMOVAL_CUH
 
 #include "cuda/ops/carve/energy.cuh"
 #include "cuda/ops/carve/grid/traceback.cuh"
+
+enum { REACH_MAX = 2, CUTS = 2 * REACH_MAX + 1 };
+
+DEVICE int clamped(int at, int size) {
+    return min(max(at, 0), size - 1);
+}
+
+/* Luma as it is once the seam is out. cut: where the seam crosses the rows y - 2 to y + 2 around
+ * the pixel that is asked for (turned: the columns x - 2 to x + 2), those outside the image being
+ * those at its border. DX and DY are constants, so that it stays in registers. */
+struct luma_cut {
+    const uint8_t *luma;
+    uint32_t stride;
+    int width, height; /* without the seam */
+    bool turned;
+    int cut[CUTS];
+};
+
+DEVICE int tap(const struct luma_cut &luma, int x, int y, int dx, int dy) {
+    int column = clamped(x + dx, luma.width), row = clamped(y + dy, luma.height);
+    if (luma.turned)
+        row += row >= luma.cut[dx + REACH_MAX];
+    else
+        column += column >= luma.cut[dy + REACH_MAX];
+    return __ldcg(luma.luma + (size_t)row * luma.stride + column);
+}
 
 /* One removal: planes before and after, the size before. */
 struct removal {
@@ -84,7 +112,7 @@ DEVICE void wait_cuts(int (&cut)[CUTS], const struct removal &e, int y) {
     if (lane < CUTS + 2) {
         const int row = lane == CUTS  ? 0
                         : lane > CUTS ? last
-                                      : inside(y + lane - REACH_MAX, last + 1);
+                                      : clamped(y + lane - REACH_MAX, last + 1);
         spin_until(STUCK_PATH, [&] {
             entry = load_relaxed(e.path + row);
             if (entry >> 16 == (e.tag & 0xffff)) return true;
@@ -99,16 +127,17 @@ DEVICE void wait_cuts(int (&cut)[CUTS], const struct removal &e, int y) {
 
 /* Row Y by one warp: a vertical seam's pixel out. */
 DEVICE void remove_in_row(const struct removal &e, int y) {
-    struct view view = { e.luma, e.luma_stride, (int)e.width - 1, (int)e.height, false, {} };
-    wait_cuts(view.cut, e, y);
-    const int seam = view.cut[REACH_MAX], lane = threadIdx.x % 32;
+    struct luma_cut luma = { e.luma, e.luma_stride, (int)e.width - 1, (int)e.height, false, {} };
+    wait_cuts(luma.cut, e, y);
+    const int seam = luma.cut[REACH_MAX], lane = threadIdx.x % 32;
     const int x = seam - repaired(e.energy) / 2 + lane;
-    const bool repairs = lane < repaired(e.energy) && x >= 0 && x < view.width;
+    const bool repairs = lane < repaired(e.energy) && x >= 0 && x < luma.width;
     const uint16_t *const from = e.cells + (size_t)y * e.cell_stride;
     uint16_t *const to = e.cells_to + (size_t)y * e.cell_stride;
     uint32_t cell = 0;
     if (repairs)
-        cell = (__ldcg(from + x + (x >= seam)) & ~CELL_ENERGY) | energy_at(view, e.energy, x, y);
+        cell =
+            (__ldcg(from + x + (x >= seam)) & ~CELL_ENERGY) | energy_at<CUTS>(luma, e.energy, x, y);
     shift_row<16>((const uint8_t *)from, (uint8_t *)to, (uint32_t)seam, e.width - 1,
                   (uint32_t)seam);
     shift_row<8>(e.luma + (size_t)y * e.luma_stride, e.luma_to + (size_t)y * e.luma_stride, 0,
@@ -120,7 +149,7 @@ DEVICE void remove_in_row(const struct removal &e, int y) {
 /* ---- rows out of columns: the path is complete, nobody waits for it */
 
 DEVICE int cut_at(const struct removal &e, int x) {
-    return (int)(__ldcg(e.path + inside(x, (int)e.width)) & 0xffff);
+    return (int)(__ldcg(e.path + clamped(x, (int)e.width)) & 0xffff);
 }
 
 enum { VECTOR = 8 }; /* columns a lane moves at once */
@@ -157,14 +186,14 @@ DEVICE void remove_in_columns(const struct removal &e, int x, int y) {
 
 /* The I-th pixel along the seam in column X. */
 DEVICE void repair_column(const struct removal &e, int x, int i) {
-    struct view view = { e.luma, e.luma_stride, (int)e.width, (int)e.height - 1, true, {} };
+    struct luma_cut luma = { e.luma, e.luma_stride, (int)e.width, (int)e.height - 1, true, {} };
 #pragma unroll
-    for (int k = 0; k < CUTS; k++) view.cut[k] = cut_at(e, x + k - REACH_MAX);
-    const int cut = view.cut[REACH_MAX], y = cut - repaired(e.energy) / 2 + i;
-    if (y < 0 || y >= view.height) return;
+    for (int k = 0; k < CUTS; k++) luma.cut[k] = cut_at(e, x + k - REACH_MAX);
+    const int cut = luma.cut[REACH_MAX], y = cut - repaired(e.energy) / 2 + i;
+    if (y < 0 || y >= luma.height) return;
     const uint32_t old = __ldcg(e.cells + (size_t)(y + (y >= cut)) * e.cell_stride + x);
     e.cells_to[(size_t)y * e.cell_stride + x] =
-        (uint16_t)((old & ~CELL_ENERGY) | energy_at(view, e.energy, x, y));
+        (uint16_t)((old & ~CELL_ENERGY) | energy_at<CUTS>(luma, e.energy, x, y));
 }
 
 #endif
