@@ -144,8 +144,8 @@ static __global__ void row_trace_kernel(struct cluster_args args, const uint32_t
     row_trace(args, costs, args.width, columns, cost);
 }
 static __global__ void row_remove(struct cluster_args args, const uint16_t *columns) {
-    close_gap(args.luma + (uint64_t)blockIdx.x * args.luma_stride, columns[blockIdx.x], args.width,
-              args.luma_stride, 8);
+    close_own_gap(args.luma + (uint64_t)blockIdx.x * args.luma_stride, columns[blockIdx.x],
+                  args.width, args.luma_stride, 8);
 }
 
 [[maybe_unused]] static void rung_rows(const struct rung_memory &memory, uint32_t seams) {
@@ -248,12 +248,12 @@ static __device__ void tiles_remove(const struct rung_memory &memory,
         for (uint32_t task = threadIdx.x / 32; task < 2 * rows; task += blockDim.x / 32) {
             const uint32_t r = task / 2, y = fast_row(args, half, step * STEP_ROWS + r);
             if (task % 2)
-                close_gap(args.luma + (uint64_t)y * args.luma_stride, columns[r], width,
-                          args.luma_stride, 8);
+                close_own_gap(args.luma + (uint64_t)y * args.luma_stride, columns[r], width,
+                              args.luma_stride, 8);
             else
-                close_gap((uint8_t *)(energy_row(args, y) - ENERGY_PAD),
-                          2 * (columns[r] + ENERGY_PAD), 2 * (width + ENERGY_PAD),
-                          2 * args.energy_stride, 16);
+                close_own_gap((uint8_t *)(energy_row(args, y) - ENERGY_PAD),
+                              2 * (columns[r] + ENERGY_PAD), 2 * (width + ENERGY_PAD),
+                              2 * args.energy_stride, 16);
         }
         __syncthreads();
     }

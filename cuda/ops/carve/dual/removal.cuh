@@ -12,7 +12,6 @@
 #define BURIN_CARVE_DUAL_REMOVAL_CUH
 
 #include "cuda/ops/carve/dual/args.cuh"
-#include "cuda/ops/carve/grid/removal.cuh"
 
 /* Where the seam crosses every line, as the winner's bands tell it. */
 DEVICE void dual_gather(const struct dual_args &dual, const struct dual_shared &shared) {
@@ -256,7 +255,7 @@ DEVICE void dual_luma(const struct dual_args &dual, const struct dual_shared &sh
         if (turned)
             dual_luma_turned(from + at, to + at, stride, lines, path, y);
         else
-            shift_row<8>(from + at, to + at, 0, length - 1, path[y]);
+            close_gap<GAP_SHARED, 4>(from + at, to + at, 0, path[y], length - 1, stride, 8);
     }
 }
 

@@ -11,6 +11,7 @@
 #define BURIN_CARVE_GRID_REMOVAL_CUH
 
 #include "cuda/ops/carve/energy.cuh"
+#include "cuda/ops/carve/gap.cuh"
 #include "cuda/ops/carve/grid/traceback.cuh"
 
 enum { REACH_MAX = 2, CUTS = 2 * REACH_MAX + 1 };
@@ -44,57 +45,13 @@ struct removal {
     const uint8_t *luma;
     uint8_t *luma_to;
     const uint16_t *cells;
-    uint16_t *cells_to; /* may be `words` where rows get shorter */
+    uint16_t *cells_to; /* may be `cells` where rows get shorter */
     uint32_t luma_stride, cell_stride;
     uint32_t width, height;
     int energy;
     const uint32_t *path;
     uint32_t tag;
 };
-
-DEVICE uint32_t merged(uint32_t kept, uint32_t moved, int kept_bits) {
-    const uint32_t mask = kept_bits >= 32 ? ~0u : kept_bits <= 0 ? 0 : (1u << kept_bits) - 1;
-    return (kept & mask) | (moved & ~mask);
-}
-
-/* Elements of BITS each: the first KEPT stay, the others are their right neighbours, the last one
- * out of NEXT. */
-template <int BITS> DEVICE uint4 shifted(uint4 v, uint32_t next, int kept) {
-    const int bits = min(max(kept, 0), 128 / BITS) * BITS;
-    return make_uint4(merged(v.x, __funnelshift_r(v.x, v.y, BITS), bits),
-                      merged(v.y, __funnelshift_r(v.y, v.z, BITS), bits - 32),
-                      merged(v.z, __funnelshift_r(v.z, v.w, BITS), bits - 64),
-                      merged(v.w, __funnelshift_r(v.w, next, BITS), bits - 96));
-}
-
-/* A row by one warp, from FROM to TO, its columns right of the seam by one to the left; vectors
- * from element START on. A step's loads come before its stores, so that both may be the same row.
- * Reads up to 4 bytes behind the last vector. */
-template <int BITS>
-DEVICE void shift_row(const uint8_t *from, uint8_t *to, uint32_t start, uint32_t end,
-                      uint32_t seam) {
-    enum { EACH = 128 / BITS, DEEP = 4 };
-    const uint32_t lane = threadIdx.x % 32;
-    for (uint32_t x0 = start / EACH * EACH; x0 < end; x0 += DEEP * 32 * EACH) {
-        uint4 vector[DEEP];
-        uint32_t next[DEEP];
-#pragma unroll
-        for (int i = 0; i < DEEP; i++) {
-            const uint32_t x = x0 + (32 * i + lane) * EACH;
-            if (x >= end) continue;
-            vector[i] = __ldcg((const uint4 *)(from + (size_t)x * BITS / 8));
-            next[i] = __ldcg((const uint32_t *)(from + (size_t)x * BITS / 8 + 16));
-        }
-        __syncwarp();
-#pragma unroll
-        for (int i = 0; i < DEEP; i++) {
-            const uint32_t x = x0 + (32 * i + lane) * EACH;
-            if (x >= end) continue;
-            *(uint4 *)(to + (size_t)x * BITS / 8) =
-                shifted<BITS>(vector[i], next[i], (int)seam - (int)x);
-        }
-    }
-}
 
 /* Columns a lane's pixel is away from the seam when energies are computed anew: as far as the seam
  * and a step of it to the side reach. */
@@ -138,10 +95,11 @@ DEVICE void remove_in_row(const struct removal &e, int y) {
     if (repairs)
         cell =
             (__ldcg(from + x + (x >= seam)) & ~CELL_ENERGY) | energy_at<CUTS>(luma, e.energy, x, y);
-    shift_row<16>((const uint8_t *)from, (uint8_t *)to, (uint32_t)seam, e.width - 1,
-                  (uint32_t)seam);
-    shift_row<8>(e.luma + (size_t)y * e.luma_stride, e.luma_to + (size_t)y * e.luma_stride, 0,
-                 e.width - 1, (uint32_t)seam);
+    close_gap<GAP_SHARED, 4>((const uint8_t *)from, (uint8_t *)to, 2 * (uint32_t)seam,
+                             2 * (uint32_t)seam, 2 * (e.width - 1), 2 * e.cell_stride, 16);
+    close_gap<GAP_SHARED, 4>(e.luma + (size_t)y * e.luma_stride,
+                             e.luma_to + (size_t)y * e.luma_stride, 0, (uint32_t)seam, e.width - 1,
+                             e.luma_stride, 8);
     __syncwarp();
     if (repairs) to[x] = (uint16_t)cell;
 }
