@@ -15,11 +15,11 @@
 enum source { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
 static const char *const source_names[] = { "default", "file", "environment", "flag" };
 
-enum { KEYS_MOST = 64, NAME_LENGTH_MAX = 64 };
+enum { KEYS_MAX = 64, NAME_LENGTH_MAX = 64 };
 
 /* Of the last config_load, for config_print. Written at start, before there are threads. */
 static struct {
-    unsigned char source[KEYS_MOST];
+    unsigned char source[KEYS_MAX];
     char file[PATH_MAX]; /* "": none was read */
 } loaded;
 
@@ -173,7 +173,7 @@ static enum status load_environment(struct config *config, struct failure *failu
 
 /* ---- flags */
 
-/* key_name of a flag: "--body-bytes-max=1" becomes body_bytes_max. */
+/* The key that a flag names: "--body-bytes-max=1" becomes body_bytes_max. */
 static void flag_name(const char *flag, char name[NAME_LENGTH_MAX]) {
     size_t length = 0;
     for (const char *c = flag + 2; *c && *c != '=' && length + 1 < NAME_LENGTH_MAX; c++)
@@ -212,7 +212,7 @@ static const char *flag_value(const struct key *key, int argc, char **argv, int 
 /* What flags say is kept until the file and the environment are read: later wins. */
 struct flags {
     const char *file;
-    const char *value[KEYS_MOST];
+    const char *value[KEYS_MAX];
 };
 
 static enum status take_flag(struct flags *flags, int argc, char **argv, int *i,
@@ -275,7 +275,7 @@ enum status config_load(struct config *config, const char *path, int *argc, char
                         struct failure *failure) {
     struct flags flags = { .file = NULL };
     char found[PATH_MAX];
-    assert(keys_count() <= KEYS_MOST);
+    assert(keys_count() <= KEYS_MAX);
     memset(&loaded, 0, sizeof loaded);
     keys_defaults(config);
 

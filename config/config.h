@@ -66,11 +66,11 @@ struct config {
                                       "cuda:0,cuda:1" */
     long lanes;                    /* 0: one a core on the CPU, 4 on a GPU */
     long codec_threads;            /* 0: one a core; GPU workers */
-    bool nvjpeg;                   /* false: JPEGs are decoded by the cores */
     long batch;                    /* 32 images a lane takes at once on a GPU */
     long staging_bytes;            /* 64 MiB pinned, each way and lane */
     long arena_bytes;              /* 512 MiB of device memory a lane */
-    long probe_ms;                 /* 5000 between known-answer jobs, and readings of a GPU */
+    long worker_start_ms;
+    long self_test_ms; /* 5000 between known-answer jobs, and readings of a GPU */
 
     /* stop */
     long drain_delay_ms;   /* 0: how long to go on accepting after SIGTERM, readyz already 503 */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "config/keys.h"
 
-#include "config/form.h"
+#include "config/formats.h"
 #include "pipeline/image.h"
 #include "pipeline/param.h"
 #include "pipeline/run.h"
@@ -14,19 +14,19 @@
 /* The first four members of a row. */
 #define FIELD(name, type)                                                                          \
 #name, type, offsetof(struct config, name), sizeof(((struct config *)0)->name)
-#define KIB         1024L
-#define MIB         (1024L * 1024)
-#define GIB         (1024L * 1024 * 1024)
-#define HOUR_MS     3600000L
-#define ADDRESS     "IP:PORT, [IPv6]:PORT or unix:/path"
-#define PIXELS_MOST ((long)IMAGE_SIDE_MAX * IMAGE_SIDE_MAX)
+#define KIB          1024L
+#define MIB          (1024L * 1024)
+#define GIB          (1024L * 1024 * 1024)
+#define HOUR_MS      3600000L
+#define ADDRESS      "IP:PORT, [IPv6]:PORT or unix:/path"
+#define PIXELS_LIMIT ((long)IMAGE_SIDE_MAX * IMAGE_SIDE_MAX)
 
 /* clang-format off */
 static const struct key keys[] = {
-    { FIELD(listen, KEY_TEXT), .text = "127.0.0.1:8080", .form = ADDRESS, .fits = form_address,
+    { FIELD(listen, KEY_TEXT), .text = "127.0.0.1:8080", .format = ADDRESS, .fits = formats_address,
       .why = "where requests come in; loopback, because nothing here asks who is there" },
-    { FIELD(admin_listen, KEY_TEXT), .text = "", .form = ADDRESS " or nothing",
-      .fits = form_address_or_empty,
+    { FIELD(admin_listen, KEY_TEXT), .text = "", .format = ADDRESS " or nothing",
+      .fits = formats_address_or_empty,
       .why = "a second address for probes and metrics alone; empty: they are served on listen" },
     { FIELD(io_threads, KEY_INTEGER), .def = 2, .min = 1, .max = 64, .unit = "threads",
       .why = "threads that copy bytes between sockets and shared memory; pixels are for the "
@@ -41,7 +41,7 @@ static const struct key keys[] = {
     { FIELD(body_bytes_max, KEY_SIZE), .def = 64 * MIB, .min = 1, .max = 4 * GIB, .unit = "bytes",
       .why = "the largest upload, all its parts; judged at Content-Length, before the body is "
              "read" },
-    { FIELD(pixels_max, KEY_INTEGER), .def = 67108864, .min = 1, .max = PIXELS_MOST,
+    { FIELD(pixels_max, KEY_INTEGER), .def = 67108864, .min = 1, .max = PIXELS_LIMIT,
       .unit = "pixels",
       .why = "the largest image that comes in or goes out, width x height; 8 bytes each at most" },
     { FIELD(side_max, KEY_INTEGER), .def = IMAGE_SIDE_MAX, .min = 1, .max = IMAGE_SIDE_MAX,
@@ -103,17 +103,14 @@ static const struct key keys[] = {
     { FIELD(keep_alive_ms, KEY_INTEGER), .def = 15000, .min = 1, .max = HOUR_MS, .unit = "ms",
       .why = "how long an idle connection is kept; a proxy in front should give up sooner" },
 
-    { FIELD(devices, KEY_TEXT), .text = "all", .fits = form_devices,
-      .form = "all, or a list of cpu and cuda:N, each once",
+    { FIELD(devices, KEY_TEXT), .text = "all", .fits = formats_devices,
+      .format = "all, or a list of cpu and cuda:N, each once",
       .why = "what the work is done on; all: every GPU, a CPU worker standing by" },
     { FIELD(lanes, KEY_INTEGER), .def = 0, .min = 0, .max = 64, .unit = "threads",
       .why = "threads of a worker that take jobs side by side; 0: one a core on the CPU, 4 on a "
              "GPU" },
     { FIELD(codec_threads, KEY_INTEGER), .def = 0, .min = 0, .max = 1024, .unit = "threads",
       .why = "threads that decode and encode for a GPU worker; 0: one a core" },
-    { FIELD(nvjpeg, KEY_BOOL), .def = 0,
-      .why = "plain JPEGs that are sound are decoded by the GPU's own decoder, where it has one, "
-             "to the same samples; the cores check them" },
     { FIELD(batch, KEY_INTEGER), .def = 32, .min = 1, .max = RUN_BATCH_MAX, .unit = "images",
       .why = "the most images a lane takes at once on a GPU: what waits, it never waits for more" },
     { FIELD(staging_bytes, KEY_SIZE), .def = 64 * MIB, .min = 64 * KIB, .max = 16 * GIB,
@@ -122,9 +119,12 @@ static const struct key keys[] = {
     { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
       .unit = "bytes",
       .why = "device memory of a lane, had at start; a larger job has more while it runs" },
-    { FIELD(probe_ms, KEY_INTEGER), .def = 5000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "the time between jobs with a known answer, that show whether a worker is healthy, "
-             "and between readings of a GPU for /metrics" },
+    { FIELD(worker_start_ms, KEY_INTEGER), .def = 60000, .min = 100, .max = HOUR_MS, .unit = "ms",
+      .why = "how long a new worker may take to open its device and pass a first self-test, before "
+             "it is replaced; on a GPU it takes 0.3 s, and some ten where the driver must load" },
+    { FIELD(self_test_ms, KEY_INTEGER), .def = 5000, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "how often a worker runs its self-test, a job with a known answer, and a GPU is "
+             "read for /metrics" },
 
     { FIELD(drain_delay_ms, KEY_INTEGER), .def = 0, .min = 0, .max = HOUR_MS, .unit = "ms",
       .why = "how long to go on accepting after SIGTERM, readyz already 503; 5000 behind a "
@@ -222,7 +222,7 @@ static void print_size(long bytes, char *text, size_t size) {
 void key_range(const struct key *key, char *text, size_t size) {
     char least[24], most[24];
     switch (key->type) {
-    case KEY_TEXT: snprintf(text, size, "%s", key->form); break;
+    case KEY_TEXT: snprintf(text, size, "%s", key->format); break;
     case KEY_BOOL: snprintf(text, size, "true | false"); break;
     case KEY_INTEGER: snprintf(text, size, "%ld..%ld %s", key->min, key->max, key->unit); break;
     case KEY_SIZE:

@@ -24,10 +24,10 @@ enum { KEY_CHOICES_MAX = 4, KEY_VALUE_MAX = CONFIG_TEXT_MAX + 8 };
 struct key {
     const char *name;
     enum key_type type;
-    size_t offset;    /* of the field in struct config */
-    size_t size;      /* of the field; text ends within it */
-    const char *text; /* the default, of text */
-    const char *form; /* what the text must be, in words; KEY_TEXT */
+    size_t offset;      /* of the field in struct config */
+    size_t size;        /* of the field; text ends within it */
+    const char *text;   /* the default, of text */
+    const char *format; /* what the text must be, in words; KEY_TEXT */
     bool (*fits)(const char *text);
     long def, min, max;
     const char *unit; /* "" where there is none */

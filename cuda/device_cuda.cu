@@ -8,7 +8,6 @@
 #include "cuda/check.cuh"
 #include "cuda/cuda_op.h"
 #include "cuda/facts.cuh"
-#include "cuda/jpeg_lane.h"
 #include "cuda/kernel_progress.cuh"
 #include "pipeline/run.h"
 
@@ -77,10 +76,8 @@ struct cuda_lane {
     struct cuda_context context;
     struct cuda_marks marks;
     struct kernel_progress_table kernel_progress;
-    cudaEvent_t start, decoded, uploading, end;
+    cudaEvent_t start, end;
     bool started;
-    bool decoding;          /* the batch holds JPEGs that are decoded here */
-    struct jpeg_lane *jpeg; /* NULL: none are */
     struct store host_in, host_out, arena;
 };
 
@@ -103,8 +100,6 @@ static void tell_pinned(struct cuda_lane *lane) {
 
 static enum status make_events(struct cuda_lane *lane, struct failure *failure) {
     CUDA_TRY(failure, cudaEventCreate(&lane->start));
-    CUDA_TRY(failure, cudaEventCreate(&lane->decoded));
-    CUDA_TRY(failure, cudaEventCreate(&lane->uploading));
     CUDA_TRY(failure, cudaEventCreateWithFlags(&lane->end, cudaEventBlockingSync));
     for (int i = 0; i < MARKS_MAX; i++)
         CUDA_TRY(failure, cudaEventCreate(&lane->marks.marks[i].event));
@@ -149,10 +144,7 @@ static void close_lane(struct lane *opened) {
     if (lane->stream) cudaStreamSynchronize(lane->stream);
     for (int i = 0; i < MARKS_MAX; i++)
         if (lane->marks.marks[i].event) cudaEventDestroy(lane->marks.marks[i].event);
-    jpeg_lane_close(lane->jpeg);
     if (lane->start) cudaEventDestroy(lane->start);
-    if (lane->decoded) cudaEventDestroy(lane->decoded);
-    if (lane->uploading) cudaEventDestroy(lane->uploading);
     if (lane->end) cudaEventDestroy(lane->end);
     cudaFreeHost(lane->host_in.own);
     cudaFreeHost(lane->host_in.extra);
@@ -167,13 +159,6 @@ static void close_lane(struct lane *opened) {
     free(lane);
 }
 
-/* One library for all lanes of the process, which have one GPU; it stays until the end. */
-static void open_jpegs(struct cuda_lane *lane) {
-    static struct jpeg_library *const library = jpeg_library_open();
-    if (library) lane->jpeg = jpeg_lane_open(library, lane->stream);
-    lane->lane.jpegs = lane->jpeg != NULL;
-}
-
 static enum status open_lane(int index, const struct lane_options *options, struct lane **opened,
                              struct failure *failure) {
     *opened = NULL;
@@ -186,7 +171,6 @@ static enum status open_lane(int index, const struct lane_options *options, stru
         close_lane(&lane->lane);
         return status;
     }
-    if (options->jpegs) open_jpegs(lane);
     tell_pinned(lane);
     *opened = &lane->lane;
     return STATUS_OK;
@@ -238,7 +222,7 @@ static enum status reserve(struct lane *opened, const struct lane_need *need,
     opened->out = opened->work + work;
     lane->marks.count = 0;
     kernel_progress_clear(&lane->kernel_progress);
-    lane->started = lane->decoding = false;
+    lane->started = false;
     return status;
 }
 
@@ -292,31 +276,11 @@ static void begin_batch(struct cuda_lane *lane) {
     lane->started = false;
 }
 
-static size_t decode_work(struct lane *opened, const struct device_jpeg *jpegs, int count) {
-    (void)opened;
-    return jpeg_lane_work(jpegs, count);
-}
-
-static bool decode(struct lane *opened, const struct device_jpeg *jpegs, int count) {
-    struct cuda_lane *lane = cuda_lane_of(opened);
-    struct failure ignored;
-    begin_batch(lane);
-    lane->decoding = start(lane, &ignored) == STATUS_OK &&
-                     jpeg_lane_decode(lane->jpeg, jpegs, count, opened->work) &&
-                     cudaEventRecord(lane->decoded, lane->stream) == cudaSuccess;
-    if (lane->decoding) return true;
-    cudaStreamSynchronize(lane->stream); /* whatever was begun has let go of `work` and the files */
-    cudaGetLastError();
-    lane->started = false;
-    return false;
-}
-
 static enum status upload(struct lane *opened, size_t bytes, struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
-    if (!lane->decoding) begin_batch(lane);
+    begin_batch(lane);
     const enum status status = start(lane, failure);
     if (status) return status;
-    if (lane->decoding) CUDA_TRY(failure, cudaEventRecord(lane->uploading, lane->stream));
     CUDA_TRY(failure, cudaMemcpyAsync(opened->in, opened->host_in, bytes, cudaMemcpyHostToDevice,
                                       lane->stream));
     return start_computing(lane, failure);
@@ -401,9 +365,7 @@ static void tell_spans(const struct mark *marks, int count, const struct kernel_
 static enum status finish(struct lane *opened, struct lane_times *times, struct timing *spans,
                           struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
-    const bool decoded = lane->decoding;
     *times = {};
-    lane->decoding = false;
     if (!lane->started) return STATUS_OK;
     CUDA_TRY(failure, cudaEventRecord(lane->end, lane->stream));
     CUDA_TRY(failure, wait_for(lane->end, &lane->kernel_progress));
@@ -411,8 +373,7 @@ static enum status finish(struct lane *opened, struct lane_times *times, struct 
     const int count = lane->marks.count;
     if (count > 0) {
         const struct mark *marks = lane->marks.marks, *last = &marks[count - 1];
-        if (decoded) times->decode_ms = elapsed_ms(lane->start, lane->decoded);
-        times->upload_ms = elapsed_ms(decoded ? lane->uploading : lane->start, marks[0].event);
+        times->upload_ms = elapsed_ms(lane->start, marks[0].event);
         times->compute_ms = elapsed_ms(marks[0].event, last->event);
         times->download_ms = elapsed_ms(last->event, lane->end);
         if (spans) tell_spans(marks, count, &lane->kernel_progress, spans);
@@ -423,6 +384,6 @@ static enum status finish(struct lane *opened, struct lane_times *times, struct 
 }
 
 const struct device_driver device_cuda = {
-    "cuda",      cuda_count, cuda_describe, open_lane, close_lane, reserve,  trim,
-    decode_work, decode,     upload,        scratch,   run,        download, finish,
+    "cuda", cuda_count, cuda_describe, open_lane, close_lane, reserve,
+    trim,   upload,     scratch,       run,       download,   finish,
 };

@@ -3,7 +3,7 @@
  *
  * The library comes with the driver and is opened at run time. A GPU is found by its place on the
  * PCI bus, since NVML knows nothing of CUDA_VISIBLE_DEVICES and counts in another order.
- * Used by:  server/jobs/meter.c.
+ * Used by:  server/jobs/gpu_sampler.c.
  * Threads:  one at a time; a call takes milliseconds, and a driver in trouble may keep it longer.
  * Source:   the NVML API reference of NVIDIA, whose few types and prototypes nvml.c declares.
  */

@@ -12,7 +12,6 @@
 #ifndef BURIN_DEVICE_H
 #define BURIN_DEVICE_H
 
-#include "pipeline/device_jpeg.h"
 #include "pipeline/op.h"
 
 #include <stdbool.h>
@@ -41,7 +40,6 @@ struct lane_options {
     size_t staging_bytes; /* made, touched and pinned at open, each way */
     size_t arena_bytes;   /* device memory made at open; more is had and given back job by job */
     struct pool *pool;    /* CPU: threads for an operator; NULL: the lane's own */
-    bool jpegs;           /* GPU: have its JPEG decoder ready, where it has one */
 };
 
 /* Memory for one batch, every pointer 256-byte aligned. On the CPU `in` is host_in, `out` host_out.
@@ -51,8 +49,7 @@ struct lane {
     uint8_t *host_in, *host_out; /* where the caller writes inputs and reads results */
     uint8_t *in, *work, *out;    /* the same, and intermediates with scratch, on the device */
     size_t work_bytes;           /* of `work`, as run_reserve asked for them */
-    bool jpegs;                  /* it has a JPEG decoder of its own */
-    size_t pinned_bytes;         /* page-locked staging; atomic: a meter reads it meanwhile */
+    size_t pinned_bytes;         /* page-locked staging; atomic: read by the GPU sampler too */
 };
 
 struct lane_need {
@@ -61,7 +58,7 @@ struct lane_need {
 
 /* The last batch, in milliseconds: by events on a GPU. */
 struct lane_times {
-    double decode_ms, upload_ms, compute_ms, download_ms;
+    double upload_ms, compute_ms, download_ms;
 };
 
 struct device_driver {
@@ -78,12 +75,6 @@ struct device_driver {
     /* Between batches: gives back to the system a piece of what a large one took beyond what is
      * kept, in well under a millisecond. false where there was none. */
     bool (*trim)(struct lane *lane);
-    /* Of a lane with `jpegs` alone. Bytes of `work` that decoding so many at once takes. */
-    size_t (*decode_work)(struct lane *lane, const struct device_jpeg *jpegs, int count);
-    /* Before the upload: JPEGs to where `into` tells, within `in`, with the samples of
-     * codec_decode. Queues work, which `finish` waits for; their bytes must last until then. false:
-     * none was taken, and the lane is as before. */
-    bool (*decode)(struct lane *lane, const struct device_jpeg *jpegs, int count);
     /* One copy of host_in[0..bytes) to `in`. */
     enum status (*upload)(struct lane *lane, size_t bytes, struct failure *failure);
     /* Scratch bytes that OP wants for COUNT calls at once (their params and shapes are set). */

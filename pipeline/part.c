@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/part.h"
 
-#include "pipeline/ops/grayscale.h"
+#include "pipeline/luma.h"
 #include "pipeline/sample.h"
 
 #include <stdlib.h>
@@ -27,8 +27,10 @@ enum status part_decode(const uint8_t *bytes, size_t length, const struct probe 
                         const struct image *into, struct failure *failure) {
     uint32_t notes = 0;
     struct image whole = probe->shape;
+    struct codec_limits strict = *limits;
+    strict.accept_damage = false;
     if (image_same_shape(&whole, into))
-        return codec_decode(bytes, length, probe, limits, progress, into, NULL, &notes, failure);
+        return codec_decode(bytes, length, probe, &strict, progress, into, NULL, &notes, failure);
     if (image_bytes(&whole) > limits->memory_max)
         return fail(failure, STATUS_TOO_LARGE,
                     "the mask takes %zu bytes to decode, over %zu (codec_memory_bytes); send it as "
@@ -37,7 +39,7 @@ enum status part_decode(const uint8_t *bytes, size_t length, const struct probe 
     whole.pixels = malloc(image_bytes(&whole));
     if (!whole.pixels) return fail(failure, STATUS_NO_MEMORY, "no memory for a mask");
     const enum status status =
-        codec_decode(bytes, length, probe, limits, progress, &whole, NULL, &notes, failure);
+        codec_decode(bytes, length, probe, &strict, progress, &whole, NULL, &notes, failure);
     for (uint32_t y = 0; status == STATUS_OK && y < whole.height; y++)
         SPECIALISE(whole.channels, whole.depth, part_row, image_row(&whole, y), image_row(into, y),
                    whole.width);

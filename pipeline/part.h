@@ -2,7 +2,8 @@
 /* part.h - a further image that an operator takes, such as a mask: any file that is read here,
  * turned into 8-bit gray.
  *
- * Alpha is dropped, colour becomes luma, 16 bit is cut to 8.
+ * Alpha is dropped, colour becomes luma, 16 bit is cut to 8. A damaged one is refused whatever the
+ * limits accept: where a mask is wrong, the wrong pixels go.
  * Ownership: nothing is kept. Threads: any.
  */
 #ifndef BURIN_PART_H

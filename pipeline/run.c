@@ -29,37 +29,8 @@ static size_t parts_bytes(const struct run_item *items, int count) {
     return bytes;
 }
 
-/* How many items the caller decodes: they come first. */
-static int hosted(const struct run_item *items, int count) {
-    int first = 0;
-    while (first < count && !items[first].jpeg) first++;
-    return first;
-}
-
 static size_t in_bytes(const struct run_item *items, int count) {
     return level_bytes(items, count, 0) + parts_bytes(items, count);
-}
-
-static size_t upload_bytes(const struct run_item *items, int count) {
-    const int first = hosted(items, count);
-    return first == count ? in_bytes(items, count) : level_bytes(items, first, 0);
-}
-
-/* The items that have a jpeg; where they go is told once shapes[0] are placed on the device. */
-static int list_jpegs(const struct run_item *items, int count, struct device_jpeg *jpegs) {
-    const int first = hosted(items, count);
-    for (int i = first; i < count; i++) {
-        assert(items[i].jpeg);
-        jpegs[i - first] = *items[i].jpeg;
-        jpegs[i - first].into = items[i].shapes[0];
-    }
-    return count - first;
-}
-
-static size_t decode_bytes(struct lane *lane, const struct run_item *items, int count) {
-    struct device_jpeg jpegs[RUN_BATCH_MAX];
-    const int found = list_jpegs(items, count, jpegs);
-    return found ? lane->driver->decode_work(lane, jpegs, found) : 0;
 }
 
 /* One operator's calls, shapes and params set. Pixels are placed by the caller. */
@@ -127,10 +98,9 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
     }
     const struct layout layout = lay_out(lane, plan, items, count);
     const size_t work = layout.half[0] + layout.half[1] + aligned(layout.scratch);
-    const size_t planes = aligned(decode_bytes(lane, items, count));
     const struct lane_need need = {
         .in = in_bytes(items, count),
-        .work = work > planes ? work : planes,
+        .work = work,
         .out = level_bytes(items, count, plan->count),
     };
     status = lane->driver->reserve(lane, &need, failure);
@@ -146,14 +116,6 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
     if (plan->count == 0)
         for (int i = 0; i < count; i++) items[i].in.pixels = items[i].out.pixels;
     return STATUS_OK;
-}
-
-bool run_decode(struct lane *lane, const struct run_item *items, int count) {
-    struct device_jpeg jpegs[RUN_BATCH_MAX];
-    const int found = list_jpegs(items, count, jpegs);
-    const ptrdiff_t to_device = lane->in - lane->host_in;
-    for (int i = 0; i < found; i++) jpegs[i].into.pixels += to_device;
-    return found > 0 && lane->driver->decode(lane, jpegs, found);
 }
 
 static enum status run_step(struct lane *lane, const struct plan *plan, int s,
@@ -173,7 +135,7 @@ static enum status run_step(struct lane *lane, const struct plan *plan, int s,
 static enum status run_steps(struct lane *lane, const struct plan *plan, struct run_item *items,
                              int count, struct failure *failure) {
     const struct layout layout = lay_out(lane, plan, items, count);
-    enum status status = lane->driver->upload(lane, upload_bytes(items, count), failure);
+    enum status status = lane->driver->upload(lane, in_bytes(items, count), failure);
     for (int s = 0; !status && s < plan->count; s++) {
         status = run_step(lane, plan, s, items, count, &layout);
         for (int i = 0; status && i < count; i++)
@@ -189,7 +151,6 @@ static void tell_times(struct run_item *items, int count, const struct lane_time
     for (int i = 0; i < count; i++) {
         struct timing *timing = items[i].timing;
         if (!timing) continue;
-        if (items[i].jpeg) timing->stage_ms[STAGE_DECODE] += times->decode_ms;
         timing->stage_ms[STAGE_UPLOAD] = times->upload_ms;
         timing->stage_ms[STAGE_COMPUTE] = times->compute_ms;
         timing->stage_ms[STAGE_DOWNLOAD] = times->download_ms;

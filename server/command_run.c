@@ -3,11 +3,11 @@
 #include "pipeline/part.h"
 #include "pipeline/registry.h"
 #include "pipeline/run.h"
-#include "server/account.h"
 #include "server/command.h"
 #include "server/files.h"
 #include "server/progress_line.h"
 #include "server/run_options.h"
+#include "server/timing_report.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -67,6 +67,8 @@ static int usage(void) {
           "  --quality 1..100                of a JPEG, default 85\n"
           "  --compression 0..3              of a PNG, default 1\n"
           "  --background RRGGBB             under transparency, default ffffff\n"
+          "  --damaged refuse|accept         accept: what can be read of a damaged image, with\n"
+          "                                  a note; default refuse\n"
           "  --timing                        where the time went, as JSON: to standard output,\n"
           "                                  or to standard error where OUTPUT is -\n"
           "  --threads N                     on the CPU, default one a core\n"
@@ -196,7 +198,7 @@ static enum status carry(struct work *work, struct failure *failure) {
     return status;
 }
 
-/* ---- the account */
+/* ---- the timing report */
 
 static void name_device(const struct work *work, char *text, size_t size) {
     struct device_facts facts = { 0 };
@@ -211,17 +213,18 @@ static void name_device(const struct work *work, char *text, size_t size) {
 static void tell_timing(const struct work *work) {
     char device[128];
     name_device(work, device, sizeof device);
-    const struct account account = {
+    const struct timing_report report = {
         .device = device,
-        .input = account_image_of(&work->probe.shape, work->probe.format, work->length),
+        .input = timing_report_image(&work->probe.shape, work->probe.format, work->length),
         .output =
-            account_image_of(&work->item.out, work->options.encode.format, work->result_length),
+            timing_report_image(&work->item.out, work->options.encode.format, work->result_length),
         .timing = &work->timing,
         .notes = work->notes,
+        .warning = work->metadata.warning,
     };
     FILE *out = strcmp(work->options.output, "-") == 0 ? stderr : stdout;
-    char text[ACCOUNT_MAX];
-    account_write(&account, text);
+    char text[TIMING_REPORT_MAX];
+    timing_report_write(&report, text);
     json_t *json = json_loads(text, 0, NULL); /* for its indentation */
     json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_PRESERVE_ORDER);
     fputc('\n', out);
@@ -229,9 +232,10 @@ static void tell_timing(const struct work *work) {
 }
 
 /* With --timing they stand in the JSON. */
-static void tell_notes(uint32_t notes) {
+static void tell_notes(uint32_t notes, const char *warning) {
     for (int i = 0; i < NOTE_COUNT; i++)
         if (notes >> i & 1) fprintf(stderr, "burin: note: %s\n", note_text(i));
+    if (notes & NOTE_DAMAGED) fprintf(stderr, "burin: note: %s\n", warning);
 }
 
 /* ---- the command */
@@ -241,6 +245,7 @@ static enum status work_through(struct work *work, struct failure *failure) {
     enum status status = device_choose(work->options.device, &work->driver, &work->index, failure);
     work->limits = codec_limits_default;
     work->limits.probe.pixels_max = (uint64_t)work->options.pixels_max;
+    work->limits.accept_damage = work->options.accept_damage;
     if (status == STATUS_OK) progress_line_stage(&work->line, "reading");
     if (status == STATUS_OK) status = read_input(work, failure);
     if (status == STATUS_OK) progress_line_stage(&work->line, "starting");
@@ -271,7 +276,7 @@ int command_run(int argc, char **argv) {
     if (status == STATUS_OK && work.options.timing)
         tell_timing(&work);
     else if (status == STATUS_OK)
-        tell_notes(work.notes);
+        tell_notes(work.notes, work.metadata.warning);
     else
         fprintf(stderr, "burin: %s\n", *failure.message ? failure.message : status_name(status));
     work_release(&work);

@@ -155,28 +155,28 @@ static void print_stages(const struct metrics *metrics, FILE *out) {
         }
 }
 
-static void print_seats(const struct metrics_now *now, FILE *out) {
+static void print_workers(const struct metrics_now *now, FILE *out) {
     head(out, "worker_up", "gauge",
          "1 where the worker is alive and its last known-answer job was right");
-    for (int i = 0; i < now->seat_count; i++)
-        fprintf(out, "burin_worker_up{device=\"%s\"} %d\n", now->seats[i].device,
-                now->seats[i].healthy);
+    for (int i = 0; i < now->worker_count; i++)
+        fprintf(out, "burin_worker_up{device=\"%s\"} %d\n", now->workers[i].device,
+                now->workers[i].healthy);
     head(out, "jobs_in_progress", "gauge", "Jobs that a worker has");
-    for (int i = 0; i < now->seat_count; i++) {
-        const struct seat_facts *seat = &now->seats[i];
-        fprintf(out, "burin_jobs_in_progress{device=\"%s\"", seat->device);
-        if (!seat->cpu) fprintf(out, ",gpu=\"%s\"", seat->device); /* to join with gpu_* */
-        fprintf(out, "} %d\n", seat->running);
+    for (int i = 0; i < now->worker_count; i++) {
+        const struct worker_facts *worker = &now->workers[i];
+        fprintf(out, "burin_jobs_in_progress{device=\"%s\"", worker->device);
+        if (!worker->cpu) fprintf(out, ",gpu=\"%s\"", worker->device); /* to join with gpu_* */
+        fprintf(out, "} %d\n", worker->running);
     }
     head(out, "worker_restarts_total", "counter", "Workers that died and were started again");
-    for (int i = 0; i < now->seat_count; i++)
-        fprintf(out, "burin_worker_restarts_total{device=\"%s\"} %d\n", now->seats[i].device,
-                now->seats[i].restarts);
+    for (int i = 0; i < now->worker_count; i++)
+        fprintf(out, "burin_worker_restarts_total{device=\"%s\"} %d\n", now->workers[i].device,
+                now->workers[i].restarts);
 }
 
 static bool any_gpu(const struct metrics_now *now) {
     bool any = false;
-    for (int i = 0; i < now->seat_count; i++) any |= !now->seats[i].cpu;
+    for (int i = 0; i < now->worker_count; i++) any |= !now->workers[i].cpu;
     return any;
 }
 
@@ -184,19 +184,19 @@ static bool any_gpu(const struct metrics_now *now) {
 static void print_gpus(const struct metrics_now *now, FILE *out) {
     if (!any_gpu(now)) return;
     head(out, "gpu_up", "gauge", "1 where the GPU's worker_up is");
-    for (int i = 0; i < now->seat_count; i++)
-        if (!now->seats[i].cpu)
-            fprintf(out, "burin_gpu_up{gpu=\"%s\"} %d\n", now->seats[i].device,
-                    now->seats[i].healthy);
+    for (int i = 0; i < now->worker_count; i++)
+        if (!now->workers[i].cpu)
+            fprintf(out, "burin_gpu_up{gpu=\"%s\"} %d\n", now->workers[i].device,
+                    now->workers[i].healthy);
     head(out, "workers", "gauge", "Worker processes of the GPU, healthy or not");
-    for (int i = 0; i < now->seat_count; i++)
-        if (!now->seats[i].cpu)
-            fprintf(out, "burin_workers{gpu=\"%s\"} %d\n", now->seats[i].device,
-                    now->seats[i].alive);
+    for (int i = 0; i < now->worker_count; i++)
+        if (!now->workers[i].cpu)
+            fprintf(out, "burin_workers{gpu=\"%s\"} %d\n", now->workers[i].device,
+                    now->workers[i].alive);
 }
 
 /* What workers read of their GPUs. A row without a type goes on with the name before it. */
-#define AS_READ "; read every probe_ms, left out where it is not known or three times as old"
+#define AS_READ "; read every self_test_ms, left out where it is not known or three times as old"
 static const struct gauge_row {
     const char *name, *type, *help;
     enum gauge gauge;
@@ -221,24 +221,24 @@ enum { GAUGE_ROWS = sizeof gauge_rows / sizeof *gauge_rows };
 
 static void print_gauge_row(const struct gauge_row *row, const struct metrics_now *now, FILE *out) {
     bool headed = !row->type;
-    for (int i = 0; i < now->seat_count; i++) {
-        const struct seat_facts *seat = &now->seats[i];
-        if (!gauges_told(&seat->gauges, row->gauge)) continue;
+    for (int i = 0; i < now->worker_count; i++) {
+        const struct worker_facts *worker = &now->workers[i];
+        if (!gauges_told(&worker->gauges, row->gauge)) continue;
         if (!headed) head(out, row->name, row->type, row->help);
         headed = true;
-        fprintf(out, "burin_%s{gpu=\"%s\"%s} %.15g\n", row->name, seat->device, row->label,
-                (double)seat->gauges.values[row->gauge] / row->per_unit);
+        fprintf(out, "burin_%s{gpu=\"%s\"%s} %.15g\n", row->name, worker->device, row->label,
+                (double)worker->gauges.values[row->gauge] / row->per_unit);
     }
 }
 
-static void print_connections(const struct watch_counts *connections, FILE *out) {
+static void print_connections(const struct deadline_counts *connections, FILE *out) {
     head(out, "connections", "gauge", "Connections at present");
-    fprintf(out, "burin_connections %d\n", connections->watched);
+    fprintf(out, "burin_connections %d\n", connections->connections);
     head(out, "connections_ended_total", "counter",
          "Connections that a deadline ended, or whose client left before its answer");
-    for (int r = 0; r < WATCH_REASONS; r++)
+    for (int r = 0; r < END_REASONS; r++)
         fprintf(out, "burin_connections_ended_total{reason=\"%s\"} %lu\n",
-                watch_reason_name((enum watch_reason)r), connections->by_reason[r]);
+                deadlines_reason_name((enum end_reason)r), connections->by_reason[r]);
 }
 
 static void print_gauge(FILE *out, const char *name, const char *help, int64_t value) {
@@ -257,7 +257,7 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
                 get(&metrics->rejected[r]));
     head(out, "input_pixels_total", "counter", "Pixels of the images worked on");
     fprintf(out, "burin_input_pixels_total %lu\n", get(&metrics->pixels));
-    print_seats(now, out);
+    print_workers(now, out);
     print_gpus(now, out);
     for (int r = 0; r < GAUGE_ROWS; r++) print_gauge_row(&gauge_rows[r], now, out);
     print_gauge(out, "queue_depth", "Jobs that wait for a worker, in one line for all",

@@ -8,7 +8,7 @@
 #define BURIN_METRICS_H
 
 #include "pipeline/timing.h"
-#include "server/http/watch.h"
+#include "server/http/engine/deadlines.h"
 #include "server/jobs/supervisor.h"
 
 #include <stdint.h>
@@ -39,10 +39,10 @@ void metrics_reject(struct metrics *metrics, enum rejection reason);
 
 /* What is true at this moment, asked from its owners. */
 struct metrics_now {
-    const struct seat_facts *seats;
-    int seat_count, queued, slots_in_use, slots, exchanges;
+    const struct worker_facts *workers;
+    int worker_count, queued, slots_in_use, slots, exchanges;
     int64_t body_bytes_held, answer_bytes_held;
-    struct watch_counts connections;
+    struct deadline_counts connections;
     const char *version;
 };
 void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE *out);

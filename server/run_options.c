@@ -40,6 +40,11 @@ static bool set_background(struct run_options *options, const char *value) {
     return true;
 }
 
+static bool set_damaged(struct run_options *options, const char *value) {
+    options->accept_damage = strcmp(value, "accept") == 0;
+    return options->accept_damage || strcmp(value, "refuse") == 0;
+}
+
 static bool set_device(struct run_options *options, const char *value) {
     options->device = value; /* device_choose judges it */
     return true;
@@ -65,6 +70,7 @@ static const struct option {
     { "--quality", "1..100", set_quality },
     { "--compression", "0..3", set_compression },
     { "--background", "RRGGBB", set_background },
+    { "--damaged", "refuse or accept", set_damaged },
     { "--threads", "1..1024", set_threads },
     { "--pixels-max", "1..4294836225", set_pixels_max },
     { "--timing", "", NULL },

@@ -23,6 +23,7 @@ struct run_options {
     const char *device;           /* as device_choose reads it */
     struct encode_options encode; /* format FORMAT_NONE: as the input */
     long pixels_max;
+    bool accept_damage;
     int threads; /* 0: one a core */
     bool timing;
     bool help; /* nothing else was looked at */

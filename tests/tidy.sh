@@ -27,15 +27,16 @@ wall() { # FILES-REGEX FORBIDDEN-REGEX REASON
     done
 }
 wall '^pipeline/' '(server|cuda|config)/' "pipeline/ is the ground floor: it knows no server, no CUDA, no config"
+wall '^pipeline/(codecs|rows)/' 'pipeline/ops/' "codecs and row kernels know no operator"
 wall '^cuda/' '(server|config)/' "cuda/ stands on pipeline/ alone"
 wall '^config/' '(server|cuda)/' "config/ stands on pipeline/ alone"
-wall '^server/http/' 'pipeline/(run|device|codecs/|ops/)|server/jobs/(worker|carry|channel|canary)|cuda/' "http/ links no codec, no operator and no device"
+wall '^server/http/' 'pipeline/(run|device|codecs/|ops/)|server/jobs/(worker|executor|channel|self_test)|cuda/' "http/ links no codec, no operator and no device"
 wall '^server/jobs/' 'server/http/' "jobs/ does not know HTTP"
 grep -nE 'ifdef.*CUDA' $(echo "$sources" | grep -v '^cuda/') | grep -v __CUDACC__ && complain "no #ifdef CUDA outside cuda/"
 
 # Twins and tests: every operator has a test; every CUDA twin has its reference.
 for f in $(files ':(glob)pipeline/ops/*.c'); do
-    [ -f "tests/ops/$(basename "$f")" ] || complain "$f has no tests/ops/$(basename "$f")"
+    [ -f "tests/$f" ] || complain "$f has no tests/$f"
 done
 for f in $(files ':(glob)cuda/ops/*.cu'); do
     [ -f "pipeline/ops/$(basename "$f" .cu).c" ] || complain "$f has no reference in pipeline/ops/"

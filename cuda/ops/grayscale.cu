@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A thread reads 16 pixels (8 of 16 bit): 16-byte loads for every channel count, and what it puts
  * out is whole 16-byte vectors too. */
-#include "pipeline/ops/grayscale.h"
+#include "pipeline/luma.h"
 
 #include "cuda/launch.cuh"
 

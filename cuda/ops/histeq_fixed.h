@@ -16,22 +16,22 @@
 enum { HISTEQ_VALUE_BITS = 24, HISTEQ_LUMA_BITS = 20 };
 
 /* 0 for V = 0: then the addend alone makes the result. */
-BOTH_SIDES uint32_t histeq_ratio(uint32_t value, uint32_t new_value, int bits) {
+HOST_DEVICE uint32_t histeq_ratio(uint32_t value, uint32_t new_value, int bits) {
     return value ? (uint32_t)((((uint64_t)new_value << bits) + value - 1) / value) : 0;
 }
 
 /* BLACK is the new level of V = 0. */
-BOTH_SIDES uint32_t histeq_addend(uint32_t value, uint32_t black, int bits) {
+HOST_DEVICE uint32_t histeq_addend(uint32_t value, uint32_t black, int bits) {
     return value ? 1u << (bits - 1) : black << bits;
 }
 
-BOTH_SIDES uint32_t histeq_product(uint32_t sample, uint32_t ratio, uint32_t addend) {
+HOST_DEVICE uint32_t histeq_product(uint32_t sample, uint32_t ratio, uint32_t addend) {
     return sample * ratio + addend;
 }
 
 /* 16 bit: adding floor(V / 2) before the division rounds half up for odd V too, and the sum is at
  * most 65535^2 + 32767 < 2^32, so that 32 bits are enough. */
-BOTH_SIDES uint32_t histeq_scaled16(uint32_t sample, uint32_t value, uint32_t new_value) {
+HOST_DEVICE uint32_t histeq_scaled16(uint32_t sample, uint32_t value, uint32_t new_value) {
     if (value == 0) return new_value;
     const uint32_t scaled = (sample * new_value + value / 2) / value;
     return scaled < 65535 ? scaled : 65535;
@@ -46,8 +46,8 @@ BOTH_SIDES uint32_t histeq_scaled16(uint32_t sample, uint32_t value, uint32_t ne
 
 /* histeq_quantile: an estimate that is off by one at most, for floats carry 24 bits and M has 16,
  * then the one q with 2 q - 1 <= 2 M part / whole < 2 q + 1. */
-BOTH_SIDES uint32_t histeq_quantile_fixed(uint32_t sum, uint32_t first, uint32_t pixels,
-                                          uint32_t max, int scale) {
+HOST_DEVICE uint32_t histeq_quantile_fixed(uint32_t sum, uint32_t first, uint32_t pixels,
+                                           uint32_t max, int scale) {
     const uint32_t none = scale == HISTEQ_MAXABS ? 0 : first;
     if (sum < none) return 0;
     const uint32_t part = sum - none, whole = pixels - none;

@@ -10,6 +10,7 @@
 #include "pipeline/status.h"
 
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <jpeglib.h>
@@ -20,6 +21,8 @@ struct jpeg_guard {
     jmp_buf out;
     enum status status; /* what jpeg_guarded() returns after a jump */
     struct failure *failure;
+    /* Whether a warning of libjpeg's, in `errors`, may pass; NULL: none may. */
+    bool (*tolerates)(struct jpeg_guard *guard);
 };
 
 void jpeg_guard_init(struct jpeg_guard *guard, struct failure *failure);

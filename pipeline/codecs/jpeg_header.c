@@ -139,10 +139,11 @@ struct pieces {
     bool broken;
 };
 
-static void collect(const struct decoding *job, struct pieces *pieces) {
+static void collect(const struct decoding *decoding, struct pieces *pieces) {
     struct segment segment;
     size_t at = 2;
-    while (jpeg_segment(job->bytes, job->length, &at, &segment) && segment.marker != MARKER_SOS) {
+    while (jpeg_segment(decoding->bytes, decoding->length, &at, &segment) &&
+           segment.marker != MARKER_SOS) {
         if (!is_icc(&segment)) continue;
         const unsigned number = segment.data[12], count = segment.data[13];
         if (!pieces->count) pieces->count = count;
@@ -157,21 +158,21 @@ static void collect(const struct decoding *job, struct pieces *pieces) {
     for (unsigned i = 1; i <= pieces->count; i++) pieces->broken |= !pieces->data[i];
 }
 
-enum status jpeg_profile(const struct decoding *job) {
+enum status jpeg_profile(const struct decoding *decoding) {
     struct pieces pieces = { .count = 0 };
-    collect(job, &pieces);
+    collect(decoding, &pieces);
     if (!pieces.count && !pieces.broken) return STATUS_OK;
-    if (pieces.broken || pieces.total > job->limits->profile_max ||
-        job->probe->components == 4) { /* it tells CMYK, and the pixels are RGB by now */
-        *job->notes |= NOTE_PROFILE_DROPPED;
+    if (pieces.broken || pieces.total > decoding->limits->profile_max ||
+        decoding->probe->components == 4) { /* it tells CMYK, and the pixels are RGB by now */
+        *decoding->notes |= NOTE_PROFILE_DROPPED;
         return STATUS_OK;
     }
     uint8_t *profile = malloc(pieces.total);
     if (!profile)
-        return fail(job->failure, STATUS_NO_MEMORY, "no memory for a profile of %zu bytes",
+        return fail(decoding->failure, STATUS_NO_MEMORY, "no memory for a profile of %zu bytes",
                     pieces.total);
-    job->metadata->profile = profile;
-    job->metadata->profile_length = pieces.total;
+    decoding->metadata->profile = profile;
+    decoding->metadata->profile_length = pieces.total;
     for (unsigned i = 1; i <= pieces.count; i++) {
         memcpy(profile, pieces.data[i], pieces.length[i]);
         profile += pieces.length[i];

@@ -2,8 +2,8 @@
 /* Brighter or darker by a constant. */
 #include "pipeline/ops/brightness.h"
 
-#include "pipeline/brighten.h"
 #include "pipeline/op.h"
+#include "pipeline/ops/brightness_row.h"
 #include "pipeline/sample.h"
 
 static const struct param params[] = {

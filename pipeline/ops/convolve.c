@@ -5,8 +5,8 @@
 #include "pipeline/ops/convolve.h"
 
 #include "pipeline/op.h"
+#include "pipeline/rows/window.h"
 #include "pipeline/sample.h"
-#include "pipeline/window.h"
 
 #include <string.h>
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Sobel edges. Levels are made once a row into a ring of rows, which a window of three or five goes
  * down; gray of 8 bit with nothing added is levels as it stands, and is read where it lies.
- * pipeline/sobel.c makes the magnitudes of a row. */
+ * pipeline/rows/sobel.c makes the magnitudes of a row. */
 #include "pipeline/ops/edge.h"
 
-#include "pipeline/brighten.h"
-#include "pipeline/bytes.h"
+#include "pipeline/luma.h"
 #include "pipeline/op.h"
+#include "pipeline/ops/brightness_row.h"
+#include "pipeline/rows/rgb_luma.h"
+#include "pipeline/rows/sobel.h"
+#include "pipeline/rows/window.h"
 #include "pipeline/sample.h"
-#include "pipeline/sobel.h"
-#include "pipeline/window.h"
 
 #include <string.h>
 

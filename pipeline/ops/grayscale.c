@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Read this operator first: a record, the shape it puts out, and the plain reference. */
-#include "pipeline/ops/grayscale.h"
+#include "pipeline/luma.h"
 
 #include "pipeline/op.h"
 #include "pipeline/sample.h"

@@ -6,8 +6,10 @@
  * values, so their number costs nothing in the first and last step. */
 #include "pipeline/ops/histeq.h"
 
-#include "pipeline/bytes.h"
 #include "pipeline/op.h"
+#include "pipeline/rows/histogram.h"
+#include "pipeline/rows/lookup.h"
+#include "pipeline/rows/rgb_scale.h"
 #include "pipeline/sample.h"
 
 #include <stdlib.h>
@@ -65,7 +67,7 @@ static uint32_t *levels_of(const struct op_call *call) {
     return counts_of(call, BANDS_MAX);
 }
 
-/* May pipeline/bytes.c do it? */
+/* May the kernels of pipeline/rows/ do it? */
 static bool is_bytes(const struct op_call *call) {
     const struct image *in = &call->in;
     return in->depth == 8 &&
@@ -111,11 +113,11 @@ static inline void count_row(const uint8_t *row, uint32_t width, long mode, uint
 static void count_bytes(const struct op_call *call, struct band band, uint32_t *counts) {
     const struct image *in = &call->in;
     const uint32_t rows = rows_at_once(call, band);
-    struct tally tally = { 0 };
+    struct histogram histogram = { 0 };
     for (uint32_t y = band.first; y < band.end; y += rows)
-        (in->channels == 1 ? tally_bytes : tally_rgb)(&tally, image_row(in, y),
-                                                      (size_t)in->width * rows);
-    tally_sum(&tally, counts);
+        (in->channels == 1 ? histogram_add : histogram_add_values)(&histogram, image_row(in, y),
+                                                                   (size_t)in->width * rows);
+    histogram_counts(&histogram, counts);
 }
 
 static void count_band(void *argument, int part) {
@@ -184,16 +186,16 @@ static inline void map_row(const uint8_t *row, uint8_t *out, uint32_t width, lon
 
 static void map_bytes(const struct op_call *call, struct band band, const uint32_t *levels) {
     uint8_t table[256];
-    struct rgb_table colour;
+    struct rgb_scale colour;
     for (int v = 0; v < 256; v++) table[v] = (uint8_t)levels[v];
-    rgb_table_make(&colour, table);
+    rgb_scale_make(&colour, table);
     const uint32_t rows = rows_at_once(call, band);
     const size_t pixels = (size_t)call->in.width * rows;
     for (uint32_t y = band.first; y < band.end; y += rows) {
         if (call->in.channels == 1)
-            bytes_map(table, image_row(&call->in, y), image_row(&call->out, y), pixels);
+            lookup_bytes(table, image_row(&call->in, y), image_row(&call->out, y), pixels);
         else
-            rgb_map(&colour, image_row(&call->in, y), image_row(&call->out, y), pixels);
+            rgb_scale_apply(&colour, image_row(&call->in, y), image_row(&call->out, y), pixels);
     }
 }
 

@@ -3,7 +3,7 @@
 #include "pipeline/ops/threshold.h"
 
 #include "pipeline/op.h"
-#include "pipeline/pointwise.h"
+#include "pipeline/rows/pointwise.h"
 #include "pipeline/sample.h"
 
 static const struct param params[] = {

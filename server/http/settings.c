@@ -49,6 +49,13 @@ static enum status set_background(struct settings *settings, const char *value,
     return STATUS_OK;
 }
 
+static enum status set_damaged(struct settings *settings, const char *value,
+                               struct failure *failure) {
+    settings->accept_damage = strcmp(value, "accept") == 0;
+    if (settings->accept_damage || strcmp(value, "refuse") == 0) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM, "damaged must be refuse or accept");
+}
+
 static bool names_device(const char *value) {
     if (strcmp(value, "auto") == 0 || strcmp(value, "cpu") == 0 || strcmp(value, "cuda") == 0)
         return true;
@@ -150,6 +157,7 @@ static const struct reserved {
     { "device", set_device, false },         { "type", set_type, false },
     { "quality", set_quality, false },       { "compression", set_compression, false },
     { "background", set_background, false }, { "operations", set_operations, true },
+    { "damaged", set_damaged, false },
 };
 enum { RESERVED = sizeof reserved / sizeof *reserved };
 
@@ -176,7 +184,7 @@ static enum status unknown(const char *name, struct failure *failure) {
     return fail(failure, STATUS_BAD_PARAM,
                 "/pipeline has no parameter \"%s\"%s%s%s; it takes "
                 "operations, device, type, quality, compression, "
-                "background",
+                "background, damaged",
                 param_shown(name, shown), near ? "; did you mean \"" : "", near ? near : "",
                 near ? "\"?" : "");
 }

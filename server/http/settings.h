@@ -20,6 +20,7 @@ struct settings {
     enum format type; /* FORMAT_NONE: as Accept says (accept.h) */
     int quality, compression;
     uint8_t background[3];
+    bool accept_damage; /* damaged=accept */
     char device[DEVICE_WANT_MAX];
 };
 

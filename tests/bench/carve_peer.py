@@ -66,7 +66,8 @@ def burin(program, path, size, dx, dy, energy, threads):
 def main():
     arguments = sys.argv[1:]
     if "-h" in arguments or "--help" in arguments:
-        sys.exit(__doc__)
+        print(__doc__)
+        return
     rounds = int(arguments[arguments.index("--rounds") + 1]) if "--rounds" in arguments else 5
     plain = [a for i, a in enumerate(arguments) if not a.startswith("-") and arguments[i - 1] != "--rounds"]
     program = plain[0] if plain else "build/burin"

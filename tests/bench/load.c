@@ -4,9 +4,10 @@
  *
  *     build/cuda/tests/bench/load --port 8080 --path /histeq --concurrency 1,16,64 photo.jpg
  *
- * One thread, epoll, keep-alive. An answer counts only with status 200 and its whole body. Several
- * files are sent in turn. --count N ends each round after N requests instead of --seconds.
- */
+ * How it works. One thread waits with epoll for all connections of a round; each sends its next
+ * request when the last answer is complete. The head of an answer is read for its status and
+ * Content-Length; the body is counted and dropped. An answer counts only with status 200 and its
+ * whole body. Several files are sent in turn. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -269,7 +270,19 @@ static void tell(const struct options *options, int concurrency, struct round *r
 
 static void usage(int code) {
     fputs("usage: load [--port 8080] [--path /histeq] [--concurrency 1,16,64]\n"
-          "            [--seconds 5 | --count N] [--accept TYPE] [--raw] [--json] FILE...\n",
+          "            [--seconds 5 | --count N] [--accept TYPE] [--raw] [--json] FILE...\n\n"
+          "Requests a second and latencies (p50, p99, max in ms) of a daemon on 127.0.0.1, one\n"
+          "round for each number of connections. A connection sends one request after the other\n"
+          "and is kept alive. Only an answer with status 200 and its whole body counts; every\n"
+          "other one is told under \"failed\".\n\n"
+          "  --port N          of the daemon (default 8080)\n"
+          "  --path PATH       what is asked for (default /histeq)\n"
+          "  --concurrency N,  connections at once, a round each, 1 to 4096 (default 1,16,64)\n"
+          "  --seconds N       length of a round (default 5)\n"
+          "  --count N         end a round after N requests instead\n"
+          "  --accept TYPE     the Accept header; none by default\n"
+          "  --raw             send the file as the body, not as multipart/form-data\n"
+          "  --json            print JSON and no table\n",
           code ? stderr : stdout);
     exit(code);
 }

@@ -95,7 +95,7 @@ static void every_row_is_sound(void **state) {
         key_print(key, &config, value);
         assert_int_equal(key_set(key, &again, value, "here", NULL), STATUS_OK);
         assert_memory_equal(&config, &again, sizeof config);
-        if (key->type == KEY_TEXT) assert_true(key->form && key->fits(key->text));
+        if (key->type == KEY_TEXT) assert_true(key->format && key->fits(key->text));
         if (key->type == KEY_INTEGER || key->type == KEY_SIZE) {
             assert_true(key->min <= key->def && key->def <= key->max);
             assert_true(*key->unit);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/pipeline/codec_make.h"
+#include "tests/pipeline/codecs/made_files.h"
 
 static const struct probe_limits limits = { .pixels_max = 1000000, .side_max = 5000 };
 

@@ -2,6 +2,7 @@
 #include "pipeline/ops/carve/plane.h"
 
 #include "pipeline/ops/carve.h"
+#include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
 
 enum { ALIGN = 64, LUMA_MARGIN = 32, TILE = 32 };
@@ -24,7 +25,7 @@ static void *take_line(struct carve_arena *arena, uint32_t width, size_t element
 
 /* Are energies kept in a plane, not made row by row? */
 static bool is_stored(const struct carve_plane *plane) {
-    return plane->masked || plane->energy_kind != CARVE_GRADIENT || !carve_is_fast();
+    return plane->masked || plane->energy_kind != CARVE_GRADIENT || !simd_has_avx2();
 }
 
 /* From row to row. Rows of narrow planes share their margins, which would else be most of them. */

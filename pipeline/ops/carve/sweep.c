@@ -3,6 +3,7 @@
 
 #include "pipeline/ops/carve.h"
 #include "pipeline/ops/carve/energy.h"
+#include "pipeline/rows/simd.h"
 
 #include <string.h>
 
@@ -153,10 +154,6 @@ ALWAYS struct meeting meet(const void *upper, const void *lower, uint32_t width,
 }
 
 #ifdef __x86_64__
-#include <immintrin.h>
-
-#define AVX2 __attribute__((target("avx2")))
-
 AVX2 static inline __m256i load(const void *memory) {
     return _mm256_loadu_si256(memory);
 }
@@ -345,7 +342,7 @@ void sweep_none(enum lanes lanes, void *next, uint32_t width) {
 
 void sweep_row(enum lanes lanes, const void *before, const uint16_t *energies, void *next,
                uint64_t *parents, uint32_t width) {
-    (carve_is_fast() ? row_avx2 : row_plain)(lanes, before, energies, next, parents, width);
+    (simd_has_avx2() ? row_avx2 : row_plain)(lanes, before, energies, next, parents, width);
     switch (lanes) {
     case LANES_16: fence(next, width, LANES_16); break;
     case LANES_32: fence(next, width, LANES_32); break;
@@ -356,6 +353,6 @@ void sweep_row(enum lanes lanes, const void *before, const uint16_t *energies, v
 struct meeting sweep_meet(enum lanes lanes, const void *upper, const void *lower, uint32_t width) {
     if (lanes == LANES_64) return meet(upper, lower, width, LANES_64);
     if (lanes == LANES_32) return meet(upper, lower, width, LANES_32);
-    if (carve_is_fast()) return meet_16(upper, lower, width);
+    if (simd_has_avx2()) return meet_16(upper, lower, width);
     return meet(upper, lower, width, LANES_16);
 }

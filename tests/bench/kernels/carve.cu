@@ -305,7 +305,9 @@ int main(int count, char **arguments) {
     const char *what = count > 1 && arguments[1][0] != '-' ? arguments[1] : "ladder";
     const bool json = count > 1 && strcmp(arguments[count - 1], "--json") == 0;
     if (count > 1 && strcmp(arguments[count - 1], "--help") == 0) {
-        puts("carve [ladder|fast] [--json]: times of all rungs, or of the last one alone.\n"
+        puts("usage: carve [ladder|fast|odd|trace|pinned] [--json]\n\n"
+             "Ways to take seams out of a strip of luma, one direction, us a seam and in all.\n"
+             "carve [ladder|fast] [--json]: times of all rungs, or of the last one alone.\n"
              "carve odd [PIXELS]: other sizes, energies and pictures compared, all rungs that "
              "fit, up to so many pixels.\n"
              "carve trace: where a seam's time goes. carve pinned: from pinned memory and back.");

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 enum { ROWS = 64, ROUNDS = 8, MARGIN = 16, COMPARED = 16 };
 
@@ -173,7 +174,13 @@ template <class Form> static void tell(uint32_t *memory) {
     }
 }
 
-int main() {
+int main(int count, char **arguments) {
+    if (count > 1 && strcmp(arguments[1], "--help") == 0) {
+        puts("usage: carve_rows\n\n"
+             "Cycles that a row of the search for a seam costs a warp, by columns a lane, bits of\n"
+             "a cost and rows between shuffles. A few rows of each are compared first.");
+        return 0;
+    }
     uint32_t *memory;
     if (cudaMalloc((void **)&memory, 8) != cudaSuccess) return puts("no GPU here"), 77;
     tell<words<4, 1>>(memory), tell<words<4, 2>>(memory), tell<words<4, 4>>(memory);

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* edge_measure.cuh - the roots tried one by one, pictures, the plain reference, the table of times.
+/* edge_measure.cuh - the roots tried one by one, pictures, the plain reference, the table of times
+ * and main.
+ *
+ * How it works. First every sum of squares goes through the device's roots and is compared with
+ * integer arithmetic. Then a picture is painted on the device and copied back; the reference makes
+ * its edges on all cores, and they are what every rung is compared with.
+ *
+ * Used by:  edge.cu, at its end: it needs the rungs.
+ * Limits:   1.5 GiB of device memory for pictures.
  */
 #ifndef BURIN_EDGE_MEASURE_CUH
 #define BURIN_EDGE_MEASURE_CUH
@@ -185,6 +193,7 @@ static void climb(struct scene &scene, uint8_t *memory) {
         tell("copy", "mixed", scene, rung_copy, NULL);
         if (gradient) tell("NPP, 16 bit out", "mixed", scene, rung_npp, rung_npp_narrow);
         tell("1 plain", "mixed", scene, rung_plain);
+        tell("  its tile in shared", "mixed", scene, rung_plain_shared);
         tell("2 shared tile", "mixed", scene, rung_tile);
         tell("3 rows in registers", "mixed", scene, rung_slide);
         tell("4 packed, shipped", "mixed", scene, rung_shipped);
@@ -259,6 +268,17 @@ static void profile(struct scene &scene, uint8_t *memory) {
 }
 
 int main(int count, char **arguments) {
+    if (count > 1 && strcmp(arguments[1], "--help") == 0) {
+        puts(
+            "usage: edge [--json | --profile]\n\n"
+            "The ladder of Sobel edges, from a thread a pixel to what is shipped, then every kind\n"
+            "of image; microseconds, medians of 41 launches. warm: one pair of buffers again and\n"
+            "again; cold: more than the L2 cache holds; train: a launch's share of 20 in a row.\n"
+            "Every result is compared with a loop on the CPU before its time is told.\n\n"
+            "  --json     print JSON and no table\n"
+            "  --profile  each shipped kernel once, for ncu --profile-from-start off");
+        return 0;
+    }
     const bool profiled = count > 1 && strcmp(arguments[1], "--profile") == 0;
     json = count > 1 && strcmp(arguments[1], "--json") == 0;
     int devices = 0;

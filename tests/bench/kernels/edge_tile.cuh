@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* edge_tile.cuh - the operator's other way before it had strips for every kind of image: levels of
- * a tile in shared memory, windows read from there. */
+/* edge_tile.cuh - the operator's way for kinds of image that had no strips yet: levels of a tile in
+ * shared memory, windows read from there.
+ *
+ * Used by:  edge.cu, as a rung.
+ */
 #ifndef BURIN_EDGE_TILE_CUH
 #define BURIN_EDGE_TILE_CUH
 

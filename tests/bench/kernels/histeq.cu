@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The ladder that led to cuda/ops/histeq.cu, 8-bit gray, from the simplest kernel to the one that
- * is shipped; then every kind of image through the shipped one. Each result is compared with a
- * plain CPU histogram before its time is told. Times are medians over events, in microseconds:
- * `warm` on one pair of buffers, `cold` over so many that the L2 cache holds none of them, `train`
- * a launch's share of 20 in a row. An empty launch stands beside: so much is the events' and the
- * launch's own. */
+/* How it works. The ladder that led to cuda/ops/histeq.cu, 8-bit gray, from the simplest kernel to
+ * the one that is shipped; then every kind of image through the shipped one. Each result is
+ * compared with a plain CPU histogram before its time is told. Times are medians over events, in
+ * microseconds: `warm` on one pair of buffers, `cold` over so many that the L2 cache holds none of
+ * them, `train` a launch's share of 20 in a row. An empty launch stands beside: so much is the
+ * events' and the launch's own. */
 #include "cuda/ops/histeq.cu"
 
 #include <cooperative_groups.h>

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* histeq_measure.cuh - pictures, the plain reference, NPP beside it, and the table of times. */
+/* histeq_measure.cuh - pictures, the plain reference, NPP, the table of times and main.
+ *
+ * How it works. A picture is painted on the device and copied back; the reference equalizes it on
+ * all cores from the operator's own arithmetic (pipeline/ops/histeq.h), and its result is what
+ * every rung is compared with.
+ *
+ * Used by:  histeq.cu, at its end: it needs the rungs.
+ * Limits:   images of 263 megapixels in 3 x 16 bit; 4.7 GB of device memory.
+ */
 #ifndef BURIN_HISTEQ_MEASURE_CUH
 #define BURIN_HISTEQ_MEASURE_CUH
 
@@ -251,9 +259,15 @@ int main(int count, char **arguments) {
         quick |= strcmp(arguments[i], "--quick") == 0;
         profiled |= strcmp(arguments[i], "--profile") == 0;
         if (strcmp(arguments[i], "--help") != 0) continue;
-        puts("histeq [--json] [--quick]: the ladder of histogram equalization, in microseconds.\n"
-             "histeq --profile: each shipped kernel once, for ncu --profile-from-start off.\n"
-             "warm: one pair of buffers again and again; cold: more than the L2 cache holds.");
+        puts(
+            "usage: histeq [--json] [--quick] [--profile]\n\n"
+            "The ladder of histogram equalization, from a thread a pixel to what is shipped, then\n"
+            "every kind of image; microseconds, medians of 41 launches. warm: one pair of buffers\n"
+            "again and again; cold: more than the L2 cache holds; train: a launch's share of 20\n"
+            "in a row. Every result is compared with the CPU's before its time is told.\n\n"
+            "  --json     print JSON and no table\n"
+            "  --quick    1080p and 4K alone\n"
+            "  --profile  each shipped kernel once, for ncu --profile-from-start off");
         return 0;
     }
     int gpus = 0;

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* scene.cuh - a ladder's image on the device, whether a rung gets it right, and its line of times.
+/* scene.cuh - a ladder's image on the device, the check of a rung, and its line of times.
  *
- * Include where `struct frame` is known: context, params, in and out, and what the rungs want. */
+ * How it works. A scene holds as many pairs of buffers as overflow the L2 cache, all with the same
+ * picture, and the expected result. `right` runs a rung once over 0x5A and compares on the device;
+ * `tell` times it only after that.
+ *
+ * Used by:  edge.cu, histeq.cu; to be included where `struct frame` is known, which has context,
+ *           params, in and out, and what the rungs want.
+ * Fails:    a CUDA error ends the program with its text; a wrong rung is told as WRONG.
+ */
 #ifndef BURIN_SCENE_CUH
 #define BURIN_SCENE_CUH
 
