@@ -242,8 +242,8 @@ void cuda_mark(const struct cuda_context *context, const char *name) {
     if (context->marks) mark(context->marks, context->stream, name, PLAN_STEPS_MAX);
 }
 
-struct kernel_progress *kernel_progress_add(const struct cuda_context *context, const struct op_call *call,
-                              const char *const *names) {
+struct kernel_progress *kernel_progress_add(const struct cuda_context *context,
+                                            const struct op_call *call, const char *const *names) {
     struct kernel_progress_table *table = context->kernel_progress;
     if (!table || table->count == KERNEL_PROGRESS_MAX) return NULL;
     const int place = table->count++;
@@ -348,8 +348,8 @@ static double elapsed_ms(cudaEvent_t from, cudaEvent_t to) {
 }
 
 /* Each operator before its kernels. */
-static void tell_spans(const struct mark *marks, int count, const struct kernel_progress_table *table,
-                       struct timing *spans) {
+static void tell_spans(const struct mark *marks, int count,
+                       const struct kernel_progress_table *table, struct timing *spans) {
     for (int from = 0, to = 1, step = 0; to < count; to++) {
         if (!marks[to].op) continue;
         timing_span(spans, marks[to].op, 0, elapsed_ms(marks[from].event, marks[to].event));

@@ -125,33 +125,17 @@ static inline struct method_choice method_choose(const struct carve_limits *limi
 
 /* ---- running it; *FITS is false where the blocks do not fit at once and nothing was taken out */
 
-static inline enum status cluster_run(const struct cuda_context *context,
-                                      const struct carve_limits *limits,
-                                      const struct seam_search *search, bool *fits,
-                                      struct failure *failure) {
-    struct cluster_plan plan;
+/* MAKE and QUEUE are the method's. */
+template <class PLAN, class MAKE, class QUEUE>
+static enum status plan_run(const struct cuda_context *context, const struct carve_limits *limits,
+                            const struct seam_search *search, MAKE make, QUEUE queue, bool *fits,
+                            struct failure *failure) {
+    PLAN plan;
     uint8_t *const scratch = (uint8_t *)search->scratch;
-    *fits = cluster_plan_make(&plan, limits, search, scratch);
+    *fits = make(&plan, limits, search, scratch);
     if (!*fits) return STATUS_OK;
-    const enum status status = cluster_queue(context, &plan, scratch, fits, failure);
-    if (!*fits)
-        residency_refused(lane_columns(&plan.args) == 6 ? CLUSTER_LANE_6 : CLUSTER_LANE_8,
-                          plan.args.cluster);
-    return status;
-}
-
-static inline enum status dual_run(const struct cuda_context *context,
-                                   const struct carve_limits *limits,
-                                   const struct seam_search *search, bool *fits,
-                                   struct failure *failure) {
-    struct dual_plan plan;
-    uint8_t *const scratch = (uint8_t *)search->scratch;
-    *fits = dual_plan_make(&plan, limits, search, scratch);
-    if (!*fits) return STATUS_OK;
-    const enum status status = dual_queue(context, &plan, scratch, fits, failure);
-    if (!*fits)
-        residency_refused(lane_columns(&plan.args.axes[0]) == 6 ? DUAL_LANE_6 : DUAL_LANE_8,
-                          plan.args.axes[0].cluster);
+    const enum status status = queue(context, &plan, scratch, fits, failure);
+    if (!*fits) residency_refused(plan.kernel, plan.cluster);
     return status;
 }
 
@@ -162,8 +146,12 @@ static inline enum status method_run(const struct cuda_context *context,
     bool fits = false;
     enum status status = STATUS_OK;
     if (!search->columns && !search->rows) return STATUS_OK;
-    if (method == METHOD_CLUSTER) status = cluster_run(context, limits, search, &fits, failure);
-    if (method == METHOD_DUAL) status = dual_run(context, limits, search, &fits, failure);
+    if (method == METHOD_CLUSTER)
+        status = plan_run<struct cluster_plan>(context, limits, search, cluster_plan_make,
+                                               cluster_queue, &fits, failure);
+    if (method == METHOD_DUAL)
+        status = plan_run<struct dual_plan>(context, limits, search, dual_plan_make, dual_queue,
+                                            &fits, failure);
     return fits || status ? status : grid_run(context, search, failure);
 }
 
