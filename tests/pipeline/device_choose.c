@@ -47,7 +47,7 @@ static void a_gpu_that_is_not_there_is_refused(void **state) {
     assert_non_null(strstr(failure.message, "cuda:9999"));
     if (device_cuda.count()) return;
     assert_int_equal(choose("cuda"), STATUS_BAD_PARAM);
-    assert_non_null(strstr(failure.message, "no GPU"));
+    assert_non_null(strstr(failure.message, "no working GPU"));
 }
 
 int main(void) {
