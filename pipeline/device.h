@@ -50,7 +50,8 @@ struct lane {
     const struct device_driver *driver;
     uint8_t *host_in, *host_out; /* where the caller writes inputs and reads results */
     uint8_t *in, *work, *out;    /* the same, and intermediates with scratch, on the device */
-    size_t pinned_bytes;         /* page-locked staging; atomic: a meter reads it meanwhile */
+    size_t work_bytes;           /* of `work`, as run_reserve asked for them */
+    size_t pinned_bytes;         /* page-locked staging; atomic: read by the GPU sampler too */
 };
 
 struct lane_need {

@@ -40,6 +40,7 @@ struct op_call {
     struct image out;             /* shape as op.size said; pixels to be written whole */
     struct image aux[OP_AUX_MAX]; /* 8-bit gray, as large as `in`; width 0: not given */
     void *scratch;                /* op.scratch bytes, 256-byte aligned, not cleared */
+    size_t scratch_bytes;         /* so many of them there are; a GPU's twin looks */
     struct pool *pool;            /* threads the reference may use; NULL: the caller's alone */
     struct progress *progress;    /* may be NULL */
     struct timing *timing;        /* kernels are told here with level 1; may be NULL */

@@ -105,6 +105,7 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
     };
     status = lane->driver->reserve(lane, &need, failure);
     if (status) return status;
+    lane->work_bytes = need.work;
     place(items, count, lane->host_in, 0);
     place_aux(items, count, lane->host_in);
     place(items, count, lane->host_out, plan->count);
@@ -127,6 +128,7 @@ static enum status run_step(struct lane *lane, const struct plan *plan, int s,
     make_calls(plan, s, items, count, calls);
     for (int i = 0; i < count; i++) progress_step(items[i].progress, (uint32_t)s);
     calls[0].scratch = half[1] + layout->half[1];
+    calls[0].scratch_bytes = lane->work_bytes - layout->half[0] - layout->half[1];
     return lane->driver->run(lane, plan->steps[s].op, calls, count);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin ops: what GET /ops tells, for people. */
+/* burin ops: what GET /ops answers, for people. */
 #include "pipeline/registry.h"
 #include "server/command.h"
 #include "server/ops_json.h"
@@ -8,10 +8,12 @@
 #include <string.h>
 
 static int usage(FILE *out, int code) {
-    fputs("usage: burin ops [--json | --markdown] [OPERATOR]...\n\n"
-          "Operators with their parameters: name=default, range and unit, meaning. Files are\n"
-          "further parts of the upload, or --NAME FILE of `burin run`.\n",
-          out);
+    fputs(
+        "usage: burin ops [--json | --markdown] [OPERATOR]...\n\n"
+        "The operators with their parameters: name=default, range and unit, meaning. A file is a\n"
+        "further part of the upload; `burin run` takes it as --NAME FILE. --markdown prints the\n"
+        "table of README.md.\n",
+        out);
     return code;
 }
 

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Options may stand anywhere until `--`; each is looked up in a table of name, range
+ * and setter, and then among the files that the operators' records ask for. The words that remain
+ * are steps as far as they name operators, and then INPUT and OUTPUT; what is left over is told as
+ * one file too many, or as a misspelt operator. The extension of OUTPUT decides the type where no
+ * option does. */
 #include "server/run_options.h"
 
 #include "pipeline/registry.h"
@@ -99,7 +104,7 @@ static enum status take_aux(struct run_options *options, const char *name, const
         if (strcmp(options->aux[count].name, name) == 0)
             return fail(failure, STATUS_BAD_PARAM, "--%s is given twice", name);
     if (count == OP_AUX_MAX)
-        return fail(failure, STATUS_BAD_PARAM, "more than %d files beside INPUT", OP_AUX_MAX);
+        return fail(failure, STATUS_BAD_PARAM, "more than %d files besides INPUT", OP_AUX_MAX);
     options->aux[count] = (struct run_aux){ .name = name, .path = path };
     return STATUS_OK;
 }
@@ -167,7 +172,8 @@ static enum status one_too_many(int count, char **words, struct failure *failure
     if (!is_file(words[0]) && plan_parse(&ignored, words[0], failure)) return failure->status;
     char first[PARAM_SHOWN_MAX], second[PARAM_SHOWN_MAX];
     return fail(failure, STATUS_BAD_PARAM,
-                "one INPUT and one OUTPUT, not %d files (\"%s\", \"%s\"...): run it for each",
+                "one INPUT and one OUTPUT, not %d files (\"%s\", \"%s\"...): run it once for "
+                "each",
                 count, param_shown(words[0], first), param_shown(words[1], second));
 }
 
@@ -212,8 +218,8 @@ static enum status type_by_extension(struct run_options *options, struct failure
     options->encode.format = format_from_name(extension);
     if (options->encode.format) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM,
-                "\".%s\" is no type that is written here: let OUTPUT end in .png, .jpg, .jpeg, "
-                ".pnm, .ppm or .pgm, or say --type png, jpeg or pnm",
+                "burin does not write \".%s\": OUTPUT must end in .png, .jpg, .jpeg, .pnm, .ppm "
+                "or .pgm, or give --type png, jpeg or pnm",
                 param_shown(extension, shown));
 }
 

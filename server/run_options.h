@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* run_options.h - what the command line of `burin run` asks for.
  *
- * Fails:  STATUS_BAD_PARAM, with a sentence that names the option and what it may be.
+ * Used by:  command_run.c.
+ * Owns:     nothing; texts are those of argv.
+ * Fails:    STATUS_BAD_PARAM, with a sentence that names the option and what it may be.
+ * Threads:  any; no state.
  */
 #ifndef BURIN_RUN_OPTIONS_H
 #define BURIN_RUN_OPTIONS_H
@@ -26,7 +29,7 @@ struct run_options {
     bool accept_damage;
     int threads; /* 0: one a core */
     bool timing;
-    bool help; /* nothing else was looked at */
+    bool help; /* then nothing else was read */
 };
 
 enum status run_options_read(struct run_options *options, int argc, char **argv,

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* job.h - what travels between front and worker: a request's facts on the way in, the answer's on
- * the way out.
+/* job.h - what travels between front and worker: the request on the way in, the answer on the way
+ * out.
  *
- * Lies at the head of a slot, in memory that both processes see, so it holds no pointer. The front
- * writes the first part before the job is published, the worker the second before it sends the job
- * back on its line (line.h); only `progress.cancelled` and `started` are touched while the other
- * side may look.
+ * Lies at the head of a slot, in memory that both processes see, so it holds no pointer.
+ *
+ * Used by:  server/http fills and answers it; supervisor.c queues it; executor.c runs it.
+ * Owns:     nothing; the slot that it lies in belongs to the request until slot_give.
+ * Threads:  one at a time. The front writes the first part before supervisor_submit, the worker the
+ *           second before it sends the completion. Only `progress` and `started` are touched while
+ *           the other side may look, and those are atomic.
  */
 #ifndef BURIN_JOB_H
 #define BURIN_JOB_H
@@ -42,10 +45,9 @@ struct job {
     uint8_t background[3];
     bool accept_damage; /* of a damaged image, what can be had (codec.h) */
     int32_t json_only;  /* the client wants the account alone: nothing is encoded */
-    int64_t published_ns;
-    int32_t line; /* the I/O thread to which it returns */
-    uint32_t
-        number; /* of this run of this slot: told back, so that late news of an old run is known */
+    int64_t submitted_ns;
+    int32_t io_thread;   /* whose completion pipe it comes back through */
+    uint32_t run_number; /* of this run of this slot, sent back with it: tells late news apart */
     struct progress progress; /* deadline and cancel by the front, done and total by the worker */
 
     /* ---- the answer: written by the worker */

@@ -9,8 +9,8 @@ import time
 import numpy as np
 import pytest
 
-from conftest import (check_problem, cpu_seconds, from_pnm, in_parallel, jpeg, large_png, needs, noise, png, pnm, smooth,
-                      wait_until)
+from conftest import (check_problem, cpu_seconds, from_pnm, in_parallel, jpeg, large_png, needs, noise, png, pnm,
+                      smooth, wait_until)
 
 pytestmark = needs("carve")
 
@@ -207,7 +207,7 @@ LONG = {
     "sobel5": ("width=1&energy=sobel5", 3000), "growing": ("width=4500", 3000), "seams": ("dx=-2900&show=seams", 3000),
     "large": ("dx=-200", 8000),
 }
-END_S = 0.05  # after which work is to have ended
+END_S = 0.1  # of a processor, or at its best of the clock: by then work is to have ended
 
 
 @pytest.fixture(scope="module")
@@ -224,32 +224,34 @@ def start_long(daemon, what, pictures, extra=()):
     s = daemon.socket()
     s.sendall(b"POST /carve?type=png&%s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
               % (path.encode(), len(body)) + body)
-    assert wait_until(lambda: cpu_seconds(worker) > used + (0.3 if side < 8000 else 1), 20)
+    assert wait_until(lambda: cpu_seconds(worker) > used + (0.3 if side < 8000 else 1), 60)
     assert daemon.metric("jobs_in_progress") == 1, "done before the client could leave"
     return s
 
 
-def check_soon(wait, tries=6):
-    """The least of the seconds that WAIT returns counts: in the others another program may have had the cores. Never many."""
+def check_soon(wait, tries=20):
+    """The least of the seconds that WAIT returns counts: in the others another program may have had the cores. None is
+    no try."""
     waited = []
     while min(waited, default=END_S) >= END_S:
         assert len(waited) < tries, waited
-        waited.append(wait())
-        assert waited[-1] < 1, waited
+        took = wait()
+        waited += [] if took is None else [took]
 
 
 @pytest.mark.parametrize("what", LONG)
 def test_hang_up_in_a_long_carving(start, what, pictures):
     """The one lane is free at once: who asks then is served as if nothing had been."""
-    daemon = start("--lanes", "1", "--processing-ms", "60000")
+    daemon = start("--lanes", "1")
     daemon.works()
     workers = daemon.children()
 
     def wait_behind_one_that_left():
-        start_long(daemon, what, pictures).close()
-        begin = time.monotonic()
+        client = start_long(daemon, what, pictures)
+        used = cpu_seconds(workers[0])
+        client.close()
         assert daemon.works()
-        return time.monotonic() - begin
+        return cpu_seconds(workers[0]) - used
 
     check_soon(wait_behind_one_that_left)
     assert daemon.becomes_idle()
@@ -261,7 +263,7 @@ def test_deadline_behind_the_last_seam(start):
     row = np.random.default_rng(1).integers(0, 256, 65535, dtype=np.uint8)
     row[40000:] = 100  # dear seams on the left are found last
     picture = pnm(np.repeat(row[np.newaxis, :], 8, axis=0))
-    daemon = start("--lanes", "1", "--processing-ms", "60000")
+    daemon = start("--lanes", "1")
     begin = time.monotonic()
     assert daemon.post("/carve?width=1", picture).status == 200
     whole = time.monotonic() - begin
@@ -275,11 +277,11 @@ def test_deadline_behind_the_last_seam(start):
         took = time.monotonic() - begin
         if answer.status == 200:  # the machine is less busy than it was: that was no try
             whole = took
-            return END_S
+            return None
         check_problem(answer, 504, "of 65534 seams were done")
         return took - allowed
 
-    check_soon(come_late, tries=8)
+    check_soon(come_late)
 
 
 @pytest.mark.parametrize("what", LONG)
@@ -304,7 +306,7 @@ def test_deadline_in_a_long_carving(start, what, pictures):
 
 def test_masks_of_a_client_that_leaves(start, pictures):
     """They are given back with everything else, and the next one's carving knows nothing of them."""
-    daemon = start("--lanes", "1", "--processing-ms", "60000")
+    daemon = start("--lanes", "1")
     mask = large_png(3000, 3000)
     for _ in range(3):
         body_of = [("image", pictures[3000], "a"), ("mask", mask, "m"), ("rmask", mask, "r"), ("width", "1", None)]

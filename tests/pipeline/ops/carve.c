@@ -287,7 +287,7 @@ static int64_t ns_to_stop(long dx, long dy) {
 
 /* The least of several tries counts: in the others another program may have had the cores. */
 static void check_stop(long dx, long dy) {
-    enum { TRIES = 10, MOST_NS = 50000000 };
+    enum { TRIES = 30, MOST_NS = 50000000 };
     int64_t least = INT64_MAX;
     for (int i = 0; i < TRIES && least >= MOST_NS; i++) {
         const int64_t ns = ns_to_stop(dx, dy);
