@@ -26,7 +26,7 @@ enum {
 struct writer {
     const struct encoding *encoding;
     size_t used;   /* of the output's bytes */
-    bool overflow; /* the job's capacity was too small */
+    bool overflow; /* the caller's capacity was too small */
     struct isal_zstream stream;
     uint8_t *level;   /* isa-l's tables, LEVEL_BYTES */
     uint8_t *row;     /* bytes of the row as PNG has them; FILTER_BEFORE zeros in front */

@@ -24,11 +24,18 @@ static inline void add_16(struct histogram *histogram, const uint8_t bytes[16]) 
     }
 }
 
-void histogram_add(struct histogram *histogram, const uint8_t *bytes, size_t length) {
-    const bool eight = simd_allowed();
+static void add_plain(struct histogram *histogram, const uint8_t *bytes, size_t length) {
+    for (size_t i = 0; i < length; i++) histogram->table[0][bytes[i]]++;
+}
+
+static void add_fast(struct histogram *histogram, const uint8_t *bytes, size_t length) {
     size_t i = 0;
-    for (; eight && i + 16 <= length; i += 16) add_16(histogram, bytes + i);
-    for (; i < length; i++) histogram->table[0][bytes[i]]++;
+    for (; i + 16 <= length; i += 16) add_16(histogram, bytes + i);
+    add_plain(histogram, bytes + i, length - i);
+}
+
+void histogram_add(struct histogram *histogram, const uint8_t *bytes, size_t length) {
+    (simd_allowed() ? add_fast : add_plain)(histogram, bytes, length);
 }
 
 static void add_values_plain(struct histogram *histogram, const uint8_t *rgb, size_t pixels) {

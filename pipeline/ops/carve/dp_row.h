@@ -12,7 +12,7 @@
  * 65535. At the middle row a sum with a saturated part is a lower bound. If the leftmost least sum
  * has none, it is exact; sums to its left, bounds or exact, are greater, those to its right not
  * less; so it is the leftmost least of the true sums. Otherwise the row says so, and the halves are
- * swept again in COST_32. From an exact cell the way back meets exact cells only, since the least
+ * passed again in COST_32. From an exact cell the way back meets exact cells only, since the least
  * of three is no more than what came of it.
  *
  * COST_64 holds keys (carve.h) less 2^63: signed comparison then orders them, and the sum of two

@@ -22,7 +22,7 @@ enum { MAPS = 2, ROWS_A_LOOK = 16, SHIFT_PIECES = 16 };
 struct work {
     struct seam_search *search;
     struct spin_team *team;
-    struct energy_map *maps[MAPS];  /* to be swept */
+    struct energy_map *maps[MAPS];  /* to be passed over */
     struct energy_map *own, *other; /* the seam's map; its twin or NULL */
     int64_t traced_ns;              /* upper half's */
     atomic_int status;
@@ -88,7 +88,7 @@ static uint32_t shared_rows(const struct energy_map *map, int half) {
     return reach < rows ? reach : rows;
 }
 
-/* Before row I of a half is swept: closes up what its energies see that is open yet. */
+/* Before row I of a half is passed: closes up what its energies see that is open yet. */
 static void close_ahead(const struct energy_map *map, int half, uint32_t i, uint32_t *closed) {
     const uint32_t open = half_rows(map, half) - shared_rows(map, half);
     const uint32_t seen = i + 1 + (uint32_t)carve_reach(map->energy_kind);

@@ -3,8 +3,8 @@
  *
  * Owns:   what a function returns is the caller's; free() its bytes or pixels.
  */
-#ifndef BURIN_CODEC_MAKE_H
-#define BURIN_CODEC_MAKE_H
+#ifndef BURIN_MADE_FILES_H
+#define BURIN_MADE_FILES_H
 
 #include "pipeline/codec.h"
 
