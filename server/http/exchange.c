@@ -4,7 +4,7 @@
  * end is counted and logged. All of it runs on the I/O thread of its connection, in calls of the
  * library: exchange_request once for the head, for each piece of the body, at its end, and once
  * more after a resume. Whatever fails is noted once, and becomes a problem where an answer may be
- * sent: the library takes none in the middle of a body. */
+ * sent: the library accepts none in the middle of a body. */
 #include "server/http/exchange.h"
 
 #include "server/http/problem.h"
