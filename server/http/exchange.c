@@ -292,12 +292,12 @@ static enum MHD_Result end_body(struct exchange *exchange) {
 /* Finished jobs have come back to this thread: resume the connections that wait for them. */
 void exchange_jobs_completed(void *context, int pipe) {
     struct front *front = ((const struct front_listener *)context)->front;
-    struct completion returned[64];
-    const int count = completion_pipe_take(pipe, returned, 64);
+    struct completion completions[64];
+    const int count = completion_pipe_take(pipe, completions, 64);
     for (int i = 0; i < count; i++) {
-        if (!supervisor_returned(front->supervisor, returned[i].slot, returned[i].run_number))
+        if (!supervisor_returned(front->supervisor, completions[i].slot, completions[i].run_number))
             continue;
-        const struct exchange *exchange = slot_owner(front->slots, returned[i].slot);
+        const struct exchange *exchange = slot_owner(front->slots, completions[i].slot);
         MHD_resume_connection(exchange->library);
         __atomic_sub_fetch(&front->suspended, 1, __ATOMIC_RELEASE);
     }
