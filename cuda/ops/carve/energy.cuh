@@ -4,6 +4,7 @@
 #ifndef BURIN_CARVE_ENERGY_CUH
 #define BURIN_CARVE_ENERGY_CUH
 
+#include "cuda/ops/carve/ptx.cuh"
 #include "pipeline/ops/carve.h"
 
 enum { REACH_MAX = 2, CUTS = 2 * REACH_MAX + 1, NO_CUT = 1 << 30 };
@@ -19,12 +20,12 @@ struct view {
     int cut[CUTS];
 };
 
-static __device__ __forceinline__ int inside(int at, int size) {
+DEVICE int inside(int at, int size) {
     return min(max(at, 0), size - 1);
 }
 
 /* DX and DY are constants, so that cut stays in registers. */
-static __device__ __forceinline__ int tap(const struct view &view, int x, int y, int dx, int dy) {
+DEVICE int tap(const struct view &view, int x, int y, int dx, int dy) {
     int column = inside(x + dx, view.width), row = inside(y + dy, view.height);
     if (view.turned)
         row += row >= view.cut[dx + REACH_MAX];
@@ -34,7 +35,7 @@ static __device__ __forceinline__ int tap(const struct view &view, int x, int y,
 }
 
 /* floor(sqrt(square)), square < 2^31: a float root is at most one off. */
-static __device__ __forceinline__ uint32_t whole_root(uint32_t square) {
+DEVICE uint32_t whole_root(uint32_t square) {
     uint32_t root = (uint32_t)sqrtf((float)square);
     root -= root * root > square;
     root += (root + 1) * (root + 1) <= square;
@@ -42,16 +43,15 @@ static __device__ __forceinline__ uint32_t whole_root(uint32_t square) {
 }
 
 /* Weights across the gradient's direction and along it. */
-template <int REACH> static __device__ __forceinline__ int sobel_smooth(int at) {
+template <int REACH> DEVICE int sobel_smooth(int at) {
     return REACH == 1 ? 2 - abs(at) : at == 0 ? 6 : at == 1 || at == -1 ? 4 : 1;
 }
 
-template <int REACH> static __device__ __forceinline__ int sobel_slope(int at) {
+template <int REACH> DEVICE int sobel_slope(int at) {
     return REACH == 1 ? at : at == 2 || at == -2 ? at / 2 : 2 * at;
 }
 
-template <int REACH>
-static __device__ __forceinline__ uint32_t sobel(const struct view &view, int x, int y) {
+template <int REACH> DEVICE uint32_t sobel(const struct view &view, int x, int y) {
     int across = 0, down = 0;
 #pragma unroll
     for (int dy = -REACH; dy <= REACH; dy++) {
@@ -65,16 +65,15 @@ static __device__ __forceinline__ uint32_t sobel(const struct view &view, int x,
     return whole_root((uint32_t)(across * across + down * down));
 }
 
-static __device__ __forceinline__ uint32_t energy_at(const struct view &view, int energy, int x,
-                                                     int y) {
+DEVICE uint32_t energy_at(const struct view &view, int energy, int x, int y) {
     if (energy == CARVE_SOBEL3) return sobel<1>(view, x, y);
     if (energy == CARVE_SOBEL5) return sobel<2>(view, x, y);
     return carve_gradient((uint32_t)tap(view, x, y, 0, 0), (uint32_t)tap(view, x, y, 1, 0),
                           (uint32_t)tap(view, x, y, 0, 1), (uint32_t)tap(view, x, y, 1, 1));
 }
 
-static __device__ __forceinline__ struct view whole_view(const uint8_t *luma, uint32_t stride,
-                                                         uint32_t width, uint32_t height) {
+DEVICE struct view whole_view(const uint8_t *luma, uint32_t stride, uint32_t width,
+                              uint32_t height) {
     struct view view = { luma, stride, (int)width, (int)height, false, {} };
 #pragma unroll
     for (int i = 0; i < CUTS; i++) view.cut[i] = NO_CUT;

@@ -97,6 +97,9 @@ def without_headers(calls, where):
 
 
 def main():
+    if "-h" in sys.argv or "--help" in sys.argv:
+        print(__doc__)
+        return
     for tool in ("gcc", "curl", "addr2line"):
         if not shutil.which(tool):
             sys.exit(f"hops.py needs {tool}")

@@ -3,7 +3,7 @@
  * shuffles: one block, up to two warps for each scheduler, energies in shared memory as 16-bit
  * pairs. Cycles a row. Before that a few rows are compared, as long as the ends of the warp have
  * not spoiled the middle. */
-#include "cuda/ops/carve/fast_costs.cuh"
+#include "cuda/ops/carve/cluster/sweep_costs.cuh"
 
 #include <cstdio>
 #include <cstdlib>
@@ -13,8 +13,7 @@ enum { ROWS = 64, ROUNDS = 8, MARGIN = 16, COMPARED = 16 };
 
 /* Row FROM of extended columns, R on either side, each row one column less. */
 template <int C, int R>
-static __device__ __forceinline__ void some_rows(uint32_t (&cost)[C], const uint16_t *from,
-                                                 uint32_t pitch) {
+DEVICE void some_rows(uint32_t (&cost)[C], const uint16_t *from, uint32_t pitch) {
     uint32_t wide[C + 2 * R];
 #pragma unroll
     for (int k = 0; k < R; k++) {
@@ -64,12 +63,12 @@ template <int C, int R> struct words {
 template <int C> struct words_shipped {
     enum { COLUMNS = C, BETWEEN = 1 };
     static constexpr const char *NAME = "32 bits, neighbours last";
-    struct lead_costs<C> costs;
+    struct sweep_costs<C> costs;
     __device__ void begin() {
         for (int k = 0; k < C; k++) costs.cost[k] = 0;
     }
     __device__ __forceinline__ void rows(const uint16_t *from, uint32_t) {
-        lead_row(costs, lead_fetch<C>((const uint8_t *)from));
+        sweep_row(costs, sweep_fetch<C>((const uint8_t *)from));
     }
     __device__ uint32_t sum() const {
         uint32_t sum = 0;

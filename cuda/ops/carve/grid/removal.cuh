@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/* removal.cuh - takes a seam out of the luma and of the pixels' words.
+ *
+ * Luma goes from one plane to another, so that the energies along the seam can be computed anew
+ * from the old one, whoever has moved what by then. Words move within their row in place; only
+ * between rows they too go from one plane to another.
+ */
+#ifndef BURIN_CARVE_GRID_REMOVAL_CUH
+#define BURIN_CARVE_GRID_REMOVAL_CUH
+
+#include "cuda/ops/carve/energy.cuh"
+#include "cuda/ops/carve/grid/traceback.cuh"
+
+/* One removal: planes before and after, the size before. */
+struct removal {
+    const uint8_t *luma;
+    uint8_t *luma_to;
+    const uint16_t *cells;
+    uint16_t *cells_to; /* may be `words` where rows get shorter */
+    uint32_t luma_stride, cell_stride;
+    uint32_t width, height;
+    int energy;
+    const uint32_t *path;
+    uint32_t tag;
+};
+
+DEVICE uint32_t merged(uint32_t kept, uint32_t moved, int kept_bits) {
+    const uint32_t mask = kept_bits >= 32 ? ~0u : kept_bits <= 0 ? 0 : (1u << kept_bits) - 1;
+    return (kept & mask) | (moved & ~mask);
+}
+
+/* Elements of BITS each: the first KEPT stay, the others are their right neighbours, the last one
+ * out of NEXT. */
+template <int BITS> DEVICE uint4 shifted(uint4 v, uint32_t next, int kept) {
+    const int bits = min(max(kept, 0), 128 / BITS) * BITS;
+    return make_uint4(merged(v.x, __funnelshift_r(v.x, v.y, BITS), bits),
+                      merged(v.y, __funnelshift_r(v.y, v.z, BITS), bits - 32),
+                      merged(v.z, __funnelshift_r(v.z, v.w, BITS), bits - 64),
+                      merged(v.w, __funnelshift_r(v.w, next, BITS), bits - 96));
+}
+
+/* A row by one warp, from FROM to TO, its columns right of the seam by one to the left; vectors
+ * from element START on. A step's loads come before its stores, so that both may be the same row.
+ * Reads up to 4 bytes behind the last vector. */
+template <int BITS>
+DEVICE void shift_row(const uint8_t *from, uint8_t *to, uint32_t start, uint32_t end,
+                      uint32_t seam) {
+    enum { EACH = 128 / BITS, DEEP = 4 };
+    const uint32_t lane = threadIdx.x % 32;
+    for (uint32_t x0 = start / EACH * EACH; x0 < end; x0 += DEEP * 32 * EACH) {
+        uint4 vector[DEEP];
+        uint32_t next[DEEP];
+#pragma unroll
+        for (int i = 0; i < DEEP; i++) {
+            const uint32_t x = x0 + (32 * i + lane) * EACH;
+            if (x >= end) continue;
+            vector[i] = __ldcg((const uint4 *)(from + (size_t)x * BITS / 8));
+            next[i] = __ldcg((const uint32_t *)(from + (size_t)x * BITS / 8 + 16));
+        }
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < DEEP; i++) {
+            const uint32_t x = x0 + (32 * i + lane) * EACH;
+            if (x >= end) continue;
+            *(uint4 *)(to + (size_t)x * BITS / 8) =
+                shifted<BITS>(vector[i], next[i], (int)seam - (int)x);
+        }
+    }
+}
+
+/* Columns a lane's pixel is away from the seam when energies are computed anew: as far as the seam
+ * and a step of it to the side reach. */
+DEVICE int repaired(int energy) {
+    return 4 * carve_reach(energy);
+}
+
+/* The seam's column in this row and in its neighbours, waited for. So are its ends: until they are
+ * known, a band's words may still be wanted for the maps that lead there. 16 bits of the tag do: a
+ * way's path is written anew with each of its seams, and between two of them lie at most 65534 of
+ * the other way. */
+DEVICE void wait_cuts(int (&cut)[CUTS], const struct removal &e, int y) {
+    const int lane = threadIdx.x % 32, last = (int)e.height - 1;
+    uint32_t entry = e.tag << 16;
+    if (lane < CUTS + 2) {
+        const int row = lane == CUTS  ? 0
+                        : lane > CUTS ? last
+                                      : inside(y + lane - REACH_MAX, last + 1);
+        spin_until(STUCK_PATH, [&] {
+            entry = load_relaxed(e.path + row);
+            if (entry >> 16 == (e.tag & 0xffff)) return true;
+            __nanosleep(20);
+            return false;
+        });
+    }
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < CUTS; i++) cut[i] = (int)(__shfl_sync(~0u, entry, i) & 0xffff);
+}
+
+/* Row Y by one warp: a vertical seam's pixel out. */
+DEVICE void remove_in_row(const struct removal &e, int y) {
+    struct view view = { e.luma, e.luma_stride, (int)e.width - 1, (int)e.height, false, {} };
+    wait_cuts(view.cut, e, y);
+    const int seam = view.cut[REACH_MAX], lane = threadIdx.x % 32;
+    const int x = seam - repaired(e.energy) / 2 + lane;
+    const bool repairs = lane < repaired(e.energy) && x >= 0 && x < view.width;
+    const uint16_t *const from = e.cells + (size_t)y * e.cell_stride;
+    uint16_t *const to = e.cells_to + (size_t)y * e.cell_stride;
+    uint32_t cell = 0;
+    if (repairs)
+        cell = (__ldcg(from + x + (x >= seam)) & ~CELL_ENERGY) | energy_at(view, e.energy, x, y);
+    shift_row<16>((const uint8_t *)from, (uint8_t *)to, (uint32_t)seam, e.width - 1,
+                  (uint32_t)seam);
+    shift_row<8>(e.luma + (size_t)y * e.luma_stride, e.luma_to + (size_t)y * e.luma_stride, 0,
+                 e.width - 1, (uint32_t)seam);
+    __syncwarp();
+    if (repairs) to[x] = (uint16_t)cell;
+}
+
+/* ---- rows out of columns: the path is complete, nobody waits for it */
+
+DEVICE int cut_at(const struct removal &e, int x) {
+    return (int)(__ldcg(e.path + inside(x, (int)e.width)) & 0xffff);
+}
+
+enum { VECTOR = 8 }; /* columns a lane moves at once */
+
+/* VECTOR columns of the new row Y. Those along the seam are repair_column's to write. */
+DEVICE void remove_in_columns(const struct removal &e, int x, int y) {
+    const int half = repaired(e.energy) / 2;
+    const uint4 *const cells = (const uint4 *)(e.cells + (size_t)y * e.cell_stride + x);
+    const uint2 *const luma = (const uint2 *)(e.luma + (size_t)y * e.luma_stride + x);
+    uint32_t mask[VECTOR / 2] = {}, near = 0;
+    uint2 bytes = make_uint2(0, 0);
+#pragma unroll
+    for (int i = 0; i < VECTOR; i++) {
+        const int cut = cut_at(e, x + i);
+        if (y >= cut) mask[i / 2] |= 0xffffu << 16 * (i % 2);
+        if (y >= cut - half && y < cut + half) near |= 1u << i;
+    }
+    bytes.x = __byte_perm(mask[0], mask[1], 0x6420),
+    bytes.y = __byte_perm(mask[2], mask[3], 0x6420);
+    const uint4 a = __ldcg(cells), b = __ldcg(cells + e.cell_stride / VECTOR);
+    const uint2 p = __ldcg(luma), q = __ldcg(luma + e.luma_stride / VECTOR);
+    const uint32_t cell[VECTOR / 2] = { (a.x & ~mask[0]) | (b.x & mask[0]),
+                                        (a.y & ~mask[1]) | (b.y & mask[1]),
+                                        (a.z & ~mask[2]) | (b.z & mask[2]),
+                                        (a.w & ~mask[3]) | (b.w & mask[3]) };
+    uint16_t *const to = e.cells_to + (size_t)y * e.cell_stride + x;
+    *(uint2 *)(e.luma_to + (size_t)y * e.luma_stride + x) =
+        make_uint2((p.x & ~bytes.x) | (q.x & bytes.x), (p.y & ~bytes.y) | (q.y & bytes.y));
+    if (!near) *(uint4 *)to = make_uint4(cell[0], cell[1], cell[2], cell[3]);
+#pragma unroll
+    for (int i = 0; near && i < VECTOR; i++)
+        if (!(near >> i & 1)) to[i] = (uint16_t)(cell[i / 2] >> 16 * (i % 2));
+}
+
+/* The I-th pixel along the seam in column X. */
+DEVICE void repair_column(const struct removal &e, int x, int i) {
+    struct view view = { e.luma, e.luma_stride, (int)e.width, (int)e.height - 1, true, {} };
+#pragma unroll
+    for (int k = 0; k < CUTS; k++) view.cut[k] = cut_at(e, x + k - REACH_MAX);
+    const int cut = view.cut[REACH_MAX], y = cut - repaired(e.energy) / 2 + i;
+    if (y < 0 || y >= view.height) return;
+    const uint32_t old = __ldcg(e.cells + (size_t)(y + (y >= cut)) * e.cell_stride + x);
+    e.cells_to[(size_t)y * e.cell_stride + x] =
+        (uint16_t)((old & ~CELL_ENERGY) | energy_at(view, e.energy, x, y));
+}
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/* launch_kernel.cuh - kernels of carving are launched here: each takes one struct by value.
+ *
+ * Used by:  every file of carving that has a kernel.
+ * Fails:    as check.cuh says. Blocks that do not fit the device at once are no failure: *FITS is
+ *           false then, nothing was queued, and the caller takes fewer blocks or another method.
+ */
+#ifndef BURIN_CARVE_LAUNCH_KERNEL_CUH
+#define BURIN_CARVE_LAUNCH_KERNEL_CUH
+
+#include "cuda/check.cuh"
+
+template <class ARGS>
+static enum status launch(void (*kernel)(ARGS), dim3 blocks, dim3 threads, cudaStream_t stream,
+                          const ARGS &args, struct failure *failure) {
+    kernel<<<blocks, threads, 0, stream>>>(args);
+    CUDA_LAUNCHED(failure);
+    return STATUS_OK;
+}
+
+/* What a launch of blocks that wait for one another came to. Under MPS and MIG there may be fewer
+ * multiprocessors than was thought; the driver refuses such a launch and spoils nothing. */
+static inline enum status launch_result(cudaError_t error, const char *call, bool *fits,
+                                        struct failure *failure) {
+    *fits = error != cudaErrorCooperativeLaunchTooLarge && error != cudaErrorInvalidClusterSize &&
+            error != cudaErrorLaunchOutOfResources;
+    if (error == cudaSuccess) return STATUS_OK;
+    if (*fits) return cuda_fail(failure, error, call, __FILE__, __LINE__);
+    cudaGetLastError(); /* it must not meet the next check */
+    return STATUS_OK;
+}
+
+/* All blocks at once, so that they may wait for one another. */
+template <class ARGS>
+static enum status launch_together(void (*kernel)(ARGS), unsigned blocks, unsigned threads,
+                                   cudaStream_t stream, ARGS &args, bool *fits,
+                                   struct failure *failure) {
+    void *arguments[] = { &args };
+    return launch_result(
+        cudaLaunchCooperativeKernel((const void *)kernel, blocks, threads, arguments, 0, stream),
+        "cudaLaunchCooperativeKernel", fits, failure);
+}
+
+/* The same in clusters of CLUSTER blocks. The first attribute alone is what occupancy depends on. */
+static inline cudaLaunchConfig_t cluster_config(uint32_t blocks, uint32_t threads, uint32_t cluster,
+                                                uint32_t shared_bytes,
+                                                cudaLaunchAttribute attributes[2],
+                                                cudaStream_t stream) {
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = attributes;
+    config.numAttrs = 2;
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim.x = cluster;
+    attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
+    attributes[1].id = cudaLaunchAttributeCooperative;
+    attributes[1].val.cooperative = 1;
+    return config;
+}
+
+#endif
