@@ -4,7 +4,7 @@
  * end is counted and logged. All of it runs on the I/O thread of its connection, in calls of the
  * library: exchange_request once for the head, for each piece of the body, at its end, and once
  * more after a resume. Whatever fails is noted once, and becomes a problem where an answer may be
- * sent: the library takes none in the middle of a body. */
+ * sent: the library accepts none in the middle of a body. */
 #include "server/http/exchange.h"
 
 #include "server/http/problem.h"
@@ -292,12 +292,12 @@ static enum MHD_Result end_body(struct exchange *exchange) {
 /* Finished jobs have come back to this thread: resume the connections that wait for them. */
 void exchange_jobs_completed(void *context, int pipe) {
     struct front *front = ((const struct front_listener *)context)->front;
-    struct completion returned[64];
-    const int count = completion_pipe_take(pipe, returned, 64);
+    struct completion completions[64];
+    const int count = completion_pipe_take(pipe, completions, 64);
     for (int i = 0; i < count; i++) {
-        if (!supervisor_returned(front->supervisor, returned[i].slot, returned[i].run_number))
+        if (!supervisor_returned(front->supervisor, completions[i].slot, completions[i].run_number))
             continue;
-        const struct exchange *exchange = slot_owner(front->slots, returned[i].slot);
+        const struct exchange *exchange = slot_owner(front->slots, completions[i].slot);
         MHD_resume_connection(exchange->library);
         __atomic_sub_fetch(&front->suspended, 1, __ATOMIC_RELEASE);
     }

@@ -27,7 +27,7 @@ enum status info_answer(struct exchange *exchange, struct reply *reply, struct f
                                          .side_max = (uint32_t)config->side_max };
     const struct job *job = exchange_job(exchange);
     struct probe probe;
-    enum status status = upload_check_parts(exchange, &limits, NULL, failure);
+    enum status status = upload_check_aux(exchange, &limits, NULL, failure);
     if (!status)
         status = probe_image(slot_bytes(exchange->front->slots, exchange->slot) + job->image_offset,
                              job->image_length, &limits, &probe, failure);

@@ -31,7 +31,7 @@ static enum status check_image(struct exchange *exchange, struct failure *failur
     if (!status)
         status = plan_shapes(&exchange->settings.plan, &job->probe.shape, limits.pixels_max, shapes,
                              failure);
-    if (!status) status = upload_check_parts(exchange, &limits, shapes, failure);
+    if (!status) status = upload_check_aux(exchange, &limits, shapes, failure);
     return status ? status
                   : plan_print(&exchange->settings.plan, job->plan, sizeof job->plan, failure);
 }

@@ -119,19 +119,19 @@ static enum status begin_image(struct exchange *exchange, struct failure *failur
     return STATUS_OK;
 }
 
-static enum status begin_further_image(struct exchange *exchange, const char *name,
-                                       struct failure *failure) {
+static enum status begin_aux_image(struct exchange *exchange, const char *name,
+                                   struct failure *failure) {
     struct upload *upload = &exchange->upload;
-    for (int i = 0; i < upload->part_count; i++)
-        if (strcmp(upload->parts[i].name, name) == 0)
+    for (int i = 0; i < upload->aux_count; i++)
+        if (strcmp(upload->aux[i].name, name) == 0)
             return fail(failure, STATUS_BAD_REQUEST, "the form has two parts named %s; send one",
                         name);
-    if (upload->part_count == OP_AUX_MAX)
+    if (upload->aux_count == OP_AUX_MAX)
         return fail(failure, STATUS_BAD_REQUEST,
                     "the form has more than %d images besides the main one", OP_AUX_MAX);
-    struct upload_part *part = &upload->parts[upload->part_count++];
-    *part = (struct upload_part){ .name = name, .offset = next_offset(exchange_job(exchange)) };
-    upload->image_length = &part->length;
+    struct upload_aux *aux = &upload->aux[upload->aux_count++];
+    *aux = (struct upload_aux){ .name = name, .offset = next_offset(exchange_job(exchange)) };
+    upload->image_length = &aux->length;
     return STATUS_OK;
 }
 
@@ -199,9 +199,8 @@ static enum status begin_part(struct exchange *exchange, const struct part *part
                               struct failure *failure) {
     exchange->upload.image_length = NULL;
     if (is_image_name(part->name)) return begin_image(exchange, failure);
-    const char *further = registry_aux(part->name);
-    return further ? begin_further_image(exchange, further, failure)
-                   : begin_field(exchange, part, failure);
+    const char *aux = registry_aux(part->name);
+    return aux ? begin_aux_image(exchange, aux, failure) : begin_field(exchange, part, failure);
 }
 
 static enum status handle_event(struct exchange *exchange, const struct multipart_event *event,
@@ -299,35 +298,35 @@ enum status upload_finish(struct exchange *exchange, struct failure *failure) {
 
 /* ---- once the plan is known */
 
-/* The form's image PART becomes the one at PLACE of the job. */
-static enum status check_part(struct exchange *exchange, const struct upload_part *part,
-                              const struct probe_limits *limits, const struct image *shapes,
-                              struct failure *failure) {
+/* The form's image AUX becomes the one at PLACE of the job. */
+static enum status check_aux(struct exchange *exchange, const struct upload_aux *aux,
+                             const struct probe_limits *limits, const struct image *shapes,
+                             struct failure *failure) {
     const struct plan *plan = &exchange->settings.plan;
-    const int place = plan_aux(plan, part->name);
+    const int place = plan_aux(plan, aux->name);
     if (place < 0)
         return fail(failure, STATUS_BAD_PARAM, "no step of this request uses a part named %s",
-                    part->name);
-    if (part->length == 0)
+                    aux->name);
+    if (aux->length == 0)
         return fail(failure, STATUS_BAD_REQUEST,
                     "%s is empty: it has no bytes; send an image, or leave the part out",
-                    part->name);
+                    aux->name);
     struct job_aux *out = &exchange_job(exchange)->aux[place];
-    out->offset = part->offset;
-    out->length = part->length;
-    const uint8_t *bytes = slot_bytes(exchange->front->slots, exchange->slot) + part->offset;
+    out->offset = aux->offset;
+    out->length = aux->length;
+    const uint8_t *bytes = slot_bytes(exchange->front->slots, exchange->slot) + aux->offset;
     enum status status = fail_named(
-        part->name, probe_image(bytes, part->length, limits, &out->probe, failure), failure);
+        aux->name, probe_image(bytes, aux->length, limits, &out->probe, failure), failure);
     if (status == STATUS_NOT_AN_IMAGE) /* 415 would blame the main image */
         status = failure->status = STATUS_BAD_PARAM;
-    return status ? status : plan_aux_fits(plan, part->name, &out->probe.shape, shapes, failure);
+    return status ? status : plan_aux_fits(plan, aux->name, &out->probe.shape, shapes, failure);
 }
 
-enum status upload_check_parts(struct exchange *exchange, const struct probe_limits *limits,
-                               const struct image *shapes, struct failure *failure) {
+enum status upload_check_aux(struct exchange *exchange, const struct probe_limits *limits,
+                             const struct image *shapes, struct failure *failure) {
     enum status status = STATUS_OK;
-    for (int i = 0; !status && i < exchange->upload.part_count; i++)
-        status = check_part(exchange, &exchange->upload.parts[i], limits, shapes, failure);
+    for (int i = 0; !status && i < exchange->upload.aux_count; i++)
+        status = check_aux(exchange, &exchange->upload.aux[i], limits, shapes, failure);
     return status;
 }
 

@@ -8,27 +8,38 @@
 #include <string.h>
 #include <strings.h>
 
-struct connection *connection_open(struct MHD_Connection *library, struct deadlines *deadlines,
-                                   size_t header_bytes_max, size_t request_bytes) {
+static struct connection *open_connection(struct MHD_Connection *library,
+                                          const struct connection_options *options) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(library, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct connection *connection =
-        info ? calloc(1, sizeof(struct connection) + request_bytes) : NULL;
+        info ? calloc(1, sizeof(struct connection) + options->request_bytes) : NULL;
     if (!connection) return NULL;
-    connection->deadline = deadlines_add(deadlines, info->connect_fd);
-    connection->filter = recv_filter_open(info->connect_fd, header_bytes_max, connection->deadline);
+    connection->deadline = deadlines_add(options->deadlines, info->connect_fd);
+    connection->filter =
+        recv_filter_open(info->connect_fd, options->header_bytes_max, connection->deadline);
     return connection;
 }
 
-void connection_close(struct connection *connection, struct MHD_Connection *library,
-                      struct deadlines *deadlines, struct lingering_close *lingering) {
+static void close_connection(struct connection *connection, struct MHD_Connection *library,
+                             const struct connection_options *options) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(library, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info && connection->filter && recv_filter_has_refused(connection->filter))
-        lingering_close_add(lingering, info->connect_fd);
+        lingering_close_add(options->lingering, info->connect_fd);
     recv_filter_close(connection->filter);
-    deadlines_remove(deadlines, connection->deadline);
+    deadlines_remove(options->deadlines, connection->deadline);
     free(connection);
+}
+
+void connection_notify(void *options, struct MHD_Connection *library, void **connection,
+                       enum MHD_ConnectionNotificationCode what) {
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *connection = open_connection(library, options);
+    } else if (*connection) {
+        close_connection(*connection, library, options);
+        *connection = NULL;
+    }
 }
 
 struct connection *connection_of(struct MHD_Connection *library) {
@@ -37,7 +48,10 @@ struct connection *connection_of(struct MHD_Connection *library) {
     return info ? info->socket_context : NULL;
 }
 
-void connection_begin_request(struct connection *connection, const char *target) {
+void *connection_begin_request(void *unused, const char *target, struct MHD_Connection *library) {
+    (void)unused;
+    struct connection *connection = connection_of(library);
+    if (!connection) return NULL;
     connection->target_length = strlen(target);
     connection->requests++;
     connection->start_ns =
@@ -45,6 +59,7 @@ void connection_begin_request(struct connection *connection, const char *target)
                            : 0;
     if (!connection->start_ns) connection->start_ns = clock_ns();
     deadline_enter_headers(connection->deadline);
+    return NULL;
 }
 
 bool connection_refusal(const struct connection *connection, struct failure *failure,

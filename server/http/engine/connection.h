@@ -5,9 +5,9 @@
  * The memory is kept from one request to the next: 10 KB that would otherwise be allocated, cleared
  * and merged with its neighbours on the heap every time.
  *
- * Used by:  listener.c (life), http/exchange.c (the rest).
+ * Used by:  listener.c gives the first two functions to the library; http/exchange.c (the rest).
  * Owns:     its filter and its deadline; never the descriptor.
- * Fails:    connection_open returns NULL without memory.
+ * Fails:    without memory there is no connection, and nothing is served.
  * Threads:  the I/O thread of the connection.
  */
 #ifndef BURIN_CONNECTION_H
@@ -29,17 +29,22 @@ struct connection {
     max_align_t memory[];       /* the request's, zeroed at the start of the connection */
 };
 
-/* Heads of HEADER_BYTES_MAX at most; REQUEST_BYTES of memory. */
-struct connection *connection_open(struct MHD_Connection *library, struct deadlines *deadlines,
-                                   size_t header_bytes_max, size_t request_bytes);
-void connection_close(struct connection *connection, struct MHD_Connection *library,
-                      struct deadlines *deadlines, struct lingering_close *lingering);
+struct connection_options {
+    struct deadlines *deadlines;
+    struct lingering_close *lingering;
+    size_t header_bytes_max; /* of a request */
+    size_t request_bytes;    /* of memory for its requests */
+};
 
-/* The one that belongs to the library's; NULL: connection_open failed. */
+/* For MHD_OPTION_NOTIFY_CONNECTION: opens and closes. OPTIONS: struct connection_options. */
+void connection_notify(void *options, struct MHD_Connection *library, void **connection,
+                       enum MHD_ConnectionNotificationCode what);
+
+/* For MHD_OPTION_URI_LOG_CALLBACK: a request for TARGET, as sent, begins. */
+void *connection_begin_request(void *unused, const char *target, struct MHD_Connection *library);
+
+/* The one that belongs to the library's; NULL: there was no memory for it. */
 struct connection *connection_of(struct MHD_Connection *library);
-
-/* A request for TARGET, as sent, begins. */
-void connection_begin_request(struct connection *connection, const char *target);
 
 /* Was the request under way refused, its head or its body? As recv_filter_refusal. */
 bool connection_refusal(const struct connection *connection, struct failure *failure,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/engine/listener.h"
 
-#include "server/http/engine/connection.h"
 #include "server/http/engine/io_thread.h"
 #include "server/log.h"
 
@@ -18,26 +17,7 @@ struct listener {
     int fd; /* the library's copy */
 };
 
-/* ---- what the library calls */
-
-static void on_connection(void *context, struct MHD_Connection *library, void **memory,
-                          enum MHD_ConnectionNotificationCode what) {
-    const struct listener_options *options = &((struct listener *)context)->options;
-    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-        *memory = connection_open(library, options->deadlines, options->header_bytes_max,
-                                  options->request_bytes);
-    } else if (*memory) {
-        connection_close(*memory, library, options->deadlines, options->lingering);
-        *memory = NULL;
-    }
-}
-
-static void *on_target(void *context, const char *target, struct MHD_Connection *library) {
-    (void)context;
-    struct connection *connection = connection_of(library);
-    if (connection) connection_begin_request(connection, target);
-    return NULL;
-}
+/* ---- what the library reports */
 
 /* Mostly of clients that disconnect in the middle: no error of ours, and as many lines as they
  * like. */
@@ -60,7 +40,7 @@ static void on_panic(void *context, const char *file, unsigned int line, const c
 /* The library keeps half of it for what it reads; the rest is for its records of headers and
  * arguments, 64 bytes each and as many as request_check lets pass, and for the head of the answer.
  * Beyond 32 KiB it maps pages for every connection, which then costs twice as much. */
-static size_t connection_memory(size_t header_bytes_max) {
+static size_t memory_for(size_t header_bytes_max) {
     return header_bytes_max <= 16 << 10 ? 32 << 10 : (16 << 10) + 2 * header_bytes_max;
 }
 
@@ -73,9 +53,10 @@ static struct MHD_Daemon *start_library(struct listener *listener) {
         flags, 0, NULL, NULL, options->request, options->context, MHD_OPTION_EXTERNAL_LOGGER,
         on_library_log, NULL, MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_CONNECTION_LIMIT,
         options->connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        connection_memory(options->header_bytes_max), MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-        listener, MHD_OPTION_NOTIFY_COMPLETED, options->ended, options->context,
-        MHD_OPTION_URI_LOG_CALLBACK, on_target, NULL, MHD_OPTION_END);
+        memory_for(options->connection.header_bytes_max), MHD_OPTION_NOTIFY_CONNECTION,
+        connection_notify, &listener->options.connection, MHD_OPTION_NOTIFY_COMPLETED,
+        options->ended, options->context, MHD_OPTION_URI_LOG_CALLBACK, connection_begin_request,
+        NULL, MHD_OPTION_END);
 }
 
 struct listener *listener_open(const struct listener_options *options) {

@@ -11,8 +11,7 @@
 #ifndef BURIN_LISTENER_H
 #define BURIN_LISTENER_H
 
-#include "server/http/engine/deadlines.h"
-#include "server/http/engine/lingering_close.h"
+#include "server/http/engine/connection.h"
 
 #include <microhttpd.h>
 #include <stddef.h>
@@ -20,10 +19,7 @@
 struct listener_options {
     int fd; /* a listening socket */
     unsigned connections_max;
-    size_t header_bytes_max; /* of a request */
-    size_t request_bytes;    /* of memory for a connection's requests */
-    struct deadlines *deadlines;
-    struct lingering_close *lingering;
+    struct connection_options connection;
     int pipe; /* read end on which finished jobs come back; -1: none */
 
     /* Each gets CONTEXT first. The memory of the request is connection_of()'s. */
