@@ -89,9 +89,9 @@ static bool tell(const struct device_driver *driver, int index, json_t *list) {
 }
 
 static int usage(FILE *out, int code) {
-    fputs(
-        "usage: burin devices [--json]\n\nThe CPU and each GPU, under the names --device takes.\n",
-        out);
+    fputs("usage: burin devices [--json]\n\n"
+          "The CPU and each GPU, under the names that --device takes.\n",
+          out);
     return code;
 }
 

@@ -28,8 +28,8 @@ static enum status fill_marks(const struct carve_context *carve, const struct ph
     if (carve->done) {
         args.from = carve->kept;
     } else {
-        args.keep = carve->call->parts[CARVE_KEEP];
-        args.remove = carve->call->parts[CARVE_REMOVE];
+        args.keep = carve->call->aux[CARVE_KEEP];
+        args.remove = carve->call->aux[CARVE_REMOVE];
     }
     return fill_plane(carve->context->stream, args, carve->failure);
 }
@@ -216,13 +216,13 @@ static enum status carve_image(struct carve_context *carve) {
     return status;
 }
 
-static enum status check_parts(const struct op_call *call, struct failure *failure) {
-    for (int i = 0; i < OP_PARTS_MAX; i++) {
-        const struct image *part = &call->parts[i];
-        if (part->width && (part->width != call->in.width || part->height != call->in.height))
+static enum status check_masks(const struct op_call *call, struct failure *failure) {
+    for (int i = 0; i < OP_AUX_MAX; i++) {
+        const struct image *mask = &call->aux[i];
+        if (mask->width && (mask->width != call->in.width || mask->height != call->in.height))
             return fail(failure, STATUS_MISMATCH,
-                        "the mask is %u x %u, the image %u x %u: they must be alike", part->width,
-                        part->height, call->in.width, call->in.height);
+                        "the mask is %u x %u, the image %u x %u: they must have the same size",
+                        mask->width, mask->height, call->in.width, call->in.height);
     }
     return STATUS_OK;
 }
@@ -230,7 +230,7 @@ static enum status check_parts(const struct op_call *call, struct failure *failu
 static enum status run_one(const struct cuda_context *context, const struct op_call *call,
                            const struct op_call *first) {
     struct failure *const failure = first->failure;
-    const enum status status = check_parts(call, failure);
+    const enum status status = check_masks(call, failure);
     if (status) return status;
     struct carve_context carve = context_of(context, call);
     carve.failure = failure;

@@ -126,9 +126,9 @@ static enum status begin_further_image(struct exchange *exchange, const char *na
         if (strcmp(upload->parts[i].name, name) == 0)
             return fail(failure, STATUS_BAD_REQUEST, "the form has two parts named %s; send one",
                         name);
-    if (upload->part_count == OP_PARTS_MAX)
+    if (upload->part_count == OP_AUX_MAX)
         return fail(failure, STATUS_BAD_REQUEST,
-                    "the form has more than %d images besides the main one", OP_PARTS_MAX);
+                    "the form has more than %d images besides the main one", OP_AUX_MAX);
     struct upload_part *part = &upload->parts[upload->part_count++];
     *part = (struct upload_part){ .name = name, .offset = next_offset(exchange_job(exchange)) };
     upload->image_length = &part->length;
@@ -139,7 +139,7 @@ static enum status store_image(struct exchange *exchange, const uint8_t *bytes, 
                                struct failure *failure) {
     struct job *job = exchange_job(exchange);
     if (job->body_length + length >
-        (uint64_t)exchange->front->config->body_bytes_max + (1 + OP_PARTS_MAX) * IMAGE_ALIGN)
+        (uint64_t)exchange->front->config->body_bytes_max + (1 + OP_AUX_MAX) * IMAGE_ALIGN)
         return fail(failure, STATUS_BODY_TOO_LARGE,
                     "the body is larger than %ld bytes (body_bytes_max)",
                     exchange->front->config->body_bytes_max);
@@ -199,7 +199,7 @@ static enum status begin_part(struct exchange *exchange, const struct part *part
                               struct failure *failure) {
     exchange->upload.image_length = NULL;
     if (is_image_name(part->name)) return begin_image(exchange, failure);
-    const char *further = registry_part(part->name);
+    const char *further = registry_aux(part->name);
     return further ? begin_further_image(exchange, further, failure)
                    : begin_field(exchange, part, failure);
 }
@@ -304,7 +304,7 @@ static enum status check_part(struct exchange *exchange, const struct upload_par
                               const struct probe_limits *limits, const struct image *shapes,
                               struct failure *failure) {
     const struct plan *plan = &exchange->settings.plan;
-    const int place = plan_part(plan, part->name);
+    const int place = plan_aux(plan, part->name);
     if (place < 0)
         return fail(failure, STATUS_BAD_PARAM, "no step of this request uses a part named %s",
                     part->name);
@@ -312,15 +312,15 @@ static enum status check_part(struct exchange *exchange, const struct upload_par
         return fail(failure, STATUS_BAD_REQUEST,
                     "%s is empty: it has no bytes; send an image, or leave the part out",
                     part->name);
-    struct job_part *out = &exchange_job(exchange)->parts[place];
+    struct job_aux *out = &exchange_job(exchange)->aux[place];
     out->offset = part->offset;
     out->length = part->length;
     const uint8_t *bytes = slot_bytes(exchange->front->slots, exchange->slot) + part->offset;
-    enum status status = fail_of(
+    enum status status = fail_named(
         part->name, probe_image(bytes, part->length, limits, &out->probe, failure), failure);
     if (status == STATUS_NOT_AN_IMAGE) /* 415 would blame the main image */
         status = failure->status = STATUS_BAD_PARAM;
-    return status ? status : plan_part_fits(plan, part->name, &out->probe.shape, shapes, failure);
+    return status ? status : plan_aux_fits(plan, part->name, &out->probe.shape, shapes, failure);
 }
 
 enum status upload_check_parts(struct exchange *exchange, const struct probe_limits *limits,

@@ -36,7 +36,7 @@ struct upload {
     int64_t held;   /* of front.body_bytes_held, ours */
     int images;     /* image parts seen */
     int part_count;
-    struct upload_part parts[OP_PARTS_MAX];
+    struct upload_part parts[OP_AUX_MAX];
     uint64_t *image_length; /* the part under way is an image: counts its bytes; else NULL */
     char field[FIELD_NAME_MAX];
     char *value; /* of the field under way; heap, FIELD_VALUE_MAX + 1 bytes, allocated at the first

@@ -88,11 +88,11 @@ static void walk_op(const struct op *op) {
     for (int s = 0; s < (tiny && sets->count > 5 ? 5 : sets->count); s++) {
         struct failure failure = { 0 };
         if (plan_parse(&job->plan, sets->text[s], &failure)) continue; /* asks for more than this */
-        const bool takes_parts = op->parts[0].name;
-        job->with_parts = false;
-        walk_set(job, sets->text[s], takes_parts, (unsigned)s);
-        job->with_parts = true;
-        if (takes_parts) walk_set(job, sets->text[s], true, (unsigned)s + 1);
+        const bool takes_aux = op->aux[0].name;
+        job->with_aux = false;
+        walk_set(job, sets->text[s], takes_aux, (unsigned)s);
+        job->with_aux = true;
+        if (takes_aux) walk_set(job, sets->text[s], true, (unsigned)s + 1);
     }
     print_message("%s: %d parameter sets\n", op->name, sets->count);
     free(job);

@@ -49,8 +49,8 @@ struct job {
     struct plan plan;
     int count;
     struct image in[RUN_BATCH_MAX], out[RUN_BATCH_MAX]; /* shapes, strides padded */
-    struct image parts[RUN_BATCH_MAX * OP_PARTS_MAX];   /* width 0 where none is given */
-    bool with_parts;
+    struct image aux[RUN_BATCH_MAX * OP_AUX_MAX];   /* width 0 where none is given */
+    bool with_aux;
     char name[160];
 };
 
@@ -64,8 +64,8 @@ static size_t place(struct image *images, int count, uint8_t *base) {
 }
 
 /* Parts lie behind the inputs, which begin at BASE and take IN_BYTES. */
-static size_t place_parts(struct job *job, uint8_t *base, size_t in_bytes) {
-    return place(job->parts, job->count * OP_PARTS_MAX, base + in_bytes);
+static size_t place_aux(struct job *job, uint8_t *base, size_t in_bytes) {
+    return place(job->aux, job->count * OP_AUX_MAX, base + in_bytes);
 }
 
 static struct op_call make_call(const struct job *job, int i, struct failure *failure) {
@@ -73,7 +73,7 @@ static struct op_call make_call(const struct job *job, int i, struct failure *fa
                             .in = job->in[i],
                             .out = job->out[i],
                             .failure = failure };
-    memcpy(call.parts, &job->parts[i * OP_PARTS_MAX], sizeof call.parts);
+    memcpy(call.aux, &job->aux[i * OP_AUX_MAX], sizeof call.aux);
     return call;
 }
 
@@ -84,8 +84,8 @@ static void make_calls(const struct job *job, struct op_call *calls, struct fail
 static void fill_inputs(struct job *job) {
     for (int i = 0; i < job->count; i++)
         fill(&job->in[i], (enum content)(i % CONTENTS), 99u + (unsigned)i);
-    for (int i = 0; i < job->count * OP_PARTS_MAX; i++)
-        fill(&job->parts[i], i % 4 ? NOISE : GRADIENT, 7u + (unsigned)i);
+    for (int i = 0; i < job->count * OP_AUX_MAX; i++)
+        fill(&job->aux[i], i % 4 ? NOISE : GRADIENT, 7u + (unsigned)i);
 }
 
 static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
@@ -94,7 +94,7 @@ static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
     struct op_call calls[RUN_BATCH_MAX];
     struct lane_times times;
     make_calls(job, calls, &failure);
-    const size_t upload_bytes = in_bytes + place_parts(job, NULL, 0);
+    const size_t upload_bytes = in_bytes + place_aux(job, NULL, 0);
     const struct lane_need need = { upload_bytes, device_cuda.scratch(lane, op, calls, job->count),
                                     out_bytes };
     if (device_cuda.reserve(lane, &need, &failure)) fail_msg("%s: %s", job->name, failure.message);
@@ -103,12 +103,12 @@ static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
     cudaDeviceSynchronize();
     memset(lane->host_in, PATTERN, upload_bytes);
     place(job->in, job->count, lane->host_in);
-    place_parts(job, lane->host_in, in_bytes);
+    place_aux(job, lane->host_in, in_bytes);
     fill_inputs(job);
     if (device_cuda.upload(lane, upload_bytes, &failure))
         fail_msg("%s: %s", job->name, failure.message);
     place(job->in, job->count, lane->in);
-    place_parts(job, lane->in, in_bytes);
+    place_aux(job, lane->in, in_bytes);
     place(job->out, job->count, lane->out);
     make_calls(job, calls, &failure);
     calls[0].scratch = lane->work;
@@ -118,7 +118,7 @@ static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
         device_cuda.finish(lane, &times, NULL, &failure))
         fail_msg("%s: %s", job->name, failure.message);
     place(job->in, job->count, lane->host_in);
-    place_parts(job, lane->host_in, in_bytes);
+    place_aux(job, lane->host_in, in_bytes);
 }
 
 static void run_reference(struct job *job, uint8_t *expected, size_t out_bytes) {
@@ -177,10 +177,10 @@ static void add_image(struct job *job, struct image in, enum padding padding) {
     if (plan_shapes(&job->plan, &in, UINT64_C(1) << 31, shapes, NULL)) return;
     struct image out = shapes[1];
     if (is_long(&in, &out)) return;
-    for (int p = 0; p < OP_PARTS_MAX; p++) {
-        struct image *part = &job->parts[job->count * OP_PARTS_MAX + p];
-        *part = job->with_parts ? image_shape(in.width, in.height, 1, 8) : (struct image){ 0 };
-        if (part->width) part->stride = padded(part, padding);
+    for (int p = 0; p < OP_AUX_MAX; p++) {
+        struct image *aux = &job->aux[job->count * OP_AUX_MAX + p];
+        *aux = job->with_aux ? image_shape(in.width, in.height, 1, 8) : (struct image){ 0 };
+        if (aux->width) aux->stride = padded(aux, padding);
     }
     out.stride = padded(&out, padding);
     in.stride = padded(&in, padding);

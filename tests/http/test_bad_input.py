@@ -982,7 +982,7 @@ def test_hang_up_while_the_job_runs(start):
     body = large_png(8000, 8000)
     worker, = daemon.children()
     used = cpu_seconds(worker)
-    assert daemon.post(LONGER_PATH, body).status == 200
+    assert daemon.post(LONGER_PATH, body, timeout=600).status == 200
     alone, used = cpu_seconds(worker) - used, cpu_seconds(worker)
     with daemon.socket() as s:
         s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (LONGER_PATH.encode(), len(body)) + body)

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/ops/carve/sweep.h"
+/* How it works. Each cell compares its three predecessors, keeps which one it took in two bits,
+ * and adds its own cost; 16-bit costs saturate, 32-bit ones cannot overflow, 64-bit ones are keys
+ * with the sign turned, so that signed comparison orders them. Plain loops say what is meant; AVX2
+ * does 16, 8 or 4 cells at once. Columns outside are fenced with the greatest cost. */
+#include "pipeline/ops/carve/dp_row.h"
 
 #include "pipeline/ops/carve.h"
 #include "pipeline/ops/carve/energy.h"
@@ -17,29 +21,29 @@ static inline uint64_t key_of(uint32_t energy) {
 }
 
 /* The cost at X; one column outside is the greatest there is. */
-ALWAYS uint64_t cost_at(const void *row, long x, enum lanes lanes) {
-    return lanes == LANES_16   ? ((const uint16_t *)row)[x]
-           : lanes == LANES_32 ? ((const uint32_t *)row)[x]
-                               : ((const uint64_t *)row)[x] ^ BIAS;
+ALWAYS uint64_t cost_at(const void *row, long x, enum cost_bits bits) {
+    return bits == COST_16   ? ((const uint16_t *)row)[x]
+           : bits == COST_32 ? ((const uint32_t *)row)[x]
+                             : ((const uint64_t *)row)[x] ^ BIAS;
 }
 
-ALWAYS void cost_put(void *row, long x, enum lanes lanes, uint64_t cost) {
-    if (lanes == LANES_16)
+ALWAYS void cost_put(void *row, long x, enum cost_bits bits, uint64_t cost) {
+    if (bits == COST_16)
         ((uint16_t *)row)[x] = (uint16_t)cost;
-    else if (lanes == LANES_32)
+    else if (bits == COST_32)
         ((uint32_t *)row)[x] = (uint32_t)cost;
     else
         ((uint64_t *)row)[x] = cost ^ BIAS;
 }
 
 /* What is outside never is the least. */
-ALWAYS void fence(void *row, uint32_t width, enum lanes lanes) {
-    cost_put(row, -1, lanes, UINT64_MAX);
-    cost_put(row, width, lanes, UINT64_MAX);
+ALWAYS void fence(void *row, uint32_t width, enum cost_bits bits) {
+    cost_put(row, -1, bits, UINT64_MAX);
+    cost_put(row, width, bits, UINT64_MAX);
 }
 
-ALWAYS uint64_t own_cost(uint16_t energy, enum lanes lanes) {
-    return lanes == LANES_64 ? key_of(energy) : energy;
+ALWAYS uint64_t own_cost(uint16_t energy, enum cost_bits bits) {
+    return bits == COST_64 ? key_of(energy) : energy;
 }
 
 ALWAYS uint64_t lesser(uint64_t a, uint64_t b) {
@@ -99,14 +103,14 @@ static void cells_64_plain(const int64_t *before, const uint16_t *energies, int6
     }
 }
 
-static void row_plain(enum lanes lanes, const void *before, const uint16_t *energies, void *next,
+static void row_plain(enum cost_bits bits, const void *before, const uint16_t *energies, void *next,
                       uint64_t *parents, uint32_t width) {
     struct flags flags;
     for (uint32_t x = 0; x < width; x += CELLS) {
-        if (lanes == LANES_16)
+        if (bits == COST_16)
             cells_16_plain((const uint16_t *)before + x, energies + x, (uint16_t *)next + x,
                            &flags);
-        else if (lanes == LANES_32)
+        else if (bits == COST_32)
             cells_32_plain((const uint32_t *)before + x, energies + x, (uint32_t *)next + x,
                            &flags);
         else
@@ -117,9 +121,9 @@ static void row_plain(enum lanes lanes, const void *before, const uint16_t *ener
 
 /* ---- where the halves meet */
 
-ALWAYS uint64_t least_below(const void *lower, long x, enum lanes lanes) {
-    return lesser(lesser(cost_at(lower, x - 1, lanes), cost_at(lower, x, lanes)),
-                  cost_at(lower, x + 1, lanes));
+ALWAYS uint64_t least_below(const void *lower, long x, enum cost_bits bits) {
+    return lesser(lesser(cost_at(lower, x - 1, bits), cost_at(lower, x, bits)),
+                  cost_at(lower, x + 1, bits));
 }
 
 struct sum {
@@ -129,28 +133,29 @@ struct sum {
 
 /* The leftmost least of columns FIRST to END - 1. */
 ALWAYS struct sum least_sum(const void *upper, const void *lower, uint32_t first, uint32_t end,
-                            enum lanes lanes) {
+                            enum cost_bits bits) {
     struct sum best = { .cost = UINT64_MAX };
     for (uint32_t x = first; x < end; x++) {
-        const uint64_t cost = cost_at(upper, x, lanes) + least_below(lower, x, lanes);
+        const uint64_t cost = cost_at(upper, x, bits) + least_below(lower, x, bits);
         if (cost < best.cost) best = (struct sum){ cost, x };
     }
     return best;
 }
 
-ALWAYS struct meeting meeting_at(const void *upper, const void *lower, struct sum sum,
-                                 enum lanes lanes) {
-    struct meeting met = { .cost = sum.cost, .column = sum.column, .exact = true };
-    const uint64_t least = least_below(lower, sum.column, lanes);
+ALWAYS struct dp_meeting meeting_at(const void *upper, const void *lower, struct sum sum,
+                                    enum cost_bits bits) {
+    struct dp_meeting met = { .cost = sum.cost, .column = sum.column, .exact = true };
+    const uint64_t least = least_below(lower, sum.column, bits);
     met.below = sum.column ? sum.column - 1 : 0;
-    while (cost_at(lower, met.below, lanes) != least) met.below++;
-    if (lanes == LANES_16)
-        met.exact = cost_at(upper, sum.column, lanes) < SATURATED_16 && least < SATURATED_16;
+    while (cost_at(lower, met.below, bits) != least) met.below++;
+    if (bits == COST_16)
+        met.exact = cost_at(upper, sum.column, bits) < SATURATED_16 && least < SATURATED_16;
     return met;
 }
 
-ALWAYS struct meeting meet(const void *upper, const void *lower, uint32_t width, enum lanes lanes) {
-    return meeting_at(upper, lower, least_sum(upper, lower, 0, width, lanes), lanes);
+ALWAYS struct dp_meeting meet(const void *upper, const void *lower, uint32_t width,
+                              enum cost_bits bits) {
+    return meeting_at(upper, lower, least_sum(upper, lower, 0, width, bits), bits);
 }
 
 #ifdef __x86_64__
@@ -253,11 +258,11 @@ AVX2 static void row_64(const uint64_t *before, const uint16_t *energies, uint64
     }
 }
 
-static void row_avx2(enum lanes lanes, const void *before, const uint16_t *energies, void *next,
+static void row_avx2(enum cost_bits bits, const void *before, const uint16_t *energies, void *next,
                      uint64_t *parents, uint32_t width) {
-    if (lanes == LANES_16)
+    if (bits == COST_16)
         row_16(before, energies, next, parents, width);
-    else if (lanes == LANES_32)
+    else if (bits == COST_32)
         row_32(before, energies, next, parents, width);
     else
         row_64(before, energies, next, parents, width);
@@ -287,7 +292,8 @@ AVX2 static inline uint32_t least_lane(__m256i a) {
 
 /* The least sum first, then the first 16 columns that hold it; what is left of the row after whole
  * vectors is to the right of them. */
-AVX2 static struct meeting meet_16(const uint16_t *upper, const uint16_t *lower, uint32_t width) {
+AVX2 static struct dp_meeting meet_16(const uint16_t *upper, const uint16_t *lower,
+                                      uint32_t width) {
     const uint32_t whole = width / 16 * 16;
     __m256i least = _mm256_set1_epi32(-1);
     for (uint32_t x = 0; x < whole; x += 16)
@@ -295,64 +301,65 @@ AVX2 static struct meeting meet_16(const uint16_t *upper, const uint16_t *lower,
     least = _mm256_set1_epi32((int)least_lane(least));
     uint32_t first = 0;
     while (first < whole && !holds(sums_16(upper + first, lower + first), least)) first += 16;
-    const struct sum rest = least_sum(upper, lower, whole, width, LANES_16);
+    const struct sum rest = least_sum(upper, lower, whole, width, COST_16);
     struct sum best =
-        least_sum(upper, lower, first, whole < first + 16 ? whole : first + 16, LANES_16);
+        least_sum(upper, lower, first, whole < first + 16 ? whole : first + 16, COST_16);
     if (rest.cost < best.cost) best = rest;
-    return meeting_at(upper, lower, best, LANES_16);
+    return meeting_at(upper, lower, best, COST_16);
 }
 #else
 #define row_avx2 row_plain
 
-static struct meeting meet_16(const uint16_t *upper, const uint16_t *lower, uint32_t width) {
-    return meet(upper, lower, width, LANES_16);
+static struct dp_meeting meet_16(const uint16_t *upper, const uint16_t *lower, uint32_t width) {
+    return meet(upper, lower, width, COST_16);
 }
 #endif
 
 /* ---- rows */
 
-ALWAYS void first_of(const uint16_t *energies, void *next, uint32_t width, enum lanes lanes) {
-    if (lanes == LANES_16)
+ALWAYS void first_of(const uint16_t *energies, void *next, uint32_t width, enum cost_bits bits) {
+    if (bits == COST_16)
         memcpy(next, energies, width * sizeof *energies);
     else
-        for (uint32_t x = 0; x < width; x++) cost_put(next, x, lanes, own_cost(energies[x], lanes));
-    fence(next, width, lanes);
+        for (uint32_t x = 0; x < width; x++) cost_put(next, x, bits, own_cost(energies[x], bits));
+    fence(next, width, bits);
 }
 
-void sweep_first(enum lanes lanes, const uint16_t *energies, void *next, uint32_t width) {
-    switch (lanes) {
-    case LANES_16: first_of(energies, next, width, LANES_16); break;
-    case LANES_32: first_of(energies, next, width, LANES_32); break;
-    case LANES_64: first_of(energies, next, width, LANES_64); break;
+void dp_first_row(enum cost_bits bits, const uint16_t *energies, void *next, uint32_t width) {
+    switch (bits) {
+    case COST_16: first_of(energies, next, width, COST_16); break;
+    case COST_32: first_of(energies, next, width, COST_32); break;
+    case COST_64: first_of(energies, next, width, COST_64); break;
     }
 }
 
-ALWAYS void none_of(void *next, uint32_t width, enum lanes lanes) {
-    for (uint32_t x = 0; x < width; x++) cost_put(next, x, lanes, 0);
-    fence(next, width, lanes);
+ALWAYS void none_of(void *next, uint32_t width, enum cost_bits bits) {
+    for (uint32_t x = 0; x < width; x++) cost_put(next, x, bits, 0);
+    fence(next, width, bits);
 }
 
-void sweep_none(enum lanes lanes, void *next, uint32_t width) {
-    switch (lanes) {
-    case LANES_16: none_of(next, width, LANES_16); break;
-    case LANES_32: none_of(next, width, LANES_32); break;
-    case LANES_64: none_of(next, width, LANES_64); break;
+void dp_empty_row(enum cost_bits bits, void *next, uint32_t width) {
+    switch (bits) {
+    case COST_16: none_of(next, width, COST_16); break;
+    case COST_32: none_of(next, width, COST_32); break;
+    case COST_64: none_of(next, width, COST_64); break;
     }
 }
 
-void sweep_row(enum lanes lanes, const void *before, const uint16_t *energies, void *next,
-               uint64_t *parents, uint32_t width) {
-    (simd_has_avx2() ? row_avx2 : row_plain)(lanes, before, energies, next, parents, width);
-    switch (lanes) {
-    case LANES_16: fence(next, width, LANES_16); break;
-    case LANES_32: fence(next, width, LANES_32); break;
-    case LANES_64: fence(next, width, LANES_64); break;
+void dp_next_row(enum cost_bits bits, const void *before, const uint16_t *energies, void *next,
+                 uint64_t *parents, uint32_t width) {
+    (simd_has_avx2() ? row_avx2 : row_plain)(bits, before, energies, next, parents, width);
+    switch (bits) {
+    case COST_16: fence(next, width, COST_16); break;
+    case COST_32: fence(next, width, COST_32); break;
+    case COST_64: fence(next, width, COST_64); break;
     }
 }
 
-struct meeting sweep_meet(enum lanes lanes, const void *upper, const void *lower, uint32_t width) {
-    if (lanes == LANES_64) return meet(upper, lower, width, LANES_64);
-    if (lanes == LANES_32) return meet(upper, lower, width, LANES_32);
+struct dp_meeting dp_meet(enum cost_bits bits, const void *upper, const void *lower,
+                          uint32_t width) {
+    if (bits == COST_64) return meet(upper, lower, width, COST_64);
+    if (bits == COST_32) return meet(upper, lower, width, COST_32);
     if (simd_has_avx2()) return meet_16(upper, lower, width);
-    return meet(upper, lower, width, LANES_16);
+    return meet(upper, lower, width, COST_16);
 }

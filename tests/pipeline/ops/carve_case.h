@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve_job.h - one call of carve, as its tests make them. */
-#ifndef BURIN_TESTS_OPS_CARVE_JOB_H
-#define BURIN_TESTS_OPS_CARVE_JOB_H
+/* carve_case.h - one call of carve, as its tests make them. */
+#ifndef BURIN_TESTS_OPS_CARVE_CASE_H
+#define BURIN_TESTS_OPS_CARVE_CASE_H
 
 #include "pipeline/ops/carve.h"
 #include "pipeline/registry.h"
@@ -10,9 +10,9 @@
 
 enum { PADDING = 24, FILL = 0xa5 };
 
-struct job {
+struct carve_case {
     struct params params;
-    struct image in, parts[OP_PARTS_MAX];
+    struct image in, aux[OP_AUX_MAX];
     struct pool *pool;
     struct progress *progress;
     struct timing *timing;
@@ -31,32 +31,33 @@ static inline const struct op *carve(void) {
     return op;
 }
 
-static inline struct job job_make(uint32_t width, uint32_t height, unsigned channels,
-                                  unsigned depth, enum picture picture) {
-    struct job job = { .in = padded(image_shape(width, height, channels, depth)) };
+static inline struct carve_case job_make(uint32_t width, uint32_t height, unsigned channels,
+                                         unsigned depth, enum picture picture) {
+    struct carve_case job = { .in = padded(image_shape(width, height, channels, depth)) };
     params_init(&job.params, carve()->params);
     picture_draw(&job.in, picture, width * 31 + height);
     return job;
 }
 
-static inline void job_free(struct job *job) {
+static inline void job_free(struct carve_case *job) {
     free(job->in.pixels);
-    for (int i = 0; i < OP_PARTS_MAX; i++) free(job->parts[i].pixels);
+    for (int i = 0; i < OP_AUX_MAX; i++) free(job->aux[i].pixels);
 }
 
 /* A mask whose blocks are set where noise says so. */
-static inline void add_mask(struct job *job, int place, uint32_t seed, int block, int of) {
-    struct image *part = &job->parts[place];
-    *part = padded(image_shape(job->in.width, job->in.height, 1, 8));
-    for (uint32_t y = 0; y < part->height; y++)
-        for (uint32_t x = 0; x < part->width; x++) {
+static inline void add_mask(struct carve_case *job, int place, uint32_t seed, int block, int of) {
+    struct image *mask = &job->aux[place];
+    *mask = padded(image_shape(job->in.width, job->in.height, 1, 8));
+    for (uint32_t y = 0; y < mask->height; y++)
+        for (uint32_t x = 0; x < mask->width; x++) {
             const uint32_t cell = (x / (uint32_t)block) * 7919u + (y / (uint32_t)block) * 104729u;
             const uint32_t noise = (cell + seed) * 2654435761u >> 20;
-            image_row(part, y)[x] = noise % (uint32_t)of == 0 ? 128 : 127;
+            image_row(mask, y)[x] = noise % (uint32_t)of == 0 ? 128 : 127;
         }
 }
 
-static inline struct op_call call_of(struct job *job, struct image out, struct failure *failure) {
+static inline struct op_call call_of(struct carve_case *job, struct image out,
+                                     struct failure *failure) {
     struct op_call call = { .params = &job->params,
                             .in = job->in,
                             .out = out,
@@ -64,12 +65,12 @@ static inline struct op_call call_of(struct job *job, struct image out, struct f
                             .progress = job->progress,
                             .timing = job->timing,
                             .failure = failure };
-    memcpy(call.parts, job->parts, sizeof call.parts);
+    memcpy(call.aux, job->aux, sizeof call.aux);
     return call;
 }
 
 /* The result, in memory of its own, whose padding is checked. */
-static inline enum status try_run(struct job *job, struct image *out) {
+static inline enum status try_run(struct carve_case *job, struct image *out) {
     struct failure failure = { 0 };
     struct image shape;
     if (carve()->size(&job->params, &job->in, &shape, &failure)) fail_msg("%s", failure.message);
@@ -86,13 +87,13 @@ static inline enum status try_run(struct job *job, struct image *out) {
     return status;
 }
 
-static inline struct image run(struct job *job) {
+static inline struct image run(struct carve_case *job) {
     struct image out;
     assert_int_equal(try_run(job, &out), STATUS_OK);
     return out;
 }
 
-static inline void goal(struct job *job, long dx, long dy) {
+static inline void goal(struct carve_case *job, long dx, long dy) {
     job->params.number[CARVE_DX] = dx;
     job->params.number[CARVE_DY] = dy;
 }

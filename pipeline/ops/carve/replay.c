@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/ops/carve/apply.h"
+/* How it works. Of each line the seams' positions, told at the time each was taken, are turned
+ * into positions of the whole line and sorted into the end of a list; what lies between them is
+ * what stays. Edits then copy what stays, runs at once, or insert from the end so that nothing is
+ * overwritten before it is read. Lines go in blocks that a core's cache holds. */
+#include "pipeline/ops/carve/replay.h"
 
+#include "pipeline/band.h"
 #include "pipeline/ops/carve.h"
 #include "pipeline/sample.h"
 
 #include <string.h>
 
-enum { PARTS_MAX = 8, SLOTS_MAX = 64, PIXEL_BYTES_MAX = 8, RUN = 32, GROUP = 8, LOOK_SEAMS = 256 };
+enum { PIECES_MAX = 8, SLOTS_MAX = 64, PIXEL_BYTES_MAX = 8, RUN = 32, GROUP = 8, LOOK_SEAMS = 256 };
 
 /* Origins of a block that a core's cache holds beside the pixels. */
 enum { BLOCK_POSITIONS = 1 << 17 };
@@ -229,18 +234,18 @@ static void edit_block(const struct block *block, const struct carve_edit *edit)
     }
 }
 
-static int parts_of(const struct carve_replay *replay) {
+static int pieces_of(const struct carve_replay *replay) {
     const uint32_t threads = (uint32_t)pool_threads(replay->pool);
-    const uint32_t most = threads < PARTS_MAX ? threads : PARTS_MAX;
+    const uint32_t most = threads < PIECES_MAX ? threads : PIECES_MAX;
     return (int)(most < replay->lines ? most : replay->lines);
 }
 
-static void replay_part(void *argument, int part) {
+static void replay_piece(void *argument, int index) {
     const struct carve_replay *replay = argument;
-    const int parts = parts_of(replay);
-    const struct band band = band_of(replay->lines, part, parts);
+    const int count = pieces_of(replay);
+    const struct band band = band_of(replay->lines, index, count);
     const struct band slots =
-        band_of(replay->lines < SLOTS_MAX ? replay->lines : SLOTS_MAX, part, parts);
+        band_of(replay->lines < SLOTS_MAX ? replay->lines : SLOTS_MAX, index, count);
     const uint32_t fit = BLOCK_POSITIONS / replay->length;
     uint32_t most = slots.end - slots.first;
     if (most > fit && most > GROUP) most = fit > GROUP ? fit : GROUP;
@@ -259,6 +264,6 @@ static void replay_part(void *argument, int part) {
 }
 
 enum status carve_replay(const struct carve_replay *replay) {
-    pool_run(replay->pool, replay_part, (void *)replay, parts_of(replay));
+    pool_run(replay->pool, replay_piece, (void *)replay, pieces_of(replay));
     return progress_check(replay->progress);
 }

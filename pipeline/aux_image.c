@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/part.h"
+#include "pipeline/aux_image.h"
 
 #include "pipeline/luma.h"
 #include "pipeline/sample.h"
 
 #include <stdlib.h>
 
-struct image part_shape(const struct probe *probe) {
+struct image aux_image_shape(const struct probe *probe) {
     return image_shape(probe->shape.width, probe->shape.height, 1, 8);
 }
 
-static inline void part_row(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
+static inline void gray_row(const uint8_t *in, uint8_t *out, uint32_t width, unsigned channels,
                             unsigned depth) {
     for (size_t x = 0; x < width; x++) {
         const size_t i = x * channels;
@@ -22,9 +22,9 @@ static inline void part_row(const uint8_t *in, uint8_t *out, uint32_t width, uns
     }
 }
 
-enum status part_decode(const uint8_t *bytes, size_t length, const struct probe *probe,
-                        const struct codec_limits *limits, struct progress *progress,
-                        const struct image *into, struct failure *failure) {
+enum status aux_image_decode(const uint8_t *bytes, size_t length, const struct probe *probe,
+                             const struct codec_limits *limits, struct progress *progress,
+                             const struct image *into, struct failure *failure) {
     uint32_t notes = 0;
     struct image whole = probe->shape;
     struct codec_limits strict = *limits;
@@ -41,7 +41,7 @@ enum status part_decode(const uint8_t *bytes, size_t length, const struct probe 
     const enum status status =
         codec_decode(bytes, length, probe, &strict, progress, &whole, NULL, &notes, failure);
     for (uint32_t y = 0; status == STATUS_OK && y < whole.height; y++)
-        SPECIALISE(whole.channels, whole.depth, part_row, image_row(&whole, y), image_row(into, y),
+        SPECIALISE(whole.channels, whole.depth, gray_row, image_row(&whole, y), image_row(into, y),
                    whole.width);
     free(whole.pixels);
     return status;

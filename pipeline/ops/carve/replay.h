@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-/* apply.h - what a row of seams of one direction does to the pixels, all at once.
+/* replay.h - what a row of seams of one direction does to the pixels, all at once.
  *
  * A line is a row where seams are vertical, a column where they are horizontal. Seams say where
  * they cross a line at the time they are taken; replayed on the line's positions they tell which
  * pixels stay.
+ *
+ * Used by:  picture.c; seam_search.c paints with it.
+ * Fails:    STATUS_CANCELLED, STATUS_DEADLINE.
+ * Threads:  shares lines out among the pool's.
  */
-#ifndef BURIN_CARVE_APPLY_H
-#define BURIN_CARVE_APPLY_H
+#ifndef BURIN_CARVE_REPLAY_H
+#define BURIN_CARVE_REPLAY_H
 
 #include "pipeline/image.h"
 #include "pipeline/pool.h"
