@@ -66,10 +66,10 @@ const struct cuda_op *cuda_twin(const struct op *op);
  * timing report. NULL: it is told otherwise. A twin calls this after its last kernel too. */
 void cuda_record_kernel(const struct cuda_context *context, const char *name);
 
-/* A cleared watch for CALL, as the device addresses it. From then on the lane passes its progress
- * on and stops it when the client leaves or the deadline passes. NAMES: of the spans, constants,
- * NULL behind the last; those of a batch are the longest of its images. NULL where the lane has
- * none left (or, in a benchmark, none at all): a kernel must do without. */
+/* A cleared kernel_progress for CALL, as the device addresses it. From then on the lane passes its
+ * progress on and stops it when the client leaves or the deadline passes. NAMES: of the spans,
+ * constants, NULL behind the last; those of a batch are the longest of its images. NULL where the
+ * lane has none left (or, in a benchmark, none at all): a kernel must do without. */
 struct kernel_progress *kernel_progress_add(const struct cuda_context *context,
                                             const struct op_call *call, const char *const *names);
 

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* kernel_progress.cuh - the lane's side of the watches of cuda_op.h: what long kernels tell and are told.
+/* kernel_progress.cuh - the lane's side of struct kernel_progress: what long kernels report and are
+ * told.
+ *
+ * Used by:  device_cuda.cu.
+ * Owns:     the pinned entries, from kernel_progress_init() on; the lane frees them.
+ * Limits:   KERNEL_PROGRESS_MAX images of a batch, all its steps counted; the others report
+ *           nothing.
  *
  * Threads: the lane's alone, and the kernels of its stream.
  */

@@ -5,9 +5,9 @@
  * Fails:    the launch, by a trap: STATUS_DEVICE, and the worker is replaced.
  * Limits:   SPIN_LIMIT looks, each at least as long as a look at memory: a minute or more.
  *
- * A wait that never ends is a fault of ours or a broken chip: better a failed launch than a GPU that
- * hangs. A benchmark or a test defines both macros before it includes any kernel, to be told which
- * wait it was, or to see it end sooner.
+ * A wait that never ends is a fault of ours or a broken chip: better a failed launch than a GPU
+ * that hangs. A benchmark or a test defines both macros before it includes any kernel, to be told
+ * which wait it was, or to see it end sooner.
  */
 #ifndef BURIN_SPIN_LIMIT_CUH
 #define BURIN_SPIN_LIMIT_CUH

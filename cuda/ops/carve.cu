@@ -1,15 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Seams are found on the luma alone, search by search (search.cuh says what that is, and which methods
- * there are); then the pixels follow at once. Pixels go from the input to the output in the first
- * phase and grow there in place in those after it, so that they need no scratch. Only where the
- * seams are shown, which has the input's size, an image of its own is carved along.
+/* carve.cu - seam carving on the GPU, the twin of pipeline/ops/carve.c; carve/ holds its parts.
+ *
+ * How it works. A call is a few phases (carve_next): one that shrinks, then steps that grow. Of
+ * each phase the seams are searched on the luma alone, turned where they are horizontal
+ * (fill_search, find_seams): that is what costs time. Then the pixels follow at once (apply_seams).
+ * Pixels go from the input to the output in the first phase and grow there in place in those after
+ * it, so that they need no scratch. Only where the seams are shown, which has the input's size, an
+ * image of its own is carved along.
+ *
+ * Which method takes the seams of a phase out: the first that takes the search (method.cuh).
+ *
+ *   method   for                          bound                                 file in carve/
+ *   cluster  one direction, no masks      compute capability 9.0; sides up to   cluster/cluster.cuh
+ *                                         16000; half a path costs less than
+ *                                         2^28 - 2^22; all blocks resident
+ *   dual     both directions, no masks    the same for both sides, of each of   dual/dual.cuh
+ *                                         which two rows stay
+ *   grid     everything else, and where   none: any GPU, any number of blocks   grid/grid.cuh
+ *            a launch above is refused
+ *
+ * cluster: a cluster of blocks sweeps the costs of each half towards the middle, a block for each
+ * band of rows keeps parents behind it and takes the seam out. dual: the same for both axes at
+ * once, and a verdict each step. grid: every warp does a tile of columns, and each seam ends with a
+ * barrier of all blocks. All give the same seams: what is least, and which of equals, is in
+ * pipeline/ops/carve.h.
+ *
+ * Where to begin reading: here at the end, run(), and upwards to run_phase(). Then
+ * carve/carve_context.cuh (memory), carve/method.cuh (the choice), carve/grid/grid.cuh (the
+ * simplest kernel: grid_kernel), carve/cluster/args.cuh (who does what) and sweep.cuh, band.cuh,
+ * traceback.cuh beside it. Blocks talk in tagged_words.cuh, by the instructions of ptx.cuh, and
+ * wait as waits.cuh says. tests/bench/kernels/carve.cu climbs from a launch a row to the cluster
+ * method.
  *
  * Scratch: at most 16 bytes a pixel of the input or, where that has more, of what is carved to;
  * where a side of the input, or of what it grows to, is under 800 pixels, 384 KiB on top; where one
  * is under 480, 1280 bytes for every row and column of both too. What it is, bytes a pixel: luma 1,
- * seams up to 2, all phases' bits up to 3/4, the method's (tiles.cuh: 3.4, with masks 2.6; both
- * directions 7 to 10, fast_both.cuh no more, and 4 for origins); masks 1 or 2; seams shown in
- * several phases: the pixel itself. */
+ * seams up to 2, all phases' bits up to 3/4, the method's (grid: 3.4, with masks 2.6; both
+ * directions 7 to 10, dual no more, and 4 for origins); masks 1 or 2; seams shown in several
+ * phases: the pixel itself. */
 #include "pipeline/ops/carve.h"
 
 #include "cuda/ops/carve/carve_context.cuh"

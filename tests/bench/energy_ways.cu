@@ -5,7 +5,7 @@
 #include "tests/bench/energy_ways.h"
 
 #include "cuda/check.cuh"
-#include "pipeline/ops/carve.h"
+#include "cuda/ops/carve/energy.cuh"
 
 #include <algorithm>
 #include <stdlib.h>
@@ -23,49 +23,28 @@ struct plane {
 
 struct from_global {
     const struct plane &plane;
-    int x, y;
-    __device__ int operator()(int dx, int dy) const {
-        const int column = min(max(x + dx, 0), plane.width - 1);
-        return plane.luma[(size_t)min(max(y + dy, 0), plane.height - 1) * plane.width + column];
+    __device__ int at(int x, int y) const {
+        x = min(max(x, 0), plane.width - 1), y = min(max(y, 0), plane.height - 1);
+        return plane.luma[(size_t)y * plane.width + x];
     }
 };
 
 struct from_tile {
     const uint8_t (*tile)[TILE_X + 2 * MARGIN];
-    __device__ int operator()(int dx, int dy) const {
-        return tile[threadIdx.y + MARGIN + dy][threadIdx.x + MARGIN + dx];
+    int left, top;
+    __device__ int at(int x, int y) const {
+        return tile[y - top][x - left];
     }
 };
 
-/* The float root is at most one off for n < 2^28. */
-__device__ uint32_t root(uint32_t n) {
-    uint32_t r = (uint32_t)sqrtf((float)n);
-    r -= r * r > n;
-    return r + ((r + 1) * (r + 1) <= n);
-}
-
-template <int KIND, class AT> __device__ uint32_t energy_of(const AT &at) {
-    if (KIND == CARVE_GRADIENT) return carve_gradient(at(0, 0), at(1, 0), at(0, 1), at(1, 1));
-    constexpr int REACH = KIND == CARVE_SOBEL5 ? 2 : 1;
-    constexpr int smooth[2][5] = { { 1, 2, 1 }, { 1, 4, 6, 4, 1 } };
-    constexpr int slope[2][5] = { { -1, 0, 1 }, { -1, -2, 0, 2, 1 } };
-    int gx = 0, gy = 0;
-#pragma unroll
-    for (int j = 0; j <= 2 * REACH; j++)
-#pragma unroll
-        for (int i = 0; i <= 2 * REACH; i++) {
-            const int value = at(i - REACH, j - REACH);
-            gx += smooth[REACH - 1][j] * slope[REACH - 1][i] * value;
-            gy += slope[REACH - 1][j] * smooth[REACH - 1][i] * value;
-        }
-    return root((uint32_t)(gx * gx) + (uint32_t)(gy * gy));
-}
+/* Rows of the window: all in one piece of code. */
+enum { ROWS = 2 * MARGIN + 1 };
 
 template <int KIND> __global__ void global_kernel(const struct plane plane) {
     const int x = blockIdx.x * TILE_X + threadIdx.x, y = blockIdx.y * TILE_Y + threadIdx.y;
     if (x >= plane.width || y >= plane.height) return;
-    const struct from_global at = { plane, x, y };
-    plane.energy[(size_t)y * plane.width + x] = (uint16_t)energy_of<KIND>(at);
+    const struct from_global luma = { plane };
+    plane.energy[(size_t)y * plane.width + x] = (uint16_t)energy_at<ROWS>(luma, KIND, x, y);
 }
 
 template <int KIND> __global__ void shared_kernel(const struct plane plane) {
@@ -73,14 +52,14 @@ template <int KIND> __global__ void shared_kernel(const struct plane plane) {
     const int left = blockIdx.x * TILE_X - MARGIN, top = blockIdx.y * TILE_Y - MARGIN;
     for (int j = threadIdx.y; j < TILE_Y + 2 * MARGIN; j += TILE_Y)
         for (int i = threadIdx.x; i < TILE_X + 2 * MARGIN; i += TILE_X) {
-            const struct from_global at = { plane, left + i, top + j };
-            tile[j][i] = (uint8_t)at(0, 0);
+            const struct from_global luma = { plane };
+            tile[j][i] = (uint8_t)luma.at(left + i, top + j);
         }
     __syncthreads();
     const int x = left + MARGIN + threadIdx.x, y = top + MARGIN + threadIdx.y;
     if (x >= plane.width || y >= plane.height) return;
-    const struct from_tile at = { tile };
-    plane.energy[(size_t)y * plane.width + x] = (uint16_t)energy_of<KIND>(at);
+    const struct from_tile luma = { tile, left, top };
+    plane.energy[(size_t)y * plane.width + x] = (uint16_t)energy_at<ROWS>(luma, KIND, x, y);
 }
 
 typedef void (*kernel)(const struct plane plane);

@@ -49,7 +49,7 @@ struct job {
     struct plan plan;
     int count;
     struct image in[RUN_BATCH_MAX], out[RUN_BATCH_MAX]; /* shapes, strides padded */
-    struct image aux[RUN_BATCH_MAX * OP_AUX_MAX];   /* width 0 where none is given */
+    struct image aux[RUN_BATCH_MAX * OP_AUX_MAX];       /* width 0 where none is given */
     bool with_aux;
     char name[160];
 };

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* apply.cuh - the real pixels follow the seams.
+/* apply.cuh - the pixels follow the seams that were found: shrinking, growing, gathering.
  *
- * Shrinking goes from one plane to another, a thread a pixel. Growing may stay in its plane: each
- * line goes from its end to its start, so that what is written lies behind what is still to be
- * read. A pixel of any kind travels as four 16-bit samples.
+ * Used by:  carve.cu, once a phase; draw.cuh takes its launch shape.
+ * Fails:    as check.cuh says.
+ * Limits:   1 to 4 channels of 8 or 16 bits.
+ *
+ * How it works: shrinking goes from one plane to another, a thread a pixel. Growing may stay in its
+ * plane: each line goes from its end to its start, so that what is written lies behind what is
+ * still to be read. A pixel of any kind travels as four 16-bit samples. Where both directions
+ * shrank, every pixel is gathered from where it came from.
  */
 #ifndef BURIN_CARVE_APPLY_CUH
 #define BURIN_CARVE_APPLY_CUH
@@ -45,12 +50,9 @@ DEVICE void put_place(const struct apply_args &args, uint32_t line, uint32_t pla
                                 args.mask.turned ? place : line, pixel);
 }
 
-enum { PIXEL_BLOCK_X = 32, PIXEL_BLOCK_Y = 8 };
-
 template <class SAMPLE, int CHANNELS>
 static __global__ void shrink_kernel(const __grid_constant__ struct apply_args args) {
-    const uint32_t x = blockIdx.x * PIXEL_BLOCK_X + threadIdx.x;
-    const uint32_t y = blockIdx.y * PIXEL_BLOCK_Y + threadIdx.y;
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
     if (x >= args.width || y >= args.height) return;
     const uint32_t line = line_of(args.mask, x, y), place = place_of(args.mask, x, y);
     const struct crossing crossing = crossing_at(args.mask, line, place);
@@ -145,8 +147,7 @@ DEVICE uint2 origin_at(const struct gather_args &args, uint32_t x, uint32_t y) {
 
 template <class SAMPLE, int CHANNELS>
 static __global__ void gather_kernel(const __grid_constant__ struct gather_args args) {
-    const uint32_t x = blockIdx.x * PIXEL_BLOCK_X + threadIdx.x;
-    const uint32_t y = blockIdx.y * PIXEL_BLOCK_Y + threadIdx.y;
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
     if (x >= args.width || y >= args.height) return;
     const uint2 origin = origin_at(args, x, y);
     const SAMPLE *const from =
@@ -179,16 +180,10 @@ template <class SAMPLE> static inline struct apply_kernels apply_kernels_of(int 
     }
 }
 
-static inline dim3 pixel_blocks(uint32_t width, uint32_t height) {
-    return dim3((width + PIXEL_BLOCK_X - 1) / PIXEL_BLOCK_X,
-                (height + PIXEL_BLOCK_Y - 1) / PIXEL_BLOCK_Y);
-}
-
 static inline enum status shrink_pixels(cudaStream_t stream,
                                         const struct apply_kernels &apply_kernels,
                                         const struct apply_args &args, struct failure *failure) {
-    return launch(apply_kernels.shrink, pixel_blocks(args.width, args.height),
-                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), stream, args, failure);
+    return launch_pixels(apply_kernels.shrink, args.width, args.height, stream, args, failure);
 }
 
 static inline enum status grow_pixels(cudaStream_t stream,
@@ -205,8 +200,7 @@ static inline enum status grow_pixels(cudaStream_t stream,
 static inline enum status gather_pixels(cudaStream_t stream,
                                         const struct apply_kernels &apply_kernels,
                                         const struct gather_args &args, struct failure *failure) {
-    return launch(apply_kernels.gather, pixel_blocks(args.width, args.height),
-                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), stream, args, failure);
+    return launch_pixels(apply_kernels.gather, args.width, args.height, stream, args, failure);
 }
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* byte_plane.cuh - what a search is made of: the luma of an image and its marks, as it lies or turned.
+/* byte_plane.cuh - what is searched: the luma of an image and its marks, as it lies or turned.
+ *
+ * Used by:  carve.cu fills the planes of a phase; draw.cuh reads and writes samples.
+ * Fails:    as check.cuh says.
  */
 #ifndef BURIN_CARVE_BYTE_PLANE_CUH
 #define BURIN_CARVE_BYTE_PLANE_CUH

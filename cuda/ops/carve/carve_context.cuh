@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve_context.cuh - the way of one image through carve.cu: its phases, their searches and its memory. */
+/* carve_context.cuh - one image on its way through carve.cu: its phases and its memory.
+ *
+ * Used by:  carve.cu, for counting scratch and for running.
+ * Owns:     nothing; memory is the call's scratch, and NULL while it is only counted.
+ * Limits:   16 bytes a pixel and a little (carve.cu); PHASES_MAX phases.
+ *
+ * How it works: lay_out_all() goes through the phases once, lets method.cuh choose for each, and
+ * lays out the most that any of them wants. lay_out() does the same in memory that was counted
+ * before, and takes the grid method where the device says something else by now.
+ */
 #ifndef BURIN_CARVE_CARVE_CONTEXT_CUH
 #define BURIN_CARVE_CARVE_CONTEXT_CUH
 

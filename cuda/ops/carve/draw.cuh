@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* draw.cuh - draws a picture of the carving in place of its result. */
+/* draw.cuh - a picture of the carving in place of its result: show=seams and show=energy.
+ *
+ * Used by:  carve.cu.
+ * Fails:    as check.cuh says.
+ */
 #ifndef BURIN_CARVE_DRAW_CUH
 #define BURIN_CARVE_DRAW_CUH
 
@@ -37,15 +41,14 @@ DEVICE void put_input(const struct image &in, const struct image &out, uint32_t 
 }
 
 static __global__ void draw_kernel(const __grid_constant__ struct draw_args args) {
-    const uint32_t x = blockIdx.x * PIXEL_BLOCK_X + threadIdx.x;
-    const uint32_t y = blockIdx.y * PIXEL_BLOCK_Y + threadIdx.y;
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
     if (x >= args.in.width || y >= args.in.height) return;
     if (args.what == DRAW_INPUT) put_input(args.in, args.out, x, y);
     if (args.what == DRAW_RED) put_red(args.out, x, y);
     if (args.what == DRAW_ENERGY) {
-        const struct view view =
-            whole_view(args.luma.bytes, args.luma.stride, args.in.width, args.in.height);
-        const uint32_t level = min(energy_at(view, args.energy, (int)x, (int)y), 255u);
+        const struct luma_plane luma = { args.luma.bytes, args.luma.stride, (int)args.in.width,
+                                         (int)args.in.height };
+        const uint32_t level = min(energy_at(luma, args.energy, (int)x, (int)y), 255u);
         put_sample(args.out, x, y, 0, args.out.depth == 16 ? 257 * level : level);
     }
     if (args.in.channels % 2 == 0)
@@ -55,8 +58,7 @@ static __global__ void draw_kernel(const __grid_constant__ struct draw_args args
 
 static inline enum status draw_image(cudaStream_t stream, const struct draw_args &args,
                                      struct failure *failure) {
-    return launch(draw_kernel, pixel_blocks(args.in.width, args.in.height),
-                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), stream, args, failure);
+    return launch_pixels(draw_kernel, args.in.width, args.in.height, stream, args, failure);
 }
 
 /* ---- one phase's seams on the picture */
@@ -70,8 +72,7 @@ struct paint_args {
 
 /* New pixels do not show: each leads to its seam's, which was painted when it was inserted. */
 static __global__ void paint_kernel(const __grid_constant__ struct paint_args args) {
-    const uint32_t x = blockIdx.x * PIXEL_BLOCK_X + threadIdx.x;
-    const uint32_t y = blockIdx.y * PIXEL_BLOCK_Y + threadIdx.y;
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
     if (x >= args.width || y >= args.height) return;
     if (!crossing_at(args.mask, line_of(args.mask, x, y), place_of(args.mask, x, y)).seam) return;
     uint32_t column = x, row = y;
@@ -81,8 +82,7 @@ static __global__ void paint_kernel(const __grid_constant__ struct paint_args ar
 
 static inline enum status paint_seams(cudaStream_t stream, const struct paint_args &args,
                                       struct failure *failure) {
-    return launch(paint_kernel, pixel_blocks(args.width, args.height),
-                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), stream, args, failure);
+    return launch_pixels(paint_kernel, args.width, args.height, stream, args, failure);
 }
 
 /* ---- both directions at once, on a red picture: the pixels that are left are as they were */
@@ -95,8 +95,7 @@ struct restore_args {
 };
 
 static __global__ void restore_kernel(const __grid_constant__ struct restore_args args) {
-    const uint32_t x = blockIdx.x * PIXEL_BLOCK_X + threadIdx.x;
-    const uint32_t y = blockIdx.y * PIXEL_BLOCK_Y + threadIdx.y;
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
     if (x >= args.width || y >= args.height) return;
     const uint32_t number = args.origins[(size_t)y * args.origin_stride + x];
     const uint32_t column = number % args.origin_stride, row = number / args.origin_stride;
@@ -105,8 +104,7 @@ static __global__ void restore_kernel(const __grid_constant__ struct restore_arg
 
 static inline enum status restore_pixels(cudaStream_t stream, const struct restore_args &args,
                                          struct failure *failure) {
-    return launch(restore_kernel, pixel_blocks(args.width, args.height),
-                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), stream, args, failure);
+    return launch_pixels(restore_kernel, args.width, args.height, stream, args, failure);
 }
 
 #endif

@@ -9,6 +9,7 @@
 #define BURIN_CARVE_LAUNCH_KERNEL_CUH
 
 #include "cuda/check.cuh"
+#include "cuda/ops/carve/ptx.cuh"
 
 template <class ARGS>
 static enum status launch(void (*kernel)(ARGS), dim3 blocks, dim3 threads, cudaStream_t stream,
@@ -17,6 +18,27 @@ static enum status launch(void (*kernel)(ARGS), dim3 blocks, dim3 threads, cudaS
     CUDA_LAUNCHED(failure);
     return STATUS_OK;
 }
+
+/* ---- a thread a pixel */
+
+enum { PIXEL_BLOCK_X = 32, PIXEL_BLOCK_Y = 8 };
+
+template <class ARGS>
+static enum status launch_pixels(void (*kernel)(ARGS), uint32_t width, uint32_t height,
+                                 cudaStream_t stream, const ARGS &args, struct failure *failure) {
+    return launch(kernel,
+                  dim3((width + PIXEL_BLOCK_X - 1) / PIXEL_BLOCK_X,
+                       (height + PIXEL_BLOCK_Y - 1) / PIXEL_BLOCK_Y),
+                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), stream, args, failure);
+}
+
+/* The thread's pixel, which may lie outside. */
+DEVICE uint2 thread_pixel() {
+    return make_uint2(blockIdx.x * PIXEL_BLOCK_X + threadIdx.x,
+                      blockIdx.y * PIXEL_BLOCK_Y + threadIdx.y);
+}
+
+/* ---- blocks that wait for one another */
 
 /* What a launch of blocks that wait for one another came to. Under MPS and MIG there may be fewer
  * multiprocessors than was thought; the driver refuses such a launch and spoils nothing. */
@@ -41,7 +63,8 @@ static enum status launch_together(void (*kernel)(ARGS), unsigned blocks, unsign
         "cudaLaunchCooperativeKernel", fits, failure);
 }
 
-/* The same in clusters of CLUSTER blocks. The first attribute alone is what occupancy depends on. */
+/* The same in clusters of CLUSTER blocks. The first attribute alone is what occupancy depends
+ * on. */
 static inline cudaLaunchConfig_t cluster_config(uint32_t blocks, uint32_t threads, uint32_t cluster,
                                                 uint32_t shared_bytes,
                                                 cudaLaunchAttribute attributes[2],

@@ -6,10 +6,10 @@
  *           the grid method, which runs with any number of blocks.
  * Threads:  any.
  *
- * How it works: the choice is a function of carve_limits and of the search (carve.cu has the table).
- * Scratch is always enough for the grid method too, so that it can take over at the last moment. The
- * one thing that the device is asked is how many blocks of a kernel are resident at once: an answer
- * is kept for the life of the process, a question that failed is asked again.
+ * How it works: the choice is a function of carve_limits and of the search (carve.cu has the
+ * table). Scratch is always enough for the grid method too, so that it can take over at the last
+ * moment. The one thing that the device is asked is how many blocks of a kernel are resident at
+ * once: an answer is kept for the life of the process, a question that failed is asked again.
  */
 #ifndef BURIN_CARVE_METHOD_CUH
 #define BURIN_CARVE_METHOD_CUH
@@ -63,7 +63,8 @@ static inline bool residency_ask(const void *argument, uint32_t *blocks) {
     return !error;
 }
 
-/* Of the present device, by kernel and cluster; NULL where there are more devices than are known. */
+/* Of the present device, by kernel and cluster; NULL where there are more devices than are
+ * known. */
 static inline uint32_t *residency_kept(enum cluster_kernel_id kernel, uint32_t cluster) {
     enum { DEVICES_MAX = 64 };
     static uint32_t kept[DEVICES_MAX][CLUSTER_KERNELS][CLUSTER_BLOCKS_MAX + 1];
@@ -124,33 +125,17 @@ static inline struct method_choice method_choose(const struct carve_limits *limi
 
 /* ---- running it; *FITS is false where the blocks do not fit at once and nothing was taken out */
 
-static inline enum status cluster_run(const struct cuda_context *context,
-                                      const struct carve_limits *limits,
-                                      const struct seam_search *search, bool *fits,
-                                      struct failure *failure) {
-    struct cluster_plan plan;
+/* MAKE and QUEUE are the method's. */
+template <class PLAN, class MAKE, class QUEUE>
+static enum status plan_run(const struct cuda_context *context, const struct carve_limits *limits,
+                            const struct seam_search *search, MAKE make, QUEUE queue, bool *fits,
+                            struct failure *failure) {
+    PLAN plan;
     uint8_t *const scratch = (uint8_t *)search->scratch;
-    *fits = cluster_plan_make(&plan, limits, search, scratch);
+    *fits = make(&plan, limits, search, scratch);
     if (!*fits) return STATUS_OK;
-    const enum status status = cluster_queue(context, &plan, scratch, fits, failure);
-    if (!*fits)
-        residency_refused(lane_columns(&plan.args) == 6 ? CLUSTER_LANE_6 : CLUSTER_LANE_8,
-                          plan.args.cluster);
-    return status;
-}
-
-static inline enum status dual_run(const struct cuda_context *context,
-                                   const struct carve_limits *limits,
-                                   const struct seam_search *search, bool *fits,
-                                   struct failure *failure) {
-    struct dual_plan plan;
-    uint8_t *const scratch = (uint8_t *)search->scratch;
-    *fits = dual_plan_make(&plan, limits, search, scratch);
-    if (!*fits) return STATUS_OK;
-    const enum status status = dual_queue(context, &plan, scratch, fits, failure);
-    if (!*fits)
-        residency_refused(lane_columns(&plan.args.axes[0]) == 6 ? DUAL_LANE_6 : DUAL_LANE_8,
-                          plan.args.axes[0].cluster);
+    const enum status status = queue(context, &plan, scratch, fits, failure);
+    if (!*fits) residency_refused(plan.kernel, plan.cluster);
     return status;
 }
 
@@ -161,8 +146,12 @@ static inline enum status method_run(const struct cuda_context *context,
     bool fits = false;
     enum status status = STATUS_OK;
     if (!search->columns && !search->rows) return STATUS_OK;
-    if (method == METHOD_CLUSTER) status = cluster_run(context, limits, search, &fits, failure);
-    if (method == METHOD_DUAL) status = dual_run(context, limits, search, &fits, failure);
+    if (method == METHOD_CLUSTER)
+        status = plan_run<struct cluster_plan>(context, limits, search, cluster_plan_make,
+                                               cluster_queue, &fits, failure);
+    if (method == METHOD_DUAL)
+        status = plan_run<struct dual_plan>(context, limits, search, dual_plan_make, dual_queue,
+                                            &fits, failure);
     return fits || status ? status : grid_run(context, search, failure);
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* origin_map.cuh - where a pixel stood in the image that all phases began with.
  *
- * Each phase leaves its lines behind: one bit and half a bit of rank a pixel of the image it began
- * with. Walked back through them a place leads to the input; that of a new pixel leads to the
- * seam's that it was inserted for. So no plane of 4 bytes a pixel has to be carved along: those of
- * all phases that grow are at most 3/4 byte a pixel of the last one's image, since each makes a
+ * Used by:  carve_context.cuh keeps it; draw.cuh paints seams of later phases on the input.
+ * Limits:   PHASES_MAX phases.
+ *
+ * Each phase leaves its seam mask behind: one bit and half a bit of rank a pixel of the image it
+ * began with. Followed back through them a place leads to the input; that of a new pixel leads to
+ * the seam's that it was inserted for. So no plane of 4 bytes a pixel has to be carved along: those
+ * of all phases that grow are at most 3/4 byte a pixel of the last one's image, since each makes a
  * side half as long again.
  */
 #ifndef BURIN_CARVE_ORIGIN_MAP_CUH

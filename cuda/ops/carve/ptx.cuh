@@ -5,6 +5,9 @@
  * Threads:  one thread each, cluster_barrier() and the copies excepted, which say so.
  * Limits:   mbarrier_*, *_cluster*, cluster_* and copy_box need compute capability 9.0.
  * Source:   PTX ISA, chapters Memory Consistency Model and Data Movement.
+ *
+ * How it works: each is volatile and clobbers memory where it orders anything, so that the compiler
+ * moves no access across it; relaxed ones only make sure that a word is neither torn nor cached.
  */
 #ifndef BURIN_CARVE_PTX_CUH
 #define BURIN_CARVE_PTX_CUH

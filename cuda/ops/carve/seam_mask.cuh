@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* seam_mask.cuh - which pixels of an image the seams of one phase go through.
  *
- * A line is a row for vertical seams, a column for horizontal ones; each seam has one pixel of
- * every line. Seams are known by the place that their pixel had when it was taken out; here they
- * become one bit a pixel, and for every word of bits how many are set before it (a rank).
+ * Used by:  carve.cu builds it; apply.cuh, draw.cuh and origin_map.cuh ask it.
+ * Fails:    as check.cuh says.
+ *
+ * How it works: a line is a row for vertical seams, a column for horizontal ones; each seam has one
+ * pixel of every line. Seams are known by the place that their pixel had when it was taken out;
+ * here they become one bit a pixel, and for every word of bits how many are set before it (a rank).
  */
 #ifndef BURIN_CARVE_SEAM_MASK_CUH
 #define BURIN_CARVE_SEAM_MASK_CUH

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* seam_search.cuh - the part of carving that costs time: finding the seams of an image's luma.
+/* seam_search.cuh - the part of carving that costs time: the seams of one phase, on luma alone.
  *
- * carve.cu cuts a job into searches (one shrinking phase, or the search for the seams of one growing
- * phase) and afterwards moves the real pixels. Horizontal seams alone are a search of the transposed
- * image; only a search that weighs both directions has `rows`.
- * All memory is the device's and the caller's; everything is queued on the context's stream.
+ * Used by:  carve.cu makes one a phase; method.cuh and the three methods take the seams out.
+ * Owns:     nothing: all memory is the device's and the caller's.
+ *
+ * A search is one shrinking phase, or the search for the seams of one growing phase. Horizontal
+ * seams alone are searched in the transposed image; only a search that weighs both directions has
+ * `rows`. Everything is queued on the context's stream.
  */
 #ifndef BURIN_CARVE_SEAM_SEARCH_CUH
 #define BURIN_CARVE_SEAM_SEARCH_CUH

@@ -34,8 +34,8 @@ void __cyg_profile_func_exit(void *function, void *site) QUIET;
 static __attribute__((constructor)) QUIET void open_log(void) {
     const char *path = getenv("HOPS");
     const int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
-    void *memory = fd < 0 ? MAP_FAILED
-                          : mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *memory =
+        fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0) close(fd);
     if (memory != MAP_FAILED) shared = memory;
 }

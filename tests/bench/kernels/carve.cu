@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The ladder that led to cuda/ops/carve/cluster/cluster.cuh, from a launch a row to one launch for all seams.
- * Every seam of every rung is compared with a plain host program before a time is told. Times are
- * events' on the device, medians: `all` of the whole search with its preparations, `seam` the rise
- * from a quarter of the seams to all of them. */
+/* The ladder that led to cuda/ops/carve/cluster/cluster.cuh, from a launch a row to one launch for
+ * all seams. Every seam of every rung is compared with a plain host program before a time is told.
+ * Times are events' on the device, medians: `all` of the whole search with its preparations, `seam`
+ * the rise from a quarter of the seams to all of them. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
 #include "tests/bench/kernels/carve_cluster.cuh"

@@ -2,8 +2,8 @@
 /* Both directions weighed against each other: the ladder (carve_weigh.cuh) that leads to the fast
  * method (fast_both.cuh), and on it the general one (tiles.cuh). The origins of all pixels that are
  * left are compared with a plain host program's before a time is told. Times are events' on the
- * device, medians: `all` of the whole search with its preparations and origins, `step` the rise from
- * a quarter of the steps to all. */
+ * device, medians: `all` of the whole search with its preparations and origins, `step` the rise
+ * from a quarter of the steps to all. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
 #include "cuda/ops/carve/method.cuh"
@@ -119,7 +119,8 @@ static void context_make(struct bench &bench) {
     TRY(cudaEventCreate(&bench.end));
 }
 
-/* False where the cluster method does not take the search. Rows of the plain way lie close together. */
+/* False where the cluster method does not take the search. Rows of the plain way lie close
+ * together. */
 static bool strip_make(struct bench &bench, const struct both_case &one) {
     struct seam_search &search = bench.search;
     search = {};

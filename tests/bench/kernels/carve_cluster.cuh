@@ -232,7 +232,8 @@ static cudaLaunchConfig_t solo_launch(const struct solo_shape &shape,
 }
 
 /* The largest clusters of KERNEL of which the present device runs so many at once; false where it
- * has none that hold a row of WIDEST columns. Each half has a traceback block: two blocks at least. */
+ * has none that hold a row of WIDEST columns. Each half has a traceback block: two blocks at
+ * least. */
 static bool solo_shape_make(struct solo_shape &shape, const void *kernel, uint32_t clusters,
                             uint32_t widest) {
     struct cudaFuncAttributes facts;

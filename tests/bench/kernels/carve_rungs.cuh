@@ -6,7 +6,8 @@
  * 2 tiles      16 rows a launch in tiles with halos, parents kept; a jump over 16 rows at a time;
  *              energies only around the seam
  * 3 one launch the same, all seams in one launch, with grid barriers in place of launches
- * 4 is carve_cluster.cuh, 5 is cuda/ops/carve/cluster/cluster.cuh. What a launch of 1 and 2 does is a function
+ * 4 is carve_cluster.cuh, 5 is cuda/ops/carve/cluster/cluster.cuh. What a launch of 1 and 2 does is
+ *   a function
  * on the device, with which carve_weigh.cuh climbs the same ladder for both directions.
  */
 #ifndef BURIN_CARVE_RUNGS_CUH
@@ -143,8 +144,8 @@ static __global__ void row_trace_kernel(struct cluster_args args, const uint32_t
     row_trace(args, costs, args.width, columns, cost);
 }
 static __global__ void row_remove(struct cluster_args args, const uint16_t *columns) {
-    close_gap(args.luma + (uint64_t)blockIdx.x * args.luma_stride, columns[blockIdx.x], args.width,
-              args.luma_stride, 8);
+    close_own_gap(args.luma + (uint64_t)blockIdx.x * args.luma_stride, columns[blockIdx.x],
+                  args.width, args.luma_stride, 8);
 }
 
 [[maybe_unused]] static void rung_rows(const struct rung_memory &memory, uint32_t seams) {
@@ -247,12 +248,12 @@ static __device__ void tiles_remove(const struct rung_memory &memory,
         for (uint32_t task = threadIdx.x / 32; task < 2 * rows; task += blockDim.x / 32) {
             const uint32_t r = task / 2, y = fast_row(args, half, step * STEP_ROWS + r);
             if (task % 2)
-                close_gap(args.luma + (uint64_t)y * args.luma_stride, columns[r], width,
-                          args.luma_stride, 8);
+                close_own_gap(args.luma + (uint64_t)y * args.luma_stride, columns[r], width,
+                              args.luma_stride, 8);
             else
-                close_gap((uint8_t *)(energy_row(args, y) - ENERGY_PAD),
-                          2 * (columns[r] + ENERGY_PAD), 2 * (width + ENERGY_PAD),
-                          2 * args.energy_stride, 16);
+                close_own_gap((uint8_t *)(energy_row(args, y) - ENERGY_PAD),
+                              2 * (columns[r] + ENERGY_PAD), 2 * (width + ENERGY_PAD),
+                              2 * args.energy_stride, 16);
         }
         __syncthreads();
     }

@@ -161,8 +161,7 @@ static void add(struct job *job, const struct sample *sample) {
     struct run_item *item = &job->items[job->count++];
     item->in = image_shape(sample->width, sample->height, sample->channels, sample->depth);
     for (int i = 0; i < 2; i++)
-        if (sample->masks >> i & 1)
-            item->aux[i] = image_shape(sample->width, sample->height, 1, 8);
+        if (sample->masks >> i & 1) item->aux[i] = image_shape(sample->width, sample->height, 1, 8);
     item->progress = &job->progress;
     item->timing = &job->timing;
 }

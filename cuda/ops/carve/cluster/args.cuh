@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-/* args.cuh - what the roles of the cluster method share: the job, its shape, and how they talk.
+/* args.cuh - what the blocks of the cluster method share: the kernel's arguments, and the protocol.
  *
- * One launch takes out all seams of a search. Each half of the image (rows 0..m downwards, rows
- * H-1..m+1 upwards; i counts a half's rows from the image's edge) has
- *   sweepers     one cluster: only the costs of the paths, nothing kept but every 16th row
- *   band blocks   a block for each band of rows: behind the sweepers, from the row before each 16, the
- *               parents; then what column leads where through the band; in the end the removal
- *   a traceback block  a block: finds the seam where the halves meet and follows it from band to band
+ * Used by:  all files of cluster/ and dual/.
+ * Limits:   the enum below.
+ *
+ * How it works. One launch takes out all seams of a search. Each half of the image (rows 0..m
+ * downwards, rows H-1..m+1 upwards; i counts a half's rows from the image's edge) has
+ *   sweepers          one cluster: only the costs of paths, nothing kept but every 16th row
+ *   band blocks       one for each band of rows: behind the sweepers, from the row before each 16,
+ *                     the parents; then which column leads where through the band; in the end the
+ *                     removal
+ *   a traceback block finds the seam where the halves meet and follows it from band to band
  * The last bands before the middle are not done when the halves meet. From then on they do only the
  * columns that the seam can still reach.
- * Words that cross between blocks carry their seam's number in spare bits and are polled, so that
- * whoever writes needs no fence: a word is old or it is right. Pixels and energies are followed by
- * a flag, `ready`, released and acquired.
+ * Words that cross between blocks are tagged (tagged_words.cuh) and polled. Pixels and energies are
+ * followed by a flag, `ready`, released and acquired.
  *
  * Why nothing is overwritten too early: a band's costs of seam s + 1 need its energies, which need
- * the traceback blocks' word on seam s, which needs every band's jumps, which need all costs of seam s.
- * The two halves cannot drift apart by a seam, since the bands beside the middle need each other's
- * crossings. All blocks are resident at once (cooperative launch), so that no wait is for a block
- * that cannot run.
+ * the traceback blocks' word on seam s, which needs every band's jumps, which need all costs of
+ * seam s. The two halves cannot drift apart by a seam, since the bands beside the middle need each
+ * other's crossings. All blocks are resident at once (cooperative launch), so that no wait is for a
+ * block that cannot run.
  */
 #ifndef BURIN_CARVE_CLUSTER_ARGS_CUH
 #define BURIN_CARVE_CLUSTER_ARGS_CUH
@@ -99,8 +102,8 @@ struct cluster_args {
     uint32_t sweepers;   /* warps of a half */
     uint32_t block_sweepers; /* of them in one block */
     uint32_t cluster, stages;
-    /* Of so many bands of a half, next to the middle, the traceback block has room only for the jumps of
-     * the columns that the seam can reach; of so many next to the edge for none. */
+    /* Of so many bands of a half, next to the middle, the traceback block has room only for the
+     * jumps of the columns that the seam can reach; of so many next to the edge for none. */
     uint32_t window_bands, direct_bands;
     /* Bands of a half, next to the middle, that would not be done when the halves meet: they begin
      * then. */
@@ -135,9 +138,9 @@ DEVICE void timeline_mark(const struct cluster_args &args, uint32_t seam, int ma
     if (args.timeline) args.timeline[seam * TIMELINE_MARKS + mark] = global_timer();
 }
 
-/* What the watch is told of. Seam: the sweepers' way from the first row to the last. Trace: from the
- * meeting to the last band's entry. Remove: from there to new energies. What it takes to hand on
- * from one to the other is in none of them, nor are the first energies. */
+/* What progress is reported of. Seam: the sweepers' way from the first row to the last. Trace: from
+ * the meeting to the last band's entry. Remove: from there to new energies. What it takes to hand
+ * on from one to the other is in none of them, nor are the first energies. */
 enum { SPAN_SEAM, SPAN_TRACE, SPAN_REMOVE };
 
 /* One thread's, in shared memory: when the present span began, ns told until now. */

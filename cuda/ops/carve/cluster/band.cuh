@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* band.cuh - the band blocks: a block for each band of rows.
+/* band.cuh - a band block: parents and jumps of a band of rows, its part of the seam, the removal.
  *
- * Behind the sweepers: parents of every step of the band, from them the column that each column of
- * the band's last row comes from in the last row of the band before (`jumps`). Once the traceback block
- * has said where the seam enters the band: its crossing of every row, and the removal.
+ * Used by:  cluster.cuh; dual/blocks.cuh does the same parts in another order.
+ * Limits:   bands of up to BAND_STEPS_MAX steps of 16 rows, as shared memory allows.
+ *
+ * How it works: behind the sweepers, parents of every step of the band, and from them the column
+ * that each column of the band's last row comes from in the last row of the band before (`jumps`).
+ * Once the traceback block has said where the seam enters the band: its crossing of every row, and
+ * the removal.
  */
 #ifndef BURIN_CARVE_CLUSTER_BAND_CUH
 #define BURIN_CARVE_CLUSTER_BAND_CUH
@@ -120,8 +124,8 @@ DEVICE void jumps_back(uint32_t (&at)[4], const struct band &band, uint32_t step
 }
 
 /* Four columns a thread, all under way at once: where they come from in the row before the step;
- * at the band's last step, where from in the row before the band, told to the traceback block. Steps are
- * shared out among the threads from different ones on. */
+ * at the band's last step, where from in the row before the band, told to the traceback block.
+ * Steps are shared out among the threads from different ones on. */
 DEVICE void band_find_jumps(const struct cluster_args &args, const struct band &band, uint32_t step,
                             uint32_t seam, uint32_t meet) {
     const struct cluster_half &half = args.halves[band.half];
@@ -212,8 +216,8 @@ DEVICE uint32_t band_back(const struct band &band, uint32_t k, uint32_t x) {
 }
 
 /* A warp a step, parents not kept: those around the seam once more. Costs are still this seam's:
- * sweepers write those of the next only behind bands that are ready, and the band before this one is
- * not before it has this one's crossings. */
+ * sweepers write those of the next only behind bands that are ready, and the band before this one
+ * is not before it has this one's crossings. */
 DEVICE void band_walk_thin(const struct cluster_args &args, const struct band &band, uint32_t entry,
                            uint32_t seam) {
     const struct cluster_half &half = args.halves[band.half];

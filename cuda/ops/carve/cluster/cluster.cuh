@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* cluster.cuh - seam carving without masks, one direction, in one launch for all seams of a search.
+/* cluster.cuh - the cluster method: one direction, no masks, one launch for all seams of a search.
  *
- * cluster_args.cuh says how. Needs clusters of blocks (compute capability 9.0) and as many
- * multiprocessors at once as the shape has blocks; cluster_fits says whether there are.
+ * Used by:  method.cuh.
+ * Fails:    as launch_kernel.cuh says: *fits is false where the blocks do not fit at once.
+ * Limits:   compute capability 9.0; what cluster/plan.cuh takes.
+ *
+ * args.cuh tells who does what; plan.cuh how many of them there are.
  */
 #ifndef BURIN_CARVE_CLUSTER_CLUSTER_CUH
 #define BURIN_CARVE_CLUSTER_CLUSTER_CUH
@@ -63,19 +66,26 @@ static inline enum status describe_energies(CUtensorMap *plane, const struct clu
     return STATUS_OK;
 }
 
+/* KERNEL in the plan's shape. */
+template <class... PARAMS>
+static enum status launch_clusters(void (*kernel)(PARAMS...), const struct cluster_plan &plan,
+                                   cudaStream_t stream, bool *fits, struct failure *failure,
+                                   PARAMS... params) {
+    cudaLaunchAttribute attributes[2];
+    const cudaLaunchConfig_t config = cluster_config(plan.blocks, BLOCK_THREADS, plan.args.cluster,
+                                                     plan.shared_bytes, attributes, stream);
+    return launch_result(cudaLaunchKernelEx(&config, kernel, params...), "cudaLaunchKernelEx", fits,
+                         failure);
+}
+
 static inline enum status cluster_launch(const struct cuda_context *context,
                                          const struct cluster_plan *plan, bool *fits,
                                          struct failure *failure) {
-    cudaLaunchAttribute attributes[2];
-    const cudaLaunchConfig_t config =
-        cluster_config(plan->blocks, BLOCK_THREADS, plan->args.cluster, plan->shared_bytes,
-                       attributes, context->stream);
     CUtensorMap plane;
     const enum status status = describe_energies(&plane, &plan->args, failure);
-    if (status != STATUS_OK) return status;
-    return launch_result(
-        cudaLaunchKernelEx(&config, cluster_kernel_of(&plan->args), plan->args, plane),
-        "cudaLaunchKernelEx", fits, failure);
+    if (status) return status;
+    return launch_clusters(cluster_kernel_of(&plan->args), *plan, context->stream, fits, failure,
+                           plan->args, plane);
 }
 
 /* Takes the seams out, with scratch from SCRATCH on, for which the plan was made. */

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* energy_pipeline.cuh - a sweep block's shared memory: the ring of energies, and the sweepers' inboxes.
+/* energy_pipeline.cuh - a sweep block's shared memory: stages of energies, and sweepers' inboxes.
  *
- * One warp loads energies ahead into a ring of stages of 16 rows, by the copy engine, a box for each
- * sweeper; barriers tell when a stage is full and when it is empty. Inboxes are for what sweepers push
- * to their neighbours, in the same or another block: two in turn, since whoever sends the next but
- * one has received what was sent after the last was read.
+ * Used by:  sweep.cuh and sweep_costs.cuh; cluster/plan.cuh counts the stages.
+ * Limits:   STAGES_MAX stages, BLOCK_SWEEPERS_MAX sweepers a block.
+ *
+ * How it works: one warp, the producer, loads energies ahead into stages of 16 rows, by the copy
+ * engine, a box for each sweeper; barriers tell when a stage is full and when it is empty. Inboxes
+ * are for what sweepers push to their neighbours, in the same or another block: two in turn, since
+ * whoever sends the next but one has received what was sent after the last was read.
  */
 #ifndef BURIN_CARVE_CLUSTER_ENERGY_PIPELINE_CUH
 #define BURIN_CARVE_CLUSTER_ENERGY_PIPELINE_CUH
@@ -42,8 +45,8 @@ DEVICE void next_stage(struct pipeline_stage &stage, uint32_t stages) {
     if (++stage.number == stages) stage.number = 0, stage.round++;
 }
 
-/* The shape of the seam that begins in STAGE. It is handed on by the stage's barrier; atomics, since
- * racecheck does not follow a barrier that counts bytes. */
+/* The shape of the seam that begins in STAGE. It is handed on by the stage's barrier; atomics,
+ * since racecheck does not follow a barrier that counts bytes. */
 DEVICE void stage_shape_store(uint8_t *shared, const struct pipeline_stage &stage, uint32_t shape) {
     atomicExch((uint32_t *)(shared + SWEEP_SHAPE) + stage.number, shape);
 }
@@ -137,9 +140,9 @@ DEVICE uint32_t bands_ready(const struct cluster_args &args, const struct cluste
 }
 
 /* Before a step of a search that weighs both directions: the half as it will be, and the shape.
- * VERDICT: of the step before that, then of the one before. The axis's own bands are not waited for,
- * but the other's if it was theirs to renew energies in this axis's plane, and the traceback blocks, who
- * have then read the last row's costs. */
+ * VERDICT: of the step before that, then of the one before. The axis's own bands are not waited
+ * for, but the other's if it was theirs to renew energies in this axis's plane, and the traceback
+ * blocks, who have then read the last row's costs. */
 DEVICE struct axis_shape producer_shape(const struct cluster_args &args, struct cluster_half &half,
                                         int number, uint32_t step, uint32_t &verdict) {
     const struct dual_axis &dual = args.dual;

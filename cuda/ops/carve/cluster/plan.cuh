@@ -23,7 +23,8 @@
 
 struct cluster_plan {
     struct cluster_args args;
-    uint32_t blocks, shared_bytes;
+    enum cluster_kernel_id kernel;
+    uint32_t cluster, blocks, shared_bytes;
     size_t bytes, cleared_from, cleared; /* of scratch; that must be 0 at the start */
 };
 
@@ -178,8 +179,9 @@ static inline bool cluster_plan_make(struct cluster_plan *plan, const struct car
     plan_sweepers(args, plan_cluster(args->sweepers, 2));
     plan->shared_bytes = limits->shared_bytes;
     if (!plan_stages(args, plan->shared_bytes)) return false;
-    const uint32_t room =
-        plan_room(limits, lane_columns(args) == 6 ? CLUSTER_LANE_6 : CLUSTER_LANE_8, args->cluster);
+    plan->kernel = lane_columns(args) == 6 ? CLUSTER_LANE_6 : CLUSTER_LANE_8;
+    plan->cluster = args->cluster;
+    const uint32_t room = plan_room(limits, plan->kernel, plan->cluster);
     int fits = 0;
     for (uint32_t steps = 1; !fits && steps <= BAND_STEPS_MAX; steps++)
         fits = cluster_try_bands(plan, steps, room);

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* removal.cuh - a seam's pixels out of a band of rows, and the energies around them anew.
  *
- * A band's luma and energies are written by its own block alone. Energies need luma of the rows
- * beside the band too: the block keeps copies of those in shared memory and carves them itself.
+ * Used by:  band.cuh; dual/removal.cuh for the axis whose seam goes.
+ *
+ * How it works: a band's luma and energies are written by its own block alone. Energies need luma
+ * of the rows beside the band too: the block keeps copies of those in shared memory and carves them
+ * itself. The block's last warps compute energies while the others close the gaps.
  */
 #ifndef BURIN_CARVE_CLUSTER_REMOVAL_CUH
 #define BURIN_CARVE_CLUSTER_REMOVAL_CUH
 
 #include "cuda/ops/carve/cluster/energy_plane.cuh"
+#include "cuda/ops/carve/gap.cuh"
 
 enum {
     BAND_REACH_MAX = 2,
@@ -100,60 +104,6 @@ struct luma_band {
     }
 };
 
-/* Bits of the 4 bytes at AT that lie at FROM or behind. */
-DEVICE uint32_t from_mask(uint32_t at, uint32_t from) {
-    if (from <= at) return ~0u;
-    return from >= at + 4 ? 0 : ~0u << (8 * (from - at));
-}
-
-/* 16 bytes at AT, of which those at FROM and behind become those BITS / 8 further on; NEXT: the
- * word behind them. */
-DEVICE uint4 shifted(uint4 old, uint32_t next, uint32_t at, uint32_t from, uint32_t bits) {
-    uint32_t words[5] = { old.x, old.y, old.z, old.w, next };
-#pragma unroll
-    for (int k = 0; k < 4; k++) words[k] = __funnelshift_r(words[k], words[k + 1], bits);
-    if (from > at) {
-        const uint32_t stay[] = { old.x, old.y, old.z, old.w };
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            const uint32_t mask = from_mask(at + 4 * k, from);
-            words[k] = (words[k] & mask) | (stay[k] & ~mask);
-        }
-    }
-    return make_uint4(words[0], words[1], words[2], words[3]);
-}
-
-/* A warp moves the bytes of ROW behind FROM down by BITS / 8, at least those before END; STRIDE
- * bytes exist. Loads of a round come before its stores, and rounds ascend, so that nothing is lost
- * in place. Only the very first vector has bytes that stay. */
-DEVICE void close_gap(uint8_t *row, uint32_t from, uint32_t end, uint32_t stride, uint32_t bits) {
-    enum { BATCH = 8, SPAN = 512 };
-    const uint32_t lane = thread_index() % 32, needed = min(stride, end + 16);
-#pragma unroll 1
-    for (uint32_t base = from & ~15u; base < end; base += BATCH * SPAN) {
-        const uint32_t at = base + lane * 16;
-        uint8_t *place = row + at;
-        uint4 old[BATCH];
-        uint32_t behind = 0; /* what comes after the round's last vector */
-#pragma unroll
-        for (uint32_t k = 0; k < BATCH; k++)
-            old[k] = at + k * SPAN < needed ? *(const uint4 *)(place + k * SPAN)
-                                            : make_uint4(0, 0, 0, 0);
-        if (base + BATCH * SPAN < needed) behind = *(const uint32_t *)(row + base + BATCH * SPAN);
-        __syncwarp();
-#pragma unroll
-        for (uint32_t k = 0; k < BATCH; k++) {
-            /* Lane 0 has what lane 31 needs, the first word of the next span. */
-            const uint32_t after = k + 1 < BATCH ? old[(k + 1) % BATCH].x : behind;
-            const uint32_t next = __shfl_sync(~0u, lane ? old[k].x : after, (int)lane + 1);
-            if (at + k * SPAN < end)
-                *(uint4 *)(place + k * SPAN) =
-                    shifted(old[k], next, k ? 0 : at, k ? 0 : from, bits);
-        }
-        __syncwarp();
-    }
-}
-
 /* Row K of those beside the band; height or more where there is none. */
 DEVICE uint32_t beside_row(const struct cluster_args &args, const struct band &band, uint32_t k) {
     const uint32_t reach = (uint32_t)args.reach;
@@ -243,8 +193,8 @@ DEVICE void close_energies(const struct cluster_args &args, const struct band &b
 #pragma unroll 1
     for (uint32_t row = thread_index() / 32; row < rows; row += BLOCK_THREADS / 32 - RENEW_WARPS) {
         const uint32_t y = band.top + row;
-        close_gap((uint8_t *)(energy_row(args, y) - ENERGY_PAD),
-                  2 * (band_column(band, y) + ENERGY_PAD), end, 2 * args.energy_stride, 16);
+        close_own_gap((uint8_t *)(energy_row(args, y) - ENERGY_PAD),
+                      2 * (band_column(band, y) + ENERGY_PAD), end, 2 * args.energy_stride, 16);
     }
 }
 
@@ -268,7 +218,7 @@ DEVICE void remove_luma(const struct cluster_args &args, const struct band &band
                                    : block_shared + band.halo + (task - rows) * args.luma_stride;
         const uint32_t column =
             task < rows ? band_column(band, y) : band_memory()->beside[0][task - rows];
-        close_gap(row, column, args.width - seam, args.luma_stride, 8);
+        close_own_gap(row, column, args.width - seam, args.luma_stride, 8);
     }
 }
 

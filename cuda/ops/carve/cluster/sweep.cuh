@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /* sweep.cuh - the sweepers: nothing but the costs of paths, as fast as a row can follow a row.
  *
- * A half's columns are spread over the warps of a cluster, at most one for each scheduler of a
- * block where that is enough. A lane has 6 or 8 columns, a warp 32 times as many: its own and
- * `halo` more on either side, which it computes redundantly, so that warps exchange costs only
- * every `halo` rows. Lanes exchange their edges every row. (Every second or fourth row with more
- * columns computed twice is no faster, nor are costs of 16 bits, two in a word:
+ * Used by:  cluster.cuh and dual.cuh.
+ * Limits:   6 or 8 columns a lane, at most BLOCK_SWEEPERS_MAX warps a block.
+ *
+ * How it works: a half's columns are spread over the warps of a cluster, at most one for each
+ * scheduler of a block where that is enough. A lane has 6 or 8 columns, a warp 32 times as many:
+ * its own and `halo` more on either side, which it computes redundantly, so that warps exchange
+ * costs only every `halo` rows. Lanes exchange their edges every row. (Every second or fourth row
+ * with more columns computed twice is no faster, nor are costs of 16 bits, two in a word:
  * tests/bench/kernels/carve_rows.cu.) Exchange: costs are pushed into the neighbour's inbox, in its
  * own or another block's shared memory, each word tagged with the exchange's number; the receiver
- * polls. A further warp loads energies ahead (cluster/energy_pipeline.cuh).
+ * polls. A further warp loads energies ahead (energy_pipeline.cuh).
  */
 #ifndef BURIN_CARVE_CLUSTER_SWEEP_CUH
 #define BURIN_CARVE_CLUSTER_SWEEP_CUH
@@ -57,16 +60,16 @@ DEVICE void sweep_wait_stage(const struct cluster_args &args, struct sweep_curso
     sweep_fetch_first<LANE>(cursor.ahead, sweep_stage(cursor));
 }
 
-/* Behind these rows of a step a sweeper does what is not rows, in the time in which it waits for the
- * neighbouring lanes' costs; apart, so that no row has two of them, and the answer some rows behind
- * the question. */
+/* Behind these rows of a step a sweeper does what is not rows, in the time in which it waits for
+ * the neighbouring lanes' costs; apart, so that no row has two of them, and the answer some rows
+ * behind the question. */
 enum { SWEEP_RELEASES_AT = 3, SWEEP_STORES_AT = 5, SWEEP_ASKS_AT = 8, SWEEP_HEARS_AT = 11 };
 
-/* All rows of a step. Nothing is decided on the axis: a comparison and a branch take as long as half
- * a row. The row before is told; the stage before is given back: whoever shuffles costs has used all
- * energies of the step before. Whether the next stage is full is asked long before the answer is
- * looked at, and its first energies are fetched; where it was not full, they are of no use, and it
- * is waited for. ENDS: behind the last step no stage is asked for. TO: where the lane tells. */
+/* All rows of a step. Nothing is decided on the way: a comparison and a branch take as long as half
+ * a row. The row before is told; the stage before is given back: whoever shuffles costs has used
+ * all energies of the step before. Whether the next stage is full is asked long before the answer
+ * is looked at, and its first energies are fetched; where it was not full, they are of no use, and
+ * it is waited for. ENDS: behind the last step no stage is asked for. TO: where the lane tells. */
 template <int LANE>
 DEVICE void sweep_step(const struct cluster_args &args, const struct sweep_warp &warp,
                        struct sweep_cursor<LANE> &cursor, struct sweep_costs<LANE> &costs,

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sweep_costs.cuh - a sweeper's costs, from row to row, told, sent and received. */
+/* sweep_costs.cuh - a sweeper's costs: from row to row, stored, sent and received.
+ *
+ * Used by:  sweep.cuh; tests/bench/kernels/carve_rows.cu measures a row.
+ */
 #ifndef BURIN_CARVE_CLUSTER_SWEEP_COSTS_CUH
 #define BURIN_CARVE_CLUSTER_SWEEP_COSTS_CUH
 

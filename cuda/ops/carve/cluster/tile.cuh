@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* tile.cuh - costs and parents of up to 16 rows of a tile, by one warp, nothing exchanged.
  *
- * A lane has 4 columns, a tile 128, of which 16 on either side are only there to be used up: a row
- * spoils one more column at each end. Costs are kept times 16 with the neighbour's number in the
- * low bits while the least is taken, so that one comparison finds cost and parent, and the smallest
- * column wins a tie.
+ * Used by:  band.cuh; the ladder of tests/bench/kernels.
+ * Limits:   costs of half an image below TILE_COST_MAX.
+ *
+ * How it works: a lane has 4 columns, a tile 128, of which 16 on either side are only there to be
+ * used up: a row spoils one more column at each end. Costs are kept times 16 with the neighbour's
+ * number in the low bits while the least is taken, so that one comparison finds cost and parent,
+ * and the smallest column wins a tie.
  * Outside the image costs only have to be larger than at the border: a path that leaves the image
- * is dearer than one that stays on the border column for as long, since energy_outside() is more than
- * any pixel's energy. So neither costs nor parents inside ever come from there.
+ * is dearer than one that stays on the border column for as long, since energy_outside() is more
+ * than any pixel's energy. So neither costs nor parents inside ever come from there.
  */
 #ifndef BURIN_CARVE_CLUSTER_TILE_CUH
 #define BURIN_CARVE_CLUSTER_TILE_CUH

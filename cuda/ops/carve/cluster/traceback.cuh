@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* traceback.cuh - the traceback blocks: where the halves meet, and from band to band outward.
  *
- * One block a half; both find the same meeting point. Jumps are gathered in shared memory, as
- * differences of one byte, or two where bands are high: while the sweepers are still under way, all
- * of a band; when the halves have met, of bands that are not there yet, only the columns that the
- * seam can reach. Some warps do nothing but look for the meeting point, so that nobody waits behind
- * a band that is late; afterwards they help with the others.
- * The first half's traceback block also keeps the watch: it alone decides which seam is the last.
+ * Used by:  cluster.cuh; dual/blocks.cuh does the same parts in another order.
+ * Limits:   maps of as many bands as shared memory holds; of the others plan_maps() says how much.
+ *
+ * How it works: one block a half; both find the same meeting point. Jumps are gathered in shared
+ * memory, as differences of one byte, or two where bands are high: while the sweepers are still
+ * under way, all of a band; when the halves have met, of bands that are not there yet, only the
+ * columns that the seam can reach. Some warps do nothing but look for the meeting point, so that
+ * nobody waits behind a band that is late; afterwards they help with the others.
+ * The first half's block also reports progress: it alone decides which seam is the last.
  */
 #ifndef BURIN_CARVE_CLUSTER_TRACEBACK_CUH
 #define BURIN_CARVE_CLUSTER_TRACEBACK_CUH

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* verdict.cuh - how the roles of a search that weighs both directions learn what a step was, and
- * so how large the next one is.
+/* verdict.cuh - the dual method: which axis gave the seam of a step, told to all blocks.
  *
- * A verdict says which way's seam goes, as the number of vertical seams gone by then. There is a
+ * Used by:  energy_pipeline.cuh and all files of dual/.
+ *
+ * A verdict says which axis's seam goes, as the number of vertical seams gone by then. There is a
  * word for every step, written once: whoever is late still finds it.
  */
 #ifndef BURIN_CARVE_CLUSTER_VERDICT_CUH

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* args.cuh - both directions weighed against each other by the cluster method: the job of a
- * search, and what band blocks and traceback blocks keep of a step.
+/* args.cuh - the dual method: its kernel's arguments, and what its blocks keep of a step.
  *
- * Two axes, each a cluster_args of its own: the image with its vertical seams, and the image turned
- * with its horizontal ones, which are vertical there. Each has its plane of energies, its sweepers,
- * band blocks and traceback blocks, which do what they do for one direction (cluster_args.cuh). A step:
- *   1 Both axes look for their least seam and follow it through all bands. The way that has fewer
+ * Used by:  all files of dual/.
+ * Limits:   bytes a pixel: energies 4, luma's second copy 1, seams at most 2, costs 1/2 and a
+ *           little.
+ *
+ * How it works. Two axes, each with cluster_args of its own: the image with its vertical seams, and
+ * the image turned with its horizontal ones, which are vertical there. Each has its plane of
+ * energies, its sweepers, band blocks and traceback blocks, which do what they do for one direction
+ * (cluster/args.cuh). A step:
+ *   1 Both axes look for their least seam and follow it through all bands. The axis that has fewer
  *     rows is done with that long before the other, so that its seam is known in advance.
- *   2 Both tell what their seam costs. The first traceback block of the axis with more rows has it last: it
- *     compares and gives the verdict (cluster/verdict.cuh), which all roles wait for. The loser's bands
- *     do not wait for their own seam.
+ *   2 Both tell what their seam costs. The first traceback block of the axis with more rows has it
+ *     last: it compares and gives the verdict (cluster/verdict.cuh), which all blocks wait for. The
+ *     loser's bands do not wait for their own seam.
  *   3 The winner's bands close the gaps in their rows, as ever. Those of the loser copy the whole
  *     seam: in their plane it runs across. Of every column one element goes, and what lies between
  *     it and the middle moves by one row towards the edge that the half begins at: a quarter of the
@@ -28,26 +32,25 @@
  * Before a band's rows move in the loser's plane, the band before has copied the first of them
  * (`behind`), at the step's beginning; `settled` says so, and that the band's luma has moved.
  *
- * Shapes change from step to step, bands at the middle end with their last row. Band blocks and
- * traceback blocks have a copy of their axis's job in shared memory that is as if the search were as it is
- * at this step, so that what was written for one direction serves here; its width is so much more
- * than there is as the step's number says, which those functions take off again. An axis that has no
- * seams left to give ends, and the other goes on alone.
+ * Shapes change from step to step, bands at the middle end with their last row. Band and traceback
+ * blocks have a copy of their axis's arguments in shared memory that is as if the search were as it
+ * is at this step, so that what was written for one direction serves here; its width is so much
+ * more than there is as the step's number says, which those functions take off again. An axis that
+ * has no seams left to give ends, and the other goes on alone.
  *
  * Origins: the seams that went are written down, 2 bytes for every pixel taken out, and every pixel
  * that is left goes back through them at the end. That costs pixels times steps, some 0.6 us a step
  * at 1080p; moving the numbers along would cost 4 bytes a pixel of traffic in every step.
  *
  * Words between blocks are as safe as for one direction. Band blocks write for step s + 1 when all
- * bands and traceback blocks are ready for it, so that all jumps, entries and crossings of s have been
- * read. Sweepers begin it when their axis's traceback blocks are: those had the jumps of all its bands, and
- * a band tells them behind its last look at the costs and the meeting point of s. Traceback blocks write
- * meeting points, totals and the verdict of s + 1 behind their sweepers' last row, and so behind all
- * bands of their axis that are left; the total of s was read before anybody was ready. Flags only
- * rise. The winner's bands read the whole seam only after they are ready: crossings have two places
- * in turn. Two bits are enough for the tags of costs here too: columns and steps only become fewer.
- *
- * Memory, bytes a pixel: energies 4, luma's second copy 1, seams at most 2, costs 1/2 and a little.
+ * bands and traceback blocks are ready for it, so that all jumps, entries and crossings of s have
+ * been read. Sweepers begin it when their axis's traceback blocks are: those had the jumps of all
+ * its bands, and a band stores them behind its last look at the costs and the meeting point of s.
+ * Traceback blocks write meeting points, totals and the verdict of s + 1 behind their sweepers'
+ * last row, and so behind all bands of their axis that are left; the total of s was read before
+ * anybody was ready. Flags only rise. The winner's bands read the whole seam only after they are
+ * ready: crossings have two places in turn. Two bits are enough for the tags of costs here too:
+ * columns and steps only become fewer.
  */
 #ifndef BURIN_CARVE_DUAL_ARGS_CUH
 #define BURIN_CARVE_DUAL_ARGS_CUH

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* blocks.cuh - band blocks and traceback blocks of a search that weighs both directions, step by
- * step, out of what they do for one. */
+/* blocks.cuh - band and traceback blocks of the dual method, step by step.
+ *
+ * Used by:  dual.cuh.
+ *
+ * How it works: args.cuh says what a step is; the parts are those of cluster/band.cuh and
+ * cluster/traceback.cuh, run on the copy of the arguments in shared memory. Between two barriers
+ * the first thread alone brings that copy up to date.
+ */
 #ifndef BURIN_CARVE_DUAL_BLOCKS_CUH
 #define BURIN_CARVE_DUAL_BLOCKS_CUH
 
@@ -103,7 +109,8 @@ DEVICE void dual_band_step(const struct dual_args &dual, struct dual_shared &sha
     if (shared.seam.own) dual_record(dual, shared);
 }
 
-/* One thread: the shared memory before the step; `over` where the axis or the band has come to its end. */
+/* One thread: the shared memory before the step; `over` where the axis or the band has come to its
+ * end. */
 DEVICE void dual_band_enter(const struct dual_args &dual) {
     struct dual_shared &shared = dual_shared(dual);
     const struct cluster_half *first = dual.axes[shared.place.axis].halves;
@@ -114,8 +121,8 @@ DEVICE void dual_band_enter(const struct dual_args &dual) {
     if (!shared.over) shared.band = band_make(shared.args, shared.place.number);
 }
 
-/* Band NUMBER of AXIS, until it, or its axis, or all has come to an end. Who leaves before the others
- * has told all that they will ever wait for. */
+/* Band NUMBER of AXIS, until it, or its axis, or all has come to an end. Who leaves before the
+ * others has told all that they will ever wait for. */
 static __device__ void dual_band_block(const struct dual_args &dual, uint32_t axis,
                                        uint32_t number) {
     struct dual_shared &shared = dual_shared(dual);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* dual.cuh - seam carving without masks, both directions weighed against each other, in one
- * launch for all steps of a search. dual/args.cuh says how.
+/* dual.cuh - the dual method: both directions weighed, no masks, one launch for all steps.
+ *
+ * Used by:  method.cuh.
+ * Fails:    as launch_kernel.cuh says: *fits is false where the blocks do not fit at once.
+ * Limits:   compute capability 9.0; what dual/plan.cuh takes.
  */
 #ifndef BURIN_CARVE_DUAL_DUAL_CUH
 #define BURIN_CARVE_DUAL_DUAL_CUH
@@ -65,18 +68,12 @@ static inline enum status dual_prepare(const struct cuda_context *context,
 static inline enum status dual_launch(const struct cuda_context *context,
                                       const struct dual_plan *plan, bool *fits,
                                       struct failure *failure) {
-    const struct cluster_plan *launch = &plan->axes[0];
-    cudaLaunchAttribute attributes[2];
-    const cudaLaunchConfig_t config =
-        cluster_config(launch->blocks, BLOCK_THREADS, launch->args.cluster, launch->shared_bytes,
-                       attributes, context->stream);
     struct dual_planes planes;
     enum status status = describe_energies(&planes.axes[0], &plan->args.axes[0], failure);
     if (!status) status = describe_energies(&planes.axes[1], &plan->args.axes[1], failure);
     if (status) return status;
-    return launch_result(
-        cudaLaunchKernelEx(&config, dual_kernel_of(&plan->args.axes[0]), plan->args, planes),
-        "cudaLaunchKernelEx", fits, failure);
+    return launch_clusters(dual_kernel_of(&plan->args.axes[0]), plan->axes[0], context->stream,
+                           fits, failure, plan->args, planes);
 }
 
 /* Takes the seams out, with scratch from SCRATCH on, for which the plan was made. */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* origins.cuh - what comes before the steps of a search that weighs both directions, and what
- * comes behind them: the first energies, and where the pixels came from. */
+/* origins.cuh - the dual method: first energies of both axes, and in the end where pixels came
+ * from.
+ *
+ * Used by:  dual.cuh.
+ */
 #ifndef BURIN_CARVE_DUAL_ORIGINS_CUH
 #define BURIN_CARVE_DUAL_ORIGINS_CUH
 

@@ -7,8 +7,8 @@
  * Limits:   no masks, both directions; both sides up to CLUSTER_WIDTH_MAX, and 2 of each stay;
  *           compute capability 9.0; blocks as limits->resident says.
  *
- * How it works: a cluster_plan for each axis, with sweepers of the same shape, since one kernel runs
- * both; three attempts, from many blocks for sweepers to many for bands.
+ * How it works: a cluster_plan for each axis, with sweepers of the same shape, since one kernel
+ * runs both; three attempts, from many blocks for sweepers to many for bands.
  */
 #ifndef BURIN_CARVE_DUAL_PLAN_CUH
 #define BURIN_CARVE_DUAL_PLAN_CUH
@@ -20,11 +20,13 @@
 struct dual_plan {
     struct dual_args args;
     struct cluster_plan axes[2];
+    enum cluster_kernel_id kernel;
+    uint32_t cluster;
     size_t bytes, cleared_from, cleared; /* of scratch */
 };
 
-/* Columns of a band block's and a traceback block's tables: the width that the shared memory's job says it has, which
- * is the image's and a column more for every seam of the other axis. */
+/* Columns of a band block's and a traceback block's tables: the width that the shared memory's job
+ * says it has, which is the image's and a column more for every seam of the other axis. */
 static inline uint32_t dual_columns(const struct cluster_args *args) {
     return args->width + args->seams - args->dual.goes;
 }
@@ -115,10 +117,9 @@ static inline bool dual_plan_shape(struct dual_plan *plan, const struct carve_li
     dual_plan_sweepers(plan, one->warps);
     for (struct cluster_plan &axis : plan->axes)
         if (!plan_stages(&axis.args, most)) return false;
-    const uint32_t cluster = launch->args.cluster, sweepers = 4 * cluster;
-    const enum cluster_kernel_id kernel =
-        lane_columns(&launch->args) == 6 ? DUAL_LANE_6 : DUAL_LANE_8;
-    const uint32_t room = plan_room(limits, kernel, cluster) / cluster * cluster;
+    const uint32_t cluster = plan->cluster = launch->args.cluster, sweepers = 4 * cluster;
+    plan->kernel = lane_columns(&launch->args) == 6 ? DUAL_LANE_6 : DUAL_LANE_8;
+    const uint32_t room = plan_room(limits, plan->kernel, cluster) / cluster * cluster;
     if (room < sweepers + 4 || !dual_choose_bands(plan, one->highest, room - sweepers - 4, most))
         return false;
     const uint32_t blocks = sweepers + 4 + launch->args.dual.bands;

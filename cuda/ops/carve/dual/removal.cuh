@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* removal.cuh - a seam out of both planes of energies, and of the luma. */
+/* removal.cuh - the dual method: a seam out of both planes of energies, and of the luma.
+ *
+ * Used by:  dual/blocks.cuh.
+ *
+ * How it works: the axis whose seam goes closes gaps along its rows, as cluster/removal.cuh does.
+ * In the other's plane the seam runs across: columns move by a row, in place, in vectors of 8
+ * columns, each thread fetching rows ahead of those that it writes. Luma goes from one copy to the
+ * other.
+ */
 #ifndef BURIN_CARVE_DUAL_REMOVAL_CUH
 #define BURIN_CARVE_DUAL_REMOVAL_CUH
 
 #include "cuda/ops/carve/dual/args.cuh"
-#include "cuda/ops/carve/grid/removal.cuh"
 
 /* Where the seam crosses every line, as the winner's bands tell it. */
 DEVICE void dual_gather(const struct dual_args &dual, const struct dual_shared &shared) {
@@ -248,7 +255,7 @@ DEVICE void dual_luma(const struct dual_args &dual, const struct dual_shared &sh
         if (turned)
             dual_luma_turned(from + at, to + at, stride, lines, path, y);
         else
-            shift_row<8>(from + at, to + at, 0, length - 1, path[y]);
+            close_gap<GAP_SHARED, 4>(from + at, to + at, 0, path[y], length - 1, stride, 8);
     }
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* bands.cuh - the dynamic programme by one warp: a window of columns through a band of lines.
  *
- * A line is a row for vertical seams, a column for horizontal ones. Bands are BAND lines and start
- * at multiples of it. A warp holds WINDOW columns, four a lane; of what stands at the band's far
- * edge the outer BAND columns of either side are spoilt by what was not known, the WINDOW_OWN in the
- * middle is right (a trapezoid). So within a band nobody waits for anybody, and between two bands
- * for the neighbours alone, whose edges are tagged words.
+ * Used by:  grid/traceback.cuh.
+ * Limits:   sides below 2^16.
+ *
+ * How it works: a line is a row for vertical seams, a column for horizontal ones. Bands are BAND
+ * lines and start at multiples of it. A warp holds WINDOW columns, four a lane; of what stands at
+ * the band's far edge the outer BAND columns of either side are spoilt by what was not known, the
+ * WINDOW_OWN in the middle are right (a trapezoid): the warp's tile. So within a band nobody waits
+ * for anybody, and between two bands for the neighbours alone, whose edges are tagged words.
  */
 #ifndef BURIN_CARVE_GRID_BANDS_CUH
 #define BURIN_CARVE_GRID_BANDS_CUH

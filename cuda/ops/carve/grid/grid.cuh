@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* grid.cuh - takes the seams of a search out on any GPU, for any size, energy, masks and both
- * directions at once: one cooperative launch for all of them.
+/* grid.cuh - the grid method: any search on any GPU, in one cooperative launch.
  *
- * A step: search (grid/traceback.cuh), choose, trace, erase (grid/removal.cuh), and one meeting of all blocks. What
- * lies between these goes through tagged words. Scratch, bytes a pixel: words 2, luma 1 (where
- * there are masks, their plane), edges 1/4 (masks: 1/2), maps 1/8. Both directions: words 4, edges
- * and maps twice, and 2 for every pixel that is taken out.
+ * Used by:  method.cuh, also where another method's blocks do not fit at once.
+ * Fails:    as check.cuh says.
+ * Limits:   none of size, energy, masks or direction; any number of blocks. Bytes a pixel: cells 2,
+ *           luma 1 (where there are masks, their plane), edges 1/4 (masks: 1/2), maps 1/8. Both
+ *           directions: cells 4, edges and maps twice, and 2 for every pixel that is taken out.
+ *
+ * How it works. A step: sweep and map (grid/traceback.cuh), choose, trace, remove
+ * (grid/removal.cuh), and one barrier of all blocks. What lies between these goes through tagged
+ * words.
  */
 #ifndef BURIN_CARVE_GRID_GRID_CUH
 #define BURIN_CARVE_GRID_GRID_CUH
@@ -111,11 +115,12 @@ DEVICE bool report_progress(const struct grid_args &args, const struct grid_stat
 /* ---- the parts of a step */
 
 static __device__ void first_cells(const struct grid_args &args) {
-    const struct view view = whole_view(args.luma[0], args.luma_stride, args.width, args.height);
+    const struct luma_plane luma = { args.luma[0], args.luma_stride, (int)args.width,
+                                     (int)args.height };
     for (uint32_t y = grid_warp(); y < args.height; y += grid_warps()) {
         uint16_t *const to = args.cells[0] + (size_t)y * args.cell_stride;
         for (uint32_t x = threadIdx.x % 32; x < args.width; x += 32) {
-            uint32_t cell = energy_at(view, args.energy, (int)x, (int)y);
+            uint32_t cell = energy_at(luma, args.energy, (int)x, (int)y);
             if (args.marks) {
                 const uint8_t mark = args.marks[(size_t)y * args.luma_stride + x];
                 cell |= (mark & 1 ? CELL_KEEP : 0) | (mark & 2 ? 0 : CELL_STAYS);
@@ -125,8 +130,8 @@ static __device__ void first_cells(const struct grid_args &args) {
     }
 }
 
-/* Tasks of sweepers come first, then those of the mappers; both by search, its two halves beside one
- * another. */
+/* Tasks of sweepers come first, then those of the mappers; both by search, its two halves beside
+ * one another. */
 template <class COST>
 DEVICE void search_band(const struct cell_plane &plane, const struct axis_memory &memory,
                         uint32_t task, bool leads, uint32_t i, uint32_t tag) {

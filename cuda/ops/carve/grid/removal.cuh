@@ -1,72 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
-/* removal.cuh - takes a seam out of the luma and of the pixels' words.
+/* removal.cuh - the grid method: a seam out of the luma and of the pixels' cells.
  *
- * Luma goes from one plane to another, so that the energies along the seam can be computed anew
- * from the old one, whoever has moved what by then. Words move within their row in place; only
- * between rows they too go from one plane to another.
+ * Used by:  grid.cuh.
+ *
+ * How it works: luma goes from one plane to another, so that the energies along the seam can be
+ * computed anew from the old one, whoever has moved what by then. Cells move within their row in
+ * place; only between rows they too go from one plane to another.
  */
 #ifndef BURIN_CARVE_GRID_REMOVAL_CUH
 #define BURIN_CARVE_GRID_REMOVAL_CUH
 
 #include "cuda/ops/carve/energy.cuh"
+#include "cuda/ops/carve/gap.cuh"
 #include "cuda/ops/carve/grid/traceback.cuh"
+
+enum { REACH_MAX = 2, CUTS = 2 * REACH_MAX + 1 };
+
+DEVICE int clamped(int at, int size) {
+    return min(max(at, 0), size - 1);
+}
+
+/* Luma as it is once the seam is out. cut: where the seam crosses the rows y - 2 to y + 2 around
+ * the pixel that is asked for (turned: the columns x - 2 to x + 2), those outside the image being
+ * those at its border. DX and DY are constants, so that it stays in registers. */
+struct luma_cut {
+    const uint8_t *luma;
+    uint32_t stride;
+    int width, height; /* without the seam */
+    bool turned;
+    int cut[CUTS];
+};
+
+DEVICE int tap(const struct luma_cut &luma, int x, int y, int dx, int dy) {
+    int column = clamped(x + dx, luma.width), row = clamped(y + dy, luma.height);
+    if (luma.turned)
+        row += row >= luma.cut[dx + REACH_MAX];
+    else
+        column += column >= luma.cut[dy + REACH_MAX];
+    return __ldcg(luma.luma + (size_t)row * luma.stride + column);
+}
 
 /* One removal: planes before and after, the size before. */
 struct removal {
     const uint8_t *luma;
     uint8_t *luma_to;
     const uint16_t *cells;
-    uint16_t *cells_to; /* may be `words` where rows get shorter */
+    uint16_t *cells_to; /* may be `cells` where rows get shorter */
     uint32_t luma_stride, cell_stride;
     uint32_t width, height;
     int energy;
     const uint32_t *path;
     uint32_t tag;
 };
-
-DEVICE uint32_t merged(uint32_t kept, uint32_t moved, int kept_bits) {
-    const uint32_t mask = kept_bits >= 32 ? ~0u : kept_bits <= 0 ? 0 : (1u << kept_bits) - 1;
-    return (kept & mask) | (moved & ~mask);
-}
-
-/* Elements of BITS each: the first KEPT stay, the others are their right neighbours, the last one
- * out of NEXT. */
-template <int BITS> DEVICE uint4 shifted(uint4 v, uint32_t next, int kept) {
-    const int bits = min(max(kept, 0), 128 / BITS) * BITS;
-    return make_uint4(merged(v.x, __funnelshift_r(v.x, v.y, BITS), bits),
-                      merged(v.y, __funnelshift_r(v.y, v.z, BITS), bits - 32),
-                      merged(v.z, __funnelshift_r(v.z, v.w, BITS), bits - 64),
-                      merged(v.w, __funnelshift_r(v.w, next, BITS), bits - 96));
-}
-
-/* A row by one warp, from FROM to TO, its columns right of the seam by one to the left; vectors
- * from element START on. A step's loads come before its stores, so that both may be the same row.
- * Reads up to 4 bytes behind the last vector. */
-template <int BITS>
-DEVICE void shift_row(const uint8_t *from, uint8_t *to, uint32_t start, uint32_t end,
-                      uint32_t seam) {
-    enum { EACH = 128 / BITS, DEEP = 4 };
-    const uint32_t lane = threadIdx.x % 32;
-    for (uint32_t x0 = start / EACH * EACH; x0 < end; x0 += DEEP * 32 * EACH) {
-        uint4 vector[DEEP];
-        uint32_t next[DEEP];
-#pragma unroll
-        for (int i = 0; i < DEEP; i++) {
-            const uint32_t x = x0 + (32 * i + lane) * EACH;
-            if (x >= end) continue;
-            vector[i] = __ldcg((const uint4 *)(from + (size_t)x * BITS / 8));
-            next[i] = __ldcg((const uint32_t *)(from + (size_t)x * BITS / 8 + 16));
-        }
-        __syncwarp();
-#pragma unroll
-        for (int i = 0; i < DEEP; i++) {
-            const uint32_t x = x0 + (32 * i + lane) * EACH;
-            if (x >= end) continue;
-            *(uint4 *)(to + (size_t)x * BITS / 8) =
-                shifted<BITS>(vector[i], next[i], (int)seam - (int)x);
-        }
-    }
-}
 
 /* Columns a lane's pixel is away from the seam when energies are computed anew: as far as the seam
  * and a step of it to the side reach. */
@@ -84,7 +69,7 @@ DEVICE void wait_cuts(int (&cut)[CUTS], const struct removal &e, int y) {
     if (lane < CUTS + 2) {
         const int row = lane == CUTS  ? 0
                         : lane > CUTS ? last
-                                      : inside(y + lane - REACH_MAX, last + 1);
+                                      : clamped(y + lane - REACH_MAX, last + 1);
         spin_until(STUCK_PATH, [&] {
             entry = load_relaxed(e.path + row);
             if (entry >> 16 == (e.tag & 0xffff)) return true;
@@ -99,20 +84,22 @@ DEVICE void wait_cuts(int (&cut)[CUTS], const struct removal &e, int y) {
 
 /* Row Y by one warp: a vertical seam's pixel out. */
 DEVICE void remove_in_row(const struct removal &e, int y) {
-    struct view view = { e.luma, e.luma_stride, (int)e.width - 1, (int)e.height, false, {} };
-    wait_cuts(view.cut, e, y);
-    const int seam = view.cut[REACH_MAX], lane = threadIdx.x % 32;
+    struct luma_cut luma = { e.luma, e.luma_stride, (int)e.width - 1, (int)e.height, false, {} };
+    wait_cuts(luma.cut, e, y);
+    const int seam = luma.cut[REACH_MAX], lane = threadIdx.x % 32;
     const int x = seam - repaired(e.energy) / 2 + lane;
-    const bool repairs = lane < repaired(e.energy) && x >= 0 && x < view.width;
+    const bool repairs = lane < repaired(e.energy) && x >= 0 && x < luma.width;
     const uint16_t *const from = e.cells + (size_t)y * e.cell_stride;
     uint16_t *const to = e.cells_to + (size_t)y * e.cell_stride;
     uint32_t cell = 0;
     if (repairs)
-        cell = (__ldcg(from + x + (x >= seam)) & ~CELL_ENERGY) | energy_at(view, e.energy, x, y);
-    shift_row<16>((const uint8_t *)from, (uint8_t *)to, (uint32_t)seam, e.width - 1,
-                  (uint32_t)seam);
-    shift_row<8>(e.luma + (size_t)y * e.luma_stride, e.luma_to + (size_t)y * e.luma_stride, 0,
-                 e.width - 1, (uint32_t)seam);
+        cell =
+            (__ldcg(from + x + (x >= seam)) & ~CELL_ENERGY) | energy_at<CUTS>(luma, e.energy, x, y);
+    close_gap<GAP_SHARED, 4>((const uint8_t *)from, (uint8_t *)to, 2 * (uint32_t)seam,
+                             2 * (uint32_t)seam, 2 * (e.width - 1), 2 * e.cell_stride, 16);
+    close_gap<GAP_SHARED, 4>(e.luma + (size_t)y * e.luma_stride,
+                             e.luma_to + (size_t)y * e.luma_stride, 0, (uint32_t)seam, e.width - 1,
+                             e.luma_stride, 8);
     __syncwarp();
     if (repairs) to[x] = (uint16_t)cell;
 }
@@ -120,7 +107,7 @@ DEVICE void remove_in_row(const struct removal &e, int y) {
 /* ---- rows out of columns: the path is complete, nobody waits for it */
 
 DEVICE int cut_at(const struct removal &e, int x) {
-    return (int)(__ldcg(e.path + inside(x, (int)e.width)) & 0xffff);
+    return (int)(__ldcg(e.path + clamped(x, (int)e.width)) & 0xffff);
 }
 
 enum { VECTOR = 8 }; /* columns a lane moves at once */
@@ -157,14 +144,14 @@ DEVICE void remove_in_columns(const struct removal &e, int x, int y) {
 
 /* The I-th pixel along the seam in column X. */
 DEVICE void repair_column(const struct removal &e, int x, int i) {
-    struct view view = { e.luma, e.luma_stride, (int)e.width, (int)e.height - 1, true, {} };
+    struct luma_cut luma = { e.luma, e.luma_stride, (int)e.width, (int)e.height - 1, true, {} };
 #pragma unroll
-    for (int k = 0; k < CUTS; k++) view.cut[k] = cut_at(e, x + k - REACH_MAX);
-    const int cut = view.cut[REACH_MAX], y = cut - repaired(e.energy) / 2 + i;
-    if (y < 0 || y >= view.height) return;
+    for (int k = 0; k < CUTS; k++) luma.cut[k] = cut_at(e, x + k - REACH_MAX);
+    const int cut = luma.cut[REACH_MAX], y = cut - repaired(e.energy) / 2 + i;
+    if (y < 0 || y >= luma.height) return;
     const uint32_t old = __ldcg(e.cells + (size_t)(y + (y >= cut)) * e.cell_stride + x);
     e.cells_to[(size_t)y * e.cell_stride + x] =
-        (uint16_t)((old & ~CELL_ENERGY) | energy_at(view, e.energy, x, y));
+        (uint16_t)((old & ~CELL_ENERGY) | energy_at<CUTS>(luma, e.energy, x, y));
 }
 
 #endif

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* traceback.cuh - from the costs to the seam: the roles of warps in one step, and the way back.
+/* traceback.cuh - the grid method: from the costs to the seam.
  *
- * Sweepers run the bands from both ends to the middle and note nothing but edges, so that the chain
- * of bands is as short as it can be. Mappers run the same bands behind them and note for every
- * column at a band's far edge where it comes from at its near edge. Then the least total at the
- * middle is known, a seam jumps from band to band through the maps, and every band of it is run
- * once more around its column alone, all at the same time, to know each line's pixel.
+ * Used by:  grid.cuh.
+ *
+ * How it works: sweepers run the bands from both ends to the middle and note nothing but edges, so
+ * that the chain of bands is as short as it can be. Mappers run the same bands behind them and note
+ * for every column at a band's far edge where it comes from at its near edge. Then the least total
+ * at the middle is known, a seam jumps from band to band through the maps, and every band of it is
+ * run once more around its column alone, all at the same time, to know each line's pixel.
  */
 #ifndef BURIN_CARVE_GRID_TRACEBACK_CUH
 #define BURIN_CARVE_GRID_TRACEBACK_CUH
