@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The GPU seen through device.h: what is known of it, memory of a lane, times, lanes side by side.
  *
- * How it works. Each test opens a lane of its own and equalizes noise in it, from one thread or from
- * several; results are compared with the reference by their digests. Latencies are only printed.
+ * How it works. Each test opens a lane of its own and equalizes noise in it, from one thread or
+ * from several; results are compared with the reference by their digests. Latencies are only
+ * printed.
  * covers: cuda/device_cuda.cu cuda/device_info.cu cuda/lane_buffer.cuh cuda/timeline.cu
  */
 #include "pipeline/device.h"

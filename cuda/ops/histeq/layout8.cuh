@@ -17,7 +17,8 @@ enum { THREADS = 512, LAST_WARP = THREADS - 32, LEVELS = 256 };
 /* Eight global counters share a 32-byte sector; sectors stand 1 KB apart, so that additions of all
  * blocks are spread over the L2 cache instead of queueing at one slice of it. */
 enum { SECTOR_WORDS = 256, COUNTS_WORDS = LEVELS / 8 * SECTOR_WORDS };
-static_assert((int)CUDA_BATCH_MAX <= (int)SECTOR_WORDS, "a ticket for each image before the counters");
+static_assert((int)CUDA_BATCH_MAX <= (int)SECTOR_WORDS,
+              "a ticket for each image before the counters");
 static_assert(SECTOR_WORDS + 3 * CUDA_BATCH_MAX * COUNTS_WORDS <= CUDA_ZEROED_WORDS,
               "counters of a whole batch");
 

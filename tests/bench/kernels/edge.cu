@@ -9,6 +9,7 @@
 #include "cuda/ops/edge.cu"
 
 #include "pipeline/image.h"
+#include "pipeline/luma.h"
 
 #include <cstdint>
 

@@ -8,6 +8,7 @@
 #define BURIN_EDGE_TILE_CUH
 
 #include "cuda/tile.cuh"
+#include "pipeline/luma.h"
 #include "pipeline/ops/edge.h"
 
 template <int CHANNELS, int DEPTH>
