@@ -328,7 +328,7 @@ static enum status download(struct lane *opened, size_t bytes, struct failure *f
 
 /* Most batches end within microseconds, where waking up would cost more than the work. Longer ones
  * are looked at now and then, which leaves the core to others; only then the driver wakes us, 50 to
- * 200 us late, unless a kernel is watched. */
+ * 200 us late, unless a kernel reports progress. */
 static cudaError_t wait_for(cudaEvent_t event, struct kernel_progress_table *table) {
     const int64_t start = clock_ns();
     for (int64_t waited = 0; waited < NAPS_NS || table->count; waited = clock_ns() - start) {

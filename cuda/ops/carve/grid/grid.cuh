@@ -42,7 +42,7 @@ struct grid_args {
  * a width counted down in here nvcc 13.0 mistook for the arguments' own and never changed. */
 struct grid_state {
     uint32_t tag;           /* the step's number, from 1 */
-    uint32_t round;         /* meetings */
+    uint32_t round;         /* barriers so far */
     uint32_t columns, rows; /* seams that are still to go */
     int luma, cells;        /* which of the planes */
     size_t written;         /* of seams */
@@ -82,8 +82,8 @@ DEVICE bool is_reporter(void) {
     return blockIdx.x == 0 && threadIdx.x == 0;
 }
 
-/* All blocks have come; false where they are to leave, all at the same meeting. The counter's upper
- * half is the number of that meeting. */
+/* All blocks have come; false where they are to leave, all at the same barrier. The counter's upper
+ * half is the number of that one. */
 static __device__ bool grid_barrier(const struct grid_args &args, struct grid_state &state,
                                     bool stop, struct grid_shared &shared) {
     const uint32_t round = ++state.round;
@@ -104,7 +104,7 @@ static __device__ bool grid_barrier(const struct grid_args &args, struct grid_st
 }
 
 /* Tells how far we are and asks whether to go on. The answer takes a microsecond to come: it is not
- * needed before the step's last meeting. */
+ * needed before the step's last barrier. */
 DEVICE bool report_progress(const struct grid_args &args, const struct grid_state &state) {
     if (!args.progress || !is_reporter()) return false;
     volatile struct kernel_progress *const progress = args.progress;
