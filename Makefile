@@ -63,7 +63,7 @@ WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # What is built of the files that match and are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
-TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config),*.c))
+TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config),*.c) tests/cuda/ops/histeq_fixed_point.c)
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 ifneq ($(CUDA),0)
 GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/ops/carve_checked)
@@ -126,7 +126,7 @@ tools: $(PROGRAM) $(BENCHES) ## build the programs of tests/bench
 # Without two tests that compile carve.cu once more each, for a minute and longer: a bundle has them.
 gpu: $(filter-out %/carve_checked %/carve_method,$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
 
-kernels: $(KERNELS) ## build the ladders of tests/bench/kernels
+kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and what of tests/bench has kernels of its own
 
 check: tidy $(B)/ops.inc $(B)/cuda_ops.inc ## clang-format, cppcheck and the rules of tests/tidy.sh
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
@@ -177,7 +177,7 @@ $(B)/%.cu.o: %.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 $(B)/pipeline/registry.o: $(B)/ops.inc
 $(B)/server/version.o: $(B)/version.inc
-$(B)/cuda/device_cuda.cu.o: $(B)/cuda_ops.inc
+$(B)/cuda/twins.cu.o: $(B)/cuda_ops.inc
 
 # A test links what it uses and no more: without the GPU's code where it needs none.
 $(B)/libburin.a: $(OBJECTS)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* formats.h - the forms of text that a key may ask for.
+/* formats.h - whether a text has the format that a key asks for.
  *
  * Used by:  keys.c, so that every command refuses what `burin serve` could not use.
  * Threads:  any; no state.

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* cuda_op.h - an operator's twin on the GPU.
+/* cuda_op.h - an operator's twin on the GPU, and what it is given.
  *
- * cuda/ops/<name>.cu defines `extern "C" const struct cuda_op cuda_op_<name>`. A twin queues work
- * on the lane's stream and never waits, allocates or copies to the host. Everything of a batch
- * shares parameters, channels and depth; sizes may differ.
+ * Used by:  cuda/ops/<name>.cu, which defines `extern "C" const struct cuda_op cuda_op_<name>`;
+ *           device_cuda.cu, which runs it.
+ * Fails:    a twin writes into calls[0].failure, as check.cuh says.
+ * Threads:  the lane's. A twin queues work on the lane's stream; it never waits, allocates or
+ *           copies to the host.
+ * Limits:   CUDA_BATCH_MAX images, which share parameters, channels and depth; sizes may differ.
  */
 #ifndef BURIN_CUDA_OP_H
 #define BURIN_CUDA_OP_H
@@ -37,10 +40,13 @@ struct cuda_context {
     int multiprocessors;
     int capability;   /* 90 for 9.0 */
     int shared_bytes; /* shared memory that one block may ask for */
+    /* Launches of more blocks than this that must run at once are refused as the GPU itself would;
+     * 0: by the GPU alone. Tests set it. */
+    unsigned cooperative_blocks_max;
     /* Device words that are 0 between kernels: whoever writes there leaves 0 behind. So a kernel
      * has counters ready without a memset before it. The lane's alone. */
     uint32_t *zeroed;
-    struct cuda_marks *marks;
+    struct timeline *timeline; /* NULL: no times are taken */
     struct kernel_progress_table *kernel_progress;
 };
 
@@ -56,9 +62,9 @@ struct cuda_op {
 /* NULL where OP runs on the CPU alone. */
 const struct cuda_op *cuda_twin(const struct op *op);
 
-/* Tells the account that what was queued since the last mark was the kernel NAME, a constant; NULL:
- * something that is told otherwise. A twin marks its last kernel too. */
-void cuda_mark(const struct cuda_context *context, const char *name);
+/* What was queued since the last such call was the kernel NAME, a constant: its time goes into the
+ * timing report. NULL: it is told otherwise. A twin calls this after its last kernel too. */
+void cuda_record_kernel(const struct cuda_context *context, const char *name);
 
 /* A cleared kernel_progress for CALL, as the device addresses it. From then on the lane passes its
  * progress on and stops it when the client leaves or the deadline passes. NAMES: of the spans,

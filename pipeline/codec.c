@@ -23,9 +23,9 @@ const struct encode_options encode_options_default = {
 const char *note_text(int index) {
     static const char *const texts[NOTE_COUNT] = {
         "only the first frame of the animation was taken",
-        "16-bit samples were rounded to 8 bits, for JPEG holds no more",
-        "transparency was laid on the background colour, for the output type holds none",
-        "the colour profile was dropped: too large, broken, or not for the output's colours",
+        "16-bit samples were rounded to 8 bits, because JPEG holds no more",
+        "transparency was laid on the background colour, because the output type has none",
+        "the colour profile was dropped: it is too large, broken, or made for other colours",
         "CMYK was converted to RGB without a colour profile",
         "extra bytes between the JPEG's segments or after its end were skipped",
         "the image is damaged: what could be read of it was used",

@@ -2,10 +2,14 @@
 /* codec.h - compressed bytes to pixels and back, within limits.
  *
  * Decoding writes into pixels that the caller laid out from the probe, with EXIF orientation
- * already applied. Encoding writes into memory of fixed capacity. Ownership: metadata's profile is
- * the metadata's own; metadata_release accepts a zeroed one. Threads:   any; nothing is shared
- * between calls. Limits:    struct codec_limits, each checked before memory is taken or while time
- * is spent.
+ * already applied. Encoding writes into memory of fixed capacity.
+ *
+ * Used by:  the worker, `burin run`, benchmarks.
+ * Owns:     metadata's profile is the metadata's own; metadata_release accepts a zeroed one.
+ * Fails:    STATUS_CORRUPT, STATUS_TOO_LARGE, STATUS_NO_MEMORY, STATUS_CANCELLED, STATUS_DEADLINE,
+ *           each with a sentence.
+ * Threads:  any; nothing is shared between calls.
+ * Limits:   struct codec_limits, each checked before memory is taken or while time is spent.
  */
 #ifndef BURIN_CODEC_H
 #define BURIN_CODEC_H

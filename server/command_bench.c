@@ -22,8 +22,8 @@ static int usage(FILE *out, int code) {
           "Times of an operator on the CPU with one core, with all cores, and on every GPU.\n"
           "compute: milliseconds with the picture in the device's memory; upload, download: the\n"
           "copies from and to pinned memory; total: all three. Medians of 15 runs (--repeats),\n"
-          "after 0.1 s of runs that are not counted. No time is told before the result was\n"
-          "checked, the GPU's against the CPU's, the CPU's alone against straightforward C.\n\n",
+          "after 0.1 s of runs that are not counted. Every result is checked before its time is\n"
+          "printed: the GPU's against the CPU's; without a GPU, against straightforward C.\n\n",
           out);
     for (const struct entry *entry = entries; entry < entries + ENTRY_COUNT; entry++)
         if (entry->bench)

@@ -69,7 +69,7 @@ void log_fields(enum log_level level, const char *fields) {
         plain(&line, fields);
     const char *end = as_json ? "}\n" : "\n";
     memcpy(memory + line.length, end, strlen(end) + 1);
-    if (write(STDERR_FILENO, memory, strlen(memory)) < 0) return; /* nobody to tell */
+    if (write(STDERR_FILENO, memory, strlen(memory)) < 0) return; /* nobody reads our log */
 }
 
 void log_event(enum log_level level, const char *format, ...) {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* metrics.h - counters of the service, told in Prometheus' text form.
+/* metrics.h - counters of the service, printed in Prometheus' text form.
  *
+ * Names are burin_*, in base units (seconds, bytes); stages are those of Server-Timing.
+ *
+ * Used by:  http/ (requests and refusals), http/handle_health.c (GET /metrics).
+ * Owns:     its counters.
+ * Fails:    metrics_create returns NULL without memory.
  * Threads:  any; counters are atomic and never wait for each other.
- * Names:    burin_*, in base units (seconds, bytes); stages are those of Server-Timing.
  */
 #ifndef BURIN_METRICS_H
 #define BURIN_METRICS_H
@@ -20,12 +24,12 @@ struct metrics *metrics_create(void);
 void metrics_destroy(struct metrics *metrics);
 
 /* One request answered. LABEL: an operator's name, "pipeline", "info" or anything else, counted as
- * "other". TIMING may be NULL; PIXELS is 0 where no image was worked on. */
+ * "other". TIMING may be NULL; PIXELS is 0 where no image was processed. */
 void metrics_request(struct metrics *metrics, const char *label, int http_status, double total_ms,
                      const struct timing *timing, uint64_t pixels);
 
-/* Requests refused: "queue", "slots", "bytes", "answers", "draining", "malformed"; all before their
- * work began, but for an answer for which there is no room in the end. */
+/* Why a request was refused: "queue", "slots", "bytes", "answers", "draining", "malformed"; all
+ * before its work began, but for an answer for which there is no room in the end. */
 enum rejection {
     REJECTED_QUEUE,
     REJECTED_SLOTS,

@@ -29,8 +29,10 @@ wall() { # FILES-REGEX FORBIDDEN-REGEX REASON
 wall '^pipeline/' '(server|cuda|config)/' "pipeline/ is the ground floor: it knows no server, no CUDA, no config"
 wall '^pipeline/(codecs|rows)/' 'pipeline/ops/' "codecs and row kernels know no operator"
 wall '^cuda/' '(server|config)/' "cuda/ stands on pipeline/ alone"
+wall '^(server|cuda|pipeline|config)/' 'tests/' "what is shipped includes nothing of its tests and benchmarks"
 wall '^config/' '(server|cuda)/' "config/ stands on pipeline/ alone"
 wall '^server/http/' 'pipeline/(run|device|codecs/|ops/)|server/jobs/(worker|executor|channel|self_test)|cuda/' "http/ links no codec, no operator and no device"
+wall '^server/http/engine/' 'config/|server/jobs/|server/http/[a-z_]*\.h' "engine/ knows no request: nothing of http/ outside it"
 wall '^server/jobs/' 'server/http/' "jobs/ does not know HTTP"
 grep -nE 'ifdef.*CUDA' $(echo "$sources" | grep -v '^cuda/') | grep -v __CUDACC__ && complain "no #ifdef CUDA outside cuda/"
 

@@ -56,8 +56,8 @@ static enum status fill_marks(const struct carve_context *carve, const struct ph
     if (carve->done) {
         args.from = carve->kept;
     } else {
-        args.keep = carve->call->parts[CARVE_KEEP];
-        args.remove = carve->call->parts[CARVE_REMOVE];
+        args.keep = carve->call->aux[CARVE_KEEP];
+        args.remove = carve->call->aux[CARVE_REMOVE];
     }
     return fill_plane(carve->context->stream, args, carve->failure);
 }
@@ -84,7 +84,7 @@ static enum status find_seams(const struct carve_context *carve, const struct ph
     if (!status)
         status = method_run(carve->context, &carve->limits, carve->methods[carve->origin_map.count],
                             &search, carve->failure);
-    cuda_mark(carve->context, carve->timed && carve->progress ? NULL : "seams");
+    cuda_record_kernel(carve->context, carve->timed && carve->progress ? NULL : "seams");
     if (status || is_both(phase)) return status;
     const struct mask_args args = { *mask, search.seams, search.columns };
     return mask_build(carve->context->stream, args, carve->failure);
@@ -190,7 +190,7 @@ static enum status run_phase(struct carve_context *carve, struct phase *phase) {
     enum status status = find_seams(carve, phase, mask);
     if (!status && carve->shows) status = paint_phase(carve, phase, mask);
     if (!status) status = apply_seams(carve, phase, mask, last);
-    cuda_mark(carve->context, "pixels");
+    cuda_record_kernel(carve->context, "pixels");
     carve->origin_map.count++;
     carve->done += phase->seams.columns + phase->seams.rows;
     carve->now = carve->to;
@@ -221,7 +221,7 @@ static enum status draw_energy(const struct carve_context *carve) {
     const enum status status = fill_plane(carve->context->stream, args, carve->failure);
     if (status) return status;
     const enum status shown = draw(carve, DRAW_ENERGY);
-    cuda_mark(carve->context, "energy");
+    cuda_record_kernel(carve->context, "energy");
     return shown;
 }
 
@@ -244,13 +244,13 @@ static enum status carve_image(struct carve_context *carve) {
     return status;
 }
 
-static enum status check_parts(const struct op_call *call, struct failure *failure) {
-    for (int i = 0; i < OP_PARTS_MAX; i++) {
-        const struct image *part = &call->parts[i];
-        if (part->width && (part->width != call->in.width || part->height != call->in.height))
+static enum status check_masks(const struct op_call *call, struct failure *failure) {
+    for (int i = 0; i < OP_AUX_MAX; i++) {
+        const struct image *mask = &call->aux[i];
+        if (mask->width && (mask->width != call->in.width || mask->height != call->in.height))
             return fail(failure, STATUS_MISMATCH,
-                        "the mask is %u x %u, the image %u x %u: they must be alike", part->width,
-                        part->height, call->in.width, call->in.height);
+                        "the mask is %u x %u, the image %u x %u: they must have the same size",
+                        mask->width, mask->height, call->in.width, call->in.height);
     }
     return STATUS_OK;
 }
@@ -258,7 +258,7 @@ static enum status check_parts(const struct op_call *call, struct failure *failu
 static enum status run_one(const struct cuda_context *context, const struct op_call *call,
                            const struct op_call *first) {
     struct failure *const failure = first->failure;
-    const enum status status = check_parts(call, failure);
+    const enum status status = check_masks(call, failure);
     if (status) return status;
     struct carve_context carve = context_of(context, call);
     carve.failure = failure;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* codecs.h - what probe.c and codec.c ask of each format; nobody else includes it.
+/* codecs.h - what probe.c and codec.c ask of each format.
  *
- * Owns:   nothing; a decoding or encoding borrows all that it points to.
- * Limits: probing checks no sizes (probe.c does), decoding and encoding keep to the job's.
+ * Used by:  probe.c, codec.c and the codecs; nobody else includes it.
+ * Owns:     nothing; a decoding or encoding borrows all that it points to.
+ * Limits:   probing checks no sizes (probe.c does), decoding and encoding keep to theirs.
  */
 #ifndef BURIN_CODECS_H
 #define BURIN_CODECS_H

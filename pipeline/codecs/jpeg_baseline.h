@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* jpeg_baseline.h - strict reading of a plain baseline JPEG: one that every decoder reads alike.
  *
- * Kinds:    8 bit, gray or YCbCr of 4:4:4, 4:2:2 or 4:2:0, one frame, one scan, sound to the last
- *           code. Decoders that do not report damage may be given such a file, and no other.
+ * 8 bit, gray or YCbCr of 4:4:4, 4:2:2 or 4:2:0, one frame, one scan, sound to the last code.
+ * Decoders that do not report damage may be given such a file, and no other.
+ *
  * Used by:  tests and fuzzers: no device decodes JPEGs yet.
  * Owns:     nothing; points into the file's bytes.
  * Source:   ITU-T T.81.

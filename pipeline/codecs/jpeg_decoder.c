@@ -103,14 +103,14 @@ static void on_progress(j_common_ptr common) {
 }
 
 /* What libjpeg found must be what the probe promised, for the pixels were laid out by it. */
-static void check_shape(struct reader *reader) {
+static void check_jpeg_shape(struct reader *reader) {
     const struct jpeg_decompress_struct *cinfo = &reader->cinfo;
     const struct probe *probe = reader->decoding->probe;
     if (cinfo->image_width == probe->width && cinfo->image_height == probe->height &&
         cinfo->num_components == probe->components)
         return;
     jpeg_leave(&reader->guard, fail(reader->decoding->failure, STATUS_CORRUPT,
-                                    "the JPEG's header contradicts itself; send a sound file"));
+                                    "the JPEG's header contradicts itself; send an intact file"));
 }
 
 /* ---- reading */
@@ -124,7 +124,7 @@ static void open_jpeg(struct reader *reader) {
     cinfo->progress = &reader->watch;
     jpeg_mem_src(cinfo, reader->decoding->bytes, reader->length);
     jpeg_read_header(cinfo, TRUE);
-    check_shape(reader);
+    check_jpeg_shape(reader);
     cinfo->dct_method = JDCT_ISLOW;
     cinfo->do_fancy_upsampling = TRUE;
     cinfo->out_color_space = cinfo->num_components == 1   ? JCS_GRAYSCALE
@@ -132,7 +132,7 @@ static void open_jpeg(struct reader *reader) {
                                                           : JCS_RGB;
 }
 
-static void take_memory(struct reader *reader) {
+static void take_jpeg_memory(struct reader *reader) {
     const struct decoding *decoding = reader->decoding;
     oriented_rows_plan(&reader->rows, decoding->into, decoding->probe->orientation,
                        decoding->probe->width, decoding->probe->height);
@@ -152,7 +152,7 @@ static void cmyk_to_rgb(const uint8_t *cmyk, uint32_t width, bool inverted, uint
     }
 }
 
-static void read_rows(struct reader *reader) {
+static void read_jpeg_rows(struct reader *reader) {
     struct jpeg_decompress_struct *cinfo = &reader->cinfo;
     for (uint32_t y = 0; y < cinfo->output_height; y++) {
         uint8_t *row = oriented_rows_begin(&reader->rows, y);
@@ -165,12 +165,12 @@ static void read_rows(struct reader *reader) {
     }
 }
 
-static void read_all(void *argument) {
+static void read_jpeg(void *argument) {
     struct reader *reader = argument;
     open_jpeg(reader);
-    take_memory(reader);
+    take_jpeg_memory(reader);
     jpeg_start_decompress(&reader->cinfo);
-    read_rows(reader);
+    read_jpeg_rows(reader);
     jpeg_finish_decompress(&reader->cinfo); /* reads up to EOI: a cut there is found too */
     if (position(reader) && reader->cinfo.src->bytes_in_buffer)
         *reader->decoding->notes |= NOTE_BYTES_SKIPPED;
@@ -179,7 +179,7 @@ static void read_all(void *argument) {
 /* ---- damage */
 
 /* libjpeg gave up after some rows: they are what there is. */
-static enum status take_rows(struct reader *reader) {
+static enum status take_rows_read(struct reader *reader) {
     oriented_rows_flush(&reader->rows, reader->rows_done);
     note_damage(reader);
     return STATUS_OK;
@@ -203,9 +203,9 @@ static enum status read_guarded(struct reader *reader) {
     reader->guard.tolerates = tolerates;
     reader->cinfo.err = &reader->guard.errors;
     reader->cinfo.client_data = &reader->guard;
-    enum status status = jpeg_guarded(&reader->guard, read_all, reader);
+    enum status status = jpeg_guarded(&reader->guard, read_jpeg, reader);
     const bool accepted = status == STATUS_CORRUPT && reader->decoding->limits->accept_damage;
-    if (accepted && reader->rows_done) status = take_rows(reader);
+    if (accepted && reader->rows_done) status = take_rows_read(reader);
     if (accepted && !reader->rows_done && reader->cinfo.input_scan_number > 0) {
         note_damage(reader);
         reader->scans = reader->cinfo.input_scan_number;

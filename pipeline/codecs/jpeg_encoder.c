@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Every call has a fresh cinfo: one that has optimized or progressive tables from before would give
- * other bytes. */
+/* How it works. libjpeg writes straight into the caller's memory, row by row, each laid flat
+ * first. What no longer fits goes into a few spare bytes and makes it too large; the encoder never
+ * takes more memory. Every call has a fresh cinfo: one that has optimized or progressive tables
+ * from before would give other bytes. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/flatten.h"
 #include "pipeline/codecs/jpeg_guard.h"
@@ -93,7 +95,7 @@ static void set_up(struct writer *writer) {
         cinfo->comp_info[0].h_samp_factor = cinfo->comp_info[0].v_samp_factor = 1;
 }
 
-static void write_rows(struct writer *writer) {
+static void write_jpeg_rows(struct writer *writer) {
     const struct encoding *encoding = writer->encoding;
     for (uint32_t y = 0; y < encoding->image->height; y++) {
         const enum status status = progress_check(encoding->progress);
@@ -106,7 +108,7 @@ static void write_rows(struct writer *writer) {
     }
 }
 
-static void write_all(void *argument) {
+static void write_jpeg(void *argument) {
     struct writer *writer = argument;
     const struct metadata *metadata = writer->encoding->metadata;
     set_up(writer);
@@ -114,7 +116,7 @@ static void write_all(void *argument) {
     if (codec_profile_fits(metadata, writer->colours, writer->encoding->notes))
         jpeg_write_icc_profile(&writer->cinfo, metadata->profile,
                                (unsigned)metadata->profile_length);
-    write_rows(writer);
+    write_jpeg_rows(writer);
     jpeg_finish_compress(&writer->cinfo);
     if (!writer->spilling)
         *writer->encoding->length = writer->encoding->capacity - writer->sink.free_in_buffer;
@@ -127,7 +129,7 @@ static void write_all(void *argument) {
 static enum status check_sides(const struct encoding *encoding) {
     if (encoding->image->width <= SIDE_MAX && encoding->image->height <= SIDE_MAX) return STATUS_OK;
     return fail(encoding->failure, STATUS_TOO_LARGE,
-                "the result is %u x %u pixels and a JPEG's side is written up to %d; ask for PNG",
+                "the result is %u x %u pixels and a JPEG's side may have at most %d; ask for PNG",
                 encoding->image->width, encoding->image->height, SIDE_MAX);
 }
 
@@ -142,7 +144,7 @@ enum status jpeg_encode(const struct encoding *encoding) {
     jpeg_guard_init(&writer.guard, encoding->failure);
     writer.cinfo.err = &writer.guard.errors;
     writer.cinfo.client_data = &writer.guard;
-    status = jpeg_guarded(&writer.guard, write_all, &writer);
+    status = jpeg_guarded(&writer.guard, write_jpeg, &writer);
     jpeg_destroy_compress(&writer.cinfo);
     free(writer.row);
     if (status == STATUS_OK && encoding->image->depth == 16) *encoding->notes |= NOTE_DEPTH_CUT;

@@ -15,7 +15,7 @@ static __attribute__((noreturn)) void leave_broken(j_common_ptr common) {
     char text[JMSG_LENGTH_MAX];
     common->err->format_message(common, text);
     jpeg_leave(guard, fail(guard->failure, STATUS_CORRUPT,
-                           "the JPEG is broken or cut off (%s); send a sound file", text));
+                           "the JPEG is broken or cut off (%s); send an intact file", text));
 }
 
 static void on_error(j_common_ptr common) {

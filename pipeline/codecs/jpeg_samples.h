@@ -9,9 +9,10 @@
  * 16. A plane of one or two columns is not smoothed: each sample stands for its pixels.
  * R, G and B follow JFIF's equations with weights in 1/65536, rounded half up and clamped.
  *
- * Source:  ISO/IEC 10918-5 (JFIF) for the conversion; the "fancy upsampling" that libjpeg does by
- *          default. tests/pipeline/codecs/jpeg_samples.c compares with libjpeg-turbo itself.
- * Bounds:  no sample outside of width x height of a plane is read.
+ * Used by:  tests, and a device that decodes JPEGs itself.
+ * Source:   ISO/IEC 10918-5 (JFIF) for the conversion; the "fancy upsampling" that libjpeg does by
+ *           default. tests/pipeline/codecs/jpeg_samples.c compares with libjpeg-turbo itself.
+ * Limits:   no sample outside of width x height of a plane is read.
  */
 #ifndef BURIN_JPEG_SAMPLES_H
 #define BURIN_JPEG_SAMPLES_H

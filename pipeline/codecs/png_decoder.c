@@ -42,7 +42,7 @@ static __attribute__((noreturn)) void on_error(png_structp png, png_const_charp 
         leave(reader, STATUS_OK);
     }
     leave(reader, fail(reader->decoding->failure, STATUS_CORRUPT,
-                       "the PNG is broken or cut off (%s); send a sound file", text));
+                       "the PNG is broken or cut off (%s); send an intact file", text));
 }
 
 /* Pixels that are whole though their checksum is not, or that leave data over, are wrong bytes too.
@@ -108,7 +108,7 @@ static int set_transforms(struct reader *reader) {
     return passes;
 }
 
-static void check_shape(struct reader *reader) {
+static void check_png_shape(struct reader *reader) {
     const struct probe *probe = reader->decoding->probe;
     png_structp png = reader->png;
     png_infop info = reader->info;
@@ -121,7 +121,7 @@ static void check_shape(struct reader *reader) {
 }
 
 /* Interlaced rows fill up in seven passes, so where they cannot be in place they are all kept. */
-static void take_rows(struct reader *reader) {
+static void take_png_memory(struct reader *reader) {
     const struct decoding *decoding = reader->decoding;
     const struct probe *probe = decoding->probe;
     const uint32_t band = probe->interlaced ? probe->height : BAND_ROWS;
@@ -136,7 +136,7 @@ static void take_rows(struct reader *reader) {
         leave(reader, fail(decoding->failure, STATUS_NO_MEMORY, "no memory for rows of the PNG"));
 }
 
-static void read_rows(struct reader *reader, int passes) {
+static void read_png_rows(struct reader *reader, int passes) {
     for (int pass = 0; pass < passes; pass++) {
         for (uint32_t y = 0; y < reader->decoding->probe->height; y++) {
             const enum status status = progress_check(reader->decoding->progress);
@@ -168,7 +168,7 @@ static void keep_profile(struct reader *reader) {
     decoding->metadata->profile_length = length;
 }
 
-static void read_all(struct reader *reader) {
+static void read_png(struct reader *reader) {
     reader->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, reader, on_error, on_warning,
                                            reader, take_block, give_block);
     if (reader->png) reader->info = png_create_info_struct(reader->png);
@@ -179,9 +179,9 @@ static void read_all(struct reader *reader) {
     set_limits(reader);
     png_read_info(reader->png, reader->info);
     const int passes = set_transforms(reader);
-    check_shape(reader);
-    take_rows(reader);
-    read_rows(reader, passes);
+    check_png_shape(reader);
+    take_png_memory(reader);
+    read_png_rows(reader, passes);
     png_read_end(reader->png, NULL); /* up to IEND: a cut there is found too */
     keep_profile(reader);
 }
@@ -205,7 +205,7 @@ static enum status guarded(struct reader *reader, void (*step)(struct reader *))
 
 enum status png_decode(const struct decoding *decoding) {
     struct reader reader = { .decoding = decoding, .memory = decoding->limits->memory_max };
-    enum status status = guarded(&reader, read_all);
+    enum status status = guarded(&reader, read_png);
     if (reader.salvaging) status = guarded(&reader, salvage);
     png_destroy_read_struct(&reader.png, &reader.info, NULL);
     oriented_rows_release(&reader.rows);

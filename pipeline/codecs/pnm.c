@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. The header is three numbers after the magic; the raster behind it is one block, so
+ * what is there is known before a sample is read. Samples of another maximum than 255 or 65535 are
+ * brought to the full range, 8-bit ones through a table. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/flatten.h"
 
@@ -35,7 +38,7 @@ static bool read_number(const uint8_t *bytes, size_t length, size_t *at, uint32_
     return i > first && i - first < 10;
 }
 
-static bool read_header(const uint8_t *bytes, size_t length, struct header *header) {
+static bool read_pnm_header(const uint8_t *bytes, size_t length, struct header *header) {
     size_t at = 2;
     header->channels = bytes[1] == '5' ? 1 : 3;
     if (!read_number(bytes, length, &at, &header->width) ||
@@ -61,7 +64,7 @@ static bool has_more(const uint8_t *bytes, size_t length, const struct header *h
 enum status pnm_probe(const uint8_t *bytes, size_t length, struct probe *probe,
                       struct failure *failure) {
     struct header header;
-    if (!read_header(bytes, length, &header))
+    if (!read_pnm_header(bytes, length, &header))
         return fail(failure, STATUS_CORRUPT,
                     "the PNM's header is broken or cut off; it is P5 or P6, width, height and a "
                     "maximum of 1 to 65535");
@@ -110,7 +113,7 @@ static bool read_row_16(const uint8_t *from, size_t samples, uint32_t maximum, u
 /* STATUS_OK where the caller accepts the damage that TEXT tells. */
 static enum status damage(const struct decoding *decoding, const char *text) {
     if (!decoding->limits->accept_damage)
-        return fail(decoding->failure, STATUS_CORRUPT, "%s; send a sound file", text);
+        return fail(decoding->failure, STATUS_CORRUPT, "%s; send an intact file", text);
     codec_damage(decoding, text);
     return STATUS_OK;
 }
@@ -131,8 +134,8 @@ static enum status read_row(const struct decoding *decoding, const struct header
 }
 
 /* Of a file that is cut off ROWS are there; what is left of a further one is not taken. */
-static enum status read_rows(const struct decoding *decoding, const struct header *header,
-                             uint32_t rows) {
+static enum status read_pnm_rows(const struct decoding *decoding, const struct header *header,
+                                 uint32_t rows) {
     for (uint32_t y = 0; y < rows; y++) {
         enum status status = progress_check(decoding->progress);
         if (status != STATUS_OK) return codec_stopped(status, decoding->failure);
@@ -150,20 +153,20 @@ static bool is_as_probed(const struct header *header, const struct decoding *dec
 
 enum status pnm_decode(const struct decoding *decoding) {
     struct header header;
-    if (!read_header(decoding->bytes, decoding->length, &header) ||
+    if (!read_pnm_header(decoding->bytes, decoding->length, &header) ||
         !is_as_probed(&header, decoding))
         return fail(decoding->failure, STATUS_CORRUPT,
-                    "the PNM's header is broken; send a sound file");
+                    "the PNM's header is broken; send an intact file");
     const size_t there = decoding->length - header.raster;
     const uint64_t wanted = (uint64_t)row_bytes(&header) * header.height;
-    if (there >= wanted) return read_rows(decoding, &header, header.height);
+    if (there >= wanted) return read_pnm_rows(decoding, &header, header.height);
     char text[WARNING_MAX];
     snprintf(text, sizeof text, "the PNM is cut off: %zu of %llu bytes of samples are there", there,
              (unsigned long long)wanted);
     const uint32_t rows = (uint32_t)(there / row_bytes(&header));
     if (!rows) return fail(decoding->failure, STATUS_CORRUPT, "%s; send the whole file", text);
     const enum status status = damage(decoding, text);
-    return status ? status : read_rows(decoding, &header, rows);
+    return status ? status : read_pnm_rows(decoding, &header, rows);
 }
 
 size_t pnm_bound(const struct image *image) {
@@ -184,8 +187,8 @@ static void write_row(const struct image *image, const uint8_t *row, size_t samp
     }
 }
 
-static enum status write_rows(const struct encoding *encoding, unsigned colours, uint8_t *to,
-                              uint8_t *scratch) {
+static enum status write_pnm_rows(const struct encoding *encoding, unsigned colours, uint8_t *to,
+                                  uint8_t *scratch) {
     const struct image *image = encoding->image;
     const size_t samples = (size_t)image->width * colours;
     for (uint32_t y = 0; y < image->height; y++, to += samples * (image->depth / 8u)) {
@@ -212,7 +215,7 @@ enum status pnm_encode(const struct encoding *encoding) {
     if (!scratch)
         return fail(encoding->failure, STATUS_NO_MEMORY, "no memory for a row of the PNM");
     memcpy(encoding->bytes, header, head);
-    const enum status status = write_rows(encoding, colours, encoding->bytes + head, scratch);
+    const enum status status = write_pnm_rows(encoding, colours, encoding->bytes + head, scratch);
     free(scratch);
     if (status != STATUS_OK) return status;
     *encoding->length = head + row * image->height;

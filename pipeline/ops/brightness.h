@@ -3,6 +3,8 @@
  *
  * clamp(v + add, 0, M) = min(max(v, low), high) + add, where low = -add below 0 and high = M - add
  * above 0: the sum then neither under- nor overflows, whatever the lanes' width is.
+ *
+ * Used by:  brightness and edge, on both devices.
  */
 #ifndef BURIN_OPS_BRIGHTNESS_H
 #define BURIN_OPS_BRIGHTNESS_H

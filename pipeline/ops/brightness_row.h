@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* brightness_row.h - a row of samples, each made brighter by pipeline/ops/brightness.h's rule. */
+/* brightness_row.h - a row of samples, each made brighter by brightness.h's rule.
+ *
+ * Used by:  ops/brightness.c, ops/edge.c.
+ * Threads:  any.
+ */
 #ifndef BURIN_OPS_BRIGHTNESS_ROW_H
 #define BURIN_OPS_BRIGHTNESS_ROW_H
 

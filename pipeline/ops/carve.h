@@ -34,6 +34,8 @@
  * of what is carved to (so for show=seams too, though its result is as large as the input). Rows
  * and columns have something of their own, up to 64 bytes for each of the input and of what is
  * carved to, and 16 KiB come on top: only where a side is under 160 pixels is that more than 16.
+ *
+ * Used by:  carve, on both devices.
  */
 #ifndef BURIN_OPS_CARVE_H
 #define BURIN_OPS_CARVE_H
@@ -48,7 +50,7 @@
 enum { CARVE_WIDTH, CARVE_HEIGHT, CARVE_DX, CARVE_DY, CARVE_ENERGY, CARVE_SHOW };
 enum { CARVE_GRADIENT, CARVE_SOBEL3, CARVE_SOBEL5 };
 enum { CARVE_SHOW_RESULT, CARVE_SHOW_SEAMS, CARVE_SHOW_ENERGY };
-/* Places in the list of parts. */
+/* Places in the list of masks. */
 enum { CARVE_KEEP, CARVE_REMOVE };
 
 /* ---- energy: 16-bit, on 8-bit luma, border replicated */

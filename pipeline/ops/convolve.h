@@ -6,6 +6,8 @@
  * result = floor((2 r + d) / (2 d)) + offset, clamped to 0..M, so rounding is half up. d is the
  * divisor; given as 0, the sum of the taps, or 1 where that is not positive. |r| is at most 25 *
  * 1024 * 65535 < 2^31.
+ *
+ * Used by:  convolve, on both devices.
  */
 #ifndef BURIN_OPS_CONVOLVE_H
 #define BURIN_OPS_CONVOLVE_H

@@ -6,6 +6,8 @@
  * m      = min(M, floor(sqrt(gx^2 + gy^2))) of the levels, correlation with sobel3 or sobel5
  * result = m > threshold ? (binary ? M : m) : 0; 0 where `border` is zero and the window leaves the
  *          image, else the border is replicated. Gray; alpha rides along.
+ *
+ * Used by:  edge, on both devices.
  */
 #ifndef BURIN_OPS_EDGE_H
 #define BURIN_OPS_EDGE_H

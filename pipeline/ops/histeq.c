@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Histogram equalization of gray, of the HSV value, of luma, or of each channel on its own.
- *
- * Three steps, the same on both devices: count how often each sample value stands in the image,
- * make a table of new levels from the counts, apply it. Bins are folded from the counts of single
- * values, so their number costs nothing in the first and last step. */
+/* How it works. Three steps, the same on both devices: count how often each sample value stands in
+ * the image, make a table of new levels from the counts, apply it. Bins are folded from the counts
+ * of single values, so their number costs nothing in the first and last step. */
 #include "pipeline/ops/histeq.h"
 
+#include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/rows/histogram.h"
 #include "pipeline/rows/lookup.h"
@@ -48,11 +47,11 @@ static size_t table_bytes(const struct params *values, const struct image *in) {
 }
 
 /* Counts of every band, then the tables of new levels. */
-static size_t scratch(const struct op_call *call) {
+static size_t histeq_scratch(const struct op_call *call) {
     return (BANDS_MAX + 1) * table_bytes(call->params, &call->in);
 }
 
-static int bands(const struct op_call *call) {
+static int histeq_bands(const struct op_call *call) {
     const int threads = pool_threads(call->pool);
     return threads < BANDS_MAX ? threads : BANDS_MAX;
 }
@@ -120,12 +119,12 @@ static void count_bytes(const struct op_call *call, struct band band, uint32_t *
     histogram_counts(&histogram, counts);
 }
 
-static void count_band(void *argument, int part) {
+static void count_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, bands(call));
+    const struct band band = band_of(in->height, index, histeq_bands(call));
     const long mode = call->params->number[HISTEQ_CHANNEL];
-    uint32_t *counts = counts_of(call, part);
+    uint32_t *counts = counts_of(call, index);
     memset(counts, 0, table_bytes(call->params, in));
     if (is_bytes(call)) {
         count_bytes(call, band, counts);
@@ -158,7 +157,7 @@ static void make_tables(const struct op_call *call) {
     const size_t range = (size_t)image_max(&call->in) + 1;
     const int tables = table_count(call->params, &call->in);
     uint32_t *total = counts_of(call, 0);
-    for (int band = 1; band < bands(call); band++)
+    for (int band = 1; band < histeq_bands(call); band++)
         for (size_t i = 0; i < range * tables; i++) total[i] += counts_of(call, band)[i];
     for (int t = 0; t < tables; t++)
         make_levels(total + range * t, levels_of(call) + range * t, image_max(&call->in),
@@ -199,10 +198,10 @@ static void map_bytes(const struct op_call *call, struct band band, const uint32
     }
 }
 
-static void map_band(void *argument, int part) {
+static void map_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, bands(call));
+    const struct band band = band_of(in->height, index, histeq_bands(call));
     const long mode = call->params->number[HISTEQ_CHANNEL];
     const uint32_t *levels = levels_of(call);
     if (is_bytes(call)) {
@@ -216,15 +215,15 @@ static void map_band(void *argument, int part) {
 
 /* ---- run */
 
-static enum status run(struct op_call *call) {
+static enum status histeq_run(struct op_call *call) {
     const int64_t start = clock_ns();
-    pool_run(call->pool, count_band, call, bands(call));
+    pool_run(call->pool, count_band, call, histeq_bands(call));
     const int64_t counted = clock_ns();
     enum status status = progress_check(call->progress);
     if (status) return status;
     make_tables(call);
     const int64_t made = clock_ns();
-    pool_run(call->pool, map_band, call, bands(call));
+    pool_run(call->pool, map_band, call, histeq_bands(call));
     timing_span(call->timing, "histogram", 1, ns_to_ms(counted - start));
     timing_span(call->timing, "table", 1, ns_to_ms(made - counted));
     timing_span(call->timing, "apply", 1, ns_to_ms(clock_ns() - made));
@@ -235,6 +234,6 @@ const struct op op_histeq = {
     .name = "histeq",
     .summary = "Histogram equalization: every level equally frequent",
     .params = params,
-    .scratch = scratch,
-    .run = run,
+    .scratch = histeq_scratch,
+    .run = histeq_run,
 };

@@ -4,6 +4,8 @@
  * Integers only, so both devices agree in every bit. M is the largest sample, 255 or 65535.
  * The method is the textbook one (Gonzalez and Woods, Digital Image Processing, 3.3); colour by the
  * HSV value V needs no HSV: with hue and saturation fixed, R, G and B scale by V' / V.
+ *
+ * Used by:  histeq, on both devices.
  */
 #ifndef BURIN_OPS_HISTEQ_H
 #define BURIN_OPS_HISTEQ_H

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* threshold.h - M over the level, 0 up to it. */
+/* threshold.h - M over the level, 0 up to it.
+ *
+ * Used by:  threshold, on both devices.
+ */
 #ifndef BURIN_OPS_THRESHOLD_H
 #define BURIN_OPS_THRESHOLD_H
 

@@ -3,6 +3,9 @@
  *
  * Sixteen bytes at a time in the compiler's own vectors, which every machine has in some form: rows
  * may start at any byte, and which lanes are alpha is the same all along the row.
+ *
+ * Used by:  ops/threshold.c, ops/brightness_row.h.
+ * Threads:  any.
  */
 #ifndef BURIN_POINTWISE_H
 #define BURIN_POINTWISE_H

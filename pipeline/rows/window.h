@@ -4,7 +4,11 @@
  * A ring holds the 2 * reach + 1 rows that the window covers now. Each row of the image is made
  * once, by whoever uses the ring, and padded by `reach` copies of its first and last pixel; rows
  * above and below the image are the first and the last one.
- * Owns: nothing; the memory, window_bytes of it, is the caller's.
+ *
+ * Used by:  ops/edge.c, ops/convolve.c.
+ * Owns:     nothing; the memory, window_bytes of it, is the caller's.
+ * Threads:  a window belongs to one.
+ * Limits:   WINDOW_REACH_MAX.
  */
 #ifndef BURIN_WINDOW_H
 #define BURIN_WINDOW_H

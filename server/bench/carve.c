@@ -127,8 +127,8 @@ static void print_row(const json_t *row) {
     print_shares(row);
 }
 
-static void tell(void *context, const struct bench_lane *lane, const struct measurement *times,
-                 const struct measurement *core) {
+static void add_row(void *context, const struct bench_lane *lane, const struct measurement *times,
+                    const struct measurement *core) {
     const struct row_context *row = context;
     const struct carve_case *one = row->one;
     const int seams = one->columns + one->rows;
@@ -164,7 +164,7 @@ static bool measure_case(const struct bench_options *options, const struct lanes
         .plain = plain_carve,
     };
     struct row_context row = { report, series, one };
-    return case_measure(&timed, options, lanes, tell, &row);
+    return case_measure(&timed, options, lanes, add_row, &row);
 }
 
 static bool measure_series(const struct bench_options *options, const struct lanes *lanes,

@@ -35,11 +35,11 @@ static bool measure(const struct bench_case *one, const char *program,
 }
 
 bool case_measure(const struct bench_case *one, const struct bench_options *options,
-                  const struct lanes *lanes, case_tell tell, void *context) {
+                  const struct lanes *lanes, case_report report, void *context) {
     const bool mixed = lanes_mixed(lanes);
     uint8_t *plain = mixed ? NULL : plain_pixels(one);
     struct image expected = one->out;
-    struct measurement core, times;
+    struct measurement core, times, *base = NULL;
     bool complete = true;
     expected.pixels = plain;
     if (!mixed && !plain) {
@@ -50,10 +50,11 @@ bool case_measure(const struct bench_case *one, const struct bench_options *opti
         const bool first = lane == lanes->all;
         const bool right = measure(one, options->program, lane, &expected, &times);
         complete &= right;
-        if (!right && first && mixed) break; /* nothing to hold the others against */
-        if (first) core = times;
+        if (!right && first && mixed) break; /* nothing to compare the others with */
+        if (!right) continue;
+        if (first && !lane->gpu) core = times, base = &core;
         if (first && mixed) expected.pixels = lane->lane->host_out;
-        if (right) tell(context, lane, &times, lanes->all->gpu ? NULL : &core);
+        report(context, lane, &times, base);
     }
     free(plain);
     return complete;

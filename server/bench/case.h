@@ -25,13 +25,15 @@ struct bench_case {
     bool (*plain)(const struct image *in, const struct image *out);
 };
 
-/* A lane's times; CORE: those of the first lane of the CPU (LANE's own if it is that), or NULL. */
-typedef void (*case_tell)(void *context, const struct bench_lane *lane,
-                          const struct measurement *times, const struct measurement *core);
+/* A lane's times; CORE: those of the first lane of the CPU (LANE's own if it is that); NULL
+ * where there are none. */
+typedef void (*case_report)(void *context, const struct bench_lane *lane,
+                            const struct measurement *times, const struct measurement *core);
 
-/* Where both the CPU and a GPU are measured, all are held against the CPU's result; else against
- * PLAIN. TELL is called for each lane whose result is right. False if one was not told. */
+/* Where both the CPU and a GPU are measured, all are compared with the first lane of the CPU, else
+ * with PLAIN. Calls REPORT for each lane whose result is right. False if any failed or was
+ * wrong. */
 bool case_measure(const struct bench_case *one, const struct bench_options *options,
-                  const struct lanes *lanes, case_tell tell, void *context);
+                  const struct lanes *lanes, case_report report, void *context);
 
 #endif

@@ -48,8 +48,8 @@ struct row_context {
     const struct edge_size *size;
 };
 
-static void tell(void *context, const struct bench_lane *lane, const struct measurement *times,
-                 const struct measurement *core) {
+static void add_row(void *context, const struct bench_lane *lane, const struct measurement *times,
+                    const struct measurement *core) {
     const struct row_context *row = context;
     edge_add(row->report, row->size, lane->name, times, core);
 }
@@ -69,7 +69,7 @@ static bool measure(const struct bench_options *options, const struct lanes *lan
                                         .plain = plain_edge };
         struct row_context row = { report, size };
         if (bench_options_skip(options, size->width, size->height)) continue;
-        complete &= case_measure(&one, options, lanes, tell, &row);
+        complete &= case_measure(&one, options, lanes, add_row, &row);
     }
     return complete;
 }

@@ -19,7 +19,7 @@ extern const struct edge_size edge_sizes[];
 void edge_print_head(void);
 
 /* WAY: how the edges are made, "cpu, 1 core" or "cuda:0 shared memory". BASE: the times that ratios
- * are told of; NULL: the row's own. */
+ * are of; NULL: the row's own. */
 void edge_add(struct report *report, const struct edge_size *size, const char *way,
               const struct measurement *times, const struct measurement *base);
 

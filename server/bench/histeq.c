@@ -69,8 +69,8 @@ static void print_row(const json_t *row) {
            report_number(row, "ratio"));
 }
 
-static void tell(void *context, const struct bench_lane *lane, const struct measurement *times,
-                 const struct measurement *core) {
+static void add_row(void *context, const struct bench_lane *lane, const struct measurement *times,
+                    const struct measurement *core) {
     const struct row_context *row = context;
     const struct image *shape = row->shape;
     const double total = measurement_total_ms(times), pixels = (double)image_pixels(shape);
@@ -125,7 +125,7 @@ static bool measure_file(const struct bench_options *options, const struct lanes
                                         .context = &pixels,
                                         .plain = plain_histeq };
         struct row_context row = { report, name, &shape };
-        complete = case_measure(&one, options, lanes, tell, &row);
+        complete = case_measure(&one, options, lanes, add_row, &row);
     } else {
         fprintf(stderr, "%s: %s: %s\n", options->program, path, failure.message);
     }
@@ -156,7 +156,7 @@ static bool measure_sizes(const struct bench_options *options, const struct lane
                                             .plain = plain_histeq };
             struct row_context row = { report, sizes[s].name, &shape };
             if (bench_options_skip(options, shape.width, shape.height)) continue;
-            complete &= case_measure(&one, options, lanes, tell, &row);
+            complete &= case_measure(&one, options, lanes, add_row, &row);
         }
     return complete;
 }

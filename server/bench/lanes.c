@@ -29,7 +29,7 @@ static void add(struct lanes *lanes, const char *program, const struct device_dr
 }
 
 static void add_cpu(struct lanes *lanes, const char *program) {
-    struct device_facts facts;
+    struct device_info facts;
     device_cpu.describe(0, &facts, NULL);
     add(lanes, program, &device_cpu, 0, 1);
     if (facts.multiprocessors > 1) add(lanes, program, &device_cpu, 0, facts.multiprocessors);

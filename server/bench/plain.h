@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* plain.h - operators once more in straightforward C, written from their meaning.
  *
- * Used by:  the benchmarks, to check results where the CPU and a GPU cannot be held against each
- *           other; tests/bench/edge_ways.c, which times it.
+ * Used by:  the benchmarks, to check results where the CPU and a GPU cannot be compared with
+ *           each other; tests/bench/edge_ways.c, which times it.
  * Fails:    false: no memory.
  */
 #ifndef BURIN_BENCH_PLAIN_H

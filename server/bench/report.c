@@ -15,7 +15,7 @@ static void write_today(char *text, size_t size) {
 
 json_t *report_machine(void) {
     char date[16];
-    struct device_facts facts;
+    struct device_info facts;
     write_today(date, sizeof date);
     device_cpu.describe(0, &facts, NULL);
     json_t *gpus = json_array();

@@ -50,8 +50,8 @@ struct exchange {
     int http_status;
     uint64_t bytes_out;
     struct timing timing;
-    char device[DEVICE_NAME_MAX]; /* "": no worker had it */
-    uint64_t pixels;              /* of the input worked on */
+    char device[DEVICE_NAME_MAX]; /* "": no worker got it */
+    uint64_t pixels;              /* of the input image */
 };
 
 static inline struct job *exchange_job(const struct exchange *exchange) {

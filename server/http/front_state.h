@@ -42,7 +42,8 @@ struct front {
     uint32_t run_id;             /* so that request ids of two runs differ */
 
     /* atomic */
-    int64_t body_bytes_held;   /* bodies that come, wait or are worked on, against queue_bytes */
+    int64_t
+        body_bytes_held; /* bodies that are received, wait or are processed, against queue_bytes */
     int64_t answer_bytes_held; /* slots whose image is being sent, the body before it too, against
                                   answer_bytes; the I/O threads' */
     int64_t request_count;

@@ -73,7 +73,7 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);
-    if (!out) return STATUS_OK; /* no memory: an empty reply says so */
+    if (!out) return STATUS_OK; /* no memory: the reply stays empty */
     metrics_print(front->metrics, &now, out);
     fclose(out);
     *reply = reply_text("text/plain; version=0.0.4", "no-cache", text);

@@ -36,15 +36,13 @@ static enum status check_image(struct exchange *exchange, struct failure *failur
                   : plan_print(&exchange->settings.plan, job->plan, sizeof job->plan, failure);
 }
 
-static void add_accept(void *context, const char *line) {
-    negotiation_add(context, line);
-}
-
 static void fill_job(struct exchange *exchange) {
     struct job *job = exchange_job(exchange);
     const struct settings *settings = &exchange->settings;
     struct negotiation accept = { 0 };
-    connection_header_lines(exchange->library, MHD_HTTP_HEADER_ACCEPT, add_accept, &accept);
+    struct header_lines lines;
+    connection_header_lines(exchange->library, MHD_HTTP_HEADER_ACCEPT, &lines);
+    for (int i = 0; i < lines.count; i++) negotiation_add(&accept, lines.values[i]);
     exchange->answer = negotiation_answer(&accept);
     job->io_thread = (int32_t)(exchange->listener - exchange->front->listeners);
     snprintf(job->request_id, sizeof job->request_id, "%s", exchange->request_id);

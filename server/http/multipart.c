@@ -95,7 +95,7 @@ static void emit_kept(struct multipart *m, struct multipart_event *event, size_t
     d->matched = d->assumed = 0;
 }
 
-/* A delimiter began in an earlier piece: does it go on here? */
+/* A delimiter began in an earlier piece: does it continue here? */
 static void continue_match(struct multipart *m, const uint8_t **at, const uint8_t *end,
                            struct multipart_event *event) {
     *at += delimiter_match(&m->delimiter, *at, end);
@@ -135,7 +135,7 @@ static enum status read_tail(struct multipart *m, const uint8_t **at, struct mul
                              struct failure *failure) {
     struct delimiter *d = &m->delimiter;
     const char c = (char)**at;
-    if (!delimiter_tail_fits(d, c)) { /* the line goes on: it is data */
+    if (!delimiter_tail_fits(d, c)) { /* the line continues: it is data */
         m->state = m->in_part ? DATA : PREAMBLE;
         emit_kept(m, event, d->tail_length);
         return STATUS_OK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* multipart.h - multipart/form-data as it comes in, in pieces of any size: a parser that is asked
- * for one event after the other.
+/* multipart.h - multipart/form-data as it comes in, in pieces of any size: a parser that returns
+ * one event after the other.
  *
  * A delimiter is a whole line, `--boundary` and blanks; a line that merely starts so is data. The
  * closing one needs no line end where the body ends. Lines end in CR LF.

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-/* Of several image types that are liked best the first: it loses nothing, and is small. */
+/* Of several image types that are preferred most, the first: it loses nothing, and is small. */
 enum kind { KIND_PNG, KIND_JPEG, KIND_PNM, KIND_MULTIPART, KIND_JSON, KINDS, KIND_IMAGES = 3 };
-static_assert((int)KINDS == NEGOTIATION_KINDS, "a liking each");
+static_assert((int)KINDS == NEGOTIATION_KINDS, "a preference each");
 
 static const struct {
     const char *type, *subtypes[3];
@@ -24,7 +24,7 @@ static const struct {
     [KIND_JSON] = { "application", { "json" }, FORMAT_NONE },
 };
 
-enum depth { DEPTH_NONE, DEPTH_ANYTHING, DEPTH_TYPE, DEPTH_WHOLE }; /* how much a range says */
+enum depth { DEPTH_NONE, DEPTH_ANYTHING, DEPTH_TYPE, DEPTH_WHOLE }; /* how specific a range is */
 enum { WEIGHT_FULL = 1000 };
 
 /* Slices of the header. */
@@ -49,7 +49,7 @@ static const char *value_end(const char *p) {
     return p;
 }
 
-/* "0.8" in thousandths. Further digits are passed over. */
+/* "0.8" in thousandths. Further digits are skipped. */
 static int read_weight(const char *p) {
     int weight = 0;
     if (*p != '0') return WEIGHT_FULL;
@@ -77,7 +77,7 @@ static bool next_range(const char **at, struct range *out) {
     return true;
 }
 
-/* ---- what a line thinks of each kind */
+/* ---- what a line prefers */
 
 static bool is(const char *text, size_t length, const char *name) {
     return length == strlen(name) && strncasecmp(text, name, length) == 0;
@@ -93,40 +93,40 @@ static enum depth match(const struct range *range, enum kind kind) {
     return DEPTH_NONE;
 }
 
-void negotiation_add(struct negotiation *accept, const char *line) {
+void negotiation_add(struct negotiation *negotiation, const char *line) {
     struct range range;
     while (next_range(&line, &range))
         for (int k = 0; k < KINDS; k++) {
             const int depth = match(&range, (enum kind)k);
-            struct liking *liking = &accept->likings[k];
-            if (depth == DEPTH_NONE || depth < liking->depth) continue;
-            if (depth == liking->depth && range.weight <= liking->weight) continue;
-            *liking = (struct liking){ depth, range.weight };
+            struct preference *preference = &negotiation->preferences[k];
+            if (depth == DEPTH_NONE || depth < preference->depth) continue;
+            if (depth == preference->depth && range.weight <= preference->weight) continue;
+            *preference = (struct preference){ depth, range.weight };
         }
 }
 
-static int best_image(const struct negotiation *accept) {
+static int best_image(const struct negotiation *negotiation) {
     int best = 0;
     for (int k = 0; k < KIND_IMAGES; k++)
-        if (accept->likings[k].weight > best) best = accept->likings[k].weight;
+        if (negotiation->preferences[k].weight > best) best = negotiation->preferences[k].weight;
     return best;
 }
 
 /* ---- the choice */
 
-enum answer negotiation_answer(const struct negotiation *accept) {
-    const struct liking *parts = &accept->likings[KIND_MULTIPART];
-    const int image = best_image(accept), json = accept->likings[KIND_JSON].weight;
+enum answer negotiation_answer(const struct negotiation *negotiation) {
+    const struct preference *parts = &negotiation->preferences[KIND_MULTIPART];
+    const int image = best_image(negotiation), json = negotiation->preferences[KIND_JSON].weight;
     const bool named = parts->depth > DEPTH_ANYTHING && parts->weight > 0;
     if (named && parts->weight >= (image ? image : json)) return ANSWER_MULTIPART;
     return image || !json ? ANSWER_IMAGE : ANSWER_JSON;
 }
 
-enum format negotiation_type(const struct negotiation *accept, enum format input) {
-    const int best = best_image(accept);
+enum format negotiation_type(const struct negotiation *negotiation, enum format input) {
+    const int best = best_image(negotiation);
     enum format choice = FORMAT_NONE;
     for (int k = KIND_IMAGES - 1; best && k >= 0; k--) {
-        if (accept->likings[k].weight < best) continue;
+        if (negotiation->preferences[k].weight < best) continue;
         if (kinds[k].format == input) return FORMAT_NONE;
         choice = kinds[k].format;
     }

@@ -85,7 +85,7 @@ static bool has_control(const char *text, size_t length) {
     return false;
 }
 
-/* A whole line stands in h->line. */
+/* h->line is a whole line. */
 static enum status end_line(struct part_headers *h, bool *complete, struct failure *failure) {
     size_t length = h->line_length - 1;
     h->line_length = 0;

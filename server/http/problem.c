@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. The body is made once, from the exchange's failure; it goes out through the library
+ * as any answer, or, in the middle of an upload, with a head of our own straight to the socket. The
+ * headers that depend on the status stand in one function for both. */
 #include "server/http/problem.h"
 
 #include <stdio.h>
@@ -127,7 +130,7 @@ static size_t write_head(const struct exchange *exchange, size_t body_length, ch
     return length + (size_t)snprintf(out + length, room - length, "\r\n");
 }
 
-/* A client reads nothing behind the head of an answer to HEAD, and would take a body for the next
+/* A client reads nothing behind the head of an answer to HEAD, and would read a body as the next
  * answer. */
 size_t problem_on_socket(const struct exchange *exchange) {
     enum { HEAD_MAX = 768 }; /* FIELDS_MAX fields, an id and the rest */

@@ -67,8 +67,8 @@ static int64_t slot_bytes_held(const struct job *job) {
     return (int64_t)(job->result_offset + job->result_length);
 }
 
-/* The one that reaches the bound still goes out: so an answer of any size does, and what is held
- * stays under the bound and one answer. */
+/* The answer that reaches the bound is still sent: so an answer of any size can be, and what is
+ * held stays below the bound plus one answer. */
 static enum status hold_bytes(struct front *front, int64_t bytes, struct failure *failure) {
     int64_t now = __atomic_load_n(&front->answer_bytes_held, __ATOMIC_RELAXED);
     while (now < front->config->answer_bytes)

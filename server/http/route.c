@@ -26,7 +26,7 @@ static const struct {
     const char *methods[2], *allow, *text;
 } kinds[] = {
     { ROUTE_GET, { "GET", "HEAD" }, "GET, HEAD", "GET" },
-    { ROUTE_POST, { "POST", "PUT" }, "POST, PUT", "POST or PUT with an image" },
+    { ROUTE_POST, { "POST", "PUT" }, "POST, PUT", "POST or PUT and an image" },
 };
 
 static int method_bit(const char *method) {
@@ -55,7 +55,7 @@ static struct route_match not_found(const char *path, struct failure *failure) {
 static struct route_match not_allowed(const struct route *route, const char *path,
                                       struct failure *failure) {
     const int kind = route->methods & ROUTE_GET ? 0 : 1;
-    fail(failure, STATUS_BAD_REQUEST, "%.60s takes %s", path, kinds[kind].text);
+    fail(failure, STATUS_BAD_REQUEST, "%.60s must be called with %s", path, kinds[kind].text);
     return (struct route_match){ NULL, 405, kinds[kind].allow };
 }
 

@@ -18,7 +18,8 @@ enum { UNKNOWN_LENGTH_GUESS = 1 << 20, IMAGE_ALIGN = 64 };
 
 /* ---- at the head: whether there would be room */
 
-/* One that all bodies together may not hold would be told to try again for ever. */
+/* A body larger than queue_bytes can never be accepted: with a 503 its client would try for ever.
+ */
 static long largest_body(const struct config *config) {
     return config->body_bytes_max < config->queue_bytes ? config->body_bytes_max
                                                         : config->queue_bytes;
@@ -33,25 +34,23 @@ static enum status too_large(const struct front *front, struct failure *failure)
                 held ? "queue_bytes" : "body_bytes_max");
 }
 
-static void find_coding(void *context, const char *value) {
-    const char **coding = context;
-    if (!*coding && *value && strcasecmp(value, "identity") != 0) *coding = value;
-}
-
 const char *upload_coding(const struct exchange *exchange) {
-    const char *coding = NULL;
-    connection_header_lines(exchange->library, MHD_HTTP_HEADER_CONTENT_ENCODING, find_coding,
-                            &coding);
-    return coding;
+    struct header_lines lines;
+    connection_header_lines(exchange->library, MHD_HTTP_HEADER_CONTENT_ENCODING, &lines);
+    for (int i = 0; i < lines.count; i++)
+        if (*lines.values[i] && strcasecmp(lines.values[i], "identity") != 0)
+            return lines.values[i];
+    return NULL;
 }
 
 static enum status check_coding(const struct exchange *exchange, struct failure *failure) {
     const char *coding = upload_coding(exchange);
     char shown[PARAM_SHOWN_MAX];
     if (!coding) return STATUS_OK;
-    return fail(failure, STATUS_NOT_AN_IMAGE,
-                "Content-Encoding is %s, and no body is unpacked here; send the image without it",
-                param_shown(coding, shown));
+    return fail(
+        failure, STATUS_NOT_AN_IMAGE,
+        "Content-Encoding is %s, but bodies are not decompressed here; send the image without it",
+        param_shown(coding, shown));
 }
 
 static enum status no_room(struct front *front, int64_t held, struct failure *failure) {
@@ -127,9 +126,9 @@ static enum status begin_further_image(struct exchange *exchange, const char *na
         if (strcmp(upload->parts[i].name, name) == 0)
             return fail(failure, STATUS_BAD_REQUEST, "the form has two parts named %s; send one",
                         name);
-    if (upload->part_count == OP_PARTS_MAX)
+    if (upload->part_count == OP_AUX_MAX)
         return fail(failure, STATUS_BAD_REQUEST,
-                    "the form has more than %d images besides the main one", OP_PARTS_MAX);
+                    "the form has more than %d images besides the main one", OP_AUX_MAX);
     struct upload_part *part = &upload->parts[upload->part_count++];
     *part = (struct upload_part){ .name = name, .offset = next_offset(exchange_job(exchange)) };
     upload->image_length = &part->length;
@@ -140,7 +139,7 @@ static enum status store_image(struct exchange *exchange, const uint8_t *bytes, 
                                struct failure *failure) {
     struct job *job = exchange_job(exchange);
     if (job->body_length + length >
-        (uint64_t)exchange->front->config->body_bytes_max + (1 + OP_PARTS_MAX) * IMAGE_ALIGN)
+        (uint64_t)exchange->front->config->body_bytes_max + (1 + OP_AUX_MAX) * IMAGE_ALIGN)
         return fail(failure, STATUS_BODY_TOO_LARGE,
                     "the body is larger than %ld bytes (body_bytes_max)",
                     exchange->front->config->body_bytes_max);
@@ -169,7 +168,7 @@ static enum status begin_field(struct exchange *exchange, const struct part *par
     upload->value_length = 0;
     if (!upload->value) upload->value = malloc(FIELD_VALUE_MAX + 1);
     return upload->value ? STATUS_OK
-                         : fail(failure, STATUS_NO_MEMORY, "no memory for a form's field");
+                         : fail(failure, STATUS_NO_MEMORY, "there is no memory for a form field");
 }
 
 static enum status store_field(struct upload *upload, const uint8_t *bytes, size_t length,
@@ -200,7 +199,7 @@ static enum status begin_part(struct exchange *exchange, const struct part *part
                               struct failure *failure) {
     exchange->upload.image_length = NULL;
     if (is_image_name(part->name)) return begin_image(exchange, failure);
-    const char *further = registry_part(part->name);
+    const char *further = registry_aux(part->name);
     return further ? begin_further_image(exchange, further, failure)
                    : begin_field(exchange, part, failure);
 }
@@ -242,8 +241,9 @@ static enum status finish_form(struct exchange *exchange, struct failure *failur
 
 /* ---- the bytes of the body, as they come */
 
-/* What has come counts, not what is announced: else a few who announce much and send nothing keep
- * out all others. A slot's memory is allocated as bytes are written, so this bounds it. */
+/* What has come counts, not what is announced: else a few clients that announce much and send
+ * nothing would keep out all others. A slot's memory is allocated as bytes are written, so this
+ * bounds it. */
 static enum status hold(struct exchange *exchange, int64_t bytes, struct failure *failure) {
     struct front *front = exchange->front;
     int64_t now = __atomic_load_n(&front->body_bytes_held, __ATOMIC_RELAXED);
@@ -304,7 +304,7 @@ static enum status check_part(struct exchange *exchange, const struct upload_par
                               const struct probe_limits *limits, const struct image *shapes,
                               struct failure *failure) {
     const struct plan *plan = &exchange->settings.plan;
-    const int place = plan_part(plan, part->name);
+    const int place = plan_aux(plan, part->name);
     if (place < 0)
         return fail(failure, STATUS_BAD_PARAM, "no step of this request uses a part named %s",
                     part->name);
@@ -312,15 +312,15 @@ static enum status check_part(struct exchange *exchange, const struct upload_par
         return fail(failure, STATUS_BAD_REQUEST,
                     "%s is empty: it has no bytes; send an image, or leave the part out",
                     part->name);
-    struct job_part *out = &exchange_job(exchange)->parts[place];
+    struct job_aux *out = &exchange_job(exchange)->aux[place];
     out->offset = part->offset;
     out->length = part->length;
     const uint8_t *bytes = slot_bytes(exchange->front->slots, exchange->slot) + part->offset;
-    enum status status = fail_of(
+    enum status status = fail_named(
         part->name, probe_image(bytes, part->length, limits, &out->probe, failure), failure);
-    if (status == STATUS_NOT_AN_IMAGE) /* 415 would be said of the image that is worked on */
+    if (status == STATUS_NOT_AN_IMAGE) /* 415 would blame the main image */
         status = failure->status = STATUS_BAD_PARAM;
-    return status ? status : plan_part_fits(plan, part->name, &out->probe.shape, shapes, failure);
+    return status ? status : plan_aux_fits(plan, part->name, &out->probe.shape, shapes, failure);
 }
 
 enum status upload_check_parts(struct exchange *exchange, const struct probe_limits *limits,

@@ -36,7 +36,7 @@ struct upload {
     int64_t held;   /* of front.body_bytes_held, ours */
     int images;     /* image parts seen */
     int part_count;
-    struct upload_part parts[OP_PARTS_MAX];
+    struct upload_part parts[OP_AUX_MAX];
     uint64_t *image_length; /* the part under way is an image: counts its bytes; else NULL */
     char field[FIELD_NAME_MAX];
     char *value; /* of the field under way; heap, FIELD_VALUE_MAX + 1 bytes, allocated at the first
@@ -61,7 +61,7 @@ enum status upload_check_parts(struct exchange *exchange, const struct probe_lim
                                const struct image *shapes, struct failure *failure);
 
 /* Gives back the slot, unless it is a response's, and all else that it holds; any number of times.
- * The bytes go first: whoever sees the slot free finds room for a body too. */
+ * The bytes first: whoever finds a slot free finds room for a body, too. */
 void upload_release(struct exchange *exchange);
 
 /* The Content-Encoding that makes the body unreadable here, as sent; NULL: there is none. */

@@ -207,7 +207,7 @@ void dispatcher_expire(struct dispatcher *dispatcher) {
         struct job *job = job_of(dispatcher, slot);
         const enum status late = progress_state(&job->progress);
         if (late)
-            fail(&job->failure, late, "waited in the queue until its time was over");
+            fail(&job->failure, late, "waited in the queue until the time allowed was over");
         else if (!any_hope(dispatcher->options.workers, job->device))
             no_healthy_worker(job->device, &job->failure);
         else

@@ -7,7 +7,7 @@
  * job is answered as soon as its own result is encoded. */
 #include "server/jobs/executor.h"
 
-#include "pipeline/part.h"
+#include "pipeline/aux_image.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ struct executor executor_make(struct slots *slots, const struct config *config,
     struct executor executor = { .slots = slots,
                                  .limits = limits_of(config),
                                  .batch_bytes = (size_t)config->staging_bytes };
-    struct device_facts facts;
+    struct device_info facts;
     struct failure ignored;
     if (strcmp(driver->kind, "cpu") == 0)
         snprintf(executor.device_name, sizeof executor.device_name, "cpu");
@@ -89,19 +89,19 @@ static enum status check_progress(struct job *job) {
 
 /* ---- decode */
 
-static enum status decode_parts(const struct batch *batch, const struct item *item,
-                                const struct run_item *run) {
+static enum status decode_aux(const struct batch *batch, const struct item *item,
+                              const struct run_item *run) {
     struct job *job = item->job;
     const uint8_t *bytes = slot_bytes(batch->executor->slots, item->slot);
     enum status status = STATUS_OK;
-    for (int p = 0; p < OP_PARTS_MAX && !status; p++) {
-        const struct job_part *part = &job->parts[p];
-        if (part->length)
-            status = fail_of(plan_part_name(&batch->plan, p),
-                             part_decode(bytes + part->offset, part->length, &part->probe,
-                                         &batch->executor->limits, &job->progress, &run->parts[p],
-                                         &job->failure),
-                             &job->failure);
+    for (int p = 0; p < OP_AUX_MAX && !status; p++) {
+        const struct job_aux *aux = &job->aux[p];
+        if (aux->length)
+            status = fail_named(plan_aux_name(&batch->plan, p),
+                                aux_image_decode(bytes + aux->offset, aux->length, &aux->probe,
+                                                 &batch->executor->limits, &job->progress,
+                                                 &run->aux[p], &job->failure),
+                                &job->failure);
     }
     return status;
 }
@@ -121,7 +121,7 @@ static void decode_one(void *argument, int index) {
                    codec_decode(image_bytes_of(batch, item), job->image_length, &job->probe,
                                 &limits, &job->progress, &batch->run_items[index].in,
                                 &item->metadata, &job->notes, &job->failure) ||
-                   decode_parts(batch, item, &batch->run_items[index]);
+                   decode_aux(batch, item, &batch->run_items[index]);
     if (item->failed)
         memset(batch->run_items[index].in.pixels, 0, image_bytes(&batch->run_items[index].in));
     memcpy(job->warning, item->metadata.warning, sizeof job->warning);
@@ -185,8 +185,8 @@ static int gather(struct batch *batch, int *slots, int count) {
     for (int i = 0; i < count; i++) {
         struct job *job = slot_job(batch->executor->slots, slots[i]);
         size_t more = image_bytes(&job->probe.shape);
-        for (int p = 0; p < OP_PARTS_MAX; p++)
-            if (job->parts[p].length) more += image_pixels(&job->parts[p].probe.shape);
+        for (int p = 0; p < OP_AUX_MAX; p++)
+            if (job->aux[p].length) more += image_pixels(&job->aux[p].probe.shape);
         const bool fits = batch->count == 0 || bytes + more <= batch->executor->batch_bytes;
         if (!fits || !alike(job, first)) {
             slots[left++] = slots[i];
@@ -203,8 +203,8 @@ static int gather(struct batch *batch, int *slots, int count) {
         *run = (struct run_item){ .in = job->probe.shape,
                                   .progress = &job->progress,
                                   .timing = &job->timing };
-        for (int p = 0; p < OP_PARTS_MAX; p++)
-            if (job->parts[p].length) run->parts[p] = part_shape(&job->parts[p].probe);
+        for (int p = 0; p < OP_AUX_MAX; p++)
+            if (job->aux[p].length) run->aux[p] = aux_image_shape(&job->aux[p].probe);
     }
     return left;
 }

@@ -23,7 +23,7 @@ static bool send_reading(const struct gpu_sampler_options *options, const struct
 }
 
 static struct nvml *open_nvml(const struct gpu_sampler_options *options) {
-    struct device_facts facts;
+    struct device_info facts;
     struct failure ignored;
     return options->driver->describe(options->index, &facts, &ignored) == STATUS_OK
                ? nvml_open(options->nvml_path, facts.bus)

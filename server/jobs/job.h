@@ -26,7 +26,7 @@
 enum { REQUEST_ID_MAX = 64, DEVICE_NAME_MAX = 64, DEVICE_WANT_MAX = 24 };
 
 /* A further image of the upload, in the slot's bytes. */
-struct job_part {
+struct job_aux {
     uint64_t offset, length; /* length 0: not given */
     struct probe probe;
 };
@@ -39,12 +39,12 @@ struct job {
     struct probe probe;                  /* of the image's header, within the limits */
     uint64_t image_offset, image_length; /* in the slot's bytes */
     uint64_t body_length;                /* bytes of the slot in use by the upload */
-    struct job_part parts[OP_PARTS_MAX]; /* of plan_parts_step's operator */
+    struct job_aux aux[OP_AUX_MAX];      /* of plan_aux_step's operator */
     enum format type;                    /* of the answer; FORMAT_NONE: as the input */
     int32_t quality, compression;
     uint8_t background[3];
     bool accept_damage; /* of a damaged image, what can be had (codec.h) */
-    int32_t json_only; /* the client wants the account alone: nothing is encoded */
+    int32_t json_only;  /* the client wants the account alone: nothing is encoded */
     int64_t submitted_ns;
     int32_t io_thread;   /* whose completion pipe it comes back through */
     uint32_t run_number; /* of this run of this slot, sent back with it: tells late news apart */

@@ -4,7 +4,7 @@
  * A CUDA process must not be forked from one with threads, so a worker is always a fresh program.
  *
  * Used by:  worker_handle.c, worker_list.c and supervisor.c.
- * Fails:    process_start returns -1, process_count_gpus 0.
+ * Fails:    process_start returns -1; process_count_gpus 0, or -1 for a driver that hangs.
  * Threads:  any; no state.
  */
 #ifndef BURIN_PROCESS_H
@@ -31,7 +31,7 @@ bool process_reap(pid_t pid, int *code);
 void process_end(pid_t pid);
 
 /* How many GPUs `burin worker --count` sees: asked in a process of its own, since asking wakes the
- * driver, which the front must stay clear of. */
-int process_count_gpus(void);
+ * driver, which the front must stay clear of. -1: it gave no answer within TIMEOUT_MS. */
+int process_count_gpus(int timeout_ms);
 
 #endif

@@ -39,8 +39,8 @@ struct slot_options {
 struct slots;
 
 struct slots *slots_create(const struct slot_options *options, struct failure *failure);
-/* A worker's view of the same memory. FD is what slots_fd returned, and belongs to the slots now.
- * */
+/* A worker's view of the same memory. FD is what slots_fd returned, and is the
+ * slots' from now on. */
 struct slots *slots_open(int fd, struct failure *failure);
 void slots_destroy(struct slots *slots);
 

@@ -151,7 +151,8 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
                                             .slots = options->slots,
                                             .pipes = options->pipes,
                                             .workers = &supervisor->workers };
-    enum status status = worker_list_make(&supervisor->workers, options->config->devices, failure);
+    enum status status = worker_list_make(&supervisor->workers, options->config->devices,
+                                          options->config->worker_start_ms, failure);
     if (status) return status;
     supervisor->dispatcher = dispatcher_create(&how, failure);
     if (!supervisor->dispatcher) return STATUS_NO_MEMORY;

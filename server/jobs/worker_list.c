@@ -27,13 +27,19 @@ static enum status add_named(struct worker_list *list, const struct devices *dev
     return STATUS_OK;
 }
 
-enum status worker_list_make(struct worker_list *list, const char *text, struct failure *failure) {
+enum status worker_list_make(struct worker_list *list, const char *text, long count_ms,
+                             struct failure *failure) {
     struct devices devices;
     list->count = 0;
     if (!devices_read(text, &devices))
         return fail(failure, STATUS_BAD_PARAM,
                     "devices is \"%.80s\", which is not a list of cpu and cuda:N", text);
-    const int gpus = devices.all || devices.count ? process_count_gpus() : 0;
+    const int gpus = devices.all || devices.count ? process_count_gpus((int)count_ms) : 0;
+    if (gpus < 0)
+        return fail(failure, STATUS_INTERNAL,
+                    "the GPUs were not counted within worker_start_ms, %ld ms: their driver hangs; "
+                    "devices=cpu does without them",
+                    count_ms);
     for (int i = 0; devices.all && i < gpus; i++) add_gpu(list, i);
     const enum status status = add_named(list, &devices, gpus, failure);
     worker_handle_init(&list->all[list->count++], "cpu");

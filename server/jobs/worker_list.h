@@ -5,7 +5,8 @@
  * ask for it, and for all jobs while no GPU is healthy, whether `devices` names it or not.
  *
  * Used by:  supervisor.c.
- * Fails:    STATUS_BAD_PARAM when a GPU is named that the machine does not have.
+ * Fails:    STATUS_BAD_PARAM when a GPU is named that the machine does not have; STATUS_INTERNAL
+ *           when the GPUs are not counted in time, as where a driver hangs.
  * Limits:   WORKERS_MAX; further GPUs are left out.
  */
 #ifndef BURIN_WORKER_LIST_H
@@ -20,7 +21,9 @@ struct worker_list {
     int count;
 };
 
-/* TEXT as config/devices.h reads it. Asks a process of its own how many GPUs there are. */
-enum status worker_list_make(struct worker_list *list, const char *text, struct failure *failure);
+/* TEXT as config/devices.h reads it. Asks a process of its own how many GPUs there are, and gives
+ * it COUNT_MS. */
+enum status worker_list_make(struct worker_list *list, const char *text, long count_ms,
+                             struct failure *failure);
 
 #endif

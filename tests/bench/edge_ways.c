@@ -34,8 +34,8 @@ static struct measurement time_plain(const struct subject *subject) {
     return (struct measurement){ .compute_ms = measurement_median(ms, PLAIN_REPEATS) };
 }
 
-static bool tell(const struct subject *subject, const char *way, enum status status,
-                 const struct measurement *times, const struct failure *failure) {
+static bool add_way(const struct subject *subject, const char *way, enum status status,
+                    const struct measurement *times, const struct failure *failure) {
     if (status)
         fprintf(stderr, "%s: %s, %s: %s\n", subject->options->program, subject->size->name, way,
                 failure->message);
@@ -54,7 +54,7 @@ static bool measure_operator(const struct subject *subject, const struct bench_l
         status = measurement_take(&times, lane->lane, &plan, shape, picture_noise, NULL,
                                   subject->options->repeats, &failure);
     if (!status) status = measurement_check(lane->lane, &subject->expected, &failure);
-    return tell(subject, lane->name, status, &times, &failure);
+    return add_way(subject, lane->name, status, &times, &failure);
 }
 
 static bool measure_kernels(const struct subject *subject, const struct bench_lane *lane) {
@@ -76,7 +76,7 @@ static bool measure_kernels(const struct subject *subject, const struct bench_la
             times.compute_ms = ms.compute_ms;
             times.download_ms = ms.download_ms;
         }
-        complete &= tell(subject, name, status, &times, &failure);
+        complete &= add_way(subject, name, status, &times, &failure);
     }
     return complete;
 }
@@ -124,7 +124,7 @@ static const char help[] =
     "Milliseconds: compute in the device's memory, upload, download, total of the three.\n"
     "GB/s: each pixel read once and written once. x compute, x total: times as fast as\n"
     "plain C. Medians of 15 runs (--repeats; kernels at most 100, plain C 3). Every\n"
-    "result is compared with that of plain C before its time is told.\n"
+    "result is compared with that of plain C before its time is printed.\n"
     "\noptions:\n" BENCH_OPTIONS_HELP;
 
 int main(int argc, char **argv) {

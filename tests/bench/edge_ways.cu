@@ -98,12 +98,12 @@ enum status measure(struct work *work, enum edge_way way, int repeats, struct ed
 
 enum status open_work(struct work *work, int device, const struct image *picture,
                       struct failure *failure) {
-    struct cudaDeviceProp facts;
+    struct cudaDeviceProp properties;
     struct plan plan;
-    CUDA_TRY(failure, cudaGetDeviceProperties(&facts, device));
-    work->context.multiprocessors = facts.multiProcessorCount;
-    work->context.capability = 10 * facts.major + facts.minor;
-    work->context.shared_bytes = (int)facts.sharedMemPerBlockOptin;
+    CUDA_TRY(failure, cudaGetDeviceProperties(&properties, device));
+    work->context.multiprocessors = properties.multiProcessorCount;
+    work->context.capability = 10 * properties.major + properties.minor;
+    work->context.shared_bytes = (int)properties.sharedMemPerBlockOptin;
     const enum status status = plan_parse(&plan, "edge", failure);
     if (status) return status;
     work->params = plan.steps[0].params;

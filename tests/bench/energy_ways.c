@@ -5,7 +5,8 @@
  *
  * How it works. Plain C makes the energies of one side and kind; they are what the operator's
  * picture of them (show=energy) and the results of the simple kernels are compared with. A row is
- * told with the times that there are: without a GPU, or built without carve, columns stay empty. */
+ * printed with the times that there are: without a GPU, or built without carve, columns stay
+ * empty. */
 #include "tests/bench/energy_ways.h"
 
 #include "pipeline/ops/carve.h"
@@ -23,7 +24,7 @@ enum { PLAIN_REPEATS = 3, PLAIN_LONG_MS = 1000 };
 static const uint32_t sides[] = { 64, 128, 256, 512, 1024, 2048, 4096, 8192 };
 static const char *const kinds[ENERGY_KINDS] = { "gradient", "sobel3", "sobel5" };
 
-/* ---- plain C, a pixel at a time: the CPU's column, and what the GPU's results are held against */
+/* ---- plain C, a pixel at a time: timed, and what all other results are compared with */
 
 static int at(const struct image *luma, int x, int y) {
     const int right = (int)luma->width - 1, bottom = (int)luma->height - 1;
@@ -234,7 +235,7 @@ static const char help[] =
     "  gpu         the operator on the first GPU\n"
     "All in the device's memory, without copies. Medians of 15 runs (--repeats; the two\n"
     "kernels at most 64, plain C 3, or 1 where that takes a second). Every result is\n"
-    "compared with that of plain C before its time is told.\n"
+    "compared with that of plain C before its time is printed.\n"
     "\noptions:\n" BENCH_OPTIONS_HELP;
 
 int main(int argc, char **argv) {

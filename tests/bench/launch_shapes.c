@@ -54,7 +54,7 @@ static json_t *table_json(const char *name, const struct launch_shape *shapes) {
 static enum status measure(int device, const struct image *picture, const struct image *expected,
                            bool json, json_t *tables, struct failure *failure) {
     struct launch_shape shapes[GRIDS * BLOCKS];
-    struct device_facts facts;
+    struct device_info facts;
     for (int i = 0; i < GRIDS * BLOCKS; i++)
         shapes[i] = (struct launch_shape){ grids[i % GRIDS], blocks[i / GRIDS], 0 };
     enum status status = device_cuda.describe(device, &facts, failure);
@@ -89,7 +89,7 @@ static int usage(FILE *out, int code) {
           "Histogram equalization of a 1920x1080 RGB picture by three plain kernels, for 1 to 256\n"
           "blocks of 1 to 1024 threads, on every GPU. Milliseconds in the GPU's memory, launches\n"
           "included, median of 3 runs, the first counted. Each result is compared with the CPU's\n"
-          "before a time is told. Exit code 77 without a GPU.\n\n"
+          "before a time is printed. Exit code 77 without a GPU.\n\n"
           "  --json  print JSON and no table\n",
           out);
     return code;

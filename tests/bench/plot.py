@@ -43,7 +43,7 @@ class Figure:
         self.of_cpu.append(device.lower().startswith("cpu"))
 
     def line(self, points, label, device=None, **style):
-        """DEVICE: whose rows they are; the label begins with it where it is not told."""
+        """DEVICE: whose rows they are; the label begins with it where it is left out."""
         points = [(x, y) for x, y in points if y > 0]
         if points:
             self.axes.plot(*zip(*points), marker="o", markersize=3, label=label, **style)

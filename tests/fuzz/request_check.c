@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Any header block through the gate: what it accepts must hold what gate.h promises, judged here
- * by other means. Input: method, target and version, then name and value in turn, a line each. */
+/* Any header block through the check: what it accepts must be as request_check.h promises, judged
+ * here by other means. Input: method, target and version, then name and value in turn, a line each.
+ * */
 #include "server/http/engine/request_check.h"
 
 #include <stdlib.h>

@@ -3,7 +3,8 @@
 
 The machine may be busy. So a test waits for a state, PATIENCE_S at most: less than the deadlines of half a minute that
 would bring it about without anybody's doing. It asserts of a time only that it was not too short, of what a thing costs
-only the processor time, and gives the daemon's own keys an hour, or seconds, where milliseconds would do."""
+only the processor time, and gives the daemon's own keys an hour, or seconds, where milliseconds would do. Unless a test
+says otherwise a job may take, and a stop wait for, an hour."""
 import functools
 import http.client
 import io
@@ -192,7 +193,8 @@ class Daemon:
     def __init__(self, *flags, env=None, command=None):
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            [*(command or [BURIN]), "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", *flags],
+            [*(command or [BURIN]), "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--processing-ms", HOUR_MS,
+             "--drain-timeout-ms", HOUR_MS, *flags],
             stdout=subprocess.PIPE, stderr=self.log, env={**os.environ, **(env or {})})
         line = self.process.stdout.readline().decode()
         match = re.search(r"127\.0\.0\.1:(\d+)", line)

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from conftest import (HOUR_MS, check_problem, cpu_seconds, from_pnm, in_parallel, jpeg, large_png, needs, noise, png, pnm,
+from conftest import (check_problem, cpu_seconds, from_pnm, in_parallel, jpeg, large_png, needs, noise, png, pnm,
                       smooth, wait_until)
 
 pytestmark = needs("carve")
@@ -242,7 +242,7 @@ def check_soon(wait, tries=20):
 @pytest.mark.parametrize("what", LONG)
 def test_hang_up_in_a_long_carving(start, what, pictures):
     """The one lane is free at once: who asks then is served as if nothing had been."""
-    daemon = start("--lanes", "1", "--processing-ms", HOUR_MS)
+    daemon = start("--lanes", "1")
     daemon.works()
     workers = daemon.children()
 
@@ -263,7 +263,7 @@ def test_deadline_behind_the_last_seam(start):
     row = np.random.default_rng(1).integers(0, 256, 65535, dtype=np.uint8)
     row[40000:] = 100  # dear seams on the left are found last
     picture = pnm(np.repeat(row[np.newaxis, :], 8, axis=0))
-    daemon = start("--lanes", "1", "--processing-ms", HOUR_MS)
+    daemon = start("--lanes", "1")
     begin = time.monotonic()
     assert daemon.post("/carve?width=1", picture).status == 200
     whole = time.monotonic() - begin
@@ -306,7 +306,7 @@ def test_deadline_in_a_long_carving(start, what, pictures):
 
 def test_masks_of_a_client_that_leaves(start, pictures):
     """They are given back with everything else, and the next one's carving knows nothing of them."""
-    daemon = start("--lanes", "1", "--processing-ms", HOUR_MS)
+    daemon = start("--lanes", "1")
     mask = large_png(3000, 3000)
     for _ in range(3):
         body_of = [("image", pictures[3000], "a"), ("mask", mask, "m"), ("rmask", mask, "r"), ("width", "1", None)]

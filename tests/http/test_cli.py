@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program from outside: every subcommand but serve and worker, its exit status and its words."""
+"""The program from outside: every subcommand but serve and worker, its exit status and its words.
+
+covers: server/main.c server/command_config.c server/command_devices.c server/command_health.c server/command_ops.c
+covers: server/command_run.c server/command_version.c server/files.c server/ops_json.c server/progress_line.c
+covers: server/run_options.c server/version.c
+"""
 import json
 import os
 import pty
@@ -375,7 +380,7 @@ def test_run_timing(files):
     (["nowhere.jpg", "in.jpg", "o.png"], "one INPUT and one OUTPUT, not 3 files"),
     (["", "in.jpg", "o.png"], "one INPUT and one OUTPUT"),
     (["histq:bins=2.5", "in.png", "o.png"], 'did you mean "histeq"?'),
-    (["in.png", "o.gif"], '".gif" is no type that is written here: let OUTPUT end in .png, .jpg'),
+    (["in.png", "o.gif"], 'burin does not write ".gif": OUTPUT must end in .png, .jpg'),
     (["in.jpg", "o.d/o.tiff"], "--type png, jpeg or pnm"),
 ])
 def test_run_refuses(files, arguments, message):
@@ -387,7 +392,7 @@ def test_run_refuses(files, arguments, message):
     (["nowhere.png", "o.png"], "cannot open nowhere.png: No such file"),
     (["in.png", "nowhere/o.png"], "cannot write nowhere/o.png: No such file"),
     ([".", "o.png"], "cannot read"),
-    (["text", "o.png"], "no image that is known"),
+    (["text", "o.png"], "not an image of a known format"),
     (["cut.png", "o.png"], ""),
     (["--pixels-max", "2866", "in.png", "o.png"], "pixels_max"),
 ])

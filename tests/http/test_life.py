@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The daemon through its life: workers that die, queues that fill, deadlines, thousands of requests, and the
-end. Nobody is told a lie meanwhile: an answer is whole, or there is none."""
+end. Nobody is told a lie meanwhile: an answer is whole, or there is none.
+
+covers: server/http/drain.c server/http/engine/io_thread.c server/http/engine/listener.c
+covers: server/command_serve.c
+"""
 import http.client
 import os
 import re
@@ -35,10 +39,10 @@ class Background:
     """A request on its way: .answer() waits for what came of it."""
 
     def __init__(self, daemon, path, body):
-        self.sock = daemon.socket(60)
+        self.sock = daemon.socket(600)
         self.sock.sendall(post(path, body))
 
-    def answer(self, timeout=60):
+    def answer(self, timeout=600):
         try:
             found, = responses(read_to_end(self.sock, timeout))
             return found
@@ -226,9 +230,9 @@ def test_no_slot_left(start):
         for size in (10 * MB, 60 * MB):
             head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size
             (status, headers, body), = responses(daemon.raw(head))
-            assert status == 503 and b"under way" in body and headers["connection"] == "close"
+            assert status == 503 and b"being served" in body and headers["connection"] == "close"
             assert 1 <= int(headers["retry-after"]) <= 30
-        check_problem(daemon.post("/histeq", PICTURE), 503, "under way")
+        check_problem(daemon.post("/histeq", PICTURE), 503, "being served")
         assert daemon.samples()['burin_rejected_total{reason="slots"}'] == 3
     finally:
         thaw(worker)
@@ -293,7 +297,7 @@ def test_slots_run_out_in_mid_body(start):
         assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
         second.sendall(PICTURE)
         told = second.recv(1 << 16)
-        assert told.startswith(b"HTTP/1.1 503") and b"under way" in told and b"Retry-After" in told
+        assert told.startswith(b"HTTP/1.1 503") and b"being served" in told and b"Retry-After" in told
         assert daemon.metric("body_bytes_held") == len(PICTURE) - 1, "the refused one holds nothing"
         first.sendall(PICTURE[-1:])
         (status, _, _), = responses(read_to_end(first))
@@ -307,7 +311,7 @@ def test_slots_run_out_in_mid_body(start):
 
 
 @pytest.mark.parametrize("flags,word", [(["--slots-small", "1", "--slots-medium", "0", "--slots-large", "0"],
-                                         b"under way"), (["--queue-bytes", "4MiB"], b"queue_bytes")],
+                                         b"being served"), (["--queue-bytes", "4MiB"], b"queue_bytes")],
                          ids=["slots", "bytes"])
 def test_no_room_in_mid_body_is_told_at_once(start, flags, word):
     """Far from the end of its body a client hears that there is no room for it, whether it sends on or not."""
@@ -459,7 +463,7 @@ def test_deadline_while_it_runs(start, long_job):
     daemon = start("--processing-ms", "1000")
     workers = daemon.children()
     begin = time.monotonic()
-    answer = daemon.post(LONGER_PATH, long_job)
+    answer = daemon.post(LONGER_PATH, long_job, timeout=600)
     assert time.monotonic() - begin > 1
     check_problem(answer, 504, "time")
     assert daemon.becomes_idle()
@@ -490,7 +494,7 @@ def test_deadline_in_the_queue(start, long_job):
 @pytest.mark.parametrize("begun", [True, False], ids=["in a job", "before it looks at the job"])
 def test_worker_that_hangs(start, long_job, begun):
     """It never answers again: after twice the time allowed it is replaced and its job is told 504."""
-    daemon = start("--lanes", "1", "--processing-ms", "2000")
+    daemon = start("--lanes", "1", "--processing-ms", "2000", "--self-test-ms", HOUR_MS)
     worker, = daemon.children()
     if begun:
         used = cpu_seconds(worker)
@@ -541,7 +545,7 @@ def test_sigterm_under_load(start):
 @pytest.mark.parametrize("which", [signal.SIGTERM, signal.SIGINT])
 def test_end_of_an_idle_daemon(start, which):
     """Idle connections do not hold it up, which may stay for an hour."""
-    daemon = start("--header-ms", HOUR_MS, "--keep-alive-ms", HOUR_MS, "--drain-timeout-ms", HOUR_MS)
+    daemon = start("--header-ms", HOUR_MS, "--keep-alive-ms", HOUR_MS)
     workers = daemon.children()
     idle = [daemon.socket() for _ in range(3)]
     kept = daemon.connect()
@@ -615,7 +619,7 @@ def ask_until_nobody_listens(daemon, keep, answers, cut):
 def test_drain_under_clients_that_retry(start, keep):
     """They do not care for Retry-After, and still do not hold up the end; each request is answered to the last."""
     for _ in range(3):
-        daemon = start("--drain-timeout-ms", HOUR_MS)
+        daemon = start()
         workers, answers, cut = daemon.children(), [], []
         asking = threading.Thread(target=in_parallel, args=(
             8, lambda i: ask_until_nobody_listens(daemon, keep, answers, cut)))
@@ -663,7 +667,7 @@ def test_drain_delay(start):
 
 def test_second_signal_ends_at_once(start):
     """Not when the drain's time or the job's is over."""
-    daemon = start("--drain-timeout-ms", HOUR_MS, "--processing-ms", HOUR_MS, "--self-test-ms", HOUR_MS)
+    daemon = start("--self-test-ms", HOUR_MS)
     worker, = daemon.children()
     freeze(worker)  # so that nothing would ever be finished
     job = Background(daemon, "/histeq", PICTURE)
@@ -680,7 +684,7 @@ def test_second_signal_ends_at_once(start):
 
 def test_drain_has_an_end(start):
     """A job that is never done holds the daemon up for so long, and no longer. It is told 503."""
-    daemon = start("--drain-timeout-ms", "400", "--processing-ms", HOUR_MS, "--self-test-ms", HOUR_MS)
+    daemon = start("--drain-timeout-ms", "400", "--self-test-ms", HOUR_MS)
     worker, = daemon.children()
     freeze(worker)
     job = Background(daemon, "/histeq", PICTURE)
@@ -707,8 +711,7 @@ def test_end_while_a_client_uploads_for_ever(start):
 @pytest.mark.parametrize("when", ["at the headers", "in mid-body"])
 def test_end_while_a_refused_client_stays(start, when):
     """It has its answer, and neither sends the rest nor leaves: nobody waits for that."""
-    daemon = start("--queue-bytes", "1MiB", "--drain-timeout-ms", HOUR_MS, "--keep-alive-ms", HOUR_MS, "--body-ms",
-                   HOUR_MS)
+    daemon = start("--queue-bytes", "1MiB", "--keep-alive-ms", HOUR_MS, "--body-ms", HOUR_MS)
     with daemon.socket() as s:
         if when == "in mid-body":
             s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n200000\r\n"

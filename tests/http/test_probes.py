@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the service says of itself: live, ready, metrics, and the second socket for them."""
+"""What the service says of itself: live, ready, metrics, and the second socket for them.
+
+covers: server/http/handle_health.c server/http/engine/listen_socket.c server/log.c
+covers: server/command_worker.c
+"""
 import json
 import os
 import re
@@ -11,7 +15,7 @@ import time
 
 import pytest
 
-from conftest import (BURIN, HOUR_MS, alive, check_problem, cpu_seconds, freeze, jpeg, large_png, needs, noise, pnm, read_to_end,
+from conftest import (BURIN, alive, check_problem, cpu_seconds, freeze, jpeg, large_png, needs, noise, pnm, read_to_end,
                       responses, smooth, thaw, wait_until)
 
 # A second of work or more in 280 KB.
@@ -171,7 +175,7 @@ def test_probes_are_not_counted_as_work(daemon):
 
 def test_not_ready_without_a_worker(start):
     """A worker that stands still: its heartbeat ceases, readiness says so, and it is replaced."""
-    daemon = start("--self-test-ms", "1000", "--processing-ms", HOUR_MS)
+    daemon = start("--self-test-ms", "1000")
     worker, = daemon.children()
     freeze(worker)
     assert wait_until(lambda: daemon.get("/readyz").status == 503)
@@ -190,7 +194,7 @@ def test_not_ready_without_a_worker(start):
 def test_not_ready_while_a_job_stands_still(start):
     """A stopped worker with a job under way is no busy one: not ready within three times self_test_ms and a bit;
     then it is replaced, and the job is done by the next."""
-    daemon = start("--self-test-ms", "1000", "--lanes", "1", "--processing-ms", HOUR_MS)
+    daemon = start("--self-test-ms", "1000", "--lanes", "1")
     worker, = daemon.children()
     with daemon.socket() as s:
         picture = large_png(8000, 8000)
@@ -244,7 +248,7 @@ def test_ready_after_a_pause_of_all(start):
 def test_ready_through_a_long_job(start):
     """Every lane carves for much longer than a silent worker would be believed, and so do others on these
     cores: it never is unhealthy, and nobody kills it."""
-    daemon = start("--self-test-ms", "500", "--lanes", "2", "--processing-ms", HOUR_MS)
+    daemon = start("--self-test-ms", "500", "--lanes", "2")
     worker, = daemon.children()
     body = pnm(noise(2400, 1800))
     hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
@@ -363,7 +367,7 @@ def test_unix_socket_takes_nothing_away(start, tmp_path, flag):
         done = subprocess.run([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", flag, f"unix:{path}"],
                               capture_output=True, text=True, timeout=20)
         assert done.returncode == 1 and str(path) in done.stderr, done
-        assert ("in use" if path == live else "no socket") in done.stderr
+        assert ("in use" if path == live else "not a socket") in done.stderr
     assert precious.read_text() == "not to be lost" and link.is_symlink()
     with socket.socket(socket.AF_UNIX) as s:
         s.settimeout(10)

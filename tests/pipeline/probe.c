@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Headers of every kind: what they tell, cut off, contradicting themselves, over limits.
+ * covers: pipeline/codecs/jpeg_header.c pipeline/codecs/png_header.c pipeline/codecs/exif.c */
 #include "tests/pipeline/codecs/made_files.h"
 
 static const struct probe_limits limits = { .pixels_max = 1000000, .side_max = 5000 };

@@ -238,7 +238,7 @@ static struct carve_context context_of(const struct cuda_context *context,
     carve.failure = call->failure;
     carve.limits = limits_of(context);
     carve.shows = call->params->number[CARVE_SHOW] == CARVE_SHOW_SEAMS;
-    carve.masked = call->parts[CARVE_KEEP].width || call->parts[CARVE_REMOVE].width;
+    carve.masked = call->aux[CARVE_KEEP].width || call->aux[CARVE_REMOVE].width;
     set_goal(&carve);
     return carve;
 }

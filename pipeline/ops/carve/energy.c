@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. The plain loops say what an energy is. With AVX2 the gradient is made of absolute
+ * differences by saturating subtraction, 32 pixels at a time, the diagonal by a multiplication's
+ * high half; Sobel is smoothed and sloped down the columns first, and the root's floor is mended
+ * by one step, since as a float it is off by less than 1. */
 #include "pipeline/ops/carve/energy.h"
 
 #include "pipeline/ops/carve.h"

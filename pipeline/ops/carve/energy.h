@@ -2,6 +2,9 @@
 /* energy.h - energies of a run of pixels, with AVX2 where the CPU has it.
  *
  * Each has a plain twin that says what it means; both give the same values.
+ *
+ * Used by:  energy_map.c.
+ * Threads:  any.
  */
 #ifndef BURIN_CARVE_ENERGY_H
 #define BURIN_CARVE_ENERGY_H

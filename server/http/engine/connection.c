@@ -66,24 +66,20 @@ void connection_read_facts(struct MHD_Connection *library, struct request_facts 
     };
 }
 
-struct header_lines {
-    const char *name;
-    void (*add)(void *context, const char *value);
-    void *context;
-};
-
 static enum MHD_Result add_line(void *context, enum MHD_ValueKind kind, const char *name,
                                 const char *value) {
     (void)kind;
-    const struct header_lines *lines = context;
-    if (strcasecmp(name, lines->name) == 0) lines->add(lines->context, value ? value : "");
+    struct header_lines *lines = context;
+    if (strcasecmp(name, lines->name) == 0 && lines->count < HEADERS_MAX)
+        lines->values[lines->count++] = value ? value : "";
     return MHD_YES;
 }
 
 void connection_header_lines(struct MHD_Connection *library, const char *name,
-                             void (*add)(void *context, const char *value), void *context) {
-    struct header_lines lines = { name, add, context };
-    MHD_get_connection_values(library, MHD_HEADER_KIND, add_line, &lines);
+                             struct header_lines *lines) {
+    lines->name = name;
+    lines->count = 0;
+    MHD_get_connection_values(library, MHD_HEADER_KIND, add_line, lines);
 }
 
 void connection_end_request(struct connection *connection) {

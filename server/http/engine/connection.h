@@ -51,10 +51,16 @@ void connection_read_facts(struct MHD_Connection *library, struct request_facts 
 /* Value of a request header, or NULL; of several lines of that name the first. */
 const char *connection_header(struct MHD_Connection *library, const char *name);
 
-/* ADD gets the value of each line of a header that is a list, in order: one line after the other
- * means the same as both joined by a comma (RFC 9110, 5.3). */
+struct header_lines {
+    const char *name;
+    const char *values[HEADERS_MAX];
+    int count;
+};
+
+/* The values of all lines of a header that is a list, in order: one line after the other means the
+ * same as both joined by a comma (RFC 9110, 5.3). */
 void connection_header_lines(struct MHD_Connection *library, const char *name,
-                             void (*add)(void *context, const char *value), void *context);
+                             struct header_lines *lines);
 
 /* The request is answered, the next one may have begun to come. */
 void connection_end_request(struct connection *connection);

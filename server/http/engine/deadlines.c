@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The thread reads the words of all connections (deadline.c) when the first deadline
  * it saw has come, at most once a TICK; one set meanwhile lies at least `shortest` in the future,
- * so sleeping that long misses none and nobody need wake the thread. While there is a long answer it
- * looks every `pace`; while slots are under pressure every PRESSED_PACE, and goes by the bodies'
+ * so sleeping that long misses none and nobody need wake the thread. While there is a long answer
+ * it looks every `pace`; while slots are under pressure every PRESSED_PACE, and uses the bodies'
  * other deadline.
  *
  * epoll watches each socket for EPOLLRDHUP, edge triggered: the kernel does not wake us for data,
@@ -193,7 +193,7 @@ static int64_t check(struct deadlines *deadlines, struct deadline *deadline, int
     return now + TICK;
 }
 
-/* Returns when to look again. The table may change where notify gives up its lock: use indices only. */
+/* Returns when to look again. The table may change where notify gives up its lock: indices only. */
 static int64_t check_all(struct deadlines *deadlines, int64_t now) {
     deadlines->pressed = slot_pressure_lasts(&deadlines->pressure);
     int64_t next = now + (deadlines->pressed ? PRESSED_PACE : deadlines->shortest);
@@ -243,7 +243,7 @@ static int64_t pace_of(const struct deadline_limits *limits) {
 
 /* The thread takes no signal: they are for the main thread. */
 static bool start(struct deadlines *deadlines) {
-    /* Edge triggered: each write is told once, and nobody reads it. */
+    /* Edge triggered: each write is reported once, and nobody reads it. */
     struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = WAKE };
     sigset_t all, before;
     if (deadlines->epoll < 0 || deadlines->wake < 0 ||

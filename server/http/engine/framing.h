@@ -47,7 +47,7 @@ struct framing {
 /* How many of BYTES may pass. Where that is not all of them, either the rest is part of a line or
  * head, less than the greater of head_max and FRAMING_LINES_MAX, to be brought again with more
  * behind it, or the message is refused: FAILURE says why. Cookies, which nobody here reads, pass
- * under another name: the library would copy and take them apart, and may lack the memory. */
+ * under another name: the library would copy and parse them, and may lack the memory. */
 size_t framing_pass(struct framing *framing, char *bytes, size_t length, struct failure *failure);
 
 /* Instead of what was refused: a text with which the message that it stands in ends in good form.

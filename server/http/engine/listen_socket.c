@@ -133,8 +133,8 @@ int listen_socket_open(const char *text, const char *flag, bool insecure, struct
 }
 
 /* Drops the first packet of every connection: the filter sees the TCP header, whose byte 13 holds
- * the flags. Closing the listener instead would reset every client in its backlog at that moment, and
- * dropping more would reset a client that is half in and believes itself connected. */
+ * the flags. Closing the listener instead would reset every client in its backlog at that moment,
+ * and dropping more would reset a client that is half in and believes itself connected. */
 void listen_socket_ignore_new(int fd) {
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),

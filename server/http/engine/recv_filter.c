@@ -3,7 +3,7 @@
  * name that it finds: the program comes before libc where a shared library's names are looked up.
  * It finds the filter by the descriptor; a descriptor without one passes through untouched.
  *
- * The library is told of new bytes once, edge triggered, and forgets that there are more when it
+ * The library learns of new bytes once, edge triggered, and forgets that there are more when it
  * gets fewer than it has room for: so it gets fewer only when the kernel had no more either. Bytes
  * are read straight into its buffer, and only a part of a head or line is held back in ours. */
 #include "server/http/engine/recv_filter.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* recv_filter.h - stands between the sockets and libmicrohttpd: nothing reaches the library but
- * whole heads that request_check accepted, and bodies whose framing is sound (README.md tells why).
+ * whole heads that request_check accepted, and bodies whose framing is sound (README.md explains
+ * why).
  *
  * Instead of what is refused the library gets the end of a request in good form (framing.h), so
  * that it calls our handler, which finds the refusal here and answers. What follows is read and
@@ -23,7 +24,7 @@
 
 struct recv_filter;
 
-/* For connection FD, heads of HEAD_MAX bytes at most. DEADLINE (may be NULL) is told when a head
+/* For connection FD, heads of HEAD_MAX bytes at most. DEADLINE (may be NULL) learns when a head
  * has begun to come. Without a filter nothing may be served. */
 struct recv_filter *recv_filter_open(int fd, size_t head_max, struct deadline *deadline);
 

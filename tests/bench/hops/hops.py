@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """How many files one request goes through, and how often it passes from one to another.
 
-    tests/bench/hops/hops.py [--list]        in the root of the tree; needs gcc, curl, addr2line
+    tests/bench/hops/hops.py [--form] [--list]     in the root of the tree; needs gcc, curl, addr2line
 
 Builds the CPU daemon into build/hops with every function instrumented (record.c), without
-optimisation, starts it, and sends `POST /histeq` as the README does: a form with one small PNM, on
-a connection of its own. A hop is a pair of functions in different files, the one called by the
-other at least once in EACH of five requests (so what timers do beside them does not count), from
-the front's first look at the connection to the end of the request, worker included. A callback
-counts as called by the function that entered the library. Files are those of the functions."""
+optimisation, starts it, and sends `POST /histeq` with one small PNM, raw or with --form as curl -F
+does, on a connection of its own. A hop is a pair of functions in different sources, the one called
+by the other at least once in EACH of five requests (so what timers do beside them does not count),
+from the connection's first event to its last, worker included. A callback counts as called by the
+function that entered the library; a header's inline function counts as part of its caller. Both
+ways: pairs of files that call each other, so that neither can be read first."""
 import os
 import pathlib
 import shutil
@@ -41,16 +42,17 @@ def pairs(data):
     return set(struct.iter_unpack("QQ", data[16:16 + 16 * count]))
 
 
-def record():
+def record(form):
     """Pairs of offsets that each of ROUNDS requests has."""
     log, image, socket = BUILD / "calls", BUILD / "in.pgm", BUILD / "socket"
     log.write_bytes(bytes(16 + 16 * RECORDS))
     image.write_bytes(b"P5\n16 16\n255\n" + bytes(range(256)))
-    daemon = subprocess.Popen([BUILD / "burin", "serve", "--listen", f"unix:{socket}"],
+    daemon = subprocess.Popen([BUILD / "burin", "serve", "--listen", f"unix:{socket}", "--log-level", "error"],
                               env=os.environ | {"HOPS": str(log)}, stdout=subprocess.DEVNULL)
     try:
         curl = ["curl", "-sf", "--retry", "20", "--retry-all-errors", "--retry-delay", "1", "--unix-socket", socket,
-                "-F", f"image=@{image}", "http://localhost/histeq", "-o", "/dev/null"]
+                *(["-F", f"image=@{image}"] if form else ["--data-binary", f"@{image}"]),
+                "http://localhost/histeq", "-o", "/dev/null"]
         common = None
         for at in range(ROUNDS + 1):
             with open(log, "r+b") as file:
@@ -81,22 +83,41 @@ def names(offsets):
     return where
 
 
+def without_headers(calls, where):
+    """An inline function of a header counts as part of whoever calls it."""
+    inline = {o for o, (_, file) in where.items() if file.endswith(".h")}
+    callers = {}
+    for caller, callee in calls:
+        callers.setdefault(callee, set()).add(caller)
+
+    def real(caller):
+        return {r for c in callers.get(caller, ()) for r in real(c)} if caller in inline else {caller}
+
+    return {(r, callee) for caller, callee in calls if callee not in inline for r in real(caller)}
+
+
 def main():
+    if "-h" in sys.argv or "--help" in sys.argv:
+        print(__doc__)
+        return
     for tool in ("gcc", "curl", "addr2line"):
         if not shutil.which(tool):
             sys.exit(f"hops.py needs {tool}")
     build()
-    calls = record()
+    calls = record("--form" in sys.argv)
     where = names(sorted({o for pair in calls for o in pair if o}))
-    hops = sorted({(where[a], where[b]) for a, b in calls if a and where[a][1] != where[b][1]})
-    files = sorted({file for _, file in where.values()})
+    hops = sorted({(where[a], where[b]) for a, b in without_headers(calls, where)
+                   if a and where[a][1] != where[b][1]})
+    files = sorted({file for _, file in where.values() if file.endswith(".c")})
+    steps = {(a[1], b[1]) for a, b in hops}
+    mutual = sorted((a, b) for a, b in steps if a < b and (b, a) in steps)
     if "--list" in sys.argv:
         for (caller, one), (callee, other) in hops:
             print(f"{one}:{caller} -> {other}:{callee}")
-        print("\n".join(files))
-    print(f"{len(hops)} hops, {len(files)} files; server/http alone: "
-          f"{sum(a[1].startswith('server/http') for a, _ in hops)} hops from its files, "
-          f"{sum(f.startswith('server/http') for f in files)} files")
+        print(*files, *(f"{a} <-> {b}" for a, b in mutual), sep="\n")
+    http = sum(f.startswith("server/http/") for f in files)
+    print(f"{len(hops)} hops, {len(steps)} pairs of files, {len(mutual)} of them both ways; "
+          f"{len(files)} files, {http} of them in server/http")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
  * kernel to the one that is shipped; then other kinds of image through the shipped operator,
  * beside the tile in shared memory that some of them went through before, and with other strips
  * and blocks. Before anything is timed the roots are tried on the device for every sum of squares
- * that can occur, and each result is compared with a plain CPU loop before its time is told.
+ * that can occur, and each result is compared with a plain CPU loop before its time is printed.
  * Microseconds, medians over events: `warm` on one pair of buffers, `cold` over so many that the
  * L2 cache holds none of them, `train` a launch's share of 20 in a row. */
 #include "cuda/ops/edge.cu"
@@ -46,7 +46,7 @@ static void rung_tile(const struct frame *f) {
     struct op_call call = {};
     struct batch batch;
     call.in = f->in, call.out = f->out;
-    batch_tile(&batch, &call, 1, TILE_ACROSS, TILE_DOWN);
+    batch_init_tiles(&batch, &call, 1, TILE_WIDTH, TILE_HEIGHT);
     if (depth == 8)
         launch_tiles<8>(f->context.stream, channels, batch, rule);
     else
@@ -112,17 +112,17 @@ static void rung_shipped(const struct frame *f) {
 template <int DEPTH, int REACH, int BLOCKS, int ROWS, int AHEAD = 0, bool PLAIN = true,
           int CHANNELS = 1>
 static void rung_kind(const struct frame *f) {
-    typedef edge_kind<DEPTH, REACH, CHANNELS, PLAIN> kind;
+    typedef edge_traits<DEPTH, REACH, CHANNELS, PLAIN> kind;
     struct op_call call = {};
-    struct strips launch;
+    struct edge_args args;
     call.in = f->in, call.out = f->out;
     const uint64_t threads = (uint64_t)f->context.multiprocessors * BLOCKS * EDGE_THREADS;
     const uint64_t rows = (uint64_t)(f->in.width + kind::PIXELS - 1) / kind::PIXELS * f->in.height;
-    launch.rule = edge_rule_of(&f->params, DEPTH);
-    launch.rows = ROWS ? ROWS : (uint32_t)((rows + 2 * threads - 1) / (2 * threads) * 2);
-    batch_tile(&launch.batch, &call, 1, kind::PIXELS, launch.rows);
-    edge_kernel<kind, BLOCKS, AHEAD><<<(launch.batch.chunks + EDGE_THREADS - 1) / EDGE_THREADS,
-                                       EDGE_THREADS, 0, f->context.stream>>>(launch);
+    args.rule = edge_rule_of(&f->params, DEPTH);
+    args.rows = ROWS ? ROWS : (uint32_t)((rows + 2 * threads - 1) / (2 * threads) * 2);
+    batch_init_tiles(&args.batch, &call, 1, kind::PIXELS, args.rows);
+    edge_kernel<kind, BLOCKS, AHEAD><<<(args.batch.chunks + EDGE_THREADS - 1) / EDGE_THREADS,
+                                       EDGE_THREADS, 0, f->context.stream>>>(args);
 }
 
 template <int BLOCKS, int ROWS, int AHEAD = 0> static void rung_strips(const struct frame *f) {

@@ -93,6 +93,7 @@ static void context_make(struct cuda_context &context) {
     TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
     TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
     context.capability = 10 * major + minor;
+    context.cooperative_blocks_max = 0;
 }
 
 static inline __host__ __device__ uint32_t hash(uint32_t x) {

@@ -162,7 +162,7 @@ static void add(struct job *job, const struct sample *sample) {
     item->in = image_shape(sample->width, sample->height, sample->channels, sample->depth);
     for (int i = 0; i < 2; i++)
         if (sample->masks >> i & 1)
-            item->parts[i] = image_shape(sample->width, sample->height, 1, 8);
+            item->aux[i] = image_shape(sample->width, sample->height, 1, 8);
     item->progress = &job->progress;
     item->timing = &job->timing;
 }
@@ -174,7 +174,7 @@ static void reserve(struct job *job, const struct sample *sample) {
     for (int i = 0; i < job->count; i++) {
         fill(&job->items[i].in, sample->content);
         for (int p = 0; p < 2; p++)
-            if (job->items[i].parts[p].width) fill_mask(&job->items[i].parts[p], p);
+            if (job->items[i].aux[p].width) fill_mask(&job->items[i].aux[p], p);
     }
 }
 
@@ -194,7 +194,7 @@ static uint64_t reference(const struct job *job, const struct run_item *item) {
                             .out = item->out,
                             .pool = pool,
                             .failure = &failure };
-    memcpy(call.parts, item->parts, sizeof call.parts);
+    memcpy(call.aux, item->aux, sizeof call.aux);
     call.out.pixels = malloc(image_bytes(&call.out));
     call.scratch = aligned_alloc(ALIGN, (op->scratch(&call) + ALIGN) / ALIGN * ALIGN);
     if (op->run(&call)) fail_msg("reference: %s", failure.message);
@@ -212,7 +212,7 @@ static struct op_call first_call(const struct job *job) {
     struct op_call call = { .params = &job->plan.steps[0].params,
                             .in = item->in,
                             .out = item->out };
-    memcpy(call.parts, item->parts, sizeof call.parts);
+    memcpy(call.aux, item->aux, sizeof call.aux);
     return call;
 }
 
@@ -285,7 +285,7 @@ static void test_mask_of_other_size(void **state) {
     struct failure failure = { 0 };
     struct job *job = make_job(sample.plan);
     add(job, &sample);
-    job->items[0].parts[0] = image_shape(39, 30, 1, 8);
+    job->items[0].aux[0] = image_shape(39, 30, 1, 8);
     reserve(job, &sample);
     assert_int_equal(run_batch(lane, &job->plan, job->items, 1, &failure), STATUS_MISMATCH);
     free(job);

@@ -17,7 +17,7 @@ extern "C" {
 #include <cmocka.h>
 
 /* What device_cuda.cu has for carve.cu, and carving here does without. */
-void cuda_mark(const struct cuda_context *, const char *) {}
+void cuda_record_kernel(const struct cuda_context *, const char *) {}
 struct kernel_progress *kernel_progress_add(const struct cuda_context *, const struct op_call *,
                                             const char *const *) {
     return NULL;

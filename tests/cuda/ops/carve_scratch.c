@@ -24,7 +24,7 @@ static struct op_call call_of_kind(uint32_t width, uint32_t height, int kind,
     params->number[CARVE_ENERGY] = kind % 3;
     params->number[CARVE_SHOW] = kind / 3 % 2 ? CARVE_SHOW_SEAMS : CARVE_SHOW_RESULT;
     for (int part = 0; part < kind / 6 % 2 * 2; part++)
-        call.parts[part] = image_shape(width, height, 1, 8);
+        call.aux[part] = image_shape(width, height, 1, 8);
     return call;
 }
 

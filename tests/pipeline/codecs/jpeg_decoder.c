@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Every kind of JPEG as libjpeg itself reads it; limits of time and memory.
+ * covers: pipeline/codecs/oriented_rows.c */
 #include "tests/pipeline/codecs/made_files.h"
 
 static void check_against_plain(const struct jpeg_recipe *recipe, const char *space) {

@@ -24,19 +24,19 @@ static const uint8_t ac_counts[16] = { 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 1 },
 #define AC_MINUS_590 "11110 0110110001"
 #define AC_MINUS_591 "11110 0110110000"
 
-static struct scan_code dc, ac;
+static struct huffman dc, ac;
 static uint8_t ones[64], tens[64];
 
-static struct scan gray(uint32_t width, uint32_t interval, const uint8_t *steps) {
-    return (struct scan){ .components = 1,
-                          .across = 1,
-                          .down = 1,
-                          .width = width,
-                          .height = 8,
-                          .interval = interval,
-                          .dc = { &dc },
-                          .ac = { &ac },
-                          .steps = { steps } };
+static struct jpeg_scan gray(uint32_t width, uint32_t interval, const uint8_t *steps) {
+    return (struct jpeg_scan){ .components = 1,
+                               .across = 1,
+                               .down = 1,
+                               .width = width,
+                               .height = 8,
+                               .interval = interval,
+                               .dc = { &dc },
+                               .ac = { &ac },
+                               .quantization = { steps } };
 }
 
 static void add_byte(uint8_t *bytes, size_t *length, unsigned byte) {
@@ -68,15 +68,15 @@ static size_t write_scan(const char *text, uint8_t *bytes) {
 }
 
 /* In memory of exactly LENGTH bytes, so that a sanitizer sees one read too many. */
-static bool sound_bytes(const struct scan *scan, const uint8_t *bytes, size_t length) {
+static bool sound_bytes(const struct jpeg_scan *scan, const uint8_t *bytes, size_t length) {
     uint8_t *exact = malloc(length ? length : 1);
     memcpy(exact, bytes, length);
-    const bool sound = scan_sound(scan, exact, length);
+    const bool sound = jpeg_scan_is_sound(scan, exact, length);
     free(exact);
     return sound;
 }
 
-static bool sound(struct scan scan, const char *text) {
+static bool sound(struct jpeg_scan scan, const char *text) {
     uint8_t bytes[256];
     return sound_bytes(&scan, bytes, write_scan(text, bytes));
 }
@@ -85,8 +85,8 @@ static bool sound(struct scan scan, const char *text) {
 
 static bool makes_code(const uint8_t counts[16]) {
     static const uint8_t symbols[256] = { 0 };
-    struct scan_code code;
-    return scan_code_make(&code, counts, symbols);
+    struct huffman code;
+    return huffman_make(&code, counts, symbols);
 }
 
 static void prefix_codes(void **state) {
@@ -105,29 +105,29 @@ static void prefix_codes(void **state) {
     assert_false(makes_code((uint8_t[16]){ 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2 }));
 }
 
-static void assert_step(const struct scan_code *code, unsigned next, int symbol, int number,
-                        int bits) {
-    const struct scan_step *step = &code->next[next];
-    assert_true(step->symbol == symbol && step->number == number && step->bits == bits);
+static void assert_entry(const struct huffman *code, unsigned next, int symbol, int number,
+                         int bits) {
+    const struct huffman_entry *entry = &code->lookup[next];
+    assert_true(entry->symbol == symbol && entry->number == number && entry->bits == bits);
 }
 
 /* Ten of them; those of a number that is not all within them do not tell it. */
 static void codes_by_the_next_bits(void **state) {
     (void)state;
-    assert_int_equal(SCAN_NEXT_BITS, 10);
-    assert_step(&dc, 0x000, 0, 0, 2);
-    assert_step(&dc, 0x0ff, 0, 0, 2);
-    assert_step(&dc, 0x100, 2, -3, 4); /* 01, 00 and six bits more */
-    assert_step(&dc, 0x17f, 2, -2, 4); /* 01, 01 */
-    assert_step(&dc, 0x180, 2, 2, 4);
-    assert_step(&dc, 0x1ff, 2, 3, 4);
-    assert_step(&dc, 0x2ff, 11, 0, 2);   /* 10 */
-    assert_step(&dc, 0x37f, 12, 0, 3);   /* 110 */
-    assert_step(&dc, 0x380, 0, 0, 0);    /* 111: none */
-    assert_step(&ac, 0x3bf, 0xe1, 1, 5); /* 1110, 1 and five bits more */
-    assert_step(&ac, 0x3a0, 0xe1, 1, 5);
-    assert_step(&ac, 0x39f, 0xe1, -1, 5);
-    assert_step(&ac, 0x3f8, 0, 0, 0); /* 1111111000: longer */
+    assert_int_equal(HUFFMAN_LOOKUP_BITS, 10);
+    assert_entry(&dc, 0x000, 0, 0, 2);
+    assert_entry(&dc, 0x0ff, 0, 0, 2);
+    assert_entry(&dc, 0x100, 2, -3, 4); /* 01, 00 and six bits more */
+    assert_entry(&dc, 0x17f, 2, -2, 4); /* 01, 01 */
+    assert_entry(&dc, 0x180, 2, 2, 4);
+    assert_entry(&dc, 0x1ff, 2, 3, 4);
+    assert_entry(&dc, 0x2ff, 11, 0, 2);   /* 10 */
+    assert_entry(&dc, 0x37f, 12, 0, 3);   /* 110 */
+    assert_entry(&dc, 0x380, 0, 0, 0);    /* 111: none */
+    assert_entry(&ac, 0x3bf, 0xe1, 1, 5); /* 1110, 1 and five bits more */
+    assert_entry(&ac, 0x3a0, 0xe1, 1, 5);
+    assert_entry(&ac, 0x39f, 0xe1, -1, 5);
+    assert_entry(&ac, 0x3f8, 0, 0, 0); /* 1111111000: longer */
     assert_int_equal(ac.first[12], 0xfe0);
     assert_int_equal(ac.last[12], 0xfe0);
     assert_int_equal(ac.symbols[ac.from[12]], 0x02);
@@ -144,7 +144,7 @@ static void all_blocks_and_not_one_more(void **state) {
     assert_false(sound(gray(16, 0, ones), EMPTY EMPTY EMPTY)); /* 9 bits: a second byte */
     assert_false(sound(gray(8, 0, ones), EMPTY "11111 00000000"));
     assert_false(sound(gray(8, 0, ones), "00 10")); /* ends within a number, if not for the fill */
-    struct scan tall = gray(8, 0, ones);
+    struct jpeg_scan tall = gray(8, 0, ones);
     tall.height = 9;
     assert_false(sound(tall, EMPTY));
     assert_true(sound(tall, EMPTY EMPTY));
@@ -152,7 +152,7 @@ static void all_blocks_and_not_one_more(void **state) {
 
 static void ends_with_its_marker(void **state) {
     (void)state;
-    const struct scan scan = gray(8, 0, ones);
+    const struct jpeg_scan scan = gray(8, 0, ones);
     static const uint8_t whole[] = { 0x1f, 0xff, 0xd9 }, more[] = { 0x1f, 0xff, 0xd9, 0 },
                          fill[] = { 0x1f, 0xff, 0xff, 0xd9 }, other[] = { 0x1f, 0xff, 0xda },
                          stuffed[] = { 0x3d, 0xff, 0, 0xbf, 0xff, 0xd9 },
@@ -241,18 +241,18 @@ static void columns_within_their_bound(void **state) {
 /* 2x2 blocks of the first component, one of each other, each with a DC of its own. */
 static void components_by_turns(void **state) {
     (void)state;
-    struct scan scan = gray(16, 0, ones);
+    struct jpeg_scan scan = gray(16, 0, ones);
     scan.components = 3;
     scan.across = scan.down = 2;
     scan.height = 16;
     scan.dc[1] = scan.dc[2] = &dc;
     scan.ac[1] = scan.ac[2] = &ac;
-    scan.steps[1] = scan.steps[2] = ones;
+    scan.quantization[1] = scan.quantization[2] = ones;
     assert_true(sound(scan, EMPTY EMPTY EMPTY EMPTY EMPTY EMPTY));
     assert_false(sound(scan, EMPTY EMPTY EMPTY EMPTY EMPTY));
     assert_true(sound(scan, MOST "0" EMPTY EMPTY EMPTY MOST "0" LEAST "0"));
     assert_false(sound(scan, MOST "0" MOST "0" EMPTY EMPTY EMPTY EMPTY));
-    scan.steps[2] = tens;
+    scan.quantization[2] = tens;
     assert_true(sound(scan, EMPTY EMPTY EMPTY EMPTY MOST "0" EMPTY));
     assert_false(sound(scan, EMPTY EMPTY EMPTY EMPTY EMPTY MOST "0"));
     scan.width = 17;
@@ -263,8 +263,7 @@ static int make_codes(void **state) {
     (void)state;
     memset(ones, 1, sizeof ones);
     memset(tens, 10, sizeof tens);
-    return !scan_code_make(&dc, dc_counts, dc_symbols) ||
-           !scan_code_make(&ac, ac_counts, ac_symbols);
+    return !huffman_make(&dc, dc_counts, dc_symbols) || !huffman_make(&ac, ac_counts, ac_symbols);
 }
 
 int main(void) {

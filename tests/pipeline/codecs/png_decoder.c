@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Every kind of PNG as libpng itself reads it; broken, cut and damaged ones.
+ * covers: pipeline/codecs/oriented_rows.c */
 #include "tests/pipeline/codecs/made_files.h"
 
 #include <sys/resource.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Headers, maxima, cuts and damage of PNM. */
 #include "tests/pipeline/codecs/made_files.h"
 
 static enum status decode_text(const char *text, size_t length, struct image *image) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* brightness against values computed by hand, and against a slow function. */
+/* brightness against values computed by hand, and against a slow function.
+ * covers: pipeline/rows/pointwise.h pipeline/ops/brightness_row.h */
 #include "tests/pipeline/ops/against.h"
 #include "tests/pipeline/ops/table.h"
 

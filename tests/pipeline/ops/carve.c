@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve against tables computed by hand; its masks, sizes, memory, progress and how it stops. */
+/* carve against tables computed by hand; its masks, sizes, memory, progress and how it stops.
+ * covers: pipeline/ops/carve/energy_view.c pipeline/ops/carve/context.c
+ * covers: pipeline/ops/carve/arena.h */
 #include "pipeline/ops/carve/energy.h"
 #include "pipeline/rows/simd.h"
-#include "tests/pipeline/ops/carve_job.h"
+#include "tests/pipeline/ops/carve_case.h"
 #include "tests/pipeline/ops/table.h"
 
 #include <pthread.h>
@@ -98,21 +100,21 @@ static uint32_t count_of(const struct image *image, uint8_t level) {
 }
 
 /* A block of 255 in noise below 250, and a mask over it. */
-static struct job block_job(int place) {
-    struct job job = job_make(60, 40, 1, 8, PICTURE_NOISE);
-    job.parts[place] = padded(image_shape(60, 40, 1, 8));
+static struct carve_case block_job(int place) {
+    struct carve_case job = job_make(60, 40, 1, 8, PICTURE_NOISE);
+    job.aux[place] = padded(image_shape(60, 40, 1, 8));
     for (uint32_t y = 0; y < 40; y++)
         for (uint32_t x = 0; x < 60; x++) {
             const bool inside = x >= 20 && x < 30 && y >= 8 && y < 30;
             uint8_t *pixel = image_row(&job.in, y) + x;
             *pixel = inside ? 255 : (uint8_t)(*pixel % 250);
-            image_row(&job.parts[place], y)[x] = inside ? 255 : 0;
+            image_row(&job.aux[place], y)[x] = inside ? 255 : 0;
         }
     return job;
 }
 
 static uint32_t block_left(int place, long dx, long dy) {
-    struct job job = block_job(place);
+    struct carve_case job = block_job(place);
     goal(&job, dx, dy);
     struct image out = run(&job);
     const uint32_t left = count_of(&out, 255);
@@ -140,8 +142,8 @@ static void removed_pixels_go(void **state) {
 
 static void masks_of_another_size_are_refused(void **state) {
     (void)state;
-    struct job job = job_make(60, 40, 1, 8, PICTURE_NOISE);
-    job.parts[CARVE_REMOVE] = padded(image_shape(40, 60, 1, 8));
+    struct carve_case job = job_make(60, 40, 1, 8, PICTURE_NOISE);
+    job.aux[CARVE_REMOVE] = padded(image_shape(40, 60, 1, 8));
     goal(&job, -1, 0);
     struct image out;
     assert_int_equal(try_run(&job, &out), STATUS_MISMATCH);
@@ -174,8 +176,8 @@ static void wrong_sizes_are_refused(void **state) {
 }
 
 /* Bytes of scratch for each pixel of the input or, where that has more, of what is carved to. */
-static double scratch_a_pixel(const struct job *job, long width, long height) {
-    struct job wanted = *job;
+static double scratch_a_pixel(const struct carve_case *job, long width, long height) {
+    struct carve_case wanted = *job;
     wanted.params.number[CARVE_WIDTH] = width;
     wanted.params.number[CARVE_HEIGHT] = height;
     const struct op_call call = call_of(&wanted, job->in, NULL);
@@ -186,13 +188,14 @@ static double scratch_a_pixel(const struct job *job, long width, long height) {
 enum { KINDS = 2 * 3 * 3 * 4 * 2 };
 
 /* A job of WIDTH x HEIGHT: energy, what it shows, masks, channels and depth by KIND < KINDS. */
-static struct job job_of_kind(uint32_t width, uint32_t height, int kind) {
-    struct job job = { .in = image_shape(width, height, 1 + kind / 18 % 4u, kind < 72 ? 8 : 16) };
+static struct carve_case job_of_kind(uint32_t width, uint32_t height, int kind) {
+    struct carve_case job = { .in = image_shape(width, height, 1 + kind / 18 % 4u,
+                                                kind < 72 ? 8 : 16) };
     params_init(&job.params, carve()->params);
     job.params.number[CARVE_ENERGY] = kind % 3;
     job.params.number[CARVE_SHOW] = kind / 3 % 2;
     for (int part = 0; part < kind / 6 % 3; part++)
-        job.parts[part] = image_shape(width, height, 1, 8);
+        job.aux[part] = image_shape(width, height, 1, 8);
     return job;
 }
 
@@ -215,7 +218,7 @@ static void scratch_is_within_16_bytes_a_pixel(void **state) {
     enum { PAIRS = GOALS * GOALS };
     for (int i = 0; i < 12 * KINDS * PAIRS; i++) {
         const uint32_t *size = sizes[i / (KINDS * PAIRS)];
-        const struct job job = job_of_kind(size[0], size[1], i / PAIRS % KINDS);
+        const struct carve_case job = job_of_kind(size[0], size[1], i / PAIRS % KINDS);
         const long width = goal_of(size[0], size[1], i % GOALS),
                    height = goal_of(size[1], size[0], i / GOALS % GOALS);
         const bool grows = width > size[0] || height > size[1];
@@ -233,7 +236,7 @@ static void scratch_of_narrow_pictures_is_bounded(void **state) {
     static const uint32_t sides[] = { 1, 2, 63, 159, 8192, 65535 };
     static const long goals[] = { 1, 2, 50, 150, 9000, 65535 };
     for (int i = 0; i < 6 * 6 * 6 * 6 * KINDS; i++) {
-        const struct job job =
+        const struct carve_case job =
             job_of_kind(sides[i / KINDS % 6], sides[i / KINDS / 6 % 6], i % KINDS);
         const long width = goals[i / KINDS / 36 % 6], height = goals[i / KINDS / 216];
         const double in = (double)image_pixels(&job.in), out = (double)width * (double)height;
@@ -266,7 +269,7 @@ static void *cancel(void *argument) {
 static int64_t ns_to_stop(long dx, long dy) {
     struct progress progress = { 0 };
     struct canceller canceller = { .progress = &progress };
-    struct job job = job_make(3000, 2000, 1, 8, PICTURE_NOISE);
+    struct carve_case job = job_make(3000, 2000, 1, 8, PICTURE_NOISE);
     struct image out;
     pthread_t thread;
     job.progress = &progress;
@@ -304,7 +307,7 @@ static void cancel_stops_soon(void **state) {
 static void the_deadline_stops(void **state) {
     (void)state;
     struct progress progress = { .deadline_ns = clock_ns() + 30000000 };
-    struct job job = job_make(3000, 2000, 1, 8, PICTURE_NOISE);
+    struct carve_case job = job_make(3000, 2000, 1, 8, PICTURE_NOISE);
     struct image out;
     job.progress = &progress;
     goal(&job, 0, -1999);
@@ -318,7 +321,7 @@ static void tells_progress_and_times(void **state) {
     static const char *const names[] = { "energy", "seam", "trace", "remove" };
     struct progress progress = { 0 };
     struct timing timing = { .span_count = 0 };
-    struct job job = job_make(40, 30, 3, 8, PICTURE_NOISE);
+    struct carve_case job = job_make(40, 30, 3, 8, PICTURE_NOISE);
     job.progress = &progress;
     job.timing = &timing;
     goal(&job, -3, 40); /* 3 columns less; 30 to 45, 67, 70 rows */

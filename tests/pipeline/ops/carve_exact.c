@@ -1,29 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve against the slow program of carve_slow.h, and its sweeps, a row at a time, against their
- * definition: every way, depth, mask and picture, and where 16 bits no longer hold a cost. The
- * seams of small images against all paths. */
+/* carve against the slow program of carve_slow.h, and its rows of the dynamic programme, one at a
+ * time, against their definition: every way, depth, mask and picture, and where 16 bits no longer
+ * hold a cost. The seams of small images against all paths.
+ * covers: pipeline/ops/carve/dp_row.c pipeline/ops/carve/energy.c
+ * covers: pipeline/ops/carve/energy_map.c pipeline/ops/carve/map_fill.c
+ * covers: pipeline/ops/carve/seam_search.c pipeline/ops/carve/column_shift.c
+ * covers: pipeline/ops/carve/replay.c pipeline/ops/carve/picture.c pipeline/ops/carve/phases.c
+ * covers: pipeline/ops/carve/spin_team.c */
+#include "pipeline/ops/carve/dp_row.h"
 #include "pipeline/ops/carve/energy.h"
-#include "pipeline/ops/carve/sweep.h"
 #include "pipeline/rows/simd.h"
-#include "tests/pipeline/ops/carve_job.h"
+#include "tests/pipeline/ops/carve_case.h"
 #include "tests/pipeline/ops/carve_slow.h"
 #include "tests/pipeline/ops/table.h"
 
 /* ---- against the slow one */
 
-static bool is_masked(const struct job *job) {
-    return job->parts[0].width || job->parts[1].width;
+static bool is_masked(const struct carve_case *job) {
+    return job->aux[0].width || job->aux[1].width;
 }
 
-static struct slow carve_slowly(const struct job *job, bool *touched) {
-    return slow_carve(slow_load(&job->in, &job->parts[CARVE_KEEP], &job->parts[CARVE_REMOVE]),
+static struct slow carve_slowly(const struct carve_case *job, bool *touched) {
+    return slow_carve(slow_load(&job->in, &job->aux[CARVE_KEEP], &job->aux[CARVE_REMOVE]),
                       (int)job->in.width + (int)job->params.number[CARVE_DX],
                       (int)job->in.height + (int)job->params.number[CARVE_DY],
                       (int)job->params.number[CARVE_ENERGY], is_masked(job), touched);
 }
 
-static void assert_sample(const struct job *job, const struct image *out, uint32_t x, uint32_t y,
-                          unsigned c, uint32_t expected) {
+static void assert_sample(const struct carve_case *job, const struct image *out, uint32_t x,
+                          uint32_t y, unsigned c, uint32_t expected) {
     const uint32_t got = sample_get(image_row(out, y), (size_t)x * out->channels + c, out->depth);
     if (got != expected)
         fail_msg("%ux%u, %u x %u bit, dx %ld, dy %ld, energy %ld, show %ld, %s: pixel %u, %u, "
@@ -34,7 +39,7 @@ static void assert_sample(const struct job *job, const struct image *out, uint32
                  is_masked(job) ? "masked" : "not masked", x, y, c, got, expected);
 }
 
-static void check_result(struct job *job, const struct slow *slow) {
+static void check_result(struct carve_case *job, const struct slow *slow) {
     struct image out = run(job);
     assert_int_equal(out.width, slow->width);
     assert_int_equal(out.height, slow->height);
@@ -47,7 +52,7 @@ static void check_result(struct job *job, const struct slow *slow) {
 }
 
 /* Red where a seam went, else the input; alpha kept. */
-static void check_seams(struct job *job, const bool *touched) {
+static void check_seams(struct carve_case *job, const bool *touched) {
     struct image out = run(job);
     const struct image *in = &job->in;
     const unsigned colours = image_colours(in);
@@ -66,7 +71,7 @@ static void check_seams(struct job *job, const bool *touched) {
     free(out.pixels);
 }
 
-static void check_job(struct job *job) {
+static void check_job(struct carve_case *job) {
     bool *touched = calloc(image_pixels(&job->in), 1);
     struct slow slow = carve_slowly(job, touched);
     job->params.number[CARVE_SHOW] = CARVE_SHOW_RESULT;
@@ -83,7 +88,7 @@ static void check_way(uint32_t width, uint32_t height, long dx, long dy, unsigne
                       unsigned depth, enum picture picture, struct pool *pool) {
     for (int energy = CARVE_GRADIENT; energy <= CARVE_SOBEL5; energy++)
         for (int masks = 0; masks < 4; masks++) {
-            struct job job = job_make(width, height, channels, depth, picture);
+            struct carve_case job = job_make(width, height, channels, depth, picture);
             job.pool = pool;
             job.params.number[CARVE_ENERGY] = energy;
             goal(&job, dx, dy);
@@ -126,7 +131,7 @@ static void every_kind_of_pixel(void **state) {
         }
 }
 
-/* Threads, lanes and the vector twins change nothing. */
+/* Threads, bits and the vector twins change nothing. */
 static void threads_and_twins_change_nothing(void **state) {
     (void)state;
     static const int chosen[] = { 4, 9, 11, 12, 16, 18, 20, 23 };
@@ -151,7 +156,7 @@ static void dear_seams_are_exact(void **state) {
     for (int energy = CARVE_GRADIENT; energy <= CARVE_SOBEL5; energy++)
         for (int p = 0; p < 2; p++)
             for (int turned = 0; turned < 3; turned++) {
-                struct job job =
+                struct carve_case job =
                     job_make(turned == 1 ? 300 : 70, turned == 1 ? 70 : 300, 1, 8, pictures[p]);
                 job.params.number[CARVE_ENERGY] = energy;
                 goal(&job, turned == 1 ? 0 : -2, turned ? -2 : 0);
@@ -167,7 +172,7 @@ static void the_edge_of_sixteen_bits(void **state) {
     (void)state;
     for (uint32_t i = 0; i < 36; i++) {
         const uint32_t height = 296 + i / 3, flat = i % 3;
-        struct job job = job_make(9, height, 1, 8, PICTURE_BLACK);
+        struct carve_case job = job_make(9, height, 1, 8, PICTURE_BLACK);
         for (uint32_t y = 0; y < height; y++)
             for (uint32_t x = 0; x < 9; x++)
                 if (!flat || (flat == 1) == (y >= height / 2))
@@ -181,64 +186,64 @@ static void the_edge_of_sixteen_bits(void **state) {
 /* ---- sweeps on their own */
 
 struct rows {
-    uint16_t energy[SWEEP_MARGIN + 400 + SWEEP_SLACK];
-    uint64_t cost[2][SWEEP_MARGIN + 400 + SWEEP_SLACK];
+    uint16_t energy[DP_MARGIN + 400 + DP_SLACK];
+    uint64_t cost[2][DP_MARGIN + 400 + DP_SLACK];
     uint64_t parents[16];
 };
 
-static void *cost_row(struct rows *rows, int i, enum lanes lanes) {
-    return (uint8_t *)rows->cost[i] + SWEEP_MARGIN * lane_bytes(lanes);
+static void *cost_row(struct rows *rows, int i, enum cost_bits bits) {
+    return (uint8_t *)rows->cost[i] + DP_MARGIN * cost_bytes(bits);
 }
 
 /* Random costs up to MOST. */
-static void fill_costs(struct rows *rows, enum lanes lanes, uint32_t width, uint32_t most,
+static void fill_costs(struct rows *rows, enum cost_bits bits, uint32_t width, uint32_t most,
                        uint32_t seed) {
-    uint16_t *energy = rows->energy + SWEEP_MARGIN;
+    uint16_t *energy = rows->energy + DP_MARGIN;
     memset(rows, FILL, sizeof *rows);
     for (uint32_t x = 0; x < width; x++) {
         seed = seed * 1664525u + 1013904223u;
         energy[x] = (uint16_t)((seed >> 12) % (most + 1));
     }
-    sweep_first(lanes, energy, cost_row(rows, 0, lanes), width);
+    dp_first_row(bits, energy, cost_row(rows, 0, bits), width);
 }
 
-static uint64_t cost_of(const void *row, enum lanes lanes, int x) {
-    return lanes == LANES_16   ? ((const uint16_t *)row)[x]
-           : lanes == LANES_32 ? ((const uint32_t *)row)[x]
-                               : ((const uint64_t *)row)[x] - (UINT64_C(1) << 63);
+static uint64_t cost_of(const void *row, enum cost_bits bits, int x) {
+    return bits == COST_16   ? ((const uint16_t *)row)[x]
+           : bits == COST_32 ? ((const uint32_t *)row)[x]
+                             : ((const uint64_t *)row)[x] - (UINT64_C(1) << 63);
 }
 
 /* A row behind a row, by definition: the costs, and where each came from. */
-static void check_row(enum lanes lanes, uint32_t width, uint32_t most, uint32_t seed) {
+static void check_row(enum cost_bits bits, uint32_t width, uint32_t most, uint32_t seed) {
     static struct rows rows;
-    fill_costs(&rows, lanes, width, most, seed);
-    const void *before = cost_row(&rows, 0, lanes), *after = cost_row(&rows, 1, lanes);
-    const uint16_t *energy = rows.energy + SWEEP_MARGIN;
-    sweep_row(lanes, before, energy, cost_row(&rows, 1, lanes), rows.parents, width);
+    fill_costs(&rows, bits, width, most, seed);
+    const void *before = cost_row(&rows, 0, bits), *after = cost_row(&rows, 1, bits);
+    const uint16_t *energy = rows.energy + DP_MARGIN;
+    dp_next_row(bits, before, energy, cost_row(&rows, 1, bits), rows.parents, width);
     for (int x = 0; x < (int)width; x++) {
         int from = x ? x - 1 : 0;
         for (int i = from + 1; i <= x + 1 && i < (int)width; i++)
-            if (cost_of(before, lanes, i) < cost_of(before, lanes, from)) from = i;
+            if (cost_of(before, bits, i) < cost_of(before, bits, from)) from = i;
         uint64_t own = energy[x];
-        if (lanes == LANES_64)
+        if (bits == COST_64)
             own = (uint64_t)(own >> 14 & 1) << 48 | (uint64_t) !(own >> 15) << 32 | (own & 0x3fff);
-        uint64_t cost = cost_of(before, lanes, from) + own;
-        const bool saturated = lanes == LANES_16 && cost_of(before, lanes, from) >= 65535;
-        if (lanes == LANES_16 && cost > 65535) cost = 65535;
-        assert_int_equal(cost_of(after, lanes, x), cost);
-        if (!saturated) assert_int_equal(x + sweep_step(rows.parents, (uint32_t)x), from);
+        uint64_t cost = cost_of(before, bits, from) + own;
+        const bool saturated = bits == COST_16 && cost_of(before, bits, from) >= 65535;
+        if (bits == COST_16 && cost > 65535) cost = 65535;
+        assert_int_equal(cost_of(after, bits, x), cost);
+        if (!saturated) assert_int_equal(x + dp_step(rows.parents, (uint32_t)x), from);
     }
-    const struct meeting met = sweep_meet(lanes, before, after, width);
+    const struct dp_meeting met = dp_meet(bits, before, after, width);
     uint64_t best = UINT64_MAX;
     int column = 0;
     for (int x = 0; x < (int)width; x++)
         for (int i = x ? x - 1 : 0; i <= x + 1 && i < (int)width; i++) {
-            const uint64_t sum = cost_of(before, lanes, x) + cost_of(after, lanes, i);
+            const uint64_t sum = cost_of(before, bits, x) + cost_of(after, bits, i);
             if (sum < best) best = sum, column = x;
         }
     assert_int_equal(met.cost, best);
     assert_int_equal(met.column, column);
-    assert_int_equal(cost_of(before, lanes, column) + cost_of(after, lanes, (int)met.below), best);
+    assert_int_equal(cost_of(before, bits, column) + cost_of(after, bits, (int)met.below), best);
 }
 
 static void rows_of_every_width_and_lane(void **state) {
@@ -247,9 +252,9 @@ static void rows_of_every_width_and_lane(void **state) {
     for (int plain = 0; plain < 2; plain++) {
         simd_limit(plain ? SIMD_NONE : SIMD_BEST);
         for (uint32_t width = 1; width < 140; width++)
-            for (int lanes = LANES_16; lanes <= LANES_64; lanes++)
+            for (int bits = COST_16; bits <= COST_64; bits++)
                 for (size_t m = 0; m < sizeof most / sizeof *most; m++)
-                    check_row((enum lanes)lanes, width, most[m], width * 77 + (uint32_t)m);
+                    check_row((enum cost_bits)bits, width, most[m], width * 77 + (uint32_t)m);
     }
     simd_limit(SIMD_BEST);
 }
@@ -291,9 +296,9 @@ static void seam_of_all_paths(const struct slow *slow, int kind, int *seam) {
         }
 }
 
-static void check_all_paths(struct job *job) {
+static void check_all_paths(struct carve_case *job) {
     int seam[8];
-    struct slow slow = slow_load(&job->in, &job->parts[0], &job->parts[1]);
+    struct slow slow = slow_load(&job->in, &job->aux[0], &job->aux[1]);
     seam_of_all_paths(&slow, (int)job->params.number[CARVE_ENERGY], seam);
     slow = slow_remove(slow, seam);
     goal(job, -1, 0);
@@ -306,7 +311,7 @@ static void least_of_all_paths(void **state) {
     for (uint32_t size = 0; size < 30; size++)
         for (int energy = CARVE_GRADIENT; energy <= CARVE_SOBEL5; energy++)
             for (int few = 0; few < 2; few++) {
-                struct job job = job_make(2 + size % 5, 1 + size / 5, 1, 8, PICTURE_NOISE);
+                struct carve_case job = job_make(2 + size % 5, 1 + size / 5, 1, 8, PICTURE_NOISE);
                 /* Few levels: many paths of equal cost. */
                 for (uint32_t y = 0; few && y < job.in.height; y++)
                     for (uint32_t x = 0; x < job.in.width; x++) image_row(&job.in, y)[x] &= 1;
@@ -320,7 +325,7 @@ static void least_of_all_paths(void **state) {
 static void columns_go_on_a_tie(void **state) {
     (void)state;
     for (uint32_t seed = 0; seed < 60; seed++) {
-        struct job job = job_make(5, 5, 1, 8, PICTURE_NOISE);
+        struct carve_case job = job_make(5, 5, 1, 8, PICTURE_NOISE);
         picture_draw(&job.in, PICTURE_NOISE, seed);
         for (uint32_t y = 0; y < 5; y++)
             for (uint32_t x = 0; x < 5; x++)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* convolve against values computed by hand, and against a slow function in wide integers. */
+/* convolve against values computed by hand, and against a slow function in wide integers.
+ * covers: pipeline/rows/window.h */
 #include "tests/pipeline/ops/against.h"
 #include "tests/pipeline/ops/table.h"
 

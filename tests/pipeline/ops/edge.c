@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* edge against values computed by hand, against a slow function in wide integers, the fast rows
- * against the plain ones, and every root that can occur. */
+ * against the plain ones, and every root that can occur.
+ * covers: pipeline/rows/sobel.c pipeline/rows/window.h pipeline/band.h */
 #include "tests/pipeline/ops/against.h"
 #include "tests/pipeline/ops/table.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* threshold against values computed by hand, and against a slow function. */
+/* threshold against values computed by hand, and against a slow function.
+ * covers: pipeline/rows/pointwise.h */
 #include "tests/pipeline/ops/against.h"
 #include "tests/pipeline/ops/table.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Counts of a run, plain and with vectors, against counts one by one. */
+/* Counts of a run, plain and with vectors, against counts one by one.
+ * covers: pipeline/rows/rgb_pairs.h */
 #include "pipeline/rows/histogram.h"
 
 #include "pipeline/rows/simd.h"

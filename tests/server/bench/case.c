@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A benchmark tells times of right results alone.
+/* Only the times of right results are reported.
  *
  * covers: server/bench/picture.c */
 #include "server/bench/case.h"
@@ -12,15 +12,15 @@
 
 #include <cmocka.h>
 
-static int told;
+static int reported;
 
-static void tell(void *context, const struct bench_lane *lane, const struct measurement *times,
-                 const struct measurement *core) {
+static void count_report(void *context, const struct bench_lane *lane,
+                         const struct measurement *times, const struct measurement *core) {
     const struct lanes *lanes = context;
-    assert_ptr_equal(lane, &lanes->all[told]);
+    assert_ptr_equal(lane, &lanes->all[reported]);
     assert_true(times->compute_ms > 0 && core);
-    if (told == 0) assert_memory_equal(times, core, sizeof *times);
-    told++;
+    if (reported == 0) assert_memory_equal(times, core, sizeof *times);
+    reported++;
 }
 
 static bool brighter(const struct image *in, const struct image *out) {
@@ -55,22 +55,22 @@ static bool measure(bool (*plain)(const struct image *in, const struct image *ou
                                     .draw = picture_noise,
                                     .plain = plain };
     struct lanes lanes;
-    told = 0;
+    reported = 0;
     assert_true(lanes_open(&lanes, "case", "cpu"));
-    const bool complete = case_measure(&one, &options, &lanes, tell, &lanes);
-    assert_true(told == 0 || told == lanes.count);
+    const bool complete = case_measure(&one, &options, &lanes, count_report, &lanes);
+    assert_true(reported == 0 || reported == lanes.count);
     lanes_close(&lanes);
     return complete;
 }
 
-static void only_right_results_are_told(void **state) {
+static void only_right_results_are_reported(void **state) {
     (void)state;
     assert_true(measure(brighter));
-    assert_true(told > 0);
+    assert_true(reported > 0);
     assert_false(measure(wrong));
-    assert_int_equal(told, 0);
+    assert_int_equal(reported, 0);
     assert_false(measure(without_memory));
-    assert_int_equal(told, 0);
+    assert_int_equal(reported, 0);
 }
 
 static void noise_is_the_same_each_time(void **state) {
@@ -88,7 +88,7 @@ static void noise_is_the_same_each_time(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_right_results_are_told),
+        cmocka_unit_test(only_right_results_are_reported),
         cmocka_unit_test(noise_is_the_same_each_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Names and values of a request, in any order: what they set, and what is refused. */
 #include "server/http/settings.h"
 
 #include <setjmp.h>

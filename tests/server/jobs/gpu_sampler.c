@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A sampler over a channel, with a library in NVML's place: what is told, what is not, and the end.
- */
+ *
+ * covers: cuda/nvml.c */
 #include "server/jobs/gpu_sampler.h"
 
 #include "cuda/nvml.h"
@@ -99,11 +100,11 @@ static void no_library_is_no_harm(void **state) {
 static const char *shown_bus;
 static int asked_index;
 
-static enum status describe(int index, struct device_facts *facts, struct failure *failure) {
+static enum status describe(int index, struct device_info *facts, struct failure *failure) {
     (void)failure;
     asked_index = index;
     if (!shown_bus) return STATUS_DEVICE;
-    *facts = (struct device_facts){ .capability = "9.0" };
+    *facts = (struct device_info){ .capability = "9.0" };
     snprintf(facts->bus, sizeof facts->bus, "%s", shown_bus);
     return STATUS_OK;
 }

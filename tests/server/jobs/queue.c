@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* The order of those that wait, the bound, and removal, beside a plain list. */
 #include "server/jobs/queue.h"
 
 #include <setjmp.h>

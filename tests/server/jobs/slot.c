@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Which slot is taken, what memory it has and gives back, and that a worker sees the same. */
 #include "server/jobs/slot.h"
 
 #include <fcntl.h>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* A front's end with two workers, both this program again: one is taken for a GPU's, though it
  * computes on the CPU. It hangs at an image of a certain width, and while opening its device as
- * often as it is told to. */
+ * often as it is told to.
+ *
+ * covers: server/jobs/process.c */
 #include "server/jobs/supervisor.h"
 
 #include "pipeline/device.h"

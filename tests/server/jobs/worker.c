@@ -22,10 +22,11 @@
 
 enum { LANES = 3 };
 
-/* ---- a system that has no thread left: this program's pthread_create comes before the library's
- * */
+/* ---- a system that refuses a thread: this program's pthread_create comes before the library's */
 
-static int threads_left = 1000;
+enum { NONE = -1 };
+static int refused = NONE; /* which thread of the process, in the order of their creation */
+static int threads;
 
 typedef int creator(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
@@ -33,7 +34,7 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
                    void *argument) {
     creator *real;
     *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
-    return threads_left-- > 0 ? real(thread, attributes, main, argument) : EAGAIN;
+    return threads++ == refused ? EAGAIN : real(thread, attributes, main, argument);
 }
 
 /* ---- a worker, and the front's end of its channel */
@@ -54,13 +55,14 @@ struct scene {
     pid_t worker;
 };
 
-static int be_worker(struct slots *slots, int channel, int threads) {
-    threads_left = threads;
+static int be_worker(struct slots *slots, int channel, int thread) {
+    refused = thread;
+    threads = 0;
     alarm(20); /* one that waits for ever is killed */
     return worker_run(slots, channel, &config, &device_cpu, 0);
 }
 
-static struct scene begin(int threads) {
+static struct scene begin(int thread) {
     const struct slot_options options = { .classes = { { 2, 64 << 10 } }, .span_bytes = 1 << 20 };
     struct failure failure = { 0 };
     int ends[2];
@@ -71,7 +73,7 @@ static struct scene begin(int threads) {
     scene.worker = fork();
     if (scene.worker == 0) {
         close(ends[0]);
-        _exit(be_worker(scene.slots, ends[1], threads));
+        _exit(be_worker(scene.slots, ends[1], thread));
     }
     assert_true(scene.worker > 0);
     close(ends[1]);
@@ -100,7 +102,7 @@ static bool hear(const struct scene *scene, enum channel_kind kind, struct messa
 static void it_is_ready_and_beats_and_ends_with_the_front(void **state) {
     (void)state;
     struct message message;
-    struct scene scene = begin(1000);
+    struct scene scene = begin(NONE);
     assert_true(hear(&scene, CHANNEL_READY, &message));
     assert_int_equal(message.capacity, 2 * LANES);
     assert_string_equal(message.text, "cpu");
@@ -114,9 +116,9 @@ static void it_is_ready_and_beats_and_ends_with_the_front(void **state) {
 /* Of each thread that it needs: the first, a middle and the last lane, and the heartbeat. */
 static void it_ends_where_a_thread_is_refused(void **state) {
     (void)state;
-    for (int threads = 0; threads <= LANES; threads++) {
+    for (int thread = 0; thread <= LANES; thread++) {
         struct message message;
-        struct scene scene = begin(threads);
+        struct scene scene = begin(thread);
         assert_false(hear(&scene, CHANNEL_READY, &message));
         assert_int_equal(end(&scene), WORKER_FAILED);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The watcher on pairs of sockets: deadlines of every phase, and clients that leave in every way
- * and at every time. */
+/* Deadlines of every phase on pairs of sockets, and clients that disconnect in every way and at
+ * every time.
+ *
+ * covers: server/http/engine/deadline.c server/http/engine/connection_table.c */
 #include "tests/server/http/engine/deadlines_pair.h"
 
 #include <fcntl.h>
@@ -231,8 +233,8 @@ static void bodies_are_pressed(void **state) {
     assert_int_equal(pressed_time(false, 1, 1000), -1);
 }
 
-/* It begins, ends and begins again: told each time, and cheap to tell. */
-static void pressing_comes_and_goes(void **state) {
+/* It begins, ends and begins again: reported each time, and cheap to report. */
+static void pressure_comes_and_goes(void **state) {
     (void)state;
     atomic_bool now = false;
     const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 1000, 100, SLOW_MS,
@@ -405,7 +407,7 @@ int main(void) {
         cmocka_unit_test(each_phase_ends),
         cmocka_unit_test(rates),
         cmocka_unit_test(bodies_are_pressed),
-        cmocka_unit_test(pressing_comes_and_goes),
+        cmocka_unit_test(pressure_comes_and_goes),
         cmocka_unit_test(client_that_reads_slowly),
         cmocka_unit_test(phases_begin_anew),
         cmocka_unit_test(headers_once),

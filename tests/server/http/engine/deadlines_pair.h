@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* watch_pair.h - a deadline connection as both tests of the watcher make it: a pair of
- * sockets, and how its end is seen. */
+/* deadlines_pair.h - a watched connection: a pair of sockets, and how its end is seen.
+ *
+ * Used by:  deadlines.c, deadlines_threads.c, acked_bytes.c.
+ */
 #ifndef BURIN_TESTS_DEADLINES_PAIR_H
 #define BURIN_TESTS_DEADLINES_PAIR_H
 

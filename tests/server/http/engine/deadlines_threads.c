@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The watcher's thread and its caller's at once: callbacks that are slow, storms of connections
+/* The deadlines' thread and its callers' at once: callbacks that are slow, storms of connections
  * that come and go, many that stay. */
 #include "tests/server/http/engine/deadlines_pair.h"
 
@@ -143,5 +143,5 @@ int main(void) {
         cmocka_unit_test(storm_of_connections),
         cmocka_unit_test(many_connections),
     };
-    return cmocka_run_group_tests_name("watch_threads", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("deadlines_threads", tests, NULL, NULL);
 }

@@ -22,33 +22,33 @@
 
 enum { HEAD_MAX = 1024, ROOM = 1 << 16 };
 
-struct ends {
+struct wire {
     int ours, theirs;
     struct recv_filter *filter;
 };
 
-static struct ends open_ends(void) {
+static struct wire open_wire(void) {
     int pair[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
-    struct ends ends = { pair[0], pair[1], recv_filter_open(pair[0], HEAD_MAX, NULL) };
-    assert_non_null(ends.filter);
-    return ends;
+    struct wire wire = { pair[0], pair[1], recv_filter_open(pair[0], HEAD_MAX, NULL) };
+    assert_non_null(wire.filter);
+    return wire;
 }
 
-static void close_ends(struct ends *ends) {
-    recv_filter_close(ends->filter);
-    close(ends->ours);
-    if (ends->theirs >= 0) close(ends->theirs);
+static void close_wire(struct wire *wire) {
+    recv_filter_close(wire->filter);
+    close(wire->ours);
+    if (wire->theirs >= 0) close(wire->theirs);
 }
 
-static void say(const struct ends *ends, const char *text, size_t length) {
-    assert_int_equal(send(ends->theirs, text, length, MSG_NOSIGNAL), length);
+static void send_text(const struct wire *wire, const char *text, size_t length) {
+    assert_int_equal(send(wire->theirs, text, length, MSG_NOSIGNAL), length);
 }
 
 /* One call; what it gave must be EXPECTED, "" for EAGAIN. */
-static void hears(const struct ends *ends, const char *expected) {
+static void receives(const struct wire *wire, const char *expected) {
     char buffer[ROOM];
-    const ssize_t got = recv(ends->ours, buffer, sizeof buffer, 0);
+    const ssize_t got = recv(wire->ours, buffer, sizeof buffer, 0);
     if (!*expected) {
         assert_int_equal(got, -1);
         assert_int_equal(errno, EAGAIN);
@@ -60,93 +60,93 @@ static void hears(const struct ends *ends, const char *expected) {
 
 static void whole_messages_pass(void **state) {
     (void)state;
-    struct ends ends = open_ends();
-    say(&ends, GET POST GET, sizeof(GET POST GET) - 1);
-    hears(&ends, GET POST GET);
-    hears(&ends, "");
-    say(&ends, CHUNKED "3\r\nabc\r\n0\r\n\r\n", sizeof(CHUNKED "3\r\nabc\r\n0\r\n\r\n") - 1);
-    hears(&ends, CHUNKED "3\r\nabc\r\n0\r\n\r\n");
-    assert_false(recv_filter_has_partial_head(ends.filter));
-    close(ends.theirs);
-    ends.theirs = -1;
-    assert_int_equal(recv(ends.ours, (char[8]){ 0 }, 8, 0), 0);
-    close_ends(&ends);
+    struct wire wire = open_wire();
+    send_text(&wire, GET POST GET, sizeof(GET POST GET) - 1);
+    receives(&wire, GET POST GET);
+    receives(&wire, "");
+    send_text(&wire, CHUNKED "3\r\nabc\r\n0\r\n\r\n", sizeof(CHUNKED "3\r\nabc\r\n0\r\n\r\n") - 1);
+    receives(&wire, CHUNKED "3\r\nabc\r\n0\r\n\r\n");
+    assert_false(recv_filter_has_partial_head(wire.filter));
+    close(wire.theirs);
+    wire.theirs = -1;
+    assert_int_equal(recv(wire.ours, (char[8]){ 0 }, 8, 0), 0);
+    close_wire(&wire);
 }
 
 static void heads_are_held_until_whole(void **state) {
     (void)state;
-    struct ends ends = open_ends();
-    say(&ends, POST "GET / HT", sizeof POST - 1 + 8);
-    hears(&ends, POST);
-    assert_true(recv_filter_has_partial_head(ends.filter));
-    assert_true(recv_filter_request_start_ns(ends.filter, 2) > 0);
-    assert_int_equal(recv_filter_request_start_ns(ends.filter, 1), 0);
-    hears(&ends, "");
-    say(&ends, "TP/1.1\r\nHost: x\r\n\r", 18);
-    hears(&ends, "");
-    say(&ends, "\nGET", 4);
-    hears(&ends, GET);
-    assert_true(recv_filter_has_partial_head(ends.filter));
-    close_ends(&ends);
+    struct wire wire = open_wire();
+    send_text(&wire, POST "GET / HT", sizeof POST - 1 + 8);
+    receives(&wire, POST);
+    assert_true(recv_filter_has_partial_head(wire.filter));
+    assert_true(recv_filter_request_start_ns(wire.filter, 2) > 0);
+    assert_int_equal(recv_filter_request_start_ns(wire.filter, 1), 0);
+    receives(&wire, "");
+    send_text(&wire, "TP/1.1\r\nHost: x\r\n\r", 18);
+    receives(&wire, "");
+    send_text(&wire, "\nGET", 4);
+    receives(&wire, GET);
+    assert_true(recv_filter_has_partial_head(wire.filter));
+    close_wire(&wire);
 }
 
 static void refusal_stands_behind_what_was_good(void **state) {
     (void)state;
-    struct ends ends = open_ends();
+    struct wire wire = open_wire();
     struct failure failure = { 0 };
     bool too_long;
     static const char text[] = GET POST "GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n" GET;
-    say(&ends, text, sizeof text - 1);
-    hears(&ends, GET POST REFUSED);
-    assert_false(recv_filter_refusal(ends.filter, 1, &failure, &too_long));
-    assert_false(recv_filter_refusal(ends.filter, 2, &failure, &too_long));
-    assert_true(recv_filter_refusal(ends.filter, 3, &failure, &too_long));
+    send_text(&wire, text, sizeof text - 1);
+    receives(&wire, GET POST REFUSED);
+    assert_false(recv_filter_refusal(wire.filter, 1, &failure, &too_long));
+    assert_false(recv_filter_refusal(wire.filter, 2, &failure, &too_long));
+    assert_true(recv_filter_refusal(wire.filter, 3, &failure, &too_long));
     assert_int_equal(failure.status, STATUS_BAD_REQUEST);
     assert_false(too_long);
-    say(&ends, GET, sizeof GET - 1);
-    hears(&ends, "");
+    send_text(&wire, GET, sizeof GET - 1);
+    receives(&wire, "");
     int unread = 1;
-    assert_int_equal(ioctl(ends.ours, FIONREAD, &unread), 0);
+    assert_int_equal(ioctl(wire.ours, FIONREAD, &unread), 0);
     assert_int_equal(unread, 0);
-    close_ends(&ends);
+    close_wire(&wire);
 }
 
 static void refused_bodies_end(void **state) {
     (void)state;
-    struct ends ends = open_ends();
+    struct wire wire = open_wire();
     struct failure failure = { 0 };
     bool too_long;
-    say(&ends, CHUNKED "3\r\nabc\n" GET, sizeof(CHUNKED "3\r\nabc\n" GET) - 1);
-    hears(&ends, CHUNKED "3\r\nabc\r\n0\r\n\r\n");
-    assert_true(recv_filter_refusal(ends.filter, 1, &failure, &too_long));
-    hears(&ends, "");
-    close_ends(&ends);
+    send_text(&wire, CHUNKED "3\r\nabc\n" GET, sizeof(CHUNKED "3\r\nabc\n" GET) - 1);
+    receives(&wire, CHUNKED "3\r\nabc\r\n0\r\n\r\n");
+    assert_true(recv_filter_refusal(wire.filter, 1, &failure, &too_long));
+    receives(&wire, "");
+    close_wire(&wire);
 }
 
 static void a_request_that_never_came_is_refused(void **state) {
     (void)state;
-    struct ends ends = open_ends();
+    struct wire wire = open_wire();
     struct failure failure = { 0 };
     bool too_long;
-    assert_true(recv_filter_refusal(ends.filter, 1, &failure, &too_long));
+    assert_true(recv_filter_refusal(wire.filter, 1, &failure, &too_long));
     assert_int_equal(failure.status, STATUS_INTERNAL);
-    close_ends(&ends);
+    close_wire(&wire);
 }
 
 static void head_without_end(void **state) {
     (void)state;
-    struct ends ends = open_ends();
+    struct wire wire = open_wire();
     struct failure failure = { 0 };
     bool too_long;
     char long_line[3 * HEAD_MAX];
     memset(long_line, 'a', sizeof long_line);
-    say(&ends, long_line, HEAD_MAX - 1);
-    hears(&ends, "");
-    say(&ends, long_line, sizeof long_line);
-    hears(&ends, REFUSED);
-    assert_true(recv_filter_refusal(ends.filter, 1, &failure, &too_long));
+    send_text(&wire, long_line, HEAD_MAX - 1);
+    receives(&wire, "");
+    send_text(&wire, long_line, sizeof long_line);
+    receives(&wire, REFUSED);
+    assert_true(recv_filter_refusal(wire.filter, 1, &failure, &too_long));
     assert_true(too_long);
-    close_ends(&ends);
+    close_wire(&wire);
 }
 
 /* What framing holds back of trailers may be more than the longest head. */
@@ -155,7 +155,7 @@ static void long_trailers(void **state) {
     static char text[3 * ROOM];
     for (size_t length = 1; length < 6000; length += 97)
         for (size_t step = 700; step <= ROOM; step *= 9) {
-            struct ends ends = open_ends();
+            struct wire wire = open_wire();
             char buffer[ROOM];
             size_t heard = 0, size = sizeof(CHUNKED "0\r\nX: ") - 1;
             memcpy(text, CHUNKED "0\r\nX: ", size);
@@ -163,27 +163,27 @@ static void long_trailers(void **state) {
             memcpy(text + size + length, "\r\n\r\n", 4);
             size += length + 4;
             for (size_t said = 0; said < size; said += step) {
-                say(&ends, text + said, size - said < step ? size - said : step);
+                send_text(&wire, text + said, size - said < step ? size - said : step);
                 for (ssize_t got = 1; got > 0; heard += got > 0 ? (size_t)got : 0)
-                    got = recv(ends.ours, buffer, sizeof buffer, 0);
+                    got = recv(wire.ours, buffer, sizeof buffer, 0);
                 assert_int_equal(errno, EAGAIN);
             }
-            assert_int_equal(recv_filter_has_refused(ends.filter), length + 5 + 2 > 4096);
-            if (!recv_filter_has_refused(ends.filter)) assert_int_equal(heard, size);
-            close_ends(&ends);
+            assert_int_equal(recv_filter_has_refused(wire.filter), length + 5 + 2 > 4096);
+            if (!recv_filter_has_refused(wire.filter)) assert_int_equal(heard, size);
+            close_wire(&wire);
         }
 }
 
 static void other_descriptors_pass_untouched(void **state) {
     (void)state;
-    struct ends ends = open_ends();
+    struct wire wire = open_wire();
     char buffer[64];
-    say(&ends, "GET", 3);
-    assert_int_equal(recv(ends.ours, buffer, sizeof buffer, MSG_PEEK), 3);
-    recv_filter_close(ends.filter);
-    ends.filter = NULL;
-    assert_int_equal(recv(ends.ours, buffer, sizeof buffer, 0), 3);
-    close_ends(&ends);
+    send_text(&wire, "GET", 3);
+    assert_int_equal(recv(wire.ours, buffer, sizeof buffer, MSG_PEEK), 3);
+    recv_filter_close(wire.filter);
+    wire.filter = NULL;
+    assert_int_equal(recv(wire.ours, buffer, sizeof buffer, 0), 3);
+    close_wire(&wire);
 }
 
 /* ---- any cuts, any room */
@@ -213,12 +213,12 @@ static size_t compose(char *text, size_t room) {
 
 /* The library's rule: it comes again unasked only after a call that filled its room; after any
  * other the kernel must tell of new bytes first. So then nothing may be left that could pass. */
-static void nothing_waits_unheard_of(const struct ends *ends) {
+static void nothing_waits_unnoticed(const struct wire *wire) {
     char buffer[16];
     int unread = 1;
-    assert_int_equal(ioctl(ends->ours, FIONREAD, &unread), 0);
+    assert_int_equal(ioctl(wire->ours, FIONREAD, &unread), 0);
     assert_int_equal(unread, 0);
-    assert_int_equal(recv(ends->ours, buffer, sizeof buffer, 0), -1);
+    assert_int_equal(recv(wire->ours, buffer, sizeof buffer, 0), -1);
     assert_int_equal(errno, EAGAIN);
 }
 
@@ -227,26 +227,26 @@ static void pieces_of_any_size(void **state) {
     static char text[ROOM], heard[ROOM];
     srand(1);
     for (int round = 0; round < 300; round++) {
-        struct ends ends = open_ends();
+        struct wire wire = open_wire();
         const size_t length = compose(text, sizeof text);
         size_t said = 0, got = 0;
         while (said < length) {
             size_t piece = 1 + (size_t)rand() % (round % 3 ? 900 : 9000), room;
             if (piece > length - said) piece = length - said;
-            say(&ends, text + said, piece);
+            send_text(&wire, text + said, piece);
             said += piece;
             for (ssize_t now = 1; now > 0;) {
                 room = 1 + (size_t)rand() % (round % 2 ? 3000 : 50);
-                now = recv(ends.ours, heard + got, room, 0);
+                now = recv(wire.ours, heard + got, room, 0);
                 if (now > 0) got += (size_t)now;
                 if (now > 0 && (size_t)now == room) continue;
-                nothing_waits_unheard_of(&ends);
+                nothing_waits_unnoticed(&wire);
                 break;
             }
         }
         assert_int_equal(got, length);
         assert_memory_equal(heard, text, length);
-        close_ends(&ends);
+        close_wire(&wire);
     }
 }
 
@@ -262,5 +262,5 @@ int main(void) {
         cmocka_unit_test(other_descriptors_pass_untouched),
         cmocka_unit_test(pieces_of_any_size),
     };
-    return cmocka_run_group_tests_name("filter", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("recv_filter", tests, NULL, NULL);
 }
