@@ -14,6 +14,7 @@
 #ifndef BURIN_CARVE_GRID_GRID_CUH
 #define BURIN_CARVE_GRID_GRID_CUH
 
+#include "cuda/cooperative.cuh"
 #include "cuda/ops/carve/arena.cuh"
 #include "cuda/ops/carve/grid/removal.cuh"
 #include "cuda/ops/carve/launch_kernel.cuh"
@@ -366,18 +367,18 @@ static inline uint32_t grid_blocks(const struct grid_args *args, uint32_t most) 
 }
 
 /* The kernel does with any number of blocks: with half as many where the driver refuses. */
-static inline enum status grid_launch(void (*kernel)(struct grid_args), uint32_t blocks,
-                                      struct grid_args *args, cudaStream_t stream,
-                                      struct failure *failure) {
-    for (;; blocks /= 2) {
-        bool fits;
-        const enum status status =
-            launch_together(kernel, blocks, GRID_THREADS, stream, *args, &fits, failure);
-        if (fits) return status;
-        if (blocks == 1)
-            return fail(failure, STATUS_DEVICE, "the GPU has no room for a block of %d threads",
-                        GRID_THREADS);
-    }
+static inline enum status grid_launch(const struct cuda_context *context,
+                                      void (*kernel)(struct grid_args), uint32_t blocks,
+                                      struct grid_args *args, struct failure *failure) {
+    void *arguments[] = { args };
+    const struct cooperative_launch launch = { (const void *)kernel, GRID_THREADS, 0, arguments };
+    cudaError_t error;
+    while ((error = cooperative_launch(context, &launch, blocks)) ==
+               cudaErrorCooperativeLaunchTooLarge &&
+           blocks > 1)
+        blocks /= 2;
+    CUDA_TRY(failure, error);
+    return STATUS_OK;
 }
 
 /* Takes the seams out of SEARCH. Origins are numbered by origin_stride. An eighth of the GPU is
@@ -393,8 +394,8 @@ static inline enum status grid_run(const struct cuda_context *context,
         struct grid_args) = { grid_kernel<uint32_t, false>, grid_kernel<uint32_t, true>,
                               grid_kernel<uint64_t, false>, grid_kernel<uint64_t, true> };
     const uint32_t most = (uint32_t)(context->multiprocessors - context->multiprocessors / 8);
-    return grid_launch(kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)],
-                       grid_blocks(&args, most), &args, context->stream, failure);
+    return grid_launch(context, kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)],
+                       grid_blocks(&args, most), &args, failure);
 }
 
 #endif
