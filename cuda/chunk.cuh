@@ -11,6 +11,8 @@
 #ifndef BURIN_CHUNK_CUH
 #define BURIN_CHUNK_CUH
 
+#include "cuda/shared_address.cuh"
+
 #include <cuda_runtime.h>
 
 #include <stdint.h>
@@ -134,10 +136,6 @@ static __device__ __forceinline__ void blocked_to_striped(uint32_t *words, uint4
 }
 
 /* ---- shared memory by its 32-bit address, which costs one multiplication to compute */
-
-static __device__ __forceinline__ uint32_t shared_address(const void *memory) {
-    return (uint32_t)__cvta_generic_to_shared(memory);
-}
 
 /* The hardware merges additions of 1 to the same address, but of no other number. */
 static __device__ __forceinline__ void shared_increment(uint32_t address) {

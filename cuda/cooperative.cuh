@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* cooperative.cuh - launches whose blocks all run at once, so that they may wait for one another.
  *
- * Used by:  histeq. (Carve, whose methods replace one another, has launch_kernel.cuh.)
+ * Used by:  histeq; carve's grid method. (Its methods in clusters have launch_kernel.cuh.)
  * Fails:    cudaErrorCooperativeLaunchTooLarge when so many blocks do not run at once: launch again
  *           with fewer. Nothing is spoilt by that. Never returned for one block.
  * Threads:  the lane's.

@@ -9,6 +9,7 @@
 #define BURIN_CARVE_LAUNCH_KERNEL_CUH
 
 #include "cuda/check.cuh"
+#include "cuda/cooperative.cuh"
 #include "cuda/ops/carve/ptx.cuh"
 
 template <class ARGS>
@@ -44,7 +45,7 @@ DEVICE uint2 thread_pixel() {
  * multiprocessors than was thought; the driver refuses such a launch and spoils nothing. */
 static inline enum status launch_result(cudaError_t error, const char *call, bool *fits,
                                         struct failure *failure) {
-    *fits = error != cudaErrorCooperativeLaunchTooLarge && error != cudaErrorInvalidClusterSize &&
+    *fits = !is_refusal(error) && error != cudaErrorInvalidClusterSize &&
             error != cudaErrorLaunchOutOfResources;
     if (error == cudaSuccess) return STATUS_OK;
     if (*fits) return cuda_fail(failure, error, call, __FILE__, __LINE__);
@@ -52,18 +53,7 @@ static inline enum status launch_result(cudaError_t error, const char *call, boo
     return STATUS_OK;
 }
 
-/* All blocks at once, so that they may wait for one another. */
-template <class ARGS>
-static enum status launch_together(void (*kernel)(ARGS), unsigned blocks, unsigned threads,
-                                   cudaStream_t stream, ARGS &args, bool *fits,
-                                   struct failure *failure) {
-    void *arguments[] = { &args };
-    return launch_result(
-        cudaLaunchCooperativeKernel((const void *)kernel, blocks, threads, arguments, 0, stream),
-        "cudaLaunchCooperativeKernel", fits, failure);
-}
-
-/* The same in clusters of CLUSTER blocks. The first attribute alone is what occupancy depends
+/* A launch in clusters of CLUSTER blocks. The first attribute alone is what occupancy depends
  * on. */
 static inline cudaLaunchConfig_t cluster_config(uint32_t blocks, uint32_t threads, uint32_t cluster,
                                                 uint32_t shared_bytes,

@@ -12,6 +12,8 @@
 #ifndef BURIN_CARVE_PTX_CUH
 #define BURIN_CARVE_PTX_CUH
 
+#include "cuda/shared_address.cuh"
+
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -106,10 +108,6 @@ DEVICE void add_release(uint64_t *counter, uint64_t by) {
 }
 
 /* ---- shared memory, by its 32-bit address */
-
-DEVICE uint32_t shared_address(const void *pointer) {
-    return (uint32_t)__cvta_generic_to_shared(pointer);
-}
 
 DEVICE void mbarrier_init(uint32_t barrier, uint32_t count) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");

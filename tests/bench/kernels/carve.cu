@@ -76,7 +76,7 @@ static void strip_free(struct bench &bench) {
 
 /* ---- running and comparing */
 
-enum rung { ROWS = 1, TILES, WHOLE, CLUSTER, FAST };
+enum rung { ROWS = 1, TILES, WHOLE, CLUSTER, HALVES };
 static const char *const rung_names[] = { "",
                                           "1 a launch a row",
                                           "2 tiles, parallel way back",
@@ -85,11 +85,11 @@ static const char *const rung_names[] = { "",
                                           "5 halves that meet" };
 
 static bool rung_fits(const struct bench &bench, int rung) {
-    if (rung == FAST) return true;
+    if (rung == HALVES) return true;
     return rungs_fit(bench.search.height) && (rung != CLUSTER || rung_cluster_fits(bench.memory));
 }
 
-static void run_fast(struct bench &bench, uint32_t seams, uint64_t *trace) {
+static void run_halves(struct bench &bench, uint32_t seams, uint64_t *trace) {
     struct cluster_plan plan;
     struct failure failure = {};
     bool fits = false;
@@ -119,7 +119,7 @@ static float run(struct bench &bench, int rung, uint32_t seams, uint64_t *trace)
     if (rung == TILES) rung_tiles(bench.memory, seams);
     if (rung == WHOLE) rung_whole(bench.memory, seams);
     if (rung == CLUSTER) rung_cluster(bench.memory, seams);
-    if (rung == FAST) run_fast(bench, seams, trace);
+    if (rung == HALVES) run_halves(bench, seams, trace);
     TRY(cudaGetLastError());
     TRY(cudaEventRecord(bench.end, stream));
     TRY(cudaEventSynchronize(bench.end));
@@ -173,7 +173,7 @@ static int ladder(struct bench &bench, bool json, int from) {
     for (const struct strip_case &one : ladder_cases) {
         if (!strip_make(bench, one)) continue;
         rung_memory_make(bench.memory, bench.context, bench.search);
-        for (int rung = from; rung <= FAST; rung++) {
+        for (int rung = from; rung <= HALVES; rung++) {
             const uint32_t few = one.seams / 4;
             if (!rung_fits(bench, rung)) {
                 if (!json) printf("%-28s %-10s does not fit\n", rung_names[rung], one.name);
@@ -184,7 +184,7 @@ static int ladder(struct bench &bench, bool json, int from) {
                 bad = 1;
                 continue;
             }
-            const int repeats = rung == ROWS ? 1 : rung == FAST ? 15 : 5;
+            const int repeats = rung == ROWS ? 1 : rung == HALVES ? 15 : 5;
             const float all = median(bench, rung, one.seams, repeats);
             const float part = median(bench, rung, few, repeats);
             const double seam = 1e3 * (all - part) / (one.seams - few);
@@ -224,7 +224,7 @@ static int odd(struct bench &bench, uint32_t most) {
                     continue;
                 }
                 rung_memory_make(bench.memory, bench.context, bench.search);
-                for (int rung = ROWS; rung <= FAST; rung++) {
+                for (int rung = ROWS; rung <= HALVES; rung++) {
                     if (!rung_fits(bench, rung)) continue;
                     run(bench, rung, one.seams, NULL);
                     *(right(bench, one, rung_names[rung]) ? &good : &bad) += 1;
@@ -245,7 +245,7 @@ static int trace(struct bench &bench) {
     for (const struct strip_case &one : ladder_cases) {
         if (!strip_make(bench, one)) continue;
         std::vector<uint64_t> marks(TIMELINE_MARKS * one.seams);
-        for (int i = 0; i < 3; i++) run(bench, FAST, one.seams, bench.trace);
+        for (int i = 0; i < 3; i++) run(bench, HALVES, one.seams, bench.trace);
         TRY(cudaMemcpy(marks.data(), bench.trace, 8 * marks.size(), cudaMemcpyDeviceToHost));
         printf("%-10s %3u blocks, clusters of %u:", one.name, bench.blocks, bench.cluster);
         for (int k = 0; k < TIMELINE_MARKS; k++) {
@@ -321,5 +321,5 @@ int main(int count, char **arguments) {
         return odd(bench, count > 2 ? (uint32_t)atoi(arguments[2]) : UINT32_MAX);
     if (strcmp(what, "trace") == 0) return trace(bench);
     if (strcmp(what, "pinned") == 0) return pinned(bench);
-    return ladder(bench, json, strcmp(what, "fast") == 0 ? FAST : ROWS);
+    return ladder(bench, json, strcmp(what, "fast") == 0 ? HALVES : ROWS);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Both directions weighed against each other: the ladder (carve_weigh.cuh) that leads to the fast
- * method (fast_both.cuh), and on it the general one (tiles.cuh). The origins of all pixels that are
+ * method (dual.cuh), and on it the general one (grid.cuh). The origins of all pixels that are
  * left are compared with a plain host program's before a time is told. Times are events' on the
  * device, medians: `all` of the whole search with its preparations and origins, `step` the rise
  * from a quarter of the steps to all. */
@@ -92,7 +92,7 @@ static std::vector<uint32_t> plain_both(const std::vector<uint8_t> &luma,
 
 /* ---- one search */
 
-struct both_case {
+struct dual_case {
     const char *name;
     uint32_t width, height, columns, rows;
     int energy;
@@ -121,7 +121,7 @@ static void context_make(struct bench &bench) {
 
 /* False where the cluster method does not take the search. Rows of the plain way lie close
  * together. */
-static bool strip_make(struct bench &bench, const struct both_case &one) {
+static bool strip_make(struct bench &bench, const struct dual_case &one) {
     struct seam_search &search = bench.search;
     search = {};
     search.width = one.width, search.height = one.height;
@@ -160,7 +160,7 @@ static void strip_free(struct bench &bench) {
 
 /* ---- running and comparing */
 
-enum rung { ROWS = 1, TILES, GENERAL, CLUSTERS, BOTH };
+enum rung { ROWS = 1, TILES, GENERAL, CLUSTERS, DUAL };
 static const char *const rung_names[] = { "",
                                           "1 a launch a row",
                                           "2 tiles, parallel way back",
@@ -170,7 +170,7 @@ static const char *const rung_names[] = { "",
 
 static bool rung_fits(const struct bench &bench, int rung) {
     struct solo_shape shape;
-    if (rung == GENERAL || rung == BOTH) return true;
+    if (rung == GENERAL || rung == DUAL) return true;
     return rungs_fit(bench.search.width) && rungs_fit(bench.search.height) &&
            (rung != CLUSTERS || weigh_cluster_shape(bench.weigh, shape));
 }
@@ -182,7 +182,7 @@ static void run_general(struct bench &bench, const struct seam_search &search) {
     exit(1);
 }
 
-static void run_both(struct bench &bench, const struct seam_search &search, bool trace) {
+static void run_dual(struct bench &bench, const struct seam_search &search, bool trace) {
     struct dual_plan plan;
     struct failure failure = {};
     bool fits = false;
@@ -210,7 +210,7 @@ static float run(struct bench &bench, int rung, uint32_t part, bool trace) {
     if (rung == TILES) rung_weigh_tiles(bench.weigh, search.columns, search.rows);
     if (rung == GENERAL) run_general(bench, search);
     if (rung == CLUSTERS) rung_weigh_cluster(bench.weigh, search.columns, search.rows);
-    if (rung == BOTH) run_both(bench, search, trace);
+    if (rung == DUAL) run_dual(bench, search, trace);
     TRY(cudaGetLastError());
     TRY(cudaEventRecord(bench.end, stream));
     TRY(cudaEventSynchronize(bench.end));
@@ -219,7 +219,7 @@ static float run(struct bench &bench, int rung, uint32_t part, bool trace) {
 }
 
 /* Where every pixel that is left came from. */
-static bool right(struct bench &bench, const struct both_case &one, const char *who) {
+static bool right(struct bench &bench, const struct dual_case &one, const char *who) {
     std::vector<uint32_t> numbers(bench.numbers.size());
     TRY(cudaMemcpy(numbers.data(), bench.search.origins, 4 * numbers.size(),
                    cudaMemcpyDeviceToHost));
@@ -244,7 +244,7 @@ static float median(struct bench &bench, int rung, uint32_t part, int repeats) {
 
 /* ---- what main is asked for */
 
-static const struct both_case ladder_cases[] = {
+static const struct dual_case ladder_cases[] = {
     { "1024x1024", 1024, 1024, 32, 32, CARVE_GRADIENT, PHOTO },
     { "1080p", 1920, 1080, 48, 48, CARVE_GRADIENT, PHOTO },
     { "4K", 3840, 2160, 12, 12, CARVE_GRADIENT, PHOTO },
@@ -253,12 +253,12 @@ static const struct both_case ladder_cases[] = {
 static int ladder(struct bench &bench) {
     int bad = 0;
     printf("%-28s %-10s %6s %12s %12s\n", "", "", "steps", "all (ms)", "step (us)");
-    for (const struct both_case &one : ladder_cases) {
+    for (const struct dual_case &one : ladder_cases) {
         if (!strip_make(bench, one)) {
             printf("%s does not fit\n", one.name);
             continue;
         }
-        for (int rung = ROWS; rung <= BOTH; rung++) {
+        for (int rung = ROWS; rung <= DUAL; rung++) {
             if (!rung_fits(bench, rung)) {
                 printf("%-28s %-10s does not fit\n", rung_names[rung], one.name);
                 continue;
@@ -268,7 +268,7 @@ static int ladder(struct bench &bench) {
                 bad = 1;
                 continue;
             }
-            const int repeats = rung == ROWS ? 1 : rung == BOTH ? 15 : 5;
+            const int repeats = rung == ROWS ? 1 : rung == DUAL ? 15 : 5;
             const float all = median(bench, rung, 1, repeats),
                         part = median(bench, rung, 4, repeats);
             const uint32_t steps = one.columns + one.rows;
@@ -294,13 +294,13 @@ static int odd(struct bench &bench) {
     for (const uint32_t *size : odd_sizes)
         for (int energy = CARVE_GRADIENT; energy <= CARVE_SOBEL5; energy++)
             for (int kind = PHOTO; kind < PICTURE_KINDS; kind++) {
-                const struct both_case one = { "odd",   size[0], size[1],           size[2],
+                const struct dual_case one = { "odd",   size[0], size[1],           size[2],
                                                size[3], energy,  (picture_kind)kind };
                 if (!strip_make(bench, one)) {
                     printf("%ux%u does not fit\n", size[0], size[1]);
                     continue;
                 }
-                for (int rung = ROWS; rung <= BOTH; rung++) {
+                for (int rung = ROWS; rung <= DUAL; rung++) {
                     if (!rung_fits(bench, rung)) continue;
                     run(bench, rung, 1, false);
                     *(right(bench, one, rung_names[rung]) ? &good : &bad) += 1;
@@ -318,11 +318,11 @@ static int trace(struct bench &bench) {
         "lead start",         "lead end", "met", "maps",  "resolved",  "",
         "walked and verdict", "moved",    "",    "ready", "last jumps"
     };
-    for (const struct both_case &one : ladder_cases) {
+    for (const struct dual_case &one : ladder_cases) {
         if (!strip_make(bench, one)) continue;
         const uint32_t most = one.columns > one.rows ? one.rows : one.columns;
         std::vector<uint64_t> marks(TIMELINE_MARKS * (one.columns + one.rows));
-        for (int i = 0; i < 3; i++) run(bench, BOTH, 1, true);
+        for (int i = 0; i < 3; i++) run(bench, DUAL, 1, true);
         TRY(cudaMemcpy(marks.data(), bench.trace, 8 * marks.size(), cudaMemcpyDeviceToHost));
         printf("%-10s", one.name);
         for (int k = 0; k < TIMELINE_MARKS; k++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve_weigh.cuh - the way to fast_both.cuh, both directions weighed each step, rung by rung.
+/* carve_weigh.cuh - the way to dual.cuh, both directions weighed each step, rung by rung.
  *
  * 1 rows      a launch a row of both axes, the way back row by row on one thread
  * 2 tiles     16 rows a launch, a jump over 16 rows at a time

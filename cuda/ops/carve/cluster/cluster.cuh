@@ -68,12 +68,16 @@ static inline enum status describe_energies(CUtensorMap *plane, const struct clu
 
 /* KERNEL in the plan's shape. */
 template <class... PARAMS>
-static enum status launch_clusters(void (*kernel)(PARAMS...), const struct cluster_plan &plan,
-                                   cudaStream_t stream, bool *fits, struct failure *failure,
-                                   PARAMS... params) {
+static enum status launch_clusters(const struct cuda_context *context, void (*kernel)(PARAMS...),
+                                   const struct cluster_plan &plan, bool *fits,
+                                   struct failure *failure, PARAMS... params) {
+    const unsigned most = context->cooperative_blocks_max;
+    *fits = !most || plan.blocks <= most;
+    if (!*fits) return STATUS_OK;
     cudaLaunchAttribute attributes[2];
-    const cudaLaunchConfig_t config = cluster_config(plan.blocks, BLOCK_THREADS, plan.args.cluster,
-                                                     plan.shared_bytes, attributes, stream);
+    const cudaLaunchConfig_t config =
+        cluster_config(plan.blocks, BLOCK_THREADS, plan.args.cluster, plan.shared_bytes, attributes,
+                       context->stream);
     return launch_result(cudaLaunchKernelEx(&config, kernel, params...), "cudaLaunchKernelEx", fits,
                          failure);
 }
@@ -84,7 +88,7 @@ static inline enum status cluster_launch(const struct cuda_context *context,
     CUtensorMap plane;
     const enum status status = describe_energies(&plane, &plan->args, failure);
     if (status) return status;
-    return launch_clusters(cluster_kernel_of(&plan->args), *plan, context->stream, fits, failure,
+    return launch_clusters(context, cluster_kernel_of(&plan->args), *plan, fits, failure,
                            plan->args, plane);
 }
 

@@ -64,9 +64,9 @@ DEVICE uint32_t band_column(const struct band &band, uint32_t y) {
     return band_memory()->columns[band.half == 0 ? y - band.top : band.bottom - 1 - y];
 }
 
-/* The seam in the band's rows and in those beside. Nothing in it refers to the job or the band:
- * what a function that is not inlined is given by reference has to lie in memory, at all its uses.
- */
+/* The seam in the band's rows and in those beside. Nothing in it refers to the arguments or the
+ * band: what a function that is not inlined is given by reference has to lie in memory, at all its
+ * uses. */
 struct seam_near {
     int top, bottom, reach;
     bool upwards;           /* the half's rows are counted upwards */

@@ -292,7 +292,7 @@ DEVICE uint32_t trace_meet(const struct cluster_args &args, int number, struct t
     return __shfl_sync(~0u, (uint32_t)(least >> 32), 0);
 }
 
-/* ---- the watch */
+/* ---- progress, and whether to stop */
 
 /* The last thread of the block; the answer is needed only when the halves have met. */
 DEVICE void trace_poll_stop(const struct cluster_args &args, int half, struct trace_memory *memory,

@@ -20,7 +20,7 @@ enum { DUAL_TRACERS = 4 }; /* of both axes; their flags come behind those of the
 /* The image as an axis sees it at a step. */
 struct axis_shape {
     uint32_t width, height;
-    bool over; /* nothing is left for the way to do */
+    bool over; /* nothing is left for the axis to do */
 };
 
 /* Rows and bands of a half of HEIGHT rows. */

@@ -62,7 +62,7 @@
 static const uint32_t DUAL_STOPPED = ~0u;
 
 struct dual_args {
-    struct cluster_args axes[2]; /* as before the first step; luma and watch are not theirs */
+    struct cluster_args axes[2]; /* as before the first step; luma and progress are not theirs */
     uint8_t *luma[2];            /* the image's: before even steps in the first */
     uint32_t luma_stride;
     uint32_t
@@ -177,7 +177,7 @@ DEVICE void dual_begin(const struct dual_args &dual, uint32_t axis) {
     __syncthreads();
 }
 
-/* One thread: the shared memory's job becomes what it is at this step. */
+/* One thread: the arguments in shared memory become what they are at this step. */
 DEVICE void dual_enter(const struct dual_args &dual) {
     struct dual_shared &shared = dual_shared(dual);
     struct cluster_args &args = shared.args;

@@ -180,7 +180,7 @@ DEVICE void dual_judge(const struct dual_args &dual, const struct cluster_args &
                   VERDICT_THERE | flags | ((state.verdict & VERDICT_COUNT) + !turned));
 }
 
-/* Where the time of the job goes, by the first thread of the block that judges. */
+/* Where the time of the search goes, by the first thread of the block that judges. */
 DEVICE void dual_clock_store(const struct cluster_args &args, struct dual_clock &clock, int span) {
     if (thread_index() || !clock.on) return;
     clock_tell(args, clock.spans[span], span);

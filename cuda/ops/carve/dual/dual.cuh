@@ -72,8 +72,8 @@ static inline enum status dual_launch(const struct cuda_context *context,
     enum status status = describe_energies(&planes.axes[0], &plan->args.axes[0], failure);
     if (!status) status = describe_energies(&planes.axes[1], &plan->args.axes[1], failure);
     if (status) return status;
-    return launch_clusters(dual_kernel_of(&plan->args.axes[0]), plan->axes[0], context->stream,
-                           fits, failure, plan->args, planes);
+    return launch_clusters(context, dual_kernel_of(&plan->args.axes[0]), plan->axes[0], fits,
+                           failure, plan->args, planes);
 }
 
 /* Takes the seams out, with scratch from SCRATCH on, for which the plan was made. */

@@ -16,7 +16,7 @@
 #include "cuda/ops/carve/cluster/plan.cuh"
 #include "cuda/ops/carve/dual/args.cuh"
 
-/* axes: their jobs and places; the launch is as the first one says. */
+/* axes: their arguments and places; the launch is as the first one says. */
 struct dual_plan {
     struct dual_args args;
     struct cluster_plan axes[2];
@@ -25,8 +25,8 @@ struct dual_plan {
     size_t bytes, cleared_from, cleared; /* of scratch */
 };
 
-/* Columns of a band block's and a traceback block's tables: the width that the shared memory's job
- * says it has, which is the image's and a column more for every seam of the other axis. */
+/* Columns of a band block's and a traceback block's tables: the width that the arguments in shared
+ * memory say there is, which is the image's and a column more for every seam of the other axis. */
 static inline uint32_t dual_columns(const struct cluster_args *args) {
     return args->width + args->seams - args->dual.goes;
 }

@@ -14,6 +14,7 @@
 #ifndef BURIN_CARVE_GRID_GRID_CUH
 #define BURIN_CARVE_GRID_GRID_CUH
 
+#include "cuda/cooperative.cuh"
 #include "cuda/ops/carve/arena.cuh"
 #include "cuda/ops/carve/grid/removal.cuh"
 #include "cuda/ops/carve/launch_kernel.cuh"
@@ -42,7 +43,7 @@ struct grid_args {
  * a width counted down in here nvcc 13.0 mistook for the arguments' own and never changed. */
 struct grid_state {
     uint32_t tag;           /* the step's number, from 1 */
-    uint32_t round;         /* meetings */
+    uint32_t round;         /* barriers so far */
     uint32_t columns, rows; /* seams that are still to go */
     int luma, cells;        /* which of the planes */
     size_t written;         /* of seams */
@@ -82,8 +83,8 @@ DEVICE bool is_reporter(void) {
     return blockIdx.x == 0 && threadIdx.x == 0;
 }
 
-/* All blocks have come; false where they are to leave, all at the same meeting. The counter's upper
- * half is the number of that meeting. */
+/* All blocks have come; false where they are to leave, all at the same barrier. The counter's upper
+ * half is the number of that one. */
 static __device__ bool grid_barrier(const struct grid_args &args, struct grid_state &state,
                                     bool stop, struct grid_shared &shared) {
     const uint32_t round = ++state.round;
@@ -104,7 +105,7 @@ static __device__ bool grid_barrier(const struct grid_args &args, struct grid_st
 }
 
 /* Tells how far we are and asks whether to go on. The answer takes a microsecond to come: it is not
- * needed before the step's last meeting. */
+ * needed before the step's last barrier. */
 DEVICE bool report_progress(const struct grid_args &args, const struct grid_state &state) {
     if (!args.progress || !is_reporter()) return false;
     volatile struct kernel_progress *const progress = args.progress;
@@ -366,18 +367,18 @@ static inline uint32_t grid_blocks(const struct grid_args *args, uint32_t most) 
 }
 
 /* The kernel does with any number of blocks: with half as many where the driver refuses. */
-static inline enum status grid_launch(void (*kernel)(struct grid_args), uint32_t blocks,
-                                      struct grid_args *args, cudaStream_t stream,
-                                      struct failure *failure) {
-    for (;; blocks /= 2) {
-        bool fits;
-        const enum status status =
-            launch_together(kernel, blocks, GRID_THREADS, stream, *args, &fits, failure);
-        if (fits) return status;
-        if (blocks == 1)
-            return fail(failure, STATUS_DEVICE, "the GPU has no room for a block of %d threads",
-                        GRID_THREADS);
-    }
+static inline enum status grid_launch(const struct cuda_context *context,
+                                      void (*kernel)(struct grid_args), uint32_t blocks,
+                                      struct grid_args *args, struct failure *failure) {
+    void *arguments[] = { args };
+    const struct cooperative_launch launch = { (const void *)kernel, GRID_THREADS, 0, arguments };
+    cudaError_t error;
+    while ((error = cooperative_launch(context, &launch, blocks)) ==
+               cudaErrorCooperativeLaunchTooLarge &&
+           blocks > 1)
+        blocks /= 2;
+    CUDA_TRY(failure, error);
+    return STATUS_OK;
 }
 
 /* Takes the seams out of SEARCH. Origins are numbered by origin_stride. An eighth of the GPU is
@@ -393,8 +394,8 @@ static inline enum status grid_run(const struct cuda_context *context,
         struct grid_args) = { grid_kernel<uint32_t, false>, grid_kernel<uint32_t, true>,
                               grid_kernel<uint64_t, false>, grid_kernel<uint64_t, true> };
     const uint32_t most = (uint32_t)(context->multiprocessors - context->multiprocessors / 8);
-    return grid_launch(kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)],
-                       grid_blocks(&args, most), &args, context->stream, failure);
+    return grid_launch(context, kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)],
+                       grid_blocks(&args, most), &args, failure);
 }
 
 #endif

@@ -60,9 +60,9 @@ DEVICE int repaired(int energy) {
 }
 
 /* The seam's column in this row and in its neighbours, waited for. So are its ends: until they are
- * known, a band's words may still be wanted for the maps that lead there. 16 bits of the tag do: a
- * way's path is written anew with each of its seams, and between two of them lie at most 65534 of
- * the other way. */
+ * known, a band's cells may still be wanted for the maps that lead there. 16 bits of the tag do: an
+ * axis's path is written anew with each of its seams, and between two of them lie at most 65534 of
+ * the other axis. */
 DEVICE void wait_cuts(int (&cut)[CUTS], const struct removal &e, int y) {
     const int lane = threadIdx.x % 32, last = (int)e.height - 1;
     uint32_t entry = e.tag << 16;
