@@ -47,6 +47,45 @@ for name in $(files 'tests/*test_*.py' | sed 's|.*/||' | sort | uniq -d); do
     complain "two tests are called $name: pytest takes no more than one of a name"
 done
 
+# Headers: what it is in the first line, who uses it, and every label on a line of its own.
+labels='Used by|Owns|Fails|Threads|Limits|Source|How|Why|Kinds|Bounds|Invariant|Method|Ownership|Ends|Names'
+headers=$(echo "$sources" | grep -v '^tests/' | grep '\.h$')
+for f in $(echo "$sources" | grep -v '^tests/' | grep '\.cuh$'); do
+    grep -qF "#include \"$f\"" $sources && headers="$headers $f"
+done
+for f in $headers; do
+    name=$(basename "$f")
+    awk -v f="$f" -v name="$name" -v labels="$labels" '
+        NR == 2 { first = index($0, "/* " name " - ") == 1 }
+        NR > 1 && !closed { if ($0 ~ "^ \\* Used by:") used = 1
+            if ($0 ~ "[^*] +(" labels "):  ") melted = NR
+            if (/\*\//) closed = 1 }
+        END { if (!first) printf "tidy: %s does not begin with \"/* %s - what it is\"\n", f, name
+            else if (!used) printf "tidy: %s does not say who uses it (Used by:)\n", f
+            if (melted) printf "tidy: %s:%d: a label in the middle of a line\n", f, melted
+            exit !first || !used || melted }' "$f" >&2 || bad=1
+done
+
+# Sources that do not fit a screen or three say how they work before they begin.
+for f in $(echo "$sources" | grep -v '^tests/' | grep -E '\.(c|cu|cuh)$'); do
+    [ "$(wc -l <"$f")" -le 140 ] || head -40 "$f" | grep -qiE '^(/\*| \*) *how\b' || complain "$f is over 140 lines and does not open with How it works"
+done
+
+# Tests: the source's own path and name below tests/, or a test that says `covers:` and the path.
+covered=$(files 'tests/*' | grep -E '\.(c|cu|h|cuh|py)$' | tr '\n' '\0' | xargs -0 awk '
+    FNR == 1 { on = 0 } FNR > 30 { nextfile } / covers: |^covers: / { on = 1 }
+    on { for (i = 1; i <= NF; i++) { gsub(/[,"]/, "", $i); if ($i ~ /^[a-z]+\/.*\.(c|cu|cuh|h)$/) print $i } }
+    on && (/\*\// || /"""/ || !NF) { nextfile }' | sort -u)
+for path in $covered; do [ -f "$path" ] || complain "a test covers $path, which is not there"; done
+untested=
+total=0
+for f in $(echo "$sources" | grep -v '^tests/' | grep -E '\.(c|cu)$' | grep -vE '_none\.c$|^server/main\.c$'); do
+    total=$((total + 1))
+    stem=${f%.*}
+    [ -f "tests/$stem.c" ] || [ -f "tests/$stem.cu" ] || [ -f "tests/$stem.py" ] || echo "$covered" | grep -qxF "$f" || untested="$untested $f"
+done
+[ -z "$untested" ] || complain "$(echo $untested | wc -w) of $total sources have no test:$(printf '\n      %s' $untested)"
+
 # Calls that bound nothing, or end the process behind the caller's back.
 grep -nE '\b(strcat|sprintf|gets|alloca|system|popen)\(' $(echo "$sources" | grep -v '^tests/') && complain "a banned call"
 grep -nE '\b(abort|exit)\(' $(echo "$sources" | grep -E '^(pipeline|cuda|server/jobs)/' ) | grep -v '_exit' && complain "nothing below main.c ends the process"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The report is JSON that a parser reads back to the same numbers. */
+/* The report is JSON that a parser reads back to the same numbers.
+ *
+ * covers: server/json_writer.c */
 #include "server/timing_report.h"
 
 #include "pipeline/codec.h"
