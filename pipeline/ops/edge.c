@@ -220,7 +220,7 @@ static enum status edge_run(struct op_call *call) {
 const struct op op_edge = {
     .name = "edge",
     .summary =
-        "Sobel edges of the luma, with brightness before and a threshold after; alpha is kept",
+        "Sobel edges of the luma, brightened before, cut off after; alpha is kept",
     .params = params,
     .size = edge_size,
     .scratch = edge_scratch,

@@ -19,6 +19,19 @@ def test_operators_are_the_registrys():
     assert not missing, "replace README's table of operators by what `burin ops --markdown` prints"
 
 
+def test_parameters_are_the_registrys():
+    table = printed("ops", "--parameters")
+    assert table.count("\n") > 20
+    assert table in (ROOT / "server/README.md").read_text(encoding="utf-8"), \
+        "replace server/README.md's table of parameters by what `burin ops --parameters` prints"
+
+
+def test_readme_is_short():
+    lines = README.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 160
+    assert max(map(len, lines)) <= 160
+
+
 def test_keys_are_the_tables():
     table = printed("config", "--markdown")
     assert table.count("\n") > 30
