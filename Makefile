@@ -74,7 +74,7 @@ FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http reference bundle bench tools gpu kernels check tidy fuzz deps clean
+.PHONY: help all serve test unit http reference bundle bench tools gpu kernels check tidy fuzz deps clean install deb image
 .DELETE_ON_ERROR:
 
 help: ## this text
@@ -212,3 +212,28 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
 -include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(KERNELS:=.d)
+
+# ---- installing, packages, images. A package gives PREFIX=/usr and DESTDIR; SYSCONFDIR is where the program looks.
+PREFIX = /usr/local
+SYSCONFDIR = /etc
+UNITDIR = $(PREFIX)/lib/systemd/system
+UNITS = $(wildcard docker/systemd/*.service docker/systemd/*.socket docker/systemd/*.target docker/systemd/*.slice)
+
+$(B)/burin.1: docker/man.sh $(PROGRAM)
+	@$< $(PROGRAM) $(VERSION) >$@
+
+# Settings that stand there already are somebody's: they stay.
+install: $(PROGRAM) $(B)/burin.1 ## program, man page, settings and units to DESTDIR, PREFIX=/usr/local, /etc/burin
+	@install -D -m 755 -s $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/burin
+	@install -D -m 644 $(B)/burin.1 $(DESTDIR)$(PREFIX)/share/man/man1/burin.1
+	@[ -e $(DESTDIR)$(SYSCONFDIR)/burin/burin.json ] || \
+	  install -D -m 644 config/burin.json $(DESTDIR)$(SYSCONFDIR)/burin/burin.json
+	@for u in $(UNITS); do install -d $(DESTDIR)$(UNITDIR) && \
+	  sed 's|/usr/\(local/\)\?bin/burin|$(PREFIX)/bin/burin|g' $$u >$(DESTDIR)$(UNITDIR)/$${u##*/} || exit; done
+	$(SAY) install "$(DESTDIR)$(PREFIX)/bin/burin"
+
+deb: $(PROGRAM) $(B)/burin.1 ## a Debian package of this build: build/burin_VERSION_ARCH.deb, CUDA=1 build/burin-cuda_...
+	@docker/deb.sh $(if $(filter 0,$(CUDA)),burin,burin-cuda) $(VERSION) $(B)/deb build
+
+image: ## the container image by docker, podman or buildah; CUDA=0 one without CUDA; NVRTC=1, TCC=1 for users' operators
+	@docker/image.sh $(VERSION) $(if $(filter 0,$(CUDA)),cpu,cuda) $(NVRTC:%=NVRTC=%) $(TCC:%=TCC=%)
