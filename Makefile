@@ -49,7 +49,7 @@ NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(I
 OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
 CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 SKIPPED = $(foreach o,$(OPS_SKIP),server/bench_$o.c server/bench_plain_$o.c)
-below = $(sort $(shell find $1 -name '$2'))
+below = $(if $(wildcard $1),$(sort $(shell find $1 -name '$2')))
 C_SOURCES = $(filter-out server/main.c $(SKIPPED) pipeline/ops/%,$(call below,server config pipeline,*.c)) \
   $(filter-out %_none.c,$(wildcard cuda/*.c cuda/codecs/*.c)) \
   $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
