@@ -6,6 +6,7 @@
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libjansson-dev libisal-dev
 TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-opencv python3-skimage curl
 CHECK_PACKAGES = clang-format-14 cppcheck
+CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
 
 NVCC ?= $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc))
@@ -74,7 +75,8 @@ FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http reference bundle bench tools gpu kernels check tidy fuzz deps clean install deb image
+.PHONY: help all serve test unit http reference bundle bench tools gpu kernels check tidy fuzz deps clean \
+  install deb image containers
 .DELETE_ON_ERROR:
 
 help: ## this text
@@ -232,8 +234,18 @@ install: $(PROGRAM) $(B)/burin.1 ## program, man page, settings and units to DES
 	  sed 's|/usr/\(local/\)\?bin/burin|$(PREFIX)/bin/burin|g' $$u >$(DESTDIR)$(UNITDIR)/$${u##*/} || exit; done
 	$(SAY) install "$(DESTDIR)$(PREFIX)/bin/burin"
 
-deb: $(PROGRAM) $(B)/burin.1 ## a Debian package of this build: build/burin_VERSION_ARCH.deb, CUDA=1 build/burin-cuda_...
+deb: ## a Debian package of this build: build/burin_VERSION_ARCH.deb, or burin-cuda_...
+	@rm -rf $(B)/deb
+	@$(MAKE) --no-print-directory install PREFIX=/usr SYSCONFDIR=/etc DESTDIR=$(abspath $(B)/deb) >/dev/null
 	@docker/deb.sh $(if $(filter 0,$(CUDA)),burin,burin-cuda) $(VERSION) $(B)/deb build
 
-image: ## the container image by docker, podman or buildah; CUDA=0 one without CUDA; NVRTC=1, TCC=1 for users' operators
-	@docker/image.sh $(VERSION) $(if $(filter 0,$(CUDA)),cpu,cuda) $(NVRTC:%=NVRTC=%) $(TCC:%=TCC=%)
+# The image builds its own program: whether there is a compiler for GPUs here says nothing.
+IMAGE_CUDA = $(if $(filter command environment,$(firstword $(origin CUDA))),$(CUDA),1)
+IMAGE_ARGUMENTS = BUILD_BASE RUNTIME_BASE CPU_BASE NVRTC TCC
+image: ## the container image, by docker, podman or buildah; CUDA=0 without CUDA, NVRTC=1 TCC=1 for users' operators
+	@docker/image.sh $(VERSION) $(if $(filter 0,$(IMAGE_CUDA)),cpu,cuda) $(foreach a,$(IMAGE_ARGUMENTS),$(if $($a),$a=$($a)))
+
+# What cannot be installed is not needed: its tests say so and are skipped.
+containers: $(PROGRAM) ## the tests of docker/: image, package, compose, Kubernetes, nginx in front of two daemons
+	-@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES) $(CONTAINER_PACKAGES)"
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/docker $(PYTEST)

@@ -4,20 +4,24 @@ base is not fetched from a registry: debootstrap makes it of Debian's packages, 
 Needs root, buildah and debootstrap; is skipped where one is missing. The CUDA image is built where there is a toolkit
 in /usr/local/cuda and BURIN_TEST_CUDA_IMAGE names the generations of GPUs to compile for ("90"): it takes minutes.
 
-covers: docker/Dockerfile docker/depends.sh docker/image.sh"""
+covers: docker/Dockerfile docker/depends.sh"""
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
-BURIN = os.environ.get("BURIN", f"{TOP}/build/burin")
+sys.path[:0] = [HERE, os.path.join(HERE, "../http")]
+from conftest import BURIN  # noqa: E402
+from test_install import make  # noqa: E402
+from tools import TOP  # noqa: E402
+
 PHOTO = f"{TOP}/tests/golden/photos/rocket.jpg"
 WORK = f"{TOP}/build/docker"
 BASE = "localhost/debian:slim"
@@ -246,6 +250,34 @@ def test_health_tells_of_no_daemon(cpu_image):
 
 def test_tcc_is_an_argument(cpu_image):
     assert os.path.exists(f"{cpu_image.root}/usr/lib/x86_64-linux-gnu/tcc/libtcc1.a")
+
+
+def test_package_on_a_bare_debian(base):
+    """apt finds what the package depends on; the program runs; removing leaves the settings, purging nothing."""
+    if not shutil.which("dpkg-shlibdeps"):
+        pytest.skip("no dpkg-dev here")
+    file = make("deb").split()[-1]
+    container = buildah("from", base)
+
+    def inside(*command):
+        return buildah("run", container, *command)
+
+    try:
+        buildah("copy", "-q", container, file, "/burin.deb")
+        buildah("copy", "-q", container, PHOTO, "/photo.jpg")
+        inside("apt-get", "update", "-qq")
+        inside("apt-get", "install", "-qq", "-y", "--no-install-recommends", "/burin.deb")
+        inside("burin", "run", "histeq", "/photo.jpg", "/out.jpg")
+        assert "burin" in inside("burin", "version")
+        name = os.path.basename(file).split("_")[0]
+        left_out = re.compile(r"/usr/share/(doc|man)/") # as the base says
+        assert not [line for line in inside("dpkg", "--verify", name).splitlines() if not left_out.search(line)]
+        inside("apt-get", "remove", "-qq", "-y", name)
+        inside("test", "-e", "/etc/burin/burin.json")
+        inside("dpkg", "--purge", name)
+        inside("test", "!", "-e", "/etc/burin")
+    finally:
+        buildah("rm", container)
 
 
 def test_cuda_image_runs_without_gpu(cuda_image, tmp_path):

@@ -10,12 +10,11 @@ import pytest
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def find_tool(name, package, bundled=False):
+def find_tool(name, package):
     """The path of a program; of a Debian package that is unpacked below build/, not installed, where it is nowhere
-    else: so no service is started, and no rights are needed. BUNDLED: it must lie in that package. Skips the test
-    where it is not to be had."""
+    else: so no service is started, and no rights are needed. Skips the test where it is not to be had."""
     found = shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")
-    if found and not bundled:
+    if found:
         return found
     folder = f"{TOP}/build/tools/{package}"
     places = [f"{folder}/usr/bin/{name}", f"{folder}/usr/sbin/{name}"]
