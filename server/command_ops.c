@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin ops: what GET /ops tells, for people. */
+/* burin ops: what GET /ops answers, for people. */
 #include "pipeline/registry.h"
 #include "server/command.h"
 #include "server/ops_json.h"
@@ -8,10 +8,12 @@
 #include <string.h>
 
 static int usage(FILE *out, int code) {
-    fputs("usage: burin ops [--json | --markdown] [OPERATOR]...\n\n"
-          "Operators with their parameters: name=default, range and unit, meaning. Files are\n"
-          "further parts of the upload, or --NAME FILE of `burin run`.\n",
-          out);
+    fputs(
+        "usage: burin ops [--json | --markdown] [OPERATOR]...\n\n"
+        "The operators with their parameters: name=default, range and unit, meaning. A file is a\n"
+        "further part of the upload; `burin run` takes it as --NAME FILE. --markdown prints the\n"
+        "table of README.md.\n",
+        out);
     return code;
 }
 
@@ -37,8 +39,8 @@ static void print_op(const struct op *op) {
     printf("%-12s %s\n", op->name, op->summary);
     for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
         print_param(param);
-    for (int i = 0; i < OP_PARTS_MAX && op->parts[i].name; i++)
-        printf("    %-20s file: %s\n", op->parts[i].name, op->parts[i].summary);
+    for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
+        printf("    %-20s file: %s\n", op->aux[i].name, op->aux[i].summary);
     putchar('\n');
 }
 
@@ -65,8 +67,8 @@ static void print_markdown(const struct op *op) {
         if (param != op->params) printf("; ");
         print_markdown_param(param);
     }
-    for (int i = 0; i < OP_PARTS_MAX && op->parts[i].name; i++)
-        printf("; file `%s`: %s", op->parts[i].name, op->parts[i].summary);
+    for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
+        printf("; file `%s`: %s", op->aux[i].name, op->aux[i].summary);
     printf(" | %s |\n", op->summary);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* jpeg_baseline.h - strict reading of a plain baseline JPEG: one that every decoder reads alike.
  *
- * Kinds:    8 bit, gray or YCbCr of 4:4:4, 4:2:2 or 4:2:0, one frame, one scan, sound to the last
- *           code. Decoders that do not report damage may be given such a file, and no other.
+ * 8 bit, gray or YCbCr of 4:4:4, 4:2:2 or 4:2:0, one frame, one scan, sound to the last code.
+ * Decoders that do not report damage may be given such a file, and no other.
+ *
  * Used by:  tests and fuzzers: no device decodes JPEGs yet.
  * Owns:     nothing; points into the file's bytes.
  * Source:   ITU-T T.81.
@@ -30,7 +31,7 @@ struct jpeg_baseline {
 /* false: the cores must decode it, or say what is wrong with it. PROBE is the file's. Takes about
  * as long as a byte of the file takes to be decoded: for a core of its own. */
 bool jpeg_baseline_read(const uint8_t *bytes, size_t length, const struct probe *probe,
-                    const struct codec_limits *limits, struct jpeg_baseline *out);
+                        const struct codec_limits *limits, struct jpeg_baseline *out);
 
 #ifdef __cplusplus
 }

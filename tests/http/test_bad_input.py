@@ -10,7 +10,7 @@ import zlib
 
 import pytest
 
-from conftest import (check_problem, chunk, cpu_seconds, fastest, form, freeze, jpeg, large_png, memory, noise, png,
+from conftest import (LONGER_PATH, check_problem, chunk, cpu_seconds, form, freeze, jpeg, large_png, memory, noise, png,
                       png_of_chunks, pnm, read_to_end, responses, smooth, thaw, wait_until)
 
 PICTURE = pnm(noise(32, 24))
@@ -29,7 +29,7 @@ MB = 1 << 20
     ([("image", PICTURE, "a.pgm"), ("bins", "1", None)], ["bins", "2..65536"]),
     ([("image", PICTURE, "a.pgm"), ("bins", "4", None), ("bins", "4", None)], ["bins", "twice"]),
     ([("image", PICTURE, "a.pgm"), ("bins", b"4\x004", None)], ["bins", "zero byte"]),
-    ([("image", PICTURE, "a.pgm"), ("bins", "4" * 20000, None)], ["bins", "over"]),
+    ([("image", PICTURE, "a.pgm"), ("bins", "4" * 20000, None)], ["bins", "longer than"]),
     ([("image", PICTURE, "a.pgm"), ("b" * 100, "4", None)], ["name"]),
     ([("image", PICTURE, "a.pgm"), ("b" * 200, "4", None)], ["name"]),
     ([(f"p{i}", "4", None) for i in range(9)], []),
@@ -366,8 +366,8 @@ def test_many_pixels_in_few_bytes(daemon):
     bomb = png_of_chunks(50000, 50000, 1, 0, b"", compressed=data)
     assert len(bomb) < 400000
     before = memory(daemon.process.pid)
-    took = fastest(lambda: check_problem(daemon.post("/histeq", bomb), 422, "pixels", "pixels_max"))
-    assert took < 0.05, f"{took * 1000:.0f} ms"
+    cost = daemon.cost(lambda: check_problem(daemon.post("/histeq", bomb), 422, "pixels", "pixels_max"))
+    assert cost < 1, "2.5 billion pixels were decoded"
     assert memory(daemon.process.pid) - before < 2 * MB
     assert daemon.works()
 
@@ -392,7 +392,7 @@ def test_png_text_bomb(daemon, kind):
             assert any("profile" in note for note in answer.timing["notes"])
 
     assert growth_of(daemon, send) < 4 * MB
-    assert fastest(send) < 0.2
+    assert daemon.cost(send) < 2, "it was unpacked"
     assert daemon.works()
 
 
@@ -438,9 +438,9 @@ def test_jpeg_of_too_many_scans(daemon):
 
 def test_jpeg_of_too_many_scans_for_its_size(daemon):
     """Within the number of scans, but what they cost together is over the limit."""
-    start = time.perf_counter()
-    check_problem(daemon.post("/histeq", scan_bomb(6000, 64)), 422, "scan_pixels_max")
-    assert time.perf_counter() - start < 10
+    bomb = scan_bomb(6000, 64)
+    cost = daemon.cost(lambda: check_problem(daemon.post("/histeq", bomb), 422, "scan_pixels_max"), times=1)
+    assert cost < 10
     assert daemon.works()
 
 
@@ -453,13 +453,12 @@ def test_jpeg_that_needs_too_much_memory(start):
 # ---- bodies that are too large, or do not come
 
 def test_announced_gigabyte(daemon):
-    """Refused at its header, whether the client waits for leave or not."""
+    """Refused at its header, whether the client waits for leave or not: nothing but the header is ever sent."""
     before = memory(daemon.process.pid)
     for expect in (b"", b"Expect: 100-continue\r\n"):
         head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n" + expect + b"\r\n"
-        start = time.perf_counter()
         (status, headers, body), = responses(daemon.raw(head))
-        assert status == 413 and time.perf_counter() - start < 0.5
+        assert status == 413
         assert headers["connection"] == "close" and b"body_bytes_max" in body
     assert memory(daemon.process.pid) - before < 2 * MB
     assert daemon.works()
@@ -540,7 +539,7 @@ def test_chunked_body_without_end(daemon, expect):
             assert s.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"
         s.setblocking(False)
         answer, sent, at = b"", 0, 0
-        end = time.monotonic() + 20
+        end = time.monotonic() + 120
         while sent < 1024 * MB and time.monotonic() < end and not answer:
             try:
                 at += s.send(block[at:])
@@ -596,12 +595,13 @@ def test_refusal_is_seen_behind_a_body_of_any_size(daemon):
     assert daemon.becomes_idle()
 
 
-def test_refusal_is_seen_by_a_client_that_reads_at_the_end(daemon):
+def test_refusal_is_seen_by_a_client_that_reads_at_the_end(start):
     """Most libraries write the whole body before they look for an answer."""
-    for path, size, status in (("/histeq?bins=1", 3 * MB, 400), ("/histeq", 70 * MB, 413)):
+    daemon = start("--body-bytes-max", "8MiB")
+    for path, size, status in (("/histeq?bins=1", 3 * MB, 400), ("/histeq", 12 * MB, 413)):
         for _ in range(5):
             assert daemon.post(path, bytes(size)).status == status
-    two = [("image", PICTURE, "a.pgm"), ("file", bytes(20 * MB), "b.pgm")]
+    two = [("image", PICTURE, "a.pgm"), ("file", bytes(6 * MB), "b.pgm")]
     for _ in range(5):
         check_problem(daemon.post_form("/histeq", two), 400, "two image parts")
 
@@ -614,7 +614,6 @@ def test_refusal_in_mid_body_is_told_at_once(daemon, chunked):
         s.sendall(f"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Type: {content_type}\r\n".encode()
                   + (b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" if chunked else b"Content-Length: %d\r\n\r\n")
                   % 24000000 + body)
-        s.settimeout(2)
         (status, headers, told), = responses(read_to_end(s))
     assert status == 400 and b"two image parts" in told and headers["connection"] == "close"
     assert daemon.becomes_idle()
@@ -665,37 +664,37 @@ def closed_after(sock, trickle, every, longest):
 
 
 def test_clients_that_trickle(start):
+    """All are let go long before the ten seconds and more that they would have without these flags."""
     daemon = start("--header-ms", "400", "--body-ms", "700", "--keep-alive-ms", "500")
     with daemon.socket() as s:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nX: ")
-        assert 0.3 < closed_after(s, b"a", 0.05, 5) < 1.5
+        assert closed_after(s, b"a", 0.05, 8) > 0.3
     with daemon.socket() as s:  # not a byte
-        s.settimeout(5)
-        begin = time.monotonic()
-        assert s.recv(10) == b"" and time.monotonic() - begin < 1.5
+        s.settimeout(8)
+        assert s.recv(10) == b""
     for framing in (b"Content-Length: 1000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\nfffff\r\n"):
         with daemon.socket() as s:
             s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\n" + framing)
-            assert 0.5 < closed_after(s, b"a", 0.05, 5) < 2
+            assert closed_after(s, b"a", 0.05, 20) > 0.5
         assert daemon.becomes_idle()
     with daemon.socket() as s:  # one request, then nothing
         s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
         assert s.recv(4096).startswith(b"HTTP/1.1 200")
-        s.settimeout(5)
+        s.settimeout(12)
         begin = time.monotonic()
-        assert s.recv(10) == b"" and 0.3 < time.monotonic() - begin < 1.5
+        assert s.recv(10) == b"" and time.monotonic() - begin > 0.3
     assert daemon.works()
 
 
 def test_slow_but_steady_is_served(start):
     """Over body_ms, and over body_rate_bytes: such a client is waited for."""
-    daemon = start("--body-ms", "200", "--body-rate-bytes", "100")
+    daemon = start("--body-ms", "3000", "--body-rate-bytes", "20")
     with daemon.socket() as s:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
                   % len(PICTURE))
         for at in range(0, len(PICTURE), 100):
             s.sendall(PICTURE[at:at + 100])
-            time.sleep(0.06)
+            time.sleep(0.5)
         (status, _, _), = responses(read_to_end(s))
     assert status == 200
 
@@ -711,42 +710,52 @@ def trickle(daemon, sent=b"P"):
 
 
 def test_a_byte_keeps_nobody_out_for_long(start):
-    """As many as there are slots send one byte, again and again: soon all others are served, and told meanwhile."""
-    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "600")
-    for i in range(3):
-        clients = [trickle(daemon) for _ in range(4)]
+    """As many as there are slots send one byte, again and again: soon all others are served, and told meanwhile. As
+    soon as one slot is free the rest are left alone, so how many are cut is a matter of how they came."""
+    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "4000")
+    cut = 0
+    for _ in range(2):
         begin = time.monotonic()
+        clients = [trickle(daemon) for _ in range(4)]
         assert wait_until(lambda: daemon.metric("slots_in_use") == 4)
-        check_problem(daemon.post("/histeq", PICTURE), 503, "under way")
+        check_problem(daemon.post("/histeq", PICTURE), 503, "being served")
         told = daemon.get("/readyz")
         assert told.status == 503 and told.json["status"] == "no slot free"
         assert daemon.get("/livez").status == 200
-        assert wait_until(daemon.ready, 5)
-        assert 0.5 < time.monotonic() - begin < 2
+        assert wait_until(daemon.ready)
+        assert time.monotonic() - begin > 3.9
         assert daemon.works()
-        assert wait_until(lambda: daemon.samples()['burin_connections_ended_total{reason="body"}'] == 4 * (i + 1))
+        before, cut = cut, daemon.samples()['burin_connections_ended_total{reason="body"}']
+        assert 1 <= cut - before <= 4
         for s in clients:
             s.close()
-    assert daemon.becomes_idle()
+        assert daemon.becomes_idle()
 
 
 def test_uploads_at_an_honest_rate_are_not_pressed(start):
     """However long they take while no slot is free; those beside them that stand still are cut, over and over."""
-    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "200", "--body-rate-bytes", "1000")
+    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "1500", "--body-rate-bytes", "20")
     picture = pnm(noise(96, 64))
+
+    def cut():
+        return daemon.samples()['burin_connections_ended_total{reason="body"}']
+
     with daemon.socket() as s:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
                   % len(picture))
-        step, begin = len(picture) // 60, time.monotonic()
-        for at in range(0, len(picture), step):
-            s.sendall(picture[at:at + step])
-            if at % (8 * step) == 0:
-                others = [trickle(daemon) for _ in range(4)]  # a list anew: those before are closed
-            time.sleep(0.04)
-        assert 1 < time.monotonic() - begin < len(picture) / 1000, "too fast or too slow: nothing is tested"
+        s.sendall(picture[:2000])  # has 100 s by that, and more with each further byte
+        at, others, until, begin = 2000, [], 0, time.monotonic()
+        while until < 6:
+            if cut() >= until:
+                others, until = [trickle(daemon) for _ in range(4)], cut() + 1  # a list anew: those before are closed
+            s.sendall(picture[at:at + 10])
+            at += 10
+            time.sleep(0.05)
+            assert at < len(picture), "no slot was ever short"
+        assert time.monotonic() - begin > 3, "too fast: nothing is tested"
+        s.sendall(picture[at:])
         (status, _, _), = responses(read_to_end(s))
     assert status == 200
-    assert daemon.samples()['burin_connections_ended_total{reason="body"}'] > 5, "no slot was ever short"
     for t in others:
         t.close()
     assert daemon.becomes_idle()
@@ -754,21 +763,20 @@ def test_uploads_at_an_honest_rate_are_not_pressed(start):
 
 def test_slow_uploads_are_not_pressed_while_there_is_room(start):
     """All slots but one stand still for many times body_pressed_ms; so do silent ones where all do."""
-    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "100")
+    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "2000")
     with trickle(daemon) as a, trickle(daemon) as b, trickle(daemon) as c, trickle(daemon, b"") as silent:
         assert wait_until(lambda: daemon.metric("slots_in_use") == 3)
-        time.sleep(1)
+        time.sleep(2.5)
         assert daemon.metric("slots_in_use") == 3 and daemon.ready()
         with trickle(daemon):
             assert wait_until(lambda: daemon.metric("slots_in_use") == 1), "the last slot is taken, and they are late"
-            time.sleep(0.5)
+            time.sleep(2.5)
             assert daemon.metric("slots_in_use") == 1, "who took it is pressed no more"
         assert daemon.samples()['burin_connections_ended_total{reason="body"}'] == 3
         silent.sendall(bytes(1000))
         assert silent.recv(100).startswith(b"HTTP/1.1 415"), "one that had sent nothing kept nobody out"
         for s in (a, b, c):
-            s.settimeout(2)
-            assert read_to_end(s, 2) == b""
+            assert read_to_end(s) == b""
     assert daemon.becomes_idle()
 
 
@@ -786,11 +794,8 @@ def test_client_that_does_not_read(start):
     daemon = start("--write-ms", "1000")
     picture = pnm(noise(6000, 5000))
     with reader(daemon, picture), reader(daemon, picture):
-        assert wait_until(lambda: daemon.metric("jobs_in_progress") == 0
-                          and daemon.metric("slots_in_use") == 2, 20)
-        begin = time.monotonic()
-        assert daemon.becomes_idle(10)
-        assert time.monotonic() - begin < 5
+        assert wait_until(lambda: daemon.metric("requests_in_progress") == 3)
+        assert daemon.becomes_idle(60), "its size would allow minutes"
     assert daemon.samples()['burin_connections_ended_total{reason="write"}'] == 2
     assert daemon.works()
 
@@ -852,7 +857,7 @@ def test_answers_made_meanwhile_are_bounded_too(start):
         assert wait_until(lambda: daemon.metric("jobs_in_progress") + daemon.metric("queue_depth") == 6)
     finally:
         thaw(worker)
-    assert wait_until(lambda: daemon.metric("jobs_in_progress") + daemon.metric("queue_depth") == 0, 20)
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") + daemon.metric("queue_depth") == 0)
     assert wait_until(lambda: daemon.metric("slots_in_use") == 2), "the others hold nothing"
     assert 0 < daemon.metric("answer_bytes_held") - 2 * (16000000 + len(TALL)) < 10000
     assert 31000000 < pool_bytes(daemon) - before < 33000000
@@ -884,8 +889,7 @@ def test_finished_work_is_no_upload(start):
     picture = pnm(noise(4000, 2000))
     daemon = start("--queue-bytes", "16MiB")
     with reader(daemon, picture), reader(daemon, picture):
-        assert wait_until(lambda: daemon.metric("answer_bytes_held") > 0 and daemon.metric("jobs_in_progress") == 0
-                          and daemon.metric("slots_in_use") == 2, 20)
+        assert wait_until(lambda: daemon.metric("answer_bytes_held") >= 4 * len(picture))
         assert daemon.metric("body_bytes_held") == 0
         assert 4 * len(picture) <= daemon.metric("answer_bytes_held") < 4 * len(picture) + 20000
         assert daemon.post("/histeq", picture).status == 200, "it has the room of both to itself"
@@ -931,14 +935,14 @@ def test_nothing_stays_held_on_any_way_out(start, way):
 
 def test_client_that_reads_slowly_is_served(start):
     """Above write_rate_bytes, and for many times write_ms: nothing of its answer is missing."""
-    daemon = start("--write-ms", "500", "--write-rate-bytes", "100KiB")
+    daemon = start("--write-ms", "2000", "--write-rate-bytes", "100KiB")
     picture = pnm(noise(4000, 3000))
     with reader(daemon, picture) as s:
         answer, begin = bytearray(), time.monotonic()
         while got := s.recv(1 << 16):
             answer += got
-            time.sleep(0.02)
-    assert time.monotonic() - begin > 2, "it was not slow: nothing is tested"
+            time.sleep(0.03)
+    assert time.monotonic() - begin > 4, "it was not slow: nothing is tested"
     (status, _, body), = responses(bytes(answer))
     assert status == 200 and len(body) == len(picture)
     assert daemon.becomes_idle()
@@ -975,19 +979,16 @@ def test_hang_up_with_the_last_bytes(daemon):
 def test_hang_up_while_the_job_runs(start):
     """The worker stops with it: it would have taken seconds."""
     daemon = start("--lanes", "1")
-    path = "/pipeline?type=pnm&operations=[" + ",".join(['{"operation":"histeq"}'] * 10) + "]"
     body = large_png(8000, 8000)
     worker, = daemon.children()
-    alone = daemon.post(path, body, timeout=60)
-    assert alone.status == 200
     used = cpu_seconds(worker)
+    assert daemon.post(LONGER_PATH, body, timeout=600).status == 200
+    alone, used = cpu_seconds(worker) - used, cpu_seconds(worker)
     with daemon.socket() as s:
-        s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (path.encode(), len(body)) + body)
+        s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (LONGER_PATH.encode(), len(body)) + body)
         assert wait_until(lambda: cpu_seconds(worker) > used + 0.03)
-    begin = time.monotonic()
     assert daemon.becomes_idle()
-    assert time.monotonic() - begin < 1, "the job was not cancelled"
-    assert cpu_seconds(worker) - used < alone.timing["ms"]["total"] / 1000 * 0.7
+    assert cpu_seconds(worker) - used < 0.6 * alone, "the job was not cancelled"
     assert wait_until(lambda: 'code="499"' in daemon.get("/metrics").body.decode())
     assert daemon.works()
 

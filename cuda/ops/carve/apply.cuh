@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+/* apply.cuh - the pixels follow the seams that were found: shrinking, growing, gathering.
+ *
+ * Used by:  carve.cu, once a phase; draw.cuh takes its launch shape.
+ * Fails:    as check.cuh says.
+ * Limits:   1 to 4 channels of 8 or 16 bits.
+ *
+ * How it works: shrinking goes from one plane to another, a thread a pixel. Growing may stay in its
+ * plane: each line goes from its end to its start, so that what is written lies behind what is
+ * still to be read. A pixel of any kind travels as four 16-bit samples. Where both directions
+ * shrank, every pixel is gathered from where it came from.
+ */
+#ifndef BURIN_CARVE_APPLY_CUH
+#define BURIN_CARVE_APPLY_CUH
+
+#include "cuda/ops/carve/seam_mask.cuh"
+#include "pipeline/ops/carve.h"
+
+struct apply_args {
+    struct seam_mask mask;
+    const uint8_t *from;
+    uint8_t *to;
+    size_t from_stride, to_stride; /* bytes */
+    uint32_t width, height;        /* before */
+    uint32_t length;               /* of lines afterwards */
+    bool copies;                   /* new pixels are as their seam's, not a mean */
+};
+
+template <class SAMPLE, int CHANNELS>
+DEVICE uint64_t get_pixel(const struct apply_args &args, uint32_t x, uint32_t y) {
+    const SAMPLE *const at = (const SAMPLE *)(args.from + y * args.from_stride) + x * CHANNELS;
+    uint64_t pixel = 0;
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) pixel |= (uint64_t)at[c] << 16 * c;
+    return pixel;
+}
+
+template <class SAMPLE, int CHANNELS>
+DEVICE void put_pixel(const struct apply_args &args, uint32_t x, uint32_t y, uint64_t pixel) {
+    SAMPLE *const at = (SAMPLE *)(args.to + y * args.to_stride) + x * CHANNELS;
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) at[c] = (SAMPLE)(pixel >> 16 * c);
+}
+
+template <class SAMPLE, int CHANNELS>
+DEVICE void put_place(const struct apply_args &args, uint32_t line, uint32_t place,
+                      uint64_t pixel) {
+    if (place >= args.length) return;
+    put_pixel<SAMPLE, CHANNELS>(args, args.mask.turned ? line : place,
+                                args.mask.turned ? place : line, pixel);
+}
+
+template <class SAMPLE, int CHANNELS>
+static __global__ void shrink_kernel(const __grid_constant__ struct apply_args args) {
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
+    if (x >= args.width || y >= args.height) return;
+    const uint32_t line = line_of(args.mask, x, y), place = place_of(args.mask, x, y);
+    const struct crossing crossing = crossing_at(args.mask, line, place);
+    if (!crossing.seam)
+        put_place<SAMPLE, CHANNELS>(args, line, place - crossing.before,
+                                    get_pixel<SAMPLE, CHANNELS>(args, x, y));
+}
+
+template <int CHANNELS> DEVICE uint64_t mean_pixel(uint64_t left, uint64_t seam, uint64_t right) {
+    uint64_t pixel = 0;
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++)
+        pixel |= (uint64_t)carve_mean((uint16_t)(left >> 16 * c), (uint16_t)(seam >> 16 * c),
+                                      (uint16_t)(right >> 16 * c))
+                 << 16 * c;
+    return pixel;
+}
+
+/* HERE goes to its new place, and behind it, if a seam goes through, a new pixel. */
+template <class SAMPLE, int CHANNELS>
+DEVICE void put_grown(const struct apply_args &args, uint32_t line, uint32_t place, uint64_t left,
+                      uint64_t here, uint64_t right) {
+    const struct crossing crossing = crossing_at(args.mask, line, place);
+    const uint32_t to = place + crossing.before;
+    put_place<SAMPLE, CHANNELS>(args, line, to, here);
+    if (!crossing.seam) return;
+    const uint64_t added = args.copies ? here : mean_pixel<CHANNELS>(left, here, right);
+    put_place<SAMPLE, CHANNELS>(args, line, to + 1, added);
+}
+
+/* A warp a row, 32 pixels a step. */
+template <class SAMPLE, int CHANNELS>
+static __global__ void grow_rows_kernel(const __grid_constant__ struct apply_args args) {
+    const uint32_t y = blockIdx.x * PIXEL_BLOCK_Y + threadIdx.y, lane = threadIdx.x;
+    if (y >= args.height) return;
+    uint64_t behind = 0; /* the first pixel of the step before */
+    for (int start = (int)(args.width - 1) / 32 * 32; start >= 0; start -= 32) {
+        const uint32_t x = start + lane, last = args.width - 1;
+        const uint64_t here = get_pixel<SAMPLE, CHANNELS>(args, min(x, last), y);
+        const uint64_t left = get_pixel<SAMPLE, CHANNELS>(args, min(x ? x - 1 : 0, last), y);
+        uint64_t right = __shfl_down_sync(~0u, here, 1);
+        if (lane == 31) right = behind;
+        if (x >= last) right = here;
+        behind = __shfl_sync(~0u, here, 0);
+        __syncwarp();
+        if (x <= last) put_grown<SAMPLE, CHANNELS>(args, y, x, left, here, right);
+        __syncwarp();
+    }
+}
+
+/* A thread a column, a few pixels a step. */
+template <class SAMPLE, int CHANNELS>
+static __global__ void grow_columns_kernel(const __grid_constant__ struct apply_args args) {
+    enum { STEP = 8 };
+    const uint32_t x =
+        blockIdx.x * PIXEL_BLOCK_X * PIXEL_BLOCK_Y + threadIdx.y * PIXEL_BLOCK_X + threadIdx.x;
+    if (x >= args.width) return;
+    uint64_t below = get_pixel<SAMPLE, CHANNELS>(args, x, args.height - 1);
+    for (int start = (int)args.height - 1; start >= 0; start -= STEP) {
+        uint64_t pixels[STEP + 1];
+#pragma unroll
+        for (int i = 0; i <= STEP; i++)
+            pixels[i] = get_pixel<SAMPLE, CHANNELS>(args, x, (uint32_t)max(start - i, 0));
+#pragma unroll
+        for (int i = 0; i < STEP; i++) {
+            if (start - i < 0) break;
+            put_grown<SAMPLE, CHANNELS>(args, x, (uint32_t)(start - i), pixels[i + 1], pixels[i],
+                                        i ? pixels[i - 1] : below);
+        }
+        below = pixels[STEP - 1];
+    }
+}
+
+/* ---- both directions at once: every pixel knows where it comes from */
+
+struct gather_args {
+    const uint32_t *origins;
+    uint32_t origin_stride; /* from row to row, and in the numbers */
+    const uint8_t *from;
+    uint8_t *to;
+    size_t from_stride, to_stride;
+    uint32_t width, height;           /* afterwards */
+    uint32_t from_width, from_height; /* before */
+};
+
+/* Of a search that was broken off, numbers mean nothing. */
+DEVICE uint2 origin_at(const struct gather_args &args, uint32_t x, uint32_t y) {
+    const uint32_t number = args.origins[(size_t)y * args.origin_stride + x];
+    return make_uint2(min(number % args.origin_stride, args.from_width - 1),
+                      min(number / args.origin_stride, args.from_height - 1));
+}
+
+template <class SAMPLE, int CHANNELS>
+static __global__ void gather_kernel(const __grid_constant__ struct gather_args args) {
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
+    if (x >= args.width || y >= args.height) return;
+    const uint2 origin = origin_at(args, x, y);
+    const SAMPLE *const from =
+        (const SAMPLE *)(args.from + origin.y * args.from_stride) + origin.x * CHANNELS;
+    SAMPLE *const to = (SAMPLE *)(args.to + y * args.to_stride) + x * CHANNELS;
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) to[c] = from[c];
+}
+
+/* ---- host */
+
+/* The kernels for one kind of pixel. */
+struct apply_kernels {
+    void (*shrink)(struct apply_args), (*grow_rows)(struct apply_args),
+        (*grow_columns)(struct apply_args);
+    void (*gather)(struct gather_args);
+};
+
+template <class SAMPLE, int CHANNELS> static inline struct apply_kernels apply_kernels_make(void) {
+    return { shrink_kernel<SAMPLE, CHANNELS>, grow_rows_kernel<SAMPLE, CHANNELS>,
+             grow_columns_kernel<SAMPLE, CHANNELS>, gather_kernel<SAMPLE, CHANNELS> };
+}
+
+template <class SAMPLE> static inline struct apply_kernels apply_kernels_of(int channels) {
+    switch (channels) {
+    case 1: return apply_kernels_make<SAMPLE, 1>();
+    case 2: return apply_kernels_make<SAMPLE, 2>();
+    case 3: return apply_kernels_make<SAMPLE, 3>();
+    default: return apply_kernels_make<SAMPLE, 4>();
+    }
+}
+
+static inline enum status shrink_pixels(cudaStream_t stream,
+                                        const struct apply_kernels &apply_kernels,
+                                        const struct apply_args &args, struct failure *failure) {
+    return launch_pixels(apply_kernels.shrink, args.width, args.height, stream, args, failure);
+}
+
+static inline enum status grow_pixels(cudaStream_t stream,
+                                      const struct apply_kernels &apply_kernels,
+                                      const struct apply_args &args, struct failure *failure) {
+    const uint32_t columns = PIXEL_BLOCK_X * PIXEL_BLOCK_Y;
+    const bool turned = args.mask.turned;
+    const uint32_t blocks = turned ? (args.width + columns - 1) / columns
+                                   : (args.height + PIXEL_BLOCK_Y - 1) / PIXEL_BLOCK_Y;
+    return launch(turned ? apply_kernels.grow_columns : apply_kernels.grow_rows, dim3(blocks),
+                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), stream, args, failure);
+}
+
+static inline enum status gather_pixels(cudaStream_t stream,
+                                        const struct apply_kernels &apply_kernels,
+                                        const struct gather_args &args, struct failure *failure) {
+    return launch_pixels(apply_kernels.gather, args.width, args.height, stream, args, failure);
+}
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/* cluster.cuh - the cluster method: one direction, no masks, one launch for all seams of a search.
+ *
+ * Used by:  method.cuh.
+ * Fails:    as launch_kernel.cuh says: *fits is false where the blocks do not fit at once.
+ * Limits:   compute capability 9.0; what cluster/plan.cuh takes.
+ *
+ * args.cuh tells who does what; plan.cuh how many of them there are.
+ */
+#ifndef BURIN_CARVE_CLUSTER_CLUSTER_CUH
+#define BURIN_CARVE_CLUSTER_CLUSTER_CUH
+
+#include "cuda/cuda_op.h"
+#include "cuda/ops/carve/cluster/plan.cuh"
+#include "cuda/ops/carve/cluster/sweep.cuh"
+#include "cuda/ops/carve/launch_kernel.cuh"
+
+/* LANE: columns of a sweeper's lane. */
+template <int LANE>
+static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
+    cluster_kernel(const __grid_constant__ struct cluster_args args,
+                   const __grid_constant__ CUtensorMap plane) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    const uint32_t block = blockIdx.x, others = 2 * args.cluster;
+    const uint32_t bands = args.halves[0].bands + args.halves[1].bands;
+    if (block < others)
+        sweep_block<LANE>(args, plane, block >= args.cluster);
+    else if (block < others + 2)
+        trace_block(args, (int)(block - others));
+    else if (block < others + 2 + bands)
+        band_block(args, block - others - 2);
+#endif
+}
+
+/* ---- the method */
+
+typedef void (*cluster_kernel_pointer)(struct cluster_args args, CUtensorMap plane);
+
+static inline cluster_kernel_pointer cluster_kernel_of(const struct cluster_args *args) {
+    return lane_columns(args) == 6 ? (cluster_kernel_pointer)cluster_kernel<6>
+                                   : (cluster_kernel_pointer)cluster_kernel<8>;
+}
+
+/* What the copy engine has to know of the plane of energies: pairs of columns, boxes of a sweeper's
+ * columns and a step's rows; rows behind the last are read as 0. */
+static inline enum status describe_energies(CUtensorMap *plane, const struct cluster_args *args,
+                                            struct failure *failure) {
+    const cuuint64_t sizes[] = { args->energy_stride / 2, args->height };
+    const cuuint64_t strides[] = { 2ull * args->energy_stride };
+    const cuuint32_t box[] = { 16 * lane_columns(args), STEP_ROWS }, every[] = { 1, 1 };
+    cudaDriverEntryPointQueryResult found;
+    void *entry = NULL;
+#if CUDART_VERSION >= 12050
+    CUDA_TRY(failure, cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &entry, 12000,
+                                                       cudaEnableDefault, &found));
+#else
+    CUDA_TRY(failure,
+             cudaGetDriverEntryPoint("cuTensorMapEncodeTiled", &entry, cudaEnableDefault, &found));
+#endif
+    if (!entry ||
+        ((decltype(cuTensorMapEncodeTiled) *)entry)(
+            plane, CU_TENSOR_MAP_DATA_TYPE_UINT32, 2, args->energies - ENERGY_PAD, sizes, strides,
+            box, every, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_NONE,
+            CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) != CUDA_SUCCESS)
+        return fail(failure, STATUS_DEVICE, "the driver cannot describe a plane of energies");
+    return STATUS_OK;
+}
+
+/* KERNEL in the plan's shape. */
+template <class... PARAMS>
+static enum status launch_clusters(const struct cuda_context *context, void (*kernel)(PARAMS...),
+                                   const struct cluster_plan &plan, bool *fits,
+                                   struct failure *failure, PARAMS... params) {
+    const unsigned most = context->cooperative_blocks_max;
+    *fits = !most || plan.blocks <= most;
+    if (!*fits) return STATUS_OK;
+    cudaLaunchAttribute attributes[2];
+    const cudaLaunchConfig_t config =
+        cluster_config(plan.blocks, BLOCK_THREADS, plan.args.cluster, plan.shared_bytes, attributes,
+                       context->stream);
+    return launch_result(cudaLaunchKernelEx(&config, kernel, params...), "cudaLaunchKernelEx", fits,
+                         failure);
+}
+
+static inline enum status cluster_launch(const struct cuda_context *context,
+                                         const struct cluster_plan *plan, bool *fits,
+                                         struct failure *failure) {
+    CUtensorMap plane;
+    const enum status status = describe_energies(&plane, &plan->args, failure);
+    if (status) return status;
+    return launch_clusters(context, cluster_kernel_of(&plan->args), *plan, fits, failure,
+                           plan->args, plane);
+}
+
+/* Takes the seams out, with scratch from SCRATCH on, for which the plan was made. */
+static inline enum status cluster_queue(const struct cuda_context *context,
+                                        const struct cluster_plan *plan, uint8_t *scratch,
+                                        bool *fits, struct failure *failure) {
+    CUDA_TRY(failure,
+             cudaMemsetAsync(scratch + plan->cleared_from, 0, plan->cleared, context->stream));
+    energy_plane_kernel<<<4 * context->multiprocessors, 256, 0, context->stream>>>(plan->args);
+    CUDA_LAUNCHED(failure);
+    return cluster_launch(context, plan, fits, failure);
+}
+
+#endif

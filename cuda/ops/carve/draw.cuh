@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+/* draw.cuh - a picture of the carving in place of its result: show=seams and show=energy.
+ *
+ * Used by:  carve.cu.
+ * Fails:    as check.cuh says.
+ */
+#ifndef BURIN_CARVE_DRAW_CUH
+#define BURIN_CARVE_DRAW_CUH
+
+#include "cuda/ops/carve/apply.cuh"
+#include "cuda/ops/carve/byte_plane.cuh"
+#include "cuda/ops/carve/energy.cuh"
+#include "cuda/ops/carve/origin_map.cuh"
+
+enum draw_what { DRAW_INPUT, DRAW_RED, DRAW_ENERGY };
+
+struct draw_args {
+    struct image in, out;
+    enum draw_what what;
+    struct byte_plane luma; /* DRAW_ENERGY */
+    int energy;
+};
+
+DEVICE uint32_t sample_max(const struct image &image) {
+    return image.depth == 16 ? 65535u : 255u;
+}
+
+/* A colour sample of the input as it is, gray or not. */
+DEVICE uint32_t colour_at(const struct image &in, uint32_t x, uint32_t y, unsigned channel) {
+    return sample_at(in, x, y, in.channels < 3 ? 0 : channel);
+}
+
+DEVICE void put_red(const struct image &out, uint32_t x, uint32_t y) {
+    put_sample(out, x, y, 0, sample_max(out));
+    put_sample(out, x, y, 1, 0);
+    put_sample(out, x, y, 2, 0);
+}
+
+DEVICE void put_input(const struct image &in, const struct image &out, uint32_t x, uint32_t y) {
+    for (unsigned c = 0; c < 3; c++) put_sample(out, x, y, c, colour_at(in, x, y, c));
+}
+
+static __global__ void draw_kernel(const __grid_constant__ struct draw_args args) {
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
+    if (x >= args.in.width || y >= args.in.height) return;
+    if (args.what == DRAW_INPUT) put_input(args.in, args.out, x, y);
+    if (args.what == DRAW_RED) put_red(args.out, x, y);
+    if (args.what == DRAW_ENERGY) {
+        const struct luma_plane luma = { args.luma.bytes, args.luma.stride, (int)args.in.width,
+                                         (int)args.in.height };
+        const uint32_t level = min(energy_at(luma, args.energy, (int)x, (int)y), 255u);
+        put_sample(args.out, x, y, 0, args.out.depth == 16 ? 257 * level : level);
+    }
+    if (args.in.channels % 2 == 0)
+        put_sample(args.out, x, y, args.out.channels - 1u,
+                   sample_at(args.in, x, y, args.in.channels - 1u));
+}
+
+static inline enum status draw_image(cudaStream_t stream, const struct draw_args &args,
+                                     struct failure *failure) {
+    return launch_pixels(draw_kernel, args.in.width, args.in.height, stream, args, failure);
+}
+
+/* ---- one phase's seams on the picture */
+
+struct paint_args {
+    struct seam_mask mask; /* of an image of WIDTH x HEIGHT */
+    uint32_t width, height;
+    struct origin_map origin_map; /* of that image */
+    struct image out;
+};
+
+/* New pixels do not show: each leads to its seam's, which was painted when it was inserted. */
+static __global__ void paint_kernel(const __grid_constant__ struct paint_args args) {
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
+    if (x >= args.width || y >= args.height) return;
+    if (!crossing_at(args.mask, line_of(args.mask, x, y), place_of(args.mask, x, y)).seam) return;
+    uint32_t column = x, row = y;
+    find_origin(args.origin_map, column, row);
+    put_red(args.out, column, row);
+}
+
+static inline enum status paint_seams(cudaStream_t stream, const struct paint_args &args,
+                                      struct failure *failure) {
+    return launch_pixels(paint_kernel, args.width, args.height, stream, args, failure);
+}
+
+/* ---- both directions at once, on a red picture: the pixels that are left are as they were */
+
+struct restore_args {
+    uint32_t width, height; /* of what is left */
+    const uint32_t *origins;
+    uint32_t origin_stride;
+    struct image in, out;
+};
+
+static __global__ void restore_kernel(const __grid_constant__ struct restore_args args) {
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
+    if (x >= args.width || y >= args.height) return;
+    const uint32_t number = args.origins[(size_t)y * args.origin_stride + x];
+    const uint32_t column = number % args.origin_stride, row = number / args.origin_stride;
+    if (column < args.in.width && row < args.in.height) put_input(args.in, args.out, column, row);
+}
+
+static inline enum status restore_pixels(cudaStream_t stream, const struct restore_args &args,
+                                         struct failure *failure) {
+    return launch_pixels(restore_kernel, args.width, args.height, stream, args, failure);
+}
+
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* launch_kernel.cuh - kernels of carving are launched here: each takes one struct by value.
+ *
+ * Used by:  every file of carving that has a kernel.
+ * Fails:    as check.cuh says. Blocks that do not fit the device at once are no failure: *FITS is
+ *           false then, nothing was queued, and the caller takes fewer blocks or another method.
+ */
+#ifndef BURIN_CARVE_LAUNCH_KERNEL_CUH
+#define BURIN_CARVE_LAUNCH_KERNEL_CUH
+
+#include "cuda/check.cuh"
+#include "cuda/cooperative.cuh"
+#include "cuda/ops/carve/ptx.cuh"
+
+template <class ARGS>
+static enum status launch(void (*kernel)(ARGS), dim3 blocks, dim3 threads, cudaStream_t stream,
+                          const ARGS &args, struct failure *failure) {
+    kernel<<<blocks, threads, 0, stream>>>(args);
+    CUDA_LAUNCHED(failure);
+    return STATUS_OK;
+}
+
+/* ---- a thread a pixel */
+
+enum { PIXEL_BLOCK_X = 32, PIXEL_BLOCK_Y = 8 };
+
+template <class ARGS>
+static enum status launch_pixels(void (*kernel)(ARGS), uint32_t width, uint32_t height,
+                                 cudaStream_t stream, const ARGS &args, struct failure *failure) {
+    return launch(kernel,
+                  dim3((width + PIXEL_BLOCK_X - 1) / PIXEL_BLOCK_X,
+                       (height + PIXEL_BLOCK_Y - 1) / PIXEL_BLOCK_Y),
+                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), stream, args, failure);
+}
+
+/* The thread's pixel, which may lie outside. */
+DEVICE uint2 thread_pixel() {
+    return make_uint2(blockIdx.x * PIXEL_BLOCK_X + threadIdx.x,
+                      blockIdx.y * PIXEL_BLOCK_Y + threadIdx.y);
+}
+
+/* ---- blocks that wait for one another */
+
+/* What a launch of blocks that wait for one another came to. Under MPS and MIG there may be fewer
+ * multiprocessors than was thought; the driver refuses such a launch and spoils nothing. */
+static inline enum status launch_result(cudaError_t error, const char *call, bool *fits,
+                                        struct failure *failure) {
+    *fits = !is_refusal(error) && error != cudaErrorInvalidClusterSize &&
+            error != cudaErrorLaunchOutOfResources;
+    if (error == cudaSuccess) return STATUS_OK;
+    if (*fits) return cuda_fail(failure, error, call, __FILE__, __LINE__);
+    cudaGetLastError(); /* it must not meet the next check */
+    return STATUS_OK;
+}
+
+/* A launch in clusters of CLUSTER blocks. The first attribute alone is what occupancy depends
+ * on. */
+static inline cudaLaunchConfig_t cluster_config(uint32_t blocks, uint32_t threads, uint32_t cluster,
+                                                uint32_t shared_bytes,
+                                                cudaLaunchAttribute attributes[2],
+                                                cudaStream_t stream) {
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = attributes;
+    config.numAttrs = 2;
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim.x = cluster;
+    attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
+    attributes[1].id = cudaLaunchAttributeCooperative;
+    attributes[1].val.cooperative = 1;
+    return config;
+}
+
+#endif

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Workers that cannot start, that die with jobs they never began, that have no memory left; and what clients and
+/metrics are told meanwhile."""
+import contextlib
+import json
+import os
+import re
+import resource
+import signal
+import time
+
+import pytest
+
+from conftest import (LONGER_PATH, alive, check_problem, cpu_seconds, freeze, large_png, memory, noise, pnm, read_to_end,
+                      responses, thaw, wait_until)
+
+PICTURE = pnm(noise(32, 24))
+
+
+@pytest.fixture(scope="module")
+def long_job():
+    return large_png(6000, 6000)
+
+
+class Sent:
+    """A request on its way; .answer() waits for what comes of it."""
+
+    def __init__(self, daemon, path, body, sent=None):
+        self.sock = daemon.socket(600)
+        self.data = (b"POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+                     % (path.encode(), len(body)) + body)
+        self.at = len(self.data) if sent is None else len(self.data) - len(body) + sent
+        self.sock.sendall(self.data[:self.at])
+
+    def rest(self):
+        self.sock.sendall(self.data[self.at:])
+
+    def answer(self):
+        with self.sock:
+            found, = responses(read_to_end(self.sock, 600))
+            return found
+
+
+@contextlib.contextmanager
+def no_worker_can_start(daemon):
+    """A stack of 16 KiB is too small for any program: what the front starts dies at once. The front's own stacks
+    stay as they are."""
+    soft, hard = resource.prlimit(daemon.process.pid, resource.RLIMIT_STACK)
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_STACK, (16384, hard))
+    try:
+        yield
+    finally:
+        if daemon.process.poll() is None:
+            resource.prlimit(daemon.process.pid, resource.RLIMIT_STACK, (soft, hard))
+
+
+def rejected(daemon, reason):
+    return daemon.samples()['burin_rejected_total{reason="%s"}' % reason]
+
+
+def test_no_worker_can_start(start):
+    """Jobs wait for one that died, for it is back in no time; when it does not come back they are refused, and later
+    ones at once, not when processing_ms are over. It is tried again later and later, and then all is well."""
+    daemon = start()
+    worker, = daemon.children()
+    freeze(worker)
+    waiting = Sent(daemon, "/histeq", PICTURE)
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+    with no_worker_can_start(daemon):
+        begin = time.monotonic()
+        os.kill(worker, signal.SIGKILL)
+        status, headers, body = waiting.answer()
+        assert status == 503 and b"no worker" in body and int(headers["retry-after"]) >= 1
+        assert time.monotonic() - begin > 2.5, "nobody waited for the worker"
+        facts = daemon.get("/readyz")
+        assert facts.status == 503 and facts.json["status"] == "no healthy worker"
+        # It is `starting` for a moment each time.
+        assert wait_until(lambda: "died" in daemon.get("/readyz").json["workers"][0]["trouble"])
+        before = rejected(daemon, "queue")
+        for device in ("auto", "cpu"):
+            check_problem(daemon.post(f"/histeq?device={device}", PICTURE), 503, f"no worker for device {device}")
+        assert rejected(daemon, "queue") == before + 2, "they were not refused at once, but queued"
+        # One is started at once, then 320 ms, 640 ms, 1280 ms and 2560 ms after the death of the one before.
+        assert wait_until(lambda: daemon.metric("worker_restarts_total") >= 6)
+        assert time.monotonic() - begin > 0.32 + 0.64 + 1.28 + 2.56, "it is started over and over"
+    assert wait_until(daemon.ready, 30)
+    assert daemon.becomes_idle() and daemon.works()
+
+
+def test_job_that_was_never_begun_is_no_suspect(start, long_job):
+    """It lay behind the job with which its first worker died, and is at work itself when the second dies: of that
+    it may be the cause, of the first it cannot be. So it is tried again."""
+    daemon = start("--lanes", "1")
+    first, = daemon.children()
+    used = cpu_seconds(first)
+    ahead = Sent(daemon, LONGER_PATH, long_job)
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+    behind = Sent(daemon, LONGER_PATH, long_job)
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") == 2)
+    assert wait_until(lambda: cpu_seconds(first) > used + 0.1)
+    freeze(first)
+    assert daemon.metric("jobs_in_progress") == 2, "the one ahead is done: nothing is tested"
+    os.kill(first, signal.SIGKILL)
+
+    def at_work():
+        return [pid for pid in daemon.children() if pid != first and alive(pid) and cpu_seconds(pid) > 0.25]
+
+    assert wait_until(at_work)
+    os.kill(at_work()[0], signal.SIGKILL)
+    status, _, body = behind.answer()
+    assert status == 200, body
+    assert ahead.answer()[0] in (200, 500), "which of the two the second worker had is the queue's affair"
+    assert daemon.metric("worker_restarts_total") == 2
+    assert daemon.becomes_idle()
+
+
+def test_no_memory_is_told_as_a_matter_of_time(start):
+    """A worker that gets none for a job says so, lives on, and does the job when there is some."""
+    daemon = start("--lanes", "1")
+    daemon.works()
+    worker, = daemon.children()
+    picture = pnm(noise(5000, 4000))
+    soft, hard = resource.prlimit(worker, resource.RLIMIT_AS)
+    resource.prlimit(worker, resource.RLIMIT_AS, (memory(worker, "VmSize") + (8 << 20), hard))
+    answer = daemon.post("/histeq", picture)
+    assert check_problem(answer, 503, "memory")["code"] == "no_memory"
+    assert int(answer.headers["Retry-After"]) >= 1
+    assert daemon.works(), "a small one has room"
+    resource.prlimit(worker, resource.RLIMIT_AS, (soft, hard))
+    assert daemon.post("/histeq", picture).status == 200
+    assert daemon.children() == [worker] and daemon.becomes_idle()
+
+
+def test_deadline_counts_from_the_whole_upload(start):
+    """A client that took longer to send than a job may take has all of that time yet."""
+    daemon = start("--processing-ms", "3000")
+    slow = Sent(daemon, "/histeq", PICTURE, sent=100)
+    time.sleep(3.2)
+    slow.rest()
+    status, _, body = slow.answer()
+    assert status == 200, body
+
+
+def test_time_in_the_queue_is_told(start):
+    """To the client and to /metrics, and to nobody as anything else."""
+    daemon = start("--lanes", "1")
+    worker, = daemon.children()
+    freeze(worker)
+    try:
+        job = Sent(daemon, "/histeq", PICTURE)
+        assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+        time.sleep(0.6)
+    finally:
+        thaw(worker)
+    status, headers, _ = job.answer()
+    ms = json.loads(headers["x-burin-timing"])["ms"]
+    assert status == 200 and ms["queue"] >= 600
+    assert ms["total"] >= ms["queue"] and ms["decode"] + ms["compute"] + ms["encode"] + ms["wait"] <= ms["total"] - 600
+    assert float(re.search(r"queue;dur=([\d.]+)", headers["server-timing"])[1]) == ms["queue"]
+    assert daemon.becomes_idle()
+    assert daemon.metric("queue_wait_seconds_sum") >= 0.6
+
+
+def test_refused_while_stopping_is_counted(start):
+    daemon = start()
+    worker, = daemon.children()
+    freeze(worker)
+    job = Sent(daemon, "/histeq", PICTURE)
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+    assert rejected(daemon, "draining") == 0
+    daemon.process.send_signal(signal.SIGTERM)
+    assert wait_until(lambda: daemon.get("/readyz").json["status"] == "draining")
+    for n in range(1, 4):
+        check_problem(daemon.post("/histeq", PICTURE), 503, "stopping")
+        assert rejected(daemon, "draining") == n
+    thaw(worker)
+    assert job.answer()[0] == 200
+    assert daemon.stop() == 0

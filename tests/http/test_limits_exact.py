@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every limit at its edge: what is exactly as much as is allowed passes, and one more is refused by its name."""
+import pytest
+
+from conftest import check_problem, chunk, encode, noise, png, png_of_chunks, pnm, responses
+
+MIB64 = 64 << 20
+
+
+def pnm_of_bytes(length, width=256):
+    """A sound gray PNM of LENGTH bytes; a comment fills up what rows do not."""
+    height = (length - 64) // width
+    head = b"P5\n#%s\n%d %d\n255\n"
+    filler = length - width * height - len(head % (b"", width, height))
+    data = head % (b"x" * filler, width, height) + bytes(width * height)
+    assert len(data) == length
+    return data
+
+
+def in_chunks(data):
+    """An iterator: the client sends it chunked, without a Content-Length."""
+    return iter([data[:-1000], data[-1000:-1], data[-1:]])
+
+
+# ---- the body
+
+@pytest.mark.parametrize("framed", [bytes, in_chunks], ids=["announced", "in chunks"])
+def test_body_bytes_max(start, framed):
+    daemon = start("--body-bytes-max", "100000")
+    answer = daemon.request("POST", "/histeq", framed(pnm_of_bytes(100000)))
+    assert answer.status == 200 and answer.timing["input"]["bytes"] == 100000
+    problem = daemon.request("POST", "/histeq", framed(pnm_of_bytes(100001)))
+    check_problem(problem, 413, "100000 bytes", "body_bytes_max")
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("framed", [bytes, in_chunks], ids=["announced", "in chunks"])
+def test_sixty_four_mebibytes(daemon, framed):
+    """What is allowed where nothing is configured."""
+    json_alone = {"Accept": "application/json"}
+    answer = daemon.request("POST", "/threshold", framed(pnm_of_bytes(MIB64, 4096)), json_alone, 60)
+    assert answer.status == 200 and answer.json["input"]["bytes"] == MIB64
+    problem = daemon.request("POST", "/threshold", framed(pnm_of_bytes(MIB64 + 1, 4096)), json_alone, 60)
+    check_problem(problem, 413, "67108864 bytes", "body_bytes_max")
+
+
+def test_sixty_four_mebibytes_announced(daemon):
+    """One byte decides whether a client gets leave to send."""
+    head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n"
+    with daemon.socket() as s:
+        s.sendall(head % MIB64)
+        assert s.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"
+    (status, headers, body), = responses(daemon.raw(head % (MIB64 + 1)))
+    assert status == 413 and headers["connection"] == "close" and b"67108864 bytes" in body
+    assert daemon.becomes_idle()
+
+
+# ---- a form's field
+
+@pytest.mark.parametrize("length,status", [(16384, 200), (16385, 400)])
+def test_field_bytes(daemon, length, status):
+    """JSON may hold blanks, so a value can be as long as one likes."""
+    text = '[{"operation":"histeq"%s}]'
+    value = text % (" " * (length - len(text % "")))
+    assert len(value) == length
+    answer = daemon.post_form("/pipeline", [("image", pnm(noise(8, 8)), "a"), ("operations", value, None)])
+    if status == 200:
+        assert answer.status == 200, answer.body
+    else:
+        check_problem(answer, 400, "operations", "longer than 16384 bytes")
+
+
+# ---- the image
+
+@pytest.mark.parametrize("made", [pnm, png, lambda pixels: encode(pixels, "JPEG")], ids=["PNM", "PNG", "JPEG"])
+def test_side_max(start, made):
+    """Of each side, whatever the other."""
+    daemon = start("--side-max", "100")
+    for width, height in ((100, 100), (100, 1), (1, 100)):
+        assert daemon.post("/histeq", made(noise(width, height))).status == 200
+    for width, height in ((101, 1), (1, 101), (101, 101)):
+        check_problem(daemon.post("/histeq", made(noise(width, height))), 422, f"{width} x {height}", "100 (side_max)")
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("width,height", [(70000, 1), (1, 70000)])
+def test_no_side_is_longer_than_65535(daemon, width, height):
+    rows = (b"\0" + bytes(width)) * height
+    check_problem(daemon.post("/histeq", png_of_chunks(width, height, 8, 0, rows)), 422, "65535 (side_max)")
+
+
+def test_pixels_max(start):
+    daemon = start("--pixels-max", "5000")
+    assert daemon.post("/histeq", pnm(noise(50, 100))).status == 200
+    check_problem(daemon.post("/histeq", pnm(noise(5001, 1))), 422, "5001 pixels", "5000 are allowed (pixels_max)")
+
+
+# ---- what a decoder may take
+
+def turned(data, orientation):
+    """A PNG with that EXIF orientation in it."""
+    exif = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0" + bytes([orientation]) + b"\0\0\0\0\0\0"
+    return data[:33] + chunk(b"eXIf", exif) + data[33:]
+
+
+def interlaced(width, height):
+    """Gray and even, in the seven passes of Adam7."""
+    passes = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
+    rows = b""
+    for x, y, step_x, step_y in passes:
+        wide, high = -(-(width - x) // step_x), -(-(height - y) // step_y)
+        if wide > 0 and high > 0:
+            rows += (b"\0" + bytes(wide)) * high
+    return png_of_chunks(width, height, 8, 0, rows, interlace=1)
+
+
+def test_codec_memory_bytes_of_a_png(start):
+    """Rows count, in which libpng unpacks; so do those that are gathered to be turned. Both are within the default."""
+    daemon = start("--codec-memory-bytes", "256KiB")
+    wide, small = png(noise(60000, 2, 4)), png(noise(600, 200, 4))  # a row of 240,000 bytes, and of 2,400
+    assert daemon.post("/grayscale?type=pnm", small).status == 200
+    check_problem(daemon.post("/grayscale?type=pnm", wide), 422, "memory to decode", "codec_memory_bytes")
+    assert daemon.post("/grayscale?type=pnm", interlaced(700, 700)).status == 200, "where nothing is turned it is in place"
+    check_problem(daemon.post("/grayscale?type=pnm", turned(interlaced(700, 700), 6)), 422, "turning",
+                  "codec_memory_bytes")
+    generous = start()
+    for data in (wide, small, turned(interlaced(700, 700), 6)):
+        assert generous.post("/grayscale?type=pnm", data).status == 200
