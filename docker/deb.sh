@@ -7,7 +7,7 @@ name=$1
 version=$(echo "$2" | sed 's/^v//; s/-/+/g')
 # Debian's versions begin with a digit, and a later one must be the greater.
 case $version in
-[0-9]*) ;;
+[0-9]*.[0-9]*) ;; # a hash alone may begin with one too, and has no point
 *) version="0~$(git log -1 --format=%cd --date=format:%Y%m%d%H%M%S 2>/dev/null || date -u +%Y%m%d%H%M%S).$version" ;;
 esac
 tree=$3

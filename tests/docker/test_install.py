@@ -100,7 +100,7 @@ def package(tmp_path_factory):
 def test_package_tells_what_it_is(package):
     file, folder = package
     fields = dict(re.findall(r"^([\w-]+): (.*)$", run("dpkg-deb", "-f", file), re.M))
-    assert fields["Package"] in ("burin", "burin-cuda") and re.match(r"\d", fields["Version"])
+    assert fields["Package"] in ("burin", "burin-cuda") and re.match(r"\d+[.~]", fields["Version"])
     assert os.path.basename(file) == f"{fields['Package']}_{fields['Version']}_{fields['Architecture']}.deb"
     libraries = set(re.findall(r"([\w.+-]+) \(>= ", fields["Depends"]))
     assert {"libc6", "libmicrohttpd12", "libjansson4"} <= libraries | {name.removesuffix("t64") for name in libraries}
