@@ -6,6 +6,7 @@
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libjansson-dev libisal-dev
 TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-opencv python3-skimage curl
 CHECK_PACKAGES = clang-format-14 cppcheck
+CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
 
 NVCC ?= $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc))
@@ -49,7 +50,7 @@ NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(I
 OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
 CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 SKIPPED = $(foreach o,$(OPS_SKIP),server/bench/$o.c server/bench/plain_$o.c)
-below = $(sort $(shell find $1 -name '$2'))
+below = $(if $(wildcard $1),$(sort $(shell find $1 -name '$2')))
 C_SOURCES = $(filter-out server/main.c $(SKIPPED) pipeline/ops/%,$(call below,server config pipeline,*.c)) \
   $(filter-out %_none.c,$(wildcard cuda/*.c cuda/codecs/*.c)) \
   $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
@@ -75,7 +76,8 @@ FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http reference mutants bundle bench tools gpu kernels check tidy fuzz deps clean
+.PHONY: help all serve test unit http reference mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
+  install deb image containers
 .DELETE_ON_ERROR:
 
 help: ## this text
@@ -226,3 +228,38 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
 -include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d)
+
+# ---- installing, packages, images. A package gives PREFIX=/usr and DESTDIR; SYSCONFDIR is where the program looks.
+PREFIX = /usr/local
+SYSCONFDIR = /etc
+UNITDIR = $(PREFIX)/lib/systemd/system
+UNITS = $(wildcard docker/systemd/*.service docker/systemd/*.socket docker/systemd/*.target docker/systemd/*.slice)
+
+$(B)/burin.1: docker/man.sh $(PROGRAM)
+	@$< $(PROGRAM) $(VERSION) >$@
+
+# Settings that stand there already are somebody's: they stay.
+install: $(PROGRAM) $(B)/burin.1 ## program, man page, settings and units to DESTDIR, PREFIX=/usr/local, /etc/burin
+	@install -D -m 755 -s $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/burin
+	@install -D -m 644 $(B)/burin.1 $(DESTDIR)$(PREFIX)/share/man/man1/burin.1
+	@[ -e $(DESTDIR)$(SYSCONFDIR)/burin/burin.json ] || \
+	  install -D -m 644 config/burin.json $(DESTDIR)$(SYSCONFDIR)/burin/burin.json
+	@for u in $(UNITS); do install -d $(DESTDIR)$(UNITDIR) && \
+	  sed 's|/usr/\(local/\)\?bin/burin|$(PREFIX)/bin/burin|g' $$u >$(DESTDIR)$(UNITDIR)/$${u##*/} || exit; done
+	$(SAY) install "$(DESTDIR)$(PREFIX)/bin/burin"
+
+deb: ## a Debian package of this build: build/burin_VERSION_ARCH.deb, or burin-cuda_...
+	@rm -rf $(B)/deb
+	@$(MAKE) --no-print-directory install PREFIX=/usr SYSCONFDIR=/etc DESTDIR=$(abspath $(B)/deb) >/dev/null
+	@docker/deb.sh $(if $(filter 0,$(CUDA)),burin,burin-cuda) $(VERSION) $(B)/deb build
+
+# The image builds its own program: whether there is a compiler for GPUs here says nothing.
+IMAGE_CUDA = $(if $(filter command environment,$(firstword $(origin CUDA))),$(CUDA),1)
+IMAGE_ARGUMENTS = BUILD_BASE RUNTIME_BASE CPU_BASE NVRTC TCC
+image: ## the container image, by docker, podman or buildah; CUDA=0 without CUDA, NVRTC=1 TCC=1 for users' operators
+	@docker/image.sh $(VERSION) $(if $(filter 0,$(IMAGE_CUDA)),cpu,cuda) $(foreach a,$(IMAGE_ARGUMENTS),$(if $($a),$a=$($a)))
+
+# What cannot be installed is not needed: its tests say so and are skipped.
+containers: $(PROGRAM) ## the tests of docker/: image, package, compose, Kubernetes, nginx in front of two daemons
+	-@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES) $(CONTAINER_PACKAGES)"
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/docker $(PYTEST)
