@@ -291,7 +291,9 @@ static void test_too_large(void **) {
         assert_true(blocks > (uint32_t)cuda.multiprocessors);
         assert_int_equal(method_choose(&real, &search).method, one.expected);
         check_too_large(one);
-        assert_int_equal(method_choose(&real, &search).method, METHOD_GRID);
+        const uint32_t left = one.rows ? residency_of(&real, dual.kernel, dual.cluster)
+                                       : residency_of(&real, cluster.kernel, cluster.cluster);
+        assert_int_equal(left, 0);
     }
 }
 
