@@ -28,8 +28,8 @@
  * Where to begin reading: here at the end, run(), and upwards to run_phase(). Then
  * carve/carve_context.cuh (memory), carve/method.cuh (the choice), carve/grid/grid.cuh (the
  * simplest kernel: grid_kernel), carve/cluster/args.cuh (who does what) and sweep.cuh, band.cuh,
- * traceback.cuh beside it. Blocks talk in tagged_words.cuh, by the instructions of ptx.cuh, and
- * wait as waits.cuh says. tests/bench/kernels/carve.cu climbs from a launch a row to the cluster
+ * traceback.cuh beside it. Blocks talk in tagged_words.cuh, by the instructions of ptx.cuh.
+ * tests/bench/kernels/carve.cu climbs from a launch a row to the cluster
  * method.
  *
  * Scratch: at most 16 bytes a pixel of the input or, where that has more, of what is carved to;

@@ -12,10 +12,10 @@
 #ifndef BURIN_CARVE_CARVE_CONTEXT_CUH
 #define BURIN_CARVE_CARVE_CONTEXT_CUH
 
-#include "cuda/ops/carve/arena.cuh"
 #include "cuda/ops/carve/byte_plane.cuh"
 #include "cuda/ops/carve/method.cuh"
-#include "cuda/ops/carve/origin_map.cuh"
+#include "cuda/ops/carve/seam_mask.cuh"
+#include "cuda/ops/carve/seam_search.cuh"
 
 /* ---- the way of one image */
 

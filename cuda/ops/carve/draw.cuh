@@ -10,7 +10,7 @@
 #include "cuda/ops/carve/apply.cuh"
 #include "cuda/ops/carve/byte_plane.cuh"
 #include "cuda/ops/carve/energy.cuh"
-#include "cuda/ops/carve/origin_map.cuh"
+#include "cuda/ops/carve/seam_mask.cuh"
 
 enum draw_what { DRAW_INPUT, DRAW_RED, DRAW_ENERGY };
 

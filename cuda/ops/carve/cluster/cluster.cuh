@@ -15,6 +15,18 @@
 #include "cuda/ops/carve/cluster/sweep.cuh"
 #include "cuda/ops/carve/launch_kernel.cuh"
 
+/* The first energies of a search: the whole plane with what lies beside it, a block a row. */
+static __global__ void energy_plane_kernel(const __grid_constant__ struct cluster_args args) {
+    const struct luma_plane luma = { args.luma, args.luma_stride, (int)args.width,
+                                     (int)args.height };
+    const int end = (int)args.energy_stride - ENERGY_PAD;
+    for (uint32_t y = blockIdx.x; y < args.height; y += gridDim.x)
+        for (int x = (int)threadIdx.x - ENERGY_PAD; x < end; x += (int)blockDim.x)
+            energy_row(args, y)[x] = x < 0 || x >= (int)args.width
+                                         ? (uint16_t)energy_outside(args.energy)
+                                         : energy_at(luma, args.energy, x, (int)y);
+}
+
 /* LANE: columns of a sweeper's lane. */
 template <int LANE>
 static __global__ void __launch_bounds__(BLOCK_THREADS, 1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* energy_pipeline.cuh - a sweep block's shared memory: stages of energies, and sweepers' inboxes.
  *
- * Used by:  sweep.cuh and sweep_costs.cuh; cluster/plan.cuh counts the stages.
+ * Used by:  sweep.cuh; cluster/plan.cuh counts the stages.
  * Limits:   STAGES_MAX stages, BLOCK_SWEEPERS_MAX sweepers a block.
  *
  * How it works: one warp, the producer, loads energies ahead into stages of 16 rows, by the copy
@@ -12,7 +12,7 @@
 #ifndef BURIN_CARVE_CLUSTER_ENERGY_PIPELINE_CUH
 #define BURIN_CARVE_CLUSTER_ENERGY_PIPELINE_CUH
 
-#include "cuda/ops/carve/cluster/verdict.cuh"
+#include "cuda/ops/carve/cluster/args.cuh"
 
 #include <cuda.h>
 

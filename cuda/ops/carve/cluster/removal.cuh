@@ -10,7 +10,8 @@
 #ifndef BURIN_CARVE_CLUSTER_REMOVAL_CUH
 #define BURIN_CARVE_CLUSTER_REMOVAL_CUH
 
-#include "cuda/ops/carve/cluster/energy_plane.cuh"
+#include "cuda/ops/carve/cluster/args.cuh"
+#include "cuda/ops/carve/energy.cuh"
 #include "cuda/ops/carve/gap.cuh"
 
 enum {

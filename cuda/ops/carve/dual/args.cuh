@@ -12,7 +12,7 @@
  *   1 Both axes look for their least seam and follow it through all bands. The axis that has fewer
  *     rows is done with that long before the other, so that its seam is known in advance.
  *   2 Both tell what their seam costs. The first traceback block of the axis with more rows has it
- *     last: it compares and gives the verdict (cluster/verdict.cuh), which all blocks wait for. The
+ *     last: it compares and gives the verdict (cluster/args.cuh), which all blocks wait for. The
  *     loser's bands do not wait for their own seam.
  *   3 The winner's bands close the gaps in their rows, as ever. Those of the loser copy the whole
  *     seam: in their plane it runs across. Of every column one element goes, and what lies between
@@ -57,7 +57,6 @@
 
 #include "cuda/ops/carve/cluster/band.cuh"
 #include "cuda/ops/carve/cluster/traceback.cuh"
-#include "cuda/ops/carve/cluster/verdict.cuh"
 
 static const uint32_t DUAL_STOPPED = ~0u;
 

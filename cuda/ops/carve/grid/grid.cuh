@@ -15,7 +15,6 @@
 #define BURIN_CARVE_GRID_GRID_CUH
 
 #include "cuda/cooperative.cuh"
-#include "cuda/ops/carve/arena.cuh"
 #include "cuda/ops/carve/grid/removal.cuh"
 #include "cuda/ops/carve/launch_kernel.cuh"
 #include "cuda/ops/carve/seam_search.cuh"
