@@ -30,6 +30,7 @@ struct carve_context {
     const struct cuda_context *context;
     const struct op_call *call;
     struct failure *failure;
+    struct launch_queue queue; /* its stream and failure */
     uint32_t goal_width, goal_height;
     bool masked, shows; /* the seams */
     int phases;
@@ -39,11 +40,11 @@ struct carve_context {
     uint32_t total, done; /* seams */
     struct kernel_progress *progress;
 
-    struct image now;       /* the image as far as it has come; from the first phase on in TO */
-    struct image to;        /* as large as it gets */
-    struct byte_plane kept; /* marks of `now` from the second phase on */
-    uint8_t *luma, *marks;  /* of a search */
-    uint32_t *origins;      /* where both directions shrink */
+    struct image now;      /* the image as far as it has come; from the first phase on in TO */
+    struct image to;       /* as large as it gets */
+    struct image kept;     /* marks of `now` from the second phase on: one channel */
+    uint8_t *luma, *marks; /* of a search */
+    uint32_t *origins;     /* where both directions shrink */
     uint32_t origin_stride;
     struct origin_map
         origin_map; /* counts the phases that are done; the lines of those to come have room */
@@ -104,6 +105,11 @@ static struct seam_search search_of(const struct carve_context *carve, const str
     struct arena own = { carve->done ? carve->later : carve->first, 0 };
     lay_out_search(&search, &own);
     return search;
+}
+
+/* Of the phase that is under way. */
+static struct seam_mask present_mask(const struct carve_context *carve) {
+    return carve->origin_map.phases[carve->origin_map.count].mask;
 }
 
 /* Without memory. */
@@ -169,8 +175,8 @@ static void lay_out_images(struct carve_context *carve, const struct needs *need
     carve->to = carve->call->out;
     if (!needs->width) return;
     if (carve->masked) {
-        carve->kept.stride = round16(needs->width);
-        carve->kept.bytes = arena_take<uint8_t>(arena, (size_t)carve->kept.stride * needs->height);
+        const size_t stride = round16(needs->width);
+        carve->kept = { arena_take<uint8_t>(arena, stride * needs->height), stride, 0, 0, 1, 8 };
     }
     if (carve->shows) {
         carve->to = *in;
@@ -236,6 +242,7 @@ static struct carve_context context_of(const struct cuda_context *context,
     carve.context = context;
     carve.call = call;
     carve.failure = call->failure;
+    carve.queue = { context->stream, call->failure };
     carve.limits = limits_of(context);
     carve.shows = call->params->number[CARVE_SHOW] == CARVE_SHOW_SEAMS;
     carve.masked = call->aux[CARVE_KEEP].width || call->aux[CARVE_REMOVE].width;

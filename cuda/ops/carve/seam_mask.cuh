@@ -144,10 +144,10 @@ static __global__ void __launch_bounds__(32 * MASK_WARPS)
     }
 }
 
-static inline enum status mask_build(cudaStream_t stream, const struct mask_args &args,
-                                     struct failure *failure) {
+static inline enum status mask_build(const struct launch_queue &queue,
+                                     const struct mask_args &args) {
     return launch(mask_kernel, dim3((args.mask.count + MASK_WARPS - 1) / MASK_WARPS),
-                  dim3(32 * MASK_WARPS), stream, args, failure);
+                  dim3(32 * MASK_WARPS), queue, args);
 }
 
 /* ---- where a pixel stood in the image that all phases began with */
