@@ -300,8 +300,7 @@ DEVICE struct band band_make(const struct cluster_args &args, uint32_t number) {
 DEVICE void band_load_halo(const struct cluster_args &args, const struct band &band) {
     const uint32_t reach = (uint32_t)args.reach, vectors = args.luma_stride / 16;
     for (uint32_t i = thread_index(); i < 2 * reach * vectors; i += BLOCK_THREADS) {
-        const uint32_t k = i / vectors;
-        const uint32_t y = k < reach ? band.top - reach + k : band.bottom + k - reach;
+        const uint32_t y = beside_row(args, band, i / vectors);
         if (y < args.height)
             ((uint4 *)(block_shared + band.halo))[i] =
                 *(const uint4 *)(args.luma + (uint64_t)y * args.luma_stride + 16 * (i % vectors));

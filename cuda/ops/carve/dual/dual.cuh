@@ -114,11 +114,6 @@ static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
 
 typedef void (*dual_kernel_pointer)(struct dual_args dual, struct dual_planes planes);
 
-static inline dual_kernel_pointer dual_kernel_of(const struct cluster_args *args) {
-    return lane_columns(args) == 6 ? (dual_kernel_pointer)dual_kernel<6>
-                                   : (dual_kernel_pointer)dual_kernel<8>;
-}
-
 /* Memory as the first step needs it. */
 static inline enum status dual_prepare(const struct cuda_context *context,
                                        const struct dual_plan *plan, uint8_t *scratch,
@@ -144,12 +139,13 @@ static inline enum status dual_prepare(const struct cuda_context *context,
 static inline enum status dual_launch(const struct cuda_context *context,
                                       const struct dual_plan *plan, bool *fits,
                                       struct failure *failure) {
+    dual_kernel_pointer kernel = dual_kernel<8>;
     struct dual_planes planes;
     enum status status = describe_energies(&planes.axes[0], &plan->args.axes[0], failure);
     if (!status) status = describe_energies(&planes.axes[1], &plan->args.axes[1], failure);
     if (status) return status;
-    return launch_clusters(context, dual_kernel_of(&plan->args.axes[0]), plan->axes[0], fits,
-                           failure, plan->args, planes);
+    if (plan->kernel == DUAL_LANE_6) kernel = dual_kernel<6>;
+    return launch_clusters(context, kernel, plan->axes[0], fits, failure, plan->args, planes);
 }
 
 /* Takes the seams out, with scratch from SCRATCH on, for which the plan was made. */

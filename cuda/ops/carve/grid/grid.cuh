@@ -380,8 +380,8 @@ static inline enum status grid_launch(const struct cuda_context *context,
     return STATUS_OK;
 }
 
-/* Takes the seams out of SEARCH. Origins are numbered by origin_stride. An eighth of the GPU is
- * left to other lanes, which else would wait for all of it. */
+/* Takes the seams out of SEARCH. Origins are numbered by origin_stride. An eighth of the GPU stays
+ * free, as limits_share() says. */
 static inline enum status grid_run(const struct cuda_context *context,
                                    const struct seam_search *search, struct failure *failure) {
     struct arena arena = { (uint8_t *)search->scratch, 0 };
