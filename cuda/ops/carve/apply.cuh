@@ -75,7 +75,7 @@ template <int CHANNELS> DEVICE uint64_t mean_pixel(uint64_t left, uint64_t seam,
     return pixel;
 }
 
-/* HERE goes to its new place, and behind it, if a seam goes through, a new pixel. */
+/* HERE goes to its new place; behind it a new pixel, if a seam goes through. */
 template <class SAMPLE, int CHANNELS>
 DEVICE void put_grown(const struct apply_args &args, uint32_t line, uint32_t place, uint64_t left,
                       uint64_t here, uint64_t right) {
@@ -87,7 +87,7 @@ DEVICE void put_grown(const struct apply_args &args, uint32_t line, uint32_t pla
     put_place<SAMPLE, CHANNELS>(args, line, to + 1, added);
 }
 
-/* A warp a row, 32 pixels a step. */
+/* A warp a row. */
 template <class SAMPLE, int CHANNELS>
 static __global__ void grow_rows_kernel(const __grid_constant__ struct apply_args args) {
     const uint32_t y = blockIdx.x * PIXEL_BLOCK_Y + threadIdx.y, lane = threadIdx.x;
@@ -107,7 +107,7 @@ static __global__ void grow_rows_kernel(const __grid_constant__ struct apply_arg
     }
 }
 
-/* A thread a column, a few pixels a step. */
+/* A thread a column. */
 template <class SAMPLE, int CHANNELS>
 static __global__ void grow_columns_kernel(const __grid_constant__ struct apply_args args) {
     enum { STEP = 8 };
@@ -158,7 +158,6 @@ static __global__ void gather_kernel(const __grid_constant__ struct gather_args 
 
 /* ---- host */
 
-/* The kernels for one kind of pixel. */
 struct apply_kernels {
     void (*shrink)(struct apply_args), (*grow_rows)(struct apply_args),
         (*grow_columns)(struct apply_args);

@@ -25,7 +25,6 @@ struct phase {
     struct carve_phase seams;
 };
 
-/* Everything of one call. Memory is NULL while it is only counted. */
 struct carve_context {
     const struct cuda_context *context;
     const struct op_call *call;
@@ -49,8 +48,8 @@ struct carve_context {
     struct origin_map
         origin_map; /* counts the phases that are done; the lines of those to come have room */
 
-    /* What a phase has for itself: its seams, and behind them the method's scratch. The first one
-     * has it where the images of later ones will be: until its seams are lines, there are none. */
+    /* What a phase has for itself: its seams and the method's scratch. The first one's lies where
+     * the images of later ones will be: until its seams are lines, there are none. */
     uint8_t *first, *later;
 };
 
@@ -70,7 +69,6 @@ static bool is_both(const struct phase *phase) {
     return phase->seams.columns && phase->seams.rows;
 }
 
-/* Horizontal seams alone. */
 static bool is_turned(const struct phase *phase) {
     return !phase->seams.columns;
 }
@@ -79,14 +77,13 @@ static uint32_t round16(uint32_t n) {
     return (n + 15) / 16 * 16;
 }
 
-/* Of what a phase has for itself, BASE on: the seams come first, the method's scratch behind. */
+/* Seams come first, the method's scratch behind them. */
 static void lay_out_search(struct seam_search *search, struct arena *arena) {
     if (!search->rows)
         search->seams = arena_take<uint16_t>(arena, (size_t)search->columns * search->height);
     search->scratch = arena_take<uint8_t>(arena, 0);
 }
 
-/* The search of one phase; memory as far as the context has it. */
 static struct seam_search search_of(const struct carve_context *carve, const struct phase *phase) {
     const bool turned = is_turned(phase);
     struct seam_search search = {};
@@ -107,12 +104,10 @@ static struct seam_search search_of(const struct carve_context *carve, const str
     return search;
 }
 
-/* Of the phase that is under way. */
 static struct seam_mask present_mask(const struct carve_context *carve) {
     return carve->origin_map.phases[carve->origin_map.count].mask;
 }
 
-/* Without memory. */
 static struct seam_mask mask_of(const struct seam_search *search, bool turned) {
     struct seam_mask mask = {};
     mask.words = (search->width + 31) / 32;
@@ -168,7 +163,6 @@ static struct needs needs_of(struct carve_context *carve) {
     return needs;
 }
 
-/* Marks, and where seams are shown pixels, of several phases. */
 static void lay_out_images(struct carve_context *carve, const struct needs *needs,
                            struct arena *arena) {
     const struct image *in = &carve->call->in;
@@ -194,7 +188,7 @@ static void lay_out_masks(struct carve_context *carve, struct arena *arena) {
     }
 }
 
-/* Lays all of it out from BASE on; NULL: only counts. */
+/* BASE: NULL where memory is only counted. */
 static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     const struct image *in = &carve->call->in;
     const struct needs needs = needs_of(carve);
@@ -214,16 +208,14 @@ static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     return first.bytes > arena.bytes ? first.bytes : arena.bytes;
 }
 
-/* The same in the BYTES that there are from BASE on, which were counted with what the device said
- * then. Where the choice made now wants more than that, the grid method has all phases: there is
- * always enough for it. */
+/* In the BYTES from BASE on, counted with what the device said then. Where the choice made now
+ * wants more, the grid method, for which there is always enough, has all phases. */
 static void lay_out(struct carve_context *carve, uint8_t *base, size_t bytes) {
     if (lay_out_all(carve, base) <= bytes) return;
     carve->limits.capability = 0;
     lay_out_all(carve, base);
 }
 
-/* The size to carve to. Of a result it is the output's. */
 static void set_goal(struct carve_context *carve) {
     const struct op_call *call = carve->call;
     const long *number = call->params->number;

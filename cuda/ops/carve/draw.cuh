@@ -26,7 +26,6 @@ DEVICE uint32_t sample_max(const struct image &image) {
     return image.depth == 16 ? 65535u : 255u;
 }
 
-/* A colour sample of the input as it is, gray or not. */
 DEVICE uint32_t colour_at(const struct image &in, uint32_t x, uint32_t y, unsigned channel) {
     return sample_at(in, x, y, in.channels < 3 ? 0 : channel);
 }

@@ -38,7 +38,7 @@ static enum status launch_pixels(void (*kernel)(ARGS), uint32_t width, uint32_t 
                   dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), queue, args);
 }
 
-/* The thread's pixel, which may lie outside. */
+/* May lie outside. */
 DEVICE uint2 thread_pixel() {
     return make_uint2(blockIdx.x * PIXEL_BLOCK_X + threadIdx.x,
                       blockIdx.y * PIXEL_BLOCK_Y + threadIdx.y);
@@ -58,8 +58,7 @@ static inline enum status launch_result(cudaError_t error, const char *call, boo
     return STATUS_OK;
 }
 
-/* A launch in clusters of CLUSTER blocks. The first attribute alone is what occupancy depends
- * on. */
+/* The first attribute alone is what occupancy depends on. */
 static inline cudaLaunchConfig_t cluster_config(uint32_t blocks, uint32_t threads, uint32_t cluster,
                                                 uint32_t shared_bytes,
                                                 cudaLaunchAttribute attributes[2],

@@ -65,7 +65,7 @@ struct mask_args {
     uint32_t seam_count;
 };
 
-/* The words of a line that are this lane's: first..end-1. */
+/* A lane's words of a line: first..end-1. */
 struct word_share {
     uint32_t first, end;
 };
@@ -75,7 +75,6 @@ DEVICE uint32_t left_in(const struct seam_mask &mask, uint32_t i, uint32_t bits)
     return ~bits & (rest < 32 ? (1u << rest) - 1 : ~0u);
 }
 
-/* Sets the bit of the N-th pixel that is left in this lane's words. */
 DEVICE void mark_nth(const struct seam_mask &mask, uint32_t *bits, struct word_share share,
                      uint32_t n) {
     for (uint32_t i = share.first; i < share.end; i++) {
@@ -123,7 +122,6 @@ DEVICE void mark_seams(const struct mask_args &args, uint32_t *bits, struct word
 
 enum { MASK_WARPS = 4 };
 
-/* A warp a line. */
 static __global__ void __launch_bounds__(32 * MASK_WARPS)
     mask_kernel(const __grid_constant__ struct mask_args args) {
     const uint32_t line = blockIdx.x * MASK_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -165,7 +163,7 @@ struct origin_map {
     int count; /* that lie behind */
 };
 
-/* Where the first of a word's pixels that is left stands after the phase. */
+/* Where the first pixel of a word that is left stands after the phase. */
 DEVICE uint32_t word_stands(const struct origin_phase &phase, size_t at, uint32_t word) {
     const uint32_t before = phase.mask.ranks[at + word];
     return phase.grows ? 32 * word + before : 32 * word - before;
@@ -207,7 +205,6 @@ DEVICE void step_back(const struct origin_phase &phase, uint32_t &x, uint32_t &y
     (mask.turned ? y : x) = min(32 * word + bit, mask.length - 1);
 }
 
-/* The same through all phases, from the present image to the first. */
 DEVICE void find_origin(const struct origin_map &origin_map, uint32_t &x, uint32_t &y) {
     for (int i = origin_map.count - 1; i >= 0; i--) step_back(origin_map.phases[i], x, y);
 }

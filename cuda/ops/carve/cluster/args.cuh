@@ -130,16 +130,16 @@ enum {
     MARK_LAST_JUMPS
 };
 
-/* The block's shared memory. Named where it is used, so that the compiler knows what it is. */
+/* Named where it is used, so that the compiler knows what it is. */
 extern __shared__ __align__(128) uint8_t block_shared[];
 
 DEVICE void timeline_mark(const struct cluster_args &args, uint32_t seam, int mark) {
     if (args.timeline) args.timeline[seam * TIMELINE_MARKS + mark] = global_timer();
 }
 
-/* What progress is reported of. Seam: the sweepers' way from the first row to the last. Trace: from
- * the meeting to the last band's entry. Remove: from there to new energies. What it takes to hand
- * on from one to the other is in none of them, nor are the first energies. */
+/* Seam: the sweepers' way from the first row to the last. Trace: from the meeting to the last
+ * band's entry. Remove: from there to new energies. Neither the first energies nor handing on from
+ * one to the other is in them. */
 enum { SPAN_SEAM, SPAN_TRACE, SPAN_REMOVE };
 
 /* One thread's, in shared memory: when the present span began, ns told until now. */
@@ -154,7 +154,6 @@ DEVICE void clock_make(const struct cluster_args &args, struct span_clock &clock
                       : 0;
 }
 
-/* Adds the time since `began`, and tells. */
 DEVICE void clock_tell(const struct cluster_args &args, struct span_clock &clock, int span) {
     if (!args.progress) return;
     clock.spent += global_timer() - clock.began;
@@ -162,13 +161,12 @@ DEVICE void clock_tell(const struct cluster_args &args, struct span_clock &clock
         (uint32_t)(clock.spent / 1000);
 }
 
-/* Columns AT, as differences from those that follow one another from X on, a byte each. */
+/* Columns AT minus X, X + 1 and so on, a byte each. */
 DEVICE uint32_t four_bytes(const uint32_t (&at)[4], uint32_t x) {
     return (at[0] - x & 0xff) | (at[1] - (x + 1) & 0xff) << 8 | (at[2] - (x + 2) & 0xff) << 16 |
            at[3] - (x + 3) << 24;
 }
 
-/* The least of a warp. */
 DEVICE uint32_t warp_least(uint32_t value) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
     return __reduce_min_sync(~0u, value);
@@ -234,7 +232,6 @@ struct axis_shape {
     bool over; /* nothing is left for the axis to do */
 };
 
-/* Rows and bands of a half of HEIGHT rows. */
 static __host__ __device__ __forceinline__ void halve(struct cluster_half &half, int number,
                                                       uint32_t height, uint32_t band_steps) {
     half.rows = number == 0 ? (height - 1) / 2 + 1 : height / 2;

@@ -73,7 +73,6 @@ static inline enum status describe_energies(CUtensorMap *plane, const struct clu
     return STATUS_OK;
 }
 
-/* KERNEL in the plan's shape. */
 template <class... PARAMS>
 static enum status launch_clusters(const struct cuda_context *context, void (*kernel)(PARAMS...),
                                    const struct cluster_plan &plan, bool *fits,
@@ -89,7 +88,7 @@ static enum status launch_clusters(const struct cuda_context *context, void (*ke
                          failure);
 }
 
-/* Takes the seams out, with scratch from SCRATCH on, for which the plan was made. */
+/* SCRATCH: as the plan was made for. */
 static inline enum status cluster_queue(const struct cuda_context *context,
                                         const struct cluster_plan *plan, uint8_t *scratch,
                                         bool *fits, struct failure *failure) {

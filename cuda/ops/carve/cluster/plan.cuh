@@ -60,7 +60,6 @@ struct cluster_plan {
     size_t bytes, cleared_from, cleared; /* of scratch; that must be 0 at the start */
 };
 
-/* Scratch out of ARENA. */
 static inline void cluster_layout(struct cluster_plan *plan, struct arena *arena) {
     struct cluster_args *args = &plan->args;
     const uint32_t bands = args->halves[0].bands + args->halves[1].bands;
@@ -83,7 +82,6 @@ static inline void cluster_layout(struct cluster_plan *plan, struct arena *arena
     plan->bytes = arena->bytes;
 }
 
-/* Columns of a sweeper's lane. */
 static inline uint32_t lane_columns(const struct cluster_args *args) {
     return (args->own + 2 * args->halo) / 32;
 }
@@ -142,7 +140,6 @@ static inline void plan_late_bands(struct cluster_args *args) {
     args->late_bands = slow ? LATE_BANDS : 0;
 }
 
-/* What the traceback blocks gather, in MOST bytes of shared memory. */
 static inline void plan_maps(struct cluster_args *args, uint32_t most) {
     const uint32_t rows = STEP_ROWS * args->band_steps, bands = args->halves[0].bands;
     args->window_bands = args->direct_bands = 0;
@@ -153,7 +150,6 @@ static inline void plan_maps(struct cluster_args *args, uint32_t most) {
             args->direct_bands++;
 }
 
-/* Blocks of KERNEL that a search may have. */
 static inline uint32_t plan_room(const struct carve_limits *limits, enum cluster_kernel_id kernel,
                                  uint32_t cluster) {
     const uint32_t resident = limits->resident(limits, kernel, cluster);
@@ -187,7 +183,6 @@ static inline int cluster_try_bands(struct cluster_plan *plan, uint32_t steps, u
     return bytes > most ? -1 : 1;
 }
 
-/* The arguments as far as the search alone tells. */
 static inline void cluster_args_make(struct cluster_args *args, const struct seam_search *search) {
     args->width = search->width, args->height = search->height, args->seams = search->columns;
     args->energy = search->energy, args->reach = carve_reach(search->energy);
@@ -196,7 +191,7 @@ static inline void cluster_args_make(struct cluster_args *args, const struct sea
     args->progress = search->progress, args->done = search->done;
 }
 
-/* False where the search does not fit. SCRATCH may be NULL while it is only measured. */
+/* SCRATCH: NULL while it is only measured. */
 static inline bool cluster_plan_make(struct cluster_plan *plan, const struct carve_limits *limits,
                                      const struct seam_search *search, uint8_t *scratch) {
     struct cluster_args *args = &plan->args;

@@ -20,7 +20,6 @@
 
 template <int LANE> struct sweep_costs { uint32_t cost[LANE]; };
 
-/* Before the first row. */
 template <int LANE>
 DEVICE void sweep_begin(struct sweep_costs<LANE> &costs, const struct sweep_warp &warp, int width) {
 #pragma unroll
@@ -63,7 +62,7 @@ DEVICE struct sweep_row_costs<LANE> sweep_row_costs_of(const struct sweep_costs<
     return told;
 }
 
-/* The edges of the warp's own columns, to both neighbours: no lane has to do with both. */
+/* To both neighbours: no lane has to do with both. */
 template <int LANE>
 DEVICE void sweep_send(const struct sweep_warp &warp, const struct sweep_costs<LANE> &costs) {
     const uint32_t to = warp.to + inbox_turn(warp.exchanges);
@@ -81,7 +80,6 @@ DEVICE void sweep_send(const struct sweep_warp &warp, const struct sweep_costs<L
     }
 }
 
-/* An inbox's words of a lane. */
 template <int LANE> DEVICE void inbox_read(uint32_t (&words)[LANE], uint32_t address) {
 #pragma unroll
     for (int k = 0; k < LANE; k += 2) {
@@ -136,12 +134,10 @@ template <int LANE> DEVICE const uint8_t *sweep_stage(const struct sweep_cursor<
     return cursor.first + cursor.stage.number * cursor.stage_size;
 }
 
-/* The barrier that tells when the present stage is full. */
 template <int LANE> DEVICE uint32_t sweep_full_barrier(const struct sweep_cursor<LANE> &cursor) {
     return cursor.base + SWEEP_FULL + 8 * cursor.stage.number;
 }
 
-/* The next stage becomes the present one. */
 template <int LANE> DEVICE void sweep_next_stage(struct sweep_cursor<LANE> &cursor) {
     cursor.release = cursor.base + SWEEP_EMPTY + 8 * cursor.stage.number;
     next_stage(cursor.stage, cursor.stages);
@@ -191,7 +187,7 @@ DEVICE void sweep_step(const struct cluster_args &args, const struct sweep_warp 
     if (!full && !ends) sweep_wait_stage(args, cursor);
 }
 
-/* The last rows of a half, fewer than a step's, told and used up like those of a step. */
+/* Fewer rows than a step's. */
 template <int LANE>
 DEVICE void sweep_rest(const struct sweep_warp &warp, struct sweep_cursor<LANE> &cursor,
                        struct sweep_costs<LANE> &costs, uint32_t head, uint32_t *to,
@@ -216,7 +212,6 @@ DEVICE void sweep_idle(const struct cluster_args &args, struct sweep_cursor<LANE
     }
 }
 
-/* Before rows go on behind `halo` of them: the halos. */
 template <int LANE>
 DEVICE void sweep_exchange(const struct cluster_args &args, struct sweep_warp &warp,
                            struct sweep_costs<LANE> &costs) {
@@ -250,7 +245,6 @@ DEVICE void sweep_seam(const struct cluster_args &args, const struct cluster_hal
     if (whole < half.steps) sweep_rest(warp, cursor, costs, head, to, half.rows % STEP_ROWS);
 }
 
-/* Seam by seam. */
 template <int LANE>
 DEVICE void sweep(const struct cluster_args &args, int number, struct sweep_warp warp,
                   uint8_t *shared, uint32_t in_block, uint32_t stage_size) {

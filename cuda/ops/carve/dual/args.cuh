@@ -79,13 +79,11 @@ struct dual_args {
     uint32_t done;
 };
 
-/* How far a block is. */
 struct dual_state {
     uint32_t step, verdict; /* the verdict of the step before, 0 at the first */
     uint64_t written;       /* of dual_args.seams */
 };
 
-/* A band block's place among the others. */
 struct dual_position {
     uint32_t axis, number; /* the band's in its axis */
     uint32_t flag;         /* and in both axes */
@@ -122,7 +120,6 @@ DEVICE struct dual_shared &dual_shared(const struct dual_args &dual) {
     return *(struct dual_shared *)(block_shared + dual.shared);
 }
 
-/* Where the seam that goes crosses each of its lines. */
 DEVICE uint16_t *dual_path(const struct dual_args &dual) {
     return (uint16_t *)(block_shared + dual.path);
 }
@@ -132,18 +129,15 @@ DEVICE struct axis_shape dual_axis_shape(const struct dual_args &dual, uint32_t 
     return axis_shape_at(dual.axes[axis], state.step, state.verdict);
 }
 
-/* Where the axis's bands tell this step's seam. */
 DEVICE uint32_t *dual_crossings(const struct dual_args &dual, uint32_t axis, uint32_t step) {
     return step & 1 ? dual.crossings[axis] : dual.axes[axis].crossings;
 }
 
-/* The flag of a traceback block. */
 DEVICE uint32_t *dual_tracer_ready(const struct dual_args &dual, uint32_t axis, int number) {
     const struct dual_axis &share = dual.axes[axis].dual;
     return share.ready + share.bands + 2 * axis + (uint32_t)number;
 }
 
-/* Bands of an axis at this step. */
 DEVICE uint32_t dual_bands(const struct dual_args &dual, uint32_t axis,
                            const struct dual_state &state) {
     const struct axis_shape shape = dual_axis_shape(dual, axis, state);
@@ -154,7 +148,6 @@ DEVICE uint32_t dual_bands(const struct dual_args &dual, uint32_t axis,
     return halves[0].bands + halves[1].bands;
 }
 
-/* Whether the verdict is this axis's to give. */
 DEVICE bool dual_is_judge(const struct dual_args &dual, uint32_t axis,
                           const struct dual_state &state) {
     return axis == dual.longer || dual_axis_shape(dual, !axis, state).over;

@@ -12,7 +12,6 @@
 #include "cuda/ops/carve/dual/blocks.cuh"
 #include "cuda/ops/carve/dual/plan.cuh"
 
-/* A plane of WORDS, of what stands beside the image. */
 static __global__ void dual_fill_kernel(uint32_t *plane, uint64_t words, uint32_t word) {
     for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < words;
          i += (uint64_t)gridDim.x * blockDim.x)
@@ -114,7 +113,6 @@ static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
 
 typedef void (*dual_kernel_pointer)(struct dual_args dual, struct dual_planes planes);
 
-/* Memory as the first step needs it. */
 static inline enum status dual_prepare(const struct cuda_context *context,
                                        const struct dual_plan *plan, uint8_t *scratch,
                                        struct failure *failure) {
@@ -148,7 +146,7 @@ static inline enum status dual_launch(const struct cuda_context *context,
     return launch_clusters(context, kernel, plan->axes[0], fits, failure, plan->args, planes);
 }
 
-/* Takes the seams out, with scratch from SCRATCH on, for which the plan was made. */
+/* SCRATCH: as the plan was made for. */
 static inline enum status dual_queue(const struct cuda_context *context,
                                      const struct dual_plan *plan, uint8_t *scratch, bool *fits,
                                      struct failure *failure) {

@@ -13,7 +13,6 @@
 
 #include "cuda/ops/carve/dual/args.cuh"
 
-/* Where the seam crosses every line, as the winner's bands tell it. */
 DEVICE void dual_gather(const struct dual_args &dual, const struct dual_shared &shared) {
     const uint32_t *crossings =
         dual_crossings(dual, shared.seam.own == shared.place.axis, shared.state.step);
@@ -70,7 +69,6 @@ DEVICE void dual_close(const struct dual_args &dual, const struct dual_shared &s
     renew_energies(args, shared.band, luma, width);
 }
 
-/* And those go into both planes. */
 DEVICE void dual_renew(const struct dual_args &dual, const struct dual_shared &shared) {
     const struct cluster_args &args = shared.args, &other = dual.axes[!shared.place.axis];
     const struct band &band = shared.band;

@@ -143,7 +143,6 @@ DEVICE void search_band(const struct cell_plane &plane, const struct axis_memory
         run_band<COST, SOURCES>(plane, memory, half, i, task / 2, tag);
 }
 
-/* Either half has at most one band more than the other. */
 DEVICE uint32_t bands_most(uint32_t lines) {
     return max(bands_of(lines, FROM_START), bands_of(lines, FROM_END));
 }
@@ -179,7 +178,7 @@ DEVICE bool is_cheaper(uint64_t a, uint32_t a_length, uint64_t b, uint32_t b_len
     return carve_rank(a, a_length) < carve_rank(b, b_length);
 }
 
-/* One warp: the seam that goes. */
+/* One warp. */
 template <class COST>
 static __device__ void choose_seam(const struct grid_args &args, const struct grid_state &state,
                                    struct grid_shared &shared) {
