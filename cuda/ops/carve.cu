@@ -28,8 +28,8 @@
  * Where to begin reading: here at the end, run(), and upwards to run_phase(). Then
  * carve/carve_context.cuh (memory), carve/method.cuh (the choice), carve/grid/grid.cuh (the
  * simplest kernel: grid_kernel), carve/cluster/args.cuh (who does what) and sweep.cuh, band.cuh,
- * traceback.cuh beside it. Blocks talk in tagged_words.cuh, by the instructions of ptx.cuh, and
- * wait as waits.cuh says. tests/bench/kernels/carve.cu climbs from a launch a row to the cluster
+ * traceback.cuh beside it. Blocks talk in tagged_words.cuh, by the instructions of ptx.cuh.
+ * tests/bench/kernels/carve.cu climbs from a launch a row to the cluster
  * method.
  *
  * Scratch: at most 16 bytes a pixel of the input or, where that has more, of what is carved to;
@@ -47,38 +47,27 @@
 
 /* Marks of the image that the phase begins with, into TO. */
 static enum status fill_marks(const struct carve_context *carve, const struct phase *phase,
-                              struct byte_plane to, bool turned) {
-    struct fill_args args = {};
-    args.width = phase->width;
-    args.height = phase->height;
-    args.to = to;
-    args.turned = turned;
-    if (carve->done) {
-        args.from = carve->kept;
-    } else {
-        args.keep = carve->call->aux[CARVE_KEEP];
-        args.remove = carve->call->aux[CARVE_REMOVE];
-    }
-    return fill_plane(carve->context->stream, args, carve->failure);
+                              uint8_t *to, uint32_t stride, bool turned) {
+    struct fill_args args = { phase->width, phase->height, to, stride, turned };
+    if (carve->done)
+        args.image = carve->kept;
+    else
+        args.keep = carve->call->aux[CARVE_KEEP], args.remove = carve->call->aux[CARVE_REMOVE];
+    return fill_plane(carve->queue, args);
 }
 
 static enum status fill_search(const struct carve_context *carve, const struct phase *phase,
                                const struct seam_search *search) {
-    struct fill_args args = {};
-    args.image = carve->now;
-    args.width = phase->width;
-    args.height = phase->height;
-    args.to = { search->luma, search->luma_stride };
-    args.turned = is_turned(phase);
-    args.progress = carve->progress;
-    args.total = carve->total;
-    const enum status status = fill_plane(carve->context->stream, args, carve->failure);
+    const bool turned = is_turned(phase);
+    const uint32_t stride = search->luma_stride;
+    const struct fill_args args = { phase->width, phase->height, search->luma,    stride,
+                                    turned,       carve->now,    carve->progress, carve->total };
+    const enum status status = fill_plane(carve->queue, args);
     if (status || !carve->masked) return status;
-    return fill_marks(carve, phase, { search->marks, search->luma_stride }, args.turned);
+    return fill_marks(carve, phase, search->marks, stride, turned);
 }
 
-static enum status find_seams(const struct carve_context *carve, const struct phase *phase,
-                              const struct seam_mask *mask) {
+static enum status find_seams(const struct carve_context *carve, const struct phase *phase) {
     const struct seam_search search = search_of(carve, phase);
     enum status status = fill_search(carve, phase, &search);
     if (!status)
@@ -86,116 +75,73 @@ static enum status find_seams(const struct carve_context *carve, const struct ph
                             &search, carve->failure);
     cuda_record_kernel(carve->context, carve->timed && carve->progress ? NULL : "seams");
     if (status || is_both(phase)) return status;
-    const struct mask_args args = { *mask, search.seams, search.columns };
-    return mask_build(carve->context->stream, args, carve->failure);
+    return mask_build(carve->queue, { present_mask(carve), search.seams, search.columns });
 }
 
-static enum status restore_left(const struct carve_context *carve, const struct phase *phase) {
+/* Both directions: the pixels that are left, from where they came. */
+static enum status take_origins(const struct carve_context *carve, const struct phase *phase,
+                                void (*kernel)(struct gather_args)) {
     const struct phase after = behind(phase);
-    struct restore_args args = {};
-    args.width = after.width;
-    args.height = after.height;
-    args.origins = carve->origins;
-    args.origin_stride = carve->origin_stride;
-    args.in = carve->call->in;
-    args.out = carve->call->out;
-    return restore_pixels(carve->context->stream, args, carve->failure);
+    const struct gather_args args = { carve->origins,   carve->origin_stride, carve->call->in,
+                                      carve->call->out, after.width,          after.height };
+    return launch_pixels(kernel, after.width, after.height, carve->queue, args);
 }
 
-static enum status paint_phase(const struct carve_context *carve, const struct phase *phase,
-                               const struct seam_mask *mask) {
-    if (is_both(phase)) return restore_left(carve, phase);
-    struct paint_args args = {};
-    args.mask = *mask;
-    args.width = phase->width;
-    args.height = phase->height;
-    args.origin_map = carve->origin_map;
-    args.out = carve->call->out;
-    return paint_seams(carve->context->stream, args, carve->failure);
+static enum status paint_phase(const struct carve_context *carve, const struct phase *phase) {
+    if (is_both(phase)) return take_origins(carve, phase, restore_kernel);
+    const struct paint_args args = { present_mask(carve), phase->width, phase->height,
+                                     carve->origin_map, carve->call->out };
+    return launch_pixels(paint_kernel, phase->width, phase->height, carve->queue, args);
 }
 
+/* COPIES: as of apply_args. */
 static enum status apply_one(const struct carve_context *carve, const struct phase *phase,
-                             const struct apply_kernels &apply_kernels, struct apply_args *args) {
+                             const struct image &from, const struct image &to, bool copies) {
     const struct phase after = behind(phase);
-    args->width = phase->width;
-    args->height = phase->height;
-    args->length = args->mask.turned ? after.height : after.width;
-    return phase->seams.grow
-               ? grow_pixels(carve->context->stream, apply_kernels, *args, carve->failure)
-               : shrink_pixels(carve->context->stream, apply_kernels, *args, carve->failure);
-}
-
-static enum status apply_to_pixels(struct carve_context *carve, const struct phase *phase,
-                                   const struct seam_mask *mask) {
-    const struct image *now = &carve->now;
-    struct apply_args args = {};
-    args.mask = *mask;
-    args.from = now->pixels;
-    args.from_stride = now->stride;
-    args.to = carve->to.pixels;
-    args.to_stride = carve->to.stride;
-    const struct apply_kernels apply_kernels = now->depth == 8
-                                                   ? apply_kernels_of<uint8_t>(now->channels)
-                                                   : apply_kernels_of<uint16_t>(now->channels);
-    return apply_one(carve, phase, apply_kernels, &args);
+    const struct seam_mask mask = present_mask(carve);
+    const struct apply_kernels kernels = apply_kernels_of(from);
+    const struct apply_args args = { mask,          from.pixels,
+                                     to.pixels,     from.stride,
+                                     to.stride,     phase->width,
+                                     phase->height, mask.turned ? after.height : after.width,
+                                     copies };
+    if (phase->seams.grow) return grow_pixels(carve->queue, kernels, args);
+    return launch_pixels(kernels.shrink, phase->width, phase->height, carve->queue, args);
 }
 
 /* In the first phase marks come fresh from the masks: where it shrinks, through the search's plane,
  * which is free by now. */
-static enum status apply_to_marks(const struct carve_context *carve, const struct phase *phase,
-                                  const struct seam_mask *mask) {
-    struct byte_plane from = carve->kept;
-    if (!phase->seams.grow) from = { carve->marks, round16(phase->width) };
+static enum status apply_to_marks(const struct carve_context *carve, const struct phase *phase) {
+    struct image from = carve->kept;
+    if (!phase->seams.grow) from.pixels = carve->marks, from.stride = round16(phase->width);
     enum status status = STATUS_OK;
-    if (!carve->done) status = fill_marks(carve, phase, from, false);
-    if (status) return status;
-    struct apply_args args = {};
-    args.mask = *mask;
-    args.from = from.bytes;
-    args.from_stride = from.stride;
-    args.to = carve->kept.bytes;
-    args.to_stride = carve->kept.stride;
-    args.copies = true;
-    return apply_one(carve, phase, apply_kernels_make<uint8_t, 1>(), &args);
-}
-
-static enum status gather(const struct carve_context *carve, const struct phase *phase) {
-    const struct image *in = &carve->call->in, *out = &carve->call->out;
-    const struct apply_kernels apply_kernels = in->depth == 8
-                                                   ? apply_kernels_of<uint8_t>(in->channels)
-                                                   : apply_kernels_of<uint16_t>(in->channels);
-    const struct phase after = behind(phase);
-    const struct gather_args args = { carve->origins, carve->origin_stride, in->pixels,
-                                      out->pixels,    in->stride,           out->stride,
-                                      after.width,    after.height,         in->width,
-                                      in->height };
-    return gather_pixels(carve->context->stream, apply_kernels, args, carve->failure);
+    if (!carve->done) status = fill_marks(carve, phase, from.pixels, (uint32_t)from.stride, false);
+    return status ? status : apply_one(carve, phase, from, carve->kept, true);
 }
 
 /* What is to follow the seams: the pixels, unless nobody looks at them any more; marks, if there is
  * another phase. */
-static enum status apply_seams(struct carve_context *carve, const struct phase *phase,
-                               const struct seam_mask *mask, bool last) {
+static enum status apply_seams(const struct carve_context *carve, const struct phase *phase,
+                               bool last) {
     if (last && carve->shows) return STATUS_OK;
-    if (is_both(phase)) return gather(carve, phase);
-    enum status status = apply_to_pixels(carve, phase, mask);
-    if (!status && !last && carve->masked) status = apply_to_marks(carve, phase, mask);
+    if (is_both(phase)) return take_origins(carve, phase, apply_kernels_of(carve->call->in).gather);
+    enum status status = apply_one(carve, phase, carve->now, carve->to, false);
+    if (!status && !last && carve->masked) status = apply_to_marks(carve, phase);
     return status;
 }
 
 static enum status run_phase(struct carve_context *carve, struct phase *phase) {
     const struct phase after = behind(phase);
     const bool last = after.width == carve->goal_width && after.height == carve->goal_height;
-    const struct seam_mask *mask = &carve->origin_map.phases[carve->origin_map.count].mask;
-    enum status status = find_seams(carve, phase, mask);
-    if (!status && carve->shows) status = paint_phase(carve, phase, mask);
-    if (!status) status = apply_seams(carve, phase, mask, last);
+    enum status status = find_seams(carve, phase);
+    if (!status && carve->shows) status = paint_phase(carve, phase);
+    if (!status) status = apply_seams(carve, phase, last);
     cuda_record_kernel(carve->context, "pixels");
     carve->origin_map.count++;
     carve->done += phase->seams.columns + phase->seams.rows;
     carve->now = carve->to;
-    carve->now.width = after.width;
-    carve->now.height = after.height;
+    carve->now.width = carve->kept.width = after.width;
+    carve->now.height = carve->kept.height = after.height;
     *phase = after;
     return status;
 }
@@ -203,26 +149,21 @@ static enum status run_phase(struct carve_context *carve, struct phase *phase) {
 /* ---- one image */
 
 static enum status draw(const struct carve_context *carve, enum draw_what what) {
-    struct draw_args args = {};
-    args.in = carve->call->in;
-    args.out = carve->call->out;
-    args.what = what;
-    args.energy = (int)carve->call->params->number[CARVE_ENERGY];
-    args.luma = { carve->luma, round16(args.in.width) };
-    return draw_image(carve->context->stream, args, carve->failure);
+    const struct image *in = &carve->call->in;
+    const struct draw_args args = {
+        *in,         carve->call->out,   what,
+        carve->luma, round16(in->width), (int)carve->call->params->number[CARVE_ENERGY]
+    };
+    return launch_pixels(draw_kernel, in->width, in->height, carve->queue, args);
 }
 
 static enum status draw_energy(const struct carve_context *carve) {
-    struct fill_args args = {};
-    args.image = carve->call->in;
-    args.width = args.image.width;
-    args.height = args.image.height;
-    args.to = { carve->luma, round16(args.width) };
-    const enum status status = fill_plane(carve->context->stream, args, carve->failure);
-    if (status) return status;
-    const enum status shown = draw(carve, DRAW_ENERGY);
-    cuda_record_kernel(carve->context, "energy");
-    return shown;
+    const struct image *in = &carve->call->in;
+    enum status status = fill_plane(
+        carve->queue, { in->width, in->height, carve->luma, round16(in->width), false, *in });
+    if (!status) status = draw(carve, DRAW_ENERGY);
+    if (!status) cuda_record_kernel(carve->context, "energy");
+    return status;
 }
 
 static enum status copy(const struct carve_context *carve) {
@@ -261,7 +202,7 @@ static enum status run_one(const struct cuda_context *context, const struct op_c
     const enum status status = check_masks(call, failure);
     if (status) return status;
     struct carve_context carve = context_of(context, call);
-    carve.failure = failure;
+    carve.queue.failure = carve.failure = failure;
     lay_out(&carve, (uint8_t *)first->scratch, first->scratch_bytes);
     if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return draw_energy(&carve);
     static const char *const timed[] = { "seam", "trace", "remove", NULL }; /* as SPAN_SEAM... */

@@ -26,9 +26,8 @@ struct apply_args {
     bool copies;                   /* new pixels are as their seam's, not a mean */
 };
 
-template <class SAMPLE, int CHANNELS>
-DEVICE uint64_t get_pixel(const struct apply_args &args, uint32_t x, uint32_t y) {
-    const SAMPLE *const at = (const SAMPLE *)(args.from + y * args.from_stride) + x * CHANNELS;
+template <class SAMPLE, int CHANNELS> DEVICE uint64_t get_pixel(const uint8_t *row, uint32_t x) {
+    const SAMPLE *const at = (const SAMPLE *)row + x * CHANNELS;
     uint64_t pixel = 0;
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++) pixel |= (uint64_t)at[c] << 16 * c;
@@ -36,18 +35,23 @@ DEVICE uint64_t get_pixel(const struct apply_args &args, uint32_t x, uint32_t y)
 }
 
 template <class SAMPLE, int CHANNELS>
-DEVICE void put_pixel(const struct apply_args &args, uint32_t x, uint32_t y, uint64_t pixel) {
-    SAMPLE *const at = (SAMPLE *)(args.to + y * args.to_stride) + x * CHANNELS;
+DEVICE void put_pixel(uint8_t *row, uint32_t x, uint64_t pixel) {
+    SAMPLE *const at = (SAMPLE *)row + x * CHANNELS;
 #pragma unroll
     for (int c = 0; c < CHANNELS; c++) at[c] = (SAMPLE)(pixel >> 16 * c);
+}
+
+template <class SAMPLE, int CHANNELS>
+DEVICE uint64_t pixel_at(const struct apply_args &args, uint32_t x, uint32_t y) {
+    return get_pixel<SAMPLE, CHANNELS>(args.from + y * args.from_stride, x);
 }
 
 template <class SAMPLE, int CHANNELS>
 DEVICE void put_place(const struct apply_args &args, uint32_t line, uint32_t place,
                       uint64_t pixel) {
     if (place >= args.length) return;
-    put_pixel<SAMPLE, CHANNELS>(args, args.mask.turned ? line : place,
-                                args.mask.turned ? place : line, pixel);
+    const uint32_t x = args.mask.turned ? line : place, y = args.mask.turned ? place : line;
+    put_pixel<SAMPLE, CHANNELS>(args.to + y * args.to_stride, x, pixel);
 }
 
 template <class SAMPLE, int CHANNELS>
@@ -58,7 +62,7 @@ static __global__ void shrink_kernel(const __grid_constant__ struct apply_args a
     const struct crossing crossing = crossing_at(args.mask, line, place);
     if (!crossing.seam)
         put_place<SAMPLE, CHANNELS>(args, line, place - crossing.before,
-                                    get_pixel<SAMPLE, CHANNELS>(args, x, y));
+                                    pixel_at<SAMPLE, CHANNELS>(args, x, y));
 }
 
 template <int CHANNELS> DEVICE uint64_t mean_pixel(uint64_t left, uint64_t seam, uint64_t right) {
@@ -71,7 +75,7 @@ template <int CHANNELS> DEVICE uint64_t mean_pixel(uint64_t left, uint64_t seam,
     return pixel;
 }
 
-/* HERE goes to its new place, and behind it, if a seam goes through, a new pixel. */
+/* HERE goes to its new place; behind it a new pixel, if a seam goes through. */
 template <class SAMPLE, int CHANNELS>
 DEVICE void put_grown(const struct apply_args &args, uint32_t line, uint32_t place, uint64_t left,
                       uint64_t here, uint64_t right) {
@@ -83,7 +87,7 @@ DEVICE void put_grown(const struct apply_args &args, uint32_t line, uint32_t pla
     put_place<SAMPLE, CHANNELS>(args, line, to + 1, added);
 }
 
-/* A warp a row, 32 pixels a step. */
+/* A warp a row. */
 template <class SAMPLE, int CHANNELS>
 static __global__ void grow_rows_kernel(const __grid_constant__ struct apply_args args) {
     const uint32_t y = blockIdx.x * PIXEL_BLOCK_Y + threadIdx.y, lane = threadIdx.x;
@@ -91,8 +95,8 @@ static __global__ void grow_rows_kernel(const __grid_constant__ struct apply_arg
     uint64_t behind = 0; /* the first pixel of the step before */
     for (int start = (int)(args.width - 1) / 32 * 32; start >= 0; start -= 32) {
         const uint32_t x = start + lane, last = args.width - 1;
-        const uint64_t here = get_pixel<SAMPLE, CHANNELS>(args, min(x, last), y);
-        const uint64_t left = get_pixel<SAMPLE, CHANNELS>(args, min(x ? x - 1 : 0, last), y);
+        const uint64_t here = pixel_at<SAMPLE, CHANNELS>(args, min(x, last), y);
+        const uint64_t left = pixel_at<SAMPLE, CHANNELS>(args, min(x ? x - 1 : 0, last), y);
         uint64_t right = __shfl_down_sync(~0u, here, 1);
         if (lane == 31) right = behind;
         if (x >= last) right = here;
@@ -103,19 +107,19 @@ static __global__ void grow_rows_kernel(const __grid_constant__ struct apply_arg
     }
 }
 
-/* A thread a column, a few pixels a step. */
+/* A thread a column. */
 template <class SAMPLE, int CHANNELS>
 static __global__ void grow_columns_kernel(const __grid_constant__ struct apply_args args) {
     enum { STEP = 8 };
     const uint32_t x =
         blockIdx.x * PIXEL_BLOCK_X * PIXEL_BLOCK_Y + threadIdx.y * PIXEL_BLOCK_X + threadIdx.x;
     if (x >= args.width) return;
-    uint64_t below = get_pixel<SAMPLE, CHANNELS>(args, x, args.height - 1);
+    uint64_t below = pixel_at<SAMPLE, CHANNELS>(args, x, args.height - 1);
     for (int start = (int)args.height - 1; start >= 0; start -= STEP) {
         uint64_t pixels[STEP + 1];
 #pragma unroll
         for (int i = 0; i <= STEP; i++)
-            pixels[i] = get_pixel<SAMPLE, CHANNELS>(args, x, (uint32_t)max(start - i, 0));
+            pixels[i] = pixel_at<SAMPLE, CHANNELS>(args, x, (uint32_t)max(start - i, 0));
 #pragma unroll
         for (int i = 0; i < STEP; i++) {
             if (start - i < 0) break;
@@ -131,18 +135,15 @@ static __global__ void grow_columns_kernel(const __grid_constant__ struct apply_
 struct gather_args {
     const uint32_t *origins;
     uint32_t origin_stride; /* from row to row, and in the numbers */
-    const uint8_t *from;
-    uint8_t *to;
-    size_t from_stride, to_stride;
-    uint32_t width, height;           /* afterwards */
-    uint32_t from_width, from_height; /* before */
+    struct image in, out;
+    uint32_t width, height; /* of what is left */
 };
 
 /* Of a search that was broken off, numbers mean nothing. */
 DEVICE uint2 origin_at(const struct gather_args &args, uint32_t x, uint32_t y) {
     const uint32_t number = args.origins[(size_t)y * args.origin_stride + x];
-    return make_uint2(min(number % args.origin_stride, args.from_width - 1),
-                      min(number / args.origin_stride, args.from_height - 1));
+    return make_uint2(min(number % args.origin_stride, args.in.width - 1),
+                      min(number / args.origin_stride, args.in.height - 1));
 }
 
 template <class SAMPLE, int CHANNELS>
@@ -150,16 +151,13 @@ static __global__ void gather_kernel(const __grid_constant__ struct gather_args 
     const uint32_t x = thread_pixel().x, y = thread_pixel().y;
     if (x >= args.width || y >= args.height) return;
     const uint2 origin = origin_at(args, x, y);
-    const SAMPLE *const from =
-        (const SAMPLE *)(args.from + origin.y * args.from_stride) + origin.x * CHANNELS;
-    SAMPLE *const to = (SAMPLE *)(args.to + y * args.to_stride) + x * CHANNELS;
-#pragma unroll
-    for (int c = 0; c < CHANNELS; c++) to[c] = from[c];
+    const uint8_t *const from = args.in.pixels + origin.y * args.in.stride;
+    put_pixel<SAMPLE, CHANNELS>(args.out.pixels + y * args.out.stride, x,
+                                get_pixel<SAMPLE, CHANNELS>(from, origin.x));
 }
 
 /* ---- host */
 
-/* The kernels for one kind of pixel. */
 struct apply_kernels {
     void (*shrink)(struct apply_args), (*grow_rows)(struct apply_args),
         (*grow_columns)(struct apply_args);
@@ -171,36 +169,24 @@ template <class SAMPLE, int CHANNELS> static inline struct apply_kernels apply_k
              grow_columns_kernel<SAMPLE, CHANNELS>, gather_kernel<SAMPLE, CHANNELS> };
 }
 
-template <class SAMPLE> static inline struct apply_kernels apply_kernels_of(int channels) {
-    switch (channels) {
-    case 1: return apply_kernels_make<SAMPLE, 1>();
-    case 2: return apply_kernels_make<SAMPLE, 2>();
-    case 3: return apply_kernels_make<SAMPLE, 3>();
-    default: return apply_kernels_make<SAMPLE, 4>();
-    }
+static inline struct apply_kernels apply_kernels_of(const struct image &image) {
+    static const struct apply_kernels kernels[2][4] = {
+        { apply_kernels_make<uint8_t, 1>(), apply_kernels_make<uint8_t, 2>(),
+          apply_kernels_make<uint8_t, 3>(), apply_kernels_make<uint8_t, 4>() },
+        { apply_kernels_make<uint16_t, 1>(), apply_kernels_make<uint16_t, 2>(),
+          apply_kernels_make<uint16_t, 3>(), apply_kernels_make<uint16_t, 4>() },
+    };
+    return kernels[image.depth == 16][image.channels - 1];
 }
 
-static inline enum status shrink_pixels(cudaStream_t stream,
-                                        const struct apply_kernels &apply_kernels,
-                                        const struct apply_args &args, struct failure *failure) {
-    return launch_pixels(apply_kernels.shrink, args.width, args.height, stream, args, failure);
-}
-
-static inline enum status grow_pixels(cudaStream_t stream,
-                                      const struct apply_kernels &apply_kernels,
-                                      const struct apply_args &args, struct failure *failure) {
-    const uint32_t columns = PIXEL_BLOCK_X * PIXEL_BLOCK_Y;
+static inline enum status grow_pixels(const struct launch_queue &queue,
+                                      const struct apply_kernels &kernels,
+                                      const struct apply_args &args) {
     const bool turned = args.mask.turned;
-    const uint32_t blocks = turned ? (args.width + columns - 1) / columns
-                                   : (args.height + PIXEL_BLOCK_Y - 1) / PIXEL_BLOCK_Y;
-    return launch(turned ? apply_kernels.grow_columns : apply_kernels.grow_rows, dim3(blocks),
-                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), stream, args, failure);
-}
-
-static inline enum status gather_pixels(cudaStream_t stream,
-                                        const struct apply_kernels &apply_kernels,
-                                        const struct gather_args &args, struct failure *failure) {
-    return launch_pixels(apply_kernels.gather, args.width, args.height, stream, args, failure);
+    const uint32_t lines = turned ? PIXEL_BLOCK_X * PIXEL_BLOCK_Y : PIXEL_BLOCK_Y;
+    const uint32_t blocks = ((turned ? args.width : args.height) + lines - 1) / lines;
+    return launch(turned ? kernels.grow_columns : kernels.grow_rows, dim3(blocks),
+                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), queue, args);
 }
 
 #endif

@@ -9,14 +9,7 @@
 
 #include "cuda/cuda_op.h"
 #include "cuda/ops/carve/launch_kernel.cuh"
-#include "cuda/ops/carve/ptx.cuh"
 #include "pipeline/ops/carve.h"
-
-/* One byte a pixel. */
-struct byte_plane {
-    uint8_t *bytes;
-    uint32_t stride;
-};
 
 DEVICE uint32_t sample_at(const struct image &image, uint32_t x, uint32_t y, unsigned channel) {
     const size_t at = (size_t)x * image.channels + channel;
@@ -40,19 +33,19 @@ DEVICE uint32_t luma_at(const struct image &image, uint32_t x, uint32_t y) {
     return carve_luma(red, sample_at(image, x, y, 1), sample_at(image, x, y, 2), image.depth);
 }
 
-/* Where a plane's bytes come from: a plane, else an image's luma, else masks. */
+/* A plane's bytes: an image's luma, which of a plane is what is in it; else what masks say. */
 struct fill_args {
-    struct byte_plane from;
-    struct image image, keep, remove; /* width 0: not given */
-    uint32_t width, height;           /* as they lie */
-    struct byte_plane to;
+    uint32_t width, height; /* as they lie */
+    uint8_t *to;
+    uint32_t to_stride;
     bool turned;
+    struct image image;
     struct kernel_progress *progress; /* told TOTAL, if not NULL */
     uint32_t total;
+    struct image keep, remove; /* width 0: not given */
 };
 
 DEVICE uint32_t byte_at(const struct fill_args &args, uint32_t x, uint32_t y) {
-    if (args.from.bytes) return args.from.bytes[(size_t)y * args.from.stride + x];
     if (args.image.width) return luma_at(args.image, x, y);
     return (args.keep.width && sample_at(args.keep, x, y, 0) >= 128 ? 1 : 0) |
            (args.remove.width && sample_at(args.remove, x, y, 0) >= 128 ? 2 : 0);
@@ -76,16 +69,16 @@ static __global__ void fill_kernel(const __grid_constant__ struct fill_args args
         const uint32_t y = args.turned ? x0 + i : y0 + i;
         if (x < (args.turned ? args.height : args.width) &&
             y < (args.turned ? args.width : args.height))
-            args.to.bytes[(size_t)y * args.to.stride + x] =
+            args.to[(size_t)y * args.to_stride + x] =
                 args.turned ? tile[threadIdx.x][i] : tile[i][threadIdx.x];
     }
 }
 
-static inline enum status fill_plane(cudaStream_t stream, const struct fill_args &args,
-                                     struct failure *failure) {
+static inline enum status fill_plane(const struct launch_queue &queue,
+                                     const struct fill_args &args) {
     const dim3 tiles((args.width + FILL_TILE - 1) / FILL_TILE,
                      (args.height + FILL_TILE - 1) / FILL_TILE);
-    return launch(fill_kernel, tiles, dim3(FILL_TILE, FILL_ROWS), stream, args, failure);
+    return launch(fill_kernel, tiles, dim3(FILL_TILE, FILL_ROWS), queue, args);
 }
 
 #endif

@@ -12,10 +12,10 @@
 #ifndef BURIN_CARVE_CARVE_CONTEXT_CUH
 #define BURIN_CARVE_CARVE_CONTEXT_CUH
 
-#include "cuda/ops/carve/arena.cuh"
 #include "cuda/ops/carve/byte_plane.cuh"
 #include "cuda/ops/carve/method.cuh"
-#include "cuda/ops/carve/origin_map.cuh"
+#include "cuda/ops/carve/seam_mask.cuh"
+#include "cuda/ops/carve/seam_search.cuh"
 
 /* ---- the way of one image */
 
@@ -25,11 +25,11 @@ struct phase {
     struct carve_phase seams;
 };
 
-/* Everything of one call. Memory is NULL while it is only counted. */
 struct carve_context {
     const struct cuda_context *context;
     const struct op_call *call;
     struct failure *failure;
+    struct launch_queue queue; /* its stream and failure */
     uint32_t goal_width, goal_height;
     bool masked, shows; /* the seams */
     int phases;
@@ -39,17 +39,17 @@ struct carve_context {
     uint32_t total, done; /* seams */
     struct kernel_progress *progress;
 
-    struct image now;       /* the image as far as it has come; from the first phase on in TO */
-    struct image to;        /* as large as it gets */
-    struct byte_plane kept; /* marks of `now` from the second phase on */
-    uint8_t *luma, *marks;  /* of a search */
-    uint32_t *origins;      /* where both directions shrink */
+    struct image now;      /* the image as far as it has come; from the first phase on in TO */
+    struct image to;       /* as large as it gets */
+    struct image kept;     /* marks of `now` from the second phase on: one channel */
+    uint8_t *luma, *marks; /* of a search */
+    uint32_t *origins;     /* where both directions shrink */
     uint32_t origin_stride;
     struct origin_map
         origin_map; /* counts the phases that are done; the lines of those to come have room */
 
-    /* What a phase has for itself: its seams, and behind them the method's scratch. The first one
-     * has it where the images of later ones will be: until its seams are lines, there are none. */
+    /* What a phase has for itself: its seams and the method's scratch. The first one's lies where
+     * the images of later ones will be: until its seams are lines, there are none. */
     uint8_t *first, *later;
 };
 
@@ -69,7 +69,6 @@ static bool is_both(const struct phase *phase) {
     return phase->seams.columns && phase->seams.rows;
 }
 
-/* Horizontal seams alone. */
 static bool is_turned(const struct phase *phase) {
     return !phase->seams.columns;
 }
@@ -78,14 +77,13 @@ static uint32_t round16(uint32_t n) {
     return (n + 15) / 16 * 16;
 }
 
-/* Of what a phase has for itself, BASE on: the seams come first, the method's scratch behind. */
+/* Seams come first, the method's scratch behind them. */
 static void lay_out_search(struct seam_search *search, struct arena *arena) {
     if (!search->rows)
         search->seams = arena_take<uint16_t>(arena, (size_t)search->columns * search->height);
     search->scratch = arena_take<uint8_t>(arena, 0);
 }
 
-/* The search of one phase; memory as far as the context has it. */
 static struct seam_search search_of(const struct carve_context *carve, const struct phase *phase) {
     const bool turned = is_turned(phase);
     struct seam_search search = {};
@@ -106,7 +104,10 @@ static struct seam_search search_of(const struct carve_context *carve, const str
     return search;
 }
 
-/* Without memory. */
+static struct seam_mask present_mask(const struct carve_context *carve) {
+    return carve->origin_map.phases[carve->origin_map.count].mask;
+}
+
 static struct seam_mask mask_of(const struct seam_search *search, bool turned) {
     struct seam_mask mask = {};
     mask.words = (search->width + 31) / 32;
@@ -162,15 +163,14 @@ static struct needs needs_of(struct carve_context *carve) {
     return needs;
 }
 
-/* Marks, and where seams are shown pixels, of several phases. */
 static void lay_out_images(struct carve_context *carve, const struct needs *needs,
                            struct arena *arena) {
     const struct image *in = &carve->call->in;
     carve->to = carve->call->out;
     if (!needs->width) return;
     if (carve->masked) {
-        carve->kept.stride = round16(needs->width);
-        carve->kept.bytes = arena_take<uint8_t>(arena, (size_t)carve->kept.stride * needs->height);
+        const size_t stride = round16(needs->width);
+        carve->kept = { arena_take<uint8_t>(arena, stride * needs->height), stride, 0, 0, 1, 8 };
     }
     if (carve->shows) {
         carve->to = *in;
@@ -188,7 +188,7 @@ static void lay_out_masks(struct carve_context *carve, struct arena *arena) {
     }
 }
 
-/* Lays all of it out from BASE on; NULL: only counts. */
+/* BASE: NULL where memory is only counted. */
 static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     const struct image *in = &carve->call->in;
     const struct needs needs = needs_of(carve);
@@ -208,16 +208,14 @@ static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     return first.bytes > arena.bytes ? first.bytes : arena.bytes;
 }
 
-/* The same in the BYTES that there are from BASE on, which were counted with what the device said
- * then. Where the choice made now wants more than that, the grid method has all phases: there is
- * always enough for it. */
+/* In the BYTES from BASE on, counted with what the device said then. Where the choice made now
+ * wants more, the grid method, for which there is always enough, has all phases. */
 static void lay_out(struct carve_context *carve, uint8_t *base, size_t bytes) {
     if (lay_out_all(carve, base) <= bytes) return;
     carve->limits.capability = 0;
     lay_out_all(carve, base);
 }
 
-/* The size to carve to. Of a result it is the output's. */
 static void set_goal(struct carve_context *carve) {
     const struct op_call *call = carve->call;
     const long *number = call->params->number;
@@ -236,6 +234,7 @@ static struct carve_context context_of(const struct cuda_context *context,
     carve.context = context;
     carve.call = call;
     carve.failure = call->failure;
+    carve.queue = { context->stream, call->failure };
     carve.limits = limits_of(context);
     carve.shows = call->params->number[CARVE_SHOW] == CARVE_SHOW_SEAMS;
     carve.masked = call->aux[CARVE_KEEP].width || call->aux[CARVE_REMOVE].width;

@@ -10,14 +10,15 @@
 #include "cuda/ops/carve/apply.cuh"
 #include "cuda/ops/carve/byte_plane.cuh"
 #include "cuda/ops/carve/energy.cuh"
-#include "cuda/ops/carve/origin_map.cuh"
+#include "cuda/ops/carve/seam_mask.cuh"
 
 enum draw_what { DRAW_INPUT, DRAW_RED, DRAW_ENERGY };
 
 struct draw_args {
     struct image in, out;
     enum draw_what what;
-    struct byte_plane luma; /* DRAW_ENERGY */
+    const uint8_t *luma; /* DRAW_ENERGY; and its stride */
+    uint32_t luma_stride;
     int energy;
 };
 
@@ -25,7 +26,6 @@ DEVICE uint32_t sample_max(const struct image &image) {
     return image.depth == 16 ? 65535u : 255u;
 }
 
-/* A colour sample of the input as it is, gray or not. */
 DEVICE uint32_t colour_at(const struct image &in, uint32_t x, uint32_t y, unsigned channel) {
     return sample_at(in, x, y, in.channels < 3 ? 0 : channel);
 }
@@ -46,7 +46,7 @@ static __global__ void draw_kernel(const __grid_constant__ struct draw_args args
     if (args.what == DRAW_INPUT) put_input(args.in, args.out, x, y);
     if (args.what == DRAW_RED) put_red(args.out, x, y);
     if (args.what == DRAW_ENERGY) {
-        const struct luma_plane luma = { args.luma.bytes, args.luma.stride, (int)args.in.width,
+        const struct luma_plane luma = { args.luma, args.luma_stride, (int)args.in.width,
                                          (int)args.in.height };
         const uint32_t level = min(energy_at(luma, args.energy, (int)x, (int)y), 255u);
         put_sample(args.out, x, y, 0, args.out.depth == 16 ? 257 * level : level);
@@ -54,11 +54,6 @@ static __global__ void draw_kernel(const __grid_constant__ struct draw_args args
     if (args.in.channels % 2 == 0)
         put_sample(args.out, x, y, args.out.channels - 1u,
                    sample_at(args.in, x, y, args.in.channels - 1u));
-}
-
-static inline enum status draw_image(cudaStream_t stream, const struct draw_args &args,
-                                     struct failure *failure) {
-    return launch_pixels(draw_kernel, args.in.width, args.in.height, stream, args, failure);
 }
 
 /* ---- one phase's seams on the picture */
@@ -80,31 +75,12 @@ static __global__ void paint_kernel(const __grid_constant__ struct paint_args ar
     put_red(args.out, column, row);
 }
 
-static inline enum status paint_seams(cudaStream_t stream, const struct paint_args &args,
-                                      struct failure *failure) {
-    return launch_pixels(paint_kernel, args.width, args.height, stream, args, failure);
-}
-
-/* ---- both directions at once, on a red picture: the pixels that are left are as they were */
-
-struct restore_args {
-    uint32_t width, height; /* of what is left */
-    const uint32_t *origins;
-    uint32_t origin_stride;
-    struct image in, out;
-};
-
-static __global__ void restore_kernel(const __grid_constant__ struct restore_args args) {
+/* Both directions at once, on a red picture: the pixels that are left are as they were. */
+static __global__ void restore_kernel(const __grid_constant__ struct gather_args args) {
     const uint32_t x = thread_pixel().x, y = thread_pixel().y;
     if (x >= args.width || y >= args.height) return;
-    const uint32_t number = args.origins[(size_t)y * args.origin_stride + x];
-    const uint32_t column = number % args.origin_stride, row = number / args.origin_stride;
-    if (column < args.in.width && row < args.in.height) put_input(args.in, args.out, column, row);
-}
-
-static inline enum status restore_pixels(cudaStream_t stream, const struct restore_args &args,
-                                         struct failure *failure) {
-    return launch_pixels(restore_kernel, args.width, args.height, stream, args, failure);
+    const uint2 origin = origin_at(args, x, y);
+    put_input(args.in, args.out, origin.x, origin.y);
 }
 
 #endif

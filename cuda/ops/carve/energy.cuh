@@ -20,7 +20,6 @@ DEVICE uint32_t root_floor(uint32_t n) {
     return (root + 1) * (root + 1) <= n ? root + 1 : root;
 }
 
-/* The luma of the pixel DX to the right of (x, y) and DY below. */
 template <class SOURCE> DEVICE int tap(const SOURCE &luma, int x, int y, int dx, int dy) {
     return luma.at(x + dx, y + dy);
 }
@@ -64,7 +63,6 @@ DEVICE uint32_t energy_at(const SOURCE &luma, int kind, int x, int y) {
                                 : energy_sobel<2, ROWS>(luma, x, y);
 }
 
-/* A plane as it is. */
 struct luma_plane {
     const uint8_t *pixels;
     uint32_t stride;

@@ -77,7 +77,6 @@ DEVICE void close_gap(const uint8_t *from, uint8_t *to, uint32_t start, uint32_t
     }
 }
 
-/* In place, in a row that this block alone writes. */
 DEVICE void close_own_gap(uint8_t *row, uint32_t gap, uint32_t end, uint32_t stride,
                           uint32_t bits) {
     close_gap<GAP_OWN, 8>(row, row, gap, gap, end, stride, bits);

@@ -12,11 +12,16 @@
 #include "cuda/cooperative.cuh"
 #include "cuda/ops/carve/ptx.cuh"
 
+struct launch_queue {
+    cudaStream_t stream;
+    struct failure *failure; /* told what goes wrong */
+};
+
 template <class ARGS>
-static enum status launch(void (*kernel)(ARGS), dim3 blocks, dim3 threads, cudaStream_t stream,
-                          const ARGS &args, struct failure *failure) {
-    kernel<<<blocks, threads, 0, stream>>>(args);
-    CUDA_LAUNCHED(failure);
+static enum status launch(void (*kernel)(ARGS), dim3 blocks, dim3 threads,
+                          const struct launch_queue &queue, const ARGS &args) {
+    kernel<<<blocks, threads, 0, queue.stream>>>(args);
+    CUDA_LAUNCHED(queue.failure);
     return STATUS_OK;
 }
 
@@ -26,14 +31,14 @@ enum { PIXEL_BLOCK_X = 32, PIXEL_BLOCK_Y = 8 };
 
 template <class ARGS>
 static enum status launch_pixels(void (*kernel)(ARGS), uint32_t width, uint32_t height,
-                                 cudaStream_t stream, const ARGS &args, struct failure *failure) {
+                                 const struct launch_queue &queue, const ARGS &args) {
     return launch(kernel,
                   dim3((width + PIXEL_BLOCK_X - 1) / PIXEL_BLOCK_X,
                        (height + PIXEL_BLOCK_Y - 1) / PIXEL_BLOCK_Y),
-                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), stream, args, failure);
+                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), queue, args);
 }
 
-/* The thread's pixel, which may lie outside. */
+/* May lie outside. */
 DEVICE uint2 thread_pixel() {
     return make_uint2(blockIdx.x * PIXEL_BLOCK_X + threadIdx.x,
                       blockIdx.y * PIXEL_BLOCK_Y + threadIdx.y);
@@ -53,8 +58,7 @@ static inline enum status launch_result(cudaError_t error, const char *call, boo
     return STATUS_OK;
 }
 
-/* A launch in clusters of CLUSTER blocks. The first attribute alone is what occupancy depends
- * on. */
+/* The first attribute alone is what occupancy depends on. */
 static inline cudaLaunchConfig_t cluster_config(uint32_t blocks, uint32_t threads, uint32_t cluster,
                                                 uint32_t shared_bytes,
                                                 cudaLaunchAttribute attributes[2],

@@ -20,7 +20,7 @@
 
 /* ---- resident blocks */
 
-/* Asks how many blocks are resident at once; false where that could not be told at present. */
+/* False where it could not be told at present. */
 typedef bool (*residency_question)(const void *argument, uint32_t *blocks);
 
 /* What was found before, or what QUESTION says now, which is kept in *KEPT (+ 1; 0: not known) only
@@ -39,7 +39,6 @@ struct residency_launch {
     uint32_t cluster, shared_bytes;
 };
 
-/* The kernel is told what it may ask for, too. */
 static inline bool residency_ask(const void *argument, uint32_t *blocks) {
     const struct residency_launch *launch = (const struct residency_launch *)argument;
     const void *const kernel = launch->kernel;
@@ -63,8 +62,7 @@ static inline bool residency_ask(const void *argument, uint32_t *blocks) {
     return !error;
 }
 
-/* Of the present device, by kernel and cluster; NULL where there are more devices than are
- * known. */
+/* NULL where there are more devices than are known. */
 static inline uint32_t *residency_kept(enum cluster_kernel_id kernel, uint32_t cluster) {
     enum { DEVICES_MAX = 64 };
     static uint32_t kept[DEVICES_MAX][CLUSTER_KERNELS][CLUSTER_BLOCKS_MAX + 1];
@@ -88,7 +86,6 @@ static inline uint32_t residency_of(const struct carve_limits *limits,
     return kept ? residency_find(kept, residency_ask, &launch) : 0;
 }
 
-/* The driver has refused so many at once: the kernel is not tried again. */
 static inline void residency_refused(enum cluster_kernel_id kernel, uint32_t cluster) {
     uint32_t *const kept = residency_kept(kernel, cluster);
     if (kept) __atomic_store_n(kept, 1u, __ATOMIC_RELEASE);
@@ -125,7 +122,6 @@ static inline struct method_choice method_choose(const struct carve_limits *limi
 
 /* ---- running it; *FITS is false where the blocks do not fit at once and nothing was taken out */
 
-/* MAKE and QUEUE are the method's. */
 template <class PLAN, class MAKE, class QUEUE>
 static enum status plan_run(const struct cuda_context *context, const struct carve_limits *limits,
                             const struct seam_search *search, MAKE make, QUEUE queue, bool *fits,
@@ -139,7 +135,6 @@ static enum status plan_run(const struct cuda_context *context, const struct car
     return status;
 }
 
-/* Takes the seams out of SEARCH, for which METHOD was chosen. */
 static inline enum status method_run(const struct cuda_context *context,
                                      const struct carve_limits *limits, enum carve_method method,
                                      const struct seam_search *search, struct failure *failure) {

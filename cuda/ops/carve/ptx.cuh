@@ -39,11 +39,15 @@ DEVICE uint64_t global_timer() {
 
 /* ---- global memory, seen by the whole GPU: relaxed accesses are whole, in no order */
 
-DEVICE uint32_t load_relaxed(const uint32_t *from) {
-    uint32_t word;
-    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
-    return word;
-}
+#define PTX_LOAD(NAME, WORD, INSTRUCTION, REGISTER)                                                \
+    DEVICE WORD NAME(const WORD *from) {                                                           \
+        WORD word;                                                                                 \
+        asm volatile(INSTRUCTION " %0, [%1];" : "=" REGISTER(word) : "l"(from) : "memory");        \
+        return word;                                                                               \
+    }
+PTX_LOAD(load_relaxed, uint32_t, "ld.relaxed.gpu.global.u32", "r")
+PTX_LOAD(load_acquire, uint32_t, "ld.acquire.gpu.global.u32", "r")
+PTX_LOAD(load_acquire, uint64_t, "ld.acquire.gpu.global.u64", "l")
 
 /* Each word arrives whole, the four in no order. 16-byte aligned. */
 DEVICE uint4 load_relaxed4(const uint32_t *from) {
@@ -63,18 +67,6 @@ DEVICE ulonglong2 load_relaxed_pair(const uint64_t *from) {
                  : "l"(from)
                  : "memory");
     return pair;
-}
-
-DEVICE uint32_t load_acquire(const uint32_t *from) {
-    uint32_t word;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(word) : "l"(from) : "memory");
-    return word;
-}
-
-DEVICE uint64_t load_acquire(const uint64_t *from) {
-    uint64_t word;
-    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
-    return word;
 }
 
 DEVICE void store_relaxed(uint32_t *to, uint32_t word) {
@@ -127,27 +119,18 @@ DEVICE void mbarrier_expect(uint32_t barrier, uint32_t bytes) {
                  : "memory");
 }
 
-/* May linger for a while before it says no. */
-DEVICE bool mbarrier_try_wait(uint32_t barrier, uint32_t parity) {
-    uint32_t passed;
-    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; "
-                 "selp.u32 %0, 1, 0, p; }"
-                 : "=r"(passed)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
-    return passed;
-}
-
-/* The same without ever lingering. */
-DEVICE bool mbarrier_test_wait(uint32_t barrier, uint32_t parity) {
-    uint32_t passed;
-    asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; "
-                 "selp.u32 %0, 1, 0, p; }"
-                 : "=r"(passed)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
-    return passed;
-}
+#define PTX_MBARRIER_WAIT(WAIT)                                                                    \
+    DEVICE bool mbarrier_##WAIT(uint32_t barrier, uint32_t parity) {                               \
+        uint32_t passed;                                                                           \
+        asm volatile("{ .reg .pred p; mbarrier." #WAIT ".parity.shared::cta.b64 p, [%1], %2; "     \
+                     "selp.u32 %0, 1, 0, p; }"                                                     \
+                     : "=r"(passed)                                                                \
+                     : "r"(barrier), "r"(parity)                                                   \
+                     : "memory");                                                                  \
+        return passed;                                                                             \
+    }
+PTX_MBARRIER_WAIT(try_wait)  /* may linger for a while before it says no */
+PTX_MBARRIER_WAIT(test_wait) /* never lingers */
 
 /* ---- the cluster's shared memory */
 

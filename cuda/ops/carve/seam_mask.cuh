@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 /* seam_mask.cuh - which pixels of an image the seams of one phase go through.
  *
- * Used by:  carve.cu builds it; apply.cuh, draw.cuh and origin_map.cuh ask it.
+ * Used by:  carve.cu builds it; apply.cuh and draw.cuh ask it; carve_context.cuh keeps all phases'.
  * Fails:    as check.cuh says.
+ * Limits:   PHASES_MAX phases.
  *
  * How it works: a line is a row for vertical seams, a column for horizontal ones; each seam has one
  * pixel of every line. Seams are known by the place that their pixel had when it was taken out;
  * here they become one bit a pixel, and for every word of bits how many are set before it (a rank).
+ * Followed back through the masks of all phases a place leads to the input; that of a new pixel
+ * leads to the seam's that it was inserted for. So no plane of 4 bytes a pixel has to be carved
+ * along: the masks of all phases that grow are at most 3/4 byte a pixel of the last one's image,
+ * since each makes a side half as long again.
  */
 #ifndef BURIN_CARVE_SEAM_MASK_CUH
 #define BURIN_CARVE_SEAM_MASK_CUH
 
 #include "cuda/ops/carve/launch_kernel.cuh"
-#include "cuda/ops/carve/ptx.cuh"
 
 struct seam_mask {
     uint32_t *bits;  /* [line][word] */
@@ -61,7 +65,7 @@ struct mask_args {
     uint32_t seam_count;
 };
 
-/* The words of a line that are this lane's: first..end-1. */
+/* A lane's words of a line: first..end-1. */
 struct word_share {
     uint32_t first, end;
 };
@@ -71,7 +75,6 @@ DEVICE uint32_t left_in(const struct seam_mask &mask, uint32_t i, uint32_t bits)
     return ~bits & (rest < 32 ? (1u << rest) - 1 : ~0u);
 }
 
-/* Sets the bit of the N-th pixel that is left in this lane's words. */
 DEVICE void mark_nth(const struct seam_mask &mask, uint32_t *bits, struct word_share share,
                      uint32_t n) {
     for (uint32_t i = share.first; i < share.end; i++) {
@@ -119,7 +122,6 @@ DEVICE void mark_seams(const struct mask_args &args, uint32_t *bits, struct word
 
 enum { MASK_WARPS = 4 };
 
-/* A warp a line. */
 static __global__ void __launch_bounds__(32 * MASK_WARPS)
     mask_kernel(const __grid_constant__ struct mask_args args) {
     const uint32_t line = blockIdx.x * MASK_WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -140,10 +142,71 @@ static __global__ void __launch_bounds__(32 * MASK_WARPS)
     }
 }
 
-static inline enum status mask_build(cudaStream_t stream, const struct mask_args &args,
-                                     struct failure *failure) {
+static inline enum status mask_build(const struct launch_queue &queue,
+                                     const struct mask_args &args) {
     return launch(mask_kernel, dim3((args.mask.count + MASK_WARPS - 1) / MASK_WARPS),
-                  dim3(32 * MASK_WARPS), stream, args, failure);
+                  dim3(32 * MASK_WARPS), queue, args);
+}
+
+/* ---- where a pixel stood in the image that all phases began with */
+
+/* A side grows from 1 to 65535 in 28 phases; all that shrinks does so in one. */
+enum { PHASES_MAX = 57 };
+
+struct origin_phase {
+    struct seam_mask mask; /* of the image before it */
+    bool grows;
+};
+
+struct origin_map {
+    struct origin_phase phases[PHASES_MAX];
+    int count; /* that lie behind */
+};
+
+/* Where the first pixel of a word that is left stands after the phase. */
+DEVICE uint32_t word_stands(const struct origin_phase &phase, size_t at, uint32_t word) {
+    const uint32_t before = phase.mask.ranks[at + word];
+    return phase.grows ? 32 * word + before : 32 * word - before;
+}
+
+/* The last word that stands at PLACE or before it. AT: the line's first. */
+DEVICE uint32_t word_at(const struct origin_phase &phase, size_t at, uint32_t place) {
+    uint32_t first = 0;
+    for (uint32_t count = phase.mask.words; count > 1;) {
+        const uint32_t half = count / 2;
+        const bool before = word_stands(phase, at, first + half) <= place;
+        first += before ? half : 0;
+        count = before ? count - half : half;
+    }
+    return first;
+}
+
+/* The bit of a word that stands at PLACE in it, or is the seam's of what does, when each bit that
+ * is set has a new one behind it. */
+DEVICE uint32_t grown_bit(uint32_t word, uint32_t place) {
+    uint32_t n = 0;
+#pragma unroll
+    for (uint32_t half = 16; half; half /= 2) {
+        const uint32_t next = n + half;
+        if (next + (uint32_t)__popc(word & ((1u << next) - 1)) <= place) n = next;
+    }
+    return n;
+}
+
+/* X, Y: after the phase; then where that pixel was before it. Bits of a search that was broken off
+ * may lead anywhere within the image. */
+DEVICE void step_back(const struct origin_phase &phase, uint32_t &x, uint32_t &y) {
+    const struct seam_mask &mask = phase.mask;
+    const uint32_t after = place_of(mask, x, y);
+    const size_t at = (size_t)line_of(mask, x, y) * mask.words;
+    const uint32_t word = word_at(phase, at, after), bits = mask.bits[at + word];
+    const uint32_t rest = after - word_stands(phase, at, word);
+    const uint32_t bit = phase.grows ? grown_bit(bits, rest) : nth_bit(~bits, rest);
+    (mask.turned ? y : x) = min(32 * word + bit, mask.length - 1);
+}
+
+DEVICE void find_origin(const struct origin_map &origin_map, uint32_t &x, uint32_t &y) {
+    for (int i = origin_map.count - 1; i >= 0; i--) step_back(origin_map.phases[i], x, y);
 }
 
 #endif

@@ -2,7 +2,9 @@
 /* seam_search.cuh - the part of carving that costs time: the seams of one phase, on luma alone.
  *
  * Used by:  carve.cu makes one a phase; method.cuh and the three methods take the seams out.
- * Owns:     nothing: all memory is the device's and the caller's.
+ * Owns:     nothing: all memory is the device's and the caller's. What an arena hands out is never
+ *           given back.
+ * Limits:   an arena's pieces begin at multiples of 256 bytes.
  *
  * A search is one shrinking phase, or the search for the seams of one growing phase. Horizontal
  * seams alone are searched in the transposed image; only a search that weighs both directions has
@@ -38,5 +40,17 @@ struct seam_search {
         *progress; /* may be NULL: done counts seams; total is the caller's to set */
     uint32_t done; /* seams of the phases before */
 };
+
+/* Hands out pieces of one block of memory, one behind the other. base: NULL while memory is only counted; pieces are NULL then. */
+struct arena {
+    uint8_t *base;
+    size_t bytes; /* handed out so far */
+};
+
+template <class T> static inline T *arena_take(struct arena *arena, size_t count) {
+    uint8_t *const at = arena->base ? arena->base + arena->bytes : NULL;
+    arena->bytes += (count * sizeof(T) + 255) / 256 * 256;
+    return (T *)at;
+}
 
 #endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* tagged_words.cuh - words between blocks that carry the number of the step that wrote them.
+/* tagged_words.cuh - words between blocks that carry the number of the step that wrote them, and the
+ * numbers of all waits for them. None waits for ever: cuda/spin_limit.cuh.
  *
- * Used by:  both the grid and the cluster methods, wherever a block waits for another's result.
+ * Used by:  all three methods, wherever a block waits for another's result; carve_stuck.cuh tells the
+ *           number of a stuck wait.
  *
  * One store carries value and tag, so that a reader who finds the tag has the value too: a word is
  * old or it is right, and nobody needs a fence or a flag. Two widths:
@@ -12,6 +14,7 @@
 #define BURIN_CARVE_TAGGED_WORDS_CUH
 
 #include "cuda/ops/carve/ptx.cuh"
+#include "cuda/spin_limit.cuh"
 
 DEVICE uint64_t tagged(uint32_t value, uint32_t tag) {
     return (uint64_t)tag << 32 | value;
@@ -29,5 +32,29 @@ DEVICE bool have_tag(uint4 words, uint32_t tag) {
     const uint32_t want = tag << 30;
     return (((words.x ^ want) | (words.y ^ want) | (words.z ^ want) | (words.w ^ want)) >> 30) == 0;
 }
+
+enum {
+    /* The cluster and the dual method: a stage that is to be full or empty... */
+    STUCK_FULL = 1,
+    STUCK_EMPTY,
+    STUCK_READY,
+    STUCK_INBOX,
+    STUCK_COSTS,
+    STUCK_ENTRY,
+    STUCK_CROSSING,
+    STUCK_JUMPS,
+    STUCK_MEET,
+    STUCK_DECISION,
+    STUCK_BEGUN,
+    STUCK_VERDICT,
+    STUCK_TOTAL,
+    STUCK_PEERS,
+    /* The grid method: costs at a band's edge, its map, a tile's best, the path, all blocks. */
+    STUCK_EDGE,
+    STUCK_MAP,
+    STUCK_BEST,
+    STUCK_PATH,
+    STUCK_BARRIER
+};
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Which method carves what, as a table; the same choice for memory and for running; and, where
  * there is a GPU, launches that are larger than it holds. The first part needs no GPU.
- * covers: cuda/ops/carve/method.cuh cuda/ops/carve/limits.cuh cuda/ops/carve/arena.cuh
+ * covers: cuda/ops/carve/method.cuh cuda/ops/carve/seam_search.cuh
  * covers: cuda/ops/carve/cluster/plan.cuh cuda/ops/carve/dual/plan.cuh
  * covers: cuda/ops/carve/carve_context.cuh
  */

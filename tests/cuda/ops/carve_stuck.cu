@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Waits of carving for words that nobody writes: each ends with a failed launch, none hangs. Every
  * wait has a process of its own, since a trap spoils the context.
- * covers: cuda/spin_limit.cuh cuda/ops/carve/waits.cuh
+ * covers: cuda/spin_limit.cuh cuda/ops/carve/tagged_words.cuh
  */
 #define SPIN_LIMIT (1u << 12)
 
+#include "cuda/ops/carve/cluster/args.cuh"
 #include "cuda/ops/carve/cluster/band.cuh"
-#include "cuda/ops/carve/cluster/verdict.cuh"
 #include "cuda/ops/carve/grid/grid.cuh"
 
 #include <stdio.h>

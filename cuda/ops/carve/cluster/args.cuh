@@ -27,7 +27,6 @@
 
 #include "cuda/ops/carve/seam_search.cuh"
 #include "cuda/ops/carve/tagged_words.cuh"
-#include "cuda/ops/carve/waits.cuh"
 
 enum {
     BLOCK_THREADS = 640, /* a warp for each tile of 1920 columns; 96 registers a thread */
@@ -131,16 +130,16 @@ enum {
     MARK_LAST_JUMPS
 };
 
-/* The block's shared memory. Named where it is used, so that the compiler knows what it is. */
+/* Named where it is used, so that the compiler knows what it is. */
 extern __shared__ __align__(128) uint8_t block_shared[];
 
 DEVICE void timeline_mark(const struct cluster_args &args, uint32_t seam, int mark) {
     if (args.timeline) args.timeline[seam * TIMELINE_MARKS + mark] = global_timer();
 }
 
-/* What progress is reported of. Seam: the sweepers' way from the first row to the last. Trace: from
- * the meeting to the last band's entry. Remove: from there to new energies. What it takes to hand
- * on from one to the other is in none of them, nor are the first energies. */
+/* Seam: the sweepers' way from the first row to the last. Trace: from the meeting to the last
+ * band's entry. Remove: from there to new energies. Neither the first energies nor handing on from
+ * one to the other is in them. */
 enum { SPAN_SEAM, SPAN_TRACE, SPAN_REMOVE };
 
 /* One thread's, in shared memory: when the present span began, ns told until now. */
@@ -155,7 +154,6 @@ DEVICE void clock_make(const struct cluster_args &args, struct span_clock &clock
                       : 0;
 }
 
-/* Adds the time since `began`, and tells. */
 DEVICE void clock_tell(const struct cluster_args &args, struct span_clock &clock, int span) {
     if (!args.progress) return;
     clock.spent += global_timer() - clock.began;
@@ -163,13 +161,12 @@ DEVICE void clock_tell(const struct cluster_args &args, struct span_clock &clock
         (uint32_t)(clock.spent / 1000);
 }
 
-/* Columns AT, as differences from those that follow one another from X on, a byte each. */
+/* Columns AT minus X, X + 1 and so on, a byte each. */
 DEVICE uint32_t four_bytes(const uint32_t (&at)[4], uint32_t x) {
     return (at[0] - x & 0xff) | (at[1] - (x + 1) & 0xff) << 8 | (at[2] - (x + 2) & 0xff) << 16 |
            at[3] - (x + 3) << 24;
 }
 
-/* The least of a warp. */
 DEVICE uint32_t warp_least(uint32_t value) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
     return __reduce_min_sync(~0u, value);
@@ -216,6 +213,69 @@ DEVICE struct column_range reachable_range(const struct cluster_half &half, uint
 
 DEVICE uint32_t step_end(const struct cluster_half &half, uint32_t step) {
     return min((step + 1) * STEP_ROWS, half.rows);
+}
+
+/* ---- the dual method: which axis gave the seam of a step
+
+ * A verdict says which axis's seam goes, as the number of vertical seams gone by then. There is a
+ * word for every step, written once: whoever is late still finds it. */
+
+static const uint32_t VERDICT_THERE = 1u << 31;
+static const uint32_t VERDICT_LAST = 1u << 30; /* the search ends with this step */
+static const uint32_t VERDICT_COUNT = (1u << 30) - 1;
+
+enum { DUAL_TRACERS = 4 }; /* of both axes; their flags come behind those of the bands */
+
+/* The image as an axis sees it at a step. */
+struct axis_shape {
+    uint32_t width, height;
+    bool over; /* nothing is left for the axis to do */
+};
+
+static __host__ __device__ __forceinline__ void halve(struct cluster_half &half, int number,
+                                                      uint32_t height, uint32_t band_steps) {
+    half.rows = number == 0 ? (height - 1) / 2 + 1 : height / 2;
+    half.steps = (half.rows + STEP_ROWS - 1) / STEP_ROWS;
+    half.bands = (half.steps + band_steps - 1) / band_steps;
+}
+
+/* Before step STEP, VERDICT being that of the one before, or 0. JOB is as the host made it. */
+DEVICE struct axis_shape axis_shape_at(const struct cluster_args &args, uint32_t step,
+                                       uint32_t verdict) {
+    const uint32_t down = verdict & VERDICT_COUNT, own = args.dual.axis ? step - down : down;
+    return { args.width - own, args.height - (step - own),
+             own == args.dual.goes || (verdict & VERDICT_LAST) };
+}
+
+DEVICE uint32_t wait_verdict(const struct cluster_args &args, uint32_t step) {
+    uint32_t word = load_relaxed(args.dual.verdicts + step);
+    for (uint32_t spins = 0; !word; spins++) {
+        word = load_relaxed(args.dual.verdicts + step);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_VERDICT);
+    }
+    return word;
+}
+
+/* Whether the axis's own seam went at the step of VERDICT, BEFORE being the verdict before that, or
+ * 0. */
+DEVICE bool verdict_is_own(const struct cluster_args &args, uint32_t before, uint32_t verdict) {
+    const uint32_t turned = (verdict & VERDICT_COUNT) == (before & VERDICT_COUNT);
+    return turned == args.dual.axis;
+}
+
+/* A warp, until the flags TOLD from FROM to before END are COUNT or more; those who have left told
+ * the most that there is. What they wrote before is then seen by the warp. */
+DEVICE void wait_told(const struct cluster_args &args, const uint32_t *told, uint32_t from,
+                      uint32_t end, uint32_t count) {
+#pragma unroll 1
+    for (uint32_t i = from + thread_index() % 32; i < end; i += 32)
+        spin_until(STUCK_PEERS, [&] { return load_acquire(told + i) >= count; });
+    __syncwarp();
+}
+
+/* A warp, until all bands and traceback blocks of both axes are ready for step STEP. */
+DEVICE void wait_ready(const struct cluster_args &args, uint32_t step) {
+    wait_told(args, args.dual.ready, 0, args.dual.bands + DUAL_TRACERS, step);
 }
 
 #endif

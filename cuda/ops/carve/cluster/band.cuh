@@ -36,18 +36,16 @@ static __host__ __device__ inline uint32_t band_bytes(uint32_t width, uint32_t l
 
 /* ---- whether the halves have met */
 
-/* Asks where, if it is not known; the answer is looked at later. */
+/* The answer is looked at later. */
 DEVICE uint32_t band_load_meet(const struct cluster_args &args, const struct band &band,
                                uint32_t meet) {
     return meet == NOT_MET ? load_relaxed(args.meets + band.half) : 0;
 }
 
-/* The meeting point, if WORD tells it or it is known. */
 DEVICE uint32_t band_meet_from(uint32_t word, uint32_t seam, uint32_t meet) {
     return word >> 16 == seam + 1 ? word & 0xffff : meet;
 }
 
-/* The block waits for it. */
 DEVICE uint32_t band_wait_meet(const struct cluster_args &args, const struct band &band,
                                uint32_t seam) {
     if (thread_index() == 0) {
@@ -72,7 +70,6 @@ DEVICE uint32_t band_agree(uint32_t turn, uint32_t meet) {
     return warp_least(lane < warps ? known[lane] : NOT_MET);
 }
 
-/* Columns of the step's last row that are wanted. */
 DEVICE struct column_range band_window(const struct cluster_half &half, uint32_t step,
                                        uint32_t meet, uint32_t width) {
     if (meet == NOT_MET) return { 0, width - 1 };
@@ -241,7 +238,7 @@ DEVICE void band_walk_thin(const struct cluster_args &args, const struct band &b
     }
 }
 
-/* The first warp: tells the seam's columns to the bands beside and to the caller. */
+/* The first warp. */
 DEVICE void band_store_crossings(const struct cluster_args &args, const struct band &band,
                                  uint32_t seam) {
     const uint32_t rows = band.bottom - band.top;
@@ -300,8 +297,7 @@ DEVICE struct band band_make(const struct cluster_args &args, uint32_t number) {
 DEVICE void band_load_halo(const struct cluster_args &args, const struct band &band) {
     const uint32_t reach = (uint32_t)args.reach, vectors = args.luma_stride / 16;
     for (uint32_t i = thread_index(); i < 2 * reach * vectors; i += BLOCK_THREADS) {
-        const uint32_t k = i / vectors;
-        const uint32_t y = k < reach ? band.top - reach + k : band.bottom + k - reach;
+        const uint32_t y = beside_row(args, band, i / vectors);
         if (y < args.height)
             ((uint4 *)(block_shared + band.halo))[i] =
                 *(const uint4 *)(args.luma + (uint64_t)y * args.luma_stride + 16 * (i % vectors));

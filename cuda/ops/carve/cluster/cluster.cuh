@@ -15,6 +15,18 @@
 #include "cuda/ops/carve/cluster/sweep.cuh"
 #include "cuda/ops/carve/launch_kernel.cuh"
 
+/* The first energies of a search: the whole plane with what lies beside it, a block a row. */
+static __global__ void energy_plane_kernel(const __grid_constant__ struct cluster_args args) {
+    const struct luma_plane luma = { args.luma, args.luma_stride, (int)args.width,
+                                     (int)args.height };
+    const int end = (int)args.energy_stride - ENERGY_PAD;
+    for (uint32_t y = blockIdx.x; y < args.height; y += gridDim.x)
+        for (int x = (int)threadIdx.x - ENERGY_PAD; x < end; x += (int)blockDim.x)
+            energy_row(args, y)[x] = x < 0 || x >= (int)args.width
+                                         ? (uint16_t)energy_outside(args.energy)
+                                         : energy_at(luma, args.energy, x, (int)y);
+}
+
 /* LANE: columns of a sweeper's lane. */
 template <int LANE>
 static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
@@ -35,11 +47,6 @@ static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
 /* ---- the method */
 
 typedef void (*cluster_kernel_pointer)(struct cluster_args args, CUtensorMap plane);
-
-static inline cluster_kernel_pointer cluster_kernel_of(const struct cluster_args *args) {
-    return lane_columns(args) == 6 ? (cluster_kernel_pointer)cluster_kernel<6>
-                                   : (cluster_kernel_pointer)cluster_kernel<8>;
-}
 
 /* What the copy engine has to know of the plane of energies: pairs of columns, boxes of a sweeper's
  * columns and a step's rows; rows behind the last are read as 0. */
@@ -66,7 +73,6 @@ static inline enum status describe_energies(CUtensorMap *plane, const struct clu
     return STATUS_OK;
 }
 
-/* KERNEL in the plan's shape. */
 template <class... PARAMS>
 static enum status launch_clusters(const struct cuda_context *context, void (*kernel)(PARAMS...),
                                    const struct cluster_plan &plan, bool *fits,
@@ -82,25 +88,20 @@ static enum status launch_clusters(const struct cuda_context *context, void (*ke
                          failure);
 }
 
-static inline enum status cluster_launch(const struct cuda_context *context,
-                                         const struct cluster_plan *plan, bool *fits,
-                                         struct failure *failure) {
-    CUtensorMap plane;
-    const enum status status = describe_energies(&plane, &plan->args, failure);
-    if (status) return status;
-    return launch_clusters(context, cluster_kernel_of(&plan->args), *plan, fits, failure,
-                           plan->args, plane);
-}
-
-/* Takes the seams out, with scratch from SCRATCH on, for which the plan was made. */
+/* SCRATCH: as the plan was made for. */
 static inline enum status cluster_queue(const struct cuda_context *context,
                                         const struct cluster_plan *plan, uint8_t *scratch,
                                         bool *fits, struct failure *failure) {
+    cluster_kernel_pointer kernel = cluster_kernel<8>;
+    CUtensorMap plane;
+    const enum status status = describe_energies(&plane, &plan->args, failure);
+    if (status) return status;
+    if (plan->kernel == CLUSTER_LANE_6) kernel = cluster_kernel<6>;
     CUDA_TRY(failure,
              cudaMemsetAsync(scratch + plan->cleared_from, 0, plan->cleared, context->stream));
     energy_plane_kernel<<<4 * context->multiprocessors, 256, 0, context->stream>>>(plan->args);
     CUDA_LAUNCHED(failure);
-    return cluster_launch(context, plan, fits, failure);
+    return launch_clusters(context, kernel, *plan, fits, failure, plan->args, plane);
 }
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* energy_pipeline.cuh - a sweep block's shared memory: stages of energies, and sweepers' inboxes.
  *
- * Used by:  sweep.cuh and sweep_costs.cuh; cluster/plan.cuh counts the stages.
+ * Used by:  sweep.cuh; cluster/plan.cuh counts the stages.
  * Limits:   STAGES_MAX stages, BLOCK_SWEEPERS_MAX sweepers a block.
  *
  * How it works: one warp, the producer, loads energies ahead into stages of 16 rows, by the copy
@@ -12,7 +12,7 @@
 #ifndef BURIN_CARVE_CLUSTER_ENERGY_PIPELINE_CUH
 #define BURIN_CARVE_CLUSTER_ENERGY_PIPELINE_CUH
 
-#include "cuda/ops/carve/cluster/verdict.cuh"
+#include "cuda/ops/carve/cluster/args.cuh"
 
 #include <cuda.h>
 
@@ -31,7 +31,7 @@ enum {
     SWEEP_STAGES = (SWEEP_INBOX + BLOCK_SWEEPERS_MAX * SWEEP_INBOX_WARP + 127) / 128 * 128,
 };
 
-/* Bytes of a sweeper's energies in a stage: a row of them, and all. */
+/* Bytes of a sweeper's energies in a stage. */
 template <int LANE> struct stage_bytes {
     enum { ROW = 2 * 32 * LANE, ALL = STEP_ROWS * ROW };
 };
@@ -72,7 +72,6 @@ struct sweep_warp {
     uint32_t to, inbox;           /* addresses for even exchanges */
 };
 
-/* A lane's energies of a row, two in a word. */
 template <int LANE> struct sweep_energies { uint32_t pairs[LANE / 2]; };
 
 template <int LANE> DEVICE struct sweep_energies<LANE> sweep_fetch(const uint8_t *from) {
@@ -88,7 +87,7 @@ template <int LANE> DEVICE struct sweep_energies<LANE> sweep_fetch(const uint8_t
     return energies;
 }
 
-/* What is told of the row before a step: costs of the warp's own columns, tagged. */
+/* Told of the row before a step: costs of the warp's own columns, tagged. */
 template <int LANE>
 struct sweep_row_costs {
     uint32_t words[LANE];
@@ -106,7 +105,6 @@ template <int LANE> DEVICE void sweep_store(const struct sweep_row_costs<LANE> &
     }
 }
 
-/* Odd exchanges lie behind even ones. */
 DEVICE uint32_t inbox_turn(uint32_t exchange) {
     return (exchange & 1) * 2 * SWEEP_INBOX_SIDE;
 }

@@ -13,13 +13,45 @@
 #ifndef BURIN_CARVE_CLUSTER_PLAN_CUH
 #define BURIN_CARVE_CLUSTER_PLAN_CUH
 
-#include "cuda/ops/carve/arena.cuh"
 #include "cuda/ops/carve/cluster/band.cuh"
 #include "cuda/ops/carve/cluster/energy_pipeline.cuh"
 #include "cuda/ops/carve/cluster/traceback.cuh"
-#include "cuda/ops/carve/limits.cuh"
+#include "cuda/ops/carve/seam_search.cuh"
 
 #include <string.h>
+
+/* ---- what the choice of a method depends on beside the search itself
+
+ * Plans are functions of these numbers and of the search, and ask the device nothing: what was
+ * chosen when memory was counted is chosen again when it is used, and a test can name any device. */
+
+/* Kernels of which all blocks must be resident at once, in clusters: by the method and by the
+ * columns of a sweeper's lane. */
+enum cluster_kernel_id {
+    CLUSTER_LANE_6,
+    CLUSTER_LANE_8,
+    DUAL_LANE_6,
+    DUAL_LANE_8,
+    CLUSTER_KERNELS
+};
+
+struct carve_limits {
+    int capability; /* 90 for 9.0 */
+    uint32_t multiprocessors;
+    uint32_t shared_bytes; /* that a block may have */
+    /* How many blocks of KERNEL are resident at once, each with all of shared_bytes, in clusters of
+     * CLUSTER; 0: none, or the device could not be asked. */
+    uint32_t (*resident)(const struct carve_limits *limits, enum cluster_kernel_id kernel,
+                         uint32_t cluster);
+};
+
+/* Multiprocessors of one search: an eighth is left to other lanes, which else would wait for all of
+ * it. */
+static inline uint32_t limits_share(const struct carve_limits *limits) {
+    return limits->multiprocessors - limits->multiprocessors / 8;
+}
+
+/* ---- the plan */
 
 struct cluster_plan {
     struct cluster_args args;
@@ -28,7 +60,6 @@ struct cluster_plan {
     size_t bytes, cleared_from, cleared; /* of scratch; that must be 0 at the start */
 };
 
-/* Scratch out of ARENA. */
 static inline void cluster_layout(struct cluster_plan *plan, struct arena *arena) {
     struct cluster_args *args = &plan->args;
     const uint32_t bands = args->halves[0].bands + args->halves[1].bands;
@@ -51,7 +82,6 @@ static inline void cluster_layout(struct cluster_plan *plan, struct arena *arena
     plan->bytes = arena->bytes;
 }
 
-/* Columns of a sweeper's lane. */
 static inline uint32_t lane_columns(const struct cluster_args *args) {
     return (args->own + 2 * args->halo) / 32;
 }
@@ -110,7 +140,6 @@ static inline void plan_late_bands(struct cluster_args *args) {
     args->late_bands = slow ? LATE_BANDS : 0;
 }
 
-/* What the traceback blocks gather, in MOST bytes of shared memory. */
 static inline void plan_maps(struct cluster_args *args, uint32_t most) {
     const uint32_t rows = STEP_ROWS * args->band_steps, bands = args->halves[0].bands;
     args->window_bands = args->direct_bands = 0;
@@ -121,7 +150,6 @@ static inline void plan_maps(struct cluster_args *args, uint32_t most) {
             args->direct_bands++;
 }
 
-/* Blocks of KERNEL that a search may have. */
 static inline uint32_t plan_room(const struct carve_limits *limits, enum cluster_kernel_id kernel,
                                  uint32_t cluster) {
     const uint32_t resident = limits->resident(limits, kernel, cluster);
@@ -155,7 +183,6 @@ static inline int cluster_try_bands(struct cluster_plan *plan, uint32_t steps, u
     return bytes > most ? -1 : 1;
 }
 
-/* The arguments as far as the search alone tells. */
 static inline void cluster_args_make(struct cluster_args *args, const struct seam_search *search) {
     args->width = search->width, args->height = search->height, args->seams = search->columns;
     args->energy = search->energy, args->reach = carve_reach(search->energy);
@@ -164,7 +191,7 @@ static inline void cluster_args_make(struct cluster_args *args, const struct sea
     args->progress = search->progress, args->done = search->done;
 }
 
-/* False where the search does not fit. SCRATCH may be NULL while it is only measured. */
+/* SCRATCH: NULL while it is only measured. */
 static inline bool cluster_plan_make(struct cluster_plan *plan, const struct carve_limits *limits,
                                      const struct seam_search *search, uint8_t *scratch) {
     struct cluster_args *args = &plan->args;

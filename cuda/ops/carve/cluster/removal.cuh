@@ -10,7 +10,8 @@
 #ifndef BURIN_CARVE_CLUSTER_REMOVAL_CUH
 #define BURIN_CARVE_CLUSTER_REMOVAL_CUH
 
-#include "cuda/ops/carve/cluster/energy_plane.cuh"
+#include "cuda/ops/carve/cluster/args.cuh"
+#include "cuda/ops/carve/energy.cuh"
 #include "cuda/ops/carve/gap.cuh"
 
 enum {
@@ -50,7 +51,6 @@ DEVICE struct band_memory *band_memory() {
     return (struct band_memory *)block_shared;
 }
 
-/* Parents of the band's step K. */
 DEVICE uint32_t *band_parents(const struct band &band, uint32_t k) {
     return (uint32_t *)(block_shared + sizeof(struct band_memory)) +
            (band.thin ? 0 : k * band.plane);
@@ -64,9 +64,8 @@ DEVICE uint32_t band_column(const struct band &band, uint32_t y) {
     return band_memory()->columns[band.half == 0 ? y - band.top : band.bottom - 1 - y];
 }
 
-/* The seam in the band's rows and in those beside. Nothing in it refers to the arguments or the
- * band: what a function that is not inlined is given by reference has to lie in memory, at all its
- * uses. */
+/* Nothing in it refers to the arguments or the band: what a function that is not inlined is given
+ * by reference has to lie in memory, at all its uses. */
 struct seam_near {
     int top, bottom, reach;
     bool upwards;           /* the half's rows are counted upwards */
@@ -143,8 +142,7 @@ DEVICE int renew_column(const struct cluster_args &args, const struct band &band
     return stage <= 2 * (uint32_t)spread ? x + (int)stage : width;
 }
 
-/* One of the last warps: where it has the seam beside the band, and the seam near the band, now
- * known. */
+/* One of the last warps. */
 DEVICE struct seam_near renew_seam(const struct cluster_args &args, const struct band &band,
                                    uint32_t seam) {
     const uint32_t warp = thread_index() / 32 - (BLOCK_THREADS / 32 - RENEW_WARPS);

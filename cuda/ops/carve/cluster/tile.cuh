@@ -59,7 +59,6 @@ DEVICE void tile_energies(uint2 (&energies)[STEP_ROWS], const struct cluster_arg
     }
 }
 
-/* Costs of the row before the step, waited for. */
 DEVICE void tile_costs(struct tile &tile, const struct cluster_args &args, int half, uint32_t step,
                        uint32_t seam, int x) {
     const int width = (int)(args.width - seam);
@@ -118,7 +117,6 @@ DEVICE void tile_rows(struct tile &tile, const uint2 (&energies)[STEP_ROWS], uin
     for (int k = 0; k < 4; k++) tile.parents[k] >>= 4 * ((STEP_ROWS - rows) / 2);
 }
 
-/* The lanes whose columns are right in the end. */
 DEVICE bool tile_owns() {
     const uint32_t lane = thread_index() % 32;
     return lane >= TILE_HALO / 4 && lane < 32 - TILE_HALO / 4;

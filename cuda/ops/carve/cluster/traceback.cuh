@@ -44,7 +44,7 @@ static __host__ __device__ inline uint32_t trace_windows(uint32_t count, uint32_
     return count ? count * (count - 1) * rows + 32 * count : 0;
 }
 
-/* Bytes of a column in a map: differences are at most as large as the band is high. */
+/* Differences are at most as large as the band is high. */
 static __host__ __device__ inline uint32_t trace_jump_bytes(uint32_t rows) {
     return rows < 128 ? 1 : 2;
 }
@@ -58,7 +58,6 @@ static __host__ __device__ inline uint64_t trace_bytes(uint32_t width, uint32_t 
                (trace_windows(windows, rows) + (uint64_t)trace_plane(width) * (bands - windows));
 }
 
-/* One thread, at the start. */
 DEVICE void trace_init(struct trace_memory *memory) {
     memory->least = ~0ull;
     memory->looked = memory->last = memory->met = memory->next = 0;
@@ -139,7 +138,6 @@ DEVICE uint32_t trace_wait(const struct cluster_args &args, struct trace_memory 
     return meet;
 }
 
-/* A warp: the jumps of a band. */
 DEVICE void trace_gather(const struct cluster_args &args, int number, struct trace_memory *memory,
                          uint32_t band, uint32_t seam) {
     const struct cluster_half &half = args.halves[number];
@@ -181,7 +179,6 @@ DEVICE void trace_gather_all(const struct cluster_args &args, int number,
 /* More than any path's cost; with what it is added to it stays below 2^30. */
 static const uint32_t COST_BESIDE = 1u << 28;
 
-/* Costs of 4 columns of both rows, and of the columns beside in the lower one. */
 struct meet_costs {
     uint4 above, below;
     uint32_t beside; /* of the lane at the warp's left or right end: what no lane has */
@@ -227,14 +224,13 @@ DEVICE void meet_least(const struct meet_costs &costs, uint32_t x, uint32_t widt
     }
 }
 
-/* The least of a warp; PLACE the smallest of those that have it. */
+/* PLACE: the smallest of those that have the least sum. */
 DEVICE void meet_of_warp(uint32_t &sum, uint32_t &place) {
     const uint32_t least = warp_least(sum);
     place = warp_least(sum == least ? place : ~0u);
     sum = least;
 }
 
-/* Warps that look for the meeting point. */
 DEVICE uint32_t meet_warps(const struct cluster_args &args) {
     const uint32_t columns = 4 * 32 * MEET_BATCH;
     return min((args.width + columns - 1) / columns, (uint32_t)MEET_WARPS_MAX);
@@ -320,7 +316,7 @@ DEVICE void trace_wait_begun(const struct cluster_args &args) {
         spin_until(STUCK_BEGUN, [&] { return load_relaxed(args.begun + band); });
 }
 
-/* The column in the last row of the band before BAND, not gathered. */
+/* Not gathered. */
 DEVICE uint32_t trace_jump(const struct cluster_args &args, uint32_t band, uint32_t x,
                            uint32_t seam) {
     const uint32_t *from = args.jumps + (uint64_t)band * args.jump_stride + x;
@@ -365,7 +361,6 @@ DEVICE void trace_store_entries(const struct cluster_args &args, const struct cl
         store_relaxed(args.entries + half.first_band + band, head | memory->entries[band]);
 }
 
-/* A seam, from the first word that its sweepers tell to the jumps of all bands. */
 DEVICE void trace_seam_back(const struct cluster_args &args, int number,
                             struct trace_memory *memory, uint32_t seam) {
     if (thread_index() / 32 < meet_warps(args)) trace_meet(args, number, memory, seam);

@@ -12,7 +12,7 @@
  *   1 Both axes look for their least seam and follow it through all bands. The axis that has fewer
  *     rows is done with that long before the other, so that its seam is known in advance.
  *   2 Both tell what their seam costs. The first traceback block of the axis with more rows has it
- *     last: it compares and gives the verdict (cluster/verdict.cuh), which all blocks wait for. The
+ *     last: it compares and gives the verdict (cluster/args.cuh), which all blocks wait for. The
  *     loser's bands do not wait for their own seam.
  *   3 The winner's bands close the gaps in their rows, as ever. Those of the loser copy the whole
  *     seam: in their plane it runs across. Of every column one element goes, and what lies between
@@ -57,7 +57,6 @@
 
 #include "cuda/ops/carve/cluster/band.cuh"
 #include "cuda/ops/carve/cluster/traceback.cuh"
-#include "cuda/ops/carve/cluster/verdict.cuh"
 
 static const uint32_t DUAL_STOPPED = ~0u;
 
@@ -80,13 +79,11 @@ struct dual_args {
     uint32_t done;
 };
 
-/* How far a block is. */
 struct dual_state {
     uint32_t step, verdict; /* the verdict of the step before, 0 at the first */
     uint64_t written;       /* of dual_args.seams */
 };
 
-/* A band block's place among the others. */
 struct dual_position {
     uint32_t axis, number; /* the band's in its axis */
     uint32_t flag;         /* and in both axes */
@@ -123,7 +120,6 @@ DEVICE struct dual_shared &dual_shared(const struct dual_args &dual) {
     return *(struct dual_shared *)(block_shared + dual.shared);
 }
 
-/* Where the seam that goes crosses each of its lines. */
 DEVICE uint16_t *dual_path(const struct dual_args &dual) {
     return (uint16_t *)(block_shared + dual.path);
 }
@@ -133,18 +129,15 @@ DEVICE struct axis_shape dual_axis_shape(const struct dual_args &dual, uint32_t 
     return axis_shape_at(dual.axes[axis], state.step, state.verdict);
 }
 
-/* Where the axis's bands tell this step's seam. */
 DEVICE uint32_t *dual_crossings(const struct dual_args &dual, uint32_t axis, uint32_t step) {
     return step & 1 ? dual.crossings[axis] : dual.axes[axis].crossings;
 }
 
-/* The flag of a traceback block. */
 DEVICE uint32_t *dual_tracer_ready(const struct dual_args &dual, uint32_t axis, int number) {
     const struct dual_axis &share = dual.axes[axis].dual;
     return share.ready + share.bands + 2 * axis + (uint32_t)number;
 }
 
-/* Bands of an axis at this step. */
 DEVICE uint32_t dual_bands(const struct dual_args &dual, uint32_t axis,
                            const struct dual_state &state) {
     const struct axis_shape shape = dual_axis_shape(dual, axis, state);
@@ -155,7 +148,6 @@ DEVICE uint32_t dual_bands(const struct dual_args &dual, uint32_t axis,
     return halves[0].bands + halves[1].bands;
 }
 
-/* Whether the verdict is this axis's to give. */
 DEVICE bool dual_is_judge(const struct dual_args &dual, uint32_t axis,
                           const struct dual_state &state) {
     return axis == dual.longer || dual_axis_shape(dual, !axis, state).over;

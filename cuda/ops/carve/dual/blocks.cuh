@@ -94,7 +94,6 @@ DEVICE void dual_record(const struct dual_args &dual, const struct dual_shared &
         seam[y] = (uint16_t)band_column(shared.band, y);
 }
 
-/* One step of a band. */
 DEVICE void dual_band_step(const struct dual_args &dual, struct dual_shared &shared) {
     const struct cluster_args &args = shared.args;
     const bool mark = shared.place.number == 0 && thread_index() == 0;

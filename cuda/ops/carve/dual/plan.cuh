@@ -96,7 +96,6 @@ static inline bool dual_choose_bands(struct dual_plan *plan, uint32_t highest, u
            dual_shared_layout(plan, most);
 }
 
-/* What the traceback blocks gather, in as much shared memory. */
 static inline void dual_plan_maps(struct cluster_args *args, uint32_t most) {
     struct cluster_args widest = *args;
     widest.width = dual_columns(args);
@@ -109,7 +108,6 @@ struct dual_attempt {
     uint32_t warps, highest;
 };
 
-/* All that does not depend on where scratch is; false where the search does not fit so. */
 static inline bool dual_plan_shape(struct dual_plan *plan, const struct carve_limits *limits,
                                    const struct dual_attempt *one) {
     struct cluster_plan *launch = &plan->axes[0];
@@ -167,7 +165,6 @@ static inline bool dual_accepts(const struct carve_limits *limits,
            search->columns + 2 <= search->width && search->rows + 2 <= search->height;
 }
 
-/* The axes' arguments, as far as the search alone tells. */
 static inline void dual_args_make(struct dual_plan *plan, const struct seam_search *search) {
     struct dual_args *dual = &plan->args;
     for (uint32_t axis = 0; axis < 2; axis++) {

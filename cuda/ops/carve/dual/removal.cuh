@@ -13,33 +13,26 @@
 
 #include "cuda/ops/carve/dual/args.cuh"
 
-/* Where the seam crosses every line, as the winner's bands tell it. */
 DEVICE void dual_gather(const struct dual_args &dual, const struct dual_shared &shared) {
     const uint32_t *crossings =
         dual_crossings(dual, shared.seam.own == shared.place.axis, shared.state.step);
     const uint32_t tag = shared.state.step + 1, lines = shared.seam.lines;
 #pragma unroll 1
     for (uint32_t i = 4 * thread_index(); i < lines; i += 4 * BLOCK_THREADS) {
-        uint4 words = load_relaxed4(crossings + i);
-        for (uint32_t spins = 0;; spins++) {
-            if (words.x >> 16 == tag && (i + 1 >= lines || words.y >> 16 == tag) &&
-                (i + 2 >= lines || words.z >> 16 == tag) &&
-                (i + 3 >= lines || words.w >> 16 == tag))
-                break;
+        uint4 words;
+        spin_until(STUCK_CROSSING, [&] {
             words = load_relaxed4(crossings + i);
-            if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_CROSSING);
-        }
+            return words.x >> 16 == tag && (i + 1 >= lines || words.y >> 16 == tag) &&
+                   (i + 2 >= lines || words.z >> 16 == tag) &&
+                   (i + 3 >= lines || words.w >> 16 == tag);
+        });
         *(uint2 *)(dual_path(dual) + i) =
             make_uint2((words.x & 0xffff) | words.y << 16, (words.z & 0xffff) | words.w << 16);
     }
     __syncthreads();
 }
 
-/* First row of the band and the one behind its last, in its half. */
-DEVICE uint32_t band_begin(const struct band &band) {
-    return band.step * STEP_ROWS;
-}
-
+/* The row behind the band's last, in its half. */
 DEVICE uint32_t band_end(const struct cluster_args &args, const struct band &band) {
     return min(band.end_step * STEP_ROWS, args.halves[band.half].rows);
 }
@@ -76,7 +69,6 @@ DEVICE void dual_close(const struct dual_args &dual, const struct dual_shared &s
     renew_energies(args, shared.band, luma, width);
 }
 
-/* And those go into both planes. */
 DEVICE void dual_renew(const struct dual_args &dual, const struct dual_shared &shared) {
     const struct cluster_args &args = shared.args, &other = dual.axes[!shared.place.axis];
     const struct band &band = shared.band;
@@ -189,7 +181,7 @@ DEVICE void dual_shift(const struct dual_args &dual, const struct dual_shared &s
     const uint32_t lines = shared.seam.lines, vectors = (lines + 7) / 8;
     const uint32_t parts = vectors < BLOCK_THREADS ? BLOCK_THREADS / vectors : 1;
     const uint32_t each = vectors < BLOCK_THREADS ? vectors : BLOCK_THREADS;
-    const uint32_t begin = band_begin(shared.band), end = band_end(shared.args, shared.band);
+    const uint32_t begin = shared.band.step * STEP_ROWS, end = band_end(shared.args, shared.band);
     struct cluster_half after;
     halve(after, shared.band.half, shared.args.height - 1, 1);
     const uint32_t rows = min(end, after.rows) - begin;

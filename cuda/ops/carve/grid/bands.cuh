@@ -14,7 +14,6 @@
 #define BURIN_CARVE_GRID_BANDS_CUH
 
 #include "cuda/ops/carve/tagged_words.cuh"
-#include "cuda/ops/carve/waits.cuh"
 #include "pipeline/ops/carve.h"
 
 enum { BAND = 32, LANE_COLUMNS = 4, WINDOW = 32 * LANE_COLUMNS, WINDOW_OWN = WINDOW - 2 * BAND };
@@ -190,7 +189,6 @@ DEVICE void wait_edge(uint64_t (&costs)[LANE_COLUMNS], const struct axis_memory 
     for (int i = 0; i < LANE_COLUMNS; i++) costs[i] = (uint64_t)high[i] << 32 | low[i];
 }
 
-/* Costs before a band: what the band before left, or nothing at all. */
 template <class COST>
 DEVICE void costs_before(COST (&costs)[LANE_COLUMNS], const struct axis_memory &memory,
                          const struct band_range &range, const struct window &window,
@@ -222,7 +220,7 @@ DEVICE void tell_edge(const uint64_t (&costs)[LANE_COLUMNS], const struct axis_m
     tell_part(edge_at(memory, slot, 2, 1, column), high, tag);
 }
 
-/* One column's cost at an edge that is there already or will be. */
+/* There already, or waited for. */
 template <class COST>
 DEVICE COST cost_at(const struct axis_memory &memory, uint32_t slot, int column, uint32_t tag) {
     constexpr int PARTS = sizeof(COST) / 4;

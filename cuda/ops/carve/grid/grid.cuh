@@ -15,7 +15,6 @@
 #define BURIN_CARVE_GRID_GRID_CUH
 
 #include "cuda/cooperative.cuh"
-#include "cuda/ops/carve/arena.cuh"
 #include "cuda/ops/carve/grid/removal.cuh"
 #include "cuda/ops/carve/launch_kernel.cuh"
 #include "cuda/ops/carve/seam_search.cuh"
@@ -144,7 +143,6 @@ DEVICE void search_band(const struct cell_plane &plane, const struct axis_memory
         run_band<COST, SOURCES>(plane, memory, half, i, task / 2, tag);
 }
 
-/* Either half has at most one band more than the other. */
 DEVICE uint32_t bands_most(uint32_t lines) {
     return max(bands_of(lines, FROM_START), bands_of(lines, FROM_END));
 }
@@ -180,7 +178,7 @@ DEVICE bool is_cheaper(uint64_t a, uint32_t a_length, uint64_t b, uint32_t b_len
     return carve_rank(a, a_length) < carve_rank(b, b_length);
 }
 
-/* One warp: the seam that goes. */
+/* One warp. */
 template <class COST>
 static __device__ void choose_seam(const struct grid_args &args, const struct grid_state &state,
                                    struct grid_shared &shared) {
@@ -381,8 +379,8 @@ static inline enum status grid_launch(const struct cuda_context *context,
     return STATUS_OK;
 }
 
-/* Takes the seams out of SEARCH. Origins are numbered by origin_stride. An eighth of the GPU is
- * left to other lanes, which else would wait for all of it. */
+/* Takes the seams out of SEARCH. Origins are numbered by origin_stride. An eighth of the GPU stays
+ * free, as limits_share() says. */
 static inline enum status grid_run(const struct cuda_context *context,
                                    const struct seam_search *search, struct failure *failure) {
     struct arena arena = { (uint8_t *)search->scratch, 0 };

@@ -40,7 +40,7 @@ DEVICE int tap(const struct luma_cut &luma, int x, int y, int dx, int dy) {
     return __ldcg(luma.luma + (size_t)row * luma.stride + column);
 }
 
-/* One removal: planes before and after, the size before. */
+/* Before and after; the size before. */
 struct removal {
     const uint8_t *luma;
     uint8_t *luma_to;
@@ -142,7 +142,6 @@ DEVICE void remove_in_columns(const struct removal &e, int x, int y) {
         if (!(near >> i & 1)) to[i] = (uint16_t)(cell[i / 2] >> 16 * (i % 2));
 }
 
-/* The I-th pixel along the seam in column X. */
 DEVICE void repair_column(const struct removal &e, int x, int i) {
     struct luma_cut luma = { e.luma, e.luma_stride, (int)e.width, (int)e.height - 1, true, {} };
 #pragma unroll

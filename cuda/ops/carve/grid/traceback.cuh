@@ -97,7 +97,6 @@ DEVICE uint32_t last_slot(uint32_t lines, int half) {
     return range_of(lines, half, bands_of(lines, half) - 1).slot;
 }
 
-/* Waits for both halves of TILE and tells its least total. */
 template <class COST>
 DEVICE void tell_best(const struct cell_plane &plane, const struct axis_memory &memory,
                       uint32_t tile, uint32_t tag) {
