@@ -61,16 +61,14 @@ static void print_default(const struct param *param) {
 
 static void print_op_row(const struct op *op) {
     printf("| `%s` | ", op->name);
-    for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++) {
+    for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
         printf(param == op->params ? "`%s`" : ", `%s`", param->name);
-        print_default(param);
-    }
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++) printf(", file `%s`", op->aux[i].name);
     printf(" | %s |\n", op->summary);
 }
 
 static int print_op_table(void) {
-    printf("| operator | parameters (default) | what it does |\n|---|---|---|\n");
+    printf("| operator | parameters | what it does |\n|---|---|---|\n");
     for (int i = 0; i < registry_count(); i++) print_op_row(registry_at(i));
     return 0;
 }
