@@ -46,18 +46,6 @@ DEVICE uint2 thread_pixel() {
 
 /* ---- blocks that wait for one another */
 
-/* What a launch of blocks that wait for one another came to. Under MPS and MIG there may be fewer
- * multiprocessors than was thought; the driver refuses such a launch and spoils nothing. */
-static inline enum status launch_result(cudaError_t error, const char *call, bool *fits,
-                                        struct failure *failure) {
-    *fits = !is_refusal(error) && error != cudaErrorInvalidClusterSize &&
-            error != cudaErrorLaunchOutOfResources;
-    if (error == cudaSuccess) return STATUS_OK;
-    if (*fits) return cuda_fail(failure, error, call, __FILE__, __LINE__);
-    cudaGetLastError(); /* it must not meet the next check */
-    return STATUS_OK;
-}
-
 /* The first attribute alone is what occupancy depends on. */
 static inline cudaLaunchConfig_t cluster_config(uint32_t blocks, uint32_t threads, uint32_t cluster,
                                                 uint32_t shared_bytes,

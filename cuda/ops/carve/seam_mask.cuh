@@ -205,8 +205,4 @@ DEVICE void step_back(const struct origin_phase &phase, uint32_t &x, uint32_t &y
     (mask.turned ? y : x) = min(32 * word + bit, mask.length - 1);
 }
 
-DEVICE void find_origin(const struct origin_map &origin_map, uint32_t &x, uint32_t &y) {
-    for (int i = origin_map.count - 1; i >= 0; i--) step_back(origin_map.phases[i], x, y);
-}
-
 #endif

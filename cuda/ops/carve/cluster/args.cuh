@@ -211,10 +211,6 @@ DEVICE struct column_range reachable_range(const struct cluster_half &half, uint
     return { meet > reach ? (meet - reach) & ~7u : 0, min(width - 1, meet + reach) };
 }
 
-DEVICE uint32_t step_end(const struct cluster_half &half, uint32_t step) {
-    return min((step + 1) * STEP_ROWS, half.rows);
-}
-
 /* ---- the dual method: which axis gave the seam of a step
 
  * A verdict says which axis's seam goes, as the number of vertical seams gone by then. There is a

@@ -73,7 +73,7 @@ DEVICE uint32_t band_agree(uint32_t turn, uint32_t meet) {
 DEVICE struct column_range band_window(const struct cluster_half &half, uint32_t step,
                                        uint32_t meet, uint32_t width) {
     if (meet == NOT_MET) return { 0, width - 1 };
-    return reachable_range(half, step_end(half, step), meet, width);
+    return reachable_range(half, min((step + 1) * STEP_ROWS, half.rows), meet, width);
 }
 
 /* ---- parents and jumps */
@@ -150,23 +150,20 @@ DEVICE void band_find_jumps(const struct cluster_args &args, const struct band &
     }
 }
 
-/* Far enough behind the sweepers that nobody would do anything but ask. */
-DEVICE void band_wait_costs(const struct cluster_args &args, const struct band &band,
-                            uint32_t seam) {
-    if (thread_index() == 0 && band.step >= 4) {
-        const uint32_t *word = cost_row(args, band.half, band.step - 2);
-        spin_until(STUCK_COSTS, [&] { return load_relaxed(word) >> 30 == seam_tag(seam); });
-    }
-    __syncthreads();
-}
-
 /* Parents and jumps of the band: of all columns, step by step behind the sweepers; from when the
  * halves are known to have met, of the columns that the seam can reach, and all steps at once. Who
  * knows may leave out the others at any time, since nobody reads them: the seam's columns of a step
  * lead to columns within its reach in the step before. */
 DEVICE void band_search(const struct cluster_args &args, const struct band &band, uint32_t seam) {
     uint32_t meet = band.late ? band_wait_meet(args, band, seam) : NOT_MET, warp = 0;
-    if (!band.late) band_wait_costs(args, band, seam);
+    if (!band.late) {
+        /* Far enough behind the sweepers that nobody would do anything but ask. */
+        if (thread_index() == 0 && band.step >= 4) {
+            const uint32_t *word = cost_row(args, band.half, band.step - 2);
+            spin_until(STUCK_COSTS, [&] { return load_relaxed(word) >> 30 == seam_tag(seam); });
+        }
+        __syncthreads();
+    }
 #pragma unroll 1
     for (uint32_t step = band.step, end; step < band.end_step; step = end) {
         end = meet == NOT_MET || band.thin ? step + 1 : band.end_step;

@@ -44,7 +44,10 @@ static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
 #endif
 }
 
-/* ---- the method */
+/* ---- the method
+
+ * Under MPS and MIG there may be fewer multiprocessors than was thought; the driver refuses such a
+ * launch and spoils nothing. */
 
 typedef void (*cluster_kernel_pointer)(struct cluster_args args, CUtensorMap plane);
 
@@ -84,8 +87,12 @@ static enum status launch_clusters(const struct cuda_context *context, void (*ke
     const cudaLaunchConfig_t config =
         cluster_config(plan.blocks, BLOCK_THREADS, plan.args.cluster, plan.shared_bytes, attributes,
                        context->stream);
-    return launch_result(cudaLaunchKernelEx(&config, kernel, params...), "cudaLaunchKernelEx", fits,
-                         failure);
+    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, params...);
+    *fits = !is_refusal(error) && error != cudaErrorInvalidClusterSize &&
+            error != cudaErrorLaunchOutOfResources;
+    if (*fits && error) return cuda_fail(failure, error, "cudaLaunchKernelEx", __FILE__, __LINE__);
+    if (error) cudaGetLastError(); /* a refusal must not meet the next check */
+    return STATUS_OK;
 }
 
 /* SCRATCH: as the plan was made for. */

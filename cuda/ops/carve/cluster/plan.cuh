@@ -183,14 +183,6 @@ static inline int cluster_try_bands(struct cluster_plan *plan, uint32_t steps, u
     return bytes > most ? -1 : 1;
 }
 
-static inline void cluster_args_make(struct cluster_args *args, const struct seam_search *search) {
-    args->width = search->width, args->height = search->height, args->seams = search->columns;
-    args->energy = search->energy, args->reach = carve_reach(search->energy);
-    args->luma = search->luma, args->luma_stride = search->luma_stride;
-    args->seam_columns = search->seams;
-    args->progress = search->progress, args->done = search->done;
-}
-
 /* SCRATCH: NULL while it is only measured. */
 static inline bool cluster_plan_make(struct cluster_plan *plan, const struct carve_limits *limits,
                                      const struct seam_search *search, uint8_t *scratch) {
@@ -200,7 +192,11 @@ static inline bool cluster_plan_make(struct cluster_plan *plan, const struct car
     if (!cluster_accepts(limits, search, search->width, search->height) || search->rows ||
         search->height < 2 || search->columns >= search->width)
         return false;
-    cluster_args_make(args, search);
+    args->width = search->width, args->height = search->height, args->seams = search->columns;
+    args->energy = search->energy, args->reach = carve_reach(search->energy);
+    args->luma = search->luma, args->luma_stride = search->luma_stride;
+    args->seam_columns = search->seams;
+    args->progress = search->progress, args->done = search->done;
     plan_sweep_columns(args, args->width);
     /* 2 warps to a block, since shuffles and energies of all warps of a block go one way. */
     plan_sweepers(args, plan_cluster(args->sweepers, 2));

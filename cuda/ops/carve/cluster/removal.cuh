@@ -83,11 +83,6 @@ struct seam_near {
     }
 };
 
-DEVICE struct seam_near seam_near_band(const struct cluster_args &args, const struct band &band,
-                                       const uint32_t *beside) {
-    return { (int)band.top, (int)band.bottom, args.reach, band.half == 1, beside };
-}
-
 /* Luma as it will be without the seam, while it is still there. */
 struct luma_band {
     const uint8_t *luma;
@@ -148,7 +143,7 @@ DEVICE struct seam_near renew_seam(const struct cluster_args &args, const struct
     const uint32_t warp = thread_index() / 32 - (BLOCK_THREADS / 32 - RENEW_WARPS);
     uint32_t *beside = band_memory()->beside[warp];
     remove_ask(args, band, seam, beside);
-    return seam_near_band(args, band, beside);
+    return { (int)band.top, (int)band.bottom, args.reach, band.half == 1, beside };
 }
 
 /* The last warps: from LUMA, in which the seam still is, the image being WIDTH columns without it.

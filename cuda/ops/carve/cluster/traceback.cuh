@@ -224,13 +224,6 @@ DEVICE void meet_least(const struct meet_costs &costs, uint32_t x, uint32_t widt
     }
 }
 
-/* PLACE: the smallest of those that have the least sum. */
-DEVICE void meet_of_warp(uint32_t &sum, uint32_t &place) {
-    const uint32_t least = warp_least(sum);
-    place = warp_least(sum == least ? place : ~0u);
-    sum = least;
-}
-
 DEVICE uint32_t meet_warps(const struct cluster_args &args) {
     const uint32_t columns = 4 * 32 * MEET_BATCH;
     return min((args.width + columns - 1) / columns, (uint32_t)MEET_WARPS_MAX);
@@ -260,8 +253,8 @@ DEVICE uint64_t trace_least(const struct cluster_args &args, uint32_t seam) {
         for (uint32_t k = 0; k < MEET_BATCH; k++)
             meet_least(costs[k], x + k * span, width, sum, place);
     }
-    meet_of_warp(sum, place);
-    return (uint64_t)sum << 32 | place;
+    const uint32_t least = warp_least(sum);
+    return (uint64_t)least << 32 | warp_least(sum == least ? place : ~0u);
 }
 
 /* A warp that looks: if it is the last one, it tells all who wait for it where the halves meet, and
@@ -309,13 +302,6 @@ DEVICE void trace_poll_stop(const struct cluster_args &args, int half, struct tr
     memory->last = word >> 1 == seam + 1 && (word & 1);
 }
 
-/* Before anything is taken out, all bands of both halves have copied their neighbours' rows. */
-DEVICE void trace_wait_begun(const struct cluster_args &args) {
-    const uint32_t bands = args.halves[0].bands + args.halves[1].bands;
-    for (uint32_t band = thread_index(); band < bands; band += BLOCK_THREADS)
-        spin_until(STUCK_BEGUN, [&] { return load_relaxed(args.begun + band); });
-}
-
 /* Not gathered. */
 DEVICE uint32_t trace_jump(const struct cluster_args &args, uint32_t band, uint32_t x,
                            uint32_t seam) {
@@ -361,14 +347,6 @@ DEVICE void trace_store_entries(const struct cluster_args &args, const struct cl
         store_relaxed(args.entries + half.first_band + band, head | memory->entries[band]);
 }
 
-DEVICE void trace_seam_back(const struct cluster_args &args, int number,
-                            struct trace_memory *memory, uint32_t seam) {
-    if (thread_index() / 32 < meet_warps(args)) trace_meet(args, number, memory, seam);
-    if (number == 0 && thread_index() == 0)
-        timeline_mark(args, seam, MARK_MEET), memory->clock.began = global_timer();
-    trace_gather_all(args, number, memory, seam);
-}
-
 static __device__ void trace_block(const struct cluster_args &args, int number) {
     struct trace_memory *memory = (struct trace_memory *)block_shared;
     const bool mark = number == 0 && thread_index() == 0;
@@ -379,8 +357,16 @@ static __device__ void trace_block(const struct cluster_args &args, int number) 
     __syncthreads();
     for (; seam < args.seams && !last; seam++) {
         trace_poll_stop(args, number, memory, seam);
-        trace_seam_back(args, number, memory, seam);
-        if (seam == 0) trace_wait_begun(args);
+        if (thread_index() / 32 < meet_warps(args)) trace_meet(args, number, memory, seam);
+        if (number == 0 && thread_index() == 0)
+            timeline_mark(args, seam, MARK_MEET), memory->clock.began = global_timer();
+        trace_gather_all(args, number, memory, seam);
+        if (seam == 0) {
+            /* Before anything is taken out, all bands have copied their neighbours' rows. */
+            const uint32_t bands = args.halves[0].bands + args.halves[1].bands;
+            for (uint32_t band = thread_index(); band < bands; band += BLOCK_THREADS)
+                spin_until(STUCK_BEGUN, [&] { return load_relaxed(args.begun + band); });
+        }
         __syncthreads();
         if (mark) timeline_mark(args, seam, MARK_MAPS);
         last = memory->last;
