@@ -49,9 +49,9 @@ enum {
  * top two bits stay free. */
 static const uint32_t COST_FAR = 1u << 29;
 
-/* Energy beside the image: more than any pixel can have. */
+/* Energy beside the image: more than any pixel can have, its two bytes alike for cudaMemset. */
 static __host__ __device__ inline uint32_t energy_outside(int energy) {
-    return energy == CARVE_SOBEL5 ? 65535 : 1151;
+    return energy == CARVE_SOBEL5 ? 0xffff : 0x0505;
 }
 
 /* In place of the column where the halves meet, before they have. */

@@ -290,18 +290,6 @@ DEVICE struct band band_make(const struct cluster_args &args, uint32_t number) {
     return band;
 }
 
-/* Copies of the rows beside, before anybody changes them: nobody does before all have begun. */
-DEVICE void band_load_halo(const struct cluster_args &args, const struct band &band) {
-    const uint32_t reach = (uint32_t)args.reach, vectors = args.luma_stride / 16;
-    for (uint32_t i = thread_index(); i < 2 * reach * vectors; i += BLOCK_THREADS) {
-        const uint32_t y = beside_row(args, band, i / vectors);
-        if (y < args.height)
-            ((uint4 *)(block_shared + band.halo))[i] =
-                *(const uint4 *)(args.luma + (uint64_t)y * args.luma_stride + 16 * (i % vectors));
-    }
-    __syncthreads();
-}
-
 static __device__ void band_block(const struct cluster_args &args, uint32_t number) {
     if (thread_index() == 0) band_memory()->band = band_make(args, number);
     __syncthreads();
@@ -310,7 +298,15 @@ static __device__ void band_block(const struct cluster_args &args, uint32_t numb
     struct span_clock &clock = band_memory()->clock;
     bool last = false;
     if (first) clock_make(args, clock, SPAN_REMOVE);
-    band_load_halo(args, band);
+    /* Copies of the rows beside, before anybody changes them: nobody does before all have begun. */
+    const uint32_t reach = (uint32_t)args.reach, vectors = args.luma_stride / 16;
+    for (uint32_t i = thread_index(); i < 2 * reach * vectors; i += BLOCK_THREADS) {
+        const uint32_t y = beside_row(args, band, i / vectors);
+        if (y < args.height)
+            ((uint4 *)(block_shared + band.halo))[i] =
+                *(const uint4 *)(args.luma + (uint64_t)y * args.luma_stride + 16 * (i % vectors));
+    }
+    __syncthreads();
     if (thread_index() == 0) store_relaxed(args.begun + number, 1);
     for (uint32_t seam = 0; seam < args.seams && !last; seam++) {
         band_search(args, band, seam);

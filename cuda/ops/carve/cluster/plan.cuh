@@ -20,10 +20,9 @@
 
 #include <string.h>
 
-/* ---- what the choice of a method depends on beside the search itself
-
- * Plans are functions of these numbers and of the search, and ask the device nothing: what was
- * chosen when memory was counted is chosen again when it is used, and a test can name any device. */
+/* ---- what the choice of a method depends on beside the search itself: plans ask the device
+ * nothing, so that what was chosen when memory was counted is chosen again when it is used, and a
+ * test can name any device */
 
 /* Kernels of which all blocks must be resident at once, in clusters: by the method and by the
  * columns of a sweeper's lane. */

@@ -12,12 +12,6 @@
 #include "cuda/ops/carve/dual/blocks.cuh"
 #include "cuda/ops/carve/dual/plan.cuh"
 
-static __global__ void dual_fill_kernel(uint32_t *plane, uint64_t words, uint32_t word) {
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < words;
-         i += (uint64_t)gridDim.x * blockDim.x)
-        plane[i] = word;
-}
-
 /* Energies of both planes, in which energy_outside() stands everywhere. A thread has 8 pixels of a
  * column of the image, which are 8 of a row in the other plane. */
 static __global__ void dual_energy_kernel(const __grid_constant__ struct dual_args dual) {
@@ -118,11 +112,10 @@ static inline enum status dual_prepare(const struct cuda_context *context,
         const struct cluster_args *args = &axis.args;
         CUDA_TRY(failure,
                  cudaMemsetAsync(scratch + axis.cleared_from, 0, axis.cleared, context->stream));
-        dual_fill_kernel<<<blocks, 256, 0, context->stream>>>(
-            (uint32_t *)(args->energies - ENERGY_PAD),
-            (uint64_t)args->height * args->energy_stride / 2,
-            energy_outside(args->energy) * 0x10001);
-        CUDA_LAUNCHED(failure);
+        CUDA_TRY(failure,
+                 cudaMemsetAsync(args->energies - ENERGY_PAD,
+                                 (int)(energy_outside(args->energy) & 0xff),
+                                 (size_t)2 * args->height * args->energy_stride, context->stream));
     }
     CUDA_TRY(failure,
              cudaMemsetAsync(scratch + plan->cleared_from, 0, plan->cleared, context->stream));

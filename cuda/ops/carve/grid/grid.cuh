@@ -240,17 +240,6 @@ static __device__ void remove_seam(const struct removal &e, bool turned) {
     for (uint32_t y = grid_warp(); y < e.height; y += grid_warps()) remove_in_row(e, (int)y);
 }
 
-DEVICE void step_on(const struct grid_args &args, struct grid_state &state, bool turned) {
-    state.written += turned ? width_of(args, state) : height_of(args, state);
-    state.luma = !state.luma;
-    if (turned) {
-        state.cells = !state.cells;
-        state.rows--;
-    } else {
-        state.columns--;
-    }
-}
-
 /* Every pixel that is left goes back through all steps to where it came from. */
 static __device__ void tell_origins(const struct grid_args &args, const struct grid_state &state) {
     const uint32_t left_width = width_of(args, state), left_height = height_of(args, state);
@@ -289,7 +278,14 @@ static __global__ void __launch_bounds__(GRID_THREADS, 1)
         if (!BOTH && state.columns == 1) break;
         if (turned && !grid_barrier(args, state, false, shared)) return;
         remove_seam(removal_of(args, state, turned), turned);
-        step_on(args, state, turned);
+        state.written += turned ? width_of(args, state) : height_of(args, state);
+        state.luma = !state.luma;
+        if (turned) {
+            state.cells = !state.cells;
+            state.rows--;
+        } else {
+            state.columns--;
+        }
         if (!grid_barrier(args, state, stop, shared)) return;
     }
     if (BOTH) tell_origins(args, state);
