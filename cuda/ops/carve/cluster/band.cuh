@@ -109,17 +109,6 @@ DEVICE uint32_t band_step(const struct cluster_args &args, const struct band &ba
     return (first + end - from) % warps;
 }
 
-/* From columns AT of the row before STEP to the row before the band. Columns beside a window lead
- * nowhere that matters, but must stay in the image. */
-DEVICE void jumps_back(uint32_t (&at)[4], const struct band &band, uint32_t step, uint32_t last) {
-#pragma unroll 1
-    while (step > band.step) {
-        const int8_t *jumps = band_jumps(band, --step - band.step);
-#pragma unroll
-        for (int k = 0; k < 4; k++) at[k] = min(last, at[k] + (uint32_t)jumps[at[k]]);
-    }
-}
-
 /* Four columns a thread, all under way at once: where they come from in the row before the step;
  * at the band's last step, where from in the row before the band, told to the traceback block.
  * Steps are shared out among the threads from different ones on. */
@@ -141,7 +130,13 @@ DEVICE void band_find_jumps(const struct cluster_args &args, const struct band &
         for (int i = 0; i < 4; i++) at[i] = min(at[i], last);
         *(uint32_t *)(band_jumps(band, k) + x) = four_bytes(at, x);
         if (step + 1 == band.end_step) {
-            jumps_back(at, band, step, last);
+            /* Columns beside a window lead nowhere that matters, but must stay in the image. */
+#pragma unroll 1
+            for (uint32_t before = step; before > band.step;) {
+                const int8_t *jumps = band_jumps(band, --before - band.step);
+#pragma unroll
+                for (int i = 0; i < 4; i++) at[i] = min(last, at[i] + (uint32_t)jumps[at[i]]);
+            }
             store_relaxed4(args.jumps + (uint64_t)band.number * args.jump_stride + x,
                            make_uint4(head | at[0], head | at[1], head | at[2], head | at[3]));
         }

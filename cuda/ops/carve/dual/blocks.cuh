@@ -112,7 +112,11 @@ DEVICE void dual_band_enter(const struct dual_args &dual) {
     const uint32_t half = shared.place.number >= first[1].first_band;
     dual_enter(dual);
     shared.over |= shared.place.number - first[half].first_band >= shared.args.halves[half].bands;
-    shared.others = dual_bands(dual, !shared.place.axis, shared.state);
+    const struct cluster_args &other = dual.axes[!shared.place.axis];
+    const struct axis_shape shape = axis_shape_at(other, shared.state.step, shared.state.verdict);
+    struct cluster_half halves[2];
+    for (int k = 0; k < 2; k++) halve(halves[k], k, shape.height, other.band_steps);
+    shared.others = shape.over ? 0 : halves[0].bands + halves[1].bands;
     if (!shared.over) shared.band = band_make(shared.args, shared.place.number);
 }
 
