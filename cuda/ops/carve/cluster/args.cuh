@@ -212,7 +212,7 @@ DEVICE struct column_range reachable_range(const struct cluster_half &half, uint
 }
 
 /* ---- the dual method: which axis gave the seam of a step
-
+ *
  * A verdict says which axis's seam goes, as the number of vertical seams gone by then. There is a
  * word for every step, written once: whoever is late still finds it. */
 

@@ -45,7 +45,7 @@ static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
 }
 
 /* ---- the method
-
+ *
  * Under MPS and MIG there may be fewer multiprocessors than was thought; the driver refuses such a
  * launch and spoils nothing. */
 

@@ -302,17 +302,6 @@ DEVICE void trace_poll_stop(const struct cluster_args &args, int half, struct tr
     memory->last = word >> 1 == seam + 1 && (word & 1);
 }
 
-/* Not gathered. */
-DEVICE uint32_t trace_jump(const struct cluster_args &args, uint32_t band, uint32_t x,
-                           uint32_t seam) {
-    const uint32_t *from = args.jumps + (uint64_t)band * args.jump_stride + x;
-    for (uint32_t spins = 0;; spins++) {
-        const uint32_t word = load_relaxed(from);
-        if (word >> 16 == seam + 1) return word & 0xffff;
-        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_JUMPS);
-    }
-}
-
 /* One lane: from the entry X of the last band to that of the first whose jumps are not gathered, in
  * maps of JUMPs. Where the next map is does not wait for where in this one. */
 template <class Jump>
@@ -339,7 +328,14 @@ DEVICE void trace_store_entries(const struct cluster_args &args, const struct cl
                 : trace_walk<int16_t>(memory, half.bands, args.direct_bands, x);
         for (uint32_t band = min(args.direct_bands, half.bands); band > 0; band--) {
             memory->entries[band - 1] = (uint16_t)x;
-            x = trace_jump(args, half.first_band + band - 1, x, seam);
+            const uint32_t number = half.first_band + band - 1;
+            const uint32_t *from = args.jumps + (uint64_t)number * args.jump_stride + x;
+            for (uint32_t spins = 0;; spins++) {
+                const uint32_t word = load_relaxed(from);
+                x = word & 0xffff;
+                if (word >> 16 == seam + 1) break;
+                if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_JUMPS);
+            }
         }
     }
     __syncwarp();

@@ -206,18 +206,18 @@ DEVICE void tell_part(uint64_t *to, const uint32_t (&halves)[LANE_COLUMNS], uint
     store_relaxed_pair(to + 2, tagged(halves[2], tag), tagged(halves[3], tag));
 }
 
-DEVICE void tell_edge(const uint32_t (&costs)[LANE_COLUMNS], const struct axis_memory &memory,
+template <class COST>
+DEVICE void tell_edge(const COST (&costs)[LANE_COLUMNS], const struct axis_memory &memory,
                       uint32_t slot, int column, uint32_t tag) {
-    tell_part(edge_at(memory, slot, 1, 0, column), costs, tag);
-}
-
-DEVICE void tell_edge(const uint64_t (&costs)[LANE_COLUMNS], const struct axis_memory &memory,
-                      uint32_t slot, int column, uint32_t tag) {
-    uint32_t low[LANE_COLUMNS], high[LANE_COLUMNS];
+    constexpr int PARTS = sizeof(COST) / 4;
 #pragma unroll
-    for (int i = 0; i < LANE_COLUMNS; i++) low[i] = (uint32_t)costs[i], high[i] = costs[i] >> 32;
-    tell_part(edge_at(memory, slot, 2, 0, column), low, tag);
-    tell_part(edge_at(memory, slot, 2, 1, column), high, tag);
+    for (int part = 0; part < PARTS; part++) {
+        uint32_t halves[LANE_COLUMNS];
+#pragma unroll
+        for (int i = 0; i < LANE_COLUMNS; i++)
+            halves[i] = (uint32_t)((uint64_t)costs[i] >> 32 * part);
+        tell_part(edge_at(memory, slot, PARTS, part, column), halves, tag);
+    }
 }
 
 /* There already, or waited for. */
