@@ -46,20 +46,6 @@ DEVICE uint32_t band_meet_from(uint32_t word, uint32_t seam, uint32_t meet) {
     return word >> 16 == seam + 1 ? word & 0xffff : meet;
 }
 
-DEVICE uint32_t band_wait_meet(const struct cluster_args &args, const struct band &band,
-                               uint32_t seam) {
-    if (thread_index() == 0) {
-        uint32_t word = load_relaxed(args.meets + band.half);
-        for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
-            word = load_relaxed(args.meets + band.half);
-            if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_MEET);
-        }
-        band_memory()->meet = word & 0xffff;
-    }
-    __syncthreads();
-    return band_memory()->meet;
-}
-
 /* The block's barrier: afterwards all know MEET if one of its warps did. TURN: odd and even ones in
  * turn, since a warp may be at the next while another still reads. */
 DEVICE uint32_t band_agree(uint32_t turn, uint32_t meet) {
@@ -150,7 +136,19 @@ DEVICE void band_find_jumps(const struct cluster_args &args, const struct band &
  * knows may leave out the others at any time, since nobody reads them: the seam's columns of a step
  * lead to columns within its reach in the step before. */
 DEVICE void band_search(const struct cluster_args &args, const struct band &band, uint32_t seam) {
-    uint32_t meet = band.late ? band_wait_meet(args, band, seam) : NOT_MET, warp = 0;
+    uint32_t meet = NOT_MET, warp = 0;
+    if (band.late) {
+        if (thread_index() == 0) {
+            uint32_t word = load_relaxed(args.meets + band.half);
+            for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
+                word = load_relaxed(args.meets + band.half);
+                if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_MEET);
+            }
+            band_memory()->meet = word & 0xffff;
+        }
+        __syncthreads();
+        meet = band_memory()->meet;
+    }
     if (!band.late) {
         /* Far enough behind the sweepers that nobody would do anything but ask. */
         if (thread_index() == 0 && band.step >= 4) {

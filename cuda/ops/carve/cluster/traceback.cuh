@@ -73,16 +73,6 @@ DEVICE uint32_t trace_met(struct trace_memory *memory, uint32_t seam) {
 
 /* ---- jumps */
 
-/* Jumps of 4 columns from X on, as differences; TO: their place. */
-DEVICE void trace_keep(uint8_t *to, uint32_t size, uint32_t x, uint4 words) {
-    const uint32_t at[] = { words.x, words.y, words.z, words.w };
-    if (size == 1)
-        *(uint32_t *)to = four_bytes(at, x);
-    else
-        *(uint2 *)to = make_uint2((at[0] - x & 0xffff) | at[1] - (x + 1) << 16,
-                                  (at[2] - (x + 2) & 0xffff) | at[3] - (x + 3) << 16);
-}
-
 enum { GATHER_BATCH = 8, GATHER_SPAN = 4 * 32 };
 
 /* Whether all jumps of a round are there: 4 columns at X, and as many GATHER_SPAN further, up to
@@ -117,25 +107,19 @@ DEVICE bool trace_load_band(const struct cluster_args &args, struct trace_memory
         }
 #pragma unroll
         for (uint32_t k = 0; k < GATHER_BATCH; k++)
-            if (x + k * GATHER_SPAN <= window.to)
-                trace_keep(block_shared + (map + size * (x + k * GATHER_SPAN)), size,
-                           x + k * GATHER_SPAN, words[k]);
+            if (x + k * GATHER_SPAN <= window.to) {
+                const uint32_t first = x + k * GATHER_SPAN;
+                const uint32_t at[] = { words[k].x, words[k].y, words[k].z, words[k].w };
+                uint8_t *to = block_shared + (map + size * first);
+                if (size == 1)
+                    *(uint32_t *)to = four_bytes(at, first);
+                else
+                    *(uint2 *)to =
+                        make_uint2((at[0] - first & 0xffff) | at[1] - (first + 1) << 16,
+                                   (at[2] - (first + 2) & 0xffff) | at[3] - (first + 3) << 16);
+            }
     }
     return true;
-}
-
-/* A warp: until the halves have met, or, where there is room for a WHOLE row, its last column has
- * been told. */
-DEVICE uint32_t trace_wait(const struct cluster_args &args, struct trace_memory *memory,
-                           const uint32_t *row, uint32_t seam, bool whole) {
-    const uint32_t *word = row + args.width - seam - 1;
-    uint32_t meet = trace_met(memory, seam);
-    for (uint32_t spins = 0; meet == NOT_MET; spins++) {
-        if (whole && __all_sync(~0u, load_relaxed(word) >> 16 == seam + 1)) break;
-        meet = trace_met(memory, seam);
-        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_JUMPS);
-    }
-    return meet;
 }
 
 DEVICE void trace_gather(const struct cluster_args &args, int number, struct trace_memory *memory,
@@ -146,7 +130,15 @@ DEVICE void trace_gather(const struct cluster_args &args, int number, struct tra
     const uint32_t behind = half.bands - 1 - band; /* bands between this one and the middle */
     const bool whole = behind >= args.window_bands;
     const uint32_t *row = args.jumps + (uint64_t)(half.first_band + band) * args.jump_stride;
-    uint32_t meet = trace_wait(args, memory, row, seam, whole);
+    /* Until the halves have met, or, where there is room for a WHOLE row, its last column has been
+     * told. */
+    const uint32_t *word = row + args.width - seam - 1;
+    uint32_t meet = trace_met(memory, seam);
+    for (uint32_t spins = 0; meet == NOT_MET; spins++) {
+        if (whole && __all_sync(~0u, load_relaxed(word) >> 16 == seam + 1)) break;
+        meet = trace_met(memory, seam);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_JUMPS);
+    }
     uint32_t map = windows + size * (trace_windows(args.window_bands, rows) +
                                      (band - args.direct_bands) * trace_plane(args.width));
     if (!whole || meet != NOT_MET ||

@@ -69,17 +69,6 @@ DEVICE struct band_range range_of(uint32_t lines, int half, uint32_t i) {
              -1,       (int)(end - min(end, lines)), (int)(end - max(begin, middle + 1)) };
 }
 
-/* ---- costs: energies, or with masks keys */
-
-DEVICE void cost_of(uint32_t cell, uint32_t &cost) {
-    cost = cell;
-}
-
-DEVICE void cost_of(uint32_t cell, uint64_t &cost) {
-    const uint32_t upper = (cell & CELL_KEEP) << 1 | (cell & CELL_STAYS) >> 14;
-    cost = (uint64_t)upper << 32 | (cell & CELL_ENERGY);
-}
-
 /* ---- energies of a band, in registers */
 
 /* Where a lane's columns begin; they exist from 0 to columns - 1. */
@@ -265,8 +254,11 @@ DEVICE void sweep_line(COST (&costs)[LANE_COLUMNS], uint32_t (&notes)[NOTED], co
 #pragma unroll
     for (int i = 0; i < LANE_COLUMNS; i++) {
         const COST cheapest = least(old[i], old[i + 1], old[i + 2]);
-        COST own;
-        cost_of(cell_of(cells, i), own);
+        const uint32_t cell = cell_of(cells, i);
+        COST own = cell; /* an energy, or with masks a key */
+        if (sizeof(COST) > 4)
+            own = (COST)((uint64_t)((cell & CELL_KEEP) << 1 | (cell & CELL_STAYS) >> 14) << 32 |
+                         (cell & CELL_ENERGY));
         costs[i] = window.outside[i] ? ~(COST)0 : cheapest + own;
         const int turn = old[i] == cheapest ? 0 : old[i + 1] == cheapest ? 1 : 2;
         if (NOTES == SOURCES)
