@@ -2,14 +2,12 @@
 /* launch_kernel.cuh - kernels of carving are launched here: each takes one struct by value.
  *
  * Used by:  every file of carving that has a kernel.
- * Fails:    as check.cuh says. Blocks that do not fit the device at once are no failure: *FITS is
- *           false then, nothing was queued, and the caller takes fewer blocks or another method.
+ * Fails:    as check.cuh says.
  */
 #ifndef BURIN_CARVE_LAUNCH_KERNEL_CUH
 #define BURIN_CARVE_LAUNCH_KERNEL_CUH
 
 #include "cuda/check.cuh"
-#include "cuda/cooperative.cuh"
 #include "cuda/ops/carve/ptx.cuh"
 
 struct launch_queue {

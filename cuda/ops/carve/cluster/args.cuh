@@ -235,7 +235,7 @@ static __host__ __device__ __forceinline__ void halve(struct cluster_half &half,
     half.bands = (half.steps + band_steps - 1) / band_steps;
 }
 
-/* Before step STEP, VERDICT being that of the one before, or 0. JOB is as the host made it. */
+/* Before step STEP, VERDICT being that of the one before, or 0. ARGS are as the host made them. */
 DEVICE struct axis_shape axis_shape_at(const struct cluster_args &args, uint32_t step,
                                        uint32_t verdict) {
     const uint32_t down = verdict & VERDICT_COUNT, own = args.dual.axis ? step - down : down;

@@ -2,7 +2,8 @@
 /* cluster.cuh - the cluster method: one direction, no masks, one launch for all seams of a search.
  *
  * Used by:  method.cuh.
- * Fails:    as launch_kernel.cuh says: *fits is false where the blocks do not fit at once.
+ * Fails:    as check.cuh says. Blocks that do not fit the device at once are no failure: *fits is
+ *           false then, nothing was queued, and the caller takes another method.
  * Limits:   compute capability 9.0; what cluster/plan.cuh takes.
  *
  * args.cuh tells who does what; plan.cuh how many of them there are.
@@ -10,6 +11,7 @@
 #ifndef BURIN_CARVE_CLUSTER_CLUSTER_CUH
 #define BURIN_CARVE_CLUSTER_CLUSTER_CUH
 
+#include "cuda/cooperative.cuh"
 #include "cuda/cuda_op.h"
 #include "cuda/ops/carve/cluster/plan.cuh"
 #include "cuda/ops/carve/cluster/sweep.cuh"

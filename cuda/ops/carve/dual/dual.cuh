@@ -2,7 +2,7 @@
 /* dual.cuh - the dual method: both directions weighed, no masks, one launch for all steps.
  *
  * Used by:  method.cuh.
- * Fails:    as launch_kernel.cuh says: *fits is false where the blocks do not fit at once.
+ * Fails:    as cluster.cuh says: *fits is false where the blocks do not fit at once.
  * Limits:   compute capability 9.0; what dual/plan.cuh takes.
  */
 #ifndef BURIN_CARVE_DUAL_DUAL_CUH
