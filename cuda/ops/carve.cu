@@ -166,21 +166,19 @@ static enum status draw_energy(const struct carve_context *carve) {
     return status;
 }
 
-static enum status copy(const struct carve_context *carve) {
-    const struct image *in = &carve->call->in, *out = &carve->call->out;
-    CUDA_TRY(carve->failure, cudaMemcpy2DAsync(out->pixels, out->stride, in->pixels, in->stride,
-                                               image_row_bytes(in), in->height,
-                                               cudaMemcpyDeviceToDevice, carve->context->stream));
-    return STATUS_OK;
-}
-
 static enum status carve_image(struct carve_context *carve) {
     struct phase phase = { carve->call->in.width, carve->call->in.height, {} };
     enum status status = STATUS_OK;
     carve->now = carve->call->in;
     next_phase(carve, &phase);
     if (carve->shows) status = draw(carve, is_both(&phase) ? DRAW_RED : DRAW_INPUT);
-    if (!status && carve->phases == 0 && !carve->shows) status = copy(carve);
+    if (carve->phases == 0 && !carve->shows) {
+        const struct image *in = &carve->call->in, *out = &carve->call->out;
+        CUDA_TRY(carve->failure,
+                 cudaMemcpy2DAsync(out->pixels, out->stride, in->pixels, in->stride,
+                                   image_row_bytes(in), in->height, cudaMemcpyDeviceToDevice,
+                                   carve->context->stream));
+    }
     while (!status && next_phase(carve, &phase)) status = run_phase(carve, &phase);
     return status;
 }

@@ -27,12 +27,6 @@ DEVICE void put_sample(const struct image &image, uint32_t x, uint32_t y, unsign
         ((uint16_t *)row)[at] = (uint16_t)sample;
 }
 
-DEVICE uint32_t luma_at(const struct image &image, uint32_t x, uint32_t y) {
-    const uint32_t red = sample_at(image, x, y, 0);
-    if (image.channels < 3) return image.depth == 8 ? red : red >> 8;
-    return carve_luma(red, sample_at(image, x, y, 1), sample_at(image, x, y, 2), image.depth);
-}
-
 /* A plane's bytes: an image's luma, which of a plane is what is in it; else what masks say. */
 struct fill_args {
     uint32_t width, height; /* as they lie */
@@ -46,7 +40,12 @@ struct fill_args {
 };
 
 DEVICE uint32_t byte_at(const struct fill_args &args, uint32_t x, uint32_t y) {
-    if (args.image.width) return luma_at(args.image, x, y);
+    const struct image &image = args.image;
+    if (image.width) {
+        const uint32_t red = sample_at(image, x, y, 0);
+        if (image.channels < 3) return image.depth == 8 ? red : red >> 8;
+        return carve_luma(red, sample_at(image, x, y, 1), sample_at(image, x, y, 2), image.depth);
+    }
     return (args.keep.width && sample_at(args.keep, x, y, 0) >= 128 ? 1 : 0) |
            (args.remove.width && sample_at(args.remove, x, y, 0) >= 128 ? 2 : 0);
 }

@@ -108,15 +108,6 @@ static struct seam_mask present_mask(const struct carve_context *carve) {
     return carve->origin_map.phases[carve->origin_map.count].mask;
 }
 
-static struct seam_mask mask_of(const struct seam_search *search, bool turned) {
-    struct seam_mask mask = {};
-    mask.words = (search->width + 31) / 32;
-    mask.count = search->height;
-    mask.length = search->width;
-    mask.turned = turned;
-    return mask;
-}
-
 /* ---- memory */
 
 /* The most that any phase wants. */
@@ -154,7 +145,9 @@ static struct needs needs_of(struct carve_context *carve) {
         carve->methods[carve->phases] = choice.method;
         carve->timed = carve->timed && choice.method != METHOD_GRID;
         if (is_both(&phase)) continue;
-        carve->origin_map.phases[carve->phases] = { mask_of(&search, is_turned(&phase)),
+        carve->origin_map.phases[carve->phases] = { { NULL, NULL, (search.width + 31) / 32,
+                                                      search.height, search.width,
+                                                      is_turned(&phase) },
                                                     phase.seams.grow };
         if (carve->phases == 0) continue;
         if (phase.width > needs.width) needs.width = phase.width;
@@ -179,15 +172,6 @@ static void lay_out_images(struct carve_context *carve, const struct needs *need
     }
 }
 
-static void lay_out_masks(struct carve_context *carve, struct arena *arena) {
-    for (int i = 0; i < carve->phases; i++) {
-        struct seam_mask *mask = &carve->origin_map.phases[i].mask;
-        const size_t words = (size_t)mask->words * mask->count;
-        mask->bits = arena_take<uint32_t>(arena, words);
-        mask->ranks = arena_take<uint16_t>(arena, words);
-    }
-}
-
 /* BASE: NULL where memory is only counted. */
 static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
     const struct image *in = &carve->call->in;
@@ -198,7 +182,12 @@ static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
         &arena, carve->phases ? needs.plane : (size_t)round16(in->width) * in->height);
     if (carve->phases == 0) return arena.bytes;
     if (carve->masked) carve->marks = arena_take<uint8_t>(&arena, needs.plane);
-    lay_out_masks(carve, &arena);
+    for (int i = 0; i < carve->phases; i++) {
+        struct seam_mask *mask = &carve->origin_map.phases[i].mask;
+        const size_t words = (size_t)mask->words * mask->count;
+        mask->bits = arena_take<uint32_t>(&arena, words);
+        mask->ranks = arena_take<uint16_t>(&arena, words);
+    }
     carve->origin_stride = in->width;
     if (needs.both) carve->origins = arena_take<uint32_t>(&arena, (size_t)image_pixels(in));
     struct arena first = arena; /* the later images lie where the first phase has its own */
@@ -216,18 +205,6 @@ static void lay_out(struct carve_context *carve, uint8_t *base, size_t bytes) {
     lay_out_all(carve, base);
 }
 
-static void set_goal(struct carve_context *carve) {
-    const struct op_call *call = carve->call;
-    const long *number = call->params->number;
-    carve->goal_width = call->out.width;
-    carve->goal_height = call->out.height;
-    if (!carve->shows) return;
-    carve->goal_width =
-        (uint32_t)(number[CARVE_WIDTH] ? number[CARVE_WIDTH] : call->in.width + number[CARVE_DX]);
-    carve->goal_height = (uint32_t)(number[CARVE_HEIGHT] ? number[CARVE_HEIGHT]
-                                                         : call->in.height + number[CARVE_DY]);
-}
-
 static struct carve_context context_of(const struct cuda_context *context,
                                        const struct op_call *call) {
     struct carve_context carve = {};
@@ -238,7 +215,13 @@ static struct carve_context context_of(const struct cuda_context *context,
     carve.limits = limits_of(context);
     carve.shows = call->params->number[CARVE_SHOW] == CARVE_SHOW_SEAMS;
     carve.masked = call->aux[CARVE_KEEP].width || call->aux[CARVE_REMOVE].width;
-    set_goal(&carve);
+    carve.goal_width = call->out.width;
+    carve.goal_height = call->out.height;
+    if (!carve.shows) return carve;
+    const long *number = call->params->number;
+    const long width = number[CARVE_WIDTH], height = number[CARVE_HEIGHT];
+    carve.goal_width = (uint32_t)(width ? width : call->in.width + number[CARVE_DX]);
+    carve.goal_height = (uint32_t)(height ? height : call->in.height + number[CARVE_DY]);
     return carve;
 }
 

@@ -22,22 +22,15 @@ struct draw_args {
     int energy;
 };
 
-DEVICE uint32_t sample_max(const struct image &image) {
-    return image.depth == 16 ? 65535u : 255u;
-}
-
-DEVICE uint32_t colour_at(const struct image &in, uint32_t x, uint32_t y, unsigned channel) {
-    return sample_at(in, x, y, in.channels < 3 ? 0 : channel);
-}
-
 DEVICE void put_red(const struct image &out, uint32_t x, uint32_t y) {
-    put_sample(out, x, y, 0, sample_max(out));
+    put_sample(out, x, y, 0, out.depth == 16 ? 65535 : 255);
     put_sample(out, x, y, 1, 0);
     put_sample(out, x, y, 2, 0);
 }
 
 DEVICE void put_input(const struct image &in, const struct image &out, uint32_t x, uint32_t y) {
-    for (unsigned c = 0; c < 3; c++) put_sample(out, x, y, c, colour_at(in, x, y, c));
+    for (unsigned c = 0; c < 3; c++)
+        put_sample(out, x, y, c, sample_at(in, x, y, in.channels < 3 ? 0 : c)); /* gray or not */
 }
 
 static __global__ void draw_kernel(const __grid_constant__ struct draw_args args) {
@@ -71,7 +64,8 @@ static __global__ void paint_kernel(const __grid_constant__ struct paint_args ar
     if (x >= args.width || y >= args.height) return;
     if (!crossing_at(args.mask, line_of(args.mask, x, y), place_of(args.mask, x, y)).seam) return;
     uint32_t column = x, row = y;
-    find_origin(args.origin_map, column, row);
+    for (int i = args.origin_map.count - 1; i >= 0; i--)
+        step_back(args.origin_map.phases[i], column, row);
     put_red(args.out, column, row);
 }
 

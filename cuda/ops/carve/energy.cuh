@@ -24,11 +24,6 @@ template <class SOURCE> DEVICE int tap(const SOURCE &luma, int x, int y, int dx,
     return luma.at(x + dx, y + dy);
 }
 
-template <class SOURCE> DEVICE uint32_t energy_gradient(const SOURCE &luma, int x, int y) {
-    return carve_gradient((uint32_t)tap(luma, x, y, 0, 0), (uint32_t)tap(luma, x, y, 1, 0),
-                          (uint32_t)tap(luma, x, y, 0, 1), (uint32_t)tap(luma, x, y, 1, 1));
-}
-
 /* (1 2 1) or (1 4 6 4 1) across, (-1 0 1) or (-1 -2 0 2 1) along; by distance from the middle, four
  * bits each: a table would lie in memory. */
 DEVICE int sobel_smooth(int reach, int distance) {
@@ -58,7 +53,9 @@ DEVICE uint32_t energy_sobel(const SOURCE &luma, int x, int y) {
 
 template <int ROWS = 1, class SOURCE>
 DEVICE uint32_t energy_at(const SOURCE &luma, int kind, int x, int y) {
-    if (kind == CARVE_GRADIENT) return energy_gradient(luma, x, y);
+    if (kind == CARVE_GRADIENT)
+        return carve_gradient((uint32_t)tap(luma, x, y, 0, 0), (uint32_t)tap(luma, x, y, 1, 0),
+                              (uint32_t)tap(luma, x, y, 0, 1), (uint32_t)tap(luma, x, y, 1, 1));
     return kind == CARVE_SOBEL3 ? energy_sobel<1, ROWS>(luma, x, y)
                                 : energy_sobel<2, ROWS>(luma, x, y);
 }

@@ -2,14 +2,12 @@
 /* launch_kernel.cuh - kernels of carving are launched here: each takes one struct by value.
  *
  * Used by:  every file of carving that has a kernel.
- * Fails:    as check.cuh says. Blocks that do not fit the device at once are no failure: *FITS is
- *           false then, nothing was queued, and the caller takes fewer blocks or another method.
+ * Fails:    as check.cuh says.
  */
 #ifndef BURIN_CARVE_LAUNCH_KERNEL_CUH
 #define BURIN_CARVE_LAUNCH_KERNEL_CUH
 
 #include "cuda/check.cuh"
-#include "cuda/cooperative.cuh"
 #include "cuda/ops/carve/ptx.cuh"
 
 struct launch_queue {
@@ -45,18 +43,6 @@ DEVICE uint2 thread_pixel() {
 }
 
 /* ---- blocks that wait for one another */
-
-/* What a launch of blocks that wait for one another came to. Under MPS and MIG there may be fewer
- * multiprocessors than was thought; the driver refuses such a launch and spoils nothing. */
-static inline enum status launch_result(cudaError_t error, const char *call, bool *fits,
-                                        struct failure *failure) {
-    *fits = !is_refusal(error) && error != cudaErrorInvalidClusterSize &&
-            error != cudaErrorLaunchOutOfResources;
-    if (error == cudaSuccess) return STATUS_OK;
-    if (*fits) return cuda_fail(failure, error, call, __FILE__, __LINE__);
-    cudaGetLastError(); /* it must not meet the next check */
-    return STATUS_OK;
-}
 
 /* The first attribute alone is what occupancy depends on. */
 static inline cudaLaunchConfig_t cluster_config(uint32_t blocks, uint32_t threads, uint32_t cluster,

@@ -86,11 +86,6 @@ static inline uint32_t residency_of(const struct carve_limits *limits,
     return kept ? residency_find(kept, residency_ask, &launch) : 0;
 }
 
-static inline void residency_refused(enum cluster_kernel_id kernel, uint32_t cluster) {
-    uint32_t *const kept = residency_kept(kernel, cluster);
-    if (kept) __atomic_store_n(kept, 1u, __ATOMIC_RELEASE);
-}
-
 static inline struct carve_limits limits_of(const struct cuda_context *context) {
     return { context->capability, (uint32_t)context->multiprocessors,
              (uint32_t)context->shared_bytes, residency_of };
@@ -131,7 +126,8 @@ static enum status plan_run(const struct cuda_context *context, const struct car
     *fits = make(&plan, limits, search, scratch);
     if (!*fits) return STATUS_OK;
     const enum status status = queue(context, &plan, scratch, fits, failure);
-    if (!*fits) residency_refused(plan.kernel, plan.cluster);
+    uint32_t *const kept = *fits ? NULL : residency_kept(plan.kernel, plan.cluster);
+    if (kept) __atomic_store_n(kept, 1u, __ATOMIC_RELEASE); /* refused: it is not tried again */
     return status;
 }
 

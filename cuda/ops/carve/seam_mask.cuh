@@ -169,18 +169,6 @@ DEVICE uint32_t word_stands(const struct origin_phase &phase, size_t at, uint32_
     return phase.grows ? 32 * word + before : 32 * word - before;
 }
 
-/* The last word that stands at PLACE or before it. AT: the line's first. */
-DEVICE uint32_t word_at(const struct origin_phase &phase, size_t at, uint32_t place) {
-    uint32_t first = 0;
-    for (uint32_t count = phase.mask.words; count > 1;) {
-        const uint32_t half = count / 2;
-        const bool before = word_stands(phase, at, first + half) <= place;
-        first += before ? half : 0;
-        count = before ? count - half : half;
-    }
-    return first;
-}
-
 /* The bit of a word that stands at PLACE in it, or is the seam's of what does, when each bit that
  * is set has a new one behind it. */
 DEVICE uint32_t grown_bit(uint32_t word, uint32_t place) {
@@ -199,14 +187,17 @@ DEVICE void step_back(const struct origin_phase &phase, uint32_t &x, uint32_t &y
     const struct seam_mask &mask = phase.mask;
     const uint32_t after = place_of(mask, x, y);
     const size_t at = (size_t)line_of(mask, x, y) * mask.words;
-    const uint32_t word = word_at(phase, at, after), bits = mask.bits[at + word];
+    uint32_t word = 0; /* the last one that stands at the place or before it */
+    for (uint32_t count = mask.words; count > 1;) {
+        const uint32_t half = count / 2;
+        const bool before = word_stands(phase, at, word + half) <= after;
+        word += before ? half : 0;
+        count = before ? count - half : half;
+    }
+    const uint32_t bits = mask.bits[at + word];
     const uint32_t rest = after - word_stands(phase, at, word);
     const uint32_t bit = phase.grows ? grown_bit(bits, rest) : nth_bit(~bits, rest);
     (mask.turned ? y : x) = min(32 * word + bit, mask.length - 1);
-}
-
-DEVICE void find_origin(const struct origin_map &origin_map, uint32_t &x, uint32_t &y) {
-    for (int i = origin_map.count - 1; i >= 0; i--) step_back(origin_map.phases[i], x, y);
 }
 
 #endif

@@ -41,7 +41,8 @@ struct seam_search {
     uint32_t done; /* seams of the phases before */
 };
 
-/* Hands out pieces of one block of memory, one behind the other. base: NULL while memory is only counted; pieces are NULL then. */
+/* Hands out pieces of one block of memory, one behind the other.
+ * base: NULL while memory is only counted; pieces are NULL then. */
 struct arena {
     uint8_t *base;
     size_t bytes; /* handed out so far */

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* tagged_words.cuh - words between blocks that carry the number of the step that wrote them, and the
- * numbers of all waits for them. None waits for ever: cuda/spin_limit.cuh.
+/* tagged_words.cuh - words between blocks that carry the number of the step that wrote them.
  *
- * Used by:  all three methods, wherever a block waits for another's result; carve_stuck.cuh tells the
- *           number of a stuck wait.
+ * Used by:  all three methods, wherever a block waits for another's result. No wait is for ever:
+ *           cuda/spin_limit.cuh, and carve_stuck.cuh tells the number of a stuck one.
  *
  * One store carries value and tag, so that a reader who finds the tag has the value too: a word is
  * old or it is right, and nobody needs a fence or a flag. Two widths:

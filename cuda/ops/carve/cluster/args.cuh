@@ -49,9 +49,9 @@ enum {
  * top two bits stay free. */
 static const uint32_t COST_FAR = 1u << 29;
 
-/* Energy beside the image: more than any pixel can have. */
+/* Energy beside the image: more than any pixel can have, its two bytes alike for cudaMemset. */
 static __host__ __device__ inline uint32_t energy_outside(int energy) {
-    return energy == CARVE_SOBEL5 ? 65535 : 1151;
+    return energy == CARVE_SOBEL5 ? 0xffff : 0x0505;
 }
 
 /* In place of the column where the halves meet, before they have. */
@@ -211,12 +211,8 @@ DEVICE struct column_range reachable_range(const struct cluster_half &half, uint
     return { meet > reach ? (meet - reach) & ~7u : 0, min(width - 1, meet + reach) };
 }
 
-DEVICE uint32_t step_end(const struct cluster_half &half, uint32_t step) {
-    return min((step + 1) * STEP_ROWS, half.rows);
-}
-
 /* ---- the dual method: which axis gave the seam of a step
-
+ *
  * A verdict says which axis's seam goes, as the number of vertical seams gone by then. There is a
  * word for every step, written once: whoever is late still finds it. */
 
@@ -239,7 +235,7 @@ static __host__ __device__ __forceinline__ void halve(struct cluster_half &half,
     half.bands = (half.steps + band_steps - 1) / band_steps;
 }
 
-/* Before step STEP, VERDICT being that of the one before, or 0. JOB is as the host made it. */
+/* Before step STEP, VERDICT being that of the one before, or 0. ARGS are as the host made them. */
 DEVICE struct axis_shape axis_shape_at(const struct cluster_args &args, uint32_t step,
                                        uint32_t verdict) {
     const uint32_t down = verdict & VERDICT_COUNT, own = args.dual.axis ? step - down : down;

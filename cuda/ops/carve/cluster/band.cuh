@@ -46,20 +46,6 @@ DEVICE uint32_t band_meet_from(uint32_t word, uint32_t seam, uint32_t meet) {
     return word >> 16 == seam + 1 ? word & 0xffff : meet;
 }
 
-DEVICE uint32_t band_wait_meet(const struct cluster_args &args, const struct band &band,
-                               uint32_t seam) {
-    if (thread_index() == 0) {
-        uint32_t word = load_relaxed(args.meets + band.half);
-        for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
-            word = load_relaxed(args.meets + band.half);
-            if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_MEET);
-        }
-        band_memory()->meet = word & 0xffff;
-    }
-    __syncthreads();
-    return band_memory()->meet;
-}
-
 /* The block's barrier: afterwards all know MEET if one of its warps did. TURN: odd and even ones in
  * turn, since a warp may be at the next while another still reads. */
 DEVICE uint32_t band_agree(uint32_t turn, uint32_t meet) {
@@ -73,7 +59,7 @@ DEVICE uint32_t band_agree(uint32_t turn, uint32_t meet) {
 DEVICE struct column_range band_window(const struct cluster_half &half, uint32_t step,
                                        uint32_t meet, uint32_t width) {
     if (meet == NOT_MET) return { 0, width - 1 };
-    return reachable_range(half, step_end(half, step), meet, width);
+    return reachable_range(half, min((step + 1) * STEP_ROWS, half.rows), meet, width);
 }
 
 /* ---- parents and jumps */
@@ -109,17 +95,6 @@ DEVICE uint32_t band_step(const struct cluster_args &args, const struct band &ba
     return (first + end - from) % warps;
 }
 
-/* From columns AT of the row before STEP to the row before the band. Columns beside a window lead
- * nowhere that matters, but must stay in the image. */
-DEVICE void jumps_back(uint32_t (&at)[4], const struct band &band, uint32_t step, uint32_t last) {
-#pragma unroll 1
-    while (step > band.step) {
-        const int8_t *jumps = band_jumps(band, --step - band.step);
-#pragma unroll
-        for (int k = 0; k < 4; k++) at[k] = min(last, at[k] + (uint32_t)jumps[at[k]]);
-    }
-}
-
 /* Four columns a thread, all under way at once: where they come from in the row before the step;
  * at the band's last step, where from in the row before the band, told to the traceback block.
  * Steps are shared out among the threads from different ones on. */
@@ -141,7 +116,13 @@ DEVICE void band_find_jumps(const struct cluster_args &args, const struct band &
         for (int i = 0; i < 4; i++) at[i] = min(at[i], last);
         *(uint32_t *)(band_jumps(band, k) + x) = four_bytes(at, x);
         if (step + 1 == band.end_step) {
-            jumps_back(at, band, step, last);
+            /* Columns beside a window lead nowhere that matters, but must stay in the image. */
+#pragma unroll 1
+            for (uint32_t before = step; before > band.step;) {
+                const int8_t *jumps = band_jumps(band, --before - band.step);
+#pragma unroll
+                for (int i = 0; i < 4; i++) at[i] = min(last, at[i] + (uint32_t)jumps[at[i]]);
+            }
             store_relaxed4(args.jumps + (uint64_t)band.number * args.jump_stride + x,
                            make_uint4(head | at[0], head | at[1], head | at[2], head | at[3]));
         }
@@ -150,23 +131,32 @@ DEVICE void band_find_jumps(const struct cluster_args &args, const struct band &
     }
 }
 
-/* Far enough behind the sweepers that nobody would do anything but ask. */
-DEVICE void band_wait_costs(const struct cluster_args &args, const struct band &band,
-                            uint32_t seam) {
-    if (thread_index() == 0 && band.step >= 4) {
-        const uint32_t *word = cost_row(args, band.half, band.step - 2);
-        spin_until(STUCK_COSTS, [&] { return load_relaxed(word) >> 30 == seam_tag(seam); });
-    }
-    __syncthreads();
-}
-
 /* Parents and jumps of the band: of all columns, step by step behind the sweepers; from when the
  * halves are known to have met, of the columns that the seam can reach, and all steps at once. Who
  * knows may leave out the others at any time, since nobody reads them: the seam's columns of a step
  * lead to columns within its reach in the step before. */
 DEVICE void band_search(const struct cluster_args &args, const struct band &band, uint32_t seam) {
-    uint32_t meet = band.late ? band_wait_meet(args, band, seam) : NOT_MET, warp = 0;
-    if (!band.late) band_wait_costs(args, band, seam);
+    uint32_t meet = NOT_MET, warp = 0;
+    if (band.late) {
+        if (thread_index() == 0) {
+            uint32_t word = load_relaxed(args.meets + band.half);
+            for (uint32_t spins = 0; word >> 16 != seam + 1; spins++) {
+                word = load_relaxed(args.meets + band.half);
+                if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_MEET);
+            }
+            band_memory()->meet = word & 0xffff;
+        }
+        __syncthreads();
+        meet = band_memory()->meet;
+    }
+    if (!band.late) {
+        /* Far enough behind the sweepers that nobody would do anything but ask. */
+        if (thread_index() == 0 && band.step >= 4) {
+            const uint32_t *word = cost_row(args, band.half, band.step - 2);
+            spin_until(STUCK_COSTS, [&] { return load_relaxed(word) >> 30 == seam_tag(seam); });
+        }
+        __syncthreads();
+    }
 #pragma unroll 1
     for (uint32_t step = band.step, end; step < band.end_step; step = end) {
         end = meet == NOT_MET || band.thin ? step + 1 : band.end_step;
@@ -293,18 +283,6 @@ DEVICE struct band band_make(const struct cluster_args &args, uint32_t number) {
     return band;
 }
 
-/* Copies of the rows beside, before anybody changes them: nobody does before all have begun. */
-DEVICE void band_load_halo(const struct cluster_args &args, const struct band &band) {
-    const uint32_t reach = (uint32_t)args.reach, vectors = args.luma_stride / 16;
-    for (uint32_t i = thread_index(); i < 2 * reach * vectors; i += BLOCK_THREADS) {
-        const uint32_t y = beside_row(args, band, i / vectors);
-        if (y < args.height)
-            ((uint4 *)(block_shared + band.halo))[i] =
-                *(const uint4 *)(args.luma + (uint64_t)y * args.luma_stride + 16 * (i % vectors));
-    }
-    __syncthreads();
-}
-
 static __device__ void band_block(const struct cluster_args &args, uint32_t number) {
     if (thread_index() == 0) band_memory()->band = band_make(args, number);
     __syncthreads();
@@ -313,7 +291,15 @@ static __device__ void band_block(const struct cluster_args &args, uint32_t numb
     struct span_clock &clock = band_memory()->clock;
     bool last = false;
     if (first) clock_make(args, clock, SPAN_REMOVE);
-    band_load_halo(args, band);
+    /* Copies of the rows beside, before anybody changes them: nobody does before all have begun. */
+    const uint32_t reach = (uint32_t)args.reach, vectors = args.luma_stride / 16;
+    for (uint32_t i = thread_index(); i < 2 * reach * vectors; i += BLOCK_THREADS) {
+        const uint32_t y = beside_row(args, band, i / vectors);
+        if (y < args.height)
+            ((uint4 *)(block_shared + band.halo))[i] =
+                *(const uint4 *)(args.luma + (uint64_t)y * args.luma_stride + 16 * (i % vectors));
+    }
+    __syncthreads();
     if (thread_index() == 0) store_relaxed(args.begun + number, 1);
     for (uint32_t seam = 0; seam < args.seams && !last; seam++) {
         band_search(args, band, seam);

@@ -2,7 +2,8 @@
 /* cluster.cuh - the cluster method: one direction, no masks, one launch for all seams of a search.
  *
  * Used by:  method.cuh.
- * Fails:    as launch_kernel.cuh says: *fits is false where the blocks do not fit at once.
+ * Fails:    as check.cuh says. Blocks that do not fit the device at once are no failure: *fits is
+ *           false then, nothing was queued, and the caller takes another method.
  * Limits:   compute capability 9.0; what cluster/plan.cuh takes.
  *
  * args.cuh tells who does what; plan.cuh how many of them there are.
@@ -10,6 +11,7 @@
 #ifndef BURIN_CARVE_CLUSTER_CLUSTER_CUH
 #define BURIN_CARVE_CLUSTER_CLUSTER_CUH
 
+#include "cuda/cooperative.cuh"
 #include "cuda/cuda_op.h"
 #include "cuda/ops/carve/cluster/plan.cuh"
 #include "cuda/ops/carve/cluster/sweep.cuh"
@@ -44,7 +46,10 @@ static __global__ void __launch_bounds__(BLOCK_THREADS, 1)
 #endif
 }
 
-/* ---- the method */
+/* ---- the method
+ *
+ * Under MPS and MIG there may be fewer multiprocessors than was thought; the driver refuses such a
+ * launch and spoils nothing. */
 
 typedef void (*cluster_kernel_pointer)(struct cluster_args args, CUtensorMap plane);
 
@@ -84,8 +89,12 @@ static enum status launch_clusters(const struct cuda_context *context, void (*ke
     const cudaLaunchConfig_t config =
         cluster_config(plan.blocks, BLOCK_THREADS, plan.args.cluster, plan.shared_bytes, attributes,
                        context->stream);
-    return launch_result(cudaLaunchKernelEx(&config, kernel, params...), "cudaLaunchKernelEx", fits,
-                         failure);
+    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, params...);
+    *fits = !is_refusal(error) && error != cudaErrorInvalidClusterSize &&
+            error != cudaErrorLaunchOutOfResources;
+    if (*fits && error) return cuda_fail(failure, error, "cudaLaunchKernelEx", __FILE__, __LINE__);
+    if (error) cudaGetLastError(); /* a refusal must not meet the next check */
+    return STATUS_OK;
 }
 
 /* SCRATCH: as the plan was made for. */

@@ -51,14 +51,6 @@ DEVICE void stage_shape_store(uint8_t *shared, const struct pipeline_stage &stag
     atomicExch((uint32_t *)(shared + SWEEP_SHAPE) + stage.number, shape);
 }
 
-/* A warp. */
-DEVICE uint32_t stage_shape(uint8_t *shared, const struct pipeline_stage &stage) {
-    uint32_t shape = 0;
-    if (thread_index() % 32 == 0)
-        shape = atomicOr((uint32_t *)(shared + SWEEP_SHAPE) + stage.number, 0u);
-    return __shfl_sync(~0u, shape, 0);
-}
-
 /* ---- a sweeper */
 
 struct sweep_warp {

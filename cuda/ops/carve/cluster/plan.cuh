@@ -20,10 +20,9 @@
 
 #include <string.h>
 
-/* ---- what the choice of a method depends on beside the search itself
-
- * Plans are functions of these numbers and of the search, and ask the device nothing: what was
- * chosen when memory was counted is chosen again when it is used, and a test can name any device. */
+/* ---- what the choice of a method depends on beside the search itself: plans ask the device
+ * nothing, so that what was chosen when memory was counted is chosen again when it is used, and a
+ * test can name any device */
 
 /* Kernels of which all blocks must be resident at once, in clusters: by the method and by the
  * columns of a sweeper's lane. */
@@ -183,14 +182,6 @@ static inline int cluster_try_bands(struct cluster_plan *plan, uint32_t steps, u
     return bytes > most ? -1 : 1;
 }
 
-static inline void cluster_args_make(struct cluster_args *args, const struct seam_search *search) {
-    args->width = search->width, args->height = search->height, args->seams = search->columns;
-    args->energy = search->energy, args->reach = carve_reach(search->energy);
-    args->luma = search->luma, args->luma_stride = search->luma_stride;
-    args->seam_columns = search->seams;
-    args->progress = search->progress, args->done = search->done;
-}
-
 /* SCRATCH: NULL while it is only measured. */
 static inline bool cluster_plan_make(struct cluster_plan *plan, const struct carve_limits *limits,
                                      const struct seam_search *search, uint8_t *scratch) {
@@ -200,7 +191,11 @@ static inline bool cluster_plan_make(struct cluster_plan *plan, const struct car
     if (!cluster_accepts(limits, search, search->width, search->height) || search->rows ||
         search->height < 2 || search->columns >= search->width)
         return false;
-    cluster_args_make(args, search);
+    args->width = search->width, args->height = search->height, args->seams = search->columns;
+    args->energy = search->energy, args->reach = carve_reach(search->energy);
+    args->luma = search->luma, args->luma_stride = search->luma_stride;
+    args->seam_columns = search->seams;
+    args->progress = search->progress, args->done = search->done;
     plan_sweep_columns(args, args->width);
     /* 2 warps to a block, since shuffles and energies of all warps of a block go one way. */
     plan_sweepers(args, plan_cluster(args->sweepers, 2));

@@ -83,11 +83,6 @@ struct seam_near {
     }
 };
 
-DEVICE struct seam_near seam_near_band(const struct cluster_args &args, const struct band &band,
-                                       const uint32_t *beside) {
-    return { (int)band.top, (int)band.bottom, args.reach, band.half == 1, beside };
-}
-
 /* Luma as it will be without the seam, while it is still there. */
 struct luma_band {
     const uint8_t *luma;
@@ -107,20 +102,6 @@ struct luma_band {
 DEVICE uint32_t beside_row(const struct cluster_args &args, const struct band &band, uint32_t k) {
     const uint32_t reach = (uint32_t)args.reach;
     return k < reach ? band.top - reach + k : band.bottom + k - reach;
-}
-
-/* A lane a row beside the band: where the seam crosses it, which its own band tells. */
-DEVICE void remove_ask(const struct cluster_args &args, const struct band &band, uint32_t seam,
-                       uint32_t *beside) {
-    const uint32_t k = thread_index() % 32;
-    const uint32_t y = k < 2 * (uint32_t)args.reach ? beside_row(args, band, k) : args.height;
-    for (uint32_t spins = 0; y < args.height; spins++) {
-        const uint32_t word = load_relaxed(args.crossings + y);
-        beside[k] = word & 0xffff;
-        if (word >> 16 == seam + 1) break;
-        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_CROSSING);
-    }
-    __syncwarp();
 }
 
 /* ---- energies around the seam: 2 reach columns on either side of it have it in their window */
@@ -147,8 +128,17 @@ DEVICE struct seam_near renew_seam(const struct cluster_args &args, const struct
                                    uint32_t seam) {
     const uint32_t warp = thread_index() / 32 - (BLOCK_THREADS / 32 - RENEW_WARPS);
     uint32_t *beside = band_memory()->beside[warp];
-    remove_ask(args, band, seam, beside);
-    return seam_near_band(args, band, beside);
+    /* A lane a row beside the band: where the seam crosses it, which its own band tells. */
+    const uint32_t k = thread_index() % 32;
+    const uint32_t y = k < 2 * (uint32_t)args.reach ? beside_row(args, band, k) : args.height;
+    for (uint32_t spins = 0; y < args.height; spins++) {
+        const uint32_t word = load_relaxed(args.crossings + y);
+        beside[k] = word & 0xffff;
+        if (word >> 16 == seam + 1) break;
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_CROSSING);
+    }
+    __syncwarp();
+    return { (int)band.top, (int)band.bottom, args.reach, band.half == 1, beside };
 }
 
 /* The last warps: from LUMA, in which the seam still is, the image being WIDTH columns without it.

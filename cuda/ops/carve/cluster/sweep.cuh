@@ -20,13 +20,6 @@
 
 template <int LANE> struct sweep_costs { uint32_t cost[LANE]; };
 
-template <int LANE>
-DEVICE void sweep_begin(struct sweep_costs<LANE> &costs, const struct sweep_warp &warp, int width) {
-#pragma unroll
-    for (int k = 0; k < LANE; k++)
-        costs.cost[k] = warp.x + k >= 0 && warp.x + k < width ? 0 : COST_FAR;
-}
-
 /* The outermost columns: the least of what the lane has itself, and the energy on top, is there
  * before the neighbours' costs are; with those it is one instruction more. Energies are picked by
  * byte, which the compiler does not merge with the addition that is to be part of that instruction.
@@ -80,14 +73,6 @@ DEVICE void sweep_send(const struct sweep_warp &warp, const struct sweep_costs<L
     }
 }
 
-template <int LANE> DEVICE void inbox_read(uint32_t (&words)[LANE], uint32_t address) {
-#pragma unroll
-    for (int k = 0; k < LANE; k += 2) {
-        const uint2 two = load_shared2(address + 4 * k);
-        words[k] = two.x, words[k + 1] = two.y;
-    }
-}
-
 template <int LANE>
 DEVICE void sweep_receive(const struct cluster_args &args, const struct sweep_warp &warp,
                           struct sweep_costs<LANE> &costs) {
@@ -101,7 +86,13 @@ DEVICE void sweep_receive(const struct cluster_args &args, const struct sweep_wa
     for (int k = 0; k < LANE; k++) words[k] = COST_FAR;
     for (uint32_t spins = 0; !__all_sync(~0u, here); spins++) {
         uint32_t wrong = 0;
-        if (waits) inbox_read(words, address);
+        if (waits) {
+#pragma unroll
+            for (int k = 0; k < LANE; k += 2) {
+                const uint2 two = load_shared2(address + 4 * k);
+                words[k] = two.x, words[k + 1] = two.y;
+            }
+        }
 #pragma unroll
         for (int k = 0; k < LANE; k++) wrong |= words[k] ^ want;
         here = !waits || !(wrong >> 30);
@@ -113,12 +104,6 @@ DEVICE void sweep_receive(const struct cluster_args &args, const struct sweep_wa
 
 /* Energies are fetched two rows ahead, into the next step too. */
 template <int LANE> struct sweep_ahead { struct sweep_energies<LANE> rows[2]; };
-
-template <int LANE>
-DEVICE void sweep_fetch_first(struct sweep_ahead<LANE> &ahead, const uint8_t *from) {
-    ahead.rows[0] = sweep_fetch<LANE>(from);
-    ahead.rows[1] = sweep_fetch<LANE>(from + stage_bytes<LANE>::ROW);
-}
 
 /* Where a sweeper is in the ring, and what it has of the next rows. */
 template <int LANE> struct sweep_cursor {
@@ -148,7 +133,8 @@ template <int LANE>
 DEVICE void sweep_wait_stage(const struct cluster_args &args, struct sweep_cursor<LANE> &cursor) {
     barrier_wait(sweep_full_barrier(cursor), cursor.stage.round & 1, STUCK_FULL);
     __syncwarp();
-    sweep_fetch_first<LANE>(cursor.ahead, sweep_stage(cursor));
+    cursor.ahead.rows[0] = sweep_fetch<LANE>(sweep_stage(cursor));
+    cursor.ahead.rows[1] = sweep_fetch<LANE>(sweep_stage(cursor) + stage_bytes<LANE>::ROW);
 }
 
 /* Behind these rows of a step a sweeper does what is not rows, in the time in which it waits for
@@ -201,26 +187,6 @@ DEVICE void sweep_rest(const struct sweep_warp &warp, struct sweep_cursor<LANE> 
     sweep_next_stage(cursor);
 }
 
-/* Warps beside the image only keep pace. The first stage is full. */
-template <int LANE>
-DEVICE void sweep_idle(const struct cluster_args &args, struct sweep_cursor<LANE> &cursor,
-                       uint32_t steps) {
-    for (uint32_t step = 0; step < steps; step++) {
-        if (step) sweep_wait_stage(args, cursor);
-        if (thread_index() % 32 == 0) mbarrier_arrive(cursor.release);
-        sweep_next_stage(cursor);
-    }
-}
-
-template <int LANE>
-DEVICE void sweep_exchange(const struct cluster_args &args, struct sweep_warp &warp,
-                           struct sweep_costs<LANE> &costs) {
-    warp.exchanges++;
-    sweep_send(warp, costs);
-    sweep_receive(args, warp, costs);
-    __syncwarp();
-}
-
 /* The costs of a seam down to the middle. The first stage is full. TO: where the lane tells costs,
  * from the row before the first step on (which nobody reads). As many steps as make up the least
  * halo are one piece of code: a turn of a loop takes as long as a row. */
@@ -237,7 +203,12 @@ DEVICE void sweep_seam(const struct cluster_args &args, const struct cluster_hal
         for (int k = 1; k <= EVERY; k++, to += args.cost_stride)
             sweep_step(args, warp, cursor, costs, head, to, done + k == half.steps);
         done += EVERY;
-        if (done % every == 0 && done < half.steps) sweep_exchange(args, warp, costs);
+        if (done % every == 0 && done < half.steps) {
+            warp.exchanges++;
+            sweep_send(warp, costs);
+            sweep_receive(args, warp, costs);
+            __syncwarp();
+        }
     }
 #pragma unroll 1
     for (; done < whole; to += args.cost_stride)
@@ -259,17 +230,28 @@ DEVICE void sweep(const struct cluster_args &args, int number, struct sweep_warp
     for (uint32_t seam = 0; seam < args.seams; seam++) {
         const uint32_t head = seam_tag(seam) << 30;
         sweep_wait_stage(args, cursor);
-        const uint32_t shape = stage_shape(shared, cursor.stage), width = shape & 0xffff;
+        uint32_t shape = 0;
+        if (thread_index() % 32 == 0)
+            shape = atomicOr((uint32_t *)(shared + SWEEP_SHAPE) + cursor.stage.number, 0u);
+        shape = __shfl_sync(~0u, shape, 0);
+        const uint32_t width = shape & 0xffff;
         if (!shape) return;
         half.rows = shape >> 16, half.steps = (half.rows + STEP_ROWS - 1) / STEP_ROWS;
         if (first) timeline_mark(args, seam, MARK_SWEEP_START), clock.began = global_timer();
         if (warp.number * args.own >= width) {
-            sweep_idle(args, cursor, half.steps);
+            /* Beside the image a warp only keeps pace. */
+            for (uint32_t step = 0; step < half.steps; step++) {
+                if (step) sweep_wait_stage(args, cursor);
+                if (thread_index() % 32 == 0) mbarrier_arrive(cursor.release);
+                sweep_next_stage(cursor);
+            }
             continue;
         }
         struct sweep_costs<LANE> costs;
         warp.right = (warp.number + 1) * args.own < width;
-        sweep_begin(costs, warp, (int)width);
+#pragma unroll
+        for (int k = 0; k < LANE; k++)
+            costs.cost[k] = warp.x + k >= 0 && warp.x + k < (int)width ? 0 : COST_FAR;
         sweep_seam(args, half, warp, cursor, costs, head, half.costs + warp.x);
         uint32_t *to = half.costs + (uint64_t)half.steps * args.cost_stride + warp.x;
         if (warp.own) sweep_store<LANE>(sweep_row_costs_of(costs, head, to));

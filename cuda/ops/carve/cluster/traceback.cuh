@@ -73,16 +73,6 @@ DEVICE uint32_t trace_met(struct trace_memory *memory, uint32_t seam) {
 
 /* ---- jumps */
 
-/* Jumps of 4 columns from X on, as differences; TO: their place. */
-DEVICE void trace_keep(uint8_t *to, uint32_t size, uint32_t x, uint4 words) {
-    const uint32_t at[] = { words.x, words.y, words.z, words.w };
-    if (size == 1)
-        *(uint32_t *)to = four_bytes(at, x);
-    else
-        *(uint2 *)to = make_uint2((at[0] - x & 0xffff) | at[1] - (x + 1) << 16,
-                                  (at[2] - (x + 2) & 0xffff) | at[3] - (x + 3) << 16);
-}
-
 enum { GATHER_BATCH = 8, GATHER_SPAN = 4 * 32 };
 
 /* Whether all jumps of a round are there: 4 columns at X, and as many GATHER_SPAN further, up to
@@ -117,25 +107,19 @@ DEVICE bool trace_load_band(const struct cluster_args &args, struct trace_memory
         }
 #pragma unroll
         for (uint32_t k = 0; k < GATHER_BATCH; k++)
-            if (x + k * GATHER_SPAN <= window.to)
-                trace_keep(block_shared + (map + size * (x + k * GATHER_SPAN)), size,
-                           x + k * GATHER_SPAN, words[k]);
+            if (x + k * GATHER_SPAN <= window.to) {
+                const uint32_t first = x + k * GATHER_SPAN;
+                const uint32_t at[] = { words[k].x, words[k].y, words[k].z, words[k].w };
+                uint8_t *to = block_shared + (map + size * first);
+                if (size == 1)
+                    *(uint32_t *)to = four_bytes(at, first);
+                else
+                    *(uint2 *)to =
+                        make_uint2((at[0] - first & 0xffff) | at[1] - (first + 1) << 16,
+                                   (at[2] - (first + 2) & 0xffff) | at[3] - (first + 3) << 16);
+            }
     }
     return true;
-}
-
-/* A warp: until the halves have met, or, where there is room for a WHOLE row, its last column has
- * been told. */
-DEVICE uint32_t trace_wait(const struct cluster_args &args, struct trace_memory *memory,
-                           const uint32_t *row, uint32_t seam, bool whole) {
-    const uint32_t *word = row + args.width - seam - 1;
-    uint32_t meet = trace_met(memory, seam);
-    for (uint32_t spins = 0; meet == NOT_MET; spins++) {
-        if (whole && __all_sync(~0u, load_relaxed(word) >> 16 == seam + 1)) break;
-        meet = trace_met(memory, seam);
-        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_JUMPS);
-    }
-    return meet;
 }
 
 DEVICE void trace_gather(const struct cluster_args &args, int number, struct trace_memory *memory,
@@ -146,7 +130,15 @@ DEVICE void trace_gather(const struct cluster_args &args, int number, struct tra
     const uint32_t behind = half.bands - 1 - band; /* bands between this one and the middle */
     const bool whole = behind >= args.window_bands;
     const uint32_t *row = args.jumps + (uint64_t)(half.first_band + band) * args.jump_stride;
-    uint32_t meet = trace_wait(args, memory, row, seam, whole);
+    /* Until the halves have met, or, where there is room for a WHOLE row, its last column has been
+     * told. */
+    const uint32_t *word = row + args.width - seam - 1;
+    uint32_t meet = trace_met(memory, seam);
+    for (uint32_t spins = 0; meet == NOT_MET; spins++) {
+        if (whole && __all_sync(~0u, load_relaxed(word) >> 16 == seam + 1)) break;
+        meet = trace_met(memory, seam);
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_JUMPS);
+    }
     uint32_t map = windows + size * (trace_windows(args.window_bands, rows) +
                                      (band - args.direct_bands) * trace_plane(args.width));
     if (!whole || meet != NOT_MET ||
@@ -224,13 +216,6 @@ DEVICE void meet_least(const struct meet_costs &costs, uint32_t x, uint32_t widt
     }
 }
 
-/* PLACE: the smallest of those that have the least sum. */
-DEVICE void meet_of_warp(uint32_t &sum, uint32_t &place) {
-    const uint32_t least = warp_least(sum);
-    place = warp_least(sum == least ? place : ~0u);
-    sum = least;
-}
-
 DEVICE uint32_t meet_warps(const struct cluster_args &args) {
     const uint32_t columns = 4 * 32 * MEET_BATCH;
     return min((args.width + columns - 1) / columns, (uint32_t)MEET_WARPS_MAX);
@@ -260,8 +245,8 @@ DEVICE uint64_t trace_least(const struct cluster_args &args, uint32_t seam) {
         for (uint32_t k = 0; k < MEET_BATCH; k++)
             meet_least(costs[k], x + k * span, width, sum, place);
     }
-    meet_of_warp(sum, place);
-    return (uint64_t)sum << 32 | place;
+    const uint32_t least = warp_least(sum);
+    return (uint64_t)least << 32 | warp_least(sum == least ? place : ~0u);
 }
 
 /* A warp that looks: if it is the last one, it tells all who wait for it where the halves meet, and
@@ -309,24 +294,6 @@ DEVICE void trace_poll_stop(const struct cluster_args &args, int half, struct tr
     memory->last = word >> 1 == seam + 1 && (word & 1);
 }
 
-/* Before anything is taken out, all bands of both halves have copied their neighbours' rows. */
-DEVICE void trace_wait_begun(const struct cluster_args &args) {
-    const uint32_t bands = args.halves[0].bands + args.halves[1].bands;
-    for (uint32_t band = thread_index(); band < bands; band += BLOCK_THREADS)
-        spin_until(STUCK_BEGUN, [&] { return load_relaxed(args.begun + band); });
-}
-
-/* Not gathered. */
-DEVICE uint32_t trace_jump(const struct cluster_args &args, uint32_t band, uint32_t x,
-                           uint32_t seam) {
-    const uint32_t *from = args.jumps + (uint64_t)band * args.jump_stride + x;
-    for (uint32_t spins = 0;; spins++) {
-        const uint32_t word = load_relaxed(from);
-        if (word >> 16 == seam + 1) return word & 0xffff;
-        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_JUMPS);
-    }
-}
-
 /* One lane: from the entry X of the last band to that of the first whose jumps are not gathered, in
  * maps of JUMPs. Where the next map is does not wait for where in this one. */
 template <class Jump>
@@ -353,20 +320,19 @@ DEVICE void trace_store_entries(const struct cluster_args &args, const struct cl
                 : trace_walk<int16_t>(memory, half.bands, args.direct_bands, x);
         for (uint32_t band = min(args.direct_bands, half.bands); band > 0; band--) {
             memory->entries[band - 1] = (uint16_t)x;
-            x = trace_jump(args, half.first_band + band - 1, x, seam);
+            const uint32_t number = half.first_band + band - 1;
+            const uint32_t *from = args.jumps + (uint64_t)number * args.jump_stride + x;
+            for (uint32_t spins = 0;; spins++) {
+                const uint32_t word = load_relaxed(from);
+                x = word & 0xffff;
+                if (word >> 16 == seam + 1) break;
+                if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_JUMPS);
+            }
         }
     }
     __syncwarp();
     for (uint32_t band = thread_index(); band < half.bands; band += 32)
         store_relaxed(args.entries + half.first_band + band, head | memory->entries[band]);
-}
-
-DEVICE void trace_seam_back(const struct cluster_args &args, int number,
-                            struct trace_memory *memory, uint32_t seam) {
-    if (thread_index() / 32 < meet_warps(args)) trace_meet(args, number, memory, seam);
-    if (number == 0 && thread_index() == 0)
-        timeline_mark(args, seam, MARK_MEET), memory->clock.began = global_timer();
-    trace_gather_all(args, number, memory, seam);
 }
 
 static __device__ void trace_block(const struct cluster_args &args, int number) {
@@ -379,8 +345,16 @@ static __device__ void trace_block(const struct cluster_args &args, int number) 
     __syncthreads();
     for (; seam < args.seams && !last; seam++) {
         trace_poll_stop(args, number, memory, seam);
-        trace_seam_back(args, number, memory, seam);
-        if (seam == 0) trace_wait_begun(args);
+        if (thread_index() / 32 < meet_warps(args)) trace_meet(args, number, memory, seam);
+        if (number == 0 && thread_index() == 0)
+            timeline_mark(args, seam, MARK_MEET), memory->clock.began = global_timer();
+        trace_gather_all(args, number, memory, seam);
+        if (seam == 0) {
+            /* Before anything is taken out, all bands have copied their neighbours' rows. */
+            const uint32_t bands = args.halves[0].bands + args.halves[1].bands;
+            for (uint32_t band = thread_index(); band < bands; band += BLOCK_THREADS)
+                spin_until(STUCK_BEGUN, [&] { return load_relaxed(args.begun + band); });
+        }
         __syncthreads();
         if (mark) timeline_mark(args, seam, MARK_MAPS);
         last = memory->last;

@@ -133,26 +133,6 @@ DEVICE uint32_t *dual_crossings(const struct dual_args &dual, uint32_t axis, uin
     return step & 1 ? dual.crossings[axis] : dual.axes[axis].crossings;
 }
 
-DEVICE uint32_t *dual_tracer_ready(const struct dual_args &dual, uint32_t axis, int number) {
-    const struct dual_axis &share = dual.axes[axis].dual;
-    return share.ready + share.bands + 2 * axis + (uint32_t)number;
-}
-
-DEVICE uint32_t dual_bands(const struct dual_args &dual, uint32_t axis,
-                           const struct dual_state &state) {
-    const struct axis_shape shape = dual_axis_shape(dual, axis, state);
-    struct cluster_half halves[2];
-    if (shape.over) return 0;
-    for (int half = 0; half < 2; half++)
-        halve(halves[half], half, shape.height, dual.axes[axis].band_steps);
-    return halves[0].bands + halves[1].bands;
-}
-
-DEVICE bool dual_is_judge(const struct dual_args &dual, uint32_t axis,
-                          const struct dual_state &state) {
-    return axis == dual.longer || dual_axis_shape(dual, !axis, state).over;
-}
-
 /* Whether nothing comes behind the step that the verdict is on. */
 DEVICE bool verdict_ends(const struct cluster_args &args, uint32_t step, uint32_t verdict) {
     return (verdict & VERDICT_LAST) || step + 1 == args.seams;

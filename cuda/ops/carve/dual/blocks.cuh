@@ -87,13 +87,6 @@ DEVICE void dual_energies(const struct dual_args &dual, const struct dual_shared
     if (own) dual_gather(dual, shared);
 }
 
-/* The band's part of the seam that goes, for the origins: it is this axis's. */
-DEVICE void dual_record(const struct dual_args &dual, const struct dual_shared &shared) {
-    uint16_t *seam = dual.seams + shared.state.written;
-    for (uint32_t y = shared.band.top + thread_index(); y < shared.band.bottom; y += BLOCK_THREADS)
-        seam[y] = (uint16_t)band_column(shared.band, y);
-}
-
 DEVICE void dual_band_step(const struct dual_args &dual, struct dual_shared &shared) {
     const struct cluster_args &args = shared.args;
     const bool mark = shared.place.number == 0 && thread_index() == 0;
@@ -105,7 +98,10 @@ DEVICE void dual_band_step(const struct dual_args &dual, struct dual_shared &sha
         dual_energies(dual, shared);
         dual_luma(dual, shared);
     }
-    if (shared.seam.own) dual_record(dual, shared);
+    if (!shared.seam.own) return;
+    uint16_t *seam = dual.seams + shared.state.written; /* for the origins */
+    for (uint32_t y = shared.band.top + thread_index(); y < shared.band.bottom; y += BLOCK_THREADS)
+        seam[y] = (uint16_t)band_column(shared.band, y);
 }
 
 /* One thread: the shared memory before the step; `over` where the axis or the band has come to its
@@ -116,7 +112,11 @@ DEVICE void dual_band_enter(const struct dual_args &dual) {
     const uint32_t half = shared.place.number >= first[1].first_band;
     dual_enter(dual);
     shared.over |= shared.place.number - first[half].first_band >= shared.args.halves[half].bands;
-    shared.others = dual_bands(dual, !shared.place.axis, shared.state);
+    const struct cluster_args &other = dual.axes[!shared.place.axis];
+    const struct axis_shape shape = axis_shape_at(other, shared.state.step, shared.state.verdict);
+    struct cluster_half halves[2];
+    for (int k = 0; k < 2; k++) halve(halves[k], k, shape.height, other.band_steps);
+    shared.others = shape.over ? 0 : halves[0].bands + halves[1].bands;
     if (!shared.over) shared.band = band_make(shared.args, shared.place.number);
 }
 
@@ -144,15 +144,6 @@ static __device__ void dual_band_block(const struct dual_args &dual, uint32_t ax
 }
 
 /* ---- traceback blocks */
-
-/* The first thread of the block that judges, while the sweepers are under way: before its warp has
- * looked for the meeting point, and so before anybody gives the verdict. */
-DEVICE void dual_poll_stop(const struct dual_args &dual, uint32_t step) {
-    if (thread_index()) return;
-    volatile struct kernel_progress *progress = dual.progress;
-    atomicExch(&dual_shared(dual).stop, progress && progress->stop ? 1u : 0u);
-    if (progress && step % 8 == 0) progress->done = dual.done + step;
-}
 
 /* A warp: what the axis's seam costs is TOTAL. The judge compares it with the other's, of which
  * OTHER is what was told a while ago, and gives the verdict. */
@@ -210,7 +201,13 @@ DEVICE void dual_trace_step(const struct dual_args &dual, const struct cluster_a
     const struct cluster_half &half = args.halves[number];
     const uint32_t step = state.step, warps = meet_warps(args);
     const bool mark = number == 0 && thread_index() == 0;
-    if (judges) dual_poll_stop(dual, step);
+    if (judges && thread_index() == 0) {
+        /* While the sweepers are under way, before this warp has looked for the meeting point, and
+         * so before anybody gives the verdict. */
+        volatile struct kernel_progress *progress = dual.progress;
+        atomicExch(&dual_shared(dual).stop, progress && progress->stop ? 1u : 0u);
+        if (progress && step % 8 == 0) progress->done = dual.done + step;
+    }
     dual_clock_start(args, clock, judges, step);
     if (thread_index() / 32 < warps) {
         /* May be there already: one trip less behind the meeting. */
@@ -231,17 +228,11 @@ DEVICE void dual_trace_step(const struct dual_args &dual, const struct cluster_a
     dual_clock_store(args, clock, SPAN_TRACE);
 }
 
-/* One thread: what the last of the judges leaves. */
-DEVICE void dual_finish(const struct dual_args &dual, uint32_t verdict, uint32_t step) {
-    *dual.made = verdict & VERDICT_LAST ? DUAL_STOPPED : step + 1;
-    if (dual.progress)
-        ((volatile struct kernel_progress *)dual.progress)->done = dual.done + step + 1;
-}
-
 /* The traceback block of a half of AXIS, until the axis, or all, has come to an end. */
 static __device__ void dual_trace_block(const struct dual_args &dual, uint32_t axis, int number) {
     struct dual_shared &shared = dual_shared(dual);
-    uint32_t *ready = dual_tracer_ready(dual, axis, number);
+    const struct dual_axis &share = dual.axes[axis].dual;
+    uint32_t *ready = share.ready + share.bands + 2 * axis + (uint32_t)number;
     dual_begin(dual, axis);
     if (thread_index() == 0) {
         shared.args.progress = dual.progress;
@@ -252,7 +243,8 @@ static __device__ void dual_trace_block(const struct dual_args &dual, uint32_t a
     }
     __syncthreads();
     while (!shared.over) {
-        const bool judges = number == 0 && dual_is_judge(dual, axis, shared.state);
+        const bool judges =
+            number == 0 && (axis == dual.longer || dual_axis_shape(dual, !axis, shared.state).over);
         dual_trace_step(dual, shared.args, number, shared.state, judges);
         if (thread_index() == 0) {
             const uint32_t step = shared.state.step;
@@ -262,7 +254,11 @@ static __device__ void dual_trace_block(const struct dual_args &dual, uint32_t a
             dual_advance(shared, 0);
             dual_enter(dual);
             shared.over |= ends;
-            if (ends && judges) dual_finish(dual, shared.verdict, step);
+            if (ends && judges) {
+                *dual.made = shared.verdict & VERDICT_LAST ? DUAL_STOPPED : step + 1;
+                volatile struct kernel_progress *progress = dual.progress;
+                if (progress) progress->done = dual.done + step + 1;
+            }
         }
         __syncthreads();
     }

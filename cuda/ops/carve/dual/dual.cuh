@@ -2,7 +2,7 @@
 /* dual.cuh - the dual method: both directions weighed, no masks, one launch for all steps.
  *
  * Used by:  method.cuh.
- * Fails:    as launch_kernel.cuh says: *fits is false where the blocks do not fit at once.
+ * Fails:    as cluster.cuh says: *fits is false where the blocks do not fit at once.
  * Limits:   compute capability 9.0; what dual/plan.cuh takes.
  */
 #ifndef BURIN_CARVE_DUAL_DUAL_CUH
@@ -11,12 +11,6 @@
 #include "cuda/ops/carve/cluster/cluster.cuh"
 #include "cuda/ops/carve/dual/blocks.cuh"
 #include "cuda/ops/carve/dual/plan.cuh"
-
-static __global__ void dual_fill_kernel(uint32_t *plane, uint64_t words, uint32_t word) {
-    for (uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x; i < words;
-         i += (uint64_t)gridDim.x * blockDim.x)
-        plane[i] = word;
-}
 
 /* Energies of both planes, in which energy_outside() stands everywhere. A thread has 8 pixels of a
  * column of the image, which are 8 of a row in the other plane. */
@@ -49,17 +43,6 @@ struct origin_walk {
     const uint16_t *seam; /* the last one that is undone */
 };
 
-DEVICE void origin_back(struct origin_walk &walk, bool turned) {
-    walk.seam -= turned ? walk.width : walk.height;
-#pragma unroll
-    for (int k = 0; k < ORIGIN_PIXELS; k++)
-        if (turned)
-            walk.y[k] += walk.y[k] >= __ldg(walk.seam + walk.x[k]);
-        else
-            walk.x[k] += walk.x[k] >= __ldg(walk.seam + walk.y[k]);
-    turned ? walk.height++ : walk.width++;
-}
-
 /* Every pixel that is left goes back through all steps to where it came from; a warp has a part of
  * a row. Of a search that was broken off nobody wants to know. */
 static __global__ void dual_origins_kernel(const __grid_constant__ struct dual_args dual) {
@@ -80,7 +63,15 @@ static __global__ void dual_origins_kernel(const __grid_constant__ struct dual_a
     for (uint32_t step = args.seams, down = args.dual.goes; step; step--) {
         const uint32_t verdict = step > 1 ? __ldg(args.dual.verdicts + step - 2) : 0;
         const uint32_t before = verdict & VERDICT_COUNT;
-        origin_back(walk, before == down);
+        const bool turned = before == down;
+        walk.seam -= turned ? walk.width : walk.height;
+#pragma unroll
+        for (int k = 0; k < ORIGIN_PIXELS; k++)
+            if (turned)
+                walk.y[k] += walk.y[k] >= __ldg(walk.seam + walk.x[k]);
+            else
+                walk.x[k] += walk.x[k] >= __ldg(walk.seam + walk.y[k]);
+        turned ? walk.height++ : walk.width++;
         down = before;
     }
     uint32_t *to = dual.origins + (uint64_t)row * dual.origin_stride;
@@ -121,11 +112,10 @@ static inline enum status dual_prepare(const struct cuda_context *context,
         const struct cluster_args *args = &axis.args;
         CUDA_TRY(failure,
                  cudaMemsetAsync(scratch + axis.cleared_from, 0, axis.cleared, context->stream));
-        dual_fill_kernel<<<blocks, 256, 0, context->stream>>>(
-            (uint32_t *)(args->energies - ENERGY_PAD),
-            (uint64_t)args->height * args->energy_stride / 2,
-            energy_outside(args->energy) * 0x10001);
-        CUDA_LAUNCHED(failure);
+        CUDA_TRY(failure,
+                 cudaMemsetAsync(args->energies - ENERGY_PAD,
+                                 (int)(energy_outside(args->energy) & 0xff),
+                                 (size_t)2 * args->height * args->energy_stride, context->stream));
     }
     CUDA_TRY(failure,
              cudaMemsetAsync(scratch + plan->cleared_from, 0, plan->cleared, context->stream));
@@ -134,25 +124,19 @@ static inline enum status dual_prepare(const struct cuda_context *context,
     return STATUS_OK;
 }
 
-static inline enum status dual_launch(const struct cuda_context *context,
-                                      const struct dual_plan *plan, bool *fits,
-                                      struct failure *failure) {
-    dual_kernel_pointer kernel = dual_kernel<8>;
-    struct dual_planes planes;
-    enum status status = describe_energies(&planes.axes[0], &plan->args.axes[0], failure);
-    if (!status) status = describe_energies(&planes.axes[1], &plan->args.axes[1], failure);
-    if (status) return status;
-    if (plan->kernel == DUAL_LANE_6) kernel = dual_kernel<6>;
-    return launch_clusters(context, kernel, plan->axes[0], fits, failure, plan->args, planes);
-}
-
 /* SCRATCH: as the plan was made for. */
 static inline enum status dual_queue(const struct cuda_context *context,
                                      const struct dual_plan *plan, uint8_t *scratch, bool *fits,
                                      struct failure *failure) {
     const struct cluster_args *args = &plan->args.axes[0];
+    dual_kernel_pointer kernel = dual_kernel<8>;
+    struct dual_planes planes;
     enum status status = dual_prepare(context, plan, scratch, failure);
-    if (!status) status = dual_launch(context, plan, fits, failure);
+    for (int axis = 0; !status && axis < 2; axis++)
+        status = describe_energies(&planes.axes[axis], &plan->args.axes[axis], failure);
+    if (plan->kernel == DUAL_LANE_6) kernel = dual_kernel<6>;
+    if (!status)
+        status = launch_clusters(context, kernel, plan->axes[0], fits, failure, plan->args, planes);
     if (status || !*fits) return status;
     const uint32_t each = 32 * ORIGIN_PIXELS, left = args->width - args->dual.goes;
     const uint32_t rows = args->height - (args->seams - args->dual.goes);

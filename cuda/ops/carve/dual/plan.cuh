@@ -31,17 +31,6 @@ static inline uint32_t dual_columns(const struct cluster_args *args) {
     return args->width + args->seams - args->dual.goes;
 }
 
-/* A sweeper's columns as for the longer row of the two; blocks of each cluster as many. */
-static inline void dual_plan_sweepers(struct dual_plan *plan, uint32_t warps) {
-    struct cluster_args *down = &plan->axes[0].args, *across = &plan->axes[1].args;
-    const uint32_t widest = down->width > across->width ? down->width : across->width;
-    plan_sweep_columns(down, widest);
-    plan_sweep_columns(across, widest);
-    const uint32_t most = down->sweepers > across->sweepers ? down->sweepers : across->sweepers;
-    for (struct cluster_plan &axis : plan->axes)
-        plan_sweepers(&axis.args, plan_cluster(most, warps));
-}
-
 /* Where a block's own things lie in shared memory; false where they do not fit. */
 static inline bool dual_shared_layout(struct dual_plan *plan, uint32_t most) {
     struct dual_args *dual = &plan->args;
@@ -96,13 +85,6 @@ static inline bool dual_choose_bands(struct dual_plan *plan, uint32_t highest, u
            dual_shared_layout(plan, most);
 }
 
-static inline void dual_plan_maps(struct cluster_args *args, uint32_t most) {
-    struct cluster_args widest = *args;
-    widest.width = dual_columns(args);
-    plan_maps(&widest, most);
-    args->window_bands = widest.window_bands, args->direct_bands = widest.direct_bands;
-}
-
 /* Sweepers a block, if clusters of at most 16 will do, and steps a band at most. */
 struct dual_attempt {
     uint32_t warps, highest;
@@ -112,7 +94,15 @@ static inline bool dual_plan_shape(struct dual_plan *plan, const struct carve_li
                                    const struct dual_attempt *one) {
     struct cluster_plan *launch = &plan->axes[0];
     const uint32_t most = launch->shared_bytes = limits->shared_bytes;
-    dual_plan_sweepers(plan, one->warps);
+    /* Sweepers' columns as for the longer row of the two; blocks of each cluster as many. */
+    struct cluster_args *down = &plan->axes[0].args, *across = &plan->axes[1].args;
+    const uint32_t widest = down->width > across->width ? down->width : across->width;
+    plan_sweep_columns(down, widest);
+    plan_sweep_columns(across, widest);
+    const uint32_t sweepers_most =
+        down->sweepers > across->sweepers ? down->sweepers : across->sweepers;
+    for (struct cluster_plan &axis : plan->axes)
+        plan_sweepers(&axis.args, plan_cluster(sweepers_most, one->warps));
     for (struct cluster_plan &axis : plan->axes)
         if (!plan_stages(&axis.args, most)) return false;
     const uint32_t cluster = plan->cluster = launch->args.cluster, sweepers = 4 * cluster;
@@ -123,7 +113,10 @@ static inline bool dual_plan_shape(struct dual_plan *plan, const struct carve_li
     const uint32_t blocks = sweepers + 4 + launch->args.dual.bands;
     launch->blocks = (blocks + cluster - 1) / cluster * cluster;
     for (struct cluster_plan &axis : plan->axes) {
-        dual_plan_maps(&axis.args, plan->args.shared);
+        struct cluster_args wide = axis.args;
+        wide.width = dual_columns(&axis.args);
+        plan_maps(&wide, plan->args.shared);
+        axis.args.window_bands = wide.window_bands, axis.args.direct_bands = wide.direct_bands;
         plan_late_bands(&axis.args);
     }
     return true;
@@ -157,15 +150,20 @@ static inline void dual_layout(struct dual_plan *plan, struct arena *arena) {
     plan->bytes = arena->bytes;
 }
 
-/* Sides that stay two rows long have two halves at every step. */
-static inline bool dual_accepts(const struct carve_limits *limits,
-                                const struct seam_search *search) {
+/* False where the search does not fit. Rows are quickest with few warps a block, bands with few
+ * rows: large images need the blocks for them. SCRATCH may be NULL while it is only measured. */
+static inline bool dual_plan_make(struct dual_plan *plan, const struct carve_limits *limits,
+                                  const struct seam_search *search, uint8_t *scratch) {
+    static const struct dual_attempt attempts[] = { { 5, 7 },
+                                                    { BLOCK_SWEEPERS_MAX, 7 },
+                                                    { BLOCK_SWEEPERS_MAX, BAND_STEPS_MAX } };
+    struct arena arena = { scratch, 0 };
+    memset(plan, 0, sizeof *plan);
+    /* Sides that stay two rows long have two halves at every step. */
     const uint32_t longer = search->width > search->height ? search->width : search->height;
-    return cluster_accepts(limits, search, longer, longer) && search->columns && search->rows &&
-           search->columns + 2 <= search->width && search->rows + 2 <= search->height;
-}
-
-static inline void dual_args_make(struct dual_plan *plan, const struct seam_search *search) {
+    if (!cluster_accepts(limits, search, longer, longer) || !search->columns || !search->rows ||
+        search->columns + 2 > search->width || search->rows + 2 > search->height)
+        return false;
     struct dual_args *dual = &plan->args;
     for (uint32_t axis = 0; axis < 2; axis++) {
         struct cluster_args *args = &plan->axes[axis].args;
@@ -179,19 +177,6 @@ static inline void dual_args_make(struct dual_plan *plan, const struct seam_sear
     dual->longer = search->width > search->height;
     dual->origins = search->origins, dual->origin_stride = search->origin_stride;
     dual->progress = search->progress, dual->done = search->done;
-}
-
-/* False where the search does not fit. Rows are quickest with few warps a block, bands with few
- * rows: large images need the blocks for them. SCRATCH may be NULL while it is only measured. */
-static inline bool dual_plan_make(struct dual_plan *plan, const struct carve_limits *limits,
-                                  const struct seam_search *search, uint8_t *scratch) {
-    static const struct dual_attempt attempts[] = { { 5, 7 },
-                                                    { BLOCK_SWEEPERS_MAX, 7 },
-                                                    { BLOCK_SWEEPERS_MAX, BAND_STEPS_MAX } };
-    struct arena arena = { scratch, 0 };
-    memset(plan, 0, sizeof *plan);
-    if (!dual_accepts(limits, search)) return false;
-    dual_args_make(plan, search);
     for (const struct dual_attempt &one : attempts)
         if (dual_plan_shape(plan, limits, &one)) {
             dual_layout(plan, &arena);

@@ -69,17 +69,6 @@ DEVICE struct band_range range_of(uint32_t lines, int half, uint32_t i) {
              -1,       (int)(end - min(end, lines)), (int)(end - max(begin, middle + 1)) };
 }
 
-/* ---- costs: energies, or with masks keys */
-
-DEVICE void cost_of(uint32_t cell, uint32_t &cost) {
-    cost = cell;
-}
-
-DEVICE void cost_of(uint32_t cell, uint64_t &cost) {
-    const uint32_t upper = (cell & CELL_KEEP) << 1 | (cell & CELL_STAYS) >> 14;
-    cost = (uint64_t)upper << 32 | (cell & CELL_ENERGY);
-}
-
 /* ---- energies of a band, in registers */
 
 /* Where a lane's columns begin; they exist from 0 to columns - 1. */
@@ -206,18 +195,18 @@ DEVICE void tell_part(uint64_t *to, const uint32_t (&halves)[LANE_COLUMNS], uint
     store_relaxed_pair(to + 2, tagged(halves[2], tag), tagged(halves[3], tag));
 }
 
-DEVICE void tell_edge(const uint32_t (&costs)[LANE_COLUMNS], const struct axis_memory &memory,
+template <class COST>
+DEVICE void tell_edge(const COST (&costs)[LANE_COLUMNS], const struct axis_memory &memory,
                       uint32_t slot, int column, uint32_t tag) {
-    tell_part(edge_at(memory, slot, 1, 0, column), costs, tag);
-}
-
-DEVICE void tell_edge(const uint64_t (&costs)[LANE_COLUMNS], const struct axis_memory &memory,
-                      uint32_t slot, int column, uint32_t tag) {
-    uint32_t low[LANE_COLUMNS], high[LANE_COLUMNS];
+    constexpr int PARTS = sizeof(COST) / 4;
 #pragma unroll
-    for (int i = 0; i < LANE_COLUMNS; i++) low[i] = (uint32_t)costs[i], high[i] = costs[i] >> 32;
-    tell_part(edge_at(memory, slot, 2, 0, column), low, tag);
-    tell_part(edge_at(memory, slot, 2, 1, column), high, tag);
+    for (int part = 0; part < PARTS; part++) {
+        uint32_t halves[LANE_COLUMNS];
+#pragma unroll
+        for (int i = 0; i < LANE_COLUMNS; i++)
+            halves[i] = (uint32_t)((uint64_t)costs[i] >> 32 * part);
+        tell_part(edge_at(memory, slot, PARTS, part, column), halves, tag);
+    }
 }
 
 /* There already, or waited for. */
@@ -265,8 +254,11 @@ DEVICE void sweep_line(COST (&costs)[LANE_COLUMNS], uint32_t (&notes)[NOTED], co
 #pragma unroll
     for (int i = 0; i < LANE_COLUMNS; i++) {
         const COST cheapest = least(old[i], old[i + 1], old[i + 2]);
-        COST own;
-        cost_of(cell_of(cells, i), own);
+        const uint32_t cell = cell_of(cells, i);
+        COST own = cell; /* an energy, or with masks a key */
+        if (sizeof(COST) > 4)
+            own = (COST)((uint64_t)((cell & CELL_KEEP) << 1 | (cell & CELL_STAYS) >> 14) << 32 |
+                         (cell & CELL_ENERGY));
         costs[i] = window.outside[i] ? ~(COST)0 : cheapest + own;
         const int turn = old[i] == cheapest ? 0 : old[i + 1] == cheapest ? 1 : 2;
         if (NOTES == SOURCES)

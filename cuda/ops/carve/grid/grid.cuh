@@ -240,17 +240,6 @@ static __device__ void remove_seam(const struct removal &e, bool turned) {
     for (uint32_t y = grid_warp(); y < e.height; y += grid_warps()) remove_in_row(e, (int)y);
 }
 
-DEVICE void step_on(const struct grid_args &args, struct grid_state &state, bool turned) {
-    state.written += turned ? width_of(args, state) : height_of(args, state);
-    state.luma = !state.luma;
-    if (turned) {
-        state.cells = !state.cells;
-        state.rows--;
-    } else {
-        state.columns--;
-    }
-}
-
 /* Every pixel that is left goes back through all steps to where it came from. */
 static __device__ void tell_origins(const struct grid_args &args, const struct grid_state &state) {
     const uint32_t left_width = width_of(args, state), left_height = height_of(args, state);
@@ -289,7 +278,14 @@ static __global__ void __launch_bounds__(GRID_THREADS, 1)
         if (!BOTH && state.columns == 1) break;
         if (turned && !grid_barrier(args, state, false, shared)) return;
         remove_seam(removal_of(args, state, turned), turned);
-        step_on(args, state, turned);
+        state.written += turned ? width_of(args, state) : height_of(args, state);
+        state.luma = !state.luma;
+        if (turned) {
+            state.cells = !state.cells;
+            state.rows--;
+        } else {
+            state.columns--;
+        }
         if (!grid_barrier(args, state, stop, shared)) return;
     }
     if (BOTH) tell_origins(args, state);
@@ -354,33 +350,9 @@ static inline size_t grid_scratch(const struct seam_search *search) {
     return arena.bytes;
 }
 
-/* Four roles a multiprocessor, so that each has a scheduler for itself, and no row of the image for
- * anyone to do twice; at most MOST. */
-static inline uint32_t grid_blocks(const struct grid_args *args, uint32_t most) {
-    const uint32_t down = args->memories[0].stride / WINDOW_OWN;
-    const uint32_t across = args->memories[1].stride / WINDOW_OWN;
-    const uint32_t roles = 2 * (1 + MAPPERS) * (down + across);
-    const uint32_t wanted = max((roles + 3) / 4, (args->height + GRID_WARPS - 1) / GRID_WARPS);
-    return min(wanted, most);
-}
-
-/* The kernel does with any number of blocks: with half as many where the driver refuses. */
-static inline enum status grid_launch(const struct cuda_context *context,
-                                      void (*kernel)(struct grid_args), uint32_t blocks,
-                                      struct grid_args *args, struct failure *failure) {
-    void *arguments[] = { args };
-    const struct cooperative_launch launch = { (const void *)kernel, GRID_THREADS, 0, arguments };
-    cudaError_t error;
-    while ((error = cooperative_launch(context, &launch, blocks)) ==
-               cudaErrorCooperativeLaunchTooLarge &&
-           blocks > 1)
-        blocks /= 2;
-    CUDA_TRY(failure, error);
-    return STATUS_OK;
-}
-
 /* Takes the seams out of SEARCH. Origins are numbered by origin_stride. An eighth of the GPU stays
- * free, as limits_share() says. */
+ * free, as limits_share() says. The kernel does with any number of blocks: with half as many where
+ * the driver refuses. */
 static inline enum status grid_run(const struct cuda_context *context,
                                    const struct seam_search *search, struct failure *failure) {
     struct arena arena = { (uint8_t *)search->scratch, 0 };
@@ -392,8 +364,24 @@ static inline enum status grid_run(const struct cuda_context *context,
         struct grid_args) = { grid_kernel<uint32_t, false>, grid_kernel<uint32_t, true>,
                               grid_kernel<uint64_t, false>, grid_kernel<uint64_t, true> };
     const uint32_t most = (uint32_t)(context->multiprocessors - context->multiprocessors / 8);
-    return grid_launch(context, kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)],
-                       grid_blocks(&args, most), &args, failure);
+    void *arguments[] = { &args };
+    const struct cooperative_launch launch = {
+        (const void *)kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)], GRID_THREADS, 0,
+        arguments
+    };
+    /* Four roles a multiprocessor, so that each has a scheduler for itself, and no row of the image
+     * for anyone to do twice. */
+    const uint32_t roles =
+        2 * (1 + MAPPERS) * ((args.memories[0].stride + args.memories[1].stride) / WINDOW_OWN);
+    const uint32_t wanted = max((roles + 3) / 4, (args.height + GRID_WARPS - 1) / GRID_WARPS);
+    uint32_t blocks = min(wanted, most);
+    cudaError_t error;
+    while ((error = cooperative_launch(context, &launch, blocks)) ==
+               cudaErrorCooperativeLaunchTooLarge &&
+           blocks > 1)
+        blocks /= 2;
+    CUDA_TRY(failure, error);
+    return STATUS_OK;
 }
 
 #endif

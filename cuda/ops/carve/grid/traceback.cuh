@@ -38,15 +38,6 @@ DEVICE void load_cells(band_cells &cells, const struct cell_plane &plane,
         load_rows(cells, plane, range, window);
 }
 
-DEVICE void tell_map(const uint32_t (&sources)[LANE_COLUMNS], const struct axis_memory &memory,
-                     uint32_t slot, int column, uint32_t tag) {
-    uint32_t entry[LANE_COLUMNS];
-#pragma unroll
-    for (int i = 0; i < LANE_COLUMNS; i++) entry[i] = tag << 8 | sources[i];
-    store_relaxed_pair((uint64_t *)(memory.maps + (size_t)slot * memory.stride + column),
-                       (uint64_t)entry[1] << 32 | entry[0], (uint64_t)entry[3] << 32 | entry[2]);
-}
-
 /* Band I of a half, by a sweeper (COSTS) or a mapper (SOURCES) of TILE. */
 template <class COST, int NOTES>
 DEVICE void run_band(const struct cell_plane &plane, const struct axis_memory &memory, int half,
@@ -62,10 +53,16 @@ DEVICE void run_band(const struct cell_plane &plane, const struct axis_memory &m
     for (int k = 0; k < LANE_COLUMNS; k++) sources[k] = LANE_COLUMNS * (threadIdx.x % 32) + k;
     sweep_band<COST, NOTES>(costs, sources, cells, range, window);
     if (!owns_columns(window)) return;
-    if (NOTES == SOURCES)
-        tell_map(sources, memory, range.slot, window.column, tag);
-    else
+    if (NOTES == COSTS) {
         tell_edge(costs, memory, range.slot, window.column, tag);
+    } else {
+        uint32_t entry[LANE_COLUMNS];
+#pragma unroll
+        for (int k = 0; k < LANE_COLUMNS; k++) entry[k] = tag << 8 | sources[k];
+        const size_t at = (size_t)range.slot * memory.stride + window.column;
+        store_relaxed_pair((uint64_t *)(memory.maps + at), (uint64_t)entry[1] << 32 | entry[0],
+                           (uint64_t)entry[3] << 32 | entry[2]);
+    }
 }
 
 /* ---- the least total at the middle */
