@@ -250,11 +250,11 @@ def test_ready_through_a_long_job(start):
     cores: it never is unhealthy, and nobody kills it."""
     daemon = start("--self-test-ms", "500", "--lanes", "2")
     worker, = daemon.children()
-    body = pnm(noise(2400, 1800))
+    body = pnm(noise(3000, 2400))
     hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
     try:
         answers, seconds = [], time.monotonic()
-        threads = [threading.Thread(target=lambda: answers.append(daemon.post("/carve?dx=-1400", body, timeout=600)))
+        threads = [threading.Thread(target=lambda: answers.append(daemon.post("/carve?dx=-2200", body, timeout=600)))
                    for _ in range(2)]
         for thread in threads:
             thread.start()
@@ -263,7 +263,7 @@ def test_ready_through_a_long_job(start):
             facts = daemon.get("/readyz")
             assert facts.status == 200 and facts.json["workers"][0]["healthy"], facts.body
             time.sleep(0.05)
-        assert time.monotonic() - seconds > 4, "the jobs were too short to show anything"
+        assert time.monotonic() - seconds > 3, "the jobs were too short to show anything"
     finally:
         for hog in hogs:
             hog.kill()

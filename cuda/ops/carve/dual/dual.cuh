@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* dual.cuh - the dual method: both directions weighed, no masks, one launch for all steps.
  *
+ * How it works. The energies of the image and of its transpose are filled first. Then one
+ * kernel runs all steps, its blocks divided between both directions (blocks.cuh). At the end the
+ * origins of the pixels that are left say what becomes of the image.
+ *
  * Used by:  method.cuh.
  * Fails:    as cluster.cuh says: *fits is false where the blocks do not fit at once.
  * Limits:   compute capability 9.0; what dual/plan.cuh takes.
