@@ -6,6 +6,7 @@
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libjansson-dev libisal-dev
 TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-opencv python3-skimage curl
 CHECK_PACKAGES = clang-format-14 cppcheck
+CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
 
 NVCC ?= $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc))
@@ -48,8 +49,8 @@ NVCCFLAGS = -std=c++17 -O3 -g $(COMPRESS) --threads 0 $(GENCODE) -fmad=false $(I
 
 OPS = $(filter-out $(OPS_SKIP),$(basename $(notdir $(wildcard pipeline/ops/*.c))))
 CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
-SKIPPED = $(foreach o,$(OPS_SKIP),server/bench_$o.c server/bench_plain_$o.c)
-below = $(sort $(shell find $1 -name '$2'))
+SKIPPED = $(foreach o,$(OPS_SKIP),server/bench/$o.c server/bench/plain_$o.c)
+below = $(if $(wildcard $1),$(sort $(shell find $1 -name '$2')))
 C_SOURCES = $(filter-out server/main.c $(SKIPPED) pipeline/ops/%,$(call below,server config pipeline,*.c)) \
   $(filter-out %_none.c,$(wildcard cuda/*.c cuda/codecs/*.c)) \
   $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
@@ -63,18 +64,20 @@ WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # What is built of the files that match and are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
-TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/ops tests/server tests/config),*.c))
+TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config),*.c) tests/cuda/ops/histeq_fixed_point.c)
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 ifneq ($(CUDA),0)
-GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/carve_checked)
+GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/ops/carve_checked)
 KERNELS = $(call kept,$(wildcard tests/bench/kernels/*.cu))
+BENCH_KERNELS = $(call kept,$(wildcard tests/bench/*.cu))
 endif
 TARGETS = $(filter-out replay_main,$(basename $(notdir $(wildcard tests/fuzz/*.c))))
 FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http reference mutants bundle bench tools gpu kernels check tidy fuzz deps clean
+.PHONY: help all serve test unit http reference mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
+  install deb image containers
 .DELETE_ON_ERROR:
 
 help: ## this text
@@ -82,6 +85,10 @@ help: ## this text
 	@awk -F":.*## " '/^[a-z]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
 
 all: $(PROGRAM) ## the program, build/burin
+
+# tests/http/test_bench.py runs them.
+export BENCH_PROGRAMS = $(abspath $(B)/tests/bench)
+http: $(BENCHES)
 
 serve: ## install what is missing, build, start the daemon on 127.0.0.1:8080 and print a curl line
 	@$(MAKE) --no-print-directory deps NEED="$(PACKAGES)"
@@ -116,12 +123,12 @@ bundle: $(PROGRAM) $(GPU_TESTS) $(TESTS) $(BENCHES) $(KERNELS) ## pack all that 
 bench: $(PROGRAM) $(BENCHES) ## measure what this machine can do; `make bench ARGS=--json` for machines
 	@$(PROGRAM) bench histeq $(ARGS)
 
-tools: $(PROGRAM) $(BENCHES) ## build the benchmarks of tests/bench: load, carry, codec
+tools: $(PROGRAM) $(BENCHES) ## build the programs of tests/bench
 
-# Without carve_checked, which is carve.cu compiled once more, for a minute and longer: a bundle has it.
-gpu: $(filter-out %/carve_checked,$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
+# Without two tests that compile carve.cu once more each, for a minute and longer: a bundle has them.
+gpu: $(filter-out %/carve_checked %/carve_method,$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
 
-kernels: $(KERNELS) ## build the ladders of tests/bench/kernels
+kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and what of tests/bench has kernels of its own
 
 check: tidy $(B)/ops.inc $(B)/cuda_ops.inc ## clang-format, cppcheck and the rules of tests/tidy.sh
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
@@ -161,7 +168,7 @@ $(B)/version.inc: FORCE
 	@echo '"$(VERSION)"' >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
 
-$(B)/pipeline/ops/%.o $(B)/pipeline/bytes.o $(B)/pipeline/sobel.o: CFLAGS += $(OPS_FLAGS)
+$(B)/pipeline/ops/%.o $(B)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
 $(B)/%.o: %.c | $(B)/ops.inc $(B)/cuda_ops.inc $(B)/version.inc
 	@mkdir -p $(@D)
 	$(SAY) cc $<
@@ -172,7 +179,7 @@ $(B)/%.cu.o: %.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 $(B)/pipeline/registry.o: $(B)/ops.inc
 $(B)/server/version.o: $(B)/version.inc
-$(B)/cuda/device_cuda.cu.o: $(B)/cuda_ops.inc
+$(B)/cuda/twins.cu.o: $(B)/cuda_ops.inc
 
 # A test links what it uses and no more: without the GPU's code where it needs none.
 $(B)/libburin.a: $(OBJECTS)
@@ -182,13 +189,15 @@ $(B)/libburin.a: $(OBJECTS)
 $(B)/tests/%: tests/%.c $(B)/libburin.a
 	@mkdir -p $(@D)
 	$(SAY) test $<
-	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(B)/libburin.a $(LIBS) -lcmocka -o $@
+	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(filter %.o,$^) $(B)/libburin.a $(LIBS) -lcmocka -o $@
+# A benchmark's own kernels stand beside it: they are in no other program.
+$(BENCH_KERNELS): %: %.cu.o
 # What a test loads in place of a library that is not here.
 $(B)/tests/fake/%.so: tests/fake/%.c tests/fake/%.h
 	@mkdir -p $(@D)
 	$(SAY) fake $<
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -fPIC -shared $< -o $@
-$(B)/tests/server/meter: | $(B)/tests/fake/nvml.so
+$(B)/tests/server/jobs/gpu_sampler: | $(B)/tests/fake/nvml.so
 $(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o $(B)/libburin.a
 	$(SAY) test $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
@@ -196,8 +205,8 @@ $(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o $(B)/libburin.a
 $(B)/cuda/ops/carve.checked.o: cuda/ops/carve.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc "$< checked"
-	$(Q)$(NVCC) $(NVCCFLAGS) -lineinfo -DFAST_CHECKED -MMD -MP -MF $(@:.o=.d) -c $< -o $@
-$(B)/tests/cuda/carve_checked: tests/cuda/carve.c $(B)/cuda/ops/carve.checked.o $(B)/libburin.a
+	$(Q)$(NVCC) $(NVCCFLAGS) -lineinfo -DCARVE_RACECHECK -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+$(B)/tests/cuda/ops/carve_checked: tests/cuda/ops/carve.c $(B)/cuda/ops/carve.checked.o $(B)/libburin.a
 	$(SAY) test $@
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
 $(B)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay_main.c $(B)/libburin.a
@@ -214,7 +223,43 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc
 	@mkdir -p $(@D)
 	$(SAY) fuzzer $<
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
-	  $(wildcard pipeline/*.c pipeline/codecs/*.c server/http/gate.c server/http/framing.c server/http/multipart.c) \
+	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/rows/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c \
+	  multipart.c part_headers.c header_params.c delimiter.c)) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
--include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(KERNELS:=.d)
+-include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d)
+
+# ---- installing, packages, images. A package gives PREFIX=/usr and DESTDIR; SYSCONFDIR is where the program looks.
+PREFIX = /usr/local
+SYSCONFDIR = /etc
+UNITDIR = $(PREFIX)/lib/systemd/system
+UNITS = $(wildcard docker/systemd/*.service docker/systemd/*.socket docker/systemd/*.target docker/systemd/*.slice)
+
+$(B)/burin.1: docker/man.sh $(PROGRAM)
+	@$< $(PROGRAM) $(VERSION) >$@
+
+# Settings that stand there already are somebody's: they stay.
+install: $(PROGRAM) $(B)/burin.1 ## program, man page, settings and units to DESTDIR, PREFIX=/usr/local, /etc/burin
+	@install -D -m 755 -s $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/burin
+	@install -D -m 644 $(B)/burin.1 $(DESTDIR)$(PREFIX)/share/man/man1/burin.1
+	@[ -e $(DESTDIR)$(SYSCONFDIR)/burin/burin.json ] || \
+	  install -D -m 644 config/burin.json $(DESTDIR)$(SYSCONFDIR)/burin/burin.json
+	@for u in $(UNITS); do install -d $(DESTDIR)$(UNITDIR) && \
+	  sed 's|/usr/\(local/\)\?bin/burin|$(PREFIX)/bin/burin|g' $$u >$(DESTDIR)$(UNITDIR)/$${u##*/} || exit; done
+	$(SAY) install "$(DESTDIR)$(PREFIX)/bin/burin"
+
+deb: ## a Debian package of this build: build/burin_VERSION_ARCH.deb, or burin-cuda_...
+	@rm -rf $(B)/deb
+	@$(MAKE) --no-print-directory install PREFIX=/usr SYSCONFDIR=/etc DESTDIR=$(abspath $(B)/deb) >/dev/null
+	@docker/deb.sh $(if $(filter 0,$(CUDA)),burin,burin-cuda) $(VERSION) $(B)/deb build
+
+# The image builds its own program: whether there is a compiler for GPUs here says nothing.
+IMAGE_CUDA = $(if $(filter command environment,$(firstword $(origin CUDA))),$(CUDA),1)
+IMAGE_ARGUMENTS = BUILD_BASE RUNTIME_BASE CPU_BASE NVRTC TCC
+image: ## the container image, by docker, podman or buildah; CUDA=0 without CUDA, NVRTC=1 TCC=1 for users' operators
+	@docker/image.sh $(VERSION) $(if $(filter 0,$(IMAGE_CUDA)),cpu,cuda) $(foreach a,$(IMAGE_ARGUMENTS),$(if $($a),$a=$($a)))
+
+# What cannot be installed is not needed: its tests say so and are skipped.
+containers: $(PROGRAM) ## the tests of docker/: image, package, compose, Kubernetes, nginx in front of two daemons
+	-@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES) $(CONTAINER_PACKAGES)"
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs tests/docker $(PYTEST)

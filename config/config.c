@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Flags are taken out of the arguments first, for one of them names the file, and
+ * kept as text. Then four layers are laid one over the other: the defaults of keys.c, the file, the
+ * environment, the flags. Each value goes through key_set, which refuses what is out of range and
+ * names where it came from; `loaded` remembers that for config_print. Last come the rules that no
+ * key can check alone. */
 #include "config/keys.h"
 
 #include "pipeline/param.h"
@@ -15,11 +20,11 @@
 enum source { FROM_DEFAULT, FROM_FILE, FROM_ENVIRONMENT, FROM_FLAG };
 static const char *const source_names[] = { "default", "file", "environment", "flag" };
 
-enum { KEYS_MOST = 64, NAME_LENGTH_MAX = 64 };
+enum { KEYS_MAX = 64, NAME_LENGTH_MAX = 64 };
 
 /* Of the last config_load, for config_print. Written at start, before there are threads. */
 static struct {
-    unsigned char source[KEYS_MOST];
+    unsigned char source[KEYS_MAX];
     char file[PATH_MAX]; /* "": none was read */
 } loaded;
 
@@ -66,7 +71,7 @@ static enum status set_from_json(struct config *config, const char *name, const 
         return fail(failure, STATUS_BAD_PARAM, "%.100s: %s must be text in quotes", path,
                     key->name);
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    if (!text) return fail(failure, STATUS_NO_MEMORY, "no memory for the configuration");
+    if (!text) return fail(failure, STATUS_NO_MEMORY, "out of memory for the configuration");
     enum status status = set(config, index, text, FROM_FILE, path, failure);
     free(text);
     return status;
@@ -173,18 +178,12 @@ static enum status load_environment(struct config *config, struct failure *failu
 
 /* ---- flags */
 
-/* key_name of a flag: "--body-bytes-max=1" becomes body_bytes_max. */
+/* The key that a flag names: "--body-bytes-max=1" becomes body_bytes_max. */
 static void flag_name(const char *flag, char name[NAME_LENGTH_MAX]) {
     size_t length = 0;
     for (const char *c = flag + 2; *c && *c != '=' && length + 1 < NAME_LENGTH_MAX; c++)
         name[length++] = *c == '-' ? '_' : *c;
     name[length] = '\0';
-}
-
-static void dashed(const char *name, char *text, size_t size) {
-    snprintf(text, size, "--%s", name);
-    for (char *c = text + 2; *c; c++)
-        if (*c == '_') *c = '-';
 }
 
 static enum status unknown_flag(const char *flag, const char *name, struct failure *failure) {
@@ -194,7 +193,7 @@ static enum status unknown_flag(const char *flag, const char *name, struct failu
     shown[strcspn(shown, "=")] = '\0';
     if (!near)
         return fail(failure, STATUS_BAD_PARAM, "there is no flag %s; --help lists them", shown);
-    dashed(near, proposal, sizeof proposal);
+    key_flag(near, proposal, sizeof proposal);
     return fail(failure, STATUS_BAD_PARAM, "there is no flag %s; did you mean %s?", shown,
                 proposal);
 }
@@ -212,7 +211,7 @@ static const char *flag_value(const struct key *key, int argc, char **argv, int 
 /* What flags say is kept until the file and the environment are read: later wins. */
 struct flags {
     const char *file;
-    const char *value[KEYS_MOST];
+    const char *value[KEYS_MAX];
 };
 
 static enum status take_flag(struct flags *flags, int argc, char **argv, int *i,
@@ -253,7 +252,7 @@ static enum status load_flags(struct config *config, const struct flags *flags,
     for (int i = 0; i < keys_count(); i++) {
         if (!flags->value[i]) continue;
         char where[NAME_LENGTH_MAX];
-        dashed(keys_at(i)->name, where, sizeof where);
+        key_flag(keys_at(i)->name, where, sizeof where);
         enum status status = set(config, i, flags->value[i], FROM_FLAG, where, failure);
         if (status != STATUS_OK) return status;
     }
@@ -275,7 +274,7 @@ enum status config_load(struct config *config, const char *path, int *argc, char
                         struct failure *failure) {
     struct flags flags = { .file = NULL };
     char found[PATH_MAX];
-    assert(keys_count() <= KEYS_MOST);
+    assert(keys_count() <= KEYS_MAX);
     memset(&loaded, 0, sizeof loaded);
     keys_defaults(config);
 
@@ -291,23 +290,6 @@ enum status config_load(struct config *config, const char *path, int *argc, char
 }
 
 /* ---- printing */
-
-void config_help(FILE *out) {
-    fprintf(out, "  --%-20s %-16s %s\n", "config FILE", "",
-            "the file; else BURIN_CONFIG, config/burin.json beside the program or its folder, "
-            "/etc/burin/burin.json");
-    struct config config;
-    keys_defaults(&config);
-    for (int i = 0; i < keys_count(); i++) {
-        char flag[NAME_LENGTH_MAX], value[KEY_VALUE_MAX], range[96];
-        const struct key *key = keys_at(i);
-        dashed(key->name, flag, sizeof flag);
-        key_print(key, &config, value);
-        key_range(key, range, sizeof range);
-        fprintf(out, "  %-22s %-16s %s\n%43s%s\n", flag, *value ? value : "(empty)", key->why, "",
-                range);
-    }
-}
 
 static json_t *value_json(const struct key *key, const struct config *config) {
     char text[KEY_VALUE_MAX];
@@ -347,26 +329,4 @@ void config_print(const struct config *config, FILE *out, bool as_json) {
         fputs("\nNo file was read: there is no config/burin.json beside the program or the folder\n"
               "it was built in, no /etc/burin/burin.json, and --config names none.\n",
               out);
-}
-
-/* Values as people edit them, and behind them what each is for: JSON has no comments. */
-void config_print_file(FILE *out) {
-    struct config config;
-    keys_defaults(&config);
-    fputs("{\n", out);
-    for (int i = 0; i < keys_count(); i++) {
-        char value[KEY_VALUE_MAX];
-        const struct key *key = keys_at(i);
-        key_print(key, &config, value);
-        bool bare = key->type == KEY_INTEGER || key->type == KEY_BOOL;
-        fprintf(out, bare ? "    \"%s\": %s,\n" : "    \"%s\": \"%s\",\n", key->name, value);
-    }
-    fputs("    \"about\": {\n", out);
-    for (int i = 0; i < keys_count(); i++) {
-        char range[96];
-        key_range(keys_at(i), range, sizeof range);
-        fprintf(out, "        \"%s\": \"%s; %s\"%s\n", keys_at(i)->name, range, keys_at(i)->why,
-                i + 1 < keys_count() ? "," : "");
-    }
-    fputs("    }\n}\n", out);
 }

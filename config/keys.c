@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. The table has one row for each field of struct config, in the same order: where the
+ * field lies, what values it may have, and what it is for. Defaults, parsing, printing, the range
+ * in a refusal, --help, burin.json and the table in README.md all read the row; nothing else knows
+ * a key by its name. */
 #include "config/keys.h"
 
-#include "config/form.h"
+#include "config/formats.h"
 #include "pipeline/image.h"
 #include "pipeline/param.h"
 #include "pipeline/run.h"
@@ -14,129 +18,143 @@
 /* The first four members of a row. */
 #define FIELD(name, type)                                                                          \
 #name, type, offsetof(struct config, name), sizeof(((struct config *)0)->name)
-#define KIB         1024L
-#define MIB         (1024L * 1024)
-#define GIB         (1024L * 1024 * 1024)
-#define HOUR_MS     3600000L
-#define ADDRESS     "IP:PORT, [IPv6]:PORT or unix:/path"
-#define PIXELS_MOST ((long)IMAGE_SIDE_MAX * IMAGE_SIDE_MAX)
+#define KIB          1024L
+#define MIB          (1024L * 1024)
+#define GIB          (1024L * 1024 * 1024)
+#define HOUR_MS      3600000L
+#define ADDRESS      "IP:PORT, [IPv6]:PORT or unix:/path"
+#define PIXELS_LIMIT ((long)IMAGE_SIDE_MAX * IMAGE_SIDE_MAX)
 
 /* clang-format off */
 static const struct key keys[] = {
-    { FIELD(listen, KEY_TEXT), .text = "127.0.0.1:8080", .form = ADDRESS, .fits = form_address,
-      .why = "where requests come in; loopback, because nothing here asks who is there" },
-    { FIELD(admin_listen, KEY_TEXT), .text = "", .form = ADDRESS " or nothing",
-      .fits = form_address_or_empty,
-      .why = "a second address for probes and metrics alone; empty: they are served on listen" },
+    { FIELD(listen, KEY_TEXT), .text = "127.0.0.1:8080", .format = ADDRESS, .fits = formats_address,
+      .why = "where requests come in; loopback, because burin does not ask who anyone is" },
+    { FIELD(admin_listen, KEY_TEXT), .text = "", .format = ADDRESS " or nothing",
+      .fits = formats_address_or_empty,
+      .why = "a second address that serves only probes and metrics; empty: they are served on "
+             "listen" },
     { FIELD(io_threads, KEY_INTEGER), .def = 2, .min = 1, .max = 64, .unit = "threads",
-      .why = "threads that copy bytes between sockets and shared memory; pixels are for the "
-             "workers" },
+      .why = "threads that copy bytes between sockets and shared memory; workers do the pixels" },
     { FIELD(connections_max, KEY_INTEGER), .def = 1024, .min = 1, .max = 100000,
       .unit = "connections",
-      .why = "open at the same time, io_threads at least; further ones wait in the backlog of the "
-             "system" },
+      .why = "connections open at the same time, io_threads at least; further ones wait in the "
+             "system's backlog" },
     { FIELD(insecure, KEY_BOOL), .def = 0,
-      .why = "listen on an address that other machines reach; put a proxy that asks in front" },
+      .why = "allow an address in listen that other machines can reach; put a proxy that "
+             "authenticates in front" },
 
     { FIELD(body_bytes_max, KEY_SIZE), .def = 64 * MIB, .min = 1, .max = 4 * GIB, .unit = "bytes",
-      .why = "the largest upload, all its parts; judged at Content-Length, before the body is "
-             "read" },
-    { FIELD(pixels_max, KEY_INTEGER), .def = 67108864, .min = 1, .max = PIXELS_MOST,
+      .why = "the largest upload, all parts together; judged by Content-Length, before the body "
+             "is read" },
+    { FIELD(pixels_max, KEY_INTEGER), .def = 67108864, .min = 1, .max = PIXELS_LIMIT,
       .unit = "pixels",
-      .why = "the largest image that comes in or goes out, width x height; 8 bytes each at most" },
+      .why = "the largest image in or out, width x height; a pixel takes 8 bytes at most" },
     { FIELD(side_max, KEY_INTEGER), .def = IMAGE_SIDE_MAX, .min = 1, .max = IMAGE_SIDE_MAX,
-      .unit = "pixels", .why = "the largest width and height; of a JPEG at most 65500" },
+      .unit = "pixels",
+      .why = "the largest width and height; of a JPEG 65500 at most" },
     { FIELD(scans_max, KEY_INTEGER), .def = 100, .min = 1, .max = 10000, .unit = "scans",
       .why = "the most scans of a progressive JPEG; editors write about 10, attackers thousands" },
     { FIELD(scan_pixels_max, KEY_INTEGER), .def = 1500000000, .min = 1, .max = 1000000000000000,
       .unit = "scans x pixels",
-      .why = "bounds the time that a progressive JPEG can cost, to seconds on a core" },
+      .why = "the most scans x pixels of a progressive JPEG: limits its decoding to seconds on a "
+             "core" },
     { FIELD(codec_memory_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 1024 * GIB,
       .unit = "bytes",
-      .why = "what a decoder may take beyond the pixels: a progressive JPEG keeps coefficients" },
+      .why = "memory that a decoder may use beside the pixels: a progressive JPEG keeps its "
+             "coefficients" },
     { FIELD(profile_bytes_max, KEY_SIZE), .def = MIB, .min = 0, .max = 64 * MIB, .unit = "bytes",
-      .why = "the largest ICC profile carried along; a larger one is dropped, and that is told" },
+      .why = "the largest ICC profile that is carried along; a larger one is dropped, with a "
+             "note" },
     { FIELD(header_bytes, KEY_SIZE), .def = 16 * KIB, .min = KIB, .max = MIB, .unit = "bytes",
-      .why = "the longest request line and headers, held until they are whole; then 431" },
+      .why = "the longest request line and headers, together; longer ones are answered 431" },
     { FIELD(parts_max, KEY_INTEGER), .def = 8, .min = 1, .max = 64, .unit = "parts",
       .why = "the most parts of a multipart upload: image, masks, and parameters as fields" },
     { FIELD(part_headers_bytes, KEY_SIZE), .def = 4 * KIB, .min = 256, .max = 64 * KIB,
-      .unit = "bytes", .why = "the longest header of one part; browsers send a few hundred bytes" },
+      .unit = "bytes",
+      .why = "the longest headers of one part; browsers send a few hundred bytes" },
 
     { FIELD(queue_jobs, KEY_INTEGER), .def = 256, .min = 1, .max = 100000, .unit = "jobs",
-      .why = "the most jobs that wait for a worker; one more is answered 503 with Retry-After "
-             "at once" },
+      .why = "the most jobs that wait for a worker; one more is answered 503 with Retry-After at "
+             "once" },
     { FIELD(queue_bytes, KEY_SIZE), .def = 512 * MIB, .min = 1, .max = 1024 * GIB, .unit = "bytes",
-      .why = "the most bytes of bodies held at the same time, counted as they come and until the "
-             "work is done: large uploads cannot take all memory" },
+      .why = "the most bytes of request bodies held at the same time, from their arrival until "
+             "their work is done: large uploads cannot take all memory" },
     { FIELD(answer_bytes, KEY_SIZE), .def = 2 * GIB, .min = 1, .max = 1024 * GIB, .unit = "bytes",
-      .why = "the most bytes of finished answers, and of the bodies before them, held until their "
-             "clients take them, and one answer more; past that no work is let in; four of the "
-             "largest" },
+      .why = "the most bytes of finished answers and their request bodies held until clients "
+             "have taken them, and one answer more; beyond that no work is accepted; room for "
+             "four of the largest" },
 
     { FIELD(slots_small, KEY_INTEGER), .def = 256, .min = 1, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory, 256 KiB each touched at start: as many as jobs may wait" },
+      .why = "pieces of shared memory, with 256 KiB each allocated at start: as many as jobs may "
+             "wait" },
     { FIELD(slots_medium, KEY_INTEGER), .def = 24, .min = 0, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory, 8 MiB each touched at start: what lanes have under way" },
+      .why = "pieces of shared memory, with 8 MiB each allocated at start: what lanes have under "
+             "way" },
     { FIELD(slots_large, KEY_INTEGER), .def = 40, .min = 0, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory had page by page, and given back after the request" },
+      .why = "pieces of shared memory, allocated page by page and freed after the request" },
 
     { FIELD(header_ms, KEY_INTEGER), .def = 10000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "the time from the first byte of a request, of a connection's first one from its "
-             "opening, to the end of its headers" },
+      .why = "the time from the first byte of a request to the end of its headers; a "
+             "connection's first request counts from its opening" },
     { FIELD(body_ms, KEY_INTEGER), .def = 30000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "the time to receive a body, or what body_rate_bytes allows if that is longer" },
+      .why = "the time to receive a body, or as long as body_rate_bytes allows if that is longer" },
     { FIELD(body_rate_bytes, KEY_SIZE), .def = 64 * KIB, .min = 1, .max = GIB,
       .unit = "bytes a second",
-      .why = "the slowest upload that is waited for: 0.5 Mbit/s" },
+      .why = "the slowest upload that is accepted: 0.5 Mbit/s" },
     { FIELD(body_pressed_ms, KEY_INTEGER), .def = 2000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "while no slot is free, a body gets this long in place of body_ms before its rate "
-             "counts: whoever sends a byte and then nothing keeps nobody out for longer" },
+      .why = "replaces body_ms while no slot is free: a client that sends one byte and then "
+             "nothing keeps others out no longer than this" },
     { FIELD(write_ms, KEY_INTEGER), .def = 30000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "the time to send an answer, or what write_rate_bytes allows for what the client has "
-             "taken if that is longer; it may take nothing for as long" },
+      .why = "the time to send an answer, or as long as write_rate_bytes allows for what the "
+             "client has taken if that is longer; also how long a client may take nothing" },
     { FIELD(write_rate_bytes, KEY_SIZE), .def = 64 * KIB, .min = 1, .max = GIB,
       .unit = "bytes a second",
-      .why = "the slowest download that is waited for: 0.5 Mbit/s" },
+      .why = "the slowest download that is accepted: 0.5 Mbit/s" },
     { FIELD(processing_ms, KEY_INTEGER), .def = 30000, .min = 1, .max = HOUR_MS, .unit = "ms",
-      .why = "the time from the whole body to the encoded answer, the queue included; then 504" },
+      .why = "the time from the complete body to the encoded answer, including the queue; then "
+             "504" },
     { FIELD(keep_alive_ms, KEY_INTEGER), .def = 15000, .min = 1, .max = HOUR_MS, .unit = "ms",
-      .why = "how long an idle connection is kept; a proxy in front should give up sooner" },
+      .why = "how long an idle connection is kept open; a proxy in front should give up sooner" },
 
-    { FIELD(devices, KEY_TEXT), .text = "all", .fits = form_devices,
-      .form = "all, or a list of cpu and cuda:N, each once",
-      .why = "what the work is done on; all: every GPU, a CPU worker standing by" },
+    { FIELD(devices, KEY_TEXT), .text = "all", .fits = formats_devices,
+      .format = "all, or a list of cpu and cuda:N, each once",
+      .why = "what does the work; all: every GPU; a CPU worker always stands by, named or not: "
+             "it takes jobs that ask for it, and all jobs while no GPU is healthy" },
     { FIELD(lanes, KEY_INTEGER), .def = 0, .min = 0, .max = 64, .unit = "threads",
-      .why = "threads of a worker that take jobs side by side; 0: one a core on the CPU, 4 on a "
+      .why = "threads of a worker that run jobs side by side; 0: one per core on the CPU, 4 on a "
              "GPU" },
     { FIELD(codec_threads, KEY_INTEGER), .def = 0, .min = 0, .max = 1024, .unit = "threads",
-      .why = "threads that decode and encode for a GPU worker; 0: one a core" },
-    { FIELD(nvjpeg, KEY_BOOL), .def = 0,
-      .why = "plain JPEGs that are sound are decoded by the GPU's own decoder, where it has one, "
-             "to the same samples; the cores check them" },
+      .why = "threads that decode and encode for a GPU worker; 0: one per core" },
     { FIELD(batch, KEY_INTEGER), .def = 32, .min = 1, .max = RUN_BATCH_MAX, .unit = "images",
-      .why = "the most images a lane takes at once on a GPU: what waits, it never waits for more" },
+      .why = "the most images that a lane runs at once on a GPU: it takes what waits, and never "
+             "waits for more" },
     { FIELD(staging_bytes, KEY_SIZE), .def = 64 * MIB, .min = 64 * KIB, .max = 16 * GIB,
       .unit = "bytes",
-      .why = "pinned memory, each way and lane, had at start: pinning costs about 0.4 ms a MiB" },
+      .why = "pinned memory per lane, in each direction, allocated at start: pinning costs about "
+             "0.4 ms a MiB" },
     { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
       .unit = "bytes",
-      .why = "device memory of a lane, had at start; a larger job has more while it runs" },
-    { FIELD(probe_ms, KEY_INTEGER), .def = 5000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "the time between jobs with a known answer, that show whether a worker is healthy, "
-             "and between readings of a GPU for /metrics" },
+      .why = "device memory per lane, allocated at start; a larger job allocates more while it "
+             "runs" },
+    { FIELD(worker_start_ms, KEY_INTEGER), .def = 60000, .min = 100, .max = HOUR_MS, .unit = "ms",
+      .why = "how long a new worker may take to open its device and pass its first self-test "
+             "before it is replaced; 0.3 s on a GPU, longer where the driver must be loaded "
+             "first" },
+    { FIELD(self_test_ms, KEY_INTEGER), .def = 5000, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "how often a worker runs its self-test, a job with a known answer, and a GPU is "
+             "read for /metrics" },
 
     { FIELD(drain_delay_ms, KEY_INTEGER), .def = 0, .min = 0, .max = HOUR_MS, .unit = "ms",
-      .why = "how long to go on accepting after SIGTERM, readyz already 503; 5000 behind a "
-             "balancer" },
+      .why = "how long to go on accepting after SIGTERM, while /readyz already answers 503; 5000 "
+             "behind a load balancer" },
     { FIELD(drain_timeout_ms, KEY_INTEGER), .def = 30000, .min = 0, .max = HOUR_MS, .unit = "ms",
-      .why = "the time to finish what was accepted; keep it under the grace time of the "
-             "orchestrator" },
+      .why = "the time to finish accepted requests; keep it below the orchestrator's grace "
+             "period" },
 
     { FIELD(log_format, KEY_CHOICE), .text = "json", .choices = { "json", "text" },
-      .why = "how lines on stderr look: json for machines, text for people" },
+      .why = "how log lines on stderr look: json for machines, text for people" },
     { FIELD(log_level, KEY_CHOICE), .text = "info", .choices = { "info", "error", "off" },
-      .why = "info: a line a request; error: what went wrong on our side; off: nothing" },
+      .why = "info: one line per request; error: only what went wrong on our side; off: nothing" },
 };
 /* clang-format on */
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
@@ -219,10 +237,16 @@ static void print_size(long bytes, char *text, size_t size) {
 
 /* ---- values */
 
+void key_flag(const char *name, char *text, size_t size) {
+    snprintf(text, size, "--%s", name);
+    for (char *c = text + 2; *c; c++)
+        if (*c == '_') *c = '-';
+}
+
 void key_range(const struct key *key, char *text, size_t size) {
     char least[24], most[24];
     switch (key->type) {
-    case KEY_TEXT: snprintf(text, size, "%s", key->form); break;
+    case KEY_TEXT: snprintf(text, size, "%s", key->format); break;
     case KEY_BOOL: snprintf(text, size, "true | false"); break;
     case KEY_INTEGER: snprintf(text, size, "%ld..%ld %s", key->min, key->max, key->unit); break;
     case KEY_SIZE:

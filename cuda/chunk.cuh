@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* chunk.cuh - the pixels that one thread has in hand, as words in registers.
+/* chunk.cuh - the pixels that one thread holds, as words in registers: load, store, samples.
  *
- * Sample and byte numbers are constants once loops are unrolled, so that nothing is indexed at run
- * time.
+ * Used by:  batch.cuh, and through it every operator's kernel but carve's.
+ * Limits:   sample and byte numbers are constants once loops are unrolled, so that registers are
+ *           not indexed at run time.
+ *
+ * How it works. Whole 16-byte vectors where rows are aligned; any other address is read in words
+ * that are shifted together, and written byte by byte.
  */
 #ifndef BURIN_CHUNK_CUH
 #define BURIN_CHUNK_CUH
+
+#include "cuda/shared_address.cuh"
 
 #include <cuda_runtime.h>
 
@@ -13,21 +19,20 @@
 
 /* ---- between memory and registers */
 
-static __device__ __forceinline__ uint4 get_vector(const uint32_t *words) {
+static __device__ __forceinline__ uint4 pack_vector(const uint32_t *words) {
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-static __device__ __forceinline__ void put_vector(uint32_t *words, uint4 vector) {
+static __device__ __forceinline__ void unpack_vector(uint32_t *words, uint4 vector) {
     words[0] = vector.x, words[1] = vector.y, words[2] = vector.z, words[3] = vector.w;
 }
 
 template <int DEPTH>
-static __device__ __forceinline__ uint32_t sample_at(const uint8_t *row, uint32_t index) {
+static __device__ __forceinline__ uint32_t load_sample(const uint8_t *row, uint32_t index) {
     return DEPTH == 8 ? __ldg(row + index) : __ldg((const uint16_t *)row + index);
 }
 
-/* Any address: words are read whole where they hold a byte that is wanted, then shifted together.
- */
+/* FROM is any address: words that hold a wanted byte are read whole, then shifted together. */
 template <int WORDS>
 static __device__ __forceinline__ void load_unaligned(uint32_t (&words)[WORDS], const uint8_t *from,
                                                       uint32_t bytes) {
@@ -49,7 +54,7 @@ static __device__ __forceinline__ void load_chunk(uint32_t (&words)[WORDS], cons
 #pragma unroll
     for (int i = 0; i < WORDS / 4; i++) {
         const uint4 none = make_uint4(0, 0, 0, 0);
-        put_vector(words + 4 * i, 16 * i < bytes ? __ldg((const uint4 *)from + i) : none);
+        unpack_vector(words + 4 * i, 16 * i < bytes ? __ldg((const uint4 *)from + i) : none);
     }
 }
 
@@ -61,14 +66,14 @@ static __device__ __forceinline__ void store_chunk(const uint32_t (&words)[WORDS
     const uint32_t whole = aligned ? bytes & ~15u : 0;
 #pragma unroll
     for (int i = 0; i < WORDS / 4; i++)
-        if (16 * i < whole) __stcs((uint4 *)to + i, get_vector(words + 4 * i));
+        if (16 * i < whole) __stcs((uint4 *)to + i, pack_vector(words + 4 * i));
     if (whole == bytes) return;
 #pragma unroll
     for (int i = 0; i < 4 * WORDS; i++)
         if (i >= whole && i < bytes) to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
 }
 
-/* The bytes below move out, for loops over a chunk that is not whole. */
+/* Drops the lowest BYTES, for loops over a chunk that is not whole. */
 template <int BYTES, int WORDS>
 static __device__ __forceinline__ void chunk_shift(uint32_t (&words)[WORDS]) {
 #pragma unroll
@@ -79,14 +84,14 @@ static __device__ __forceinline__ void chunk_shift(uint32_t (&words)[WORDS]) {
 
 /* Sample INDEX of a chunk; both are constants once loops are unrolled. */
 template <int DEPTH, int WORDS>
-static __device__ __forceinline__ uint32_t chunk_get(const uint32_t (&words)[WORDS], int index) {
+static __device__ __forceinline__ uint32_t chunk_sample(const uint32_t (&words)[WORDS], int index) {
     return DEPTH == 8 ? __byte_perm(words[index / 4], 0, 0x4440 + index % 4)
                       : __byte_perm(words[index / 2], 0, index % 2 ? 0x4432 : 0x4410);
 }
 
 template <int DEPTH, int WORDS>
-static __device__ __forceinline__ void chunk_put(uint32_t (&words)[WORDS], int index,
-                                                 uint32_t value) {
+static __device__ __forceinline__ void chunk_set_sample(uint32_t (&words)[WORDS], int index,
+                                                        uint32_t value) {
     uint32_t &word = words[DEPTH == 8 ? index / 4 : index / 2];
     if (DEPTH == 8) {
         const int shift = 4 * (index % 4);
@@ -98,7 +103,7 @@ static __device__ __forceinline__ void chunk_put(uint32_t (&words)[WORDS], int i
 
 /* Byte FROM of VALUE becomes byte INDEX. */
 template <int FROM, int WORDS>
-static __device__ __forceinline__ void chunk_put_byte(uint32_t (&words)[WORDS], int index,
+static __device__ __forceinline__ void chunk_set_byte(uint32_t (&words)[WORDS], int index,
                                                       uint32_t value) {
     const int shift = 4 * (index % 4);
     words[index / 4] =
@@ -107,36 +112,32 @@ static __device__ __forceinline__ void chunk_put_byte(uint32_t (&words)[WORDS], 
 
 /* ---- 48 bytes a thread */
 
-/* Chunks of 48 bytes: neighbours read neighbouring vectors, then a warp hands them over, through 96
- * vectors of shared memory, to the threads whose chunks they are; and back before they are stored.
- * Without that every access would touch three times as many lines. */
-static __device__ __forceinline__ void hand_over(uint32_t *words, uint4 *stage) {
+/* Chunks of 48 bytes: a warp's threads load neighbouring vectors (striped) and exchange them,
+ * through 96 vectors of shared memory, so that each has its own chunk (blocked); and back before
+ * the store. Otherwise every access would touch three times as many cache lines. */
+static __device__ __forceinline__ void striped_to_blocked(uint32_t *words, uint4 *stage) {
     const int lane = threadIdx.x % 32;
 #pragma unroll
-    for (int i = 0; i < 3; i++) stage[32 * i + lane] = get_vector(words + 4 * i);
+    for (int i = 0; i < 3; i++) stage[32 * i + lane] = pack_vector(words + 4 * i);
     __syncwarp();
 #pragma unroll
-    for (int i = 0; i < 3; i++) put_vector(words + 4 * i, stage[3 * lane + i]);
+    for (int i = 0; i < 3; i++) unpack_vector(words + 4 * i, stage[3 * lane + i]);
     __syncwarp();
 }
 
-static __device__ __forceinline__ void hand_back(uint32_t *words, uint4 *stage) {
+static __device__ __forceinline__ void blocked_to_striped(uint32_t *words, uint4 *stage) {
     const int lane = threadIdx.x % 32;
 #pragma unroll
-    for (int i = 0; i < 3; i++) stage[3 * lane + i] = get_vector(words + 4 * i);
+    for (int i = 0; i < 3; i++) stage[3 * lane + i] = pack_vector(words + 4 * i);
     __syncwarp();
 #pragma unroll
-    for (int i = 0; i < 3; i++) put_vector(words + 4 * i, stage[32 * i + lane]);
+    for (int i = 0; i < 3; i++) unpack_vector(words + 4 * i, stage[32 * i + lane]);
     __syncwarp();
 }
 
-/* ---- shared memory by its 32-bit address, which one multiplication leads to */
+/* ---- shared memory by its 32-bit address, which costs one multiplication to compute */
 
-static __device__ __forceinline__ uint32_t shared_address(const void *memory) {
-    return (uint32_t)__cvta_generic_to_shared(memory);
-}
-
-/* Additions of 1 to the same address are merged by the hardware; others would not be. */
+/* The hardware merges additions of 1 to the same address, but of no other number. */
 static __device__ __forceinline__ void shared_increment(uint32_t address) {
     asm volatile("red.shared.add.u32 [%0], 1;" ::"r"(address));
 }
@@ -149,7 +150,7 @@ static __device__ __forceinline__ void shared_increment_below(uint32_t address, 
                  "r"(number), "r"(limit));
 }
 
-static __device__ __forceinline__ uint32_t shared_read(uint32_t address) {
+static __device__ __forceinline__ uint32_t shared_load(uint32_t address) {
     uint32_t value;
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(value) : "r"(address));
     return value;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* cuda_op.h - an operator's twin on the GPU.
+/* cuda_op.h - an operator's twin on the GPU, and what it is given.
  *
- * cuda/ops/<name>.cu defines `extern "C" const struct cuda_op cuda_op_<name>`. A twin queues work
- * on the lane's stream and never waits, allocates or copies to the host. Everything of a batch
- * shares parameters, channels and depth; sizes may differ.
+ * Used by:  cuda/ops/<name>.cu, which defines `extern "C" const struct cuda_op cuda_op_<name>`;
+ *           device_cuda.cu, which runs it.
+ * Fails:    a twin writes into calls[0].failure, as check.cuh says.
+ * Threads:  the lane's. A twin queues work on the lane's stream; it never waits, allocates or
+ *           copies to the host.
+ * Limits:   CUDA_BATCH_MAX images, which share parameters, channels and depth; sizes may differ.
  */
 #ifndef BURIN_CUDA_OP_H
 #define BURIN_CUDA_OP_H
@@ -25,7 +28,7 @@ enum {
 /* What a kernel that runs for milliseconds shares with the lane that waits for it, in pinned host
  * memory. The kernel looks at `stop` at every step and leaves early; what it leaves undone is not
  * read. It writes the rest now and then, with volatile stores. */
-struct cuda_watch {
+struct kernel_progress {
     uint32_t stop;                    /* nobody wants the result any more */
     uint32_t done, total;             /* an operator's own unit */
     uint32_t span_us[CUDA_SPANS_MAX]; /* time in each of its parts, told when it ends */
@@ -37,11 +40,14 @@ struct cuda_context {
     int multiprocessors;
     int capability;   /* 90 for 9.0 */
     int shared_bytes; /* shared memory that one block may ask for */
+    /* Launches of more blocks than this that must run at once are refused as the GPU itself would;
+     * 0: by the GPU alone. Tests set it. */
+    unsigned cooperative_blocks_max;
     /* Device words that are 0 between kernels: whoever writes there leaves 0 behind. So a kernel
      * has counters ready without a memset before it. The lane's alone. */
     uint32_t *zeroed;
-    struct cuda_marks *marks;
-    struct cuda_watches *watches;
+    struct timeline *timeline; /* NULL: no times are taken */
+    struct kernel_progress_table *kernel_progress;
 };
 
 struct cuda_op {
@@ -56,16 +62,16 @@ struct cuda_op {
 /* NULL where OP runs on the CPU alone. */
 const struct cuda_op *cuda_twin(const struct op *op);
 
-/* Tells the account that what was queued since the last mark was the kernel NAME, a constant; NULL:
- * something that is told otherwise. A twin marks its last kernel too. */
-void cuda_mark(const struct cuda_context *context, const char *name);
+/* What was queued since the last such call was the kernel NAME, a constant: its time goes into the
+ * timing report. NULL: it is told otherwise. A twin calls this after its last kernel too. */
+void cuda_record_kernel(const struct cuda_context *context, const char *name);
 
-/* A cleared watch for CALL, as the device addresses it. From then on the lane passes its progress
- * on and stops it when the client leaves or the deadline passes. NAMES: of the spans, constants,
- * NULL behind the last; those of a batch are the longest of its images. NULL where the lane has
- * none left (or, in a benchmark, none at all): a kernel must do without. */
-struct cuda_watch *cuda_watch(const struct cuda_context *context, const struct op_call *call,
-                              const char *const *names);
+/* A cleared kernel_progress for CALL, as the device addresses it. From then on the lane passes its
+ * progress on and stops it when the client leaves or the deadline passes. NAMES: of the spans,
+ * constants, NULL behind the last; those of a batch are the longest of its images. NULL where the
+ * lane has none left (or, in a benchmark, none at all): a kernel must do without. */
+struct kernel_progress *kernel_progress_add(const struct cuda_context *context,
+                                            const struct op_call *call, const char *const *names);
 
 #ifdef __cplusplus
 }

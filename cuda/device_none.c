@@ -13,8 +13,8 @@ static enum status none(struct failure *failure) {
     return fail(failure, STATUS_DEVICE, "this program was built without CUDA");
 }
 
-static enum status describe(int index, struct device_facts *facts, struct failure *failure) {
-    (void)index, (void)facts;
+static enum status describe(int index, struct device_info *info, struct failure *failure) {
+    (void)index, (void)info;
     return none(failure);
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* nvml.h - a GPU's load, memory and energy, from the driver's management library.
  *
- * The library comes with the driver and is opened at run time. A GPU is found by its place on the
- * PCI bus, since NVML knows nothing of CUDA_VISIBLE_DEVICES and counts in another order.
- * Used by:  server/jobs/meter.c.
- * Threads:  one at a time; a call takes milliseconds, and a driver in trouble may keep it longer.
+ * Used by:  server/jobs/gpu_sampler.c.
+ * Owns:     the library's handle, until nvml_close().
+ * Fails:    nvml_open returns NULL where there is no such library, or it knows no such GPU.
+ * Threads:  one at a time; a call takes milliseconds, and longer when the driver is in trouble.
  * Source:   the NVML API reference of NVIDIA, whose few types and prototypes nvml.c declares.
+ *
+ * The library comes with the driver and is opened at run time. A GPU is found by its place on the
+ * PCI bus, since NVML ignores CUDA_VISIBLE_DEVICES and counts in another order.
  */
 #ifndef BURIN_NVML_H
 #define BURIN_NVML_H
@@ -16,11 +19,11 @@
 
 struct nvml;
 
-/* BUS as in device_facts. NULL: there is no such library, or it knows no such GPU. */
+/* BUS as in struct device_info. */
 struct nvml *nvml_open(const char *library, const char *bus);
 void nvml_close(struct nvml *nvml); /* may be NULL */
 
-/* Tells what this GPU and this driver support, and leaves the rest as it is. */
+/* Sets those gauges that this GPU and this driver support. */
 void nvml_read(const struct nvml *nvml, struct gauges *gauges);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 const struct codec_limits codec_limits_default = {
     .probe = { .pixels_max = 64u << 20, .side_max = IMAGE_SIDE_MAX },
@@ -22,10 +23,12 @@ const struct encode_options encode_options_default = {
 const char *note_text(int index) {
     static const char *const texts[NOTE_COUNT] = {
         "only the first frame of the animation was taken",
-        "16-bit samples were rounded to 8 bits, for JPEG holds no more",
-        "transparency was laid on the background colour, for the output type holds none",
-        "the colour profile was dropped: too large, broken, or not for the output's colours",
+        "16-bit samples were rounded to 8 bits, because JPEG holds no more",
+        "transparency was laid on the background colour, because the output type has none",
+        "the colour profile was dropped: it is too large, broken, or made for other colours",
         "CMYK was converted to RGB without a colour profile",
+        "extra bytes between the JPEG's segments or after its end were skipped",
+        "the image is damaged: what could be read of it was used",
     };
     return index >= 0 && index < NOTE_COUNT ? texts[index] : "";
 }
@@ -46,32 +49,19 @@ enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe
         [FORMAT_PNM] = pnm_decode,
     };
     struct metadata read = { 0 };
-    const struct decoding job = { bytes, length, probe, limits, progress,
-                                  into,  &read,  notes, failure };
+    const struct decoding decoding = { bytes, length, probe, limits, progress,
+                                       into,  &read,  notes, failure };
     assert(decoders[probe->format]);
-    const enum status status = decoders[probe->format](&job);
+    /* Rows that never come are black, not what the memory held before. */
+    for (uint32_t y = 0; limits->accept_damage && y < into->height; y++)
+        memset(image_row(into, y), 0, image_row_bytes(into));
+    const enum status status = decoders[probe->format](&decoding);
     if (status == STATUS_OK && probe->animated) *notes |= NOTE_FIRST_FRAME;
     if (status == STATUS_OK && metadata)
         *metadata = read;
     else
         metadata_release(&read);
     return status;
-}
-
-enum status codec_jpeg_metadata(const uint8_t *bytes, size_t length, const struct probe *probe,
-                                const struct codec_limits *limits, struct metadata *metadata,
-                                uint32_t *notes, struct failure *failure) {
-    const struct decoding job = {
-        .bytes = bytes,
-        .length = length,
-        .probe = probe,
-        .limits = limits,
-        .metadata = metadata,
-        .notes = notes,
-        .failure = failure,
-    };
-    *metadata = (struct metadata){ NULL, 0 };
-    return jpeg_profile(&job);
 }
 
 enum status codec_encode(const struct image *image, const struct metadata *metadata,
@@ -83,11 +73,11 @@ enum status codec_encode(const struct image *image, const struct metadata *metad
         [FORMAT_PNG] = png_encode,
         [FORMAT_PNM] = pnm_encode,
     };
-    const struct encoding job = { image,    metadata, options, progress, bytes,
-                                  capacity, length,   notes,   failure };
+    const struct encoding encoding = { image,    metadata, options, progress, bytes,
+                                       capacity, length,   notes,   failure };
     assert(encoders[options->format]);
     *length = 0;
-    return encoders[options->format](&job);
+    return encoders[options->format](&encoding);
 }
 
 size_t codec_encode_bound(const struct image *image, const struct metadata *metadata,

@@ -2,10 +2,14 @@
 /* codec.h - compressed bytes to pixels and back, within limits.
  *
  * Decoding writes into pixels that the caller laid out from the probe, with EXIF orientation
- * already applied. Encoding writes into memory of fixed capacity. Ownership: metadata's profile is
- * the metadata's own; metadata_release accepts a zeroed one. Threads:   any; nothing is shared
- * between calls. Limits:    struct codec_limits, each checked before memory is taken or while time
- * is spent.
+ * already applied. Encoding writes into memory of fixed capacity.
+ *
+ * Used by:  the worker, `burin run`, benchmarks.
+ * Owns:     metadata's profile is the metadata's own; metadata_release accepts a zeroed one.
+ * Fails:    STATUS_CORRUPT, STATUS_TOO_LARGE, STATUS_NO_MEMORY, STATUS_CANCELLED, STATUS_DEADLINE,
+ *           each with a sentence.
+ * Threads:  any; nothing is shared between calls.
+ * Limits:   struct codec_limits, each checked before memory is taken or while time is spent.
  */
 #ifndef BURIN_CODEC_H
 #define BURIN_CODEC_H
@@ -25,6 +29,7 @@ struct codec_limits {
     uint64_t scan_pixels_max; /* scans x pixels, that bounds the time a JPEG can cost */
     size_t memory_max;        /* bytes that a decoder may take beyond the pixels */
     size_t profile_max;       /* bytes of ICC profile carried along; a larger one is dropped */
+    bool accept_damage; /* of a damaged image, what can be had: not STATUS_CORRUPT but a note */
 };
 
 /* Values that suit tests, tools and the daemon's defaults. */
@@ -37,8 +42,10 @@ enum note {
     NOTE_ALPHA_FLATTENED = 1 << 2, /* laid on the background */
     NOTE_PROFILE_DROPPED = 1 << 3, /* too large, or the output type or colours cannot carry it */
     NOTE_CMYK_CONVERTED = 1 << 4,  /* to RGB, without a colour profile */
+    NOTE_BYTES_SKIPPED = 1 << 5,   /* of a JPEG, that belong to none of its segments */
+    NOTE_DAMAGED = 1 << 6,         /* pixels are missing or wrong; accept_damage was set */
 };
-enum { NOTE_COUNT = 5 };
+enum { NOTE_COUNT = 7, WARNING_MAX = 96 };
 
 /* The sentence for note bit INDEX (0..NOTE_COUNT-1). */
 const char *note_text(int index);
@@ -46,21 +53,19 @@ const char *note_text(int index);
 struct metadata {
     uint8_t *profile; /* ICC, heap */
     size_t profile_length;
+    char warning[WARNING_MAX]; /* with NOTE_DAMAGED: the codec's own words for the first damage */
 };
 void metadata_release(struct metadata *metadata);
 
 /* INTO has the probe's shape and its own stride. NOTES are or-ed in. PROGRESS is looked at while
- * decoding (cancel, deadline); may be NULL. STATUS_CORRUPT for the first thing that is wrong with
- * the bytes, warnings of libjpeg included: truncated data never becomes silent gray. */
+ * decoding (cancel, deadline); may be NULL. STATUS_CORRUPT for the first thing that damages pixels,
+ * warnings of libjpeg included: truncated data never becomes silent gray. With `accept_damage` it
+ * becomes NOTE_DAMAGED, once the header was sound: pixels are what libjpeg makes of the bytes, or
+ * of PNG and PNM the rows that came; the rest is 0. */
 enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe *probe,
                          const struct codec_limits *limits, struct progress *progress,
                          const struct image *into, struct metadata *metadata, uint32_t *notes,
                          struct failure *failure);
-
-/* Of a JPEG that a device decodes: the rest of what codec_decode does. */
-enum status codec_jpeg_metadata(const uint8_t *bytes, size_t length, const struct probe *probe,
-                                const struct codec_limits *limits, struct metadata *metadata,
-                                uint32_t *notes, struct failure *failure);
 
 struct encode_options {
     enum format format;

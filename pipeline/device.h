@@ -2,17 +2,18 @@
 /* device.h - what can run a plan: the CPU, or one GPU, seen through one door.
  *
  * A lane is one thread's share of a device: on a GPU a stream, pinned staging and a device arena,
- * on the CPU plain memory and threads. A lane carries a batch: reserve, fill `host_in`, upload, run
+ * on the CPU plain memory and threads. A lane runs a batch: reserve, fill `host_in`, upload, run
  * operators, download, finish, read `host_out`.
- * Ownership: the lane owns all memory it hands out, until the next reserve or trim.
- * Threads:   a lane belongs to one thread at a time; lanes of one device work at the same time.
- * Fails:     STATUS_NO_MEMORY (the lane is as before), STATUS_DEVICE (the process should end: a
- * CUDA error of that kind spoils the context).
+ *
+ * Used by:  run.c walks a plan through it; the worker and the commands open lanes.
+ * Owns:     the lane owns all memory it hands out, until the next reserve or trim.
+ * Fails:    STATUS_NO_MEMORY (the lane is as before), STATUS_DEVICE (the process should end: a CUDA
+ *           error of that kind spoils the context).
+ * Threads:  a lane belongs to one thread at a time; lanes of one device work at the same time.
  */
 #ifndef BURIN_DEVICE_H
 #define BURIN_DEVICE_H
 
-#include "pipeline/device_jpeg.h"
 #include "pipeline/op.h"
 
 #include <stdbool.h>
@@ -23,7 +24,7 @@ extern "C" {
 #endif
 
 /* What `burin devices` prints; 0 or "" where a device has no such thing. */
-struct device_facts {
+struct device_info {
     char name[96];
     char capability[16]; /* "9.0" */
     char vectors[96];    /* CPU: "AVX2 BMI2 F16C FMA" */
@@ -39,9 +40,8 @@ struct device_facts {
 
 struct lane_options {
     size_t staging_bytes; /* made, touched and pinned at open, each way */
-    size_t arena_bytes;   /* device memory made at open; more is had and given back job by job */
+    size_t arena_bytes;   /* device memory made at open; more is allocated and freed job by job */
     struct pool *pool;    /* CPU: threads for an operator; NULL: the lane's own */
-    bool jpegs;           /* GPU: have its JPEG decoder ready, where it has one */
 };
 
 /* Memory for one batch, every pointer 256-byte aligned. On the CPU `in` is host_in, `out` host_out.
@@ -50,8 +50,8 @@ struct lane {
     const struct device_driver *driver;
     uint8_t *host_in, *host_out; /* where the caller writes inputs and reads results */
     uint8_t *in, *work, *out;    /* the same, and intermediates with scratch, on the device */
-    bool jpegs;                  /* it has a JPEG decoder of its own */
-    size_t pinned_bytes;         /* page-locked staging; atomic: a meter reads it meanwhile */
+    size_t work_bytes;           /* of `work`, as run_reserve asked for them */
+    size_t pinned_bytes;         /* page-locked staging; atomic: read by the GPU sampler too */
 };
 
 struct lane_need {
@@ -60,13 +60,13 @@ struct lane_need {
 
 /* The last batch, in milliseconds: by events on a GPU. */
 struct lane_times {
-    double decode_ms, upload_ms, compute_ms, download_ms;
+    double upload_ms, compute_ms, download_ms;
 };
 
 struct device_driver {
     const char *kind; /* "cpu" or "cuda" */
     int (*count)(void);
-    enum status (*describe)(int index, struct device_facts *facts, struct failure *failure);
+    enum status (*describe)(int index, struct device_info *info, struct failure *failure);
 
     enum status (*open)(int index, const struct lane_options *options, struct lane **lane,
                         struct failure *failure);
@@ -77,12 +77,6 @@ struct device_driver {
     /* Between batches: gives back to the system a piece of what a large one took beyond what is
      * kept, in well under a millisecond. false where there was none. */
     bool (*trim)(struct lane *lane);
-    /* Of a lane with `jpegs` alone. Bytes of `work` that decoding so many at once takes. */
-    size_t (*decode_work)(struct lane *lane, const struct device_jpeg *jpegs, int count);
-    /* Before the upload: JPEGs to where `into` tells, within `in`, with the samples of
-     * codec_decode. Queues work, which `finish` waits for; their bytes must last until then. false:
-     * none was taken, and the lane is as before. */
-    bool (*decode)(struct lane *lane, const struct device_jpeg *jpegs, int count);
     /* One copy of host_in[0..bytes) to `in`. */
     enum status (*upload)(struct lane *lane, size_t bytes, struct failure *failure);
     /* Scratch bytes that OP wants for COUNT calls at once (their params and shapes are set). */

@@ -7,8 +7,8 @@ static enum status absent(const char *text, int gpus, struct failure *failure) {
     char shown[PARAM_SHOWN_MAX];
     param_shown(text, shown);
     if (gpus == 0)
-        return fail(failure, STATUS_BAD_PARAM, "there is no device \"%s\": no GPU that works here",
-                    shown);
+        return fail(failure, STATUS_BAD_PARAM,
+                    "there is no device \"%s\": this machine has no working GPU", shown);
     return fail(failure, STATUS_BAD_PARAM, "there is no device \"%s\": the last GPU is cuda:%d",
                 shown, gpus - 1);
 }

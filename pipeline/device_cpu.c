@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The CPU as a device: upload and download are nothing, operators run where they are called.
+/* How it works. Upload and download are nothing, operators run where they are called.
  *
  * Memory is reserved as address space for the largest batch so far and stays mapped; what a big
- * batch touched beyond `staging_bytes` goes back to the system piece by piece, between batches: all
- * of it at once takes 0.1 to 0.25 ms a MB. */
+ * batch touched beyond `staging_bytes` goes back to the system piece by piece, between batches:
+ * all of it at once takes 0.1 to 0.25 ms a MB. */
 #include "pipeline/device.h"
 
 #include <sched.h>
@@ -30,11 +30,11 @@ struct cpu_lane {
     struct timing spans; /* of the batch under way */
 };
 
-static int count(void) {
+static int cpu_count(void) {
     return 1;
 }
 
-/* ---- facts */
+/* ---- info */
 
 /* VALUE of the first /proc/cpuinfo line that begins with KEY. */
 static bool cpuinfo(const char *key, char *value, size_t size) {
@@ -56,38 +56,37 @@ static int cores(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-static void add_vector(struct device_facts *facts, bool has, const char *name) {
-    const size_t used = strlen(facts->vectors);
-    if (has)
-        snprintf(facts->vectors + used, sizeof facts->vectors - used, used ? " %s" : "%s", name);
+static void add_vector(struct device_info *info, bool has, const char *name) {
+    const size_t used = strlen(info->vectors);
+    if (has) snprintf(info->vectors + used, sizeof info->vectors - used, used ? " %s" : "%s", name);
 }
 
-static void vectors(struct device_facts *facts) {
+static void vectors(struct device_info *info) {
 #ifdef __x86_64__
     __builtin_cpu_init();
-    add_vector(facts, __builtin_cpu_supports("sse4.2"), "SSE4.2");
-    add_vector(facts, __builtin_cpu_supports("avx2"), "AVX2");
-    add_vector(facts, __builtin_cpu_supports("bmi2"), "BMI2");
-    add_vector(facts, __builtin_cpu_supports("fma"), "FMA");
-    add_vector(facts, __builtin_cpu_supports("avx512bw"), "AVX-512BW");
-    add_vector(facts, __builtin_cpu_supports("avx512vbmi"), "AVX-512VBMI");
+    add_vector(info, __builtin_cpu_supports("sse4.2"), "SSE4.2");
+    add_vector(info, __builtin_cpu_supports("avx2"), "AVX2");
+    add_vector(info, __builtin_cpu_supports("bmi2"), "BMI2");
+    add_vector(info, __builtin_cpu_supports("fma"), "FMA");
+    add_vector(info, __builtin_cpu_supports("avx512bw"), "AVX-512BW");
+    add_vector(info, __builtin_cpu_supports("avx512vbmi"), "AVX-512VBMI");
 #else
-    add_vector(facts, true, "none used");
+    add_vector(info, true, "none used");
 #endif
 }
 
-static enum status describe(int index, struct device_facts *facts, struct failure *failure) {
+static enum status cpu_describe(int index, struct device_info *info, struct failure *failure) {
     (void)index, (void)failure;
-    *facts = (struct device_facts){ .multiprocessors = cores() };
-    if (!cpuinfo("model name", facts->name, sizeof facts->name)) strcpy(facts->name, "CPU");
+    *info = (struct device_info){ .multiprocessors = cores() };
+    if (!cpuinfo("model name", info->name, sizeof info->name)) strcpy(info->name, "CPU");
     char mhz[32];
-    if (cpuinfo("cpu MHz", mhz, sizeof mhz)) facts->clock_mhz = atof(mhz);
+    if (cpuinfo("cpu MHz", mhz, sizeof mhz)) info->clock_mhz = atof(mhz);
     const double page = (double)sysconf(_SC_PAGESIZE);
-    facts->memory_bytes = page * (double)sysconf(_SC_PHYS_PAGES);
-    facts->memory_free_bytes = page * (double)sysconf(_SC_AVPHYS_PAGES);
+    info->memory_bytes = page * (double)sysconf(_SC_PHYS_PAGES);
+    info->memory_free_bytes = page * (double)sysconf(_SC_AVPHYS_PAGES);
     const long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    facts->l2_bytes = l2 > 0 ? (double)l2 : 0;
-    vectors(facts);
+    info->l2_bytes = l2 > 0 ? (double)l2 : 0;
+    vectors(info);
     return STATUS_OK;
 }
 
@@ -121,12 +120,13 @@ static bool area_trim(struct area *area, size_t keep) {
     return true;
 }
 
-static enum status reserve(struct lane *lane, const struct lane_need *need,
-                           struct failure *failure) {
+static enum status cpu_reserve(struct lane *lane, const struct lane_need *need,
+                               struct failure *failure) {
     struct cpu_lane *cpu = (struct cpu_lane *)lane;
     if (!area_reserve(&cpu->in, need->in) || !area_reserve(&cpu->work, need->work) ||
         !area_reserve(&cpu->out, need->out))
-        return fail(failure, STATUS_NO_MEMORY, "%zu bytes of memory could not be had for the job",
+        return fail(failure, STATUS_NO_MEMORY,
+                    "%zu bytes of memory for the job could not be allocated",
                     need->in + need->work + need->out);
     lane->host_in = lane->in = cpu->in.bytes;
     lane->work = cpu->work.bytes;
@@ -136,13 +136,13 @@ static enum status reserve(struct lane *lane, const struct lane_need *need,
     return STATUS_OK;
 }
 
-static bool trim(struct lane *lane) {
+static bool cpu_trim(struct lane *lane) {
     struct cpu_lane *cpu = (struct cpu_lane *)lane;
     return area_trim(&cpu->work, cpu->keep_bytes) || area_trim(&cpu->out, cpu->keep_bytes) ||
            area_trim(&cpu->in, cpu->keep_bytes);
 }
 
-static void lane_close(struct lane *lane) {
+static void cpu_close(struct lane *lane) {
     struct cpu_lane *cpu = (struct cpu_lane *)lane;
     if (!cpu) return;
     area_release(&cpu->in);
@@ -151,8 +151,8 @@ static void lane_close(struct lane *lane) {
     free(cpu);
 }
 
-static enum status lane_open(int index, const struct lane_options *options, struct lane **lane,
-                             struct failure *failure) {
+static enum status cpu_open(int index, const struct lane_options *options, struct lane **lane,
+                            struct failure *failure) {
     (void)index;
     struct cpu_lane *cpu = calloc(1, sizeof *cpu);
     if (!cpu) return fail(failure, STATUS_NO_MEMORY, "no memory for a lane");
@@ -165,14 +165,14 @@ static enum status lane_open(int index, const struct lane_options *options, stru
 
 /* ---- work */
 
-static enum status nothing(struct lane *lane, size_t bytes, struct failure *failure) {
+static enum status copy_nothing(struct lane *lane, size_t bytes, struct failure *failure) {
     (void)lane, (void)bytes, (void)failure;
     return STATUS_OK;
 }
 
 /* Calls run one after the other, so they share one scratch. */
-static size_t scratch(struct lane *lane, const struct op *op, const struct op_call *calls,
-                      int call_count) {
+static size_t cpu_scratch(struct lane *lane, const struct op *op, const struct op_call *calls,
+                          int call_count) {
     (void)lane;
     size_t most = 0;
     for (int i = 0; op->scratch && i < call_count; i++) {
@@ -182,8 +182,8 @@ static size_t scratch(struct lane *lane, const struct op *op, const struct op_ca
     return most;
 }
 
-static enum status run(struct lane *lane, const struct op *op, struct op_call *calls,
-                       int call_count) {
+static enum status cpu_run(struct lane *lane, const struct op *op, struct op_call *calls,
+                           int call_count) {
     struct cpu_lane *cpu = (struct cpu_lane *)lane;
     enum status status = STATUS_OK;
     for (int i = 0; !status && i < call_count; i++) {
@@ -202,8 +202,8 @@ static enum status run(struct lane *lane, const struct op *op, struct op_call *c
     return status;
 }
 
-static enum status finish(struct lane *lane, struct lane_times *times, struct timing *spans,
-                          struct failure *failure) {
+static enum status cpu_finish(struct lane *lane, struct lane_times *times, struct timing *spans,
+                              struct failure *failure) {
     (void)failure;
     struct cpu_lane *cpu = (struct cpu_lane *)lane;
     *times = (struct lane_times){ .compute_ms = cpu->compute_ms };
@@ -217,15 +217,15 @@ static enum status finish(struct lane *lane, struct lane_times *times, struct ti
 
 const struct device_driver device_cpu = {
     .kind = "cpu",
-    .count = count,
-    .describe = describe,
-    .open = lane_open,
-    .close = lane_close,
-    .reserve = reserve,
-    .trim = trim,
-    .upload = nothing,
-    .scratch = scratch,
-    .run = run,
-    .download = nothing,
-    .finish = finish,
+    .count = cpu_count,
+    .describe = cpu_describe,
+    .open = cpu_open,
+    .close = cpu_close,
+    .reserve = cpu_reserve,
+    .trim = cpu_trim,
+    .upload = copy_nothing,
+    .scratch = cpu_scratch,
+    .run = cpu_run,
+    .download = copy_nothing,
+    .finish = cpu_finish,
 };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* gauges.h - what a GPU at work says of itself, and which of it was told.
+/* gauges.h - what a GPU at work reports of itself, and which values it reported.
  *
  * A value that the device or its driver does not know is not told: it is never 0 for that. Plain
  * data of fixed size: it travels in a message between two processes. All zero: nothing told.
+ *
+ * Used by:  the worker fills it from NVML, the front shows it in /metrics.
  */
 #ifndef BURIN_GAUGES_H
 #define BURIN_GAUGES_H

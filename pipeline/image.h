@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* image.h - a rectangle of samples in host or device memory.
  *
- * Shape:  channels 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA, interleaved; depth 8 or 16 bits a sample,
- *         16 bit in the machine's own byte order; rows start `stride` bytes apart, top row first.
- * Owns:   nothing; whoever made the memory frees it.
- * Invariant: stride >= width * channels * depth / 8; bytes between rows' ends and starts are never
- *         read for meaning nor written.
+ * Channels are 1 gray, 2 gray + alpha, 3 RGB, 4 RGBA, interleaved; a sample has 8 or 16 bits, 16 in
+ * the machine's own byte order; rows start `stride` bytes apart, top row first. Always stride >=
+ * width * channels * depth / 8; bytes between rows' ends and starts are never read for meaning nor
+ * written.
+ *
+ * Used by:  everything that touches pixels.
+ * Owns:     nothing; whoever made the memory frees it.
+ * Limits:   IMAGE_SIDE_MAX pixels a side.
  */
 #ifndef BURIN_IMAGE_H
 #define BURIN_IMAGE_H

@@ -5,8 +5,12 @@
  * it is there, defines its twin `const struct cuda_op cuda_op_<file name>` (cuda/cuda_op.h). The
  * Makefile finds both and generates the registry.
  *
- * Ownership: operators allocate and free nothing; run.c asks for output shape and scratch bytes and
- * hands both in. Input is never written. Input and output never overlap.
+ * Used by:  operators, registry.c, plan.c, run.c, devices.
+ * Owns:     operators allocate and free nothing; run.c asks for output shape and scratch bytes and
+ *           hands both in. Input is never written. Input and output never overlap.
+ * Fails:    size: STATUS_BAD_PARAM, STATUS_TOO_LARGE; run: STATUS_MISMATCH, STATUS_CANCELLED,
+ *           STATUS_DEADLINE.
+ * Threads:  a call belongs to one thread, which may share its work out by `pool`.
  */
 #ifndef BURIN_OP_H
 #define BURIN_OP_H
@@ -21,11 +25,11 @@
 extern "C" {
 #endif
 
-enum { OP_PARTS_MAX = 2 };
+enum { OP_AUX_MAX = 2 };
 
-/* A further image that an operator takes: a part of the upload. */
-struct op_part {
-    const char *name;    /* of the form's part, and of the option of `burin run`; NULL: none */
+/* A further image that an operator takes beside its input, such as a mask. */
+struct op_aux {
+    const char *name;    /* of the form's field, and of the option of `burin run`; NULL: none */
     const char *summary; /* one line, no full stop */
 };
 
@@ -33,12 +37,13 @@ struct op_part {
 struct op_call {
     const struct params *params;
     struct image in;
-    struct image out;                 /* shape as op.size said; pixels to be written whole */
-    struct image parts[OP_PARTS_MAX]; /* 8-bit gray, as large as `in`; width 0: not given */
-    void *scratch;                    /* op.scratch bytes, 256-byte aligned, not cleared */
-    struct pool *pool;                /* threads the reference may use; NULL: the caller's alone */
-    struct progress *progress;        /* may be NULL */
-    struct timing *timing;            /* kernels are told here with level 1; may be NULL */
+    struct image out;             /* shape as op.size said; pixels to be written whole */
+    struct image aux[OP_AUX_MAX]; /* 8-bit gray, as large as `in`; width 0: not given */
+    void *scratch;                /* op.scratch bytes, 256-byte aligned, not cleared */
+    size_t scratch_bytes;         /* so many of them there are; a GPU's twin looks */
+    struct pool *pool;            /* threads the reference may use; NULL: the caller's alone */
+    struct progress *progress;    /* may be NULL */
+    struct timing *timing;        /* kernels are told here with level 1; may be NULL */
     struct failure *failure;
 };
 
@@ -47,7 +52,7 @@ struct op {
     const char *summary; /* one line for people, no full stop */
     const char *unit;    /* of its progress, "seams"; NULL: it tells none */
     const struct param *params;
-    struct op_part parts[OP_PARTS_MAX];
+    struct op_aux aux[OP_AUX_MAX];
 
     /* Output shape for IN, or why not (STATUS_BAD_PARAM, STATUS_TOO_LARGE). NULL: as the input. */
     enum status (*size)(const struct params *params, const struct image *in, struct image *out,

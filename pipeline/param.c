@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. A parameter is found by its name in the operator's list and read by its type; its
+ * number goes to its place in the list. Whatever is wrong is answered with the range, or with the
+ * nearest name: by edit distance that counts a swap of neighbours as one slip, and a beginning as
+ * nearer than any. */
 #include "pipeline/param.h"
 
 #include <assert.h>

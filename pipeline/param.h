@@ -3,6 +3,11 @@
  *
  * From struct param come parsing, range errors, GET /ops, `burin ops` and the table of the README.
  * A parsed set is plain data: numbers by the parameter's place in the operator's list.
+ *
+ * Used by:  operators' records, plan.c; the configuration reads its own values with it.
+ * Fails:    STATUS_BAD_PARAM, with a sentence that names the parameter and its range.
+ * Threads:  any.
+ * Limits:   PARAMS_MAX, CHOICES_MAX, TAPS_MAX.
  */
 #ifndef BURIN_PARAM_H
 #define BURIN_PARAM_H

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Text is copied, cut up in place at ';', ':', ',' and '=', and set step by step; a
+ * comma that a number follows belongs to a list of taps. Shapes are walked from the first step to
+ * the last before any memory is taken, so every limit is judged at the start. */
 #include "pipeline/plan.h"
 
 #include "pipeline/registry.h"
@@ -36,28 +39,28 @@ enum status plan_add(struct plan *plan, const char *op, struct failure *failure)
 enum status plan_set(struct plan *plan, const char *name, const char *value,
                      struct failure *failure) {
     if (!plan->count)
-        return fail(failure, STATUS_BAD_PARAM, "a parameter stands before any operator");
+        return fail(failure, STATUS_BAD_PARAM, "a parameter comes before any operator");
     struct step *step = &plan->steps[plan->count - 1];
     return params_set(&step->params, step->op->params, step->op->name, name, value, failure);
 }
 
-int plan_parts_step(const struct plan *plan) {
+int plan_aux_step(const struct plan *plan) {
     for (int s = 0; s < plan->count; s++)
-        if (plan->steps[s].op->parts[0].name) return s;
+        if (plan->steps[s].op->aux[0].name) return s;
     return -1;
 }
 
-int plan_part(const struct plan *plan, const char *name) {
-    const int step = plan_parts_step(plan);
+int plan_aux(const struct plan *plan, const char *name) {
+    const int step = plan_aux_step(plan);
     if (step < 0) return -1;
-    const struct op_part *parts = plan->steps[step].op->parts;
-    for (int i = 0; i < OP_PARTS_MAX && parts[i].name; i++)
-        if (strcmp(parts[i].name, name) == 0) return i;
+    const struct op_aux *aux = plan->steps[step].op->aux;
+    for (int i = 0; i < OP_AUX_MAX && aux[i].name; i++)
+        if (strcmp(aux[i].name, name) == 0) return i;
     return -1;
 }
 
-const char *plan_part_name(const struct plan *plan, int place) {
-    return plan->steps[plan_parts_step(plan)].op->parts[place].name;
+const char *plan_aux_name(const struct plan *plan, int place) {
+    return plan->steps[plan_aux_step(plan)].op->aux[place].name;
 }
 
 const char *plan_unit(const struct plan *plan) {
@@ -204,14 +207,14 @@ enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_
     return status;
 }
 
-enum status plan_part_fits(const struct plan *plan, const char *name, const struct image *part,
-                           const struct image *shapes, struct failure *failure) {
-    const int step = plan_parts_step(plan);
+enum status plan_aux_fits(const struct plan *plan, const char *name, const struct image *aux,
+                          const struct image *shapes, struct failure *failure) {
+    const int step = plan_aux_step(plan);
     const struct image *image = &shapes[step];
-    if (part->width == image->width && part->height == image->height) return STATUS_OK;
+    if (aux->width == image->width && aux->height == image->height) return STATUS_OK;
     return fail(failure, STATUS_MISMATCH,
                 "%s is %u x %u pixels, but the image that %s gets is %u x %u; they must be the "
                 "same size",
-                name, part->width, part->height, plan->steps[step].op->name, image->width,
+                name, aux->width, aux->height, plan->steps[step].op->name, image->width,
                 image->height);
 }

@@ -3,6 +3,12 @@
  *
  * Text form: steps joined by ';', each `operator` or `operator:name=value,name=value`. A plan
  * prints to that form and parses back to the same plan: so it crosses from process to process.
+ *
+ * Used by:  the front makes it from a request, the worker from a job's text, `burin run` from its
+ *           arguments; run.c walks it.
+ * Fails:    STATUS_BAD_PARAM, STATUS_TOO_LARGE, STATUS_MISMATCH; the sentence names the step.
+ * Threads:  any.
+ * Limits:   PLAN_STEPS_MAX steps, PLAN_TEXT_MAX bytes of text.
  */
 #ifndef BURIN_PLAN_H
 #define BURIN_PLAN_H
@@ -37,14 +43,14 @@ enum status plan_add(struct plan *plan, const char *op, struct failure *failure)
 enum status plan_set(struct plan *plan, const char *name, const char *value,
                      struct failure *failure);
 
-/* The step that the upload's further parts go to: the first whose operator takes any. -1: none. */
-int plan_parts_step(const struct plan *plan);
+/* The step that the images beside the input go to: the first whose operator takes any. -1: none. */
+int plan_aux_step(const struct plan *plan);
 
-/* The place of part NAME among that step's parts, or -1. */
-int plan_part(const struct plan *plan, const char *name);
+/* The place of the image called NAME in that step's record, or -1. */
+int plan_aux(const struct plan *plan, const char *name);
 
-/* The name of the part at PLACE, which plan_part told. */
-const char *plan_part_name(const struct plan *plan, int place);
+/* The name of the image at PLACE, which plan_aux told. */
+const char *plan_aux_name(const struct plan *plan, int place);
 
 /* What the plan's progress counts: the unit of the first operator that tells any, else "steps". */
 const char *plan_unit(const struct plan *plan);
@@ -63,10 +69,10 @@ enum status plan_print(const struct plan *plan, char *text, size_t size, struct 
 enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure);
 
-/* STATUS_MISMATCH unless PART, the shape of what came under NAME, is as large as the image that the
- * step of plan_parts_step gets. SHAPES is plan_shapes'. */
-enum status plan_part_fits(const struct plan *plan, const char *name, const struct image *part,
-                           const struct image *shapes, struct failure *failure);
+/* STATUS_MISMATCH unless AUX, the shape of what came under NAME, is as large as the image that the
+ * step of plan_aux_step gets. SHAPES is plan_shapes'. */
+enum status plan_aux_fits(const struct plan *plan, const char *name, const struct image *aux,
+                          const struct image *shapes, struct failure *failure);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A ticket on the caller's stack stands in a line, first come, first served. Its parts are claimed
- * with one atomic addition, without the lock; the lock guards the line and who is inside a ticket.
- * A helper enters a ticket only while it stands in the line, and the caller leaves only when its
- * ticket is out of the line and no helper is inside: so a ticket never outlives its stack frame.
- * A caller never waits for anything but parts that are being worked on, so calls may nest. */
+/* How it works. A ticket on the caller's stack stands in a queue, first come, first served. Its
+ * indices are claimed with one atomic addition, without the lock; the lock guards the queue and who
+ * is inside a ticket. A helper enters a ticket only while it stands in the queue, and the caller
+ * leaves only when its ticket is out of the queue and no helper is inside: so a ticket never
+ * outlives its stack frame. A caller never waits for anything but indices that are being worked on,
+ * so calls may nest. */
 #include "pipeline/pool.h"
 
 #include <assert.h>
@@ -14,14 +15,14 @@
 #include <stdlib.h>
 
 struct ticket {
-    void (*work)(void *argument, int part);
+    void (*work)(void *argument, int index);
     void *argument;
-    int parts;
-    atomic_int next;      /* first part that nobody has claimed */
+    int count;
+    atomic_int next;      /* first index that nobody has claimed */
     int helpers;          /* inside, the caller not counted; under the lock */
-    bool waiting;         /* in the line; under the lock */
+    bool waiting;         /* in the queue; under the lock */
     pthread_cond_t left;  /* the last helper has left */
-    struct ticket *after; /* in the line; under the lock */
+    struct ticket *after; /* in the queue; under the lock */
 };
 
 struct pool {
@@ -34,7 +35,7 @@ struct pool {
     pthread_t helpers[];
 };
 
-static void join_line(struct pool *pool, struct ticket *ticket) {
+static void enqueue(struct pool *pool, struct ticket *ticket) {
     ticket->waiting = true;
     if (pool->first)
         pool->last->after = ticket;
@@ -43,7 +44,7 @@ static void join_line(struct pool *pool, struct ticket *ticket) {
     pool->last = ticket;
 }
 
-static void leave_line(struct pool *pool, struct ticket *ticket) {
+static void dequeue(struct pool *pool, struct ticket *ticket) {
     if (!ticket->waiting) return;
     struct ticket **link = &pool->first, *before = NULL;
     for (; *link != ticket; link = &before->after) before = *link;
@@ -53,10 +54,10 @@ static void leave_line(struct pool *pool, struct ticket *ticket) {
 }
 
 static void work_off(struct ticket *ticket) {
-    int part;
-    while ((part = atomic_fetch_add_explicit(&ticket->next, 1, memory_order_relaxed)) <
-           ticket->parts)
-        ticket->work(ticket->argument, part);
+    int index;
+    while ((index = atomic_fetch_add_explicit(&ticket->next, 1, memory_order_relaxed)) <
+           ticket->count)
+        ticket->work(ticket->argument, index);
 }
 
 static void *help(void *argument) {
@@ -72,7 +73,7 @@ static void *help(void *argument) {
         pthread_mutex_unlock(&pool->lock);
         work_off(ticket);
         pthread_mutex_lock(&pool->lock);
-        leave_line(pool, ticket);
+        dequeue(pool, ticket);
         if (--ticket->helpers == 0) pthread_cond_signal(&ticket->left);
     }
     pthread_mutex_unlock(&pool->lock);
@@ -120,27 +121,27 @@ int pool_threads(const struct pool *pool) {
 static void run_shared(struct pool *pool, struct ticket *ticket) {
     pthread_cond_init(&ticket->left, NULL);
     pthread_mutex_lock(&pool->lock);
-    join_line(pool, ticket);
-    int wanted = ticket->parts - 1 < pool->idle ? ticket->parts - 1 : pool->idle;
+    enqueue(pool, ticket);
+    int wanted = ticket->count - 1 < pool->idle ? ticket->count - 1 : pool->idle;
     pthread_mutex_unlock(&pool->lock);
-    /* Helpers that are at work look at the line again by themselves. */
+    /* Helpers that are at work look at the queue again by themselves. */
     for (int i = 0; i < wanted; i++) pthread_cond_signal(&pool->come);
 
     work_off(ticket);
 
     pthread_mutex_lock(&pool->lock);
-    leave_line(pool, ticket);
+    dequeue(pool, ticket);
     while (ticket->helpers) pthread_cond_wait(&ticket->left, &pool->lock);
     pthread_mutex_unlock(&pool->lock);
     pthread_cond_destroy(&ticket->left);
 }
 
-void pool_run(struct pool *pool, void (*work)(void *argument, int part), void *argument,
-              int parts) {
-    if (!pool || !pool->helper_count || parts <= 1) {
-        for (int part = 0; part < parts; part++) work(argument, part);
+void pool_run(struct pool *pool, void (*work)(void *argument, int index), void *argument,
+              int count) {
+    if (!pool || !pool->helper_count || count <= 1) {
+        for (int index = 0; index < count; index++) work(argument, index);
         return;
     }
-    struct ticket ticket = { .work = work, .argument = argument, .parts = parts };
+    struct ticket ticket = { .work = work, .argument = argument, .count = count };
     run_shared(pool, &ticket);
 }

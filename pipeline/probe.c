@@ -54,11 +54,11 @@ static enum status refuse_stranger(const uint8_t *bytes, size_t length, struct f
     for (size_t i = 0; i < sizeof strangers / sizeof *strangers; i++)
         if (has(bytes, length, strangers[i].at, strangers[i].magic, strangers[i].length))
             return fail(failure, STATUS_NOT_AN_IMAGE,
-                        "this looks like %s, which is not read here; send JPEG, PNG or binary "
+                        "this looks like %s, which is not supported; send JPEG, PNG or binary "
                         "PNM (P5, P6)",
                         strangers[i].name);
     return fail(failure, STATUS_NOT_AN_IMAGE, "%s; send JPEG, PNG or binary PNM (P5, P6)",
-                length ? "the bytes are no image that is known here" : "there are no bytes");
+                length ? "the data is not an image of a known format" : "the image has no bytes");
 }
 
 static enum status check_limits(const struct probe *probe, const struct probe_limits *limits,
@@ -67,21 +67,23 @@ static enum status check_limits(const struct probe *probe, const struct probe_li
         limits->side_max < IMAGE_SIDE_MAX ? limits->side_max : (uint32_t)IMAGE_SIDE_MAX;
     const uint64_t pixels = (uint64_t)probe->width * probe->height;
     if (probe->width > side_max || probe->height > side_max)
-        return fail(failure, STATUS_TOO_LARGE,
-                    "the image is %u x %u pixels and a side may have %u (side_max); send a smaller "
-                    "one",
-                    probe->width, probe->height, side_max);
+        return fail(
+            failure, STATUS_TOO_LARGE,
+            "the image is %u x %u pixels and a side may have at most %u (side_max); send a smaller "
+            "one",
+            probe->width, probe->height, side_max);
     if (pixels > limits->pixels_max)
-        return fail(failure, STATUS_TOO_LARGE,
-                    "the image is %u x %u = %llu pixels and %llu are allowed (pixels_max); send a "
-                    "smaller one",
-                    probe->width, probe->height, (unsigned long long)pixels,
-                    (unsigned long long)limits->pixels_max);
+        return fail(
+            failure, STATUS_TOO_LARGE,
+            "the image is %u x %u = %llu pixels and at most %llu are allowed (pixels_max); send a "
+            "smaller one",
+            probe->width, probe->height, (unsigned long long)pixels,
+            (unsigned long long)limits->pixels_max);
     return STATUS_OK;
 }
 
 /* The formats tell what is stored and, in shape, channels and depth; sides are turned here. */
-static void lay_out(struct probe *probe) {
+static void orient_shape(struct probe *probe) {
     const bool turned = probe->orientation >= 5;
     probe->shape =
         image_shape(turned ? probe->height : probe->width, turned ? probe->width : probe->height,
@@ -97,7 +99,7 @@ enum status probe_image(const uint8_t *bytes, size_t length, const struct probe_
     probe->orientation = 1;
     enum status status = formats[format].probe(bytes, length, probe, failure);
     if (status == STATUS_OK) status = check_limits(probe, limits, failure);
-    if (status == STATUS_OK) lay_out(probe);
+    if (status == STATUS_OK) orient_shape(probe);
     return status;
 }
 

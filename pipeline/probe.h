@@ -2,6 +2,11 @@
 /* probe.h - what an image is, read from its header alone; nothing is decoded or allocated.
  *
  * By magic bytes, never by name or Content-Type. Every offset is checked: bytes are a stranger's.
+ *
+ * Used by:  the front, before a job is queued; the codecs, which refuse what differs from it.
+ * Fails:    STATUS_NOT_AN_IMAGE, STATUS_CORRUPT, STATUS_TOO_LARGE, with a sentence.
+ * Threads:  any.
+ * Limits:   struct probe_limits, and IMAGE_SIDE_MAX.
  */
 #ifndef BURIN_PROBE_H
 #define BURIN_PROBE_H

@@ -2,9 +2,9 @@
 /* progress.h - how far a job is, and whether anyone still wants it.
  *
  * Used by:  operators and codecs at every band, kernel or seam; the front sets `cancelled`, and
- * reads `seen_ns` as a sign that the job's worker lives. Threads:  any, and any process: it lies in
- * shared memory. Fields are read and written with the compiler's atomic builtins because CUDA C++
- * reads this header too.
+ *           reads `seen_ns` as a sign that the job's worker lives.
+ * Threads:  any, and any process: it lies in shared memory. Fields are read and written with the
+ *           compiler's atomic builtins because CUDA C++ reads this header too.
  */
 #ifndef BURIN_PROGRESS_H
 #define BURIN_PROGRESS_H

@@ -30,10 +30,10 @@ const struct op *registry_find(const char *name) {
     return NULL;
 }
 
-const char *registry_part(const char *name) {
+const char *registry_aux(const char *name) {
     for (int i = 0; i < OP_COUNT; i++)
-        for (int p = 0; p < OP_PARTS_MAX && ops[i]->parts[p].name; p++)
-            if (strcmp(ops[i]->parts[p].name, name) == 0) return ops[i]->parts[p].name;
+        for (int p = 0; p < OP_AUX_MAX && ops[i]->aux[p].name; p++)
+            if (strcmp(ops[i]->aux[p].name, name) == 0) return ops[i]->aux[p].name;
     return NULL;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HOW. Inputs of a batch, then their parts, lie one behind the other in host_in, results in
- * host_out, so that each way is one copy. The first step reads `in`, the last writes `out`; what is
- * between goes back and forth between two parts of `work`, behind which lies the scratch of
- * whichever step is running. */
+/* How it works. Inputs of a batch, then the images beside them, lie one behind the other in
+ * host_in, results in host_out, so that each way is one copy. The first step reads `in`, the last
+ * writes `out`; what is between goes back and forth between two halves of `work`, behind which lies
+ * the scratch of whichever step is running. */
 #include "pipeline/run.h"
 
 #include <assert.h>
@@ -22,50 +22,21 @@ static size_t level_bytes(const struct run_item *items, int count, int step) {
     return bytes;
 }
 
-static size_t parts_bytes(const struct run_item *items, int count) {
+static size_t aux_bytes(const struct run_item *items, int count) {
     size_t bytes = 0;
     for (int i = 0; i < count; i++)
-        for (int p = 0; p < OP_PARTS_MAX; p++) bytes += aligned(image_bytes(&items[i].parts[p]));
+        for (int p = 0; p < OP_AUX_MAX; p++) bytes += aligned(image_bytes(&items[i].aux[p]));
     return bytes;
 }
 
-/* How many items the caller decodes: they come first. */
-static int hosted(const struct run_item *items, int count) {
-    int first = 0;
-    while (first < count && !items[first].jpeg) first++;
-    return first;
-}
-
 static size_t in_bytes(const struct run_item *items, int count) {
-    return level_bytes(items, count, 0) + parts_bytes(items, count);
-}
-
-static size_t upload_bytes(const struct run_item *items, int count) {
-    const int first = hosted(items, count);
-    return first == count ? in_bytes(items, count) : level_bytes(items, first, 0);
-}
-
-/* The items that have a jpeg; where they go is told once shapes[0] are placed on the device. */
-static int list_jpegs(const struct run_item *items, int count, struct device_jpeg *jpegs) {
-    const int first = hosted(items, count);
-    for (int i = first; i < count; i++) {
-        assert(items[i].jpeg);
-        jpegs[i - first] = *items[i].jpeg;
-        jpegs[i - first].into = items[i].shapes[0];
-    }
-    return count - first;
-}
-
-static size_t decode_bytes(struct lane *lane, const struct run_item *items, int count) {
-    struct device_jpeg jpegs[RUN_BATCH_MAX];
-    const int found = list_jpegs(items, count, jpegs);
-    return found ? lane->driver->decode_work(lane, jpegs, found) : 0;
+    return level_bytes(items, count, 0) + aux_bytes(items, count);
 }
 
 /* One operator's calls, shapes and params set. Pixels are placed by the caller. */
 static void make_calls(const struct plan *plan, int index, struct run_item *items, int count,
                        struct op_call *calls) {
-    const bool takes_parts = index == plan_parts_step(plan);
+    const bool takes_aux = index == plan_aux_step(plan);
     for (int i = 0; i < count; i++) {
         calls[i] = (struct op_call){
             .params = &plan->steps[index].params,
@@ -74,18 +45,18 @@ static void make_calls(const struct plan *plan, int index, struct run_item *item
             .progress = items[i].progress,
             .failure = &items[i].failure,
         };
-        if (takes_parts) memcpy(calls[i].parts, items[i].parts, sizeof calls[i].parts);
+        if (takes_aux) memcpy(calls[i].aux, items[i].aux, sizeof calls[i].aux);
     }
 }
 
-/* Where the two parts of `work` and the scratch begin. */
+/* Where the two halves of `work` and the scratch begin. */
 struct layout {
     size_t half[2]; /* bytes of images after odd and after even steps */
     size_t scratch;
 };
 
-static struct layout lay_out(struct lane *lane, const struct plan *plan, struct run_item *items,
-                             int count) {
+static struct layout layout_of(struct lane *lane, const struct plan *plan, struct run_item *items,
+                               int count) {
     struct layout layout = { { 0, 0 }, 0 };
     struct op_call calls[RUN_BATCH_MAX];
     for (int s = 0; s < plan->count; s++) {
@@ -106,12 +77,12 @@ static void place(struct run_item *items, int count, uint8_t *base, int step) {
 }
 
 /* Behind the inputs, which begin at BASE. */
-static void place_parts(struct run_item *items, int count, uint8_t *base) {
+static void place_aux(struct run_item *items, int count, uint8_t *base) {
     base += level_bytes(items, count, 0);
     for (int i = 0; i < count; i++)
-        for (int p = 0; p < OP_PARTS_MAX; p++) {
-            items[i].parts[p].pixels = base;
-            base += aligned(image_bytes(&items[i].parts[p]));
+        for (int p = 0; p < OP_AUX_MAX; p++) {
+            items[i].aux[p].pixels = base;
+            base += aligned(image_bytes(&items[i].aux[p]));
         }
 }
 
@@ -125,18 +96,18 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
         status = plan_shapes(plan, &items[i].in, pixels_max, items[i].shapes, failure);
         if (status) return status;
     }
-    const struct layout layout = lay_out(lane, plan, items, count);
+    const struct layout layout = layout_of(lane, plan, items, count);
     const size_t work = layout.half[0] + layout.half[1] + aligned(layout.scratch);
-    const size_t planes = aligned(decode_bytes(lane, items, count));
     const struct lane_need need = {
         .in = in_bytes(items, count),
-        .work = work > planes ? work : planes,
+        .work = work,
         .out = level_bytes(items, count, plan->count),
     };
     status = lane->driver->reserve(lane, &need, failure);
     if (status) return status;
+    lane->work_bytes = need.work;
     place(items, count, lane->host_in, 0);
-    place_parts(items, count, lane->host_in);
+    place_aux(items, count, lane->host_in);
     place(items, count, lane->host_out, plan->count);
     for (int i = 0; i < count; i++) {
         items[i].in = items[i].shapes[0];
@@ -147,31 +118,24 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
     return STATUS_OK;
 }
 
-bool run_decode(struct lane *lane, const struct run_item *items, int count) {
-    struct device_jpeg jpegs[RUN_BATCH_MAX];
-    const int found = list_jpegs(items, count, jpegs);
-    const ptrdiff_t to_device = lane->in - lane->host_in;
-    for (int i = 0; i < found; i++) jpegs[i].into.pixels += to_device;
-    return found > 0 && lane->driver->decode(lane, jpegs, found);
-}
-
 static enum status run_step(struct lane *lane, const struct plan *plan, int s,
                             struct run_item *items, int count, const struct layout *layout) {
     struct op_call calls[RUN_BATCH_MAX];
     uint8_t *half[2] = { lane->work, lane->work + layout->half[0] };
     if (s == 0) place(items, count, lane->in, 0);
-    if (s == 0) place_parts(items, count, lane->in);
+    if (s == 0) place_aux(items, count, lane->in);
     place(items, count, s + 1 == plan->count ? lane->out : half[s % 2], s + 1);
     make_calls(plan, s, items, count, calls);
     for (int i = 0; i < count; i++) progress_step(items[i].progress, (uint32_t)s);
     calls[0].scratch = half[1] + layout->half[1];
+    calls[0].scratch_bytes = lane->work_bytes - layout->half[0] - layout->half[1];
     return lane->driver->run(lane, plan->steps[s].op, calls, count);
 }
 
 static enum status run_steps(struct lane *lane, const struct plan *plan, struct run_item *items,
                              int count, struct failure *failure) {
-    const struct layout layout = lay_out(lane, plan, items, count);
-    enum status status = lane->driver->upload(lane, upload_bytes(items, count), failure);
+    const struct layout layout = layout_of(lane, plan, items, count);
+    enum status status = lane->driver->upload(lane, in_bytes(items, count), failure);
     for (int s = 0; !status && s < plan->count; s++) {
         status = run_step(lane, plan, s, items, count, &layout);
         for (int i = 0; status && i < count; i++)
@@ -187,7 +151,6 @@ static void tell_times(struct run_item *items, int count, const struct lane_time
     for (int i = 0; i < count; i++) {
         struct timing *timing = items[i].timing;
         if (!timing) continue;
-        if (items[i].jpeg) timing->stage_ms[STAGE_DECODE] += times->decode_ms;
         timing->stage_ms[STAGE_UPLOAD] = times->upload_ms;
         timing->stage_ms[STAGE_COMPUTE] = times->compute_ms;
         timing->stage_ms[STAGE_DOWNLOAD] = times->download_ms;
@@ -218,7 +181,7 @@ enum status run_batch(struct lane *lane, const struct plan *plan, struct run_ite
     if (!status) status = finished;
     if (status && !failure->status)
         fail(failure, status,
-             status == STATUS_CANCELLED  ? "the client has left"
+             status == STATUS_CANCELLED  ? "the client disconnected"
              : status == STATUS_DEADLINE ? "not done within the time allowed"
                                          : "the device failed");
     for (int i = 0; status && i < count; i++)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 /* run.h - walks a plan over a batch of images on a lane, without leaving the device in between.
  *
- *     run_reserve(lane, plan, items, n, ...)   lays out memory; items[i].in.pixels is where to
- * decode
- *     run_decode(lane, items, n)               the device decodes those that have a jpeg
- *     ... the caller decodes the others into items[i].in ...
+ *     run_reserve(lane, plan, items, n, ...)   lays out memory
+ *     ... the caller decodes into items[i].in ...
  *     run_batch(lane, plan, items, n)          upload, operators, download; items[i].out is ready
  *
- * Ownership: pixels belong to the lane and are good until its next run_reserve or trim.
+ * Used by:  the worker, `burin run`, benchmarks.
+ * Owns:     nothing; pixels belong to the lane and are good until its next run_reserve or trim.
+ * Fails:    STATUS_NO_MEMORY, STATUS_DEVICE for all; an item's own failure stays with it.
+ * Threads:  the lane's.
+ * Limits:   RUN_BATCH_MAX items.
  */
 #ifndef BURIN_RUN_H
 #define BURIN_RUN_H
@@ -19,28 +21,20 @@ enum { RUN_BATCH_MAX = 64 };
 
 struct run_item {
     struct image in; /* shape set by the caller; pixels by run_reserve, in host memory */
-    struct image parts[OP_PARTS_MAX]; /* likewise, of the first step that takes parts */
-    /* The device decodes it (`into` need not be set); NULL: the caller does. Items that have one
-     * come last, and none of the batch has parts then. */
-    const struct device_jpeg *jpeg;
-    struct image out;          /* set by run_reserve, filled by run_batch, in host memory */
-    struct progress *progress; /* may be NULL */
-    struct timing *timing;     /* decode is added to, for a jpeg; the others are written, and spans;
-                                  may be NULL */
-    struct failure failure;    /* of this item alone */
+    struct image aux[OP_AUX_MAX]; /* likewise, of the first step that takes any */
+    struct image out;             /* set by run_reserve, filled by run_batch, in host memory */
+    struct progress *progress;    /* may be NULL */
+    struct timing *timing;        /* all but decode is written, and spans; may be NULL */
+    struct failure failure;       /* of this item alone */
     struct image shapes[PLAN_STEPS_MAX + 1]; /* run.c's own */
 };
 
-/* All items have as many channels and are as deep as the first. items[i].parts: shapes of what the
- * caller has, 8-bit gray (width 0: nothing), as large as the image is there (plan_parts_step,
+/* All items have as many channels and are as deep as the first. items[i].aux: shapes of what the
+ * caller has, 8-bit gray (width 0: nothing), as large as the image is there (plan_aux_step,
  * plan_shapes). One item whose shape the plan refuses gets its failure and makes the whole call
  * fail: check with plan_shapes before. STATUS_NO_MEMORY leaves the lane as it was. */
 enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_item *items,
                         int count, uint64_t pixels_max, struct failure *failure);
-
-/* Queues the decoding of items with a jpeg; run_batch must follow, whatever else fails. false: the
- * device takes none of them, so the caller sets them to NULL and decodes them too. */
-bool run_decode(struct lane *lane, const struct run_item *items, int count);
 
 /* On failure every item has its own status in items[i].failure. STATUS_OK where one item at least
  * came through: the others have their failure. */

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* sample.h - samples of 8 or 16 bit behind one pair of functions, and bands of rows.
+/* sample.h - samples of 8 or 16 bit behind one pair of functions.
  *
  * An operator writes its row function once with `channels` and `depth` as last arguments and calls
  * it through SPECIALISE: the compiler then sees both as constants and makes one tight loop for
  * each.
+ *
+ * Used by:  operators.
  */
 #ifndef BURIN_SAMPLE_H
 #define BURIN_SAMPLE_H
@@ -42,17 +44,5 @@ static inline void sample_put(uint8_t *row, size_t index, unsigned depth, uint32
         default: row_function(__VA_ARGS__, 4, 16); break;                                          \
         }                                                                                          \
     } while (0)
-
-/* Rows first..end-1 of the PART-th of PARTS bands that differ by at most one row. */
-struct band {
-    uint32_t first, end;
-};
-
-static inline struct band band_of(uint32_t height, int part, int parts) {
-    return (struct band){
-        .first = (uint32_t)((uint64_t)height * (unsigned)part / (unsigned)parts),
-        .end = (uint32_t)((uint64_t)height * ((unsigned)part + 1) / (unsigned)parts),
-    };
-}
 
 #endif

@@ -33,7 +33,7 @@ enum status fail(struct failure *failure, enum status status, const char *format
     return status;
 }
 
-enum status fail_of(const char *what, enum status status, struct failure *failure) {
+enum status fail_named(const char *what, enum status status, struct failure *failure) {
     char said[sizeof failure->message];
     const bool blamed =
         status == STATUS_NOT_AN_IMAGE || status == STATUS_CORRUPT || status == STATUS_TOO_LARGE;

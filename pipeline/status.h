@@ -2,8 +2,12 @@
 /* status.h - every way to fail, and the sentence that says so.
  *
  * A function that can fail returns enum status and, where the caller can do something about it,
- * writes one sentence into struct failure: what is wrong, and what would be right.
- * Our own mistakes are asserts, not statuses. server/http/reply.c alone turns a status into HTTP.
+ * writes one sentence into struct failure: what is wrong, and what would be right. Our own mistakes
+ * are asserts, not statuses. server/http/reply.c alone turns a status into HTTP.
+ *
+ * Used by:  everything.
+ * Threads:  any.
+ * Limits:   a sentence is cut to the length of `message`.
  */
 #ifndef BURIN_STATUS_H
 #define BURIN_STATUS_H
@@ -23,8 +27,8 @@ enum status {
     STATUS_MISMATCH,       /* two images that should be as large as each other are not */
     STATUS_BUSY,           /* the queue is full, the daemon drains, or no worker is healthy */
     STATUS_DEADLINE,       /* not done in the time allowed */
-    STATUS_CANCELLED,      /* the client has left */
-    STATUS_NO_MEMORY,      /* host or device memory could not be had */
+    STATUS_CANCELLED,      /* the client disconnected */
+    STATUS_NO_MEMORY,      /* host or device memory could not be allocated */
     STATUS_DEVICE,         /* the device failed */
     STATUS_INTERNAL,       /* anything else that is our fault */
     STATUS_COUNT
@@ -42,7 +46,7 @@ enum status fail(struct failure *failure, enum status status, const char *format
 
 /* Puts WHAT, one of several images, before FAILURE's sentence where STATUS blames the image;
  * returns STATUS. */
-enum status fail_of(const char *what, enum status status, struct failure *failure);
+enum status fail_named(const char *what, enum status status, struct failure *failure);
 
 /* One word for logs and metrics: "bad_param", "busy"... */
 const char *status_name(enum status status);

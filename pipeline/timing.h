@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* timing.h - the account of a request: where its milliseconds went.
+/* timing.h - where the milliseconds of a request went.
  *
  * Stages follow one another and sum to the total; spans tell what happened inside compute, each
  * operator (level 0) followed by its kernels (level 1). On a GPU upload, compute and download are
  * measured with events. Plain data, no pointer: it travels in shared memory.
+ *
+ * Used by:  devices, run.c, the worker and the front, each for its own stages.
+ * Threads:  one at a time.
+ * Limits:   TIMING_SPANS_MAX spans; what comes after is left out.
  */
 #ifndef BURIN_TIMING_H
 #define BURIN_TIMING_H

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* command.h - the subcommands of the program, one file each: command_<name>.c.
  *
- * argv[0] is the subcommand's own name. Each returns the exit status: 0, 1 when the work failed, 2
- * when it was asked for wrongly. Messages go to stderr.
+ * Used by:  main.c, which chooses one.
+ * Fails:    each returns the program's exit status: 0, 1 when the work failed, 2 when the arguments
+ *           were wrong; what went wrong is told on stderr.
  */
 #ifndef BURIN_COMMAND_H
 #define BURIN_COMMAND_H
 
+/* argv[0] is the subcommand's own name. */
 int command_serve(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_ops(int argc, char **argv);

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin config: the settings in force. */
 #include "config/config.h"
+#include "config/reference.h"
 #include "server/command.h"
 
 #include <string.h>
 
 static int usage(FILE *out, int code) {
-    fputs("usage: burin config [--json | --defaults] [--config FILE] [--KEY VALUE]...\n\n"
-          "Every setting in force, and whether it came from a flag, the environment, the file or\n"
-          "the defaults. --defaults prints the file with every default, to start from.\n\n",
+    fputs("usage: burin config [--json | --defaults | --markdown] [--config FILE]\n"
+          "                    [--KEY VALUE]...\n\n"
+          "Prints every setting in force, and whether it came from a flag, the environment, the\n"
+          "file or the defaults. --defaults prints a file with every default, to start from;\n"
+          "--markdown the table of all keys for config/README.md.\n\n",
           out);
-    config_help(out);
+    reference_help(out);
     return code;
 }
 
@@ -31,7 +34,11 @@ int command_config(int argc, char **argv) {
     if (take("--help", &argc, argv) || take("-h", &argc, argv)) return usage(stdout, 0);
     const bool as_json = take("--json", &argc, argv);
     if (take("--defaults", &argc, argv)) {
-        config_print_file(stdout);
+        reference_file(stdout);
+        return 0;
+    }
+    if (take("--markdown", &argc, argv)) {
+        reference_markdown(stdout);
         return 0;
     }
     if (config_load(&config, NULL, &argc, argv, &failure)) {

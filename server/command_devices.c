@@ -26,7 +26,7 @@ static void quantity(const char *name, double value, double unit, const char *un
     if (value > 0) printf("  %-16s %.*f %s\n", name, value / unit < 100, value / unit, unit_name);
 }
 
-static void print_facts(const char *device, bool gpu, const struct device_facts *facts) {
+static void print_facts(const char *device, bool gpu, const struct device_info *facts) {
     printf("%s\n", device);
     fact("name", facts->name);
     fact("capability", facts->capability);
@@ -52,7 +52,7 @@ static void set_number(json_t *json, const char *name, double value) {
     if (value > 0) json_object_set_new(json, name, json_integer((json_int_t)(value + 0.5)));
 }
 
-static json_t *facts_json(const char *device, bool gpu, const struct device_facts *facts) {
+static json_t *facts_json(const char *device, bool gpu, const struct device_info *facts) {
     json_t *json = json_pack("{s:s}", "device", device);
     set_text(json, "name", facts->name);
     set_text(json, "capability", facts->capability);
@@ -72,7 +72,7 @@ static json_t *facts_json(const char *device, bool gpu, const struct device_fact
 
 /* Prints the device, or appends it to LIST; false where it does not say what it is. */
 static bool tell(const struct device_driver *driver, int index, json_t *list) {
-    struct device_facts facts = { 0 };
+    struct device_info facts = { 0 };
     struct failure failure = { 0 };
     char device[24];
     const bool gpu = driver != &device_cpu;
@@ -89,9 +89,9 @@ static bool tell(const struct device_driver *driver, int index, json_t *list) {
 }
 
 static int usage(FILE *out, int code) {
-    fputs(
-        "usage: burin devices [--json]\n\nThe CPU and each GPU, under the names --device takes.\n",
-        out);
+    fputs("usage: burin devices [--json]\n\n"
+          "The CPU and each GPU, under the names that --device takes.\n",
+          out);
     return code;
 }
 

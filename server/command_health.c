@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin health: GET /readyz over a plain socket, for containers that have no curl. */
+/* burin health: GET /readyz over a plain socket, for containers that have no curl.
+ *
+ * How it works. An address, from --url or from the configuration, becomes a `struct target`. Every
+ * address that its host's name stands for is tried in turn. The socket does not block: each step
+ * polls for what is left of one deadline, so that the whole never takes more than 5 s. The answer
+ * is read until the other side closes. */
 #include "config/config.h"
 #include "pipeline/param.h"
 #include "pipeline/timing.h"
@@ -207,14 +212,14 @@ int command_health(int argc, char **argv) {
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return usage(stdout, 0);
     const char *url = take_url(&argc, argv);
-    if (url && argc > 1) return complain("--url goes with nothing else");
+    if (url && argc > 1) return complain("--url cannot be given together with other arguments");
     if (url && !read_url(&target, url)) return complain("--url must be http://HOST[:PORT][/path]");
     if (!url) {
         if (config_load(&config, NULL, &argc, argv, &failure)) return complain(failure.message);
         if (argc > 1) return usage(stderr, 2);
         const char *listen = *config.admin_listen ? config.admin_listen : config.listen;
         if (!read_address(&target, listen))
-            return complain("listen is no address: see burin config");
+            return complain("the address in listen is not understood: see burin config");
     }
     return ask(&target);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin ops: what GET /ops tells, for people. */
+/* burin ops: what GET /ops answers, for people. */
 #include "pipeline/registry.h"
 #include "server/command.h"
 #include "server/ops_json.h"
@@ -8,10 +8,12 @@
 #include <string.h>
 
 static int usage(FILE *out, int code) {
-    fputs("usage: burin ops [--json | --markdown] [OPERATOR]...\n\n"
-          "Operators with their parameters: name=default, range and unit, meaning. Files are\n"
-          "further parts of the upload, or --NAME FILE of `burin run`.\n",
-          out);
+    fputs(
+        "usage: burin ops [--json | --markdown | --parameters] [OPERATOR]...\n\n"
+        "The operators with their parameters: name=default, range and unit, meaning. A file is a\n"
+        "further part of the upload; `burin run` takes it as --NAME FILE. --markdown prints the\n"
+        "table of README.md, --parameters that of server/README.md.\n",
+        out);
     return code;
 }
 
@@ -37,42 +39,62 @@ static void print_op(const struct op *op) {
     printf("%-12s %s\n", op->name, op->summary);
     for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
         print_param(param);
-    for (int i = 0; i < OP_PARTS_MAX && op->parts[i].name; i++)
-        printf("    %-20s file: %s\n", op->parts[i].name, op->parts[i].summary);
+    for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
+        printf("    %-20s file: %s\n", op->aux[i].name, op->aux[i].summary);
     putchar('\n');
 }
 
-/* A row of the README's table. In it '|' would end the cell. */
+/* ---- tables for the README files */
+
+/* '|' would end the cell. */
 static void print_cell(const char *text) {
     for (; *text; text++) printf(*text == '|' ? "\\|" : "%c", *text);
 }
 
-static void print_markdown_param(const struct param *param) {
-    char range[128], value[32] = "";
+static void print_default(const struct param *param) {
+    char value[32] = "";
     struct params defaults;
-    param_range(param, range, sizeof range);
     params_init(&defaults, param);
     if (has_default(param)) param_print(param, &defaults, 0, value, sizeof value);
-    printf("`%s` ", param->name);
-    print_cell(range);
     if (*value) printf(" (%s)", value);
-    if (param->required) printf(" (must be given)");
 }
 
-static void print_markdown(const struct op *op) {
+static void print_op_row(const struct op *op) {
     printf("| `%s` | ", op->name);
-    for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++) {
-        if (param != op->params) printf("; ");
-        print_markdown_param(param);
-    }
-    for (int i = 0; i < OP_PARTS_MAX && op->parts[i].name; i++)
-        printf("; file `%s`: %s", op->parts[i].name, op->parts[i].summary);
+    for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
+        printf(param == op->params ? "`%s`" : ", `%s`", param->name);
+    for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++) printf(", file `%s`", op->aux[i].name);
     printf(" | %s |\n", op->summary);
 }
 
-static int print_table(void) {
+static int print_op_table(void) {
     printf("| operator | parameters | what it does |\n|---|---|---|\n");
-    for (int i = 0; i < registry_count(); i++) print_markdown(registry_at(i));
+    for (int i = 0; i < registry_count(); i++) print_op_row(registry_at(i));
+    return 0;
+}
+
+static void print_param_row(const struct op *op, const struct param *param) {
+    char range[128];
+    param_range(param, range, sizeof range);
+    printf("| `%s` | `%s` | ", op->name, param->name);
+    print_cell(range);
+    if (param->unit) printf(" %s", param->unit);
+    print_default(param);
+    printf("%s | ", param->required ? " (required)" : "");
+    print_cell(param->summary ? param->summary : "");
+    printf(" |\n");
+}
+
+static int print_param_table(void) {
+    printf("| operator | parameter | values (default) | meaning |\n|---|---|---|---|\n");
+    for (int o = 0; o < registry_count(); o++) {
+        const struct op *op = registry_at(o);
+        for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
+            print_param_row(op, param);
+        for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
+            printf("| `%s` | `%s` | a file | %s |\n", op->name, op->aux[i].name,
+                   op->aux[i].summary);
+    }
     return 0;
 }
 
@@ -102,7 +124,8 @@ int command_ops(int argc, char **argv) {
         json_decref(json);
         return 0;
     }
-    if (argc == 2 && strcmp(argv[1], "--markdown") == 0) return print_table();
+    if (argc == 2 && strcmp(argv[1], "--markdown") == 0) return print_op_table();
+    if (argc == 2 && strcmp(argv[1], "--parameters") == 0) return print_param_table();
     if (argc > 1 && argv[1][0] == '-') return usage(stderr, 2);
     if (argc > 1) return print_named(argc - 1, argv + 1);
     for (int i = 0; i < registry_count(); i++) print_op(registry_at(i));

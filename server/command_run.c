@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin run: the pipeline of the daemon on one file, in this process. */
-#include "pipeline/part.h"
+/* burin run: the pipeline of the daemon on one file, in this process.
+ *
+ * How it works. `struct work` is filled from top to bottom: options, device, files with the sizes
+ * in their headers, the shapes after each step, a lane with room for just that, pixels, the encoded
+ * result. The first failure ends it; work_release frees whatever there is. On stderr a line tells
+ * how far it is. */
+#include "pipeline/aux_image.h"
 #include "pipeline/registry.h"
 #include "pipeline/run.h"
-#include "server/account.h"
 #include "server/command.h"
 #include "server/files.h"
 #include "server/progress_line.h"
 #include "server/run_options.h"
+#include "server/timing_report.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -15,7 +20,7 @@
 #include <string.h>
 
 /* A file that a step wants beside the image. */
-struct part {
+struct aux_file {
     uint8_t *bytes; /* heap */
     size_t length;
     struct probe probe;
@@ -30,7 +35,7 @@ struct work {
     uint8_t *bytes; /* of the input, heap */
     size_t length;
     struct probe probe;
-    struct part parts[OP_PARTS_MAX];         /* by their place in the operator's record */
+    struct aux_file aux[OP_AUX_MAX];         /* by their place in the operator's record */
     struct image shapes[PLAN_STEPS_MAX + 1]; /* before the first step and after each */
     struct pool *pool;
     struct lane *lane;
@@ -45,20 +50,20 @@ struct work {
 };
 
 /* --mask FILE and the like, from the operators' records. */
-static void usage_parts(void) {
+static void usage_aux(void) {
     for (int i = 0; i < registry_count(); i++) {
         const struct op *op = registry_at(i);
-        for (int p = 0; p < OP_PARTS_MAX && op->parts[p].name; p++) {
+        for (int p = 0; p < OP_AUX_MAX && op->aux[p].name; p++) {
             char option[48];
-            snprintf(option, sizeof option, "--%s FILE", op->parts[p].name);
-            printf("  %-31s for %s: %s\n", option, op->name, op->parts[p].summary);
+            snprintf(option, sizeof option, "--%s FILE", op->aux[p].name);
+            printf("  %-31s for %s: %s\n", option, op->name, op->aux[p].summary);
         }
     }
 }
 
 static int usage(void) {
     fputs("usage: burin run [OPTION]... STEP... INPUT OUTPUT\n\n"
-          "A step is an operator, with its parameters behind a colon: histeq, or\n"
+          "A step is an operator, with its parameters after a colon: histeq, or\n"
           "histeq:bins=64,scale=maxabs; `burin ops` lists them. Without a step the image is\n"
           "converted. INPUT and OUTPUT are files, or - for standard input and output.\n\n"
           "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n"
@@ -67,32 +72,35 @@ static int usage(void) {
           "  --quality 1..100                of a JPEG, default 85\n"
           "  --compression 0..3              of a PNG, default 1\n"
           "  --background RRGGBB             under transparency, default ffffff\n"
+          "  --damaged refuse|accept         accept: what can be read of a damaged image, with\n"
+          "                                  a note; default refuse\n"
           "  --timing                        where the time went, as JSON: to standard output,\n"
           "                                  or to standard error where OUTPUT is -\n"
-          "  --threads N                     on the CPU, default one a core\n"
+          "  --threads N                     on the CPU, default one per core\n"
           "  --pixels-max N                  the largest image in and out, default 67108864\n",
           stdout);
-    usage_parts();
+    usage_aux();
     return 0;
 }
 
 /* ---- files */
 
-static enum status read_part(struct work *work, const struct run_part *option,
-                             struct failure *failure) {
-    const int place = plan_part(&work->options.plan, option->name);
-    if (place < 0) return fail(failure, STATUS_BAD_PARAM, "no step here takes --%s", option->name);
-    struct part *part = &work->parts[place];
-    enum status status = files_read(option->path, &part->bytes, &part->length, failure);
+static enum status read_aux(struct work *work, const struct run_aux *option,
+                            struct failure *failure) {
+    const int place = plan_aux(&work->options.plan, option->name);
+    if (place < 0)
+        return fail(failure, STATUS_BAD_PARAM, "none of the steps takes --%s", option->name);
+    struct aux_file *aux = &work->aux[place];
+    enum status status = files_read(option->path, &aux->bytes, &aux->length, failure);
     if (status == STATUS_OK)
-        status = fail_of(
+        status = fail_named(
             option->name,
-            probe_image(part->bytes, part->length, &work->limits.probe, &part->probe, failure),
+            probe_image(aux->bytes, aux->length, &work->limits.probe, &aux->probe, failure),
             failure);
     if (status == STATUS_OK)
-        status = plan_part_fits(&work->options.plan, option->name, &part->probe.shape, work->shapes,
-                                failure);
-    if (status == STATUS_OK) work->item.parts[place] = part_shape(&part->probe);
+        status = plan_aux_fits(&work->options.plan, option->name, &aux->probe.shape, work->shapes,
+                               failure);
+    if (status == STATUS_OK) work->item.aux[place] = aux_image_shape(&aux->probe);
     return status;
 }
 
@@ -106,15 +114,16 @@ static enum status read_input(struct work *work, struct failure *failure) {
     if (status == STATUS_OK)
         status = plan_shapes(&options->plan, &work->probe.shape, work->limits.probe.pixels_max,
                              work->shapes, failure);
-    for (int i = 0; i < OP_PARTS_MAX && status == STATUS_OK && options->parts[i].name; i++)
-        status = read_part(work, &options->parts[i], failure);
+    for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++)
+        status = read_aux(work, &options->aux[i], failure);
     work->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(clock_ns() - start);
     return status;
 }
 
 /* ---- pixels */
 
-/* A lane with room for this one job: memory is had before the clock runs, as in the daemon. */
+/* A lane with room for this one job: memory is allocated before the clock runs, as in the
+ * daemon. */
 static enum status open_lane(struct work *work, struct failure *failure) {
     const struct plan *plan = &work->options.plan;
     struct lane_options options = { .staging_bytes = 1 << 20, .arena_bytes = 64 << 20 };
@@ -123,17 +132,17 @@ static enum status open_lane(struct work *work, struct failure *failure) {
         if (bytes > options.staging_bytes) options.staging_bytes = bytes;
         options.arena_bytes += bytes;
     }
-    for (int p = 0; p < OP_PARTS_MAX; p++) {
-        options.staging_bytes += image_bytes(&work->item.parts[p]);
-        options.arena_bytes += image_bytes(&work->item.parts[p]);
+    for (int p = 0; p < OP_AUX_MAX; p++) {
+        options.staging_bytes += image_bytes(&work->item.aux[p]);
+        options.arena_bytes += image_bytes(&work->item.aux[p]);
     }
     if (work->driver == &device_cpu) {
         int threads = work->options.threads;
-        struct device_facts facts = { .multiprocessors = 1 };
+        struct device_info facts = { .multiprocessors = 1 };
         if (!threads && device_cpu.describe(0, &facts, failure) == STATUS_OK)
             threads = facts.multiprocessors;
         work->pool = pool_create(threads > 0 ? threads : 1);
-        if (!work->pool) return fail(failure, STATUS_NO_MEMORY, "no %d threads to be had", threads);
+        if (!work->pool) return fail(failure, STATUS_NO_MEMORY, "cannot start %d threads", threads);
         options.pool = work->pool;
     }
     return work->driver->open(work->index, &options, &work->lane, failure);
@@ -145,13 +154,14 @@ static enum status decode(struct work *work, struct failure *failure) {
     enum status status =
         codec_decode(work->bytes, work->length, &work->probe, &work->limits, &work->progress,
                      &work->item.in, &work->metadata, &work->notes, failure);
-    for (int p = 0; p < OP_PARTS_MAX && status == STATUS_OK; p++) {
-        const struct part *part = &work->parts[p];
-        if (part->length)
-            status = fail_of(plan_part_name(&work->options.plan, p),
-                             part_decode(part->bytes, part->length, &part->probe, &work->limits,
-                                         &work->progress, &work->item.parts[p], failure),
-                             failure);
+    for (int p = 0; p < OP_AUX_MAX && status == STATUS_OK; p++) {
+        const struct aux_file *aux = &work->aux[p];
+        if (aux->length)
+            status =
+                fail_named(plan_aux_name(&work->options.plan, p),
+                           aux_image_decode(aux->bytes, aux->length, &aux->probe, &work->limits,
+                                            &work->progress, &work->item.aux[p], failure),
+                           failure);
     }
     work->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
     return status;
@@ -172,7 +182,7 @@ static enum status encode(struct work *work, struct failure *failure) {
     if (!options->format) options->format = work->probe.format;
     const size_t capacity = codec_encode_bound(&work->item.out, &work->metadata, options->format);
     work->result = malloc(capacity);
-    if (!work->result) return fail(failure, STATUS_NO_MEMORY, "no memory for the output");
+    if (!work->result) return fail(failure, STATUS_NO_MEMORY, "out of memory for the output");
     const enum status status =
         codec_encode(&work->item.out, &work->metadata, options, &work->progress, work->result,
                      capacity, &work->result_length, &work->notes, failure);
@@ -180,7 +190,7 @@ static enum status encode(struct work *work, struct failure *failure) {
     return status;
 }
 
-static enum status carry(struct work *work, struct failure *failure) {
+static enum status process(struct work *work, struct failure *failure) {
     const struct plan *plan = &work->options.plan;
     work->item.in = work->probe.shape;
     work->item.progress = &work->progress;
@@ -196,10 +206,10 @@ static enum status carry(struct work *work, struct failure *failure) {
     return status;
 }
 
-/* ---- the account */
+/* ---- the timing report */
 
 static void name_device(const struct work *work, char *text, size_t size) {
-    struct device_facts facts = { 0 };
+    struct device_info facts = { 0 };
     if (work->driver == &device_cpu)
         snprintf(text, size, "cpu");
     else if (work->driver->describe(work->index, &facts, NULL) == STATUS_OK)
@@ -208,20 +218,21 @@ static void name_device(const struct work *work, char *text, size_t size) {
         snprintf(text, size, "%s:%d", work->driver->kind, work->index);
 }
 
-static void tell_timing(const struct work *work) {
+static void print_timing(const struct work *work) {
     char device[128];
     name_device(work, device, sizeof device);
-    const struct account account = {
+    const struct timing_report report = {
         .device = device,
-        .input = account_image_of(&work->probe.shape, work->probe.format, work->length),
+        .input = timing_report_image(&work->probe.shape, work->probe.format, work->length),
         .output =
-            account_image_of(&work->item.out, work->options.encode.format, work->result_length),
+            timing_report_image(&work->item.out, work->options.encode.format, work->result_length),
         .timing = &work->timing,
         .notes = work->notes,
+        .warning = work->metadata.warning,
     };
     FILE *out = strcmp(work->options.output, "-") == 0 ? stderr : stdout;
-    char text[ACCOUNT_MAX];
-    account_write(&account, text);
+    char text[TIMING_REPORT_MAX];
+    timing_report_write(&report, text);
     json_t *json = json_loads(text, 0, NULL); /* for its indentation */
     json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_PRESERVE_ORDER);
     fputc('\n', out);
@@ -229,9 +240,10 @@ static void tell_timing(const struct work *work) {
 }
 
 /* With --timing they stand in the JSON. */
-static void tell_notes(uint32_t notes) {
+static void print_notes(uint32_t notes, const char *warning) {
     for (int i = 0; i < NOTE_COUNT; i++)
         if (notes >> i & 1) fprintf(stderr, "burin: note: %s\n", note_text(i));
+    if (notes & NOTE_DAMAGED) fprintf(stderr, "burin: note: %s\n", warning);
 }
 
 /* ---- the command */
@@ -241,11 +253,12 @@ static enum status work_through(struct work *work, struct failure *failure) {
     enum status status = device_choose(work->options.device, &work->driver, &work->index, failure);
     work->limits = codec_limits_default;
     work->limits.probe.pixels_max = (uint64_t)work->options.pixels_max;
+    work->limits.accept_damage = work->options.accept_damage;
     if (status == STATUS_OK) progress_line_stage(&work->line, "reading");
     if (status == STATUS_OK) status = read_input(work, failure);
     if (status == STATUS_OK) progress_line_stage(&work->line, "starting");
     if (status == STATUS_OK) status = open_lane(work, failure);
-    if (status == STATUS_OK) status = carry(work, failure);
+    if (status == STATUS_OK) status = process(work, failure);
     if (status == STATUS_OK) progress_line_stage(&work->line, "writing");
     if (status == STATUS_OK)
         status = files_write(work->options.output, work->result, work->result_length, failure);
@@ -258,7 +271,7 @@ static void work_release(struct work *work) {
     pool_destroy(work->pool);
     metadata_release(&work->metadata);
     free(work->result);
-    for (int p = 0; p < OP_PARTS_MAX; p++) free(work->parts[p].bytes);
+    for (int p = 0; p < OP_AUX_MAX; p++) free(work->aux[p].bytes);
     free(work->bytes);
 }
 
@@ -269,9 +282,9 @@ int command_run(int argc, char **argv) {
     if (status == STATUS_OK && work.options.help) return usage();
     if (status == STATUS_OK) status = work_through(&work, &failure);
     if (status == STATUS_OK && work.options.timing)
-        tell_timing(&work);
+        print_timing(&work);
     else if (status == STATUS_OK)
-        tell_notes(work.notes);
+        print_notes(work.notes, work.metadata.warning);
     else
         fprintf(stderr, "burin: %s\n", *failure.message ? failure.message : status_name(status));
     work_release(&work);

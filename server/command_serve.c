@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin serve: the daemon. Starts the pieces, waits for a signal, drains, stops. */
 #include "config/config.h"
+#include "config/reference.h"
 #include "server/command.h"
 #include "server/http/front.h"
 #include "server/log.h"
@@ -36,7 +37,7 @@ static void usage(FILE *out) {
           "environment, or in the file; in this order, the first wins. `burin config`\n"
           "shows what is in force.\n\n",
           out);
-    config_help(out);
+    reference_help(out);
 }
 
 static void greet(const struct front *front, const struct config *config) {

@@ -19,7 +19,7 @@
 struct library {
     const char *name;
     char built[32];
-    const char *running; /* NULL: it does not tell */
+    const char *running; /* NULL: the library does not say */
 };
 
 static void mhd_version(char *text, size_t size) {
@@ -45,9 +45,9 @@ static void list_libraries(struct library libraries[LIBRARY_COUNT]) {
     mhd_version(libraries[0].built, sizeof libraries[0].built);
 }
 
-/* Driver and runtime as the first GPU tells them; "" where there is none. */
+/* Driver and runtime as the first GPU reports them; "" where there is none. */
 static void cuda_version(char *text, size_t size) {
-    struct device_facts facts = { 0 };
+    struct device_info facts = { 0 };
     text[0] = '\0';
     if (device_cuda.count() > 0 && device_cuda.describe(0, &facts, NULL) == STATUS_OK)
         snprintf(text, size, "%s", facts.driver);
@@ -86,7 +86,7 @@ int command_version(int argc, char **argv) {
     printf("  %-14s %s\n", "compiler", __VERSION__);
     for (int i = 0; i < LIBRARY_COUNT; i++)
         printf("  %-14s built with %s, running %s\n", libraries[i].name, libraries[i].built,
-               libraries[i].running ? libraries[i].running : "unknown: it does not tell");
+               libraries[i].running ? libraries[i].running : "unknown");
     printf("  %-14s %s\n", "CUDA", *cuda ? cuda : "none here");
     return 0;
 }

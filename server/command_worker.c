@@ -34,7 +34,7 @@ int command_worker(int argc, char **argv) {
     if (!slots || device_choose(argv[2], &driver, &index, &failure)) {
         log_event(LOG_ERROR, "worker: %s", failure.message);
         slots_destroy(slots);
-        return WORKER_DEVICE_FAILED;
+        return WORKER_FAILED;
     }
     const int code = worker_run(slots, PROCESS_CHANNEL_FD, config, driver, index);
     slots_destroy(slots);

@@ -13,7 +13,7 @@ static enum status cannot(const char *what, const char *path, struct failure *fa
     return fail(failure, STATUS_INTERNAL, "cannot %s %.120s: %s", what, path, strerror(errno));
 }
 
-/* Room for twice as much, and never none. */
+/* Room for twice as much, or for 1 MiB. */
 static bool grow(uint8_t **bytes, size_t *capacity) {
     const size_t wanted = *capacity ? 2 * *capacity : 1 << 20;
     uint8_t *more = realloc(*bytes, wanted);
@@ -34,7 +34,7 @@ static enum status read_all(int fd, const char *path, uint8_t **bytes, size_t *l
     }
     for (;;) {
         if (*length == capacity && !grow(bytes, &capacity))
-            return fail(failure, STATUS_NO_MEMORY, "no memory for the input");
+            return fail(failure, STATUS_NO_MEMORY, "out of memory for the input");
         const ssize_t got = read(fd, *bytes + *length, capacity - *length);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return cannot("read", path, failure);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* files.h - whole files in and out of memory; "-" is standard input or output.
  *
- * Ownership: the caller frees what files_read made. Fails: STATUS_INTERNAL with the path and the
- * system's reason, STATUS_NO_MEMORY.
+ * Used by:  command_run.c.
+ * Owns:     the caller frees what files_read allocated, also after a failure.
+ * Fails:    STATUS_INTERNAL with the path and the system's reason; STATUS_NO_MEMORY.
+ * Threads:  any; no state.
  */
 #ifndef BURIN_FILES_H
 #define BURIN_FILES_H

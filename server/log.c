@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/log.h"
 
-#include "server/text.h"
+#include "server/json_writer.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void stamp(char *text, size_t size) {
 }
 
 /* For people: quotes and braces go, `":` becomes `=`, commas between fields blanks. */
-static void plain(struct text *line, const char *fields) {
+static void plain(struct json_writer *line, const char *fields) {
     bool quoted = false;
     char c[2] = "";
     for (; *fields; fields++) {
@@ -44,32 +44,32 @@ static void plain(struct text *line, const char *fields) {
         if (*fields == '"' && (fields[1] != ':' || !quoted))
             quoted = !quoted;
         else if (*fields == '"')
-            quoted = false, fields++, text_add(line, "=");
+            quoted = false, fields++, json_writer_add(line, "=");
         else if (*fields == ',' && !quoted)
-            text_add(line, " ");
+            json_writer_add(line, " ");
         else
-            text_add(line, c);
+            json_writer_add(line, c);
     }
 }
 
 void log_fields(enum log_level level, const char *fields) {
     if (!log_wants(level)) return;
     char when[48], memory[4608];
-    struct text line = text_in(memory, sizeof memory - 2);
+    struct json_writer line = json_writer_in(memory, sizeof memory - 2);
     stamp(when, sizeof when);
     const char *word = level == LOG_ERROR ? "error" : "info";
-    text_add(&line, as_json ? "{\"time\":\"" : "");
-    text_add(&line, when);
-    text_add(&line, as_json ? "\",\"level\":\"" : " ");
-    text_add(&line, word);
-    text_add(&line, as_json ? "\"," : " ");
+    json_writer_add(&line, as_json ? "{\"time\":\"" : "");
+    json_writer_add(&line, when);
+    json_writer_add(&line, as_json ? "\",\"level\":\"" : " ");
+    json_writer_add(&line, word);
+    json_writer_add(&line, as_json ? "\"," : " ");
     if (as_json)
-        text_add(&line, fields);
+        json_writer_add(&line, fields);
     else
         plain(&line, fields);
     const char *end = as_json ? "}\n" : "\n";
     memcpy(memory + line.length, end, strlen(end) + 1);
-    if (write(STDERR_FILENO, memory, strlen(memory)) < 0) return; /* nobody to tell */
+    if (write(STDERR_FILENO, memory, strlen(memory)) < 0) return; /* nobody reads our log */
 }
 
 void log_event(enum log_level level, const char *format, ...) {
@@ -79,7 +79,7 @@ void log_event(enum log_level level, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(words, sizeof words, format, arguments);
     va_end(arguments);
-    struct text fields = text_in(memory, sizeof memory);
-    text_key_json(&fields, "event", words);
+    struct json_writer fields = json_writer_in(memory, sizeof memory);
+    json_writer_key_string(&fields, "event", words);
     log_fields(level, memory);
 }

@@ -2,7 +2,11 @@
 /* log.h - one line an event, to stderr, as JSON or as text.
  *
  * Whatever came from outside is escaped and cut to 256 bytes; pictures and secrets are never
- * logged. Threads:  any; a line is written with one call.
+ * logged.
+ *
+ * Used by:  everything in server/.
+ * Fails:    never; a line that cannot be written is lost.
+ * Threads:  any; a line is written with one call. log_open: before the first of them.
  */
 #ifndef BURIN_LOG_H
 #define BURIN_LOG_H
@@ -17,7 +21,8 @@ bool log_wants(enum log_level level);
 
 void log_event(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* A line of one's own: FIELDS is the inside of a JSON object: `"event":"request","id":"x"`. */
+/* A line with fields of the caller's. FIELDS is the inside of a JSON object:
+ * `"event":"request","id":"x"`. */
 void log_fields(enum log_level level, const char *fields);
 
 #endif

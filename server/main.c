@@ -12,14 +12,14 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     { "serve", "the daemon: images over HTTP", command_serve },
-    { "run", "operators on a file, without a server", command_run },
+    { "run", "operators on one file, without a server", command_run },
     { "ops", "the operators and their parameters", command_ops },
     { "devices", "what the operators can run on here", command_devices },
     { "config", "the settings in force, and where each came from", command_config },
     { "health", "asks a daemon whether it is ready", command_health },
     { "bench", "measures what this machine can do", command_bench },
     { "version", "this build and the libraries it uses", command_version },
-    { "worker", "a part of serve, started by it", command_worker },
+    { "worker", "one device's process, started by serve", command_worker },
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 

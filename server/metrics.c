@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Counters live in one block, a series for each operator and a few other labels, and
+ * are added to with relaxed atomics; a reader may see a request half counted. What is a gauge is
+ * asked of its owner when the text is printed, and never kept. */
 #include "server/metrics.h"
 
 #include "pipeline/registry.h"
@@ -137,14 +140,14 @@ static void print_durations(const struct metrics *metrics, FILE *out) {
         print_histogram(out, "request_duration_seconds", label_name(i), series->buckets,
                         get(&series->nanoseconds));
     }
-    head(out, "queue_wait_seconds", "histogram", "What jobs that ran waited for a worker");
+    head(out, "queue_wait_seconds", "histogram", "How long jobs waited for a worker");
     print_histogram(out, "queue_wait_seconds", NULL, metrics->waits.buckets,
                     get(&metrics->waits.nanoseconds));
 }
 
 static void print_stages(const struct metrics *metrics, FILE *out) {
     head(out, "stage_duration_seconds", "summary",
-         "Time in each stage of the requests that worked");
+         "Time in each stage of the requests that were processed");
     for (int i = 0; i < metrics->labels; i++)
         for (int s = 0; get(&metrics->series[i].stage_count) && s < STAGE_COUNT; s++) {
             fprintf(out, "burin_stage_duration_seconds_sum{op=\"%s\",stage=\"%s\"} %.9f\n",
@@ -155,52 +158,51 @@ static void print_stages(const struct metrics *metrics, FILE *out) {
         }
 }
 
-static void print_seats(const struct metrics_now *now, FILE *out) {
-    head(out, "worker_up", "gauge",
-         "1 where the worker is alive and its last known-answer job was right");
-    for (int i = 0; i < now->seat_count; i++)
-        fprintf(out, "burin_worker_up{device=\"%s\"} %d\n", now->seats[i].device,
-                now->seats[i].healthy);
-    head(out, "jobs_in_progress", "gauge", "Jobs that a worker has");
-    for (int i = 0; i < now->seat_count; i++) {
-        const struct seat_facts *seat = &now->seats[i];
-        fprintf(out, "burin_jobs_in_progress{device=\"%s\"", seat->device);
-        if (!seat->cpu) fprintf(out, ",gpu=\"%s\"", seat->device); /* to join with gpu_* */
-        fprintf(out, "} %d\n", seat->running);
+static void print_workers(const struct metrics_now *now, FILE *out) {
+    head(out, "worker_up", "gauge", "1 if the worker is alive and its last self-test was right");
+    for (int i = 0; i < now->worker_count; i++)
+        fprintf(out, "burin_worker_up{device=\"%s\"} %d\n", now->workers[i].device,
+                now->workers[i].healthy);
+    head(out, "jobs_in_progress", "gauge", "Jobs that a worker is executing");
+    for (int i = 0; i < now->worker_count; i++) {
+        const struct worker_facts *worker = &now->workers[i];
+        fprintf(out, "burin_jobs_in_progress{device=\"%s\"", worker->device);
+        if (!worker->cpu) fprintf(out, ",gpu=\"%s\"", worker->device); /* to join with gpu_* */
+        fprintf(out, "} %d\n", worker->running);
     }
     head(out, "worker_restarts_total", "counter", "Workers that died and were started again");
-    for (int i = 0; i < now->seat_count; i++)
-        fprintf(out, "burin_worker_restarts_total{device=\"%s\"} %d\n", now->seats[i].device,
-                now->seats[i].restarts);
+    for (int i = 0; i < now->worker_count; i++)
+        fprintf(out, "burin_worker_restarts_total{device=\"%s\"} %d\n", now->workers[i].device,
+                now->workers[i].restarts);
 }
 
 static bool any_gpu(const struct metrics_now *now) {
     bool any = false;
-    for (int i = 0; i < now->seat_count; i++) any |= !now->seats[i].cpu;
+    for (int i = 0; i < now->worker_count; i++) any |= !now->workers[i].cpu;
     return any;
 }
 
 /* As monitoring of GPUs would have it; nothing where there is none. */
 static void print_gpus(const struct metrics_now *now, FILE *out) {
     if (!any_gpu(now)) return;
-    head(out, "gpu_up", "gauge", "1 where the GPU's worker_up is");
-    for (int i = 0; i < now->seat_count; i++)
-        if (!now->seats[i].cpu)
-            fprintf(out, "burin_gpu_up{gpu=\"%s\"} %d\n", now->seats[i].device,
-                    now->seats[i].healthy);
+    head(out, "gpu_up", "gauge", "1 if the GPU's worker_up is 1");
+    for (int i = 0; i < now->worker_count; i++)
+        if (!now->workers[i].cpu)
+            fprintf(out, "burin_gpu_up{gpu=\"%s\"} %d\n", now->workers[i].device,
+                    now->workers[i].healthy);
     head(out, "workers", "gauge", "Worker processes of the GPU, healthy or not");
-    for (int i = 0; i < now->seat_count; i++)
-        if (!now->seats[i].cpu)
-            fprintf(out, "burin_workers{gpu=\"%s\"} %d\n", now->seats[i].device,
-                    now->seats[i].alive);
+    for (int i = 0; i < now->worker_count; i++)
+        if (!now->workers[i].cpu)
+            fprintf(out, "burin_workers{gpu=\"%s\"} %d\n", now->workers[i].device,
+                    now->workers[i].alive);
 }
 
-/* What workers read of their GPUs. A row without a type goes on with the name before it. */
-#define AS_READ "; read every probe_ms, left out where it is not known or three times as old"
+/* What workers read of their GPUs. A row without a type continues the name before it. */
+#define AS_READ "; read every self_test_ms, left out where it is not known or three times as old"
 static const struct gauge_row {
     const char *name, *type, *help;
     enum gauge gauge;
-    double per_unit; /* of what is told in one that is printed */
+    double per_unit; /* of the gauge's unit in one that is printed */
     const char *label;
 } gauge_rows[] = {
     { "gpu_utilization_ratio", "gauge",
@@ -212,8 +214,7 @@ static const struct gauge_row {
     { "gpu_energy_joules_total", "counter",
       "Energy taken by the GPU since its driver was loaded" AS_READ, GAUGE_ENERGY, 1000, "" },
     { "pinned_pool_bytes", "gauge",
-      "Page-locked staging of the worker's lanes: used by those that carry a batch, free of those "
-      "that wait" AS_READ,
+      "Page-locked memory: used by lanes that execute a batch, free in lanes that wait" AS_READ,
       GAUGE_PINNED_USED, 1, ",state=\"used\"" },
     { "pinned_pool_bytes", NULL, NULL, GAUGE_PINNED_FREE, 1, ",state=\"free\"" },
 };
@@ -221,24 +222,24 @@ enum { GAUGE_ROWS = sizeof gauge_rows / sizeof *gauge_rows };
 
 static void print_gauge_row(const struct gauge_row *row, const struct metrics_now *now, FILE *out) {
     bool headed = !row->type;
-    for (int i = 0; i < now->seat_count; i++) {
-        const struct seat_facts *seat = &now->seats[i];
-        if (!gauges_told(&seat->gauges, row->gauge)) continue;
+    for (int i = 0; i < now->worker_count; i++) {
+        const struct worker_facts *worker = &now->workers[i];
+        if (!gauges_told(&worker->gauges, row->gauge)) continue;
         if (!headed) head(out, row->name, row->type, row->help);
         headed = true;
-        fprintf(out, "burin_%s{gpu=\"%s\"%s} %.15g\n", row->name, seat->device, row->label,
-                (double)seat->gauges.values[row->gauge] / row->per_unit);
+        fprintf(out, "burin_%s{gpu=\"%s\"%s} %.15g\n", row->name, worker->device, row->label,
+                (double)worker->gauges.values[row->gauge] / row->per_unit);
     }
 }
 
-static void print_connections(const struct watch_counts *connections, FILE *out) {
+static void print_connections(const struct deadline_counts *connections, FILE *out) {
     head(out, "connections", "gauge", "Connections at present");
-    fprintf(out, "burin_connections %d\n", connections->watched);
+    fprintf(out, "burin_connections %d\n", connections->connections);
     head(out, "connections_ended_total", "counter",
-         "Connections that a deadline ended, or whose client left before its answer");
-    for (int r = 0; r < WATCH_REASONS; r++)
+         "Connections ended by a deadline, or whose client disconnected before its answer");
+    for (int r = 0; r < END_REASONS; r++)
         fprintf(out, "burin_connections_ended_total{reason=\"%s\"} %lu\n",
-                watch_reason_name((enum watch_reason)r), connections->by_reason[r]);
+                deadlines_reason_name((enum end_reason)r), connections->by_reason[r]);
 }
 
 static void print_gauge(FILE *out, const char *name, const char *help, int64_t value) {
@@ -251,27 +252,26 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
     print_durations(metrics, out);
     print_stages(metrics, out);
     head(out, "rejected_total", "counter",
-         "Requests refused: no room for them or for their answers, stopping, or no sound HTTP");
+         "Requests refused: no room for them or their answers, a stopping daemon, malformed HTTP");
     for (int r = 0; r < REJECTIONS; r++)
         fprintf(out, "burin_rejected_total{reason=\"%s\"} %lu\n", reasons[r],
                 get(&metrics->rejected[r]));
-    head(out, "input_pixels_total", "counter", "Pixels of the images worked on");
+    head(out, "input_pixels_total", "counter", "Pixels of the images that were processed");
     fprintf(out, "burin_input_pixels_total %lu\n", get(&metrics->pixels));
-    print_seats(now, out);
+    print_workers(now, out);
     print_gpus(now, out);
     for (int r = 0; r < GAUGE_ROWS; r++) print_gauge_row(&gauge_rows[r], now, out);
-    print_gauge(out, "queue_depth", "Jobs that wait for a worker, in one line for all",
-                now->queued);
-    print_gauge(out, "requests_in_progress", "Requests under way", now->exchanges);
-    print_gauge(out, "slots_in_use", "Slots of shared memory that hold a request",
-                now->slots_in_use);
+    print_gauge(out, "queue_depth", "Jobs that wait for a worker", now->queued);
+    print_gauge(out, "requests_in_progress", "Requests in progress", now->exchanges);
+    print_gauge(out, "slots_in_use", "Slots of shared memory that are in use", now->slots_in_use);
     print_gauge(out, "slots", "Slots of shared memory", now->slots);
-    print_gauge(out, "body_bytes_held", "Bytes of uploads that come, wait or are worked on",
+    print_gauge(out, "body_bytes_held",
+                "Bytes of uploads that are being received, queued or processed",
                 now->body_bytes_held);
     print_gauge(out, "answer_bytes_held",
-                "Bytes of slots with a finished answer, its upload too, held until it is sent",
+                "Bytes of slots with a finished answer, its upload included, until it is sent",
                 now->answer_bytes_held);
     print_connections(&now->connections, out);
-    head(out, "build_info", "gauge", "The version that runs");
+    head(out, "build_info", "gauge", "The running version");
     fprintf(out, "burin_build_info{version=\"%s\"} 1\n", now->version);
 }

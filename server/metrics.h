@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* metrics.h - counters of the service, told in Prometheus' text form.
+/* metrics.h - counters of the service, printed in Prometheus' text form.
  *
+ * Names are burin_*, in base units (seconds, bytes); stages are those of Server-Timing.
+ *
+ * Used by:  http/ (requests and refusals), http/handle_health.c (GET /metrics).
+ * Owns:     its counters.
+ * Fails:    metrics_create returns NULL without memory.
  * Threads:  any; counters are atomic and never wait for each other.
- * Names:    burin_*, in base units (seconds, bytes); stages are those of Server-Timing.
  */
 #ifndef BURIN_METRICS_H
 #define BURIN_METRICS_H
 
 #include "pipeline/timing.h"
-#include "server/http/watch.h"
+#include "server/http/engine/deadlines.h"
 #include "server/jobs/supervisor.h"
 
 #include <stdint.h>
@@ -20,12 +24,12 @@ struct metrics *metrics_create(void);
 void metrics_destroy(struct metrics *metrics);
 
 /* One request answered. LABEL: an operator's name, "pipeline", "info" or anything else, counted as
- * "other". TIMING may be NULL; PIXELS is 0 where no image was worked on. */
+ * "other". TIMING may be NULL; PIXELS is 0 where no image was processed. */
 void metrics_request(struct metrics *metrics, const char *label, int http_status, double total_ms,
                      const struct timing *timing, uint64_t pixels);
 
-/* Requests refused: "queue", "slots", "bytes", "answers", "draining", "malformed"; all before their
- * work began, but for an answer for which there is no room in the end. */
+/* Why a request was refused: "queue", "slots", "bytes", "answers", "draining", "malformed"; all
+ * before its work began, but for an answer for which there is no room in the end. */
 enum rejection {
     REJECTED_QUEUE,
     REJECTED_SLOTS,
@@ -39,10 +43,10 @@ void metrics_reject(struct metrics *metrics, enum rejection reason);
 
 /* What is true at this moment, asked from its owners. */
 struct metrics_now {
-    const struct seat_facts *seats;
-    int seat_count, queued, slots_in_use, slots, exchanges;
+    const struct worker_facts *workers;
+    int worker_count, queued, slots_in_use, slots, exchanges;
     int64_t body_bytes_held, answer_bytes_held;
-    struct watch_counts connections;
+    struct deadline_counts connections;
     const char *version;
 };
 void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE *out);

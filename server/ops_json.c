@@ -48,9 +48,9 @@ static json_t *op_json(const struct op *op) {
     for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
         json_array_append_new(params, param_json(param));
     json_t *parts = json_array();
-    for (int i = 0; i < OP_PARTS_MAX && op->parts[i].name; i++)
-        json_array_append_new(parts, json_pack("{s:s, s:s}", "name", op->parts[i].name, "summary",
-                                               op->parts[i].summary));
+    for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
+        json_array_append_new(
+            parts, json_pack("{s:s, s:s}", "name", op->aux[i].name, "summary", op->aux[i].summary));
     return json_pack("{s:s, s:s, s:o, s:o}", "name", op->name, "summary", op->summary, "parameters",
                      params, "parts", parts);
 }

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* ops_json.h - the registry as JSON: GET /ops and `burin ops --json`. */
+/* ops_json.h - the registry as JSON.
+ *
+ * Used by:  http/handle_health.c (GET /ops), command_ops.c (`burin ops --json`).
+ * Owns:     nothing; the result is the caller's.
+ * Fails:    NULL without memory.
+ * Threads:  any.
+ */
 #ifndef BURIN_OPS_JSON_H
 #define BURIN_OPS_JSON_H
 

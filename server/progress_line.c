@@ -34,7 +34,7 @@ static void draw(const struct progress_line *line) {
     fprintf(stderr, ", %.1f s\033[K", (double)since_ns / 1e9);
 }
 
-static void *watch(void *argument) {
+static void *draw_until_end(void *argument) {
     struct progress_line *line = argument;
     pthread_mutex_lock(&line->lock);
     while (!line->ending) {
@@ -58,7 +58,7 @@ void progress_line_init(struct progress_line *line, const struct progress *progr
     if (!isatty(STDERR_FILENO)) return;
     pthread_mutex_init(&line->lock, NULL);
     pthread_cond_init(&line->end, NULL);
-    line->running = pthread_create(&line->thread, NULL, watch, line) == 0;
+    line->running = pthread_create(&line->thread, NULL, draw_until_end, line) == 0;
 }
 
 /* Drawn at once, so that a short stage of a long job is not left out. */

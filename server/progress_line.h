@@ -2,9 +2,13 @@
 /* progress_line.h - a line on the terminal that tells how far a job is: the stage or the operator,
  * its share done where an operator tells that, and the seconds so far.
  *
- * Only where stderr is a terminal, and only of a job that takes more than half a second; elsewhere
+ * Only where stderr is a terminal, and only for a job that takes more than half a second; elsewhere
  * nothing is started.
- * Threads:  one of its own, that looks at the progress ten times a second.
+ *
+ * Used by:  command_run.c.
+ * Owns:     its thread, from progress_line_init to progress_line_release.
+ * Fails:    where no thread can be started there is no line.
+ * Threads:  the caller's, and one of its own that looks at the progress ten times a second.
  */
 #ifndef BURIN_PROGRESS_LINE_H
 #define BURIN_PROGRESS_LINE_H
@@ -30,8 +34,8 @@ struct progress_line {
 /* The first stage is STAGE. */
 void progress_line_init(struct progress_line *line, const struct progress *progress,
                         const struct plan *plan, const char *stage);
-/* What is done from now on; NULL: the plan's steps, one after the other as progress tells. */
+/* The stage from now on; NULL: the plan's steps, one after the other as progress tells. */
 void progress_line_stage(struct progress_line *line, const char *stage);
-void progress_line_release(struct progress_line *line); /* the line is wiped away */
+void progress_line_release(struct progress_line *line); /* erases the line */
 
 #endif

@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Options may stand anywhere until `--`; each is looked up in a table of name, range
+ * and setter, and then among the files that the operators' records ask for. The words that remain
+ * are steps as far as they name operators, and then INPUT and OUTPUT; what is left over is told as
+ * one file too many, or as a misspelt operator. The extension of OUTPUT decides the type where no
+ * option does. */
 #include "server/run_options.h"
 
 #include "pipeline/registry.h"
@@ -40,6 +45,11 @@ static bool set_background(struct run_options *options, const char *value) {
     return true;
 }
 
+static bool set_damaged(struct run_options *options, const char *value) {
+    options->accept_damage = strcmp(value, "accept") == 0;
+    return options->accept_damage || strcmp(value, "refuse") == 0;
+}
+
 static bool set_device(struct run_options *options, const char *value) {
     options->device = value; /* device_choose judges it */
     return true;
@@ -65,6 +75,7 @@ static const struct option {
     { "--quality", "1..100", set_quality },
     { "--compression", "0..3", set_compression },
     { "--background", "RRGGBB", set_background },
+    { "--damaged", "refuse or accept", set_damaged },
     { "--threads", "1..1024", set_threads },
     { "--pixels-max", "1..4294836225", set_pixels_max },
     { "--timing", "", NULL },
@@ -85,16 +96,16 @@ static enum status unknown_option(const char *argument, size_t length, struct fa
                 param_shown(name, shown));
 }
 
-static enum status take_part(struct run_options *options, const char *name, const char *path,
-                             struct failure *failure) {
+static enum status take_aux(struct run_options *options, const char *name, const char *path,
+                            struct failure *failure) {
     int count = 0;
     if (!path || !*path) return fail(failure, STATUS_BAD_PARAM, "--%s needs a file", name);
-    for (; count < OP_PARTS_MAX && options->parts[count].name; count++)
-        if (strcmp(options->parts[count].name, name) == 0)
+    for (; count < OP_AUX_MAX && options->aux[count].name; count++)
+        if (strcmp(options->aux[count].name, name) == 0)
             return fail(failure, STATUS_BAD_PARAM, "--%s is given twice", name);
-    if (count == OP_PARTS_MAX)
-        return fail(failure, STATUS_BAD_PARAM, "more than %d files beside INPUT", OP_PARTS_MAX);
-    options->parts[count] = (struct run_part){ .name = name, .path = path };
+    if (count == OP_AUX_MAX)
+        return fail(failure, STATUS_BAD_PARAM, "more than %d files besides INPUT", OP_AUX_MAX);
+    options->aux[count] = (struct run_aux){ .name = name, .path = path };
     return STATUS_OK;
 }
 
@@ -104,12 +115,12 @@ static const char *value_of(int argc, char **argv, int *i) {
     return equals ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
 }
 
-/* The record's name of the part that "--name" or "--name=..." stands for, or NULL. */
-static const char *part_of(const char *argument, size_t length) {
+/* The record's name of the image that "--name" or "--name=..." stands for, or NULL. */
+static const char *aux_of(const char *argument, size_t length) {
     char name[32];
     if (length < 3 || length >= sizeof name) return NULL;
     snprintf(name, sizeof name, "%.*s", (int)length - 2, argument + 2);
-    return registry_part(name);
+    return registry_aux(name);
 }
 
 /* Takes the option at argv[*i], and moves *I over its value. */
@@ -121,8 +132,8 @@ static enum status take_option(struct run_options *options, int argc, char **arg
     for (int k = 0; k < OPTION_COUNT && !option; k++)
         if (strlen(table[k].name) == length && strncmp(table[k].name, argument, length) == 0)
             option = &table[k];
-    const char *part = option ? NULL : part_of(argument, length);
-    if (part) return take_part(options, part, value_of(argc, argv, i), failure);
+    const char *aux = option ? NULL : aux_of(argument, length);
+    if (aux) return take_aux(options, aux, value_of(argc, argv, i), failure);
     if (!option) return unknown_option(argument, length, failure);
     if (!option->set) {
         if (argument[length])
@@ -161,7 +172,8 @@ static enum status one_too_many(int count, char **words, struct failure *failure
     if (!is_file(words[0]) && plan_parse(&ignored, words[0], failure)) return failure->status;
     char first[PARAM_SHOWN_MAX], second[PARAM_SHOWN_MAX];
     return fail(failure, STATUS_BAD_PARAM,
-                "one INPUT and one OUTPUT, not %d files (\"%s\", \"%s\"...): run it for each",
+                "one INPUT and one OUTPUT, not %d files (\"%s\", \"%s\"...): run it once for "
+                "each",
                 count, param_shown(words[0], first), param_shown(words[1], second));
 }
 
@@ -206,8 +218,8 @@ static enum status type_by_extension(struct run_options *options, struct failure
     options->encode.format = format_from_name(extension);
     if (options->encode.format) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM,
-                "\".%s\" is no type that is written here: let OUTPUT end in .png, .jpg, .jpeg, "
-                ".pnm, .ppm or .pgm, or say --type png, jpeg or pnm",
+                "burin does not write \".%s\": OUTPUT must end in .png, .jpg, .jpeg, .pnm, .ppm "
+                "or .pgm, or give --type png, jpeg or pnm",
                 param_shown(extension, shown));
 }
 

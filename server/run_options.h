@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* run_options.h - what the command line of `burin run` asks for.
  *
- * Fails:  STATUS_BAD_PARAM, with a sentence that names the option and what it may be.
+ * Used by:  command_run.c.
+ * Owns:     nothing; texts are those of argv.
+ * Fails:    STATUS_BAD_PARAM, with a sentence that names the option and what it may be.
+ * Threads:  any; no state.
  */
 #ifndef BURIN_RUN_OPTIONS_H
 #define BURIN_RUN_OPTIONS_H
@@ -12,20 +15,21 @@
 #include <stdbool.h>
 
 /* --NAME PATH, a further image for a step. */
-struct run_part {
+struct run_aux {
     const char *name, *path; /* name: an operator's record's; NULL: none */
 };
 
 struct run_options {
     struct plan plan;
     const char *input, *output; /* "-": standard input, standard output */
-    struct run_part parts[OP_PARTS_MAX];
+    struct run_aux aux[OP_AUX_MAX];
     const char *device;           /* as device_choose reads it */
     struct encode_options encode; /* format FORMAT_NONE: as the input */
     long pixels_max;
+    bool accept_damage;
     int threads; /* 0: one a core */
     bool timing;
-    bool help; /* nothing else was looked at */
+    bool help; /* then nothing else was read */
 };
 
 enum status run_options_read(struct run_options *options, int argc, char **argv,

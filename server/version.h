@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* version.h - which build this is: `git describe` at build time. */
+/* version.h - which build this is: `git describe` at build time.
+ *
+ * Used by:  command_version.c, and http/ for GET / and /metrics.
+ */
 #ifndef BURIN_VERSION_H
 #define BURIN_VERSION_H
 

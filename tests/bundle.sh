@@ -8,8 +8,9 @@ out=build/bundle
 rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib" "$out/tests" "$out/kernels" "$out/photos"
 cp "$program" "$out/bin/burin"
-for t in "$build"/tests/ops/* "$build"/tests/pipeline/bytes "$build"/tests/cuda/*; do
-    [ -x "$t" ] && [ ! -d "$t" ] && case $t in *.d) ;; *) cp "$t" "$out/tests/$(basename "$(dirname "$t")")-$(basename "$t")" ;; esac
+# A test is named by its path: cuda/ops/carve is cuda-ops-carve there.
+for t in "$build"/tests/pipeline/ops/* "$build"/tests/pipeline/rows/* "$build"/tests/cuda/* "$build"/tests/cuda/ops/*; do
+    [ -x "$t" ] && [ ! -d "$t" ] && case $t in *.d) ;; *) cp "$t" "$out/tests/$(echo "${t#"$build"/tests/}" | tr / -)" ;; esac
 done
 for t in "$build"/tests/bench/* ; do [ -x "$t" ] && [ ! -d "$t" ] && cp "$t" "$out/bin/"; done
 for t in "$build"/tests/bench/kernels/*; do [ -x "$t" ] && [ ! -d "$t" ] && cp "$t" "$out/kernels/"; done

@@ -32,20 +32,25 @@ have() {
     command -v "$1" >/dev/null || { echo "no $1 on this machine: left out"; return 1; }
 }
 
-# The reference and the twins agree; everything else that was bundled passes here too.
+# Every operator's twin against its reference, lanes side by side, the device, waits that never end, launches that the
+# GPU refuses; everything else that was bundled passes here too.
 check() {
     for t in tests/*; do step "$(basename "$t")" "$t"; done
 }
 
-# The allocation that test_memory wants to fail is no error of ours: API errors are not reported.
+# Small sizes. The allocation that test_memory wants to fail, and the launches that a test wants to be refused, are no
+# errors of ours: API errors are not reported.
 sanitize() {
     have compute-sanitizer || return
     for tool in memcheck synccheck racecheck; do
         step $tool compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
             tests/cuda-every_op $([ $tool = racecheck ] && echo tiny || echo small)
-        [ -x tests/cuda-carve ] || continue # built without it
+        [ -x tests/cuda-ops-carve ] || continue # built without it
         step $tool-carve compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
-            tests/cuda-carve$([ $tool = racecheck ] && echo _checked) small
+            tests/cuda-ops-carve$([ $tool = racecheck ] && echo _checked) small
+    done
+    for tool in memcheck synccheck; do
+        step $tool-histeq compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-ops-histeq
     done
     step memcheck-device compute-sanitizer --report-api-errors no --error-exitcode 9 tests/cuda-device
 }

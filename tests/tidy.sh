@@ -27,15 +27,18 @@ wall() { # FILES-REGEX FORBIDDEN-REGEX REASON
     done
 }
 wall '^pipeline/' '(server|cuda|config)/' "pipeline/ is the ground floor: it knows no server, no CUDA, no config"
+wall '^pipeline/(codecs|rows)/' 'pipeline/ops/' "codecs and row kernels know no operator"
 wall '^cuda/' '(server|config)/' "cuda/ stands on pipeline/ alone"
+wall '^(server|cuda|pipeline|config)/' 'tests/' "what is shipped includes nothing of its tests and benchmarks"
 wall '^config/' '(server|cuda)/' "config/ stands on pipeline/ alone"
-wall '^server/http/' 'pipeline/(run|device|codecs/|ops/)|server/jobs/(worker|carry|channel|canary)|cuda/' "http/ links no codec, no operator and no device"
+wall '^server/http/' 'pipeline/(run|device|codecs/|ops/)|server/jobs/(worker|executor|channel|self_test)|cuda/' "http/ links no codec, no operator and no device"
+wall '^server/http/engine/' 'config/|server/jobs/|server/http/[a-z_]*\.h' "engine/ knows no request: nothing of http/ outside it"
 wall '^server/jobs/' 'server/http/' "jobs/ does not know HTTP"
 grep -nE 'ifdef.*CUDA' $(echo "$sources" | grep -v '^cuda/') | grep -v __CUDACC__ && complain "no #ifdef CUDA outside cuda/"
 
 # Twins and tests: every operator has a test; every CUDA twin has its reference.
 for f in $(files ':(glob)pipeline/ops/*.c'); do
-    [ -f "tests/ops/$(basename "$f")" ] || complain "$f has no tests/ops/$(basename "$f")"
+    [ -f "tests/$f" ] || complain "$f has no tests/$f"
 done
 for f in $(files ':(glob)cuda/ops/*.cu'); do
     [ -f "pipeline/ops/$(basename "$f" .cu).c" ] || complain "$f has no reference in pipeline/ops/"
@@ -43,6 +46,45 @@ done
 for name in $(files 'tests/*test_*.py' | sed 's|.*/||' | sort | uniq -d); do
     complain "two tests are called $name: pytest takes no more than one of a name"
 done
+
+# Headers: what it is in the first line, who uses it, and every label on a line of its own.
+labels='Used by|Owns|Fails|Threads|Limits|Source|How|Why|Kinds|Bounds|Invariant|Method|Ownership|Ends|Names'
+headers=$(echo "$sources" | grep -v '^tests/' | grep '\.h$')
+for f in $(echo "$sources" | grep -v '^tests/' | grep '\.cuh$'); do
+    grep -qF "#include \"$f\"" $sources && headers="$headers $f"
+done
+for f in $headers; do
+    name=$(basename "$f")
+    awk -v f="$f" -v name="$name" -v labels="$labels" '
+        NR == 2 { first = index($0, "/* " name " - ") == 1 }
+        NR > 1 && !closed { if ($0 ~ "^ \\* Used by:") used = 1
+            if ($0 ~ "[^*] +(" labels "):  ") melted = NR
+            if (/\*\//) closed = 1 }
+        END { if (!first) printf "tidy: %s does not begin with \"/* %s - what it is\"\n", f, name
+            else if (!used) printf "tidy: %s does not say who uses it (Used by:)\n", f
+            if (melted) printf "tidy: %s:%d: a label in the middle of a line\n", f, melted
+            exit !first || !used || melted }' "$f" >&2 || bad=1
+done
+
+# Sources that do not fit a screen or three say how they work before they begin.
+for f in $(echo "$sources" | grep -v '^tests/' | grep -E '\.(c|cu|cuh)$'); do
+    [ "$(wc -l <"$f")" -le 140 ] || head -40 "$f" | grep -qiE '^(/\*| \*) *how\b' || complain "$f is over 140 lines and does not open with How it works"
+done
+
+# Tests: the source's own path and name below tests/, or a test that says `covers:` and the path.
+covered=$(files 'tests/*' | grep -E '\.(c|cu|h|cuh|py)$' | tr '\n' '\0' | xargs -0 awk '
+    FNR == 1 { on = 0 } FNR > 30 { nextfile } / covers: |^covers: / { on = 1 }
+    on { for (i = 1; i <= NF; i++) { gsub(/[,"]/, "", $i); if ($i ~ /^[a-z]+\/.*\.(c|cu|cuh|h)$/) print $i } }
+    on && (/\*\// || /"""/ || !NF) { nextfile }' | sort -u)
+for path in $covered; do [ -f "$path" ] || complain "a test covers $path, which is not there"; done
+untested=
+total=0
+for f in $(echo "$sources" | grep -v '^tests/' | grep -E '\.(c|cu)$' | grep -vE '_none\.c$|^server/main\.c$'); do
+    total=$((total + 1))
+    stem=${f%.*}
+    [ -f "tests/$stem.c" ] || [ -f "tests/$stem.cu" ] || [ -f "tests/$stem.py" ] || echo "$covered" | grep -qxF "$f" || untested="$untested $f"
+done
+[ -z "$untested" ] || complain "$(echo $untested | wc -w) of $total sources have no test:$(printf '\n      %s' $untested)"
 
 # Calls that bound nothing, or end the process behind the caller's back.
 grep -nE '\b(strcat|sprintf|gets|alloca|system|popen)\(' $(echo "$sources" | grep -v '^tests/') && complain "a banned call"

@@ -1,239 +1,212 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Seams are found on the luma alone, strip by strip (strip.cuh says what that is, and which methods
- * there are); then the pixels follow at once. Pixels go from the input to the output in the first
- * phase and grow there in place in those after it, so that they need no scratch. Only where the
- * seams are shown, which has the input's size, an image of its own is carved along.
+/* carve.cu - seam carving on the GPU, the twin of pipeline/ops/carve.c; carve/ holds its parts.
+ *
+ * How it works. A call is a few phases (carve_next): one that shrinks, then steps that grow. Of
+ * each phase the seams are searched on the luma alone, turned where they are horizontal
+ * (fill_search, find_seams): that is what costs time. Then the pixels follow at once (apply_seams).
+ * Pixels go from the input to the output in the first phase and grow there in place in those after
+ * it, so that they need no scratch. Only where the seams are shown, which has the input's size, an
+ * image of its own is carved along.
+ *
+ * Which method takes the seams of a phase out: the first that takes the search (method.cuh).
+ *
+ *   method   for                          bound                                 file in carve/
+ *   cluster  one direction, no masks      compute capability 9.0; sides up to   cluster/cluster.cuh
+ *                                         16000; half a path costs less than
+ *                                         2^28 - 2^22; all blocks resident
+ *   dual     both directions, no masks    the same for both sides, of each of   dual/dual.cuh
+ *                                         which two rows stay
+ *   grid     everything else, and where   none: any GPU, any number of blocks   grid/grid.cuh
+ *            a launch above is refused
+ *
+ * cluster: a cluster of blocks sweeps the costs of each half towards the middle, a block for each
+ * band of rows keeps parents behind it and takes the seam out. dual: the same for both axes at
+ * once, and a verdict each step. grid: every warp does a tile of columns, and each seam ends with a
+ * barrier of all blocks. All give the same seams: what is least, and which of equals, is in
+ * pipeline/ops/carve.h.
+ *
+ * Where to begin reading: here at the end, run(), and upwards to run_phase(). Then
+ * carve/carve_context.cuh (memory), carve/method.cuh (the choice), carve/grid/grid.cuh (the
+ * simplest kernel: grid_kernel), carve/cluster/args.cuh (who does what) and sweep.cuh, band.cuh,
+ * traceback.cuh beside it. Blocks talk in tagged_words.cuh, by the instructions of ptx.cuh.
+ * tests/bench/kernels/carve.cu climbs from a launch a row to the cluster
+ * method.
  *
  * Scratch: at most 16 bytes a pixel of the input or, where that has more, of what is carved to;
  * where a side of the input, or of what it grows to, is under 800 pixels, 384 KiB on top; where one
  * is under 480, 1280 bytes for every row and column of both too. What it is, bytes a pixel: luma 1,
- * seams up to 2, all phases' bits up to 3/4, the method's (tiles.cuh: 3.4, with masks 2.6; both
- * directions 7 to 10, fast_both.cuh no more, and 4 for origins); masks 1 or 2; seams shown in
- * several phases: the pixel itself. */
+ * seams up to 2, all phases' bits up to 3/4, the method's (grid: 3.4, with masks 2.6; both
+ * directions 7 to 10, dual no more, and 4 for origins); masks 1 or 2; seams shown in several
+ * phases: the pixel itself. */
 #include "pipeline/ops/carve.h"
 
-#include "cuda/ops/carve/course.cuh"
-#include "cuda/ops/carve/show.cuh"
+#include "cuda/ops/carve/carve_context.cuh"
+#include "cuda/ops/carve/draw.cuh"
 
 /* ---- one phase */
 
 /* Marks of the image that the phase begins with, into TO. */
-static enum status fill_marks(const struct course *course, const struct leg *leg, struct plane to,
-                              bool turned) {
-    struct fill_job job = {};
-    job.width = leg->width;
-    job.height = leg->height;
-    job.to = to;
-    job.turned = turned;
-    if (course->done) {
-        job.from = course->kept;
-    } else {
-        job.keep = course->call->parts[CARVE_KEEP];
-        job.remove = course->call->parts[CARVE_REMOVE];
-    }
-    return fill_plane(course->context->stream, job, course->failure);
+static enum status fill_marks(const struct carve_context *carve, const struct phase *phase,
+                              uint8_t *to, uint32_t stride, bool turned) {
+    struct fill_args args = { phase->width, phase->height, to, stride, turned };
+    if (carve->done)
+        args.image = carve->kept;
+    else
+        args.keep = carve->call->aux[CARVE_KEEP], args.remove = carve->call->aux[CARVE_REMOVE];
+    return fill_plane(carve->queue, args);
 }
 
-static enum status fill_strip(const struct course *course, const struct leg *leg,
-                              const struct carve_strip *strip) {
-    struct fill_job job = {};
-    job.image = course->now;
-    job.width = leg->width;
-    job.height = leg->height;
-    job.to = { strip->luma, strip->luma_stride };
-    job.turned = is_turned(leg);
-    job.watch = course->watch;
-    job.total = course->total;
-    const enum status status = fill_plane(course->context->stream, job, course->failure);
-    if (status || !course->masked) return status;
-    return fill_marks(course, leg, { strip->marks, strip->luma_stride }, job.turned);
+static enum status fill_search(const struct carve_context *carve, const struct phase *phase,
+                               const struct seam_search *search) {
+    const bool turned = is_turned(phase);
+    const uint32_t stride = search->luma_stride;
+    const struct fill_args args = { phase->width, phase->height, search->luma,    stride,
+                                    turned,       carve->now,    carve->progress, carve->total };
+    const enum status status = fill_plane(carve->queue, args);
+    if (status || !carve->masked) return status;
+    return fill_marks(carve, phase, search->marks, stride, turned);
 }
 
-static enum status find_seams(const struct course *course, const struct leg *leg,
-                              const struct lines *lines) {
-    const struct carve_strip strip = strip_of(course, leg);
-    enum status status = fill_strip(course, leg, &strip);
+static enum status find_seams(const struct carve_context *carve, const struct phase *phase) {
+    const struct seam_search search = search_of(carve, phase);
+    enum status status = fill_search(carve, phase, &search);
     if (!status)
-        status = choose(course->context, &strip).run(course->context, &strip, course->failure);
-    cuda_mark(course->context, course->quick && course->watch ? NULL : "seams");
-    if (status || is_both(leg)) return status;
-    const struct mark_job job = { *lines, strip.seams, strip.columns };
-    return mark_lines(course->context->stream, job, course->failure);
+        status = method_run(carve->context, &carve->limits, carve->methods[carve->origin_map.count],
+                            &search, carve->failure);
+    cuda_record_kernel(carve->context, carve->timed && carve->progress ? NULL : "seams");
+    if (status || is_both(phase)) return status;
+    return mask_build(carve->queue, { present_mask(carve), search.seams, search.columns });
 }
 
-static enum status restore_left(const struct course *course, const struct leg *leg) {
-    const struct leg after = behind(leg);
-    struct restore_job job = {};
-    job.width = after.width;
-    job.height = after.height;
-    job.origins = course->origins;
-    job.origin_stride = course->origin_stride;
-    job.in = course->call->in;
-    job.out = course->call->out;
-    return restore_pixels(course->context->stream, job, course->failure);
+/* Both directions: the pixels that are left, from where they came. */
+static enum status take_origins(const struct carve_context *carve, const struct phase *phase,
+                                void (*kernel)(struct gather_args)) {
+    const struct phase after = behind(phase);
+    const struct gather_args args = { carve->origins,   carve->origin_stride, carve->call->in,
+                                      carve->call->out, after.width,          after.height };
+    return launch_pixels(kernel, after.width, after.height, carve->queue, args);
 }
 
-static enum status paint_phase(const struct course *course, const struct leg *leg,
-                               const struct lines *lines) {
-    if (is_both(leg)) return restore_left(course, leg);
-    struct paint_job job = {};
-    job.lines = *lines;
-    job.width = leg->width;
-    job.height = leg->height;
-    job.past = course->past;
-    job.out = course->call->out;
-    return paint_seams(course->context->stream, job, course->failure);
+static enum status paint_phase(const struct carve_context *carve, const struct phase *phase) {
+    if (is_both(phase)) return take_origins(carve, phase, restore_kernel);
+    const struct paint_args args = { present_mask(carve), phase->width, phase->height,
+                                     carve->origin_map, carve->call->out };
+    return launch_pixels(paint_kernel, phase->width, phase->height, carve->queue, args);
 }
 
-static enum status move_one(const struct course *course, const struct leg *leg,
-                            const struct movers &movers, struct move_job *job) {
-    const struct leg after = behind(leg);
-    job->width = leg->width;
-    job->height = leg->height;
-    job->length = job->lines.turned ? after.height : after.width;
-    return leg->phase.grow ? grow_pixels(course->context->stream, movers, *job, course->failure)
-                           : shrink_pixels(course->context->stream, movers, *job, course->failure);
+/* COPIES: as of apply_args. */
+static enum status apply_one(const struct carve_context *carve, const struct phase *phase,
+                             const struct image &from, const struct image &to, bool copies) {
+    const struct phase after = behind(phase);
+    const struct seam_mask mask = present_mask(carve);
+    const struct apply_kernels kernels = apply_kernels_of(from);
+    const struct apply_args args = { mask,          from.pixels,
+                                     to.pixels,     from.stride,
+                                     to.stride,     phase->width,
+                                     phase->height, mask.turned ? after.height : after.width,
+                                     copies };
+    if (phase->seams.grow) return grow_pixels(carve->queue, kernels, args);
+    return launch_pixels(kernels.shrink, phase->width, phase->height, carve->queue, args);
 }
 
-static enum status move_pixels(struct course *course, const struct leg *leg,
-                               const struct lines *lines) {
-    const struct image *now = &course->now;
-    struct move_job job = {};
-    job.lines = *lines;
-    job.from = now->pixels;
-    job.from_stride = now->stride;
-    job.to = course->to.pixels;
-    job.to_stride = course->to.stride;
-    const struct movers movers =
-        now->depth == 8 ? movers_of<uint8_t>(now->channels) : movers_of<uint16_t>(now->channels);
-    return move_one(course, leg, movers, &job);
-}
-
-/* In the first phase marks come fresh from the masks: where it shrinks, through the strip's plane,
+/* In the first phase marks come fresh from the masks: where it shrinks, through the search's plane,
  * which is free by now. */
-static enum status move_marks(const struct course *course, const struct leg *leg,
-                              const struct lines *lines) {
-    struct plane from = course->kept;
-    if (!leg->phase.grow) from = { course->marks, round16(leg->width) };
+static enum status apply_to_marks(const struct carve_context *carve, const struct phase *phase) {
+    struct image from = carve->kept;
+    if (!phase->seams.grow) from.pixels = carve->marks, from.stride = round16(phase->width);
     enum status status = STATUS_OK;
-    if (!course->done) status = fill_marks(course, leg, from, false);
-    if (status) return status;
-    struct move_job job = {};
-    job.lines = *lines;
-    job.from = from.bytes;
-    job.from_stride = from.stride;
-    job.to = course->kept.bytes;
-    job.to_stride = course->kept.stride;
-    job.copies = true;
-    return move_one(course, leg, movers_make<uint8_t, 1>(), &job);
-}
-
-static enum status gather(const struct course *course, const struct leg *leg) {
-    const struct image *in = &course->call->in, *out = &course->call->out;
-    const struct movers movers =
-        in->depth == 8 ? movers_of<uint8_t>(in->channels) : movers_of<uint16_t>(in->channels);
-    const struct leg after = behind(leg);
-    const struct gather_job job = {
-        course->origins, course->origin_stride, in->pixels,   out->pixels, in->stride,
-        out->stride,     after.width,           after.height, in->width,   in->height
-    };
-    return gather_pixels(course->context->stream, movers, job, course->failure);
+    if (!carve->done) status = fill_marks(carve, phase, from.pixels, (uint32_t)from.stride, false);
+    return status ? status : apply_one(carve, phase, from, carve->kept, true);
 }
 
 /* What is to follow the seams: the pixels, unless nobody looks at them any more; marks, if there is
  * another phase. */
-static enum status follow(struct course *course, const struct leg *leg, const struct lines *lines,
-                          bool last) {
-    if (last && course->shows) return STATUS_OK;
-    if (is_both(leg)) return gather(course, leg);
-    enum status status = move_pixels(course, leg, lines);
-    if (!status && !last && course->masked) status = move_marks(course, leg, lines);
+static enum status apply_seams(const struct carve_context *carve, const struct phase *phase,
+                               bool last) {
+    if (last && carve->shows) return STATUS_OK;
+    if (is_both(phase)) return take_origins(carve, phase, apply_kernels_of(carve->call->in).gather);
+    enum status status = apply_one(carve, phase, carve->now, carve->to, false);
+    if (!status && !last && carve->masked) status = apply_to_marks(carve, phase);
     return status;
 }
 
-static enum status run_phase(struct course *course, struct leg *leg) {
-    const struct leg after = behind(leg);
-    const bool last = after.width == course->goal_width && after.height == course->goal_height;
-    const struct lines *lines = &course->past.phases[course->past.count].lines;
-    enum status status = find_seams(course, leg, lines);
-    if (!status && course->shows) status = paint_phase(course, leg, lines);
-    if (!status) status = follow(course, leg, lines, last);
-    cuda_mark(course->context, "pixels");
-    course->past.count++;
-    course->done += leg->phase.columns + leg->phase.rows;
-    course->now = course->to;
-    course->now.width = after.width;
-    course->now.height = after.height;
-    *leg = after;
+static enum status run_phase(struct carve_context *carve, struct phase *phase) {
+    const struct phase after = behind(phase);
+    const bool last = after.width == carve->goal_width && after.height == carve->goal_height;
+    enum status status = find_seams(carve, phase);
+    if (!status && carve->shows) status = paint_phase(carve, phase);
+    if (!status) status = apply_seams(carve, phase, last);
+    cuda_record_kernel(carve->context, "pixels");
+    carve->origin_map.count++;
+    carve->done += phase->seams.columns + phase->seams.rows;
+    carve->now = carve->to;
+    carve->now.width = carve->kept.width = after.width;
+    carve->now.height = carve->kept.height = after.height;
+    *phase = after;
     return status;
 }
 
 /* ---- one image */
 
-static enum status show(const struct course *course, enum show_what what) {
-    struct show_job job = {};
-    job.in = course->call->in;
-    job.out = course->call->out;
-    job.what = what;
-    job.energy = (int)course->call->params->number[CARVE_ENERGY];
-    job.luma = { course->luma, round16(job.in.width) };
-    return show_image(course->context->stream, job, course->failure);
+static enum status draw(const struct carve_context *carve, enum draw_what what) {
+    const struct image *in = &carve->call->in;
+    const struct draw_args args = {
+        *in,         carve->call->out,   what,
+        carve->luma, round16(in->width), (int)carve->call->params->number[CARVE_ENERGY]
+    };
+    return launch_pixels(draw_kernel, in->width, in->height, carve->queue, args);
 }
 
-static enum status show_energy(const struct course *course) {
-    struct fill_job job = {};
-    job.image = course->call->in;
-    job.width = job.image.width;
-    job.height = job.image.height;
-    job.to = { course->luma, round16(job.width) };
-    const enum status status = fill_plane(course->context->stream, job, course->failure);
-    if (status) return status;
-    const enum status shown = show(course, SHOW_ENERGY);
-    cuda_mark(course->context, "energy");
-    return shown;
-}
-
-static enum status copy(const struct course *course) {
-    const struct image *in = &course->call->in, *out = &course->call->out;
-    CUDA_TRY(course->failure, cudaMemcpy2DAsync(out->pixels, out->stride, in->pixels, in->stride,
-                                                image_row_bytes(in), in->height,
-                                                cudaMemcpyDeviceToDevice, course->context->stream));
-    return STATUS_OK;
-}
-
-static enum status carve(struct course *course) {
-    struct leg leg = { course->call->in.width, course->call->in.height, {} };
-    enum status status = STATUS_OK;
-    course->now = course->call->in;
-    next_phase(course, &leg);
-    if (course->shows) status = show(course, is_both(&leg) ? SHOW_RED : SHOW_INPUT);
-    if (!status && course->phases == 0 && !course->shows) status = copy(course);
-    while (!status && next_phase(course, &leg)) status = run_phase(course, &leg);
+static enum status draw_energy(const struct carve_context *carve) {
+    const struct image *in = &carve->call->in;
+    enum status status = fill_plane(
+        carve->queue, { in->width, in->height, carve->luma, round16(in->width), false, *in });
+    if (!status) status = draw(carve, DRAW_ENERGY);
+    if (!status) cuda_record_kernel(carve->context, "energy");
     return status;
 }
 
-static enum status check_parts(const struct op_call *call, struct failure *failure) {
-    for (int i = 0; i < OP_PARTS_MAX; i++) {
-        const struct image *part = &call->parts[i];
-        if (part->width && (part->width != call->in.width || part->height != call->in.height))
+static enum status carve_image(struct carve_context *carve) {
+    struct phase phase = { carve->call->in.width, carve->call->in.height, {} };
+    enum status status = STATUS_OK;
+    carve->now = carve->call->in;
+    next_phase(carve, &phase);
+    if (carve->shows) status = draw(carve, is_both(&phase) ? DRAW_RED : DRAW_INPUT);
+    if (carve->phases == 0 && !carve->shows) {
+        const struct image *in = &carve->call->in, *out = &carve->call->out;
+        CUDA_TRY(carve->failure,
+                 cudaMemcpy2DAsync(out->pixels, out->stride, in->pixels, in->stride,
+                                   image_row_bytes(in), in->height, cudaMemcpyDeviceToDevice,
+                                   carve->context->stream));
+    }
+    while (!status && next_phase(carve, &phase)) status = run_phase(carve, &phase);
+    return status;
+}
+
+static enum status check_masks(const struct op_call *call, struct failure *failure) {
+    for (int i = 0; i < OP_AUX_MAX; i++) {
+        const struct image *mask = &call->aux[i];
+        if (mask->width && (mask->width != call->in.width || mask->height != call->in.height))
             return fail(failure, STATUS_MISMATCH,
-                        "the mask is %u x %u, the image %u x %u: they must be alike", part->width,
-                        part->height, call->in.width, call->in.height);
+                        "the mask is %u x %u, the image %u x %u: they must have the same size",
+                        mask->width, mask->height, call->in.width, call->in.height);
     }
     return STATUS_OK;
 }
 
 static enum status run_one(const struct cuda_context *context, const struct op_call *call,
-                           void *scratch, struct failure *failure) {
-    const enum status status = check_parts(call, failure);
+                           const struct op_call *first) {
+    struct failure *const failure = first->failure;
+    const enum status status = check_masks(call, failure);
     if (status) return status;
-    struct course course = course_make(context, call);
-    course.failure = failure;
-    place(&course, (uint8_t *)scratch);
-    if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return show_energy(&course);
-    static const char *const quick[] = { "seam", "trace", "remove", NULL }; /* as SPAN_SEAM... */
-    if (course.phases) course.watch = cuda_watch(context, call, course.quick ? quick : NULL);
-    return carve(&course);
+    struct carve_context carve = context_of(context, call);
+    carve.queue.failure = carve.failure = failure;
+    lay_out(&carve, (uint8_t *)first->scratch, first->scratch_bytes);
+    if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return draw_energy(&carve);
+    static const char *const timed[] = { "seam", "trace", "remove", NULL }; /* as SPAN_SEAM... */
+    if (carve.phases)
+        carve.progress = kernel_progress_add(context, call, carve.timed ? timed : NULL);
+    return carve_image(&carve);
 }
 
 /* ---- the twin */
@@ -241,16 +214,15 @@ static enum status run_one(const struct cuda_context *context, const struct op_c
 static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
     size_t most = 0;
     for (int i = 0; i < count; i++) {
-        struct course course = course_make(context, &calls[i]);
-        want(&most, place(&course, NULL));
+        struct carve_context carve = context_of(context, &calls[i]);
+        raise_to(&most, lay_out_all(&carve, NULL));
     }
     return most;
 }
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
     enum status status = STATUS_OK;
-    for (int i = 0; i < count && !status; i++)
-        status = run_one(context, &calls[i], calls[0].scratch, calls[0].failure);
+    for (int i = 0; i < count && !status; i++) status = run_one(context, &calls[i], &calls[0]);
     return status;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A tile of samples, channels side by side as they lie, in shared memory; neighbours of a channel
+/* A tile of samples in shared memory, channels interleaved as in the image: neighbours of a channel
  * are `channels` samples apart. Taps are constants of the launch. */
 #include "pipeline/ops/convolve.h"
 
 #include "cuda/tile.cuh"
 
-/* Sample X of a row, or that of its channel in the nearest pixel. */
-template <int CHANNELS> static __device__ __forceinline__ int inside(int x, int samples) {
+/* The column to read for sample X of a row: beyond its ends, the same channel of the last pixel. */
+template <int CHANNELS> static __device__ __forceinline__ int replicated(int x, int samples) {
     if (x < 0) return (x + 2 * CHANNELS) % CHANNELS;
     return x < samples ? x : samples - CHANNELS + (x - samples) % CHANNELS;
 }
@@ -15,19 +15,19 @@ template <int CHANNELS, int DEPTH, int REACH>
 static __global__ void __launch_bounds__(TILE_THREADS)
     convolve_kernel(const __grid_constant__ struct batch batch,
                     const __grid_constant__ struct convolve_rule rule) {
-    constexpr int SIDE = 2 * REACH + 1, DOWN = TILE_THREADS / TILE_ACROSS;
+    constexpr int SIDE = 2 * REACH + 1, DOWN = TILE_THREADS / TILE_WIDTH;
     __shared__ tile<REACH * CHANNELS, REACH> tile;
-    const struct picture &picture = batch.pictures[picture_at(batch, blockIdx.x)];
-    const struct place place = place_of(picture, blockIdx.x - picture.first);
-    const int samples = (int)picture.width * CHANNELS, height = (int)picture.height;
-    const int left = (int)place.x * TILE_ACROSS, top = (int)place.y * TILE_DOWN;
+    const struct batch_image &image = batch.images[batch_find(batch, blockIdx.x)];
+    const struct chunk_position position = chunk_position_of(image, blockIdx.x - image.first_chunk);
+    const int samples = (int)image.width * CHANNELS, height = (int)image.height;
+    const int left = (int)position.x * TILE_WIDTH, top = (int)position.y * TILE_HEIGHT;
     tile.fill(left, top, height, [&](int x, int y) {
-        return sample_at<DEPTH>(picture.in + (uint64_t)y * picture.in_stride,
-                                inside<CHANNELS>(x, samples));
+        return load_sample<DEPTH>(image.in + (uint64_t)y * image.in_stride,
+                                  replicated<CHANNELS>(x, samples));
     });
-    const int column = threadIdx.x % TILE_ACROSS, x = left + column;
+    const int column = threadIdx.x % TILE_WIDTH, x = left + column;
     const bool alpha = CHANNELS % 2 == 0 && x % CHANNELS == CHANNELS - 1;
-    for (int row = threadIdx.x / TILE_ACROSS; row < TILE_DOWN; row += DOWN) {
+    for (int row = threadIdx.x / TILE_WIDTH; row < TILE_HEIGHT; row += DOWN) {
         if (x >= samples || top + row >= height) return;
         int32_t sum = 0;
 #pragma unroll
@@ -35,7 +35,7 @@ static __global__ void __launch_bounds__(TILE_THREADS)
             sum += rule.taps[i] * tile.samples[row + i / SIDE][column + i % SIDE * CHANNELS];
         const uint32_t result = alpha ? tile.samples[row + REACH][column + REACH * CHANNELS]
                                       : (uint32_t)convolve_result(sum, &rule);
-        sample_to<DEPTH>(picture.out + (uint64_t)(top + row) * picture.out_stride, x, result);
+        store_sample<DEPTH>(image.out + (uint64_t)(top + row) * image.out_stride, x, result);
     }
 }
 
@@ -59,15 +59,15 @@ static void launch_depth(cudaStream_t stream, unsigned channels, const struct ba
     }
 }
 
-/* Tiles are counted in samples: the batch is told of pictures so many times as wide. */
+/* Tiles are counted in samples, so the batch is laid out for images so many times as wide. */
 static enum status make_batch(struct batch *batch, const struct op_call *calls, int count) {
-    struct op_call runs[CUDA_BATCH_MAX];
+    struct op_call samples[CUDA_BATCH_MAX];
     for (int i = 0; i < count; i++) {
-        runs[i] = calls[i];
-        runs[i].in.width = calls[i].in.width * calls[i].in.channels;
+        samples[i] = calls[i];
+        samples[i].in.width = calls[i].in.width * calls[i].in.channels;
     }
-    const enum status status = batch_tile(batch, runs, count, TILE_ACROSS, TILE_DOWN);
-    for (int i = 0; i < count; i++) batch->pictures[i].width = calls[i].in.width;
+    const enum status status = batch_init_tiles(batch, samples, count, TILE_WIDTH, TILE_HEIGHT);
+    for (int i = 0; i < count; i++) batch->images[i].width = calls[i].in.width;
     return status;
 }
 
@@ -82,7 +82,7 @@ static enum status run(const struct cuda_context *context, struct op_call *calls
     else
         launch_depth<16>(context->stream, channels, batch, rule);
     CUDA_LAUNCHED(calls[0].failure);
-    cuda_mark(context, "convolve");
+    cuda_record_kernel(context, "convolve");
     return STATUS_OK;
 }
 

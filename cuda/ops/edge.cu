@@ -1,70 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Strips whose rows slide down in registers: a kernel for each kind of image and window, and one
- * more for each where nothing but the magnitude is asked for. How many rows and blocks each has was
- * tried on an H200 at 4K and 66 MP (tests/bench/results/edge-h200.txt). */
+/* How it works. A thread goes down a strip of the image with its window in registers
+ * (edge/kernel.cuh): rows of luma (luma_row.cuh) become magnitudes (sobel.cuh, magnitude.cuh) and
+ * output rows (output.cuh). There is a kernel for each kind of image and window, and one more for
+ * each where nothing but the magnitude is asked for. How many rows and blocks each has was tried on
+ * an H200 at 4K and 66 MP (tests/bench/results/edge-h200.txt). No block waits for another, so any
+ * share of a GPU will do.
+ */
 #include "pipeline/ops/edge.h"
 
-#include "cuda/ops/edge_strips.cuh"
+#include "cuda/ops/edge/kernel.cuh"
 
 /* ---- strips */
 
-template <class KIND> static constexpr bool is_sobel3_of_bytes(void) {
-    return KIND::DEPTH == 8 && KIND::REACH == 1;
+template <class TRAITS> static constexpr bool is_sobel3_of_bytes(void) {
+    return TRAITS::DEPTH == 8 && TRAITS::REACH == 1;
 }
 
 /* Blocks of a multiprocessor: as many as registers allow. */
-template <class KIND> static constexpr int blocks_of(void) {
-    constexpr bool GRAY = KIND::CHANNELS == 1 && KIND::PLAIN;
-    if (is_sobel3_of_bytes<KIND>()) return GRAY ? 5 : 4;
-    return KIND::REACH == 1 || KIND::DEPTH == 16 || GRAY ? 4 : 3;
+template <class TRAITS> static constexpr int blocks_per_multiprocessor(void) {
+    constexpr bool GRAY = TRAITS::CHANNELS == 1 && TRAITS::PLAIN;
+    if (is_sobel3_of_bytes<TRAITS>()) return GRAY ? 5 : 4;
+    return TRAITS::REACH == 1 || TRAITS::DEPTH == 16 || GRAY ? 4 : 3;
 }
 
-/* More rows lie too far apart for what the GPU reads at a time (RGB of 66 MP: 8 rows take 76 us, 16
+/* More rows spread what the GPU reads at a time too far apart (RGB of 66 MP: 8 rows take 76 us, 16
  * take 81). */
-template <class KIND> static constexpr uint32_t rows_most(void) {
-    if (is_sobel3_of_bytes<KIND>()) return KIND::CHANNELS < 4 ? 8 : 32;
-    return KIND::REACH == 1 && KIND::CHANNELS == 1 ? 16 : 32;
+template <class TRAITS> static constexpr uint32_t strip_rows_max(void) {
+    if (is_sobel3_of_bytes<TRAITS>()) return TRAITS::CHANNELS < 4 ? 8 : 32;
+    return TRAITS::REACH == 1 && TRAITS::CHANNELS == 1 ? 16 : 32;
 }
 
-template <class KIND> static uint32_t threads_at_once(const struct cuda_context *context) {
-    return (uint32_t)context->multiprocessors * blocks_of<KIND>() * EDGE_THREADS;
+template <class TRAITS> static uint32_t resident_threads(const struct cuda_context *context) {
+    return (uint32_t)context->multiprocessors * blocks_per_multiprocessor<TRAITS>() * EDGE_THREADS;
 }
 
-/* Rows of a strip, a power of two: the fewest with which the GPU holds all threads at once. Two
- * more, of sobel5 four, are read above and below, so more rows are less work. */
-template <class KIND>
+/* Rows of a strip, a power of two: the fewest with which all threads run at once. Two more rows, of
+ * sobel5 four, are read above and below, so that more rows are less work. */
+template <class TRAITS>
 static uint32_t strip_rows(const struct cuda_context *context, const struct op_call *calls,
                            int count) {
-    const uint64_t threads = threads_at_once<KIND>(context);
+    const uint64_t threads = resident_threads<TRAITS>(context);
     uint64_t thread_rows = 0;
     for (int i = 0; i < count; i++)
-        thread_rows +=
-            (uint64_t)(calls[i].in.width + KIND::PIXELS - 1) / KIND::PIXELS * calls[i].in.height;
-    uint32_t rows = 2 * KIND::REACH;
-    while (rows < rows_most<KIND>() && rows * threads < thread_rows) rows *= 2;
+        thread_rows += (uint64_t)(calls[i].in.width + TRAITS::PIXELS - 1) / TRAITS::PIXELS *
+                       calls[i].in.height;
+    uint32_t rows = 2 * TRAITS::REACH;
+    while (rows < strip_rows_max<TRAITS>() && rows * threads < thread_rows) rows *= 2;
     return rows;
 }
 
-template <class KIND, int AHEAD>
-static void launch_strips(cudaStream_t stream, const struct strips &launch) {
-    const unsigned blocks = (launch.batch.chunks + EDGE_THREADS - 1) / EDGE_THREADS;
-    edge_kernel<KIND, blocks_of<KIND>(), AHEAD><<<blocks, EDGE_THREADS, 0, stream>>>(launch);
+template <class TRAITS, int AHEAD>
+static void launch_kernel(cudaStream_t stream, const struct edge_args &args) {
+    const unsigned blocks = (args.batch.chunks + EDGE_THREADS - 1) / EDGE_THREADS;
+    edge_kernel<TRAITS, blocks_per_multiprocessor<TRAITS>(), AHEAD>
+        <<<blocks, EDGE_THREADS, 0, stream>>>(args);
 }
 
-/* Two rows are fetched into the L2 cache ahead: it holds little of what one strip has read when the
- * next one needs it. Short strips of which each thread has but one are quicker without. */
-template <class KIND>
-static enum status run_kind(const struct cuda_context *context, const struct op_call *calls,
-                            int count, const struct edge_rule &rule) {
-    struct strips launch;
-    launch.rule = rule;
-    launch.rows = strip_rows<KIND>(context, calls, count);
-    const enum status status = batch_tile(&launch.batch, calls, count, KIND::PIXELS, launch.rows);
+/* Two rows are prefetched into the L2 cache: it holds little of what one strip has read when the
+ * next one needs it. Where all strips run at once, short ones are quicker without. */
+template <class TRAITS>
+static enum status run_traits(const struct cuda_context *context, const struct op_call *calls,
+                              int count, const struct edge_rule &rule) {
+    struct edge_args args;
+    args.rule = rule;
+    args.rows = strip_rows<TRAITS>(context, calls, count);
+    const enum status status =
+        batch_init_tiles(&args.batch, calls, count, TRAITS::PIXELS, args.rows);
     if (status) return status;
-    if (launch.batch.chunks <= threads_at_once<KIND>(context))
-        launch_strips<KIND, is_sobel3_of_bytes<KIND>() ? 0 : 2>(context->stream, launch);
+    if (args.batch.chunks <= resident_threads<TRAITS>(context))
+        launch_kernel<TRAITS, is_sobel3_of_bytes<TRAITS>() ? 0 : 2>(context->stream, args);
     else
-        launch_strips<KIND, 2>(context->stream, launch);
+        launch_kernel<TRAITS, 2>(context->stream, args);
     return STATUS_OK;
 }
 
@@ -83,8 +89,8 @@ template <int DEPTH, int REACH, int CHANNELS>
 static enum status run_channels(const struct cuda_context *context, const struct op_call *calls,
                                 int count, const struct edge_rule &rule) {
     if (is_plain(calls, count, rule))
-        return run_kind<edge_kind<DEPTH, REACH, CHANNELS, true>>(context, calls, count, rule);
-    return run_kind<edge_kind<DEPTH, REACH, CHANNELS, false>>(context, calls, count, rule);
+        return run_traits<edge_traits<DEPTH, REACH, CHANNELS, true>>(context, calls, count, rule);
+    return run_traits<edge_traits<DEPTH, REACH, CHANNELS, false>>(context, calls, count, rule);
 }
 
 template <int DEPTH, int REACH>
@@ -114,7 +120,7 @@ static enum status run(const struct cuda_context *context, struct op_call *calls
                                           : run_depth<16>(context, calls, count, rule);
     if (status) return status;
     CUDA_LAUNCHED(calls[0].failure);
-    cuda_mark(context, "edge");
+    cuda_record_kernel(context, "edge");
     return STATUS_OK;
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A thread reads 16 pixels (8 of 16 bit): 16-byte loads for every channel count, and what it puts
- * out is whole 16-byte vectors too. */
-#include "pipeline/ops/grayscale.h"
+/* A thread reads 16 pixels (8 of 16 bit): 16-byte loads and stores for every channel count. */
+#include "pipeline/luma.h"
 
-#include "cuda/launch.cuh"
+#include "cuda/batch.cuh"
 
 enum { THREADS = 256 };
 
@@ -14,21 +13,24 @@ static __global__ void __launch_bounds__(THREADS)
     constexpr int SAMPLE = DEPTH / 8;
     const uint32_t chunk = blockIdx.x * THREADS + threadIdx.x;
     if (chunk >= batch.chunks) return;
-    const struct picture &picture = batch.pictures[picture_at(batch, chunk)];
-    const struct spot spot =
-        spot_of<PIXELS, CHANNELS * SAMPLE, OUT_CHANNELS * SAMPLE>(picture, chunk - picture.first);
+    const struct batch_image &image = batch.images[batch_find(batch, chunk)];
+    const struct chunk_memory memory =
+        chunk_memory_of<PIXELS, CHANNELS * SAMPLE, OUT_CHANNELS * SAMPLE>(
+            image, chunk - image.first_chunk);
     uint32_t in[4 * CHANNELS], out[4 * OUT_CHANNELS] = {};
-    load_chunk(in, spot.in, spot.pixels * CHANNELS * SAMPLE, picture.aligned);
+    load_chunk(in, memory.in, memory.pixels * CHANNELS * SAMPLE, image.aligned);
 #pragma unroll
     for (int p = 0; p < PIXELS; p++) {
         const int i = p * CHANNELS, o = p * OUT_CHANNELS;
-        chunk_put<DEPTH>(out, o,
-                         CHANNELS < 3 ? chunk_get<DEPTH>(in, i)
-                                      : luma(chunk_get<DEPTH>(in, i), chunk_get<DEPTH>(in, i + 1),
-                                             chunk_get<DEPTH>(in, i + 2)));
-        if (OUT_CHANNELS == 2) chunk_put<DEPTH>(out, o + 1, chunk_get<DEPTH>(in, i + CHANNELS - 1));
+        chunk_set_sample<DEPTH>(out, o,
+                                CHANNELS < 3 ? chunk_sample<DEPTH>(in, i)
+                                             : luma(chunk_sample<DEPTH>(in, i),
+                                                    chunk_sample<DEPTH>(in, i + 1),
+                                                    chunk_sample<DEPTH>(in, i + 2)));
+        if (OUT_CHANNELS == 2)
+            chunk_set_sample<DEPTH>(out, o + 1, chunk_sample<DEPTH>(in, i + CHANNELS - 1));
     }
-    store_chunk(out, spot.out, spot.pixels * OUT_CHANNELS * SAMPLE, picture.aligned);
+    store_chunk(out, memory.out, memory.pixels * OUT_CHANNELS * SAMPLE, image.aligned);
 }
 
 template <int DEPTH>
@@ -44,14 +46,14 @@ static void launch(cudaStream_t stream, unsigned channels, const struct batch &b
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
     struct batch batch;
-    const enum status status = batch_make(&batch, calls, count, 128 / calls[0].in.depth);
+    const enum status status = batch_init(&batch, calls, count, 128 / calls[0].in.depth);
     if (status) return status;
     if (calls[0].in.depth == 8)
         launch<8>(context->stream, calls[0].in.channels, batch);
     else
         launch<16>(context->stream, calls[0].in.channels, batch);
     CUDA_LAUNCHED(calls[0].failure);
-    cuda_mark(context, "gray");
+    cuda_record_kernel(context, "gray");
     return STATUS_OK;
 }
 

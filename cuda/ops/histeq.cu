@@ -1,47 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Samples of 8 and of 16 bit go different ways: 256 counters fit into every bank of shared memory,
- * 65536 barely into all of it. */
+/* Samples of 8 and of 16 bit have kernels of their own: 256 counters fit into shared memory once
+ * for every bank (histeq/equalize8.cuh), 65536 hardly fit at all (histeq/launch16.cuh). */
 #include "pipeline/ops/histeq.h"
 
-#include "cuda/ops/histeq16.cuh"
-#include "cuda/ops/histeq8.cuh"
+#include "cuda/ops/histeq/launch16.cuh"
+#include "cuda/ops/histeq/launch8.cuh"
 
-template <int CHANNELS, int MODE, int MOST>
-static enum status launch_batch(const struct cuda_context *context, struct op_call *calls,
-                                int count) {
-    typedef layout<CHANNELS, MODE> L;
-    struct failure *failure = calls[0].failure;
-    struct batch_of<MOST> batch;
-    const enum status status = batch_make(&batch, calls, count, L::PIXELS);
-    if (status) return status;
-    struct rule rule = { (uint32_t)calls[0].params->number[HISTEQ_BINS],
-                         (int)calls[0].params->number[HISTEQ_SCALE] };
-    uint32_t *left = context->zeroed, *counts = left + SECTOR_WORDS;
-    const unsigned blocks = batch_share(&batch, THREADS, context->multiprocessors);
-    void *arguments[] = { &rule, &counts, &left, &batch };
-    const void *kernel = (const void *)equalize_kernel<CHANNELS, MODE, MOST>;
-    if (L::SHARED_BYTES > 48 << 10)
-        CUDA_TRY(failure, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                               L::SHARED_BYTES));
-    CUDA_TRY(failure, cudaLaunchCooperativeKernel(kernel, blocks, THREADS, arguments,
-                                                  L::SHARED_BYTES, context->stream));
-    cuda_mark(context, "equalize");
-    return STATUS_OK;
-}
-
-template <int CHANNELS, int MODE>
+template <int DEPTH, int CHANNELS, int MODE>
 static enum status launch(const struct cuda_context *context, struct op_call *calls, int count) {
-    return count == 1 ? launch_batch<CHANNELS, MODE, 1>(context, calls, count)
-                      : launch_batch<CHANNELS, MODE, CUDA_BATCH_MAX>(context, calls, count);
+    if constexpr (DEPTH == 8)
+        return launch8<CHANNELS, MODE>(context, calls, count);
+    else
+        return launch16<CHANNELS, MODE>(context, calls, count);
 }
 
-template <int CHANNELS>
+template <int DEPTH, int CHANNELS>
 static enum status launch_colour(const struct cuda_context *context, struct op_call *calls,
                                  int count) {
     switch (calls[0].params->number[HISTEQ_CHANNEL]) {
-    case HISTEQ_VALUE: return launch<CHANNELS, HISTEQ_VALUE>(context, calls, count);
-    case HISTEQ_LUMA: return launch<CHANNELS, HISTEQ_LUMA>(context, calls, count);
-    default: return launch<CHANNELS, HISTEQ_EACH>(context, calls, count);
+    case HISTEQ_VALUE: return launch<DEPTH, CHANNELS, HISTEQ_VALUE>(context, calls, count);
+    case HISTEQ_LUMA: return launch<DEPTH, CHANNELS, HISTEQ_LUMA>(context, calls, count);
+    default: return launch<DEPTH, CHANNELS, HISTEQ_EACH>(context, calls, count);
+    }
+}
+
+template <int DEPTH>
+static enum status launch_depth(const struct cuda_context *context, struct op_call *calls,
+                                int count) {
+    switch (calls[0].in.channels) {
+    case 1: return launch<DEPTH, 1, HISTEQ_VALUE>(context, calls, count);
+    case 2: return launch<DEPTH, 2, HISTEQ_VALUE>(context, calls, count);
+    case 3: return launch_colour<DEPTH, 3>(context, calls, count);
+    default: return launch_colour<DEPTH, 4>(context, calls, count);
     }
 }
 
@@ -51,13 +41,8 @@ static size_t scratch(const struct cuda_context *context, const struct op_call *
 }
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
-    if (calls[0].in.depth == 16) return histeq16_run(context, calls, count);
-    switch (calls[0].in.channels) {
-    case 1: return launch<1, HISTEQ_VALUE>(context, calls, count);
-    case 2: return launch<2, HISTEQ_VALUE>(context, calls, count);
-    case 3: return launch_colour<3>(context, calls, count);
-    default: return launch_colour<4>(context, calls, count);
-    }
+    return calls[0].in.depth == 8 ? launch_depth<8>(context, calls, count)
+                                  : launch_depth<16>(context, calls, count);
 }
 
 extern "C" const struct cuda_op cuda_op_histeq = { scratch, run };

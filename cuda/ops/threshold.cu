@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One pass at the speed of memory. */
+/* One pass over memory: see cuda/pointwise.cuh. */
 #include "pipeline/ops/threshold.h"
 
 #include "cuda/pointwise.cuh"
 
-struct cut {
+struct threshold {
     uint32_t level;
-    template <int DEPTH> __device__ uint32_t of(uint32_t sample) const {
+    template <int DEPTH> __device__ uint32_t apply(uint32_t sample) const {
         return threshold_of(sample, level, DEPTH == 8 ? 255 : 65535);
     }
 };
 
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
-    const struct cut cut = { threshold_level(calls[0].params->number[THRESHOLD_LEVEL],
-                                             calls[0].in.depth) };
-    return pointwise_run(context, calls, count, cut, "threshold");
+    const struct threshold threshold = { threshold_level(calls[0].params->number[THRESHOLD_LEVEL],
+                                                         calls[0].in.depth) };
+    return pointwise_run(context, calls, count, threshold, "threshold");
 }
 
 extern "C" const struct cuda_op cuda_op_threshold = { NULL, run };

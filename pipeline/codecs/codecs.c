@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/codecs/codecs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum status codec_stopped(enum status status, struct failure *failure) {
@@ -10,10 +11,16 @@ enum status codec_stopped(enum status status, struct failure *failure) {
                     : "the request was cancelled in the codec");
 }
 
-enum status codec_overflow(const struct encoding *job) {
-    return fail(job->failure, STATUS_TOO_LARGE,
+void codec_damage(const struct decoding *decoding, const char *text) {
+    char *warning = decoding->metadata->warning;
+    *decoding->notes |= NOTE_DAMAGED;
+    if (!*warning) snprintf(warning, WARNING_MAX, "%s", text);
+}
+
+enum status codec_overflow(const struct encoding *encoding) {
+    return fail(encoding->failure, STATUS_TOO_LARGE,
                 "the encoded %u x %u image does not fit into %zu bytes; ask for a smaller one",
-                job->image->width, job->image->height, job->capacity);
+                encoding->image->width, encoding->image->height, encoding->capacity);
 }
 
 bool codec_profile_fits(const struct metadata *metadata, unsigned colours, uint32_t *notes) {

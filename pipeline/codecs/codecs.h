@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* codecs.h - what probe.c and codec.c ask of each format; nobody else includes it.
+/* codecs.h - what probe.c and codec.c ask of each format.
  *
- * Owns:   nothing; a decoding or encoding borrows all that it points to.
- * Limits: probing checks no sizes (probe.c does), decoding and encoding keep to the job's.
+ * Used by:  probe.c, codec.c and the codecs; nobody else includes it.
+ * Owns:     nothing; a decoding or encoding borrows all that it points to.
+ * Limits:   probing checks no sizes (probe.c does), decoding and encoding keep to theirs.
  */
 #ifndef BURIN_CODECS_H
 #define BURIN_CODECS_H
@@ -40,13 +41,13 @@ enum status png_probe(const uint8_t *bytes, size_t length, struct probe *probe,
 enum status pnm_probe(const uint8_t *bytes, size_t length, struct probe *probe,
                       struct failure *failure);
 
-enum status jpeg_decode(const struct decoding *job);
-enum status png_decode(const struct decoding *job);
-enum status pnm_decode(const struct decoding *job);
+enum status jpeg_decode(const struct decoding *decoding);
+enum status png_decode(const struct decoding *decoding);
+enum status pnm_decode(const struct decoding *decoding);
 
-enum status jpeg_encode(const struct encoding *job);
-enum status png_encode(const struct encoding *job);
-enum status pnm_encode(const struct encoding *job);
+enum status jpeg_encode(const struct encoding *encoding);
+enum status png_encode(const struct encoding *encoding);
+enum status pnm_encode(const struct encoding *encoding);
 
 size_t jpeg_bound(const struct image *image, size_t profile_length);
 size_t png_bound(const struct image *image, size_t profile_length);
@@ -54,12 +55,15 @@ size_t pnm_bound(const struct image *image);
 
 /* The ICC profile that a JPEG carries in APP2 segments, put together; a broken or too large one is
  * left out and noted. */
-enum status jpeg_profile(const struct decoding *job);
+enum status jpeg_profile(const struct decoding *decoding);
 
 /* Why a codec stopped, as a sentence: for STATUS_DEADLINE and STATUS_CANCELLED. */
 enum status codec_stopped(enum status status, struct failure *failure);
+/* Notes damage that the caller accepts; of several the first one's TEXT stays. */
+void codec_damage(const struct decoding *decoding, const char *text);
+
 /* The answer to a caller whose CAPACITY does not hold the result. */
-enum status codec_overflow(const struct encoding *job);
+enum status codec_overflow(const struct encoding *encoding);
 
 /* Whether there is a profile and it may stand in a file of COLOURS (1 or 3) channels. One that may
  * not is noted in NOTES. */

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* exif.h - the one thing that is read from EXIF: how the camera was held.
  *
- * Bytes are a stranger's: every offset is checked, only IFD0 is looked at.
+ * Used by:  jpeg_header.c, png_header.c.
+ * Fails:    never: what makes no sense is orientation 1. Every offset is checked, since the bytes
+ *           are a stranger's; only IFD0 is looked at.
+ * Threads:  any.
+ * Source:   JEITA CP-3451 (Exif 2.3), TIFF 6.0.
  */
 #ifndef BURIN_EXIF_H
 #define BURIN_EXIF_H

@@ -2,6 +2,9 @@
 /* flatten.h - rows for formats that hold less: no alpha, perhaps 8 bits only.
  *
  * Alpha is laid on the background and 16 bits become 8 in one step, rounded half up once.
+ *
+ * Used by:  jpeg_encoder.c, pnm.c.
+ * Threads:  any.
  */
 #ifndef BURIN_FLATTEN_H
 #define BURIN_FLATTEN_H

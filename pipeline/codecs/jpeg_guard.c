@@ -15,7 +15,7 @@ static __attribute__((noreturn)) void leave_broken(j_common_ptr common) {
     char text[JMSG_LENGTH_MAX];
     common->err->format_message(common, text);
     jpeg_leave(guard, fail(guard->failure, STATUS_CORRUPT,
-                           "the JPEG is broken or cut off (%s); send a sound file", text));
+                           "the JPEG is broken or cut off (%s); send an intact file", text));
 }
 
 static void on_error(j_common_ptr common) {
@@ -34,7 +34,8 @@ static void on_error(j_common_ptr common) {
 /* Level -1 is a warning, 0 and more are traces. A warning means wrong bytes, that libjpeg would
  * paint over in gray. */
 static void on_message(j_common_ptr common, int level) {
-    if (level < 0) leave_broken(common);
+    struct jpeg_guard *guard = common->client_data;
+    if (level < 0 && !(guard->tolerates && guard->tolerates(guard))) leave_broken(common);
 }
 
 static void on_output(j_common_ptr common) {

@@ -3,6 +3,11 @@
  *
  * libjpeg calls back and expects never to return: the guard jumps out. setjmp stands alone in
  * jpeg_guarded(), that changes no local, so nothing is clobbered; all state lies in structs.
+ *
+ * Used by:  jpeg_decoder.c, jpeg_encoder.c.
+ * Fails:    STATUS_CORRUPT for errors and for warnings that are not tolerated, STATUS_NO_MEMORY,
+ *           STATUS_TOO_LARGE where libjpeg wants more memory than it may have.
+ * Threads:  a guard belongs to one call.
  */
 #ifndef BURIN_JPEG_GUARD_H
 #define BURIN_JPEG_GUARD_H
@@ -10,6 +15,7 @@
 #include "pipeline/status.h"
 
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <jpeglib.h>
@@ -20,6 +26,8 @@ struct jpeg_guard {
     jmp_buf out;
     enum status status; /* what jpeg_guarded() returns after a jump */
     struct failure *failure;
+    /* Whether a warning of libjpeg's, in `errors`, may pass; NULL: none may. */
+    bool (*tolerates)(struct jpeg_guard *guard);
 };
 
 void jpeg_guard_init(struct jpeg_guard *guard, struct failure *failure);

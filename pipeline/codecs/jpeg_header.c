@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a JPEG's marker segments tell, up to the first scan; nothing here calls libjpeg. Where the
- * colour space is a guess, the guess is libjpeg's, so that the decoder agrees with the probe. */
+/* How it works. Marker segments are read one after the other up to the first scan, and no further;
+ * nothing here calls libjpeg. Where the colour space is a guess, the guess is libjpeg's, so that
+ * the decoder agrees with the probe. The profile's pieces are put together by their numbers. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/exif.h"
 #include "pipeline/codecs/jpeg_segment.h"
@@ -38,20 +39,20 @@ static enum status check_kind(unsigned kind, unsigned bits, struct failure *fail
     if (!what && bits == 12) what = "a JPEG of 12 bits a sample";
     if (what)
         return fail(failure, STATUS_NOT_AN_IMAGE,
-                    "this is %s, which is not read here; send an 8-bit baseline or progressive one",
+                    "this is %s, which is not supported; send an 8-bit baseline or progressive one",
                     what);
     if (bits != 8)
         return fail(failure, STATUS_CORRUPT,
-                    "the JPEG claims %u bits a sample; 8 are read; send a sound file", bits);
+                    "the JPEG claims %u bits a sample; 8 are read; send an intact file", bits);
     return STATUS_OK;
 }
 
-static enum status read_frame(struct header *header, const struct segment *segment,
-                              struct failure *failure) {
+static enum status read_frame_header(struct header *header, const struct segment *segment,
+                                     struct failure *failure) {
     struct probe *probe = header->probe;
     if (header->frame || segment->length < 6 || segment->length < 6 + 3u * segment->data[5])
         return fail(failure, STATUS_CORRUPT,
-                    "the JPEG's frame header is broken; send a sound file");
+                    "the JPEG's frame header is broken; send an intact file");
     const unsigned kind = segment->marker - MARKER_SOF0;
     const enum status status = check_kind(kind, segment->data[0], failure);
     if (status != STATUS_OK) return status;
@@ -68,12 +69,13 @@ static enum status read_frame(struct header *header, const struct segment *segme
     for (unsigned i = 0; i < probe->components; i++) header->ids[i] = segment->data[6 + 3 * i];
     if (!probe->width || !probe->height)
         return fail(failure, STATUS_CORRUPT,
-                    "the JPEG's header tells a side of 0 pixels; send a sound file");
+                    "the JPEG's header gives a side of 0 pixels; send an intact file");
     if (probe->width > SIDE_MAX || probe->height > SIDE_MAX)
-        return fail(failure, STATUS_TOO_LARGE,
-                    "the JPEG is %u x %u pixels and a JPEG's side is read up to %d; send a smaller "
-                    "one or PNG",
-                    probe->width, probe->height, SIDE_MAX);
+        return fail(
+            failure, STATUS_TOO_LARGE,
+            "the JPEG is %u x %u pixels and a JPEG's side may have at most %d; send a smaller "
+            "one or PNG",
+            probe->width, probe->height, SIDE_MAX);
     return STATUS_OK;
 }
 
@@ -120,7 +122,7 @@ enum status jpeg_probe(const uint8_t *bytes, size_t length, struct probe *probe,
         }
         if (segment.marker == MARKER_SOS) break;
         if (jpeg_is_frame(segment.marker)) {
-            const enum status status = read_frame(&header, &segment, failure);
+            const enum status status = read_frame_header(&header, &segment, failure);
             if (status != STATUS_OK) return status;
         }
         read_application(&header, &segment, &exif);
@@ -139,10 +141,11 @@ struct pieces {
     bool broken;
 };
 
-static void collect(const struct decoding *job, struct pieces *pieces) {
+static void collect(const struct decoding *decoding, struct pieces *pieces) {
     struct segment segment;
     size_t at = 2;
-    while (jpeg_segment(job->bytes, job->length, &at, &segment) && segment.marker != MARKER_SOS) {
+    while (jpeg_segment(decoding->bytes, decoding->length, &at, &segment) &&
+           segment.marker != MARKER_SOS) {
         if (!is_icc(&segment)) continue;
         const unsigned number = segment.data[12], count = segment.data[13];
         if (!pieces->count) pieces->count = count;
@@ -157,21 +160,21 @@ static void collect(const struct decoding *job, struct pieces *pieces) {
     for (unsigned i = 1; i <= pieces->count; i++) pieces->broken |= !pieces->data[i];
 }
 
-enum status jpeg_profile(const struct decoding *job) {
+enum status jpeg_profile(const struct decoding *decoding) {
     struct pieces pieces = { .count = 0 };
-    collect(job, &pieces);
+    collect(decoding, &pieces);
     if (!pieces.count && !pieces.broken) return STATUS_OK;
-    if (pieces.broken || pieces.total > job->limits->profile_max ||
-        job->probe->components == 4) { /* it tells CMYK, and the pixels are RGB by now */
-        *job->notes |= NOTE_PROFILE_DROPPED;
+    if (pieces.broken || pieces.total > decoding->limits->profile_max ||
+        decoding->probe->components == 4) { /* it tells CMYK, and the pixels are RGB by now */
+        *decoding->notes |= NOTE_PROFILE_DROPPED;
         return STATUS_OK;
     }
     uint8_t *profile = malloc(pieces.total);
     if (!profile)
-        return fail(job->failure, STATUS_NO_MEMORY, "no memory for a profile of %zu bytes",
+        return fail(decoding->failure, STATUS_NO_MEMORY, "no memory for a profile of %zu bytes",
                     pieces.total);
-    job->metadata->profile = profile;
-    job->metadata->profile_length = pieces.total;
+    decoding->metadata->profile = profile;
+    decoding->metadata->profile_length = pieces.total;
     for (unsigned i = 1; i <= pieces.count; i++) {
         memcpy(profile, pieces.data[i], pieces.length[i]);
         profile += pieces.length[i];

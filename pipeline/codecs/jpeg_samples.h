@@ -9,14 +9,15 @@
  * 16. A plane of one or two columns is not smoothed: each sample stands for its pixels.
  * R, G and B follow JFIF's equations with weights in 1/65536, rounded half up and clamped.
  *
- * Source:  ISO/IEC 10918-5 (JFIF) for the conversion; the "fancy upsampling" that libjpeg does by
- *          default. tests/pipeline/jpeg_samples.c compares with libjpeg-turbo itself.
- * Bounds:  no sample outside of width x height of a plane is read.
+ * Used by:  tests, and a device that decodes JPEGs itself.
+ * Source:   ISO/IEC 10918-5 (JFIF) for the conversion; the "fancy upsampling" that libjpeg does by
+ *           default. tests/pipeline/codecs/jpeg_samples.c compares with libjpeg-turbo itself.
+ * Limits:   no sample outside of width x height of a plane is read.
  */
 #ifndef BURIN_JPEG_SAMPLES_H
 #define BURIN_JPEG_SAMPLES_H
 
-#include "pipeline/ops/grayscale.h"
+#include "pipeline/host_device.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +34,7 @@ struct jpeg_planes {
 
 /* Samples of a chroma plane along a side of LENGTH pixels, of which one sample covers 1 or 2: so a
  * shift divides. */
-BOTH_SIDES uint32_t jpeg_chroma_length(uint32_t length, uint32_t covers) {
+HOST_DEVICE uint32_t jpeg_chroma_length(uint32_t length, uint32_t covers) {
     return (length + covers - 1) >> (covers - 1);
 }
 
@@ -46,12 +47,13 @@ struct jpeg_spot {
 
 /* Of two samples a pixel lies between, the farther: before the near one for even pixels, after it
  * for odd ones; the near one itself where the plane ends. */
-BOTH_SIDES uint32_t jpeg_far(uint32_t pixel, uint32_t near, uint32_t length) {
+HOST_DEVICE uint32_t jpeg_far(uint32_t pixel, uint32_t near, uint32_t length) {
     if (pixel & 1) return near + 1 < length ? near + 1 : near;
     return near ? near - 1 : 0;
 }
 
-BOTH_SIDES struct jpeg_spot jpeg_spot_of(const struct jpeg_planes *planes, uint32_t x, uint32_t y) {
+HOST_DEVICE struct jpeg_spot jpeg_spot_of(const struct jpeg_planes *planes, uint32_t x,
+                                          uint32_t y) {
     const uint32_t columns = jpeg_chroma_length(planes->width, planes->across);
     const uint32_t rows = jpeg_chroma_length(planes->height, planes->down);
     const uint32_t near_x = x >> (planes->across - 1), near_y = y >> (planes->down - 1);
@@ -72,7 +74,7 @@ BOTH_SIDES struct jpeg_spot jpeg_spot_of(const struct jpeg_planes *planes, uint3
     return spot;
 }
 
-BOTH_SIDES int32_t jpeg_chroma(const uint8_t *plane, const struct jpeg_spot *spot) {
+HOST_DEVICE int32_t jpeg_chroma(const uint8_t *plane, const struct jpeg_spot *spot) {
     const uint8_t *near_row = plane + spot->near_row, *far_row = plane + spot->far_row;
     const uint32_t near = near_row[spot->near_x];
     if (spot->shift == 0) return (int32_t)near;
@@ -83,12 +85,12 @@ BOTH_SIDES int32_t jpeg_chroma(const uint8_t *plane, const struct jpeg_spot *spo
     return (int32_t)((3 * near_column + far_column + spot->bias) >> 4);
 }
 
-BOTH_SIDES uint32_t jpeg_clamp(int32_t value) {
+HOST_DEVICE uint32_t jpeg_clamp(int32_t value) {
     return (uint32_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
 /* Red in the lowest byte, then green, then blue. Right shifts of what is below 0 round down. */
-BOTH_SIDES uint32_t jpeg_rgb(int32_t y, int32_t cb, int32_t cr) {
+HOST_DEVICE uint32_t jpeg_rgb(int32_t y, int32_t cb, int32_t cr) {
     const int32_t half = 1 << 15;
     const int32_t b = cb - 128, r = cr - 128;
     const uint32_t red = jpeg_clamp(y + ((91881 * r + half) >> 16));
@@ -98,12 +100,12 @@ BOTH_SIDES uint32_t jpeg_rgb(int32_t y, int32_t cb, int32_t cr) {
 }
 
 /* The stored pixel (X, Y) of a gray JPEG. */
-BOTH_SIDES uint32_t jpeg_luma(const struct jpeg_planes *planes, uint32_t x, uint32_t y) {
+HOST_DEVICE uint32_t jpeg_luma(const struct jpeg_planes *planes, uint32_t x, uint32_t y) {
     return planes->samples[0][(size_t)y * planes->luma_stride + x];
 }
 
 /* The stored pixel (X, Y) of one in colour, as jpeg_rgb packs it. */
-BOTH_SIDES uint32_t jpeg_pixel(const struct jpeg_planes *planes, uint32_t x, uint32_t y) {
+HOST_DEVICE uint32_t jpeg_pixel(const struct jpeg_planes *planes, uint32_t x, uint32_t y) {
     const struct jpeg_spot spot = jpeg_spot_of(planes, x, y);
     return jpeg_rgb((int32_t)jpeg_luma(planes, x, y), jpeg_chroma(planes->samples[1], &spot),
                     jpeg_chroma(planes->samples[2], &spot));
@@ -113,10 +115,10 @@ struct jpeg_place {
     uint32_t x, y;
 };
 
-/* Where pixel (X, Y) of the upright picture is stored: rows.c the other way round. WIDTH and HEIGHT
- * are the stored ones; ORIENTATION is EXIF's, 1..8. */
-BOTH_SIDES struct jpeg_place jpeg_stored_place(uint8_t orientation, uint32_t width, uint32_t height,
-                                               uint32_t x, uint32_t y) {
+/* Where pixel (X, Y) of the upright picture is stored: oriented_rows.c the other way round. WIDTH
+ * and HEIGHT are the stored ones; ORIENTATION is EXIF's, 1..8. */
+HOST_DEVICE struct jpeg_place jpeg_stored_place(uint8_t orientation, uint32_t width,
+                                                uint32_t height, uint32_t x, uint32_t y) {
     const uint32_t column = orientation >= 5 ? y : x, row = orientation >= 5 ? x : y;
     const uint32_t from_right = 1u << 2 | 1u << 3 | 1u << 7 | 1u << 8;
     const uint32_t from_below = 1u << 3 | 1u << 4 | 1u << 6 | 1u << 7;

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Bits stand in a 64-bit window, filled eight bytes at a time where none of them is
+ * 0xff. A table of all the next ten bits tells code, number and length at once; longer codes are
+ * found by their lengths' first and last values. Of each block only the sums of magnitudes by
+ * column are kept, to bound the transform. */
 #include "pipeline/codecs/jpeg_scan.h"
 
 #include <string.h>
@@ -23,33 +27,33 @@ static int extend(int value, int size) {
 }
 
 /* All that the next bits may be where they begin with a code of BITS bits. */
-static void fill_next(struct scan_code *code, int bits, uint32_t value, uint8_t symbol) {
-    const int spare = SCAN_NEXT_BITS - bits, size = symbol & 15;
+static void fill_lookup(struct huffman *huffman, int bits, uint32_t value, uint8_t symbol) {
+    const int spare = HUFFMAN_LOOKUP_BITS - bits, size = symbol & 15;
     if (spare < 0) return;
     const bool whole = size > 0 && size <= spare;
     for (uint32_t i = 0; i < 1u << spare; i++) {
-        struct scan_step *step = &code->next[(value << spare) + i];
-        *step = (struct scan_step){ 0, symbol, (uint8_t)bits };
+        struct huffman_entry *entry = &huffman->lookup[(value << spare) + i];
+        *entry = (struct huffman_entry){ 0, symbol, (uint8_t)bits };
         if (!whole) continue;
-        step->number = (int16_t)extend((int)(i >> (spare - size)), size);
-        step->bits = (uint8_t)(bits + size);
+        entry->number = (int16_t)extend((int)(i >> (spare - size)), size);
+        entry->bits = (uint8_t)(bits + size);
     }
 }
 
-bool scan_code_make(struct scan_code *code, const uint8_t counts[16], const uint8_t *symbols) {
+bool huffman_make(struct huffman *huffman, const uint8_t counts[16], const uint8_t *symbols) {
     uint32_t value = 0;
     int place = 0;
-    memset(code->next, 0, sizeof code->next);
+    memset(huffman->lookup, 0, sizeof huffman->lookup);
     for (int bits = 1; bits <= 16; bits++, value *= 2) {
-        code->first[bits] = (int32_t)value;
-        code->from[bits] = place;
+        huffman->first[bits] = (int32_t)value;
+        huffman->from[bits] = place;
         /* The code of ones alone is no code, of any length. */
         if (counts[bits - 1] && value + counts[bits - 1] >= 1u << bits) return false;
         for (int i = 0; i < counts[bits - 1]; i++, place++, value++) {
-            code->symbols[place] = symbols[place];
-            fill_next(code, bits, value, symbols[place]);
+            huffman->symbols[place] = symbols[place];
+            fill_lookup(huffman, bits, value, symbols[place]);
         }
-        code->last[bits] = counts[bits - 1] ? (int32_t)value - 1 : -1;
+        huffman->last[bits] = counts[bits - 1] ? (int32_t)value - 1 : -1;
     }
     return place > 0;
 }
@@ -101,13 +105,13 @@ static void drop(struct bits *bits, int count) {
 }
 
 /* A code that is too long for the table. */
-static bool find_long(const struct bits *bits, const struct scan_code *code,
-                      struct scan_step *step) {
-    for (int length = SCAN_NEXT_BITS + 1; length <= 16; length++) {
+static bool find_long_code(const struct bits *bits, const struct huffman *huffman,
+                           struct huffman_entry *entry) {
+    for (int length = HUFFMAN_LOOKUP_BITS + 1; length <= 16; length++) {
         const int32_t value = (int32_t)(bits->window >> (64 - length));
-        if (value > code->last[length]) continue;
-        const int place = code->from[length] + value - code->first[length];
-        *step = (struct scan_step){ 0, code->symbols[place], (uint8_t)length };
+        if (value > huffman->last[length]) continue;
+        const int place = huffman->from[length] + value - huffman->first[length];
+        *entry = (struct huffman_entry){ 0, huffman->symbols[place], (uint8_t)length };
         return true;
     }
     return false;
@@ -115,15 +119,15 @@ static bool find_long(const struct bits *bits, const struct scan_code *code,
 
 /* A code and its number; false: no code of this table, or the bits end. At most 16 and 15 bits, so
  * one look for more of them does for both. */
-static inline bool next_step(struct bits *bits, const struct scan_code *code,
-                             struct scan_step *step) {
+static inline bool read_symbol(struct bits *bits, const struct huffman *huffman,
+                               struct huffman_entry *entry) {
     if (bits->count < 32) refill(bits);
-    *step = code->next[bits->window >> (64 - SCAN_NEXT_BITS)];
-    if (!step->bits && !find_long(bits, code, step)) return false;
-    drop(bits, step->bits);
-    const int size = step->symbol & 15;
-    if (size && !step->number) {
-        step->number = (int16_t)extend((int)(bits->window >> (64 - size)), size);
+    *entry = huffman->lookup[bits->window >> (64 - HUFFMAN_LOOKUP_BITS)];
+    if (!entry->bits && !find_long_code(bits, huffman, entry)) return false;
+    drop(bits, entry->bits);
+    const int size = entry->symbol & 15;
+    if (size && !entry->number) {
+        entry->number = (int16_t)extend((int)(bits->window >> (64 - size)), size);
         drop(bits, size);
     }
     return bits->count >= 0;
@@ -141,30 +145,30 @@ static uint32_t magnitude(int number) {
     return (uint32_t)(number < 0 ? -number : number);
 }
 
-static bool walk_dc(struct bits *bits, const struct scan_code *code, int *dc) {
-    struct scan_step step;
-    if (!next_step(bits, code, &step) || step.symbol > DC_BITS_MAX) return false;
-    *dc += step.number;
+static bool walk_dc(struct bits *bits, const struct huffman *huffman, int *dc) {
+    struct huffman_entry entry;
+    if (!read_symbol(bits, huffman, &entry) || entry.symbol > DC_BITS_MAX) return false;
+    *dc += entry.number;
     return magnitude(*dc) <= DC_MAX;
 }
 
-static bool walk_block(struct bits *told, const struct scan *scan, int component, int *dc) {
-    const uint8_t *steps = scan->steps[component];
-    const struct scan_code *code = scan->ac[component];
+static bool walk_block(struct bits *told, const struct jpeg_scan *scan, int component, int *dc) {
+    const uint8_t *quantization = scan->quantization[component];
+    const struct huffman *huffman = scan->ac[component];
     struct bits bits = *told; /* in registers */
     uint32_t columns[SIDE] = { 0 }, all = 0;
     if (!walk_dc(&bits, scan->dc[component], dc)) return false;
-    all = columns[0] = magnitude(*dc) * steps[0];
+    all = columns[0] = magnitude(*dc) * quantization[0];
     for (int k = 1; k < BLOCK; k++) {
-        struct scan_step step;
-        if (!next_step(&bits, code, &step)) return false;
-        if (step.symbol == 0) break;
-        k += step.symbol >> 4;
-        if (k >= BLOCK || (step.symbol & 15) > AC_BITS_MAX) return false;
-        if (!step.number && step.symbol != 0xf0) return false;
-        const uint32_t part = magnitude(step.number) * steps[k];
-        columns[column_of[k]] += part;
-        all += part;
+        struct huffman_entry entry;
+        if (!read_symbol(&bits, huffman, &entry)) return false;
+        if (entry.symbol == 0) break;
+        k += entry.symbol >> 4;
+        if (k >= BLOCK || (entry.symbol & 15) > AC_BITS_MAX) return false;
+        if (!entry.number && entry.symbol != 0xf0) return false;
+        const uint32_t share = magnitude(entry.number) * quantization[k];
+        columns[column_of[k]] += share;
+        all += share;
     }
     *told = bits;
     for (int c = 0; all > COLUMN_MAX && c < SIDE; c++)
@@ -172,7 +176,7 @@ static bool walk_block(struct bits *told, const struct scan *scan, int component
     return true;
 }
 
-static bool walk_mcu(struct bits *bits, const struct scan *scan, int *dc) {
+static bool walk_mcu(struct bits *bits, const struct jpeg_scan *scan, int *dc) {
     for (unsigned i = 0; i < scan->across * scan->down; i++)
         if (!walk_block(bits, scan, 0, &dc[0])) return false;
     for (int c = 1; c < scan->components; c++)
@@ -191,12 +195,12 @@ static bool at_marker(struct bits *bits, unsigned marker) {
     return true;
 }
 
-bool scan_sound(const struct scan *scan, const uint8_t *data, size_t length) {
+bool jpeg_scan_is_sound(const struct jpeg_scan *scan, const uint8_t *data, size_t length) {
     struct bits bits = { .at = data, .end = data + length };
     const uint32_t across = SIDE * scan->across, down = SIDE * scan->down;
     const uint64_t mcus =
         (uint64_t)((scan->width + across - 1) / across) * ((scan->height + down - 1) / down);
-    int dc[SCAN_COMPONENTS] = { 0 };
+    int dc[JPEG_SCAN_COMPONENTS] = { 0 };
     uint32_t left = scan->interval;
     unsigned restart = 0;
     for (uint64_t i = 0; i < mcus; i++) {

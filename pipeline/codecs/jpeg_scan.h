@@ -7,10 +7,13 @@
  * restarts in their order, not a byte more; coefficients stay within their block, and so small that
  * no step of a transform in 16 bits overflows. A picture's own always are.
  *
- * Source: ITU-T T.81, annexes C, F and H. Bound of a column: the transform's first pass over it
- *         scales by at most 1.388 x 4 before it is cut to 16 bits, and 5900 x 1.388 x 4 < 32768; of
- *         a real picture, whose 64 samples are within +-128, a column's sum of magnitudes is at
- * most sqrt(8) x 8 x 128 = 2896, and 8 x 255 / 2 of rounding.
+ * Used by:  jpeg_baseline.c.
+ * Threads:  any.
+ * Limits:   a column's sum of magnitudes is at most 5900: the transform's first pass scales by at
+ *           most 1.388 x 4 before it cuts to 16 bits, and 5900 x 1.388 x 4 < 32768. Of a real
+ *           picture, whose 64 samples are within +-128, it is at most sqrt(8) x 8 x 128 = 2896, and
+ *           8 x 255 / 2 of rounding.
+ * Source:   ITU-T T.81, annexes C, F and H.
  */
 #ifndef BURIN_JPEG_SCAN_H
 #define BURIN_JPEG_SCAN_H
@@ -19,37 +22,37 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SCAN_NEXT_BITS = 10, SCAN_COMPONENTS = 3 };
+enum { HUFFMAN_LOOKUP_BITS = 10, JPEG_SCAN_COMPONENTS = 3 };
 
-/* A code, and the number behind it where both are within the next bits. */
-struct scan_step {
+/* What the next bits begin with: a code, and the number behind it where both are within them. */
+struct huffman_entry {
     int16_t number; /* 0: none, or not within them: the symbol's lower half is its size */
     uint8_t symbol;
     uint8_t bits; /* of the code, and of the number if told; 0: a longer code */
 };
 
 /* A prefix code: lengths and symbols as DHT has them. */
-struct scan_code {
-    struct scan_step next[1 << SCAN_NEXT_BITS]; /* by the next bits */
-    int32_t last[18];                           /* the last code of each length, -1: none */
+struct huffman {
+    struct huffman_entry lookup[1 << HUFFMAN_LOOKUP_BITS]; /* by the next bits */
+    int32_t last[18];            /* the last code of each length, -1: none */
     int32_t first[17], from[17]; /* the first code of each length, and its symbol's place */
     uint8_t symbols[256];
 };
 
 /* COUNTS: of codes of 1..16 bits. false: they make no prefix code. */
-bool scan_code_make(struct scan_code *code, const uint8_t counts[16], const uint8_t *symbols);
+bool huffman_make(struct huffman *huffman, const uint8_t counts[16], const uint8_t *symbols);
 
 /* The components in their order; the first has ACROSS x DOWN blocks an MCU, the others one. */
-struct scan {
+struct jpeg_scan {
     int components;
     unsigned across, down;
     uint32_t width, height; /* pixels */
     uint32_t interval;      /* MCUs from restart to restart; 0: no restarts */
-    const struct scan_code *dc[SCAN_COMPONENTS], *ac[SCAN_COMPONENTS];
-    const uint8_t *steps[SCAN_COMPONENTS]; /* 64, in zigzag order */
+    const struct huffman *dc[JPEG_SCAN_COMPONENTS], *ac[JPEG_SCAN_COMPONENTS];
+    const uint8_t *quantization[JPEG_SCAN_COMPONENTS]; /* 64, in zigzag order */
 };
 
 /* DATA: behind the scan's header, to the end of the file, whose last marker it must end with. */
-bool scan_sound(const struct scan *scan, const uint8_t *data, size_t length);
+bool jpeg_scan_is_sound(const struct jpeg_scan *scan, const uint8_t *data, size_t length);
 
 #endif

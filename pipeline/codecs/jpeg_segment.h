@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* jpeg_segment.h - one marker segment of a JPEG after the other, read from bytes of a stranger.
  *
- * Source: ITU-T T.81, annex B.
+ * Used by:  the readers of a JPEG's header.
+ * Fails:    false where the bytes end, or a length makes no sense.
+ * Limits:   none: bytes in front of a marker are skipped as libjpeg skips them, so that it and the
+ *           probe always see the same segments. Whether so many may be skipped is the decoder's
+ *           to judge. In front of SOI nothing is: an image is known by its first bytes, here and
+ *           in browsers.
+ * Source:   ITU-T T.81, annex B; next_marker() of libjpeg's jdmarker.c.
  */
 #ifndef BURIN_JPEG_SEGMENT_H
 #define BURIN_JPEG_SEGMENT_H
@@ -35,15 +41,26 @@ struct segment {
     unsigned marker;
     const uint8_t *data;
     size_t length;
+    size_t skipped; /* bytes in front of its marker that belong to nothing */
 };
+
+/* The next marker's place behind its 0xff, or LENGTH; a 0xff stands before any number of others,
+ * and one before a 0 is no marker. */
+static inline size_t jpeg_marker(const uint8_t *bytes, size_t length, size_t at) {
+    for (;;) {
+        while (at < length && bytes[at] != 0xff) at++;
+        while (at < length && bytes[at] == 0xff) at++;
+        if (at >= length || bytes[at] != 0) return at;
+    }
+}
 
 /* The segment at *AT, which moves past it; false where the bytes end or make no sense. */
 static inline bool jpeg_segment(const uint8_t *bytes, size_t length, size_t *at,
                                 struct segment *segment) {
-    size_t i = *at;
-    if (i >= length || bytes[i++] != 0xff) return false;
-    while (i < length && bytes[i] == 0xff) i++; /* fill bytes */
+    size_t i = jpeg_marker(bytes, length, *at), fill = i;
     if (i >= length) return false;
+    while (fill > *at && bytes[fill - 1] == 0xff) fill--;
+    segment->skipped = fill - *at;
     segment->marker = bytes[i++];
     segment->length = 0;
     segment->data = bytes + i;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Loops of FILTER_BLOCK bytes with no branch inside: compilers turn them into vector code. */
+/* How it works. Loops of FILTER_BLOCK bytes with no branch inside: compilers turn them into vector
+ * code. */
 #include "pipeline/codecs/png_filter.h"
 
 /* Weighing a block of each 256 bytes finds the same filter as weighing all, within 0.1 % of size.

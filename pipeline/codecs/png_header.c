@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a PNG's chunks tell, up to the first IDAT; nothing here calls libpng and no CRC is looked at
- * (the decoder does). Which tRNS counts is libpng's rule, so that the decoder agrees. */
+/* How it works. Chunks are read one after the other up to the first IDAT; nothing here calls
+ * libpng and no CRC is looked at (the decoder does). Which tRNS counts is libpng's rule, so that
+ * the decoder agrees. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/exif.h"
 
@@ -61,13 +62,13 @@ static enum status read_ihdr(struct header *header, const struct chunk *chunk,
     if (!is(chunk, "IHDR") || chunk->length != 13 || data[10] || data[11] || data[12] > 1 ||
         !known_type(data[9], data[8]))
         return fail(failure, STATUS_CORRUPT,
-                    "the PNG does not start with a sound IHDR; send a plain PNG");
+                    "the PNG does not begin with a valid IHDR; send an intact file");
     probe->width = read_be32(data);
     probe->height = read_be32(data + 4);
     if (!probe->width || !probe->height || probe->width >> 31 || probe->height >> 31)
         return fail(failure, STATUS_CORRUPT,
-                    "the PNG's header tells sides of %u x %u; send a sound file", probe->width,
-                    probe->height);
+                    "the PNG's header gives sides of %u x %u pixels; send an intact file",
+                    probe->width, probe->height);
     header->type = data[9];
     probe->bits = data[8];
     probe->components = components[header->type];
@@ -100,10 +101,10 @@ static void read_ancillary(struct header *header, const struct chunk *chunk) {
     if (is(chunk, "eXIf")) probe->orientation = exif_orientation(chunk->data, chunk->length);
 }
 
-static enum status settle(struct header *header, struct failure *failure) {
+static enum status settle_shape(struct header *header, struct failure *failure) {
     struct probe *probe = header->probe;
     if (probe->palette && !header->colours)
-        return fail(failure, STATUS_CORRUPT, "the PNG has no palette; send a sound file");
+        return fail(failure, STATUS_CORRUPT, "the PNG has no palette; send an intact file");
     const bool gray = header->type == GRAY || header->type == GRAY_ALPHA;
     const bool alpha =
         header->transparent || header->type == GRAY_ALPHA || header->type == RGB_ALPHA;
@@ -122,7 +123,7 @@ enum status png_probe(const uint8_t *bytes, size_t length, struct probe *probe,
         const enum status status = read_ihdr(&header, &chunk, failure);
         if (status != STATUS_OK) return status;
         while (next_chunk(bytes, length, &at, &chunk) && !is(&chunk, "IEND")) {
-            if (is(&chunk, "IDAT")) return settle(&header, failure);
+            if (is(&chunk, "IDAT")) return settle_shape(&header, failure);
             read_ancillary(&header, &chunk);
         }
     }

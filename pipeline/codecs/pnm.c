@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. The header is three numbers after the magic; the raster behind it is one block, so
+ * what is there is known before a sample is read. Samples of another maximum than 255 or 65535 are
+ * brought to the full range, 8-bit ones through a table. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/flatten.h"
 
@@ -35,7 +38,7 @@ static bool read_number(const uint8_t *bytes, size_t length, size_t *at, uint32_
     return i > first && i - first < 10;
 }
 
-static bool read_header(const uint8_t *bytes, size_t length, struct header *header) {
+static bool read_pnm_header(const uint8_t *bytes, size_t length, struct header *header) {
     size_t at = 2;
     header->channels = bytes[1] == '5' ? 1 : 3;
     if (!read_number(bytes, length, &at, &header->width) ||
@@ -61,7 +64,7 @@ static bool has_more(const uint8_t *bytes, size_t length, const struct header *h
 enum status pnm_probe(const uint8_t *bytes, size_t length, struct probe *probe,
                       struct failure *failure) {
     struct header header;
-    if (!read_header(bytes, length, &header))
+    if (!read_pnm_header(bytes, length, &header))
         return fail(failure, STATUS_CORRUPT,
                     "the PNM's header is broken or cut off; it is P5 or P6, width, height and a "
                     "maximum of 1 to 65535");
@@ -76,14 +79,16 @@ enum status pnm_probe(const uint8_t *bytes, size_t length, struct probe *probe,
     return STATUS_OK;
 }
 
-/* Samples of 0..MAXIMUM to the full range, rounded half up; false where one is above it. */
+/* Samples of 0..MAXIMUM to the full range, rounded half up; false where one is above it, and taken
+ * for MAXIMUM. */
 static bool read_row_8(const uint8_t *from, size_t samples, uint32_t maximum, uint8_t *to) {
-    uint8_t table[256] = { 0 };
+    uint8_t table[256];
     if (maximum == 255) {
         memcpy(to, from, samples);
         return true;
     }
-    for (uint32_t v = 0; v <= maximum; v++)
+    memset(table, 255, sizeof table);
+    for (uint32_t v = 0; v < maximum; v++)
         table[v] = (uint8_t)((510 * v + maximum) / (2 * maximum));
     bool sound = true;
     for (size_t i = 0; i < samples; i++) {
@@ -96,8 +101,8 @@ static bool read_row_8(const uint8_t *from, size_t samples, uint32_t maximum, ui
 static bool read_row_16(const uint8_t *from, size_t samples, uint32_t maximum, uint16_t *to) {
     bool sound = true;
     for (size_t i = 0; i < samples; i++, from += 2) {
-        const uint32_t v = read_be16(from);
-        sound &= v <= maximum;
+        const uint32_t told = read_be16(from), v = told < maximum ? told : maximum;
+        sound &= told <= maximum;
         to[i] = maximum == 65535
                     ? (uint16_t)v
                     : (uint16_t)((UINT64_C(131070) * v + maximum) / (2 * (uint64_t)maximum));
@@ -105,38 +110,63 @@ static bool read_row_16(const uint8_t *from, size_t samples, uint32_t maximum, u
     return sound;
 }
 
-static enum status read_rows(const struct decoding *job, const struct header *header) {
-    const size_t bytes = row_bytes(header), samples = (size_t)header->width * header->channels;
-    const uint8_t *from = job->bytes + header->raster;
-    for (uint32_t y = 0; y < header->height; y++, from += bytes) {
-        const enum status status = progress_check(job->progress);
-        if (status != STATUS_OK) return codec_stopped(status, job->failure);
-        uint8_t *to = image_row(job->into, y);
-        const bool sound = header->maximum > 255
-                               ? read_row_16(from, samples, header->maximum, (uint16_t *)(void *)to)
-                               : read_row_8(from, samples, header->maximum, to);
-        if (!sound)
-            return fail(
-                job->failure, STATUS_CORRUPT,
-                "row %u of the PNM holds a sample above its maximum of %u; send a sound file", y,
-                header->maximum);
+/* STATUS_OK where the caller accepts the damage that TEXT tells. */
+static enum status damage(const struct decoding *decoding, const char *text) {
+    if (!decoding->limits->accept_damage)
+        return fail(decoding->failure, STATUS_CORRUPT, "%s; send an intact file", text);
+    codec_damage(decoding, text);
+    return STATUS_OK;
+}
+
+static enum status read_row(const struct decoding *decoding, const struct header *header,
+                            uint32_t y) {
+    const size_t samples = (size_t)header->width * header->channels;
+    const uint8_t *from = decoding->bytes + header->raster + y * row_bytes(header);
+    uint8_t *to = image_row(decoding->into, y);
+    const bool sound = header->maximum > 255
+                           ? read_row_16(from, samples, header->maximum, (uint16_t *)(void *)to)
+                           : read_row_8(from, samples, header->maximum, to);
+    char text[WARNING_MAX];
+    if (sound) return STATUS_OK;
+    snprintf(text, sizeof text, "row %u of the PNM holds a sample above its maximum of %u", y,
+             header->maximum);
+    return damage(decoding, text);
+}
+
+/* Of a file that is cut off ROWS are there; what is left of a further one is not taken. */
+static enum status read_pnm_rows(const struct decoding *decoding, const struct header *header,
+                                 uint32_t rows) {
+    for (uint32_t y = 0; y < rows; y++) {
+        enum status status = progress_check(decoding->progress);
+        if (status != STATUS_OK) return codec_stopped(status, decoding->failure);
+        status = read_row(decoding, header, y);
+        if (status != STATUS_OK) return status;
     }
     return STATUS_OK;
 }
 
-enum status pnm_decode(const struct decoding *job) {
+static bool is_as_probed(const struct header *header, const struct decoding *decoding) {
+    return header->width == decoding->probe->width && header->height == decoding->probe->height &&
+           (header->maximum > 255) == (decoding->into->depth == 16) &&
+           header->channels == decoding->into->channels;
+}
+
+enum status pnm_decode(const struct decoding *decoding) {
     struct header header;
-    if (!read_header(job->bytes, job->length, &header) || header.width != job->probe->width ||
-        header.height != job->probe->height || (header.maximum > 255) != (job->into->depth == 16) ||
-        header.channels != job->into->channels)
-        return fail(job->failure, STATUS_CORRUPT, "the PNM's header is broken; send a sound file");
+    if (!read_pnm_header(decoding->bytes, decoding->length, &header) ||
+        !is_as_probed(&header, decoding))
+        return fail(decoding->failure, STATUS_CORRUPT,
+                    "the PNM's header is broken; send an intact file");
+    const size_t there = decoding->length - header.raster;
     const uint64_t wanted = (uint64_t)row_bytes(&header) * header.height;
-    if (job->length - header.raster < wanted)
-        return fail(
-            job->failure, STATUS_CORRUPT,
-            "the PNM is cut off: %zu of %llu bytes of samples are there; send the whole file",
-            job->length - header.raster, (unsigned long long)wanted);
-    return read_rows(job, &header);
+    if (there >= wanted) return read_pnm_rows(decoding, &header, header.height);
+    char text[WARNING_MAX];
+    snprintf(text, sizeof text, "the PNM is cut off: %zu of %llu bytes of samples are there", there,
+             (unsigned long long)wanted);
+    const uint32_t rows = (uint32_t)(there / row_bytes(&header));
+    if (!rows) return fail(decoding->failure, STATUS_CORRUPT, "%s; send the whole file", text);
+    const enum status status = damage(decoding, text);
+    return status ? status : read_pnm_rows(decoding, &header, rows);
 }
 
 size_t pnm_bound(const struct image *image) {
@@ -157,37 +187,40 @@ static void write_row(const struct image *image, const uint8_t *row, size_t samp
     }
 }
 
-static enum status write_rows(const struct encoding *job, unsigned colours, uint8_t *to,
-                              uint8_t *scratch) {
-    const struct image *image = job->image;
+static enum status write_pnm_rows(const struct encoding *encoding, unsigned colours, uint8_t *to,
+                                  uint8_t *scratch) {
+    const struct image *image = encoding->image;
     const size_t samples = (size_t)image->width * colours;
     for (uint32_t y = 0; y < image->height; y++, to += samples * (image->depth / 8u)) {
-        const enum status status = progress_check(job->progress);
-        if (status != STATUS_OK) return codec_stopped(status, job->failure);
-        write_row(image,
-                  flatten_row(image, y, colours, image->depth, job->options->background, scratch),
-                  samples, to);
+        const enum status status = progress_check(encoding->progress);
+        if (status != STATUS_OK) return codec_stopped(status, encoding->failure);
+        write_row(
+            image,
+            flatten_row(image, y, colours, image->depth, encoding->options->background, scratch),
+            samples, to);
     }
     return STATUS_OK;
 }
 
-enum status pnm_encode(const struct encoding *job) {
-    const struct image *image = job->image;
-    const unsigned colours = flatten_colours(image, job->options->background);
+enum status pnm_encode(const struct encoding *encoding) {
+    const struct image *image = encoding->image;
+    const unsigned colours = flatten_colours(image, encoding->options->background);
     char header[HEADER_BYTES_MAX];
     const size_t head =
         (size_t)snprintf(header, sizeof header, "P%c\n%u %u\n%u\n", colours == 1 ? '5' : '6',
                          image->width, image->height, image_max(image));
     const size_t row = (size_t)image->width * colours * (image->depth / 8u);
-    if (head + row * image->height > job->capacity) return codec_overflow(job);
+    if (head + row * image->height > encoding->capacity) return codec_overflow(encoding);
     uint8_t *scratch = malloc(row);
-    if (!scratch) return fail(job->failure, STATUS_NO_MEMORY, "no memory for a row of the PNM");
-    memcpy(job->bytes, header, head);
-    const enum status status = write_rows(job, colours, job->bytes + head, scratch);
+    if (!scratch)
+        return fail(encoding->failure, STATUS_NO_MEMORY, "no memory for a row of the PNM");
+    memcpy(encoding->bytes, header, head);
+    const enum status status = write_pnm_rows(encoding, colours, encoding->bytes + head, scratch);
     free(scratch);
     if (status != STATUS_OK) return status;
-    *job->length = head + row * image->height;
-    if (image_has_alpha(image)) *job->notes |= NOTE_ALPHA_FLATTENED;
-    if (job->metadata && job->metadata->profile_length) *job->notes |= NOTE_PROFILE_DROPPED;
+    *encoding->length = head + row * image->height;
+    if (image_has_alpha(image)) *encoding->notes |= NOTE_ALPHA_FLATTENED;
+    if (encoding->metadata && encoding->metadata->profile_length)
+        *encoding->notes |= NOTE_PROFILE_DROPPED;
     return STATUS_OK;
 }

@@ -2,9 +2,9 @@
 /* Brighter or darker by a constant. */
 #include "pipeline/ops/brightness.h"
 
-#include "pipeline/brighten.h"
+#include "pipeline/band.h"
 #include "pipeline/op.h"
-#include "pipeline/sample.h"
+#include "pipeline/ops/brightness_row.h"
 
 static const struct param params[] = {
     [BRIGHTNESS_SHIFT] = { .name = "shift",
@@ -16,10 +16,10 @@ static const struct param params[] = {
     { .name = NULL },
 };
 
-static void shift_band(void *argument, int part) {
+static void shift_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, pool_threads(call->pool));
+    const struct band band = band_of(in->height, index, pool_threads(call->pool));
     const struct brightness_rule rule =
         brightness_rule_of(call->params->number[BRIGHTNESS_SHIFT], in->depth);
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++)
@@ -27,7 +27,7 @@ static void shift_band(void *argument, int part) {
                        in->channels, in->depth);
 }
 
-static enum status run(struct op_call *call) {
+static enum status brightness_run(struct op_call *call) {
     pool_run(call->pool, shift_band, call, pool_threads(call->pool));
     return progress_check(call->progress);
 }
@@ -36,5 +36,5 @@ const struct op op_brightness = {
     .name = "brightness",
     .summary = "Brighter or darker by a constant; alpha is kept",
     .params = params,
-    .run = run,
+    .run = brightness_run,
 };

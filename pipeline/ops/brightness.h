@@ -3,11 +3,13 @@
  *
  * clamp(v + add, 0, M) = min(max(v, low), high) + add, where low = -add below 0 and high = M - add
  * above 0: the sum then neither under- nor overflows, whatever the lanes' width is.
+ *
+ * Used by:  brightness and edge, on both devices.
  */
 #ifndef BURIN_OPS_BRIGHTNESS_H
 #define BURIN_OPS_BRIGHTNESS_H
 
-#include "pipeline/ops/grayscale.h"
+#include "pipeline/host_device.h"
 
 #include <stdint.h>
 
@@ -19,7 +21,7 @@ struct brightness_rule {
 };
 
 /* SHIFT is -255..255; samples of 16 bit get 257 times as much. */
-BOTH_SIDES struct brightness_rule brightness_rule_of(long shift, unsigned depth) {
+HOST_DEVICE struct brightness_rule brightness_rule_of(long shift, unsigned depth) {
     const int32_t scale = depth == 16 ? 257 : 1, add = (int32_t)shift * scale, max = 255 * scale;
     struct brightness_rule rule;
     rule.low = (uint16_t)(add < 0 ? -add : 0);
@@ -28,7 +30,7 @@ BOTH_SIDES struct brightness_rule brightness_rule_of(long shift, unsigned depth)
     return rule;
 }
 
-BOTH_SIDES uint32_t brightness_of(uint32_t value, struct brightness_rule rule, uint32_t max) {
+HOST_DEVICE uint32_t brightness_of(uint32_t value, struct brightness_rule rule, uint32_t max) {
     const uint32_t least = value > rule.low ? value : rule.low;
     return ((least < rule.high ? least : rule.high) + rule.add) & max;
 }

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Seam carving: content-aware change of size (carve.h says what exactly is computed).
+/* How it works. Seam carving: content-aware change of size (carve.h says what exactly is computed).
  *
- * Here are the record and the checks; pipeline/ops/carve/ does the work: job.c goes from phase to
- * phase, seam.c finds seams in planes of luma and energies, row by row through sweep.c, and apply.c
- * does to the pixels what was found. */
+ * Here are the record and the checks; pipeline/ops/carve/ does the work, and phases.c is where to
+ * begin reading. A phase fills energy maps (map_fill.c), finds seams in them (seam_search.c: row by
+ * row through dp_row.c), and does to the pixels what was found (picture.c, replay.c). context.c
+ * lays out the memory of all. */
 #include "pipeline/ops/carve.h"
 
+#include "pipeline/band.h"
 #include "pipeline/op.h"
-#include "pipeline/ops/carve/job.h"
+#include "pipeline/ops/carve/context.h"
+#include "pipeline/ops/carve/energy_view.h"
+#include "pipeline/ops/carve/phases.h"
 #include "pipeline/sample.h"
 
 static const struct param params[] = {
@@ -98,8 +102,8 @@ static enum status check_drawn(const struct image *in, const struct side sides[2
         DRAWN_GROWTH_MAX, DRAWN_PIXELS_MIN, in->width, in->height, sides[0].goal, sides[1].goal);
 }
 
-static enum status size(const struct params *values, const struct image *in, struct image *out,
-                        struct failure *failure) {
+static enum status carve_size(const struct params *values, const struct image *in,
+                              struct image *out, struct failure *failure) {
     struct side sides[2];
     const enum status status = find_goals(values, in, sides, failure);
     if (status) return status;
@@ -117,18 +121,19 @@ static enum status size(const struct params *values, const struct image *in, str
     }
 }
 
-static enum status begin(struct carve_job *job, const struct op_call *call, void *memory) {
+static enum status begin_context(struct carve_context *context, const struct op_call *call,
+                                 void *memory) {
     struct side sides[2];
     const enum status status = find_goals(call->params, &call->in, sides, call->failure);
-    if (!status) carve_job_begin(job, call, sides[0].goal, sides[1].goal, memory);
+    if (!status) carve_context_begin(context, call, sides[0].goal, sides[1].goal, memory);
     return status;
 }
 
-static size_t scratch(const struct op_call *call) {
-    struct carve_job job;
-    if (begin(&job, call, NULL)) return 0;
-    return call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY ? carve_draw_energy_bytes(&job)
-                                                                 : carve_job_bytes(&job);
+static size_t carve_scratch(const struct op_call *call) {
+    struct carve_context context;
+    if (begin_context(&context, call, NULL)) return 0;
+    return call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY ? energy_view_bytes(&context)
+                                                                 : carve_context_bytes(&context);
 }
 
 /* ---- run */
@@ -145,34 +150,34 @@ static inline void colour_row(const uint8_t *in, uint8_t *out, uint32_t width, u
     }
 }
 
-static void colour_band(void *argument, int part) {
+static void colour_band(void *argument, int index) {
     const struct op_call *call = argument;
-    const struct band band = band_of(call->in.height, part, pool_threads(call->pool));
+    const struct band band = band_of(call->in.height, index, pool_threads(call->pool));
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++)
         SPECIALISE(call->in.channels, call->in.depth, colour_row, image_row(&call->in, y),
                    image_row(&call->out, y), call->in.width);
 }
 
-static enum status check_parts(const struct op_call *call) {
-    for (int i = 0; i < OP_PARTS_MAX; i++) {
-        const struct image *part = &call->parts[i];
-        if (part->width && (part->width != call->in.width || part->height != call->in.height))
+static enum status check_masks(const struct op_call *call) {
+    for (int i = 0; i < OP_AUX_MAX; i++) {
+        const struct image *mask = &call->aux[i];
+        if (mask->width && (mask->width != call->in.width || mask->height != call->in.height))
             return fail(call->failure, STATUS_MISMATCH,
-                        "the mask is %u x %u, the image %u x %u: they must be alike", part->width,
-                        part->height, call->in.width, call->in.height);
+                        "the mask is %u x %u, the image %u x %u: they must have the same size",
+                        mask->width, mask->height, call->in.width, call->in.height);
     }
     return STATUS_OK;
 }
 
-static enum status run(struct op_call *call) {
-    struct carve_job job;
-    enum status status = check_parts(call);
-    if (!status) status = begin(&job, call, call->scratch);
+static enum status carve_run(struct op_call *call) {
+    struct carve_context context;
+    enum status status = check_masks(call);
+    if (!status) status = begin_context(&context, call, call->scratch);
     if (status) return status;
-    if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return carve_draw_energy(&job);
-    if (job.drawn) pool_run(call->pool, colour_band, call, pool_threads(call->pool));
-    progress_report(call->progress, 0, job.total);
-    status = carve_job_run(&job);
+    if (call->params->number[CARVE_SHOW] == CARVE_SHOW_ENERGY) return energy_view_draw(&context);
+    if (context.drawn) pool_run(call->pool, colour_band, call, pool_threads(call->pool));
+    progress_report(call->progress, 0, context.total);
+    status = carve_phases_run(&context);
     return status ? status : progress_check(call->progress);
 }
 
@@ -181,9 +186,9 @@ const struct op op_carve = {
     .summary = "Seam carving: changes the size where it is seen least",
     .unit = "seams",
     .params = params,
-    .parts = { { "mask", "pixels to keep are white; alpha is not looked at" },
-               { "rmask", "pixels to remove are white; likewise" } },
-    .size = size,
-    .scratch = scratch,
-    .run = run,
+    .aux = { { "mask", "pixels to keep are white; alpha is not looked at" },
+             { "rmask", "pixels to remove are white; likewise" } },
+    .size = carve_size,
+    .scratch = carve_scratch,
+    .run = carve_run,
 };

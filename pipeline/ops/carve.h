@@ -34,12 +34,14 @@
  * of what is carved to (so for show=seams too, though its result is as large as the input). Rows
  * and columns have something of their own, up to 64 bytes for each of the input and of what is
  * carved to, and 16 KiB come on top: only where a side is under 160 pixels is that more than 16.
+ *
+ * Used by:  carve, on both devices.
  */
 #ifndef BURIN_OPS_CARVE_H
 #define BURIN_OPS_CARVE_H
 
 #include "pipeline/image.h"
-#include "pipeline/ops/grayscale.h"
+#include "pipeline/luma.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,22 +50,23 @@
 enum { CARVE_WIDTH, CARVE_HEIGHT, CARVE_DX, CARVE_DY, CARVE_ENERGY, CARVE_SHOW };
 enum { CARVE_GRADIENT, CARVE_SOBEL3, CARVE_SOBEL5 };
 enum { CARVE_SHOW_RESULT, CARVE_SHOW_SEAMS, CARVE_SHOW_ENERGY };
-/* Places in the list of parts. */
+/* Places in the list of masks. */
 enum { CARVE_KEEP, CARVE_REMOVE };
 
 /* ---- energy: 16-bit, on 8-bit luma, border replicated */
 
 /* Luma of a pixel whose samples are 0..M, as 8 bits. */
-BOTH_SIDES uint8_t carve_luma(uint32_t red, uint32_t green, uint32_t blue, unsigned depth) {
+HOST_DEVICE uint8_t carve_luma(uint32_t red, uint32_t green, uint32_t blue, unsigned depth) {
     return (uint8_t)(luma(red, green, blue) >> (depth - 8));
 }
 
-BOTH_SIDES uint32_t carve_apart(uint32_t a, uint32_t b) {
+HOST_DEVICE uint32_t carve_apart(uint32_t a, uint32_t b) {
     return a > b ? a - b : b - a;
 }
 
 /* 46341 / 65536 is 1 / sqrt(2), the diagonal neighbour's distance being sqrt(2). */
-BOTH_SIDES uint32_t carve_gradient(uint32_t here, uint32_t right, uint32_t below, uint32_t across) {
+HOST_DEVICE uint32_t carve_gradient(uint32_t here, uint32_t right, uint32_t below,
+                                    uint32_t across) {
     return carve_apart(here, right) + carve_apart(here, below) +
            (46341 * carve_apart(here, across) >> 16);
 }
@@ -72,7 +75,7 @@ BOTH_SIDES uint32_t carve_gradient(uint32_t here, uint32_t right, uint32_t below
 enum { CARVE_ENERGY_MAX = 13072 };
 
 /* Rows and columns around a pixel that its energy depends on. */
-BOTH_SIDES int carve_reach(int energy) {
+HOST_DEVICE int carve_reach(int energy) {
     return energy == CARVE_SOBEL5 ? 2 : 1;
 }
 
@@ -80,13 +83,13 @@ BOTH_SIDES int carve_reach(int energy) {
 
 /* A path's key: kept pixels it crosses, then pixels that are not to be removed, then energy; sums
  * do not overflow into each other, since a path has fewer than 2^16 pixels. */
-BOTH_SIDES uint64_t carve_key(uint32_t energy, bool keep, bool remove) {
+HOST_DEVICE uint64_t carve_key(uint32_t energy, bool keep, bool remove) {
     return (uint64_t)keep << 48 | (uint64_t)!remove << 32 | energy;
 }
 
 /* Keys of whole seams of different length, made comparable: by the removed pixels crossed, not by
  * those left out. LENGTH is the seam's, less than 2^16. */
-BOTH_SIDES uint64_t carve_rank(uint64_t key, uint32_t length) {
+HOST_DEVICE uint64_t carve_rank(uint64_t key, uint32_t length) {
     return key + ((uint64_t)(0xffff - length) << 32);
 }
 
@@ -100,8 +103,8 @@ struct carve_phase {
 };
 
 /* The next phase on the way from WIDTH x HEIGHT; false where it is reached. */
-BOTH_SIDES bool carve_next(uint32_t width, uint32_t height, uint32_t goal_width,
-                           uint32_t goal_height, struct carve_phase *phase) {
+HOST_DEVICE bool carve_next(uint32_t width, uint32_t height, uint32_t goal_width,
+                            uint32_t goal_height, struct carve_phase *phase) {
     phase->columns = width > goal_width ? width - goal_width : 0;
     phase->rows = height > goal_height ? height - goal_height : 0;
     phase->grow = !phase->columns && !phase->rows;
@@ -116,7 +119,7 @@ BOTH_SIDES bool carve_next(uint32_t width, uint32_t height, uint32_t goal_width,
 }
 
 /* Rounded mean of three samples. */
-BOTH_SIDES uint32_t carve_mean(uint32_t left, uint32_t seam, uint32_t right) {
+HOST_DEVICE uint32_t carve_mean(uint32_t left, uint32_t seam, uint32_t right) {
     return (2 * (left + seam + right) + 3) / 6;
 }
 

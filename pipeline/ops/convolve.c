@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Convolution with a kernel of the caller's. The window's rows are copied into a ring whose borders
- * are continued; a row of results is made a chunk at a time, tap by tap, so that the sums stay in
- * the first-level cache and every loop runs over neighbours. */
+/* How it works. The window's rows are copied into a ring whose borders are continued; a row of
+ * results is made a chunk at a time, tap by tap, so that the sums stay in the first-level cache
+ * and every loop runs over neighbours. */
 #include "pipeline/ops/convolve.h"
 
+#include "pipeline/band.h"
 #include "pipeline/op.h"
+#include "pipeline/rows/window.h"
 #include "pipeline/sample.h"
-#include "pipeline/window.h"
 
 #include <string.h>
 
@@ -38,11 +39,11 @@ enum { BANDS_MAX = 16, CHUNK = 1024 };
 
 #define INLINE static inline __attribute__((always_inline))
 
-static size_t scratch(const struct op_call *call) {
+static size_t convolve_scratch(const struct op_call *call) {
     return BANDS_MAX * window_bytes(call->in.width, image_pixel_bytes(&call->in));
 }
 
-static int bands(const struct op_call *call) {
+static int convolve_bands(const struct op_call *call) {
     const int threads = pool_threads(call->pool);
     return threads < BANDS_MAX ? threads : BANDS_MAX;
 }
@@ -114,14 +115,14 @@ static void convolve_row(const struct image *in, const struct window *window, ui
         SPECIALISE(in->channels, in->depth, keep_alpha, image_row(in, y), out, in->width);
 }
 
-static void convolve_band(void *argument, int part) {
+static void convolve_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, bands(call));
+    const struct band band = band_of(in->height, index, convolve_bands(call));
     const struct convolve_rule rule = convolve_rule_of(call->params, in->depth);
     const uint32_t reach = (uint32_t)rule.reach;
     const size_t pixel = image_pixel_bytes(in);
-    uint8_t *memory = (uint8_t *)call->scratch + (size_t)part * window_bytes(in->width, pixel);
+    uint8_t *memory = (uint8_t *)call->scratch + (size_t)index * window_bytes(in->width, pixel);
     const struct window window = window_make(memory, in->width, in->height, pixel, reach);
     uint32_t made = band.first < reach ? 0 : band.first - reach;
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++) {
@@ -133,8 +134,8 @@ static void convolve_band(void *argument, int part) {
     }
 }
 
-static enum status run(struct op_call *call) {
-    pool_run(call->pool, convolve_band, call, bands(call));
+static enum status convolve_run(struct op_call *call) {
+    pool_run(call->pool, convolve_band, call, convolve_bands(call));
     return progress_check(call->progress);
 }
 
@@ -142,6 +143,6 @@ const struct op op_convolve = {
     .name = "convolve",
     .summary = "A 3x3 or 5x5 kernel over each colour channel, borders replicated; alpha is kept",
     .params = params,
-    .scratch = scratch,
-    .run = run,
+    .scratch = convolve_scratch,
+    .run = convolve_run,
 };

@@ -6,11 +6,13 @@
  * result = floor((2 r + d) / (2 d)) + offset, clamped to 0..M, so rounding is half up. d is the
  * divisor; given as 0, the sum of the taps, or 1 where that is not positive. |r| is at most 25 *
  * 1024 * 65535 < 2^31.
+ *
+ * Used by:  convolve, on both devices.
  */
 #ifndef BURIN_OPS_CONVOLVE_H
 #define BURIN_OPS_CONVOLVE_H
 
-#include "pipeline/ops/grayscale.h"
+#include "pipeline/host_device.h"
 #include "pipeline/param.h"
 
 #include <stdint.h>
@@ -29,7 +31,7 @@ struct convolve_rule {
 
 /* floor(n / divisor) = n * reciprocal >> shift for n < 2^31 (Granlund and Montgomery, Division by
  * Invariant Integers using Multiplication). */
-BOTH_SIDES void convolve_divisor(struct convolve_rule *rule, int32_t divisor) {
+HOST_DEVICE void convolve_divisor(struct convolve_rule *rule, int32_t divisor) {
     uint32_t log2_up = 0;
     while ((INT64_C(1) << log2_up) < divisor) log2_up++;
     rule->divisor = divisor;
@@ -38,7 +40,7 @@ BOTH_SIDES void convolve_divisor(struct convolve_rule *rule, int32_t divisor) {
         (uint32_t)(((UINT64_C(1) << rule->shift) + (uint32_t)divisor - 1) / (uint32_t)divisor);
 }
 
-BOTH_SIDES struct convolve_rule convolve_rule_of(const struct params *params, unsigned depth) {
+HOST_DEVICE struct convolve_rule convolve_rule_of(const struct params *params, unsigned depth) {
     const int32_t scale = depth == 16 ? 257 : 1;
     struct convolve_rule rule;
     int32_t sum = 0;
@@ -56,7 +58,7 @@ BOTH_SIDES struct convolve_rule convolve_rule_of(const struct params *params, un
 }
 
 /* Below 0, floor(r / d) is the complement of floor(~r / d). */
-BOTH_SIDES int32_t convolve_result(int32_t sum, const struct convolve_rule *rule) {
+HOST_DEVICE int32_t convolve_result(int32_t sum, const struct convolve_rule *rule) {
     const int32_t turn = -(int32_t)(sum < 0) & rule->absolute, r = (sum ^ turn) - turn;
     const int32_t sign = -(int32_t)(r < 0), d = rule->divisor;
     const uint32_t size = (uint32_t)(r ^ sign);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sobel edges. Levels are made once a row into a ring of rows, which a window of three or five goes
- * down; gray of 8 bit with nothing added is levels as it stands, and is read where it lies.
- * pipeline/sobel.c makes the magnitudes of a row. */
+/* How it works. Levels are made once a row into a ring of rows, which a window of three or five
+ * goes down; gray of 8 bit with nothing added is levels as it stands, and is read where it lies.
+ * pipeline/rows/sobel.c makes the magnitudes of a row. */
 #include "pipeline/ops/edge.h"
 
-#include "pipeline/brighten.h"
-#include "pipeline/bytes.h"
+#include "pipeline/band.h"
+#include "pipeline/luma.h"
 #include "pipeline/op.h"
+#include "pipeline/ops/brightness_row.h"
+#include "pipeline/rows/rgb_luma.h"
+#include "pipeline/rows/sobel.h"
+#include "pipeline/rows/window.h"
 #include "pipeline/sample.h"
-#include "pipeline/sobel.h"
-#include "pipeline/window.h"
 
 #include <string.h>
 
@@ -43,8 +45,8 @@ static const struct param params[] = {
 enum { BANDS_MAX = 16 };
 
 /* Gray, and alpha where there is one. */
-static enum status size(const struct params *values, const struct image *in, struct image *out,
-                        struct failure *failure) {
+static enum status edge_size(const struct params *values, const struct image *in, struct image *out,
+                             struct failure *failure) {
     (void)values, (void)failure;
     *out = image_shape(in->width, in->height, image_has_alpha(in) ? 2 : 1, in->depth);
     return STATUS_OK;
@@ -60,11 +62,11 @@ static size_t band_bytes(const struct image *in) {
            window_row_bytes(in->width, sample_bytes(in));
 }
 
-static size_t scratch(const struct op_call *call) {
+static size_t edge_scratch(const struct op_call *call) {
     return BANDS_MAX * band_bytes(&call->in);
 }
 
-static int bands(const struct op_call *call) {
+static int edge_bands(const struct op_call *call) {
     const int threads = pool_threads(call->pool);
     return threads < BANDS_MAX ? threads : BANDS_MAX;
 }
@@ -82,8 +84,8 @@ static inline void luma_row(const uint8_t *in, uint8_t *out, uint32_t width, uns
     }
 }
 
-static void make_levels(const struct image *in, const struct window *window, uint32_t y,
-                        const struct edge_rule *rule) {
+static void make_level_row(const struct image *in, const struct window *window, uint32_t y,
+                           const struct edge_rule *rule) {
     const uint8_t *row = image_row(in, y);
     uint8_t *levels = window_row(window, y);
     if (in->channels == 1)
@@ -186,18 +188,18 @@ static inline void join_alpha(const uint8_t *edges, const uint8_t *in, uint8_t *
     }
 }
 
-static void edge_band(void *argument, int part) {
+static void edge_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, bands(call));
+    const struct band band = band_of(in->height, index, edge_bands(call));
     const struct edge_rule rule = edge_rule_of(call->params, in->depth);
-    uint8_t *memory = (uint8_t *)call->scratch + (size_t)part * band_bytes(in);
+    uint8_t *memory = (uint8_t *)call->scratch + (size_t)index * band_bytes(in);
     uint8_t *gray = memory + window_bytes(in->width, sample_bytes(in));
     const struct levels levels = levels_make(in, memory, &rule);
     uint32_t made = band.first < rule.reach ? 0 : band.first - rule.reach;
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++) {
         for (; !levels.image && made <= y + rule.reach && made < in->height; made++)
-            make_levels(in, &levels.window, made, &rule);
+            make_level_row(in, &levels.window, made, &rule);
         uint8_t *out = image_row(&call->out, y);
         const bool direct = in->depth == 8 && call->out.channels == 1;
         edge_row(&levels, y, direct ? out : gray, &rule, in->depth);
@@ -208,9 +210,9 @@ static void edge_band(void *argument, int part) {
     }
 }
 
-static enum status run(struct op_call *call) {
+static enum status edge_run(struct op_call *call) {
     const int64_t start = clock_ns();
-    pool_run(call->pool, edge_band, call, bands(call));
+    pool_run(call->pool, edge_band, call, edge_bands(call));
     timing_span(call->timing, "edge", 1, ns_to_ms(clock_ns() - start));
     return progress_check(call->progress);
 }
@@ -218,9 +220,9 @@ static enum status run(struct op_call *call) {
 const struct op op_edge = {
     .name = "edge",
     .summary =
-        "Sobel edges of the luma, with brightness before and a threshold after; alpha is kept",
+        "Sobel edges of the luma, brightened before, cut off after; alpha is kept",
     .params = params,
-    .size = size,
-    .scratch = scratch,
-    .run = run,
+    .size = edge_size,
+    .scratch = edge_scratch,
+    .run = edge_run,
 };

@@ -6,6 +6,8 @@
  * m      = min(M, floor(sqrt(gx^2 + gy^2))) of the levels, correlation with sobel3 or sobel5
  * result = m > threshold ? (binary ? M : m) : 0; 0 where `border` is zero and the window leaves the
  *          image, else the border is replicated. Gray; alpha rides along.
+ *
+ * Used by:  edge, on both devices.
  */
 #ifndef BURIN_OPS_EDGE_H
 #define BURIN_OPS_EDGE_H
@@ -30,7 +32,7 @@ struct edge_rule {
     uint32_t margin; /* pixels at every side that become 0 */
 };
 
-BOTH_SIDES struct edge_rule edge_rule_of(const struct params *params, unsigned depth) {
+HOST_DEVICE struct edge_rule edge_rule_of(const struct params *params, unsigned depth) {
     struct edge_rule rule;
     rule.shift = brightness_rule_of(params->number[EDGE_BRIGHTNESS], depth);
     rule.max = depth == 16 ? 65535 : 255;
@@ -44,7 +46,7 @@ BOTH_SIDES struct edge_rule edge_rule_of(const struct params *params, unsigned d
 /* min(65535, floor(sqrt(squares))). The float root is off by less than 1: squares as float by 2^-24
  * of itself, the root by 2^-24 more, together under 0.01 at 2^16; so one step either way mends it.
  */
-BOTH_SIDES uint32_t edge_root(uint64_t squares) {
+HOST_DEVICE uint32_t edge_root(uint64_t squares) {
     if (squares >= UINT64_C(65535) * 65535) return 65535;
     const uint32_t n = (uint32_t)squares;
     uint32_t root = (uint32_t)sqrtf((float)n);
@@ -52,7 +54,7 @@ BOTH_SIDES uint32_t edge_root(uint64_t squares) {
     return (root + 1) * (root + 1) <= n ? root + 1 : root;
 }
 
-BOTH_SIDES uint32_t edge_result(int32_t gx, int32_t gy, const struct edge_rule *rule) {
+HOST_DEVICE uint32_t edge_result(int32_t gx, int32_t gy, const struct edge_rule *rule) {
     const uint32_t root = edge_root((uint64_t)((int64_t)gx * gx) + (uint64_t)((int64_t)gy * gy));
     const uint32_t m = root < rule->max ? root : rule->max;
     return m > rule->threshold ? m | rule->white : 0;

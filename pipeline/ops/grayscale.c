@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Read this operator first: a record, the shape it puts out, and the plain reference. */
-#include "pipeline/ops/grayscale.h"
+#include "pipeline/luma.h"
 
+#include "pipeline/band.h"
 #include "pipeline/op.h"
 #include "pipeline/sample.h"
 
 static const struct param params[] = { { .name = NULL } };
 
 /* RGB becomes gray, RGBA gray with alpha; gray stays what it is. */
-static enum status size(const struct params *values, const struct image *in, struct image *out,
-                        struct failure *failure) {
+static enum status grayscale_size(const struct params *values, const struct image *in,
+                                  struct image *out, struct failure *failure) {
     (void)values, (void)failure;
     *out = image_shape(in->width, in->height, image_has_alpha(in) ? 2 : 1, in->depth);
     return STATUS_OK;
@@ -29,9 +30,9 @@ static inline void gray_row(const uint8_t *in, uint8_t *out, uint32_t width, uns
     }
 }
 
-static void gray_band(void *argument, int part) {
+static void gray_band(void *argument, int index) {
     const struct op_call *call = argument;
-    const struct band band = band_of(call->in.height, part, pool_threads(call->pool));
+    const struct band band = band_of(call->in.height, index, pool_threads(call->pool));
     for (uint32_t y = band.first; y < band.end; y++) {
         const uint8_t *in = image_row(&call->in, y);
         uint8_t *out = image_row(&call->out, y);
@@ -39,7 +40,7 @@ static void gray_band(void *argument, int part) {
     }
 }
 
-static enum status run(struct op_call *call) {
+static enum status grayscale_run(struct op_call *call) {
     pool_run(call->pool, gray_band, call, pool_threads(call->pool));
     return progress_check(call->progress);
 }
@@ -48,6 +49,6 @@ const struct op op_grayscale = {
     .name = "grayscale",
     .summary = "Luma of every pixel; alpha is kept",
     .params = params,
-    .size = size,
-    .run = run,
+    .size = grayscale_size,
+    .run = grayscale_run,
 };

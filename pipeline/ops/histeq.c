@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Histogram equalization of gray, of the HSV value, of luma, or of each channel on its own.
- *
- * Three steps, the same on both devices: count how often each sample value stands in the image,
- * make a table of new levels from the counts, apply it. Bins are folded from the counts of single
- * values, so their number costs nothing in the first and last step. */
+/* How it works. Three steps, the same on both devices: count how often each sample value stands in
+ * the image, make a table of new levels from the counts, apply it. Bins are folded from the counts
+ * of single values, so their number costs nothing in the first and last step. */
 #include "pipeline/ops/histeq.h"
 
-#include "pipeline/bytes.h"
+#include "pipeline/band.h"
 #include "pipeline/op.h"
+#include "pipeline/rows/histogram.h"
+#include "pipeline/rows/lookup.h"
+#include "pipeline/rows/rgb_scale.h"
 #include "pipeline/sample.h"
 
 #include <stdlib.h>
@@ -46,11 +47,11 @@ static size_t table_bytes(const struct params *values, const struct image *in) {
 }
 
 /* Counts of every band, then the tables of new levels. */
-static size_t scratch(const struct op_call *call) {
+static size_t histeq_scratch(const struct op_call *call) {
     return (BANDS_MAX + 1) * table_bytes(call->params, &call->in);
 }
 
-static int bands(const struct op_call *call) {
+static int histeq_bands(const struct op_call *call) {
     const int threads = pool_threads(call->pool);
     return threads < BANDS_MAX ? threads : BANDS_MAX;
 }
@@ -65,7 +66,7 @@ static uint32_t *levels_of(const struct op_call *call) {
     return counts_of(call, BANDS_MAX);
 }
 
-/* May pipeline/bytes.c do it? */
+/* May the kernels of pipeline/rows/ do it? */
 static bool is_bytes(const struct op_call *call) {
     const struct image *in = &call->in;
     return in->depth == 8 &&
@@ -111,19 +112,19 @@ static inline void count_row(const uint8_t *row, uint32_t width, long mode, uint
 static void count_bytes(const struct op_call *call, struct band band, uint32_t *counts) {
     const struct image *in = &call->in;
     const uint32_t rows = rows_at_once(call, band);
-    struct tally tally = { 0 };
+    struct histogram histogram = { 0 };
     for (uint32_t y = band.first; y < band.end; y += rows)
-        (in->channels == 1 ? tally_bytes : tally_rgb)(&tally, image_row(in, y),
-                                                      (size_t)in->width * rows);
-    tally_sum(&tally, counts);
+        (in->channels == 1 ? histogram_add : histogram_add_values)(&histogram, image_row(in, y),
+                                                                   (size_t)in->width * rows);
+    histogram_counts(&histogram, counts);
 }
 
-static void count_band(void *argument, int part) {
+static void count_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, bands(call));
+    const struct band band = band_of(in->height, index, histeq_bands(call));
     const long mode = call->params->number[HISTEQ_CHANNEL];
-    uint32_t *counts = counts_of(call, part);
+    uint32_t *counts = counts_of(call, index);
     memset(counts, 0, table_bytes(call->params, in));
     if (is_bytes(call)) {
         count_bytes(call, band, counts);
@@ -156,7 +157,7 @@ static void make_tables(const struct op_call *call) {
     const size_t range = (size_t)image_max(&call->in) + 1;
     const int tables = table_count(call->params, &call->in);
     uint32_t *total = counts_of(call, 0);
-    for (int band = 1; band < bands(call); band++)
+    for (int band = 1; band < histeq_bands(call); band++)
         for (size_t i = 0; i < range * tables; i++) total[i] += counts_of(call, band)[i];
     for (int t = 0; t < tables; t++)
         make_levels(total + range * t, levels_of(call) + range * t, image_max(&call->in),
@@ -184,23 +185,23 @@ static inline void map_row(const uint8_t *row, uint8_t *out, uint32_t width, lon
 
 static void map_bytes(const struct op_call *call, struct band band, const uint32_t *levels) {
     uint8_t table[256];
-    struct rgb_table colour;
+    struct rgb_scale colour;
     for (int v = 0; v < 256; v++) table[v] = (uint8_t)levels[v];
-    rgb_table_make(&colour, table);
+    rgb_scale_make(&colour, table);
     const uint32_t rows = rows_at_once(call, band);
     const size_t pixels = (size_t)call->in.width * rows;
     for (uint32_t y = band.first; y < band.end; y += rows) {
         if (call->in.channels == 1)
-            bytes_map(table, image_row(&call->in, y), image_row(&call->out, y), pixels);
+            lookup_bytes(table, image_row(&call->in, y), image_row(&call->out, y), pixels);
         else
-            rgb_map(&colour, image_row(&call->in, y), image_row(&call->out, y), pixels);
+            rgb_scale_apply(&colour, image_row(&call->in, y), image_row(&call->out, y), pixels);
     }
 }
 
-static void map_band(void *argument, int part) {
+static void map_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, bands(call));
+    const struct band band = band_of(in->height, index, histeq_bands(call));
     const long mode = call->params->number[HISTEQ_CHANNEL];
     const uint32_t *levels = levels_of(call);
     if (is_bytes(call)) {
@@ -214,15 +215,15 @@ static void map_band(void *argument, int part) {
 
 /* ---- run */
 
-static enum status run(struct op_call *call) {
+static enum status histeq_run(struct op_call *call) {
     const int64_t start = clock_ns();
-    pool_run(call->pool, count_band, call, bands(call));
+    pool_run(call->pool, count_band, call, histeq_bands(call));
     const int64_t counted = clock_ns();
     enum status status = progress_check(call->progress);
     if (status) return status;
     make_tables(call);
     const int64_t made = clock_ns();
-    pool_run(call->pool, map_band, call, bands(call));
+    pool_run(call->pool, map_band, call, histeq_bands(call));
     timing_span(call->timing, "histogram", 1, ns_to_ms(counted - start));
     timing_span(call->timing, "table", 1, ns_to_ms(made - counted));
     timing_span(call->timing, "apply", 1, ns_to_ms(clock_ns() - made));
@@ -233,6 +234,6 @@ const struct op op_histeq = {
     .name = "histeq",
     .summary = "Histogram equalization: every level equally frequent",
     .params = params,
-    .scratch = scratch,
-    .run = run,
+    .scratch = histeq_scratch,
+    .run = histeq_run,
 };

@@ -4,11 +4,13 @@
  * Integers only, so both devices agree in every bit. M is the largest sample, 255 or 65535.
  * The method is the textbook one (Gonzalez and Woods, Digital Image Processing, 3.3); colour by the
  * HSV value V needs no HSV: with hue and saturation fixed, R, G and B scale by V' / V.
+ *
+ * Used by:  histeq, on both devices.
  */
 #ifndef BURIN_OPS_HISTEQ_H
 #define BURIN_OPS_HISTEQ_H
 
-#include "pipeline/ops/grayscale.h"
+#include "pipeline/luma.h"
 
 #include <stdint.h>
 
@@ -17,27 +19,27 @@ enum { HISTEQ_BINS, HISTEQ_SCALE, HISTEQ_CHANNEL };
 enum { HISTEQ_MINMAX, HISTEQ_MAXABS };
 enum { HISTEQ_VALUE, HISTEQ_LUMA, HISTEQ_EACH };
 
-BOTH_SIDES uint32_t histeq_bin(uint32_t value, uint32_t bins, uint32_t max) {
+HOST_DEVICE uint32_t histeq_bin(uint32_t value, uint32_t bins, uint32_t max) {
     return (uint32_t)((uint64_t)value * bins / (max + 1u));
 }
 
 /* round(M * part / whole), half up. */
-BOTH_SIDES uint32_t histeq_level(uint64_t part, uint64_t whole, uint32_t max) {
+HOST_DEVICE uint32_t histeq_level(uint64_t part, uint64_t whole, uint32_t max) {
     return (uint32_t)((2 * max * part + whole) / (2 * whole));
 }
 
 /* New level of a bin whose inclusive sum is `sum`; `first` is the sum at the first bin that is not
  * empty. Not for minmax where first == pixels: such an image stays as it is. */
-BOTH_SIDES uint32_t histeq_quantile(uint64_t sum, uint64_t first, uint64_t pixels, uint32_t max,
-                                    int scale) {
+HOST_DEVICE uint32_t histeq_quantile(uint64_t sum, uint64_t first, uint64_t pixels, uint32_t max,
+                                     int scale) {
     return scale == HISTEQ_MAXABS ? histeq_level(sum, pixels, max)
            : sum < first          ? 0 /* bins before the first: no pixel asks for them */
                                   : histeq_level(sum - first, pixels - first, max);
 }
 
 /* round(c * V' / V), half up, clamped to M; V' where V is 0. */
-BOTH_SIDES uint32_t histeq_scaled(uint32_t sample, uint32_t value, uint32_t new_value,
-                                  uint32_t max) {
+HOST_DEVICE uint32_t histeq_scaled(uint32_t sample, uint32_t value, uint32_t new_value,
+                                   uint32_t max) {
     if (value == 0) return new_value;
     const uint64_t scaled = (2 * (uint64_t)sample * new_value + value) / (2 * (uint64_t)value);
     return scaled < max ? (uint32_t)scaled : max;

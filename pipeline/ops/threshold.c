@@ -2,9 +2,9 @@
 /* Black up to a level, white over it. */
 #include "pipeline/ops/threshold.h"
 
+#include "pipeline/band.h"
 #include "pipeline/op.h"
-#include "pipeline/pointwise.h"
-#include "pipeline/sample.h"
+#include "pipeline/rows/pointwise.h"
 
 static const struct param params[] = {
     [THRESHOLD_LEVEL] = { .name = "level",
@@ -28,17 +28,17 @@ static inline vector16 over16(vector16 v, uint32_t level) {
 POINTWISE_ROW(cut8, vector8, uint32_t, over8)
 POINTWISE_ROW(cut16, vector16, uint32_t, over16)
 
-static void cut_band(void *argument, int part) {
+static void cut_band(void *argument, int index) {
     const struct op_call *call = argument;
     const struct image *in = &call->in;
-    const struct band band = band_of(in->height, part, pool_threads(call->pool));
+    const struct band band = band_of(in->height, index, pool_threads(call->pool));
     const uint32_t level = threshold_level(call->params->number[THRESHOLD_LEVEL], in->depth);
     for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++)
         (in->depth == 8 ? cut8 : cut16)(image_row(in, y), image_row(&call->out, y),
                                         image_row_bytes(in), level, in->channels);
 }
 
-static enum status run(struct op_call *call) {
+static enum status threshold_run(struct op_call *call) {
     pool_run(call->pool, cut_band, call, pool_threads(call->pool));
     return progress_check(call->progress);
 }
@@ -47,5 +47,5 @@ const struct op op_threshold = {
     .name = "threshold",
     .summary = "White over a level, else black, each colour channel on its own; alpha is kept",
     .params = params,
-    .run = run,
+    .run = threshold_run,
 };

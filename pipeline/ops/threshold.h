@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/* threshold.h - M over the level, 0 up to it. */
+/* threshold.h - M over the level, 0 up to it.
+ *
+ * Used by:  threshold, on both devices.
+ */
 #ifndef BURIN_OPS_THRESHOLD_H
 #define BURIN_OPS_THRESHOLD_H
 
-#include "pipeline/ops/grayscale.h"
+#include "pipeline/host_device.h"
 
 #include <stdint.h>
 
 enum { THRESHOLD_LEVEL }; /* place in the parameter list */
 
 /* LEVEL is 0..255; samples of 16 bit are compared with 257 times as much. */
-BOTH_SIDES uint32_t threshold_level(long level, unsigned depth) {
+HOST_DEVICE uint32_t threshold_level(long level, unsigned depth) {
     return (uint32_t)level * (depth == 16 ? 257 : 1);
 }
 
-BOTH_SIDES uint32_t threshold_of(uint32_t value, uint32_t level, uint32_t max) {
+HOST_DEVICE uint32_t threshold_of(uint32_t value, uint32_t level, uint32_t max) {
     return value > level ? max : 0;
 }
 

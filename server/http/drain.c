@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* HOW. A client whose connection stays open sends his next request a moment after the last answer:
- * he is to hear 503, not to find the connection closed. So the end waits for a moment of quiet, but
- * never long, for refused clients who try again at once keep it from ever being quiet. What ends
- * them is that the listeners let nobody in any more; whoever is in by then is answered. */
+/* How it works. A client whose connection stays open sends its next request a moment after the last
+ * answer: it shall get 503, not find the connection closed. So the end waits for a moment of quiet,
+ * but never long, for refused clients that try again at once keep it from ever being quiet. What
+ * ends them is that new connections are ignored; those that are open by then are answered. */
 #include "server/http/drain.h"
 
 #include <unistd.h>
 
-/* Quiet is that nothing has been under way for so long; nobody waits longer than that for it. */
+/* Quiet: no request has been under way for QUIET_MS. The wait for it is bounded. */
 enum { QUIET_MS = 100, QUIET_WITHIN_MS = 500, LOOK_MS = 5 };
 
 static bool is_zero(const int *counter) {
@@ -31,14 +31,15 @@ static void wait_for_quiet(const struct front *front, int (*interrupted)(void)) 
     }
 }
 
-/* Connections that were made before still wait to be taken, and are. */
-static void let_nobody_in(struct front *front) {
-    for (int i = 0; i < 2; i++) listen_remove(&front->files[i]);
-    for (int i = 0; i < front->door_count; i++)
-        if (front->doors[i].io) listen_seal(io_listener(front->doors[i].io));
+/* Connections that were made before still wait to be accepted, and are. */
+static void ignore_new(struct front *front) {
+    for (int i = 0; i < 2; i++) listen_socket_remove_file(&front->files[i]);
+    for (int i = 0; i < LISTENERS_MAX; i++)
+        if (front->listeners[i].listener)
+            listen_socket_ignore_new(listener_fd(front->listeners[i].listener));
 }
 
-/* See begin_work in front.c for the order of the two counters. */
+/* See begin_work in exchange.c for the order of the two counters. */
 static void set_stage(struct front *front, int stage) {
     __atomic_store_n(&front->draining, stage, __ATOMIC_SEQ_CST);
 }
@@ -49,6 +50,6 @@ void drain_run(struct front *front, int (*interrupted)(void)) {
     set_stage(front, 2);
     if (drain_wait(&front->accepted, front->config->drain_timeout_ms, interrupted))
         wait_for_quiet(front, interrupted);
-    let_nobody_in(front);
+    ignore_new(front);
     wait_for_quiet(front, interrupted);
 }

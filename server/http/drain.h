@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* drain.h - the end of a front's requests: what was accepted is served, who comes meanwhile is
- * told, and only then nobody can come any more.
+/* drain.h - the end of a front's requests: what was accepted is served, new requests are refused,
+ * and only then new connections are ignored.
  *
  * Used by:  front.c.
- * Threads:  the main thread. The I/O threads go on; nothing here stops or quiesces the library.
+ * Threads:  the main thread. The I/O threads keep running; nothing here stops or quiesces the
+ *           library (engine/README.md).
  */
 #ifndef BURIN_DRAIN_H
 #define BURIN_DRAIN_H
 
-#include "server/http/exchange.h"
+#include "server/http/front_state.h"
 
-/* As front_drain says. Afterwards the listeners take no further connection. */
+/* As front_drain says. Afterwards the listeners accept no further connection. */
 void drain_run(struct front *front, int (*interrupted)(void));
 
 /* Until COUNTER, where there is one, is 0: true; false: TIMEOUT_MS is over, or INTERRUPTED says so.

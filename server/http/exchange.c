@@ -1,23 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. The way of a request, from top to bottom: its head is checked and finds a route,
+ * its body goes into a slot, its job goes to a worker and comes back, its answer is queued, and the
+ * end is counted and logged. All of it runs on the I/O thread of its connection, in calls of the
+ * library: exchange_request once for the head, for each piece of the body, at its end, and once
+ * more after a resume. Whatever fails is noted once, and becomes a problem where an answer may be
+ * sent: the library accepts none in the middle of a body. */
 #include "server/http/exchange.h"
 
+#include "server/http/problem.h"
+#include "server/http/reply.h"
 #include "server/http/route.h"
-#include "server/http/upload.h"
+#include "server/json_writer.h"
 #include "server/log.h"
-#include "server/text.h"
 
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
+
+/* Up to so many bytes a body is read to its end before a refusal, so that every client sees the
+ * answer, and its next request can be read. Of a larger one so many milliseconds. */
+enum { DROP_MAX = 1 << 20, LINGER_MS = 2000 };
+
+/* ---- answers, at whatever point of the way */
+
+/* Notes the first failure of the request; later ones are its consequences. Its slot and its bytes
+ * are free at once: a client may take its time to send the rest of a body that nobody wants. */
+static void refuse(struct exchange *exchange, const struct failure *failure) {
+    if (!exchange->failure.status) exchange->failure = *failure;
+    upload_release(exchange);
+}
+
+/* The body is no longer held, however long the client takes to read the answer. */
+static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply) {
+    if (!reply.response) return MHD_NO;
+    MHD_add_response_header(reply.response, "X-Request-ID", exchange->request_id);
+    MHD_add_response_header(reply.response, "X-Content-Type-Options", "nosniff");
+    if (reply.takes_slot) exchange->slot = -1;
+    upload_release(exchange);
+    exchange->http_status = reply.http_status;
+    exchange->bytes_out = reply.bytes;
+    exchange->state = EXCHANGE_ANSWERED;
+    deadline_enter_write(exchange->connection->deadline, (int64_t)reply.bytes);
+    const enum MHD_Result result =
+        MHD_queue_response(exchange->library, (unsigned)reply.http_status, reply.response);
+    MHD_destroy_response(reply.response);
+    return result;
+}
+
+static enum MHD_Result send_problem(struct exchange *exchange) {
+    return send_reply(exchange, problem_reply(exchange));
+}
+
+/* While it is accepted, the drain waits for its end. */
+static void set_accepted(struct exchange *exchange, bool accepted) {
+    if (exchange->accepted == accepted) return;
+    exchange->accepted = accepted;
+    __atomic_add_fetch(&exchange->front->accepted, accepted ? 1 : -1, __ATOMIC_SEQ_CST);
+}
+
+/* More of its body than is worth reading for the sake of the next request, or nobody knows. */
+static bool much_is_to_come(const struct exchange *exchange) {
+    const struct request_facts *facts = &exchange->facts;
+    return facts->chunked || facts->length - (int64_t)exchange->upload.bytes > DROP_MAX;
+}
+
+/* A client that waits for permission to send gets its answer at once. Any other is in the middle of
+ * sending: closing now would reset the connection before it has read why, so what it sends is
+ * dropped for a while. */
+static enum MHD_Result send_problem_early(struct exchange *exchange) {
+    const size_t sent = exchange->facts.expects_continue ? 0 : problem_on_socket(exchange);
+    if (!sent) return send_problem(exchange);
+    exchange->http_status = problem_http_status(exchange);
+    exchange->bytes_out = sent;
+    exchange->state = EXCHANGE_LINGERING;
+    set_accepted(exchange, false);
+    exchange->received_ns = clock_ns();
+    deadline_enter_idle(exchange->connection->deadline);
+    return MHD_YES;
+}
+
+/* ---- the head */
 
 /* Left as they are: text that is written before it is read, and spans that nobody reads here. The
  * fewer lines of the cache a request touches, the more of them stay a lane's. */
-void exchange_clear(struct exchange *exchange) {
+static void clear(struct exchange *exchange) {
     char *start = (char *)exchange;
     static const size_t parts[][2] = {
-        { 0, offsetof(struct exchange, target) },
-        { offsetof(struct exchange, method), offsetof(struct exchange, upload.parser.line) },
+        { 0, offsetof(struct exchange, upload.parser.headers.line) },
         { offsetof(struct exchange, upload.bytes), offsetof(struct exchange, timing.spans) },
         { offsetof(struct exchange, device), sizeof *exchange },
     };
@@ -25,9 +94,9 @@ void exchange_clear(struct exchange *exchange) {
         memset(start + parts[i][0], 0, parts[i][1] - parts[i][0]);
 }
 
-/* The client's id where it is harmless, else one of ours. */
-void exchange_name(struct exchange *exchange) {
-    const char *id = exchange_header(exchange, "X-Request-ID");
+/* The client's id where it is harmless, else the next of ours. */
+static void set_id(struct exchange *exchange) {
+    const char *id = connection_header(exchange->library, "X-Request-ID");
     const size_t length = id ? strlen(id) : 0;
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
@@ -40,13 +109,39 @@ void exchange_name(struct exchange *exchange) {
              (unsigned long)exchange->front->run_id, (unsigned long)number);
 }
 
-enum status exchange_fail(struct exchange *exchange, const struct failure *failure) {
-    if (!exchange->failure.status) exchange->failure = *failure;
-    return failure->status;
+static struct exchange *begin(const struct front_listener *listener, struct MHD_Connection *library,
+                              const char *method) {
+    struct front *front = listener->front;
+    struct connection *connection = connection_of(library);
+    if (!connection || !connection->filter) return NULL;
+    struct exchange *exchange = (struct exchange *)connection->memory;
+    clear(exchange);
+    exchange->front = front;
+    exchange->listener = listener;
+    exchange->connection = connection;
+    exchange->library = library;
+    exchange->method = method;
+    exchange->slot = -1;
+    exchange->start_ns = connection->start_ns;
+    strcpy(exchange->label, "other");
+    set_id(exchange);
+    __atomic_add_fetch(&front->exchanges, 1, __ATOMIC_RELAXED);
+    return exchange;
 }
 
-const char *exchange_header(const struct exchange *exchange, const char *name) {
-    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+/* What the recv filter let pass the library reads as it did (engine/README.md). */
+static enum status check_head(struct exchange *exchange, struct failure *failure) {
+    bool too_long;
+    if (connection_refusal(exchange->connection, failure, &too_long)) {
+        if (too_long) exchange->http_status = MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+        metrics_reject(exchange->front->metrics, REJECTED_MALFORMED);
+        return failure->status;
+    }
+    connection_read_facts(exchange->library, &exchange->facts);
+    if (exchange->connection->target_length <= TARGET_MAX) return STATUS_OK;
+    exchange->http_status = MHD_HTTP_URI_TOO_LONG;
+    return fail(failure, STATUS_BAD_REQUEST, "the request target is longer than %d bytes",
+                TARGET_MAX);
 }
 
 struct query {
@@ -55,62 +150,229 @@ struct query {
     enum status status;
 };
 
-static enum MHD_Result take_argument(void *context, enum MHD_ValueKind kind, const char *name,
-                                     const char *value) {
+static enum MHD_Result set_argument(void *context, enum MHD_ValueKind kind, const char *name,
+                                    const char *value) {
     (void)kind;
     struct query *query = context;
     query->status = settings_set(query->settings, name, value ? value : "", query->failure);
     return query->status ? MHD_NO : MHD_YES;
 }
 
-enum status exchange_query(struct exchange *exchange, struct failure *failure) {
+/* The query becomes settings, up to the first that is refused. */
+static enum status read_query(struct exchange *exchange, struct failure *failure) {
     struct query query = { &exchange->settings, failure, STATUS_OK };
-    MHD_get_connection_values(exchange->connection, MHD_GET_ARGUMENT_KIND, take_argument, &query);
+    MHD_get_connection_values(exchange->library, MHD_GET_ARGUMENT_KIND, set_argument, &query);
     return query.status;
 }
 
-struct lines {
-    const char *name;
-    void (*take)(void *context, const char *value);
-    void *context;
-};
+/* Counted first, then asked whether the daemon stops, and the drain does it the other way round: so
+ * either this request is refused, or the drain waits for it. */
+static enum status begin_work(struct exchange *exchange, struct failure *failure) {
+    set_accepted(exchange, true);
+    if (front_draining(exchange->front) > 1) {
+        set_accepted(exchange, false);
+        metrics_reject(exchange->front->metrics, REJECTED_DRAINING);
+        return fail(failure, STATUS_BUSY, "the daemon is stopping; try another one");
+    }
+    enum status status = exchange->route->begin(exchange, failure);
+    if (!status) status = read_query(exchange, failure);
+    if (!status) status = upload_begin(exchange, failure);
+    if (!status && exchange->route->submit) status = reply_check_room(exchange->front, failure);
+    return status;
+}
 
-static enum MHD_Result take_line(void *context, enum MHD_ValueKind kind, const char *name,
-                                 const char *value) {
-    (void)kind;
-    const struct lines *lines = context;
-    if (strcasecmp(name, lines->name) == 0) lines->take(lines->context, value ? value : "");
+static enum status find_work(struct exchange *exchange, const char *path, struct failure *failure) {
+    const struct route_match match =
+        route_find(exchange->method, path, exchange->listener->admin, failure);
+    exchange->route = match.route;
+    exchange->http_status = match.http_status;
+    exchange->allow = match.allow;
+    if (!match.route) return failure->status;
+    if (!match.route->begin) return STATUS_OK;
+    snprintf(exchange->label, sizeof exchange->label, "%.31s", path + 1);
+    return begin_work(exchange, failure);
+}
+
+/* The headers are there, the body is not. An answer that is queued now ends the connection unless
+ * there is no body, so a refusal waits for the end of a small one. */
+static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
+    struct failure failure = { 0 };
+    if (check_head(exchange, &failure)) {
+        refuse(exchange, &failure);
+        return send_problem(exchange);
+    }
+    if (find_work(exchange, path, &failure)) refuse(exchange, &failure);
+    exchange->state = EXCHANGE_BODY;
+    if (exchange->failure.status && much_is_to_come(exchange)) return send_problem_early(exchange);
+    const struct request_facts *facts = &exchange->facts;
+    deadline_enter_body(exchange->connection->deadline, facts->chunked ? -1 : facts->length);
     return MHD_YES;
 }
 
-void exchange_lines(const struct exchange *exchange, const char *name,
-                    void (*take)(void *context, const char *value), void *context) {
-    struct lines lines = { name, take, context };
-    MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, take_line, &lines);
+/* ---- its body */
+
+static enum MHD_Result drop_lingering(struct exchange *exchange, size_t length) {
+    exchange->upload.bytes += length;
+    const uint64_t most = 2 * (uint64_t)exchange->front->config->body_bytes_max;
+    const bool enough = clock_ns() - exchange->received_ns > LINGER_MS * INT64_C(1000000);
+    return enough || exchange->upload.bytes > most ? MHD_NO : MHD_YES;
 }
 
-void exchange_let_go(struct exchange *exchange) {
-    upload_release(exchange);
-    if (exchange->slot >= 0) slot_give(exchange->front->slots, exchange->slot);
-    exchange->slot = -1;
+/* Nobody wants it; it is read for the sake of the next request. */
+static enum status drop_unwanted(struct exchange *exchange, size_t length,
+                                 struct failure *failure) {
+    exchange->upload.bytes += length;
+    const uint64_t most = (uint64_t)exchange->front->config->body_bytes_max + DROP_MAX;
+    if (exchange->upload.bytes <= most) return STATUS_OK;
+    return fail(failure, STATUS_BODY_TOO_LARGE, "the body is larger than %ld bytes",
+                exchange->front->config->body_bytes_max);
 }
 
-void exchange_log(const struct exchange *exchange, double total_ms) {
+static enum MHD_Result read_body(struct exchange *exchange, const char *bytes, size_t length) {
+    struct failure failure = { 0 };
+    exchange->facts.expects_continue = false; /* the library has sent its 100 */
+    if (exchange->state == EXCHANGE_LINGERING) return drop_lingering(exchange, length);
+    deadline_body_progress(exchange->connection->deadline,
+                           (int64_t)(exchange->upload.bytes + length));
+    const bool wanted = !exchange->failure.status && exchange->route->begin;
+    const enum status status = wanted
+                                   ? upload_feed(exchange, (const uint8_t *)bytes, length, &failure)
+                                   : drop_unwanted(exchange, length, &failure);
+    if (!status) return MHD_YES;
+    refuse(exchange, &failure);
+    return !wanted || much_is_to_come(exchange) ? send_problem_early(exchange) : MHD_YES;
+}
+
+/* ---- its job */
+
+static void cancel_job(void *context) {
+    struct exchange *exchange = context;
+    supervisor_cancel(exchange->front->supervisor, exchange->slot);
+}
+
+/* The job may be done already, but it comes back to this very thread: not before we are done here.
+ */
+static enum MHD_Result wait_for_job(struct exchange *exchange) {
+    exchange->state = EXCHANGE_WAITING;
+    __atomic_add_fetch(&exchange->front->suspended, 1, __ATOMIC_RELAXED);
+    MHD_suspend_connection(exchange->library);
+    deadline_enter_waiting(exchange->connection->deadline, cancel_job, exchange);
+    return MHD_YES;
+}
+
+/* The framing of a chunked body was not sound: what has come of it is nothing whole. */
+static void check_framing(struct exchange *exchange) {
+    struct failure failure = { 0 };
+    bool ignored;
+    if (!connection_refusal(exchange->connection, &failure, &ignored)) return;
+    metrics_reject(exchange->front->metrics, REJECTED_MALFORMED);
+    exchange->unreadable_rest = true;
+    refuse(exchange, &failure);
+}
+
+static enum MHD_Result end_body(struct exchange *exchange) {
+    const struct route *route = exchange->route;
+    struct failure failure = { 0 };
+    struct reply reply = { 0 };
+    if (exchange->facts.chunked) check_framing(exchange);
+    exchange->received_ns = clock_ns();
+    if (exchange->failure.status) return send_problem(exchange);
+    enum status status = route->begin ? upload_finish(exchange, &failure) : STATUS_OK;
+    if (!status && route->submit) {
+        status = route->submit(exchange, &failure);
+        if (!status) return wait_for_job(exchange);
+    } else if (!status) {
+        status = route->answer(exchange, &reply, &failure);
+    }
+    if (!status) return send_reply(exchange, reply);
+    refuse(exchange, &failure);
+    return send_problem(exchange);
+}
+
+/* Finished jobs have come back to this thread: resume the connections that wait for them. */
+void exchange_jobs_completed(void *context, int pipe) {
+    struct front *front = ((const struct front_listener *)context)->front;
+    struct completion completions[64];
+    const int count = completion_pipe_take(pipe, completions, 64);
+    for (int i = 0; i < count; i++) {
+        if (!supervisor_returned(front->supervisor, completions[i].slot, completions[i].run_number))
+            continue;
+        const struct exchange *exchange = slot_owner(front->slots, completions[i].slot);
+        MHD_resume_connection(exchange->library);
+        __atomic_sub_fetch(&front->suspended, 1, __ATOMIC_RELEASE);
+    }
+}
+
+static enum MHD_Result answer_job(struct exchange *exchange) {
+    deadline_enter_write(exchange->connection->deadline, 0);
+    struct failure failure = exchange_job(exchange)->failure;
+    struct reply reply = { 0 };
+    if (!failure.status && !reply_job(exchange, &reply, &failure))
+        return send_reply(exchange, reply);
+    refuse(exchange, &failure);
+    return send_problem(exchange);
+}
+
+/* ---- its end */
+
+/* Of work and of whatever went wrong, not of probes. */
+static void write_log(const struct exchange *exchange, double total_ms) {
     const bool work = exchange->route && exchange->route->begin;
     if (!log_wants(LOG_INFO) || (!work && exchange->http_status < 400)) return;
     char memory[4096]; /* room for every byte of a message escaped */
-    struct text line = text_in(memory, sizeof memory);
-    text_key_json(&line, "event", "request");
-    text_key_json(&line, "id", exchange->request_id);
-    text_key_json(&line, "method", exchange->method);
-    text_key_json(&line, "op", exchange->label);
-    text_key_number(&line, "status", exchange->http_status);
-    text_key_number(&line, "bytes_in", (int64_t)exchange->upload.bytes);
-    text_key_number(&line, "bytes_out", (int64_t)exchange->bytes_out);
-    text_key_ms(&line, "ms", total_ms);
-    if (exchange->device[0]) text_key_json(&line, "device", exchange->device);
+    struct json_writer line = json_writer_in(memory, sizeof memory);
+    json_writer_key_string(&line, "event", "request");
+    json_writer_key_string(&line, "id", exchange->request_id);
+    json_writer_key_string(&line, "method", exchange->method);
+    json_writer_key_string(&line, "op", exchange->label);
+    json_writer_key_number(&line, "status", exchange->http_status);
+    json_writer_key_number(&line, "bytes_in", (int64_t)exchange->upload.bytes);
+    json_writer_key_number(&line, "bytes_out", (int64_t)exchange->bytes_out);
+    json_writer_key_ms(&line, "ms", total_ms);
+    if (exchange->device[0]) json_writer_key_string(&line, "device", exchange->device);
     for (int s = 0; exchange->device[0] && s < STAGE_COUNT; s++)
-        text_key_ms(&line, stage_name((enum stage)s), exchange->timing.stage_ms[s]);
-    if (exchange->failure.status) text_key_json(&line, "error", exchange->failure.message);
+        json_writer_key_ms(&line, stage_name((enum stage)s), exchange->timing.stage_ms[s]);
+    if (exchange->failure.status) json_writer_key_string(&line, "error", exchange->failure.message);
     log_fields(LOG_INFO, memory);
+}
+
+void exchange_ended(void *context, struct MHD_Connection *library, void **state,
+                    enum MHD_RequestTerminationCode how) {
+    (void)context, (void)library;
+    struct exchange *exchange = *state;
+    if (!exchange) return;
+    struct front *front = exchange->front;
+    const double total_ms = ns_to_ms(clock_ns() - exchange->start_ns);
+    connection_end_request(exchange->connection);
+    const bool answered = exchange->state == EXCHANGE_LINGERING; /* whatever came of the rest */
+    if (how != MHD_REQUEST_TERMINATED_COMPLETED_OK && !answered) exchange->http_status = 499;
+    if (exchange->route && exchange->route->begin)
+        metrics_request(front->metrics, exchange->label, exchange->http_status, total_ms,
+                        exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
+    write_log(exchange, total_ms);
+    upload_release(exchange);
+    set_accepted(exchange, false);
+    *state = NULL;
+    __atomic_sub_fetch(&front->exchanges, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- which step is next */
+
+enum MHD_Result exchange_request(void *context, struct MHD_Connection *library, const char *path,
+                                 const char *method, const char *version, const char *body,
+                                 size_t *length, void **state) {
+    (void)version;
+    struct exchange *exchange = *state;
+    if (!exchange) {
+        exchange = *state = begin(context, library, method);
+        return exchange ? read_head(exchange, path) : MHD_NO;
+    }
+    if (*length) {
+        const size_t bytes = *length;
+        *length = 0;
+        return read_body(exchange, body, bytes);
+    }
+    if (exchange->state == EXCHANGE_WAITING) return answer_job(exchange);
+    if (exchange->state == EXCHANGE_LINGERING) return MHD_NO; /* answered already: close */
+    return end_body(exchange);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* front.h - the process that speaks HTTP: sockets, requests, and the workers behind them.
  *
- * Start order is flow order: slots, watcher, supervisor, sockets; stop is the reverse.
- * Fails:  front_create with a sentence for the terminal, STATUS_BAD_PARAM where what is configured
- *         cannot be had here; after that nothing ends the process.
+ * Used by:  command_serve.c.
+ * Owns:     all that a front consists of (front_state.h).
+ * Fails:    front_create returns NULL with a sentence for the terminal, STATUS_BAD_PARAM where what
+ *           is configured is impossible here; after that nothing ends the process.
+ * Threads:  the main thread.
  */
 #ifndef BURIN_FRONT_H
 #define BURIN_FRONT_H
@@ -27,6 +29,7 @@ int front_port(const struct front *front);
  * true ends the wait. */
 void front_drain(struct front *front, int (*interrupted)(void));
 
+/* Accepts NULL. */
 void front_destroy(struct front *front);
 
 #endif

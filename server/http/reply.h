@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* reply.h - answers: a job's image with its account, JSON, or a problem; status to HTTP, here
- * alone.
+/* reply.h - answers: JSON, text, and a job's image with its timing report. Problems: problem.h.
  *
- * Every function queues one response and returns what the access handler is to return. A response
- * that sends a slot's bytes takes the slot from the exchange and gives it back when it is sent:
- * till then all that the slot holds counts as answer_bytes. Otherwise the slot is free at once. The
- * body no longer counts as queue_bytes in either case.
+ * Used by:  exchange.c, which queues what is made here, and the handlers.
+ * Owns:     a reply's response is the caller's. One that sends a slot's bytes takes the slot over
+ *           and gives it back when it is sent: till then all that the slot holds counts as
+ *           answer_bytes.
+ * Fails:    `response` is NULL without memory: the connection can only be closed.
+ * Threads:  the exchange's.
  */
 #ifndef BURIN_REPLY_H
 #define BURIN_REPLY_H
@@ -14,29 +15,25 @@
 
 #include <jansson.h>
 
-int reply_http_status(enum status status);
+struct reply {
+    struct MHD_Response *response;
+    int http_status;
+    uint64_t bytes;  /* of its body */
+    bool takes_slot; /* the exchange's slot is the response's from now on */
+};
 
-/* The exchange's failure as application/problem+json. HTTP_STATUS 0: as the failure's status says.
- */
-enum MHD_Result reply_problem(struct exchange *exchange, int http_status);
+/* Consumes BODY. Probes and lists are true at this moment only: they are sent with "no-cache". */
+struct reply reply_json(int http_status, json_t *body);
 
-/* STATUS_BUSY while finished answers hold answer_bytes: no further work should begin. Told to
+/* 200. TEXT is heap and becomes the response's; NULL: no memory. */
+struct reply reply_text(const char *media_type, const char *cache_control, char *text);
+
+/* STATUS_BUSY while finished answers hold answer_bytes: no further work should begin. Counted in
  * metrics. */
-enum status reply_foresee(struct front *front, struct failure *failure);
+enum status reply_check_room(struct front *front, struct failure *failure);
 
-/* The finished job of the exchange's slot: the image, the account, or both, as `answer` says; a
- * problem where finished answers hold answer_bytes already. */
-enum MHD_Result reply_job(struct exchange *exchange);
-
-/* Consumes BODY. Probes and lists tell what is so now: they are sent with "no-cache". */
-enum MHD_Result reply_json(struct exchange *exchange, int http_status, json_t *body);
-
-/* TEXT is heap and becomes the response's. */
-enum MHD_Result reply_text(struct exchange *exchange, const char *media_type, char *text);
-
-/* The exchange's failure written straight to the socket, in the middle of a body, where the library
- * could not answer: nothing was sent on this line before, so this is the whole answer. The
- * connection must be closed once the client had time to read it. false: nothing was sent. */
-bool reply_on_socket(struct exchange *exchange, int http_status);
+/* The finished job of the exchange's slot: the image, the report, or both, as `answer` says.
+ * STATUS_BUSY where finished answers hold answer_bytes already. */
+enum status reply_job(struct exchange *exchange, struct reply *reply, struct failure *failure);
 
 #endif

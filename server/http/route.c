@@ -7,29 +7,32 @@
 #include <string.h>
 
 static const struct route routes[] = {
-    { .path = "/pipeline",
-      .methods = ROUTE_POST,
-      .begin = process_begin,
-      .finish = process_finish },
-    { .path = "/info", .methods = ROUTE_POST, .begin = info_begin, .finish = info_finish },
-    { .path = "/ops", .methods = ROUTE_GET, .finish = handle_ops },
-    { .path = "/", .methods = ROUTE_GET, .finish = handle_root },
-    { .path = "/livez", .methods = ROUTE_GET, .admin = true, .finish = handle_livez },
-    { .path = "/health", .methods = ROUTE_GET, .admin = true, .finish = handle_livez },
-    { .path = "/readyz", .methods = ROUTE_GET, .admin = true, .finish = handle_readyz },
-    { .path = "/metrics", .methods = ROUTE_GET, .admin = true, .finish = handle_metrics },
+    { "/pipeline", ROUTE_POST, .begin = process_begin, .submit = process_submit },
+    { "/info", ROUTE_POST, .begin = info_begin, .answer = info_answer },
+    { "/ops", ROUTE_GET, .answer = handle_ops },
+    { "/", ROUTE_GET, .answer = handle_root },
+    { "/livez", ROUTE_GET, .admin = true, .answer = handle_livez },
+    { "/health", ROUTE_GET, .admin = true, .answer = handle_livez },
+    { "/readyz", ROUTE_GET, .admin = true, .answer = handle_readyz },
+    { "/metrics", ROUTE_GET, .admin = true, .answer = handle_metrics },
 };
 
-static const struct route operator_route = {
-    .path = "/{operator}",
-    .methods = ROUTE_POST,
-    .begin = process_begin,
-    .finish = process_finish,
+static const struct route operator_route = { "/{operator}", ROUTE_POST, .begin = process_begin,
+                                             .submit = process_submit };
+
+/* The methods of each kind of route: in the Allow header, and in a message. */
+static const struct {
+    int bit;
+    const char *methods[2], *allow, *text;
+} kinds[] = {
+    { ROUTE_GET, { "GET", "HEAD" }, "GET, HEAD", "GET" },
+    { ROUTE_POST, { "POST", "PUT" }, "POST, PUT", "POST or PUT and an image" },
 };
 
 static int method_bit(const char *method) {
-    if (strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0) return ROUTE_GET;
-    if (strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0) return ROUTE_POST;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < 2; i++)
+            if (strcmp(method, kinds[k].methods[i]) == 0) return kinds[k].bit;
     return 0;
 }
 
@@ -39,22 +42,27 @@ static const struct route *by_path(const char *path) {
     return registry_find(path + 1) ? &operator_route : NULL;
 }
 
-const struct route *route_find(const char *method, const char *path, bool admin_socket,
-                               int *http_status, struct failure *failure) {
+static struct route_match not_found(const char *path, struct failure *failure) {
+    char shown[PARAM_SHOWN_MAX];
+    const char *near = registry_nearest(path + 1);
+    fail(failure, STATUS_BAD_REQUEST,
+         near ? "there is no %s here; did you mean /%s?"
+              : "there is no %s here; GET /ops lists the operators",
+         param_shown(path, shown), near);
+    return (struct route_match){ NULL, 404, NULL };
+}
+
+static struct route_match not_allowed(const struct route *route, const char *path,
+                                      struct failure *failure) {
+    const int kind = route->methods & ROUTE_GET ? 0 : 1;
+    fail(failure, STATUS_BAD_REQUEST, "%.60s must be called with %s", path, kinds[kind].text);
+    return (struct route_match){ NULL, 405, kinds[kind].allow };
+}
+
+struct route_match route_find(const char *method, const char *path, bool admin_socket,
+                              struct failure *failure) {
     const struct route *route = by_path(path);
-    if (!route || (admin_socket && !route->admin)) {
-        char shown[PARAM_SHOWN_MAX];
-        const char *near = registry_nearest(path + 1);
-        *http_status = 404;
-        fail(failure, STATUS_BAD_REQUEST,
-             near ? "there is no %s here; did you mean /%s?"
-                  : "there is no %s here; GET /ops lists the operators",
-             param_shown(path, shown), near);
-        return NULL;
-    }
-    if (route->methods & method_bit(method)) return route;
-    *http_status = 405;
-    fail(failure, STATUS_BAD_REQUEST, "%.60s takes %s", path,
-         route->methods & ROUTE_GET ? "GET" : "POST or PUT with an image");
-    return NULL;
+    if (!route || (admin_socket && !route->admin)) return not_found(path, failure);
+    if (!(route->methods & method_bit(method))) return not_allowed(route, path, failure);
+    return (struct route_match){ route, 0, NULL };
 }

@@ -1,39 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-/* route.h - which handler answers which path.
+/* route.h - which handler answers which path. Every operator of the registry is a path of its own;
+ * the rest stands in one table.
  *
- * Every operator of the registry is a path of its own; the rest stands in one table.
+ * Used by:  exchange.c.
+ * Fails:    route_find returns no route, and says what there is instead.
+ * Threads:  any; no state.
  */
 #ifndef BURIN_ROUTE_H
 #define BURIN_ROUTE_H
 
 #include "server/http/exchange.h"
+#include "server/http/reply.h"
 
-enum { ROUTE_GET = 1, ROUTE_POST = 2 /* and PUT */ };
+enum { ROUTE_GET = 1 /* and HEAD */, ROUTE_POST = 2 /* and PUT */ };
 
+/* Either `answer` or `submit` is set. */
 struct route {
     const char *path;
     int methods;
     bool admin; /* probes and metrics: on the admin socket, where there is one */
-    /* After the headers: looks at the query and at what the body is to be. NULL: nothing to do. */
+    /* Work on an upload: after the headers, before the query is read into the settings. NULL: a
+     * body is not wanted. */
     enum status (*begin)(struct exchange *exchange, struct failure *failure);
-    /* After the body: queues an answer, or suspends the connection until there is one. */
-    enum MHD_Result (*finish)(struct exchange *exchange);
+    /* After the body: answers at once... */
+    enum status (*answer)(struct exchange *exchange, struct reply *reply, struct failure *failure);
+    /* ... or gives the slot's job to the supervisor: reply_job answers when it comes back. */
+    enum status (*submit)(struct exchange *exchange, struct failure *failure);
 };
 
-/* The route for PATH (no query) and METHOD. NULL, and a failure that says what there is instead:
- * then *HTTP_STATUS is 404 or 405. */
-const struct route *route_find(const char *method, const char *path, bool admin_socket,
-                               int *http_status, struct failure *failure);
+struct route_match {
+    const struct route *route; /* NULL: none */
+    int http_status;           /* of a failure: 404 or 405; else 0 */
+    const char *allow;         /* of a 405: the methods of PATH, as the header has them */
+};
 
-/* handle_*.c */
+/* For PATH (no query) and METHOD. */
+struct route_match route_find(const char *method, const char *path, bool admin_socket,
+                              struct failure *failure);
+
+/* handle_process.c */
 enum status process_begin(struct exchange *exchange, struct failure *failure);
-enum MHD_Result process_finish(struct exchange *exchange);
+enum status process_submit(struct exchange *exchange, struct failure *failure);
+/* handle_info.c */
 enum status info_begin(struct exchange *exchange, struct failure *failure);
-enum MHD_Result info_finish(struct exchange *exchange);
-enum MHD_Result handle_ops(struct exchange *exchange);
-enum MHD_Result handle_root(struct exchange *exchange);
-enum MHD_Result handle_livez(struct exchange *exchange);
-enum MHD_Result handle_readyz(struct exchange *exchange);
-enum MHD_Result handle_metrics(struct exchange *exchange);
+enum status info_answer(struct exchange *exchange, struct reply *reply, struct failure *failure);
+/* handle_health.c */
+enum status handle_ops(struct exchange *exchange, struct reply *reply, struct failure *failure);
+enum status handle_root(struct exchange *exchange, struct reply *reply, struct failure *failure);
+enum status handle_livez(struct exchange *exchange, struct reply *reply, struct failure *failure);
+enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct failure *failure);
+enum status handle_metrics(struct exchange *exchange, struct reply *reply, struct failure *failure);
 
 #endif

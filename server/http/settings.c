@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Reserved names, which every operator shares, are in one table with their setters;
+ * every other name is a parameter of the plan's operator (plan.h). A pipeline's steps come as one
+ * JSON list, read item by item into the plan. */
 #include "server/http/settings.h"
 
 #include "pipeline/registry.h"
@@ -47,6 +50,13 @@ static enum status set_background(struct settings *settings, const char *value,
     settings->background[1] = (uint8_t)green;
     settings->background[2] = (uint8_t)blue;
     return STATUS_OK;
+}
+
+static enum status set_damaged(struct settings *settings, const char *value,
+                               struct failure *failure) {
+    settings->accept_damage = strcmp(value, "accept") == 0;
+    if (settings->accept_damage || strcmp(value, "refuse") == 0) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM, "damaged must be refuse or accept");
 }
 
 static bool names_device(const char *value) {
@@ -150,6 +160,7 @@ static const struct reserved {
     { "device", set_device, false },         { "type", set_type, false },
     { "quality", set_quality, false },       { "compression", set_compression, false },
     { "background", set_background, false }, { "operations", set_operations, true },
+    { "damaged", set_damaged, false },
 };
 enum { RESERVED = sizeof reserved / sizeof *reserved };
 
@@ -174,9 +185,8 @@ static enum status unknown(const char *name, struct failure *failure) {
     for (int i = 0; i < RESERVED; i++) names[i] = reserved[i].name;
     const char *near = nearest_name(name, names, RESERVED);
     return fail(failure, STATUS_BAD_PARAM,
-                "/pipeline has no parameter \"%s\"%s%s%s; it takes "
-                "operations, device, type, quality, compression, "
-                "background",
+                "/pipeline has no parameter \"%s\"%s%s%s; it accepts operations, device, type, "
+                "quality, compression, background, damaged",
                 param_shown(name, shown), near ? "; did you mean \"" : "", near ? near : "",
                 near ? "\"?" : "");
 }
@@ -186,7 +196,7 @@ enum status settings_set(struct settings *settings, const char *name, const char
     char shown[PARAM_SHOWN_MAX];
     if (settings->info && strcmp(name, "device") != 0)
         return fail(failure, STATUS_BAD_PARAM,
-                    "/info takes no parameter but device; leave \"%s\" out",
+                    "/info accepts only the parameter device; remove \"%s\"",
                     param_shown(name, shown));
     for (int i = 0; i < RESERVED; i++) {
         if (strcmp(name, reserved[i].name) != 0) continue;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* settings.h - what a request asks for: the plan, how the image is written, the device.
  *
- * Fed with names and values from the query and from form fields, in whatever order they come. A
- * pure module: no socket, no slot. Fails:  STATUS_BAD_PARAM naming the parameter and what it may
- * be; a name given twice is refused.
+ * Gets names and values from the query and from form fields, in whatever order they come.
+ *
+ * Used by:  exchange.c (query), upload.c (fields), handle_process.c and handle_info.c.
+ * Owns:     nothing: a pure module, no socket, no slot.
+ * Fails:    STATUS_BAD_PARAM naming the parameter and its range; a name given twice is refused.
+ * Threads:  one at a time.
  */
 #ifndef BURIN_SETTINGS_H
 #define BURIN_SETTINGS_H
@@ -17,9 +20,10 @@ struct settings {
     bool info;      /* nothing is made: a device is all that may be asked for */
     uint32_t given; /* bit a reserved name */
     struct plan plan;
-    enum format type; /* FORMAT_NONE: as Accept says (accept.h) */
+    enum format type; /* FORMAT_NONE: as Accept says (negotiation.h) */
     int quality, compression;
     uint8_t background[3];
+    bool accept_damage; /* damaged=accept */
     char device[DEVICE_WANT_MAX];
 };
 

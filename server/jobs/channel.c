@@ -20,8 +20,8 @@ bool channel_send(int end, const struct message *message) {
 
 static int take_one(int end, struct message *message, int flags) {
     ssize_t got;
-    /* A peer that died with messages unread resets the line once; what it sent before is still
-     * there. */
+    /* The first read after the peer died with messages unread reports a reset; what it sent before
+     * is still there. */
     do got = recv(end, message, sizeof *message, flags);
     while (got < 0 && (errno == EINTR || errno == ECONNRESET));
     if (got == (ssize_t)sizeof *message) return 1;
@@ -37,9 +37,8 @@ int channel_take(int end, struct message *messages, int count, int wait_ms) {
     return taken;
 }
 
-bool channel_rest(int end, int ms) {
-    /* No event is asked for: only the end of the line is told, and messages are left to the lanes.
-     */
-    const int told = poll(&(struct pollfd){ .fd = end }, 1, ms);
-    return told == 0 || (told < 0 && errno == EINTR);
+bool channel_sleep(int end, int ms) {
+    /* No event is asked for, so poll tells only of a closed end: messages are left to the lanes. */
+    const int events = poll(&(struct pollfd){ .fd = end }, 1, ms);
+    return events == 0 || (events < 0 && errno == EINTR);
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* channel.h - small fixed messages between the front and one worker.
+/* channel.h - small messages of fixed size between the front and one worker.
  *
  * A socket pair that keeps message borders. Several lanes of a worker may wait on it at once: each
  * message wakes one of them, so the socket is the worker's own queue.
- * Fails:  channel_take returns 0 when the other end is gone.
+ *
+ * Used by:  worker_handle.c and supervisor.c at the front's end; worker.c, heartbeat.c and
+ *           gpu_sampler.c at the worker's.
+ * Fails:    channel_take returns 0 when the other end is closed.
+ * Threads:  any.
  */
 #ifndef BURIN_CHANNEL_H
 #define BURIN_CHANNEL_H
@@ -14,12 +18,12 @@
 #include <stdint.h>
 
 enum channel_kind {
-    CHANNEL_READY = 1, /* worker: device opened, lanes wait; `capacity` jobs may be under way */
-    CHANNEL_RUN,       /* front: the job of `slot` */
-    CHANNEL_PROBE,     /* front: run the known-answer job */
-    CHANNEL_PROBED,    /* worker: `ok` tells whether the answer was right */
-    CHANNEL_GAUGES,    /* worker of a GPU: how the device does, unasked */
-    CHANNEL_PULSE,     /* worker: its process runs, unasked, every probe_ms */
+    CHANNEL_READY = 1,   /* worker: its device is open; `capacity` jobs may be under way */
+    CHANNEL_RUN,         /* front: run the job of `slot` */
+    CHANNEL_SELF_TEST,   /* front: run the self-test */
+    CHANNEL_SELF_TESTED, /* worker: `ok` tells whether the answer was right */
+    CHANNEL_GAUGES,      /* worker of a GPU: readings of its device, unasked, every self_test_ms */
+    CHANNEL_HEARTBEAT,   /* worker: its process runs, unasked, every self_test_ms */
 };
 
 struct message {
@@ -28,7 +32,7 @@ struct message {
     int32_t capacity;
     int32_t ok;
     union {
-        char text[232]; /* READY: the device's name; PROBED: what went wrong */
+        char text[232]; /* READY: the device's name; SELF_TESTED: what went wrong */
         struct gauges gauges;
     };
 };
@@ -36,16 +40,16 @@ struct message {
 /* ENDS[0] for the front (never blocks), ENDS[1] for the worker (blocks); both close on exec. */
 bool channel_open(int ends[2]);
 
-/* false when the other end is gone or, for the front, its line is full. */
+/* false when the other end is closed or, for the front, the socket's buffer is full. */
 bool channel_send(int end, const struct message *message);
 
 enum { CHANNEL_FOREVER = -1 };
 
 /* Up to COUNT messages: waits WAIT_MS for the first, takes the rest only if they are there. Returns
- * how many; 0 when the other end is gone; -1 when there was none in that time. */
+ * how many; 0 when the other end is closed; -1 when there was none in that time. */
 int channel_take(int end, struct message *messages, int count, int wait_ms);
 
-/* Lets MS pass and takes no message; false as soon as the other end is gone. */
-bool channel_rest(int end, int ms);
+/* Sleeps for MS and takes no message; returns false as soon as the other end is closed. */
+bool channel_sleep(int end, int ms);
 
 #endif

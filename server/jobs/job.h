@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-/* job.h - what travels between front and worker: a request's facts on the way in, the answer's on
- * the way out.
+/* job.h - what travels between front and worker: the request on the way in, the answer on the way
+ * out.
  *
- * Lies at the head of a slot, in memory that both processes see, so it holds no pointer. The front
- * writes the first part before the job is published, the worker the second before it sends the job
- * back on its line (line.h); only `progress.cancelled` and `started` are touched while the other
- * side may look.
+ * Lies at the head of a slot, in memory that both processes see, so it holds no pointer.
+ *
+ * Used by:  server/http fills and answers it; supervisor.c queues it; executor.c runs it.
+ * Owns:     nothing; the slot that it lies in belongs to the request until slot_give.
+ * Threads:  one at a time. The front writes the first part before supervisor_submit, the worker the
+ *           second before it sends the completion. Only `progress` and `started` are touched while
+ *           the other side may look, and those are atomic.
  */
 #ifndef BURIN_JOB_H
 #define BURIN_JOB_H
 
+#include "pipeline/codec.h"
 #include "pipeline/image.h"
 #include "pipeline/plan.h"
 #include "pipeline/probe.h"
@@ -22,7 +26,7 @@
 enum { REQUEST_ID_MAX = 64, DEVICE_NAME_MAX = 64, DEVICE_WANT_MAX = 24 };
 
 /* A further image of the upload, in the slot's bytes. */
-struct job_part {
+struct job_aux {
     uint64_t offset, length; /* length 0: not given */
     struct probe probe;
 };
@@ -35,15 +39,15 @@ struct job {
     struct probe probe;                  /* of the image's header, within the limits */
     uint64_t image_offset, image_length; /* in the slot's bytes */
     uint64_t body_length;                /* bytes of the slot in use by the upload */
-    struct job_part parts[OP_PARTS_MAX]; /* of plan_parts_step's operator */
+    struct job_aux aux[OP_AUX_MAX];      /* of plan_aux_step's operator */
     enum format type;                    /* of the answer; FORMAT_NONE: as the input */
     int32_t quality, compression;
     uint8_t background[3];
-    int32_t json_only; /* the client wants the account alone: nothing is encoded */
-    int64_t published_ns;
-    int32_t line; /* the I/O thread to which it returns */
-    uint32_t
-        number; /* of this run of this slot: told back, so that late news of an old run is known */
+    bool accept_damage; /* of a damaged image, what can be had (codec.h) */
+    int32_t json_only;  /* the client wants the account alone: nothing is encoded */
+    int64_t submitted_ns;
+    int32_t io_thread;   /* whose completion pipe it comes back through */
+    uint32_t run_number; /* of this run of this slot, sent back with it: tells late news apart */
     struct progress progress; /* deadline and cancel by the front, done and total by the worker */
 
     /* ---- the answer: written by the worker */
@@ -54,6 +58,7 @@ struct job {
     enum format result_type;
     uint64_t result_offset, result_length; /* in the slot's bytes */
     uint32_t notes;
+    char warning[WARNING_MAX]; /* with NOTE_DAMAGED */
     int64_t finished_ns;
     char device_name[DEVICE_NAME_MAX];
     struct timing timing; /* queue, decode... encode; receive and total by the front */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -13,8 +14,8 @@ extern char **environ;
 
 static const char program[] = "/proc/self/exe";
 
-/* Own process group: a terminal's Ctrl-C is for the front alone. Signals as a fresh program
- * expects. */
+/* A process group of its own: a terminal's Ctrl-C is for the front alone. Signals as a fresh
+ * program expects them. */
 static pid_t spawn(posix_spawn_file_actions_t *actions, char *const arguments[]) {
     posix_spawnattr_t attributes;
     if (posix_spawnattr_init(&attributes)) return -1;
@@ -33,16 +34,17 @@ static pid_t spawn(posix_spawn_file_actions_t *actions, char *const arguments[])
     return failed ? -1 : pid;
 }
 
-pid_t process_start(const char *device, int slots_fd, int channel_fd, const int *lines,
-                    int line_count) {
+pid_t process_start(const char *device, int slots_fd, int channel_fd, const int *pipes,
+                    int pipe_count) {
     posix_spawn_file_actions_t actions;
-    int passed[PROCESS_LINES_FD - PROCESS_SLOTS_FD + LINES_MAX] = { slots_fd, channel_fd };
-    const int count = PROCESS_LINES_FD - PROCESS_SLOTS_FD + line_count;
-    if (line_count > LINES_MAX || posix_spawn_file_actions_init(&actions)) return -1;
-    for (int i = 0; i < line_count; i++) passed[PROCESS_LINES_FD - PROCESS_SLOTS_FD + i] = lines[i];
-    /* All to numbers out of the way first: one may sit where another is to go. */
+    int passed[PROCESS_PIPES_FD - PROCESS_SLOTS_FD + COMPLETION_PIPES_MAX] = { slots_fd,
+                                                                               channel_fd };
+    const int count = PROCESS_PIPES_FD - PROCESS_SLOTS_FD + pipe_count;
+    if (pipe_count > COMPLETION_PIPES_MAX || posix_spawn_file_actions_init(&actions)) return -1;
+    for (int i = 0; i < pipe_count; i++) passed[PROCESS_PIPES_FD - PROCESS_SLOTS_FD + i] = pipes[i];
+    /* All are moved to high numbers first: one may have the number that another is to get. */
     for (int i = 0; i < count; i++) {
-        passed[i] = fcntl(passed[i], F_DUPFD_CLOEXEC, PROCESS_LINES_FD + LINES_MAX);
+        passed[i] = fcntl(passed[i], F_DUPFD_CLOEXEC, PROCESS_PIPES_FD + COMPLETION_PIPES_MAX);
         posix_spawn_file_actions_adddup2(&actions, passed[i], PROCESS_SLOTS_FD + i);
     }
     char *const arguments[] = { "burin", "worker", "--device", (char *)device, NULL };
@@ -53,15 +55,27 @@ pid_t process_start(const char *device, int slots_fd, int channel_fd, const int 
     return pid;
 }
 
-int process_end(pid_t pid) {
+bool process_reap(pid_t pid, int *code) {
     int how = 0;
-    kill(pid, SIGKILL);
-    while (waitpid(pid, &how, 0) < 0)
-        if (errno != EINTR) return -1;
-    return WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
+    const pid_t ended = waitpid(pid, &how, WNOHANG);
+    if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
+    *code = WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
+    return true;
 }
 
-int process_count_gpus(void) {
+void process_end(pid_t pid) {
+    kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
+/* The count that a process has written to END; -1 when it writes none in time. */
+static int read_count(int end, int timeout_ms) {
+    char text[16] = "";
+    if (poll(&(struct pollfd){ .fd = end, .events = POLLIN }, 1, timeout_ms) == 0) return -1;
+    return read(end, text, sizeof text - 1) > 0 ? atoi(text) : 0;
+}
+
+int process_count_gpus(int timeout_ms) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0) return 0;
     posix_spawn_file_actions_t actions;
@@ -71,9 +85,11 @@ int process_count_gpus(void) {
     const pid_t pid = spawn(&actions, arguments);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
-    char text[16] = "";
-    const ssize_t got = pid > 0 ? read(ends[0], text, sizeof text - 1) : 0;
+    const int count = pid > 0 ? read_count(ends[0], timeout_ms) : 0;
     close(ends[0]);
-    if (pid > 0) process_end(pid);
-    return got > 0 ? atoi(text) : 0;
+    if (pid > 0 && count < 0)
+        kill(pid, SIGKILL); /* and is not waited for: the daemon ends */
+    else if (pid > 0)
+        process_end(pid);
+    return count;
 }

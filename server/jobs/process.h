@@ -1,27 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-/* process.h - starts, ends and awaits worker processes: this program again, by exec.
+/* process.h - starts and ends worker processes: this program again, by exec.
  *
  * A CUDA process must not be forked from one with threads, so a worker is always a fresh program.
+ *
+ * Used by:  worker_handle.c, worker_list.c and supervisor.c.
+ * Fails:    process_start returns -1; process_count_gpus 0, or -1 for a driver that hangs.
+ * Threads:  any; no state.
  */
 #ifndef BURIN_PROCESS_H
 #define BURIN_PROCESS_H
 
-#include "server/jobs/line.h"
+#include "server/jobs/completion_pipe.h"
 
+#include <stdbool.h>
 #include <sys/types.h>
 
-/* Descriptors under which a worker finds its slots, its end of the channel, and the lines. */
-enum { PROCESS_SLOTS_FD = 3, PROCESS_CHANNEL_FD = 4, PROCESS_LINES_FD = 5 };
+/* Descriptors under which a worker finds its slots, its end of the channel, and the completion
+ * pipes of all I/O threads. */
+enum { PROCESS_SLOTS_FD = 3, PROCESS_CHANNEL_FD = 4, PROCESS_PIPES_FD = 5 };
 
-/* `burin worker --device DEVICE`; -1 when it could not be started. */
-pid_t process_start(const char *device, int slots_fd, int channel_fd, const int *lines,
-                    int line_count);
+/* `burin worker --device DEVICE`; returns when that program runs. */
+pid_t process_start(const char *device, int slots_fd, int channel_fd, const int *pipes,
+                    int pipe_count);
 
-/* Kills it if it lives, waits for its end, returns its exit code or minus the signal. */
-int process_end(pid_t pid);
+/* Whether a process has ended, and then its exit code or minus the signal. Never waits, for a
+ * driver may hold a process that was killed. */
+bool process_reap(pid_t pid, int *code);
+
+/* Kills a process and waits for its end. */
+void process_end(pid_t pid);
 
 /* How many GPUs `burin worker --count` sees: asked in a process of its own, since asking wakes the
- * driver, which the front must stay clear of. */
-int process_count_gpus(void);
+ * driver, which the front must stay clear of. -1: it gave no answer within TIMEOUT_MS. */
+int process_count_gpus(int timeout_ms);
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A doubly linked list through arrays indexed by slot: every step takes the same time. */
+/* How it works. A doubly linked list through arrays that are indexed by slot: every step takes the
+ * same time, and a slot is found without a search. */
 #include "server/jobs/queue.h"
 
 #include <stdlib.h>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* queue.h - bounded line of jobs that wait for a worker, oldest first.
  *
- * Used by:  supervisor.c, under its lock; the queue has none of its own.
- * Fails:    queue_push says false when `capacity` jobs wait. queue_push_front never fails for a job
- * that was in the line before: there is a place for every slot.
+ * Used by:  dispatcher.c, under the supervisor's lock; the queue has none of its own.
+ * Owns:     nothing; a slot's number waits in it.
+ * Fails:    queue_push returns false when `capacity` jobs wait. queue_push_front never fails for a
+ *           job that was in the queue before: there is a place for every slot.
+ * Limits:   capacity fixed by queue_create.
  */
 #ifndef BURIN_QUEUE_H
 #define BURIN_QUEUE_H

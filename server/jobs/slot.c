@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. One memfd holds a page that says how the rest is laid out, the preamble, and then
+ * the slots at equal distances: each a job, padded to a page, and its bytes. All of it is mapped at
+ * once in each process, without being allocated: a page exists when it is first written. Pages
+ * within a slot's hot bytes are written at start and stay; slot_give punches a hole where the rest
+ * was used. The front alone keeps the free lists, a stack for each class, under one lock. */
 #include "server/jobs/slot.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -56,37 +62,38 @@ static enum status map(struct slots *slots, struct failure *failure) {
         mmap(NULL, slots->length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, slots->fd, 0);
     if (slots->memory == MAP_FAILED) {
         slots->memory = NULL;
-        return fail(failure, STATUS_NO_MEMORY, "%zu bytes of addresses could not be had for slots",
-                    slots->length);
+        return fail(failure, STATUS_NO_MEMORY,
+                    "cannot map %zu bytes of shared memory for the slots", slots->length);
     }
     slots->header = (struct header *)slots->memory;
     return STATUS_OK;
 }
 
-/* First touch costs 0.56 ms a MB: paid here, not by a request. */
-static void touch(struct slots *slots, int slot) {
+/* The first write to a page costs 0.56 ms a MB: paid here, not by a request. */
+static void allocate_hot(struct slots *slots, int slot) {
     uint8_t *start = slot_start(slots, slot);
     for (size_t i = 0; i < hot_bytes(slots, slot); i += PAGE) start[i] = 0;
 }
 
-/* A worker's view of what the front has touched costs 0.08 ms a MB, paid at its start too. It only
- * reads: one that is started again finds jobs there. No byte beyond: a look would fill a hole.
- * Plain reads, for the system maps their neighbours along; MADV_POPULATE_READ takes longer.
- * ThreadSanitizer would hold a page of its own for each. */
-__attribute__((no_sanitize("thread"))) static void look_at(const struct slots *slots, int slot) {
+/* Mapping what the front has written costs a worker 0.08 ms a MB, paid at its start too. It only
+ * reads, for a worker that is started again finds jobs there, and reads nothing beyond the hot
+ * bytes: that would fill a hole. Plain reads, because the system then maps neighbouring pages too;
+ * MADV_POPULATE_READ takes longer. ThreadSanitizer would keep a page of its own for each. */
+__attribute__((no_sanitize("thread"))) static void map_hot(const struct slots *slots, int slot) {
     const volatile uint8_t *start = slot_start(slots, slot);
     const size_t hot = hot_bytes(slots, slot);
     for (size_t i = 0; i < hot; i += PAGE) (void)start[i];
 }
 
-static enum status fill_free_lists(struct slots *slots) {
+static enum status fill_free_lists(struct slots *slots, struct failure *failure) {
+    static const char no_memory[] = "out of memory for the lists of free slots";
     int next = 0;
     slots->owners = calloc(slots->header->count, sizeof *slots->owners);
-    if (!slots->owners) return STATUS_NO_MEMORY;
+    if (!slots->owners) return fail(failure, STATUS_NO_MEMORY, no_memory);
     for (int c = 0; c < SLOT_CLASSES; c++) {
         const int count = slots->header->classes[c].count;
         slots->free[c] = malloc((size_t)(count ? count : 1) * sizeof(int));
-        if (!slots->free[c]) return STATUS_NO_MEMORY;
+        if (!slots->free[c]) return fail(failure, STATUS_NO_MEMORY, no_memory);
         /* Lowest slot on top, so that a quiet daemon uses the same few. */
         for (int i = 0; i < count; i++) slots->free[c][count - 1 - i] = next++;
         slots->free_count[c] = count;
@@ -96,7 +103,7 @@ static enum status fill_free_lists(struct slots *slots) {
 
 struct slots *slots_create(const struct slot_options *options, struct failure *failure) {
     struct slots *slots = calloc(1, sizeof *slots);
-    if (!slots) return fail(failure, STATUS_NO_MEMORY, "no memory for slots"), NULL;
+    if (!slots) return fail(failure, STATUS_NO_MEMORY, "out of memory for the slots"), NULL;
     pthread_mutex_init(&slots->lock, NULL);
     struct header header = {
         .magic = MAGIC,
@@ -111,26 +118,27 @@ struct slots *slots_create(const struct slot_options *options, struct failure *f
     slots->length = header.first_slot + header.stride * header.count;
     slots->fd = memfd_create("burin-slots", MFD_CLOEXEC);
     if (slots->fd < 0 || ftruncate(slots->fd, (off_t)slots->length) < 0) {
-        fail(failure, STATUS_NO_MEMORY, "shared memory for slots could not be made");
+        fail(failure, STATUS_NO_MEMORY, "cannot create the shared memory for the slots: %s",
+             strerror(errno));
         return slots_destroy(slots), NULL;
     }
     if (map(slots, failure)) return slots_destroy(slots), NULL;
     *slots->header = header;
-    if (fill_free_lists(slots)) return slots_destroy(slots), NULL;
+    if (fill_free_lists(slots, failure)) return slots_destroy(slots), NULL;
     if (options->preamble_bytes)
         memcpy(slots->memory + PAGE, options->preamble, options->preamble_bytes);
-    for (int i = 0; i < (int)header.count; i++) touch(slots, i);
+    for (int i = 0; i < (int)header.count; i++) allocate_hot(slots, i);
     return slots;
 }
 
 struct slots *slots_open(int fd, struct failure *failure) {
     struct slots *slots = calloc(1, sizeof *slots);
-    if (!slots) return fail(failure, STATUS_NO_MEMORY, "no memory for slots"), NULL;
+    if (!slots) return fail(failure, STATUS_NO_MEMORY, "out of memory for the slots"), NULL;
     pthread_mutex_init(&slots->lock, NULL);
     slots->fd = fd;
     struct stat facts;
     if (fstat(fd, &facts) < 0 || facts.st_size < PAGE) {
-        fail(failure, STATUS_INTERNAL, "descriptor %d holds no slots", fd);
+        fail(failure, STATUS_INTERNAL, "descriptor %d is not the memory of slots", fd);
         return slots_destroy(slots), NULL;
     }
     slots->length = (size_t)facts.st_size;
@@ -139,7 +147,7 @@ struct slots *slots_open(int fd, struct failure *failure) {
         fail(failure, STATUS_INTERNAL, "the slots were made by another build of this program");
         return slots_destroy(slots), NULL;
     }
-    for (int i = 0; i < slots_count(slots); i++) look_at(slots, i);
+    for (int i = 0; i < slots_count(slots); i++) map_hot(slots, i);
     return slots;
 }
 
@@ -176,7 +184,7 @@ int slot_take(struct slots *slots, size_t expected, void *owner) {
         const bool fits = expected <= slots->header->classes[c].hot_bytes || c == SLOT_CLASSES - 1;
         if (fits && slots->free_count[c]) slot = slots->free[c][--slots->free_count[c]];
     }
-    /* Better a slot that grows than none. */
+    /* Better a slot that must grow than none. */
     for (int c = SLOT_CLASSES - 1; c >= 0 && slot < 0; c--)
         if (slots->free_count[c]) slot = slots->free[c][--slots->free_count[c]];
     if (slot >= 0) __atomic_fetch_add(&slots->in_use, 1, __ATOMIC_RELAXED);
@@ -191,14 +199,13 @@ void *slot_owner(const struct slots *slots, int slot) {
     return slots->owners[slot];
 }
 
-/* Pages beyond the hot ones go back to the system. Costs a system call only where some were used.
- */
-static void cool(struct slots *slots, int slot) {
+/* Gives pages beyond the hot ones back to the system. A system call only where some were used. */
+static void release_cold(struct slots *slots, int slot) {
     const struct job *job = slot_job(slots, slot);
     const size_t hot = hot_bytes(slots, slot);
     const uint64_t result_end = job->result_offset + job->result_length;
     const uint64_t used = result_end > job->body_length ? result_end : job->body_length;
-    /* A worker that died may have written anywhere; a failed encoding too. */
+    /* A worker that died may have written anywhere, and so may an encoder that failed. */
     const bool unknown = job->deaths || job->failure.status;
     if (slots->header->job_bytes + used <= hot && !unknown) return;
     fallocate(slots->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
@@ -207,7 +214,7 @@ static void cool(struct slots *slots, int slot) {
 }
 
 void slot_give(struct slots *slots, int slot) {
-    cool(slots, slot);
+    release_cold(slots, slot);
     pthread_mutex_lock(&slots->lock);
     const int class = class_of(slots, slot);
     slots->free[class][slots->free_count[class]++] = slot;

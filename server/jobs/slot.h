@@ -3,11 +3,16 @@
  *
  * One memfd, mapped once by the front and once by each worker. Every slot spans enough addresses
  * for the largest upload and the largest answer, but only the first `hot` bytes of its class are
- * touched at start and kept; what lies beyond is had page by page when written, and given back when
- * the slot is. So a job never moves, whatever size it turns out to have. A worker maps the hot
- * bytes of all slots at its own start: they count in its VmRSS too, and are the same memory. Owns:
- * a taken slot belongs to its request until slot_give. Fails:    slot_take returns -1 when no slot
- * is free. Threads:  any; the free lists are the front's alone.
+ * allocated at start and kept; what lies beyond is allocated page by page when it is written, and
+ * freed when the slot is given back. So a job never moves, whatever size it turns out to have. A
+ * worker maps the hot bytes of all slots at its own start: they count in its VmRSS too, and are the
+ * same memory.
+ *
+ * Used by:  server/http takes and gives back; supervisor.c, worker.c and executor.c read and write.
+ * Owns:     a taken slot belongs to its request until slot_give.
+ * Fails:    slot_take returns -1 when no slot is free; slots_create and slots_open return NULL.
+ * Threads:  any; the free lists are in the front alone.
+ * Limits:   counts and sizes are fixed by slots_create.
  */
 #ifndef BURIN_SLOT_H
 #define BURIN_SLOT_H
@@ -27,14 +32,15 @@ struct slot_class {
 struct slot_options {
     struct slot_class classes[SLOT_CLASSES]; /* small to large */
     size_t span_bytes;                       /* addresses a slot: upload and answer together */
-    const void *preamble;                    /* handed to the workers as it is: the configuration */
+    const void *preamble; /* copied for the workers as it is: the configuration */
     size_t preamble_bytes;
 };
 
 struct slots;
 
 struct slots *slots_create(const struct slot_options *options, struct failure *failure);
-/* A worker's view of the same memory; FD is as slots_fd told it. */
+/* A worker's view of the same memory. FD is what slots_fd returned, and is the
+ * slots' from now on. */
 struct slots *slots_open(int fd, struct failure *failure);
 void slots_destroy(struct slots *slots);
 
@@ -44,7 +50,7 @@ int slots_count(const struct slots *slots);
 int slots_in_use(const struct slots *slots);
 
 /* A slot whose class fits EXPECTED bytes of upload and answer, or the next larger that is free; the
- * job is zeroed. OWNER is whoever it is for, remembered for slot_owner. */
+ * job is zeroed. OWNER is what slot_owner returns from now on. */
 int slot_take(struct slots *slots, size_t expected, void *owner);
 void *slot_owner(const struct slots *slots, int slot);
 void slot_give(struct slots *slots, int slot);

@@ -1,255 +1,142 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. One thread waits for what workers say, and every 50 ms looks at the clock: it
+ * starts workers, judges them, kills those that are lost, reaps those that have ended, and expires
+ * jobs. I/O threads submit, cancel and ask meanwhile. dispatcher.c decides about jobs,
+ * worker_handle.c about one worker; this file gives both of them time and order.
+ *
+ * Locks. `lock` guards all of it, and is the last one taken: http/ calls supervisor_cancel while it
+ * holds the lock of a connection's deadline, and nothing called from here takes another. Nobody
+ * waits under it: the channel's end does not block, a completion pipe has room for every slot, and
+ * a process is reaped without waiting for it. Only process_start takes some time, about a
+ * millisecond.
+ *
+ * A worker ends in this order: its channel closes or it is killed (worker_handle_close), its
+ * process has ended (worker_handle_reap), its jobs are recovered, the next process starts.
+ * supervisor_stop ends all workers and sends back what they had. */
 #include "server/jobs/supervisor.h"
 
 #include "server/jobs/channel.h"
-#include "server/jobs/line.h"
+#include "server/jobs/dispatcher.h"
 #include "server/jobs/process.h"
-#include "server/jobs/queue.h"
-#include "server/jobs/seat.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { TICK_MS = 50, LATE_MS = 1000, MESSAGES = 64 };
-enum { NOWHERE = -1, OVER = -2 }; /* of `place`: waits or is not here; on its way back */
+/* REAP_MS: how often a process that was killed is looked for. LATE_MS: a front that was not run for
+ * so long cannot tell who was silent meanwhile. */
+enum { TICK_MS = 50, REAP_MS = 5, LATE_MS = 1000, MESSAGES = 64, WAKE = WORKERS_MAX };
 static const int64_t ms_ns = 1000000;
 
 struct supervisor {
     struct supervisor_options options;
-    pthread_mutex_t lock; /* everything below */
-    struct queue *queue;
-    struct seat seats[SEATS_MAX];
-    int seat_count;
-    short *place;   /* by slot: the seat that runs it, NOWHERE or OVER */
-    uint32_t runs;  /* numbers them */
-    short *died_at; /* by slot: the seat whose worker died with it, or NOWHERE */
-    int running;
+    pthread_mutex_t lock; /* everything below but the descriptors and the thread */
+    struct worker_list workers;
+    struct dispatcher *dispatcher;
     bool draining, stopping;
-    double service_ms; /* smoothed time of a job in a worker; 0 before the first */
-    int events, wake;
+    int events, wake; /* epoll; an eventfd that ends its wait */
     pthread_t thread;
     bool threaded;
 };
 
-static void wake_up(const struct supervisor *supervisor) {
-    const uint64_t one = 1;
-    if (write(supervisor->wake, &one, sizeof one) < 0) return; /* full: it is awake anyway */
-}
-
-static struct job *job_of(const struct supervisor *supervisor, int slot) {
-    return slot_job(supervisor->options.slots, slot);
-}
-
-/* The job is over, though no worker said so: its line's reader takes it from here. */
-static void send_back(struct supervisor *supervisor, int slot) {
-    struct job *job = job_of(supervisor, slot);
-    supervisor->place[slot] = OVER;
-    job->number = ++supervisor->runs;
-    line_send(supervisor->options.lines[job->line], &(struct returned){ slot, job->number });
-}
-
-/* ---- handing out */
-
-static bool any_gpu_healthy(const struct supervisor *supervisor) {
-    for (int i = 0; i < supervisor->seat_count; i++)
-        if (!supervisor->seats[i].cpu && seat_healthy(&supervisor->seats[i])) return true;
-    return false;
-}
-
-/* The least busy healthy worker that may run the job, or NULL. A job with which a worker died goes
- * to another worker where there is one. */
-static struct seat *choose(struct supervisor *supervisor, int slot) {
-    const struct job *job = job_of(supervisor, slot);
-    const bool spare_cpu =
-        strcmp(job->device, "auto") == 0 && any_gpu_healthy(supervisor) && !job->deaths;
-    struct seat *best = NULL;
-    for (int i = 0; i < supervisor->seat_count; i++) {
-        struct seat *seat = &supervisor->seats[i];
-        if (!seat_healthy(seat) || !seat_suits(seat, job->device) || (spare_cpu && seat->cpu))
-            continue;
-        const bool again = supervisor->died_at[slot] == i;
-        const bool best_again = best && supervisor->died_at[slot] == best - supervisor->seats;
-        if (!best || (best_again && !again) ||
-            (best_again == again && seat->running < best->running))
-            best = seat;
-    }
-    return best;
-}
-
-static bool hand_out(struct supervisor *supervisor, struct seat *seat, int slot) {
-    struct job *job = job_of(supervisor, slot);
-    job->number = ++supervisor->runs;
-    if (!seat_hand_out(seat, slot, job)) return false;
-    supervisor->running++;
-    supervisor->place[slot] = (short)(seat - supervisor->seats);
-    return true;
-}
-
-/* Oldest first; a seat without room, or one that must empty for a suspect, is left alone for the
- * rest. */
-static void dispatch(struct supervisor *supervisor) {
-    bool full[SEATS_MAX] = { false };
-    int open = supervisor->seat_count;
-    for (int slot = queue_first(supervisor->queue), next; slot >= 0 && open > 0; slot = next) {
-        next = queue_next(supervisor->queue, slot);
-        struct seat *seat = choose(supervisor, slot);
-        if (!seat || full[seat - supervisor->seats]) continue;
-        if (seat_has_room(seat, job_of(supervisor, slot), supervisor->service_ms) &&
-            hand_out(supervisor, seat, slot)) {
-            queue_remove(supervisor->queue, slot);
-        } else {
-            full[seat - supervisor->seats] = true;
-            open--;
-        }
-    }
-}
-
 /* ---- workers come and go */
 
-static void start(struct supervisor *supervisor, struct seat *seat) {
-    if (!seat_start(seat, slots_fd(supervisor->options.slots), supervisor->options.lines,
-                    supervisor->options.line_count))
+static void start(struct supervisor *supervisor, struct worker_handle *worker) {
+    if (!worker_handle_start(worker, slots_fd(supervisor->options.slots), supervisor->options.pipes,
+                             supervisor->options.pipe_count))
         return;
     struct epoll_event event = { .events = EPOLLIN,
-                                 .data.u32 = (uint32_t)(seat - supervisor->seats) };
-    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, seat->channel, &event);
+                                 .data.u32 = (uint32_t)(worker - supervisor->workers.all) };
+    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, worker->channel, &event);
 }
 
-/* What the dead worker had goes first in line; what it had begun is suspected. */
-static void recover(struct supervisor *supervisor, const struct seat *seat, int slot) {
-    struct job *job = job_of(supervisor, slot);
-    supervisor->place[slot] = NOWHERE;
-    supervisor->running--;
-    const bool begun = __atomic_load_n(&job->started, __ATOMIC_ACQUIRE);
-    if (begun) {
-        job->deaths++;
-        supervisor->died_at[slot] = (short)(seat - supervisor->seats);
-    }
-    const enum status late = progress_state(&job->progress);
-    if (__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE))
-        ; /* its answer is whole: the worker died before or after it could say so */
-    else if (late == STATUS_CANCELLED)
-        fail(&job->failure, late, "the client has left");
-    else if (late == STATUS_DEADLINE)
-        fail(&job->failure, late, "not done within the time allowed");
-    else if (job->deaths >= 2)
-        fail(&job->failure, STATUS_INTERNAL,
-             "two workers died with this image; it will not be tried again");
-    else {
-        queue_push_front(supervisor->queue, slot);
-        return;
-    }
-    send_back(supervisor, slot);
-}
-
-static void bury(struct supervisor *supervisor, struct seat *seat) {
-    seat_end(seat); /* its channel leaves epoll with it */
-    for (int slot = 0; slot < slots_count(supervisor->options.slots); slot++)
-        if (supervisor->place[slot] == seat - supervisor->seats) recover(supervisor, seat, slot);
-    if (!supervisor->stopping && seat->restart_ns <= clock_ns()) start(supervisor, seat);
-}
-
-/* ---- messages */
-
-static void heard(struct supervisor *supervisor, struct seat *seat) {
+static void receive(struct supervisor *supervisor, struct worker_handle *worker) {
     struct message messages[MESSAGES];
-    const int count = channel_take(seat->channel, messages, MESSAGES, 0);
-    for (int i = 0; i < count; i++) seat_heard(seat, &messages[i]);
-    if (count == 0) bury(supervisor, seat);
+    const int count = channel_take(worker->channel, messages, MESSAGES, 0);
+    for (int i = 0; i < count; i++) worker_handle_receive(worker, &messages[i]);
+    if (count != 0) return;
+    epoll_ctl(supervisor->events, EPOLL_CTL_DEL, worker->channel, NULL);
+    worker_handle_close(worker);
 }
 
-/* ---- time passes */
-
-/* Is there a worker that DEVICE may wait for? */
-static bool any_hope(struct supervisor *supervisor, const char *device) {
-    const int64_t now = clock_ns();
-    bool hope = false;
-    for (int i = 0; i < supervisor->seat_count; i++)
-        if (seat_suits(&supervisor->seats[i], device))
-            hope |= !seat_hopeless(&supervisor->seats[i], now);
-    return hope;
+static bool is_ending(const struct worker_handle *worker) {
+    return worker->pid && worker->channel < 0;
 }
 
-static void look_at_waiting(struct supervisor *supervisor) {
-    for (int slot = queue_first(supervisor->queue), next; slot >= 0; slot = next) {
-        next = queue_next(supervisor->queue, slot);
-        struct job *job = job_of(supervisor, slot);
-        const enum status late = progress_state(&job->progress);
-        if (late)
-            fail(&job->failure, late, "waited in the queue until its time was over");
-        else if (!any_hope(supervisor, job->device))
-            fail(&job->failure, STATUS_BUSY, "no worker for device %s is healthy; try again later",
-                 job->device);
-        else
-            continue;
-        queue_remove(supervisor->queue, slot);
-        send_back(supervisor, slot);
+/* True while there is a process that has yet to end. */
+static bool reap(struct supervisor *supervisor) {
+    bool ending = false;
+    for (int i = 0; i < supervisor->workers.count; i++) {
+        struct worker_handle *worker = &supervisor->workers.all[i];
+        if (!is_ending(worker)) continue;
+        if (worker_handle_reap(worker)) {
+            dispatcher_recover(supervisor->dispatcher, worker);
+            if (worker->restart_ns <= clock_ns()) start(supervisor, worker);
+        } else {
+            ending = true;
+        }
+    }
+    return ending;
+}
+
+static void look_at(struct supervisor *supervisor, struct worker_handle *worker, int64_t now) {
+    const struct config *config = supervisor->options.config;
+    if (!worker->pid) {
+        if (now >= worker->restart_ns) start(supervisor, worker);
+    } else if (!is_ending(worker)) {
+        const bool overdue = dispatcher_overdue(supervisor->dispatcher, worker, now);
+        if (!worker_handle_check(worker, now, config->worker_start_ms * ms_ns,
+                                 config->self_test_ms * ms_ns) ||
+            overdue)
+            worker_handle_kill(worker);
     }
 }
 
-/* Whether its jobs go on. True if one overran its deadline by as much again: nobody looks at that
- * one any more, whatever the other lanes do. */
-static bool hangs(const struct supervisor *supervisor, struct seat *seat, int64_t now) {
-    bool over = false;
-    for (int slot = 0; slot < slots_count(supervisor->options.slots); slot++) {
-        if (supervisor->place[slot] != seat - supervisor->seats) continue;
-        const struct progress *progress = &job_of(supervisor, slot)->progress;
-        const int64_t deadline = progress->deadline_ns;
-        seat_moved(seat, __atomic_load_n(&progress->seen_ns, __ATOMIC_RELAXED));
-        if (deadline && now - deadline > supervisor->options.config->processing_ms * ms_ns)
-            over = true;
-    }
-    return over;
-}
+/* ---- the thread */
 
-static void look_at_seat(struct supervisor *supervisor, struct seat *seat) {
-    const int64_t now = clock_ns();
-    if (!seat->pid) {
-        if (now >= seat->restart_ns && !supervisor->stopping) start(supervisor, seat);
-    } else if ((seat->running && hangs(supervisor, seat, now)) ||
-               !seat_probe(seat, now, supervisor->options.config->probe_ms * ms_ns)) {
-        seat_kill(seat); /* its line closes when it has ended */
-    }
-}
-
-/* DUE: when it should have been. A front that was stopped, alone or with its workers, cannot tell
- * who was silent meanwhile. */
+/* DUE: when it should have been. */
 static void tick(struct supervisor *supervisor, int64_t due) {
     const int64_t now = clock_ns();
-    look_at_waiting(supervisor);
-    for (int i = 0; i < supervisor->seat_count; i++) {
-        if (now - due > LATE_MS * ms_ns) seat_excuse(&supervisor->seats[i], now);
-        look_at_seat(supervisor, &supervisor->seats[i]);
+    dispatcher_expire(supervisor->dispatcher);
+    for (int i = 0; i < supervisor->workers.count; i++) {
+        struct worker_handle *worker = &supervisor->workers.all[i];
+        if (now - due > LATE_MS * ms_ns) worker_handle_reset_clocks(worker, now);
+        look_at(supervisor, worker, now);
+    }
+}
+
+static void take_events(struct supervisor *supervisor, const struct epoll_event *events,
+                        int count) {
+    for (int i = 0; i < count; i++) {
+        const uint32_t which = events[i].data.u32;
+        uint64_t woken;
+        if (which == WAKE) {
+            if (read(supervisor->wake, &woken, sizeof woken) < 0) continue;
+        } else if (supervisor->workers.all[which].channel >= 0) {
+            receive(supervisor, &supervisor->workers.all[which]);
+        }
     }
 }
 
 static void *supervise(void *argument) {
     struct supervisor *supervisor = argument;
-    struct epoll_event events[SEATS_MAX + 1];
+    struct epoll_event events[WORKERS_MAX + 1];
     int64_t next_tick = clock_ns();
+    bool ending = false;
     for (;;) {
-        const int count = epoll_wait(supervisor->events, events, SEATS_MAX + 1, TICK_MS);
+        const int count =
+            epoll_wait(supervisor->events, events, WORKERS_MAX + 1, ending ? REAP_MS : TICK_MS);
         pthread_mutex_lock(&supervisor->lock);
         if (supervisor->stopping) break;
-        for (int i = 0; i < count; i++) {
-            const uint32_t which = events[i].data.u32;
-            uint64_t woken;
-            if (which == SEATS_MAX) {
-                if (read(supervisor->wake, &woken, sizeof woken) < 0) continue;
-            } else if (supervisor->seats[which].pid) {
-                heard(supervisor, &supervisor->seats[which]);
-            }
-        }
+        take_events(supervisor, events, count);
+        ending = reap(supervisor);
         if (clock_ns() >= next_tick) {
             tick(supervisor, next_tick);
             next_tick = clock_ns() + TICK_MS * ms_ns;
         }
-        dispatch(supervisor);
+        dispatcher_hand_out(supervisor->dispatcher);
         pthread_mutex_unlock(&supervisor->lock);
     }
     pthread_mutex_unlock(&supervisor->lock);
@@ -259,22 +146,24 @@ static void *supervise(void *argument) {
 /* ---- life */
 
 static enum status begin(struct supervisor *supervisor, struct failure *failure) {
-    const int slots = slots_count(supervisor->options.slots);
-    supervisor->queue = queue_create((int)supervisor->options.config->queue_jobs, slots);
-    supervisor->place = malloc((size_t)slots * sizeof(short));
-    supervisor->died_at = malloc((size_t)slots * sizeof(short));
+    const struct supervisor_options *options = &supervisor->options;
+    const struct dispatcher_options how = { .config = options->config,
+                                            .slots = options->slots,
+                                            .pipes = options->pipes,
+                                            .workers = &supervisor->workers };
+    enum status status = worker_list_make(&supervisor->workers, options->config->devices,
+                                          options->config->worker_start_ms, failure);
+    if (status) return status;
+    supervisor->dispatcher = dispatcher_create(&how, failure);
+    if (!supervisor->dispatcher) return STATUS_NO_MEMORY;
     supervisor->events = epoll_create1(EPOLL_CLOEXEC);
     supervisor->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (!supervisor->queue || !supervisor->place || !supervisor->died_at ||
-        supervisor->events < 0 || supervisor->wake < 0)
-        return fail(failure, STATUS_NO_MEMORY, "no memory for the supervisor");
-    for (int i = 0; i < slots; i++) supervisor->place[i] = NOWHERE;
-    struct epoll_event event = { .events = EPOLLIN, .data.u32 = SEATS_MAX };
-    epoll_ctl(supervisor->events, EPOLL_CTL_ADD, supervisor->wake, &event);
-    const enum status status = seats_make(supervisor->seats, &supervisor->seat_count,
-                                          supervisor->options.config->devices, failure);
-    if (status) return status;
-    for (int i = 0; i < supervisor->seat_count; i++) start(supervisor, &supervisor->seats[i]);
+    struct epoll_event event = { .events = EPOLLIN, .data.u32 = WAKE };
+    if (supervisor->events < 0 || supervisor->wake < 0 ||
+        epoll_ctl(supervisor->events, EPOLL_CTL_ADD, supervisor->wake, &event) < 0)
+        return fail(failure, STATUS_NO_MEMORY, "no descriptors for the supervisor");
+    for (int i = 0; i < supervisor->workers.count; i++)
+        start(supervisor, &supervisor->workers.all[i]);
     supervisor->threaded = pthread_create(&supervisor->thread, NULL, supervise, supervisor) == 0;
     return supervisor->threaded ? STATUS_OK
                                 : fail(failure, STATUS_NO_MEMORY, "no thread for the supervisor");
@@ -283,7 +172,8 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
 struct supervisor *supervisor_create(const struct supervisor_options *options,
                                      struct failure *failure) {
     struct supervisor *supervisor = calloc(1, sizeof *supervisor);
-    if (!supervisor) return fail(failure, STATUS_NO_MEMORY, "no memory for the supervisor"), NULL;
+    if (!supervisor)
+        return fail(failure, STATUS_NO_MEMORY, "out of memory for the supervisor"), NULL;
     supervisor->options = *options;
     supervisor->events = supervisor->wake = -1;
     pthread_mutex_init(&supervisor->lock, NULL);
@@ -291,38 +181,31 @@ struct supervisor *supervisor_create(const struct supervisor_options *options,
     return supervisor;
 }
 
-static void return_the_rest(struct supervisor *supervisor) {
-    for (int slot = 0; slot < slots_count(supervisor->options.slots); slot++) {
-        if (supervisor->place[slot] < 0 && !queue_remove(supervisor->queue, slot)) continue;
-        fail(&job_of(supervisor, slot)->failure, STATUS_BUSY, "the daemon is stopping");
-        send_back(supervisor, slot);
-    }
-}
-
 /* The I/O threads still ask who is healthy, and must not wait for a process to end. */
-static void leave(struct supervisor *supervisor, struct seat *seat) {
+static void end_worker(struct supervisor *supervisor, struct worker_handle *worker) {
     pthread_mutex_lock(&supervisor->lock);
-    const pid_t pid = seat->pid;
-    const int channel = seat->channel;
-    seat->pid = 0;
-    seat->channel = -1;
+    const pid_t pid = worker->pid;
+    const int channel = worker->channel;
+    worker->pid = 0;
+    worker->channel = -1;
     pthread_mutex_unlock(&supervisor->lock);
-    if (!pid) return;
-    process_end(pid);
-    close(channel);
+    if (pid) process_end(pid);
+    if (channel >= 0) close(channel);
 }
 
 void supervisor_stop(struct supervisor *supervisor) {
+    const uint64_t one = 1;
     pthread_mutex_lock(&supervisor->lock);
+    const bool stopped = supervisor->stopping;
     supervisor->stopping = supervisor->draining = true;
     pthread_mutex_unlock(&supervisor->lock);
-    if (!supervisor->threaded) return;
-    wake_up(supervisor);
-    pthread_join(supervisor->thread, NULL);
-    supervisor->threaded = false;
-    for (int i = 0; i < supervisor->seat_count; i++) leave(supervisor, &supervisor->seats[i]);
+    if (stopped) return;
+    if (supervisor->threaded && write(supervisor->wake, &one, sizeof one) == sizeof one)
+        pthread_join(supervisor->thread, NULL);
+    for (int i = 0; i < supervisor->workers.count; i++)
+        end_worker(supervisor, &supervisor->workers.all[i]);
     pthread_mutex_lock(&supervisor->lock);
-    return_the_rest(supervisor);
+    if (supervisor->dispatcher) dispatcher_send_back_all(supervisor->dispatcher);
     pthread_mutex_unlock(&supervisor->lock);
 }
 
@@ -331,81 +214,32 @@ void supervisor_destroy(struct supervisor *supervisor) {
     supervisor_stop(supervisor);
     if (supervisor->events >= 0) close(supervisor->events);
     if (supervisor->wake >= 0) close(supervisor->wake);
-    queue_destroy(supervisor->queue);
-    free(supervisor->place);
-    free(supervisor->died_at);
+    dispatcher_destroy(supervisor->dispatcher);
     pthread_mutex_destroy(&supervisor->lock);
     free(supervisor);
 }
 
-/* ---- questions and orders */
-
-static bool served(const struct supervisor *supervisor, const char *device) {
-    for (int i = 0; i < supervisor->seat_count; i++)
-        if (seat_suits(&supervisor->seats[i], device)) return true;
-    return false;
-}
+/* ---- a job's way */
 
 enum status supervisor_submit(struct supervisor *supervisor, int slot, struct failure *failure) {
-    struct job *job = job_of(supervisor, slot);
-    enum status status = STATUS_OK;
     pthread_mutex_lock(&supervisor->lock);
-    supervisor->place[slot] = supervisor->died_at[slot] = NOWHERE;
-    job->published_ns = clock_ns();
-    if (supervisor->draining)
-        status = fail(failure, STATUS_BUSY, "the daemon is stopping; try another one");
-    else if (!served(supervisor, job->device))
-        status =
-            fail(failure, STATUS_BAD_PARAM,
-                 "device \"%s\" is not served here; GET /readyz lists those that are", job->device);
-    else if (!any_hope(supervisor, job->device))
-        status = fail(failure, STATUS_BUSY, "no worker for device %s is healthy; try again later",
-                      job->device);
-    else if (!queue_push(supervisor->queue, slot))
-        status = fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
-                      queue_length(supervisor->queue));
-    else
-        dispatch(supervisor);
+    const enum status status =
+        supervisor->draining ? fail(failure, STATUS_BUSY, "the daemon is stopping; try another one")
+                             : dispatcher_submit(supervisor->dispatcher, slot, failure);
     pthread_mutex_unlock(&supervisor->lock);
     return status;
 }
 
-static void account(struct supervisor *supervisor, struct seat *seat, const struct job *job) {
-    supervisor->running--;
-    seat->running--;
-    seat->alone = false;
-    seat_moved(seat, clock_ns());
-    const double ms =
-        ns_to_ms(job->finished_ns - job->published_ns) - job->timing.stage_ms[STAGE_QUEUE];
-    supervisor->service_ms += (ms - supervisor->service_ms) / (supervisor->service_ms > 0 ? 16 : 1);
-}
-
-bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t number) {
-    if (slot < 0 || slot >= slots_count(supervisor->options.slots)) return false;
-    const struct job *job = job_of(supervisor, slot);
+bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t run_number) {
     pthread_mutex_lock(&supervisor->lock);
-    const int place = supervisor->place[slot];
-    const bool last_word = job->number == number && place != NOWHERE;
-    if (last_word) {
-        supervisor->place[slot] = NOWHERE;
-        if (place != OVER) {
-            account(supervisor, &supervisor->seats[place], job);
-            dispatch(supervisor);
-        }
-    }
+    const bool last = dispatcher_completed(supervisor->dispatcher, slot, run_number);
     pthread_mutex_unlock(&supervisor->lock);
-    return last_word;
+    return last;
 }
 
 void supervisor_cancel(struct supervisor *supervisor, int slot) {
-    struct job *job = job_of(supervisor, slot);
     pthread_mutex_lock(&supervisor->lock);
-    __atomic_store_n(&job->progress.cancelled, 1, __ATOMIC_RELAXED);
-    const bool waiting = queue_remove(supervisor->queue, slot);
-    if (waiting) {
-        fail(&job->failure, STATUS_CANCELLED, "the client has left");
-        send_back(supervisor, slot);
-    }
+    dispatcher_cancel(supervisor->dispatcher, slot);
     pthread_mutex_unlock(&supervisor->lock);
 }
 
@@ -415,20 +249,23 @@ void supervisor_drain(struct supervisor *supervisor) {
     pthread_mutex_unlock(&supervisor->lock);
 }
 
+/* ---- questions */
+
 int supervisor_jobs(struct supervisor *supervisor, int *waiting) {
     pthread_mutex_lock(&supervisor->lock);
-    const int queued = queue_length(supervisor->queue), running = supervisor->running;
+    const int queued = dispatcher_waiting(supervisor->dispatcher);
+    const int running = dispatcher_running(supervisor->dispatcher);
     pthread_mutex_unlock(&supervisor->lock);
     if (waiting) *waiting = queued;
     return queued + running;
 }
 
-int supervisor_seats(struct supervisor *supervisor, struct seat_facts facts[SEATS_MAX]) {
-    const int64_t every_ns = supervisor->options.config->probe_ms * ms_ns;
+int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]) {
+    const int64_t every_ns = supervisor->options.config->self_test_ms * ms_ns;
     pthread_mutex_lock(&supervisor->lock);
-    const int count = supervisor->seat_count;
+    const int count = supervisor->workers.count;
     for (int i = 0; i < count; i++) {
-        seat_describe(&supervisor->seats[i], clock_ns(), every_ns, &facts[i]);
+        worker_handle_describe(&supervisor->workers.all[i], clock_ns(), every_ns, &facts[i]);
         facts[i].standby = facts[i].cpu && count > 1;
     }
     pthread_mutex_unlock(&supervisor->lock);
@@ -437,10 +274,7 @@ int supervisor_seats(struct supervisor *supervisor, struct seat_facts facts[SEAT
 
 int supervisor_retry_after_s(struct supervisor *supervisor) {
     pthread_mutex_lock(&supervisor->lock);
-    int capacity = 1;
-    for (int i = 0; i < supervisor->seat_count; i++)
-        if (seat_healthy(&supervisor->seats[i])) capacity += supervisor->seats[i].capacity / 2;
-    const double ms = supervisor->service_ms * (queue_length(supervisor->queue) + 1) / capacity;
+    const int seconds = dispatcher_retry_after_s(supervisor->dispatcher);
     pthread_mutex_unlock(&supervisor->lock);
-    return ms < 1000 ? 1 : ms > 30000 ? 30 : (int)(ms / 1000) + 1;
+    return seconds;
 }

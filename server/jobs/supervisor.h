@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-/* supervisor.h - the front's end of the workers: starts them, hands out jobs, and starts anew what
- * died.
+/* supervisor.h - the front's end of the workers: starts them, gives them jobs, and replaces those
+ * that die or hang.
  *
- * A job goes in by supervisor_submit and comes back once on its line, whatever happens: run,
- * refused, timed out, cancelled, or its worker killed. Whoever reads the line asks
- * supervisor_returned whether the message is the job's last word. A worker that dies is started
- * again at once; a job that it had begun runs once more, alone on a worker so that it cannot take
- * others along; a job with which a second worker dies is answered as failed.
+ * A submitted job comes back once through its completion pipe, whatever happens: done, failed,
+ * timed out, cancelled, or its worker killed. Whoever reads the pipe asks supervisor_returned
+ * whether the message is the job's last. A worker that dies is started again at once; a job that it
+ * had begun runs once more, alone on a worker so that it cannot take others along; a job with which
+ * a second worker dies is answered as failed.
  *
- * Threads:  any may submit and cancel.
- * Fails:    STATUS_BUSY when the line is full or the daemon drains; STATUS_BAD_PARAM when the job
- *           wants a device that is not served. A refused job stays with the caller.
+ * Used by:  server/http.
+ * Owns:     the worker processes, and a submitted job until supervisor_returned says true.
+ * Fails:    STATUS_BUSY when the queue is full, the daemon drains or no worker is healthy;
+ *           STATUS_BAD_PARAM when the job wants a device that is not served. A refused job stays
+ *           with the caller.
+ * Threads:  any may submit, cancel and ask; one thread of its own watches the workers.
  */
 #ifndef BURIN_SUPERVISOR_H
 #define BURIN_SUPERVISOR_H
 
 #include "config/config.h"
-#include "server/jobs/seat.h"
 #include "server/jobs/slot.h"
+#include "server/jobs/worker_list.h"
 
 #include <stdbool.h>
 
@@ -26,8 +29,8 @@ struct supervisor;
 struct supervisor_options {
     const struct config *config;
     struct slots *slots;
-    const int *lines; /* write ends, borrowed */
-    int line_count;
+    const int *pipes; /* write ends of the I/O threads' completion pipes, borrowed */
+    int pipe_count;
 };
 
 struct supervisor *supervisor_create(const struct supervisor_options *options,
@@ -36,20 +39,25 @@ struct supervisor *supervisor_create(const struct supervisor_options *options,
 void supervisor_stop(struct supervisor *supervisor);
 void supervisor_destroy(struct supervisor *supervisor); /* stops it first where nobody did */
 
-/* The job's `line` is set. */
+/* ---- a job's way */
+
+/* The job's `io_thread` is set. */
 enum status supervisor_submit(struct supervisor *supervisor, int slot, struct failure *failure);
 
-/* A message came on a line: true when the job is the caller's again; false for late news of a run
- * whose worker died or whose job was answered otherwise. */
-bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t number);
+/* A completion came: true when the job is the caller's again; false for late news of a run whose
+ * worker died or whose job was answered otherwise. */
+bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t run_number);
 
-/* The client has left: a waiting job comes back at once, a running one when the worker sees the
- * flag. */
+/* The client has disconnected: a waiting job comes back at once, a running one when its worker sees
+ * the flag. */
 void supervisor_cancel(struct supervisor *supervisor, int slot);
 
-void supervisor_drain(struct supervisor *supervisor);             /* no new jobs from now on */
+void supervisor_drain(struct supervisor *supervisor); /* no new jobs from now on */
+
+/* ---- questions */
+
 int supervisor_jobs(struct supervisor *supervisor, int *waiting); /* waiting and running together */
-int supervisor_seats(struct supervisor *supervisor, struct seat_facts facts[SEATS_MAX]);
+int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]);
 
 /* Seconds after which a refused client should try again. */
 int supervisor_retry_after_s(struct supervisor *supervisor);

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. worker_run opens every lane and runs the self-test on each, starts a thread for
+ * each lane and one for the heartbeat, and only then says READY. All lanes take messages from the
+ * one channel, which is the worker's queue: a lane takes up to a batch, marks those jobs as
+ * started, and runs what is alike together until none is left. When the front closes the channel
+ * each lane's take returns 0 and its thread ends. Whatever only a new process recovers from ends
+ * this one by _exit, in mid-job: the front hands its jobs to another. */
 #include "server/jobs/worker.h"
 
 #include "cuda/nvml.h"
 #include "pipeline/pool.h"
-#include "server/jobs/canary.h"
-#include "server/jobs/carry.h"
 #include "server/jobs/channel.h"
-#include "server/jobs/line.h"
-#include "server/jobs/meter.h"
+#include "server/jobs/completion_pipe.h"
+#include "server/jobs/executor.h"
+#include "server/jobs/gpu_sampler.h"
+#include "server/jobs/heartbeat.h"
 #include "server/jobs/process.h"
-#include "server/jobs/pulse.h"
+#include "server/jobs/self_test.h"
 #include "server/log.h"
 
 #include <pthread.h>
@@ -21,18 +27,18 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-enum { LANES_MAX = 256, GPU_LANES = 4, PIECE_MS = 1 };
+enum { LANES_MAX = 256, GPU_LANES = 4, TRIM_MS = 1 };
 
 struct worker {
-    struct carrier carrier; /* shared by the lanes, read-only */
+    struct executor executor; /* shared by the lanes, read-only */
     int channel;
     int lanes, batch;
     struct lane *lane[LANES_MAX];
-    int busy[LANES_MAX]; /* by lane: 1 while it carries a batch; atomic */
+    int busy[LANES_MAX]; /* by lane: 1 while it runs a batch; atomic */
     int opened;
     bool gpu;
-    struct pulse pulse;
-    struct meter meter; /* of a GPU alone */
+    struct heartbeat heartbeat;
+    struct gpu_sampler sampler; /* of a GPU alone */
 };
 
 struct lane_thread {
@@ -46,16 +52,17 @@ static int cores(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* The context is spoilt: nothing in this process recovers (measured), so end at once. */
+/* The context is spoilt, or the system refuses what a worker needs: nothing in this process
+ * recovers from the first (measured), so end at once. */
 static void give_up(const struct failure *failure) {
-    log_event(LOG_ERROR, "worker: %s; ending so that a fresh one is started", failure->message);
-    _exit(WORKER_DEVICE_FAILED);
+    log_event(LOG_ERROR, "worker: %s; ending so that a new one is started", failure->message);
+    _exit(WORKER_FAILED);
 }
 
-static void answer_probe(struct worker *worker, struct lane *lane) {
-    struct message message = { .kind = CHANNEL_PROBED };
+static void answer_self_test(struct worker *worker, struct lane *lane) {
+    struct message message = { .kind = CHANNEL_SELF_TESTED };
     struct failure failure = { 0 };
-    const enum status status = canary_run(lane, &failure);
+    const enum status status = self_test_run(lane, &failure);
     message.ok = status == STATUS_OK;
     snprintf(message.text, sizeof message.text, "%s", failure.message);
     channel_send(worker->channel, &message);
@@ -75,24 +82,24 @@ static void run_messages(struct worker *worker, struct lane *lane, struct messag
     for (int i = 0; i < count; i++) {
         if (messages[i].kind == CHANNEL_RUN)
             slots[left++] = messages[i].slot;
-        else if (messages[i].kind == CHANNEL_PROBE)
-            answer_probe(worker, lane);
+        else if (messages[i].kind == CHANNEL_SELF_TEST)
+            answer_self_test(worker, lane);
     }
-    for (int i = 0; i < left; i++) begin(slot_job(worker->carrier.slots, slots[i]));
+    for (int i = 0; i < left; i++) begin(slot_job(worker->executor.slots, slots[i]));
     while (left > 0) {
         struct failure failure = { 0 };
-        left = carry_batch(&worker->carrier, lane, slots, left, &failure);
+        left = executor_run(&worker->executor, lane, slots, left, &failure);
         if (failure.status == STATUS_DEVICE) give_up(&failure);
     }
 }
 
-/* What a large batch left is given back when its answers are out: a piece after each batch, for a
- * lane may never be idle, and the rest while nothing waits. So a job waits for a piece, not for all
- * of it; and a lane that sleeps in between is had at once where cores are scarce. */
+/* The memory that a large batch took is given back once it is answered: one piece after each batch,
+ * since a lane may never be idle, and the rest while nothing waits. So a job waits for one piece at
+ * most; and a lane that sleeps in between wakes at once where cores are scarce. */
 static int take_messages(const struct worker *worker, struct lane *lane, struct message *messages) {
     int count = -1;
     while (count < 0 && lane->driver->trim(lane))
-        count = channel_take(worker->channel, messages, worker->batch, PIECE_MS);
+        count = channel_take(worker->channel, messages, worker->batch, TRIM_MS);
     return count < 0 ? channel_take(worker->channel, messages, worker->batch, CHANNEL_FOREVER)
                      : count;
 }
@@ -113,8 +120,9 @@ static void *lane_main(void *argument) {
 
 static void answer(void *context, int slot) {
     const struct worker *worker = context;
-    const struct job *job = slot_job(worker->carrier.slots, slot);
-    line_send(PROCESS_LINES_FD + job->line, &(struct returned){ slot, job->number });
+    const struct job *job = slot_job(worker->executor.slots, slot);
+    completion_pipe_send(PROCESS_PIPES_FD + job->io_thread,
+                         &(struct completion){ slot, job->run_number });
 }
 
 static enum status open_lanes(struct worker *worker, const struct config *config,
@@ -123,22 +131,15 @@ static enum status open_lanes(struct worker *worker, const struct config *config
     const struct lane_options options = {
         .staging_bytes = (size_t)config->staging_bytes,
         .arena_bytes = (size_t)config->arena_bytes,
-        .jpegs = config->nvjpeg,
     };
     for (int i = 0; i < worker->lanes; i++) {
         const enum status status = driver->open(index, &options, &worker->lane[i], failure);
         if (status) return status;
         worker->opened++;
     }
-    bool jpegs = true;
-    for (int i = 0; i < worker->lanes; i++) jpegs &= worker->lane[i]->jpegs;
-    if (config->nvjpeg && worker->gpu && !jpegs)
-        log_event(LOG_ERROR,
-                  "worker: %s decodes no JPEGs by itself, or not as the cores do; they go on",
-                  worker->carrier.device_name);
     /* The first job of a process pays for loading code and waking the device: let it be ours. */
     for (int i = 0; i < worker->lanes; i++) {
-        const enum status status = canary_run(worker->lane[i], failure);
+        const enum status status = self_test_run(worker->lane[i], failure);
         if (status) return status;
     }
     return STATUS_OK;
@@ -148,26 +149,39 @@ static void say_ready(const struct worker *worker) {
     struct message message = {
         .kind = CHANNEL_READY,
         /* One batch under way and one waiting for every lane, so that no lane idles for a message.
-         */
+         * */
         .capacity = 2 * worker->lanes * worker->batch,
         .ok = 1,
     };
-    snprintf(message.text, sizeof message.text, "%s", worker->carrier.device_name);
+    snprintf(message.text, sizeof message.text, "%s", worker->executor.device_name);
     channel_send(worker->channel, &message);
+}
+
+static void start_lanes(struct worker *worker, struct lane_thread *threads) {
+    for (int i = 0; i < worker->lanes; i++) {
+        struct failure failure = { 0 };
+        threads[i] = (struct lane_thread){ .worker = worker, .number = i };
+        const int error = pthread_create(&threads[i].thread, NULL, lane_main, &threads[i]);
+        if (!error) continue;
+        fail(&failure, STATUS_NO_MEMORY, "no thread for lane %d of %d: %s", i + 1, worker->lanes,
+             strerror(error));
+        give_up(&failure);
+    }
 }
 
 static void run_lanes(struct worker *worker) {
     struct lane_thread threads[LANES_MAX];
-    int started = 0;
-    for (int i = 0; i < worker->lanes; i++) {
-        threads[i] = (struct lane_thread){ .worker = worker, .number = i };
-        if (pthread_create(&threads[i].thread, NULL, lane_main, &threads[i]) == 0) started++;
+    struct failure failure = { 0 };
+    start_lanes(worker, threads);
+    if (!heartbeat_start(&worker->heartbeat)) {
+        fail(&failure, STATUS_NO_MEMORY, "no thread for the heartbeat");
+        give_up(&failure);
     }
-    if (started == worker->lanes && pulse_start(&worker->pulse)) say_ready(worker);
-    if (worker->gpu) meter_start(&worker->meter);
-    for (int i = 0; i < started; i++) pthread_join(threads[i].thread, NULL);
-    meter_join(&worker->meter);
-    pulse_join(&worker->pulse);
+    say_ready(worker);
+    if (worker->gpu) gpu_sampler_start(&worker->sampler);
+    for (int i = 0; i < worker->lanes; i++) pthread_join(threads[i].thread, NULL);
+    gpu_sampler_join(&worker->sampler);
+    heartbeat_join(&worker->heartbeat);
 }
 
 static void size_worker(struct worker *worker, const struct config *config) {
@@ -177,15 +191,16 @@ static void size_worker(struct worker *worker, const struct config *config) {
     worker->batch = gpu ? (int)config->batch : 1;
     if (worker->batch > RUN_BATCH_MAX) worker->batch = RUN_BATCH_MAX;
     if (gpu)
-        worker->carrier.codecs =
+        worker->executor.codecs =
             pool_create(config->codec_threads ? (int)config->codec_threads : cores());
 }
 
-static struct meter_options meter_of(const struct worker *worker, const struct config *config,
-                                     const struct device_driver *driver, int index) {
-    return (struct meter_options){
+static struct gpu_sampler_options sampler_options(const struct worker *worker,
+                                                  const struct config *config,
+                                                  const struct device_driver *driver, int index) {
+    return (struct gpu_sampler_options){
         .channel = worker->channel,
-        .every_ms = (int)config->probe_ms,
+        .every_ms = (int)config->self_test_ms,
         .nvml_path = NVML_LIBRARY,
         .driver = driver,
         .index = index,
@@ -195,8 +210,7 @@ static struct meter_options meter_of(const struct worker *worker, const struct c
     };
 }
 
-/* The front decides when to stop; a terminal's Ctrl-C must not take the worker from under its jobs.
- */
+/* The front decides when to stop: a terminal's Ctrl-C must not end a worker in mid-job. */
 static void leave_signals_to_the_front(void) {
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
@@ -209,24 +223,25 @@ int worker_run(struct slots *slots, int channel, const struct config *config,
     struct worker *worker = calloc(1, sizeof *worker);
     if (!worker) return 1;
     worker->channel = channel;
-    worker->pulse = (struct pulse){ .channel = channel, .every_ms = (int)config->probe_ms };
-    worker->carrier = carrier_make(slots, config, driver, index);
-    worker->carrier.answer = answer;
-    worker->carrier.context = worker;
+    worker->heartbeat =
+        (struct heartbeat){ .channel = channel, .every_ms = (int)config->self_test_ms };
+    worker->executor = executor_make(slots, config, driver, index);
+    worker->executor.answer = answer;
+    worker->executor.context = worker;
     worker->gpu = strcmp(driver->kind, "cpu") != 0;
     size_worker(worker, config);
-    worker->meter.options = meter_of(worker, config, driver, index);
+    worker->sampler.options = sampler_options(worker, config, driver, index);
     struct failure failure = { 0 };
     int code = 0;
     if (open_lanes(worker, config, driver, index, &failure)) {
-        log_event(LOG_ERROR, "worker: %s could not be opened: %s", worker->carrier.device_name,
+        log_event(LOG_ERROR, "worker: %s could not be opened: %s", worker->executor.device_name,
                   failure.message);
-        code = WORKER_DEVICE_FAILED;
+        code = WORKER_FAILED;
     } else {
         run_lanes(worker);
     }
     for (int i = 0; i < worker->opened; i++) driver->close(worker->lane[i]);
-    pool_destroy(worker->carrier.codecs);
+    pool_destroy(worker->executor.codecs);
     free(worker);
     return code;
 }

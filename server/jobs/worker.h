@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* worker.h - the other end: a process that owns one device and runs jobs on its lanes.
+/* worker.h - the worker's end: a process that owns one device and runs jobs on its lanes.
  *
- * Threads:  one a lane, each waiting on the channel, and one for the pulse; on a GPU also
- *           codec_threads that decode and encode what a batch brings, and the meter.
- * Ends:     0 when the front closes the channel; 70 when the device failed in a way that only a new
- *           process recovers from. Jobs under way are then the front's to run again.
+ * Used by:  command_worker.c.
+ * Owns:     the device; SLOTS and the channel are the caller's.
+ * Fails:    worker_run returns 0 when the front closes the channel, WORKER_FAILED when the device
+ *           could not be opened. What only a new process recovers from, a spoilt device or a thread
+ *           that the system refuses, ends the process at once with WORKER_FAILED. Jobs under way
+ *           are then the front's to run again.
+ * Threads:  one a lane, each waiting on the channel, and the heartbeat; on a GPU also codec_threads
+ *           that decode and encode what a batch brings, and the GPU sampler.
+ * Limits:   256 lanes.
  */
 #ifndef BURIN_WORKER_H
 #define BURIN_WORKER_H
@@ -13,7 +18,7 @@
 #include "pipeline/device.h"
 #include "server/jobs/slot.h"
 
-enum { WORKER_DEVICE_FAILED = 70 };
+enum { WORKER_FAILED = 70 };
 
 int worker_run(struct slots *slots, int channel, const struct config *config,
                const struct device_driver *driver, int index);

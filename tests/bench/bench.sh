@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# bench.sh [OUT] - everything that is measured on the GPU machine, out of build/bundle: operators, launch shapes, ladders of
-# kernels, the GPU's answers beside the CPU's, CPU beside OpenCV, the service. Results go to OUT (default: bench-results) as text and
-# JSON.
+# bench.sh [OUT] - everything that is measured on the GPU machine, out of build/bundle: operators, textbook ways beside them,
+# launch shapes, ladders of kernels, the GPU's answers beside the CPU's, CPU beside OpenCV, the service. Results go to OUT
+# (default: bench-results) as text and JSON.
+if [ "${1:-}" = --help ]; then sed -n '3,5s/^# //p' "$0"; exit 0; fi
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-bench-results}
 mkdir -p "$out"
@@ -31,19 +32,17 @@ load() {
     "$burin" devices
     "$burin" version
     say "operators"
-    "$burin" bench histeq
-    "$burin" bench histeq --json >"$out/histeq.json"
-    "$burin" bench edge
-    "$burin" bench edge --json >"$out/edge.json"
-    "$burin" bench energy
-    "$burin" bench energy --json >"$out/energy.json"
-    if "$burin" ops carve >/dev/null 2>&1; then
-        "$burin" bench carve
-        "$burin" bench carve --json >"$out/carve.json"
-    fi
-    say "launch shapes"
-    "$burin" bench launch
-    "$burin" bench launch --json >"$out/launch.json"
+    for operator in histeq edge carve; do
+        "$burin" ops $operator >/dev/null 2>&1 || continue # built without it
+        "$burin" bench $operator
+        "$burin" bench $operator --json >"$out/$operator.json"
+    done
+    for program in edge_ways energy_ways launch_shapes; do
+        [ -x "$here/bin/$program" ] || continue
+        say "$program"
+        "$here/with" $program
+        "$here/with" $program --json >"$out/$program.json"
+    done
     for kernel in "$here"/kernels/*; do
         say "ladder of $(basename "$kernel")"
         "$here/with" "$kernel" | tee "$out/ladder-$(basename "$kernel").txt" | tail -3

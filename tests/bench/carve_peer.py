@@ -3,7 +3,7 @@
 """carve_peer.py [BURIN] [PHOTOGRAPH]... - seam carving on the CPU: burin beside liblqr, in turns, in one run.
 
 liblqr 0.4 (package liblqr-1-0) as it comes: energy LQR_EF_GRAD_XABS, one thread; timed are making, initialising and resizing
-its carver, not reading the result. burin is timed as its own account tells: the operator, from RGB to RGB. Medians; --json for
+its carver, not reading the result. burin is timed as it reports itself: the operator, from RGB to RGB. Medians; --json for
 machines; --rounds N, default 5. Photographs default to those of the package mate-backgrounds."""
 import ctypes
 import ctypes.util
@@ -66,7 +66,8 @@ def burin(program, path, size, dx, dy, energy, threads):
 def main():
     arguments = sys.argv[1:]
     if "-h" in arguments or "--help" in arguments:
-        sys.exit(__doc__)
+        print(__doc__)
+        return
     rounds = int(arguments[arguments.index("--rounds") + 1]) if "--rounds" in arguments else 5
     plain = [a for i, a in enumerate(arguments) if not a.startswith("-") and arguments[i - 1] != "--rounds"]
     program = plain[0] if plain else "build/burin"

@@ -25,7 +25,7 @@ import time
 import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "http"))
-from gate_cases import CASES, IN_THE_BODY, SMUGGLED
+from request_cases import CASES, IN_THE_BODY, SMUGGLED
 from mix import Mix, chunk, png_header
 
 MB = 1 << 20

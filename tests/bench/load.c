@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* load - drives a running daemon with one request after the other on each of a number of
- * connections, and tells requests a second and latencies by concurrency.
+ * connections, and prints requests a second and latencies by concurrency.
  *
  *     build/cuda/tests/bench/load --port 8080 --path /histeq --concurrency 1,16,64 photo.jpg
  *
- * One thread, epoll, keep-alive. An answer counts only with status 200 and its whole body. Several
- * files are sent in turn. --count N ends each round after N requests instead of --seconds.
- */
+ * How it works. One thread waits with epoll for all connections of a round; each sends its next
+ * request when the last answer is complete. The head of an answer is read for its status and
+ * Content-Length; the body is counted and dropped. An answer counts only with status 200 and its
+ * whole body. Several files are sent in turn. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -248,8 +249,8 @@ static double percentile(const struct round *round, double p) {
     return round->done ? round->latencies_ms[(size_t)(p * (double)(round->done - 1))] : 0;
 }
 
-static void tell(const struct options *options, int concurrency, struct round *round,
-                 double seconds, bool first) {
+static void print_round(const struct options *options, int concurrency, struct round *round,
+                        double seconds, bool first) {
     qsort(round->latencies_ms, (size_t)round->done, sizeof(double), ascending);
     const double rate = (double)round->done / seconds;
     if (options->json)
@@ -269,7 +270,19 @@ static void tell(const struct options *options, int concurrency, struct round *r
 
 static void usage(int code) {
     fputs("usage: load [--port 8080] [--path /histeq] [--concurrency 1,16,64]\n"
-          "            [--seconds 5 | --count N] [--accept TYPE] [--raw] [--json] FILE...\n",
+          "            [--seconds 5 | --count N] [--accept TYPE] [--raw] [--json] FILE...\n\n"
+          "Requests a second and latencies (p50, p99, max in ms) of a daemon on 127.0.0.1, one\n"
+          "round for each number of connections. A connection sends one request after the other\n"
+          "and is kept alive. Only an answer with status 200 and its whole body counts; the\n"
+          "others are counted under \"failed\".\n\n"
+          "  --port N          of the daemon (default 8080)\n"
+          "  --path PATH       what is asked for (default /histeq)\n"
+          "  --concurrency N,  connections at once, a round each, 1 to 4096 (default 1,16,64)\n"
+          "  --seconds N       length of a round (default 5)\n"
+          "  --count N         end a round after N requests instead\n"
+          "  --accept TYPE     the Accept header; none by default\n"
+          "  --raw             send the file as the body, not as multipart/form-data\n"
+          "  --json            print JSON and no table\n",
           code ? stderr : stdout);
     exit(code);
 }
@@ -331,7 +344,7 @@ int main(int argc, char **argv) {
     for (int l = 0; l < options.levels; l++) {
         struct round round = { 0 };
         const double seconds = run(&options, requests, files, options.concurrency[l], &round);
-        tell(&options, options.concurrency[l], &round, seconds, l == 0);
+        print_round(&options, options.concurrency[l], &round, seconds, l == 0);
         failed |= round.failed != 0;
         free(round.latencies_ms);
     }

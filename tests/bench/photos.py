@@ -3,9 +3,9 @@
 """photos.py OUT [PHOTOGRAPH]... - make the pictures that the service benchmarks send: JPEG quality 85, 4:2:0, of 320x240
 and 1920x1080, cut from the photographs given (or from those of the package mate-backgrounds), and a 64x64 P5. Where the
 backgrounds of Debian are installed (mate-backgrounds, lomiri-wallpapers-*), twelve photographs of up to 21 megapixels go to
-OUT/twelve: eleven as they are, and, since none of them is that small, one scaled to 0.3 megapixels. The photograph that takes the most bytes is also saved in the ways a JPEG can be, to OUT/kinds: gray,
-each sampling that Pillow writes, progressive, CMYK, optimized tables, an odd size, qualities 30 and 98; with noise, that
-clamps more than any photograph."""
+OUT/twelve: eleven as they are, and, since none of them is that small, one scaled to 0.3 megapixels. The photograph that takes
+the most bytes is also saved in the ways a JPEG can be, to OUT/kinds: gray, each sampling that Pillow writes, progressive, CMYK,
+optimized tables, an odd size, qualities 30 and 98; with noise, that clamps more than any photograph."""
 import glob
 import os
 import shutil
@@ -72,8 +72,11 @@ def kinds(out, photograph):
 
 
 def main():
-    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+    if len(sys.argv) < 2:
         sys.exit(__doc__)
+    if sys.argv[1] in ("-h", "--help"):
+        print(__doc__)
+        return
     out, photographs = sys.argv[1], sys.argv[2:]
     photographs = photographs or sorted(glob.glob("/usr/share/backgrounds/mate/nature/*.jpg"))[:8]
     if not photographs:

@@ -1,8 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the figures of the works from the JSON of `burin bench edge | energy | carve`, as SVG.
+"""usage: plot.py OUTPUT-FOLDER JSON...     (Debian: python3-matplotlib)
 
-usage: plot.py OUTPUT-FOLDER JSON...     (Debian: python3-matplotlib)
+Draws figures as SVG: times in ms, us a seam or shares, by size. JSON is what these print with --json:
+  burin bench carve          figures 5.8 to 5.16 of the thesis of 2010
+  tests/bench/energy_ways    its figures 5.3 to 5.6
+  tests/bench/edge_ways      figure 3 of the course project of 2022; `burin bench edge`: the operator's lines alone
 
 Every figure says where and when it was measured. Axes are logarithmic where sizes are. Where a result's machine has cpu_rows,
 a sentence that begins with the run that its rows of the CPU are of, figures that show such rows say so.
@@ -40,7 +43,7 @@ class Figure:
         self.of_cpu.append(device.lower().startswith("cpu"))
 
     def line(self, points, label, device=None, **style):
-        """DEVICE: whose rows they are; the label begins with it where it is not told."""
+        """DEVICE: whose rows they are; the label begins with it where it is left out."""
         points = [(x, y) for x, y in points if y > 0]
         if points:
             self.axes.plot(*zip(*points), marker="o", markersize=3, label=label, **style)
@@ -176,7 +179,7 @@ def draw_carve(folder, result):
     draw_growth(folder, rows, machine)
 
 
-# ---- edge: figure 3 of work 4
+# ---- edge: figure 3 of the course project of 2022
 
 def draw_edge(folder, result):
     rows, machine = result["rows"], result["machine"]

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # service.sh [BURIN] - the service beside its peer and beside its own codecs, on this machine's cores, in one run:
 #   codec   decode + histeq + encode alone, a process a core (`burin run` in a loop would measure process starts, so this is
-#           tests/bench/carry: the same code that a worker runs, without HTTP)
+#           tests/bench/throughput: the same code that a worker runs, without HTTP)
 #   burin   JPEG through the whole service at concurrency 16, the client on the same cores
 #   sharp   fastify + sharp (npm), decode + encode only, at concurrency 16
 # Needs: make tools; npm install in tests/bench/sharp; photographs (tests/bench/photos.py).
+# Prints requests a second (load: latencies too), three rounds of each, for 320x240 and 1920x1080.
 set -u
+if [ "${1:-}" = --help ]; then sed -n '3,/^set/s/^# //p' "$0"; exit 0; fi
 cd "$(dirname "$0")/../.." || exit 1
 burin=${1:-build/burin}
 tools=$(dirname "$(ls -t build/*/tests/bench/load | head -1)")
@@ -23,7 +25,7 @@ for size in small large; do
     for round in 1 2 3; do
         echo "== $size, round $round"
         echo "codec and operator alone:"
-        "$tools/carry" --seconds 4 $photos/$size*.jpg
+        "$tools/throughput" --seconds 4 $photos/$size*.jpg
         echo "burin:"
         "$tools/load" --port 8195 --seconds 4 --concurrency 1,16 $photos/$size*.jpg
         echo "fastify + sharp:"

@@ -4,8 +4,8 @@
 concurrency 16, daemon and client on this machine's own cores, between two runs of decode + histeq + encode alone, round by round;
 with --sharp a fastify + sharp service in every round too, which decodes and encodes only.
 
-Needs `make tools` and photographs (tests/bench/photos.py build/photos); --sharp: `npm install` in tests/bench/sharp. Prints every round and the medians; what else runs on the
-machine shows itself in the spread."""
+Needs `make tools` and photographs (tests/bench/photos.py build/photos); --sharp: `npm install` in tests/bench/sharp. Prints every
+round and the medians, requests a second; what else runs on the machine shows itself in the spread."""
 import argparse
 import glob
 import os
@@ -24,7 +24,7 @@ def tool(name):
 
 
 def codec(photographs, seconds):
-    out = subprocess.run([tool("carry"), "--seconds", seconds, *photographs], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([tool("throughput"), "--seconds", seconds, *photographs], capture_output=True, text=True, check=True).stdout
     return float(re.search(r"([\d.]+) images", out).group(1))
 
 

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+/* Four sources of values and which wins, what each refuses and in which words, and what is told
+ * of where values came from.
+ *
+ * covers: config/keys.c config/formats.c */
 #include "config/config.h"
 #include "config/keys.h"
 
@@ -53,15 +57,6 @@ static struct config expect_fine(const char *path, const char *flags) {
     return config;
 }
 
-static char *printed(void (*print)(FILE *out)) {
-    char *text = NULL;
-    size_t length;
-    FILE *out = open_memstream(&text, &length);
-    print(out);
-    fclose(out);
-    return text;
-}
-
 static void defaults(void **state) {
     (void)state;
     struct config config = expect_fine(file_with("{}"), "");
@@ -95,7 +90,7 @@ static void every_row_is_sound(void **state) {
         key_print(key, &config, value);
         assert_int_equal(key_set(key, &again, value, "here", NULL), STATUS_OK);
         assert_memory_equal(&config, &again, sizeof config);
-        if (key->type == KEY_TEXT) assert_true(key->form && key->fits(key->text));
+        if (key->type == KEY_TEXT) assert_true(key->format && key->fits(key->text));
         if (key->type == KEY_INTEGER || key->type == KEY_SIZE) {
             assert_true(key->min <= key->def && key->def <= key->max);
             assert_true(*key->unit);
@@ -103,30 +98,6 @@ static void every_row_is_sound(void **state) {
     }
     /* A field that no row fills would end the struct behind the last row. */
     assert_true(sizeof(struct config) - end < sizeof(long));
-}
-
-static void shipped_file_is_the_table(void **state) {
-    (void)state;
-    char *made = printed(config_print_file);
-    FILE *shipped = fopen("config/burin.json", "r");
-    if (!shipped) {
-        free(made);
-        skip(); /* a bundle carries no sources */
-    }
-    static char text[1 << 16];
-    text[fread(text, 1, sizeof text - 1, shipped)] = '\0';
-    fclose(shipped);
-    assert_string_equal(made, text);
-    free(made);
-}
-
-static void shipped_file_loads_as_defaults(void **state) {
-    (void)state;
-    char *made = printed(config_print_file);
-    struct config by_file = expect_fine(file_with(made), "");
-    struct config by_default = expect_fine(file_with("{}"), "");
-    assert_memory_equal(&by_file, &by_default, sizeof by_file);
-    free(made);
 }
 
 static void later_wins(void **state) {
@@ -374,21 +345,10 @@ static void forms(void **state) {
     assert_int_equal(key_set(listen, &config, path, "here", NULL), STATUS_OK);
 }
 
-static void help_names_every_flag(void **state) {
-    (void)state;
-    char *text = printed(config_help);
-    assert_non_null(strstr(text, "--config"));
-    assert_non_null(strstr(text, "--body-bytes-max"));
-    assert_non_null(strstr(text, "--log-level"));
-    free(text);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),
         cmocka_unit_test(every_row_is_sound),
-        cmocka_unit_test(shipped_file_is_the_table),
-        cmocka_unit_test(shipped_file_loads_as_defaults),
         cmocka_unit_test(later_wins),
         cmocka_unit_test(sources_are_told),
         cmocka_unit_test(flags_take_every_form),
@@ -399,7 +359,6 @@ int main(void) {
         cmocka_unit_test(refuses_in_the_environment),
         cmocka_unit_test(refuses_flags),
         cmocka_unit_test(forms),
-        cmocka_unit_test(help_names_every_flag),
     };
     int file = mkstemp(file_path);
     if (file < 0) return 1;

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The GPU seen through device.h: facts, memory of a lane, the account, lanes side by side. */
+/* The GPU seen through device.h: what is known of it, memory of a lane, times, lanes side by side.
+ *
+ * How it works. Each test opens a lane of its own and equalizes noise in it, from one thread or
+ * from several; results are compared with the reference by their digests. Latencies are only
+ * printed.
+ * covers: cuda/device_cuda.cu cuda/device_info.cu cuda/lane_buffer.cuh cuda/timeline.cu
+ */
 #include "pipeline/device.h"
 #include "pipeline/registry.h"
 
@@ -16,21 +22,21 @@ enum { STAGING = 1 << 20, ARENA = 4 << 20, LANES = 6, ROUNDS = 200 };
 
 static const struct lane_options options = { .staging_bytes = STAGING, .arena_bytes = ARENA };
 
-static void test_facts(void **state) {
+static void test_info(void **state) {
     (void)state;
-    struct device_facts facts;
-    assert_int_equal(device_cuda.describe(0, &facts, NULL), STATUS_OK);
-    print_message("%s, %s, %s, %s\n", facts.name, facts.capability, facts.driver, facts.pcie);
+    struct device_info info;
+    assert_int_equal(device_cuda.describe(0, &info, NULL), STATUS_OK);
+    print_message("%s, %s, %s, %s\n", info.name, info.capability, info.driver, info.pcie);
     print_message("%d multiprocessors, %.1f of %.1f GB free, L2 %.0f MB, %.0f and %.0f MHz, %s%s\n",
-                  facts.multiprocessors, facts.memory_free_bytes / 1e9, facts.memory_bytes / 1e9,
-                  facts.l2_bytes / 1e6, facts.clock_mhz, facts.memory_clock_mhz,
-                  facts.ecc ? "ECC" : "no ECC", facts.clusters ? ", clusters" : "");
-    assert_true(facts.name[0] && facts.capability[0] && facts.driver[0] && facts.pcie[0]);
-    assert_memory_equal(facts.pcie, facts.bus, strlen(facts.bus));
-    assert_true(strlen(facts.bus) >= strlen("0000:18:00.0"));
-    assert_true(facts.multiprocessors > 0 && facts.memory_bytes > 0 && facts.clock_mhz > 0);
+                  info.multiprocessors, info.memory_free_bytes / 1e9, info.memory_bytes / 1e9,
+                  info.l2_bytes / 1e6, info.clock_mhz, info.memory_clock_mhz,
+                  info.ecc ? "ECC" : "no ECC", info.clusters ? ", clusters" : "");
+    assert_true(info.name[0] && info.capability[0] && info.driver[0] && info.pcie[0]);
+    assert_memory_equal(info.pcie, info.bus, strlen(info.bus));
+    assert_true(strlen(info.bus) >= strlen("0000:18:00.0"));
+    assert_true(info.multiprocessors > 0 && info.memory_bytes > 0 && info.clock_mhz > 0);
     struct failure failure = { 0 };
-    assert_int_equal(device_cuda.describe(999, &facts, &failure), STATUS_DEVICE);
+    assert_int_equal(device_cuda.describe(999, &info, &failure), STATUS_DEVICE);
     assert_true(failure.message[0]);
 }
 
@@ -193,7 +199,7 @@ int main(void) {
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_info),
         cmocka_unit_test(test_memory),
         cmocka_unit_test(test_spans),
         cmocka_unit_test(test_latency),

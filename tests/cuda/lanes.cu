@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lanes at the same time, with kernels of which all blocks must run at once: carving in one
- * direction and in both, and equalization, mixed over many rounds, against the reference; and
- * carving while somebody else holds multiprocessors that it needs. A GPU that hangs ends the test:
- * it is killed by its alarm.
+/* Lanes at the same time, with kernels of which all blocks must run at once.
+ *
+ * How it works. Every lane is a thread that carves in one direction and in both, and equalizes, in
+ * an order of its own over many rounds; results are compared with the reference. Then carving while
+ * somebody else holds multiprocessors that it needs. If the GPU hangs, the alarm ends the test.
+ * covers: cuda/device_cuda.cu cuda/kernel_progress.cuh
  */
 #include <cuda_runtime.h>
 #include <pthread.h>
@@ -168,7 +170,7 @@ struct held {
     uint32_t began, release; /* blocks that run; whether they may end */
 };
 
-/* A block holds its multiprocessor until it is let go, or for MOST_NS. */
+/* A block holds its multiprocessor until it is released, or for MOST_NS. */
 static __global__ void hold(volatile struct held *held, uint64_t most_ns) {
     extern __shared__ uint8_t memory[];
     uint64_t began, now;

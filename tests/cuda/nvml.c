@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The true NVML, where the driver has brought it, beside what CUDA says of the same GPU. */
+/* The true NVML, where the driver has brought it, compared with what CUDA says of the same GPU. */
 #include "cuda/nvml.h"
 
 #include "pipeline/device.h"
@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-static struct device_facts facts; /* of cuda:0, whose context is open from then on */
+static struct device_info info; /* of cuda:0, whose context is open from then on */
 
 /* CUDA counts what the driver keeps for itself out of the whole. */
 static void test_values(void **state) {
@@ -22,12 +22,12 @@ static void test_values(void **state) {
     const int64_t start = clock_ns();
     nvml_read(nvml, &gauges);
     print_message("%s at %s, read in %.2f ms: told %x, %ld %%, %ld of %ld bytes, %.3f J\n",
-                  facts.name, facts.bus, ns_to_ms(clock_ns() - start), gauges.told,
+                  info.name, info.bus, ns_to_ms(clock_ns() - start), gauges.told,
                   gauges.values[GAUGE_UTILIZATION], gauges.values[GAUGE_MEMORY_USED],
                   gauges.values[GAUGE_MEMORY_TOTAL], (double)gauges.values[GAUGE_ENERGY] / 1e3);
     assert_true(gauges_told(&gauges, GAUGE_MEMORY_USED));
     assert_true(gauges_told(&gauges, GAUGE_MEMORY_TOTAL));
-    assert_true((double)gauges.values[GAUGE_MEMORY_TOTAL] >= facts.memory_bytes);
+    assert_true((double)gauges.values[GAUGE_MEMORY_TOTAL] >= info.memory_bytes);
     assert_true(gauges.values[GAUGE_MEMORY_USED] > 0);
     assert_true(gauges.values[GAUGE_MEMORY_USED] <= gauges.values[GAUGE_MEMORY_TOTAL]);
     if (gauges_told(&gauges, GAUGE_UTILIZATION))
@@ -73,13 +73,13 @@ int main(void) {
         puts("no GPU here: nothing to test");
         return 77;
     }
-    if (device_cuda.describe(0, &facts, &failure)) {
+    if (device_cuda.describe(0, &info, &failure)) {
         puts(failure.message);
         return 1;
     }
-    struct nvml *nvml = nvml_open(NVML_LIBRARY, facts.bus);
+    struct nvml *nvml = nvml_open(NVML_LIBRARY, info.bus);
     if (!nvml) {
-        printf("no " NVML_LIBRARY " here that knows the GPU at %s\n", facts.bus);
+        printf("no " NVML_LIBRARY " here that knows the GPU at %s\n", info.bus);
         return 77;
     }
     const struct CMUnitTest tests[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* codec_fuzz.h - what the fuzzers of codecs share: decode within small limits, look at every byte,
- * encode it again and demand the same picture.
+ * encode it again and demand the same picture; and take what there is of damaged ones.
  */
 #ifndef BURIN_CODEC_FUZZ_H
 #define BURIN_CODEC_FUZZ_H
@@ -8,6 +8,7 @@
 #include "pipeline/codec.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const struct codec_limits fuzz_limits = {
     .probe = { .pixels_max = 256 << 10, .side_max = 4096 },
@@ -31,6 +32,37 @@ static inline uint8_t *fuzz_decode(const uint8_t *bytes, size_t length, const st
     if (!failure.message[0]) abort(); /* no failure without its sentence */
     free(image->pixels);
     return image->pixels = NULL;
+}
+
+/* What is taken of a damaged image depends on nothing but its bytes, and of a sound one it is all:
+ * EXPECTED, or NULL where the bytes are not sound. */
+static inline void fuzz_damaged(const uint8_t *bytes, size_t length, const struct probe *probe,
+                                const struct image *expected) {
+    struct codec_limits limits = fuzz_limits;
+    uint64_t digests[2] = { 0, 0 };
+    limits.accept_damage = true;
+    for (int i = 0; i < 2; i++) {
+        struct image image = probe->shape;
+        struct failure failure = { .status = STATUS_OK };
+        struct metadata metadata = { 0 };
+        uint32_t notes = 0;
+        image.stride = image_row_bytes(&image);
+        image.pixels = malloc(image_bytes(&image));
+        memset(image.pixels, i ? 0x5a : 0xff, image_bytes(&image)); /* of someone before */
+        const enum status status =
+            codec_decode(bytes, length, probe, &limits, NULL, &image, &metadata, &notes, &failure);
+        if (status != failure.status) abort();
+        if (status == STATUS_OK) {
+            digests[i] = image_digest(&image);
+            if (!(notes & NOTE_DAMAGED) != !metadata.warning[0]) abort();
+            if (expected && (notes & NOTE_DAMAGED || digests[i] != image_digest(expected))) abort();
+        } else if (expected) {
+            abort();
+        }
+        metadata_release(&metadata);
+        free(image.pixels);
+    }
+    if (digests[0] != digests[1]) abort();
 }
 
 /* What was decoded can be encoded within the bound; PNG gives it back to the byte. */
@@ -65,7 +97,9 @@ static inline void fuzz_codec(const uint8_t *bytes, size_t length, enum format f
     if (probe_format(bytes, length) != format ||
         probe_image(bytes, length, &fuzz_limits.probe, &probe, &failure) != STATUS_OK)
         return;
-    if (!fuzz_decode(bytes, length, &probe, &image, &metadata)) return;
+    const bool sound = fuzz_decode(bytes, length, &probe, &image, &metadata) != NULL;
+    fuzz_damaged(bytes, length, &probe, sound ? &image : NULL);
+    if (!sound) return;
     volatile uint64_t digest = image_digest(&image); /* touches every sample */
     (void)digest;
     fuzz_encode(&image, &metadata, FORMAT_PNG);

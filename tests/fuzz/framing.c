@@ -2,7 +2,7 @@
 /* Any bytes of a connection, whole and cut in two ways: the same passes, and what passes holds what
  * framing.h promises, judged here by other means. Input: two bytes for the cuts, then the stream.
  */
-#include "server/http/framing.h"
+#include "server/http/engine/framing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void must(bool truth) {
     if (!truth) abort();
 }
 
-/* As the sluice does it: what did not pass is brought again with STEP bytes more. */
+/* As the filter does it: what did not pass is brought again with STEP bytes more. */
 static struct outcome run(const char *text, size_t length, size_t step) {
     struct outcome outcome = { .framing = { .head_max = HEAD_MAX } };
     struct failure failure;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pipeline/device_jpeg.h"
+#include "pipeline/codecs/jpeg_baseline.h"
 #include "tests/fuzz/codec_fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
@@ -9,11 +9,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 static void fuzz_device(const uint8_t *bytes, size_t length) {
     struct probe probe;
     struct failure failure;
-    struct device_jpeg jpeg;
+    struct jpeg_baseline jpeg;
     struct image image;
     struct metadata metadata = { 0 };
     if (probe_image(bytes, length, &fuzz_limits.probe, &probe, &failure) != STATUS_OK ||
-        !device_jpeg_of(bytes, length, &probe, &fuzz_limits, &jpeg))
+        !jpeg_baseline_read(bytes, length, &probe, &fuzz_limits, &jpeg))
         return;
     if (jpeg.across < 1 || jpeg.across > 2 || jpeg.down < 1 || jpeg.down > jpeg.across) abort();
     if (jpeg.into.channels != 1 && jpeg.into.channels != 3) abort();

@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What the sink was given: a hash of it, since pieces may come in any size. */
+/* A hash of the events, since pieces may come in any size. */
 struct record {
     uint64_t hash;
     size_t bytes, parts;
@@ -24,9 +24,7 @@ static void mix(struct record *record, const void *bytes, size_t length) {
     for (size_t i = 0; i < length; i++) record->hash = (record->hash ^ p[i]) * 0x100000001b3;
 }
 
-static enum status on_begin(void *context, const struct part *part, struct failure *failure) {
-    (void)failure;
-    struct record *record = context;
+static void note_begin(struct record *record, const struct part *part) {
     must(!record->in_part);
     record->in_part = true;
     record->parts++;
@@ -34,54 +32,61 @@ static enum status on_begin(void *context, const struct part *part, struct failu
     mix(record, part->filename, strlen(part->filename) + 1);
     mix(record, part->content_type, strlen(part->content_type) + 1);
     must(part->has_filename || !part->filename[0]);
-    return STATUS_OK;
 }
 
-static enum status on_data(void *context, const uint8_t *bytes, size_t length,
-                           struct failure *failure) {
-    (void)failure;
-    struct record *record = context;
-    must(record->in_part && length > 0);
-    mix(record, bytes, length);
-    record->bytes += length;
-    return STATUS_OK;
-}
-
-static enum status on_end(void *context, struct failure *failure) {
-    (void)failure;
-    struct record *record = context;
-    must(record->in_part);
-    record->in_part = false;
-    mix(record, "", 1);
-    return STATUS_OK;
+static void note(struct record *record, const struct multipart_event *event) {
+    if (event->kind == MULTIPART_PART_BEGIN) note_begin(record, event->part);
+    if (event->kind == MULTIPART_DATA) {
+        must(record->in_part && event->length > 0);
+        mix(record, event->bytes, event->length);
+        record->bytes += event->length;
+    }
+    if (event->kind == MULTIPART_PART_END) {
+        must(record->in_part);
+        record->in_part = false;
+        mix(record, "", 1);
+    }
 }
 
 /* The bytes of a piece are gone when the next one comes. */
-static enum status feed(struct multipart *m, const uint8_t *bytes, size_t length) {
+static enum status feed(struct multipart *m, struct record *record, const uint8_t *bytes,
+                        size_t length) {
     uint8_t *copy = malloc(length ? length : 1);
+    const uint8_t *at = copy;
+    struct multipart_event event;
+    enum status status;
     if (length) memcpy(copy, bytes, length);
-    enum status status = multipart_feed(m, copy, length, NULL);
+    do {
+        status = multipart_next(m, &at, copy + length, &event, NULL);
+        if (!status) note(record, &event);
+    } while (!status && event.kind != MULTIPART_MORE);
     free(copy);
+    return status;
+}
+
+static enum status finish(struct multipart *m, struct record *record) {
+    struct multipart_event event;
+    const enum status status = multipart_finish(m, &event, NULL);
+    if (!status) note(record, &event);
     return status;
 }
 
 static enum status parse(const char *type, const uint8_t *body, size_t length, uint64_t pieces,
                          struct record *record) {
     static const struct multipart_limits limits = { 4, 512 };
-    const struct multipart_sink sink = { record, on_begin, on_data, on_end };
     struct multipart m;
     *record = (struct record){ 0 };
-    enum status status = multipart_init(&m, type, &limits, &sink, NULL);
+    enum status status = multipart_init(&m, type, &limits, NULL);
     for (size_t at = 0; !status && at < length;) {
         size_t left = length - at, step = left;
         if (pieces) {
             pieces = pieces * 6364136223846793005 + 1442695040888963407;
             step = 1 + (pieces >> 40) % (pieces >> 62 ? 5 : 90);
         }
-        status = feed(&m, body + at, step < left ? step : left);
+        status = feed(&m, record, body + at, step < left ? step : left);
         at += step < left ? step : left;
     }
-    return status ? status : multipart_finish(&m, NULL);
+    return status ? status : finish(&m, record);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

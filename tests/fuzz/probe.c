@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/probe.h"
-#include "pipeline/device_jpeg.h"
+#include "pipeline/codecs/jpeg_baseline.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     if (shape->depth != 8 && shape->depth != 16) abort();
     if (probe.orientation < 1 || probe.orientation > 8) abort();
     if (shape->stride < image_row_bytes(shape) || !probe.space[0]) abort();
-    struct device_jpeg jpeg;
-    if (device_jpeg_of(bytes, length, &probe, &codec_limits_default, &jpeg) &&
+    struct jpeg_baseline jpeg;
+    if (jpeg_baseline_read(bytes, length, &probe, &codec_limits_default, &jpeg) &&
         (jpeg.width != probe.width || jpeg.height != probe.height || bytes[length - 1] != 0xd9))
         abort();
     return 0;

@@ -29,7 +29,7 @@ MB = 1 << 20
     ([("image", PICTURE, "a.pgm"), ("bins", "1", None)], ["bins", "2..65536"]),
     ([("image", PICTURE, "a.pgm"), ("bins", "4", None), ("bins", "4", None)], ["bins", "twice"]),
     ([("image", PICTURE, "a.pgm"), ("bins", b"4\x004", None)], ["bins", "zero byte"]),
-    ([("image", PICTURE, "a.pgm"), ("bins", "4" * 20000, None)], ["bins", "over"]),
+    ([("image", PICTURE, "a.pgm"), ("bins", "4" * 20000, None)], ["bins", "longer than"]),
     ([("image", PICTURE, "a.pgm"), ("b" * 100, "4", None)], ["name"]),
     ([("image", PICTURE, "a.pgm"), ("b" * 200, "4", None)], ["name"]),
     ([(f"p{i}", "4", None) for i in range(9)], []),
@@ -718,7 +718,7 @@ def test_a_byte_keeps_nobody_out_for_long(start):
         begin = time.monotonic()
         clients = [trickle(daemon) for _ in range(4)]
         assert wait_until(lambda: daemon.metric("slots_in_use") == 4)
-        check_problem(daemon.post("/histeq", PICTURE), 503, "under way")
+        check_problem(daemon.post("/histeq", PICTURE), 503, "being served")
         told = daemon.get("/readyz")
         assert told.status == 503 and told.json["status"] == "no slot free"
         assert daemon.get("/livez").status == 200

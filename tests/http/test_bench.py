@@ -1,13 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`burin bench` from outside: it checks what it times, and ends as every other subcommand does."""
+"""`burin bench` and the programs of tests/bench from outside: they check what they time, print how they are called, and end as
+every subcommand does.
+
+covers: server/bench/report.c server/bench/histeq.c server/bench/edge.c
+covers: server/bench/carve.c server/bench/plain_histeq.c server/bench/plain_edge.c server/bench/plain_carve.c server/command_bench.c
+"""
 import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
 
 import pytest
 
-from conftest import needs, png, smooth
+from conftest import BURIN, needs, png, smooth
 from test_cli import burin, refused
 
-SMALL = [pytest.param("carve", 70000, marks=needs("carve")), ("energy", 5000), ("edge", 400000)]
+# Where the programs of tests/bench are: set by the Makefile; in a bundle they lie beside burin.
+PROGRAMS = pathlib.Path(os.environ.get("BENCH_PROGRAMS") or os.path.dirname(os.path.abspath(BURIN)))
+SMALL = [pytest.param("carve", 70000, marks=needs("carve")), ("edge", 400000)]
+
+
+def program(name):
+    path = PROGRAMS / name
+    return path if path.is_file() else pytest.skip(f"{name} is not built here")
 
 
 def measure(name, *arguments, status=0):
@@ -49,7 +66,7 @@ def test_files(tmp_path):
     assert rows and said == ""
 
 
-@pytest.mark.parametrize("name", [pytest.param("carve", marks=needs("carve")), "energy", "edge", "launch"])
+@pytest.mark.parametrize("name", [pytest.param("carve", marks=needs("carve")), "edge"])
 @pytest.mark.parametrize("json_too", [(), ("--json",)], ids=["table", "JSON"])
 def test_unknown_words(name, json_too):
     assert '"sideways"' in refused("bench", name, "sideways", *json_too)
@@ -57,4 +74,54 @@ def test_unknown_words(name, json_too):
 
 @pytest.mark.parametrize("arguments", [["--device", "gpu"], ["--device"], ["--repeats", "0"], ["--sideways"]], ids=" ".join)
 def test_unknown_options(arguments):
-    refused("bench", "energy", *arguments, "--json")
+    refused("bench", "edge", *arguments, "--json")
+
+
+def kernel_sources(path):
+    """The .cu files whose objects are linked into a program. nvcc calls one tmpxft_<hex>_<hex>-<n>_<stem>.cudafe1.cpp."""
+    symbols = subprocess.run(["readelf", "-sW", path], capture_output=True, text=True, check=True).stdout
+    return set(re.findall(r"\bFILE .* tmpxft_\w+-\d+_(\S+)\.cudafe1\.cpp$", symbols, re.M))
+
+
+@pytest.mark.skipif(not shutil.which("readelf"), reason="no readelf here")
+def test_no_kernel_of_a_benchmark_is_linked():
+    linked = kernel_sources(BURIN)
+    ours = {path.stem for path in pathlib.Path(__file__).parents[2].glob("cuda/**/*.cu")}
+    if not linked or not ours:
+        pytest.skip("built without CUDA, or without its sources beside it")
+    assert linked <= ours
+
+
+# ---- the programs of tests/bench
+
+@pytest.mark.parametrize("name,pixels", [pytest.param("edge_ways", 400000, marks=needs("edge")), ("energy_ways", 5000)])
+def test_every_way_is_right(name, pixels):
+    """Else there is a message, and no row. As `burin bench` has it: plot.py draws either."""
+    done = subprocess.run([program(name), "--json", "--device", "cpu", "--repeats", "1", "--pixels-max", str(pixels)],
+                          capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    result = json.loads(done.stdout)
+    assert name.startswith(result["bench"]) and result["rows"] and result["machine"]["cores"] >= 1
+
+
+def test_edge_ways_has_the_row_of_plain_c():
+    done = subprocess.run([program("edge_ways"), "--json", "--device", "cpu", "--repeats", "1", "--pixels-max", "400000"],
+                          capture_output=True, text=True, timeout=60)
+    rows = {row["way"]: row for row in json.loads(done.stdout)["rows"]}
+    assert {"cpu, plain C", "cpu, 1 core"} <= set(rows)
+    assert rows["cpu, plain C"]["compute_ratio"] == 1
+    assert list(rows["cpu, plain C"]) == list(measure("edge", "--pixels-max", "400000")[0][0])
+
+
+@pytest.mark.parametrize("name", ["edge_ways", "energy_ways"])
+def test_a_way_refuses_strangers(name):
+    for arguments in (["sideways"], ["--sideways"], ["--device", "gpu"], ["--repeats", "0"]):
+        done = subprocess.run([program(name), *arguments], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith(name + ": ")
+
+
+@pytest.mark.parametrize("name", ["carve_band", "codec", "edge_ways", "energy_ways", "launch_shapes", "load", "throughput"])
+def test_each_program_helps(name):
+    done = subprocess.run([program(name), "--help"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.startswith(f"usage: {name}") and done.stderr == ""
+

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program from outside: every subcommand but serve and worker, its exit status and its words."""
+"""The program from outside: every subcommand but serve and worker, its exit status and its words.
+
+covers: server/main.c server/command_config.c server/command_devices.c server/command_health.c server/command_ops.c
+covers: server/command_run.c server/command_version.c server/files.c server/ops_json.c server/progress_line.c
+covers: server/run_options.c server/version.c
+"""
 import json
 import os
 import pty
@@ -69,7 +74,7 @@ def test_each_refuses_a_stranger(name):
 
 def test_bench_offers_what_is_built_in():
     listed = re.findall(r"^  (\w+) +", burin("bench", "--help", **TEXT).stdout, re.M)
-    assert ("carve" in listed) == ("carve" in operators()) and "energy" in listed
+    assert ("carve" in listed) == ("carve" in operators()) and "histeq" in listed
     for arguments in (["carve"], ["carve", "--help"]) if "carve" not in operators() else ():
         assert refused("bench", *arguments) == "burin bench carve: this program was built without carve\n"
 
@@ -309,6 +314,10 @@ def test_run_options(files):
     done = burin("run", "--background", "1020fF", "clear.png", "o.ppm", cwd=files, **TEXT)
     assert done.stderr.startswith("burin: note: transparency")
     assert from_pnm((files / "o.ppm").read_bytes())[0, 0].tolist() == [0x10, 0x20, 0xFF]
+    (files / "half.jpg").write_bytes((files / "in.jpg").read_bytes()[:-100])
+    done = burin("run", "--damaged", "accept", "half.jpg", "o.ppm", cwd=files, **TEXT)
+    assert done.returncode == 0 and done.stderr.startswith("burin: note: the image is damaged")
+    assert burin("run", "--damaged=refuse", "half.jpg", "o.ppm", cwd=files, **TEXT).returncode == 1
 
 
 def test_run_threads_do_not_matter(tmp_path):
@@ -358,6 +367,7 @@ def test_run_timing(files):
     (["--quality", "101", "in.png", "o.png"], "1..100"),
     (["--compression", "4", "in.png", "o.png"], "0..3"),
     (["--background", "fff", "in.png", "o.png"], "RRGGBB"),
+    (["--damaged", "yes", "in.png", "o.png"], "refuse or accept"),
     (["--type", "gif", "in.png", "o.png"], "png, jpeg or pnm"),
     (["--threads", "0", "in.png", "o.png"], "1..1024"),
     (["--pixels-max", "x", "in.png", "o.png"], "--pixels-max must be"),
@@ -370,7 +380,7 @@ def test_run_timing(files):
     (["nowhere.jpg", "in.jpg", "o.png"], "one INPUT and one OUTPUT, not 3 files"),
     (["", "in.jpg", "o.png"], "one INPUT and one OUTPUT"),
     (["histq:bins=2.5", "in.png", "o.png"], 'did you mean "histeq"?'),
-    (["in.png", "o.gif"], '".gif" is no type that is written here: let OUTPUT end in .png, .jpg'),
+    (["in.png", "o.gif"], 'burin does not write ".gif": OUTPUT must end in .png, .jpg'),
     (["in.jpg", "o.d/o.tiff"], "--type png, jpeg or pnm"),
 ])
 def test_run_refuses(files, arguments, message):
@@ -382,7 +392,7 @@ def test_run_refuses(files, arguments, message):
     (["nowhere.png", "o.png"], "cannot open nowhere.png: No such file"),
     (["in.png", "nowhere/o.png"], "cannot write nowhere/o.png: No such file"),
     ([".", "o.png"], "cannot read"),
-    (["text", "o.png"], "no image that is known"),
+    (["text", "o.png"], "not an image of a known format"),
     (["cut.png", "o.png"], ""),
     (["--pixels-max", "2866", "in.png", "o.png"], "pixels_max"),
 ])

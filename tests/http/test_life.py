@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The daemon through its life: workers that die, queues that fill, deadlines, thousands of requests, and the
-end. Nobody is told a lie meanwhile: an answer is whole, or there is none."""
+end. Nobody is told a lie meanwhile: an answer is whole, or there is none.
+
+covers: server/http/drain.c server/http/engine/io_thread.c server/http/engine/listener.c
+covers: server/command_serve.c
+"""
 import http.client
 import os
 import re
@@ -226,9 +230,9 @@ def test_no_slot_left(start):
         for size in (10 * MB, 60 * MB):
             head = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size
             (status, headers, body), = responses(daemon.raw(head))
-            assert status == 503 and b"under way" in body and headers["connection"] == "close"
+            assert status == 503 and b"being served" in body and headers["connection"] == "close"
             assert 1 <= int(headers["retry-after"]) <= 30
-        check_problem(daemon.post("/histeq", PICTURE), 503, "under way")
+        check_problem(daemon.post("/histeq", PICTURE), 503, "being served")
         assert daemon.samples()['burin_rejected_total{reason="slots"}'] == 3
     finally:
         thaw(worker)
@@ -293,7 +297,7 @@ def test_slots_run_out_in_mid_body(start):
         assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
         second.sendall(PICTURE)
         told = second.recv(1 << 16)
-        assert told.startswith(b"HTTP/1.1 503") and b"under way" in told and b"Retry-After" in told
+        assert told.startswith(b"HTTP/1.1 503") and b"being served" in told and b"Retry-After" in told
         assert daemon.metric("body_bytes_held") == len(PICTURE) - 1, "the refused one holds nothing"
         first.sendall(PICTURE[-1:])
         (status, _, _), = responses(read_to_end(first))
@@ -307,7 +311,7 @@ def test_slots_run_out_in_mid_body(start):
 
 
 @pytest.mark.parametrize("flags,word", [(["--slots-small", "1", "--slots-medium", "0", "--slots-large", "0"],
-                                         b"under way"), (["--queue-bytes", "4MiB"], b"queue_bytes")],
+                                         b"being served"), (["--queue-bytes", "4MiB"], b"queue_bytes")],
                          ids=["slots", "bytes"])
 def test_no_room_in_mid_body_is_told_at_once(start, flags, word):
     """Far from the end of its body a client hears that there is no room for it, whether it sends on or not."""
@@ -490,7 +494,7 @@ def test_deadline_in_the_queue(start, long_job):
 @pytest.mark.parametrize("begun", [True, False], ids=["in a job", "before it looks at the job"])
 def test_worker_that_hangs(start, long_job, begun):
     """It never answers again: after twice the time allowed it is replaced and its job is told 504."""
-    daemon = start("--lanes", "1", "--processing-ms", "2000", "--probe-ms", HOUR_MS)
+    daemon = start("--lanes", "1", "--processing-ms", "2000", "--self-test-ms", HOUR_MS)
     worker, = daemon.children()
     if begun:
         used = cpu_seconds(worker)
@@ -663,7 +667,7 @@ def test_drain_delay(start):
 
 def test_second_signal_ends_at_once(start):
     """Not when the drain's time or the job's is over."""
-    daemon = start("--probe-ms", HOUR_MS)
+    daemon = start("--self-test-ms", HOUR_MS)
     worker, = daemon.children()
     freeze(worker)  # so that nothing would ever be finished
     job = Background(daemon, "/histeq", PICTURE)
@@ -680,7 +684,7 @@ def test_second_signal_ends_at_once(start):
 
 def test_drain_has_an_end(start):
     """A job that is never done holds the daemon up for so long, and no longer. It is told 503."""
-    daemon = start("--drain-timeout-ms", "400", "--probe-ms", HOUR_MS)
+    daemon = start("--drain-timeout-ms", "400", "--self-test-ms", HOUR_MS)
     worker, = daemon.children()
     freeze(worker)
     job = Background(daemon, "/histeq", PICTURE)
@@ -805,7 +809,7 @@ def test_slots_are_mapped_from_the_start(start):
 
 def test_large_requests_give_their_memory_back(start):
     """60 MB in and out, several times: pages beyond what is kept go back to the system, and not at the next job."""
-    daemon = start("--lanes", "1", "--staging-bytes", "1000000", "--probe-ms", "3600000")
+    daemon = start("--lanes", "1", "--staging-bytes", "1000000", "--self-test-ms", "3600000")
     worker, = daemon.children()
     daemon.works()
     before = memory(daemon.process.pid), memory(worker)

@@ -67,7 +67,7 @@ def test_field_bytes(daemon, length, status):
     if status == 200:
         assert answer.status == 200, answer.body
     else:
-        check_problem(answer, 400, "operations", "over 16384 bytes")
+        check_problem(answer, 400, "operations", "longer than 16384 bytes")
 
 
 # ---- the image

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the service says of itself: live, ready, metrics, and the second socket for them."""
+"""What the service says of itself: live, ready, metrics, and the second socket for them.
+
+covers: server/http/handle_health.c server/http/engine/listen_socket.c server/log.c
+covers: server/command_worker.c
+"""
 import json
 import os
 import re
@@ -170,8 +174,8 @@ def test_probes_are_not_counted_as_work(daemon):
 
 
 def test_not_ready_without_a_worker(start):
-    """A worker that stands still: its pulse ceases, readiness says so, and it is replaced."""
-    daemon = start("--probe-ms", "1000")
+    """A worker that stands still: its heartbeat ceases, readiness says so, and it is replaced."""
+    daemon = start("--self-test-ms", "1000")
     worker, = daemon.children()
     freeze(worker)
     assert wait_until(lambda: daemon.get("/readyz").status == 503)
@@ -188,9 +192,9 @@ def test_not_ready_without_a_worker(start):
 
 
 def test_not_ready_while_a_job_stands_still(start):
-    """A stopped worker with a job under way is no busy one: not ready within three times probe_ms and a bit;
+    """A stopped worker with a job under way is no busy one: not ready within three times self_test_ms and a bit;
     then it is replaced, and the job is done by the next."""
-    daemon = start("--probe-ms", "1000", "--lanes", "1")
+    daemon = start("--self-test-ms", "1000", "--lanes", "1")
     worker, = daemon.children()
     with daemon.socket() as s:
         picture = large_png(8000, 8000)
@@ -215,7 +219,7 @@ def test_not_ready_while_a_job_stands_still(start):
 
 def test_ready_again_when_it_goes_on(start):
     """Who stood still for less than it takes to be given up is healthy with its first sign of life."""
-    daemon = start("--probe-ms", "1000")
+    daemon = start("--self-test-ms", "1000")
     worker, = daemon.children()
     freeze(worker)
     assert wait_until(lambda: daemon.get("/readyz").status == 503)
@@ -226,7 +230,7 @@ def test_ready_again_when_it_goes_on(start):
 
 def test_ready_after_a_pause_of_all(start):
     """A front that did not run itself does not say of its workers that they were silent."""
-    daemon = start("--probe-ms", "500")
+    daemon = start("--self-test-ms", "500")
     workers = daemon.children()
     for pid in (daemon.process.pid, *workers):
         freeze(pid)
@@ -244,13 +248,13 @@ def test_ready_after_a_pause_of_all(start):
 def test_ready_through_a_long_job(start):
     """Every lane carves for much longer than a silent worker would be believed, and so do others on these
     cores: it never is unhealthy, and nobody kills it."""
-    daemon = start("--probe-ms", "500", "--lanes", "2")
+    daemon = start("--self-test-ms", "500", "--lanes", "2")
     worker, = daemon.children()
-    body = pnm(noise(2400, 1800))
+    body = pnm(noise(3000, 2400))
     hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
     try:
         answers, seconds = [], time.monotonic()
-        threads = [threading.Thread(target=lambda: answers.append(daemon.post("/carve?dx=-1400", body, timeout=600)))
+        threads = [threading.Thread(target=lambda: answers.append(daemon.post("/carve?dx=-2200", body, timeout=600)))
                    for _ in range(2)]
         for thread in threads:
             thread.start()
@@ -259,7 +263,7 @@ def test_ready_through_a_long_job(start):
             facts = daemon.get("/readyz")
             assert facts.status == 200 and facts.json["workers"][0]["healthy"], facts.body
             time.sleep(0.05)
-        assert time.monotonic() - seconds > 4, "the jobs were too short to show anything"
+        assert time.monotonic() - seconds > 3, "the jobs were too short to show anything"
     finally:
         for hog in hogs:
             hog.kill()
@@ -270,8 +274,8 @@ def test_ready_through_a_long_job(start):
 
 def test_live_while_busy(start):
     """Probes are answered at once while every lane works and jobs wait. The worker is frozen, which nobody can
-    know before three times probe_ms are over: here it is as good as busy."""
-    daemon = start("--lanes", "1", "--probe-ms", "60000")
+    know before three times self_test_ms are over: here it is as good as busy."""
+    daemon = start("--lanes", "1", "--self-test-ms", "60000")
     worker, = daemon.children()
     freeze(worker)
     waiting = []
@@ -363,7 +367,7 @@ def test_unix_socket_takes_nothing_away(start, tmp_path, flag):
         done = subprocess.run([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", flag, f"unix:{path}"],
                               capture_output=True, text=True, timeout=20)
         assert done.returncode == 1 and str(path) in done.stderr, done
-        assert ("in use" if path == live else "no socket") in done.stderr
+        assert ("in use" if path == live else "not a socket") in done.stderr
     assert precious.read_text() == "not to be lost" and link.is_symlink()
     with socket.socket(socket.AF_UNIX) as s:
         s.settimeout(10)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A picture goes in and comes out: every way to send it, every form of the answer, and the account of where
-the time went."""
+the time went.
+
+covers: server/http/upload.c server/http/reply.c server/http/handle_process.c server/http/handle_info.c server/ops_json.c"""
 import email
 import hashlib
 import io
@@ -612,7 +614,7 @@ def test_info_takes_nothing_else(daemon, name, value):
     in_query = daemon.post(f"/info?{name}={value}", PICTURES["png"])
     in_form = daemon.post_form("/info", [("image", PICTURES["png"], "a"), (name, value, None)])
     for answer in (in_query, in_form):
-        check_problem(answer, 400, f'/info takes no parameter but device; leave "{name}" out')
+        check_problem(answer, 400, f'/info accepts only the parameter device; remove "{name}"')
     twice = daemon.post_form("/info?device=cpu", [("image", PICTURES["png"], "a"), ("device", "cpu", None)])
     check_problem(twice, 400, "device is given twice")
 

@@ -1,14 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What README tells of the program is what the program tells of itself."""
+"""What the README files tell of the program is what the program tells of itself."""
 import os
 import pathlib
 import subprocess
 
-README = pathlib.Path(__file__).parents[2] / "README.md"
+ROOT = pathlib.Path(__file__).parents[2]
+README = ROOT / "README.md"
+
+
+def printed(*command):
+    return subprocess.run([os.environ["BURIN"], *command], capture_output=True, text=True, check=True).stdout
 
 
 def test_operators_are_the_registrys():
-    table = subprocess.run([os.environ["BURIN"], "ops", "--markdown"], capture_output=True, text=True, check=True).stdout
+    table = printed("ops", "--markdown")
     readme = README.read_text(encoding="utf-8").splitlines()
     missing = [row for row in table.splitlines() if row not in readme]
     assert not missing, "replace README's table of operators by what `burin ops --markdown` prints"
+
+
+def test_parameters_are_the_registrys():
+    table = printed("ops", "--parameters")
+    assert table.count("\n") > 20
+    assert table in (ROOT / "server/README.md").read_text(encoding="utf-8"), \
+        "replace server/README.md's table of parameters by what `burin ops --parameters` prints"
+
+
+def test_readme_is_short():
+    lines = README.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 160
+    assert max(map(len, lines)) <= 160
+
+
+def test_keys_are_the_tables():
+    table = printed("config", "--markdown")
+    assert table.count("\n") > 30
+    assert table in (ROOT / "config/README.md").read_text(encoding="utf-8"), \
+        "replace config/README.md's table of keys by what `burin config --markdown` prints"

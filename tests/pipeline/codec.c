@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/pipeline/codec_make.h"
+/* Encoding and decoding again, in every format: exact, close, within bounds; notes and profiles.
+ * covers: pipeline/codecs/codecs.c pipeline/codecs/flatten.c pipeline/codecs/jpeg_encoder.c
+ * covers: pipeline/codecs/png_encoder.c pipeline/codecs/png_filter.c */
+#include "tests/pipeline/codecs/made_files.h"
 
 static const uint32_t sizes[][2] = { { 1, 1 }, { 1, 7 }, { 7, 1 }, { 13, 42 }, { 123, 66 } };
 enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -293,7 +296,7 @@ static void test_depth_is_cut_for_jpeg(void **state) {
 
 static void check_profile(unsigned channels, const char *space, enum format format, bool carried) {
     struct bytes profile = new_profile(140000, space);
-    const struct metadata metadata = { profile.data, profile.length };
+    const struct metadata metadata = { .profile = profile.data, .profile_length = profile.length };
     struct image image = new_waves(40, 30, channels);
     struct encode_options options = encode_options_default;
     options.format = format;

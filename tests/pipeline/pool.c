@@ -10,33 +10,33 @@
 
 #include <cmocka.h>
 
-enum { PARTS_MAX = 300 };
+enum { INDICES_MAX = 300 };
 
-/* A part that runs twice is told by its count; the sum needs all that parts wrote to be seen. */
-struct tally {
-    int runs[PARTS_MAX];
-    int value[PARTS_MAX];
+/* An index that runs twice is told by its count; the sum needs all that was written to be seen. */
+struct marks {
+    int runs[INDICES_MAX];
+    int value[INDICES_MAX];
 };
 
-static void count_part(void *argument, int part) {
-    struct tally *tally = argument;
-    tally->runs[part]++;
-    tally->value[part] = part + 1;
+static void mark_index(void *argument, int index) {
+    struct marks *marks = argument;
+    marks->runs[index]++;
+    marks->value[index] = index + 1;
 }
 
-static void run_and_check(struct pool *pool, int parts) {
-    struct tally tally;
-    memset(&tally, 0, sizeof tally);
-    pool_run(pool, count_part, &tally, parts);
-    for (int i = 0; i < PARTS_MAX; i++) {
-        assert_int_equal(tally.runs[i], i < parts);
-        assert_int_equal(tally.value[i], i < parts ? i + 1 : 0);
+static void run_and_check(struct pool *pool, int count) {
+    struct marks marks;
+    memset(&marks, 0, sizeof marks);
+    pool_run(pool, mark_index, &marks, count);
+    for (int i = 0; i < INDICES_MAX; i++) {
+        assert_int_equal(marks.runs[i], i < count);
+        assert_int_equal(marks.value[i], i < count ? i + 1 : 0);
     }
 }
 
-static void every_part_once(void **state) {
+static void every_index_once(void **state) {
     (void)state;
-    static const int counts[] = { 0, 1, 2, 3, 7, 8, 64, PARTS_MAX };
+    static const int counts[] = { 0, 1, 2, 3, 7, 8, 64, INDICES_MAX };
     for (int threads = 0; threads <= 8; threads++) {
         struct pool *pool = threads ? pool_create(threads) : NULL;
         assert_int_equal(pool_threads(pool), threads ? threads : 1);
@@ -49,12 +49,12 @@ static void every_part_once(void **state) {
 
 static void *call_often(void *argument) {
     for (int round = 0; round < 300; round++) {
-        struct tally tally;
-        int parts = 1 + round % 20;
-        memset(&tally, 0, sizeof tally);
-        pool_run(argument, count_part, &tally, parts);
-        for (int i = 0; i < parts; i++)
-            if (tally.runs[i] != 1 || tally.value[i] != i + 1) return argument;
+        struct marks marks;
+        int count = 1 + round % 20;
+        memset(&marks, 0, sizeof marks);
+        pool_run(argument, mark_index, &marks, count);
+        for (int i = 0; i < count; i++)
+            if (marks.runs[i] != 1 || marks.value[i] != i + 1) return argument;
     }
     return NULL;
 }
@@ -75,12 +75,12 @@ static void many_callers(void **state) {
 
 struct nest {
     struct pool *pool;
-    struct tally inner[8];
+    struct marks inner[8];
 };
 
-static void call_inside(void *argument, int part) {
+static void call_inside(void *argument, int index) {
     struct nest *nest = argument;
-    pool_run(nest->pool, count_part, &nest->inner[part], 40);
+    pool_run(nest->pool, mark_index, &nest->inner[index], 40);
 }
 
 static void calls_nest(void **state) {
@@ -91,18 +91,18 @@ static void calls_nest(void **state) {
         memset(nest.inner, 0, sizeof nest.inner);
         pool_run(nest.pool, call_inside, &nest, 8);
         for (int i = 0; i < 8; i++)
-            for (int part = 0; part < 40; part++) assert_int_equal(nest.inner[i].runs[part], 1);
+            for (int index = 0; index < 40; index++) assert_int_equal(nest.inner[i].runs[index], 1);
     }
     pool_destroy(nest.pool);
 }
 
-/* Two parts that wait for one another: only threads at work at the same time get past. */
-static void meet(void *argument, int part) {
-    (void)part;
+/* Two pieces that wait for one another: only threads at work at the same time get past. */
+static void meet(void *argument, int index) {
+    (void)index;
     pthread_barrier_wait(argument);
 }
 
-static void parts_run_together(void **state) {
+static void pieces_run_together(void **state) {
     (void)state;
     pthread_barrier_t barrier;
     struct pool *pool = pool_create(4);
@@ -114,10 +114,10 @@ static void parts_run_together(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_part_once),
+        cmocka_unit_test(every_index_once),
         cmocka_unit_test(many_callers),
         cmocka_unit_test(calls_nest),
-        cmocka_unit_test(parts_run_together),
+        cmocka_unit_test(pieces_run_together),
     };
     alarm(120); /* a pool that loses a wake-up hangs */
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);

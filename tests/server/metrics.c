@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 /* To be freed. */
-static char *print(const struct seat_facts *seats, int count) {
-    const struct metrics_now now = { .seats = seats, .seat_count = count, .version = "1" };
+static char *print(const struct worker_facts *workers, int count) {
+    const struct metrics_now now = { .workers = workers, .worker_count = count, .version = "1" };
     struct metrics *metrics = metrics_create();
     char *text = NULL;
     size_t length = 0;
@@ -38,20 +38,22 @@ static int lines(const char *text, const char *line, bool head) {
     return found;
 }
 
-static const struct seat_facts cpu = { .device = "cpu", .cpu = true, .alive = true, .running = 5 };
+static const struct worker_facts cpu = {
+    .device = "cpu", .cpu = true, .alive = true, .running = 5
+};
 
-static struct seat_facts gpu(const char *device) {
-    struct seat_facts seat = { .alive = true, .healthy = true, .running = 7 };
-    strcpy(seat.device, device);
-    return seat;
+static struct worker_facts gpu(const char *device) {
+    struct worker_facts worker = { .alive = true, .healthy = true, .running = 7 };
+    strcpy(worker.device, device);
+    return worker;
 }
 
 static void every_gauge_has_its_line(void **state) {
     (void)state;
-    struct seat_facts seats[] = { gpu("cuda:0"), cpu };
+    struct worker_facts workers[] = { gpu("cuda:0"), cpu };
     const int64_t values[GAUGES] = { 57, 3000000000, 150754820096, 123456789012, 7, 11 };
-    for (int g = 0; g < GAUGES; g++) gauges_tell(&seats[0].gauges, (enum gauge)g, values[g]);
-    char *text = print(seats, 2);
+    for (int g = 0; g < GAUGES; g++) gauges_tell(&workers[0].gauges, (enum gauge)g, values[g]);
+    char *text = print(workers, 2);
     static const char *const wanted[] = {
         "burin_gpu_up{gpu=\"cuda:0\"} 1",
         "burin_workers{gpu=\"cuda:0\"} 1",
@@ -75,12 +77,12 @@ static void every_gauge_has_its_line(void **state) {
  * not, and a name is explained once and only where it has a value. */
 static void what_was_not_told_is_left_out(void **state) {
     (void)state;
-    struct seat_facts seats[] = { gpu("cuda:0"), gpu("cuda:1"), cpu };
-    seats[0].healthy = false;
-    gauges_tell(&seats[0].gauges, GAUGE_MEMORY_USED, 0);
-    gauges_tell(&seats[1].gauges, GAUGE_MEMORY_USED, 1);
-    gauges_tell(&seats[1].gauges, GAUGE_ENERGY, 0);
-    char *text = print(seats, 3);
+    struct worker_facts workers[] = { gpu("cuda:0"), gpu("cuda:1"), cpu };
+    workers[0].healthy = false;
+    gauges_tell(&workers[0].gauges, GAUGE_MEMORY_USED, 0);
+    gauges_tell(&workers[1].gauges, GAUGE_MEMORY_USED, 1);
+    gauges_tell(&workers[1].gauges, GAUGE_ENERGY, 0);
+    char *text = print(workers, 3);
     assert_int_equal(lines(text, "burin_gpu_memory_used_bytes{gpu=\"cuda:0\"} 0", false), 1);
     assert_int_equal(lines(text, "burin_gpu_memory_used_bytes{gpu=\"cuda:1\"} 1", false), 1);
     assert_int_equal(lines(text, "# TYPE burin_gpu_memory_used_bytes", true), 1);

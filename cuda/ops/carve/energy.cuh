@@ -1,84 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
-/* energy.cuh - the energy of one pixel of a luma plane, and of one out of which a seam is being
- * taken. */
+/* energy.cuh - the energy of a pixel, from whatever source its luma comes.
+ *
+ * Used by:  all three methods, and draw.cuh.
+ * Source:   pipeline/ops/carve.h says what energy is.
+ *
+ * A source is anything with at(x, y), any x and y: it replicates the border itself. What wants the
+ * distance from the pixel too has a tap() of its own.
+ */
 #ifndef BURIN_CARVE_ENERGY_CUH
 #define BURIN_CARVE_ENERGY_CUH
 
+#include "cuda/ops/carve/ptx.cuh"
 #include "pipeline/ops/carve.h"
 
-enum { REACH_MAX = 2, CUTS = 2 * REACH_MAX + 1, NO_CUT = 1 << 30 };
-
-/* The plane as it is once the seam is out. cut: where the seam crosses the rows y - 2 to y + 2
- * around the pixel that is asked for (turned: the columns x - 2 to x + 2), those outside the image
- * being those at its border; NO_CUT everywhere for the plane as it stands. */
-struct view {
-    const uint8_t *luma;
-    uint32_t stride;
-    int width, height; /* without the seam */
-    bool turned;
-    int cut[CUTS];
-};
-
-static __device__ __forceinline__ int inside(int at, int size) {
-    return min(max(at, 0), size - 1);
+/* floor(sqrt(n)) for n < 2^28: the float root of the rounded n is off by less than 1. */
+DEVICE uint32_t root_floor(uint32_t n) {
+    uint32_t root = (uint32_t)__fsqrt_rn((float)n);
+    if (root * root > n) root--;
+    return (root + 1) * (root + 1) <= n ? root + 1 : root;
 }
 
-/* DX and DY are constants, so that cut stays in registers. */
-static __device__ __forceinline__ int tap(const struct view &view, int x, int y, int dx, int dy) {
-    int column = inside(x + dx, view.width), row = inside(y + dy, view.height);
-    if (view.turned)
-        row += row >= view.cut[dx + REACH_MAX];
-    else
-        column += column >= view.cut[dy + REACH_MAX];
-    return __ldcg(view.luma + (size_t)row * view.stride + column);
+template <class SOURCE> DEVICE int tap(const SOURCE &luma, int x, int y, int dx, int dy) {
+    return luma.at(x + dx, y + dy);
 }
 
-/* floor(sqrt(square)), square < 2^31: a float root is at most one off. */
-static __device__ __forceinline__ uint32_t whole_root(uint32_t square) {
-    uint32_t root = (uint32_t)sqrtf((float)square);
-    root -= root * root > square;
-    root += (root + 1) * (root + 1) <= square;
-    return root;
+/* (1 2 1) or (1 4 6 4 1) across, (-1 0 1) or (-1 -2 0 2 1) along; by distance from the middle, four
+ * bits each: a table would lie in memory. */
+DEVICE int sobel_smooth(int reach, int distance) {
+    return (reach == 1 ? 0x12 : 0x146) >> 4 * distance & 15;
 }
 
-/* Weights across the gradient's direction and along it. */
-template <int REACH> static __device__ __forceinline__ int sobel_smooth(int at) {
-    return REACH == 1 ? 2 - abs(at) : at == 0 ? 6 : at == 1 || at == -1 ? 4 : 1;
+DEVICE int sobel_slope(int reach, int distance) {
+    return (reach == 1 ? 0x10 : 0x120) >> 4 * distance & 15;
 }
 
-template <int REACH> static __device__ __forceinline__ int sobel_slope(int at) {
-    return REACH == 1 ? at : at == 2 || at == -2 ? at / 2 : 2 * at;
-}
-
-template <int REACH>
-static __device__ __forceinline__ uint32_t sobel(const struct view &view, int x, int y) {
-    int across = 0, down = 0;
-#pragma unroll
+/* ROWS: how many of them are one piece of code; all, where a source wants DY to be a constant. */
+template <int REACH, int ROWS, class SOURCE>
+DEVICE uint32_t energy_sobel(const SOURCE &luma, int x, int y) {
+    int gx = 0, gy = 0;
+#pragma unroll ROWS
     for (int dy = -REACH; dy <= REACH; dy++) {
+        const int ay = abs(dy), up = dy < 0 ? -1 : 1;
 #pragma unroll
         for (int dx = -REACH; dx <= REACH; dx++) {
-            const int value = tap(view, x, y, dx, dy);
-            across += sobel_smooth<REACH>(dy) * sobel_slope<REACH>(dx) * value;
-            down += sobel_slope<REACH>(dy) * sobel_smooth<REACH>(dx) * value;
+            const int value = tap(luma, x, y, dx, dy), ax = abs(dx), left = dx < 0 ? -1 : 1;
+            gx += value * sobel_smooth(REACH, ay) * left * sobel_slope(REACH, ax);
+            gy += value * sobel_smooth(REACH, ax) * up * sobel_slope(REACH, ay);
         }
     }
-    return whole_root((uint32_t)(across * across + down * down));
+    return root_floor((uint32_t)(gx * gx) + (uint32_t)(gy * gy));
 }
 
-static __device__ __forceinline__ uint32_t energy_at(const struct view &view, int energy, int x,
-                                                     int y) {
-    if (energy == CARVE_SOBEL3) return sobel<1>(view, x, y);
-    if (energy == CARVE_SOBEL5) return sobel<2>(view, x, y);
-    return carve_gradient((uint32_t)tap(view, x, y, 0, 0), (uint32_t)tap(view, x, y, 1, 0),
-                          (uint32_t)tap(view, x, y, 0, 1), (uint32_t)tap(view, x, y, 1, 1));
+template <int ROWS = 1, class SOURCE>
+DEVICE uint32_t energy_at(const SOURCE &luma, int kind, int x, int y) {
+    if (kind == CARVE_GRADIENT)
+        return carve_gradient((uint32_t)tap(luma, x, y, 0, 0), (uint32_t)tap(luma, x, y, 1, 0),
+                              (uint32_t)tap(luma, x, y, 0, 1), (uint32_t)tap(luma, x, y, 1, 1));
+    return kind == CARVE_SOBEL3 ? energy_sobel<1, ROWS>(luma, x, y)
+                                : energy_sobel<2, ROWS>(luma, x, y);
 }
 
-static __device__ __forceinline__ struct view whole_view(const uint8_t *luma, uint32_t stride,
-                                                         uint32_t width, uint32_t height) {
-    struct view view = { luma, stride, (int)width, (int)height, false, {} };
-#pragma unroll
-    for (int i = 0; i < CUTS; i++) view.cut[i] = NO_CUT;
-    return view;
-}
+struct luma_plane {
+    const uint8_t *pixels;
+    uint32_t stride;
+    int width, height;
+    __device__ __forceinline__ int at(int x, int y) const {
+        x = min(max(x, 0), width - 1), y = min(max(y, 0), height - 1);
+        return pixels[(uint64_t)y * stride + x];
+    }
+};
 
 #endif

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. The plain loops say what an energy is. With AVX2 the gradient is made of absolute
+ * differences by saturating subtraction, 32 pixels at a time, the diagonal by a multiplication's
+ * high half; Sobel is smoothed and sloped down the columns first, and the root's floor is mended
+ * by one step, since as a float it is off by less than 1. */
 #include "pipeline/ops/carve/energy.h"
 
 #include "pipeline/ops/carve.h"
+#include "pipeline/rows/simd.h"
 
 #include <math.h>
-
-static bool plain_only;
-
-void carve_force_plain(bool plain) {
-    plain_only = plain;
-}
 
 /* ---- plain */
 
@@ -48,14 +47,6 @@ static void run_plain(int energy, const uint8_t *const rows[5], uint32_t count, 
 }
 
 #ifdef __x86_64__
-#include <immintrin.h>
-
-#define AVX2 __attribute__((target("avx2")))
-
-bool carve_is_fast(void) {
-    return !plain_only && __builtin_cpu_supports("avx2");
-}
-
 /* ---- gradient, 32 pixels at a time */
 
 AVX2 static inline __m256i load(const uint8_t *bytes) {
@@ -161,7 +152,7 @@ AVX2 static void sobel5_avx2(const uint8_t *const rows[5], uint32_t count, uint1
 }
 
 void energy_run(int energy, const uint8_t *const rows[5], uint32_t count, uint16_t *out) {
-    if (!carve_is_fast())
+    if (!simd_has_avx2())
         run_plain(energy, rows, count, out);
     else if (energy == CARVE_GRADIENT)
         gradient_avx2(rows[2], rows[3], count, out);
@@ -169,10 +160,6 @@ void energy_run(int energy, const uint8_t *const rows[5], uint32_t count, uint16
         (energy == CARVE_SOBEL3 ? sobel3_avx2 : sobel5_avx2)(rows, count, out);
 }
 #else
-bool carve_is_fast(void) {
-    return false;
-}
-
 void energy_run(int energy, const uint8_t *const rows[5], uint32_t count, uint16_t *out) {
     run_plain(energy, rows, count, out);
 }

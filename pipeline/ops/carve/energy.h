@@ -2,11 +2,13 @@
 /* energy.h - energies of a run of pixels, with AVX2 where the CPU has it.
  *
  * Each has a plain twin that says what it means; both give the same values.
+ *
+ * Used by:  energy_map.c.
+ * Threads:  any.
  */
 #ifndef BURIN_CARVE_ENERGY_H
 #define BURIN_CARVE_ENERGY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 /* Columns that may be read left and right of a run, and written behind its end. */
@@ -17,11 +19,5 @@ enum { ENERGY_MARGIN = 2, ENERGY_SLACK = 48 };
  * carve.h. Luma of ENERGY_MARGIN columns on each side counts; ENERGY_SLACK behind the end may be
  * read, and written in OUT. */
 void energy_run(int energy, const uint8_t *const rows[5], uint32_t count, uint16_t *out);
-
-/* Are the fast twins of carving in use? */
-bool carve_is_fast(void);
-
-/* For tests and benchmarks: use the plain twins from now on, or again the fast ones. */
-void carve_force_plain(bool plain);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The ladder that led to cuda/ops/carve/fast.cuh, from a launch a row to one launch for all seams.
- * Every seam of every rung is compared with a plain host program before a time is told. Times are
- * events' on the device, medians: `all` of the whole strip with its preparations, `seam` the rise
- * from a quarter of the seams to all of them. */
+/* The ladder that led to cuda/ops/carve/cluster/cluster.cuh, from a launch a row to one launch for
+ * all seams. Every seam of every rung is compared with a plain host program before a time is told.
+ * Times are events' on the device, medians: `all` of the whole search with its preparations, `seam`
+ * the rise from a quarter of the seams to all of them. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
 #include "tests/bench/kernels/carve_cluster.cuh"
@@ -12,7 +12,7 @@
 #include <cstring>
 #include <ctime>
 
-/* ---- one strip */
+/* ---- one search */
 
 struct strip_case {
     const char *name;
@@ -23,13 +23,14 @@ struct strip_case {
 
 struct bench {
     struct cuda_context context;
-    struct carve_strip strip;
+    struct carve_limits limits;
+    struct seam_search search;
     struct rung_memory memory;
     std::vector<uint8_t> luma, smaller; /* before, and after as it ought to be */
     std::vector<uint16_t> columns;      /* as they ought to be */
     uint8_t *original;
     uint64_t *trace;
-    uint32_t blocks, cluster; /* of the fast method's last launch */
+    uint32_t blocks, cluster; /* of the cluster method's last launch */
     cudaEvent_t begin, end;
 };
 
@@ -40,24 +41,26 @@ static void bench_make(struct bench &bench) {
     TRY(cudaEventCreate(&bench.end));
 }
 
-/* False where the fast method does not take the strip. */
+/* False where the cluster method does not take the search. */
 static bool strip_make(struct bench &bench, const struct strip_case &one) {
-    struct carve_strip &strip = bench.strip;
-    strip = {};
-    strip.width = one.width, strip.height = one.height, strip.columns = one.seams;
-    strip.energy = one.energy;
-    strip.luma_stride = (one.width + 63) / 64 * 64;
-    const size_t bytes = (size_t)strip.luma_stride * one.height;
-    if (!carve_fast_fits(&bench.context, &strip)) return false;
-    bench.luma = paint(one.kind, one.width, one.height, strip.luma_stride);
+    struct seam_search &search = bench.search;
+    search = {};
+    search.width = one.width, search.height = one.height, search.columns = one.seams;
+    search.energy = one.energy;
+    search.luma_stride = (one.width + 63) / 64 * 64;
+    const size_t bytes = (size_t)search.luma_stride * one.height;
+    struct cluster_plan plan;
+    bench.limits = limits_of(&bench.context);
+    if (!cluster_plan_make(&plan, &bench.limits, &search, NULL)) return false;
+    bench.luma = paint(one.kind, one.width, one.height, search.luma_stride);
     bench.smaller = bench.luma;
-    bench.columns =
-        plain_carve(bench.smaller, one.width, one.height, strip.luma_stride, one.energy, one.seams);
+    bench.columns = plain_carve(bench.smaller, one.width, one.height, search.luma_stride,
+                                one.energy, one.seams);
     TRY(cudaMalloc((void **)&bench.original, bytes));
-    TRY(cudaMalloc((void **)&strip.luma, bytes));
-    TRY(cudaMalloc((void **)&strip.seams, 2 * bench.columns.size()));
-    TRY(cudaMalloc(&strip.scratch, carve_fast_scratch(&bench.context, &strip)));
-    TRY(cudaMalloc((void **)&bench.trace, 8 * FAST_TRACE_MARKS * one.seams));
+    TRY(cudaMalloc((void **)&search.luma, bytes));
+    TRY(cudaMalloc((void **)&search.seams, 2 * bench.columns.size()));
+    TRY(cudaMalloc(&search.scratch, plan.bytes));
+    TRY(cudaMalloc((void **)&bench.trace, 8 * TIMELINE_MARKS * one.seams));
     TRY(cudaMemcpy(bench.original, bench.luma.data(), bytes, cudaMemcpyHostToDevice));
     TRY(cudaDeviceSynchronize()); /* from pageable memory the copy may still be under way */
     return true;
@@ -65,15 +68,15 @@ static bool strip_make(struct bench &bench, const struct strip_case &one) {
 
 static void strip_free(struct bench &bench) {
     TRY(cudaFree(bench.original));
-    TRY(cudaFree(bench.strip.luma));
-    TRY(cudaFree(bench.strip.seams));
-    TRY(cudaFree(bench.strip.scratch));
+    TRY(cudaFree(bench.search.luma));
+    TRY(cudaFree(bench.search.seams));
+    TRY(cudaFree(bench.search.scratch));
     TRY(cudaFree(bench.trace));
 }
 
 /* ---- running and comparing */
 
-enum rung { ROWS = 1, TILES, WHOLE, CLUSTER, FAST };
+enum rung { ROWS = 1, TILES, WHOLE, CLUSTER, HALVES };
 static const char *const rung_names[] = { "",
                                           "1 a launch a row",
                                           "2 tiles, parallel way back",
@@ -82,19 +85,23 @@ static const char *const rung_names[] = { "",
                                           "5 halves that meet" };
 
 static bool rung_fits(const struct bench &bench, int rung) {
-    if (rung == FAST) return true;
-    return rungs_fit(bench.strip.height) && (rung != CLUSTER || rung_cluster_fits(bench.memory));
+    if (rung == HALVES) return true;
+    return rungs_fit(bench.search.height) && (rung != CLUSTER || rung_cluster_fits(bench.memory));
 }
 
-static void run_fast(struct bench &bench, uint32_t seams, uint64_t *trace) {
-    struct fast_plan plan;
+static void run_halves(struct bench &bench, uint32_t seams, uint64_t *trace) {
+    struct cluster_plan plan;
     struct failure failure = {};
-    struct carve_strip strip = bench.strip;
-    strip.columns = seams;
-    if (!fast_plan_make(&plan, &bench.context, &strip, (uint8_t *)strip.scratch)) exit(1);
-    plan.job.trace = trace;
-    bench.blocks = plan.blocks, bench.cluster = plan.job.cluster;
-    if (fast_queue(&bench.context, &plan, (uint8_t *)strip.scratch, &failure) == STATUS_OK) return;
+    bool fits = false;
+    struct seam_search search = bench.search;
+    search.columns = seams;
+    if (!cluster_plan_make(&plan, &bench.limits, &search, (uint8_t *)search.scratch)) exit(1);
+    plan.args.timeline = trace;
+    bench.blocks = plan.blocks, bench.cluster = plan.args.cluster;
+    if (cluster_queue(&bench.context, &plan, (uint8_t *)search.scratch, &fits, &failure) ==
+            STATUS_OK &&
+        fits)
+        return;
     fprintf(stderr, "%s\n", failure.message);
     exit(1);
 }
@@ -103,16 +110,16 @@ static void run_fast(struct bench &bench, uint32_t seams, uint64_t *trace) {
 static float run(struct bench &bench, int rung, uint32_t seams, uint64_t *trace) {
     const cudaStream_t stream = bench.context.stream;
     float ms;
-    TRY(cudaMemcpyAsync(bench.strip.luma, bench.original, bench.luma.size(),
+    TRY(cudaMemcpyAsync(bench.search.luma, bench.original, bench.luma.size(),
                         cudaMemcpyDeviceToDevice, stream));
-    TRY(cudaMemsetAsync(bench.strip.seams, 0xff, 2 * bench.columns.size(), stream));
+    TRY(cudaMemsetAsync(bench.search.seams, 0xff, 2 * bench.columns.size(), stream));
     TRY(cudaStreamSynchronize(stream));
     TRY(cudaEventRecord(bench.begin, stream));
     if (rung == ROWS) rung_rows(bench.memory, seams);
     if (rung == TILES) rung_tiles(bench.memory, seams);
     if (rung == WHOLE) rung_whole(bench.memory, seams);
     if (rung == CLUSTER) rung_cluster(bench.memory, seams);
-    if (rung == FAST) run_fast(bench, seams, trace);
+    if (rung == HALVES) run_halves(bench, seams, trace);
     TRY(cudaGetLastError());
     TRY(cudaEventRecord(bench.end, stream));
     TRY(cudaEventSynchronize(bench.end));
@@ -124,8 +131,8 @@ static float run(struct bench &bench, int rung, uint32_t seams, uint64_t *trace)
 static bool right(struct bench &bench, const struct strip_case &one, const char *who) {
     std::vector<uint16_t> columns(bench.columns.size());
     std::vector<uint8_t> luma(bench.luma.size());
-    TRY(cudaMemcpy(columns.data(), bench.strip.seams, 2 * columns.size(), cudaMemcpyDeviceToHost));
-    TRY(cudaMemcpy(luma.data(), bench.strip.luma, luma.size(), cudaMemcpyDeviceToHost));
+    TRY(cudaMemcpy(columns.data(), bench.search.seams, 2 * columns.size(), cudaMemcpyDeviceToHost));
+    TRY(cudaMemcpy(luma.data(), bench.search.luma, luma.size(), cudaMemcpyDeviceToHost));
     for (size_t i = 0; i < columns.size(); i++) {
         if (columns[i] == bench.columns[i]) continue;
         fprintf(stderr, "%s %s %ux%u energy %d %s: seam %zu row %zu is %u, not %u\n", who, one.name,
@@ -134,7 +141,7 @@ static bool right(struct bench &bench, const struct strip_case &one, const char 
         return false;
     }
     for (uint32_t y = 0; y < one.height; y++) {
-        const size_t row = (size_t)y * bench.strip.luma_stride;
+        const size_t row = (size_t)y * bench.search.luma_stride;
         if (memcmp(&luma[row], &bench.smaller[row], one.width - one.seams) == 0) continue;
         fprintf(stderr, "%s %s %ux%u: luma of row %u is wrong\n", who, one.name, one.width,
                 one.height, y);
@@ -165,8 +172,8 @@ static int ladder(struct bench &bench, bool json, int from) {
     if (!json) printf("%-28s %-10s %6s %12s %12s\n", "", "", "seams", "all (ms)", "seam (us)");
     for (const struct strip_case &one : ladder_cases) {
         if (!strip_make(bench, one)) continue;
-        rung_memory_make(bench.memory, bench.context, bench.strip);
-        for (int rung = from; rung <= FAST; rung++) {
+        rung_memory_make(bench.memory, bench.context, bench.search);
+        for (int rung = from; rung <= HALVES; rung++) {
             const uint32_t few = one.seams / 4;
             if (!rung_fits(bench, rung)) {
                 if (!json) printf("%-28s %-10s does not fit\n", rung_names[rung], one.name);
@@ -177,7 +184,7 @@ static int ladder(struct bench &bench, bool json, int from) {
                 bad = 1;
                 continue;
             }
-            const int repeats = rung == ROWS ? 1 : rung == FAST ? 15 : 5;
+            const int repeats = rung == ROWS ? 1 : rung == HALVES ? 15 : 5;
             const float all = median(bench, rung, one.seams, repeats);
             const float part = median(bench, rung, few, repeats);
             const double seam = 1e3 * (all - part) / (one.seams - few);
@@ -216,8 +223,8 @@ static int odd(struct bench &bench, uint32_t most) {
                     printf("%ux%u does not fit\n", size[0], size[1]);
                     continue;
                 }
-                rung_memory_make(bench.memory, bench.context, bench.strip);
-                for (int rung = ROWS; rung <= FAST; rung++) {
+                rung_memory_make(bench.memory, bench.context, bench.search);
+                for (int rung = ROWS; rung <= HALVES; rung++) {
                     if (!rung_fits(bench, rung)) continue;
                     run(bench, rung, one.seams, NULL);
                     *(right(bench, one, rung_names[rung]) ? &good : &bad) += 1;
@@ -237,16 +244,16 @@ static int trace(struct bench &bench) {
                                          "renewed",    "ready",    "last jumps" };
     for (const struct strip_case &one : ladder_cases) {
         if (!strip_make(bench, one)) continue;
-        std::vector<uint64_t> marks(FAST_TRACE_MARKS * one.seams);
-        for (int i = 0; i < 3; i++) run(bench, FAST, one.seams, bench.trace);
+        std::vector<uint64_t> marks(TIMELINE_MARKS * one.seams);
+        for (int i = 0; i < 3; i++) run(bench, HALVES, one.seams, bench.trace);
         TRY(cudaMemcpy(marks.data(), bench.trace, 8 * marks.size(), cudaMemcpyDeviceToHost));
         printf("%-10s %3u blocks, clusters of %u:", one.name, bench.blocks, bench.cluster);
-        for (int k = 0; k < FAST_TRACE_MARKS; k++) {
+        for (int k = 0; k < TIMELINE_MARKS; k++) {
             double sum = 0;
             uint32_t count = 0;
             for (uint32_t s = one.seams / 2; s < one.seams; s++, count++)
-                sum += (double)(int64_t)(marks[s * FAST_TRACE_MARKS + k] -
-                                         marks[(s - 1) * FAST_TRACE_MARKS + MARK_READY]);
+                sum += (double)(int64_t)(marks[s * TIMELINE_MARKS + k] -
+                                         marks[(s - 1) * TIMELINE_MARKS + MARK_READY]);
             if (names[k][0]) printf(" %s %.2f", names[k], sum / count / 1e3);
         }
         puts("");
@@ -268,16 +275,18 @@ static int pinned(struct bench &bench) {
     std::vector<double> times;
     uint8_t *from, *to;
     if (!strip_make(bench, one)) return 1;
-    const size_t bytes = bench.luma.size(), stride = bench.strip.luma_stride;
+    const size_t bytes = bench.luma.size(), stride = bench.search.luma_stride;
     TRY(cudaMallocHost((void **)&from, bytes));
     TRY(cudaMallocHost((void **)&to, bytes));
     memcpy(from, bench.luma.data(), bytes);
     for (int i = 0; i < 9; i++) {
         struct failure failure = {};
         const double start = seconds();
-        TRY(cudaMemcpyAsync(bench.strip.luma, from, bytes, cudaMemcpyHostToDevice, stream));
-        if (carve_fast(&bench.context, &bench.strip, &failure) != STATUS_OK) return 1;
-        TRY(cudaMemcpy2DAsync(to, 1440, bench.strip.luma, stride, 1440, one.height,
+        TRY(cudaMemcpyAsync(bench.search.luma, from, bytes, cudaMemcpyHostToDevice, stream));
+        if (method_run(&bench.context, &bench.limits, METHOD_CLUSTER, &bench.search, &failure) !=
+            STATUS_OK)
+            return 1;
+        TRY(cudaMemcpy2DAsync(to, 1440, bench.search.luma, stride, 1440, one.height,
                               cudaMemcpyDeviceToHost, stream));
         TRY(cudaStreamSynchronize(stream));
         times.push_back(1e3 * (seconds() - start));
@@ -286,8 +295,8 @@ static int pinned(struct bench &bench) {
     std::sort(times.begin(), times.end());
     printf("1080p gray less 480 columns, pinned to pinned: %.3f ms\n", times[times.size() / 2]);
     const double start = seconds();
-    for (int i = 0; i < 100; i++) carve_fast_fits(&bench.context, &bench.strip);
-    printf("carve_fast_fits: %.1f us\n", 1e4 * (seconds() - start));
+    for (int i = 0; i < 100; i++) method_choose(&bench.limits, &bench.search);
+    printf("method_choose: %.1f us\n", 1e4 * (seconds() - start));
     strip_free(bench);
     return 0;
 }
@@ -296,7 +305,9 @@ int main(int count, char **arguments) {
     const char *what = count > 1 && arguments[1][0] != '-' ? arguments[1] : "ladder";
     const bool json = count > 1 && strcmp(arguments[count - 1], "--json") == 0;
     if (count > 1 && strcmp(arguments[count - 1], "--help") == 0) {
-        puts("carve [ladder|fast] [--json]: times of all rungs, or of the last one alone.\n"
+        puts("usage: carve [ladder|fast|odd|trace|pinned] [--json]\n\n"
+             "Ways to take seams out of a strip of luma, one direction, us a seam and in all.\n"
+             "carve [ladder|fast] [--json]: times of all rungs, or of the last one alone.\n"
              "carve odd [PIXELS]: other sizes, energies and pictures compared, all rungs that "
              "fit, up to so many pixels.\n"
              "carve trace: where a seam's time goes. carve pinned: from pinned memory and back.");
@@ -310,5 +321,5 @@ int main(int count, char **arguments) {
         return odd(bench, count > 2 ? (uint32_t)atoi(arguments[2]) : UINT32_MAX);
     if (strcmp(what, "trace") == 0) return trace(bench);
     if (strcmp(what, "pinned") == 0) return pinned(bench);
-    return ladder(bench, json, strcmp(what, "fast") == 0 ? FAST : ROWS);
+    return ladder(bench, json, strcmp(what, "fast") == 0 ? HALVES : ROWS);
 }

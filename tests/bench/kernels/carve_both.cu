@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Both directions weighed against each other: the ladder (carve_weigh.cuh) that leads to the fast
- * method (fast_both.cuh), and on it the general one (tiles.cuh). The origins of all pixels that are
+ * method (dual.cuh), and on it the general one (grid.cuh). The origins of all pixels that are
  * left are compared with a plain host program's before a time is told. Times are events' on the
- * device, medians: `all` of the whole strip with its preparations and origins, `step` the rise from
- * a quarter of the steps to all. */
+ * device, medians: `all` of the whole search with its preparations and origins, `step` the rise
+ * from a quarter of the steps to all. */
 #include "tests/bench/kernels/carve_stuck.cuh"
 
-#include "cuda/ops/carve/fast_both.cuh"
-#include "cuda/ops/carve/tiles.cuh"
+#include "cuda/ops/carve/method.cuh"
 
 #include "tests/bench/kernels/carve_weigh.cuh"
 
@@ -66,17 +65,17 @@ static void take_across(struct left &left, const std::vector<uint16_t> &seam) {
 
 /* Numbers of what is left of the picture, rows of WIDTH. */
 static std::vector<uint32_t> plain_both(const std::vector<uint8_t> &luma,
-                                        const struct carve_strip &strip) {
-    const int width = (int)strip.width, height = (int)strip.height;
+                                        const struct seam_search &search) {
+    const int width = (int)search.width, height = (int)search.height;
     struct left left = { {}, luma, {} };
-    uint32_t columns = strip.columns, rows = strip.rows;
-    left.image = plain_of(left.luma, width, height, width, strip.energy);
+    uint32_t columns = search.columns, rows = search.rows;
+    left.image = plain_of(left.luma, width, height, width, search.energy);
     left.numbers.resize(luma.size());
     for (size_t i = 0; i < left.numbers.size(); i++) left.numbers[i] = (uint32_t)i;
     while (columns + rows) {
         std::vector<uint8_t> luma_turned((size_t)left.image.width * left.image.height);
         plain turned = plain_of(luma_turned, left.image.height, left.image.width, left.image.height,
-                                strip.energy);
+                                search.energy);
         for (int y = 0; y < left.image.height; y++)
             for (int x = 0; x < left.image.width; x++)
                 luma_turned[(size_t)x * turned.stride + y] = left.luma[(size_t)y * width + x];
@@ -91,9 +90,9 @@ static std::vector<uint32_t> plain_both(const std::vector<uint8_t> &luma,
     return left.numbers;
 }
 
-/* ---- one strip */
+/* ---- one search */
 
-struct both_case {
+struct dual_case {
     const char *name;
     uint32_t width, height, columns, rows;
     int energy;
@@ -102,7 +101,8 @@ struct both_case {
 
 struct bench {
     struct cuda_context context;
-    struct carve_strip strip;
+    struct carve_limits limits;
+    struct seam_search search;
     struct weigh weigh; /* of the first rungs */
     std::vector<uint8_t> luma;
     std::vector<uint32_t> numbers; /* as they ought to be */
@@ -119,45 +119,48 @@ static void context_make(struct bench &bench) {
     TRY(cudaEventCreate(&bench.end));
 }
 
-/* False where the fast method does not take the strip. Rows of the plain way lie close together. */
-static bool strip_make(struct bench &bench, const struct both_case &one) {
-    struct carve_strip &strip = bench.strip;
-    strip = {};
-    strip.width = one.width, strip.height = one.height;
-    strip.columns = one.columns, strip.rows = one.rows;
-    strip.energy = one.energy;
-    strip.luma_stride = (one.width + 15) / 16 * 16;
-    strip.origin_stride = one.width;
-    const size_t bytes = (size_t)strip.luma_stride * one.height + 16;
-    if (!carve_both_fits(&bench.context, &strip)) return false;
-    const size_t fast = carve_both_scratch(&bench.context, &strip);
-    const size_t general = carve_tiles_scratch(&bench.context, &strip);
+/* False where the cluster method does not take the search. Rows of the plain way lie close
+ * together. */
+static bool strip_make(struct bench &bench, const struct dual_case &one) {
+    struct seam_search &search = bench.search;
+    search = {};
+    search.width = one.width, search.height = one.height;
+    search.columns = one.columns, search.rows = one.rows;
+    search.energy = one.energy;
+    search.luma_stride = (one.width + 15) / 16 * 16;
+    search.origin_stride = one.width;
+    const size_t bytes = (size_t)search.luma_stride * one.height + 16;
+    struct dual_plan plan;
+    bench.limits = limits_of(&bench.context);
+    if (!dual_plan_make(&plan, &bench.limits, &search, NULL)) return false;
+    const size_t fast = plan.bytes;
+    const size_t general = grid_scratch(&search);
     bench.luma = paint(one.kind, one.width, one.height, one.width);
-    bench.numbers = plain_both(bench.luma, strip);
+    bench.numbers = plain_both(bench.luma, search);
     TRY(cudaMalloc((void **)&bench.original, bytes));
-    TRY(cudaMalloc((void **)&strip.luma, bytes));
-    TRY(cudaMalloc((void **)&strip.origins, 4 * bench.numbers.size()));
-    TRY(cudaMalloc(&strip.scratch, fast > general ? fast : general));
-    TRY(cudaMalloc((void **)&bench.trace, 8 * FAST_TRACE_MARKS * (one.columns + one.rows)));
-    TRY(cudaMemcpy2D(bench.original, strip.luma_stride, bench.luma.data(), one.width, one.width,
+    TRY(cudaMalloc((void **)&search.luma, bytes));
+    TRY(cudaMalloc((void **)&search.origins, 4 * bench.numbers.size()));
+    TRY(cudaMalloc(&search.scratch, fast > general ? fast : general));
+    TRY(cudaMalloc((void **)&bench.trace, 8 * TIMELINE_MARKS * (one.columns + one.rows)));
+    TRY(cudaMemcpy2D(bench.original, search.luma_stride, bench.luma.data(), one.width, one.width,
                      one.height, cudaMemcpyHostToDevice));
     TRY(cudaDeviceSynchronize()); /* from pageable memory the copy may still be under way */
-    weigh_make(bench.weigh, bench.context, strip);
+    weigh_make(bench.weigh, bench.context, search);
     return true;
 }
 
 static void strip_free(struct bench &bench) {
     weigh_free(bench.weigh);
     TRY(cudaFree(bench.original));
-    TRY(cudaFree(bench.strip.luma));
-    TRY(cudaFree(bench.strip.origins));
-    TRY(cudaFree(bench.strip.scratch));
+    TRY(cudaFree(bench.search.luma));
+    TRY(cudaFree(bench.search.origins));
+    TRY(cudaFree(bench.search.scratch));
     TRY(cudaFree(bench.trace));
 }
 
 /* ---- running and comparing */
 
-enum rung { ROWS = 1, TILES, GENERAL, CLUSTERS, BOTH };
+enum rung { ROWS = 1, TILES, GENERAL, CLUSTERS, DUAL };
 static const char *const rung_names[] = { "",
                                           "1 a launch a row",
                                           "2 tiles, parallel way back",
@@ -166,46 +169,48 @@ static const char *const rung_names[] = { "",
                                           "5 two ways, a verdict" };
 
 static bool rung_fits(const struct bench &bench, int rung) {
-    struct cluster_shape shape;
-    if (rung == GENERAL || rung == BOTH) return true;
-    return rungs_fit(bench.strip.width) && rungs_fit(bench.strip.height) &&
+    struct solo_shape shape;
+    if (rung == GENERAL || rung == DUAL) return true;
+    return rungs_fit(bench.search.width) && rungs_fit(bench.search.height) &&
            (rung != CLUSTERS || weigh_cluster_shape(bench.weigh, shape));
 }
 
-static void run_general(struct bench &bench, const struct carve_strip &strip) {
+static void run_general(struct bench &bench, const struct seam_search &search) {
     struct failure failure = {};
-    if (carve_tiles(&bench.context, &strip, &failure) == STATUS_OK) return;
+    if (grid_run(&bench.context, &search, &failure) == STATUS_OK) return;
     fprintf(stderr, "%s\n", failure.message);
     exit(1);
 }
 
-static void run_both(struct bench &bench, const struct carve_strip &strip, bool trace) {
-    struct both_plan plan;
+static void run_dual(struct bench &bench, const struct seam_search &search, bool trace) {
+    struct dual_plan plan;
     struct failure failure = {};
-    uint8_t *scratch = (uint8_t *)strip.scratch;
-    if (!both_plan_make(&plan, &bench.context, &strip, scratch)) exit(1);
-    if (trace) plan.job.ways[plan.job.longer].trace = bench.trace;
-    if (both_queue(&bench.context, &plan, scratch, &failure) == STATUS_OK) return;
+    bool fits = false;
+    uint8_t *scratch = (uint8_t *)search.scratch;
+    if (!dual_plan_make(&plan, &bench.limits, &search, scratch)) exit(1);
+    if (trace) plan.args.axes[plan.args.longer].timeline = bench.trace;
+    if (dual_queue(&bench.context, &plan, scratch, &fits, &failure) == STATUS_OK && fits) return;
     fprintf(stderr, "%s\n", failure.message);
     exit(1);
 }
 
-/* Milliseconds of one run from the original luma; of the strip's seams one in PART. */
+/* Milliseconds of one run from the original luma; of the search's seams one in PART. */
 static float run(struct bench &bench, int rung, uint32_t part, bool trace) {
     const cudaStream_t stream = bench.context.stream;
-    struct carve_strip strip = bench.strip;
+    struct seam_search search = bench.search;
     float ms;
-    strip.columns = (strip.columns + part - 1) / part, strip.rows = (strip.rows + part - 1) / part;
-    TRY(cudaMemcpyAsync(strip.luma, bench.original, (size_t)strip.luma_stride * strip.height,
+    search.columns = (search.columns + part - 1) / part,
+    search.rows = (search.rows + part - 1) / part;
+    TRY(cudaMemcpyAsync(search.luma, bench.original, (size_t)search.luma_stride * search.height,
                         cudaMemcpyDeviceToDevice, stream));
-    TRY(cudaMemsetAsync(strip.origins, 0xff, 4 * bench.numbers.size(), stream));
+    TRY(cudaMemsetAsync(search.origins, 0xff, 4 * bench.numbers.size(), stream));
     TRY(cudaStreamSynchronize(stream));
     TRY(cudaEventRecord(bench.begin, stream));
-    if (rung == ROWS) rung_weigh_rows(bench.weigh, strip.columns, strip.rows);
-    if (rung == TILES) rung_weigh_tiles(bench.weigh, strip.columns, strip.rows);
-    if (rung == GENERAL) run_general(bench, strip);
-    if (rung == CLUSTERS) rung_weigh_cluster(bench.weigh, strip.columns, strip.rows);
-    if (rung == BOTH) run_both(bench, strip, trace);
+    if (rung == ROWS) rung_weigh_rows(bench.weigh, search.columns, search.rows);
+    if (rung == TILES) rung_weigh_tiles(bench.weigh, search.columns, search.rows);
+    if (rung == GENERAL) run_general(bench, search);
+    if (rung == CLUSTERS) rung_weigh_cluster(bench.weigh, search.columns, search.rows);
+    if (rung == DUAL) run_dual(bench, search, trace);
     TRY(cudaGetLastError());
     TRY(cudaEventRecord(bench.end, stream));
     TRY(cudaEventSynchronize(bench.end));
@@ -214,9 +219,9 @@ static float run(struct bench &bench, int rung, uint32_t part, bool trace) {
 }
 
 /* Where every pixel that is left came from. */
-static bool right(struct bench &bench, const struct both_case &one, const char *who) {
+static bool right(struct bench &bench, const struct dual_case &one, const char *who) {
     std::vector<uint32_t> numbers(bench.numbers.size());
-    TRY(cudaMemcpy(numbers.data(), bench.strip.origins, 4 * numbers.size(),
+    TRY(cudaMemcpy(numbers.data(), bench.search.origins, 4 * numbers.size(),
                    cudaMemcpyDeviceToHost));
     for (uint32_t y = 0; y < one.height - one.rows; y++)
         for (uint32_t x = 0; x < one.width - one.columns; x++) {
@@ -239,7 +244,7 @@ static float median(struct bench &bench, int rung, uint32_t part, int repeats) {
 
 /* ---- what main is asked for */
 
-static const struct both_case ladder_cases[] = {
+static const struct dual_case ladder_cases[] = {
     { "1024x1024", 1024, 1024, 32, 32, CARVE_GRADIENT, PHOTO },
     { "1080p", 1920, 1080, 48, 48, CARVE_GRADIENT, PHOTO },
     { "4K", 3840, 2160, 12, 12, CARVE_GRADIENT, PHOTO },
@@ -248,12 +253,12 @@ static const struct both_case ladder_cases[] = {
 static int ladder(struct bench &bench) {
     int bad = 0;
     printf("%-28s %-10s %6s %12s %12s\n", "", "", "steps", "all (ms)", "step (us)");
-    for (const struct both_case &one : ladder_cases) {
+    for (const struct dual_case &one : ladder_cases) {
         if (!strip_make(bench, one)) {
             printf("%s does not fit\n", one.name);
             continue;
         }
-        for (int rung = ROWS; rung <= BOTH; rung++) {
+        for (int rung = ROWS; rung <= DUAL; rung++) {
             if (!rung_fits(bench, rung)) {
                 printf("%-28s %-10s does not fit\n", rung_names[rung], one.name);
                 continue;
@@ -263,7 +268,7 @@ static int ladder(struct bench &bench) {
                 bad = 1;
                 continue;
             }
-            const int repeats = rung == ROWS ? 1 : rung == BOTH ? 15 : 5;
+            const int repeats = rung == ROWS ? 1 : rung == DUAL ? 15 : 5;
             const float all = median(bench, rung, 1, repeats),
                         part = median(bench, rung, 4, repeats);
             const uint32_t steps = one.columns + one.rows;
@@ -289,13 +294,13 @@ static int odd(struct bench &bench) {
     for (const uint32_t *size : odd_sizes)
         for (int energy = CARVE_GRADIENT; energy <= CARVE_SOBEL5; energy++)
             for (int kind = PHOTO; kind < PICTURE_KINDS; kind++) {
-                const struct both_case one = { "odd",   size[0], size[1],           size[2],
+                const struct dual_case one = { "odd",   size[0], size[1],           size[2],
                                                size[3], energy,  (picture_kind)kind };
                 if (!strip_make(bench, one)) {
                     printf("%ux%u does not fit\n", size[0], size[1]);
                     continue;
                 }
-                for (int rung = ROWS; rung <= BOTH; rung++) {
+                for (int rung = ROWS; rung <= DUAL; rung++) {
                     if (!rung_fits(bench, rung)) continue;
                     run(bench, rung, 1, false);
                     *(right(bench, one, rung_names[rung]) ? &good : &bad) += 1;
@@ -306,25 +311,25 @@ static int odd(struct bench &bench) {
     return bad != 0;
 }
 
-/* Where a step's time goes, in the way that has more rows: means over the later half of the steps
- * while both ways are at it, from the end of the step before, in us. */
+/* Where a step's time goes, in the axis that has more rows: means over the later half of the steps
+ * while both axes are at it, from the end of the step before, in us. */
 static int trace(struct bench &bench) {
     static const char *const names[] = {
         "lead start",         "lead end", "met", "maps",  "resolved",  "",
         "walked and verdict", "moved",    "",    "ready", "last jumps"
     };
-    for (const struct both_case &one : ladder_cases) {
+    for (const struct dual_case &one : ladder_cases) {
         if (!strip_make(bench, one)) continue;
         const uint32_t most = one.columns > one.rows ? one.rows : one.columns;
-        std::vector<uint64_t> marks(FAST_TRACE_MARKS * (one.columns + one.rows));
-        for (int i = 0; i < 3; i++) run(bench, BOTH, 1, true);
+        std::vector<uint64_t> marks(TIMELINE_MARKS * (one.columns + one.rows));
+        for (int i = 0; i < 3; i++) run(bench, DUAL, 1, true);
         TRY(cudaMemcpy(marks.data(), bench.trace, 8 * marks.size(), cudaMemcpyDeviceToHost));
         printf("%-10s", one.name);
-        for (int k = 0; k < FAST_TRACE_MARKS; k++) {
+        for (int k = 0; k < TIMELINE_MARKS; k++) {
             double sum = 0;
             for (uint32_t s = most / 2; s < most; s++)
-                sum += (double)(int64_t)(marks[s * FAST_TRACE_MARKS + k] -
-                                         marks[(s - 1) * FAST_TRACE_MARKS + MARK_READY]);
+                sum += (double)(int64_t)(marks[s * TIMELINE_MARKS + k] -
+                                         marks[(s - 1) * TIMELINE_MARKS + MARK_READY]);
             if (names[k][0]) printf(" %s %.2f", names[k], sum / (most - most / 2) / 1e3);
         }
         puts("");
@@ -336,9 +341,9 @@ static int trace(struct bench &bench) {
 int main(int count, char **arguments) {
     const char *what = count > 1 ? arguments[1] : "ladder";
     if (strcmp(what, "--help") == 0) {
-        puts("carve_both [ladder]: times of all rungs.\n"
-             "carve_both odd: other sizes, energies and pictures compared, all rungs that fit.\n"
-             "carve_both trace: where a step's time goes.");
+        puts("dual_run [ladder]: times of all rungs.\n"
+             "dual_run odd: other sizes, energies and pictures compared, all rungs that fit.\n"
+             "dual_run trace: where a step's time goes.");
         return 0;
     }
     int gpus = 0;

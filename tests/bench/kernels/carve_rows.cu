@@ -3,17 +3,17 @@
  * shuffles: one block, up to two warps for each scheduler, energies in shared memory as 16-bit
  * pairs. Cycles a row. Before that a few rows are compared, as long as the ends of the warp have
  * not spoiled the middle. */
-#include "cuda/ops/carve/fast_costs.cuh"
+#include "cuda/ops/carve/cluster/sweep.cuh"
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 enum { ROWS = 64, ROUNDS = 8, MARGIN = 16, COMPARED = 16 };
 
 /* Row FROM of extended columns, R on either side, each row one column less. */
 template <int C, int R>
-static __device__ __forceinline__ void some_rows(uint32_t (&cost)[C], const uint16_t *from,
-                                                 uint32_t pitch) {
+DEVICE void some_rows(uint32_t (&cost)[C], const uint16_t *from, uint32_t pitch) {
     uint32_t wide[C + 2 * R];
 #pragma unroll
     for (int k = 0; k < R; k++) {
@@ -63,12 +63,12 @@ template <int C, int R> struct words {
 template <int C> struct words_shipped {
     enum { COLUMNS = C, BETWEEN = 1 };
     static constexpr const char *NAME = "32 bits, neighbours last";
-    struct lead_costs<C> costs;
+    struct sweep_costs<C> costs;
     __device__ void begin() {
         for (int k = 0; k < C; k++) costs.cost[k] = 0;
     }
     __device__ __forceinline__ void rows(const uint16_t *from, uint32_t) {
-        lead_row(costs, lead_fetch<C>((const uint8_t *)from));
+        sweep_row(costs, sweep_fetch<C>((const uint8_t *)from));
     }
     __device__ uint32_t sum() const {
         uint32_t sum = 0;
@@ -174,7 +174,13 @@ template <class Form> static void tell(uint32_t *memory) {
     }
 }
 
-int main() {
+int main(int count, char **arguments) {
+    if (count > 1 && strcmp(arguments[1], "--help") == 0) {
+        puts("usage: carve_rows\n\n"
+             "Cycles that a row of the search for a seam costs a warp, by columns a lane, bits of\n"
+             "a cost and rows between shuffles. A few rows of each are compared first.");
+        return 0;
+    }
     uint32_t *memory;
     if (cudaMalloc((void **)&memory, 8) != cudaSuccess) return puts("no GPU here"), 77;
     tell<words<4, 1>>(memory), tell<words<4, 2>>(memory), tell<words<4, 4>>(memory);

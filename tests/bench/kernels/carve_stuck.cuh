@@ -7,8 +7,8 @@
 #include <cstdint>
 
 static __device__ volatile uint32_t *stuck_report;
-#define FAST_PATIENCE (1u << 22)
-#define FAST_STUCK(job, where)                                                                     \
+#define SPIN_LIMIT (1u << 22)
+#define SPIN_STUCK(where)                                                                          \
     do {                                                                                           \
         if (stuck_report[0] == 0)                                                                  \
             stuck_report[1] = blockIdx.x, stuck_report[2] = threadIdx.x, stuck_report[0] = where;  \

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The ladder that led to cuda/ops/edge.cu, sobel3 of 8-bit gray, from the simplest kernel to the
- * one that is shipped; then other kinds of image through the shipped operator, beside the tile in
- * shared memory that some of them went through before, and with other strips and blocks. Before
- * anything is timed the roots are tried on the device for every sum of squares that can occur, and
- * each result is compared with a plain CPU loop before its time is told. Microseconds, medians over
- * events: `warm` on one pair of buffers, `cold` over so many that the L2 cache holds none of them,
- * `train` a launch's share of 20 in a row. */
+/* How it works. The ladder that led to cuda/ops/edge.cu, sobel3 of 8-bit gray, from the simplest
+ * kernel to the one that is shipped; then other kinds of image through the shipped operator,
+ * beside the tile in shared memory that some of them went through before, and with other strips
+ * and blocks. Before anything is timed the roots are tried on the device for every sum of squares
+ * that can occur, and each result is compared with a plain CPU loop before its time is printed.
+ * Microseconds, medians over events: `warm` on one pair of buffers, `cold` over so many that the
+ * L2 cache holds none of them, `train` a launch's share of 20 in a row. */
 #include "cuda/ops/edge.cu"
 
 #include "pipeline/image.h"
+#include "pipeline/luma.h"
 
 #include <cstdint>
 
@@ -20,6 +21,7 @@ struct frame {
     const uint8_t *expected;
 };
 
+#include "tests/bench/kernels/edge_textbook.cuh"
 #include "tests/bench/kernels/edge_tile.cuh"
 #include "tests/bench/kernels/scene.cuh"
 
@@ -27,29 +29,14 @@ static dim3 grid_of(const struct frame *f, unsigned across, unsigned down) {
     return dim3((f->in.width + across - 1) / across, (f->in.height + down - 1) / down);
 }
 
-/* ---- 1: a thread a pixel, eight loads each */
-
-static __device__ int at(const struct image &image, int x, int y) {
-    return image.pixels[(size_t)min(max(y, 0), (int)image.height - 1) * image.stride +
-                        min(max(x, 0), (int)image.width - 1)];
-}
-
-static __device__ uint8_t magnitude(int gx, int gy) {
-    return (uint8_t)min((int)sqrtf((float)(gx * gx + gy * gy)), 255);
-}
-
-static __global__ void plain_kernel(const struct image in, const struct image out) {
-    const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-    if (x >= (int)in.width || y >= (int)in.height) return;
-    const int right = at(in, x + 1, y - 1) + 2 * at(in, x + 1, y) + at(in, x + 1, y + 1);
-    const int left = at(in, x - 1, y - 1) + 2 * at(in, x - 1, y) + at(in, x - 1, y + 1);
-    const int below = at(in, x - 1, y + 1) + 2 * at(in, x, y + 1) + at(in, x + 1, y + 1);
-    const int above = at(in, x - 1, y - 1) + 2 * at(in, x, y - 1) + at(in, x + 1, y - 1);
-    out.pixels[(size_t)y * out.stride + x] = magnitude(right - left, below - above);
-}
+/* ---- 1: the textbook's: a thread a pixel; the same with a tile in shared memory */
 
 static void rung_plain(const struct frame *f) {
-    plain_kernel<<<grid_of(f, 32, 8), dim3(32, 8), 0, f->context.stream>>>(f->in, f->out);
+    textbook_plain(f->in, f->out, f->context.stream);
+}
+
+static void rung_plain_shared(const struct frame *f) {
+    textbook_shared(f->in, f->out, f->context.stream);
 }
 
 /* ---- 2: a tile in shared memory, for any kind of image */
@@ -60,7 +47,7 @@ static void rung_tile(const struct frame *f) {
     struct op_call call = {};
     struct batch batch;
     call.in = f->in, call.out = f->out;
-    batch_tile(&batch, &call, 1, TILE_ACROSS, TILE_DOWN);
+    batch_init_tiles(&batch, &call, 1, TILE_WIDTH, TILE_HEIGHT);
     if (depth == 8)
         launch_tiles<8>(f->context.stream, channels, batch, rule);
     else
@@ -103,9 +90,10 @@ static __global__ void slide_kernel(const struct image in, const struct image ou
         uint32_t word = 0;
 #pragma unroll
         for (int i = 0; i < 4; i++)
-            word |= (uint32_t)magnitude(above.slope[i] + 2 * here.slope[i] + below.slope[i],
-                                        below.smooth[i] - above.smooth[i])
-                    << 8 * i;
+            word |=
+                (uint32_t)textbook_magnitude(above.slope[i] + 2 * here.slope[i] + below.slope[i],
+                                             below.smooth[i] - above.smooth[i])
+                << 8 * i;
         *(uint32_t *)(out.pixels + (size_t)y * out.stride + x) = word;
         above = here, here = below;
     }
@@ -125,17 +113,17 @@ static void rung_shipped(const struct frame *f) {
 template <int DEPTH, int REACH, int BLOCKS, int ROWS, int AHEAD = 0, bool PLAIN = true,
           int CHANNELS = 1>
 static void rung_kind(const struct frame *f) {
-    typedef edge_kind<DEPTH, REACH, CHANNELS, PLAIN> kind;
+    typedef edge_traits<DEPTH, REACH, CHANNELS, PLAIN> kind;
     struct op_call call = {};
-    struct strips launch;
+    struct edge_args args;
     call.in = f->in, call.out = f->out;
     const uint64_t threads = (uint64_t)f->context.multiprocessors * BLOCKS * EDGE_THREADS;
     const uint64_t rows = (uint64_t)(f->in.width + kind::PIXELS - 1) / kind::PIXELS * f->in.height;
-    launch.rule = edge_rule_of(&f->params, DEPTH);
-    launch.rows = ROWS ? ROWS : (uint32_t)((rows + 2 * threads - 1) / (2 * threads) * 2);
-    batch_tile(&launch.batch, &call, 1, kind::PIXELS, launch.rows);
-    edge_kernel<kind, BLOCKS, AHEAD><<<(launch.batch.chunks + EDGE_THREADS - 1) / EDGE_THREADS,
-                                       EDGE_THREADS, 0, f->context.stream>>>(launch);
+    args.rule = edge_rule_of(&f->params, DEPTH);
+    args.rows = ROWS ? ROWS : (uint32_t)((rows + 2 * threads - 1) / (2 * threads) * 2);
+    batch_init_tiles(&args.batch, &call, 1, kind::PIXELS, args.rows);
+    edge_kernel<kind, BLOCKS, AHEAD><<<(args.batch.chunks + EDGE_THREADS - 1) / EDGE_THREADS,
+                                       EDGE_THREADS, 0, f->context.stream>>>(args);
 }
 
 template <int BLOCKS, int ROWS, int AHEAD = 0> static void rung_strips(const struct frame *f) {

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* edge_measure.cuh - the roots tried one by one, pictures, the plain reference, the table of times.
+/* edge_measure.cuh - the roots tried one by one, pictures, the plain reference, the table of times
+ * and main.
+ *
+ * How it works. First every sum of squares goes through the device's roots and is compared with
+ * integer arithmetic. Then a picture is painted on the device and copied back; the reference makes
+ * its edges on all cores, and they are what every rung is compared with.
+ *
+ * Used by:  edge.cu, at its end: it needs the rungs.
+ * Limits:   1.5 GiB of device memory for pictures.
  */
 #ifndef BURIN_EDGE_MEASURE_CUH
 #define BURIN_EDGE_MEASURE_CUH
@@ -17,10 +25,10 @@ static __device__ uint32_t integer_root(uint64_t n) {
 static __global__ void try_narrow(int most, unsigned long long *wrong) {
     const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x) - most, q = (int)blockIdx.y - most;
     if (p > most) return;
-    const uint32_t roots[4] = { root_of(p * 0x1p-24f, q * 0x1p-24f),
-                                root_of(q * 0x1p-24f, p * 0x1p-24f), 0, 300 };
+    const uint32_t roots[4] = { magnitude8(p * 0x1p-24f, q * 0x1p-24f),
+                                magnitude8(q * 0x1p-24f, p * 0x1p-24f), 0, 300 };
     const uint32_t n = 2 * (p * p + q * q), right = n >= 65025 ? 255 : integer_root(n);
-    if (pack_four(roots) != (right | right << 8 | 255u << 24)) atomicAdd(wrong, 1ull);
+    if (pack_bytes(roots) != (right | right << 8 | 255u << 24)) atomicAdd(wrong, 1ull);
 }
 
 /* Differences of 16-bit samples that are multiples of STEP up to MOST, a q a block. */
@@ -28,8 +36,8 @@ static __global__ void try_wide(int step, int most, unsigned long long *wrong) {
     const int q = (int)blockIdx.x * step;
     for (int p = (int)threadIdx.x * step; p <= most; p += (int)blockDim.x * step) {
         const float one = p * 0x1p-24f, other = q * 0x1p-24f;
-        const uint32_t roots[2] = { root_of_wide(one, other), root_of_wide(-other, one) };
-        const uint32_t both = pack_two(roots), root = both & 65535;
+        const uint32_t roots[2] = { magnitude16(one, other), magnitude16(-other, one) };
+        const uint32_t both = pack_halves(roots), root = both & 65535;
         const uint64_t n = 2 * ((uint64_t)p * p + (uint64_t)q * q), next = root + 1;
         if (both >> 16 != root || (uint64_t)root * root > n || (root < 65535 && next * next <= n))
             atomicAdd(wrong, 1ull);
@@ -68,9 +76,9 @@ static bool roots_are_right(void) {
     return sum == 0;
 }
 
-/* ---- pictures and the reference */
+/* ---- images and the reference */
 
-/* Half noise, half soft waves: both flat places and every magnitude. */
+/* Half noise, half soft waves: both contiguous places and every magnitude. */
 static __global__ void paint(const struct image image) {
     const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
     const uint64_t row = (uint64_t)image.width * image.channels;
@@ -181,30 +189,31 @@ static void climb(struct scene &scene, uint8_t *memory) {
         (npp_gradient)library_symbol("libnppif", "nppiGradientVectorSobelBorder_8u16s_C1R_Ctx");
     for (const uint32_t(&side)[2] : sides) {
         prepare(scene, side[0], side[1], 1, 8, memory);
-        tell("empty launch", "mixed", scene, rung_empty, NULL);
-        tell("copy", "mixed", scene, rung_copy, NULL);
-        if (gradient) tell("NPP, 16 bit out", "mixed", scene, rung_npp, rung_npp_narrow);
-        tell("1 plain", "mixed", scene, rung_plain);
-        tell("2 shared tile", "mixed", scene, rung_tile);
-        tell("3 rows in registers", "mixed", scene, rung_slide);
-        tell("4 packed, shipped", "mixed", scene, rung_shipped);
-        tell("  6 blocks, one wave", "mixed", scene, rung_strips<6, 0>);
-        tell("  6, 4 rows", "mixed", scene, rung_strips<6, 4>);
-        tell("  6, 6 rows", "mixed", scene, rung_strips<6, 6>);
-        tell("  6, 8 rows", "mixed", scene, rung_strips<6, 8>);
-        tell("  6, 10 rows", "mixed", scene, rung_strips<6, 10>);
-        tell("  6, 12 rows", "mixed", scene, rung_strips<6, 12>);
-        tell("  6, 16 rows", "mixed", scene, rung_strips<6, 16>);
-        tell("  5, 8 rows", "mixed", scene, rung_strips<5, 8>);
-        tell("  7, 8 rows", "mixed", scene, rung_strips<7, 8>);
-        tell("  8, 8 rows", "mixed", scene, rung_strips<8, 8>);
-        tell("  8, 10 rows", "mixed", scene, rung_strips<8, 10>);
-        tell("  6, 8, L2 1 ahead", "mixed", scene, rung_strips<6, 8, 1>);
-        tell("  6, 12, L2 2 ahead", "mixed", scene, rung_strips<6, 12, 2>);
-        tell("  7, 8, L2 2 ahead", "mixed", scene, rung_strips<7, 8, 2>);
-        tell("  7, 16, L2 2 ahead", "mixed", scene, rung_strips<7, 16, 2>);
-        tell("  7, 16, L2 3 ahead", "mixed", scene, rung_strips<7, 16, 3>);
-        tell("  7, 20, L2 3 ahead", "mixed", scene, rung_strips<7, 20, 3>);
+        measure_rung("empty launch", "mixed", scene, rung_empty, NULL);
+        measure_rung("copy", "mixed", scene, rung_copy, NULL);
+        if (gradient) measure_rung("NPP, 16 bit out", "mixed", scene, rung_npp, rung_npp_narrow);
+        measure_rung("1 plain", "mixed", scene, rung_plain);
+        measure_rung("  its tile in shared", "mixed", scene, rung_plain_shared);
+        measure_rung("2 shared tile", "mixed", scene, rung_tile);
+        measure_rung("3 rows in registers", "mixed", scene, rung_slide);
+        measure_rung("4 packed, shipped", "mixed", scene, rung_shipped);
+        measure_rung("  6 blocks, one wave", "mixed", scene, rung_strips<6, 0>);
+        measure_rung("  6, 4 rows", "mixed", scene, rung_strips<6, 4>);
+        measure_rung("  6, 6 rows", "mixed", scene, rung_strips<6, 6>);
+        measure_rung("  6, 8 rows", "mixed", scene, rung_strips<6, 8>);
+        measure_rung("  6, 10 rows", "mixed", scene, rung_strips<6, 10>);
+        measure_rung("  6, 12 rows", "mixed", scene, rung_strips<6, 12>);
+        measure_rung("  6, 16 rows", "mixed", scene, rung_strips<6, 16>);
+        measure_rung("  5, 8 rows", "mixed", scene, rung_strips<5, 8>);
+        measure_rung("  7, 8 rows", "mixed", scene, rung_strips<7, 8>);
+        measure_rung("  8, 8 rows", "mixed", scene, rung_strips<8, 8>);
+        measure_rung("  8, 10 rows", "mixed", scene, rung_strips<8, 10>);
+        measure_rung("  6, 8, L2 1 ahead", "mixed", scene, rung_strips<6, 8, 1>);
+        measure_rung("  6, 12, L2 2 ahead", "mixed", scene, rung_strips<6, 12, 2>);
+        measure_rung("  7, 8, L2 2 ahead", "mixed", scene, rung_strips<7, 8, 2>);
+        measure_rung("  7, 16, L2 2 ahead", "mixed", scene, rung_strips<7, 16, 2>);
+        measure_rung("  7, 16, L2 3 ahead", "mixed", scene, rung_strips<7, 16, 3>);
+        measure_rung("  7, 20, L2 3 ahead", "mixed", scene, rung_strips<7, 20, 3>);
     }
 }
 
@@ -244,9 +253,9 @@ static void other_kinds(struct scene &scene, uint8_t *memory) {
             const bool large = s == 2; /* a quarter of the pixels: the reference takes its time */
             prepare(scene, large ? 10000 : sides[s][0], large ? 6588 : sides[s][1], kind.channels,
                     kind.depth, memory);
-            tell(kind.name, "mixed", scene, rung_shipped);
+            measure_rung(kind.name, "mixed", scene, rung_shipped);
             for (const struct other_rung *other = kind.others; other->name; other++)
-                tell(other->name, "mixed", scene, other->run);
+                measure_rung(other->name, "mixed", scene, other->run);
         }
 }
 
@@ -259,6 +268,17 @@ static void profile(struct scene &scene, uint8_t *memory) {
 }
 
 int main(int count, char **arguments) {
+    if (count > 1 && strcmp(arguments[1], "--help") == 0) {
+        puts(
+            "usage: edge [--json | --profile]\n\n"
+            "The ladder of Sobel edges, from a thread a pixel to what is shipped, then every kind\n"
+            "of image; microseconds, medians of 41 launches. warm: one pair of buffers again and\n"
+            "again; cold: more than the L2 cache holds; train: a launch's share of 20 in a row.\n"
+            "Every result is compared with a loop on the CPU before its time is printed.\n\n"
+            "  --json     print JSON and no table\n"
+            "  --profile  each shipped kernel once, for ncu --profile-from-start off");
+        return 0;
+    }
     const bool profiled = count > 1 && strcmp(arguments[1], "--profile") == 0;
     json = count > 1 && strcmp(arguments[1], "--json") == 0;
     int devices = 0;

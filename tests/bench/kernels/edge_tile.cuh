@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/* edge_tile.cuh - the operator's other way before it had strips for every kind of image: levels of
- * a tile in shared memory, windows read from there. */
+/* edge_tile.cuh - the operator's way for kinds of image that had no strips yet: levels of a tile in
+ * shared memory, windows read from there.
+ *
+ * Used by:  edge.cu, as a rung.
+ */
 #ifndef BURIN_EDGE_TILE_CUH
 #define BURIN_EDGE_TILE_CUH
 
 #include "cuda/tile.cuh"
+#include "pipeline/luma.h"
 #include "pipeline/ops/edge.h"
 
 template <int CHANNELS, int DEPTH>
 static __device__ __forceinline__ uint32_t level_at(const uint8_t *row, int x,
                                                     const struct edge_rule &rule) {
-    const uint32_t i = (uint32_t)x * CHANNELS, first = sample_at<DEPTH>(row, i);
+    const uint32_t i = (uint32_t)x * CHANNELS, first = load_sample<DEPTH>(row, i);
     const uint32_t gray =
         CHANNELS < 3 ? first
-                     : luma(first, sample_at<DEPTH>(row, i + 1), sample_at<DEPTH>(row, i + 2));
+                     : luma(first, load_sample<DEPTH>(row, i + 1), load_sample<DEPTH>(row, i + 2));
     return brightness_of(gray, rule.shift, DEPTH == 8 ? 255 : 65535);
 }
 
@@ -44,28 +48,29 @@ template <int CHANNELS, int DEPTH, int REACH>
 static __global__ void __launch_bounds__(TILE_THREADS)
     edge_tile_kernel(const __grid_constant__ struct batch batch,
                      const __grid_constant__ struct edge_rule rule) {
-    constexpr int DOWN = TILE_THREADS / TILE_ACROSS;
+    constexpr int DOWN = TILE_THREADS / TILE_WIDTH;
     typedef tile<REACH, REACH> level_tile;
     __shared__ level_tile levels;
-    const struct picture &picture = batch.pictures[picture_at(batch, blockIdx.x)];
-    const struct place place = place_of(picture, blockIdx.x - picture.first);
-    const int width = (int)picture.width, height = (int)picture.height;
-    const int left = (int)place.x * TILE_ACROSS, top = (int)place.y * TILE_DOWN;
+    const struct batch_image &image = batch.images[batch_find(batch, blockIdx.x)];
+    const struct chunk_position position = chunk_position_of(image, blockIdx.x - image.first_chunk);
+    const int width = (int)image.width, height = (int)image.height;
+    const int left = (int)position.x * TILE_WIDTH, top = (int)position.y * TILE_HEIGHT;
     levels.fill(left, top, height, [&](int x, int y) {
-        return level_at<CHANNELS, DEPTH>(picture.in + (uint64_t)y * picture.in_stride,
+        return level_at<CHANNELS, DEPTH>(image.in + (uint64_t)y * image.in_stride,
                                          min(max(x, 0), width - 1), rule);
     });
-    const int column = threadIdx.x % TILE_ACROSS, x = left + column, margin = (int)rule.margin;
-    for (int row = threadIdx.x / TILE_ACROSS; row < TILE_DOWN; row += DOWN) {
+    const int column = threadIdx.x % TILE_WIDTH, x = left + column, margin = (int)rule.margin;
+    for (int row = threadIdx.x / TILE_WIDTH; row < TILE_HEIGHT; row += DOWN) {
         const int y = top + row;
         if (x >= width || y >= height) return;
         const bool inside = x >= margin && x < width - margin && y >= margin && y < height - margin;
         const uint32_t edge = edge_at<REACH, level_tile::PITCH>(&levels.samples[row][column], rule);
-        uint8_t *out = picture.out + (uint64_t)y * picture.out_stride;
-        const uint8_t *in = picture.in + (uint64_t)y * picture.in_stride;
-        sample_to<DEPTH>(out, CHANNELS % 2 ? x : 2 * x, inside ? edge : 0);
+        uint8_t *out = image.out + (uint64_t)y * image.out_stride;
+        const uint8_t *in = image.in + (uint64_t)y * image.in_stride;
+        store_sample<DEPTH>(out, CHANNELS % 2 ? x : 2 * x, inside ? edge : 0);
         if (CHANNELS % 2 == 0)
-            sample_to<DEPTH>(out, 2 * x + 1, sample_at<DEPTH>(in, x * CHANNELS + CHANNELS - 1));
+            store_sample<DEPTH>(out, 2 * x + 1,
+                                load_sample<DEPTH>(in, x * CHANNELS + CHANNELS - 1));
     }
 }
 

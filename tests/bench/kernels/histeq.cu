@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The ladder that led to cuda/ops/histeq.cu, 8-bit gray, from the simplest kernel to the one that
- * is shipped; then every kind of image through the shipped one. Each result is compared with a
- * plain CPU histogram before its time is told. Times are medians over events, in microseconds:
- * `warm` on one pair of buffers, `cold` over so many that the L2 cache holds none of them, `train`
- * a launch's share of 20 in a row. An empty launch stands beside: so much is the events' and the
- * launch's own. */
+/* How it works. The ladder that led to cuda/ops/histeq.cu, 8-bit gray, from the simplest kernel to
+ * the one that is shipped; then every kind of image through the shipped one. Each result is
+ * compared with a plain CPU histogram before its time is printed. Times are medians over events, in
+ * microseconds: `warm` on one pair of buffers, `cold` over so many that the L2 cache holds none of
+ * them, `train` a launch's share of 20 in a row. An empty launch stands beside: so much is the
+ * events' and the launch's own. */
 #include "cuda/ops/histeq.cu"
 
 #include <cooperative_groups.h>
@@ -74,14 +74,14 @@ static __global__ void __launch_bounds__(1024)
         const uint4 vector = __ldg(in + i);
         const uint32_t words[4] = { vector.x, vector.y, vector.z, vector.w };
 #pragma unroll
-        for (int p = 0; p < 16; p++) atomicAdd(column + chunk_get<8>(words, p) * COPIES, 1u);
+        for (int p = 0; p < 16; p++) atomicAdd(column + chunk_sample<8>(words, p) * COPIES, 1u);
     }
     __syncthreads();
     if (threadIdx.x >= LEVELS) return;
     uint32_t sum = 0;
     for (int i = 0; i < COPIES; i++)
         sum += tally[threadIdx.x * COPIES + (i + threadIdx.x) % COPIES];
-    if (sum) atomicAdd(counts + counter_of(threadIdx.x), sum);
+    if (sum) atomicAdd(counts + counter_index(threadIdx.x), sum);
 }
 
 template <int COPIES>
@@ -98,18 +98,18 @@ static __global__ void __launch_bounds__(1024)
         uint32_t words[4] = { vector.x, vector.y, vector.z, vector.w };
 #pragma unroll
         for (int p = 0; p < 16; p++)
-            chunk_put_byte<0>(words, p, column[chunk_get<8>(words, p) * COPIES]);
+            chunk_set_byte<0>(words, p, column[chunk_sample<8>(words, p) * COPIES]);
         __stcs(out + i, make_uint4(words[0], words[1], words[2], words[3]));
     }
 }
 
 static __global__ void block_table(const uint32_t *counts, uint32_t pixels, uint8_t *levels) {
-    __shared__ __align__(16) uint32_t sums[LEVELS];
-    __shared__ uint32_t first;
-    if (threadIdx.x < 32) scan_counts(counts, pixels, 256, sums, &first);
+    __shared__ __align__(16) uint32_t cdf[LEVELS];
+    __shared__ uint32_t cdf_min;
+    if (threadIdx.x < 32) read_cdf(counts, pixels, 256, cdf, &cdf_min);
     __syncthreads();
-    const struct rule rule = { 256, HISTEQ_MINMAX };
-    levels[threadIdx.x] = entry_of<1, HISTEQ_VALUE>(sums, first, pixels, threadIdx.x, rule);
+    const struct histeq_rule rule = { 256, HISTEQ_MINMAX };
+    levels[threadIdx.x] = table_entry<1, HISTEQ_VALUE>(cdf, cdf_min, pixels, threadIdx.x, rule);
 }
 
 /* COUNT 0: all of it; 1: the count alone, to tell what it costs. */
@@ -162,13 +162,13 @@ static __global__ void __launch_bounds__(BYTE_THREADS)
             const uint4 vector = __ldg(in + i);
             const uint32_t words[4] = { vector.x, vector.y, vector.z, vector.w };
 #pragma unroll
-            for (int p = 0; p < 16; p++) column[chunk_get<8>(words, p) * 128]++;
+            for (int p = 0; p < 16; p++) column[chunk_sample<8>(words, p) * 128]++;
         }
         __syncthreads();
         sum += byte_flush(tally);
         __syncthreads();
     }
-    if (sum) atomicAdd(counts + counter_of(threadIdx.x % 256), sum);
+    if (sum) atomicAdd(counts + counter_index(threadIdx.x % 256), sum);
 }
 
 template <bool COUNT_ALONE> static void rung_bytes(const struct frame *f) {
@@ -186,15 +186,15 @@ template <bool COUNT_ALONE> static void rung_bytes(const struct frame *f) {
 
 /* ---- 5: one cooperative launch with the grid's own barrier, forwards both times */
 
-typedef layout<1, HISTEQ_VALUE> gray;
+typedef layout8<1, HISTEQ_VALUE> gray;
 
 static __global__ void __launch_bounds__(THREADS, 1)
     grid_equalize(const uint4 *in, uint4 *out, uint64_t vectors, uint32_t *counts) {
-    const struct desk desk = desk_make<gray>();
-    const uint32_t column = column_of<gray>(desk.table);
+    const struct shared_memory8 shared = shared_memory8_of<gray>();
+    const uint32_t column = lane_column<gray>(shared.table);
     const uint64_t step = (uint64_t)gridDim.x * THREADS;
     const uint64_t begin = (uint64_t)blockIdx.x * THREADS + threadIdx.x;
-    clear<gray>(desk.table);
+    zero_counters<gray>(shared.table);
     __syncthreads();
 #pragma unroll 4
     for (uint64_t i = begin; i < vectors; i += step) {
@@ -203,18 +203,18 @@ static __global__ void __launch_bounds__(THREADS, 1)
         count_chunk<1, HISTEQ_VALUE, gray>(words, 16, column);
     }
     __syncthreads();
-    merge<gray>(desk.table, counts);
+    publish_counts<gray>(shared.table, counts);
     cooperative_groups::this_grid().sync();
-    if (threadIdx.x < 32) scan_counts(counts, vectors * 16, 256, desk.sums, desk.first);
+    if (threadIdx.x < 32) read_cdf(counts, vectors * 16, 256, shared.cdf, shared.cdf_min);
     __syncthreads();
-    make_tables<1, HISTEQ_VALUE, gray>(vectors * 16, { 256, HISTEQ_MINMAX }, desk);
+    fill_tables<1, HISTEQ_VALUE, gray>(vectors * 16, { 256, HISTEQ_MINMAX }, shared);
     __syncthreads();
 #pragma unroll 4
     for (uint64_t i = begin; i < vectors; i += step) {
         const uint4 vector = __ldg(in + i);
         const uint32_t words[4] = { vector.x, vector.y, vector.z, vector.w };
         uint32_t mapped[4];
-        map_chunk<1, HISTEQ_VALUE, gray>(words, mapped, column, 0);
+        apply_chunk<1, HISTEQ_VALUE, gray>(words, mapped, column, 0);
         __stcs(out + i, make_uint4(mapped[0], mapped[1], mapped[2], mapped[3]));
     }
 }

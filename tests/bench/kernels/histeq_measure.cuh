@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/* histeq_measure.cuh - pictures, the plain reference, NPP beside it, and the table of times. */
+/* histeq_measure.cuh - pictures, the plain reference, NPP, the table of times and main.
+ *
+ * How it works. A picture is painted on the device and copied back; the reference equalizes it on
+ * all cores from the operator's own arithmetic (pipeline/ops/histeq.h), and its result is what
+ * every rung is compared with.
+ *
+ * Used by:  histeq.cu, at its end: it needs the rungs.
+ * Limits:   images of 263 megapixels in 3 x 16 bit; 4.7 GB of device memory.
+ */
 #ifndef BURIN_HISTEQ_MEASURE_CUH
 #define BURIN_HISTEQ_MEASURE_CUH
 
 enum picture_kind { NOISE, PHOTO, CONSTANT, PICTURE_KINDS };
 static const char *const kind_names[] = { "noise", "photo", "constant" };
 
-/* ---- pictures */
+/* ---- images */
 
 static __global__ void paint(struct image image, enum picture_kind kind) {
     const uint64_t i = (uint64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -25,15 +33,15 @@ static __global__ void paint(struct image image, enum picture_kind kind) {
 
 /* ---- the reference, on as many threads as there are */
 
-static uint32_t sample_at(const struct image &image, uint64_t i) {
+static uint32_t load_sample(const struct image &image, uint64_t i) {
     return image.depth == 8 ? image.pixels[i] : ((const uint16_t *)image.pixels)[i];
 }
 
 static uint32_t value_at(const struct image &image, uint64_t pixel, long mode, int c) {
     const uint64_t i = pixel * image.channels;
-    if (image.channels < 3 || mode == HISTEQ_EACH) return sample_at(image, i + c);
-    const uint32_t r = sample_at(image, i), g = sample_at(image, i + 1),
-                   b = sample_at(image, i + 2);
+    if (image.channels < 3 || mode == HISTEQ_EACH) return load_sample(image, i + c);
+    const uint32_t r = load_sample(image, i), g = load_sample(image, i + 1),
+                   b = load_sample(image, i + 2);
     return mode == HISTEQ_LUMA ? luma(r, g, b) : std::max(std::max(r, g), b);
 }
 
@@ -73,7 +81,7 @@ static void reference(const struct image &in, struct image &out, const struct pa
     in_parallel(image_pixels(&in), [&](unsigned, uint64_t from, uint64_t to) {
         for (uint64_t i = from * channels; i < to * channels; i++) {
             const int c = (int)(i % channels);
-            uint32_t sample = sample_at(in, i);
+            uint32_t sample = load_sample(in, i);
             if (c < colours) {
                 const bool each = mode == HISTEQ_EACH || colours == 1;
                 const uint32_t value = value_at(in, i / channels, mode, c);
@@ -154,21 +162,21 @@ static void stage(struct scene &scene, const struct image &shape, enum picture_k
 }
 
 static void climb(struct scene &scene, const char *kind) {
-    tell("empty launch", kind, scene, rung_empty, NULL);
-    tell("empty, as shipped", kind, scene, rung_empty_cooperative, NULL);
-    tell("empty, not cooperative", kind, scene, rung_empty_plain, NULL);
-    tell("copy", kind, scene, rung_copy, NULL);
+    measure_rung("empty launch", kind, scene, rung_empty, NULL);
+    measure_rung("empty, as shipped", kind, scene, rung_empty_cooperative, NULL);
+    measure_rung("empty, not cooperative", kind, scene, rung_empty_plain, NULL);
+    measure_rung("copy", kind, scene, rung_copy, NULL);
     static const bool npp = find_npp();
-    if (npp) tell("NPP, table given", kind, scene, rung_npp);
-    if (image_bytes(&scene.frame.in) < 10 << 20) tell("1 naive", kind, scene, rung_naive);
-    tell("2 shared", kind, scene, rung_shared<1, false>);
-    tell("3 a copy a bank", kind, scene, rung_shared<32, false>);
-    tell("4 bytes a lane", kind, scene, rung_bytes<false>);
-    tell("5 grid barrier", kind, scene, rung_grid);
-    tell("6 shipped", kind, scene, rung_shipped);
-    tell("count alone: shared", kind, scene, rung_shared<1, true>, NULL);
-    tell("count alone: bank", kind, scene, rung_shared<32, true>, NULL);
-    tell("count alone: bytes", kind, scene, rung_bytes<true>, NULL);
+    if (npp) measure_rung("NPP, table given", kind, scene, rung_npp);
+    if (image_bytes(&scene.frame.in) < 10 << 20) measure_rung("1 naive", kind, scene, rung_naive);
+    measure_rung("2 shared", kind, scene, rung_shared<1, false>);
+    measure_rung("3 a copy a bank", kind, scene, rung_shared<32, false>);
+    measure_rung("4 bytes a lane", kind, scene, rung_bytes<false>);
+    measure_rung("5 grid barrier", kind, scene, rung_grid);
+    measure_rung("6 shipped", kind, scene, rung_shipped);
+    measure_rung("count alone: shared", kind, scene, rung_shared<1, true>, NULL);
+    measure_rung("count alone: bank", kind, scene, rung_shared<32, true>, NULL);
+    measure_rung("count alone: bytes", kind, scene, rung_bytes<true>, NULL);
 }
 
 static void measure_kinds(struct scene &scene, uint8_t *memory, bool quick) {
@@ -179,7 +187,7 @@ static void measure_kinds(struct scene &scene, uint8_t *memory, bool quick) {
         unsigned channels, depth;
         long bins, mode;
         const char *name;
-        bool all; /* sizes and pictures */
+        bool all; /* sizes and images */
     } kinds[] = { { 3, 8, 256, HISTEQ_VALUE, "value", true },
                   { 3, 8, 256, HISTEQ_LUMA, "luma", false },
                   { 3, 8, 256, HISTEQ_EACH, "each", false },
@@ -201,7 +209,7 @@ static void measure_kinds(struct scene &scene, uint8_t *memory, bool quick) {
                 scene.frame.params.number[HISTEQ_CHANNEL] = k.mode;
                 stage(scene, image_shape(side[0], side[1], k.channels, k.depth),
                       (enum picture_kind)kind, memory);
-                tell(k.name, kind_names[kind], scene, rung_shipped);
+                measure_rung(k.name, kind_names[kind], scene, rung_shipped);
             }
         }
         scene.frame.params.number[HISTEQ_BINS] = 256;
@@ -251,9 +259,15 @@ int main(int count, char **arguments) {
         quick |= strcmp(arguments[i], "--quick") == 0;
         profiled |= strcmp(arguments[i], "--profile") == 0;
         if (strcmp(arguments[i], "--help") != 0) continue;
-        puts("histeq [--json] [--quick]: the ladder of histogram equalization, in microseconds.\n"
-             "histeq --profile: each shipped kernel once, for ncu --profile-from-start off.\n"
-             "warm: one pair of buffers again and again; cold: more than the L2 cache holds.");
+        puts(
+            "usage: histeq [--json] [--quick] [--profile]\n\n"
+            "The ladder of histogram equalization, from a thread a pixel to what is shipped, then\n"
+            "every kind of image; microseconds, medians of 41 launches. warm: one pair of buffers\n"
+            "again and again; cold: more than the L2 cache holds; train: a launch's share of 20\n"
+            "in a row. Every result is compared with the CPU's before its time is printed.\n\n"
+            "  --json     print JSON and no table\n"
+            "  --quick    1080p and 4K alone\n"
+            "  --profile  each shipped kernel once, for ncu --profile-from-start off");
         return 0;
     }
     int gpus = 0;

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/* measure.cuh - times of whatever queues work on a stream, and what a ladder needs around it. */
+/* measure.cuh - median times of work queued on a stream, and what a ladder needs around it.
+ *
+ * Used by:  scene.cuh; the ladders of carving.
+ * Fails:    a CUDA error ends the program with its text, after on_failure.
+ * Threads:  in_parallel starts one for each core and joins them.
+ */
 #ifndef BURIN_MEASURE_CUH
 #define BURIN_MEASURE_CUH
 
@@ -88,6 +93,7 @@ static void context_make(struct cuda_context &context) {
     TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
     TRY(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, 0));
     context.capability = 10 * major + minor;
+    context.cooperative_blocks_max = 0;
 }
 
 static inline __host__ __device__ uint32_t hash(uint32_t x) {

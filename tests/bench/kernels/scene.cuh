@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-/* scene.cuh - a ladder's image on the device, whether a rung gets it right, and its line of times.
+/* scene.cuh - a ladder's image on the device, the check of a rung, and its line of times.
  *
- * Include where `struct frame` is known: context, params, in and out, and what the rungs want. */
+ * How it works. A scene holds as many pairs of buffers as overflow the L2 cache, all with the same
+ * picture, and the expected result. `right` runs a rung once over 0x5A and compares on the device;
+ * `measure_rung` times it only after that.
+ *
+ * Used by:  edge.cu, histeq.cu; to be included where `struct frame` is known, which has context,
+ *           params, in and out, and what the rungs want.
+ * Fails:    a CUDA error ends the program with its text; a wrong rung is printed as WRONG.
+ */
 #ifndef BURIN_SCENE_CUH
 #define BURIN_SCENE_CUH
 
@@ -12,7 +19,7 @@
 
 typedef void (*rung)(const struct frame *frame);
 
-void cuda_mark(const struct cuda_context *, const char *) {}
+void cuda_record_kernel(const struct cuda_context *, const char *) {}
 
 static bool json, json_started;
 
@@ -71,8 +78,8 @@ static struct times times_of(const struct scene &scene, rung run) {
     return times;
 }
 
-static void tell_times(const char *name, const char *kind, const struct scene &scene,
-                       const struct times *times) {
+static void print_times(const char *name, const char *kind, const struct scene &scene,
+                        const struct times *times) {
     const struct image &in = scene.frame.in;
     if (json)
         printf("%s\n  {\"rung\": \"%s\", \"image\": \"%s\", \"width\": %u, \"height\": %u, "
@@ -93,16 +100,16 @@ static void tell_times(const char *name, const char *kind, const struct scene &s
 }
 
 /* Times RUN if what CHECKED leaves is right; NULL: nothing to be right about. */
-static void tell(const char *name, const char *kind, const struct scene &scene, rung run,
-                 rung checked) {
+static void measure_rung(const char *name, const char *kind, const struct scene &scene, rung run,
+                         rung checked) {
     struct times times;
     const bool ok = !checked || right(scene, checked);
     if (ok) times = times_of(scene, run);
-    tell_times(name, kind, scene, ok ? &times : NULL);
+    print_times(name, kind, scene, ok ? &times : NULL);
 }
 
-static void tell(const char *name, const char *kind, const struct scene &scene, rung run) {
-    tell(name, kind, scene, run, run);
+static void measure_rung(const char *name, const char *kind, const struct scene &scene, rung run) {
+    measure_rung(name, kind, scene, run, run);
 }
 
 /* ---- rungs that every ladder has */

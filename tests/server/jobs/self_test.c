@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The job with a known answer, on a device that computes well and on one that errs in one bit.
  *
- * covers: server/jobs/canary.c */
-#include "server/jobs/canary.h"
+ * covers: server/jobs/self_test.c */
+#include "server/jobs/self_test.h"
 
 #include "pipeline/device.h"
 
@@ -36,9 +36,9 @@ static void an_error_of_one_bit_is_found(void **state) {
     for (wrong_bit = -1; wrong_bit < 8; wrong_bit++) {
         failure = (struct failure){ 0 };
         const enum status wanted = wrong_bit < 0 ? STATUS_OK : STATUS_DEVICE;
-        assert_int_equal(canary_run(lane, &failure), wanted);
+        assert_int_equal(self_test_run(lane, &failure), wanted);
         assert_int_equal(failure.status, wanted);
-        if (wanted) assert_non_null(strstr(failure.message, "known-answer"));
+        if (wanted) assert_non_null(strstr(failure.message, "wrong answer"));
     }
     device_cpu.close(lane);
 }

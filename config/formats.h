@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+/* formats.h - whether a text has the format that a key asks for.
+ *
+ * Used by:  keys.c, so that every command refuses what `burin serve` could not use.
+ * Threads:  any; no state.
+ */
+#ifndef BURIN_FORMATS_H
+#define BURIN_FORMATS_H
+
+#include <stdbool.h>
+
+/* IPv4:PORT or [IPv6]:PORT with a port of 0..65535, or unix: and a path that a socket's address has
+ * room for. No names of hosts: what they stand for may change. */
+bool formats_address(const char *text);
+
+/* The same, or nothing. */
+bool formats_address_or_empty(const char *text);
+
+/* "all", or a list of cpu and cuda:N, each once, with commas between. */
+bool formats_devices(const char *text);
+
+#endif

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/* batch.cuh - a batch of images as a kernel sees it, and how blocks and threads divide it.
+ *
+ * Used by:  every operator's kernel but carve's.
+ * Fails:    STATUS_TOO_LARGE when the batch has more chunks than 32 bits count.
+ * Limits:   CUDA_BATCH_MAX images.
+ *
+ * How it works. A batch goes to the kernel by value, as a __grid_constant__ parameter: no copy
+ * before it, no pointer to follow. Rows are cut into chunks, the pixels that one thread reads at
+ * once with 16-byte loads; chunks never cross a row. The chunks of all images are numbered
+ * consecutively, so that a launch divides them evenly however the sizes differ. Invariant: bytes
+ * between the rows are not written; they are read only where a 16-byte load takes them along, which
+ * the stride leaves room for.
+ */
+#ifndef BURIN_BATCH_CUH
+#define BURIN_BATCH_CUH
+
+#include "cuda/check.cuh"
+#include "cuda/chunk.cuh"
+#include "cuda/cuda_op.h"
+
+struct batch_image {
+    const uint8_t *in;
+    uint8_t *out;
+    uint32_t in_stride, out_stride;
+    uint32_t width, height, pixels;
+    uint32_t first_chunk, chunks; /* its first chunk's number in the batch, and how many it has */
+    uint32_t row_chunks;          /* chunks of a row */
+    uint32_t reciprocal;          /* with `shift`: division by row_chunks without dividing */
+    uint8_t shift;
+    bool aligned;    /* every row starts at 16 bytes, both sides */
+    bool contiguous; /* and whole chunks follow one another without a gap */
+};
+
+template <int CAPACITY> struct batch_of {
+    int count;
+    uint32_t chunks;
+    uint32_t block_chunks;  /* chunks of a block */
+    uint32_t larger_blocks; /* so many first blocks have one more */
+    struct batch_image images[CAPACITY];
+};
+struct batch : batch_of<CUDA_BATCH_MAX> {};
+
+/* ---- host */
+
+/* floor(n / divisor) = (n * reciprocal >> 32) >> shift for n < 2^31 and 1 < divisor < 2^31
+ * (Granlund and Montgomery, Division by Invariant Integers using Multiplication). */
+static inline void set_division(struct batch_image *image, uint32_t divisor) {
+    uint8_t log2_up = 0;
+    while ((UINT64_C(1) << log2_up) < divisor) log2_up++;
+    const uint64_t power = UINT64_C(1) << (31 + log2_up);
+    image->row_chunks = divisor;
+    image->reciprocal = divisor == 1 ? 0 : (uint32_t)((power + divisor - 1) / divisor);
+    image->shift = divisor == 1 ? 0 : log2_up - 1;
+}
+
+static inline struct batch_image batch_image_of(const struct op_call *call, unsigned chunk_pixels,
+                                                uint64_t first) {
+    struct batch_image image = {};
+    image.in = call->in.pixels;
+    image.out = call->out.pixels;
+    image.in_stride = (uint32_t)call->in.stride;
+    image.out_stride = (uint32_t)call->out.stride;
+    image.width = call->in.width;
+    image.height = call->in.height;
+    image.pixels = (uint32_t)image_pixels(&call->in);
+    image.first_chunk = (uint32_t)first;
+    image.aligned =
+        ((uintptr_t)image.in | (uintptr_t)image.out | image.in_stride | image.out_stride) % 16 == 0;
+    image.contiguous = image.aligned && image.width % chunk_pixels == 0 &&
+                       image.in_stride == image_row_bytes(&call->in) &&
+                       image.out_stride == image_row_bytes(&call->out);
+    set_division(&image, (call->in.width + chunk_pixels - 1) / chunk_pixels);
+    image.chunks = image.row_chunks * call->in.height;
+    return image;
+}
+
+/* Input and output have the same width and height. */
+template <int CAPACITY>
+static inline enum status batch_init(struct batch_of<CAPACITY> *batch, const struct op_call *calls,
+                                     int count, unsigned chunk_pixels) {
+    uint64_t chunks = 0;
+    batch->count = count;
+    for (int i = 0; i < count; i++) {
+        batch->images[i] = batch_image_of(&calls[i], chunk_pixels, chunks);
+        chunks += batch->images[i].chunks;
+    }
+    batch->chunks = (uint32_t)chunks;
+    if (chunks < UINT32_MAX) return STATUS_OK;
+    return fail(calls[0].failure, STATUS_TOO_LARGE, "too many pixels for one batch on the GPU");
+}
+
+/* The same images cut into tiles of ACROSS x DOWN pixels: `chunks` are tiles from now on. */
+static inline enum status batch_init_tiles(struct batch *batch, const struct op_call *calls,
+                                           int count, uint32_t across, uint32_t down) {
+    uint64_t tiles = 0;
+    batch->count = count;
+    for (int i = 0; i < count; i++) {
+        struct batch_image *image = &batch->images[i];
+        *image = batch_image_of(&calls[i], across, tiles);
+        image->chunks = image->row_chunks * ((image->height + down - 1) / down);
+        tiles += image->chunks;
+    }
+    batch->chunks = (uint32_t)tiles;
+    if (tiles < INT32_MAX) return STATUS_OK;
+    return fail(calls[0].failure, STATUS_TOO_LARGE, "too many pixels for one batch on the GPU");
+}
+
+/* Divides the chunks among MOST blocks, or fewer where each would have less than LEAST. Returns how
+ * many blocks. */
+template <int CAPACITY>
+static inline unsigned batch_divide(struct batch_of<CAPACITY> *batch, uint32_t least,
+                                    unsigned most) {
+    const uint32_t wanted = (batch->chunks + least - 1) / least;
+    const unsigned blocks = wanted < most ? wanted : most;
+    batch->block_chunks = batch->chunks / blocks;
+    batch->larger_blocks = batch->chunks % blocks;
+    return blocks;
+}
+
+/* ---- device */
+
+/* Where one chunk lies in memory. */
+struct chunk_memory {
+    const uint8_t *in;
+    uint8_t *out;
+    uint32_t pixels; /* less than a whole chunk at the end of a row */
+};
+
+/* The image that CHUNK belongs to. */
+template <int CAPACITY>
+static __device__ inline int batch_find(const struct batch_of<CAPACITY> &batch, uint32_t chunk) {
+    int low = 0, high = CAPACITY == 1 ? 1 : batch.count;
+    while (high - low > 1) {
+        const int middle = (low + high) / 2;
+        if (batch.images[middle].first_chunk <= chunk)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Column and row of a chunk in its image. */
+struct chunk_position {
+    uint32_t x, y;
+};
+
+static __device__ __forceinline__ struct chunk_position
+chunk_position_of(const struct batch_image &image, uint32_t index) {
+    const uint32_t y =
+        image.row_chunks == 1 ? index : __umulhi(index, image.reciprocal) >> image.shift;
+    return { index - y * image.row_chunks, y };
+}
+
+/* Chunks first..end-1. */
+struct chunk_range {
+    uint32_t first, end;
+};
+
+/* This block's chunks of the batch. */
+template <int CAPACITY>
+static __device__ __forceinline__ struct chunk_range
+block_chunks(const struct batch_of<CAPACITY> &batch) {
+    const uint32_t first = batch.block_chunks * blockIdx.x + min(batch.larger_blocks, blockIdx.x);
+    return { first, first + batch.block_chunks + (blockIdx.x < batch.larger_blocks) };
+}
+
+/* Those of the block's chunks that are IMAGE's, counted from its first one. */
+static __device__ __forceinline__ struct chunk_range image_chunks(const struct batch_image &image,
+                                                                  struct chunk_range block) {
+    return { max(block.first, image.first_chunk) - image.first_chunk,
+             min(block.end - image.first_chunk, image.chunks) };
+}
+
+/* INDEX counts from the image's first chunk. CONTIGUOUS images need no row. */
+template <int PIXELS, int IN_PIXEL_BYTES, int OUT_PIXEL_BYTES, bool CONTIGUOUS = false>
+static __device__ __forceinline__ struct chunk_memory
+chunk_memory_of(const struct batch_image &image, uint32_t index) {
+    if (CONTIGUOUS)
+        return { image.in + (uint64_t)index * (PIXELS * IN_PIXEL_BYTES),
+                 image.out + (uint64_t)index * (PIXELS * OUT_PIXEL_BYTES), PIXELS };
+    const struct chunk_position position = chunk_position_of(image, index);
+    const uint32_t x = position.x * PIXELS;
+    struct chunk_memory memory;
+    memory.in = image.in + (uint64_t)position.y * image.in_stride + x * IN_PIXEL_BYTES;
+    memory.out = image.out + (uint64_t)position.y * image.out_stride + x * OUT_PIXEL_BYTES;
+    memory.pixels = min(image.width - x, (uint32_t)PIXELS);
+    return memory;
+}
+
+#endif

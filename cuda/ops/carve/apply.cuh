@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/* apply.cuh - the pixels follow the seams that were found: shrinking, growing, gathering.
+ *
+ * Used by:  carve.cu, once a phase; draw.cuh takes its launch shape.
+ * Fails:    as check.cuh says.
+ * Limits:   1 to 4 channels of 8 or 16 bits.
+ *
+ * How it works: shrinking goes from one plane to another, a thread a pixel. Growing may stay in its
+ * plane: each line goes from its end to its start, so that what is written lies behind what is
+ * still to be read. A pixel of any kind travels as four 16-bit samples. Where both directions
+ * shrank, every pixel is gathered from where it came from.
+ */
+#ifndef BURIN_CARVE_APPLY_CUH
+#define BURIN_CARVE_APPLY_CUH
+
+#include "cuda/ops/carve/seam_mask.cuh"
+#include "pipeline/ops/carve.h"
+
+struct apply_args {
+    struct seam_mask mask;
+    const uint8_t *from;
+    uint8_t *to;
+    size_t from_stride, to_stride; /* bytes */
+    uint32_t width, height;        /* before */
+    uint32_t length;               /* of lines afterwards */
+    bool copies;                   /* new pixels are as their seam's, not a mean */
+};
+
+template <class SAMPLE, int CHANNELS> DEVICE uint64_t get_pixel(const uint8_t *row, uint32_t x) {
+    const SAMPLE *const at = (const SAMPLE *)row + x * CHANNELS;
+    uint64_t pixel = 0;
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) pixel |= (uint64_t)at[c] << 16 * c;
+    return pixel;
+}
+
+template <class SAMPLE, int CHANNELS>
+DEVICE void put_pixel(uint8_t *row, uint32_t x, uint64_t pixel) {
+    SAMPLE *const at = (SAMPLE *)row + x * CHANNELS;
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++) at[c] = (SAMPLE)(pixel >> 16 * c);
+}
+
+template <class SAMPLE, int CHANNELS>
+DEVICE uint64_t pixel_at(const struct apply_args &args, uint32_t x, uint32_t y) {
+    return get_pixel<SAMPLE, CHANNELS>(args.from + y * args.from_stride, x);
+}
+
+template <class SAMPLE, int CHANNELS>
+DEVICE void put_place(const struct apply_args &args, uint32_t line, uint32_t place,
+                      uint64_t pixel) {
+    if (place >= args.length) return;
+    const uint32_t x = args.mask.turned ? line : place, y = args.mask.turned ? place : line;
+    put_pixel<SAMPLE, CHANNELS>(args.to + y * args.to_stride, x, pixel);
+}
+
+template <class SAMPLE, int CHANNELS>
+static __global__ void shrink_kernel(const __grid_constant__ struct apply_args args) {
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
+    if (x >= args.width || y >= args.height) return;
+    const uint32_t line = line_of(args.mask, x, y), place = place_of(args.mask, x, y);
+    const struct crossing crossing = crossing_at(args.mask, line, place);
+    if (!crossing.seam)
+        put_place<SAMPLE, CHANNELS>(args, line, place - crossing.before,
+                                    pixel_at<SAMPLE, CHANNELS>(args, x, y));
+}
+
+template <int CHANNELS> DEVICE uint64_t mean_pixel(uint64_t left, uint64_t seam, uint64_t right) {
+    uint64_t pixel = 0;
+#pragma unroll
+    for (int c = 0; c < CHANNELS; c++)
+        pixel |= (uint64_t)carve_mean((uint16_t)(left >> 16 * c), (uint16_t)(seam >> 16 * c),
+                                      (uint16_t)(right >> 16 * c))
+                 << 16 * c;
+    return pixel;
+}
+
+/* HERE goes to its new place; behind it a new pixel, if a seam goes through. */
+template <class SAMPLE, int CHANNELS>
+DEVICE void put_grown(const struct apply_args &args, uint32_t line, uint32_t place, uint64_t left,
+                      uint64_t here, uint64_t right) {
+    const struct crossing crossing = crossing_at(args.mask, line, place);
+    const uint32_t to = place + crossing.before;
+    put_place<SAMPLE, CHANNELS>(args, line, to, here);
+    if (!crossing.seam) return;
+    const uint64_t added = args.copies ? here : mean_pixel<CHANNELS>(left, here, right);
+    put_place<SAMPLE, CHANNELS>(args, line, to + 1, added);
+}
+
+/* A warp a row. */
+template <class SAMPLE, int CHANNELS>
+static __global__ void grow_rows_kernel(const __grid_constant__ struct apply_args args) {
+    const uint32_t y = blockIdx.x * PIXEL_BLOCK_Y + threadIdx.y, lane = threadIdx.x;
+    if (y >= args.height) return;
+    uint64_t behind = 0; /* the first pixel of the step before */
+    for (int start = (int)(args.width - 1) / 32 * 32; start >= 0; start -= 32) {
+        const uint32_t x = start + lane, last = args.width - 1;
+        const uint64_t here = pixel_at<SAMPLE, CHANNELS>(args, min(x, last), y);
+        const uint64_t left = pixel_at<SAMPLE, CHANNELS>(args, min(x ? x - 1 : 0, last), y);
+        uint64_t right = __shfl_down_sync(~0u, here, 1);
+        if (lane == 31) right = behind;
+        if (x >= last) right = here;
+        behind = __shfl_sync(~0u, here, 0);
+        __syncwarp();
+        if (x <= last) put_grown<SAMPLE, CHANNELS>(args, y, x, left, here, right);
+        __syncwarp();
+    }
+}
+
+/* A thread a column. */
+template <class SAMPLE, int CHANNELS>
+static __global__ void grow_columns_kernel(const __grid_constant__ struct apply_args args) {
+    enum { STEP = 8 };
+    const uint32_t x =
+        blockIdx.x * PIXEL_BLOCK_X * PIXEL_BLOCK_Y + threadIdx.y * PIXEL_BLOCK_X + threadIdx.x;
+    if (x >= args.width) return;
+    uint64_t below = pixel_at<SAMPLE, CHANNELS>(args, x, args.height - 1);
+    for (int start = (int)args.height - 1; start >= 0; start -= STEP) {
+        uint64_t pixels[STEP + 1];
+#pragma unroll
+        for (int i = 0; i <= STEP; i++)
+            pixels[i] = pixel_at<SAMPLE, CHANNELS>(args, x, (uint32_t)max(start - i, 0));
+#pragma unroll
+        for (int i = 0; i < STEP; i++) {
+            if (start - i < 0) break;
+            put_grown<SAMPLE, CHANNELS>(args, x, (uint32_t)(start - i), pixels[i + 1], pixels[i],
+                                        i ? pixels[i - 1] : below);
+        }
+        below = pixels[STEP - 1];
+    }
+}
+
+/* ---- both directions at once: every pixel knows where it comes from */
+
+struct gather_args {
+    const uint32_t *origins;
+    uint32_t origin_stride; /* from row to row, and in the numbers */
+    struct image in, out;
+    uint32_t width, height; /* of what is left */
+};
+
+/* Of a search that was broken off, numbers mean nothing. */
+DEVICE uint2 origin_at(const struct gather_args &args, uint32_t x, uint32_t y) {
+    const uint32_t number = args.origins[(size_t)y * args.origin_stride + x];
+    return make_uint2(min(number % args.origin_stride, args.in.width - 1),
+                      min(number / args.origin_stride, args.in.height - 1));
+}
+
+template <class SAMPLE, int CHANNELS>
+static __global__ void gather_kernel(const __grid_constant__ struct gather_args args) {
+    const uint32_t x = thread_pixel().x, y = thread_pixel().y;
+    if (x >= args.width || y >= args.height) return;
+    const uint2 origin = origin_at(args, x, y);
+    const uint8_t *const from = args.in.pixels + origin.y * args.in.stride;
+    put_pixel<SAMPLE, CHANNELS>(args.out.pixels + y * args.out.stride, x,
+                                get_pixel<SAMPLE, CHANNELS>(from, origin.x));
+}
+
+/* ---- host */
+
+struct apply_kernels {
+    void (*shrink)(struct apply_args), (*grow_rows)(struct apply_args),
+        (*grow_columns)(struct apply_args);
+    void (*gather)(struct gather_args);
+};
+
+template <class SAMPLE, int CHANNELS> static inline struct apply_kernels apply_kernels_make(void) {
+    return { shrink_kernel<SAMPLE, CHANNELS>, grow_rows_kernel<SAMPLE, CHANNELS>,
+             grow_columns_kernel<SAMPLE, CHANNELS>, gather_kernel<SAMPLE, CHANNELS> };
+}
+
+static inline struct apply_kernels apply_kernels_of(const struct image &image) {
+    static const struct apply_kernels kernels[2][4] = {
+        { apply_kernels_make<uint8_t, 1>(), apply_kernels_make<uint8_t, 2>(),
+          apply_kernels_make<uint8_t, 3>(), apply_kernels_make<uint8_t, 4>() },
+        { apply_kernels_make<uint16_t, 1>(), apply_kernels_make<uint16_t, 2>(),
+          apply_kernels_make<uint16_t, 3>(), apply_kernels_make<uint16_t, 4>() },
+    };
+    return kernels[image.depth == 16][image.channels - 1];
+}
+
+static inline enum status grow_pixels(const struct launch_queue &queue,
+                                      const struct apply_kernels &kernels,
+                                      const struct apply_args &args) {
+    const bool turned = args.mask.turned;
+    const uint32_t lines = turned ? PIXEL_BLOCK_X * PIXEL_BLOCK_Y : PIXEL_BLOCK_Y;
+    const uint32_t blocks = ((turned ? args.width : args.height) + lines - 1) / lines;
+    return launch(turned ? kernels.grow_columns : kernels.grow_rows, dim3(blocks),
+                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), queue, args);
+}
+
+#endif

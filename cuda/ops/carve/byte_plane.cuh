@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+/* byte_plane.cuh - what is searched: the luma of an image and its marks, as it lies or turned.
+ *
+ * Used by:  carve.cu fills the planes of a phase; draw.cuh reads and writes samples.
+ * Fails:    as check.cuh says.
+ */
+#ifndef BURIN_CARVE_BYTE_PLANE_CUH
+#define BURIN_CARVE_BYTE_PLANE_CUH
+
+#include "cuda/cuda_op.h"
+#include "cuda/ops/carve/launch_kernel.cuh"
+#include "pipeline/ops/carve.h"
+
+DEVICE uint32_t sample_at(const struct image &image, uint32_t x, uint32_t y, unsigned channel) {
+    const size_t at = (size_t)x * image.channels + channel;
+    const uint8_t *const row = image.pixels + y * image.stride;
+    return image.depth == 8 ? row[at] : ((const uint16_t *)row)[at];
+}
+
+DEVICE void put_sample(const struct image &image, uint32_t x, uint32_t y, unsigned channel,
+                       uint32_t sample) {
+    const size_t at = (size_t)x * image.channels + channel;
+    uint8_t *const row = image.pixels + y * image.stride;
+    if (image.depth == 8)
+        row[at] = (uint8_t)sample;
+    else
+        ((uint16_t *)row)[at] = (uint16_t)sample;
+}
+
+/* A plane's bytes: an image's luma, which of a plane is what is in it; else what masks say. */
+struct fill_args {
+    uint32_t width, height; /* as they lie */
+    uint8_t *to;
+    uint32_t to_stride;
+    bool turned;
+    struct image image;
+    struct kernel_progress *progress; /* told TOTAL, if not NULL */
+    uint32_t total;
+    struct image keep, remove; /* width 0: not given */
+};
+
+DEVICE uint32_t byte_at(const struct fill_args &args, uint32_t x, uint32_t y) {
+    const struct image &image = args.image;
+    if (image.width) {
+        const uint32_t red = sample_at(image, x, y, 0);
+        if (image.channels < 3) return image.depth == 8 ? red : red >> 8;
+        return carve_luma(red, sample_at(image, x, y, 1), sample_at(image, x, y, 2), image.depth);
+    }
+    return (args.keep.width && sample_at(args.keep, x, y, 0) >= 128 ? 1 : 0) |
+           (args.remove.width && sample_at(args.remove, x, y, 0) >= 128 ? 2 : 0);
+}
+
+enum { FILL_TILE = 32, FILL_ROWS = 8 };
+
+/* A block fills a tile, through shared memory, so that rows are read and written whole. */
+static __global__ void fill_kernel(const __grid_constant__ struct fill_args args) {
+    __shared__ uint8_t tile[FILL_TILE][FILL_TILE + 4];
+    const uint32_t x0 = blockIdx.x * FILL_TILE, y0 = blockIdx.y * FILL_TILE;
+    if (args.progress && x0 + y0 + threadIdx.x + threadIdx.y == 0)
+        ((volatile struct kernel_progress *)args.progress)->total = args.total;
+    for (uint32_t i = threadIdx.y; i < FILL_TILE; i += FILL_ROWS) {
+        const uint32_t x = x0 + threadIdx.x, y = y0 + i;
+        if (x < args.width && y < args.height) tile[i][threadIdx.x] = (uint8_t)byte_at(args, x, y);
+    }
+    __syncthreads();
+    for (uint32_t i = threadIdx.y; i < FILL_TILE; i += FILL_ROWS) {
+        const uint32_t x = args.turned ? y0 + threadIdx.x : x0 + threadIdx.x;
+        const uint32_t y = args.turned ? x0 + i : y0 + i;
+        if (x < (args.turned ? args.height : args.width) &&
+            y < (args.turned ? args.width : args.height))
+            args.to[(size_t)y * args.to_stride + x] =
+                args.turned ? tile[threadIdx.x][i] : tile[i][threadIdx.x];
+    }
+}
+
+static inline enum status fill_plane(const struct launch_queue &queue,
+                                     const struct fill_args &args) {
+    const dim3 tiles((args.width + FILL_TILE - 1) / FILL_TILE,
+                     (args.height + FILL_TILE - 1) / FILL_TILE);
+    return launch(fill_kernel, tiles, dim3(FILL_TILE, FILL_ROWS), queue, args);
+}
+
+#endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+/* carve_context.cuh - one image on its way through carve.cu: its phases and its memory.
+ *
+ * Used by:  carve.cu, for counting scratch and for running.
+ * Owns:     nothing; memory is the call's scratch, and NULL while it is only counted.
+ * Limits:   16 bytes a pixel and a little (carve.cu); PHASES_MAX phases.
+ *
+ * How it works: lay_out_all() goes through the phases once, lets method.cuh choose for each, and
+ * lays out the most that any of them wants. lay_out() does the same in memory that was counted
+ * before, and takes the grid method where the device says something else by now.
+ */
+#ifndef BURIN_CARVE_CARVE_CONTEXT_CUH
+#define BURIN_CARVE_CARVE_CONTEXT_CUH
+
+#include "cuda/ops/carve/byte_plane.cuh"
+#include "cuda/ops/carve/method.cuh"
+#include "cuda/ops/carve/seam_mask.cuh"
+#include "cuda/ops/carve/seam_search.cuh"
+
+/* ---- the way of one image */
+
+/* Before a phase, or behind the last one. */
+struct phase {
+    uint32_t width, height;
+    struct carve_phase seams;
+};
+
+struct carve_context {
+    const struct cuda_context *context;
+    const struct op_call *call;
+    struct failure *failure;
+    struct launch_queue queue; /* its stream and failure */
+    uint32_t goal_width, goal_height;
+    bool masked, shows; /* the seams */
+    int phases;
+    struct carve_limits limits;
+    enum carve_method methods[PHASES_MAX]; /* as chosen when memory was laid out */
+    bool timed; /* no phase goes by the grid method, which does not say where its time goes */
+    uint32_t total, done; /* seams */
+    struct kernel_progress *progress;
+
+    struct image now;      /* the image as far as it has come; from the first phase on in TO */
+    struct image to;       /* as large as it gets */
+    struct image kept;     /* marks of `now` from the second phase on: one channel */
+    uint8_t *luma, *marks; /* of a search */
+    uint32_t *origins;     /* where both directions shrink */
+    uint32_t origin_stride;
+    struct origin_map
+        origin_map; /* counts the phases that are done; the lines of those to come have room */
+
+    /* What a phase has for itself: its seams and the method's scratch. The first one's lies where
+     * the images of later ones will be: until its seams are lines, there are none. */
+    uint8_t *first, *later;
+};
+
+static bool next_phase(const struct carve_context *carve, struct phase *phase) {
+    return carve_next(phase->width, phase->height, carve->goal_width, carve->goal_height,
+                      &phase->seams);
+}
+
+static struct phase behind(const struct phase *phase) {
+    const int32_t sign = phase->seams.grow ? 1 : -1;
+    return { phase->width + sign * phase->seams.columns,
+             phase->height + sign * phase->seams.rows,
+             {} };
+}
+
+static bool is_both(const struct phase *phase) {
+    return phase->seams.columns && phase->seams.rows;
+}
+
+static bool is_turned(const struct phase *phase) {
+    return !phase->seams.columns;
+}
+
+static uint32_t round16(uint32_t n) {
+    return (n + 15) / 16 * 16;
+}
+
+/* Seams come first, the method's scratch behind them. */
+static void lay_out_search(struct seam_search *search, struct arena *arena) {
+    if (!search->rows)
+        search->seams = arena_take<uint16_t>(arena, (size_t)search->columns * search->height);
+    search->scratch = arena_take<uint8_t>(arena, 0);
+}
+
+static struct seam_search search_of(const struct carve_context *carve, const struct phase *phase) {
+    const bool turned = is_turned(phase);
+    struct seam_search search = {};
+    search.width = turned ? phase->height : phase->width;
+    search.height = turned ? phase->width : phase->height;
+    search.columns = turned ? phase->seams.rows : phase->seams.columns;
+    search.rows = turned ? 0 : phase->seams.rows;
+    search.energy = (int)carve->call->params->number[CARVE_ENERGY];
+    search.luma = carve->luma;
+    search.luma_stride = round16(search.width);
+    search.marks = carve->masked ? carve->marks : NULL;
+    search.origins = search.rows ? carve->origins : NULL;
+    search.origin_stride = search.rows ? carve->origin_stride : 0;
+    search.progress = carve->progress;
+    search.done = carve->done;
+    struct arena own = { carve->done ? carve->later : carve->first, 0 };
+    lay_out_search(&search, &own);
+    return search;
+}
+
+static struct seam_mask present_mask(const struct carve_context *carve) {
+    return carve->origin_map.phases[carve->origin_map.count].mask;
+}
+
+/* ---- memory */
+
+/* The most that any phase wants. */
+struct needs {
+    size_t plane, first, later;
+    uint32_t width, height; /* of the images from the second phase on */
+    bool both;
+};
+
+static void raise_to(size_t *most, size_t bytes) {
+    if (bytes > *most) *most = bytes;
+}
+
+static struct needs needs_of(struct carve_context *carve) {
+    struct needs needs = {};
+    struct phase phase = { carve->call->in.width, carve->call->in.height, {} };
+    carve->phases = 0;
+    carve->total = 0;
+    carve->timed = true;
+    for (; next_phase(carve, &phase); phase = behind(&phase), carve->phases++) {
+        /* Stands for memory to come, which is aligned likewise. */
+        alignas(256) static uint8_t some[1];
+        struct carve_context counted = *carve;
+        counted.luma = counted.marks = some;
+        struct seam_search search = search_of(&counted, &phase);
+        struct arena own = {};
+        const size_t across = (size_t)round16(phase.width) * phase.height;
+        const size_t turned = (size_t)round16(phase.height) * phase.width;
+        carve->total += phase.seams.columns + phase.seams.rows;
+        needs.both |= is_both(&phase);
+        raise_to(&needs.plane, (across > turned ? across : turned) + 16);
+        const struct method_choice choice = method_choose(&carve->limits, &search);
+        lay_out_search(&search, &own);
+        raise_to(carve->phases ? &needs.later : &needs.first, own.bytes + choice.scratch);
+        carve->methods[carve->phases] = choice.method;
+        carve->timed = carve->timed && choice.method != METHOD_GRID;
+        if (is_both(&phase)) continue;
+        carve->origin_map.phases[carve->phases] = { { NULL, NULL, (search.width + 31) / 32,
+                                                      search.height, search.width,
+                                                      is_turned(&phase) },
+                                                    phase.seams.grow };
+        if (carve->phases == 0) continue;
+        if (phase.width > needs.width) needs.width = phase.width;
+        if (phase.height > needs.height) needs.height = phase.height;
+    }
+    return needs;
+}
+
+static void lay_out_images(struct carve_context *carve, const struct needs *needs,
+                           struct arena *arena) {
+    const struct image *in = &carve->call->in;
+    carve->to = carve->call->out;
+    if (!needs->width) return;
+    if (carve->masked) {
+        const size_t stride = round16(needs->width);
+        carve->kept = { arena_take<uint8_t>(arena, stride * needs->height), stride, 0, 0, 1, 8 };
+    }
+    if (carve->shows) {
+        carve->to = *in;
+        carve->to.stride = needs->width * image_pixel_bytes(in);
+        carve->to.pixels = arena_take<uint8_t>(arena, carve->to.stride * needs->height);
+    }
+}
+
+/* BASE: NULL where memory is only counted. */
+static size_t lay_out_all(struct carve_context *carve, uint8_t *base) {
+    const struct image *in = &carve->call->in;
+    const struct needs needs = needs_of(carve);
+    struct arena arena = { base, 0 };
+    /* Without a phase energies may be shown. */
+    carve->luma = arena_take<uint8_t>(
+        &arena, carve->phases ? needs.plane : (size_t)round16(in->width) * in->height);
+    if (carve->phases == 0) return arena.bytes;
+    if (carve->masked) carve->marks = arena_take<uint8_t>(&arena, needs.plane);
+    for (int i = 0; i < carve->phases; i++) {
+        struct seam_mask *mask = &carve->origin_map.phases[i].mask;
+        const size_t words = (size_t)mask->words * mask->count;
+        mask->bits = arena_take<uint32_t>(&arena, words);
+        mask->ranks = arena_take<uint16_t>(&arena, words);
+    }
+    carve->origin_stride = in->width;
+    if (needs.both) carve->origins = arena_take<uint32_t>(&arena, (size_t)image_pixels(in));
+    struct arena first = arena; /* the later images lie where the first phase has its own */
+    carve->first = arena_take<uint8_t>(&first, needs.first);
+    lay_out_images(carve, &needs, &arena);
+    carve->later = arena_take<uint8_t>(&arena, needs.later);
+    return first.bytes > arena.bytes ? first.bytes : arena.bytes;
+}
+
+/* In the BYTES from BASE on, counted with what the device said then. Where the choice made now
+ * wants more, the grid method, for which there is always enough, has all phases. */
+static void lay_out(struct carve_context *carve, uint8_t *base, size_t bytes) {
+    if (lay_out_all(carve, base) <= bytes) return;
+    carve->limits.capability = 0;
+    lay_out_all(carve, base);
+}
+
+static struct carve_context context_of(const struct cuda_context *context,
+                                       const struct op_call *call) {
+    struct carve_context carve = {};
+    carve.context = context;
+    carve.call = call;
+    carve.failure = call->failure;
+    carve.queue = { context->stream, call->failure };
+    carve.limits = limits_of(context);
+    carve.shows = call->params->number[CARVE_SHOW] == CARVE_SHOW_SEAMS;
+    carve.masked = call->aux[CARVE_KEEP].width || call->aux[CARVE_REMOVE].width;
+    carve.goal_width = call->out.width;
+    carve.goal_height = call->out.height;
+    if (!carve.shows) return carve;
+    const long *number = call->params->number;
+    const long width = number[CARVE_WIDTH], height = number[CARVE_HEIGHT];
+    carve.goal_width = (uint32_t)(width ? width : call->in.width + number[CARVE_DX]);
+    carve.goal_height = (uint32_t)(height ? height : call->in.height + number[CARVE_DY]);
+    return carve;
+}
+
+#endif

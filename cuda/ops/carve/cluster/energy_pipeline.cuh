@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+/* energy_pipeline.cuh - a sweep block's shared memory: stages of energies, and sweepers' inboxes.
+ *
+ * Used by:  sweep.cuh; cluster/plan.cuh counts the stages.
+ * Limits:   STAGES_MAX stages, BLOCK_SWEEPERS_MAX sweepers a block.
+ *
+ * How it works: one warp, the producer, loads energies ahead into stages of 16 rows, by the copy
+ * engine, a box for each sweeper; barriers tell when a stage is full and when it is empty. Inboxes
+ * are for what sweepers push to their neighbours, in the same or another block: two in turn, since
+ * whoever sends the next but one has received what was sent after the last was read.
+ */
+#ifndef BURIN_CARVE_CLUSTER_ENERGY_PIPELINE_CUH
+#define BURIN_CARVE_CLUSTER_ENERGY_PIPELINE_CUH
+
+#include "cuda/ops/carve/cluster/args.cuh"
+
+#include <cuda.h>
+
+/* Shared memory of a sweep block, in bytes. */
+enum {
+    SWEEP_FULL = 0,
+    SWEEP_EMPTY = 8 * STAGES_MAX,
+    SWEEP_NOBODY = 16 * STAGES_MAX, /* a barrier that nobody waits for */
+    /* Of the seam that begins in a stage: width | the half's rows << 16, or 0 behind the last one.
+     */
+    SWEEP_SHAPE = SWEEP_NOBODY + 8,
+    SWEEP_CLOCK = 256,
+    SWEEP_INBOX = SWEEP_CLOCK + sizeof(struct span_clock),
+    SWEEP_INBOX_SIDE = 4 * HALO_MAX,
+    SWEEP_INBOX_WARP = 4 * SWEEP_INBOX_SIDE, /* two in turn, left and right */
+    SWEEP_STAGES = (SWEEP_INBOX + BLOCK_SWEEPERS_MAX * SWEEP_INBOX_WARP + 127) / 128 * 128,
+};
+
+/* Bytes of a sweeper's energies in a stage. */
+template <int LANE> struct stage_bytes {
+    enum { ROW = 2 * 32 * LANE, ALL = STEP_ROWS * ROW };
+};
+
+/* A place in the ring that goes round. */
+struct pipeline_stage {
+    uint32_t number, round;
+};
+
+DEVICE void next_stage(struct pipeline_stage &stage, uint32_t stages) {
+    if (++stage.number == stages) stage.number = 0, stage.round++;
+}
+
+/* The shape of the seam that begins in STAGE. It is handed on by the stage's barrier; atomics,
+ * since racecheck does not follow a barrier that counts bytes. */
+DEVICE void stage_shape_store(uint8_t *shared, const struct pipeline_stage &stage, uint32_t shape) {
+    atomicExch((uint32_t *)(shared + SWEEP_SHAPE) + stage.number, shape);
+}
+
+/* ---- a sweeper */
+
+struct sweep_warp {
+    uint32_t number; /* of the half's */
+    int x;           /* the lane's first column */
+    uint32_t lane;
+    uint32_t exchanges;
+    bool left, right;             /* neighbours that have a column inside */
+    bool own, at_left, at_right;  /* what the lane's columns are: the warp's own, a halo */
+    bool sends_left, sends_right; /* own columns that are a neighbour's halo */
+    uint32_t to, inbox;           /* addresses for even exchanges */
+};
+
+template <int LANE> struct sweep_energies { uint32_t pairs[LANE / 2]; };
+
+template <int LANE> DEVICE struct sweep_energies<LANE> sweep_fetch(const uint8_t *from) {
+    struct sweep_energies<LANE> energies;
+    if constexpr (LANE == 8) {
+        const uint4 words = *(const uint4 *)from;
+        energies.pairs[0] = words.x, energies.pairs[1] = words.y;
+        energies.pairs[2] = words.z, energies.pairs[3] = words.w;
+    } else {
+#pragma unroll
+        for (int k = 0; k < LANE / 2; k++) energies.pairs[k] = ((const uint32_t *)from)[k];
+    }
+    return energies;
+}
+
+/* Told of the row before a step: costs of the warp's own columns, tagged. */
+template <int LANE>
+struct sweep_row_costs {
+    uint32_t words[LANE];
+    uint32_t *to; /* the lane's place */
+};
+
+template <int LANE> DEVICE void sweep_store(const struct sweep_row_costs<LANE> &told) {
+    const uint32_t(&words)[LANE] = told.words;
+    if constexpr (LANE == 8) {
+        store_relaxed4(told.to, make_uint4(words[0], words[1], words[2], words[3]));
+        store_relaxed4(told.to + 4, make_uint4(words[4], words[5], words[6], words[7]));
+    } else {
+#pragma unroll
+        for (int k = 0; k < LANE; k += 2) store_relaxed2(told.to + k, words[k], words[k + 1]);
+    }
+}
+
+DEVICE uint32_t inbox_turn(uint32_t exchange) {
+    return (exchange & 1) * 2 * SWEEP_INBOX_SIDE;
+}
+
+DEVICE uint32_t inbox_of(uint32_t shared, uint32_t warp, uint32_t side) {
+    return shared + SWEEP_INBOX + warp * SWEEP_INBOX_WARP + side * SWEEP_INBOX_SIDE;
+}
+
+/* ---- the loading warp */
+
+DEVICE void barrier_wait(uint32_t barrier, uint32_t parity, int where) {
+    for (uint32_t spins = 0; !mbarrier_try_wait(barrier, parity); spins++)
+        if (spins == SPIN_LIMIT) SPIN_STUCK(where);
+}
+
+/* How many bands from BAND on have had SEAM seams taken out; `ended` when those were all. A block
+ * whose sweepers have nothing to do may be late enough to see what is told of the seam itself. */
+DEVICE uint32_t bands_ready(const struct cluster_args &args, const struct cluster_half &half,
+                            uint32_t band, uint32_t seam, bool &ended) {
+    const uint32_t lane = thread_index() % 32;
+    for (uint32_t spins = 0;; spins++) {
+        const bool exists = band + lane < half.bands;
+        const uint32_t word =
+            exists ? load_acquire(args.ready + half.first_band + band + lane) : seam;
+        const uint32_t late = __ballot_sync(~0u, (word & 0x7fffffff) < seam);
+        const uint32_t first = late ? __ffs((int)late) - 1 : 32;
+        ended = __shfl_sync(~0u, word, 0) == (seam | 1u << 31);
+        if (first) return first;
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_READY);
+    }
+}
+
+/* Before a step of a search that weighs both directions: the half as it will be, and the shape.
+ * VERDICT: of the step before that, then of the one before. The axis's own bands are not waited
+ * for, but the other's if it was theirs to renew energies in this axis's plane, and the traceback
+ * blocks, who have then read the last row's costs. */
+DEVICE struct axis_shape producer_shape(const struct cluster_args &args, struct cluster_half &half,
+                                        int number, uint32_t step, uint32_t &verdict) {
+    const struct dual_axis &dual = args.dual;
+    const uint32_t before = verdict, resolver = dual.bands + 2 * dual.axis;
+    verdict = step ? wait_verdict(args, step - 1) : 0;
+    const struct axis_shape shape = axis_shape_at(args, step, verdict);
+    halve(half, number, shape.height, args.band_steps);
+    if (shape.over || step == 0) return shape;
+    wait_told(args, dual.ready, resolver, resolver + 2, step);
+    if (!verdict_is_own(args, before, verdict))
+        wait_told(args, dual.ready, dual.axis ? 0 : dual.across,
+                  dual.axis ? dual.across : dual.bands, step);
+    return shape;
+}
+
+/* The loading warp, for HERE sweepers from the half's FIRST on. */
+template <int LANE>
+DEVICE void producer(const struct cluster_args &args, const CUtensorMap &plane, int number,
+                     uint8_t *shared, uint32_t first, uint32_t here) {
+    const uint32_t base = shared_address(shared), lane = thread_index() % 32;
+    struct cluster_half half = args.halves[number];
+    const int column = (int)(ENERGY_PAD + first * args.own - args.halo);
+    struct pipeline_stage stage = {};
+    uint32_t verdict = 0;
+    for (uint32_t seam = 0; seam < args.seams; seam++) {
+        uint32_t known = 0; /* bands that are ready */
+        struct axis_shape shape = { args.width - seam, args.height, false };
+        if (args.dual.verdicts) shape = producer_shape(args, half, number, seam, verdict);
+        for (uint32_t step = 0; step < half.steps; step++) {
+            const uint32_t full = base + SWEEP_FULL + 8 * stage.number,
+                           band = step / args.band_steps;
+            if (stage.round)
+                barrier_wait(base + SWEEP_EMPTY + 8 * stage.number, (stage.round & 1) ^ 1,
+                             STUCK_EMPTY);
+            while (known <= band) {
+                bool ended = shape.over;
+                if (!ended) known = band + bands_ready(args, half, band, seam, ended);
+                __syncwarp();
+                /* Written by ordinary stores of other blocks, read by the copy engine. */
+                fence_proxy_async();
+                if (!ended) continue;
+                if (lane == 0) stage_shape_store(shared, stage, 0), mbarrier_arrive(full);
+                return;
+            }
+            if (lane == 0) {
+                const int row = (int)(half.first_row + step * STEP_ROWS);
+                if (step == 0) stage_shape_store(shared, stage, shape.width | half.rows << 16);
+                enum { ALL = stage_bytes<LANE>::ALL };
+                uint32_t to = base + SWEEP_STAGES + stage.number * here * ALL;
+                mbarrier_expect(full, here * ALL);
+                for (uint32_t k = 0; k < here; k++, to += ALL)
+                    copy_box(to, plane, (column + (int)(k * args.own)) / 2, row, full);
+            }
+            __syncwarp();
+            next_stage(stage, args.stages);
+        }
+    }
+}
+
+#endif

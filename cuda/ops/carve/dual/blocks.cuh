@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+/* blocks.cuh - band and traceback blocks of the dual method, step by step.
+ *
+ * Used by:  dual.cuh.
+ *
+ * How it works: args.cuh says what a step is; the parts are those of cluster/band.cuh and
+ * cluster/traceback.cuh, run on the copy of the arguments in shared memory. Between two barriers
+ * the first thread alone brings that copy up to date.
+ */
+#ifndef BURIN_CARVE_DUAL_BLOCKS_CUH
+#define BURIN_CARVE_DUAL_BLOCKS_CUH
+
+#include "cuda/ops/carve/dual/removal.cuh"
+
+/* ---- band blocks */
+
+/* Energies are as the step before has left them; before anybody changes them again, the row behind
+ * the band is copied. Luma that the block had to move is moved. */
+DEVICE void dual_settle(const struct dual_args &dual, const struct dual_shared &shared) {
+    const struct cluster_args &args = shared.args;
+    const int half = shared.band.half;
+    const uint32_t end = band_end(args, shared.band), width = args.width - shared.state.step;
+    if (thread_index() < 32) wait_ready(args, shared.state.step);
+    __syncthreads();
+    const uint16_t *row = end < args.halves[half].rows
+                              ? half_energies(args, half, end)
+                              : half_energies(args, !half, args.halves[!half].rows - 1);
+    for (uint32_t x = 8 * thread_index(); x < width; x += 8 * BLOCK_THREADS)
+        *(uint4 *)(block_shared + dual.behind + 2 * x) = __ldcg((const uint4 *)(row + x));
+    __syncthreads();
+    if (thread_index() == 0) store_release(dual.settled + shared.place.flag, shared.state.step + 1);
+}
+
+/* A warp: the seam's column in the band's last row, or NOT_MET where by then the verdict is that
+ * this axis's seam stays. */
+DEVICE uint32_t dual_entry(const struct cluster_args &args, const struct dual_shared &shared) {
+    const uint32_t step = shared.state.step;
+    uint32_t entry = 0, verdict = 0;
+    for (uint32_t spins = 0; entry >> 16 != step + 1; spins++) {
+        entry = __shfl_sync(~0u, load_relaxed(args.entries + shared.band.number), 0);
+        verdict = __shfl_sync(~0u, load_relaxed(args.dual.verdicts + step), 0);
+        if (verdict && !verdict_is_own(args, shared.state.verdict, verdict)) return NOT_MET;
+        if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_ENTRY);
+    }
+    if (thread_index() == 0 && shared.band.number == 0) timeline_mark(args, step, MARK_ENTRY);
+    return entry & 0x7fff;
+}
+
+/* The verdict, and the band's part of the axis's seam, told. By then all others have settled. */
+DEVICE void dual_trace_seam(const struct dual_args &dual, struct dual_shared &shared) {
+    const struct cluster_args &args = shared.args;
+    const uint32_t step = shared.state.step, warp = thread_index() / 32;
+    if (warp == 1) wait_told(args, dual.settled, 0, args.dual.bands, step + 1);
+    if (thread_index() == 32) {
+        shared.verdict = wait_verdict(args, step);
+        shared.seam.own = verdict_is_own(args, shared.state.verdict, shared.verdict);
+        shared.seam.ends = verdict_ends(args, step, shared.verdict);
+        shared.seam.lines = shared.seam.own ? args.height : args.width - step;
+    }
+    __syncwarp();
+    if (warp == 0) {
+        const uint32_t entry = dual_entry(args, shared);
+        if (entry != NOT_MET) {
+            band_walk_rows(args, shared.band, entry);
+            band_store_crossings(args, shared.band, step);
+        }
+    }
+    __syncthreads();
+}
+
+/* Both planes of energies as the next step needs them; then the rest of the seam, for the luma. */
+DEVICE void dual_energies(const struct dual_args &dual, const struct dual_shared &shared) {
+    const bool own = shared.seam.own, mark = shared.place.number == 0 && thread_index() == 0;
+    if (own) {
+        dual_close(dual, shared);
+    } else {
+        dual_gather(dual, shared);
+        dual_shift(dual, shared);
+    }
+    __syncthreads();
+    if (mark) timeline_mark(shared.args, shared.state.step, MARK_MOVED);
+    if (own) dual_renew(dual, shared);
+    __syncthreads();
+    if (thread_index() == 0)
+        store_release(shared.args.dual.ready + shared.place.flag, shared.state.step + 1);
+    if (mark) timeline_mark(shared.args, shared.state.step, MARK_READY);
+    if (own) dual_gather(dual, shared);
+}
+
+DEVICE void dual_band_step(const struct dual_args &dual, struct dual_shared &shared) {
+    const struct cluster_args &args = shared.args;
+    const bool mark = shared.place.number == 0 && thread_index() == 0;
+    dual_settle(dual, shared);
+    band_search(args, shared.band, shared.state.step);
+    dual_trace_seam(dual, shared);
+    if (mark) timeline_mark(args, shared.state.step, MARK_WALKED);
+    if (!shared.seam.ends) {
+        dual_energies(dual, shared);
+        dual_luma(dual, shared);
+    }
+    if (!shared.seam.own) return;
+    uint16_t *seam = dual.seams + shared.state.written; /* for the origins */
+    for (uint32_t y = shared.band.top + thread_index(); y < shared.band.bottom; y += BLOCK_THREADS)
+        seam[y] = (uint16_t)band_column(shared.band, y);
+}
+
+/* One thread: the shared memory before the step; `over` where the axis or the band has come to its
+ * end. */
+DEVICE void dual_band_enter(const struct dual_args &dual) {
+    struct dual_shared &shared = dual_shared(dual);
+    const struct cluster_half *first = dual.axes[shared.place.axis].halves;
+    const uint32_t half = shared.place.number >= first[1].first_band;
+    dual_enter(dual);
+    shared.over |= shared.place.number - first[half].first_band >= shared.args.halves[half].bands;
+    const struct cluster_args &other = dual.axes[!shared.place.axis];
+    const struct axis_shape shape = axis_shape_at(other, shared.state.step, shared.state.verdict);
+    struct cluster_half halves[2];
+    for (int k = 0; k < 2; k++) halve(halves[k], k, shape.height, other.band_steps);
+    shared.others = shape.over ? 0 : halves[0].bands + halves[1].bands;
+    if (!shared.over) shared.band = band_make(shared.args, shared.place.number);
+}
+
+/* Band NUMBER of AXIS, until it, or its axis, or all has come to an end. Who leaves before the
+ * others has told all that they will ever wait for. */
+static __device__ void dual_band_block(const struct dual_args &dual, uint32_t axis,
+                                       uint32_t number) {
+    struct dual_shared &shared = dual_shared(dual);
+    dual_begin(dual, axis);
+    if (thread_index() == 0) {
+        shared.place = { axis, number, number + (axis ? dual.axes[axis].dual.across : 0) };
+        dual_band_enter(dual);
+    }
+    __syncthreads();
+    while (!shared.over) {
+        dual_band_step(dual, shared);
+        if (shared.seam.ends) return;
+        __syncthreads();
+        if (thread_index() == 0) dual_advance(shared, shared.seam.lines), dual_band_enter(dual);
+        __syncthreads();
+    }
+    if (thread_index()) return;
+    store_release(dual.settled + shared.place.flag, ~0u);
+    store_release(shared.args.dual.ready + shared.place.flag, ~0u);
+}
+
+/* ---- traceback blocks */
+
+/* A warp: what the axis's seam costs is TOTAL. The judge compares it with the other's, of which
+ * OTHER is what was told a while ago, and gives the verdict. */
+DEVICE void dual_judge(const struct dual_args &dual, const struct cluster_args &args,
+                       const struct dual_state &state, bool judges, uint32_t total,
+                       uint32_t other) {
+    const uint32_t lane = thread_index() % 32, axis = args.dual.axis, tag = seam_tag(state.step);
+    if (lane) return;
+    if (!judges) {
+        store_relaxed(dual.totals + axis, tag << 30 | total);
+        return;
+    }
+    uint32_t turned = axis;
+    if (!dual_axis_shape(dual, !axis, state).over) {
+        for (uint32_t spins = 0; other >> 30 != tag; spins++) {
+            other = load_relaxed(dual.totals + !axis);
+            if (spins == SPIN_LIMIT) SPIN_STUCK(STUCK_TOTAL);
+        }
+        other &= (1u << 30) - 1;
+        turned = axis ? total < other : other < total;
+    }
+    const uint32_t flags = atomicOr(&dual_shared(dual).stop, 0u) ? VERDICT_LAST : 0;
+    store_relaxed(args.dual.verdicts + state.step,
+                  VERDICT_THERE | flags | ((state.verdict & VERDICT_COUNT) + !turned));
+}
+
+/* Where the time of the search goes, by the first thread of the block that judges. */
+DEVICE void dual_clock_store(const struct cluster_args &args, struct dual_clock &clock, int span) {
+    if (thread_index() || !clock.on) return;
+    clock_tell(args, clock.spans[span], span);
+    for (struct span_clock &each : clock.spans) each.began = global_timer();
+}
+
+/* The judge's clock goes on at the end of the step before; whoever takes over goes on from what the
+ * other told. */
+DEVICE void dual_clock_start(const struct cluster_args &args, struct dual_clock &clock, bool judges,
+                             uint32_t step) {
+    if (!judges || !args.progress || thread_index() >= 32) return;
+    wait_ready(args, step);
+    if (thread_index()) return;
+    if (clock.on && step) dual_clock_store(args, clock, SPAN_REMOVE);
+    if (clock.on) return;
+    for (int span = SPAN_SEAM; span <= SPAN_REMOVE; span++) {
+        clock_make(args, clock.spans[span], span);
+        clock.spans[span].began = global_timer();
+    }
+    clock.on = true;
+}
+
+/* One step of a traceback block, up to the entries of its bands. */
+DEVICE void dual_trace_step(const struct dual_args &dual, const struct cluster_args &args,
+                            int number, const struct dual_state &state, bool judges) {
+    struct dual_clock &clock = dual_shared(dual).clock;
+    struct trace_memory *memory = (struct trace_memory *)block_shared;
+    const struct cluster_half &half = args.halves[number];
+    const uint32_t step = state.step, warps = meet_warps(args);
+    const bool mark = number == 0 && thread_index() == 0;
+    if (judges && thread_index() == 0) {
+        /* While the sweepers are under way, before this warp has looked for the meeting point, and
+         * so before anybody gives the verdict. */
+        volatile struct kernel_progress *progress = dual.progress;
+        atomicExch(&dual_shared(dual).stop, progress && progress->stop ? 1u : 0u);
+        if (progress && step % 8 == 0) progress->done = dual.done + step;
+    }
+    dual_clock_start(args, clock, judges, step);
+    if (thread_index() / 32 < warps) {
+        /* May be there already: one trip less behind the meeting. */
+        const uint32_t other =
+            judges && thread_index() % 32 == 0 ? load_relaxed(dual.totals + !args.dual.axis) : 0;
+        const uint32_t total = trace_meet(args, number, memory, step);
+        if (total != ~0u && number == 0) dual_judge(dual, args, state, judges, total, other);
+        if (mark) timeline_mark(args, step, MARK_MEET);
+        dual_clock_store(args, clock, SPAN_SEAM);
+    }
+    trace_gather_all(args, number, memory, step);
+    __syncthreads();
+    if (mark) timeline_mark(args, step, MARK_MAPS);
+    if (thread_index() < 32) trace_store_entries(args, half, memory, trace_met(memory, step), step);
+    if (thread_index() == 32) memory->next = 0;
+    __syncthreads();
+    if (mark) timeline_mark(args, step, MARK_TRACED);
+    dual_clock_store(args, clock, SPAN_TRACE);
+}
+
+/* The traceback block of a half of AXIS, until the axis, or all, has come to an end. */
+static __device__ void dual_trace_block(const struct dual_args &dual, uint32_t axis, int number) {
+    struct dual_shared &shared = dual_shared(dual);
+    const struct dual_axis &share = dual.axes[axis].dual;
+    uint32_t *ready = share.ready + share.bands + 2 * axis + (uint32_t)number;
+    dual_begin(dual, axis);
+    if (thread_index() == 0) {
+        shared.args.progress = dual.progress;
+        shared.clock.on = false;
+        struct trace_memory *memory = (struct trace_memory *)block_shared;
+        trace_init(memory);
+        dual_enter(dual);
+    }
+    __syncthreads();
+    while (!shared.over) {
+        const bool judges =
+            number == 0 && (axis == dual.longer || dual_axis_shape(dual, !axis, shared.state).over);
+        dual_trace_step(dual, shared.args, number, shared.state, judges);
+        if (thread_index() == 0) {
+            const uint32_t step = shared.state.step;
+            store_release(ready, step + 1);
+            shared.verdict = wait_verdict(shared.args, step);
+            const bool ends = verdict_ends(shared.args, step, shared.verdict);
+            dual_advance(shared, 0);
+            dual_enter(dual);
+            shared.over |= ends;
+            if (ends && judges) {
+                *dual.made = shared.verdict & VERDICT_LAST ? DUAL_STOPPED : step + 1;
+                volatile struct kernel_progress *progress = dual.progress;
+                if (progress) progress->done = dual.done + step + 1;
+            }
+        }
+        __syncthreads();
+    }
+    if (thread_index() == 0) store_release(ready, ~0u);
+}
+
+#endif

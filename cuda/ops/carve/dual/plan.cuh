@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+/* plan.cuh - who does what in the dual method, and where it lies; the host's part, no CUDA call.
+ *
+ * Used by:  dual.cuh; method.cuh to choose.
+ * Fails:    dual_plan_make returns false for a search that the method does not take.
+ * Threads:  any.
+ * Limits:   no masks, both directions; both sides up to CLUSTER_WIDTH_MAX, and 2 of each stay;
+ *           compute capability 9.0; blocks as limits->resident says.
+ *
+ * How it works: a cluster_plan for each axis, with sweepers of the same shape, since one kernel
+ * runs both; three attempts, from many blocks for sweepers to many for bands.
+ */
+#ifndef BURIN_CARVE_DUAL_PLAN_CUH
+#define BURIN_CARVE_DUAL_PLAN_CUH
+
+#include "cuda/ops/carve/cluster/plan.cuh"
+#include "cuda/ops/carve/dual/args.cuh"
+
+/* axes: their arguments and places; the launch is as the first one says. */
+struct dual_plan {
+    struct dual_args args;
+    struct cluster_plan axes[2];
+    enum cluster_kernel_id kernel;
+    uint32_t cluster;
+    size_t bytes, cleared_from, cleared; /* of scratch */
+};
+
+/* Columns of a band block's and a traceback block's tables: the width that the arguments in shared
+ * memory say there is, which is the image's and a column more for every seam of the other axis. */
+static inline uint32_t dual_columns(const struct cluster_args *args) {
+    return args->width + args->seams - args->dual.goes;
+}
+
+/* Where a block's own things lie in shared memory; false where they do not fit. */
+static inline bool dual_shared_layout(struct dual_plan *plan, uint32_t most) {
+    struct dual_args *dual = &plan->args;
+    const uint32_t round = 16, widest = plan->axes[0].args.width > plan->axes[1].args.width
+                                            ? plan->axes[0].args.width
+                                            : plan->axes[1].args.width;
+    uint32_t bytes = 0;
+    for (int axis = 0; axis < 2; axis++) {
+        const struct cluster_args *args = &plan->axes[axis].args;
+        const uint32_t mine =
+            band_bytes(dual_columns(args), 0, args->band_steps, args->reach, false);
+        bytes = mine > bytes ? mine : bytes;
+    }
+    dual->behind = (bytes + round - 1) / round * round;
+    dual->path = dual->behind + 2 * ((widest + round) / round * round);
+    dual->shared = (most - (uint32_t)sizeof(struct dual_shared)) / round * round;
+    return dual->path + 2 * ((widest + round) / round * round) <= dual->shared;
+}
+
+/* Bands of the axes, STEPS each, in BLOCKS blocks; false where it does not go. */
+static inline bool dual_plan_bands(struct dual_plan *plan, const uint32_t steps[2],
+                                   uint32_t blocks) {
+    uint32_t bands = 0;
+    for (int axis = 0; axis < 2; axis++) {
+        struct cluster_args *args = &plan->axes[axis].args;
+        plan_bands(args, steps[axis]);
+        if (args->halves[0].bands > BANDS_MAX) return false;
+        bands += args->halves[0].bands + args->halves[1].bands;
+    }
+    const struct cluster_half *across = plan->axes[0].args.halves;
+    for (struct cluster_plan &axis : plan->axes) {
+        axis.args.dual.bands = bands;
+        axis.args.dual.across = across[0].bands + across[1].bands;
+    }
+    return bands <= blocks;
+}
+
+/* The bands that are done soonest: of the fewest pixels, in the axis that has more of them; none of
+ * more than HIGHEST steps. */
+static inline bool dual_choose_bands(struct dual_plan *plan, uint32_t highest, uint32_t blocks,
+                                     uint32_t most) {
+    uint32_t steps[2], best[2] = {}, least = UINT32_MAX;
+    for (steps[0] = 1; steps[0] <= highest; steps[0]++)
+        for (steps[1] = 1; steps[1] <= highest; steps[1]++) {
+            const uint32_t down = steps[0] * plan->axes[0].args.width;
+            const uint32_t across = steps[1] * plan->axes[1].args.width;
+            const uint32_t larger = down > across ? down : across;
+            if (larger >= least || !dual_plan_bands(plan, steps, blocks)) continue;
+            least = larger, best[0] = steps[0], best[1] = steps[1];
+        }
+    return least < UINT32_MAX && dual_plan_bands(plan, best, blocks) &&
+           dual_shared_layout(plan, most);
+}
+
+/* Sweepers a block, if clusters of at most 16 will do, and steps a band at most. */
+struct dual_attempt {
+    uint32_t warps, highest;
+};
+
+static inline bool dual_plan_shape(struct dual_plan *plan, const struct carve_limits *limits,
+                                   const struct dual_attempt *one) {
+    struct cluster_plan *launch = &plan->axes[0];
+    const uint32_t most = launch->shared_bytes = limits->shared_bytes;
+    /* Sweepers' columns as for the longer row of the two; blocks of each cluster as many. */
+    struct cluster_args *down = &plan->axes[0].args, *across = &plan->axes[1].args;
+    const uint32_t widest = down->width > across->width ? down->width : across->width;
+    plan_sweep_columns(down, widest);
+    plan_sweep_columns(across, widest);
+    const uint32_t sweepers_most =
+        down->sweepers > across->sweepers ? down->sweepers : across->sweepers;
+    for (struct cluster_plan &axis : plan->axes)
+        plan_sweepers(&axis.args, plan_cluster(sweepers_most, one->warps));
+    for (struct cluster_plan &axis : plan->axes)
+        if (!plan_stages(&axis.args, most)) return false;
+    const uint32_t cluster = plan->cluster = launch->args.cluster, sweepers = 4 * cluster;
+    plan->kernel = lane_columns(&launch->args) == 6 ? DUAL_LANE_6 : DUAL_LANE_8;
+    const uint32_t room = plan_room(limits, plan->kernel, cluster) / cluster * cluster;
+    if (room < sweepers + 4 || !dual_choose_bands(plan, one->highest, room - sweepers - 4, most))
+        return false;
+    const uint32_t blocks = sweepers + 4 + launch->args.dual.bands;
+    launch->blocks = (blocks + cluster - 1) / cluster * cluster;
+    for (struct cluster_plan &axis : plan->axes) {
+        struct cluster_args wide = axis.args;
+        wide.width = dual_columns(&axis.args);
+        plan_maps(&wide, plan->args.shared);
+        axis.args.window_bands = wide.window_bands, axis.args.direct_bands = wide.direct_bands;
+        plan_late_bands(&axis.args);
+    }
+    return true;
+}
+
+/* Scratch out of ARENA. Tagged memory of both axes, and what is between, is cleared. */
+static inline void dual_layout(struct dual_plan *plan, struct arena *arena) {
+    struct dual_args *dual = &plan->args;
+    const struct cluster_args *args = &plan->axes[0].args;
+    const uint32_t left = args->width - args->dual.goes;
+    const uint32_t after = args->height - (args->seams - args->dual.goes);
+    for (struct cluster_plan &axis : plan->axes) cluster_layout(&axis, arena);
+    plan->cleared_from = arena->bytes;
+    uint32_t *verdicts = arena_take<uint32_t>(arena, args->seams);
+    uint32_t *ready = arena_take<uint32_t>(arena, args->dual.bands + DUAL_TRACERS);
+    for (int axis = 0; axis < 2; axis++)
+        dual->crossings[axis] = arena_take<uint32_t>(arena, plan->axes[axis].args.height);
+    dual->settled = arena_take<uint32_t>(arena, args->dual.bands);
+    dual->totals = arena_take<uint32_t>(arena, 2);
+    dual->made = arena_take<uint32_t>(arena, 1);
+    plan->cleared = arena->bytes - plan->cleared_from;
+    dual->luma[1] = arena_take<uint8_t>(arena, (size_t)dual->luma_stride * args->height + 32);
+    dual->seams =
+        arena_take<uint16_t>(arena, (size_t)args->width * args->height - (size_t)left * after);
+    for (int axis = 0; axis < 2; axis++) {
+        plan->axes[axis].args.dual.verdicts = verdicts;
+        plan->axes[axis].args.dual.ready = ready;
+        plan->axes[axis].args.ready = ready + (axis ? args->dual.across : 0);
+        dual->axes[axis] = plan->axes[axis].args;
+    }
+    plan->bytes = arena->bytes;
+}
+
+/* False where the search does not fit. Rows are quickest with few warps a block, bands with few
+ * rows: large images need the blocks for them. SCRATCH may be NULL while it is only measured. */
+static inline bool dual_plan_make(struct dual_plan *plan, const struct carve_limits *limits,
+                                  const struct seam_search *search, uint8_t *scratch) {
+    static const struct dual_attempt attempts[] = { { 5, 7 },
+                                                    { BLOCK_SWEEPERS_MAX, 7 },
+                                                    { BLOCK_SWEEPERS_MAX, BAND_STEPS_MAX } };
+    struct arena arena = { scratch, 0 };
+    memset(plan, 0, sizeof *plan);
+    /* Sides that stay two rows long have two halves at every step. */
+    const uint32_t longer = search->width > search->height ? search->width : search->height;
+    if (!cluster_accepts(limits, search, longer, longer) || !search->columns || !search->rows ||
+        search->columns + 2 > search->width || search->rows + 2 > search->height)
+        return false;
+    struct dual_args *dual = &plan->args;
+    for (uint32_t axis = 0; axis < 2; axis++) {
+        struct cluster_args *args = &plan->axes[axis].args;
+        args->width = axis ? search->height : search->width;
+        args->height = axis ? search->width : search->height;
+        args->seams = search->columns + search->rows;
+        args->energy = search->energy, args->reach = carve_reach(search->energy);
+        args->dual.axis = axis, args->dual.goes = axis ? search->rows : search->columns;
+    }
+    dual->luma[0] = search->luma, dual->luma_stride = search->luma_stride;
+    dual->longer = search->width > search->height;
+    dual->origins = search->origins, dual->origin_stride = search->origin_stride;
+    dual->progress = search->progress, dual->done = search->done;
+    for (const struct dual_attempt &one : attempts)
+        if (dual_plan_shape(plan, limits, &one)) {
+            dual_layout(plan, &arena);
+            return true;
+        }
+    return false;
+}
+
+#endif

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+/* launch_kernel.cuh - kernels of carving are launched here: each takes one struct by value.
+ *
+ * Used by:  every file of carving that has a kernel.
+ * Fails:    as check.cuh says.
+ */
+#ifndef BURIN_CARVE_LAUNCH_KERNEL_CUH
+#define BURIN_CARVE_LAUNCH_KERNEL_CUH
+
+#include "cuda/check.cuh"
+#include "cuda/ops/carve/ptx.cuh"
+
+struct launch_queue {
+    cudaStream_t stream;
+    struct failure *failure; /* told what goes wrong */
+};
+
+template <class ARGS>
+static enum status launch(void (*kernel)(ARGS), dim3 blocks, dim3 threads,
+                          const struct launch_queue &queue, const ARGS &args) {
+    kernel<<<blocks, threads, 0, queue.stream>>>(args);
+    CUDA_LAUNCHED(queue.failure);
+    return STATUS_OK;
+}
+
+/* ---- a thread a pixel */
+
+enum { PIXEL_BLOCK_X = 32, PIXEL_BLOCK_Y = 8 };
+
+template <class ARGS>
+static enum status launch_pixels(void (*kernel)(ARGS), uint32_t width, uint32_t height,
+                                 const struct launch_queue &queue, const ARGS &args) {
+    return launch(kernel,
+                  dim3((width + PIXEL_BLOCK_X - 1) / PIXEL_BLOCK_X,
+                       (height + PIXEL_BLOCK_Y - 1) / PIXEL_BLOCK_Y),
+                  dim3(PIXEL_BLOCK_X, PIXEL_BLOCK_Y), queue, args);
+}
+
+/* May lie outside. */
+DEVICE uint2 thread_pixel() {
+    return make_uint2(blockIdx.x * PIXEL_BLOCK_X + threadIdx.x,
+                      blockIdx.y * PIXEL_BLOCK_Y + threadIdx.y);
+}
+
+/* ---- blocks that wait for one another */
+
+/* The first attribute alone is what occupancy depends on. */
+static inline cudaLaunchConfig_t cluster_config(uint32_t blocks, uint32_t threads, uint32_t cluster,
+                                                uint32_t shared_bytes,
+                                                cudaLaunchAttribute attributes[2],
+                                                cudaStream_t stream) {
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(threads);
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = stream;
+    config.attrs = attributes;
+    config.numAttrs = 2;
+    attributes[0].id = cudaLaunchAttributeClusterDimension;
+    attributes[0].val.clusterDim.x = cluster;
+    attributes[0].val.clusterDim.y = attributes[0].val.clusterDim.z = 1;
+    attributes[1].id = cudaLaunchAttributeCooperative;
+    attributes[1].val.cooperative = 1;
+    return config;
+}
+
+#endif

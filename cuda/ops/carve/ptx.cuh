@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+/* ptx.cuh - the PTX instructions that CUDA C has no function for, each in a function of its name.
+ *
+ * Used by:  every kernel of carving. No other file of carving has inline assembly.
+ * Threads:  one thread each, cluster_barrier() and the copies excepted, which say so.
+ * Limits:   mbarrier_*, *_cluster*, cluster_* and copy_box need compute capability 9.0.
+ * Source:   PTX ISA, chapters Memory Consistency Model and Data Movement.
+ *
+ * How it works: each is volatile and clobbers memory where it orders anything, so that the compiler
+ * moves no access across it; relaxed ones only make sure that a word is neither torn nor cached.
+ */
+#ifndef BURIN_CARVE_PTX_CUH
+#define BURIN_CARVE_PTX_CUH
+
+#include "cuda/shared_address.cuh"
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <stdint.h>
+
+#define DEVICE static __device__ __forceinline__
+
+/* ---- who and when */
+
+/* threadIdx.x, asked for each time: what is computed from it needs no register, or worse, memory,
+ * from one use to the next. */
+DEVICE uint32_t thread_index() {
+    uint32_t thread;
+    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(thread));
+    return thread;
+}
+
+/* Nanoseconds, the same for all multiprocessors. */
+DEVICE uint64_t global_timer() {
+    uint64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+/* ---- global memory, seen by the whole GPU: relaxed accesses are whole, in no order */
+
+#define PTX_LOAD(NAME, WORD, INSTRUCTION, REGISTER)                                                \
+    DEVICE WORD NAME(const WORD *from) {                                                           \
+        WORD word;                                                                                 \
+        asm volatile(INSTRUCTION " %0, [%1];" : "=" REGISTER(word) : "l"(from) : "memory");        \
+        return word;                                                                               \
+    }
+PTX_LOAD(load_relaxed, uint32_t, "ld.relaxed.gpu.global.u32", "r")
+PTX_LOAD(load_acquire, uint32_t, "ld.acquire.gpu.global.u32", "r")
+PTX_LOAD(load_acquire, uint64_t, "ld.acquire.gpu.global.u64", "l")
+
+/* Each word arrives whole, the four in no order. 16-byte aligned. */
+DEVICE uint4 load_relaxed4(const uint32_t *from) {
+    uint4 words;
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(words.x), "=r"(words.y), "=r"(words.z), "=r"(words.w)
+                 : "l"(from)
+                 : "memory");
+    return words;
+}
+
+/* Two words of 64 bits. 16-byte aligned. */
+DEVICE ulonglong2 load_relaxed_pair(const uint64_t *from) {
+    ulonglong2 pair;
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(pair.x), "=l"(pair.y)
+                 : "l"(from)
+                 : "memory");
+    return pair;
+}
+
+DEVICE void store_relaxed(uint32_t *to, uint32_t word) {
+    asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(word) : "memory");
+}
+
+DEVICE void store_relaxed2(uint32_t *to, uint32_t a, uint32_t b) {
+    asm volatile("st.relaxed.gpu.global.v2.u32 [%0], {%1, %2};" ::"l"(to), "r"(a), "r"(b)
+                 : "memory");
+}
+
+DEVICE void store_relaxed4(uint32_t *to, uint4 words) {
+    asm volatile("st.relaxed.gpu.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(words.x),
+                 "r"(words.y), "r"(words.z), "r"(words.w)
+                 : "memory");
+}
+
+DEVICE void store_relaxed_pair(uint64_t *to, uint64_t first, uint64_t second) {
+    asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(first), "l"(second)
+                 : "memory");
+}
+
+DEVICE void store_release(uint32_t *to, uint32_t word) {
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(to), "r"(word) : "memory");
+}
+
+/* Behind a fence: who acquires the counter raised sees what was written before. */
+DEVICE void add_release(uint64_t *counter, uint64_t by) {
+    __threadfence();
+    atomicAdd((unsigned long long *)counter, (unsigned long long)by);
+}
+
+/* ---- shared memory, by its 32-bit address */
+
+DEVICE void mbarrier_init(uint32_t barrier, uint32_t count) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(count) : "memory");
+}
+
+/* Those that were made are seen by the cluster, behind its next barrier. */
+DEVICE void mbarrier_init_fence() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+DEVICE void mbarrier_arrive(uint32_t barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+DEVICE void mbarrier_expect(uint32_t barrier, uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
+}
+
+#define PTX_MBARRIER_WAIT(WAIT)                                                                    \
+    DEVICE bool mbarrier_##WAIT(uint32_t barrier, uint32_t parity) {                               \
+        uint32_t passed;                                                                           \
+        asm volatile("{ .reg .pred p; mbarrier." #WAIT ".parity.shared::cta.b64 p, [%1], %2; "     \
+                     "selp.u32 %0, 1, 0, p; }"                                                     \
+                     : "=r"(passed)                                                                \
+                     : "r"(barrier), "r"(parity)                                                   \
+                     : "memory");                                                                  \
+        return passed;                                                                             \
+    }
+PTX_MBARRIER_WAIT(try_wait)  /* may linger for a while before it says no */
+PTX_MBARRIER_WAIT(test_wait) /* never lingers */
+
+/* ---- the cluster's shared memory */
+
+/* The address of ADDRESS in the shared memory of the cluster's block RANK. */
+DEVICE uint32_t cluster_address(uint32_t address, uint32_t rank) {
+    uint32_t there;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+    return there;
+}
+
+/* All threads of all blocks of the cluster, whole warps. */
+DEVICE void cluster_barrier() {
+    asm volatile("barrier.cluster.arrive.release.aligned;\n"
+                 "barrier.cluster.wait.acquire.aligned;" ::
+                     : "memory");
+}
+
+/* Words that another block of the cluster writes carry their own tag, so whoever reads one while it
+ * is written asks again. For racecheck, which takes that for a fault, they are atomics: a build
+ * with CARVE_RACECHECK is its. */
+#ifdef CARVE_RACECHECK
+DEVICE void store_cluster(uint32_t there, uint32_t word) {
+    uint32_t before;
+    asm volatile("atom.relaxed.cluster.shared::cluster.exch.b32 %0, [%1], %2;"
+                 : "=r"(before)
+                 : "r"(there), "r"(word)
+                 : "memory");
+}
+
+DEVICE uint32_t load_shared(uint32_t address) {
+    uint32_t word;
+    asm volatile("atom.relaxed.cluster.shared::cta.or.b32 %0, [%1], 0;"
+                 : "=r"(word)
+                 : "r"(address)
+                 : "memory");
+    return word;
+}
+
+DEVICE void store_cluster2(uint32_t there, uint32_t a, uint32_t b) {
+    store_cluster(there, a), store_cluster(there + 4, b);
+}
+
+DEVICE void store_cluster4(uint32_t there, uint4 words) {
+    store_cluster2(there, words.x, words.y), store_cluster2(there + 8, words.z, words.w);
+}
+
+DEVICE uint2 load_shared2(uint32_t address) {
+    return make_uint2(load_shared(address), load_shared(address + 4));
+}
+#else
+DEVICE void store_cluster2(uint32_t there, uint32_t a, uint32_t b) {
+    asm volatile("st.relaxed.cluster.shared::cluster.v2.u32 [%0], {%1, %2};" ::"r"(there), "r"(a),
+                 "r"(b)
+                 : "memory");
+}
+
+DEVICE void store_cluster4(uint32_t there, uint4 words) {
+    asm volatile("st.relaxed.cluster.shared::cluster.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(there),
+                 "r"(words.x), "r"(words.y), "r"(words.z), "r"(words.w)
+                 : "memory");
+}
+
+DEVICE uint2 load_shared2(uint32_t address) {
+    uint2 words;
+    asm volatile("ld.volatile.shared.v2.u32 {%0, %1}, [%2];"
+                 : "=r"(words.x), "=r"(words.y)
+                 : "r"(address)
+                 : "memory");
+    return words;
+}
+#endif
+
+/* ---- the copy engine (TMA) */
+
+/* What ordinary stores wrote to global memory is seen by this thread's copies from now on. */
+DEVICE void fence_proxy_async() {
+    asm volatile("fence.proxy.async.global;" ::: "memory");
+}
+
+/* One box of PLANE at COLUMN and ROW, in its elements, to shared memory; BARRIER counts its bytes.
+ */
+DEVICE void copy_box(uint32_t to, const CUtensorMap &plane, int column, int row, uint32_t barrier) {
+    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+                 "[%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+                 "l"(&plane), "r"(column), "r"(row), "r"(barrier)
+                 : "memory");
+}
+
+#endif

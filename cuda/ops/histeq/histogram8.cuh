@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+/* histogram8.cuh - a block counts its share of an image in shared memory.
+ *
+ * Used by:  equalize8.cuh.
+ */
+#ifndef BURIN_HISTEQ_HISTOGRAM8_CUH
+#define BURIN_HISTEQ_HISTOGRAM8_CUH
+
+#include "cuda/ops/histeq/chunks8.cuh"
+
+template <int CHANNELS, int MODE, class L>
+static __device__ __forceinline__ void count_pixel(const uint32_t (&words)[L::WORDS], int p,
+                                                   uint32_t column) {
+#pragma unroll
+    for (int t = 0; t < L::TABLES; t++)
+        shared_increment(column +
+                         4 * L::COPIES * (t * LEVELS + lookup_value<CHANNELS, MODE>(words, p, t)));
+}
+
+/* A chunk that is not whole is shifted so that each pixel in turn is its first: less code. */
+template <int CHANNELS, int MODE, class L>
+static __device__ __forceinline__ void count_chunk(const uint32_t (&words)[L::WORDS],
+                                                   uint32_t pixels, uint32_t column) {
+    if (pixels == L::PIXELS) {
+#pragma unroll
+        for (int p = 0; p < L::PIXELS; p++) count_pixel<CHANNELS, MODE, L>(words, p, column);
+        return;
+    }
+    uint32_t rest[L::WORDS];
+#pragma unroll
+    for (int i = 0; i < L::WORDS; i++) rest[i] = words[i];
+#pragma unroll 1
+    for (uint32_t p = 0; p < pixels; p++) {
+        count_pixel<CHANNELS, MODE, L>(rest, 0, column);
+        chunk_shift<CHANNELS>(rest);
+    }
+}
+
+template <class L> static __device__ __forceinline__ void zero_counters(uint32_t *table) {
+    for (int i = threadIdx.x; i < L::TABLE_WORDS / 4; i += THREADS)
+        ((uint4 *)table)[i] = make_uint4(0, 0, 0, 0);
+}
+
+/* CHUNKS still hold the last step's pixels at the end. */
+template <int CHANNELS, int MODE, class L, bool CONTIGUOUS>
+static __device__ __forceinline__ void
+count_range(const struct batch_image &image, struct chunk_range range,
+            const struct shared_memory8 &shared, uint32_t (&chunks)[L::CHUNKS][L::WORDS]) {
+    const uint32_t column = lane_column<L>(shared.table);
+    load_thread_chunks<CHANNELS, L, CONTIGUOUS>(chunks, image, range.first, range.end,
+                                                shared.stage);
+    zero_counters<L>(shared.table);
+    __syncthreads();
+    for (uint32_t start = range.first;;) {
+#pragma unroll
+        for (int h = 0; h < L::CHUNKS; h++) {
+            const uint32_t index = start + h * THREADS + threadIdx.x;
+            if (index >= range.end) break;
+            const struct chunk_memory memory =
+                chunk_memory_of<L::PIXELS, CHANNELS, CHANNELS, CONTIGUOUS>(image, index);
+            count_chunk<CHANNELS, MODE, L>(chunks[h], memory.pixels, column);
+        }
+        if ((start += L::STEP) >= range.end) break;
+        load_thread_chunks<CHANNELS, L, CONTIGUOUS>(chunks, image, start, range.end, shared.stage);
+    }
+}
+
+#endif

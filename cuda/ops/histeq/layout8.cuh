@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/* layout8.cuh - how histeq holds pixels of 8-bit samples: chunks in registers, tables in shared
+ * memory, counters in global memory.
+ *
+ * Used by:  the other files of 8-bit histeq.
+ * Limits:   64 KB of shared memory a block, so that every GPU from compute capability 7.5 on can
+ *           run it.
+ */
+#ifndef BURIN_HISTEQ_LAYOUT8_CUH
+#define BURIN_HISTEQ_LAYOUT8_CUH
+
+#include "cuda/batch.cuh"
+#include "cuda/ops/histeq/fixed_point.h"
+
+enum { THREADS = 512, LAST_WARP = THREADS - 32, LEVELS = 256 };
+
+/* Eight global counters share a 32-byte sector; sectors stand 1 KB apart, so that additions of all
+ * blocks are spread over the L2 cache instead of queueing at one slice of it. */
+enum { SECTOR_WORDS = 256, COUNTS_WORDS = LEVELS / 8 * SECTOR_WORDS };
+static_assert((int)CUDA_BATCH_MAX <= (int)SECTOR_WORDS,
+              "a ticket for each image before the counters");
+static_assert(SECTOR_WORDS + 3 * CUDA_BATCH_MAX * COUNTS_WORDS <= CUDA_ZEROED_WORDS,
+              "counters of a whole batch");
+
+/* Cycles before the first look at the counters: looks queue like additions, so that a block that
+ * looks too early delays those that still add. */
+enum { FIRST_LOOK_CYCLES = 300 };
+
+/* How pixels of one kind are held. Why there are COPIES of a table: see equalize8.cuh. */
+template <int CHANNELS, int MODE> struct layout8 {
+    static constexpr int TABLES = CHANNELS > 2 && MODE == HISTEQ_EACH ? 3 : 1;
+    static constexpr bool STAGED = CHANNELS == 3;
+    static constexpr int WORDS = STAGED ? 12 : 4; /* of a chunk */
+    static constexpr int PIXELS = 4 * WORDS / CHANNELS;
+    static constexpr int CHUNKS = STAGED ? 3 : 8; /* that a thread holds at a time */
+    static constexpr int STEP = CHUNKS * THREADS;
+    /* Of a table, each for its own banks; 32 where memory allows it. Three channels need room for
+     * the stage too, and have fewer look-ups a byte. */
+    static constexpr int COPIES = (STAGED ? 16 : 32) / (TABLES == 1 ? 1 : 2);
+    static constexpr int TABLE_WORDS = TABLES * LEVELS * COPIES;
+    static constexpr int STAGE_WORDS = STAGED ? WORDS * THREADS : 0;
+    static constexpr int SHARED_BYTES = 4 * (TABLE_WORDS + STAGE_WORDS + TABLES * LEVELS + TABLES);
+};
+
+struct histeq_rule {
+    uint32_t bins;
+    int scale;
+};
+
+/* A block's shared memory. */
+struct shared_memory8 {
+    uint32_t *table;   /* [tables][256][copies]: counters first, then new levels or ratios */
+    uint4 *stage;      /* [warp][96] vectors that are exchanged, see chunk.cuh */
+    uint32_t *cdf;     /* [tables][256] cumulative counts, inclusive */
+    uint32_t *cdf_min; /* [tables] that of the first bin in use */
+};
+
+template <class L> static __device__ __forceinline__ struct shared_memory8 shared_memory8_of(void) {
+    extern __shared__ uint4 dynamic_shared[];
+    uint32_t *table = (uint32_t *)dynamic_shared, *stage = table + L::TABLE_WORDS;
+    uint32_t *cdf = stage + L::STAGE_WORDS;
+    return { table, (uint4 *)stage + threadIdx.x / 32 * 96, cdf, cdf + L::TABLES * LEVELS };
+}
+
+/* What is looked up for pixel P: sample C for `each`, else V. */
+template <int CHANNELS, int MODE, int WORDS>
+static __device__ __forceinline__ uint32_t lookup_value(const uint32_t (&words)[WORDS], int p,
+                                                        int c) {
+    const uint32_t red = chunk_sample<8>(words, p * CHANNELS + c);
+    if (CHANNELS < 3 || MODE == HISTEQ_EACH) return red;
+    const uint32_t green = chunk_sample<8>(words, p * CHANNELS + 1);
+    const uint32_t blue = chunk_sample<8>(words, p * CHANNELS + 2);
+    return MODE == HISTEQ_LUMA ? luma(red, green, blue) : max(max(red, green), blue);
+}
+
+/* Where a lane's own bank of TABLE starts. */
+template <class L> static __device__ __forceinline__ uint32_t lane_column(const uint32_t *table) {
+    return shared_address(table) + threadIdx.x % L::COPIES * 4;
+}
+
+#endif

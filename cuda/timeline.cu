@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/timeline.cuh"
+
+#include "cuda/check.cuh"
+#include "cuda/kernel_progress.cuh"
+
+/* ---- make and release */
+
+enum status timeline_init(struct timeline *timeline, struct failure *failure) {
+    CUDA_TRY(failure, cudaEventCreate(&timeline->start));
+    CUDA_TRY(failure, cudaEventCreateWithFlags(&timeline->end, cudaEventBlockingSync));
+    for (int i = 0; i < TIMELINE_MARKS_MAX; i++)
+        CUDA_TRY(failure, cudaEventCreate(&timeline->marks[i].event));
+    return STATUS_OK;
+}
+
+void timeline_release(struct timeline *timeline) {
+    for (int i = 0; i < TIMELINE_MARKS_MAX; i++)
+        if (timeline->marks[i].event) cudaEventDestroy(timeline->marks[i].event);
+    if (timeline->start) cudaEventDestroy(timeline->start);
+    if (timeline->end) cudaEventDestroy(timeline->end);
+}
+
+void timeline_clear(struct timeline *timeline) {
+    timeline->count = 0;
+    timeline->started = false;
+}
+
+/* ---- record */
+
+/* Something ends here: KERNEL, or what is told otherwise. LEAVE so many marks for later. */
+static cudaError_t record(struct timeline *timeline, cudaStream_t stream, const char *kernel,
+                          int leave) {
+    if (timeline->count + leave >= TIMELINE_MARKS_MAX) return cudaSuccess;
+    struct timeline_mark *next = &timeline->marks[timeline->count++];
+    next->kernel = kernel;
+    next->op = NULL;
+    return cudaEventRecord(next->event, stream);
+}
+
+void cuda_record_kernel(const struct cuda_context *context, const char *name) {
+    if (context->timeline) record(context->timeline, context->stream, name, PLAN_STEPS_MAX);
+}
+
+enum status timeline_start(struct timeline *timeline, cudaStream_t stream,
+                           struct failure *failure) {
+    if (timeline->started) return STATUS_OK;
+    CUDA_TRY(failure, cudaEventRecord(timeline->start, stream));
+    timeline->started = true;
+    return STATUS_OK;
+}
+
+enum status timeline_start_computing(struct timeline *timeline, cudaStream_t stream,
+                                     struct failure *failure) {
+    const enum status status = timeline_start(timeline, stream, failure);
+    if (status || timeline->count) return status;
+    CUDA_TRY(failure, record(timeline, stream, NULL, 0));
+    return STATUS_OK;
+}
+
+/* Where a long batch had no marks left, an operator's end gets one of those kept back. */
+enum status timeline_end_op(struct timeline *timeline, cudaStream_t stream, int kernels,
+                            const char *name, struct failure *failure) {
+    if (timeline->count == kernels || timeline->count + PLAN_STEPS_MAX >= TIMELINE_MARKS_MAX)
+        CUDA_TRY(failure, record(timeline, stream, NULL, 0));
+    timeline->marks[timeline->count - 1].op = name;
+    return STATUS_OK;
+}
+
+enum status timeline_end(struct timeline *timeline, cudaStream_t stream, struct failure *failure) {
+    CUDA_TRY(failure, cudaEventRecord(timeline->end, stream));
+    return STATUS_OK;
+}
+
+/* ---- read */
+
+static double elapsed_ms(cudaEvent_t from, cudaEvent_t to) {
+    float ms = 0;
+    if (cudaEventElapsedTime(&ms, from, to) != cudaSuccess) cudaGetLastError();
+    return ms;
+}
+
+void timeline_times(const struct timeline *timeline, struct lane_times *times) {
+    if (timeline->count == 0) return;
+    const cudaEvent_t first = timeline->marks[0].event;
+    const cudaEvent_t last = timeline->marks[timeline->count - 1].event;
+    times->upload_ms = elapsed_ms(timeline->start, first);
+    times->compute_ms = elapsed_ms(first, last);
+    times->download_ms = elapsed_ms(last, timeline->end);
+}
+
+void timeline_spans(const struct timeline *timeline, const struct kernel_progress_table *progress,
+                    struct timing *spans) {
+    const struct timeline_mark *marks = timeline->marks;
+    for (int from = 0, to = 1, step = 0; to < timeline->count; to++) {
+        if (!marks[to].op) continue;
+        timing_span(spans, marks[to].op, 0, elapsed_ms(marks[from].event, marks[to].event));
+        for (int i = from + 1; i <= to; i++)
+            if (marks[i].kernel)
+                timing_span(spans, marks[i].kernel, 1,
+                            elapsed_ms(marks[i - 1].event, marks[i].event));
+        kernel_progress_spans(progress, step++, spans);
+        from = to;
+    }
+}

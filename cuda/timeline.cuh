@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+/* timeline.cuh - when a batch's upload, kernels, operators and download began and ended, by CUDA
+ * events.
+ *
+ * Used by:  device_cuda.cu; the twins, through cuda_record_kernel() of cuda_op.h.
+ * Owns:     its events, until timeline_release().
+ * Threads:  the lane's.
+ * Limits:   TIMELINE_MARKS_MAX marks a batch. PLAN_STEPS_MAX of them are kept for the ends of
+ *           operators: a longer batch's last kernels are told as one.
+ *
+ * A batch's events: start, the first mark (the upload has ended, computing starts), a mark after
+ * each kernel, end (the download has ended).
+ */
+#ifndef BURIN_TIMELINE_CUH
+#define BURIN_TIMELINE_CUH
+
+#include "cuda/cuda_op.h"
+#include "pipeline/device.h"
+#include "pipeline/timing.h"
+
+enum { TIMELINE_MARKS_MAX = TIMING_SPANS_MAX };
+
+struct timeline_mark {
+    cudaEvent_t event;
+    const char *kernel, *op; /* what ended here; NULL: none */
+};
+
+struct timeline {
+    cudaEvent_t start, end;
+    bool started;
+    int count;
+    struct timeline_mark marks[TIMELINE_MARKS_MAX];
+};
+
+enum status timeline_init(struct timeline *timeline, struct failure *failure);
+void timeline_release(struct timeline *timeline); /* may be zeroed, or half made */
+
+/* Forgets the last batch. */
+void timeline_clear(struct timeline *timeline);
+
+/* Both do nothing where that was recorded before. */
+enum status timeline_start(struct timeline *timeline, cudaStream_t stream, struct failure *failure);
+enum status timeline_start_computing(struct timeline *timeline, cudaStream_t stream,
+                                     struct failure *failure);
+
+/* KERNELS: how many marks there were before the operator NAME, a constant. */
+enum status timeline_end_op(struct timeline *timeline, cudaStream_t stream, int kernels,
+                            const char *name, struct failure *failure);
+enum status timeline_end(struct timeline *timeline, cudaStream_t stream, struct failure *failure);
+
+/* Once the end event has come. SPANS: each operator before its kernels, then what long kernels
+ * told PROGRESS of their own parts. */
+struct kernel_progress_table;
+void timeline_times(const struct timeline *timeline, struct lane_times *times);
+void timeline_spans(const struct timeline *timeline, const struct kernel_progress_table *progress,
+                    struct timing *spans);
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/* band.h - rows shared out among threads.
+ *
+ * Used by:  operators, with pool.h.
+ */
+#ifndef BURIN_BAND_H
+#define BURIN_BAND_H
+
+#include <stdint.h>
+
+/* Rows first..end-1 of the INDEX-th of COUNT bands that differ by at most one row. */
+struct band {
+    uint32_t first, end;
+};
+
+static inline struct band band_of(uint32_t height, int index, int count) {
+    return (struct band){
+        .first = (uint32_t)((uint64_t)height * (unsigned)index / (unsigned)count),
+        .end = (uint32_t)((uint64_t)height * ((unsigned)index + 1) / (unsigned)count),
+    };
+}
+
+#endif

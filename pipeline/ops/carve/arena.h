@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/* arena.h - scratch given out piece by piece, never back; without memory it is only counted.
+ *
+ * Used by:  context.c, energy_map.c.
+ * Owns:     nothing; the memory is the caller's.
+ */
+#ifndef BURIN_CARVE_ARENA_H
+#define BURIN_CARVE_ARENA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ARENA_ALIGN = 64 };
+
+struct arena {
+    uint8_t *base; /* NULL: only counted */
+    size_t used;
+};
+
+/* BYTES aligned to ARENA_ALIGN, or NULL where memory is only counted. */
+static inline void *arena_take(struct arena *arena, size_t bytes) {
+    void *piece = arena->base ? arena->base + arena->used : NULL;
+    arena->used += (bytes + ARENA_ALIGN - 1) / ARENA_ALIGN * ARENA_ALIGN;
+    return piece;
+}
+
+#endif

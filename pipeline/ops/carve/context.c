@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Memory is one arena, laid out by the same functions whether it is counted or used.
+ * What outlives a phase comes first; in the first phase, when nothing is kept yet, the search has
+ * that room too. */
+#include "pipeline/ops/carve/context.h"
+
+#include "pipeline/band.h"
+#include "pipeline/ops/carve/replay.h"
+
+enum { ROWS_A_LOOK = 32 };
+
+static bool is_masked(const struct op_call *call) {
+    return call->aux[CARVE_KEEP].width || call->aux[CARVE_REMOVE].width;
+}
+
+/* ---- memory */
+
+static struct image keep_image(struct carve_context *context, uint32_t width, uint32_t height,
+                               unsigned channels, unsigned depth) {
+    struct image image = image_shape(width, height, channels, depth);
+    image.stride = image_row_bytes(&image);
+    image.pixels = arena_take(&context->arena, image_bytes(&image));
+    return image;
+}
+
+/* What outlives phases is as large as the picture that the last one begins with: the picture never
+ * shrinks after the first. */
+static void lay_kept(struct carve_context *context) {
+    const struct image *in = &context->call->in;
+    struct carve_phase phase;
+    uint32_t width = in->width, height = in->height, phases = 0, last_width = 0, last_height = 0;
+    for (; carve_next(width, height, context->goal_width, context->goal_height, &phase); phases++) {
+        last_width = width, last_height = height;
+        context->total += phase.columns + phase.rows;
+        carve_phase_advance(&phase, &width, &height);
+    }
+    if (phases > 1 && is_masked(context->call))
+        context->later_marks = keep_image(context, last_width, last_height, 1, 8);
+    if (phases > 1 && context->drawn) {
+        context->later_ids = keep_image(context, last_width, last_height, 4, 8);
+        context->work = keep_image(context, last_width, last_height, image_colours(in), in->depth);
+    }
+    context->kept = context->arena.used;
+}
+
+struct energy_map carve_context_map(const struct carve_context *context, bool turned) {
+    return (struct energy_map){ .energy_kind = (int)context->call->params->number[CARVE_ENERGY],
+                                .masked = is_masked(context->call),
+                                .turned = turned };
+}
+
+/* A side that was left is never come back to. */
+static bool is_first(const struct carve_context *context, uint32_t width, uint32_t height) {
+    return width == context->call->in.width && height == context->call->in.height;
+}
+
+/* In the first phase nothing is kept before its seams are found: where that will be, the search
+ * has the maps that it alone needs. */
+void carve_context_lay(struct carve_context *context, const struct carve_phase *phase,
+                       uint32_t width, uint32_t height) {
+    const bool both = carve_phase_is_both(phase);
+    size_t seams = (size_t)phase->columns * height + (size_t)phase->rows * width;
+    if (both) seams = width > height ? width : height;
+    context->arena.used = is_first(context, width, height) ? 0 : context->kept;
+    context->upright = carve_context_map(context, false);
+    context->turned = carve_context_map(context, true);
+    if (phase->columns) energy_map_lay(&context->upright, &context->arena, width, height, both);
+    if (phase->rows) energy_map_lay(&context->turned, &context->arena, height, width, false);
+    if (context->arena.used < context->kept) context->arena.used = context->kept;
+    if (phase->columns) energy_map_lay_energy(&context->upright, &context->arena, height);
+    if (phase->rows) energy_map_lay_energy(&context->turned, &context->arena, width);
+    context->seams = arena_take(&context->arena, seams * sizeof *context->seams);
+    context->origins = NULL;
+    if (!both)
+        context->origins =
+            arena_take(&context->arena, phase->columns ? carve_origins_bytes(height, width)
+                                                       : carve_origins_bytes(width, height));
+}
+
+void carve_context_begin(struct carve_context *context, const struct op_call *call,
+                         uint32_t goal_width, uint32_t goal_height, void *memory) {
+    *context = (struct carve_context){
+        .call = call,
+        .goal_width = goal_width,
+        .goal_height = goal_height,
+        .drawn = call->params->number[CARVE_SHOW] == CARVE_SHOW_SEAMS,
+        .now = call->in,
+        .arena = { .base = memory },
+    };
+    lay_kept(context);
+}
+
+size_t carve_context_bytes(struct carve_context *context) {
+    struct carve_phase phase;
+    uint32_t width = context->now.width, height = context->now.height;
+    size_t most = context->kept;
+    while (carve_next(width, height, context->goal_width, context->goal_height, &phase)) {
+        carve_context_lay(context, &phase, width, height);
+        most = context->arena.used > most ? context->arena.used : most;
+        carve_phase_advance(&phase, &width, &height);
+    }
+    return most;
+}
+
+/* ---- rows, by all threads */
+
+struct rows {
+    const struct carve_context *context;
+    const struct energy_map *map;
+    carve_rows_work *work;
+    uint32_t count;
+    int pieces;
+};
+
+static void rows_piece(void *argument, int index) {
+    const struct rows *rows = argument;
+    const struct band band = band_of(rows->count, index, rows->pieces);
+    for (uint32_t y = band.first; y < band.end; y += ROWS_A_LOOK) {
+        if (progress_check(rows->context->call->progress)) return;
+        rows->work(rows->context, rows->map, y,
+                   band.end - y < ROWS_A_LOOK ? band.end : y + ROWS_A_LOOK);
+    }
+}
+
+enum status carve_rows(const struct carve_context *context, const struct energy_map *map,
+                       uint32_t count, carve_rows_work *work) {
+    struct pool *pool = context->call->pool;
+    struct rows rows = { context, map, work, count, pool_threads(pool) };
+    pool_run(pool, rows_piece, &rows, rows.pieces);
+    return progress_check(context->call->progress);
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. A seam is a few sections of work that the team shares: two threads pass over the
+ * halves of each map towards the middle; where they meet the seam is known, and each half goes its
+ * way back and closes up its own rows. In two maps the other one is then cut crosswise. Energies
+ * that are kept in a map are made again where the seam is in reach: a pixel's window, `reach`
+ * columns to each side in `reach` rows above and below, in which the seam moves by as much again,
+ * so 2 * reach columns left of the seam and as many from it on. */
+#include "pipeline/ops/carve/seam_search.h"
+
+#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/column_shift.h"
+#include "pipeline/ops/carve/replay.h"
+#include "pipeline/ops/carve/spin_team.h"
+
+#include "pipeline/band.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { MAPS = 2, ROWS_A_LOOK = 16, SHIFT_PIECES = 16 };
+
+struct work {
+    struct seam_search *search;
+    struct spin_team *team;
+    struct energy_map *maps[MAPS];  /* to be passed over */
+    struct energy_map *own, *other; /* the seam's map; its twin or NULL */
+    int64_t traced_ns;              /* upper half's */
+    atomic_int status;
+    uint32_t columns, rows; /* left to take */
+    uint32_t taken;
+};
+
+static bool stopped(struct work *work) {
+    const enum status status = progress_check(work->search->progress);
+    if (status) atomic_store_explicit(&work->status, (int)status, memory_order_relaxed);
+    return status != STATUS_OK;
+}
+
+/* ---- closing up */
+
+static uint32_t middle(const struct energy_map *map) {
+    return (map->height - 1) / 2;
+}
+
+/* Luma of row Y loses the seam's pixel; WIDTH is left: nothing, where a picture of one column is to
+ * grow. */
+static void close_luma(const struct energy_map *map, uint32_t y, uint32_t width) {
+    const uint32_t x = map->seam[y];
+    uint8_t *luma = energy_map_luma(map, y);
+    memmove(luma + x, luma + x + 1, width - x + ENERGY_MARGIN);
+    if (x == 0) energy_map_pad_left(luma);
+    if (x == width && width) energy_map_pad_right(luma, width);
+}
+
+static void close_energy(const struct energy_map *map, uint32_t y, uint32_t width) {
+    uint16_t *energy = energy_map_energy(map, y) + map->seam[y];
+    memmove(energy, energy + 1, (width - map->seam[y]) * sizeof *energy);
+}
+
+static void close_ids(const struct energy_map *map, uint32_t y, uint32_t width,
+                      const struct image *red) {
+    uint32_t *ids = energy_map_ids(map, y) + map->seam[y];
+    if (red) carve_paint(red, *ids);
+    memmove(ids, ids + 1, (width - map->seam[y]) * sizeof *ids);
+}
+
+/* Energies of row Y in reach of the seam, from FIRST to END - 1. */
+static struct band reached(const struct energy_map *map, uint32_t y) {
+    const uint32_t reach = 2 * (uint32_t)carve_reach(map->energy_kind), x = map->seam[y];
+    return (struct band){ x < reach ? 0 : x - reach,
+                          x + reach < map->width ? x + reach : map->width };
+}
+
+/* Rows of a half from its end to the middle. */
+static uint32_t half_rows(const struct energy_map *map, int half) {
+    const uint32_t upper = middle(map) + 1;
+    return half == UPPER ? upper : map->height - upper;
+}
+
+static uint32_t half_row(const struct energy_map *map, int half, uint32_t i) {
+    return half == UPPER ? i : map->height - 1 - i;
+}
+
+/* Rows that are closed up with the way back, since the other half's energies see them. */
+static uint32_t shared_rows(const struct energy_map *map, int half) {
+    const uint32_t reach = (uint32_t)carve_reach(map->energy_kind);
+    const uint32_t rows = half_rows(map, half);
+    return reach < rows ? reach : rows;
+}
+
+/* Before row I of a half is passed: closes up what its energies see that is open yet. */
+static void close_ahead(const struct energy_map *map, int half, uint32_t i, uint32_t *closed) {
+    const uint32_t open = half_rows(map, half) - shared_rows(map, half);
+    const uint32_t seen = i + 1 + (uint32_t)carve_reach(map->energy_kind);
+    for (; *closed < open && *closed < seen; ++*closed)
+        close_luma(map, half_row(map, half, *closed), map->width);
+    if (!map->energy) return;
+    const uint32_t y = half_row(map, half, i);
+    const struct band band = reached(map, y);
+    close_energy(map, y, map->width);
+    energy_map_update(map, y, band.first, band.end);
+}
+
+/* ---- passes */
+
+static void pass_half(struct work *work, struct energy_map *map, int half) {
+    const uint32_t count = half_rows(map, half);
+    uint8_t *const *costs = map->costs[half];
+    uint32_t closed = 0;
+    if (!count) dp_empty_row(map->bits, costs[0], map->width);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t y = half_row(map, half, i);
+        if (map->open) close_ahead(map, half, i, &closed);
+        const uint16_t *energies = energy_map_energy_row(map, y, half);
+        if (i == 0)
+            dp_first_row(map->bits, energies, costs[0], map->width);
+        else
+            dp_next_row(map->bits, costs[(i - 1) % 2], energies, costs[i % 2],
+                        map->parents + y * map->words, map->width);
+        if (i % ROWS_A_LOOK == 0 && stopped(work)) return;
+    }
+    map->last[half] = costs[count ? (count - 1) % 2 : 0];
+}
+
+static void pass_piece(void *argument, int index) {
+    struct work *work = argument;
+    pass_half(work, work->maps[index / HALVES], index % HALVES);
+}
+
+static void pass(struct work *work, int maps) {
+    spin_team_share(work->team, pass_piece, work, maps * HALVES);
+    for (int i = 0; i < maps; i++) work->maps[i]->open = false;
+    for (int i = 0; i < maps && !work->status; i++) {
+        struct energy_map *map = work->maps[i];
+        map->met = dp_meet(map->bits, map->last[UPPER], map->last[LOWER], map->width);
+    }
+}
+
+/* Energies grow as seams go: a map that was too dear for 16 bits stays with 32. */
+static void pass_exactly(struct work *work, struct energy_map *map) {
+    if (work->status || map->met.exact) return;
+    map->bits = COST_32;
+    work->maps[0] = map;
+    pass(work, 1);
+}
+
+/* Every map that a seam may come from; the cheaper one is chosen. */
+static void choose(struct work *work) {
+    struct seam_search *search = work->search;
+    struct energy_map *upright = work->columns ? search->upright : NULL;
+    struct energy_map *turned = work->rows ? search->turned : NULL;
+    int maps = 0;
+    if (upright) work->maps[maps++] = upright;
+    if (turned) work->maps[maps++] = turned;
+    pass(work, maps);
+    if (upright) pass_exactly(work, upright);
+    if (turned) pass_exactly(work, turned);
+    work->own = upright ? upright : turned;
+    if (upright && turned &&
+        (upright->masked ? carve_rank(turned->met.cost, turned->height) <
+                               carve_rank(upright->met.cost, upright->height)
+                         : turned->met.cost < upright->met.cost))
+        work->own = turned;
+}
+
+/* ---- the way back, and closing up */
+
+static void trace(const struct energy_map *map, int half) {
+    const uint32_t m = middle(map);
+    const uint32_t first = half == UPPER ? m : m + 1, last = half == UPPER ? 0 : map->height - 1;
+    if (first >= map->height) return;
+    uint32_t x = half == UPPER ? map->met.column : map->met.below;
+    map->seam[first] = (uint16_t)x;
+    for (uint32_t y = first; y != last;) {
+        x += (uint32_t)dp_step(map->parents + y * map->words, x);
+        y += half == UPPER ? UINT32_MAX : 1;
+        map->seam[y] = (uint16_t)x;
+    }
+}
+
+static void trace_part(void *argument, int half) {
+    struct work *work = argument;
+    const struct energy_map *map = work->own;
+    const int64_t start = clock_ns();
+    trace(map, half);
+    if (half == UPPER) work->traced_ns = clock_ns() - start;
+    const uint32_t rows = half_rows(map, half);
+    const uint32_t first =
+        work->search->turned && work->search->upright ? 0 : rows - shared_rows(map, half);
+    for (uint32_t i = first; i < rows; i++) close_luma(map, half_row(map, half, i), map->width - 1);
+}
+
+static void close_part(void *argument, int half) {
+    struct work *work = argument;
+    const struct energy_map *map = work->own;
+    for (uint32_t i = 0; i < half_rows(map, half); i++) {
+        const uint32_t y = half_row(map, half, i);
+        if (i % ROWS_A_LOOK == 0 && stopped(work)) return;
+        if (map->energy) close_energy(map, y, map->width);
+        if (map->ids) close_ids(map, y, map->width, work->search->red);
+    }
+}
+
+/* ---- the twin */
+
+static void shift_ids(const struct work *work, struct energy_map *upright, struct band band) {
+    const uint16_t *seam = work->own->seam;
+    for (uint32_t x = band.first; work->search->red && x < band.end; x++)
+        carve_paint(work->search->red, energy_map_ids(upright, seam[x])[x]);
+    column_shift_up(upright->ids, sizeof *upright->ids, upright->stride, upright->height, seam,
+                    band.first, band.end);
+}
+
+/* Luma's padding moves up with the first and the last column. */
+static void pad_shifted(const struct energy_map *map, const uint16_t *seam, struct band band) {
+    const uint32_t last = map->width - 1;
+    for (uint32_t y = seam[0]; band.first == 0 && y + 1 < map->height; y++)
+        energy_map_pad_left(energy_map_luma(map, y));
+    for (uint32_t y = seam[last]; band.end > last && y + 1 < map->height; y++)
+        energy_map_pad_right(energy_map_luma(map, y), map->width);
+}
+
+static void shift_piece(void *argument, int index) {
+    struct work *work = argument;
+    struct energy_map *map = work->other;
+    const uint16_t *seam = work->own->seam;
+    const struct band band = band_of(map->width, index, SHIFT_PIECES);
+    if (band.first == band.end || stopped(work)) return;
+    if (map->ids) shift_ids(work, map, band);
+    if (!work->columns || !work->rows) return; /* the twin is not searched any more */
+    column_shift_up(map->luma, 1, map->stride, map->height, seam, band.first, band.end);
+    if (map->energy)
+        column_shift_up(map->energy, sizeof *map->energy, map->stride, map->height, seam,
+                        band.first, band.end);
+    pad_shifted(map, seam, band);
+}
+
+/* The seam's own map is the twin's, turned: so are its energies. */
+static void energy_part(void *argument, int index) {
+    struct work *work = argument;
+    const struct energy_map *map = work->own;
+    const struct band rows = band_of(map->height, index, HALVES);
+    for (uint32_t y = rows.first; y < rows.end; y++) {
+        const struct band band = reached(map, y);
+        if (y % ROWS_A_LOOK == 0 && stopped(work)) return;
+        energy_map_update(map, y, band.first, band.end);
+        for (uint32_t i = band.first; i < band.end; i++)
+            energy_map_energy(work->other, i)[y] = energy_map_energy(map, y)[i];
+    }
+}
+
+/* ---- seams */
+
+/* Two maps are closed up at once. */
+static void close_both(struct work *work) {
+    struct energy_map *own = work->own;
+    int64_t *ns = work->search->ns;
+    const int64_t start = clock_ns();
+    spin_team_share(work->team, close_part, work, HALVES);
+    spin_team_share(work->team, shift_piece, work, SHIFT_PIECES);
+    work->other->height--;
+    const int64_t closed = clock_ns();
+    ns[CARVE_AT_REMOVE] += closed - start;
+    if (!own->energy) return;
+    spin_team_share(work->team, energy_part, work, HALVES);
+    ns[CARVE_AT_ENERGY] += clock_ns() - closed;
+}
+
+static void take_seam(struct work *work) {
+    struct seam_search *search = work->search;
+    struct energy_map *own = work->own;
+    const int64_t start = clock_ns();
+    work->other = own == search->upright ? search->turned : search->upright;
+    if (!work->other && work->taken++) own->seam += own->height;
+    spin_team_share(work->team, trace_part, work, HALVES);
+    search->ns[CARVE_AT_TRACE] += work->traced_ns;
+    search->ns[CARVE_AT_REMOVE] += clock_ns() - start - work->traced_ns;
+    own->width--;
+    own->open = !work->other;
+    if (work->other) close_both(work);
+    *(own == search->upright ? &work->columns : &work->rows) -= 1;
+}
+
+static void lead(struct spin_team *team, void *argument) {
+    struct work *work = argument;
+    struct seam_search *search = work->search;
+    work->team = team;
+    while (work->columns || work->rows) {
+        const int64_t start = clock_ns();
+        choose(work);
+        if (work->status) return;
+        search->ns[CARVE_AT_SEAM] += clock_ns() - start;
+        take_seam(work);
+        if (work->status) return;
+        progress_report(search->progress, ++search->done, search->total);
+    }
+    if (work->own->open && work->own->masked) spin_team_share(team, close_part, work, HALVES);
+}
+
+/* Threads that may share a section. */
+static int members(const struct seam_search *search) {
+    const struct energy_map *upright = search->upright, *turned = search->turned;
+    if ((upright && energy_map_is_narrow(upright)) || (turned && energy_map_is_narrow(turned)))
+        return 1;
+    return upright && turned ? MAPS * HALVES : HALVES;
+}
+
+enum status seam_search_run(struct seam_search *search) {
+    struct work work = { .search = search, .columns = search->columns, .rows = search->rows };
+    atomic_init(&work.status, STATUS_OK);
+    if (search->upright) search->upright->seam = search->seams;
+    if (search->turned) search->turned->seam = search->seams;
+    spin_team_run(search->pool, members(search), lead, &work);
+    return (enum status)atomic_load(&work.status);
+}

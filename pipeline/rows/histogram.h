@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/* histogram.h - how often each 8-bit value stands in a run of samples, with AVX2 where the CPU has
+ * it.
+ *
+ * Used by:  ops/histeq.c.
+ * Threads:  any; a histogram belongs to one at a time.
+ * Limits:   2^32 - 1 of a value in each of eight tables.
+ */
+#ifndef BURIN_HISTOGRAM_H
+#define BURIN_HISTOGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Spread over tables, so that equal neighbours do not wait for each other. Starts zeroed; what it
+ * has counted is the sum over its tables. */
+struct histogram {
+    uint32_t table[8][256];
+};
+void histogram_counts(const struct histogram *histogram, uint32_t counts[256]);
+
+/* Counts every value of BYTES. */
+void histogram_add(struct histogram *histogram, const uint8_t *bytes, size_t length);
+
+/* Counts V = max(R, G, B) of every pixel. */
+void histogram_add_values(struct histogram *histogram, const uint8_t *rgb, size_t pixels);
+
+#endif

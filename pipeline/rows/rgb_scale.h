@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/* rgb_scale.h - RGB pixels made brighter or darker by their value V = max(R, G, B), with AVX2 where
+ * the CPU has it.
+ *
+ * Used by:  ops/histeq.c.
+ * Threads:  any.
+ */
+#ifndef BURIN_RGB_SCALE_H
+#define BURIN_RGB_SCALE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* New levels of V, and for each V what its pixels' channels are multiplied by: LEVEL[V] / V in
+ * units of 2^-16. */
+struct rgb_scale {
+    uint32_t factor[256];
+    uint8_t level[256];
+};
+void rgb_scale_make(struct rgb_scale *scale, const uint8_t level[256]);
+
+/* Each channel c becomes round(c * LEVEL[V] / V), half up; LEVEL[0] where V is 0. RGB and OUT do
+ * not overlap. */
+void rgb_scale_apply(const struct rgb_scale *scale, const uint8_t *rgb, uint8_t *out,
+                     size_t pixels);
+
+#endif

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/* simd.h - which vector instructions the row kernels may use: what the CPU has, up to a limit.
+ *
+ * Used by:  the kernels of pipeline/rows/ and pipeline/ops/carve/, once a row; tests and benchmarks
+ *           set the limit.
+ * Threads:  reading any; simd_limit while no kernel runs.
+ */
+#ifndef BURIN_SIMD_H
+#define BURIN_SIMD_H
+
+#include <stdbool.h>
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#define AVX2        __attribute__((target("avx2")))
+#define AVX512_VBMI __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+#endif
+
+/* SIMD_NONE: plain C, which says what every kernel means. */
+enum simd { SIMD_NONE, SIMD_AVX2, SIMD_BEST };
+
+/* For tests and benchmarks: the most that is used from now on. */
+void simd_limit(enum simd most);
+
+/* Whether anything but plain C may be used. */
+bool simd_allowed(void);
+
+bool simd_has_avx2(void);
+bool simd_has_vbmi(void); /* AVX-512 with byte permutations */
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/engine/connection.h"
+
+#include "pipeline/timing.h"
+#include "server/http/engine/recv_filter.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static struct connection *open_connection(struct MHD_Connection *library,
+                                          const struct connection_options *options) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(library, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct connection *connection =
+        info ? calloc(1, sizeof(struct connection) + options->request_bytes) : NULL;
+    if (!connection) return NULL;
+    connection->deadline = deadlines_add(options->deadlines, info->connect_fd);
+    connection->filter =
+        recv_filter_open(info->connect_fd, options->header_bytes_max, connection->deadline);
+    return connection;
+}
+
+static void close_connection(struct connection *connection, struct MHD_Connection *library,
+                             const struct connection_options *options) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(library, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info && connection->filter && recv_filter_has_refused(connection->filter))
+        lingering_close_add(options->lingering, info->connect_fd);
+    recv_filter_close(connection->filter);
+    deadlines_remove(options->deadlines, connection->deadline);
+    free(connection);
+}
+
+void connection_notify(void *options, struct MHD_Connection *library, void **connection,
+                       enum MHD_ConnectionNotificationCode what) {
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *connection = open_connection(library, options);
+    } else if (*connection) {
+        close_connection(*connection, library, options);
+        *connection = NULL;
+    }
+}
+
+struct connection *connection_of(struct MHD_Connection *library) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(library, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+void *connection_begin_request(void *unused, const char *target, struct MHD_Connection *library) {
+    (void)unused;
+    struct connection *connection = connection_of(library);
+    if (!connection) return NULL;
+    connection->target_length = strlen(target);
+    connection->requests++;
+    connection->start_ns =
+        connection->filter ? recv_filter_request_start_ns(connection->filter, connection->requests)
+                           : 0;
+    if (!connection->start_ns) connection->start_ns = clock_ns();
+    deadline_enter_headers(connection->deadline);
+    return NULL;
+}
+
+bool connection_refusal(const struct connection *connection, struct failure *failure,
+                        bool *too_long) {
+    return recv_filter_refusal(connection->filter, connection->requests, failure, too_long);
+}
+
+const char *connection_header(struct MHD_Connection *library, const char *name) {
+    return MHD_lookup_connection_value(library, MHD_HEADER_KIND, name);
+}
+
+void connection_read_facts(struct MHD_Connection *library, struct request_facts *facts) {
+    const char *length = connection_header(library, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    *facts = (struct request_facts){
+        .has_length = length != NULL,
+        .length = length ? strtoll(length, NULL, 10) : 0,
+        .chunked = connection_header(library, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL,
+        .expects_continue = connection_header(library, MHD_HTTP_HEADER_EXPECT) != NULL,
+    };
+}
+
+static enum MHD_Result add_line(void *context, enum MHD_ValueKind kind, const char *name,
+                                const char *value) {
+    (void)kind;
+    struct header_lines *lines = context;
+    if (strcasecmp(name, lines->name) == 0 && lines->count < HEADERS_MAX)
+        lines->values[lines->count++] = value ? value : "";
+    return MHD_YES;
+}
+
+void connection_header_lines(struct MHD_Connection *library, const char *name,
+                             struct header_lines *lines) {
+    lines->name = name;
+    lines->count = 0;
+    MHD_get_connection_values(library, MHD_HEADER_KIND, add_line, lines);
+}
+
+void connection_end_request(struct connection *connection) {
+    deadline_enter_idle(connection->deadline);
+    if (recv_filter_has_partial_head(connection->filter))
+        deadline_request_started(connection->deadline);
+}

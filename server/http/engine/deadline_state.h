@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/* deadline_state.h - what deadline.c sets and deadlines.c checks: the two know it, nobody else.
+ *
+ * Used by:  deadline.c, deadlines.c.
+ * Threads:  each field says whose it is.
+ */
+#ifndef BURIN_DEADLINE_STATE_H
+#define BURIN_DEADLINE_STATE_H
+
+#include "server/http/engine/acked_bytes.h"
+#include "server/http/engine/connection_table.h"
+#include "server/http/engine/deadlines.h"
+#include "server/http/engine/slot_pressure.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* PHASE_LONG_WRITE: of an answer so long that the client's pace decides. Its word's time is
+ * write_ms from its start. */
+enum phase { PHASE_HEADERS, PHASE_BODY, PHASE_WAITING, PHASE_WRITE, PHASE_LONG_WRITE, PHASE_IDLE };
+
+struct deadline {
+    struct deadlines *deadlines;
+    int fd;
+    uint64_t id;                 /* in the table, and to epoll */
+    _Atomic int64_t word;        /* time | phase */
+    _Atomic int64_t pressed_end; /* of a body under slot pressure; set before the word */
+
+    /* of the thread that enters phases */
+    int64_t started_ns; /* of the body */
+    int64_t expected;   /* its bytes, INT64_MAX if unknown */
+
+    /* of a long answer, set before the word; the deadlines' thread may read it with an older word,
+     * and then does nothing by it */
+    _Atomic int64_t first_acked;
+
+    pthread_mutex_t lock;
+    atomic_bool gone; /* the client has disconnected; written under the lock */
+    void (*callback)(void *argument);
+    void *argument;
+
+    /* of the deadlines' thread */
+    bool cut;                   /* shut down already */
+    int64_t idle_word, idle_ns; /* since when nothing has moved, for GRACE */
+    int64_t acked_word;         /* the answer that `acked` is of */
+    struct acked_bytes acked;
+};
+
+struct deadlines {
+    struct deadline_limits limits;
+    int64_t shortest; /* of all deadlines that can be set */
+    int64_t pace;     /* between two looks at a long answer */
+    int epoll, wake;
+    pthread_t thread;
+    atomic_bool stop;
+    struct slot_pressure pressure;
+    bool pressed; /* at this look; the thread's */
+    _Atomic uint64_t by_reason[END_REASONS];
+
+    pthread_mutex_t lock;
+    struct connection_table table;
+};
+
+static inline enum phase deadline_phase(int64_t word) {
+    return (enum phase)(word & 7);
+}
+
+static inline int64_t deadline_time(int64_t word) {
+    return word & ~INT64_C(7);
+}
+
+/* Wakes the deadlines' thread. */
+void deadlines_wake(struct deadlines *deadlines);
+
+#endif

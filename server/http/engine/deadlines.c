@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. The thread reads the words of all connections (deadline.c) when the first deadline
+ * it saw has come, at most once a TICK; one set meanwhile lies at least `shortest` in the future,
+ * so sleeping that long misses none and nobody need wake the thread. While there is a long answer
+ * it looks every `pace`; while slots are under pressure every PRESSED_PACE, and uses the bodies'
+ * other deadline.
+ *
+ * epoll watches each socket for EPOLLRDHUP, edge triggered: the kernel does not wake us for data,
+ * and reports a half-closed socket once. That sets `gone`, for good. In the waiting phase the
+ * callback follows. In other phases the client may have shut down its side behind a whole request,
+ * so the library is left to read what there is; only when all of it has been read and nothing has
+ * moved for GRACE has it missed the FIN, and the socket is shut down.
+ *
+ * Locks. deadlines.lock guards the table; deadline.lock guards gone, callback and argument, and is
+ * held during a callback. The thread takes deadline.lock under deadlines.lock and gives up
+ * deadlines.lock before it calls; nobody takes deadlines.lock under deadline.lock. deadlines_remove
+ * takes the entry off the table first, so nobody finds it any more, and then its lock, so nobody is
+ * left in it. Events carry the table's id, so a late one is recognised as stale. */
+#include "server/http/engine/deadlines.h"
+
+#include "pipeline/timing.h"
+#include "server/http/engine/deadline_state.h"
+#include "server/http/engine/deadline_time.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define TICK         (50 * MS_NS)  /* the thread looks no more often */
+#define GRACE        (250 * MS_NS) /* for the library to notice a FIN */
+#define PRESSED_PACE (2 * TICK)
+#define WAKE         UINT64_MAX /* epoll's id for the eventfd */
+#define EVENTS       64
+
+static void count(struct deadlines *deadlines, enum end_reason reason) {
+    atomic_fetch_add_explicit(&deadlines->by_reason[reason], 1, memory_order_relaxed);
+}
+
+void deadlines_wake(struct deadlines *deadlines) {
+    const uint64_t one = 1;
+    ssize_t ignored = write(deadlines->wake, &one, sizeof one);
+    (void)ignored;
+}
+
+void deadlines_note_pressure(struct deadlines *deadlines) {
+    if (slot_pressure_report(&deadlines->pressure)) deadlines_wake(deadlines);
+}
+
+/* ---- connections ---- */
+
+static bool register_socket(struct deadlines *deadlines, struct deadline *deadline) {
+    pthread_mutex_lock(&deadlines->lock);
+    bool added = connection_table_add(&deadlines->table, deadline, &deadline->id);
+    if (added) {
+        struct epoll_event event = { .events = EPOLLRDHUP | EPOLLET, .data.u64 = deadline->id };
+        added = epoll_ctl(deadlines->epoll, EPOLL_CTL_ADD, deadline->fd, &event) == 0;
+        if (!added) connection_table_remove(&deadlines->table, deadline->id);
+    }
+    pthread_mutex_unlock(&deadlines->lock);
+    return added;
+}
+
+struct deadline *deadlines_add(struct deadlines *deadlines, int fd) {
+    struct deadline *deadline = calloc(1, sizeof *deadline);
+    if (deadline) {
+        deadline->deadlines = deadlines;
+        deadline->fd = fd;
+        atomic_init(&deadline->word,
+                    deadline_after(clock_ns(), deadlines->limits.header_ms) & ~INT64_C(7));
+        pthread_mutex_init(&deadline->lock, NULL);
+        if (register_socket(deadlines, deadline)) return deadline;
+        pthread_mutex_destroy(&deadline->lock);
+        free(deadline);
+    }
+    shutdown(fd, SHUT_RDWR);
+    count(deadlines, ENDED_UNWATCHED);
+    return NULL;
+}
+
+void deadlines_remove(struct deadlines *deadlines, struct deadline *deadline) {
+    if (!deadline) return;
+    pthread_mutex_lock(&deadlines->lock);
+    connection_table_remove(&deadlines->table, deadline->id);
+    pthread_mutex_unlock(&deadlines->lock);
+    epoll_ctl(deadlines->epoll, EPOLL_CTL_DEL, deadline->fd, NULL);
+    pthread_mutex_lock(&deadline->lock); /* a callback under way is waited for */
+    pthread_mutex_unlock(&deadline->lock);
+    pthread_mutex_destroy(&deadline->lock);
+    free(deadline);
+}
+
+/* ---- the thread ---- */
+
+/* Called with deadlines.lock and without deadline.lock; gives up deadlines.lock during the
+ * callback. */
+static void notify(struct deadlines *deadlines, struct deadline *deadline, bool gone) {
+    pthread_mutex_lock(&deadline->lock);
+    if (gone) atomic_store(&deadline->gone, true);
+    pthread_mutex_unlock(&deadlines->lock);
+    void (*callback)(void *) = deadline->callback; /* NULL but in the waiting phase */
+    if (callback) {
+        deadline->callback = NULL;
+        count(deadlines, ENDED_LEFT);
+        callback(deadline->argument);
+    }
+    pthread_mutex_unlock(&deadline->lock);
+    pthread_mutex_lock(&deadlines->lock);
+}
+
+static void handle_event(struct deadlines *deadlines, uint64_t id) {
+    pthread_mutex_lock(&deadlines->lock);
+    struct deadline *deadline = connection_table_find(&deadlines->table, id);
+    if (deadline) notify(deadlines, deadline, true);
+    pthread_mutex_unlock(&deadlines->lock);
+}
+
+static const enum end_reason reasons[] = {
+    [PHASE_HEADERS] = ENDED_HEADERS,  [PHASE_BODY] = ENDED_BODY,       [PHASE_WRITE] = ENDED_WRITE,
+    [PHASE_LONG_WRITE] = ENDED_WRITE, [PHASE_IDLE] = ENDED_KEEP_ALIVE,
+};
+
+/* Under deadlines.lock, so that the descriptor is still open. Does nothing if the phase has just
+ * changed. */
+static void cut(struct deadlines *deadlines, struct deadline *deadline, int64_t word,
+                enum end_reason reason) {
+    if (atomic_load(&deadline->word) != word) return;
+    deadline->cut = true;
+    count(deadlines, reason);
+    shutdown(deadline->fd, SHUT_RDWR);
+}
+
+/* The client has disconnected, not in the waiting phase: has the library read all that came, and
+ * nothing moved since? In the write phase it may be sending to a client that only shut down its own
+ * side. */
+static bool fin_was_missed(struct deadline *deadline, int64_t word, int64_t now) {
+    int unread = 0;
+    const enum phase phase = deadline_phase(word);
+    if (phase == PHASE_WRITE || phase == PHASE_LONG_WRITE ||
+        ioctl(deadline->fd, FIONREAD, &unread) < 0 || unread > 0)
+        word = -1;
+    if (word == -1 || deadline->idle_word != word) {
+        deadline->idle_word = word;
+        deadline->idle_ns = now;
+        return false;
+    }
+    return now - deadline->idle_ns >= GRACE;
+}
+
+/* By what the client has received of a long answer. Under deadlines.lock, so that the descriptor is
+ * still open. */
+static int64_t answer_deadline(struct deadlines *deadlines, struct deadline *deadline, int64_t word,
+                               int64_t now) {
+    const struct deadline_limits *limits = &deadlines->limits;
+    if (deadline->acked_word != word)
+        acked_bytes_begin(&deadline->acked, deadline_time(word) - limits->write_ms * MS_NS,
+                          deadline->first_acked);
+    deadline->acked_word = word;
+    return acked_bytes_deadline(&deadline->acked, deadline->fd, now, limits->write_ms,
+                                limits->write_rate_bytes);
+}
+
+/* Of a phase whose time does not move with what the client receives. */
+static int64_t phase_deadline(const struct deadlines *deadlines, struct deadline *deadline,
+                              int64_t word) {
+    const int64_t end = deadline_time(word);
+    if (!deadlines->pressed || deadline_phase(word) != PHASE_BODY) return end;
+    const int64_t pressed = atomic_load_explicit(&deadline->pressed_end, memory_order_relaxed);
+    return pressed < end ? pressed : end;
+}
+
+/* Under deadlines.lock. Returns when to look again. */
+static int64_t check(struct deadlines *deadlines, struct deadline *deadline, int64_t now) {
+    int64_t word = atomic_load(&deadline->word);
+    if (deadline_phase(word) == PHASE_WAITING) {
+        if (deadline->gone) notify(deadlines, deadline, false);
+        return NO_DEADLINE;
+    }
+    if (deadline->cut) return NO_DEADLINE;
+    const bool is_long = deadline_phase(word) == PHASE_LONG_WRITE;
+    const int64_t end = is_long ? answer_deadline(deadlines, deadline, word, now)
+                                : phase_deadline(deadlines, deadline, word);
+    if (end <= now) {
+        cut(deadlines, deadline, word, reasons[deadline_phase(word)]);
+        return NO_DEADLINE;
+    }
+    if (!deadline->gone)
+        return is_long && end > now + deadlines->pace ? now + deadlines->pace : end;
+    if (fin_was_missed(deadline, word, now)) cut(deadlines, deadline, word, ENDED_HUNG_UP);
+    return now + TICK;
+}
+
+/* Returns when to look again. The table may change where notify gives up its lock: indices only. */
+static int64_t check_all(struct deadlines *deadlines, int64_t now) {
+    deadlines->pressed = slot_pressure_lasts(&deadlines->pressure);
+    int64_t next = now + (deadlines->pressed ? PRESSED_PACE : deadlines->shortest);
+    pthread_mutex_lock(&deadlines->lock);
+    for (uint32_t index = 0; index < deadlines->table.used; index++) {
+        if (!deadlines->table.entries[index].deadline) continue;
+        int64_t end = check(deadlines, deadlines->table.entries[index].deadline, now);
+        if (end < next) next = end;
+    }
+    pthread_mutex_unlock(&deadlines->lock);
+    return next < now + TICK ? now + TICK : next;
+}
+
+static void *run(void *argument) {
+    struct deadlines *deadlines = argument;
+    int64_t next = 0;
+    while (!atomic_load(&deadlines->stop)) {
+        struct epoll_event events[EVENTS];
+        int64_t wait_ns = next - clock_ns();
+        int wait_ms = wait_ns > 0 ? (int)((wait_ns + MS_NS - 1) / MS_NS) : 0;
+        int got = epoll_wait(deadlines->epoll, events, EVENTS, wait_ms);
+        for (int i = 0; i < got; i++)
+            if (events[i].data.u64 != WAKE) handle_event(deadlines, events[i].data.u64);
+        int64_t now = clock_ns();
+        if (got > 0 && next > now + TICK) next = now + TICK; /* a closed socket, or a wake-up */
+        if (now >= next) next = check_all(deadlines, now);
+    }
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static int64_t shortest_of(const struct deadline_limits *limits) {
+    const long all[] = { limits->header_ms, limits->body_ms, limits->keep_alive_ms,
+                         limits->write_ms };
+    int64_t shortest = 3600 * 1000 * MS_NS;
+    for (int i = 0; i < 4; i++)
+        if (all[i] > 0 && all[i] * MS_NS < shortest) shortest = all[i] * MS_NS;
+    return shortest;
+}
+
+/* A sixteenth of write_ms, for what the client receives is seen so much too late; 1 s at most. */
+static int64_t pace_of(const struct deadline_limits *limits) {
+    const int64_t pace = limits->write_ms * MS_NS / 16;
+    return pace < TICK ? TICK : pace < 1000 * MS_NS ? pace : 1000 * MS_NS;
+}
+
+/* The thread takes no signal: they are for the main thread. */
+static bool start(struct deadlines *deadlines) {
+    /* Edge triggered: each write is reported once, and nobody reads it. */
+    struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = WAKE };
+    sigset_t all, before;
+    if (deadlines->epoll < 0 || deadlines->wake < 0 ||
+        epoll_ctl(deadlines->epoll, EPOLL_CTL_ADD, deadlines->wake, &event) < 0)
+        return false;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool started = pthread_create(&deadlines->thread, NULL, run, deadlines) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (started) pthread_setname_np(deadlines->thread, "deadlines");
+    return started;
+}
+
+static void release(struct deadlines *deadlines) {
+    if (deadlines->epoll >= 0) close(deadlines->epoll);
+    if (deadlines->wake >= 0) close(deadlines->wake);
+    pthread_mutex_destroy(&deadlines->lock);
+    connection_table_release(&deadlines->table);
+    free(deadlines);
+}
+
+struct deadlines *deadlines_create(const struct deadline_limits *limits) {
+    struct deadlines *deadlines = calloc(1, sizeof *deadlines);
+    if (!deadlines) return NULL;
+    deadlines->limits = *limits;
+    deadlines->pressure = (struct slot_pressure){ limits->pressed, limits->context, false };
+    deadlines->shortest = shortest_of(limits);
+    deadlines->pace = pace_of(limits);
+    deadlines->epoll = epoll_create1(EPOLL_CLOEXEC);
+    deadlines->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    pthread_mutex_init(&deadlines->lock, NULL);
+    if (start(deadlines)) return deadlines;
+    release(deadlines);
+    return NULL;
+}
+
+void deadlines_destroy(struct deadlines *deadlines) {
+    if (!deadlines) return;
+    atomic_store(&deadlines->stop, true);
+    deadlines_wake(deadlines);
+    pthread_join(deadlines->thread, NULL);
+    release(deadlines);
+}
+
+void deadlines_counts(struct deadlines *deadlines, struct deadline_counts *counts) {
+    for (int i = 0; i < END_REASONS; i++)
+        counts->by_reason[i] = atomic_load_explicit(&deadlines->by_reason[i], memory_order_relaxed);
+    pthread_mutex_lock(&deadlines->lock);
+    counts->connections = deadlines->table.count;
+    pthread_mutex_unlock(&deadlines->lock);
+}
+
+const char *deadlines_reason_name(enum end_reason reason) {
+    static const char *const names[END_REASONS] = { "headers", "body",    "write",    "keep_alive",
+                                                    "left",    "hung_up", "unwatched" };
+    return (unsigned)reason < END_REASONS ? names[reason] : "unknown";
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/* deadlines.h - one thread that watches every connection: deadlines that pass, and clients that
+ * disconnect.
+ *
+ * Used by:  front.c (life), connection.c (add and remove), http/upload.c (slot pressure); the
+ *           phases of a connection are in deadline.h.
+ * Owns:     the thread and each struct deadline; never a file descriptor.
+ * Fails:    deadlines_create and deadlines_add return NULL.
+ * Threads:  any.
+ * Limits:   a passed deadline is noticed at most 100 ms late, that of a long answer, which the
+ *           client moves, a sixteenth of write_ms and no more than 1 s. CLOCK_MONOTONIC.
+ */
+#ifndef BURIN_DEADLINES_H
+#define BURIN_DEADLINES_H
+
+#include "server/http/engine/deadline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A time of 0 means no deadline, a rate of 0 no allowance for size. Rates are bytes a second. */
+struct deadline_limits {
+    long header_ms;        /* from the connection, or the request's first line, to its body */
+    long body_ms;          /* a body of any size may take so long */
+    long body_rate_bytes;  /* beyond that it must have come at this rate on the average */
+    long body_pressed_ms;  /* stands for body_ms where that is longer, while `pressed` is true */
+    long keep_alive_ms;    /* between two requests */
+    long write_ms;         /* an answer of any size; a longer one may stand still so long */
+    long write_rate_bytes; /* beyond that it must have been received at this rate on the average */
+
+    /* Uploads occupy every slot. The thread asks after deadlines_note_pressure, until it hears
+     * false. NULL: they never do. */
+    bool (*pressed)(const void *context);
+    const void *context;
+};
+
+enum end_reason {
+    ENDED_HEADERS,    /* headers took too long */
+    ENDED_BODY,       /* the body did */
+    ENDED_WRITE,      /* the client read too slowly */
+    ENDED_KEEP_ALIVE, /* no further request came: the usual end */
+    ENDED_LEFT,      /* the client disconnected while its request waited; its callback was called */
+    ENDED_HUNG_UP,   /* it disconnected at another time and the library did not notice */
+    ENDED_UNWATCHED, /* deadlines_add failed, so the connection was refused */
+    END_REASONS
+};
+
+struct deadline_counts {
+    uint64_t by_reason[END_REASONS];
+    int connections; /* at present */
+};
+
+struct deadlines;
+
+struct deadlines *deadlines_create(const struct deadline_limits *limits);
+
+/* After the last deadlines_remove; accepts NULL. */
+void deadlines_destroy(struct deadlines *deadlines);
+
+/* Begins in the headers phase. NULL: no memory or no epoll; FD has been shut down then, since
+ * nothing would bound it. */
+struct deadline *deadlines_add(struct deadlines *deadlines, int fd);
+
+/* When this returns, the thread knows neither DEADLINE nor its descriptor, which may be closed. */
+void deadlines_remove(struct deadlines *deadlines, struct deadline *deadline);
+
+/* `pressed` has become true. Costs nothing where the thread knows already. */
+void deadlines_note_pressure(struct deadlines *deadlines);
+
+void deadlines_counts(struct deadlines *deadlines, struct deadline_counts *counts);
+
+/* "headers", "body"...: for metrics. */
+const char *deadlines_reason_name(enum end_reason reason);
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+/* framing.h - where each message of a connection ends: heads read whole and checked, bodies
+ * counted, chunks and trailers read strictly.
+ *
+ * Used by:  recv_filter.c, on all bytes of a connection, in their order.
+ * Owns:     nothing.
+ * Fails:    for good: from the first byte that two parsers could read in two ways nothing passes.
+ * Threads:  the one that reads the connection.
+ * Source:   RFC 9112, sections 2.2, 6 and 7.1: every line ends in CR LF, a chunk's size is digits
+ *           alone, none of the leniencies that it allows but the empty line before a request.
+ */
+#ifndef BURIN_FRAMING_H
+#define BURIN_FRAMING_H
+
+#include "pipeline/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of trailers and of a chunk's size: what may be left of them to be brought again is less. */
+enum { FRAMING_LINES_MAX = 4096 };
+
+/* What comes next. */
+enum framing_state {
+    FRAMING_HEAD,
+    FRAMING_BODY,
+    FRAMING_CHUNK_SIZE,
+    FRAMING_CHUNK,
+    FRAMING_CHUNK_END, /* the CR LF behind it */
+    FRAMING_TRAILERS,
+    FRAMING_STATES
+};
+
+/* Zeroed at the start of a connection, but for head_max. */
+struct framing {
+    size_t head_max; /* bytes */
+    enum framing_state state;
+    uint64_t left;                  /* bytes of the body or chunk still to come */
+    size_t scanned;                 /* bytes of the head under way whose lines are whole */
+    size_t trailers, trailer_bytes; /* so far */
+    int empty_lines;                /* before the head under way */
+    int64_t heads;                  /* that passed, and the refused one */
+    bool refused, too_long;
+};
+
+/* How many of BYTES may pass. Where that is not all of them, either the rest is part of a line or
+ * head, less than the greater of head_max and FRAMING_LINES_MAX, to be brought again with more
+ * behind it, or the message is refused: FAILURE says why. Cookies, which nobody here reads, pass
+ * under another name: the library would copy and parse them, and may lack the memory. */
+size_t framing_pass(struct framing *framing, char *bytes, size_t length, struct failure *failure);
+
+/* Instead of what was refused: a text with which the message that it stands in ends in good form.
+ * Where that is a head, it is the head of a request of its own. */
+const char *framing_substitute(const struct framing *framing);
+
+#endif

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/* io_thread.h - a thread that moves bytes: one MHD daemon without threads of its own, and the pipe
+ * on which finished jobs come back.
+ *
+ * A worker writes to the pipe, this thread reads it and resumes the connection that waits for the
+ * job: no other thread takes part. So all suspends and resumes of its connections belong to it.
+ *
+ * Used by:  listener.c.
+ * Owns:     the thread and the daemon; the pipe is borrowed.
+ * Fails:    io_thread_start returns NULL; the daemon stays the caller's then.
+ * Threads:  start and stop: the main thread.
+ */
+#ifndef BURIN_IO_THREAD_H
+#define BURIN_IO_THREAD_H
+
+#include <microhttpd.h>
+
+struct io_thread;
+
+/* COMPLETED(context, pipe) is called in the thread when there is something to read on PIPE (read
+ * end; -1: none). DAEMON was started with MHD_USE_EPOLL and no internal thread. */
+struct io_thread *io_thread_start(struct MHD_Daemon *daemon, int pipe,
+                                  void (*completed)(void *context, int pipe), void *context);
+
+/* Ends the thread, then the daemon. No connection may be suspended. Accepts NULL. */
+void io_thread_stop(struct io_thread *io);
+
+#endif

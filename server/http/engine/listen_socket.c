@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Addresses are numeric: no name is looked up. The file of a unix socket is
+ * remembered by device and inode, so that only our own is removed. New connections are ignored by a
+ * socket filter on the listener, which drops the first packet of each. */
+#include "server/http/engine/listen_socket.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { BACKLOG = 1024 };
+
+static bool is_loopback(const struct sockaddr *address) {
+    if (address->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+    return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
+static int bind_to(const struct sockaddr *address, socklen_t length, const char *text,
+                   const char *flag, struct failure *failure) {
+    const int fd = socket(address->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int on = 1;
+    if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (fd >= 0 && bind(fd, address, length) == 0 && listen(fd, BACKLOG) == 0) return fd;
+    const bool taken = errno == EADDRINUSE;
+    fail(failure, STATUS_INTERNAL, "cannot listen on %.100s: %s%s%s", text, strerror(errno),
+         taken ? "; stop the other program or choose another port with " : "", taken ? flag : "");
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+/* A program listens at ADDRESS, or may: only a refused connection proves that none does. */
+static bool is_live(const struct sockaddr_un *address) {
+    const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return true;
+    const bool refused = connect(fd, (const struct sockaddr *)address, sizeof *address) < 0 &&
+                         (errno == ECONNREFUSED || errno == ENOENT);
+    close(fd);
+    return !refused;
+}
+
+/* Removes the socket of a daemon that was killed, and nothing else. */
+static enum status remove_stale(const struct sockaddr_un *address, struct failure *failure) {
+    struct stat info;
+    if (lstat(address->sun_path, &info) < 0) return STATUS_OK; /* bind reports what else is wrong */
+    if (!S_ISSOCK(info.st_mode))
+        return fail(failure, STATUS_INTERNAL,
+                    "%.110s exists already and is not a socket; choose another path",
+                    address->sun_path);
+    if (is_live(address))
+        return fail(failure, STATUS_INTERNAL,
+                    "%.110s is in use; stop the other program or choose another path",
+                    address->sun_path);
+    unlink(address->sun_path);
+    return STATUS_OK;
+}
+
+static void remember(const char *path, struct socket_file *file) {
+    struct stat info;
+    if (lstat(path, &info) < 0) return;
+    snprintf(file->path, sizeof file->path, "%s", path);
+    file->device = info.st_dev;
+    file->inode = info.st_ino;
+}
+
+void listen_socket_remove_file(struct socket_file *file) {
+    struct stat info;
+    if (*file->path && lstat(file->path, &info) == 0 && info.st_dev == file->device &&
+        info.st_ino == file->inode)
+        unlink(file->path);
+    file->path[0] = '\0';
+}
+
+static int open_unix(const char *path, const char *text, const char *flag, struct socket_file *file,
+                     struct failure *failure) {
+    struct sockaddr_un address = { .sun_family = AF_UNIX };
+    if (!*path || strlen(path) >= sizeof address.sun_path)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "the path of the unix socket, \"%.60s\", is empty or too long", path),
+               -1;
+    strcpy(address.sun_path, path);
+    if (remove_stale(&address, failure)) return -1;
+    const int fd = bind_to((struct sockaddr *)&address, sizeof address, text, flag, failure);
+    if (fd >= 0) remember(path, file);
+    return fd;
+}
+
+/* "host:port" with brackets round an IPv6 host. */
+static bool split(const char *text, char *host, size_t size, const char **port) {
+    const char *colon = strrchr(text, ':');
+    if (!colon || colon == text || !colon[1]) return false;
+    const char *start = text, *end = colon;
+    if (*start == '[' && end[-1] == ']') start++, end--;
+    if ((size_t)(end - start) >= size) return false;
+    snprintf(host, size, "%.*s", (int)(end - start), start);
+    *port = colon + 1;
+    return true;
+}
+
+int listen_socket_open(const char *text, const char *flag, bool insecure, struct socket_file *file,
+                       struct failure *failure) {
+    file->path[0] = '\0';
+    if (strncmp(text, "unix:", 5) == 0) return open_unix(text + 5, text, flag, file, failure);
+    char host[256];
+    const char *port;
+    const struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+                                    .ai_socktype = SOCK_STREAM };
+    struct addrinfo *found = NULL;
+    if (!split(text, host, sizeof host, &port) || getaddrinfo(host, port, &hints, &found) != 0) {
+        fail(failure, STATUS_BAD_PARAM,
+             "\"%.60s\" is not an address to listen on; use IP:PORT such as 127.0.0.1:8080 or "
+             "[::1]:8080, or unix:/path",
+             text);
+        return -1;
+    }
+    int fd = -1;
+    if (!insecure && !is_loopback(found->ai_addr))
+        fail(failure, STATUS_BAD_PARAM,
+             "%.60s can be reached from other machines, and requests are not authenticated; put a "
+             "proxy in front, or use --insecure",
+             text);
+    else
+        fd = bind_to(found->ai_addr, found->ai_addrlen, text, flag, failure);
+    freeaddrinfo(found);
+    return fd;
+}
+
+/* Drops the first packet of every connection: the filter sees the TCP header, whose byte 13 holds
+ * the flags. Closing the listener instead would reset every client in its backlog at that moment,
+ * and dropping more would reset a client that is half in and believes itself connected. */
+void listen_socket_ignore_new(int fd) {
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, TH_SYN, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+    };
+    const struct sock_fprog filter = { sizeof steps / sizeof *steps, steps };
+    setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+}
+
+int listen_socket_port(int fd) {
+    struct sockaddr_storage address;
+    socklen_t length = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &length) < 0) return 0;
+    if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
+    if (address.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+    return 0;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/engine/listener.h"
+
+#include "server/http/engine/io_thread.h"
+#include "server/log.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct listener {
+    struct listener_options options;
+    struct io_thread *io;
+    int fd; /* the library's copy */
+};
+
+/* ---- what the library reports */
+
+/* Mostly of clients that disconnect in the middle: no error of ours, and as many lines as they
+ * like. */
+static void on_library_log(void *context, const char *format, va_list arguments) {
+    (void)context;
+    char text[256];
+    vsnprintf(text, sizeof text, format, arguments);
+    text[strcspn(text, "\n")] = '\0';
+    log_event(LOG_INFO, "http: %s", text);
+}
+
+static void on_panic(void *context, const char *file, unsigned int line, const char *reason) {
+    (void)context;
+    log_event(LOG_ERROR, "http: panic at %s:%u: %s", file, line, reason ? reason : "");
+    abort();
+}
+
+/* ---- life */
+
+/* The library keeps half of it for what it reads; the rest is for its records of headers and
+ * arguments, 64 bytes each and as many as request_check lets pass, and for the head of the answer.
+ * Beyond 32 KiB it maps pages for every connection, which then costs twice as much. */
+static size_t memory_for(size_t header_bytes_max) {
+    return header_bytes_max <= 16 << 10 ? 32 << 10 : (16 << 10) + 2 * header_bytes_max;
+}
+
+static struct MHD_Daemon *start_library(struct listener *listener) {
+    const struct listener_options *options = &listener->options;
+    const unsigned flags =
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    MHD_set_panic_func(on_panic, NULL);
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, options->request, options->context, MHD_OPTION_EXTERNAL_LOGGER,
+        on_library_log, NULL, MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_CONNECTION_LIMIT,
+        options->connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        memory_for(options->connection.header_bytes_max), MHD_OPTION_NOTIFY_CONNECTION,
+        connection_notify, &listener->options.connection, MHD_OPTION_NOTIFY_COMPLETED,
+        options->ended, options->context, MHD_OPTION_URI_LOG_CALLBACK, connection_begin_request,
+        NULL, MHD_OPTION_END);
+}
+
+struct listener *listener_open(const struct listener_options *options) {
+    struct listener *listener = calloc(1, sizeof *listener);
+    if (!listener) return NULL;
+    listener->options = *options;
+    listener->fd = fcntl(options->fd, F_DUPFD_CLOEXEC, 0);
+    struct MHD_Daemon *library = listener->fd >= 0 ? start_library(listener) : NULL;
+    if (library)
+        listener->io =
+            io_thread_start(library, options->pipe, options->jobs_completed, options->context);
+    if (listener->io) return listener;
+    if (library)
+        MHD_stop_daemon(library); /* and with it the socket */
+    else if (listener->fd >= 0)
+        close(listener->fd);
+    free(listener);
+    return NULL;
+}
+
+int listener_fd(const struct listener *listener) {
+    return listener->fd;
+}
+
+void listener_close(struct listener *listener) {
+    if (!listener) return;
+    io_thread_stop(listener->io);
+    free(listener);
+}

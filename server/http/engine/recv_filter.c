@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. The library reads its sockets by recv(2), and it is this file's function of that
+ * name that it finds: the program comes before libc where a shared library's names are looked up.
+ * It finds the filter by the descriptor; a descriptor without one passes through untouched.
+ *
+ * The library learns of new bytes once, edge triggered, and forgets that there are more when it
+ * gets fewer than it has room for: so it gets fewer only when the kernel had no more either. Bytes
+ * are read straight into its buffer, and only a part of a head or line is held back in ours. */
+#include "server/http/engine/recv_filter.h"
+
+#include "pipeline/timing.h"
+#include "server/http/engine/framing.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { DESCRIPTORS = 1 << 20, DROP_MAX = 1 << 20, SUBSTITUTE_MAX = 64 };
+
+struct recv_filter {
+    int fd;
+    struct deadline *deadline;
+    struct framing framing;
+    struct failure failure; /* why it is refused, once it is */
+    char *held;             /* heap; NULL where nothing is held */
+    size_t held_length;
+    size_t passing; /* bytes of held that may pass; the rest is part of a line or head */
+    int64_t start_ns, start_number; /* of the head that was held last */
+    size_t dropped;                 /* bytes, since it is refused */
+    bool broken;                    /* memory was missing: the connection can only be closed */
+};
+
+/* By descriptor. Pages that are not used cost nothing. */
+static _Atomic(struct recv_filter *) filters[DESCRIPTORS];
+
+/* ---- what is held */
+
+/* For what is read: twice what framing may leave, so that there is room for more behind it. */
+static size_t room_of(const struct recv_filter *filter) {
+    const size_t head = filter->framing.head_max;
+    return 2 * (head > FRAMING_LINES_MAX ? head : FRAMING_LINES_MAX);
+}
+
+static bool reserve(struct recv_filter *filter) {
+    if (!filter->held) filter->held = malloc(room_of(filter) + SUBSTITUTE_MAX);
+    return filter->held != NULL;
+}
+
+static void release_held(struct recv_filter *filter) {
+    free(filter->held);
+    filter->held = NULL;
+    filter->held_length = filter->passing = 0;
+}
+
+/* false: no memory. */
+static bool hold(struct recv_filter *filter, const char *bytes, size_t length) {
+    if (length == 0) return true;
+    if (!reserve(filter)) return false;
+    memcpy(filter->held, bytes, length);
+    filter->held_length = length;
+    return true;
+}
+
+/* Hands on what may pass, up to ROOM bytes. */
+static size_t hand_on(struct recv_filter *filter, char *buffer, size_t room) {
+    const size_t count = filter->passing < room ? filter->passing : room;
+    if (count == 0) return 0;
+    memcpy(buffer, filter->held, count);
+    filter->passing -= count;
+    filter->held_length -= count;
+    if (filter->held_length == 0)
+        release_held(filter);
+    else
+        memmove(filter->held, filter->held + count, filter->held_length);
+    return count;
+}
+
+/* In place of what is refused. */
+static bool substitute(struct recv_filter *filter) {
+    const char *text = framing_substitute(&filter->framing);
+    const size_t length = strlen(text);
+    if (!reserve(filter)) return false;
+    memcpy(filter->held + filter->passing, text, length);
+    filter->passing += length;
+    filter->held_length = filter->passing;
+    return true;
+}
+
+/* ---- reading */
+
+/* Behind what is held: the bytes read, and *FULL if there may be more of them. */
+static ssize_t read_behind_held(struct recv_filter *filter, int flags, bool *full) {
+    const size_t room = room_of(filter) - filter->held_length;
+    const ssize_t got =
+        recvfrom(filter->fd, filter->held + filter->held_length, room, flags, NULL, NULL);
+    if (got <= 0) return got;
+    *full = (size_t)got == room;
+    filter->held_length += (size_t)got;
+    filter->passing =
+        framing_pass(&filter->framing, filter->held, filter->held_length, &filter->failure);
+    return got;
+}
+
+/* Straight into the library's BUFFER; what cannot pass yet is held. *PASSED bytes may. */
+static ssize_t read_direct(struct recv_filter *filter, char *buffer, size_t room, int flags,
+                           bool *full, size_t *passed) {
+    const ssize_t got = recvfrom(filter->fd, buffer, room, flags, NULL, NULL);
+    if (got <= 0) return got;
+    *full = (size_t)got == room;
+    *passed = framing_pass(&filter->framing, buffer, (size_t)got, &filter->failure);
+    if (filter->framing.refused) return got;
+    if (!hold(filter, buffer + *passed, (size_t)got - *passed)) filter->broken = true;
+    return got;
+}
+
+/* Nothing more passes. */
+static ssize_t drop(struct recv_filter *filter, char *buffer, size_t room, int flags) {
+    ssize_t got = 1;
+    while (got > 0 && filter->dropped < DROP_MAX) {
+        got = recvfrom(filter->fd, buffer, room, flags, NULL, NULL);
+        if (got > 0) filter->dropped += (size_t)got;
+    }
+    if (got > 0) errno = EAGAIN;
+    return got > 0 ? -1 : got;
+}
+
+static void note_partial_head(struct recv_filter *filter) {
+    if (!recv_filter_has_partial_head(filter)) return;
+    if (filter->start_number != filter->framing.heads + 1) {
+        filter->start_number = filter->framing.heads + 1;
+        filter->start_ns = clock_ns();
+    }
+    deadline_request_started(filter->deadline);
+}
+
+/* The library notices it at its next look, even if it ignores what is returned here. */
+static ssize_t reset(const struct recv_filter *filter) {
+    shutdown(filter->fd, SHUT_RDWR);
+    errno = ECONNRESET;
+    return -1;
+}
+
+/* As recv(2): bytes for the library, 0 at the end of the connection, -1 and errno. */
+static ssize_t read_filtered(struct recv_filter *filter, char *buffer, size_t room, int flags) {
+    if (filter->broken) return reset(filter);
+    size_t done = hand_on(filter, buffer, room);
+    ssize_t got = 1;
+    for (bool full = true; full && done < room;) {
+        size_t passed = 0;
+        full = false;
+        if (filter->framing.refused)
+            got = drop(filter, buffer + done, room - done, flags);
+        else if (filter->held)
+            got = read_behind_held(filter, flags, &full);
+        else
+            got = read_direct(filter, buffer + done, room - done, flags, &full, &passed);
+        if (got <= 0) break;
+        if (filter->framing.refused) {
+            full = true; /* to the dropping */
+            if (!substitute(filter)) filter->broken = true;
+        }
+        if (filter->broken) return reset(filter);
+        done += passed;
+        done += hand_on(filter, buffer + done, room - done);
+    }
+    note_partial_head(filter);
+    if (done > 0) return (ssize_t)done;
+    if (got > 0) errno = EAGAIN;
+    return got > 0 ? -1 : got;
+}
+
+/* Named so that the header's own recv, which hardened builds define inline, is left alone. */
+ssize_t recv_filter_recv(int fd, void *buffer, size_t room, int flags) __asm__("recv");
+
+ssize_t recv_filter_recv(int fd, void *buffer, size_t room, int flags) {
+    struct recv_filter *filter = fd >= 0 && fd < DESCRIPTORS
+                                     ? atomic_load_explicit(&filters[fd], memory_order_acquire)
+                                     : NULL;
+    if (filter && !(flags & MSG_PEEK)) return read_filtered(filter, buffer, room, flags);
+    return recvfrom(fd, buffer, room, flags, NULL, NULL);
+}
+
+/* ---- for the connection */
+
+struct recv_filter *recv_filter_open(int fd, size_t head_max, struct deadline *deadline) {
+    struct recv_filter *filter = fd >= 0 && fd < DESCRIPTORS ? calloc(1, sizeof *filter) : NULL;
+    if (!filter) return NULL;
+    filter->fd = fd;
+    filter->deadline = deadline;
+    filter->framing.head_max = head_max;
+    atomic_store_explicit(&filters[fd], filter, memory_order_release);
+    return filter;
+}
+
+void recv_filter_close(struct recv_filter *filter) {
+    if (!filter) return;
+    atomic_store_explicit(&filters[filter->fd], NULL, memory_order_release);
+    free(filter->held);
+    free(filter);
+}
+
+int64_t recv_filter_request_start_ns(const struct recv_filter *filter, int64_t number) {
+    return number == filter->start_number ? filter->start_ns : 0;
+}
+
+bool recv_filter_has_partial_head(const struct recv_filter *filter) {
+    return filter->held_length > filter->passing && filter->framing.state == FRAMING_HEAD;
+}
+
+bool recv_filter_has_refused(const struct recv_filter *filter) {
+    return filter->framing.refused;
+}
+
+bool recv_filter_refusal(const struct recv_filter *filter, int64_t number, struct failure *failure,
+                         bool *too_long) {
+    const struct framing *framing = &filter->framing;
+    *too_long = framing->too_long;
+    if (number > framing->heads) {
+        fail(failure, STATUS_INTERNAL, "a request reached the library past the recv filter");
+        return true;
+    }
+    if (!framing->refused || number < framing->heads) return false;
+    *failure = filter->failure;
+    return true;
+}

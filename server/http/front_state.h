@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/* front_state.h - what all requests share: the parts of the front, and its counters.
+ *
+ * Used by:  front.c (life), drain.c (the end), exchange.c and what it calls.
+ * Owns:     every part in it, from front_create to front_destroy.
+ * Threads:  read-only but for the counters, which are atomic.
+ */
+#ifndef BURIN_FRONT_STATE_H
+#define BURIN_FRONT_STATE_H
+
+#include "config/config.h"
+#include "server/http/engine/deadlines.h"
+#include "server/http/engine/listen_socket.h"
+#include "server/http/engine/listener.h"
+#include "server/jobs/completion_pipe.h"
+#include "server/jobs/slot.h"
+#include "server/jobs/supervisor.h"
+#include "server/metrics.h"
+
+/* The front's side of a listener: one for each I/O thread. */
+struct front_listener {
+    struct front *front;
+    struct listener *listener;
+    int pipe[2]; /* on which finished jobs come back; -1: the admin's has none */
+    bool admin;  /* probes and metrics alone */
+};
+
+enum { LISTENERS_MAX = COMPLETION_PIPES_MAX + 1 };
+
+struct front {
+    const struct config *config;
+    struct slots *slots;
+    struct supervisor *supervisor;
+    struct deadlines *deadlines;
+    struct lingering_close *lingering;
+    struct metrics *metrics;
+    struct front_listener listeners[LISTENERS_MAX]; /* io_threads of them for `listen`, then one for
+                                                       `admin_listen` */
+    int pipes[COMPLETION_PIPES_MAX];                /* their write ends, for the supervisor */
+    int port;
+    struct socket_file files[2]; /* of `listen` and `admin_listen`, where they are unix sockets */
+    uint32_t run_id;             /* so that request ids of two runs differ */
+
+    /* atomic */
+    int64_t
+        body_bytes_held; /* bodies that are received, wait or are processed, against queue_bytes */
+    int64_t answer_bytes_held; /* slots whose image is being sent, the body before it too, against
+                                  answer_bytes; the I/O threads' */
+    int64_t request_count;
+    int exchanges; /* requests under way */
+    int accepted;  /* of these, work that the drain waits for */
+    int suspended; /* those whose connection is suspended */
+    int draining;  /* 0: no; 1: readiness says no; 2: new requests are refused */
+};
+
+static inline int front_draining(const struct front *front) {
+    return __atomic_load_n(&front->draining, __ATOMIC_SEQ_CST);
+}
+
+/* Every slot is occupied: a new body is refused. */
+static inline bool front_full(const struct front *front) {
+    return slots_in_use(front->slots) >= slots_count(front->slots);
+}
+
+#endif

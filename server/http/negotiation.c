@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/negotiation.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+/* Of several image types that are preferred most, the first: it loses nothing, and is small. */
+enum kind { KIND_PNG, KIND_JPEG, KIND_PNM, KIND_MULTIPART, KIND_JSON, KINDS, KIND_IMAGES = 3 };
+static_assert((int)KINDS == NEGOTIATION_KINDS, "a preference each");
+
+static const struct {
+    const char *type, *subtypes[3];
+    enum format format;
+} kinds[KINDS] = {
+    [KIND_PNG] = { "image", { "png" }, FORMAT_PNG },
+    [KIND_JPEG] = { "image", { "jpeg" }, FORMAT_JPEG },
+    [KIND_PNM] = { "image",
+                   { "x-portable-anymap", "x-portable-pixmap", "x-portable-graymap" },
+                   FORMAT_PNM },
+    [KIND_MULTIPART] = { "multipart", { "mixed" }, FORMAT_NONE },
+    [KIND_JSON] = { "application", { "json" }, FORMAT_NONE },
+};
+
+enum depth { DEPTH_NONE, DEPTH_ANYTHING, DEPTH_TYPE, DEPTH_WHOLE }; /* how specific a range is */
+enum { WEIGHT_FULL = 1000 };
+
+/* Slices of the header. */
+struct range {
+    const char *type, *subtype;
+    size_t type_length, subtype_length;
+    int weight; /* thousandths */
+};
+
+/* ---- one range: type/subtype, then parameters, up to a comma */
+
+static const char *skip_blanks(const char *p) {
+    return p + strspn(p, " \t");
+}
+
+/* Where the value that begins at P ends: before a semicolon or comma that no quotes enclose. */
+static const char *value_end(const char *p) {
+    for (bool quoted = false; *p && (quoted || (*p != ';' && *p != ',')); p++) {
+        if (*p == '"') quoted = !quoted;
+        if (quoted && *p == '\\' && p[1]) p++;
+    }
+    return p;
+}
+
+/* "0.8" in thousandths. Further digits are skipped. */
+static int read_weight(const char *p) {
+    int weight = 0;
+    if (*p != '0') return WEIGHT_FULL;
+    if (*++p == '.')
+        for (int unit = 100; *++p >= '0' && *p <= '9'; unit /= 10) weight += unit * (*p - '0');
+    return *p && !strchr(" \t;,", *p) ? WEIGHT_FULL : weight;
+}
+
+/* Reads the range at *AT and moves on behind its comma; false at the end of the header. */
+static bool next_range(const char **at, struct range *out) {
+    const char *p = *at + strspn(*at, " \t,");
+    if (!*p) return false;
+    out->type = p;
+    out->type_length = strcspn(p, "/ \t;,");
+    p += out->type_length;
+    p += *p == '/';
+    out->subtype = p;
+    out->subtype_length = strcspn(p, " \t;,");
+    out->weight = WEIGHT_FULL;
+    for (p = value_end(p); *p == ';'; p = value_end(p)) {
+        p = skip_blanks(p + 1);
+        if (strncasecmp(p, "q=", 2) == 0) out->weight = read_weight(p + 2);
+    }
+    *at = p;
+    return true;
+}
+
+/* ---- what a line prefers */
+
+static bool is(const char *text, size_t length, const char *name) {
+    return length == strlen(name) && strncasecmp(text, name, length) == 0;
+}
+
+static enum depth match(const struct range *range, enum kind kind) {
+    const bool any = is(range->subtype, range->subtype_length, "*");
+    if (is(range->type, range->type_length, "*")) return any ? DEPTH_ANYTHING : DEPTH_NONE;
+    if (!is(range->type, range->type_length, kinds[kind].type)) return DEPTH_NONE;
+    if (any) return DEPTH_TYPE;
+    for (int i = 0; i < 3 && kinds[kind].subtypes[i]; i++)
+        if (is(range->subtype, range->subtype_length, kinds[kind].subtypes[i])) return DEPTH_WHOLE;
+    return DEPTH_NONE;
+}
+
+void negotiation_add(struct negotiation *negotiation, const char *line) {
+    struct range range;
+    while (next_range(&line, &range))
+        for (int k = 0; k < KINDS; k++) {
+            const int depth = match(&range, (enum kind)k);
+            struct preference *preference = &negotiation->preferences[k];
+            if (depth == DEPTH_NONE || depth < preference->depth) continue;
+            if (depth == preference->depth && range.weight <= preference->weight) continue;
+            *preference = (struct preference){ depth, range.weight };
+        }
+}
+
+static int best_image(const struct negotiation *negotiation) {
+    int best = 0;
+    for (int k = 0; k < KIND_IMAGES; k++)
+        if (negotiation->preferences[k].weight > best) best = negotiation->preferences[k].weight;
+    return best;
+}
+
+/* ---- the choice */
+
+enum answer negotiation_answer(const struct negotiation *negotiation) {
+    const struct preference *parts = &negotiation->preferences[KIND_MULTIPART];
+    const int image = best_image(negotiation), json = negotiation->preferences[KIND_JSON].weight;
+    const bool named = parts->depth > DEPTH_ANYTHING && parts->weight > 0;
+    if (named && parts->weight >= (image ? image : json)) return ANSWER_MULTIPART;
+    return image || !json ? ANSWER_IMAGE : ANSWER_JSON;
+}
+
+enum format negotiation_type(const struct negotiation *negotiation, enum format input) {
+    const int best = best_image(negotiation);
+    enum format choice = FORMAT_NONE;
+    for (int k = KIND_IMAGES - 1; best && k >= 0; k--) {
+        if (negotiation->preferences[k].weight < best) continue;
+        if (kinds[k].format == input) return FORMAT_NONE;
+        choice = kinds[k].format;
+    }
+    return choice;
+}

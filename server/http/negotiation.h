@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/* negotiation.h - content negotiation: what a request's Accept lines prefer of what can be sent.
+ *
+ * Of the ranges that match a type the most specific one decides: image/png before image, any kind,
+ * before anything at all; of equals the one with the higher weight. Without a weight, or with one
+ * that cannot be read, it is 1; 0 means never. Other parameters than q are skipped. A timing report
+ * without its image goes only to a client that accepts no image: many list JSON first out of habit.
+ * Both in parts go to a client that names multipart and prefers it no less than what it would get
+ * otherwise.
+ *
+ * Used by:  handle_process.c.
+ * Owns:     nothing: a pure module.
+ * Fails:    never: where nothing that can be answered is acceptable, it is as if there were no
+ *           Accept.
+ * Threads:  one at a time.
+ * Source:   RFC 9110, 5.3, 12.4.2 and 12.5.1.
+ */
+#ifndef BURIN_NEGOTIATION_H
+#define BURIN_NEGOTIATION_H
+
+#include "pipeline/probe.h"
+
+enum answer { ANSWER_IMAGE, ANSWER_MULTIPART, ANSWER_JSON };
+
+enum { NEGOTIATION_KINDS = 5 }; /* image types, parts, JSON */
+
+/* Zeroed: nothing is asked for. */
+struct negotiation {
+    struct preference {
+        int depth;  /* how specific the range is that decides */
+        int weight; /* thousandths */
+    } preferences[NEGOTIATION_KINDS];
+};
+
+/* One line of several, in any order: together they are one list (RFC 9110, 5.3). */
+void negotiation_add(struct negotiation *accept, const char *line);
+
+enum answer negotiation_answer(const struct negotiation *accept);
+
+/* The image's type, within parts too. FORMAT_NONE: as the INPUT, which is preferred as much as any,
+ * or no type is acceptable. */
+enum format negotiation_type(const struct negotiation *accept, enum format input);
+
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. `places` says of every slot where its job is: WAITING covers the queue and jobs
+ * that are not here at all, COMING_BACK those that the dispatcher itself sent back, a number the
+ * worker that runs it. Each run of a slot has a number, which travels with the completion: a worker
+ * may die just after it told of a job, and its message must not be taken for that of the next run.
+ * A job that its dead worker had begun is suspected: it runs again on another worker where there is
+ * one, with nothing beside it, and is given up when a second worker dies. */
+#include "server/jobs/dispatcher.h"
+
+#include "server/jobs/completion_pipe.h"
+#include "server/jobs/queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAITING = -1, COMING_BACK = -2, NOWHERE = -1, SMOOTHING = 16 };
+static const int64_t ms_ns = 1000000;
+
+struct place {
+    short at;      /* WAITING, COMING_BACK, or the worker's number */
+    short died_at; /* the worker that died with it, or NOWHERE */
+};
+
+struct dispatcher {
+    struct dispatcher_options options;
+    struct queue *queue;
+    struct place *places; /* by slot */
+    uint32_t runs;        /* numbers them */
+    int running;
+    double service_ms; /* smoothed time of a job in a worker; 0 before the first */
+};
+
+struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
+                                     struct failure *failure) {
+    struct dispatcher *dispatcher = calloc(1, sizeof *dispatcher);
+    const int slots = slots_count(options->slots);
+    if (dispatcher) {
+        dispatcher->options = *options;
+        dispatcher->queue = queue_create((int)options->config->queue_jobs, slots);
+        dispatcher->places = malloc((size_t)slots * sizeof *dispatcher->places);
+    }
+    if (!dispatcher || !dispatcher->queue || !dispatcher->places) {
+        fail(failure, STATUS_NO_MEMORY, "out of memory for the queue of jobs");
+        return dispatcher_destroy(dispatcher), NULL;
+    }
+    for (int i = 0; i < slots; i++) dispatcher->places[i] = (struct place){ WAITING, NOWHERE };
+    return dispatcher;
+}
+
+void dispatcher_destroy(struct dispatcher *dispatcher) {
+    if (!dispatcher) return;
+    queue_destroy(dispatcher->queue);
+    free(dispatcher->places);
+    free(dispatcher);
+}
+
+static struct job *job_of(const struct dispatcher *dispatcher, int slot) {
+    return slot_job(dispatcher->options.slots, slot);
+}
+
+static short number_of(const struct dispatcher *dispatcher, const struct worker_handle *worker) {
+    return (short)(worker - dispatcher->options.workers->all);
+}
+
+/* The job is over, though no worker said so: the reader of its pipe takes it from here. */
+static void send_back(struct dispatcher *dispatcher, int slot) {
+    struct job *job = job_of(dispatcher, slot);
+    dispatcher->places[slot].at = COMING_BACK;
+    job->run_number = ++dispatcher->runs;
+    completion_pipe_send(dispatcher->options.pipes[job->io_thread],
+                         &(struct completion){ slot, job->run_number });
+}
+
+/* ---- handing out */
+
+static bool any_gpu_healthy(const struct worker_list *workers) {
+    for (int i = 0; i < workers->count; i++)
+        if (!workers->all[i].cpu && worker_handle_healthy(&workers->all[i])) return true;
+    return false;
+}
+
+/* The least busy healthy worker that may run the job, or NULL. */
+static struct worker_handle *choose(struct dispatcher *dispatcher, int slot) {
+    struct worker_list *workers = dispatcher->options.workers;
+    const struct job *job = job_of(dispatcher, slot);
+    const bool spare_cpu =
+        strcmp(job->device, "auto") == 0 && any_gpu_healthy(workers) && !job->deaths;
+    struct worker_handle *best = NULL;
+    bool best_again = false; /* the best so far died with this job before */
+    for (int i = 0; i < workers->count; i++) {
+        struct worker_handle *worker = &workers->all[i];
+        if (!worker_handle_healthy(worker) || !worker_handle_serves(worker, job->device) ||
+            (spare_cpu && worker->cpu))
+            continue;
+        const bool again = dispatcher->places[slot].died_at == i;
+        if (!best || (best_again && !again) ||
+            (best_again == again && worker->running < best->running)) {
+            best = worker;
+            best_again = again;
+        }
+    }
+    return best;
+}
+
+static bool hand_to(struct dispatcher *dispatcher, struct worker_handle *worker, int slot) {
+    struct job *job = job_of(dispatcher, slot);
+    job->run_number = ++dispatcher->runs;
+    if (!worker_handle_send_job(worker, slot, job)) return false;
+    dispatcher->running++;
+    dispatcher->places[slot].at = number_of(dispatcher, worker);
+    return true;
+}
+
+void dispatcher_hand_out(struct dispatcher *dispatcher) {
+    bool full[WORKERS_MAX] = { false }; /* no room, or it must empty for a suspect */
+    int open = dispatcher->options.workers->count;
+    for (int slot = queue_first(dispatcher->queue), next; slot >= 0 && open > 0; slot = next) {
+        next = queue_next(dispatcher->queue, slot);
+        struct worker_handle *worker = choose(dispatcher, slot);
+        if (!worker || full[number_of(dispatcher, worker)]) continue;
+        if (worker_handle_has_room(worker, job_of(dispatcher, slot), dispatcher->service_ms) &&
+            hand_to(dispatcher, worker, slot)) {
+            queue_remove(dispatcher->queue, slot);
+        } else {
+            full[number_of(dispatcher, worker)] = true;
+            open--;
+        }
+    }
+}
+
+/* ---- coming and going */
+
+static bool served(const struct worker_list *workers, const char *device) {
+    for (int i = 0; i < workers->count; i++)
+        if (worker_handle_serves(&workers->all[i], device)) return true;
+    return false;
+}
+
+/* Is there a worker that a job for DEVICE may wait for? Asks all of them, to keep their time. */
+static bool any_hope(struct worker_list *workers, const char *device) {
+    const int64_t now = clock_ns();
+    bool hope = false;
+    for (int i = 0; i < workers->count; i++)
+        if (worker_handle_serves(&workers->all[i], device))
+            hope |= !worker_handle_hopeless(&workers->all[i], now);
+    return hope;
+}
+
+static enum status no_healthy_worker(const char *device, struct failure *failure) {
+    return fail(failure, STATUS_BUSY, "no worker for device %s is healthy; try again later",
+                device);
+}
+
+enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct failure *failure) {
+    struct job *job = job_of(dispatcher, slot);
+    dispatcher->places[slot] = (struct place){ WAITING, NOWHERE };
+    job->submitted_ns = clock_ns();
+    if (!served(dispatcher->options.workers, job->device))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "device \"%s\" is not served here; GET /readyz lists those that are",
+                    job->device);
+    if (!any_hope(dispatcher->options.workers, job->device))
+        return no_healthy_worker(job->device, failure);
+    if (!queue_push(dispatcher->queue, slot))
+        return fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
+                    queue_length(dispatcher->queue));
+    dispatcher_hand_out(dispatcher);
+    return STATUS_OK;
+}
+
+static void record_run(struct dispatcher *dispatcher, struct worker_handle *worker,
+                       const struct job *job) {
+    dispatcher->running--;
+    worker_handle_completed(worker, clock_ns());
+    const double ms =
+        ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
+    dispatcher->service_ms +=
+        (ms - dispatcher->service_ms) / (dispatcher->service_ms > 0 ? SMOOTHING : 1);
+}
+
+bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_number) {
+    if (slot < 0 || slot >= slots_count(dispatcher->options.slots)) return false;
+    const struct job *job = job_of(dispatcher, slot);
+    const int at = dispatcher->places[slot].at;
+    if (job->run_number != run_number || at == WAITING) return false;
+    dispatcher->places[slot].at = WAITING;
+    if (at != COMING_BACK) {
+        record_run(dispatcher, &dispatcher->options.workers->all[at], job);
+        dispatcher_hand_out(dispatcher);
+    }
+    return true;
+}
+
+void dispatcher_cancel(struct dispatcher *dispatcher, int slot) {
+    struct job *job = job_of(dispatcher, slot);
+    __atomic_store_n(&job->progress.cancelled, 1, __ATOMIC_RELAXED);
+    if (!queue_remove(dispatcher->queue, slot)) return;
+    fail(&job->failure, STATUS_CANCELLED, "the client has disconnected");
+    send_back(dispatcher, slot);
+}
+
+/* ---- what the supervisor finds */
+
+void dispatcher_expire(struct dispatcher *dispatcher) {
+    for (int slot = queue_first(dispatcher->queue), next; slot >= 0; slot = next) {
+        next = queue_next(dispatcher->queue, slot);
+        struct job *job = job_of(dispatcher, slot);
+        const enum status late = progress_state(&job->progress);
+        if (late)
+            fail(&job->failure, late, "waited in the queue until the time allowed was over");
+        else if (!any_hope(dispatcher->options.workers, job->device))
+            no_healthy_worker(job->device, &job->failure);
+        else
+            continue;
+        queue_remove(dispatcher->queue, slot);
+        send_back(dispatcher, slot);
+    }
+}
+
+bool dispatcher_overdue(struct dispatcher *dispatcher, struct worker_handle *worker, int64_t now) {
+    const int64_t grace_ns = dispatcher->options.config->processing_ms * ms_ns;
+    bool overdue = false;
+    for (int slot = 0; worker->running && slot < slots_count(dispatcher->options.slots); slot++) {
+        if (dispatcher->places[slot].at != number_of(dispatcher, worker)) continue;
+        const struct progress *progress = &job_of(dispatcher, slot)->progress;
+        const int64_t deadline = progress->deadline_ns;
+        worker_handle_moved(worker, __atomic_load_n(&progress->seen_ns, __ATOMIC_RELAXED));
+        overdue |= deadline && now - deadline > grace_ns;
+    }
+    return overdue;
+}
+
+/* Why a job whose worker died need not run again, written into the job; false: it should. */
+static bool is_over(struct job *job) {
+    const enum status late = progress_state(&job->progress);
+    if (__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE))
+        ; /* its answer is whole: the worker died before or after it could say so */
+    else if (late == STATUS_CANCELLED)
+        fail(&job->failure, late, "the client has disconnected");
+    else if (late == STATUS_DEADLINE)
+        fail(&job->failure, late, "not done within the time allowed");
+    else if (job->deaths >= 2)
+        fail(&job->failure, STATUS_INTERNAL,
+             "two workers died with this image; it will not be tried again");
+    else
+        return false;
+    return true;
+}
+
+static void recover(struct dispatcher *dispatcher, short worker, int slot) {
+    struct job *job = job_of(dispatcher, slot);
+    dispatcher->places[slot].at = WAITING;
+    dispatcher->running--;
+    if (__atomic_load_n(&job->started, __ATOMIC_ACQUIRE)) {
+        job->deaths++;
+        dispatcher->places[slot].died_at = worker;
+    }
+    if (is_over(job))
+        send_back(dispatcher, slot);
+    else
+        queue_push_front(dispatcher->queue, slot);
+}
+
+void dispatcher_recover(struct dispatcher *dispatcher, const struct worker_handle *worker) {
+    const short number = number_of(dispatcher, worker);
+    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++)
+        if (dispatcher->places[slot].at == number) recover(dispatcher, number, slot);
+}
+
+void dispatcher_send_back_all(struct dispatcher *dispatcher) {
+    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++) {
+        if (dispatcher->places[slot].at < 0 && !queue_remove(dispatcher->queue, slot)) continue;
+        fail(&job_of(dispatcher, slot)->failure, STATUS_BUSY, "the daemon is stopping");
+        send_back(dispatcher, slot);
+    }
+}
+
+/* ---- questions */
+
+int dispatcher_waiting(const struct dispatcher *dispatcher) {
+    return queue_length(dispatcher->queue);
+}
+
+int dispatcher_running(const struct dispatcher *dispatcher) {
+    return dispatcher->running;
+}
+
+int dispatcher_retry_after_s(const struct dispatcher *dispatcher) {
+    const struct worker_list *workers = dispatcher->options.workers;
+    int capacity = 1;
+    for (int i = 0; i < workers->count; i++)
+        if (worker_handle_healthy(&workers->all[i])) capacity += workers->all[i].capacity / 2;
+    const double ms = dispatcher->service_ms * (queue_length(dispatcher->queue) + 1) / capacity;
+    return ms < 1000 ? 1 : ms > 30000 ? 30 : (int)(ms / 1000) + 1;
+}

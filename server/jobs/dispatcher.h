@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/* dispatcher.h - where every job is, and which worker runs it next.
+ *
+ * A job waits in the queue, runs on a worker, or is on its way back through its completion pipe.
+ * The oldest goes first, to the least busy healthy worker that may run it; a worker without room is
+ * left alone for the rest.
+ *
+ * Used by:  supervisor.c, under its lock; a dispatcher has none of its own.
+ * Owns:     the queue, and a submitted job until dispatcher_completed says true.
+ * Fails:    dispatcher_submit returns STATUS_BUSY or STATUS_BAD_PARAM; the job stays with the
+ *           caller.
+ * Limits:   queue_jobs may wait; a job is tried on two workers at most.
+ */
+#ifndef BURIN_DISPATCHER_H
+#define BURIN_DISPATCHER_H
+
+#include "config/config.h"
+#include "server/jobs/slot.h"
+#include "server/jobs/worker_list.h"
+
+/* All borrowed. */
+struct dispatcher_options {
+    const struct config *config;
+    struct slots *slots;
+    const int *pipes; /* write ends of the completion pipes, by I/O thread */
+    struct worker_list *workers;
+};
+
+struct dispatcher;
+
+struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
+                                     struct failure *failure);
+void dispatcher_destroy(struct dispatcher *dispatcher);
+
+/* ---- a job's way */
+
+/* Queues the job, and hands it out at once where a worker has room. */
+enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct failure *failure);
+
+/* Hands out what waits, as far as workers have room. */
+void dispatcher_hand_out(struct dispatcher *dispatcher);
+
+/* A completion came: true when it is the job's last, and the job the caller's again. */
+bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_number);
+
+/* A waiting job comes back at once, a running one when its worker sees the flag. */
+void dispatcher_cancel(struct dispatcher *dispatcher, int slot);
+
+/* ---- what the supervisor finds */
+
+/* Sends back the waiting jobs whose time is over, or for which no worker is left. */
+void dispatcher_expire(struct dispatcher *dispatcher);
+
+/* Tells the worker when its jobs last went on. True if one of them is past its deadline by
+ * processing_ms and more: nothing looks at its progress any more, whatever the other lanes do. */
+bool dispatcher_overdue(struct dispatcher *dispatcher, struct worker_handle *worker, int64_t now);
+
+/* The worker's process has ended: its jobs are queued first, or sent back where that makes no
+ * sense. */
+void dispatcher_recover(struct dispatcher *dispatcher, const struct worker_handle *worker);
+
+/* Sends back all jobs as busy, waiting or running: no worker is left. */
+void dispatcher_send_back_all(struct dispatcher *dispatcher);
+
+/* ---- questions */
+
+int dispatcher_waiting(const struct dispatcher *dispatcher);
+int dispatcher_running(const struct dispatcher *dispatcher);
+
+/* Seconds after which a refused client should try again: 1 to 30. */
+int dispatcher_retry_after_s(const struct dispatcher *dispatcher);
+
+#endif

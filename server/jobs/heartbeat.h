@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+/* heartbeat.h - a worker's thread that tells the front, again and again, that the process runs.
+ *
+ * Apart from the lanes, which a long job keeps busy, and from the GPU sampler, which a driver may
+ * hold up. It says nothing of the lanes: whether they move is read from their jobs.
+ *
+ * Used by:  worker.c; worker_handle.c keeps the time of the last message.
+ * Owns:     its thread, from heartbeat_start to heartbeat_join.
+ * Fails:    heartbeat_start returns false when no thread can be started.
+ * Threads:  ends when the front closes the channel; join only after that.
+ */
+#ifndef BURIN_HEARTBEAT_H
+#define BURIN_HEARTBEAT_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+struct heartbeat {
+    int channel; /* borrowed until heartbeat_join */
+    int every_ms;
+    pthread_t thread;
+    bool started;
+};
+
+bool heartbeat_start(struct heartbeat *heartbeat);
+void heartbeat_join(struct heartbeat *heartbeat); /* does nothing if it was not started */
+
+#endif

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. A process is starting until it says READY, then at work, then killed or closed, and
+ * at last reaped; from then on restart_ns tells when the next one may start. It is reaped without
+ * waiting: a process that the driver holds in the kernel may end seconds after its channel closed,
+ * and until then it may still write into the slots of its jobs. Stillness is judged from two
+ * clocks, the heartbeat's and the lanes', each against `patience`; both begin anew when something
+ * is first asked, and when the front itself did not run. A worker that dies before it was ever
+ * healthy is started again after 0.3 s, then twice as long each time, up to 10 s. */
+#include "server/jobs/worker_handle.h"
+
+#include "server/jobs/process.h"
+#include "server/log.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const int64_t ms_ns = 1000000;
+
+/* A worker that died is back in a third of a second, on a GPU; one that is not will not be soon. */
+enum { HOPELESS_MS = 3000 };
+
+enum { SCHEDULER_TICK_MS = 4, AHEAD_MAX = 7 };
+
+/* A busy machine may keep a thread waiting, however short self_test_ms is. */
+enum { SLACK_MS = 250, LANES_MS = 5000 };
+
+void worker_handle_init(struct worker_handle *worker, const char *device) {
+    *worker = (struct worker_handle){ .channel = -1, .cpu = strcmp(device, "cpu") == 0 };
+    snprintf(worker->device, sizeof worker->device, "%s", device);
+}
+
+static bool not_started(struct worker_handle *worker, const char *why) {
+    worker->restart_ns = clock_ns() + 1000 * ms_ns;
+    snprintf(worker->trouble, sizeof worker->trouble, "could not be started: %s", why);
+    log_event(LOG_ERROR, "worker %s %s", worker->device, worker->trouble);
+    return false;
+}
+
+bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, const int *pipes,
+                         int pipe_count) {
+    int ends[2];
+    if (!channel_open(ends)) return not_started(worker, "the system has no socket pair");
+    const pid_t pid = process_start(worker->device, slots_memory_fd, ends[1], pipes, pipe_count);
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return not_started(worker, "the system starts no process");
+    }
+    worker->pid = pid;
+    worker->channel = ends[0];
+    worker->ready = worker->alone = worker->self_test_ok = worker->self_test_pending = false;
+    worker->still = NULL;
+    worker->killed = false;
+    worker->running = 0;
+    worker->gauges = (struct gauges){ .told = 0 };
+    worker->started_ns = worker->moved_ns = clock_ns();
+    snprintf(worker->trouble, sizeof worker->trouble, "starting");
+    return true;
+}
+
+void worker_handle_kill(struct worker_handle *worker) {
+    if (worker->killed) return;
+    worker->killed = true;
+    worker->still = worker->ready ? "hung, and is being ended"
+                                  : "did not open its device within worker_start_ms, and is being "
+                                    "ended";
+    log_event(LOG_ERROR, "worker %s %s", worker->device, worker->still);
+    kill(worker->pid, SIGKILL);
+}
+
+void worker_handle_close(struct worker_handle *worker) {
+    close(worker->channel);
+    worker->channel = -1;
+    worker->killed = true;
+    worker->still = "died, and its process has not ended yet";
+    kill(worker->pid, SIGKILL);
+}
+
+bool worker_handle_reap(struct worker_handle *worker) {
+    int code;
+    if (!process_reap(worker->pid, &code)) return false;
+    worker->early_deaths = worker->ready && worker->self_test_ok ? 0 : worker->early_deaths + 1;
+    worker->pid = 0;
+    worker->ready = worker->self_test_ok = false;
+    worker->still = NULL;
+    worker->restarts++;
+    snprintf(worker->trouble, sizeof worker->trouble, "died (%s %d), being started again",
+             code < 0 ? "signal" : "code", code < 0 ? -code : code);
+    log_event(LOG_ERROR, "worker %s %s", worker->device, worker->trouble);
+    const int shift = worker->early_deaths < 6 ? worker->early_deaths : 6; /* at most 10 s */
+    worker->restart_ns = clock_ns() + (worker->early_deaths ? (160 << shift) * ms_ns : 0);
+    return true;
+}
+
+static void became_ready(struct worker_handle *worker, const struct message *message) {
+    worker->ready = worker->self_test_ok = true; /* it runs the self-test before it says so */
+    worker->capacity = message->capacity;
+    worker->early_deaths = 0;
+    worker->trouble[0] = 0;
+    worker->self_test_sent_ns = worker->heartbeat_ns = worker->moved_ns = clock_ns();
+    snprintf(worker->name, sizeof worker->name, "%.63s", message->text);
+    log_event(LOG_INFO, "worker %s ready: %s, %.0f ms after its start", worker->device,
+              worker->name, ns_to_ms(clock_ns() - worker->started_ns));
+}
+
+static void receive_self_test(struct worker_handle *worker, const struct message *message) {
+    worker->self_test_pending = false;
+    worker->self_test_ok = message->ok;
+    worker_handle_moved(worker, clock_ns());
+    snprintf(worker->trouble, sizeof worker->trouble, "%.159s", message->ok ? "" : message->text);
+}
+
+void worker_handle_receive(struct worker_handle *worker, const struct message *message) {
+    switch (message->kind) {
+    case CHANNEL_READY: became_ready(worker, message); break;
+    case CHANNEL_SELF_TESTED: receive_self_test(worker, message); break;
+    case CHANNEL_GAUGES:
+        worker->gauges = message->gauges;
+        worker->gauges_ns = clock_ns();
+        break;
+    case CHANNEL_HEARTBEAT: worker->heartbeat_ns = clock_ns(); break;
+    }
+}
+
+void worker_handle_moved(struct worker_handle *worker, int64_t when) {
+    if (when > worker->moved_ns) worker->moved_ns = when;
+}
+
+void worker_handle_reset_clocks(struct worker_handle *worker, int64_t now) {
+    worker->heartbeat_ns = now;
+    worker_handle_moved(worker, now);
+}
+
+/* Something is asked of the lanes. */
+static bool asked(const struct worker_handle *worker) {
+    return worker->running || worker->self_test_pending;
+}
+
+static void send_self_test(struct worker_handle *worker, int64_t now) {
+    if (!asked(worker)) worker_handle_moved(worker, now);
+    worker->self_test_pending =
+        channel_send(worker->channel, &(struct message){ .kind = CHANNEL_SELF_TEST });
+    worker->self_test_sent_ns = now;
+}
+
+static void set_still(struct worker_handle *worker, const char *still) {
+    if (still && !worker->still) log_event(LOG_ERROR, "worker %s %s", worker->device, still);
+    if (!still && worker->still) log_event(LOG_INFO, "worker %s moves again", worker->device);
+    worker->still = still;
+}
+
+bool worker_handle_check(struct worker_handle *worker, int64_t now, int64_t start_ns,
+                         int64_t self_test_ns) {
+    if (worker->killed) return true;
+    if (!worker->ready) return now - worker->moved_ns <= start_ns;
+    if (!worker->self_test_pending && now - worker->self_test_sent_ns > self_test_ns)
+        send_self_test(worker, now);
+    const int64_t patience = 3 * self_test_ns + SLACK_MS * ms_ns;
+    const int64_t lanes =
+        worker->running && patience < LANES_MS * ms_ns ? LANES_MS * ms_ns : patience;
+    const int64_t silent = now - worker->heartbeat_ns;
+    const int64_t stuck = asked(worker) ? now - worker->moved_ns : 0;
+    set_still(worker, silent > patience ? "gives no sign of life: its process stands still"
+                      : stuck <= lanes  ? NULL
+                      : worker->running ? "hangs: no job goes on, and the self-test is not answered"
+                                        : "does not answer the self-test");
+    return silent <= 2 * patience && stuck <= 2 * lanes;
+}
+
+bool worker_handle_hopeless(struct worker_handle *worker, int64_t now) {
+    if (worker_handle_healthy(worker))
+        worker->ill_since_ns = 0;
+    else if (!worker->ill_since_ns)
+        worker->ill_since_ns = now;
+    return worker->ill_since_ns && now - worker->ill_since_ns > HOPELESS_MS * ms_ns;
+}
+
+bool worker_handle_healthy(const struct worker_handle *worker) {
+    return worker->pid && worker->ready && worker->self_test_ok && !worker->still;
+}
+
+void worker_handle_describe(const struct worker_handle *worker, int64_t now, int64_t every_ns,
+                            struct worker_facts *facts) {
+    *facts = (struct worker_facts){
+        .cpu = worker->cpu,
+        .alive = worker->pid != 0,
+        .healthy = worker_handle_healthy(worker),
+        .running = worker->running,
+        .capacity = worker->capacity,
+        .restarts = worker->restarts,
+    };
+    memcpy(facts->device, worker->device, sizeof facts->device);
+    memcpy(facts->name, worker->name, sizeof facts->name);
+    snprintf(facts->trouble, sizeof facts->trouble, "%s",
+             worker->still ? worker->still : worker->trouble);
+    if (worker->pid && now - worker->gauges_ns <= 3 * every_ns) facts->gauges = worker->gauges;
+}
+
+bool worker_handle_serves(const struct worker_handle *worker, const char *device) {
+    if (strcmp(device, "auto") == 0) return true;
+    if (strcmp(device, "cuda") == 0) return !worker->cpu;
+    return strcmp(device, worker->device) == 0;
+}
+
+/* A worker's capacity keeps it busy if its answers are read at once. On a CPU the reader may have
+ * to wait for a core, up to a tick of the scheduler, and for so long a lane should find work. */
+static int room_of(const struct worker_handle *worker, double job_ms) {
+    if (!worker->cpu || job_ms <= 0) return worker->capacity;
+    const double ahead = SCHEDULER_TICK_MS / job_ms; /* jobs a lane */
+    const int times = ahead < 1 ? 1 : ahead < AHEAD_MAX ? (int)ahead : AHEAD_MAX;
+    return worker->capacity / 2 * (1 + times);
+}
+
+bool worker_handle_has_room(const struct worker_handle *worker, const struct job *job,
+                            double job_ms) {
+    if (worker->alone) return false;
+    return job->deaths ? worker->running == 0 : worker->running < room_of(worker, job_ms);
+}
+
+bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *job) {
+    job->started = 0;
+    job->finished_ns = 0;
+    if (!asked(worker)) worker_handle_moved(worker, clock_ns());
+    if (!channel_send(worker->channel, &(struct message){ .kind = CHANNEL_RUN, .slot = slot }))
+        return false;
+    worker->running++;
+    worker->alone = job->deaths > 0;
+    return true;
+}
+
+void worker_handle_completed(struct worker_handle *worker, int64_t when) {
+    worker->running--;
+    worker->alone = false;
+    worker_handle_moved(worker, when);
+}

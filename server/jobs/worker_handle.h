@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+/* worker_handle.h - the front's end of one worker; it outlives the processes that serve it.
+ *
+ * A worker is healthy when it has opened its device, has passed its last self-test, and is not
+ * still. A process is still that sent no heartbeat for three times self_test_ms: it is stopped, or
+ * starved of cores. So are lanes of which none went on for as long, though something is asked of
+ * them: no self-test was answered, no job came back, and no job under way looked at its progress
+ * or, on a GPU, counted on. With jobs under way it takes 5 s at least, since parts of an honest job
+ * look at nothing for a second. A job that goes on, however long it is, keeps its worker healthy.
+ *
+ * A worker that stays still for twice that time is lost, and so is one that has not opened its
+ * device within worker_start_ms. Not noticed: one lane of several that hangs while the others go on
+ * (its job's own deadline tells, dispatcher.c), and lanes that run in circles.
+ *
+ * Used by:  supervisor.c and dispatcher.c, under the supervisor's lock; a handle has none.
+ * Owns:     the process and the front's end of its channel.
+ * Fails:    worker_handle_start and worker_handle_send_job return false. `trouble` says in words
+ *           why a worker is not healthy.
+ * Limits:   what it does never waits for the process.
+ */
+#ifndef BURIN_WORKER_HANDLE_H
+#define BURIN_WORKER_HANDLE_H
+
+#include "server/jobs/channel.h"
+#include "server/jobs/slot.h"
+
+#include <sys/types.h>
+
+enum { WORKER_TROUBLE_MAX = 160 };
+
+struct worker_handle {
+    char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
+    bool cpu;
+    pid_t pid;             /* 0: there is no process */
+    int channel;           /* -1: closed, and the process is to be reaped, or there is none */
+    bool ready;            /* has opened its device */
+    bool alone;            /* runs a job with which a worker died: nothing beside it */
+    int capacity, running; /* jobs */
+    char name[DEVICE_NAME_MAX];
+    char trouble[WORKER_TROUBLE_MAX]; /* why it is not healthy; "" if it is */
+    bool self_test_ok, self_test_pending;
+    const char *still; /* in what way it is still or ending; static text, NULL: it moves */
+    bool killed;       /* its end is awaited */
+    int64_t started_ns, self_test_sent_ns;
+    int64_t heartbeat_ns; /* of the last heartbeat */
+    int64_t moved_ns;     /* when a lane was last seen to go on, or was first asked to */
+    int64_t restart_ns;   /* when to try again */
+    int64_t ill_since_ns; /* 0: healthy when last looked at */
+    int restarts, early_deaths;
+    struct gauges gauges; /* the last reading of its GPU */
+    int64_t gauges_ns;    /* when that came */
+};
+
+/* What /readyz and /metrics tell of one worker. */
+struct worker_facts {
+    char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
+    char name[DEVICE_NAME_MAX];
+    char trouble[WORKER_TROUBLE_MAX]; /* why it is not healthy; "" if it is */
+    bool cpu;
+    bool alive;   /* there is a process */
+    bool healthy; /* alive, opened its device, passed its last self-test, not still */
+    bool standby; /* the CPU beside GPUs; set by the supervisor */
+    int running, capacity, restarts;
+    struct gauges gauges; /* none told if the last were too long ago */
+};
+
+void worker_handle_init(struct worker_handle *worker, const char *device);
+
+/* ---- its process */
+
+/* false: could not be started; restart_ns tells when to try again. */
+bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, const int *pipes,
+                         int pipe_count);
+
+/* Kills a process that is lost; its channel closes when it has ended. */
+void worker_handle_kill(struct worker_handle *worker);
+
+/* The process has closed the channel: so do we, and kill it where it did not end by itself. */
+void worker_handle_close(struct worker_handle *worker);
+
+/* Whether the process whose channel is closed has ended for good: then its jobs are free, and
+ * restart_ns is now, or later and later for a worker that cannot even open its device. */
+bool worker_handle_reap(struct worker_handle *worker);
+
+/* ---- what is seen of it */
+
+/* READY, SELF_TESTED, GAUGES and HEARTBEAT. */
+void worker_handle_receive(struct worker_handle *worker, const struct message *message);
+
+/* One of its jobs went on at WHEN, a time of clock_ns. */
+void worker_handle_moved(struct worker_handle *worker, int64_t when);
+
+/* The front itself did not run for a while, so nobody knows who was silent: all begin anew. */
+void worker_handle_reset_clocks(struct worker_handle *worker, int64_t now);
+
+/* Starts a self-test when it is time, every SELF_TEST_NS, and judges whether the worker is still.
+ * false: it is lost, and should be killed. START_NS: how long it may take to open its device. */
+bool worker_handle_check(struct worker_handle *worker, int64_t now, int64_t start_ns,
+                         int64_t self_test_ns);
+
+bool worker_handle_healthy(const struct worker_handle *worker);
+
+/* Not healthy for so long that no job should wait for it. Called now and then to keep the time. */
+bool worker_handle_hopeless(struct worker_handle *worker, int64_t now);
+
+/* Readings come every EVERY_NS; when none came for three times that, the last is not told. */
+void worker_handle_describe(const struct worker_handle *worker, int64_t now, int64_t every_ns,
+                            struct worker_facts *facts);
+
+/* ---- its jobs */
+
+/* May a job that asks for DEVICE (auto, cpu, cuda, cuda:N) run here? */
+bool worker_handle_serves(const struct worker_handle *worker, const char *device);
+
+/* A job with which a worker died needs the worker to itself. JOB_MS: what jobs took of late, 0 if
+ * that is not known; of short ones a worker on a CPU is given more ahead. */
+bool worker_handle_has_room(const struct worker_handle *worker, const struct job *job,
+                            double job_ms);
+
+/* false: the channel is closed or full. */
+bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *job);
+
+/* One of its jobs came back at WHEN. */
+void worker_handle_completed(struct worker_handle *worker, int64_t when);
+
+#endif

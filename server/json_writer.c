@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/json_writer.h"
+
+#include <string.h>
+
+struct json_writer json_writer_in(char *memory, size_t size) {
+    memory[0] = 0;
+    return (struct json_writer){ .start = memory, .size = size };
+}
+
+static void append(struct json_writer *json, const char *bytes, size_t length) {
+    if (json->length + length >= json->size) {
+        json->full = true;
+        return;
+    }
+    memcpy(json->start + json->length, bytes, length);
+    json->length += length;
+    json->start[json->length] = 0;
+}
+
+void json_writer_add(struct json_writer *json, const char *text) {
+    append(json, text, strlen(text));
+}
+
+void json_writer_number(struct json_writer *json, int64_t number) {
+    char digits[24];
+    size_t at = sizeof digits;
+    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
+    do digits[--at] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (number < 0) digits[--at] = '-';
+    append(json, digits + at, sizeof digits - at);
+}
+
+void json_writer_ms(struct json_writer *json, double ms) {
+    const uint64_t thousandths = ms > 0 && ms < 1e15 ? (uint64_t)(ms * 1000 + 0.5) : 0;
+    const uint64_t rest = thousandths % 1000;
+    json_writer_number(json, (int64_t)(thousandths / 1000));
+    append(json,
+           (char[]){ '.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
+                     (char)('0' + rest % 10) },
+           4);
+}
+
+void json_writer_string(struct json_writer *json, const char *text) {
+    static const char hex[] = "0123456789abcdef";
+    append(json, "\"", 1);
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            append(json, (char[]){ '\\', (char)c }, 2);
+        else if (c < 32 || c > 126)
+            append(json, (char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 6);
+        else
+            append(json, text, 1);
+    }
+    append(json, "\"", 1);
+}
+
+void json_writer_key(struct json_writer *json, const char *name) {
+    const char before = json->length ? json->start[json->length - 1] : '{';
+    if (before != '{' && before != '[') append(json, ",", 1);
+    append(json, "\"", 1);
+    json_writer_add(json, name);
+    append(json, "\":", 2);
+}
+
+void json_writer_key_number(struct json_writer *json, const char *name, int64_t number) {
+    json_writer_key(json, name);
+    json_writer_number(json, number);
+}
+
+void json_writer_key_ms(struct json_writer *json, const char *name, double ms) {
+    json_writer_key(json, name);
+    json_writer_ms(json, ms);
+}
+
+void json_writer_key_string(struct json_writer *json, const char *name, const char *text) {
+    json_writer_key(json, name);
+    json_writer_string(json, text);
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+/* json_writer.h - writes JSON and header values into memory of fixed size, without the heap or
+ * printf's doubles.
+ *
+ * Used by:  timing_report.c, log.c and http/: what every request writes.
+ * Owns:     nothing; the memory is the caller's.
+ * Fails:    what does not fit is left out and `full` is set; the text always ends with a zero byte.
+ * Threads:  one at a time.
+ */
+#ifndef BURIN_JSON_WRITER_H
+#define BURIN_JSON_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json_writer {
+    char *start;
+    size_t length, size;
+    bool full;
+};
+
+struct json_writer json_writer_in(char *memory, size_t size);
+void json_writer_add(struct json_writer *json, const char *text); /* as it is */
+void json_writer_number(struct json_writer *json, int64_t number);
+void json_writer_ms(struct json_writer *json, double ms); /* three decimals, rounded half up; not
+                                                             below 0 */
+void json_writer_string(struct json_writer *json, const char *text); /* quoted, escaped, in ASCII */
+
+/* "name": and then the value; a comma before it unless it is the first of its object. */
+void json_writer_key(struct json_writer *json, const char *name);
+void json_writer_key_number(struct json_writer *json, const char *name, int64_t number);
+void json_writer_key_ms(struct json_writer *json, const char *name, double ms);
+void json_writer_key_string(struct json_writer *json, const char *name, const char *text);
+
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/timing_report.h"
+
+#include "pipeline/codec.h"
+#include "server/json_writer.h"
+
+struct report_image timing_report_image(const struct image *shape, enum format format,
+                                        uint64_t bytes) {
+    return (struct report_image){ .type = format_name(format),
+                                  .width = shape->width,
+                                  .height = shape->height,
+                                  .channels = shape->channels,
+                                  .depth = shape->depth,
+                                  .bytes = bytes };
+}
+
+static void write_image(struct json_writer *json, const char *name,
+                        const struct report_image *image) {
+    json_writer_key(json, name);
+    json_writer_add(json, "{");
+    json_writer_key_string(json, "type", image->type ? image->type : "");
+    json_writer_key_number(json, "width", image->width);
+    json_writer_key_number(json, "height", image->height);
+    json_writer_key_number(json, "channels", image->channels);
+    json_writer_key_number(json, "depth", image->depth);
+    json_writer_key_number(json, "bytes", (int64_t)image->bytes);
+    json_writer_add(json, "}");
+}
+
+static void write_notes(struct json_writer *json, uint32_t notes, const char *warning) {
+    json_writer_key(json, "notes");
+    json_writer_add(json, "[");
+    for (int i = 0; i < NOTE_COUNT; i++) {
+        if (!(notes >> i & 1)) continue;
+        if (notes & ((1u << i) - 1)) json_writer_add(json, ",");
+        json_writer_string(json, note_text(i));
+    }
+    if (notes & NOTE_DAMAGED) {
+        json_writer_add(json, ",");
+        json_writer_string(json, warning);
+    }
+    json_writer_add(json, "]");
+}
+
+/* Kernels follow their operator in the report; here they lie within it. */
+static void write_operators(struct json_writer *json, const struct timing *timing) {
+    json_writer_key(json, "operators");
+    json_writer_add(json, "[");
+    int before = -1; /* level of the span before */
+    for (int i = 0; i < timing->span_count; i++) {
+        const struct span *span = &timing->spans[i];
+        const int level = span->level && before >= 0;
+        if (before >= 0 && !level) json_writer_add(json, "]},");
+        if (before > 0 && level) json_writer_add(json, ",");
+        json_writer_add(json, "{");
+        json_writer_key_string(json, "name", span->name);
+        json_writer_key_ms(json, "ms", span->ms);
+        if (level) {
+            json_writer_add(json, "}");
+        } else {
+            json_writer_key(json, "kernels");
+            json_writer_add(json, "[");
+        }
+        before = level;
+    }
+    json_writer_add(json, before >= 0 ? "]}]" : "]");
+}
+
+static void write_stages(struct json_writer *json, const struct timing *timing) {
+    json_writer_key(json, "ms");
+    json_writer_add(json, "{");
+    for (int stage = 0; stage < STAGE_COUNT; stage++) {
+        json_writer_key_ms(json, stage_name((enum stage)stage), timing->stage_ms[stage]);
+        if (stage == STAGE_COMPUTE) write_operators(json, timing);
+    }
+    json_writer_key_ms(json, "total", timing->total_ms);
+    json_writer_add(json, "}");
+}
+
+size_t timing_report_write(const struct timing_report *report, char memory[TIMING_REPORT_MAX]) {
+    struct json_writer json = json_writer_in(memory, TIMING_REPORT_MAX);
+    json_writer_add(&json, "{");
+    if (report->request_id) json_writer_key_string(&json, "request_id", report->request_id);
+    json_writer_key_string(&json, "device", report->device ? report->device : "");
+    write_image(&json, "input", &report->input);
+    write_image(&json, "output", &report->output);
+    write_notes(&json, report->notes, report->warning);
+    write_stages(&json, report->timing);
+    json_writer_add(&json, "}");
+    return json.length;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+/* timing_report.h - where the time of a request was spent, as JSON.
+ *
+ * Used by:  http/reply.c (X-Burin-Timing and multipart answers), command_run.c (--timing).
+ * Owns:     nothing; the report is written into the caller's memory.
+ * Threads:  any; no state.
+ * Limits:   every report fits in TIMING_REPORT_MAX bytes.
+ */
+#ifndef BURIN_TIMING_REPORT_H
+#define BURIN_TIMING_REPORT_H
+
+#include "pipeline/probe.h"
+#include "pipeline/timing.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TIMING_REPORT_MAX = 8192 };
+
+struct report_image {
+    const char *type; /* "jpeg"... */
+    uint32_t width, height;
+    uint8_t channels, depth;
+    uint64_t bytes; /* encoded */
+};
+
+struct report_image timing_report_image(const struct image *shape, enum format format,
+                                        uint64_t bytes);
+
+struct timing_report {
+    const char *request_id; /* NULL: left out */
+    const char *device;
+    struct report_image input, output;
+    const struct timing *timing;
+    uint32_t notes;      /* enum note bits */
+    const char *warning; /* with NOTE_DAMAGED: a further note */
+};
+
+/* {"request_id", "device", "input": {...}, "output": {...}, "notes": [...], "ms": {stages,
+ * "operators" behind compute, "total"}} in one line; milliseconds with three decimals. Returns its
+ * length. */
+size_t timing_report_write(const struct timing_report *report, char text[TIMING_REPORT_MAX]);
+
+#endif

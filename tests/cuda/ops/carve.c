@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Carving on the GPU against the reference: larger and odder images than every_op takes, masks,
+ * growth, pictures of the seams, a batch, a client that leaves. `carve small` leaves out what is
+ * large, `carve times` only tells how long a seam takes. */
+#include "pipeline/ops/carve.h"
+#include "pipeline/device.h"
+#include "pipeline/plan.h"
+#include "pipeline/run.h"
+#include "tests/cuda/ops/carve_scratch.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+enum content { NOISE, GRADIENT, CONSTANT, PHOTO, WALLED };
+enum { KEEP = 1, REMOVE = 2, THREADS = 8, ALIGN = 256 };
+
+struct sample {
+    const char *plan;
+    uint32_t width, height;
+    unsigned channels, depth;
+    enum content content;
+    int masks;
+};
+
+static const struct sample small_samples[] = {
+    { "carve:dx=-6", 123, 66, 3, 8, PHOTO, 0 },
+    { "carve:dy=-5,energy=sobel5", 123, 66, 1, 16, NOISE, 0 },
+    { "carve:dx=-5,dy=-4,energy=sobel3", 123, 66, 4, 8, PHOTO, 0 },
+    { "carve:dx=-6,dy=-5", 100, 90, 3, 8, PHOTO, KEEP | REMOVE },
+    { "carve:dx=-38,dy=-28", 40, 30, 3, 8, NOISE, 0 },
+    { "carve:dx=-39,dy=-29,energy=sobel3", 40, 30, 1, 8, PHOTO, 0 },
+    { "carve:dx=-90,dy=-3,energy=sobel5", 100, 90, 1, 8, PHOTO, 0 },
+    { "carve:dx=-6", 100, 90, 2, 16, NOISE, REMOVE },
+    { "carve:dx=9,dy=9", 20, 30, 3, 16, PHOTO, KEEP },
+    { "carve:dx=-4,dy=6,show=seams", 60, 70, 2, 8, PHOTO, 0 },
+    { "carve:dx=-4,dy=-3,show=seams", 60, 70, 3, 16, PHOTO, REMOVE },
+    { "carve:dx=50,dy=40,show=seams", 20, 30, 1, 8, NOISE, 0 },
+    { "carve:dx=-35,dy=90,show=seams", 70, 60, 4, 16, PHOTO, KEEP | REMOVE },
+    { "carve:width=40,height=35,show=seams", 1, 1, 3, 8, NOISE, 0 },
+    { "carve:show=energy,energy=sobel3", 60, 70, 4, 8, PHOTO, 0 },
+    { "carve:dx=-9", 340, 400, 1, 8, WALLED, 0 },
+};
+
+static const struct sample samples[] = {
+    { "carve:dx=-40", 1920, 1080, 3, 8, PHOTO, 0 },
+    { "carve:dx=-30,energy=sobel5", 1920, 1080, 1, 8, NOISE, 0 },
+    { "carve:dy=-30,energy=sobel3", 1920, 1080, 3, 8, GRADIENT, 0 },
+    { "carve:dx=-20,dy=-20", 1920, 1080, 3, 8, PHOTO, 0 },
+    { "carve:dx=-25,dy=-35,energy=sobel5", 1001, 703, 4, 16, PHOTO, KEEP | REMOVE },
+    { "carve:dx=-25,dy=-15", 801, 603, 1, 8, CONSTANT, 0 },
+    { "carve:dx=-25,dy=-15", 803, 601, 1, 8, NOISE, KEEP },
+    { "carve:dx=-60", 1000, 700, 3, 8, PHOTO, REMOVE },
+    { "carve:dy=-60", 1000, 700, 3, 16, CONSTANT, KEEP | REMOVE },
+    { "carve:dx=300", 500, 400, 3, 8, PHOTO, 0 },
+    { "carve:dx=-30,dy=150", 400, 300, 4, 8, PHOTO, KEEP | REMOVE },
+    { "carve:dx=100,dy=100,show=seams", 400, 300, 4, 16, PHOTO, 0 },
+    { "carve:dx=-50,dy=-50,show=seams", 400, 300, 1, 8, NOISE, 0 },
+    { "carve:dx=-50", 4097, 33, 1, 8, NOISE, 0 },
+    { "carve:dy=-50", 33, 4097, 1, 8, NOISE, 0 },
+    { "carve:dx=-5,dy=-50", 33, 4097, 3, 8, PHOTO, 0 },
+    { "carve:dx=-30,dy=-40,energy=sobel3", 1080, 1920, 3, 8, NOISE, 0 },
+    { "carve:dx=-3,dy=-200", 800, 600, 1, 8, PHOTO, 0 },
+    { "carve:dx=-5,dy=-5", 6000, 300, 1, 8, NOISE, 0 },
+    { "carve:dx=-4,dy=-6", 100, 8000, 1, 8, PHOTO, 0 },
+    { "carve:dx=200,dy=150,show=seams", 640, 500, 4, 16, PHOTO, KEEP | REMOVE },
+    { "carve:dx=-200,dy=900,show=seams", 800, 600, 4, 16, PHOTO, KEEP | REMOVE },
+    { "carve:dx=900,dy=-300,show=seams", 900, 800, 3, 16, NOISE, 0 },
+    { "carve:dx=-60,dy=-60", 300, 300, 1, 8, CONSTANT, 0 },
+    { "carve:dx=-99,dy=-1", 1000, 64, 3, 8, NOISE, 0 },
+    { "carve:dx=-12", 3840, 2160, 3, 8, PHOTO, 0 },
+    { "carve:dx=-6,dy=-6", 3840, 2160, 3, 8, NOISE, 0 },
+    { "carve:dx=-4", 20000, 700, 3, 8, NOISE, 0 },
+    { "carve:dx=-5,energy=sobel5", 700, 20000, 1, 8, NOISE, 0 },
+    { "carve:dx=-3", 8192, 8192, 1, 8, PHOTO, 0 },
+    { "carve:dx=-2,energy=sobel3", 16000, 5000, 1, 8, PHOTO, 0 },
+    { "carve:dx=-1,dy=-7", 700, 20000, 1, 8, PHOTO, 0 },
+    { "carve:dx=-9", 65535, 9, 3, 8, NOISE, 0 },
+    { "carve:dy=-9,energy=sobel5", 10, 65535, 1, 16, NOISE, 0 },
+    { "carve:dx=-7,energy=sobel3", 65535, 40, 1, 8, PHOTO, KEEP | REMOVE },
+    { "carve:dx=-5,dy=-6", 65535, 12, 3, 8, NOISE, 0 },
+    { "carve:dx=-5,dy=-6", 12, 65535, 1, 8, NOISE, KEEP },
+    { "carve:dx=-20,dy=20", 65515, 20, 2, 8, NOISE, 0 },
+    { "carve:dx=20,dy=-2,show=seams", 65515, 3, 1, 8, NOISE, 0 },
+};
+
+static bool small;
+static struct lane *lane;
+static struct pool *pool;
+
+/* ---- images */
+
+static uint32_t next_random(uint32_t *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+/* Smooth hills with some noise: seams of many lengths of run, few ties. */
+static uint32_t hills(uint32_t x, uint32_t y, unsigned channel, uint32_t *state) {
+    return (uint32_t)(128 + 100 * sin(0.011 * x + channel) * cos(0.017 * y)) +
+           next_random(state) % 9;
+}
+
+/* Left dear early and cheap later, right the opposite, a wall between. Costs that are cut off at 16
+ * bits would go left, where the true way is right. */
+static uint32_t walled(const struct image *image, uint32_t x, uint32_t y, uint32_t *state) {
+    const uint32_t width = image->width, height = image->height;
+    const bool early = (y < height / 2 ? y : height - 1 - y) < 3 * height / 10;
+    const bool dear = x < width / 3 ? early : x < 2 * width / 3 || !early;
+    return !dear ? 0 : (x + y) % 2 ? 255 : next_random(state) % 40;
+}
+
+static void fill(const struct image *image, enum content content) {
+    uint32_t state = 7;
+    for (uint32_t y = 0; y < image->height; y++)
+        for (uint32_t i = 0; i < image->width * image->channels; i++) {
+            const uint32_t x = i / image->channels, channel = i % image->channels;
+            const uint32_t level = content == NOISE      ? next_random(&state)
+                                   : content == GRADIENT ? x * 40 / image->width + y
+                                   : content == PHOTO    ? hills(x, y, channel, &state)
+                                   : content == WALLED   ? walled(image, x, y, &state)
+                                                         : 77;
+            const uint16_t wide =
+                (uint16_t)(257 * (level & 255) ^ (content == NOISE ? level >> 8 : 0));
+            if (image->depth == 8)
+                image_row(image, y)[i] = (uint8_t)level;
+            else
+                memcpy(image_row(image, y) + 2 * i, &wide, 2);
+        }
+}
+
+/* A block left of the middle, or one right of it. */
+static void fill_mask(const struct image *mask, int which) {
+    const uint32_t w = mask->width, h = mask->height;
+    for (uint32_t y = 0; y < h; y++)
+        for (uint32_t x = 0; x < w; x++) {
+            const bool set = which == 0 ? x > w / 4 && x < w * 2 / 5 && y > h / 5 && y < h / 2
+                                        : x > w / 2 && x < w * 3 / 4 && y > h / 3;
+            image_row(mask, y)[x] = (uint8_t)(set ? 128 + (x + y) % 128 : (x * y) % 128);
+        }
+}
+
+/* ---- jobs: a batch of one plan on both sides */
+
+struct job {
+    struct plan plan;
+    int count;
+    struct run_item items[8];
+    struct progress progress;
+    struct timing timing;
+};
+
+static void add(struct job *job, const struct sample *sample) {
+    struct run_item *item = &job->items[job->count++];
+    item->in = image_shape(sample->width, sample->height, sample->channels, sample->depth);
+    for (int i = 0; i < 2; i++)
+        if (sample->masks >> i & 1) item->aux[i] = image_shape(sample->width, sample->height, 1, 8);
+    item->progress = &job->progress;
+    item->timing = &job->timing;
+}
+
+static void reserve(struct job *job, const struct sample *sample) {
+    struct failure failure = { 0 };
+    if (run_reserve(lane, &job->plan, job->items, job->count, UINT64_C(1) << 31, &failure))
+        fail_msg("%s: %s", sample->plan, failure.message);
+    for (int i = 0; i < job->count; i++) {
+        fill(&job->items[i].in, sample->content);
+        for (int p = 0; p < 2; p++)
+            if (job->items[i].aux[p].width) fill_mask(&job->items[i].aux[p], p);
+    }
+}
+
+static struct job *make_job(const char *text) {
+    struct failure failure = { 0 };
+    struct job *job = calloc(1, sizeof *job);
+    if (plan_parse(&job->plan, text, &failure)) fail_msg("%s: %s", text, failure.message);
+    return job;
+}
+
+/* Digest of what the reference makes of the item. */
+static uint64_t reference(const struct job *job, const struct run_item *item) {
+    const struct op *op = job->plan.steps[0].op;
+    struct failure failure = { 0 };
+    struct op_call call = { .params = &job->plan.steps[0].params,
+                            .in = item->in,
+                            .out = item->out,
+                            .pool = pool,
+                            .failure = &failure };
+    memcpy(call.aux, item->aux, sizeof call.aux);
+    call.out.pixels = malloc(image_bytes(&call.out));
+    call.scratch = aligned_alloc(ALIGN, (op->scratch(&call) + ALIGN) / ALIGN * ALIGN);
+    if (op->run(&call)) fail_msg("reference: %s", failure.message);
+    const uint64_t digest = image_digest(&call.out);
+    free(call.scratch);
+    free(call.out.pixels);
+    return digest;
+}
+
+/* ---- scratch */
+
+/* The first image's, without memory. */
+static struct op_call first_call(const struct job *job) {
+    const struct run_item *item = &job->items[0];
+    struct op_call call = { .params = &job->plan.steps[0].params,
+                            .in = item->in,
+                            .out = item->out };
+    memcpy(call.aux, item->aux, sizeof call.aux);
+    return call;
+}
+
+static void check_scratch(const struct job *job, const struct sample *sample) {
+    const struct op_call call = first_call(job);
+    const double bytes = scratch_bytes(lane, &call), pixels = pixels_of(&call);
+    if (shortest_of(&call) >= 480)
+        print_message("%s on %ux%u: scratch %.2f bytes a pixel\n", sample->plan, sample->width,
+                      sample->height, bytes / pixels);
+    if (bytes > scratch_most(&call))
+        fail_msg("%s on %ux%u: %.2f bytes a pixel", sample->plan, sample->width, sample->height,
+                 bytes / pixels);
+}
+
+/* ---- against the reference */
+
+/* The reference comes first: afterwards the masks are on the device. */
+static void compare(struct job *job, const struct sample *sample) {
+    struct failure failure = { 0 };
+    uint64_t expected[sizeof job->items / sizeof *job->items];
+    for (int i = 0; i < job->count; i++) expected[i] = reference(job, &job->items[i]);
+    if (run_batch(lane, &job->plan, job->items, job->count, &failure))
+        fail_msg("%s on %ux%u: %s", sample->plan, sample->width, sample->height, failure.message);
+    for (int i = 0; i < job->count; i++)
+        if (image_digest(&job->items[i].out) != expected[i])
+            fail_msg("%s on %ux%u, %u x %u bit, content %d, masks %d: image %d differs",
+                     sample->plan, job->items[i].in.width, job->items[i].in.height,
+                     sample->channels, sample->depth, (int)sample->content, sample->masks, i);
+}
+
+static void walk(const struct sample *list, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        struct job *job = make_job(list[i].plan);
+        add(job, &list[i]);
+        reserve(job, &list[i]);
+        check_scratch(job, &list[i]);
+        compare(job, &list[i]);
+        free(job);
+    }
+}
+
+static void test_small(void **state) {
+    (void)state;
+    walk(small_samples, sizeof small_samples / sizeof *small_samples);
+}
+
+static void test_large(void **state) {
+    (void)state;
+    if (small) skip();
+    walk(samples, sizeof samples / sizeof *samples);
+}
+
+static void test_batch(void **state) {
+    (void)state;
+    struct sample sample = { "carve:dx=-7,dy=-3", 0, 0, 3, 8, PHOTO, 0 };
+    struct job *job = make_job(sample.plan);
+    for (uint32_t i = 0; i < (small ? 2 : 6); i++) {
+        sample.width = 20 + 97 * i;
+        sample.height = 200 - 31 * i;
+        add(job, &sample);
+    }
+    reserve(job, &sample);
+    compare(job, &sample);
+    free(job);
+}
+
+static void test_mask_of_other_size(void **state) {
+    (void)state;
+    const struct sample sample = { "carve:dx=-2", 40, 30, 3, 8, PHOTO, KEEP };
+    struct failure failure = { 0 };
+    struct job *job = make_job(sample.plan);
+    add(job, &sample);
+    job->items[0].aux[0] = image_shape(39, 30, 1, 8);
+    reserve(job, &sample);
+    assert_int_equal(run_batch(lane, &job->plan, job->items, 1, &failure), STATUS_MISMATCH);
+    free(job);
+}
+
+/* ---- a client that leaves */
+
+static int64_t left_ns;
+
+static void *leave(void *progress) {
+    const struct timespec nap = { 0, 30 * 1000 * 1000 };
+    nanosleep(&nap, NULL);
+    left_ns = clock_ns();
+    __atomic_store_n(&((struct progress *)progress)->cancelled, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static void check_cancel(const char *plan) {
+    const struct sample sample = { plan, 3840, 2160, 3, 8, PHOTO, 0 };
+    struct failure failure = { 0 };
+    pthread_t thread;
+    struct job *job = make_job(sample.plan);
+    add(job, &sample);
+    reserve(job, &sample);
+    assert_int_equal(pthread_create(&thread, NULL, leave, &job->progress), 0);
+    const enum status status = run_batch(lane, &job->plan, job->items, 1, &failure);
+    const double ms = (double)(clock_ns() - left_ns) / 1e6;
+    pthread_join(thread, NULL);
+    print_message("%s: stopped %.1f ms after the client left, %u of %u seams done\n", plan, ms,
+                  job->progress.done, job->progress.total);
+    assert_int_equal(status, STATUS_CANCELLED);
+    assert_true(job->progress.done > 0 && job->progress.done < job->progress.total);
+    assert_true(ms < 50);
+    free(job);
+}
+
+static void test_cancel(void **state) {
+    (void)state;
+    if (small) skip();
+    check_cancel("carve:dx=-2500");
+    check_cancel("carve:dx=-1500,dy=-1000");
+    check_cancel("carve:dx=1500,dy=1000");
+}
+
+/* ---- times */
+
+/* Milliseconds on the GPU, the least of some runs. */
+static double least_ms(const char *text, const struct sample *sample) {
+    double least = 1e9;
+    struct job *job = make_job(text);
+    add(job, sample);
+    reserve(job, sample);
+    for (int i = 0; i < 3; i++) {
+        struct failure failure = { 0 };
+        if (run_batch(lane, &job->plan, job->items, 1, &failure)) fail_msg("%s", failure.message);
+        least = fmin(least, job->timing.stage_ms[STAGE_COMPUTE]);
+    }
+    const struct op_call call = first_call(job);
+    print_message("    %-42s %9.3f ms, scratch %.2f bytes a pixel\n", text, least,
+                  scratch_bytes(lane, &call) / pixels_of(&call));
+    free(job);
+    return least;
+}
+
+/* Between 10 and 110 seams, so that what a job costs once is left out. ACROSS and DOWN: the share
+ * of them in either direction, in hundredths; REST: further parameters. */
+static void tell_seam(const struct sample *sample, int across, int down, const char *rest) {
+    char few[96], many[96];
+    snprintf(few, sizeof few, "carve:dx=%d,dy=%d%s", across / 10, down / 10, rest);
+    snprintf(many, sizeof many, "carve:dx=%d,dy=%d%s", across * 11 / 10, down * 11 / 10, rest);
+    const double first = least_ms(few, sample), second = least_ms(many, sample);
+    print_message("%ux%u, masks %d: %.1f us a seam\n", sample->width, sample->height, sample->masks,
+                  (second - first) * 10);
+}
+
+static void test_times(void **state) {
+    (void)state;
+    static const uint32_t sizes[][2] = {
+        { 512, 512 }, { 1024, 1024 }, { 1920, 1080 }, { 3840, 2160 }, { 7680, 4320 }
+    };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct sample sample = { NULL, sizes[i][0], sizes[i][1], 3, 8, PHOTO, 0 };
+        tell_seam(&sample, -100, 0, "");
+        tell_seam(&sample, -50, -50, "");
+        if (i != 2) continue;
+        tell_seam(&sample, 0, -100, "");
+        tell_seam(&sample, -100, 0, ",energy=sobel5");
+        tell_seam(&sample, 100, 0, "");
+        sample.masks = KEEP | REMOVE;
+        tell_seam(&sample, -100, 0, "");
+        tell_seam(&sample, -50, -50, "");
+    }
+}
+
+static int open_lane(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    const struct lane_options options = { .staging_bytes = 64 << 20, .arena_bytes = 256 << 20 };
+    pool = pool_create(THREADS);
+    if (pool && device_cuda.open(0, &options, &lane, &failure) == STATUS_OK) return 0;
+    print_error("%s\n", failure.message);
+    return 1;
+}
+
+static int close_lane(void **state) {
+    (void)state;
+    device_cuda.close(lane);
+    pool_destroy(pool);
+    return 0;
+}
+
+int main(int count, char **arguments) {
+    const bool times = count > 1 && strcmp(arguments[1], "times") == 0;
+    small = count > 1 && strcmp(arguments[1], "small") == 0;
+    if (device_cuda.count() == 0) {
+        puts("no GPU here: nothing to compare");
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_small),  cmocka_unit_test(test_mask_of_other_size),
+        cmocka_unit_test(test_batch),  cmocka_unit_test(test_large),
+        cmocka_unit_test(test_cancel),
+    };
+    const struct CMUnitTest clock[] = { cmocka_unit_test(test_times) };
+    return times ? cmocka_run_group_tests(clock, open_lane, close_lane)
+                 : cmocka_run_group_tests(tests, open_lane, close_lane);
+}

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which method carves what, as a table; the same choice for memory and for running; and, where
+ * there is a GPU, launches that are larger than it holds. The first part needs no GPU.
+ * covers: cuda/ops/carve/method.cuh cuda/ops/carve/seam_search.cuh
+ * covers: cuda/ops/carve/cluster/plan.cuh cuda/ops/carve/dual/plan.cuh
+ * covers: cuda/ops/carve/carve_context.cuh
+ */
+#include "cuda/ops/carve/carve_context.cuh"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern "C" {
+#include <cmocka.h>
+
+/* What device_cuda.cu has for carve.cu, and carving here does without. */
+void cuda_record_kernel(const struct cuda_context *, const char *) {}
+struct kernel_progress *kernel_progress_add(const struct cuda_context *, const struct op_call *,
+                                            const char *const *) {
+    return NULL;
+}
+}
+
+/* ---- devices */
+
+/* Every multiprocessor holds one block, none is left over. */
+static uint32_t all_resident(const struct carve_limits *limits, enum cluster_kernel_id,
+                             uint32_t cluster) {
+    return limits->multiprocessors / cluster * cluster;
+}
+
+/* The device could not be asked. */
+static uint32_t none_resident(const struct carve_limits *, enum cluster_kernel_id, uint32_t) {
+    return 0;
+}
+
+/* One graphics processing cluster has no 16 multiprocessors, as on small slices. */
+static uint32_t clusters_of_8(const struct carve_limits *limits, enum cluster_kernel_id,
+                              uint32_t cluster) {
+    return cluster > 8 ? 0 : limits->multiprocessors / cluster * cluster;
+}
+
+static const struct carve_limits h200 = { 90, 132, 232448, all_resident };
+static const struct carve_limits h200_unknown = { 90, 132, 232448, none_resident };
+static const struct carve_limits h200_small_clusters = { 90, 132, 232448, clusters_of_8 };
+static const struct carve_limits slice = { 90, 16, 232448, all_resident };
+static const struct carve_limits a100 = { 80, 108, 166912, all_resident };
+
+/* ---- the table */
+
+struct choice_case {
+    const char *why;
+    const struct carve_limits *limits;
+    uint32_t width, height, columns, rows;
+    int energy;
+    bool marks;
+    enum carve_method expected;
+};
+
+static const struct choice_case choices[] = {
+    { "one direction", &h200, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
+    { "8K", &h200, 7680, 4320, 1, 0, CARVE_SOBEL5, false, METHOD_CLUSTER },
+    { "both directions", &h200, 1920, 1080, 50, 50, CARVE_GRADIENT, false, METHOD_DUAL },
+    { "down to 2 rows", &h200, 300, 200, 50, 198, CARVE_GRADIENT, false, METHOD_DUAL },
+    { "down to 1 row", &h200, 300, 200, 50, 199, CARVE_GRADIENT, false, METHOD_GRID },
+    { "down to 1 column", &h200, 300, 200, 299, 50, CARVE_GRADIENT, false, METHOD_GRID },
+    { "masks", &h200, 1920, 1080, 100, 0, CARVE_GRADIENT, true, METHOD_GRID },
+    { "masks, both", &h200, 1920, 1080, 50, 50, CARVE_GRADIENT, true, METHOD_GRID },
+    { "one row", &h200, 1920, 1, 100, 0, CARVE_GRADIENT, false, METHOD_GRID },
+    { "two rows", &h200, 1920, 2, 100, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
+    { "the widest", &h200, 16000, 300, 1, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
+    { "wider", &h200, 16001, 300, 1, 0, CARVE_GRADIENT, false, METHOD_GRID },
+    { "wider, turned", &h200, 300, 16001, 1, 1, CARVE_GRADIENT, false, METHOD_GRID },
+    /* (rows / 2 + 1) 13072 is to be below 2^28 - 2^22: up to 40426 rows, by gradient more. */
+    { "costs too high", &h200, 64, 40430, 1, 0, CARVE_SOBEL5, false, METHOD_GRID },
+    { "as high, gradient", &h200, 64, 40430, 1, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
+    { "no clusters", &a100, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_GRID },
+    { "no clusters, both", &a100, 1920, 1080, 50, 50, CARVE_GRADIENT, false, METHOD_GRID },
+    { "not asked", &h200_unknown, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_GRID },
+    { "not asked, both", &h200_unknown, 1920, 1080, 50, 50, CARVE_GRADIENT, false, METHOD_GRID },
+    /* 20 sweepers of 96 columns, 2 a block, are a cluster of 16; 7 are one of 4. */
+    { "cluster too large", &h200_small_clusters, 1920, 1080, 9, 0, CARVE_GRADIENT, false,
+      METHOD_GRID },
+    { "cluster of 4", &h200_small_clusters, 640, 480, 9, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
+    /* A slice of 16 multiprocessors gives 14: two clusters of one block, two that trace, bands. */
+    { "a slice", &slice, 1920, 1080, 100, 0, CARVE_GRADIENT, false, METHOD_GRID },
+    { "a slice, small", &slice, 90, 64, 9, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
+};
+
+static struct seam_search make_search(const struct choice_case &one) {
+    alignas(256) static uint8_t some[1]; /* pointers need only be NULL or not */
+    struct seam_search search = {};
+    search.width = one.width, search.height = one.height;
+    search.columns = one.columns, search.rows = one.rows;
+    search.energy = one.energy;
+    search.luma = some;
+    search.luma_stride = (one.width + 15) / 16 * 16;
+    search.marks = one.marks ? some : NULL;
+    return search;
+}
+
+/* Whatever is chosen, the grid method can take over in its scratch. */
+static void test_choices(void **) {
+    for (const struct choice_case &one : choices) {
+        const struct seam_search search = make_search(one);
+        const struct method_choice choice = method_choose(one.limits, &search);
+        if (choice.method != one.expected)
+            fail_msg("%s: method %d, not %d", one.why, (int)choice.method, (int)one.expected);
+        if (choice.scratch < grid_scratch(&search)) fail_msg("%s: no scratch left", one.why);
+    }
+}
+
+/* No plan has more blocks than are resident at once, nor than the share of one search. */
+static void test_blocks(void **) {
+    for (uint32_t multiprocessors = 1; multiprocessors <= 160; multiprocessors++)
+        for (const struct choice_case &one : choices) {
+            struct carve_limits limits = *one.limits;
+            limits.multiprocessors = multiprocessors;
+            const struct seam_search search = make_search(one);
+            struct cluster_plan cluster;
+            struct dual_plan dual;
+            if (cluster_plan_make(&cluster, &limits, &search, NULL))
+                assert_true(cluster.blocks <= limits_share(&limits));
+            if (dual_plan_make(&dual, &limits, &search, NULL))
+                assert_true(dual.axes[0].blocks <= limits_share(&limits));
+        }
+}
+
+/* ---- a question that fails is asked again, an answer is kept */
+
+static int questions;
+static bool question_fails;
+
+static bool question(const void *argument, uint32_t *blocks) {
+    questions++;
+    *blocks = question_fails ? 0 : *(const uint32_t *)argument;
+    return !question_fails;
+}
+
+static void test_residency(void **) {
+    uint32_t kept = 0, blocks = 96;
+    questions = 0;
+    question_fails = true;
+    assert_int_equal(residency_find(&kept, question, &blocks), 0);
+    question_fails = false;
+    assert_int_equal(residency_find(&kept, question, &blocks), 96);
+    question_fails = true;
+    assert_int_equal(residency_find(&kept, question, &blocks), 96);
+    assert_int_equal(questions, 2);
+    kept = blocks = 0; /* "none" is an answer too */
+    question_fails = false;
+    assert_int_equal(residency_find(&kept, question, &blocks), 0);
+    assert_int_equal(residency_find(&kept, question, &blocks), 0);
+    assert_int_equal(questions, 3);
+}
+
+/* ---- memory that was counted while the device said something else */
+
+static struct carve_context context_for(const struct op_call *call,
+                                        const struct carve_limits *limits) {
+    struct cuda_context cuda = {};
+    struct carve_context carve = context_of(&cuda, call);
+    carve.limits = *limits;
+    return carve;
+}
+
+/* Few columns: there the cluster method's scratch is far more than the grid method's. */
+static void test_laid_out_once(void **) {
+    struct params params = {};
+    struct op_call call = {};
+    call.params = &params;
+    call.in = image_shape(60, 3000, 1, 8);
+    call.out = image_shape(50, 3000, 1, 8);
+    struct carve_context counted = context_for(&call, &h200_unknown);
+    struct carve_context alike = context_for(&call, &h200);
+    const size_t bytes = lay_out_all(&counted, NULL), more = lay_out_all(&alike, NULL);
+    assert_true(more > bytes);
+    uint8_t *const memory = (uint8_t *)aligned_alloc(256, more);
+    struct carve_context run = context_for(&call, &h200);
+    lay_out(&run, memory, bytes);
+    assert_int_equal(run.methods[0], METHOD_GRID);
+    assert_int_equal(run.total, 10);
+    lay_out(&alike, memory, more);
+    assert_int_equal(alike.methods[0], METHOD_CLUSTER);
+    free(memory);
+}
+
+/* ---- with a GPU: more blocks than it holds */
+
+#define TRY(call) assert_int_equal((int)(call), (int)cudaSuccess)
+
+static struct cuda_context cuda;
+static struct carve_limits believed;
+
+static uint32_t four_times_resident(const struct carve_limits *limits,
+                                    enum cluster_kernel_id kernel, uint32_t cluster) {
+    return 4 * residency_of(limits, kernel, cluster);
+}
+
+static uint32_t attribute(enum cudaDeviceAttr which) {
+    int value = 0;
+    TRY(cudaDeviceGetAttribute(&value, which, 0));
+    return (uint32_t)value;
+}
+
+static bool have_gpu(void) {
+    int gpus = 0;
+    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) return false;
+    TRY(cudaStreamCreateWithFlags(&cuda.stream, cudaStreamNonBlocking));
+    cuda.multiprocessors = (int)attribute(cudaDevAttrMultiProcessorCount);
+    cuda.capability = (int)(10 * attribute(cudaDevAttrComputeCapabilityMajor) +
+                            attribute(cudaDevAttrComputeCapabilityMinor));
+    cuda.shared_bytes = (int)attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    believed = limits_of(&cuda);
+    believed.multiprocessors *= 4;
+    believed.resident = four_times_resident;
+    return true;
+}
+
+struct strip_result {
+    uint16_t *seams;
+    uint32_t *origins;
+    size_t seam_count, origin_count;
+};
+
+/* What METHOD makes of a noisy image, in memory of its own; LIMITS: as it is believed. */
+static struct strip_result carved(const struct choice_case &one, enum carve_method method,
+                                  const struct carve_limits *limits,
+                                  const struct cuda_context *context) {
+    struct seam_search search = make_search(one);
+    struct failure failure = {};
+    const size_t pixels = (size_t)search.luma_stride * one.height + 32;
+    const size_t scratch = method_choose(limits, &search).scratch;
+    uint8_t *const noise = (uint8_t *)malloc(pixels);
+    uint32_t state = 5;
+    for (size_t i = 0; i < pixels; i++) noise[i] = (state = state * 1664525u + 1013904223u) >> 24;
+    struct strip_result result = {};
+    result.seam_count = one.rows ? 0 : (size_t)one.columns * one.height;
+    result.origin_count = one.rows ? (size_t)one.width * one.height : 0;
+    search.origin_stride = one.width;
+    TRY(cudaMalloc((void **)&search.luma, pixels));
+    TRY(cudaMalloc(&search.scratch, scratch));
+    TRY(cudaMallocManaged((void **)&result.seams, 2 * result.seam_count + 16));
+    TRY(cudaMallocManaged((void **)&result.origins, 4 * result.origin_count + 16));
+    TRY(cudaMemset(result.origins, 0, 4 * result.origin_count + 16));
+    search.seams = result.seams, search.origins = result.origins;
+    TRY(cudaMemcpy(search.luma, noise, pixels, cudaMemcpyHostToDevice));
+    TRY(cudaDeviceSynchronize());
+    if (method_run(context, limits, method, &search, &failure))
+        fail_msg("%s: %s", one.why, failure.message);
+    TRY(cudaStreamSynchronize(context->stream));
+    TRY(cudaFree(search.luma));
+    TRY(cudaFree(search.scratch));
+    free(noise);
+    return result;
+}
+
+static void check_too_large(const struct choice_case &one) {
+    const struct carve_limits real = limits_of(&cuda);
+    const struct strip_result expected = carved(one, METHOD_GRID, &real, &cuda);
+    const struct strip_result got = carved(one, one.expected, &believed, &cuda);
+    assert_memory_equal(got.seams, expected.seams, 2 * expected.seam_count);
+    assert_memory_equal(got.origins, expected.origins, 4 * expected.origin_count);
+    TRY(cudaFree(expected.seams));
+    TRY(cudaFree(expected.origins));
+    TRY(cudaFree(got.seams));
+    TRY(cudaFree(got.origins));
+}
+
+/* Blocks that do not fit at once are no failure: the grid method takes over, and the kernel is not
+ * tried again. */
+static void test_too_large(void **) {
+    static const struct choice_case cases[] = {
+        { "bands for 4 GPUs", NULL, 640, 4000, 3, 0, CARVE_GRADIENT, false, METHOD_CLUSTER },
+        { "bands for 4 GPUs, both", NULL, 2600, 2600, 2, 2, CARVE_GRADIENT, false, METHOD_DUAL },
+    };
+    if (!have_gpu()) skip();
+    if (cuda.capability < 90) skip();
+    for (const struct choice_case &one : cases) {
+        const struct seam_search search = make_search(one);
+        const struct carve_limits real = limits_of(&cuda);
+        struct cluster_plan cluster;
+        struct dual_plan dual;
+        const bool planned = one.rows ? dual_plan_make(&dual, &believed, &search, NULL)
+                                      : cluster_plan_make(&cluster, &believed, &search, NULL);
+        assert_true(planned);
+        const uint32_t blocks = one.rows ? dual.axes[0].blocks : cluster.blocks;
+        assert_true(blocks > (uint32_t)cuda.multiprocessors);
+        assert_int_equal(method_choose(&real, &search).method, one.expected);
+        check_too_large(one);
+        const uint32_t left = one.rows ? residency_of(&real, dual.kernel, dual.cluster)
+                                       : residency_of(&real, cluster.kernel, cluster.cluster);
+        assert_int_equal(left, 0);
+    }
+}
+
+/* The grid method with more multiprocessors than there are. */
+static void test_grid_too_large(void **) {
+    const struct choice_case one = { "rows for 4 GPUs", NULL,  300,        9000, 3, 0,
+                                     CARVE_GRADIENT,    false, METHOD_GRID };
+    if (!have_gpu()) skip();
+    const struct carve_limits real = limits_of(&cuda);
+    struct cuda_context larger = cuda;
+    larger.multiprocessors *= 4;
+    const struct strip_result expected = carved(one, METHOD_GRID, &real, &cuda);
+    const struct strip_result got = carved(one, METHOD_GRID, &real, &larger);
+    assert_memory_equal(got.seams, expected.seams, 2 * expected.seam_count);
+}
+
+int main() {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_choices),   cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_residency), cmocka_unit_test(test_laid_out_once),
+        cmocka_unit_test(test_too_large), cmocka_unit_test(test_grid_too_large),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/* parameter_sets.h - parameters to test an operator with, each as the text of a plan of one step.
+ *
+ * Used by:  every_op.c.
+ * Limits:   SETS_MAX for each operator.
+ */
+#ifndef BURIN_TESTS_CUDA_PARAMETER_SETS_H
+#define BURIN_TESTS_CUDA_PARAMETER_SETS_H
+
+#include "pipeline/op.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SETS_MAX = 64 };
+
+static const struct {
+    const char *op, *values;
+} chosen[] = {
+    { "histeq", "bins=2" },
+    { "histeq", "bins=7,scale=maxabs" },
+    { "histeq", "bins=100,channel=luma" },
+    { "histeq", "bins=65536,scale=maxabs,channel=luma" },
+    { "histeq", "bins=1000,channel=each,scale=maxabs" },
+    { "histeq", "bins=40000" },
+    { "carve", "dx=-2" },
+    { "carve", "dx=-1,dy=-1" },
+    { "carve", "dx=2,energy=sobel3" },
+    { "carve", "dy=-3,energy=sobel5" },
+    { "carve", "dx=-5,dy=-4,energy=sobel3" },
+    { "carve", "dx=-4,dy=-6" },
+    { "carve", "dy=6" },
+    { "carve", "dx=3,dy=2,energy=sobel5" },
+    { "carve", "dx=-2,dy=5" },
+    { "carve", "width=1" },
+    { "carve", "height=1,energy=sobel3" },
+    { "carve", "width=130,height=60" },
+    { "carve", "dx=-3,dy=-2,show=seams" },
+    { "carve", "dx=4,dy=-1,show=seams,energy=sobel3" },
+    { "carve", "dx=9,dy=8,show=seams" },
+    { "carve", "show=energy" },
+    { "carve", "show=energy,energy=sobel3" },
+    { "carve", "show=energy,energy=sobel5" },
+    { "convolve", "taps=1 2 1 2 4 2 1 2 1,divisor=16" },
+    { "convolve", "taps=-1 -2 -1 0 0 0 1 2 1,abs=true" },
+    { "convolve", "taps=-1 0 1 -2 0 2 -1 0 1,divisor=3,offset=100" },
+    { "convolve", "taps=1 4 6 4 1 4 16 24 16 4 6 24 36 24 6 4 16 24 16 4 1 4 6 4 1" },
+    { "convolve", "taps=1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024 -1024 "
+                  "1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024 -1024 1024,"
+                  "divisor=1048576,offset=-7" },
+    { "edge", "kernel=sobel5,border=zero,binary=true,threshold=60,brightness=25" },
+    { "edge", "kernel=sobel5,threshold=200,brightness=-90" },
+    { "edge", "border=zero,binary=true,threshold=254" },
+    { "edge", "border=zero,brightness=-40" },
+    { "edge", "brightness=120,threshold=33" },
+    { "edge", "binary=true" },
+};
+
+struct sets {
+    int count;
+    char text[SETS_MAX][192];
+};
+
+static void add_set(struct sets *sets, const char *op, const char *name, const char *value) {
+    assert_true(sets->count < SETS_MAX);
+    char *text = sets->text[sets->count++];
+    if (name)
+        snprintf(text, sizeof sets->text[0], "%s:%s=%s", op, name, value);
+    else
+        snprintf(text, sizeof sets->text[0], value ? "%s:%s" : "%s", op, value);
+}
+
+/* Both ends and the middle of a range, and every choice, one parameter at a time. */
+static void vary(struct sets *sets, const struct op *op, const struct param *param) {
+    char value[32];
+    const long numbers[] = { param->min, param->max, (param->min + param->max) / 2 };
+    for (int i = 0; i < 3 && param->type == PARAM_INT; i++) {
+        snprintf(value, sizeof value, "%ld", numbers[i]);
+        add_set(sets, op->name, param->name, value);
+    }
+    for (int i = 0; i < CHOICES_MAX && param->type == PARAM_CHOICE && param->choices[i]; i++)
+        add_set(sets, op->name, param->name, param->choices[i]);
+    if (param->type == PARAM_BOOL) add_set(sets, op->name, param->name, "true");
+}
+
+static void list_sets(struct sets *sets, const struct op *op) {
+    sets->count = 0;
+    add_set(sets, op->name, NULL, NULL);
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+        if (strcmp(chosen[i].op, op->name) == 0) add_set(sets, op->name, NULL, chosen[i].values);
+    if (strcmp(op->name, "carve") == 0) return; /* its extremes are hours of work */
+    for (const struct param *p = op->params; p->type != PARAM_NONE; p++) vary(sets, op, p);
+}
+
+#endif

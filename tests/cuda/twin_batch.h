@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+/* twin_batch.h - one batch through an operator's reference and through its twin on the GPU: equal
+ * in every byte, padding and what lies behind the images included.
+ *
+ * Used by:  every_op.c, ops/edge.c.
+ * Owns:     the lane, between open_lane() and close_lane().
+ * Fails:    the test.
+ */
+#ifndef BURIN_TESTS_CUDA_TWIN_BATCH_H
+#define BURIN_TESTS_CUDA_TWIN_BATCH_H
+
+#include "pipeline/device.h"
+#include "pipeline/plan.h"
+#include "pipeline/run.h"
+#include "tests/cuda/test_images.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Of the CUDA runtime, whose header is not for gcc. */
+extern int cudaMemset(void *memory, int value, size_t bytes);
+extern int cudaDeviceSynchronize(void);
+
+enum { PATTERN = 0xA5, STAGING = 64 << 20 };
+
+static struct lane *lane;
+
+static int open_lane(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    const struct lane_options options = { .staging_bytes = STAGING, .arena_bytes = 256 << 20 };
+    if (device_cuda.open(0, &options, &lane, &failure) == STATUS_OK) return 0;
+    print_error("%s\n", failure.message);
+    return 1;
+}
+
+static int close_lane(void **state) {
+    (void)state;
+    device_cuda.close(lane);
+    return 0;
+}
+
+struct job {
+    struct plan plan;
+    int count;
+    struct image in[RUN_BATCH_MAX], out[RUN_BATCH_MAX]; /* shapes, strides padded */
+    struct image aux[RUN_BATCH_MAX * OP_AUX_MAX];       /* width 0 where none is given */
+    bool with_aux;
+    char name[160];
+};
+
+static size_t place(struct image *images, int count, uint8_t *base) {
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++) {
+        images[i].pixels = base + bytes;
+        bytes += (image_bytes(&images[i]) + 255) / 256 * 256;
+    }
+    return bytes;
+}
+
+/* Parts lie behind the inputs, which begin at BASE and take IN_BYTES. */
+static size_t place_aux(struct job *job, uint8_t *base, size_t in_bytes) {
+    return place(job->aux, job->count * OP_AUX_MAX, base + in_bytes);
+}
+
+static struct op_call make_call(const struct job *job, int i, struct failure *failure) {
+    struct op_call call = { .params = &job->plan.steps[0].params,
+                            .in = job->in[i],
+                            .out = job->out[i],
+                            .failure = failure };
+    memcpy(call.aux, &job->aux[i * OP_AUX_MAX], sizeof call.aux);
+    return call;
+}
+
+static void make_calls(const struct job *job, struct op_call *calls, struct failure *failure) {
+    for (int i = 0; i < job->count; i++) calls[i] = make_call(job, i, failure);
+}
+
+static void fill_inputs(struct job *job) {
+    for (int i = 0; i < job->count; i++)
+        fill(&job->in[i], (enum content)(i % CONTENTS), 99u + (unsigned)i);
+    for (int i = 0; i < job->count * OP_AUX_MAX; i++)
+        fill(&job->aux[i], i % 4 ? NOISE : GRADIENT, 7u + (unsigned)i);
+}
+
+static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
+    const struct op *op = job->plan.steps[0].op;
+    struct failure failure = { 0 };
+    struct op_call calls[RUN_BATCH_MAX];
+    struct lane_times times;
+    make_calls(job, calls, &failure);
+    const size_t upload_bytes = in_bytes + place_aux(job, NULL, 0);
+    const struct lane_need need = { upload_bytes, device_cuda.scratch(lane, op, calls, job->count),
+                                    out_bytes };
+    if (device_cuda.reserve(lane, &need, &failure)) fail_msg("%s: %s", job->name, failure.message);
+    cudaMemset(lane->work, PATTERN, need.work);
+    cudaMemset(lane->out, PATTERN, out_bytes);
+    cudaDeviceSynchronize();
+    memset(lane->host_in, PATTERN, upload_bytes);
+    place(job->in, job->count, lane->host_in);
+    place_aux(job, lane->host_in, in_bytes);
+    fill_inputs(job);
+    if (device_cuda.upload(lane, upload_bytes, &failure))
+        fail_msg("%s: %s", job->name, failure.message);
+    place(job->in, job->count, lane->in);
+    place_aux(job, lane->in, in_bytes);
+    place(job->out, job->count, lane->out);
+    make_calls(job, calls, &failure);
+    calls[0].scratch = lane->work;
+    calls[0].scratch_bytes = need.work;
+    if (device_cuda.run(lane, op, calls, job->count) ||
+        device_cuda.download(lane, out_bytes, &failure) ||
+        device_cuda.finish(lane, &times, NULL, &failure))
+        fail_msg("%s: %s", job->name, failure.message);
+    place(job->in, job->count, lane->host_in);
+    place_aux(job, lane->host_in, in_bytes);
+}
+
+static void run_reference(struct job *job, uint8_t *expected, size_t out_bytes) {
+    const struct op *op = job->plan.steps[0].op;
+    struct failure failure = { 0 };
+    memset(expected, PATTERN, out_bytes);
+    place(job->out, job->count, expected);
+    for (int i = 0; i < job->count; i++) {
+        struct op_call call = make_call(job, i, &failure);
+        const size_t scratch = op->scratch ? op->scratch(&call) : 0;
+        call.scratch = aligned_alloc(256, (scratch + 511) / 256 * 256);
+        if (op->run(&call)) fail_msg("%s: reference: %s", job->name, failure.message);
+        free(call.scratch);
+    }
+}
+
+static void tell_difference(const struct job *job, const uint8_t *expected, const uint8_t *got,
+                            size_t at) {
+    for (int i = 0; i < job->count; i++) {
+        const struct image *out = &job->out[i];
+        const size_t offset = (size_t)(out->pixels - expected);
+        if (at < offset || at >= offset + image_bytes(out)) continue;
+        fail_msg("%s: image %d, %ux%u, row %zu, byte %zu (of %zu in a row): %02x, should be %02x",
+                 job->name, i, out->width, out->height, (at - offset) / out->stride,
+                 (at - offset) % out->stride, image_row_bytes(out), got[at], expected[at]);
+    }
+    fail_msg("%s: byte %zu behind an image was written", job->name, at);
+}
+
+/* Every byte of the output area, padding included. */
+static void compare(struct job *job) {
+    const size_t in_bytes = place(job->in, job->count, NULL);
+    const size_t out_bytes = place(job->out, job->count, NULL);
+    uint8_t *expected = malloc(out_bytes);
+    run_gpu(job, in_bytes, out_bytes);
+    run_reference(job, expected, out_bytes);
+    if (memcmp(expected, lane->host_out, out_bytes) != 0) {
+        size_t at = 0;
+        while (expected[at] == lane->host_out[at]) at++;
+        tell_difference(job, expected, lane->host_out, at);
+    }
+    free(expected);
+}
+
+/* A change of size that the reference would take more than some milliseconds for. */
+static bool is_long(const struct image *in, const struct image *out) {
+    const int64_t across = (int64_t)in->width - out->width,
+                  down = (int64_t)in->height - out->height;
+    const uint64_t lines = (uint64_t)llabs(across) + (uint64_t)llabs(down);
+    return lines * (image_pixels(in) + image_pixels(out)) > UINT64_C(1) << 22;
+}
+
+/* Nothing where the operator refuses such an image. */
+static void add_image(struct job *job, struct image in, enum padding padding) {
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    if (plan_shapes(&job->plan, &in, UINT64_C(1) << 31, shapes, NULL)) return;
+    struct image out = shapes[1];
+    if (is_long(&in, &out)) return;
+    for (int p = 0; p < OP_AUX_MAX; p++) {
+        struct image *aux = &job->aux[job->count * OP_AUX_MAX + p];
+        *aux = job->with_aux ? image_shape(in.width, in.height, 1, 8) : (struct image){ 0 };
+        if (aux->width) aux->stride = padded(aux, padding);
+    }
+    out.stride = padded(&out, padding);
+    in.stride = padded(&in, padding);
+    job->in[job->count] = in;
+    job->out[job->count++] = out;
+}
+
+#endif

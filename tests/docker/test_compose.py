@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docker/compose.yaml read by Compose itself, and the monitoring beside it: Prometheus' own checks of its settings,
+alerts and every query of the dashboard, and that nothing is asked for that a daemon does not print.
+
+covers: docker/compose.yaml docker/monitoring/prometheus.yaml docker/monitoring/alerts.yaml docker/monitoring/burin.json"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "../http")]
+from conftest import jpeg, smooth, start  # noqa: E402,F401
+from tools import TOP, find_tool  # noqa: E402
+
+COMPOSE = f"{TOP}/docker/compose.yaml"
+MONITORING = f"{TOP}/docker/monitoring"
+HARDENED = {"cap_drop": ["ALL"], "security_opt": ["no-new-privileges:true"], "read_only": True}
+PROFILES = {"gpu": {"burin"}, "cpu": {"burin-cpu"}, "nginx": {"burin-1", "burin-2", "nginx"},
+            "monitoring": {"prometheus", "grafana"}}
+# What a query has that is no metric: functions, and words of the language.
+WORDS = re.compile(r"\b(burin_\w+|up)\b")
+
+
+def compose(*arguments):
+    """What Compose makes of the file, as JSON."""
+    if subprocess.run(["docker", "compose", "version"], capture_output=True).returncode == 0 if shutil.which("docker") else False:
+        command = ["docker", "compose"]
+    elif shutil.which("docker-compose"):
+        command = ["docker-compose"]
+    else:
+        pytest.skip("no Compose here: Debian's package docker-compose has one")
+    done = subprocess.run([*command, "-f", COMPOSE, *arguments, "config"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    yaml = pytest.importorskip("yaml")
+    return yaml.safe_load(done.stdout)
+
+
+def profile_arguments():
+    return [word for name in PROFILES for word in ("--profile", name)]
+
+
+def test_compose_accepts_it():
+    services = compose(*profile_arguments())["services"]
+    for profile, names in PROFILES.items():
+        assert {name for name, service in services.items() if profile in service["profiles"]} == names
+    for name, service in services.items():
+        for key, value in HARDENED.items():
+            assert service[key] == value, (name, key)
+        assert service["deploy"]["resources"]["limits"]["memory"] and service["pids_limit"], name
+        assert all("127.0.0.1" in json.dumps(port) for port in service.get("ports", [])), f"{name} is open to the world"
+
+
+def test_gpu_is_asked_for_by_one_service():
+    services = compose(*profile_arguments())["services"]
+    asking = {name: service["deploy"]["resources"].get("reservations", {}).get("devices") for name, service in services.items()}
+    device, = asking.pop("burin")
+    assert device["driver"] == "nvidia" and device["capabilities"] == [["gpu"]] or device["capabilities"] == ["gpu"]
+    assert not any(asking.values())
+
+
+def test_mounted_files_exist():
+    for name, service in compose(*profile_arguments())["services"].items():
+        for volume in service.get("volumes", []):
+            source = volume["source"] if isinstance(volume, dict) else volume.split(":")[0]
+            assert "/" not in source or os.path.isfile(os.path.join(TOP, "docker", source)), (name, source)
+
+
+def test_keys_in_the_environment_exist():
+    """A misspelt BURIN_ would only be found out when the container does not start."""
+    with open(f"{TOP}/config/burin.json") as f:
+        known = {f"BURIN_{key.upper()}" for key in json.load(f)}
+    files = [COMPOSE, f"{TOP}/docker/Dockerfile"]
+    for folder, _, names in os.walk(f"{TOP}/docker/kubernetes"):
+        files += [os.path.join(folder, name) for name in names]
+    for path in files:
+        with open(path) as f:
+            used = set(re.findall(r"(?<![${\w])BURIN_[A-Z_]+(?=[=:]|\n)", f.read()))
+        assert used <= known, (path, used - known)
+
+
+# ---- monitoring
+
+def dashboard():
+    with open(f"{MONITORING}/burin.json") as f:
+        return json.load(f)
+
+
+def queries():
+    return [(panel["title"], target["expr"]) for panel in dashboard()["panels"] for target in panel.get("targets", [])]
+
+
+def alerts():
+    with open(f"{MONITORING}/alerts.yaml") as f:
+        return f.read()
+
+
+def promtool(*arguments, text=None):
+    done = subprocess.run([find_tool("promtool", "prometheus"), *arguments], input=text, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_prometheus_accepts_its_settings():
+    promtool("check", "config", f"{MONITORING}/prometheus.yaml")
+
+
+def test_prometheus_accepts_every_query(tmp_path):
+    rules = [{"record": f"panel:{i}", "expr": expr.replace("$__rate_interval", "5m").replace("$instance", ".*")}
+             for i, (_, expr) in enumerate(queries())]
+    (tmp_path / "rules.yaml").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))
+    promtool("check", "rules", str(tmp_path / "rules.yaml"))
+
+
+@pytest.fixture(scope="module")
+def printed():
+    """Metrics that /metrics prints: those of a daemon that works on a CPU, and those that its source has for GPUs."""
+    from conftest import Daemon
+    daemon = Daemon()
+    assert daemon.post("/histeq", jpeg(smooth(64, 48))).status == 200
+    text = daemon.get("/metrics").body.decode()
+    daemon.stop()
+    names = set(re.findall(r"^(burin_\w+)", text, re.M))
+    source, = [os.path.join(folder, "metrics.c") for folder, _, files in os.walk(f"{TOP}/server") if "metrics.c" in files]
+    with open(source) as f:
+        names |= {f"burin_{name}" for name in re.findall(r'"((?:gpu|pinned|workers)\w*)"', f.read())}
+    return names, text
+
+
+def test_metrics_are_well_formed(printed):
+    promtool("check", "metrics", text=printed[1])
+
+
+def test_dashboard_and_alerts_ask_for_what_there_is(printed):
+    for title, text in [*queries(), ("alerts", alerts())]:
+        used = {name for name in WORDS.findall(text) if name.startswith("burin_")}
+        assert used <= printed[0], (title, used - printed[0])
+
+
+def test_labels_are_those_printed(printed):
+    """`by (label)` and {label=...} of a metric that a CPU's daemon prints too."""
+    labels = {}
+    for name, inside in re.findall(r"^(burin_\w+)(?:\{(.*)\})? ", printed[1], re.M):
+        labels.setdefault(name, set()).update(re.findall(r'(\w+)="', inside))
+    for title, expr in queries():
+        for by, name in re.findall(r"by \(([\w, ]+)\) \((?:\w+\()?(burin_\w+)", expr):
+            if name in labels:
+                assert set(re.split(r", *", by)) <= labels[name] | {"instance", "gpu"}, (title, name)
+
+
+def test_dashboard_shows_all_that_is_told(printed):
+    """A metric nobody looks at is one too many, or a panel too few."""
+    shown = {name for _, expr in queries() for name in WORDS.findall(expr)}
+    told = {re.sub(r"_(sum|count|bucket)$", "", name) for name in printed[0]}
+    assert told <= {re.sub(r"_(sum|count|bucket)$", "", name) for name in shown}
+
+
+def test_panels_do_not_overlap():
+    places = [panel["gridPos"] for panel in dashboard()["panels"]]
+    taken = {(x, y) for p in places for x in range(p["x"], p["x"] + p["w"]) for y in range(p["y"], p["y"] + p["h"])}
+    assert len(taken) == sum(p["w"] * p["h"] for p in places)
+    assert all(p["x"] + p["w"] <= 24 for p in places)
+    numbers = [panel["id"] for panel in dashboard()["panels"]]
+    assert len(numbers) == len(set(numbers))

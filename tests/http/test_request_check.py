@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Requests that two parsers could read in two ways: 400 once, the connection closes, and what was hidden
+behind them never runs. On raw sockets, for no client library would send them.
+
+covers: server/http/engine/connection.c server/http/engine/lingering_close.c"""
+import json
+import socket
+import time
+
+import pytest
+
+from conftest import noise, pnm, read_to_end, responses
+from request_cases import CASES, HOST, IN_THE_BODY, LENGTH, LINE, PICTURE, SMUGGLED, request
+
+
+def grayscale_runs(daemon):
+    return sum(value for name, value in daemon.samples().items()
+               if name.startswith('burin_requests_total{op="grayscale"'))
+
+
+def statuses(data):
+    return [status for status, _, _ in responses(data)]
+
+
+def refused(daemon, data):
+    before = grayscale_runs(daemon)
+    found = responses(daemon.raw(data + SMUGGLED))
+    assert [status for status, _, _ in found] == [400], found
+    _, headers, body = found[0]
+    assert headers["connection"] == "close"
+    assert headers["content-type"] == "application/problem+json" and b'"message"' in body
+    assert grayscale_runs(daemon) == before, "the request behind it has run"
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("name", [*CASES, *IN_THE_BODY])
+def test_refused_once_and_closed(daemon, name):
+    refused(daemon, {**CASES, **IN_THE_BODY}[name])
+
+
+@pytest.mark.parametrize("step", [1, 7])
+@pytest.mark.parametrize("name", [*CASES, *IN_THE_BODY])
+def test_refused_once_in_pieces(daemon, name, step):
+    """However its bytes are cut, with good requests before it."""
+    data, good = {**CASES, **IN_THE_BODY}[name], request(HOST, LENGTH)
+    data = good + data
+    with daemon.socket() as s:
+        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            for at in range(0, min(len(data), 700), step):
+                s.sendall(data[at:at + step])
+            s.sendall(data[700:])
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # the answer is there before the end of a body that went astray
+        answer = b""
+        while got := s.recv(1 << 16):
+            answer += got
+    assert statuses(answer) == [200, 400]
+
+
+def test_refusal_arrives_whatever_follows(daemon):
+    """A client that goes on sending hears all answers, for the connection is not reset under them."""
+    good = request(HOST, b"Content-Length: 240015\r\n", body=b"P5\n600 400\n255\n" + bytes(240000))
+    for bad in (CASES["two different CL"], IN_THE_BODY["no size"], request(HOST, LENGTH, b"X : a\r\n")):
+        with daemon.socket() as s:
+            s.sendall(good * 3 + bad)
+            for _ in range(50):
+                s.sendall(bytes(20000))
+                time.sleep(0.001)
+            s.shutdown(socket.SHUT_WR)
+            assert statuses(read_to_end(s)) == [200, 200, 200, 400]
+    assert daemon.works()
+
+
+def test_headers_arguments_and_cookies_as_many_as_may_be(daemon):
+    """Alone and in a row: the library keeps records of them in the memory of the connection."""
+    line = b"POST /histeq?" + b"&".join(b"a%d=b" % i for i in range(64)) + b" HTTP/1.1\r\n"
+    good = b"POST /histeq?bins=16 HTTP/1.1\r\n"
+    for cookies in (b"cookie: " + b"a=b; " * 3000, b"Cookie: a=" + b"b" * 15000, b"Cookie: " + b",;=" * 5000):
+        one = request(HOST, LENGTH, cookies + b"\r\n", line=good)
+        assert statuses(daemon.raw(one * 20 + request(HOST, LENGTH, b"Connection: close\r\n", line=good))) == [200] * 21
+    full = request(HOST, LENGTH, b"X: a\r\n" * 98, line=line)
+    last = request(HOST, LENGTH, b"Connection: close\r\n", b"X: a\r\n" * 97, line=line)
+    assert statuses(daemon.raw(full * 10 + last)) == [400] * 11  # a parameter that no operator has, told by the operator
+
+
+def test_head_in_pieces_counts_from_its_first_byte(daemon):
+    with daemon.socket() as s:
+        s.sendall(LINE)
+        time.sleep(0.3)
+        s.sendall(HOST + LENGTH + b"Connection: close\r\nAccept: application/json\r\n\r\n" + PICTURE)
+        answer = b""
+        while got := s.recv(1 << 16):
+            answer += got
+    (status, _, body), = responses(answer)
+    assert status == 200 and json.loads(body)["ms"]["receive"] > 290
+
+
+@pytest.mark.parametrize("data,expected", [
+    (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500) + SMUGGLED, [400]),
+    (b"GET\r\n\r\n" + SMUGGLED, [400]), (b"hello there\r\n\r\n" + SMUGGLED, [400]), (b"\r\n" * 4, []),
+    (b"\r\n" * 5, [400]), (bytes(5000), [400])],
+    ids=["TLS", "one word", "no request", "four empty lines", "five empty lines", "zeros"])
+def test_no_http_at_all(daemon, data, expected):
+    """One 400. Up to four empty lines may stand before a request: with nothing behind them there is none."""
+    before = grayscale_runs(daemon)
+    with daemon.socket() as s:
+        s.sendall(data)
+        s.shutdown(1)
+        s.settimeout(10)
+        answer = b""
+        while got := s.recv(65536):
+            answer += got
+    assert statuses(answer) == expected, answer[:200]
+    assert grayscale_runs(daemon) == before
+    assert daemon.works()
+
+
+def test_headers_without_end(daemon):
+    """More header bytes than the connection's memory: refused, with nothing kept."""
+    line = b"X-Long: " + b"a" * 8000 + b"\r\n"
+    (status, _, body), = responses(daemon.raw(LINE + HOST + line * 200))
+    assert status == 431 and b"header_bytes" in body
+    assert json.loads(body)["code"] == "request_header_fields_too_large"
+    assert daemon.works()
+
+
+def test_target_over_its_room(daemon):
+    """It is within header_bytes, and still more than is kept of a target: with a code of its own."""
+    line = b"POST /histeq?bins=%s16 HTTP/1.1\r\n" % (b"0" * 5000)
+    (status, _, body), = responses(daemon.raw(request(HOST, LENGTH, b"Connection: close\r\n", line=line)))
+    assert status == 414 and json.loads(body)["code"] == "uri_too_long" and b"4094" in body
+    assert daemon.works()
+
+
+def test_target_too_long(daemon):
+    """A target of 4,000 characters is read, one of 100,000 is not."""
+    fine = b"POST /histeq?bins=%s16 HTTP/1.1\r\n" % (b"0" * 3900)
+    found = responses(daemon.raw(request(HOST, LENGTH, b"Connection: close\r\n", line=fine)))
+    assert [status for status, _, _ in found] == [200]
+    data = daemon.raw(b"POST /histeq?bins=%s16 HTTP/1.1\r\n" % (b"0" * 100000) + HOST + LENGTH + b"\r\n")
+    assert data[9:12] in (b"400", b"414", b"431"), data[:200]
+    assert daemon.works()
+
+
+def test_target_cut_to_its_room_does_not_pass(daemon):
+    """The gate sees as much of the target as it has room for; a bad byte behind that must not pass it."""
+    line = b"GET /livez?a=%s#x HTTP/1.1\r\n" % (b"0" * 6000)
+    status, = statuses(daemon.raw(request(HOST, b"Connection: close\r\n", line=line, body=b"")))
+    assert status in (400, 414)
+    assert daemon.works()
+
+
+def test_what_is_good_stays_good(daemon):
+    chunked = b"".join(b"%x\r\n%s\r\n" % (len(PICTURE[i:i + 7]), PICTURE[i:i + 7])
+                       for i in range(0, len(PICTURE), 7)) + b"0\r\n\r\n"
+    close = b"Connection: close\r\n"
+    for good in (request(HOST, LENGTH, close),
+                 request(b"host:x\r\n", b"CONTENT-LENGTH:%d\r\n" % len(PICTURE), b"connection:close\r\n"),
+                 request(b"Host: [::1]:8080\r\n", LENGTH, close),
+                 request(b"Host:\r\n", LENGTH, close),
+                 request(HOST, b"X-Latin: \xe4\r\nX-Empty:\r\nX-Tab: a\tb\r\nX!#$%&'*+-.^_`|~: y\r\n", LENGTH, close),
+                 request(HOST, b"Content-Length: 000%d\r\n" % len(PICTURE), close),
+                 request(HOST, b"Transfer-Encoding: chunked\r\n", close, body=chunked),
+                 request(HOST, b"transfer-encoding: Chunked\r\n", close,
+                         body=chunked.replace(b"0\r\n\r\n", b"0\r\nX-Trailer: a\r\n\r\n")),
+                 request(HOST, LENGTH, close, b"X: a\r\n" * 97),
+                 request(LENGTH, line=b"POST /histeq HTTP/1.0\r\n"),
+                 b"\r\n" + request(HOST, LENGTH, close)):
+        found = responses(daemon.raw(good))
+        assert [status for status, _, _ in found] == [200], (good[:200], found)
+        assert found[0][2].startswith(b"P5")
+
+
+def test_expect_continue(daemon):
+    with daemon.socket() as s:
+        s.sendall(request(HOST, LENGTH, b"Expect: 100-continue\r\nConnection: close\r\n", body=b""))
+        assert s.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        s.sendall(PICTURE)
+        data = b""
+        while got := s.recv(65536):
+            data += got
+    assert statuses(data) == [200]
+
+
+def test_expect_continue_is_not_said_to_a_body_too_large(daemon):
+    data = daemon.raw(request(HOST, b"Content-Length: 1000000000\r\nExpect: 100-continue\r\n", body=b""))
+    assert statuses(data) == [413]
+    assert daemon.works()
+
+
+@pytest.mark.parametrize("step", [1, 61, 1 << 20], ids=lambda s: f"{s} bytes at once")
+def test_pipelined_requests_are_answered_in_order(daemon, step):
+    """Good ones, refused ones and ones that take a while, all sent before any answer is read."""
+    data, expected = b"", []
+    for i in range(6):
+        picture = pnm(noise(20 + i, 5 + i, seed=i))
+        head = b"Host: x\r\nX-Request-ID: %d\r\n"
+        data += (b"POST /histeq HTTP/1.1\r\n" + head % (3 * i)
+                 + b"Content-Length: %d\r\n\r\n" % len(picture) + picture)
+        data += b"GET /livez HTTP/1.1\r\n" + head % (3 * i + 1) + b"\r\n"
+        data += (b"POST /histeq?bins=1 HTTP/1.1\r\n" + head % (3 * i + 2)
+                 + b"Content-Length: %d\r\n\r\n" % len(picture) + picture)
+        expected += [(200, str(3 * i)), (200, str(3 * i + 1)), (400, str(3 * i + 2))]
+    data += b"GET /ops HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Request-ID: last\r\n\r\n"
+    with daemon.socket() as s:
+        for at in range(0, len(data), step):
+            s.sendall(data[at:at + step])
+        answer = b""
+        while got := s.recv(1 << 16):
+            answer += got
+    found = responses(answer)
+    assert [(status, headers["x-request-id"]) for status, headers, _ in found] == expected + [(200, "last")]
+    for i in range(6):
+        assert found[3 * i][2].startswith(b"P5\n%d %d\n" % (20 + i, 5 + i))
+
+
+def test_bad_one_behind_good_ones(daemon):
+    """The good ones are answered, the bad one is refused, what follows it is not looked at."""
+    good = request(HOST, LENGTH)
+    data = daemon.raw(good * 3 + request(HOST, LENGTH, b"X : a\r\n") + SMUGGLED)
+    assert statuses(data) == [200, 200, 200, 400]
+    assert daemon.works()

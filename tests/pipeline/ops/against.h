@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+/* against.h - an operator on made pictures of every awkward size, depth and channel count, rows
+ * padded, compared sample by sample with what a test's own slow function says. */
+#ifndef BURIN_TESTS_OPS_AGAINST_H
+#define BURIN_TESTS_OPS_AGAINST_H
+
+#include "pipeline/plan.h"
+#include "tests/pipeline/ops/pictures.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { AGAINST_PADDING = 38 };
+
+/* What sample CHANNEL of the result's pixel X, Y must be. */
+typedef uint32_t (*against_expected)(const struct image *in, const struct params *params,
+                                     uint32_t x, uint32_t y, unsigned channel);
+
+/* Borders replicated. */
+static inline int64_t against_sample(const struct image *in, int64_t x, int64_t y, unsigned c) {
+    const int64_t right = (int64_t)in->width - 1, low = (int64_t)in->height - 1;
+    const int64_t row = y < 0 ? 0 : y > low ? low : y, column = x < 0 ? 0 : x > right ? right : x;
+    return sample_get(image_row(in, (uint32_t)row), (size_t)column * in->channels + c, in->depth);
+}
+
+static inline struct image against_padded(struct image shape) {
+    shape.stride = image_row_bytes(&shape) + AGAINST_PADDING;
+    shape.pixels = calloc(1, image_bytes(&shape));
+    assert_non_null(shape.pixels);
+    return shape;
+}
+
+static inline void against_compare(const char *text, const struct step *step,
+                                   const struct image *in, const struct image *out,
+                                   against_expected expected) {
+    for (uint32_t y = 0; y < out->height; y++)
+        for (uint32_t x = 0; x < out->width; x++)
+            for (unsigned c = 0; c < out->channels; c++) {
+                const uint32_t want = expected(in, &step->params, x, y, c);
+                const uint32_t got =
+                    sample_get(image_row(out, y), (size_t)x * out->channels + c, out->depth);
+                if (got != want)
+                    fail_msg("%s on %ux%u, %u x %u bit: pixel %u, %u, channel %u is %u, should be "
+                             "%u",
+                             text, in->width, in->height, in->channels, in->depth, x, y, c, got,
+                             want);
+            }
+}
+
+static inline void against_one(const char *text, const struct step *step, struct image shape,
+                               enum picture picture, against_expected expected) {
+    struct failure failure = { 0 };
+    const struct image in = against_padded(shape);
+    picture_draw(&in, picture, 3);
+    struct image out = shape;
+    if (step->op->size)
+        assert_int_equal(step->op->size(&step->params, &in, &out, &failure), STATUS_OK);
+    out = against_padded(out);
+    struct op_call call = { .params = &step->params, .in = in, .out = out, .failure = &failure };
+    const size_t scratch = step->op->scratch ? step->op->scratch(&call) : 0;
+    call.scratch = aligned_alloc(256, (scratch + 511) / 256 * 256);
+    assert_int_equal(step->op->run(&call), STATUS_OK);
+    against_compare(text, step, &in, &out, expected);
+    free(call.scratch);
+    free(in.pixels);
+    free(out.pixels);
+}
+
+/* TEXT is a plan of one step. */
+static inline void check_against(const char *text, against_expected expected) {
+    struct plan plan;
+    struct failure failure = { 0 };
+    if (plan_parse(&plan, text, &failure)) fail_msg("%s: %s", text, failure.message);
+    for (size_t s = 0; s < AWKWARD_SIZES; s++)
+        for (unsigned channels = 1; channels <= 4; channels++)
+            for (unsigned depth = 8; depth <= 16; depth += 8)
+                for (int p = 0; p < PICTURES; p++)
+                    against_one(text, &plan.steps[0],
+                                image_shape(awkward_sizes[s].width, awkward_sizes[s].height,
+                                            channels, depth),
+                                (enum picture)p, expected);
+}
+
+#endif

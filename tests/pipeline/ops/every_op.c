@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Rules for every operator there is, found by walking the registry: awkward sizes, both depths, all
+ * channel counts, padded rows; the bytes between rows are left alone, threads change nothing, the
+ * input is not written, wrong parameters are refused by name. A new operator is covered unasked. */
+#include "pipeline/plan.h"
+#include "pipeline/registry.h"
+#include "tests/pipeline/ops/pictures.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PADDING = 48, CANARY = 0xa5 };
+
+/* Memory of its own with PADDING bytes behind every row, all set to CANARY. */
+static struct image padded(struct image shape) {
+    shape.stride = image_row_bytes(&shape) + PADDING;
+    shape.pixels = malloc(image_bytes(&shape));
+    assert_non_null(shape.pixels);
+    memset(shape.pixels, CANARY, image_bytes(&shape));
+    return shape;
+}
+
+static void assert_padding_untouched(const struct image *image, const char *what) {
+    for (uint32_t y = 0; y < image->height; y++)
+        for (int i = 0; i < PADDING; i++)
+            if (image_row(image, y)[image_row_bytes(image) + (size_t)i] != CANARY)
+                fail_msg("%s wrote behind row %u", what, y);
+}
+
+/* Digest of the result, with POOL's threads. 0: the operator refuses the shape. */
+static uint64_t run_once(const struct op *op, const struct params *params, const struct image *in,
+                         struct pool *pool) {
+    struct image shape = image_shape(in->width, in->height, in->channels, in->depth);
+    struct failure failure = { 0 };
+    if (op->size && op->size(params, in, &shape, &failure)) return 0;
+    struct image out = padded(shape);
+    struct op_call call = {
+        .params = params, .in = *in, .out = out, .pool = pool, .failure = &failure
+    };
+    const size_t scratch = op->scratch ? op->scratch(&call) : 0;
+    void *memory = aligned_alloc(256, (scratch + 511) / 256 * 256);
+    memset(memory, CANARY, scratch);
+    call.scratch = memory;
+    const uint64_t before = image_digest(in);
+    if (op->run(&call)) fail_msg("%s failed: %s", op->name, failure.message);
+    if (image_digest(in) != before) fail_msg("%s wrote its input", op->name);
+    assert_padding_untouched(&out, op->name);
+    const uint64_t digest = image_digest(&out);
+    free(memory);
+    free(out.pixels);
+    return digest;
+}
+
+static void check_picture(const struct op *op, const struct params *params, struct pool *pool,
+                          struct image shape, enum picture picture) {
+    struct image in = padded(shape);
+    picture_draw(&in, picture, 7);
+    const uint64_t alone = run_once(op, params, &in, NULL);
+    if (alone != run_once(op, params, &in, pool) || alone != run_once(op, params, &in, NULL))
+        fail_msg("%s %ux%u, %u channels of %u bit: the result depends on threads or on old memory",
+                 op->name, shape.width, shape.height, shape.channels, shape.depth);
+    free(in.pixels);
+}
+
+static void every_size_depth_and_channel(void **state) {
+    (void)state;
+    struct pool *pool = pool_create(3);
+    for (int o = 0; o < registry_count(); o++) {
+        const struct op *op = registry_at(o);
+        struct params params;
+        params_init(&params, op->params);
+        struct failure failure = { 0 };
+        if (params_complete(&params, op->params, op->name, &failure)) continue;
+        for (size_t s = 0; s < AWKWARD_SIZES; s++)
+            for (unsigned channels = 1; channels <= 4; channels++)
+                for (unsigned depth = 8; depth <= 16; depth += 8)
+                    for (int p = 0; p < PICTURES; p++)
+                        check_picture(op, &params, pool,
+                                      image_shape(awkward_sizes[s].width, awkward_sizes[s].height,
+                                                  channels, depth),
+                                      (enum picture)p);
+    }
+    pool_destroy(pool);
+}
+
+static void every_record_is_whole(void **state) {
+    (void)state;
+    for (int o = 0; o < registry_count(); o++) {
+        const struct op *op = registry_at(o);
+        assert_non_null(op->name);
+        assert_non_null(op->summary);
+        assert_non_null(op->run);
+        assert_ptr_equal(registry_find(op->name), op);
+        if (o) assert_true(strcmp(registry_at(o - 1)->name, op->name) < 0);
+        for (const struct param *param = op->params; param->type != PARAM_NONE; param++) {
+            assert_non_null(param->name);
+            assert_non_null(param->summary);
+            if (param->type == PARAM_INT) assert_true(param->min < param->max);
+        }
+    }
+}
+
+static void wrong_parameters_are_refused_by_name(void **state) {
+    (void)state;
+    for (int o = 0; o < registry_count(); o++) {
+        const struct op *op = registry_at(o);
+        struct failure failure = { 0 };
+        struct params params;
+        params_init(&params, op->params);
+        assert_int_equal(params_set(&params, op->params, op->name, "nonsense", "1", &failure),
+                         STATUS_BAD_PARAM);
+        assert_non_null(strstr(failure.message, "nonsense"));
+        for (const struct param *param = op->params; param->type != PARAM_NONE; param++) {
+            params_init(&params, op->params);
+            assert_int_equal(
+                params_set(&params, op->params, op->name, param->name, "abc", &failure),
+                STATUS_BAD_PARAM);
+            assert_non_null(strstr(failure.message, param->name));
+            char over[32];
+            if (param->type != PARAM_INT) continue;
+            snprintf(over, sizeof over, "%ld", param->max + 1);
+            assert_int_equal(params_set(&params, op->params, op->name, param->name, over, &failure),
+                             STATUS_BAD_PARAM);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_record_is_whole),
+        cmocka_unit_test(wrong_parameters_are_refused_by_name),
+        cmocka_unit_test(every_size_depth_and_channel),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

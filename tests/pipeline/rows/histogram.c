@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Counts of a run, plain and with vectors, against counts one by one.
+ * covers: pipeline/rows/rgb_pairs.h */
+#include "pipeline/rows/histogram.h"
+
+#include "pipeline/rows/simd.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint32_t seed = 1;
+
+static uint8_t noise(void) {
+    seed = seed * 1664525 + 1013904223;
+    return (uint8_t)(seed >> 24);
+}
+
+static void add_counts_every_byte(void **state) {
+    (void)state;
+    enum { LENGTH = 5003 };
+    uint8_t bytes[LENGTH];
+    for (int i = 0; i < LENGTH; i++) bytes[i] = i % 3 ? noise() : 7;
+    for (size_t length = 0; length <= LENGTH; length += 131) {
+        struct histogram histogram = { .table = { { [7] = 5 }, { [7] = 1 } } };
+        uint32_t counts[256], expected[256] = { [7] = 6 };
+        for (size_t i = 0; i < length; i++) expected[bytes[i]]++;
+        histogram_add(&histogram, bytes, length);
+        histogram_counts(&histogram, counts);
+        assert_memory_equal(counts, expected, sizeof counts);
+    }
+}
+
+static void add_values_counts_the_largest(void **state) {
+    (void)state;
+    enum { PIXELS = 9001 };
+    static uint8_t rgb[3 * PIXELS];
+    for (int i = 0; i < 3 * PIXELS; i++) rgb[i] = noise();
+    uint32_t counts[256], expected[256] = { 0 };
+    for (int i = 0; i < 3 * PIXELS; i += 3) {
+        const uint8_t a = rgb[i] > rgb[i + 1] ? rgb[i] : rgb[i + 1];
+        expected[a > rgb[i + 2] ? a : rgb[i + 2]]++;
+    }
+    for (enum simd most = SIMD_NONE; most <= SIMD_BEST; most++) {
+        struct histogram histogram = { 0 };
+        simd_limit(most);
+        histogram_add_values(&histogram, rgb, PIXELS);
+        histogram_counts(&histogram, counts);
+        assert_memory_equal(counts, expected, sizeof counts);
+    }
+    simd_limit(SIMD_BEST);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(add_counts_every_byte),
+        cmocka_unit_test(add_values_counts_the_largest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

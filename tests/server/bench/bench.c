@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Exit codes of a benchmark: what was measured, what failed, words that are not understood.
+ *
+ * covers: server/bench/options.c server/bench/lanes.c */
+#include "server/bench/bench.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static int measured;
+static bool rows_are_good, words_are_good;
+
+static bool words(const struct bench_options *options) {
+    (void)options;
+    return words_are_good;
+}
+
+static bool measure(const struct bench_options *options, const struct lanes *lanes,
+                    struct report *report) {
+    (void)options, (void)report;
+    assert_true(lanes->count > 0);
+    measured++;
+    return rows_are_good;
+}
+
+/* The exit code; MEASURED counts whether it came to rows. */
+static int run(bool (*takes)(const struct bench_options *options), bool good_rows, char *option,
+               char *value) {
+    char *arguments[] = { "nothing", option, value, NULL };
+    const struct bench bench = { .name = "nothing", .words = takes, .measure = measure };
+    rows_are_good = good_rows;
+    measured = 0;
+    return bench_run(&bench, value ? 3 : 2, arguments);
+}
+
+static void exit_codes(void **state) {
+    (void)state;
+    assert_int_equal(run(NULL, true, "--device", "cpu"), 0);
+    assert_int_equal(measured, 1);
+    assert_int_equal(run(NULL, false, "--device", "cpu"), 1);
+    assert_int_equal(measured, 1);
+    assert_int_equal(run(NULL, true, "--device", "gpu"), 2);
+    assert_int_equal(run(NULL, true, "--device", NULL), 2);
+    assert_int_equal(run(NULL, true, "word", NULL), 2);
+    words_are_good = false;
+    assert_int_equal(run(words, true, "word", NULL), 2);
+    assert_int_equal(measured, 0);
+    words_are_good = true;
+    assert_int_equal(run(words, true, "word", NULL), 0);
+    assert_int_equal(measured, 1);
+}
+
+static void who_is_held_against_whom(void **state) {
+    (void)state;
+    const struct bench_lane cpu = { .gpu = false }, gpu = { .gpu = true };
+    assert_false(lanes_mixed(&(struct lanes){ 0 }));
+    assert_false(lanes_mixed(&(struct lanes){ .count = 1, .all = { cpu } }));
+    assert_false(lanes_mixed(&(struct lanes){ .count = 2, .all = { cpu, cpu } }));
+    assert_true(lanes_mixed(&(struct lanes){ .count = 3, .all = { cpu, cpu, gpu } }));
+    assert_false(lanes_mixed(&(struct lanes){ .count = 1, .all = { gpu } }));
+}
+
+static void a_picture_of_too_many_pixels_is_left_out(void **state) {
+    (void)state;
+    const struct bench_options some = { .pixels_max = 100 }, all = { .pixels_max = 0 };
+    assert_false(bench_options_skip(&some, 10, 10));
+    assert_true(bench_options_skip(&some, 10, 11));
+    assert_false(bench_options_skip(&all, 100000, 100000));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exit_codes),
+        cmocka_unit_test(who_is_held_against_whom),
+        cmocka_unit_test(a_picture_of_too_many_pixels_is_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

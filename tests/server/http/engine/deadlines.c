@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Deadlines of every phase on pairs of sockets, and clients that disconnect in every way and at
+ * every time.
+ *
+ * covers: server/http/engine/deadline.c server/http/engine/connection_table.c */
+#include "tests/server/http/engine/deadlines_pair.h"
+
+#include <fcntl.h>
+
+/* ---- clients that leave ---- */
+
+static void half_close(int fd) {
+    shutdown(fd, SHUT_WR);
+}
+
+static void whole_close(int fd) {
+    shutdown(fd, SHUT_RDWR);
+}
+
+static void (*const leavings[])(int) = { half_close, whole_close };
+
+static void fin_while_waiting(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < COUNT(kinds); kind++)
+        for (size_t how = 0; how < COUNT(leavings); how++) {
+            struct deadlines *deadlines = deadlines_create(&slow);
+            struct pair pair = kinds[kind]();
+            struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+            atomic_int calls = 0;
+            deadline_enter_body(deadline, 0);
+            deadline_enter_waiting(deadline, count_call, &calls);
+            sleep_ms(60);
+            assert_int_equal(calls, 0);
+            int64_t start = clock_ns();
+            leavings[how](pair.theirs);
+            assert_true(becomes(&calls, 1));
+            assert_true(clock_ns() - start < (int64_t)LATE_MS * 1000000);
+            sleep_ms(120);
+            assert_int_equal(calls, 1);
+            assert_int_equal(reason_count(deadlines, ENDED_LEFT), 1);
+            /* our side is not shut down: an answer can be sent to a half-closed client */
+            if (leavings[how] == half_close) {
+                deadline_enter_write(deadline, 5);
+                assert_int_equal(send(pair.ours, "hello", 5, MSG_NOSIGNAL), 5);
+            }
+            end(deadlines, deadline, pair, true);
+        }
+}
+
+static void data_and_reset_while_waiting(void **state) {
+    (void)state;
+    struct deadlines *deadlines = deadlines_create(&slow);
+    struct pair pair = tcp_pair();
+    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    atomic_int calls = 0;
+    deadline_enter_waiting(deadline, count_call, &calls);
+    assert_int_equal(send(pair.theirs, "next", 4, 0), 4); /* a pipelined request is no hang-up */
+    sleep_ms(120);
+    assert_int_equal(calls, 0);
+    reset(pair.theirs);
+    assert_true(becomes(&calls, 1));
+    sleep_ms(120);
+    assert_int_equal(calls, 1);
+    end(deadlines, deadline, pair, false);
+}
+
+/* Data and FIN in one burst, before the waiting phase: the data stay readable, and the callback
+ * comes as soon as the phase is entered; once for each request. */
+static void left_before_waiting(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < COUNT(kinds); kind++) {
+        struct deadlines *deadlines = deadlines_create(&slow);
+        struct pair pair = kinds[kind]();
+        struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+        atomic_int calls = 0;
+        char data[8];
+        deadline_enter_body(deadline, 4);
+        assert_int_equal(send(pair.theirs, "body", 4, 0), 4);
+        shutdown(pair.theirs, SHUT_WR);
+        sleep_ms(600);
+        assert_int_equal(recv(pair.ours, data, sizeof data, MSG_DONTWAIT), 4);
+        assert_int_equal(calls, 0);
+        for (int request = 1; request <= 3; request++) {
+            deadline_enter_waiting(deadline, count_call, &calls);
+            assert_true(becomes(&calls, request));
+            deadline_enter_write(deadline, 0);
+            deadline_enter_idle(deadline);
+            deadline_enter_headers(deadline);
+        }
+        sleep_ms(60);
+        assert_int_equal(calls, 3);
+        end(deadlines, deadline, pair, true);
+    }
+}
+
+/* All was read, and the library did not see the FIN: cut off, but not while an answer is sent. */
+static void overlooked_fin(void **state) {
+    (void)state;
+    for (size_t kind = 0; kind < COUNT(kinds); kind++) {
+        struct deadlines *deadlines = deadlines_create(&slow);
+        struct pair pair = kinds[kind]();
+        struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+        shutdown(pair.theirs, SHUT_WR);
+        deadline_enter_write(deadline, 1);
+        assert_int_equal(cut_after(pair.theirs, 600), -1);
+        deadline_enter_idle(deadline);
+        int ms = cut_after(pair.theirs, LATE_MS);
+        assert_in_range(ms, 200, LATE_MS);
+        assert_int_equal(reason_count(deadlines, ENDED_HUNG_UP), 1);
+        sleep_ms(150);
+        assert_int_equal(reason_count(deadlines, ENDED_HUNG_UP), 1);
+        end(deadlines, deadline, pair, true);
+    }
+}
+
+/* Whether it lasts; *STALLED: things moved more rarely than they were to, for all is busy. */
+static bool lasts_while_it_moves(bool *stalled) {
+    struct deadlines *deadlines = deadlines_create(&slow);
+    struct pair pair = tcp_pair();
+    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    int64_t moved = clock_ns();
+    bool lasts = true;
+    deadline_enter_body(deadline, 1 << 20);
+    shutdown(pair.theirs, SHUT_WR);
+    *stalled = false;
+    for (int i = 0; lasts && i < 10; i++) {
+        lasts = cut_after(pair.theirs, 60) == -1;
+        deadline_body_progress(deadline,
+                               (SLOW_MS / 1000 + i) * 2); /* at a byte a second: a later end */
+        *stalled |= ms_since(moved) > 200;
+        moved = clock_ns();
+    }
+    end(deadlines, deadline, pair, true);
+    return lasts;
+}
+
+/* A body of which something moves now and then is not taken for an overlooked FIN. */
+static void fin_with_progress(void **state) {
+    (void)state;
+    bool stalled = true, lasts = false;
+    for (int tries = 0; tries < 50 && !lasts && stalled; tries++)
+        lasts = lasts_while_it_moves(&stalled);
+    assert_true(lasts);
+}
+
+/* ---- deadlines ---- */
+
+static void enter_body(struct deadline *deadline) {
+    deadline_enter_body(deadline, 1 << 20);
+}
+
+static void enter_write(struct deadline *deadline) {
+    deadline_enter_write(deadline, 50);
+}
+
+static const struct phase_case {
+    struct deadline_limits limits;
+    void (*enter)(struct deadline *deadline); /* NULL: from the start */
+    enum end_reason reason;
+} phase_cases[] = {
+    { { 150, SLOW_MS, 1000, 0, SLOW_MS, SLOW_MS, 1000, NULL, NULL }, NULL, ENDED_HEADERS },
+    { { SLOW_MS, 150, 1000, 0, SLOW_MS, SLOW_MS, 1000, NULL, NULL }, enter_body, ENDED_BODY },
+    { { SLOW_MS, SLOW_MS, 1000, 0, SLOW_MS, 150, 1000, NULL, NULL }, enter_write, ENDED_WRITE },
+    { { SLOW_MS, SLOW_MS, 1000, 0, 150, SLOW_MS, 1000, NULL, NULL },
+      deadline_enter_idle,
+      ENDED_KEEP_ALIVE },
+    { { 0, 0, 0, 0, 0, 150, 0, NULL, NULL }, enter_write, ENDED_WRITE },
+};
+
+static void each_phase_ends(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(phase_cases); i++) {
+        struct deadlines *deadlines = deadlines_create(&phase_cases[i].limits);
+        struct pair pair = local_pair();
+        const int64_t start = clock_ns();
+        struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+        if (phase_cases[i].enter) phase_cases[i].enter(deadline);
+        assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
+        assert_true(ms_since(start) >= 149);
+        sleep_ms(150);
+        for (int reason = 0; reason < END_REASONS; reason++)
+            assert_int_equal(reason_count(deadlines, reason), reason == (int)phase_cases[i].reason);
+        assert_true(fcntl(pair.ours, F_GETFD) >= 0); /* closing it is the library's */
+        end(deadlines, deadline, pair, true);
+    }
+}
+
+/* Milliseconds until a body of EXPECTED bytes, BYTES of them reported, is given up. */
+static int body_time(int64_t expected, int64_t bytes) {
+    const struct deadline_limits limits = { SLOW_MS, 100, 1000, 0, SLOW_MS, 100, 1000, NULL, NULL };
+    struct deadlines *deadlines = deadlines_create(&limits);
+    struct pair pair = local_pair();
+    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    const int64_t start = clock_ns();
+    deadline_enter_body(deadline, expected);
+    if (bytes > 0) deadline_body_progress(deadline, bytes);
+    assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
+    const int ms = ms_since(start);
+    assert_int_equal(reason_count(deadlines, ENDED_BODY), 1);
+    end(deadlines, deadline, pair, true);
+    return ms;
+}
+
+static bool told(const void *context) {
+    return atomic_load((const atomic_bool *)context);
+}
+
+/* Milliseconds until a body of which BYTES have come is given up, -1: not within LONGEST. It has
+ * 100 ms or 1000 bytes a second while PRESSED; deadlines_note_pressure is called in any case. */
+static int pressed_time(bool pressed, int64_t bytes, int longest) {
+    const atomic_bool now = pressed;
+    const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 1000, 100, SLOW_MS,
+                                            SLOW_MS, 1000,    told, &now };
+    struct deadlines *deadlines = deadlines_create(&limits);
+    struct pair pair = local_pair();
+    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    const int64_t start = clock_ns();
+    deadline_enter_body(deadline, -1);
+    if (bytes > 0) deadline_body_progress(deadline, bytes);
+    deadlines_note_pressure(deadlines);
+    const int ms = cut_after(pair.theirs, longest) < 0 ? -1 : ms_since(start);
+    assert_int_equal(reason_count(deadlines, ENDED_BODY), ms >= 0);
+    end(deadlines, deadline, pair, true);
+    return ms;
+}
+
+static void bodies_are_pressed(void **state) {
+    (void)state;
+    assert_true(pressed_time(true, 1, LATE_MS) >= 99);
+    assert_true(pressed_time(true, 400, LATE_MS) >= 399);
+    assert_int_equal(pressed_time(true, 40000, 1000), -1);
+    assert_int_equal(pressed_time(true, 0, 1000), -1); /* it keeps nobody out */
+    assert_int_equal(pressed_time(false, 1, 1000), -1);
+}
+
+/* It begins, ends and begins again: reported each time, and cheap to report. */
+static void pressure_comes_and_goes(void **state) {
+    (void)state;
+    atomic_bool now = false;
+    const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 1000, 100, SLOW_MS,
+                                            SLOW_MS, 1000,    told, &now };
+    struct deadlines *deadlines = deadlines_create(&limits);
+    for (int i = 0; i < 3; i++) {
+        struct pair pair = local_pair();
+        struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+        deadline_enter_body(deadline, -1);
+        deadline_body_progress(deadline, 1);
+        deadlines_note_pressure(deadlines);
+        assert_int_equal(cut_after(pair.theirs, 300), -1);
+        atomic_store(&now, true);
+        for (int k = 0; k < 1000; k++) deadlines_note_pressure(deadlines);
+        assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
+        atomic_store(&now, false);
+        deadlines_remove(deadlines, deadline);
+        close(pair.ours);
+        close(pair.theirs);
+    }
+    deadlines_destroy(deadlines);
+}
+
+/* Milliseconds until an answer of BYTES that nobody reads is given up. */
+static int write_time(struct pair pair, int64_t bytes) {
+    const struct deadline_limits limits = { SLOW_MS, 100, 1000, 0, SLOW_MS, 100, 1000, NULL, NULL };
+    struct deadlines *deadlines = deadlines_create(&limits);
+    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    const int64_t start = clock_ns();
+    deadline_enter_write(deadline, bytes);
+    assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
+    const int ms = ms_since(start);
+    assert_int_equal(reason_count(deadlines, ENDED_WRITE), 1);
+    end(deadlines, deadline, pair, true);
+    return ms;
+}
+
+static void rates(void **state) {
+    (void)state;
+    assert_true(body_time(1 << 20, 0) >= 99); /* announces much, sends nothing */
+    assert_true(body_time(1 << 20, 50) >= 99);
+    assert_true(body_time(1 << 20, 500) >= 499);
+    assert_true(body_time(-1, 500) >= 499);
+    assert_true(body_time(200, 400000) >= 199); /* no more than was announced counts */
+    assert_true(write_time(local_pair(), 10) >= 99);
+    assert_true(write_time(local_pair(), 500) >= 499);
+    assert_true(write_time(tcp_pair(), 10) >= 99);
+    assert_true(write_time(tcp_pair(), 400000) >= 99); /* nobody reads it */
+    assert_true(write_time(tcp_pair(), INT64_MAX) >= 99);
+}
+
+/* Sends as much as there is room for, and reads ROOM bytes every 20 ms, for so long; false as soon
+ * as the connection is cut. Its end comes to the reader behind all that was sent. */
+static bool read_slowly(struct deadlines *deadlines, struct pair pair, size_t room, int ms) {
+    static char bytes[1 << 16];
+    for (int64_t last = clock_ns() + (int64_t)ms * 1000000; clock_ns() < last; sleep_ms(20)) {
+        while (send(pair.ours, bytes, sizeof bytes, MSG_NOSIGNAL) > 0) continue;
+        recv(pair.theirs, bytes, room, MSG_DONTWAIT);
+        if (reason_count(deadlines, ENDED_WRITE)) return false;
+    }
+    return true;
+}
+
+/* Served however long he takes, for many times write_ms, and cut once he stops. */
+static void client_that_reads_slowly(void **state) {
+    (void)state;
+    const struct deadline_limits limits = {
+        SLOW_MS, SLOW_MS, 1, 0, SLOW_MS, 1500, 50000, NULL, NULL
+    };
+    const int room = 1 << 17;
+    struct deadlines *deadlines = deadlines_create(&limits);
+    struct pair pair = tcp_pair();
+    setsockopt(pair.ours, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    setsockopt(pair.theirs, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    fcntl(pair.ours, F_SETFL, O_NONBLOCK);
+    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    for (int answer = 0; answer < 2; answer++) {
+        deadline_enter_write(deadline, 1 << 20);
+        assert_true(read_slowly(deadlines, pair, 30000, 4000));
+    }
+    assert_false(read_slowly(deadlines, pair, 0, LATE_MS));
+    end(deadlines, deadline, pair, true);
+}
+
+static void phases_begin_anew(void **state) {
+    (void)state;
+    const struct deadline_limits limits = { 1200, 1200, 1000, 0, 1200, 1200, 1000, NULL, NULL };
+    struct deadlines *deadlines = deadlines_create(&limits);
+    struct pair pair = local_pair();
+    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    atomic_int calls = 0;
+    for (int i = 0; i < 8; i++) {
+        deadline_enter_headers(deadline);
+        assert_int_equal(cut_after(pair.theirs, 60), -1);
+        deadline_enter_body(deadline, -1);
+        assert_int_equal(cut_after(pair.theirs, 60), -1);
+        deadline_enter_waiting(deadline, count_call, &calls);
+        assert_int_equal(cut_after(pair.theirs, 60), -1);
+        deadline_enter_write(deadline, 1);
+        deadline_enter_idle(deadline);
+        assert_int_equal(cut_after(pair.theirs, 60), -1);
+    }
+    deadline_enter_waiting(deadline, count_call, &calls);
+    assert_int_equal(cut_after(pair.theirs, 1600), -1); /* no deadline here */
+    const int64_t start = clock_ns();
+    deadline_enter_idle(deadline);
+    assert_true(cut_after(pair.theirs, LATE_MS) >= 0 && ms_since(start) >= 1199);
+    assert_int_equal(calls, 0);
+    end(deadlines, deadline, pair, true);
+}
+
+/* Saying it again buys no time, nor does the first request's line. */
+static void headers_once(void **state) {
+    (void)state;
+    const struct deadline_limits limits = { 200,     SLOW_MS, 1000, 0,   SLOW_MS,
+                                            SLOW_MS, 1000,    NULL, NULL };
+    struct deadlines *deadlines = deadlines_create(&limits);
+    struct pair pair = local_pair();
+    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    int waited = 0;
+    for (; waited < 500 && cut_after(pair.theirs, 20) < 0; waited++)
+        deadline_enter_headers(deadline);
+    assert_true(waited < 500);
+    end(deadlines, deadline, pair, true);
+}
+
+/* A connection cut in a phase and set waiting by a handler that did not know: it is told. */
+static void waiting_after_a_cut(void **state) {
+    (void)state;
+    const struct deadline_limits limits = { 60, 60, 1000, 0, 60, 60, 1000, NULL, NULL };
+    struct deadlines *deadlines = deadlines_create(&limits);
+    struct pair pair = tcp_pair();
+    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    atomic_int calls = 0;
+    assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
+    deadline_enter_waiting(deadline, count_call, &calls);
+    assert_true(becomes(&calls, 1));
+    deadline_enter_idle(deadline);
+    sleep_ms(250);
+    assert_int_equal(reason_count(deadlines, ENDED_KEEP_ALIVE), 0); /* once is enough */
+    end(deadlines, deadline, pair, true);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    struct deadlines *deadlines = deadlines_create(&slow);
+    assert_null(deadlines_add(deadlines, -1));
+    assert_int_equal(reason_count(deadlines, ENDED_UNWATCHED), 1);
+    deadline_enter_headers(NULL);
+    deadline_enter_body(NULL, 1);
+    deadline_body_progress(NULL, 1);
+    deadline_enter_waiting(NULL, count_call, NULL);
+    deadline_enter_write(NULL, 1);
+    deadline_enter_idle(NULL);
+    deadlines_remove(deadlines, NULL);
+    deadlines_destroy(deadlines);
+    deadlines_destroy(NULL);
+    for (int reason = 0; reason < END_REASONS; reason++)
+        assert_string_not_equal(deadlines_reason_name(reason), "unknown");
+    assert_string_equal(deadlines_reason_name(END_REASONS), "unknown");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fin_while_waiting),
+        cmocka_unit_test(data_and_reset_while_waiting),
+        cmocka_unit_test(left_before_waiting),
+        cmocka_unit_test(overlooked_fin),
+        cmocka_unit_test(fin_with_progress),
+        cmocka_unit_test(each_phase_ends),
+        cmocka_unit_test(rates),
+        cmocka_unit_test(bodies_are_pressed),
+        cmocka_unit_test(pressure_comes_and_goes),
+        cmocka_unit_test(client_that_reads_slowly),
+        cmocka_unit_test(phases_begin_anew),
+        cmocka_unit_test(headers_once),
+        cmocka_unit_test(waiting_after_a_cut),
+        cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests_name("deadlines", tests, NULL, NULL);
+}

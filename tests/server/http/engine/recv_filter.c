@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The filter at one end of a pair of sockets, read as the library reads: by recv(2). */
+#include "server/http/engine/recv_filter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define GET     "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+#define POST    "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n0123456789"
+#define CHUNKED "PUT /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+#define REFUSED "- / HTTP/1.1\r\nHost: -\r\n\r\n"
+
+enum { HEAD_MAX = 1024, ROOM = 1 << 16 };
+
+struct wire {
+    int ours, theirs;
+    struct recv_filter *filter;
+};
+
+static struct wire open_wire(void) {
+    int pair[2];
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+    struct wire wire = { pair[0], pair[1], recv_filter_open(pair[0], HEAD_MAX, NULL) };
+    assert_non_null(wire.filter);
+    return wire;
+}
+
+static void close_wire(struct wire *wire) {
+    recv_filter_close(wire->filter);
+    close(wire->ours);
+    if (wire->theirs >= 0) close(wire->theirs);
+}
+
+static void send_text(const struct wire *wire, const char *text, size_t length) {
+    assert_int_equal(send(wire->theirs, text, length, MSG_NOSIGNAL), length);
+}
+
+/* One call; what it gave must be EXPECTED, "" for EAGAIN. */
+static void receives(const struct wire *wire, const char *expected) {
+    char buffer[ROOM];
+    const ssize_t got = recv(wire->ours, buffer, sizeof buffer, 0);
+    if (!*expected) {
+        assert_int_equal(got, -1);
+        assert_int_equal(errno, EAGAIN);
+        return;
+    }
+    assert_int_equal(got, strlen(expected));
+    assert_memory_equal(buffer, expected, strlen(expected));
+}
+
+static void whole_messages_pass(void **state) {
+    (void)state;
+    struct wire wire = open_wire();
+    send_text(&wire, GET POST GET, sizeof(GET POST GET) - 1);
+    receives(&wire, GET POST GET);
+    receives(&wire, "");
+    send_text(&wire, CHUNKED "3\r\nabc\r\n0\r\n\r\n", sizeof(CHUNKED "3\r\nabc\r\n0\r\n\r\n") - 1);
+    receives(&wire, CHUNKED "3\r\nabc\r\n0\r\n\r\n");
+    assert_false(recv_filter_has_partial_head(wire.filter));
+    close(wire.theirs);
+    wire.theirs = -1;
+    assert_int_equal(recv(wire.ours, (char[8]){ 0 }, 8, 0), 0);
+    close_wire(&wire);
+}
+
+static void heads_are_held_until_whole(void **state) {
+    (void)state;
+    struct wire wire = open_wire();
+    send_text(&wire, POST "GET / HT", sizeof POST - 1 + 8);
+    receives(&wire, POST);
+    assert_true(recv_filter_has_partial_head(wire.filter));
+    assert_true(recv_filter_request_start_ns(wire.filter, 2) > 0);
+    assert_int_equal(recv_filter_request_start_ns(wire.filter, 1), 0);
+    receives(&wire, "");
+    send_text(&wire, "TP/1.1\r\nHost: x\r\n\r", 18);
+    receives(&wire, "");
+    send_text(&wire, "\nGET", 4);
+    receives(&wire, GET);
+    assert_true(recv_filter_has_partial_head(wire.filter));
+    close_wire(&wire);
+}
+
+static void refusal_stands_behind_what_was_good(void **state) {
+    (void)state;
+    struct wire wire = open_wire();
+    struct failure failure = { 0 };
+    bool too_long;
+    static const char text[] = GET POST "GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n" GET;
+    send_text(&wire, text, sizeof text - 1);
+    receives(&wire, GET POST REFUSED);
+    assert_false(recv_filter_refusal(wire.filter, 1, &failure, &too_long));
+    assert_false(recv_filter_refusal(wire.filter, 2, &failure, &too_long));
+    assert_true(recv_filter_refusal(wire.filter, 3, &failure, &too_long));
+    assert_int_equal(failure.status, STATUS_BAD_REQUEST);
+    assert_false(too_long);
+    send_text(&wire, GET, sizeof GET - 1);
+    receives(&wire, "");
+    int unread = 1;
+    assert_int_equal(ioctl(wire.ours, FIONREAD, &unread), 0);
+    assert_int_equal(unread, 0);
+    close_wire(&wire);
+}
+
+static void refused_bodies_end(void **state) {
+    (void)state;
+    struct wire wire = open_wire();
+    struct failure failure = { 0 };
+    bool too_long;
+    send_text(&wire, CHUNKED "3\r\nabc\n" GET, sizeof(CHUNKED "3\r\nabc\n" GET) - 1);
+    receives(&wire, CHUNKED "3\r\nabc\r\n0\r\n\r\n");
+    assert_true(recv_filter_refusal(wire.filter, 1, &failure, &too_long));
+    receives(&wire, "");
+    close_wire(&wire);
+}
+
+static void a_request_that_never_came_is_refused(void **state) {
+    (void)state;
+    struct wire wire = open_wire();
+    struct failure failure = { 0 };
+    bool too_long;
+    assert_true(recv_filter_refusal(wire.filter, 1, &failure, &too_long));
+    assert_int_equal(failure.status, STATUS_INTERNAL);
+    close_wire(&wire);
+}
+
+static void head_without_end(void **state) {
+    (void)state;
+    struct wire wire = open_wire();
+    struct failure failure = { 0 };
+    bool too_long;
+    char long_line[3 * HEAD_MAX];
+    memset(long_line, 'a', sizeof long_line);
+    send_text(&wire, long_line, HEAD_MAX - 1);
+    receives(&wire, "");
+    send_text(&wire, long_line, sizeof long_line);
+    receives(&wire, REFUSED);
+    assert_true(recv_filter_refusal(wire.filter, 1, &failure, &too_long));
+    assert_true(too_long);
+    close_wire(&wire);
+}
+
+/* What framing holds back of trailers may be more than the longest head. */
+static void long_trailers(void **state) {
+    (void)state;
+    static char text[3 * ROOM];
+    for (size_t length = 1; length < 6000; length += 97)
+        for (size_t step = 700; step <= ROOM; step *= 9) {
+            struct wire wire = open_wire();
+            char buffer[ROOM];
+            size_t heard = 0, size = sizeof(CHUNKED "0\r\nX: ") - 1;
+            memcpy(text, CHUNKED "0\r\nX: ", size);
+            memset(text + size, 'a', length);
+            memcpy(text + size + length, "\r\n\r\n", 4);
+            size += length + 4;
+            for (size_t said = 0; said < size; said += step) {
+                send_text(&wire, text + said, size - said < step ? size - said : step);
+                for (ssize_t got = 1; got > 0; heard += got > 0 ? (size_t)got : 0)
+                    got = recv(wire.ours, buffer, sizeof buffer, 0);
+                assert_int_equal(errno, EAGAIN);
+            }
+            assert_int_equal(recv_filter_has_refused(wire.filter), length + 5 + 2 > 4096);
+            if (!recv_filter_has_refused(wire.filter)) assert_int_equal(heard, size);
+            close_wire(&wire);
+        }
+}
+
+static void other_descriptors_pass_untouched(void **state) {
+    (void)state;
+    struct wire wire = open_wire();
+    char buffer[64];
+    send_text(&wire, "GET", 3);
+    assert_int_equal(recv(wire.ours, buffer, sizeof buffer, MSG_PEEK), 3);
+    recv_filter_close(wire.filter);
+    wire.filter = NULL;
+    assert_int_equal(recv(wire.ours, buffer, sizeof buffer, 0), 3);
+    close_wire(&wire);
+}
+
+/* ---- any cuts, any room */
+
+/* Messages one behind the other, LENGTH bytes of them in TEXT. */
+static size_t compose(char *text, size_t room) {
+    size_t length = 0;
+    for (int i = 0; i < 20; i++) {
+        const int kind = rand() % 4, bytes = rand() % 700, pad = rand() % 600;
+        char filler[1024];
+        memset(filler, 'f', sizeof filler);
+        length += (size_t)snprintf(text + length, room - length,
+                                   "POST /%.*s HTTP/1.1\r\nHost: x\r\n", pad, filler);
+        if (kind == 0)
+            length += (size_t)snprintf(text + length, room - length, "\r\n");
+        else if (kind == 1)
+            length += (size_t)snprintf(text + length, room - length,
+                                       "Content-Length: %d\r\n\r\n%.*s", bytes, bytes, filler);
+        else
+            length +=
+                (size_t)snprintf(text + length, room - length,
+                                 "Transfer-Encoding: chunked\r\n\r\n%x\r\n%.*s\r\n0\r\n%s\r\n",
+                                 bytes + 1, bytes + 1, filler, kind == 2 ? "" : "Trailer: t\r\n");
+    }
+    return length;
+}
+
+/* The library's rule: it comes again unasked only after a call that filled its room; after any
+ * other the kernel must tell of new bytes first. So then nothing may be left that could pass. */
+static void nothing_waits_unnoticed(const struct wire *wire) {
+    char buffer[16];
+    int unread = 1;
+    assert_int_equal(ioctl(wire->ours, FIONREAD, &unread), 0);
+    assert_int_equal(unread, 0);
+    assert_int_equal(recv(wire->ours, buffer, sizeof buffer, 0), -1);
+    assert_int_equal(errno, EAGAIN);
+}
+
+static void pieces_of_any_size(void **state) {
+    (void)state;
+    static char text[ROOM], heard[ROOM];
+    srand(1);
+    for (int round = 0; round < 300; round++) {
+        struct wire wire = open_wire();
+        const size_t length = compose(text, sizeof text);
+        size_t said = 0, got = 0;
+        while (said < length) {
+            size_t piece = 1 + (size_t)rand() % (round % 3 ? 900 : 9000), room;
+            if (piece > length - said) piece = length - said;
+            send_text(&wire, text + said, piece);
+            said += piece;
+            for (ssize_t now = 1; now > 0;) {
+                room = 1 + (size_t)rand() % (round % 2 ? 3000 : 50);
+                now = recv(wire.ours, heard + got, room, 0);
+                if (now > 0) got += (size_t)now;
+                if (now > 0 && (size_t)now == room) continue;
+                nothing_waits_unnoticed(&wire);
+                break;
+            }
+        }
+        assert_int_equal(got, length);
+        assert_memory_equal(heard, text, length);
+        close_wire(&wire);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_messages_pass),
+        cmocka_unit_test(heads_are_held_until_whole),
+        cmocka_unit_test(refusal_stands_behind_what_was_good),
+        cmocka_unit_test(refused_bodies_end),
+        cmocka_unit_test(a_request_that_never_came_is_refused),
+        cmocka_unit_test(head_without_end),
+        cmocka_unit_test(long_trailers),
+        cmocka_unit_test(other_descriptors_pass_untouched),
+        cmocka_unit_test(pieces_of_any_size),
+    };
+    return cmocka_run_group_tests_name("recv_filter", tests, NULL, NULL);
+}

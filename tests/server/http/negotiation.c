@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Accept headers and what they get: by RFC 9110, and by what clients really send. */
+#include "server/http/negotiation.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PNM "image/x-portable-anymap"
+
+/* TYPES: of the image for a JPEG, a PNG and a PNM that came in; '-' is as it came. */
+static const struct {
+    const char *accept;
+    enum answer answer;
+    const char *types;
+} cases[] = {
+    { NULL, ANSWER_IMAGE, "---" },
+    { "", ANSWER_IMAGE, "---" },
+    { " , ,", ANSWER_IMAGE, "---" },
+    { "*/*", ANSWER_IMAGE, "---" },
+    { "image/*", ANSWER_IMAGE, "---" },
+    { "IMAGE/PNG", ANSWER_IMAGE, "p-p" },
+    { "image/jpeg", ANSWER_IMAGE, "-jj" },
+    { PNM, ANSWER_IMAGE, "nn-" },
+    { "image/x-portable-graymap", ANSWER_IMAGE, "nn-" },
+    { "application/json", ANSWER_JSON, "---" },
+    { "application/*", ANSWER_JSON, "---" },
+    { "Application/JSON; charset=utf-8", ANSWER_JSON, "---" },
+    { "multipart/mixed", ANSWER_MULTIPART, "---" },
+    { "multipart/*", ANSWER_MULTIPART, "---" },
+    /* what is not here, or never: as if nothing were said */
+    { "text/html", ANSWER_IMAGE, "---" },
+    { "image/webp", ANSWER_IMAGE, "---" },
+    { "application/json;q=0", ANSWER_IMAGE, "---" },
+    { "multipart/mixed;q=0", ANSWER_IMAGE, "---" },
+    { "*/*;q=0", ANSWER_IMAGE, "---" },
+    { "*/png", ANSWER_IMAGE, "---" },
+    { "image", ANSWER_IMAGE, "---" },
+    { "/", ANSWER_IMAGE, "---" },
+    { "application/jsonp, text/application/json, image/pngx", ANSWER_IMAGE, "---" },
+    /* JSON alone only to who takes no image */
+    { "application/json, text/plain, */*", ANSWER_IMAGE, "---" },
+    { "application/json, */*;q=0.001", ANSWER_IMAGE, "---" },
+    { "image/*, application/json;q=0.1", ANSWER_IMAGE, "---" },
+    { "image/png, application/json", ANSWER_IMAGE, "p-p" },
+    { "application/json, image/png;q=0", ANSWER_JSON, "---" },
+    { "application/json, */*;q=0", ANSWER_JSON, "---" },
+    { "application/json;q=0.1, text/html", ANSWER_JSON, "---" },
+    { "*/*, image/*;q=0", ANSWER_JSON, "---" },
+    { "application/*, application/json;q=0", ANSWER_IMAGE, "---" },
+    /* weights among images; the input's type where it is liked as well as any */
+    { "image/png, image/jpeg;q=0.5", ANSWER_IMAGE, "p-p" },
+    { "image/png;q=0.5, image/jpeg;q=0.6", ANSWER_IMAGE, "-jj" },
+    { "image/jpeg, image/png", ANSWER_IMAGE, "--p" },
+    { "image/png;q=0.001, image/*;q=0.002", ANSWER_IMAGE, "-j-" },
+    { "image/jpeg;q=0, */*", ANSWER_IMAGE, "p--" },
+    { "image/png;q=0, image/jpeg;q=0, image/*", ANSWER_IMAGE, "nn-" },
+    { "image/png;level=1;q=0.2, image/png;q=0.7, image/jpeg;q=0.5", ANSWER_IMAGE, "p-p" },
+    { "image/avif,image/webp,image/png,image/*;q=0.8", ANSWER_IMAGE, "p-p" },
+    { "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8", ANSWER_IMAGE, "---" },
+    { "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8", ANSWER_IMAGE,
+      "---" },
+    /* parts, and the image within them */
+    { "multipart/mixed, image/png", ANSWER_MULTIPART, "p-p" },
+    { "multipart/mixed, */*", ANSWER_MULTIPART, "---" },
+    { "multipart/mixed;q=0.5, */*;q=0.4", ANSWER_MULTIPART, "---" },
+    { "multipart/mixed;q=0.5, */*", ANSWER_IMAGE, "---" },
+    { "image/jpeg, multipart/mixed;q=0", ANSWER_IMAGE, "-jj" },
+    { "image/jpeg, multipart/mixed;q=0.9", ANSWER_IMAGE, "-jj" },
+    { "multipart/mixed, application/json", ANSWER_MULTIPART, "---" },
+    { "multipart/mixed;q=0.5, application/json", ANSWER_JSON, "---" },
+    { "multipart/mixed;q=0.5, application/json, image/png;q=0.1", ANSWER_MULTIPART, "p-p" },
+    { "multipart/form-data, application/json", ANSWER_JSON, "---" },
+    /* how weights are written */
+    { "image/png ; q=0.5 , image/jpeg ; Q=0.4", ANSWER_IMAGE, "p-p" },
+    { "image/png;q=0.50, image/jpeg;q=0.499", ANSWER_IMAGE, "p-p" },
+    { "image/png;q=1.000, image/jpeg;q=0.999", ANSWER_IMAGE, "p-p" },
+    { "image/png;q=0., image/jpeg;q=0.001", ANSWER_IMAGE, "-jj" },
+    { "image/png;q=0.0001, image/jpeg;q=0.001", ANSWER_IMAGE, "-jj" },
+    { "image/png;q=0x, image/jpeg;q=0.9", ANSWER_IMAGE, "p-p" },
+    { "image/png;q=, image/jpeg;q=0.9", ANSWER_IMAGE, "p-p" },
+    { "image/png;q=7, image/jpeg", ANSWER_IMAGE, "--p" },
+    { "image/png;quick=0, image/jpeg;q=0.9", ANSWER_IMAGE, "p-p" },
+    { "image/png;q", ANSWER_IMAGE, "p-p" },
+    { "image/png;", ANSWER_IMAGE, "p-p" },
+    /* a quoted comma ends nothing, an open quote ends with the header */
+    { "text/plain;x=\"a,image/png\", application/json", ANSWER_JSON, "---" },
+    { "text/plain;x=\"a\\\",image/png\", application/json", ANSWER_JSON, "---" },
+    { "application/json;x=\", image/png", ANSWER_JSON, "---" },
+    { "application/json;x=\"\\", ANSWER_JSON, "---" },
+};
+
+static void each_gets_what_it_likes_best(void **state) {
+    (void)state;
+    static const char letters[FORMAT_COUNT] = { '-', 'j', 'p', 'n' };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *line = cases[i].accept;
+        struct negotiation accept = { 0 };
+        if (line) negotiation_add(&accept, line);
+        const char types[] = { letters[negotiation_type(&accept, FORMAT_JPEG)],
+                               letters[negotiation_type(&accept, FORMAT_PNG)],
+                               letters[negotiation_type(&accept, FORMAT_PNM)], '\0' };
+        const enum answer answer = negotiation_answer(&accept);
+        if (answer != cases[i].answer || strcmp(types, cases[i].types) != 0)
+            fail_msg("%s: %d %s, not %d %s", line ? line : "none", answer, types, cases[i].answer,
+                     cases[i].types);
+    }
+}
+
+/* Every case that can be cut at a comma: two lines are what one with the comma is. */
+static void lines_are_one_list(void **state) {
+    (void)state;
+    int cut = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *line = cases[i].accept, *comma = line ? strchr(line, ',') : NULL;
+        if (!comma || strchr(line, '"')) continue;
+        char first[200] = "";
+        memcpy(first, line, (size_t)(comma - line));
+        for (int turned = 0; turned < 2; turned++) {
+            struct negotiation whole = { 0 }, parts = { 0 };
+            negotiation_add(&whole, line);
+            negotiation_add(&parts, turned ? comma + 1 : first);
+            negotiation_add(&parts, turned ? first : comma + 1);
+            if (memcmp(&whole, &parts, sizeof whole) != 0) fail_msg("%s is cut in two", line);
+        }
+        cut++;
+    }
+    assert_true(cut > 20);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_gets_what_it_likes_best),
+        cmocka_unit_test(lines_are_one_list),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Names and values of a request, in any order: what they set, and what is refused. */
+#include "server/http/settings.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct settings settings;
+static struct failure failure;
+
+static enum status set(const char *op, const char *name, const char *value) {
+    failure = (struct failure){ 0 };
+    assert_int_equal(settings_init(&settings, op, &failure), STATUS_OK);
+    return settings_set(&settings, name, value, &failure);
+}
+
+/* What an image is depends on nothing but the image. */
+static void info_takes_a_device_alone(void **state) {
+    (void)state;
+    static const char *const others[] = { "type", "quality", "operations", "bins" };
+    settings_init_info(&settings);
+    assert_int_equal(settings_set(&settings, "device", "cpu", &failure), STATUS_OK);
+    assert_int_equal(settings_set(&settings, "device", "cpu", &failure), STATUS_BAD_PARAM);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_int_equal(settings_set(&settings, others[i], "png", &failure), STATUS_BAD_PARAM);
+        assert_non_null(strstr(failure.message, "/info"));
+        assert_non_null(strstr(failure.message, others[i]));
+    }
+}
+
+static void good_values(void **state) {
+    (void)state;
+    assert_int_equal(set("histeq", "bins", "64"), STATUS_OK);
+    assert_int_equal(settings.plan.steps[0].params.number[0], 64);
+    assert_int_equal(set("histeq", "type", "png"), STATUS_OK);
+    assert_int_equal(settings.type, FORMAT_PNG);
+    assert_int_equal(set("histeq", "type", "auto"), STATUS_OK);
+    assert_int_equal(settings.type, FORMAT_NONE);
+    assert_int_equal(set("histeq", "background", "#0aFf10"), STATUS_OK);
+    assert_memory_equal(settings.background, "\x0a\xff\x10", 3);
+    assert_int_equal(set("histeq", "device", "cuda:3"), STATUS_OK);
+    assert_int_equal(set("histeq", "quality", "100"), STATUS_OK);
+    assert_int_equal(settings.quality, 100);
+    assert_int_equal(set("histeq", "damaged", "accept"), STATUS_OK);
+    assert_true(settings.accept_damage);
+    assert_int_equal(set("histeq", "damaged", "refuse"), STATUS_OK);
+    assert_false(settings.accept_damage);
+    assert_int_equal(set(NULL, "operations",
+                         "[{\"operation\":\"grayscale\"},{\"operation\":\"histeq\","
+                         "\"params\":{\"bins\":32,\"scale\":\"maxabs\"}}]"),
+                     STATUS_OK);
+    assert_int_equal(settings.plan.count, 2);
+    assert_int_equal(settings_complete(&settings, &failure), STATUS_OK);
+}
+
+static void bad_values_are_refused_with_a_word_that_helps(void **state) {
+    (void)state;
+    static const struct {
+        const char *op, *name, *value, *says;
+    } cases[] = {
+        { "histeq", "bins", "1", "2..65536" },
+        { "histeq", "bins", "70000", "2..65536" },
+        { "histeq", "bins", "abc", "bins" },
+        { "histeq", "bin", "3", "bins" },
+        { "histeq", "operations", "[]", "operations" },
+        { "histeq", "type", "gif", "png" },
+        { "histeq", "quality", "0", "1..100" },
+        { "histeq", "quality", "85x", "1..100" },
+        { "histeq", "quality", "", "1..100" },
+        { "histeq", "compression", "4", "0..3" },
+        { "histeq", "background", "red", "RRGGBB" },
+        { "histeq", "background", "12345g", "RRGGBB" },
+        { "histeq", "damaged", "yes", "refuse or accept" },
+        { "histeq", "device", "gpu", "cuda" },
+        { "histeq", "device", "cuda:x", "cuda" },
+        { "histeq", "device", "cuda:-1", "cuda" },
+        { NULL, "operation", "x", "operations" },
+        { NULL, "operations", "", "JSON" },
+        { NULL, "operations", "{", "JSON" },
+        { NULL, "operations", "{}", "JSON" },
+        { NULL, "operations", "[]", "JSON" },
+        { NULL, "operations", "[1]", "operation" },
+        { NULL, "operations", "[{\"operation\":\"histeq\",\"parameters\":{}}]", "parameters" },
+        { NULL, "operations", "[{\"operation\":\"histek\"}]", "histeq" },
+        { NULL, "operations", "[{\"operation\":\"histeq\",\"params\":[]}]", "params" },
+        { NULL, "operations", "[{\"operation\":\"histeq\",\"params\":{\"bins\":1.5}}]", "bins" },
+        { NULL, "operations", "[{\"operation\":\"histeq\",\"params\":{\"bins\":1}}]", "2..65536" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (set(cases[i].op, cases[i].name, cases[i].value) != STATUS_BAD_PARAM)
+            fail_msg("%s=%s was taken", cases[i].name, cases[i].value);
+        if (!strstr(failure.message, cases[i].says))
+            fail_msg("%s=%s: \"%s\" does not say %s", cases[i].name, cases[i].value,
+                     failure.message, cases[i].says);
+    }
+}
+
+static void twice_is_refused(void **state) {
+    (void)state;
+    assert_int_equal(set("histeq", "bins", "64"), STATUS_OK);
+    assert_int_equal(settings_set(&settings, "bins", "64", &failure), STATUS_BAD_PARAM);
+    assert_int_equal(settings_set(&settings, "quality", "80", &failure), STATUS_OK);
+    assert_int_equal(settings_set(&settings, "quality", "80", &failure), STATUS_BAD_PARAM);
+}
+
+static void a_pipeline_needs_operations_and_at_most_ten(void **state) {
+    (void)state;
+    assert_int_equal(settings_init(&settings, NULL, &failure), STATUS_OK);
+    assert_int_equal(settings_complete(&settings, &failure), STATUS_BAD_PARAM);
+    char list[1024] = "[";
+    for (int i = 0; i < 11; i++)
+        strcat(list, i ? ",{\"operation\":\"histeq\"}" : "{\"operation\":\"histeq\"}");
+    assert_int_equal(set(NULL, "operations", strcat(list, "]")), STATUS_BAD_PARAM);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_values),
+        cmocka_unit_test(info_takes_a_device_alone),
+        cmocka_unit_test(bad_values_are_refused_with_a_word_that_helps),
+        cmocka_unit_test(twice_is_refused),
+        cmocka_unit_test(a_pipeline_needs_operations_and_at_most_ten),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which slot is taken, what memory it has and gives back, and that a worker sees the same. */
+#include "server/jobs/slot.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* ---- a process that has no memory left: this program's calloc and malloc come before the
+ * library's. Not where a sanitizer has put its own there. */
+
+static int allocations_left = -1; /* none is refused */
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { MEMORY_CAN_FAIL = 0 };
+#else
+enum { MEMORY_CAN_FAIL = 1 };
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+
+static bool refused(void) {
+    return allocations_left >= 0 && allocations_left-- == 0;
+}
+
+void *malloc(size_t size) {
+    return refused() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size) {
+    return refused() ? NULL : __libc_calloc(count, size);
+}
+#endif
+
+/* ---- slots */
+
+static struct slots *make(void) {
+    const struct slot_options options = {
+        .classes = { { 2, 64 << 10 }, { 2, 256 << 10 }, { 1, 0 } },
+        .span_bytes = 16 << 20,
+        .preamble = "hello, worker",
+        .preamble_bytes = 14,
+    };
+    struct failure failure = { 0 };
+    struct slots *slots = slots_create(&options, &failure);
+    assert_non_null(slots);
+    return slots;
+}
+
+/* Memory that the file really takes. */
+static long resident_bytes(const struct slots *slots) {
+    struct stat facts;
+    assert_int_equal(fstat(slots_fd(slots), &facts), 0);
+    return (long)facts.st_blocks * 512;
+}
+
+static void classes_fit_and_overflow_upwards(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    assert_int_equal(slots_count(slots), 5);
+    assert_int_equal(slot_take(slots, 1000, NULL), 0);
+    assert_int_equal(slot_take(slots, 100 << 10, NULL), 2);
+    assert_int_equal(slot_take(slots, 10 << 20, NULL), 4);
+    assert_int_equal(slot_take(slots, 1000, NULL), 1);
+    assert_int_equal(slot_take(slots, 1000, NULL), 3);
+    assert_int_equal(slots_in_use(slots), 5);
+    assert_int_equal(slot_take(slots, 1, NULL), -1);
+    slot_give(slots, 2);
+    assert_int_equal(slot_take(slots, 1, NULL), 2);
+    slots_destroy(slots);
+}
+
+static void owner_is_remembered_and_job_blank(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    int someone;
+    const int slot = slot_take(slots, 1, &someone);
+    assert_ptr_equal(slot_owner(slots, slot), &someone);
+    strcpy(slot_job(slots, slot)->plan, "histeq");
+    slot_give(slots, slot);
+    assert_int_equal(slot_take(slots, 1, NULL), slot);
+    assert_string_equal(slot_job(slots, slot)->plan, "");
+    slots_destroy(slots);
+}
+
+static void what_grew_is_given_back(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    const long before = resident_bytes(slots);
+    const int slot = slot_take(slots, 1, NULL);
+    memset(slot_bytes(slots, slot), 7, 10 << 20);
+    slot_job(slots, slot)->body_length = 10 << 20;
+    assert_true(resident_bytes(slots) > before + (9 << 20));
+    slot_give(slots, slot);
+    assert_int_equal(resident_bytes(slots), before);
+    slots_destroy(slots);
+}
+
+/* Who failed may have written anywhere, and told of nothing. */
+static void what_a_failed_job_wrote_is_given_back(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    const long before = resident_bytes(slots);
+    for (int died = 0; died < 2; died++) {
+        const int slot = slot_take(slots, 1, NULL);
+        memset(slot_bytes(slots, slot) + (5 << 20), 7, 5 << 20);
+        slot_job(slots, slot)->body_length = 1000;
+        slot_job(slots, slot)->deaths = died;
+        if (!died) slot_job(slots, slot)->failure.status = STATUS_DEADLINE;
+        assert_true(resident_bytes(slots) > before + (4 << 20));
+        slot_give(slots, slot);
+        assert_int_equal(resident_bytes(slots), before);
+    }
+    slots_destroy(slots);
+}
+
+static void a_worker_sees_the_same_memory(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    struct failure failure = { 0 };
+    struct slots *other = slots_open(dup(slots_fd(slots)), &failure);
+    assert_non_null(other);
+    assert_string_equal(slots_preamble(other), "hello, worker");
+    assert_int_equal(slot_span(other), slot_span(slots));
+    for (int slot = 0; slot < 5; slot++) {
+        slot_bytes(slots, slot)[3] = (uint8_t)(40 + slot);
+        slot_job(slots, slot)->quality = slot;
+    }
+    for (int slot = 0; slot < 5; slot++) {
+        assert_int_equal(slot_bytes(other, slot)[3], 40 + slot);
+        assert_int_equal(slot_job(other, slot)->quality, slot);
+    }
+    slots_destroy(other);
+    slots_destroy(slots);
+}
+
+/* Of the LENGTH bytes from START, those whose pages this process has mapped; -1 where the system
+ * does not tell. */
+static long mapped_bytes(const void *start, size_t length) {
+    const long page = sysconf(_SC_PAGESIZE);
+    const int file = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    long bytes = 0;
+    for (size_t i = 0; file >= 0 && bytes >= 0 && i < length / (size_t)page; i++) {
+        uint64_t entry; /* the kernel's pagemap.rst: bit 63, the page is in memory; 62, in swap */
+        const off_t at = (off_t)(((uintptr_t)start / (size_t)page + i) * sizeof entry);
+        if (pread(file, &entry, sizeof entry, at) != sizeof entry)
+            bytes = -1;
+        else if (entry >> 62)
+            bytes += page;
+    }
+    if (file >= 0) close(file);
+    return file < 0 ? -1 : bytes;
+}
+
+static void a_worker_maps_what_is_hot_and_no_more(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    memset(slot_bytes(slots, 1), 9, 64 << 10);
+    struct failure failure = { 0 };
+    const long before = resident_bytes(slots);
+    struct slots *other = slots_open(dup(slots_fd(slots)), &failure);
+    assert_non_null(other);
+    assert_int_equal(resident_bytes(slots), before);
+    static const long hot[] = { 64 << 10, 64 << 10, 256 << 10, 256 << 10, 0 };
+    for (int slot = 0; slot < 5; slot++) {
+        const uint8_t *start = (const uint8_t *)slot_job(other, slot);
+        const long job = slot_bytes(other, slot) - start;
+        const long mapped = mapped_bytes(start, (size_t)job + slot_span(other));
+        if (mapped < 0) skip();
+        assert_int_equal(mapped, job + hot[slot]);
+    }
+    for (int i = 0; i < 64 << 10; i++) assert_int_equal(slot_bytes(slots, 1)[i], 9);
+    slots_destroy(other);
+    slots_destroy(slots);
+}
+
+static void a_strange_descriptor_is_refused(void **state) {
+    (void)state;
+    int ends[2];
+    struct failure failure = { 0 };
+    assert_int_equal(pipe(ends), 0);
+    assert_null(slots_open(ends[0], &failure));
+    assert_int_equal(failure.status, STATUS_INTERNAL);
+    close(ends[1]);
+}
+
+/* Each allocation in its turn is the one that fails. */
+static void no_memory_is_told_with_a_sentence(void **state) {
+    (void)state;
+    const struct slot_options options = { .classes = { { 2, 4096 } }, .span_bytes = 1 << 16 };
+    if (!MEMORY_CAN_FAIL) skip();
+    int failed = 0;
+    for (;; failed++) {
+        struct failure failure = { 0 };
+        allocations_left = failed;
+        struct slots *slots = slots_create(&options, &failure);
+        allocations_left = -1;
+        slots_destroy(slots);
+        if (slots) break;
+        assert_int_equal(failure.status, STATUS_NO_MEMORY);
+        assert_true(strlen(failure.message) > 10);
+    }
+    assert_true(failed >= 5); /* the slots, the owners and a list of each class */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes_fit_and_overflow_upwards),
+        cmocka_unit_test(owner_is_remembered_and_job_blank),
+        cmocka_unit_test(what_grew_is_given_back),
+        cmocka_unit_test(what_a_failed_job_wrote_is_given_back),
+        cmocka_unit_test(a_worker_sees_the_same_memory),
+        cmocka_unit_test(a_worker_maps_what_is_hot_and_no_more),
+        cmocka_unit_test(a_strange_descriptor_is_refused),
+        cmocka_unit_test(no_memory_is_told_with_a_sentence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/* A worker's process, forked from here: it says that it is ready and ends with its front, and ends
+ * at once, never ready, where the system refuses it a thread.
+ *
+ * covers: server/jobs/heartbeat.c */
+#include "server/jobs/worker.h"
+
+#include "server/jobs/channel.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { LANES = 3 };
+
+/* ---- a system that refuses a thread: this program's pthread_create comes before the library's */
+
+enum { NONE = -1 };
+static int refused = NONE; /* which thread of the process, in the order of their creation */
+static int threads;
+
+typedef int creator(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*main)(void *),
+                   void *argument) {
+    creator *real;
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    return threads++ == refused ? EAGAIN : real(thread, attributes, main, argument);
+}
+
+/* ---- a worker, and the front's end of its channel */
+
+static struct config config = { .devices = "cpu",
+                                .lanes = LANES,
+                                .batch = 1,
+                                .self_test_ms = 50,
+                                .staging_bytes = 1 << 16,
+                                .arena_bytes = 1 << 16,
+                                .pixels_max = 1 << 16,
+                                .side_max = 1 << 10,
+                                .codec_memory_bytes = 1 << 20 };
+
+struct scene {
+    struct slots *slots;
+    int channel;
+    pid_t worker;
+};
+
+static int be_worker(struct slots *slots, int channel, int thread) {
+    refused = thread;
+    threads = 0;
+    alarm(20); /* one that waits for ever is killed */
+    return worker_run(slots, channel, &config, &device_cpu, 0);
+}
+
+static struct scene begin(int thread) {
+    const struct slot_options options = { .classes = { { 2, 64 << 10 } }, .span_bytes = 1 << 20 };
+    struct failure failure = { 0 };
+    int ends[2];
+    struct scene scene = { .slots = slots_create(&options, &failure) };
+    assert_non_null(scene.slots);
+    assert_true(channel_open(ends));
+    scene.channel = ends[0];
+    scene.worker = fork();
+    if (scene.worker == 0) {
+        close(ends[0]);
+        _exit(be_worker(scene.slots, ends[1], thread));
+    }
+    assert_true(scene.worker > 0);
+    close(ends[1]);
+    return scene;
+}
+
+/* The worker's exit code, or minus the signal that it died of. */
+static int end(struct scene *scene) {
+    int how = 0;
+    close(scene->channel);
+    assert_int_equal(waitpid(scene->worker, &how, 0), scene->worker);
+    slots_destroy(scene->slots);
+    return WIFEXITED(how) ? WEXITSTATUS(how) : -WTERMSIG(how);
+}
+
+/* The next message of KIND; false when the worker has gone. */
+static bool hear(const struct scene *scene, enum channel_kind kind, struct message *message) {
+    int count;
+    while ((count = channel_take(scene->channel, message, 1, 1000)) != 0)
+        if (count == 1 && message->kind == (uint32_t)kind) return true;
+    return false;
+}
+
+/* ---- tests */
+
+static void it_is_ready_and_beats_and_ends_with_the_front(void **state) {
+    (void)state;
+    struct message message;
+    struct scene scene = begin(NONE);
+    assert_true(hear(&scene, CHANNEL_READY, &message));
+    assert_int_equal(message.capacity, 2 * LANES);
+    assert_string_equal(message.text, "cpu");
+    for (int i = 0; i < 3; i++) assert_true(hear(&scene, CHANNEL_HEARTBEAT, &message));
+    assert_true(channel_send(scene.channel, &(struct message){ .kind = CHANNEL_SELF_TEST }));
+    assert_true(hear(&scene, CHANNEL_SELF_TESTED, &message));
+    assert_true(message.ok);
+    assert_int_equal(end(&scene), 0);
+}
+
+/* Of each thread that it needs: the first, a middle and the last lane, and the heartbeat. */
+static void it_ends_where_a_thread_is_refused(void **state) {
+    (void)state;
+    for (int thread = 0; thread <= LANES; thread++) {
+        struct message message;
+        struct scene scene = begin(thread);
+        assert_false(hear(&scene, CHANNEL_READY, &message));
+        assert_int_equal(end(&scene), WORKER_FAILED);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_ready_and_beats_and_ends_with_the_front),
+        cmocka_unit_test(it_ends_where_a_thread_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

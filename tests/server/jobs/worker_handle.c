@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How many jobs a worker takes, and how long it believes what it was told. */
+#include "server/jobs/worker_handle.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* A worker of two lanes, one job a batch; how many healthy jobs of JOB_MS it takes. */
+static int taken(bool cpu, double job_ms) {
+    struct worker_handle worker = { .cpu = cpu, .capacity = 4 };
+    const struct job job = { .deaths = 0 };
+    while (worker_handle_has_room(&worker, &job, job_ms)) worker.running++;
+    return worker.running;
+}
+
+static void room_is_what_the_worker_said(void **state) {
+    (void)state;
+    assert_int_equal(taken(true, 0), 4);  /* nothing known yet */
+    assert_int_equal(taken(true, 15), 4); /* a job outlasts the tick */
+    assert_int_equal(taken(true, 4), 4);
+    assert_int_equal(taken(false, 0.5), 4); /* a GPU has no core to wait for */
+}
+
+static void short_jobs_fill_a_tick(void **state) {
+    (void)state;
+    assert_int_equal(taken(true, 2), 2 + 2 * 2); /* one under way and 4 ms of others, a lane */
+    assert_int_equal(taken(true, 1), 2 + 2 * 4);
+    assert_int_equal(taken(true, 0.7), 2 + 2 * 5);
+    assert_int_equal(taken(true, 0.001), 2 + 2 * 7); /* and no more */
+}
+
+static void a_suspect_is_alone(void **state) {
+    (void)state;
+    struct worker_handle worker = { .cpu = true, .capacity = 4, .running = 1 };
+    const struct job suspect = { .deaths = 1 }, other = { .deaths = 0 };
+    assert_false(worker_handle_has_room(&worker, &suspect, 1));
+    assert_true(worker_handle_has_room(&worker, &other, 1));
+    worker.running = 0;
+    assert_true(worker_handle_has_room(&worker, &suspect, 1));
+    worker.alone = true;
+    assert_false(worker_handle_has_room(&worker, &other, 1));
+}
+
+static const int64_t second_ns = 1000000000;
+
+static struct gauges gauges_at(const struct worker_handle *worker, int64_t now) {
+    struct worker_facts facts;
+    worker_handle_describe(worker, now, 5 * second_ns, &facts);
+    return facts.gauges;
+}
+
+static void gauges_are_told_while_they_are_fresh(void **state) {
+    (void)state;
+    struct worker_handle worker;
+    struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } };
+    worker_handle_init(&worker, "cuda:0");
+    worker.pid = 1;
+    assert_int_equal(gauges_at(&worker, clock_ns()).told, 0); /* nothing was heard so far */
+    gauges_tell(&message.gauges, GAUGE_ENERGY, 4711);
+    const int64_t before = clock_ns();
+    worker_handle_receive(&worker, &message);
+    assert_int_equal(gauges_at(&worker, clock_ns()).told, 1u << GAUGE_ENERGY);
+    assert_int_equal(gauges_at(&worker, before + 15 * second_ns).values[GAUGE_ENERGY], 4711);
+    assert_int_equal(gauges_at(&worker, clock_ns() + 15 * second_ns + 1).told, 0);
+    message.gauges.told = 0; /* the next message is the whole truth */
+    worker_handle_receive(&worker, &message);
+    assert_int_equal(gauges_at(&worker, clock_ns()).told, 0);
+}
+
+/* The dead and their successors tell nothing of what the dead had told. */
+static void gauges_end_with_their_worker(void **state) {
+    (void)state;
+    struct worker_handle worker;
+    struct worker_facts facts;
+    struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } };
+    gauges_tell(&message.gauges, GAUGE_UTILIZATION, 99);
+    worker_handle_init(&worker, "cuda:0");
+    worker.pid = 1;
+    worker_handle_receive(&worker, &message);
+    worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
+    assert_true(facts.alive && gauges_told(&facts.gauges, GAUGE_UTILIZATION));
+    worker.pid = 0;
+    worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
+    assert_false(facts.alive || gauges_told(&facts.gauges, GAUGE_UTILIZATION));
+    assert_true(
+        worker_handle_start(&worker, STDIN_FILENO, NULL, 0)); /* this program again: see main */
+    worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
+    assert_true(facts.alive && facts.gauges.told == 0);
+    worker_handle_close(&worker);
+    while (!worker_handle_reap(&worker)) usleep(1000);
+}
+
+/* Each kind of message is for its own part of the worker. */
+static void messages_are_told_apart(void **state) {
+    (void)state;
+    struct worker_handle worker;
+    struct worker_facts facts;
+    worker_handle_init(&worker, "cuda:1");
+    worker.pid = 1;
+    worker_handle_receive(
+        &worker, &(struct message){ .kind = CHANNEL_READY, .capacity = 8, .text = "a GPU" });
+    worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
+    assert_true(facts.healthy && !facts.cpu && facts.capacity == 8 && facts.gauges.told == 0);
+    assert_string_equal(facts.name, "a GPU");
+    worker_handle_receive(
+        &worker, &(struct message){ .kind = CHANNEL_SELF_TESTED, .ok = 0, .text = "wrong" });
+    worker_handle_receive(&worker,
+                          &(struct message){ .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } });
+    worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
+    assert_true(facts.alive && !facts.healthy);
+    assert_string_equal(facts.trouble, "wrong");
+    assert_string_equal(facts.name, "a GPU");
+}
+
+/* ---- stillness: a worker, ready since 0, whose front looks at it every tenth of a second */
+
+enum { START_S = 60 }; /* how long it may take to open its device */
+
+static bool check(struct worker_handle *worker, int64_t now_s) {
+    return worker_handle_check(worker, now_s * second_ns, START_S * second_ns, 5 * second_ns);
+}
+
+static struct worker_handle ready_worker(int running) {
+    struct worker_handle worker;
+    worker_handle_init(&worker, "cuda:0");
+    worker.pid = 1;
+    worker.ready = worker.self_test_ok = true;
+    worker.running = running;
+    return worker;
+}
+
+struct sight {
+    double ill_s, lost_s; /* when it was seen so; 0: never */
+};
+
+/* The heart beats until BEATS_S, a lane moves until MOVES_S, and no self-test is answered. */
+static struct sight watch(struct worker_handle *worker, double seconds, double beats_s,
+                          double moves_s, int64_t every_ns) {
+    struct sight sight = { 0, 0 };
+    int ends[2];
+    assert_true(channel_open(ends));
+    worker->channel = ends[0];
+    for (int64_t now = 0; now < seconds * 1e9 && !sight.lost_s; now += second_ns / 10) {
+        if (now < beats_s * 1e9) worker->heartbeat_ns = now;
+        if (now < moves_s * 1e9) worker_handle_moved(worker, now);
+        if (!worker_handle_check(worker, now, START_S * second_ns, every_ns))
+            sight.lost_s = (double)now / 1e9;
+        if (!worker_handle_healthy(worker) && !sight.ill_s) sight.ill_s = (double)now / 1e9;
+    }
+    close(ends[0]);
+    close(ends[1]);
+    return sight;
+}
+
+static void check_sight(struct sight sight, double ill_s, double lost_s) {
+    assert_float_equal(sight.ill_s, ill_s, 0.3);
+    assert_float_equal(sight.lost_s, lost_s, 0.3);
+}
+
+static void a_silent_process_is_ill(void **state) {
+    (void)state;
+    for (int running = 0; running < 2; running++) {
+        struct worker_handle worker = ready_worker(running);
+        check_sight(watch(&worker, 100, 2, 100, 5 * second_ns), 2 + 15.25, 2 + 30.5);
+        worker = ready_worker(running);
+        check_sight(watch(&worker, 100, 2, 100, second_ns / 2), 2 + 1.75, 2 + 3.5);
+    }
+}
+
+static void a_long_job_is_no_illness(void **state) {
+    (void)state;
+    struct worker_handle worker = ready_worker(4);
+    check_sight(watch(&worker, 4000, 4000, 4000, 5 * second_ns), 0, 0);
+    assert_true(worker.self_test_pending); /* which no lane had time for */
+}
+
+static void lanes_that_hang_are_ill(void **state) {
+    (void)state;
+    struct worker_handle worker = ready_worker(4);
+    check_sight(watch(&worker, 100, 100, 20, 5 * second_ns), 20 + 15.25, 20 + 30.5);
+    worker = ready_worker(
+        4); /* parts of a job may look at nothing for a while, whatever self_test_ms is */
+    check_sight(watch(&worker, 100, 100, 20, second_ns / 2), 20 + 5, 20 + 10);
+}
+
+static void an_idle_worker_must_answer(void **state) {
+    (void)state;
+    struct worker_handle worker = ready_worker(0);
+    check_sight(watch(&worker, 100, 100, 0, 5 * second_ns), 5.1 + 15.25, 5.1 + 30.5);
+    worker = ready_worker(0);
+    worker.channel = -1; /* nothing is asked of it */
+    assert_true(check(&worker, 4) && worker_handle_healthy(&worker));
+}
+
+/* However seldom its self-test is, and whatever the front was given to do meanwhile. */
+static void an_opening_without_end_is_a_loss(void **state) {
+    (void)state;
+    struct worker_handle worker;
+    worker_handle_init(&worker, "cuda:0");
+    worker.pid = 1;
+    worker.moved_ns = 7 * second_ns;
+    assert_true(check(&worker, 7 + START_S));
+    assert_false(check(&worker, 7 + START_S + 1));
+    assert_false(worker_handle_healthy(&worker));
+    worker_handle_reset_clocks(&worker, 90 * second_ns); /* it was the front that stood still */
+    assert_true(check(&worker, 90 + START_S));
+    assert_false(check(&worker, 90 + START_S + 1));
+    worker.killed = true; /* nobody is killed twice */
+    assert_true(check(&worker, 1000));
+}
+
+/* A worker that cannot even open its device: later and later, up to ten seconds. One that was
+ * healthy before is started again at once. */
+static void who_dies_early_waits_longer(void **state) {
+    (void)state;
+    static const int64_t waits_ms[] = { 320, 640, 1280, 2560, 5120, 10240, 10240 };
+    struct worker_handle worker;
+    worker_handle_init(&worker, "cuda:0");
+    for (int i = 0; i < 8; i++) {
+        assert_true(worker_handle_start(&worker, STDIN_FILENO, NULL, 0)); /* see main */
+        if (i == 7) worker.ready = worker.self_test_ok = true;
+        worker_handle_close(&worker);
+        int64_t before = clock_ns();
+        while (!worker_handle_reap(&worker)) before = clock_ns();
+        const int64_t wait_ns = worker.restart_ns - before;
+        const int64_t expected_ns = i == 7 ? 0 : waits_ms[i] * 1000000;
+        assert_true(wait_ns >= expected_ns);
+        assert_true(worker.restart_ns <= clock_ns() + expected_ns);
+    }
+    assert_int_equal(worker.restarts, 8);
+}
+
+static void who_moves_again_is_healthy(void **state) {
+    (void)state;
+    struct worker_handle worker = ready_worker(1);
+    assert_true(watch(&worker, 18, 2, 18, 5 * second_ns).ill_s > 0);
+    assert_false(worker_handle_healthy(&worker));
+    worker.heartbeat_ns = 18 * second_ns;
+    worker.channel = -1;
+    assert_true(check(&worker, 18) && worker_handle_healthy(&worker));
+    assert_true(!check(&worker, 100));
+    worker_handle_reset_clocks(&worker, 100 * second_ns); /* it was the front that stood still */
+    assert_true(check(&worker, 100) && worker_handle_healthy(&worker));
+}
+
+int main(int argc, char **argv) {
+    (void)argv;
+    if (argc > 1) return 0; /* as a worker that is started here */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(room_is_what_the_worker_said),
+        cmocka_unit_test(short_jobs_fill_a_tick),
+        cmocka_unit_test(a_suspect_is_alone),
+        cmocka_unit_test(gauges_are_told_while_they_are_fresh),
+        cmocka_unit_test(gauges_end_with_their_worker),
+        cmocka_unit_test(messages_are_told_apart),
+        cmocka_unit_test(a_silent_process_is_ill),
+        cmocka_unit_test(a_long_job_is_no_illness),
+        cmocka_unit_test(lanes_that_hang_are_ill),
+        cmocka_unit_test(an_idle_worker_must_answer),
+        cmocka_unit_test(an_opening_without_end_is_a_loss),
+        cmocka_unit_test(who_dies_early_waits_longer),
+        cmocka_unit_test(who_moves_again_is_healthy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

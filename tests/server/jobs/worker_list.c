@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Which workers there are for each `devices`, on a machine of three GPUs: this program again, asked
+ * how many there are. */
+#include "server/jobs/worker_list.h"
+
+#include "server/jobs/process.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { COUNT_MS = 60000 }; /* how long the machine may take to count its GPUs */
+
+static void check_list(const char *devices, const char *expected) {
+    static struct worker_list list;
+    struct failure failure = { 0 };
+    char names[200] = "";
+    if (worker_list_make(&list, devices, COUNT_MS, &failure))
+        fail_msg("%s: %s", devices, failure.message);
+    for (int i = 0; i < list.count; i++) {
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i ? " " : "", list.all[i].device);
+        assert_int_equal(list.all[i].cpu, strcmp(list.all[i].device, "cpu") == 0);
+        assert_int_equal(list.all[i].pid, 0); /* nothing is started */
+        assert_int_equal(list.all[i].channel, -1);
+    }
+    assert_string_equal(names, expected);
+}
+
+/* Beside GPUs too, and whether it is named or not. */
+static void the_cpu_always_stands_by(void **state) {
+    (void)state;
+    check_list("all", "cuda:0 cuda:1 cuda:2 cpu");
+    check_list("cpu", "cpu");
+    check_list("cuda:0", "cuda:0 cpu");
+    check_list("cuda:2,cuda:0", "cuda:2 cuda:0 cpu");
+    check_list("cpu,cuda:1", "cuda:1 cpu");
+}
+
+static void check_refused(const char *devices, const char *word) {
+    static struct worker_list list;
+    struct failure failure = { 0 };
+    assert_int_equal(worker_list_make(&list, devices, COUNT_MS, &failure), STATUS_BAD_PARAM);
+    assert_non_null(strstr(failure.message, word));
+}
+
+static void what_is_not_here_is_refused(void **state) {
+    (void)state;
+    check_refused("cuda:3", "there are 3 GPUs here");
+    check_refused("cuda:0,cuda:16", "cuda:16");
+    check_refused("gpu", "not a list");
+}
+
+static void further_gpus_are_left_out(void **state) {
+    (void)state;
+    static struct worker_list list;
+    struct failure failure = { 0 };
+    setenv("TEST_GPUS", "40", 1);
+    assert_int_equal(worker_list_make(&list, "all", COUNT_MS, &failure), STATUS_OK);
+    unsetenv("TEST_GPUS");
+    assert_int_equal(list.count, WORKERS_MAX);
+    assert_string_equal(list.all[WORKERS_MAX - 2].device, "cuda:15");
+    assert_true(list.all[WORKERS_MAX - 1].cpu);
+}
+
+/* As where a driver does not come back: the daemon does not wait for ever, and says what to do. */
+static void a_count_without_end_is_given_up(void **state) {
+    (void)state;
+    static struct worker_list list;
+    struct failure failure = { 0 };
+    setenv("TEST_GPUS", "hang", 1);
+    alarm(60);
+    assert_int_equal(worker_list_make(&list, "all", 100, &failure), STATUS_INTERNAL);
+    assert_int_equal(worker_list_make(&list, "cuda:0", 100, &failure), STATUS_INTERNAL);
+    assert_non_null(strstr(failure.message, "worker_start_ms"));
+    assert_int_equal(worker_list_make(&list, "cpu", 100, &failure), STATUS_OK);
+    alarm(0);
+    unsetenv("TEST_GPUS");
+}
+
+int main(int argc, char **argv) {
+    (void)argv;
+    const char *gpus = getenv("TEST_GPUS");
+    while (argc > 1 && gpus && strcmp(gpus, "hang") == 0) pause();
+    if (argc > 1) return puts(gpus ? gpus : "3") < 0; /* as `burin worker --count` */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cpu_always_stands_by),
+        cmocka_unit_test(what_is_not_here_is_refused),
+        cmocka_unit_test(further_gpus_are_left_out),
+        cmocka_unit_test(a_count_without_end_is_given_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
