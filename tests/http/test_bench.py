@@ -80,7 +80,7 @@ def test_unknown_options(arguments):
 def kernel_sources(path):
     """The .cu files whose objects are linked into a program. nvcc calls one tmpxft_<hex>_<hex>-<n>_<stem>.cudafe1.cpp."""
     symbols = subprocess.run(["readelf", "-sW", path], capture_output=True, text=True, check=True).stdout
-    return set(re.findall(r"\bFILE .* tmpxft_\w+-\d+_(\S+)\.cudafe1\.cpp$", symbols, re.M))
+    return set(re.findall(r"\bFILE .* tmpxft_\w+-\d+_(\w+)(?:\.compute_\d+)?\.cudafe1\.cpp$", symbols, re.M))
 
 
 @pytest.mark.skipif(not shutil.which("readelf"), reason="no readelf here")
