@@ -236,6 +236,7 @@ UNITDIR = $(PREFIX)/lib/systemd/system
 UNITS = $(wildcard docker/systemd/*.service docker/systemd/*.socket docker/systemd/*.target docker/systemd/*.slice)
 
 $(B)/burin.1: docker/man.sh $(PROGRAM)
+	@mkdir -p $(@D)
 	@$< $(PROGRAM) $(VERSION) >$@
 
 # Settings that stand there already are somebody's: they stay.
