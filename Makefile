@@ -52,12 +52,12 @@ CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 SKIPPED = $(foreach o,$(OPS_SKIP),server/bench/$o.c server/bench/plain_$o.c)
 below = $(if $(wildcard $1),$(sort $(shell find $1 -name '$2')))
 C_SOURCES = $(filter-out server/main.c $(SKIPPED) pipeline/ops/%,$(call below,server config pipeline,*.c)) \
-  $(filter-out %_none.c,$(wildcard cuda/*.c cuda/codecs/*.c)) \
+  $(filter-out %_none.c,$(wildcard cuda/*.c)) \
   $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
 ifeq ($(CUDA),0)
 C_SOURCES += $(wildcard cuda/*_none.c)
 else
-CU_SOURCES = $(wildcard cuda/*.cu cuda/codecs/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
+CU_SOURCES = $(wildcard cuda/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
 LIBS += $(CUDA_LIBRARIES) -l:libcudart_static.a -lrt -lstdc++
 endif
 WEB = $(wildcard server/web/*)
@@ -114,7 +114,7 @@ http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/htt
 reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST likewise
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/reference)
 
-mutants: ## whether the tests notice deliberate mistakes: tests/mutants/run.py, 15 minutes; MUTANTS="--only 3", --help
+mutants: ## whether the tests notice deliberate mistakes: tests/mutants/run.py; MUTANTS="--only 3", --help
 	@tests/mutants/run.py $(MUTANTS)
 
 bundle: $(PROGRAM) $(GPU_TESTS) $(TESTS) $(BENCHES) $(KERNELS) ## pack all that a bare GPU machine needs into build/bundle

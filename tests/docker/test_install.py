@@ -122,9 +122,9 @@ def image(tmp_path):
     """image(kind, present...) -> what image.sh says, and what the first builder that works is told."""
     def build(kind, *present, arguments=()):
         for name in present:
-            stub = tmp_path / name
-            stub.write_text(f'#!/bin/sh\n[ "$1" = info ] || echo "$0 $*" >>{tmp_path}/calls\n')
-            stub.chmod(0o755)
+            recorder = tmp_path / name
+            recorder.write_text(f'#!/bin/sh\n[ "$1" = info ] || echo "$0 $*" >>{tmp_path}/calls\n')
+            recorder.chmod(0o755)
         for name in "git", "tr", "dirname", "cat", "sh":
             if not (tmp_path / name).exists():
                 (tmp_path / name).symlink_to(shutil.which(name))

@@ -2,6 +2,7 @@
 """What the README files tell of the program is what the program tells of itself."""
 import os
 import pathlib
+import re
 import subprocess
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -24,6 +25,17 @@ def test_parameters_are_the_registrys():
     assert table.count("\n") > 20
     assert table in (ROOT / "server/README.md").read_text(encoding="utf-8"), \
         "replace server/README.md's table of parameters by what `burin ops --parameters` prints"
+
+
+def test_files_are_there():
+    """What a README names as a file of this tree; x.c stands for one that the reader makes."""
+    for readme in (README, ROOT / "server/README.md", ROOT / "config/README.md"):
+        text = readme.read_text(encoding="utf-8")
+        named = re.findall(r"`((?:server|pipeline|cuda|config|tests|http|jobs)/[\w./]+\.\w+)`", text)
+        assert named
+        missing = [name for name in named if not name.split("/")[-1].startswith("x.")
+                   and not (ROOT / name).exists() and not (ROOT / "server" / name).exists()]
+        assert not missing, f"{readme} names files that are not there"
 
 
 def test_readme_is_short():
