@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+/* vector.cuh - R2V: the samples of a colour channel are counted into a list.
+ *
+ * Used by:  users' operators, in text that is compiled while the program runs; the ladder of
+ *           tests/bench/kernels.
+ * Limits:   1 to 4 channels of 8 or 16 bits; lists are zero before, and grow by atomicAdd alone.
+ * Source:   V. Podlozhnyuk, Histogram calculation in CUDA, 2007: a histogram for each warp.
+ *
+ * How it works. A block has private lists in shared memory, one for each warp where there is room,
+ * and adds them to the image's lists once, at its end. The hardware merges additions of 1 to the
+ * same word, so that a constant image is no worse than noise. Lists that are too long for shared
+ * memory are counted where they are. FUNCTION takes a sample, a list and its length.
+ */
+#ifndef BURIN_SKELETON_VECTOR_CUH
+#define BURIN_SKELETON_VECTOR_CUH
+
+#include "cuda/skeletons/pixels.cuh"
+
+enum { VECTOR_THREADS = 512, VECTOR_BLOCKS = 2 /* a multiprocessor */ };
+
+template <class P, class FUNCTION>
+static __device__ __forceinline__ void count_pixels(const uint32_t (&words)[P::WORDS],
+                                                    uint32_t pixels, int *lists, int bins,
+                                                    const FUNCTION &function) {
+    if (pixels == P::PIXELS) {
+#pragma unroll
+        for (int i = 0; i < P::PIXELS; i++)
+#pragma unroll
+            for (int c = 0; c < P::COLOURS; c++)
+                function(chunk_sample<P::DEPTH>(words, i * P::CHANNELS + c), lists + c * bins,
+                         bins);
+        return;
+    }
+    uint32_t rest[P::WORDS];
+#pragma unroll
+    for (int i = 0; i < P::WORDS; i++) rest[i] = words[i];
+#pragma unroll 1
+    for (uint32_t i = 0; i < pixels; i++) {
+#pragma unroll
+        for (int c = 0; c < P::COLOURS; c++)
+            function(chunk_sample<P::DEPTH>(rest, c), lists + c * bins, bins);
+        chunk_shift<P::PIXEL_BYTES>(rest);
+    }
+}
+
+template <class P, class FUNCTION>
+static __device__ __forceinline__ void count_range(const struct batch_image &image,
+                                                   struct chunk_range range, int *lists, int bins,
+                                                   const FUNCTION &function) {
+    constexpr uint32_t STEP = P::LOADS * VECTOR_THREADS;
+    for (uint32_t start = range.first + threadIdx.x; start < range.end; start += STEP) {
+        uint32_t words[P::LOADS][P::WORDS], pixels[P::LOADS];
+#pragma unroll
+        for (int h = 0; h < P::LOADS; h++)
+            pixels[h] = load_pixels<P>(words[h], image, start + h * VECTOR_THREADS, range.end);
+#pragma unroll
+        for (int h = 0; h < P::LOADS; h++)
+            if (pixels[h]) count_pixels<P>(words[h], pixels[h], lists, bins, function);
+    }
+}
+
+/* Sums up COPIES of the block's lists, LENGTH words each, and clears them. */
+static __device__ __forceinline__ void add_lists(int *copies, int count, int length, int *to) {
+    for (int i = threadIdx.x; i < length; i += VECTOR_THREADS) {
+        int sum = 0;
+        for (int k = 0; k < count; k++) {
+            sum += copies[k * length + i];
+            copies[k * length + i] = 0;
+        }
+        if (sum) atomicAdd(to + i, sum);
+    }
+}
+
+/* COPIES of the lists are in shared memory; 0: they are counted where they are. An image's lists
+ * are where its output would be. */
+template <class P, int CAPACITY, class FUNCTION>
+static __device__ __forceinline__ void count_batch(const struct batch_of<CAPACITY> &batch,
+                                                   const FUNCTION &function, int bins, int copies) {
+    extern __shared__ int shared_lists[];
+    const int length = bins * P::COLOURS;
+    for (int i = threadIdx.x; i < copies * length; i += VECTOR_THREADS) shared_lists[i] = 0;
+    __syncthreads();
+    const struct chunk_range block = block_chunks(batch);
+    const int end = batch_find(batch, block.end - 1) + 1;
+    for (int i = batch_find(batch, block.first); i < end; i++) {
+        const struct batch_image &image = batch.images[i];
+        const struct chunk_range range = image_chunks(image, block);
+        int *const own = shared_lists + threadIdx.x / 32 % max(copies, 1) * length;
+        int *const lists = copies ? own : (int *)image.out;
+        count_range<P>(image, range, lists, bins, function);
+        if (!copies) continue;
+        __syncthreads();
+        add_lists(shared_lists, copies, length, (int *)image.out);
+        __syncthreads();
+    }
+}
+
+#endif
