@@ -7,7 +7,8 @@
 
 enum { TABLES_MAX = 4 };
 
-/* PIXELS, at most TABLES_MAX, a table each. CHANNELS and TABLES are constants where it is called. */
+/* PIXELS, at most TABLES_MAX, a table each. CHANNELS and TABLES are constants where this is called.
+ */
 ALWAYS_INLINE void add_few(uint32_t *counts, uint32_t bins, const uint8_t *bytes, size_t pixels,
                            unsigned channels, unsigned tables) {
     const unsigned colours = channels < 3 ? 1 : 3;

@@ -37,7 +37,7 @@ static void every_shape(void **state) {
     check_told_against("mean", add);
 }
 
-/* White, so that lanes would overflow if they were folded too late: 8-bit lanes after 257 blocks. */
+/* White, so that 16-bit lanes would overflow if they were folded later than after 256 blocks. */
 static void white_overflows_nothing(void **state) {
     (void)state;
     for (unsigned depth = 8; depth <= 16; depth += 8) {
