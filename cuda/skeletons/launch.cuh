@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+/* launch.cuh - launches a kernel made of a skeleton: batch, grid and arguments from calls and device.
+ *
+ * Used by:  user_twin.cu; the ladder of tests/bench/kernels.
+ * Fails:    as batch.cuh and check.cuh say.
+ * Threads:  the lane's.
+ *
+ * A kernel is given by address, whoever compiled it. Its arguments, by value:
+ *   P2P  batch, parameters, channels, alpha_mask
+ *   N2P  batch, parameters, rows of a strip
+ *   R2S  batch, parameters, partial numbers, chunks_done
+ *   R2V  batch, parameters, bins, copies of the lists in shared memory
+ */
+#ifndef BURIN_SKELETON_LAUNCH_CUH
+#define BURIN_SKELETON_LAUNCH_CUH
+
+#include "cuda/pointwise.cuh"
+#include "cuda/skeletons/neighbourhood.cuh"
+#include "cuda/skeletons/parameters.cuh"
+#include "cuda/skeletons/scalar.cuh"
+#include "cuda/skeletons/vector.cuh"
+
+/* A kernel, the parameters of all calls, and the name in the timing report, a constant. */
+struct skeleton_kernel {
+    const void *function;
+    struct skeleton_parameters parameters;
+    const char *name;
+};
+
+static inline enum status skeleton_launch(const struct cuda_context *context,
+                                          const struct op_call *calls,
+                                          const struct skeleton_kernel &kernel, unsigned blocks,
+                                          unsigned threads, size_t shared_bytes, void **arguments) {
+    CUDA_TRY(calls[0].failure, cudaLaunchKernel(kernel.function, dim3(blocks), dim3(threads),
+                                                arguments, shared_bytes, context->stream));
+    cuda_record_kernel(context, kernel.name);
+    return STATUS_OK;
+}
+
+static inline enum status point_launch(const struct cuda_context *context,
+                                       const struct op_call *calls, int count,
+                                       struct skeleton_kernel kernel) {
+    struct op_call samples[CUDA_BATCH_MAX];
+    struct batch batch;
+    unsigned channels = calls[0].in.channels;
+    const unsigned depth = calls[0].in.depth;
+    sample_calls(samples, calls, count);
+    const enum status status = batch_init(&batch, samples, count, 128 / depth);
+    if (status) return status;
+    struct alpha_mask alpha = alpha_mask_of(channels, depth);
+    void *arguments[] = { &batch, &kernel.parameters, &channels, &alpha };
+    const unsigned blocks = (batch.chunks + POINT_THREADS - 1) / POINT_THREADS;
+    return skeleton_launch(context, calls, kernel, blocks, POINT_THREADS, 0, arguments);
+}
+
+/* Rows of a strip: few where there would not be threads for all multiprocessors. */
+static inline uint32_t strip_rows(const struct cuda_context *context, const struct op_call *calls,
+                                  int count) {
+    enum { THREADS_WANTED = 1024 /* a multiprocessor */, ROWS_MIN = 4, ROWS_MAX = 32 };
+    uint64_t chunks = 0;
+    for (int i = 0; i < count; i++)
+        chunks += (image_row_bytes(&calls[i].in) + 15) / 16 * calls[i].in.height;
+    uint32_t rows = ROWS_MAX;
+    while (rows > ROWS_MIN && chunks / rows < THREADS_WANTED * (uint64_t)context->multiprocessors)
+        rows /= 2;
+    return rows;
+}
+
+static inline enum status neighbourhood_launch(const struct cuda_context *context,
+                                               const struct op_call *calls, int count,
+                                               struct skeleton_kernel kernel) {
+    struct op_call samples[CUDA_BATCH_MAX];
+    struct batch batch;
+    uint32_t rows = strip_rows(context, calls, count);
+    sample_calls(samples, calls, count);
+    const enum status status =
+        batch_init_tiles(&batch, samples, count, 128 / calls[0].in.depth, rows);
+    if (status) return status;
+    void *arguments[] = { &batch, &kernel.parameters, &rows };
+    const unsigned blocks = (batch.chunks + NEIGHBOURHOOD_THREADS - 1) / NEIGHBOURHOOD_THREADS;
+    return skeleton_launch(context, calls, kernel, blocks, NEIGHBOURHOOD_THREADS, 0, arguments);
+}
+
+/* A batch of pixels whose outputs are the values. */
+static inline enum status reduction_batch(struct batch *batch, const struct op_call *calls,
+                                          int count) {
+    const unsigned channels = calls[0].in.channels, bytes = channels * calls[0].in.depth / 8;
+    struct op_call pixels[CUDA_BATCH_MAX];
+    for (int i = 0; i < count; i++) {
+        pixels[i] = calls[i];
+        pixels[i].out = pixels[i].in;
+    }
+    const enum status status = batch_init(batch, pixels, count, (channels == 3 ? 48 : 16) / bytes);
+    for (int i = 0; i < count; i++) batch->images[i].out = (uint8_t *)calls[i].values;
+    return status;
+}
+
+/* Of any launch of this many images: a number takes 8 bytes and says whether it is there. */
+static inline size_t scalar_scratch(const struct cuda_context *context, int count) {
+    return (size_t)(SCALAR_BLOCKS * context->multiprocessors + count) *
+           sizeof(struct partial_numbers<long long, 3>);
+}
+
+static inline enum status scalar_launch(const struct cuda_context *context,
+                                        const struct op_call *calls, int count,
+                                        struct skeleton_kernel kernel) {
+    struct batch batch;
+    const enum status status = reduction_batch(&batch, calls, count);
+    if (status) return status;
+    const unsigned blocks =
+        batch_divide(&batch, SCALAR_THREADS, SCALAR_BLOCKS * context->multiprocessors);
+    void *partials = calls[0].scratch;
+    uint32_t *chunks_done = context->zeroed;
+    void *arguments[] = { &batch, &kernel.parameters, &partials, &chunks_done };
+    return skeleton_launch(context, calls, kernel, blocks, SCALAR_THREADS, 0, arguments);
+}
+
+/* Lists of LENGTH words: a copy for each warp, or as many as there is room for. */
+static inline int list_copies(const struct cuda_context *context, size_t length) {
+    const size_t room = (size_t)context->shared_bytes / VECTOR_BLOCKS - 1024;
+    const size_t copies = room / (length * sizeof(int)), most = VECTOR_THREADS / 32;
+    return (int)(copies < most ? copies : most);
+}
+
+static inline enum status vector_launch(const struct cuda_context *context,
+                                        const struct op_call *calls, int count,
+                                        struct skeleton_kernel kernel, int bins) {
+    struct batch batch;
+    const enum status status = reduction_batch(&batch, calls, count);
+    if (status) return status;
+    const size_t length = (size_t)bins * image_colours(&calls[0].in);
+    int copies = list_copies(context, length);
+    const size_t shared_bytes = copies * length * sizeof(int);
+    for (int i = 0; i < count; i++)
+        CUDA_TRY(calls[0].failure,
+                 cudaMemsetAsync(calls[i].values, 0, length * sizeof(int), context->stream));
+    CUDA_TRY(calls[0].failure,
+             cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  (int)shared_bytes));
+    const unsigned blocks =
+        batch_divide(&batch, VECTOR_THREADS, VECTOR_BLOCKS * context->multiprocessors);
+    void *arguments[] = { &batch, &kernel.parameters, &bins, &copies };
+    return skeleton_launch(context, calls, kernel, blocks, VECTOR_THREADS, shared_bytes, arguments);
+}
+
+#endif
