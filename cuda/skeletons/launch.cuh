@@ -68,10 +68,10 @@ static inline uint32_t strip_rows(const struct cuda_context *context, const stru
 
 static inline enum status neighbourhood_launch(const struct cuda_context *context,
                                                const struct op_call *calls, int count,
-                                               struct skeleton_kernel kernel) {
+                                               struct skeleton_kernel kernel, uint32_t rows = 0) {
     struct op_call samples[CUDA_BATCH_MAX];
     struct batch batch;
-    uint32_t rows = strip_rows(context, calls, count);
+    if (!rows) rows = strip_rows(context, calls, count);
     sample_calls(samples, calls, count);
     const enum status status =
         batch_init_tiles(&batch, samples, count, 128 / calls[0].in.depth, rows);

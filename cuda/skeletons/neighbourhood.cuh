@@ -42,9 +42,7 @@ template <int SAMPLE_BITS, int IN_CHANNELS, int WINDOW_REACH> struct neighbourho
 template <class T> struct strip_row {
     uint32_t words[T::WORDS];
     __device__ __forceinline__ uint32_t sample(int i) const {
-        const int at = i + T::FIRST;
-        if (T::DEPTH == 8) return words[at / 4] >> 8 * (at % 4) & 255;
-        return words[at / 2] >> 16 * (at % 2) & 65535;
+        return chunk_sample<T::DEPTH>(words, i + T::FIRST);
     }
     __device__ __forceinline__ void set_sample(int i, uint32_t value) {
         chunk_set_sample<T::DEPTH>(words, i + T::FIRST, value);

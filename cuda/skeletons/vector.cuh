@@ -85,10 +85,12 @@ static __device__ __forceinline__ void count_batch(const struct batch_of<CAPACIT
     for (int i = batch_find(batch, block.first); i < end; i++) {
         const struct batch_image &image = batch.images[i];
         const struct chunk_range range = image_chunks(image, block);
-        int *const own = shared_lists + threadIdx.x / 32 % max(copies, 1) * length;
-        int *const lists = copies ? own : (int *)image.out;
-        count_range<P>(image, range, lists, bins, function);
-        if (!copies) continue;
+        if (copies == 0) {
+            count_range<P>(image, range, (int *)image.out, bins, function);
+            continue;
+        }
+        int *const own = shared_lists + threadIdx.x / 32 % copies * length;
+        count_range<P>(image, range, own, bins, function);
         __syncthreads();
         add_lists(shared_lists, copies, length, (int *)image.out);
         __syncthreads();
