@@ -64,6 +64,11 @@ struct deadline *deadlines_add(struct deadlines *deadlines, int fd);
 /* When this returns, the thread knows neither DEADLINE nor its descriptor, which may be closed. */
 void deadlines_remove(struct deadlines *deadlines, struct deadline *deadline);
 
+/* For a daemon that ends: shuts down connections that wait for a request since IDLE_MS, and those
+ * that are open for FRESH_MS without a whole head of their first one. A client sees the end of a
+ * connection between two requests, as after keep_alive_ms, and asks again on a new one. */
+void deadlines_end_idle(struct deadlines *deadlines, long idle_ms, long fresh_ms);
+
 /* `pressed` has become true. Costs nothing where the thread knows already. */
 void deadlines_note_pressure(struct deadlines *deadlines);
 

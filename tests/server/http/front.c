@@ -55,7 +55,7 @@ static void descriptors_are_as_before(void **state) {
     for (rlim_t limit = 3; limit < 64 && started < 2; limit++) {
         struct failure failure = { 0 };
         allow(limit);
-        struct front *front = front_create(&config, &failure);
+        struct front *front = front_create(&config, (struct front_sockets){ -1, -1 }, &failure);
         started += front != NULL;
         failed += front == NULL;
         if (!front) assert_int_not_equal(failure.message[0], 0);
