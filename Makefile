@@ -233,7 +233,7 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc
 PREFIX = /usr/local
 SYSCONFDIR = /etc
 UNITDIR = $(PREFIX)/lib/systemd/system
-UNITS = $(wildcard docker/systemd/*.service docker/systemd/*.socket docker/systemd/*.target docker/systemd/*.slice)
+UNITS = docker/systemd/burin.service docker/systemd/burin.socket docker/systemd/burin-admin.socket
 
 $(B)/burin.1: docker/man.sh $(PROGRAM)
 	@mkdir -p $(@D)
@@ -245,8 +245,12 @@ install: $(PROGRAM) $(B)/burin.1 ## program, man page, settings and units to DES
 	@install -D -m 644 $(B)/burin.1 $(DESTDIR)$(PREFIX)/share/man/man1/burin.1
 	@[ -e $(DESTDIR)$(SYSCONFDIR)/burin/burin.json ] || \
 	  install -D -m 644 config/burin.json $(DESTDIR)$(SYSCONFDIR)/burin/burin.json
-	@for u in $(UNITS); do install -d $(DESTDIR)$(UNITDIR) && \
-	  sed 's|/usr/\(local/\)\?bin/burin|$(PREFIX)/bin/burin|g' $$u >$(DESTDIR)$(UNITDIR)/$${u##*/} || exit; done
+	@install -d $(DESTDIR)$(UNITDIR)
+	@for u in $(UNITS); do sed 's|/usr/bin/burin|$(PREFIX)/bin/burin|g' $$u >$(DESTDIR)$(UNITDIR)/$${u##*/} || exit; done
+ifneq ($(CUDA),0)
+	@install -D -m 644 docker/systemd/gpu.conf $(DESTDIR)$(UNITDIR)/burin.service.d/gpu.conf
+	@install -D -m 644 docker/systemd/modules-load.conf $(DESTDIR)$(PREFIX)/lib/modules-load.d/burin.conf
+endif
 	$(SAY) install "$(DESTDIR)$(PREFIX)/bin/burin"
 
 deb: ## a Debian package of this build: build/burin_VERSION_ARCH.deb, or burin-cuda_...

@@ -47,10 +47,10 @@ static bool all_went_on(const struct front *front, const struct turns *turns) {
     return supervisor_turns(front->supervisor) != turns->supervisor;
 }
 
-/* What is judged are the threads without which no request is served. An I/O thread that hangs leaves
- * its connections without an answer; the supervisor's hands out the jobs. Whether workers go on the
- * supervisor judges, and replaces them. The threads that watch connections share locks with these:
- * if one of them hangs in a lock, so do these. The main thread only waits. */
+/* What is judged are the threads without which no request is served. An I/O thread that hangs
+ * leaves its connections without an answer; the supervisor's hands out the jobs. Whether workers go
+ * on the supervisor judges, and replaces them. The threads that watch connections share locks with
+ * these: if one of them hangs in a lock, so do these. The main thread only waits. */
 bool health_is_alive(const struct front *front, int timeout_ms) {
     const int64_t end = clock_ns() + timeout_ms * INT64_C(1000000);
     struct turns turns;
