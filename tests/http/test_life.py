@@ -17,8 +17,8 @@ import time
 
 import pytest
 
-from conftest import (BURIN, HOUR_MS, LONGER_PATH, alive, check_problem, cpu_seconds, freeze, in_parallel, jpeg, large_png,
-                      memory, noise, png, pnm, read_to_end, responses, smooth, thaw, wait_until)
+from conftest import (BURIN, HOUR_MS, LONGER_PATH, alive, check_problem, cpu_seconds, freeze, in_parallel, jpeg,
+                      large_png, memory, noise, png, pnm, read_to_end, responses, smooth, thaw, wait_until)
 
 PICTURE = pnm(noise(32, 24))
 # A second of work or more in 280 KB.
