@@ -49,14 +49,14 @@ static void stop_accepting(struct front *front) {
         if (front->listeners[i].listener) listener_stop_accepting(front->listeners[i].listener);
 }
 
-/* See begin_work in exchange.c for the order of the two counters. */
+/* See begin_work in request_flow.c for the order of the two counters. */
 static void set_stage(struct front *front, int stage) {
     __atomic_store_n(&front->draining, stage, __ATOMIC_SEQ_CST);
 }
 
 static int connection_count(const struct front *front) {
     struct deadline_counts counts;
-    deadlines_counts(front->deadlines, &counts);
+    deadline_thread_counts(front->deadlines, &counts);
     return counts.connections;
 }
 
@@ -68,7 +68,7 @@ static void hand_over(struct front *front, int (*interrupted)(void)) {
     for (long waited = 0; waited < front->config->drain_timeout_ms && !interrupted();
          waited += LOOK_MS) {
         if (connection_count(front) == 0) break;
-        deadlines_end_idle(front->deadlines, QUIET_MS, FRESH_MS);
+        deadline_thread_end_idle(front->deadlines, QUIET_MS, FRESH_MS);
         usleep(LOOK_MS * 1000);
     }
     set_stage(front, 2);
