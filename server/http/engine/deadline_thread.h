@@ -2,8 +2,8 @@
 /* deadline_thread.h - one thread that watches every connection: deadlines that pass, and clients
  * that disconnect.
  *
- * Used by:  front.c (life), connection.c (add and remove), http/upload.c (slot pressure); the
- *           phases of a connection are in deadline.h.
+ * Used by:  front.c (life), connection.c (add and remove), http/upload.c (slot pressure), drain.c
+ *           (the end); the phases of a connection are in deadline.h.
  * Owns:     the thread and each struct deadline; never a file descriptor.
  * Fails:    deadline_thread_create and deadline_thread_add return NULL.
  * Threads:  any.
