@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The units of docker/systemd, as `make install` installs them, by systemd's own tools: that they are sound, and how much
-they leave to somebody who has taken over the daemon. (That the daemon does its part: tests/http/test_systemd.py.)"""
+"""The units of docker/systemd, as `make install` installs them: that they are sound by systemd's own tools, how much they
+leave to somebody who has taken over the daemon, and that it works under them. (Its own part: tests/http/test_systemd.py.)"""
 import json
 import os
 import re
@@ -100,17 +100,141 @@ def test_times_fit_the_daemon():
     assert service["Service", "KillMode"] == ["mixed"], "workers have jobs when the daemon is told to stop"
 
 
-@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("unshare"), reason="a network of its own needs root")
-def test_it_serves_without_a_network(tmp_path):
-    """PrivateNetwork=yes: all it has are the sockets that it was given."""
-    from test_systemd import Activated, Manager, listening
-    manager = Manager(tmp_path, http=listening(), admin=listening())
-    wrapper = tmp_path / "burin"
-    wrapper.write_text(f'#!/bin/sh\nLISTEN_PID=$$ exec unshare --net "{os.path.abspath(BURIN)}" "$@"\n')
-    wrapper.chmod(0o755)
-    daemon = Activated(manager, program=str(wrapper))
+# ---- run by systemd itself
+
+PROBE = """
+import json, os, signal, subprocess, threading, time, urllib.request
+URL, PHOTO, seen = "http://127.0.0.1:8080", open("/shared/photo", "rb").read(), {}
+
+def show(name):
+    return subprocess.check_output(["systemctl", "show", "burin.service", "--value", "-p", name], text=True).strip()
+
+def pid():
+    return int(show("MainPID"))
+
+def get(url, body=None):
+    with urllib.request.urlopen(url, body, timeout=60) as answer:
+        return answer.status, answer.read()
+
+def wait_for(condition):
+    end = time.monotonic() + 60
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+
+def probe():
+    seen["state"], seen["says"] = show("ActiveState"), show("StatusText")
+    with open(f"/proc/{pid()}/status") as f:
+        seen["process"] = {name: value.split() for name, value in (line.split(":", 1) for line in f)}
+    seen["own network"] = os.readlink(f"/proc/{pid()}/ns/net") != os.readlink("/proc/self/ns/net")
+    seen["ready"] = get("http://127.0.0.1:8081/readyz")[0]
+    seen["answers"], end = [], threading.Event()
+    def ask():
+        while not end.is_set():
+            try:
+                seen["answers"].append(get(URL + "/histeq", PHOTO)[0])
+            except Exception as error:
+                seen["answers"].append(repr(error))
+    clients = [threading.Thread(target=ask) for _ in range(3)]
+    for client in clients:
+        client.start()
+    pids = [pid()]
+    for _ in range(3):
+        before = len(seen["answers"])
+        wait_for(lambda: len(seen["answers"]) > before + 20)
+        subprocess.run(["systemctl", "restart", "burin.service"], check=True)
+        pids.append(pid())
+    end.set()
+    for client in clients:
+        client.join()
+    seen["daemons"] = len(set(pids))
+    os.kill(pid(), signal.SIGKILL)
+    seen["after a kill"] = get(URL + "/livez")[0]
+    wait_for(lambda: show("ActiveState") == "active")
+    hung = pid()
+    os.kill(hung, signal.SIGSTOP)
+    wait_for(lambda: pid() not in (0, hung) and show("ActiveState") == "active")
+    seen["after a hang"], seen["restarts"] = get(URL + "/livez")[0], show("NRestarts")
+    subprocess.run(["systemctl", "stop", "burin.socket", "burin-admin.socket", "burin.service"])
+    seen["result"] = [show("Result"), show("ExecMainStatus")]
+
+try:
+    probe()
+except Exception as error:
+    seen["error"] = repr(error)
+with open("/shared/seen", "w") as f:
+    json.dump(seen, f)
+subprocess.run(["systemctl", "exit"])
+"""
+TARGET = """[Unit]
+DefaultDependencies=no
+Wants=burin.service probe.service
+"""
+PROBE_SERVICE = """[Unit]
+DefaultDependencies=no
+After=burin.service
+[Service]
+ExecStart=/usr/bin/python3 /shared/probe.py
+"""
+# Shorter than for real; and what is stopped by SIGSTOP does not hear SIGABRT.
+SHORTER = """[Service]
+WatchdogSec=2
+TimeoutAbortSec=1
+StandardOutput=file:/shared/log
+StandardError=file:/shared/log
+"""
+
+
+@pytest.fixture
+def own_group():
+    """A cgroup for one systemd, as a container has one."""
+    kinds = {}
+    with open("/proc/self/mounts") as f:
+        for line in f:
+            _, path, kind, *_ = line.split()
+            kinds.setdefault(kind, path)
+    if os.geteuid() != 0 or not os.path.exists("/lib/systemd/systemd") or "cgroup2" not in kinds:
+        pytest.skip("systemd cannot be run here: it needs root, its own program, and cgroup2")
+    group = f"{kinds['cgroup2']}/burin-test-{os.getpid()}"
     try:
-        assert daemon.becomes_ready().works()
-    finally:
-        assert daemon.stop() == 0
-        manager.close()
+        os.mkdir(group)
+    except OSError as error:
+        pytest.skip(f"systemd cannot be run here: {error}")
+    yield group
+    for folder, _, _ in os.walk(group, topdown=False):
+        os.rmdir(folder)
+
+
+def test_they_run_under_systemd(tree, own_group, tmp_path):
+    """With all that they forbid, those for GPUs too, though none need be here; and a daemon that is restarted, killed or
+    stands still is missed by no client."""
+    folder, _ = tree
+    shutil.copytree(folder / "usr/lib/systemd/system", tmp_path / "units")
+    shutil.copytree(folder / "etc", tmp_path / "etc")
+    shutil.copy(folder / "usr/bin/burin", tmp_path / "program")
+    shutil.copy(f"{TOP}/tests/golden/photos/rocket.jpg", tmp_path / "photo")
+    units = tmp_path / "units"
+    service = (units / "burin.service").read_text().replace(f"{folder}/usr/bin/burin", "/shared/program")
+    (units / "burin.service").write_text(service)
+    (units / "burin.service.d").mkdir(exist_ok=True)
+    (units / "burin.service.d/test.conf").write_text(SHORTER)
+    (units / "default.target").write_text(TARGET)
+    (units / "probe.service").write_text(PROBE_SERVICE)
+    (tmp_path / "probe.py").write_text(PROBE)
+    for path in tmp_path, tmp_path.parent, tmp_path.parent.parent:
+        os.chmod(path, 0o755)  # the daemon is a user that nobody knows
+    done = subprocess.run(["sh", "-c", f'echo $$ >{own_group}/cgroup.procs && exec timeout -s KILL 200 unshare --mount --pid'
+                           f' --net --cgroup --uts --ipc --fork --kill-child {HERE}/boot.sh {tmp_path}'],
+                          capture_output=True, text=True, timeout=220)
+    if not (tmp_path / "seen").exists():
+        pytest.skip(f"systemd did not boot here: {done.stderr[-300:]}")
+    seen = json.loads((tmp_path / "seen").read_text())
+    log = (tmp_path / "log").read_text() if (tmp_path / "log").exists() else ""
+    assert "error" not in seen, (seen, log)
+    assert seen["state"] == "active" and seen["says"] == "Serving on 127.0.0.1:8080" and seen["ready"] == 200, (seen, log)
+    process = seen["process"]
+    assert process["Uid"][0] == process["Uid"][1] != "0" and int(process["CapBnd"][0], 16) == 0
+    assert process["NoNewPrivs"] == ["1"] and process["Seccomp"] == ["2"] and seen["own network"]
+    assert seen["daemons"] == 4 and set(seen["answers"]) == {200}, (seen["answers"], log)
+    assert seen["after a kill"] == seen["after a hang"] == 200 and seen["restarts"] == "2", seen
+    assert seen["result"] == ["success", "0"]
+    print(f"{len(seen['answers'])} requests through three restarts, none lost")

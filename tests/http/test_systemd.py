@@ -65,7 +65,7 @@ class Manager:
 class Activated(Daemon):
     """A daemon that the manager starts. ENV may change what it is told; None takes a variable away."""
 
-    def __init__(self, manager, *flags, program=BURIN, **env):
+    def __init__(self, manager, *flags, **env):
         self.log = tempfile.TemporaryFile()
         count = len(manager.sockets)
         variables = {**os.environ, "LISTEN_FDS": str(count), "LISTEN_FDNAMES": ":".join(manager.sockets),
@@ -73,7 +73,7 @@ class Activated(Daemon):
         before = len(manager.said("READY=1"))
         self.process = subprocess.Popen(
             # It is the shell that learns its process id; the daemon takes its place.
-            ["sh", "-c", ("" if "LISTEN_PID" in env else "LISTEN_PID=$$ ") + 'exec "$0" "$@"', program, "serve",
+            ["sh", "-c", ("" if "LISTEN_PID" in env else "LISTEN_PID=$$ ") + 'exec "$0" "$@"', BURIN, "serve",
              "--devices", "cpu", "--processing-ms", HOUR_MS, "--drain-timeout-ms", HOUR_MS, *flags],
             stdout=subprocess.PIPE, stderr=self.log, pass_fds=range(3, 3 + count),
             env={name: value for name, value in variables.items() if value is not None},
