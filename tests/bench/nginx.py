@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """nginx.py BURIN [--rounds N] [--seconds S] - requests a second through docker/nginx.conf beside those of a daemon asked directly, in
 turn, round by round; daemon, nginx and client on this machine's own cores. Both of nginx' servers are the one daemon, so that the same
-work is compared. Needs `make tools`, and Debian's nginx (unpacked below build/ where it is not installed). Prints every round and the
+work is compared. Where other work is on the machine the rates vary; the processor time that a request takes of the daemon and of nginx
+varies less, and is told too. Needs `make tools`, and Debian's nginx (unpacked below build/ where it is not installed). Prints every round and the
 medians."""
 import argparse
 import glob
@@ -23,7 +24,7 @@ options = options.parse_args()
 os.environ["BURIN"] = os.path.abspath(options.burin)
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(here, "../docker"), os.path.join(here, "../http")]
-from conftest import Daemon, jpeg, noise, pnm, smooth  # noqa: E402
+from conftest import Daemon, cpu_seconds, jpeg, noise, pnm, smooth  # noqa: E402
 from test_nginx import Nginx  # noqa: E402
 
 PICTURES = {"JPEG 320x240": jpeg(smooth(320, 240)), "JPEG 1920x1080": jpeg(smooth(1920, 1080)),
@@ -39,16 +40,33 @@ def load(port, file):
     return row
 
 
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return [int(child) for child in f.read().split()]
+
+
+def used(daemon, nginx):
+    """Seconds of a processor: of the daemon with its workers, and of nginx with its own."""
+    return (sum(cpu_seconds(pid) for pid in (daemon.process.pid, *daemon.children())),
+            sum(cpu_seconds(pid) for pid in (nginx.process.pid, *children(nginx.process.pid))))
+
+
 def measure(name, daemon, nginx, file):
-    rates = {"direct": [], "nginx": []}
+    rates, costs = {"direct": [], "nginx": []}, {"direct": [], "nginx": []}
     for _ in range(options.rounds):
-        rows = {"direct": load(daemon.port, file), "nginx": load(nginx.port, file)}
-        for way, row in rows.items():
+        rows = {}
+        for way, port in ("direct", daemon.port), ("nginx", nginx.port):
+            before = used(daemon, nginx)
+            row = rows[way] = load(port, file)
             rates[way].append(row["requests_s"])
+            costs[way].append([(now - then) / row["requests"] * 1e3 for now, then in zip(used(daemon, nginx), before)])
         print(f"{name}: " + ", ".join(f"{way} {row['requests_s']:.0f} a second, p50 {row['p50_ms']:.1f} ms, p99 {row['p99_ms']:.1f} ms"
                                       for way, row in rows.items()), flush=True)
     direct, through = (statistics.median(rates[way]) for way in ("direct", "nginx"))
     print(f"{name}: medians {direct:.0f} direct, {through:.0f} through nginx: {through / direct:.0%}", flush=True)
+    alone, behind, own = (statistics.median(cost[part] for cost in costs[way]) for way, part in
+                          [("direct", 0), ("nginx", 0), ("nginx", 1)])
+    print(f"{name}: a request takes {alone:.2f} ms of a processor; through nginx {behind:.2f} ms, and {own:.2f} ms of nginx", flush=True)
 
 
 def main():
