@@ -233,7 +233,9 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc
 PREFIX = /usr/local
 SYSCONFDIR = /etc
 UNITDIR = $(PREFIX)/lib/systemd/system
-UNITS = docker/systemd/burin.service docker/systemd/burin.socket docker/systemd/burin-admin.socket
+# An image is built without docker/systemd: it has no units.
+UNITS = $(wildcard docker/systemd/*.service docker/systemd/*.socket)
+GPU_UNITS = $(if $(filter-out 0,$(CUDA)),$(wildcard docker/systemd/gpu.conf))
 
 $(B)/burin.1: docker/man.sh $(PROGRAM)
 	@mkdir -p $(@D)
@@ -245,12 +247,10 @@ install: $(PROGRAM) $(B)/burin.1 ## program, man page, settings and units to DES
 	@install -D -m 644 $(B)/burin.1 $(DESTDIR)$(PREFIX)/share/man/man1/burin.1
 	@[ -e $(DESTDIR)$(SYSCONFDIR)/burin/burin.json ] || \
 	  install -D -m 644 config/burin.json $(DESTDIR)$(SYSCONFDIR)/burin/burin.json
-	@install -d $(DESTDIR)$(UNITDIR)
-	@for u in $(UNITS); do sed 's|/usr/bin/burin|$(PREFIX)/bin/burin|g' $$u >$(DESTDIR)$(UNITDIR)/$${u##*/} || exit; done
-ifneq ($(CUDA),0)
-	@install -D -m 644 docker/systemd/gpu.conf $(DESTDIR)$(UNITDIR)/burin.service.d/gpu.conf
-	@install -D -m 644 docker/systemd/modules-load.conf $(DESTDIR)$(PREFIX)/lib/modules-load.d/burin.conf
-endif
+	@for u in $(UNITS); do install -d $(DESTDIR)$(UNITDIR) && \
+	  sed 's|/usr/bin/burin|$(PREFIX)/bin/burin|g' $$u >$(DESTDIR)$(UNITDIR)/$${u##*/} || exit; done
+	@for u in $(GPU_UNITS); do install -D -m 644 $$u $(DESTDIR)$(UNITDIR)/burin.service.d/gpu.conf && \
+	  install -D -m 644 $${u%/*}/modules-load.conf $(DESTDIR)$(PREFIX)/lib/modules-load.d/burin.conf || exit; done
 	$(SAY) install "$(DESTDIR)$(PREFIX)/bin/burin"
 
 deb: ## a Debian package of this build: build/burin_VERSION_ARCH.deb, or burin-cuda_...

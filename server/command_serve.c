@@ -93,7 +93,7 @@ static void beat(void *context) {
 
 /* From here on it expects WATCHDOG=1: not before READY=1. */
 static void tell_when_ready(struct service *service) {
-    if (service->ready || !front_is_ready(service->front)) return;
+    if (service->ready || !front_has_started(service->front)) return;
     service->ready = true;
     systemd_notify(&service->systemd, "READY=1\nSTATUS=Serving on %s",
                    front_address(service->front));

@@ -206,10 +206,10 @@ int front_wait_ready(struct front *front, int timeout_ms) {
     return 0;
 }
 
-bool front_is_ready(struct front *front) {
+bool front_has_started(struct front *front) {
     struct readiness now;
     health_readiness(front, &now);
-    return now.ready;
+    return now.healthy;
 }
 
 bool front_is_alive(struct front *front, int timeout_ms) {

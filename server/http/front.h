@@ -30,8 +30,9 @@ struct front *front_create(const struct config *config, struct front_sockets soc
 /* The first worker is ready; false when none was after TIMEOUT_MS. */
 int front_wait_ready(struct front *front, int timeout_ms);
 
-/* A worker is healthy and there is room: what GET /readyz answers 200 to. */
-bool front_is_ready(struct front *front);
+/* Some worker is healthy: it can work. Unlike GET /readyz it does not ask whether there is room,
+ * for a rush that fills the queue is no failure to start. */
+bool front_has_started(struct front *front);
 
 /* Every I/O thread and the supervisor's goes on: each has taken a turn since the call began, or
  * takes one within TIMEOUT_MS. Any thread asks, one at a time. */

@@ -14,6 +14,7 @@ void health_readiness(struct front *front, struct readiness *readiness) {
     readiness->worker_count = supervisor_workers(front->supervisor, readiness->workers);
     supervisor_jobs(front->supervisor, &readiness->waiting);
     for (int i = 0; i < readiness->worker_count; i++) healthy |= readiness->workers[i].healthy;
+    readiness->healthy = healthy;
     const bool room = readiness->waiting < capacity * 9 / 10 || readiness->waiting == 0;
     readiness->status = front_draining(front) ? "draining"
                         : !healthy            ? "no healthy worker"

@@ -12,6 +12,7 @@
 struct readiness {
     const char *status; /* "ready", or why not */
     bool ready;
+    bool healthy; /* some worker is */
     int waiting; /* jobs in the queue */
     int worker_count;
     struct worker_facts workers[WORKERS_MAX];

@@ -437,13 +437,16 @@ def test_what_is_said_and_when(manage, abstract):
     assert len(manager.messages) == 3
 
 
-def started_without_worker(manage, manager):
+def started_without_worker(manage, manager, *flags):
     """A daemon whose worker was stopped before it was ready, which takes it some milliseconds."""
     for _ in range(20):
-        daemon = manage.start(manager)
+        daemon = manage.start(manager, *flags)
         while daemon.process.poll() is None and not manager.said("READY=1"):
             try:
                 for worker in daemon.children():
+                    with open(f"/proc/{worker}/cmdline") as f:
+                        if "worker" not in f.read():
+                            continue  # the daemon itself, which stands still until its child has become another program
                     freeze(worker)
                     time.sleep(0.1)
                     if not manager.said("READY=1"):
@@ -465,6 +468,19 @@ def test_not_ready_before_a_worker_is(manage):
     thaw(worker)
     assert wait_until(lambda: manager.said("READY=1")) and daemon.get("/readyz").status == 200
     assert daemon.works()
+
+
+def test_full_from_the_start(manage):
+    """A rush that fills all there is keeps balancers away, and is no reason to call the start a failure."""
+    manager = manage(http=listening())
+    daemon, worker = started_without_worker(manage, manager, "--slots-small", "1", "--slots-medium", "0", "--slots-large", "0")
+    with daemon.socket() as s:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + bytes(100))
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
+        thaw(worker)
+        assert wait_until(lambda: daemon.get("/readyz").json["status"] == "no slot free")
+        assert wait_until(lambda: manager.said("READY=1"))
+        assert daemon.get("/readyz").status == 503
 
 
 def test_nobody_listens_to_what_is_said(manage, tmp_path):
