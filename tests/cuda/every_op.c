@@ -4,7 +4,7 @@
  * are covered unasked.
  * `every_op small` leaves large sizes out, `every_op tiny` nearly everything: compute-sanitizer is
  * slow, its racecheck hundreds of times.
- * covers: cuda/twins.cu cuda/batch.cuh cuda/chunk.cuh cuda/tile.cuh cuda/pointwise.cuh
+ * covers: cuda/op_registry.cu cuda/batch.cuh cuda/chunk.cuh cuda/tile.cuh cuda/pointwise.cuh
  * covers: cuda/ops/brightness.cu cuda/ops/threshold.cu cuda/ops/grayscale.cu cuda/ops/convolve.cu
  * covers: cuda/ops/histogram.cu cuda/ops/minimum.cu cuda/ops/maximum.cu cuda/ops/mean.cu
  * covers: cuda/ops/histeq/layout8.cuh cuda/ops/histeq/chunks8.cuh cuda/ops/histeq/histogram8.cuh
