@@ -9,11 +9,17 @@
 #ifndef BURIN_OPS_JSON_H
 #define BURIN_OPS_JSON_H
 
+#include "pipeline/op.h"
+
 #include <jansson.h>
 
+/* What an operator tells for each colour channel, "number" or "list"; NULL: nothing. */
+const char *ops_values(const struct op *op);
+
 /* {"operators": [{"name", "summary", "parameters": [{"name", "type", "summary", "unit", "min",
- * "max", "choices", "counts", "default", "required"}], "parts": [{"name", "summary"}]}]}; members
- * of a parameter that say nothing are left out. "parts" are further images of the upload. A new
+ * "max", "choices", "counts", "default", "required"}], "parts": [{"name", "summary"}],
+ * "values"}]}; members of a parameter that say nothing are left out, and "values", which is
+ * ops_values(), where an operator tells nothing. "parts" are further images of the upload. A new
  * reference; NULL where memory is short. */
 json_t *ops_json(void);
 
