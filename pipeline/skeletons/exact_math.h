@@ -4,8 +4,9 @@
  * gcc, clang, tcc, nvcc and NVRTC compile this one source, for CPU and GPU. Only +, -, *, / and
  * sqrt of IEEE 754 doubles, integers and exact conversions are used, so that nothing depends on a
  * compiler's or a machine's library, as long as the compiler does not contract a * b + c into one
- * operation: gcc and clang need -ffp-contract=off, nvcc and NVRTC --fmad=false. Without
- * -fno-math-errno sqrt is an instruction written by hand, which keeps loops from being vectorized.
+ * operation: gcc and clang need -ffp-contract=off, nvcc and NVRTC --fmad=false. With
+ * -fno-math-errno -fno-trapping-math, which change no result, gcc vectorizes loops that call them,
+ * sin, cos, tan and fmod excepted.
  * Nothing of libc or libm is called or included; no text here but the #include lines of the parts
  * refers to a file, so the parts in this order, those lines left out, are one source.
  *
