@@ -105,6 +105,38 @@ def test_same_bits(tmp_path, plain, way):
     assert not [name for name in undefined if name not in ("U", "w") and not name.startswith(("_ITM", "__gmon", "__cxa"))]
 
 
+# As a user writes it: names of math.h, in both languages, a variable that has one of them, floats.
+USER = """
+QUALIFIERS double user(double x, int n) {
+    const float half = (float)x / 2, round = sqrtf(fabsf(half)) + powf(half * half, 0.25f);
+    double sum = round + sin(M_PI * x) + atan2(x, (double)n) + floor(x) * hypot(x, 1) + fmod(x, 3) + abs(n - 7);
+    if (isnan(sum) || isinf(sum) || !isfinite(sum) || signbit(-0.0) == 0) sum = 0;
+    sum += fmin(x, NAN) + fmax(-INFINITY, x) + exp(-HUGE_VAL) + (double)lround(x) + nearbyint(x) + log10f(1000);
+    return sum + cbrt(x) + tanh(x) + log1p(M_E) + copysign(M_SQRT2, x) + fdim(x, 1) + (double)llabs(-n) + rintf(half);
+}
+"""
+
+
+def user_source(tmp_path, qualifiers, more=""):
+    file = tmp_path / "user.c"
+    file.write_text(flat("pipeline/skeletons/exact_math.h") + USER.replace("QUALIFIERS", qualifiers) + more)
+    return file
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "tcc"])
+def test_names_of_math_h(tmp_path, compiler):
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    options = ["-nostdlib", "-nostdinc", "-shared"] if compiler == "tcc" else ["-std=c17", "-Wall", "-Wextra", "-Werror", *STRICT]
+    subprocess.run([compiler, *options, "-o", tmp_path / "user.so", user_source(tmp_path, "")], check=True)
+    user = ctypes.CDLL(str(tmp_path / "user.so")).user
+    user.restype, user.argtypes = ctypes.c_double, [ctypes.c_double, ctypes.c_int]
+    x, n = 2.7, 5
+    wanted = (math.sqrt(x / 2) * 2 + math.sin(math.pi * x) + math.atan2(x, n) + math.floor(x) * math.hypot(x, 1) + math.fmod(x, 3) + 2 +
+              x + x + 0 + 3 + 3 + 3 + x ** (1 / 3) + math.tanh(x) + math.log1p(math.e) + math.sqrt(2) + x - 1 + 5 + 1)
+    assert user(x, n) == pytest.approx(wanted, rel=1e-6)
+
+
 def test_digest_notices_a_difference(tmp_path, plain):
     """Contraction is what would go unnoticed most easily."""
     if not re.search(r"\bfma\b", pathlib.Path("/proc/cpuinfo").read_text()):
@@ -180,15 +212,9 @@ def nvrtc():
     return ctypes.CDLL(names[0])
 
 
-def test_compiles_for_gpus_at_run_time(tmp_path):
-    library = nvrtc()
-    text = source(tmp_path, """
-extern "C" __global__ void results(int function, unsigned count, unsigned long long *out) {
-    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < count) out[i] = exact_set_result(function, i);
-}
-""").read_bytes()
-    program, size = ctypes.c_void_p(), ctypes.c_size_t()
+def compile_for_gpu(text):
+    """The size of what NVRTC makes of it, without a word of warning."""
+    library, program, size = nvrtc(), ctypes.c_void_p(), ctypes.c_size_t()
     assert library.nvrtcCreateProgram(ctypes.byref(program), text, b"all.c", 0, None, None) == 0
     options = [b"-arch=sm_90", b"--fmad=false"]
     code = library.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
@@ -196,4 +222,18 @@ extern "C" __global__ void results(int function, unsigned count, unsigned long l
     log = ctypes.create_string_buffer(size.value)
     library.nvrtcGetProgramLog(program, log)
     assert code == 0 and not log.value.strip(), log.value.decode()
-    assert library.nvrtcGetCUBINSize(program, ctypes.byref(size)) == 0 and size.value > 1000
+    assert library.nvrtcGetCUBINSize(program, ctypes.byref(size)) == 0
+    library.nvrtcDestroyProgram(ctypes.byref(program))
+    return size.value
+
+
+def test_compiles_for_gpus_at_run_time(tmp_path):
+    kernel = """
+extern "C" __global__ void results(int function, unsigned count, unsigned long long *out) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) out[i] = exact_set_result(function, i);
+}
+"""
+    assert compile_for_gpu(source(tmp_path, kernel).read_bytes()) > 10000
+    kernel = 'extern "C" __global__ void results(double *out) { out[0] = user(out[1], (int)out[2]); }\n'
+    assert compile_for_gpu(user_source(tmp_path, "static __device__", kernel).read_bytes()) > 10000
