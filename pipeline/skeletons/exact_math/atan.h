@@ -29,7 +29,8 @@ static const BURIN_MATH_TABLE double burin_atan_table[34] = {
 
 /* The angle of n/d in two, 0 <= n <= d, d within 2^-500..2^1000; n/d below 2^-500 loses bits. */
 BURIN_MATH_FN double burin_atan_near(double n, double n_low, double d, double d_low, double *low) {
-    const int k = (int)(n / d * 16 + 0.5);
+    const double place = n / d * 16 + 0.5; /* below 17, or NaN */
+    const int k = (int)(place < 17 ? place : 0);
     const double c = k * 0.0625, d_top = burin_top(d), n_top = burin_top(n);
     double rest, below_low;
     /* tan(a - b) = (n - c d) / (d + c n); c has so few bits that the products are exact. */
