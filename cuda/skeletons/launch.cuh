@@ -8,7 +8,7 @@
  * A kernel is given by address, whoever compiled it. Its arguments, by value:
  *   P2P  batch, parameters, channels, alpha_mask
  *   N2P  batch, parameters, rows of a strip
- *   R2S  batch, parameters, partial numbers, chunks_done
+ *   R2S  batch, parameters, partial numbers, blocks_done
  *   R2V  batch, parameters, bins, copies of the lists in shared memory
  */
 #ifndef BURIN_SKELETON_LAUNCH_CUH
@@ -29,10 +29,10 @@ struct skeleton_kernel {
 
 static inline enum status skeleton_launch(const struct cuda_context *context,
                                           const struct op_call *calls,
-                                          const struct skeleton_kernel &kernel, unsigned blocks,
+                                          const struct skeleton_kernel &kernel, dim3 blocks,
                                           unsigned threads, size_t shared_bytes, void **arguments) {
-    CUDA_TRY(calls[0].failure, cudaLaunchKernel(kernel.function, dim3(blocks), dim3(threads),
-                                                arguments, shared_bytes, context->stream));
+    CUDA_TRY(calls[0].failure, cudaLaunchKernel(kernel.function, blocks, dim3(threads), arguments,
+                                                shared_bytes, context->stream));
     cuda_record_kernel(context, kernel.name);
     return STATUS_OK;
 }
@@ -95,9 +95,14 @@ static inline enum status reduction_batch(struct batch *batch, const struct op_c
     return status;
 }
 
-/* Of any launch of this many images: a number takes 8 bytes and says whether it is there. */
+/* Blocks for an image: all together as many as run at once, or one for each. */
+static inline unsigned image_blocks(const struct cuda_context *context, int count, int at_once) {
+    return (unsigned)((at_once * context->multiprocessors + count - 1) / count);
+}
+
+/* A number takes up to 8 bytes and says whether it is there. */
 static inline size_t scalar_scratch(const struct cuda_context *context, int count) {
-    return (size_t)(SCALAR_BLOCKS * context->multiprocessors + count) *
+    return (size_t)count * image_blocks(context, count, SCALAR_BLOCKS) *
            sizeof(struct partial_numbers<long long, 3>);
 }
 
@@ -107,11 +112,10 @@ static inline enum status scalar_launch(const struct cuda_context *context,
     struct batch batch;
     const enum status status = reduction_batch(&batch, calls, count);
     if (status) return status;
-    const unsigned blocks =
-        batch_divide(&batch, SCALAR_THREADS, SCALAR_BLOCKS * context->multiprocessors);
     void *partials = calls[0].scratch;
-    uint32_t *chunks_done = context->zeroed;
-    void *arguments[] = { &batch, &kernel.parameters, &partials, &chunks_done };
+    uint32_t *blocks_done = context->zeroed;
+    void *arguments[] = { &batch, &kernel.parameters, &partials, &blocks_done };
+    const dim3 blocks(image_blocks(context, count, SCALAR_BLOCKS), count);
     return skeleton_launch(context, calls, kernel, blocks, SCALAR_THREADS, 0, arguments);
 }
 
@@ -137,8 +141,7 @@ static inline enum status vector_launch(const struct cuda_context *context,
     CUDA_TRY(calls[0].failure,
              cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   (int)shared_bytes));
-    const unsigned blocks =
-        batch_divide(&batch, VECTOR_THREADS, VECTOR_BLOCKS * context->multiprocessors);
+    const dim3 blocks(image_blocks(context, count, VECTOR_BLOCKS), count);
     void *arguments[] = { &batch, &kernel.parameters, &bins, &copies };
     return skeleton_launch(context, calls, kernel, blocks, VECTOR_THREADS, shared_bytes, arguments);
 }

@@ -7,10 +7,11 @@
  *
  * How it works. A thread has 16 bytes of a row, and goes down so many rows. The rows that its
  * windows reach stay in registers, so that each sample is read from memory once a strip, and the
- * next row is on its way while one is worked on. Beside its own 16 bytes a thread loads the words
- * to the left and to the right that windows reach. Beyond the border the outermost pixel is
- * replicated: only threads there take the time to do so. Rows that do not start at 16 bytes are
- * read sample by sample.
+ * next row is on its way while one is worked on: nothing branches between a load and its use, since
+ * the compiler would wait there. Beside its own 16 bytes a thread loads the words to the left and to
+ * the right that windows reach. Beyond the border the outermost pixel is replicated: only threads
+ * there take the time to do so. Where rows do not start at 16 bytes, windows are read sample by
+ * sample.
  *
  * FUNCTION is passed by value: window[row][column], x and y of the pixel to sample.
  */
@@ -55,9 +56,25 @@ struct strip {
     uint32_t stride;
     int column, samples; /* of the row: the chunk's first one, and all */
     int last_row;        /* of the image */
-    bool aligned;        /* every row starts at 16 bytes */
-    bool border;         /* windows reach over the left or the right border */
+    int left, right; /* bytes from the chunk to the words at its sides; 0 where there are none */
+    bool border;     /* windows reach over the left or the right border */
 };
+
+template <class T>
+static __device__ __forceinline__ struct strip strip_of(const struct batch_image &image,
+                                                        int column) {
+    const int samples = (int)image.width;
+    struct strip strip;
+    strip.chunk = image.in + column * T::BYTES;
+    strip.stride = image.in_stride;
+    strip.column = column;
+    strip.samples = samples;
+    strip.last_row = (int)image.height - 1;
+    strip.left = column > 0 ? 4 * T::HALO_WORDS : 0;
+    strip.right = column + T::SAMPLES < samples ? 16 : 0;
+    strip.border = column == 0 || column + T::SAMPLES + T::HALO > samples;
+    return strip;
+}
 
 template <int COUNT>
 static __device__ __forceinline__ void load_words(uint32_t *words, const uint8_t *from) {
@@ -71,28 +88,18 @@ static __device__ __forceinline__ void load_words(uint32_t *words, const uint8_t
     }
 }
 
-/* For a row that was read from its first sample on. */
-template <class T> static __device__ __forceinline__ void shift_right(struct strip_row<T> &row) {
-#pragma unroll
-    for (int i = T::WORDS - 1; i >= T::HALO_WORDS; i--) row.words[i] = row.words[i - T::HALO_WORDS];
+static __device__ __forceinline__ const uint8_t *strip_row_at(const struct strip &strip, int y) {
+    return strip.chunk + (uint64_t)(uint32_t)max(0, min(y, strip.last_row)) * strip.stride;
 }
 
-/* Row Y, or the first or last one where there is none. What lies beyond its ends is not set. */
+/* Row Y, or the first or last one where there is none. What lies beyond its ends is anything. */
 template <class T>
 static __device__ __forceinline__ void load_strip_row(struct strip_row<T> &to,
                                                       const struct strip &strip, int y) {
-    const uint8_t *row =
-        strip.chunk + (uint64_t)(uint32_t)max(0, min(y, strip.last_row)) * strip.stride;
-    const bool left = strip.column > 0, right = strip.column + T::SAMPLES < strip.samples;
-    if (strip.aligned) {
-        if (left) load_words<T::HALO_WORDS>(to.words, row - 4 * T::HALO_WORDS);
-        load_words<4>(to.words + T::HALO_WORDS, row);
-        if (right) load_words<T::HALO_WORDS>(to.words + T::HALO_WORDS + 4, row + 16);
-    } else {
-        const uint8_t *from = left ? row - 4 * T::HALO_WORDS : row;
-        load_unaligned(to.words, from, (strip.samples - strip.column) * T::BYTES + (row - from));
-        if (!left) shift_right<T>(to);
-    }
+    const uint8_t *row = strip_row_at(strip, y);
+    load_words<T::HALO_WORDS>(to.words, row - strip.left);
+    load_words<4>(to.words + T::HALO_WORDS, row);
+    load_words<T::HALO_WORDS>(to.words + T::HALO_WORDS + 4, row + strip.right);
 }
 
 /* Replicates the outermost pixels over the border. */
@@ -128,6 +135,69 @@ strip_row_result(uint32_t (&out)[4], const struct strip_row<T> (&rows)[T::SIDE],
     }
 }
 
+/* Rows TOP to END of a strip whose rows start at 16 bytes. */
+template <class T, class FUNCTION>
+static __device__ __forceinline__ void slide_down(const struct strip &strip, uint8_t *to,
+                                                  uint32_t out_stride, int top, int end,
+                                                  const FUNCTION &function) {
+    const uint32_t bytes = (uint32_t)min(strip.samples - strip.column, T::SAMPLES) * T::BYTES;
+    struct strip_row<T> window[T::SIDE], next;
+#pragma unroll
+    for (int r = 0; r + 1 < T::SIDE; r++) {
+        load_strip_row(window[r + 1], strip, top - T::REACH + r);
+        replicate(window[r + 1], strip);
+    }
+    load_strip_row(next, strip, top + T::REACH);
+#pragma unroll 1
+    for (int y = top; y < end; y++) {
+#pragma unroll
+        for (int r = 0; r + 1 < T::SIDE; r++) window[r] = window[r + 1];
+        window[T::SIDE - 1] = next;
+        load_strip_row(next, strip, y + 1 + T::REACH);
+        replicate(window[T::SIDE - 1], strip);
+        uint32_t out[4] = {};
+        strip_row_result<T>(out, window, function, strip.column, y);
+        store_chunk(out, to, bytes, true);
+        to += out_stride;
+    }
+}
+
+/* Sample X, whatever that is, of a row of all: beyond the border the same channel of the last
+ * pixel. */
+template <class T>
+static __device__ __forceinline__ typename T::sample clamped_sample(const struct strip &strip,
+                                                                    const uint8_t *row, int x) {
+    if (x < 0) x = (x + T::HALO) % T::CHANNELS;
+    if (x >= strip.samples) x = strip.samples - T::CHANNELS + (x - strip.samples) % T::CHANNELS;
+    return (typename T::sample)load_sample<T::DEPTH>(row, x);
+}
+
+/* The same for any rows. */
+template <class T, class FUNCTION>
+static __device__ __forceinline__ void step_down(const struct strip &strip, uint8_t *to,
+                                                 uint32_t out_stride, int top, int end,
+                                                 const FUNCTION &function) {
+    const int samples = min(strip.samples - strip.column, T::SAMPLES);
+#pragma unroll 1
+    for (int i = 0; i < (end - top) * samples; i++) {
+        const int y = top + i / samples, x = strip.column + i % samples;
+        typename T::sample window[T::SIDE][T::SIDE];
+#pragma unroll
+        for (int r = 0; r < T::SIDE; r++) {
+            const uint8_t *row = strip_row_at(strip, y + r - T::REACH) - strip.column * T::BYTES;
+#pragma unroll
+            for (int c = 0; c < T::SIDE; c++)
+                window[r][c] = clamped_sample<T>(strip, row, x + (c - T::REACH) * T::CHANNELS);
+        }
+        const bool alpha = T::CHANNELS % 2 == 0 && x % T::CHANNELS == T::CHANNELS - 1;
+        const uint32_t result =
+            alpha ? window[T::REACH][T::REACH] : function(window, x / T::CHANNELS, y);
+        typename T::sample *row =
+            (typename T::sample *)(to + (uint64_t)(uint32_t)(y - top) * out_stride);
+        row[x - strip.column] = (typename T::sample)result;
+    }
+}
+
 /* A thread each tile of 16 bytes across and ROWS down; images of BATCH are as wide as they have
  * samples in a row. */
 template <class T, int CAPACITY, class FUNCTION>
@@ -139,30 +209,13 @@ static __device__ __forceinline__ void neighbourhood_strip(const struct batch_of
     const struct batch_image &image = batch.images[batch_find(batch, number)];
     const struct chunk_position position = chunk_position_of(image, number - image.first_chunk);
     const int column = (int)position.x * T::SAMPLES, top = (int)(position.y * rows);
-    const int end = min(top + (int)rows, (int)image.height), width = (int)image.width;
-    const struct strip strip = { image.in + column * T::BYTES,
-                                 image.in_stride,
-                                 column,
-                                 width,
-                                 (int)image.height - 1,
-                                 image.aligned,
-                                 column == 0 || column + T::SAMPLES + T::HALO > width };
+    const int end = min(top + (int)rows, (int)image.height);
+    const struct strip strip = strip_of<T>(image, column);
     uint8_t *to = image.out + (uint64_t)(uint32_t)top * image.out_stride + column * T::BYTES;
-    const uint32_t bytes = (uint32_t)min(width - column, T::SAMPLES) * T::BYTES;
-    struct strip_row<T> window[T::SIDE], next;
-#pragma unroll 1
-    for (int y = top - 2 * T::REACH - 1; y < end; y++) {
-#pragma unroll
-        for (int r = 0; r + 1 < T::SIDE; r++) window[r] = window[r + 1];
-        window[T::SIDE - 1] = next;
-        replicate(window[T::SIDE - 1], strip);
-        load_strip_row(next, strip, y + T::REACH + 1);
-        if (y < top) continue;
-        uint32_t out[4] = {};
-        strip_row_result<T>(out, window, function, column, y);
-        store_chunk(out, to, bytes, image.aligned);
-        to += image.out_stride;
-    }
+    if (image.aligned)
+        slide_down<T>(strip, to, image.out_stride, top, end, function);
+    else
+        step_down<T>(strip, to, image.out_stride, top, end, function);
 }
 
 #endif

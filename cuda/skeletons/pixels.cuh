@@ -19,15 +19,22 @@ template <int SAMPLE_BITS, int IN_CHANNELS> struct pixels_traits {
     static constexpr int LOADS = CHANNELS == 3 ? 2 : 4; /* of a thread, in flight together */
 };
 
-/* Chunk INDEX of the image, where it is before END; returns how many of its pixels there are. */
+/* Chunk INDEX of the image; returns how many pixels it has, 0 where there is no such chunk. */
 template <class P>
 static __device__ __forceinline__ uint32_t load_pixels(uint32_t (&words)[P::WORDS],
                                                        const struct batch_image &image,
-                                                       uint32_t index, uint32_t end) {
-    if (index >= end) return 0;
+                                                       uint32_t index) {
+    if (index >= image.chunks) return 0;
     const struct chunk_memory memory = chunk_memory_of<P::PIXELS, P::PIXEL_BYTES, 0>(image, index);
     load_chunk(words, memory.in, memory.pixels * P::PIXEL_BYTES, image.aligned);
     return memory.pixels;
+}
+
+/* Blocks of THREADS that find any chunk to do. */
+template <class P, int THREADS>
+static __device__ __forceinline__ unsigned pixel_blocks(const struct batch_image &image) {
+    constexpr unsigned SHARE = P::LOADS * THREADS;
+    return (image.chunks + SHARE - 1) / SHARE;
 }
 
 #endif

@@ -10,15 +10,16 @@
  * How it works. FUNCTION takes two numbers to one, in any order; it has no neutral element, so that
  * whoever has nothing yet says so. A thread reads whole pixels, 16 or 48 bytes at a time, several
  * loads in flight. Warps put their numbers together by shuffles, the block through shared memory,
- * and all blocks of an image through memory: a ticket counts the chunks that are in, and the block
- * that brings the last of them puts the blocks' numbers together.
+ * and all blocks of an image through memory: a ticket counts the blocks that are done, and the last
+ * of them puts the blocks' numbers together. Blocks go through an image side by side, as a copy
+ * does: with a stretch of its own for each, memory is slower.
  */
 #ifndef BURIN_SKELETON_SCALAR_CUH
 #define BURIN_SKELETON_SCALAR_CUH
 
 #include "cuda/skeletons/pixels.cuh"
 
-enum { SCALAR_THREADS = 512, SCALAR_BLOCKS = 2 /* a multiprocessor */ };
+enum { SCALAR_THREADS = 512, SCALAR_BLOCKS = 3 /* a multiprocessor */ };
 
 template <class NUMBER> struct partial_number {
     NUMBER value;
@@ -76,13 +77,14 @@ add_pixels(struct partial_numbers<NUMBER, P::COLOURS> &numbers, const uint32_t (
 template <class P, class NUMBER, class FUNCTION>
 static __device__ __forceinline__ void
 reduce_thread(struct partial_numbers<NUMBER, P::COLOURS> &numbers, const struct batch_image &image,
-              struct chunk_range range, const FUNCTION &function) {
-    constexpr uint32_t STEP = P::LOADS * SCALAR_THREADS;
-    for (uint32_t start = range.first + threadIdx.x; start < range.end; start += STEP) {
+              const FUNCTION &function) {
+    constexpr uint32_t SHARE = P::LOADS * SCALAR_THREADS;
+    uint32_t start = blockIdx.x * SHARE + threadIdx.x;
+    for (; start < image.chunks; start += gridDim.x * SHARE) {
         uint32_t words[P::LOADS][P::WORDS], pixels[P::LOADS];
 #pragma unroll
         for (int h = 0; h < P::LOADS; h++)
-            pixels[h] = load_pixels<P>(words[h], image, start + h * SCALAR_THREADS, range.end);
+            pixels[h] = load_pixels<P>(words[h], image, start + h * SCALAR_THREADS);
 #pragma unroll
         for (int h = 0; h < P::LOADS; h++)
             if (pixels[h]) add_pixels<P, NUMBER>(numbers, words[h], pixels[h], function);
@@ -135,71 +137,55 @@ reduce_block(struct partial_numbers<NUMBER, COLOURS> &numbers, const FUNCTION &f
 
 /* ---- all blocks */
 
-/* The block that has chunk CHUNK of the batch: batch_divide's, backwards. */
-template <int CAPACITY>
-static __device__ __forceinline__ uint32_t block_of_chunk(const struct batch_of<CAPACITY> &batch,
-                                                          uint32_t chunk) {
-    const uint32_t larger = batch.larger_blocks * (batch.block_chunks + 1);
-    if (chunk < larger) return chunk / (batch.block_chunks + 1);
-    return batch.larger_blocks + (chunk - larger) / batch.block_chunks;
-}
-
-/* Image I's numbers of all blocks, once the last of them are in: true in the block that brings
- * those, whose first thread has the result. Blocks and images both rise along the batch, so their
- * sum is a number that no other pair has. The fence before the ticket publishes what a block
+/* An image's numbers of all its BLOCKS, once the last of them are in: true in the block that brings
+ * those, whose first thread has the result. The fence before the ticket publishes what a block
  * writes; the one behind it lets all of it be seen by whoever has drawn the last. */
-template <class NUMBER, int COLOURS, int CAPACITY, class FUNCTION>
+template <class NUMBER, int COLOURS, class FUNCTION>
 static __device__ __forceinline__ bool
-reduce_blocks(struct partial_numbers<NUMBER, COLOURS> &numbers,
-              const struct batch_of<CAPACITY> &batch, int i, uint32_t chunks,
-              struct partial_numbers<NUMBER, COLOURS> *partials, uint32_t *chunks_done,
+reduce_blocks(struct partial_numbers<NUMBER, COLOURS> &numbers, unsigned blocks,
+              struct partial_numbers<NUMBER, COLOURS> *partials, uint32_t *blocks_done,
               const FUNCTION &function) {
     __shared__ bool is_last;
-    const struct batch_image &image = batch.images[i];
-    if (chunks == image.chunks) return true;
+    if (blocks == 1) return true;
     if (threadIdx.x == 0) {
-        partials[blockIdx.x + i] = numbers;
+        partials[blockIdx.x] = numbers;
         __threadfence();
-        is_last = atomicAdd(chunks_done + i, chunks) + chunks == image.chunks;
+        is_last = atomicAdd(blocks_done, 1) == blocks - 1;
         __threadfence();
     }
     __syncthreads();
     if (!is_last) return false;
-    if (threadIdx.x == 0) chunks_done[i] = 0;
-    const uint32_t first = block_of_chunk(batch, image.first_chunk);
-    const uint32_t last = block_of_chunk(batch, image.first_chunk + image.chunks - 1);
+    if (threadIdx.x == 0) *blocks_done = 0;
 #pragma unroll
     for (int c = 0; c < COLOURS; c++) numbers.of[c].started = false;
-    for (uint32_t block = first + threadIdx.x; block <= last; block += SCALAR_THREADS)
+    for (unsigned block = threadIdx.x; block < blocks; block += SCALAR_THREADS)
 #pragma unroll
         for (int c = 0; c < COLOURS; c++) {
-            const volatile struct partial_number<NUMBER> *from = &partials[block + i].of[c];
+            const volatile struct partial_number<NUMBER> *from = &partials[block].of[c];
             put_together(numbers.of[c], partial_number<NUMBER>{ from->value, true }, function);
         }
     reduce_block<NUMBER, COLOURS>(numbers, function);
     return true;
 }
 
-/* PARTIALS: as many as there are blocks and images together. CHUNKS_DONE: a word for each image,
- * zero between launches. An image's values are written where its output would be. */
+/* Image blockIdx.y of the batch, by as many blocks as the grid is wide. PARTIALS: one for each
+ * block. BLOCKS_DONE: a word for each image, zero between launches. The values are written where
+ * the image's output would be. */
 template <class P, class NUMBER, class VALUE, int CAPACITY, class FUNCTION>
 static __device__ __forceinline__ void
 reduce_batch(const struct batch_of<CAPACITY> &batch, const FUNCTION &function,
-             struct partial_numbers<NUMBER, P::COLOURS> *partials, uint32_t *chunks_done) {
-    const struct chunk_range block = block_chunks(batch);
-    const int end = batch_find(batch, block.end - 1) + 1;
-    for (int i = batch_find(batch, block.first); i < end; i++) {
-        const struct batch_image &image = batch.images[i];
-        const struct chunk_range range = image_chunks(image, block);
-        struct partial_numbers<NUMBER, P::COLOURS> numbers = {};
-        reduce_thread<P, NUMBER>(numbers, image, range, function);
-        reduce_block<NUMBER, P::COLOURS>(numbers, function);
-        const bool done = reduce_blocks<NUMBER, P::COLOURS>(
-            numbers, batch, i, range.end - range.first, partials, chunks_done, function);
-        if (!done || threadIdx.x) continue;
+             struct partial_numbers<NUMBER, P::COLOURS> *partials, uint32_t *blocks_done) {
+    const struct batch_image &image = batch.images[blockIdx.y];
+    const unsigned blocks = min(gridDim.x, pixel_blocks<P, SCALAR_THREADS>(image));
+    if (blockIdx.x >= blocks) return;
+    struct partial_numbers<NUMBER, P::COLOURS> numbers = {};
+    reduce_thread<P, NUMBER>(numbers, image, function);
+    reduce_block<NUMBER, P::COLOURS>(numbers, function);
+    const bool done = reduce_blocks<NUMBER, P::COLOURS>(
+        numbers, blocks, partials + blockIdx.y * gridDim.x, blocks_done + blockIdx.y, function);
+    if (!done || threadIdx.x) return;
 #pragma unroll
-        for (int c = 0; c < P::COLOURS; c++) ((VALUE *)image.out)[c] = (VALUE)numbers.of[c].value;
-    }
+    for (int c = 0; c < P::COLOURS; c++) ((VALUE *)image.out)[c] = (VALUE)numbers.of[c].value;
 }
 
 #endif

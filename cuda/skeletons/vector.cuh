@@ -16,7 +16,7 @@
 
 #include "cuda/skeletons/pixels.cuh"
 
-enum { VECTOR_THREADS = 512, VECTOR_BLOCKS = 2 /* a multiprocessor */ };
+enum { VECTOR_THREADS = 512, VECTOR_BLOCKS = 3 /* a multiprocessor */ };
 
 template <class P, class FUNCTION>
 static __device__ __forceinline__ void count_pixels(const uint32_t (&words)[P::WORDS],
@@ -44,57 +44,49 @@ static __device__ __forceinline__ void count_pixels(const uint32_t (&words)[P::W
 }
 
 template <class P, class FUNCTION>
-static __device__ __forceinline__ void count_range(const struct batch_image &image,
-                                                   struct chunk_range range, int *lists, int bins,
-                                                   const FUNCTION &function) {
-    constexpr uint32_t STEP = P::LOADS * VECTOR_THREADS;
-    for (uint32_t start = range.first + threadIdx.x; start < range.end; start += STEP) {
+static __device__ __forceinline__ void count_image(const struct batch_image &image, int *lists,
+                                                   int bins, const FUNCTION &function) {
+    constexpr uint32_t SHARE = P::LOADS * VECTOR_THREADS;
+    uint32_t start = blockIdx.x * SHARE + threadIdx.x;
+    for (; start < image.chunks; start += gridDim.x * SHARE) {
         uint32_t words[P::LOADS][P::WORDS], pixels[P::LOADS];
 #pragma unroll
         for (int h = 0; h < P::LOADS; h++)
-            pixels[h] = load_pixels<P>(words[h], image, start + h * VECTOR_THREADS, range.end);
+            pixels[h] = load_pixels<P>(words[h], image, start + h * VECTOR_THREADS);
 #pragma unroll
         for (int h = 0; h < P::LOADS; h++)
             if (pixels[h]) count_pixels<P>(words[h], pixels[h], lists, bins, function);
     }
 }
 
-/* Sums up COPIES of the block's lists, LENGTH words each, and clears them. */
-static __device__ __forceinline__ void add_lists(int *copies, int count, int length, int *to) {
+/* Adds the sum of COUNT copies of the block's lists, LENGTH words each, to the image's. */
+static __device__ __forceinline__ void add_lists(const int *copies, int count, int length,
+                                                 int *to) {
     for (int i = threadIdx.x; i < length; i += VECTOR_THREADS) {
         int sum = 0;
-        for (int k = 0; k < count; k++) {
-            sum += copies[k * length + i];
-            copies[k * length + i] = 0;
-        }
+        for (int k = 0; k < count; k++) sum += copies[k * length + i];
         if (sum) atomicAdd(to + i, sum);
     }
 }
 
-/* COPIES of the lists are in shared memory; 0: they are counted where they are. An image's lists
- * are where its output would be. */
+/* Image blockIdx.y of the batch, by as many blocks as the grid is wide. COPIES of the lists are in
+ * shared memory; 0: they are counted where they are, which is where the image's output would be. */
 template <class P, int CAPACITY, class FUNCTION>
 static __device__ __forceinline__ void count_batch(const struct batch_of<CAPACITY> &batch,
                                                    const FUNCTION &function, int bins, int copies) {
     extern __shared__ int shared_lists[];
+    const struct batch_image &image = batch.images[blockIdx.y];
     const int length = bins * P::COLOURS;
+    if (blockIdx.x >= pixel_blocks<P, VECTOR_THREADS>(image)) return;
+    if (copies == 0) {
+        count_image<P>(image, (int *)image.out, bins, function);
+        return;
+    }
     for (int i = threadIdx.x; i < copies * length; i += VECTOR_THREADS) shared_lists[i] = 0;
     __syncthreads();
-    const struct chunk_range block = block_chunks(batch);
-    const int end = batch_find(batch, block.end - 1) + 1;
-    for (int i = batch_find(batch, block.first); i < end; i++) {
-        const struct batch_image &image = batch.images[i];
-        const struct chunk_range range = image_chunks(image, block);
-        if (copies == 0) {
-            count_range<P>(image, range, (int *)image.out, bins, function);
-            continue;
-        }
-        int *const own = shared_lists + threadIdx.x / 32 % copies * length;
-        count_range<P>(image, range, own, bins, function);
-        __syncthreads();
-        add_lists(shared_lists, copies, length, (int *)image.out);
-        __syncthreads();
-    }
+    count_image<P>(image, shared_lists + threadIdx.x / 32 % copies * length, bins, function);
+    __syncthreads();
+    add_lists(shared_lists, copies, length, (int *)image.out);
 }
 
 #endif

@@ -101,9 +101,9 @@ NEIGHBOURHOOD(box)
 #define SCALAR(name, type)                                                                         \
     static __global__ void __launch_bounds__(SCALAR_THREADS, SCALAR_BLOCKS)                        \
         kernel_##name(const __grid_constant__ struct batch batch, struct skeleton_parameters,      \
-                      struct partial_numbers<type, 1> *partials, uint32_t *chunks_done) {          \
+                      struct partial_numbers<type, 1> *partials, uint32_t *blocks_done) {          \
         reduce_batch<pixels_traits<8, 1>, type, type>(                                             \
-            batch, [](type a, type b) { return name(a, b); }, partials, chunks_done);              \
+            batch, [](type a, type b) { return name(a, b); }, partials, blocks_done);              \
     }
 SCALAR(largest, int)
 SCALAR(sum, long long)
