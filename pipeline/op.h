@@ -35,6 +35,7 @@ struct op_aux {
 
 /* One image on its way through one operator. Device memory where a GPU runs it. */
 struct op_call {
+    const struct op *op; /* whose call it is */
     const struct params *params;
     struct image in;
     struct image out;             /* shape as op.size said; pixels to be written whole */
@@ -51,6 +52,7 @@ struct op {
     const char *name;    /* the file's name */
     const char *summary; /* one line for people, no full stop */
     const char *unit;    /* of its progress, "seams"; NULL: it tells none */
+    unsigned depth;      /* 8 or 16: the only depth that it takes; 0: both */
     const struct param *params;
     struct op_aux aux[OP_AUX_MAX];
 

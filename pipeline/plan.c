@@ -192,6 +192,14 @@ static enum status check_shape(const struct image *shape, const char *what, uint
     return STATUS_OK;
 }
 
+static enum status check_depth(const struct op *op, const struct image *in,
+                               struct failure *failure) {
+    if (!op->depth || op->depth == in->depth) return STATUS_OK;
+    return fail(failure, STATUS_MISMATCH,
+                "%s takes images of %u bits a sample, and this one has %u bits a sample", op->name,
+                op->depth, in->depth);
+}
+
 enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure) {
     shapes[0] = *in;
@@ -201,6 +209,8 @@ enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_
         const struct image *from = &shapes[i];
         struct image *to = &shapes[i + 1];
         *to = image_shape(from->width, from->height, from->channels, from->depth);
+        status = check_depth(step->op, from, failure);
+        if (status != STATUS_OK) break;
         if (step->op->size) status = step->op->size(&step->params, from, to, failure);
         if (status == STATUS_OK) status = check_shape(to, step->op->name, pixels_max, failure);
     }

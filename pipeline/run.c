@@ -39,6 +39,7 @@ static void make_calls(const struct plan *plan, int index, struct run_item *item
     const bool takes_aux = index == plan_aux_step(plan);
     for (int i = 0; i < count; i++) {
         calls[i] = (struct op_call){
+            .op = plan->steps[index].op,
             .params = &plan->steps[index].params,
             .in = items[i].shapes[index],
             .out = items[i].shapes[index + 1],

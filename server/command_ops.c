@@ -20,7 +20,8 @@ static int usage(FILE *out, int code) {
 /* A default out of range stands for "not given". */
 static bool has_default(const struct param *param) {
     if (param->required || param->type == PARAM_TAPS) return false;
-    return param->type != PARAM_INT || (param->def >= param->min && param->def <= param->max);
+    const bool number = param->type == PARAM_INT || param->type == PARAM_DECIMAL;
+    return !number || (param->def >= param->min && param->def <= param->max);
 }
 
 static void print_param(const struct param *param) {
@@ -119,7 +120,7 @@ int command_ops(int argc, char **argv) {
         return usage(stdout, 0);
     if (argc == 2 && strcmp(argv[1], "--json") == 0) {
         json_t *json = ops_json();
-        json_dumpf(json, stdout, JSON_INDENT(2));
+        json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
         putchar('\n');
         json_decref(json);
         return 0;

@@ -12,7 +12,8 @@
 #include <jansson.h>
 
 /* {"operators": [{"name", "summary", "parameters": [{"name", "type", "summary", "unit", "min",
- * "max", "choices", "counts", "default", "required"}], "parts": [{"name", "summary"}]}]}; members
+ * "max", "choices", "counts", "default", "required"}], "parts": [{"name", "summary"}], "depth"}]};
+ * "depth", 8 or 16, is the only one that the operator takes, and left out if it takes both; members
  * of a parameter that say nothing are left out. "parts" are further images of the upload. A new
  * reference; NULL where memory is short. */
 json_t *ops_json(void);
