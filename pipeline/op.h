@@ -5,9 +5,13 @@
  * it is there, defines its twin `const struct cuda_op cuda_op_<file name>` (cuda/cuda_op.h). The
  * Makefile finds both and generates the registry.
  *
+ * An operator makes an image of its input, or it tells values of it (`values` is set): then the
+ * image is passed on as it is, nobody copies it, and what the operator writes are numbers.
+ *
  * Used by:  operators, registry.c, plan.c, run.c, devices.
  * Owns:     operators allocate and free nothing; run.c asks for output shape and scratch bytes and
- *           hands both in. Input is never written. Input and output never overlap.
+ *           hands both in, and the memory for values. Input is never written. Input and output
+ *           never overlap, but where values are told: there `out` is `in`, and nobody writes it.
  * Fails:    size: STATUS_BAD_PARAM, STATUS_TOO_LARGE; run: STATUS_MISMATCH, STATUS_CANCELLED,
  *           STATUS_DEADLINE.
  * Threads:  a call belongs to one thread, which may share its work out by `pool`.
@@ -20,6 +24,7 @@
 #include "pipeline/pool.h"
 #include "pipeline/progress.h"
 #include "pipeline/timing.h"
+#include "pipeline/values.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -40,6 +45,8 @@ struct op_call {
     struct image in;
     struct image out;             /* shape as op.size said; pixels to be written whole */
     struct image aux[OP_AUX_MAX]; /* 8-bit gray, as large as `in`; width 0: not given */
+    void *values;                 /* values_bytes() of what op.values said, to be written whole;
+                                     256-byte aligned, not cleared; NULL: none are told */
     void *scratch;                /* op.scratch bytes, 256-byte aligned, not cleared */
     size_t scratch_bytes;         /* so many of them there are; a GPU's twin looks */
     struct pool *pool;            /* threads the reference may use; NULL: the caller's alone */
@@ -59,6 +66,11 @@ struct op {
     /* Output shape for IN, or why not (STATUS_BAD_PARAM, STATUS_TOO_LARGE). NULL: as the input. */
     enum status (*size)(const struct params *params, const struct image *in, struct image *out,
                         struct failure *failure);
+
+    /* What is told of IN, the image of one call; OP is the record itself. Set: the image is passed
+     * on, and `size` is NULL. */
+    struct values_shape (*values)(const struct op *op, const struct params *params,
+                                  const struct image *in);
 
     /* Scratch bytes the reference wants for CALL, whose params and shapes alone are set. NULL:
      * none. */

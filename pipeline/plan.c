@@ -200,6 +200,37 @@ static enum status check_depth(const struct op *op, const struct image *in,
                 op->depth, in->depth);
 }
 
+struct values_shape plan_step_values(const struct plan *plan, int s, const struct image *shapes) {
+    const struct step *step = &plan->steps[s];
+    if (!step->op->values) return (struct values_shape){ .type = VALUE_NONE };
+    return step->op->values(step->op, &step->params, &shapes[s]);
+}
+
+uint64_t plan_value_count(const struct plan *plan, const struct image *shapes) {
+    uint64_t count = 0;
+    for (int s = 0; s < plan->count; s++) {
+        const struct values_shape shape = plan_step_values(plan, s, shapes);
+        count += values_count(&shape);
+    }
+    return count;
+}
+
+bool plan_tells_only(const struct plan *plan) {
+    for (int s = 0; s < plan->count; s++)
+        if (!plan->steps[s].op->values) return false;
+    return plan->count > 0;
+}
+
+static enum status check_values(const struct plan *plan, const struct image *shapes,
+                                struct failure *failure) {
+    const uint64_t count = plan_value_count(plan, shapes);
+    if (count <= PLAN_VALUES_MAX) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM,
+                "the steps tell %llu values of this image, more than the %d of one request; ask "
+                "for fewer bins or steps",
+                (unsigned long long)count, PLAN_VALUES_MAX);
+}
+
 enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure) {
     shapes[0] = *in;
@@ -208,13 +239,15 @@ enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_
         const struct step *step = &plan->steps[i];
         const struct image *from = &shapes[i];
         struct image *to = &shapes[i + 1];
-        *to = image_shape(from->width, from->height, from->channels, from->depth);
+        *to = step->op->values
+                  ? *from
+                  : image_shape(from->width, from->height, from->channels, from->depth);
         status = check_depth(step->op, from, failure);
         if (status != STATUS_OK) break;
         if (step->op->size) status = step->op->size(&step->params, from, to, failure);
         if (status == STATUS_OK) status = check_shape(to, step->op->name, pixels_max, failure);
     }
-    return status;
+    return status ? status : check_values(plan, shapes, failure);
 }
 
 enum status plan_aux_fits(const struct plan *plan, const char *name, const struct image *aux,

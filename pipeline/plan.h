@@ -8,7 +8,7 @@
  *           arguments; run.c walks it.
  * Fails:    STATUS_BAD_PARAM, STATUS_TOO_LARGE, STATUS_MISMATCH; the sentence names the step.
  * Threads:  any.
- * Limits:   PLAN_STEPS_MAX steps, PLAN_TEXT_MAX bytes of text.
+ * Limits:   PLAN_STEPS_MAX steps, PLAN_TEXT_MAX bytes of text, PLAN_VALUES_MAX numbers told.
  */
 #ifndef BURIN_PLAN_H
 #define BURIN_PLAN_H
@@ -23,7 +23,11 @@
 extern "C" {
 #endif
 
-enum { PLAN_STEPS_MAX = 10, PLAN_TEXT_MAX = 2048 };
+enum {
+    PLAN_STEPS_MAX = 10,
+    PLAN_TEXT_MAX = 2048,
+    PLAN_VALUES_MAX = 1 << 20, /* numbers that all steps together may tell */
+};
 
 struct step {
     const struct op *op;
@@ -64,11 +68,21 @@ enum status plan_parse(struct plan *plan, const char *text, struct failure *fail
 /* STATUS_BAD_PARAM when TEXT is too small. Parameters at their default are left out. */
 enum status plan_print(const struct plan *plan, char *text, size_t size, struct failure *failure);
 
-/* The shape after every step: SHAPES[0] is IN, SHAPES[i + 1] what step i puts out; room for
- * PLAN_STEPS_MAX + 1. STATUS_TOO_LARGE where one is over PIXELS_MAX, STATUS_MISMATCH where an
- * operator does not take an image's depth. */
+/* The shape after every step: SHAPES[0] is IN, SHAPES[i + 1] what step i puts out, or passes on;
+ * room for PLAN_STEPS_MAX + 1. STATUS_TOO_LARGE where one is over PIXELS_MAX, STATUS_MISMATCH where
+ * an operator does not take an image's depth, STATUS_BAD_PARAM where more than PLAN_VALUES_MAX
+ * numbers would be told. */
 enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure);
+
+/* What step S tells of the image that it gets; type VALUE_NONE: nothing. SHAPES is plan_shapes'. */
+struct values_shape plan_step_values(const struct plan *plan, int s, const struct image *shapes);
+
+/* How many numbers all steps tell. */
+uint64_t plan_value_count(const struct plan *plan, const struct image *shapes);
+
+/* Whether there are steps and all of them tell values: the image stays as it came. */
+bool plan_tells_only(const struct plan *plan);
 
 /* STATUS_MISMATCH unless AUX, the shape of what came under NAME, is as large as the image that the
  * step of plan_aux_step gets. SHAPES is plan_shapes'. */

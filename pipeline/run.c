@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Inputs of a batch, then the images beside them, lie one behind the other in
- * host_in, results in host_out, so that each way is one copy. The first step reads `in`, the last
- * writes `out`; what is between goes back and forth between two halves of `work`, behind which lies
- * the scratch of whichever step is running. */
+ * host_in; results, then the values that steps tell, in host_out: so each way is one copy. The
+ * first step reads `in`, the last that makes an image writes `out`; what is between goes back and
+ * forth between two halves of `work`, behind which lies the scratch of whichever step is running.
+ * A step that tells values makes no image: the next one reads what it read. Where every step does,
+ * the result is the input as it still lies in host_in, and values alone come back. */
 #include "pipeline/run.h"
 
 #include <assert.h>
@@ -33,6 +35,34 @@ static size_t in_bytes(const struct run_item *items, int count) {
     return level_bytes(items, count, 0) + aux_bytes(items, count);
 }
 
+static bool makes_image(const struct plan *plan, int s) {
+    return !plan->steps[s].op->values;
+}
+
+/* The last step that makes an image; -1: none does. */
+static int last_maker(const struct plan *plan) {
+    int s = plan->count - 1;
+    while (s >= 0 && !makes_image(plan, s)) s--;
+    return s;
+}
+
+/* Bytes of the results, those that the lane does not have already. */
+static size_t result_bytes(const struct plan *plan, const struct run_item *items, int count) {
+    return last_maker(plan) < 0 ? 0 : level_bytes(items, count, plan->count);
+}
+
+static size_t all_values_bytes(const struct plan *plan, const struct run_item *items, int count) {
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++)
+        for (int s = 0; s < plan->count; s++)
+            bytes += aligned(values_bytes(&items[i].values[s].shape));
+    return bytes;
+}
+
+static size_t out_bytes(const struct plan *plan, const struct run_item *items, int count) {
+    return result_bytes(plan, items, count) + all_values_bytes(plan, items, count);
+}
+
 /* One operator's calls, shapes and params set. Pixels are placed by the caller. */
 static void make_calls(const struct plan *plan, int index, struct run_item *items, int count,
                        struct op_call *calls) {
@@ -52,17 +82,26 @@ static void make_calls(const struct plan *plan, int index, struct run_item *item
 
 /* Where the two halves of `work` and the scratch begin. */
 struct layout {
-    size_t half[2]; /* bytes of images after odd and after even steps */
+    size_t half[2]; /* bytes of images that odd and even ones of the steps that make any put out */
     size_t scratch;
 };
+
+/* Which half of `work` gets the image of step INDEX, which makes one. */
+static int half_of(const struct plan *plan, int index) {
+    int half = 0;
+    for (int s = 0; s < index; s++) half ^= makes_image(plan, s);
+    return half;
+}
 
 static struct layout layout_of(struct lane *lane, const struct plan *plan, struct run_item *items,
                                int count) {
     struct layout layout = { { 0, 0 }, 0 };
     struct op_call calls[RUN_BATCH_MAX];
     for (int s = 0; s < plan->count; s++) {
-        const size_t bytes = s + 1 < plan->count ? level_bytes(items, count, s + 1) : 0;
-        if (bytes > layout.half[s % 2]) layout.half[s % 2] = bytes;
+        const int half = half_of(plan, s);
+        const bool kept = makes_image(plan, s) && s != last_maker(plan);
+        const size_t bytes = kept ? level_bytes(items, count, s + 1) : 0;
+        if (bytes > layout.half[half]) layout.half[half] = bytes;
         make_calls(plan, s, items, count, calls);
         const size_t scratch = lane->driver->scratch(lane, plan->steps[s].op, calls, count);
         if (scratch > layout.scratch) layout.scratch = scratch;
@@ -87,6 +126,34 @@ static void place_aux(struct run_item *items, int count, uint8_t *base) {
         }
 }
 
+/* Behind the results, which begin at BASE. */
+static void place_values(const struct plan *plan, struct run_item *items, int count,
+                         uint8_t *base) {
+    base += result_bytes(plan, items, count);
+    for (int i = 0; i < count; i++)
+        for (int s = 0; s < plan->count; s++) {
+            struct values *values = &items[i].values[s];
+            values->numbers = values->shape.type ? base : NULL;
+            base += aligned(values_bytes(&values->shape));
+        }
+}
+
+/* Host memory: pixels of inputs and results, and values. */
+static void place_all(struct lane *lane, const struct plan *plan, struct run_item *items,
+                      int count) {
+    place(items, count, lane->host_in, 0);
+    place_aux(items, count, lane->host_in);
+    if (last_maker(plan) < 0)
+        place(items, count, lane->host_in, plan->count);
+    else
+        place(items, count, lane->host_out, plan->count);
+    place_values(plan, items, count, lane->host_out);
+    for (int i = 0; i < count; i++) {
+        items[i].in = items[i].shapes[0];
+        items[i].out = items[i].shapes[plan->count];
+    }
+}
+
 enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_item *items,
                         int count, uint64_t pixels_max, struct failure *failure) {
     assert(count > 0 && count <= RUN_BATCH_MAX);
@@ -96,40 +163,48 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
                items[i].in.depth == items[0].in.depth);
         status = plan_shapes(plan, &items[i].in, pixels_max, items[i].shapes, failure);
         if (status) return status;
+        for (int s = 0; s < plan->count; s++)
+            items[i].values[s].shape = plan_step_values(plan, s, items[i].shapes);
     }
     const struct layout layout = layout_of(lane, plan, items, count);
     const size_t work = layout.half[0] + layout.half[1] + aligned(layout.scratch);
     const struct lane_need need = {
         .in = in_bytes(items, count),
         .work = work,
-        .out = level_bytes(items, count, plan->count),
+        .out = out_bytes(plan, items, count),
     };
     status = lane->driver->reserve(lane, &need, failure);
     if (status) return status;
     lane->work_bytes = need.work;
-    place(items, count, lane->host_in, 0);
-    place_aux(items, count, lane->host_in);
-    place(items, count, lane->host_out, plan->count);
-    for (int i = 0; i < count; i++) {
-        items[i].in = items[i].shapes[0];
-        items[i].out = items[i].shapes[plan->count];
-    }
-    if (plan->count == 0)
-        for (int i = 0; i < count; i++) items[i].in.pixels = items[i].out.pixels;
+    place_all(lane, plan, items, count);
     return STATUS_OK;
+}
+
+/* Where step S puts its images, or passes them on. */
+static void place_step(struct lane *lane, const struct plan *plan, int s, struct run_item *items,
+                       int count, const struct layout *layout) {
+    uint8_t *half[2] = { lane->work, lane->work + layout->half[0] };
+    if (makes_image(plan, s))
+        place(items, count, s == last_maker(plan) ? lane->out : half[half_of(plan, s)], s + 1);
+    else
+        for (int i = 0; i < count; i++) items[i].shapes[s + 1].pixels = items[i].shapes[s].pixels;
 }
 
 static enum status run_step(struct lane *lane, const struct plan *plan, int s,
                             struct run_item *items, int count, const struct layout *layout) {
     struct op_call calls[RUN_BATCH_MAX];
-    uint8_t *half[2] = { lane->work, lane->work + layout->half[0] };
+    const size_t images = layout->half[0] + layout->half[1];
     if (s == 0) place(items, count, lane->in, 0);
     if (s == 0) place_aux(items, count, lane->in);
-    place(items, count, s + 1 == plan->count ? lane->out : half[s % 2], s + 1);
+    place_step(lane, plan, s, items, count, layout);
     make_calls(plan, s, items, count, calls);
-    for (int i = 0; i < count; i++) progress_step(items[i].progress, (uint32_t)s);
-    calls[0].scratch = half[1] + layout->half[1];
-    calls[0].scratch_bytes = lane->work_bytes - layout->half[0] - layout->half[1];
+    for (int i = 0; i < count; i++) {
+        progress_step(items[i].progress, (uint32_t)s);
+        if (items[i].values[s].numbers) /* the same place of the device's memory */
+            calls[i].values = lane->out + ((uint8_t *)items[i].values[s].numbers - lane->host_out);
+    }
+    calls[0].scratch = lane->work + images;
+    calls[0].scratch_bytes = lane->work_bytes - images;
     return lane->driver->run(lane, plan->steps[s].op, calls, count);
 }
 
@@ -142,8 +217,7 @@ static enum status run_steps(struct lane *lane, const struct plan *plan, struct 
         for (int i = 0; status && i < count; i++)
             if (items[i].failure.status) *failure = items[i].failure;
     }
-    return status ? status
-                  : lane->driver->download(lane, level_bytes(items, count, plan->count), failure);
+    return status ? status : lane->driver->download(lane, out_bytes(plan, items, count), failure);
 }
 
 /* Every item carries the batch's times: it waited for all of it. */

@@ -3,10 +3,12 @@
  *
  *     run_reserve(lane, plan, items, n, ...)   lays out memory
  *     ... the caller decodes into items[i].in ...
- *     run_batch(lane, plan, items, n)          upload, operators, download; items[i].out is ready
+ *     run_batch(lane, plan, items, n)          upload, operators, download; items[i].out is ready,
+ *                                              and so are items[i].values
  *
  * Used by:  the worker, `burin run`, benchmarks.
- * Owns:     nothing; pixels belong to the lane and are good until its next run_reserve or trim.
+ * Owns:     nothing; pixels and values belong to the lane and are good until its next run_reserve
+ *           or trim.
  * Fails:    STATUS_NO_MEMORY, STATUS_DEVICE for all; an item's own failure stays with it.
  * Threads:  the lane's.
  * Limits:   RUN_BATCH_MAX items.
@@ -22,10 +24,13 @@ enum { RUN_BATCH_MAX = 64 };
 struct run_item {
     struct image in; /* shape set by the caller; pixels by run_reserve, in host memory */
     struct image aux[OP_AUX_MAX]; /* likewise, of the first step that takes any */
-    struct image out;             /* set by run_reserve, filled by run_batch, in host memory */
-    struct progress *progress;    /* may be NULL */
-    struct timing *timing;        /* all but decode is written, and spans; may be NULL */
-    struct failure failure;       /* of this item alone */
+    /* Set by run_reserve, filled by run_batch, in host memory: the result, which is `in` where no
+     * step makes an image, and what each step tells (type VALUE_NONE: nothing). */
+    struct image out;
+    struct values values[PLAN_STEPS_MAX];
+    struct progress *progress;               /* may be NULL */
+    struct timing *timing;                   /* all but decode is written, and spans; may be NULL */
+    struct failure failure;                  /* of this item alone */
     struct image shapes[PLAN_STEPS_MAX + 1]; /* run.c's own */
 };
 

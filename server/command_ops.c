@@ -42,6 +42,9 @@ static void print_op(const struct op *op) {
         print_param(param);
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
         printf("    %-20s file: %s\n", op->aux[i].name, op->aux[i].summary);
+    if (op->values)
+        printf("    %-20s a %s for each colour channel; the image is passed on\n", "(values)",
+               ops_values(op));
     putchar('\n');
 }
 

@@ -13,6 +13,7 @@
 #include "server/progress_line.h"
 #include "server/run_options.h"
 #include "server/timing_report.h"
+#include "server/values_json.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -62,10 +63,14 @@ static void usage_aux(void) {
 }
 
 static int usage(void) {
-    fputs("usage: burin run [OPTION]... STEP... INPUT OUTPUT\n\n"
+    fputs("usage: burin run [OPTION]... STEP... INPUT OUTPUT\n"
+          "       burin run [OPTION]... STEP... INPUT          where every step tells values\n\n"
           "A step is an operator, with its parameters after a colon: histeq, or\n"
           "histeq:bins=64,scale=maxabs; `burin ops` lists them. Without a step the image is\n"
-          "converted. INPUT and OUTPUT are files, or - for standard input and output.\n\n"
+          "converted. INPUT and OUTPUT are files, or - for standard input and output.\n"
+          "What steps tell (histogram, minimum...) goes to standard output, or to standard\n"
+          "error where OUTPUT is -: a line a step with a number for each channel, of a list\n"
+          "a line a channel. With --timing it is in the JSON instead.\n\n"
           "  --device auto|cpu|cuda|cuda:N   default auto: the first GPU, else the CPU\n"
           "  --type png|jpeg|pnm             default by OUTPUT's extension; without one the\n"
           "                                  input's type\n"
@@ -106,7 +111,7 @@ static enum status read_aux(struct work *work, const struct run_aux *option,
 
 /* The image and what its steps want beside it; what comes of it is within the limits. */
 static enum status read_input(struct work *work, struct failure *failure) {
-    const struct run_options *options = &work->options;
+    struct run_options *options = &work->options;
     const int64_t start = clock_ns();
     enum status status = files_read(options->input, &work->bytes, &work->length, failure);
     if (status == STATUS_OK)
@@ -114,6 +119,7 @@ static enum status read_input(struct work *work, struct failure *failure) {
     if (status == STATUS_OK)
         status = plan_shapes(&options->plan, &work->probe.shape, work->limits.probe.pixels_max,
                              work->shapes, failure);
+    if (!options->encode.format) options->encode.format = work->probe.format;
     for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++)
         status = read_aux(work, &options->aux[i], failure);
     work->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(clock_ns() - start);
@@ -178,8 +184,7 @@ static enum status compute(struct work *work, struct failure *failure) {
 static enum status encode(struct work *work, struct failure *failure) {
     const int64_t start = clock_ns();
     progress_line_stage(&work->line, "encoding");
-    struct encode_options *options = &work->options.encode;
-    if (!options->format) options->format = work->probe.format;
+    const struct encode_options *options = &work->options.encode;
     const size_t capacity = codec_encode_bound(&work->item.out, &work->metadata, options->format);
     work->result = malloc(capacity);
     if (!work->result) return fail(failure, STATUS_NO_MEMORY, "out of memory for the output");
@@ -200,13 +205,37 @@ static enum status process(struct work *work, struct failure *failure) {
         run_reserve(work->lane, plan, &work->item, 1, work->limits.probe.pixels_max, failure);
     if (status == STATUS_OK) status = decode(work, failure);
     if (status == STATUS_OK) status = compute(work, failure);
-    if (status == STATUS_OK) status = encode(work, failure);
+    if (status == STATUS_OK && work->options.output) status = encode(work, failure);
     timing_close(&work->timing,
                  work->timing.stage_ms[STAGE_RECEIVE] + ns_to_ms(clock_ns() - start));
     return status;
 }
 
-/* ---- the timing report */
+/* ---- what steps tell, and the timing report */
+
+/* Not where the image goes. */
+static FILE *text_out(const struct work *work) {
+    const char *output = work->options.output;
+    return output && strcmp(output, "-") == 0 ? stderr : stdout;
+}
+
+static void print_number(FILE *out, const struct values *values, size_t index, char after) {
+    char text[VALUES_NUMBER_MAX];
+    struct json_writer json = json_writer_in(text, sizeof text);
+    values_json_number(&json, values, index);
+    fprintf(out, "%s%c", text, after);
+}
+
+static void print_values(const struct work *work) {
+    FILE *out = text_out(work);
+    for (int s = 0; s < work->options.plan.count; s++) {
+        const struct values *values = &work->item.values[s];
+        const uint64_t count = values_count(&values->shape);
+        const uint64_t line = values->shape.is_list ? values->shape.length : count;
+        for (uint64_t i = 0; i < count; i++)
+            print_number(out, values, i, (i + 1) % line ? ' ' : '\n');
+    }
+}
 
 static void name_device(const struct work *work, char *text, size_t size) {
     struct device_info facts = { 0 };
@@ -216,6 +245,17 @@ static void name_device(const struct work *work, char *text, size_t size) {
         snprintf(text, size, "%s:%d (%s)", work->driver->kind, work->index, facts.name);
     else
         snprintf(text, size, "%s:%d", work->driver->kind, work->index);
+}
+
+/* In one line: a histogram of a number a line would be nothing to look at. */
+static void print_values_member(const struct work *work, FILE *out) {
+    const struct plan *plan = &work->options.plan;
+    const uint64_t count = plan_value_count(plan, work->shapes);
+    const size_t size = values_json_bound(count);
+    char *text = count ? malloc(size) : NULL;
+    if (text && values_json_write(plan, work->item.values, text, size))
+        fprintf(out, ",\n  \"values\": %s", text);
+    free(text);
 }
 
 static void print_timing(const struct work *work) {
@@ -230,12 +270,16 @@ static void print_timing(const struct work *work) {
         .notes = work->notes,
         .warning = work->metadata.warning,
     };
-    FILE *out = strcmp(work->options.output, "-") == 0 ? stderr : stdout;
+    FILE *out = text_out(work);
     char text[TIMING_REPORT_MAX];
     timing_report_write(&report, text);
     json_t *json = json_loads(text, 0, NULL); /* for its indentation */
-    json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_PRESERVE_ORDER);
-    fputc('\n', out);
+    char *shown = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_PRESERVE_ORDER);
+    const size_t length = shown ? strlen(shown) - strlen("\n}") : 0;
+    fprintf(out, "%.*s", (int)length, shown ? shown : "");
+    print_values_member(work, out);
+    fputs("\n}\n", out);
+    free(shown);
     json_decref(json);
 }
 
@@ -244,6 +288,11 @@ static void print_notes(uint32_t notes, const char *warning) {
     for (int i = 0; i < NOTE_COUNT; i++)
         if (notes >> i & 1) fprintf(stderr, "burin: note: %s\n", note_text(i));
     if (notes & NOTE_DAMAGED) fprintf(stderr, "burin: note: %s\n", warning);
+}
+
+static void print_results(const struct work *work) {
+    print_values(work);
+    print_notes(work->notes, work->metadata.warning);
 }
 
 /* ---- the command */
@@ -259,9 +308,10 @@ static enum status work_through(struct work *work, struct failure *failure) {
     if (status == STATUS_OK) progress_line_stage(&work->line, "starting");
     if (status == STATUS_OK) status = open_lane(work, failure);
     if (status == STATUS_OK) status = process(work, failure);
-    if (status == STATUS_OK) progress_line_stage(&work->line, "writing");
-    if (status == STATUS_OK)
+    if (status == STATUS_OK && work->options.output) {
+        progress_line_stage(&work->line, "writing");
         status = files_write(work->options.output, work->result, work->result_length, failure);
+    }
     progress_line_release(&work->line);
     return status;
 }
@@ -284,7 +334,7 @@ int command_run(int argc, char **argv) {
     if (status == STATUS_OK && work.options.timing)
         print_timing(&work);
     else if (status == STATUS_OK)
-        print_notes(work.notes, work.metadata.warning);
+        print_results(&work);
     else
         fprintf(stderr, "burin: %s\n", *failure.message ? failure.message : status_name(status));
     work_release(&work);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/json_writer.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct json_writer json_writer_in(char *memory, size_t size) {
@@ -8,7 +11,7 @@ struct json_writer json_writer_in(char *memory, size_t size) {
     return (struct json_writer){ .start = memory, .size = size };
 }
 
-static void append(struct json_writer *json, const char *bytes, size_t length) {
+void json_writer_bytes(struct json_writer *json, const char *bytes, size_t length) {
     if (json->length + length >= json->size) {
         json->full = true;
         return;
@@ -19,50 +22,71 @@ static void append(struct json_writer *json, const char *bytes, size_t length) {
 }
 
 void json_writer_add(struct json_writer *json, const char *text) {
-    append(json, text, strlen(text));
+    json_writer_bytes(json, text, strlen(text));
+}
+
+static void add_integer(struct json_writer *json, bool negative, uint64_t rest) {
+    char digits[24];
+    size_t at = sizeof digits;
+    do digits[--at] = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (negative) digits[--at] = '-';
+    json_writer_bytes(json, digits + at, sizeof digits - at);
 }
 
 void json_writer_number(struct json_writer *json, int64_t number) {
-    char digits[24];
-    size_t at = sizeof digits;
-    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    do digits[--at] = (char)('0' + rest % 10);
-    while (rest /= 10);
-    if (number < 0) digits[--at] = '-';
-    append(json, digits + at, sizeof digits - at);
+    add_integer(json, number < 0, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
+}
+
+void json_writer_unsigned(struct json_writer *json, uint64_t number) {
+    add_integer(json, false, number);
+}
+
+void json_writer_double(struct json_writer *json, double number) {
+    char text[32];
+    if (!isfinite(number)) {
+        json_writer_add(json, "null");
+        return;
+    }
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, number);
+        if (strtod(text, NULL) == number) break;
+    }
+    json_writer_add(json, text);
+    if (!strpbrk(text, ".e")) json_writer_add(json, ".0");
 }
 
 void json_writer_ms(struct json_writer *json, double ms) {
     const uint64_t thousandths = ms > 0 && ms < 1e15 ? (uint64_t)(ms * 1000 + 0.5) : 0;
     const uint64_t rest = thousandths % 1000;
     json_writer_number(json, (int64_t)(thousandths / 1000));
-    append(json,
-           (char[]){ '.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
-                     (char)('0' + rest % 10) },
-           4);
+    json_writer_bytes(json,
+                      (char[]){ '.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
+                                (char)('0' + rest % 10) },
+                      4);
 }
 
 void json_writer_string(struct json_writer *json, const char *text) {
     static const char hex[] = "0123456789abcdef";
-    append(json, "\"", 1);
+    json_writer_bytes(json, "\"", 1);
     for (; *text; text++) {
         const unsigned char c = (unsigned char)*text;
         if (c == '"' || c == '\\')
-            append(json, (char[]){ '\\', (char)c }, 2);
+            json_writer_bytes(json, (char[]){ '\\', (char)c }, 2);
         else if (c < 32 || c > 126)
-            append(json, (char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 6);
+            json_writer_bytes(json, (char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 6);
         else
-            append(json, text, 1);
+            json_writer_bytes(json, text, 1);
     }
-    append(json, "\"", 1);
+    json_writer_bytes(json, "\"", 1);
 }
 
 void json_writer_key(struct json_writer *json, const char *name) {
     const char before = json->length ? json->start[json->length - 1] : '{';
-    if (before != '{' && before != '[') append(json, ",", 1);
-    append(json, "\"", 1);
+    if (before != '{' && before != '[') json_writer_bytes(json, ",", 1);
+    json_writer_bytes(json, "\"", 1);
     json_writer_add(json, name);
-    append(json, "\":", 2);
+    json_writer_bytes(json, "\":", 2);
 }
 
 void json_writer_key_number(struct json_writer *json, const char *name, int64_t number) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* json_writer.h - writes JSON and header values into memory of fixed size, without the heap or
- * printf's doubles.
+/* json_writer.h - writes JSON and header values into memory of fixed size, without the heap, and
+ * without printf where every request does so.
  *
- * Used by:  timing_report.c, log.c and http/: what every request writes.
+ * Used by:  timing_report.c, values_json.c, log.c and http/: what every request writes.
  * Owns:     nothing; the memory is the caller's.
  * Fails:    what does not fit is left out and `full` is set; the text always ends with a zero byte.
  * Threads:  one at a time.
@@ -21,8 +21,13 @@ struct json_writer {
 };
 
 struct json_writer json_writer_in(char *memory, size_t size);
-void json_writer_add(struct json_writer *json, const char *text); /* as it is */
+void json_writer_add(struct json_writer *json, const char *text);                   /* as it is */
+void json_writer_bytes(struct json_writer *json, const char *bytes, size_t length); /* likewise */
 void json_writer_number(struct json_writer *json, int64_t number);
+void json_writer_unsigned(struct json_writer *json, uint64_t number);
+/* The shortest text that reads back as NUMBER, with a point or an exponent; null where it is not
+ * finite. Slow. */
+void json_writer_double(struct json_writer *json, double number);
 void json_writer_ms(struct json_writer *json, double ms); /* three decimals, rounded half up; not
                                                              below 0 */
 void json_writer_string(struct json_writer *json, const char *text); /* quoted, escaped, in ASCII */

@@ -46,6 +46,14 @@ static json_t *param_json(const struct param *param) {
     return json;
 }
 
+const char *ops_values(const struct op *op) {
+    const struct image gray = image_shape(1, 1, 1, 8);
+    struct params params;
+    if (!op->values) return NULL;
+    params_init(&params, op->params);
+    return op->values(op, &params, &gray).is_list ? "list" : "number";
+}
+
 static json_t *op_json(const struct op *op) {
     json_t *params = json_array();
     for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
@@ -54,8 +62,8 @@ static json_t *op_json(const struct op *op) {
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
         json_array_append_new(
             parts, json_pack("{s:s, s:s}", "name", op->aux[i].name, "summary", op->aux[i].summary));
-    json_t *json = json_pack("{s:s, s:s, s:o, s:o}", "name", op->name, "summary", op->summary,
-                             "parameters", params, "parts", parts);
+    json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:s*}", "name", op->name, "summary", op->summary,
+                             "parameters", params, "parts", parts, "values", ops_values(op));
     if (op->depth) json_object_set_new(json, "depth", json_integer(op->depth));
     return json;
 }

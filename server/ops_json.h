@@ -9,13 +9,18 @@
 #ifndef BURIN_OPS_JSON_H
 #define BURIN_OPS_JSON_H
 
+#include "pipeline/op.h"
+
 #include <jansson.h>
 
+/* What an operator tells for each colour channel, "number" or "list"; NULL: nothing. */
+const char *ops_values(const struct op *op);
+
 /* {"operators": [{"name", "summary", "parameters": [{"name", "type", "summary", "unit", "min",
- * "max", "choices", "counts", "default", "required"}], "parts": [{"name", "summary"}], "depth"}]};
- * "depth", 8 or 16, is the only one that the operator takes, and left out if it takes both; members
- * of a parameter that say nothing are left out. "parts" are further images of the upload. A new
- * reference; NULL where memory is short. */
+ * "max", "choices", "counts", "default", "required"}], "parts": [{"name", "summary"}], "values",
+ * "depth"}]}. What says nothing is left out: members of a parameter; "values", which is
+ * ops_values(), where an operator tells nothing; "depth", 8 or 16, where it takes both. "parts" are
+ * further images of the upload. A new reference; NULL where memory is short. */
 json_t *ops_json(void);
 
 #endif

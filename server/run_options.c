@@ -2,8 +2,8 @@
 /* How it works. Options may stand anywhere until `--`; each is looked up in a table of name, range
  * and setter, and then among the files that the operators' records ask for. The words that remain
  * are steps as far as they name operators, and then INPUT and OUTPUT; what is left over is told as
- * one file too many, or as a misspelt operator. The extension of OUTPUT decides the type where no
- * option does. */
+ * one file too many, or as a misspelt operator. OUTPUT may be missing where every step tells values
+ * and leaves the image as it is. The extension of OUTPUT decides the type where no option does. */
 #include "server/run_options.h"
 
 #include "pipeline/registry.h"
@@ -177,7 +177,7 @@ static enum status one_too_many(int count, char **words, struct failure *failure
                 count, param_shown(words[0], first), param_shown(words[1], second));
 }
 
-/* Steps as far as arguments name operators, then INPUT and OUTPUT. */
+/* Steps as far as arguments name operators, then INPUT and, if need be, OUTPUT. */
 static enum status read_words(struct run_options *options, int count, char **words,
                               struct failure *failure) {
     char text[PLAN_TEXT_MAX] = "";
@@ -194,11 +194,12 @@ static enum status read_words(struct run_options *options, int count, char **wor
     const enum status status = plan_parse(&options->plan, text, failure);
     if (status != STATUS_OK) return status;
     if (count - steps > 2) return one_too_many(count - steps, words + steps, failure);
-    if (count - steps < 2)
+    const int least = plan_tells_only(&options->plan) ? 1 : 2;
+    if (count - steps < least)
         return fail(failure, STATUS_BAD_PARAM, "%s is missing; see burin run --help",
                     count == steps ? "INPUT" : "OUTPUT");
     options->input = words[steps];
-    options->output = words[steps + 1];
+    options->output = count - steps == 2 ? words[steps + 1] : NULL;
     return STATUS_OK;
 }
 
@@ -212,7 +213,7 @@ static const char *extension_of(const char *path) {
 
 /* Without an extension the input's type stays. */
 static enum status type_by_extension(struct run_options *options, struct failure *failure) {
-    const char *extension = extension_of(options->output);
+    const char *extension = options->output ? extension_of(options->output) : "";
     char shown[PARAM_SHOWN_MAX];
     if (options->encode.format || !*extension) return STATUS_OK;
     options->encode.format = format_from_name(extension);

@@ -21,7 +21,8 @@ struct run_aux {
 
 struct run_options {
     struct plan plan;
-    const char *input, *output; /* "-": standard input, standard output */
+    const char *input;  /* "-": standard input */
+    const char *output; /* "-": standard output; NULL: none is wanted, values alone are told */
     struct run_aux aux[OP_AUX_MAX];
     const char *device;           /* as device_choose reads it */
     struct encode_options encode; /* format FORMAT_NONE: as the input */

@@ -86,6 +86,10 @@ size_t timing_report_write(const struct timing_report *report, char memory[TIMIN
     write_image(&json, "output", &report->output);
     write_notes(&json, report->notes, report->warning);
     write_stages(&json, report->timing);
+    if (report->values_length && report->values_length <= REPORT_VALUES_MAX) {
+        json_writer_key(&json, "values");
+        json_writer_bytes(&json, report->values, report->values_length);
+    }
     json_writer_add(&json, "}");
     return json.length;
 }

@@ -4,7 +4,7 @@
  * Used by:  http/reply.c (X-Burin-Timing and multipart answers), command_run.c (--timing).
  * Owns:     nothing; the report is written into the caller's memory.
  * Threads:  any; no state.
- * Limits:   every report fits in TIMING_REPORT_MAX bytes.
+ * Limits:   every report fits in TIMING_REPORT_MAX bytes; values of REPORT_VALUES_MAX within it.
  */
 #ifndef BURIN_TIMING_REPORT_H
 #define BURIN_TIMING_REPORT_H
@@ -15,7 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TIMING_REPORT_MAX = 8192 };
+/* Longer values are left out: proxies take response headers of 4 to 8 KB in all. */
+enum { REPORT_VALUES_MAX = 1024, TIMING_REPORT_MAX = 8192 + REPORT_VALUES_MAX };
 
 struct report_image {
     const char *type; /* "jpeg"... */
@@ -32,13 +33,16 @@ struct timing_report {
     const char *device;
     struct report_image input, output;
     const struct timing *timing;
-    uint32_t notes;      /* enum note bits */
-    const char *warning; /* with NOTE_DAMAGED: a further note */
+    uint32_t notes;       /* enum note bits */
+    const char *warning;  /* with NOTE_DAMAGED: a further note */
+    const char *values;   /* values_json_write()'s; needs no zero byte */
+    size_t values_length; /* 0: nothing is told */
 };
 
 /* {"request_id", "device", "input": {...}, "output": {...}, "notes": [...], "ms": {stages,
- * "operators" behind compute, "total"}} in one line; milliseconds with three decimals. Returns its
- * length. */
+ * "operators" behind compute, "total"}, "values": [...]} in one line; milliseconds with three
+ * decimals. "values" is the last member; it is left out where it is longer than REPORT_VALUES_MAX,
+ * or nothing is told. Returns its length. */
 size_t timing_report_write(const struct timing_report *report, char text[TIMING_REPORT_MAX]);
 
 #endif

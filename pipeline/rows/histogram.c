@@ -38,6 +38,30 @@ void histogram_add(struct histogram *histogram, const uint8_t *bytes, size_t len
     (simd_allowed() ? add_fast : add_plain)(histogram, bytes, length);
 }
 
+/* PIXELS counted one by one; each of eight neighbours in a table of its own. CHANNELS is a constant
+ * where it matters. */
+static inline void add_pixels(struct histogram *histograms, const uint8_t *bytes, size_t pixels,
+                              unsigned channels) {
+    const unsigned colours = channels < 3 ? 1 : 3;
+    size_t i = 0;
+    for (; i + 8 <= pixels; i += 8, bytes += 8 * channels)
+        for (unsigned p = 0; p < 8; p++)
+            for (unsigned c = 0; c < colours; c++)
+                histograms[c].table[p][bytes[p * channels + c]]++;
+    for (; i < pixels; i++, bytes += channels)
+        for (unsigned c = 0; c < colours; c++) histograms[c].table[0][bytes[c]]++;
+}
+
+void histogram_add_channels(struct histogram *histograms, const uint8_t *bytes, size_t pixels,
+                            unsigned channels) {
+    switch (channels) {
+    case 1: histogram_add(histograms, bytes, pixels); break;
+    case 2: add_pixels(histograms, bytes, pixels, 2); break;
+    case 3: add_pixels(histograms, bytes, pixels, 3); break;
+    default: add_pixels(histograms, bytes, pixels, 4); break;
+    }
+}
+
 static void add_values_plain(struct histogram *histogram, const uint8_t *rgb, size_t pixels) {
     for (size_t i = 0; i < 3 * pixels; i += 3)
         histogram->table[0][max3(rgb[i], rgb[i + 1], rgb[i + 2])]++;

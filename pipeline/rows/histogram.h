@@ -2,7 +2,7 @@
 /* histogram.h - how often each 8-bit value stands in a run of samples, with AVX2 where the CPU has
  * it.
  *
- * Used by:  ops/histeq.c.
+ * Used by:  ops/histeq.c, ops/histogram.c.
  * Threads:  any; a histogram belongs to one at a time.
  * Limits:   2^32 - 1 of a value in each of eight tables.
  */
@@ -21,6 +21,11 @@ void histogram_counts(const struct histogram *histogram, uint32_t counts[256]);
 
 /* Counts every value of BYTES. */
 void histogram_add(struct histogram *histogram, const uint8_t *bytes, size_t length);
+
+/* Counts the samples of each colour channel on its own: HISTOGRAMS has one a channel, without
+ * alpha. */
+void histogram_add_channels(struct histogram *histograms, const uint8_t *bytes, size_t pixels,
+                            unsigned channels);
 
 /* Counts V = max(R, G, B) of every pixel. */
 void histogram_add_values(struct histogram *histogram, const uint8_t *rgb, size_t pixels);

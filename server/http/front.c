@@ -7,6 +7,7 @@
 
 #include "server/http/drain.h"
 #include "server/http/exchange.h"
+#include "server/values_json.h"
 
 #include <stdlib.h>
 #include <sys/random.h>
@@ -35,11 +36,12 @@ static enum status open_slots(struct front *front, struct failure *failure) {
     const struct config *config = front->config;
     /* An answer of 16-bit RGBA, uncompressed, is the largest there can be. */
     const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
+    const size_t values = VALUES_JSON_MAX + 4096; /* and up to a page before the result */
     const struct slot_options options = {
         .classes = { { (int)config->slots_small, 256 << 10 },
                      { (int)config->slots_medium, 8 << 20 },
                      { (int)config->slots_large, 0 } },
-        .span_bytes = (size_t)config->body_bytes_max + answer + answer / 64 + (2 << 20),
+        .span_bytes = (size_t)config->body_bytes_max + answer + answer / 64 + values + (2 << 20),
         .preamble = config,
         .preamble_bytes = sizeof *config,
     };

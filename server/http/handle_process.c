@@ -32,6 +32,7 @@ static enum status check_image(struct exchange *exchange, struct failure *failur
         status = plan_shapes(&exchange->settings.plan, &job->probe.shape, limits.pixels_max, shapes,
                              failure);
     if (!status) status = upload_check_aux(exchange, &limits, shapes, failure);
+    if (!status) job->value_count = (uint32_t)plan_value_count(&exchange->settings.plan, shapes);
     return status ? status
                   : plan_print(&exchange->settings.plan, job->plan, sizeof job->plan, failure);
 }
@@ -43,7 +44,8 @@ static void fill_job(struct exchange *exchange) {
     struct header_lines lines;
     connection_header_lines(exchange->library, MHD_HTTP_HEADER_ACCEPT, &lines);
     for (int i = 0; i < lines.count; i++) negotiation_add(&accept, lines.values[i]);
-    exchange->answer = negotiation_answer(&accept);
+    exchange->answer =
+        negotiation_answer(&accept, plan_tells_only(&settings->plan) && !settings->type);
     job->io_thread = (int32_t)(exchange->listener - exchange->front->listeners);
     snprintf(job->request_id, sizeof job->request_id, "%s", exchange->request_id);
     memcpy(job->device, settings->device, sizeof job->device);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Every range of every line is matched with every kind of answer; each kind keeps the
+ * weight of the most specific range so far. The choice looks at these weights alone. */
 #include "server/http/negotiation.h"
 
 #include <assert.h>
@@ -114,11 +116,27 @@ static int best_image(const struct negotiation *negotiation) {
 
 /* ---- the choice */
 
-enum answer negotiation_answer(const struct negotiation *negotiation) {
+/* "image/png" or "image", any kind, but not just anything. */
+static bool names_image(const struct negotiation *negotiation) {
+    for (int k = 0; k < KIND_IMAGES; k++) {
+        const struct preference *preference = &negotiation->preferences[k];
+        if (preference->depth > DEPTH_ANYTHING && preference->weight > 0) return true;
+    }
+    return false;
+}
+
+/* Nothing said of JSON is not a no. */
+static bool takes_json(const struct negotiation *negotiation) {
+    const struct preference *json = &negotiation->preferences[KIND_JSON];
+    return json->depth == DEPTH_NONE || json->weight > 0;
+}
+
+enum answer negotiation_answer(const struct negotiation *negotiation, bool values_suffice) {
     const struct preference *parts = &negotiation->preferences[KIND_MULTIPART];
     const int image = best_image(negotiation), json = negotiation->preferences[KIND_JSON].weight;
     const bool named = parts->depth > DEPTH_ANYTHING && parts->weight > 0;
     if (named && parts->weight >= (image ? image : json)) return ANSWER_MULTIPART;
+    if (values_suffice && !names_image(negotiation) && takes_json(negotiation)) return ANSWER_JSON;
     return image || !json ? ANSWER_IMAGE : ANSWER_JSON;
 }
 

@@ -20,6 +20,8 @@
 
 #include "pipeline/probe.h"
 
+#include <stdbool.h>
+
 enum answer { ANSWER_IMAGE, ANSWER_MULTIPART, ANSWER_JSON };
 
 enum { NEGOTIATION_KINDS = 5 }; /* image types, parts, JSON */
@@ -35,7 +37,9 @@ struct negotiation {
 /* One line of several, in any order: together they are one list (RFC 9110, 5.3). */
 void negotiation_add(struct negotiation *accept, const char *line);
 
-enum answer negotiation_answer(const struct negotiation *accept);
+/* VALUES_SUFFICE: the image would be the one that came in, and the report, with what was told of
+ * it, is wanted unless an image type is named. */
+enum answer negotiation_answer(const struct negotiation *accept, bool values_suffice);
 
 /* The image's type, within parts too. FORMAT_NONE: as the INPUT, which is preferred as much as any,
  * or no type is acceptable. */

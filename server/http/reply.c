@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The image is sent from the slot where the worker left it, uncopied: a response_body
  * holds the slot, and its share of answer_bytes, until the library has sent the last byte and frees
- * the response. As multipart the library sends three pieces, the middle one the slot's. */
+ * the response. As multipart the library sends pieces, one of them the slot's. Values that are too
+ * long for a header are the slot's too: they lie there as text, and are the last member of the
+ * report, so that its closing brace is a piece of its own behind them. */
 #include "server/http/reply.h"
 
 #include "server/json_writer.h"
@@ -64,7 +66,7 @@ enum status reply_check_room(struct front *front, struct failure *failure) {
 
 /* The body lies before the result, and its pages are held as long. */
 static int64_t slot_bytes_held(const struct job *job) {
-    return (int64_t)(job->result_offset + job->result_length);
+    return (int64_t)job_bytes_end(job);
 }
 
 /* The answer that reaches the bound is still sent: so an answer of any size can be, and what is
@@ -86,7 +88,7 @@ struct response_body {
     struct front *front;
     int slot;
     int64_t bytes; /* of front.answer_bytes_held, ours */
-    char *text;    /* heap: head and tail of a multipart answer */
+    char *text;    /* heap: the pieces that are not the slot's, one behind the other */
 };
 
 static uint8_t *result_bytes(const struct response_body *body, const struct job *job) {
@@ -99,6 +101,10 @@ static void body_sent(void *context) {
     slot_give(body->front->slots, body->slot);
     free(body->text);
     free(body);
+}
+
+static const char *slot_text(const struct exchange *exchange, uint64_t offset) {
+    return (const char *)slot_bytes(exchange->front->slots, exchange->slot) + offset;
 }
 
 /* The timing report ends at this moment: what follows is the socket's time. */
@@ -117,6 +123,8 @@ static void write_report(struct exchange *exchange, char text[TIMING_REPORT_MAX]
         .timing = &job->timing,
         .notes = job->notes,
         .warning = job->warning,
+        .values = slot_text(exchange, job->values_offset),
+        .values_length = job->values_length,
     };
     timing_report_write(&report, text);
 }
@@ -156,37 +164,96 @@ static bool make_boundary(char boundary[BOUNDARY_LENGTH + 1]) {
     return true;
 }
 
+/* ---- a body in pieces */
+
+/* The report as a body has it, in three pieces: all values are in it. The second is the slot's, and
+ * empty where the header's text has them already, or there are none. */
+struct report_pieces {
+    const char *head, *values, *tail;
+    size_t head_length, values_length, tail_length;
+};
+
+static bool values_are_long(const struct job *job) {
+    return job->values_length > REPORT_VALUES_MAX;
+}
+
+static struct report_pieces report_pieces_of(const struct exchange *exchange, const char *text) {
+    const struct job *job = exchange_job(exchange);
+    struct report_pieces pieces = { .head = text, .values = "", .tail = "" };
+    pieces.head_length = strlen(text);
+    if (!values_are_long(job)) return pieces;
+    pieces.values = slot_text(exchange, job->values_offset);
+    pieces.values_length = job->values_length;
+    pieces.head_length--; /* the brace */
+    pieces.tail = "}";
+    pieces.tail_length = 1;
+    return pieces;
+}
+
+/* "values": stands behind a head that values follow. */
+static const char *values_key(const struct report_pieces *report) {
+    return report->values_length ? ",\"values\":" : "";
+}
+
+static uint64_t report_length(const struct report_pieces *report) {
+    return report->head_length + strlen(values_key(report)) + report->values_length +
+           report->tail_length;
+}
+
 /* Image part, then report part, around the slot's bytes, which are not copied. */
 static struct MHD_Response *in_parts(struct response_body *body, const struct job *job,
-                                     const char *boundary, const char *report_text) {
-    const uint8_t *image = result_bytes(body, job);
-    const size_t room = strlen(report_text) + 512;
+                                     const char *boundary, const struct report_pieces *report) {
+    const size_t room = report->head_length + 512;
     body->text = malloc(room);
     if (!body->text) return NULL;
+    char *at = body->text, *const end = at + room;
     const int head =
-        snprintf(body->text, room, "--%s\r\nContent-Type: %s\r\nContent-Length: %lu\r\n\r\n",
-                 boundary, format_media_type(job->result_type), (unsigned long)job->result_length);
-    char *rest = body->text + head;
-    const int tail = snprintf(rest, room - (size_t)head,
-                              "\r\n--%s\r\nContent-Type: application/json\r\n"
-                              "Content-Length: %zu\r\n\r\n%s\r\n--%s--\r\n",
-                              boundary, strlen(report_text), report_text, boundary);
-    const struct MHD_IoVec parts[] = { { body->text, (size_t)head },
-                                       { image, job->result_length },
-                                       { rest, (size_t)tail } };
-    return MHD_create_response_from_iovec(parts, 3, body_sent, body);
+        snprintf(at, room, "--%s\r\nContent-Type: %s\r\nContent-Length: %lu\r\n\r\n", boundary,
+                 format_media_type(job->result_type), (unsigned long)job->result_length);
+    char *const middle = at + head;
+    const int between = snprintf(middle, (size_t)(end - middle),
+                                 "\r\n--%s\r\nContent-Type: application/json\r\n"
+                                 "Content-Length: %lu\r\n\r\n%.*s%s",
+                                 boundary, (unsigned long)report_length(report),
+                                 (int)report->head_length, report->head, values_key(report));
+    char *const tail = middle + between;
+    const int last =
+        snprintf(tail, (size_t)(end - tail), "%s\r\n--%s--\r\n", report->tail, boundary);
+    const struct MHD_IoVec pieces[] = { { body->text, (size_t)head },
+                                        { result_bytes(body, job), job->result_length },
+                                        { middle, (size_t)between },
+                                        { report->values, report->values_length },
+                                        { tail, (size_t)last } };
+    return MHD_create_response_from_iovec(pieces, 5, body_sent, body);
+}
+
+/* The report alone, around the slot's values. */
+static struct MHD_Response *around_values(struct response_body *body,
+                                          const struct report_pieces *report) {
+    const size_t room = report->head_length + 32;
+    body->text = malloc(room);
+    if (!body->text) return NULL;
+    const int head = snprintf(body->text, room, "%.*s%s", (int)report->head_length, report->head,
+                              values_key(report));
+    const struct MHD_IoVec pieces[] = { { body->text, (size_t)head },
+                                        { report->values, report->values_length },
+                                        { report->tail, report->tail_length } };
+    return MHD_create_response_from_iovec(pieces, 3, body_sent, body);
 }
 
 static struct MHD_Response *job_response(struct response_body *body, const struct job *job,
-                                         enum answer answer, const char *report_text) {
+                                         enum answer answer, const struct report_pieces *report) {
     struct MHD_Response *response;
     const char *type = format_media_type(job->result_type);
     char boundary[BOUNDARY_LENGTH + 1], parts[64];
     if (answer == ANSWER_MULTIPART) {
         if (!make_boundary(boundary)) return NULL;
-        response = in_parts(body, job, boundary, report_text);
+        response = in_parts(body, job, boundary, report);
         snprintf(parts, sizeof parts, "multipart/mixed; boundary=%s", boundary);
         type = parts;
+    } else if (answer == ANSWER_JSON) {
+        response = around_values(body, report);
+        type = "application/json";
     } else {
         response = MHD_create_response_from_buffer_with_free_callback_cls(
             job->result_length, result_bytes(body, job), body_sent, body);
@@ -198,14 +265,15 @@ static struct MHD_Response *job_response(struct response_body *body, const struc
 }
 
 /* NULL: no memory, and nothing is held. */
-static struct MHD_Response *image_response(struct exchange *exchange, const char *report_text) {
+static struct MHD_Response *slot_response(struct exchange *exchange, const char *report_text) {
     const struct job *job = exchange_job(exchange);
+    const struct report_pieces report = report_pieces_of(exchange, report_text);
     struct front *front = exchange->front;
     struct response_body *body = calloc(1, sizeof *body);
     struct MHD_Response *response = NULL;
     if (body) {
         *body = (struct response_body){ front, exchange->slot, slot_bytes_held(job), NULL };
-        response = job_response(body, job, exchange->answer, report_text);
+        response = job_response(body, job, exchange->answer, &report);
         if (!response) free(body->text);
     }
     if (response) return response;
@@ -215,15 +283,17 @@ static struct MHD_Response *image_response(struct exchange *exchange, const char
 }
 
 enum status reply_job(struct exchange *exchange, struct reply *reply, struct failure *failure) {
-    const bool is_image = exchange->answer != ANSWER_JSON;
     const struct job *job = exchange_job(exchange);
-    if (is_image && hold_bytes(exchange->front, slot_bytes_held(job), failure))
+    const bool is_image = exchange->answer != ANSWER_JSON;
+    const bool from_slot = is_image || values_are_long(job);
+    if (from_slot && hold_bytes(exchange->front, slot_bytes_held(job), failure))
         return failure->status;
     char text[TIMING_REPORT_MAX];
     write_report(exchange, text);
-    *reply = is_image ? (struct reply){ image_response(exchange, text), MHD_HTTP_OK,
-                                        job->result_length, true }
-                      : reply_text("application/json", "no-store", strdup(text));
+    const uint64_t values = exchange->answer == ANSWER_IMAGE ? 0 : job->values_length;
+    const uint64_t bytes = job->result_length + values;
+    *reply = from_slot ? (struct reply){ slot_response(exchange, text), MHD_HTTP_OK, bytes, true }
+                       : reply_text("application/json", "no-store", strdup(text));
     if (reply->response) add_job_headers(reply->response, exchange, text);
     if (!reply->response) reply->takes_slot = false;
     return STATUS_OK;

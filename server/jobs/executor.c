@@ -4,10 +4,12 @@
  * once over all images in between. A batch keeps its layout: an image that fails to decode goes
  * through it blank, and its job is answered with the failure. Where the whole batch fails for want
  * of memory, or because of one image, its jobs run one by one, so that each gets its own answer. A
- * job is answered as soon as its own result is encoded. */
+ * job is answered as soon as its own result is encoded. What steps tell is written as JSON by the
+ * same thread as the result: a long histogram would keep an I/O thread of the front busy. */
 #include "server/jobs/executor.h"
 
 #include "pipeline/aux_image.h"
+#include "server/values_json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -130,6 +132,26 @@ static void decode_one(void *argument, int index) {
 
 /* ---- encode */
 
+static uint64_t paged(uint64_t bytes) {
+    return (bytes + 4095) & ~(uint64_t)4095;
+}
+
+/* Behind the upload, before the result: how long they become is known beforehand. */
+static enum status write_values(const struct batch *batch, struct item *item,
+                                const struct run_item *run) {
+    struct job *job = item->job;
+    const struct executor *executor = batch->executor;
+    if (!job->value_count) return STATUS_OK;
+    const uint64_t offset = paged(job->body_length), span = slot_span(executor->slots);
+    const size_t room = offset < span ? span - offset : 0;
+    char *text = (char *)slot_bytes(executor->slots, item->slot) + offset;
+    job->values_offset = offset;
+    job->values_length = room ? values_json_write(&batch->plan, run->values, text, room) : 0;
+    if (job->values_length) return STATUS_OK;
+    return fail(&job->failure, STATUS_INTERNAL, "the slot has no room for %u values",
+                job->value_count);
+}
+
 static enum status encode(const struct executor *executor, struct item *item,
                           const struct image *result) {
     struct job *job = item->job;
@@ -143,7 +165,7 @@ static enum status encode(const struct executor *executor, struct item *item,
     job->result.pixels = NULL;
     job->result_type = options.format;
     if (job->json_only) return STATUS_OK;
-    job->result_offset = (job->body_length + 4095) & ~(uint64_t)4095;
+    job->result_offset = paged(job_bytes_end(job));
     size_t length = 0;
     const enum status status = codec_encode(
         result, &item->metadata, &options, &job->progress,
@@ -159,8 +181,10 @@ static void encode_one(void *argument, int index) {
     const int64_t start = clock_ns();
     if (!item->job->failure.status) item->job->failure = batch->run_items[index].failure;
     if (!item->job->failure.status) {
-        if (!check_progress(item->job)) encode(batch->executor, item, &batch->run_items[index].out);
-        if (!item->job->json_only)
+        const struct run_item *run = &batch->run_items[index];
+        if (!check_progress(item->job) && !write_values(batch, item, run))
+            encode(batch->executor, item, &run->out);
+        if (!item->job->json_only || item->job->value_count)
             item->job->timing.stage_ms[STAGE_ENCODE] = ns_to_ms(clock_ns() - start);
     }
     answer(batch->executor, item);
@@ -184,7 +208,7 @@ static int gather(struct batch *batch, int *slots, int count) {
     const int64_t now = clock_ns();
     for (int i = 0; i < count; i++) {
         struct job *job = slot_job(batch->executor->slots, slots[i]);
-        size_t more = image_bytes(&job->probe.shape);
+        size_t more = image_bytes(&job->probe.shape) + sizeof(int64_t) * job->value_count;
         for (int p = 0; p < OP_AUX_MAX; p++)
             if (job->aux[p].length) more += image_pixels(&job->aux[p].probe.shape);
         const bool fits = batch->count == 0 || bytes + more <= batch->executor->batch_bytes;
@@ -197,6 +221,8 @@ static int gather(struct batch *batch, int *slots, int count) {
         job->timing = (struct timing){ .span_count = 0 };
         job->failure = (struct failure){ .status = STATUS_OK };
         job->notes = 0;
+        job->result_offset = job->result_length = 0;
+        job->values_offset = job->values_length = 0;
         job->timing.stage_ms[STAGE_QUEUE] = ns_to_ms(now - job->submitted_ns);
         batch->items[batch->count] = (struct item){ .slot = slots[i], .job = job };
         struct run_item *run = &batch->run_items[batch->count++];

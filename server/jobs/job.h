@@ -43,8 +43,9 @@ struct job {
     enum format type;                    /* of the answer; FORMAT_NONE: as the input */
     int32_t quality, compression;
     uint8_t background[3];
-    bool accept_damage; /* of a damaged image, what can be had (codec.h) */
-    int32_t json_only;  /* the client wants the account alone: nothing is encoded */
+    bool accept_damage;   /* of a damaged image, what can be had (codec.h) */
+    int32_t json_only;    /* the client wants the account alone: nothing is encoded */
+    uint32_t value_count; /* numbers that the plan's steps tell of this image */
     int64_t submitted_ns;
     int32_t io_thread;   /* whose completion pipe it comes back through */
     uint32_t run_number; /* of this run of this slot, sent back with it: tells late news apart */
@@ -57,11 +58,20 @@ struct job {
     struct image result; /* shape alone */
     enum format result_type;
     uint64_t result_offset, result_length; /* in the slot's bytes */
+    uint64_t values_offset, values_length; /* likewise: values_json_write()'s; length 0: none */
     uint32_t notes;
     char warning[WARNING_MAX]; /* with NOTE_DAMAGED */
     int64_t finished_ns;
     char device_name[DEVICE_NAME_MAX];
     struct timing timing; /* queue, decode... encode; receive and total by the front */
 };
+
+/* Where the last of the upload, the values and the result ends in the slot's bytes. */
+static inline uint64_t job_bytes_end(const struct job *job) {
+    const uint64_t result = job->result_offset + job->result_length;
+    const uint64_t values = job->values_offset + job->values_length;
+    const uint64_t answer = result > values ? result : values;
+    return answer > job->body_length ? answer : job->body_length;
+}
 
 #endif

@@ -203,11 +203,9 @@ void *slot_owner(const struct slots *slots, int slot) {
 static void release_cold(struct slots *slots, int slot) {
     const struct job *job = slot_job(slots, slot);
     const size_t hot = hot_bytes(slots, slot);
-    const uint64_t result_end = job->result_offset + job->result_length;
-    const uint64_t used = result_end > job->body_length ? result_end : job->body_length;
     /* A worker that died may have written anywhere, and so may an encoder that failed. */
     const bool unknown = job->deaths || job->failure.status;
-    if (slots->header->job_bytes + used <= hot && !unknown) return;
+    if (slots->header->job_bytes + job_bytes_end(job) <= hot && !unknown) return;
     fallocate(slots->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
               slot_start(slots, slot) - slots->memory + (off_t)hot,
               (off_t)(slots->header->stride - hot));

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A plan over a batch: what each step puts out is what the next one gets, image by image. */
+/* A plan over a batch: what each step puts out is what the next one gets, image by image; what a
+ * step tells is there beside the result.
+ * covers: pipeline/values.h */
 #include "pipeline/run.h"
 
 #include <setjmp.h>
@@ -92,6 +94,141 @@ static void times_are_told(void **state) {
     device_cpu.close(lane);
 }
 
+/* ---- values */
+
+/* Tells, a channel: the sum of its samples, and how many they are. */
+static struct values_shape sum_shape(const struct op *op, const struct params *params,
+                                     const struct image *in) {
+    (void)params;
+    assert_non_null(op);
+    return (struct values_shape){ VALUE_INT64, image_colours(in), 2, true };
+}
+
+static enum status tell_sum(struct op_call *call) {
+    int64_t *numbers = call->values;
+    assert_non_null(numbers);
+    assert_true((uintptr_t)numbers % 256 == 0);
+    assert_ptr_equal(call->in.pixels, call->out.pixels);
+    assert_true(image_same_shape(&call->in, &call->out));
+    assert_string_equal(call->op->name, "sum");
+    numbers[0] = numbers[1] = 0;
+    for (uint32_t y = 0; y < call->in.height; y++)
+        for (uint32_t x = 0; x < call->in.width; x++, numbers[1]++)
+            numbers[0] += image_row(&call->in, y)[x];
+    return STATUS_OK;
+}
+
+static const struct op sum = {
+    .name = "sum", .summary = "a test's", .values = sum_shape, .run = tell_sum
+};
+
+/* What `sum` tells after steps that have added ADD. */
+static void check_sum(const struct run_item *item, int k, int s, int add) {
+    const struct values *values = &item->values[s];
+    int64_t expected = 0;
+    const size_t pixels = (size_t)item->in.width * item->in.height;
+    for (size_t i = 0; i < pixels; i++) {
+        const int sample = sample_of(k, i) + add;
+        expected += sample > 255 ? 255 : sample;
+    }
+    assert_int_equal(values->shape.type, VALUE_INT64);
+    assert_int_equal(values_count(&values->shape), 2);
+    assert_true(((const int64_t *)values->numbers)[0] == expected);
+    assert_true(((const int64_t *)values->numbers)[1] == (int64_t)pixels);
+}
+
+/* '+' adds 10, 's' is `sum`: wherever it stands, it tells of the image so far, which goes on. */
+static void a_step_that_tells_passes_the_image_on(void **state) {
+    (void)state;
+    static const char *const orders[] = { "s",   "ss",    "s+",       "+s",
+                                          "+s+", "s+s+s", "+ss+s+s+", "sss+++" };
+    struct lane *lane = open_lane();
+    for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
+        struct plan plan = { 0 };
+        struct run_item items[COUNT];
+        struct failure failure = { 0 };
+        for (const char *c = orders[o]; *c; c++) {
+            assert_int_equal(plan_add(&plan, "brightness", &failure), STATUS_OK);
+            assert_int_equal(plan_set(&plan, "shift", "10", &failure), STATUS_OK);
+            if (*c == 's') plan.steps[plan.count - 1].op = &sum;
+        }
+        assert_int_equal(plan_tells_only(&plan), strchr(orders[o], '+') == NULL);
+        lay(lane, &plan, items);
+        assert_int_equal(run_batch(lane, &plan, items, COUNT, &failure), STATUS_OK);
+        int add = 0;
+        for (int s = 0; s < plan.count; s++) {
+            for (int k = 0; k < COUNT && orders[o][s] == 's'; k++) check_sum(&items[k], k, s, add);
+            for (int k = 0; k < COUNT && orders[o][s] == '+'; k++)
+                assert_int_equal(items[k].values[s].shape.type, VALUE_NONE);
+            add += orders[o][s] == '+' ? 10 : 0;
+        }
+        check(items, add, -1);
+    }
+    device_cpu.close(lane);
+}
+
+static size_t downloaded, wanted;
+
+static enum status count_download(struct lane *lane, size_t bytes, struct failure *failure) {
+    (void)lane, (void)failure;
+    downloaded = bytes;
+    return STATUS_OK;
+}
+
+static enum status count_reserve(struct lane *lane, const struct lane_need *need,
+                                 struct failure *failure) {
+    wanted = need->out;
+    return device_cpu.reserve(lane, need, failure);
+}
+
+/* One copy brings images and values; without a step that makes an image, values alone. */
+static void an_image_that_stays_as_it_is_is_not_downloaded(void **state) {
+    (void)state;
+    struct device_driver counting = device_cpu;
+    counting.download = count_download;
+    counting.reserve = count_reserve;
+    struct lane *lane = open_lane();
+    lane->driver = &counting;
+    struct plan plan;
+    struct run_item items[COUNT];
+    plan_parse(&plan, "brightness:shift=10;brightness:shift=10", NULL);
+    plan.steps[1].op = &sum;
+    lay(lane, &plan, items);
+    assert_int_equal(run_batch(lane, &plan, items, COUNT, NULL), STATUS_OK);
+    assert_int_equal(downloaded, 2 * COUNT * 256);
+    assert_int_equal(wanted, downloaded);
+    plan.steps[0].op = &sum;
+    lay(lane, &plan, items);
+    for (int k = 0; k < COUNT; k++) assert_ptr_equal(items[k].in.pixels, items[k].out.pixels);
+    assert_int_equal(run_batch(lane, &plan, items, COUNT, NULL), STATUS_OK);
+    assert_int_equal(downloaded, 2 * COUNT * 256);
+    assert_int_equal(wanted, downloaded);
+    lane->driver = &device_cpu;
+    device_cpu.close(lane);
+}
+
+static struct values_shape too_many(const struct op *op, const struct params *params,
+                                    const struct image *in) {
+    (void)op, (void)params;
+    return (struct values_shape){ VALUE_INT32, image_colours(in), 65536, true };
+}
+
+/* Five times 65536 numbers for three channels are under PLAN_VALUES_MAX, six times are not. */
+static void values_are_limited_before_memory_is_taken(void **state) {
+    (void)state;
+    const struct op many = { .name = "many", .values = too_many, .run = tell_sum };
+    struct lane *lane = open_lane();
+    struct plan plan = { .count = 5 };
+    struct failure failure = { 0 };
+    struct run_item item = { .in = image_shape(4, 4, 3, 8) };
+    for (int s = 0; s < 6; s++) plan.steps[s].op = &many;
+    assert_int_equal(run_reserve(lane, &plan, &item, 1, 1000, &failure), STATUS_OK);
+    plan.count = 6;
+    assert_int_equal(run_reserve(lane, &plan, &item, 1, 1000, &failure), STATUS_BAD_PARAM);
+    assert_non_null(strstr(failure.message, "1179648"));
+    device_cpu.close(lane);
+}
+
 static void what_is_cancelled_fails_with_a_sentence(void **state) {
     (void)state;
     struct progress cancelled = { .cancelled = 1 };
@@ -126,6 +263,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_follow_one_another),
         cmocka_unit_test(times_are_told),
+        cmocka_unit_test(a_step_that_tells_passes_the_image_on),
+        cmocka_unit_test(an_image_that_stays_as_it_is_is_not_downloaded),
+        cmocka_unit_test(values_are_limited_before_memory_is_taken),
         cmocka_unit_test(what_is_cancelled_fails_with_a_sentence),
         cmocka_unit_test(limits_are_judged_before_memory_is_taken),
     };

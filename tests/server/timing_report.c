@@ -100,7 +100,29 @@ static void reads_back(void **state) {
     json_decref(json);
 }
 
-/* The longest there can be: every span, every note, escapes in every text. */
+/* Of values the longest that are in the report; one byte more, and they are left out. */
+static void values_are_the_last_member_while_they_are_short(void **state) {
+    (void)state;
+    struct timing timing;
+    struct timing_report report = example(&timing);
+    char values[REPORT_VALUES_MAX + 1], memory[TIMING_REPORT_MAX];
+    memset(values, ' ', sizeof values);
+    values[0] = '[', values[REPORT_VALUES_MAX - 1] = ']', values[REPORT_VALUES_MAX] = 'x';
+    const size_t without = timing_report_write(&report, memory);
+    assert_null(strstr(memory, "values"));
+    report.values = values;
+    report.values_length = REPORT_VALUES_MAX;
+    const size_t with = timing_report_write(&report, memory);
+    assert_int_equal(with, without + strlen(",\"values\":") + REPORT_VALUES_MAX);
+    assert_string_equal(memory + with - 2, "]}");
+    json_t *json = json_loads(memory, JSON_REJECT_DUPLICATES, NULL);
+    assert_true(json_is_array(json_object_get(json, "values")));
+    json_decref(json);
+    report.values_length = REPORT_VALUES_MAX + 1;
+    assert_int_equal(timing_report_write(&report, memory), without);
+}
+
+/* The longest there can be: every span, every note, escapes in every text, values. */
 static void the_longest_fits(void **state) {
     (void)state;
     struct timing timing;
@@ -117,6 +139,11 @@ static void the_longest_fits(void **state) {
     char warning[96]; /* the codecs' longest */
     memset(warning, '\x01', sizeof warning - 1), warning[95] = 0;
     report.warning = warning;
+    char values[REPORT_VALUES_MAX];
+    memset(values, '1', sizeof values);
+    values[0] = values[sizeof values - 1] = '"';
+    report.values = values;
+    report.values_length = sizeof values;
     char memory[TIMING_REPORT_MAX];
     timing_report_write(&report, memory);
     json_t *json = json_loads(memory, 0, NULL);
@@ -130,6 +157,7 @@ int main(void) {
         cmocka_unit_test(strange_words_stay_json),
         cmocka_unit_test(full_is_told_and_stays_text),
         cmocka_unit_test(reads_back),
+        cmocka_unit_test(values_are_the_last_member_while_they_are_short),
         cmocka_unit_test(the_longest_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Rules for every operator there is, found by walking the registry: awkward sizes, both depths, all
  * channel counts, padded rows; the bytes between rows are left alone, threads change nothing, the
- * input is not written, wrong parameters are refused by name. A new operator is covered unasked. */
+ * input is not written, wrong parameters are refused by name; what tells values does so alike, and
+ * passes the image on. A new operator is covered unasked. */
 #include "pipeline/plan.h"
 #include "pipeline/registry.h"
 #include "tests/pipeline/ops/pictures.h"
@@ -33,26 +34,63 @@ static void assert_padding_untouched(const struct image *image, const char *what
                 fail_msg("%s wrote behind row %u", what, y);
 }
 
+static uint64_t digest_of(const uint8_t *bytes, size_t count) {
+    uint64_t digest = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < count; i++) digest = (digest ^ bytes[i]) * UINT64_C(1099511628211);
+    return digest;
+}
+
+/* Runs CALL with SCRATCH bytes of its own. */
+static void run_call(struct op_call *call, const struct op *op) {
+    const size_t scratch = op->scratch ? op->scratch(call) : 0;
+    const uint64_t before = image_digest(&call->in);
+    call->scratch = aligned_alloc(256, (scratch + 511) / 256 * 256);
+    memset(call->scratch, CANARY, scratch);
+    if (op->run(call)) fail_msg("%s failed: %s", op->name, call->failure->message);
+    if (image_digest(&call->in) != before) fail_msg("%s wrote its input", op->name);
+    free(call->scratch);
+}
+
+/* Digest of the values; nothing behind them is written. */
+static uint64_t tell_once(const struct op *op, const struct params *params, const struct image *in,
+                          struct pool *pool) {
+    const struct values_shape shape = op->values(op, params, in);
+    const size_t bytes = values_bytes(&shape), room = (bytes + 511) / 256 * 256;
+    struct failure failure = { 0 };
+    uint8_t *values = aligned_alloc(256, room);
+    struct op_call call = { .op = op,
+                            .params = params,
+                            .in = *in,
+                            .out = *in,
+                            .values = values,
+                            .pool = pool,
+                            .failure = &failure };
+    assert_null(op->size);
+    assert_true(bytes > 0);
+    memset(values, CANARY, room);
+    run_call(&call, op);
+    assert_padding_untouched(in, op->name);
+    for (size_t i = bytes; i < room; i++)
+        if (values[i] != CANARY) fail_msg("%s wrote behind its values", op->name);
+    const uint64_t digest = digest_of(values, bytes);
+    free(values);
+    return digest;
+}
+
 /* Digest of the result, with POOL's threads. 0: the operator refuses the shape. */
 static uint64_t run_once(const struct op *op, const struct params *params, const struct image *in,
                          struct pool *pool) {
+    if (op->values) return tell_once(op, params, in, pool);
     struct image shape = image_shape(in->width, in->height, in->channels, in->depth);
     struct failure failure = { 0 };
     if (op->size && op->size(params, in, &shape, &failure)) return 0;
     struct image out = padded(shape);
     struct op_call call = {
-        .params = params, .in = *in, .out = out, .pool = pool, .failure = &failure
+        .op = op, .params = params, .in = *in, .out = out, .pool = pool, .failure = &failure
     };
-    const size_t scratch = op->scratch ? op->scratch(&call) : 0;
-    void *memory = aligned_alloc(256, (scratch + 511) / 256 * 256);
-    memset(memory, CANARY, scratch);
-    call.scratch = memory;
-    const uint64_t before = image_digest(in);
-    if (op->run(&call)) fail_msg("%s failed: %s", op->name, failure.message);
-    if (image_digest(in) != before) fail_msg("%s wrote its input", op->name);
+    run_call(&call, op);
     assert_padding_untouched(&out, op->name);
     const uint64_t digest = image_digest(&out);
-    free(memory);
     free(out.pixels);
     return digest;
 }

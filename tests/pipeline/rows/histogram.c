@@ -35,6 +35,27 @@ static void add_counts_every_byte(void **state) {
     }
 }
 
+/* Alpha is not counted. */
+static void add_channels_counts_each(void **state) {
+    (void)state;
+    enum { PIXELS = 1003 };
+    static uint8_t bytes[4 * PIXELS];
+    for (int i = 0; i < 4 * PIXELS; i++) bytes[i] = i % 7 ? noise() : 250;
+    for (unsigned channels = 1; channels <= 4; channels++)
+        for (size_t pixels = 0; pixels <= PIXELS; pixels += 17) {
+            struct histogram histograms[3] = { 0 };
+            uint32_t counts[256], expected[3][256] = { 0 };
+            const unsigned colours = channels < 3 ? 1 : 3;
+            for (size_t i = 0; i < pixels; i++)
+                for (unsigned c = 0; c < colours; c++) expected[c][bytes[i * channels + c]]++;
+            histogram_add_channels(histograms, bytes, pixels, channels);
+            for (unsigned c = 0; c < 3; c++) {
+                histogram_counts(&histograms[c], counts);
+                assert_memory_equal(counts, expected[c], sizeof counts);
+            }
+        }
+}
+
 static void add_values_counts_the_largest(void **state) {
     (void)state;
     enum { PIXELS = 9001 };
@@ -58,6 +79,7 @@ static void add_values_counts_the_largest(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(add_counts_every_byte),
+        cmocka_unit_test(add_channels_counts_each),
         cmocka_unit_test(add_values_counts_the_largest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

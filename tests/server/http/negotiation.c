@@ -94,6 +94,47 @@ static const struct {
     { "application/json;x=\"\\", ANSWER_JSON, "---" },
 };
 
+/* Where what was told of the image suffices, it goes to all but those that name an image type, or
+ * parts, or refuse JSON. */
+static const struct {
+    const char *accept;
+    enum answer answer;
+} values_cases[] = {
+    { NULL, ANSWER_JSON },
+    { "*/*", ANSWER_JSON },
+    { "text/html", ANSWER_JSON },
+    { "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
+      ANSWER_JSON },
+    { "application/json", ANSWER_JSON },
+    { "application/json, */*", ANSWER_JSON },
+    { "*/*;q=0.1", ANSWER_JSON },
+    { "image/png", ANSWER_IMAGE },
+    { "image/*", ANSWER_IMAGE },
+    { "*/*, image/jpeg;q=0.1", ANSWER_IMAGE },
+    { "application/json, image/png;q=0.5", ANSWER_IMAGE },
+    { PNM ", application/json", ANSWER_IMAGE },
+    { "image/png;q=0, */*", ANSWER_JSON },
+    { "application/json;q=0, */*", ANSWER_IMAGE },
+    { "*/*, application/*;q=0", ANSWER_IMAGE },
+    { "multipart/mixed", ANSWER_MULTIPART },
+    { "multipart/mixed, image/png", ANSWER_MULTIPART },
+    { "multipart/mixed;q=0.5, */*", ANSWER_JSON },
+    { "multipart/mixed;q=0.5, image/png", ANSWER_IMAGE },
+    { "multipart/mixed;q=0", ANSWER_JSON },
+};
+
+static void values_go_to_who_names_no_image(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof values_cases / sizeof *values_cases; i++) {
+        const char *line = values_cases[i].accept;
+        struct negotiation accept = { 0 };
+        if (line) negotiation_add(&accept, line);
+        const enum answer answer = negotiation_answer(&accept, true);
+        if (answer != values_cases[i].answer)
+            fail_msg("%s: %d, not %d", line ? line : "none", answer, values_cases[i].answer);
+    }
+}
+
 static void each_gets_what_it_likes_best(void **state) {
     (void)state;
     static const char letters[FORMAT_COUNT] = { '-', 'j', 'p', 'n' };
@@ -104,7 +145,7 @@ static void each_gets_what_it_likes_best(void **state) {
         const char types[] = { letters[negotiation_type(&accept, FORMAT_JPEG)],
                                letters[negotiation_type(&accept, FORMAT_PNG)],
                                letters[negotiation_type(&accept, FORMAT_PNM)], '\0' };
-        const enum answer answer = negotiation_answer(&accept);
+        const enum answer answer = negotiation_answer(&accept, false);
         if (answer != cases[i].answer || strcmp(types, cases[i].types) != 0)
             fail_msg("%s: %d %s, not %d %s", line ? line : "none", answer, types, cases[i].answer,
                      cases[i].types);
@@ -135,6 +176,7 @@ static void lines_are_one_list(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_gets_what_it_likes_best),
+        cmocka_unit_test(values_go_to_who_names_no_image),
         cmocka_unit_test(lines_are_one_list),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

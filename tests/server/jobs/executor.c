@@ -124,6 +124,54 @@ static void the_first_job_decides(void **state) {
     }
 }
 
+/* Each job of a batch has its own values in its slot, before its result. */
+static void values_come_with_the_result(void **state) {
+    (void)state;
+    int of[4], all[4];
+    for (int i = 0; i < 4; i++) {
+        all[i] = of[i] = publish("minimum;brightness:shift=10;mean", 3, 8, 20u + (unsigned)i);
+        struct job *job = slot_job(slots, all[i]);
+        job->value_count = 6;
+        job->json_only = i == 3;
+    }
+    run_all(of, 4);
+    assert_int_equal(runs[0].count, 4);
+    for (int i = 0; i < 4; i++) {
+        const struct job *job = slot_job(slots, all[i]);
+        const char *text = (const char *)slot_bytes(slots, all[i]) + job->values_offset;
+        char expected[256];
+        const int v = 20 + i, w = v + 10;
+        snprintf(expected, sizeof expected,
+                 "[{\"operation\":\"minimum\",\"step\":0,\"value\":[%d,%d,%d]},"
+                 "{\"operation\":\"mean\",\"step\":2,\"value\":[%d.0,%d.0,%d.0]}]",
+                 v, v, v, w, w, w);
+        assert_int_equal(job->values_length, strlen(expected));
+        assert_memory_equal(text, expected, job->values_length);
+        assert_true(job->values_offset >= job->body_length);
+        assert_true(job_bytes_end(job) >= job->values_offset + job->values_length);
+        if (i == 3) assert_int_equal(job->result_length, 0);
+        if (i < 3) assert_true(job->result_offset >= job->values_offset + job->values_length);
+        if (i < 3) check_answer(all[i], 3, 8, 20u + (unsigned)i);
+        slot_give(slots, all[i]);
+    }
+}
+
+/* The picture is as it came. */
+static void values_alone(void **state) {
+    (void)state;
+    int of[1] = { publish("maximum", 1, 16, 3) };
+    const int slot = of[0];
+    struct job *job = slot_job(slots, slot);
+    job->value_count = 1;
+    run_all(of, 1);
+    static const char expected[] = "[{\"operation\":\"maximum\",\"step\":0,\"value\":[3]}]";
+    assert_int_equal(job->values_length, strlen(expected));
+    assert_memory_equal(slot_bytes(slots, slot) + job->values_offset, expected, strlen(expected));
+    assert_memory_equal(slot_bytes(slots, slot) + job->result_offset, slot_bytes(slots, slot),
+                        job->image_length);
+    slot_give(slots, slot);
+}
+
 /* A job may come a second time: its worker died when it was nearly done, and had told its times. */
 static void nothing_of_a_first_try_stays(void **state) {
     (void)state;
@@ -163,8 +211,13 @@ static void no_more_than_the_staging_holds(void **state) {
     for (int i = 0; i < 4; i++) all[i] = of[i] = publish("brightness:shift=10", 1, 8, 30);
     executor.batch_bytes = 2 * image_bytes(&slot_job(slots, all[0])->probe.shape);
     run_all(of, 4);
-    executor.batch_bytes = room;
     assert_int_equal(run_count, 2);
+    for (int i = 0; i < 4; i++) slot_give(slots, all[i]);
+    for (int i = 0; i < 4; i++) all[i] = of[i] = publish("minimum", 1, 8, 30);
+    for (int i = 0; i < 4; i++) slot_job(slots, all[i])->value_count = 1;
+    run_all(of, 4); /* with their values two are more than that */
+    executor.batch_bytes = room;
+    assert_int_equal(run_count, 4);
     for (int i = 0; i < 4; i++) slot_give(slots, all[i]);
 }
 
@@ -199,6 +252,7 @@ static int close_all(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_of_samples_go_apart),      cmocka_unit_test(the_first_job_decides),
+        cmocka_unit_test(values_come_with_the_result),    cmocka_unit_test(values_alone),
         cmocka_unit_test(nothing_of_a_first_try_stays),   cmocka_unit_test(plans_go_apart),
         cmocka_unit_test(no_more_than_the_staging_holds),
     };

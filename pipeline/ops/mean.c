@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Samples are summed exactly, in integers, and divided once: so the order in which threads or
+ * devices add does not show. */
+#include "pipeline/ops/reduction.h"
+
+static const struct param params[] = { { .name = NULL } };
+
+static struct values_shape mean_values(const struct op *op, const struct params *values,
+                                       const struct image *in) {
+    (void)op, (void)values;
+    return (struct values_shape){ VALUE_DOUBLE, image_colours(in), 1, false };
+}
+
+static void mean_band(void *argument, int index) {
+    reduction_band(argument, index, 0, reduce_sum);
+}
+
+static enum status mean_run(struct op_call *call) {
+    const int bands = reduction_bands(call);
+    double *numbers = call->values;
+    pool_run(call->pool, mean_band, call, bands);
+    for (unsigned c = 0; c < image_colours(&call->in); c++) {
+        uint64_t sum = 0;
+        for (int b = 0; b < bands; b++) sum += reduction_result(call, b)[c];
+        numbers[c] = (double)sum / (double)image_pixels(&call->in);
+    }
+    return progress_check(call->progress);
+}
+
+const struct op op_mean = {
+    .name = "mean",
+    .summary = "Tells the mean sample of each colour channel; passes the image on",
+    .params = params,
+    .values = mean_values,
+    .scratch = reduction_scratch,
+    .run = mean_run,
+};

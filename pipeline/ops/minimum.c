@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/ops/reduction.h"
+
+static const struct param params[] = { { .name = NULL } };
+
+static struct values_shape minimum_values(const struct op *op, const struct params *values,
+                                          const struct image *in) {
+    (void)op, (void)values;
+    return (struct values_shape){ VALUE_UINT32, image_colours(in), 1, false };
+}
+
+static void minimum_band(void *argument, int index) {
+    reduction_band(argument, index, UINT64_MAX, reduce_minimum);
+}
+
+static enum status minimum_run(struct op_call *call) {
+    const int bands = reduction_bands(call);
+    uint32_t *numbers = call->values;
+    pool_run(call->pool, minimum_band, call, bands);
+    for (unsigned c = 0; c < image_colours(&call->in); c++) {
+        numbers[c] = UINT32_MAX;
+        for (int b = 0; b < bands; b++) {
+            const uint32_t least = (uint32_t)reduction_result(call, b)[c];
+            if (least < numbers[c]) numbers[c] = least;
+        }
+    }
+    return progress_check(call->progress);
+}
+
+const struct op op_minimum = {
+    .name = "minimum",
+    .summary = "Tells the least sample of each colour channel; passes the image on",
+    .params = params,
+    .values = minimum_values,
+    .scratch = reduction_scratch,
+    .run = minimum_run,
+};

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/* reduction.h - an operator that tells one number a colour channel: bands of rows are reduced side
+ * by side, then the bands' results.
+ *
+ * Used by:  minimum.c, maximum.c, mean.c.
+ * Limits:   REDUCTION_BANDS_MAX threads.
+ */
+#ifndef BURIN_OPS_REDUCTION_H
+#define BURIN_OPS_REDUCTION_H
+
+#include "pipeline/band.h"
+#include "pipeline/op.h"
+#include "pipeline/rows/reduce.h"
+
+enum { REDUCTION_BANDS_MAX = 64 };
+
+static inline int reduction_bands(const struct op_call *call) {
+    const int threads = pool_threads(call->pool);
+    const uint32_t most =
+        call->in.height < REDUCTION_BANDS_MAX ? call->in.height : REDUCTION_BANDS_MAX;
+    return threads < (int)most ? threads : (int)most;
+}
+
+/* Scratch: a result for each channel of each band. */
+static inline size_t reduction_scratch(const struct op_call *call) {
+    (void)call;
+    return REDUCTION_BANDS_MAX * REDUCE_CHANNELS_MAX * sizeof(uint64_t);
+}
+
+static inline uint64_t *reduction_result(const struct op_call *call, int band) {
+    return (uint64_t *)call->scratch + band * REDUCE_CHANNELS_MAX;
+}
+
+/* Rows without a gap go as one. RESULT is what an image without pixels would have. */
+static inline void reduction_band(const struct op_call *call, int index, uint64_t start,
+                                  reduce_function *reduce) {
+    const struct image *in = &call->in;
+    const struct band band = band_of(in->height, index, reduction_bands(call));
+    const uint32_t rows = in->stride == image_row_bytes(in) ? band.end - band.first : 1;
+    uint64_t *result = reduction_result(call, index);
+    for (int c = 0; c < REDUCE_CHANNELS_MAX; c++) result[c] = start;
+    for (uint32_t y = band.first; y < band.end; y += rows)
+        reduce(image_row(in, y), (size_t)in->width * in->channels * rows, in->depth, in->channels,
+               result);
+}
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/* values_json.h - what the steps of a plan tell of an image, as JSON and as plain numbers.
+ *
+ * Used by:  jobs/executor.c writes it into the slot, command_run.c prints it; http/front.c makes
+ *           room for it.
+ * Owns:     nothing; the text is written into the caller's memory.
+ * Threads:  any; no state.
+ * Limits:   VALUES_JSON_MAX bytes, for a plan that plan_shapes() let pass.
+ */
+#ifndef BURIN_VALUES_JSON_H
+#define BURIN_VALUES_JSON_H
+
+#include "pipeline/plan.h"
+#include "server/json_writer.h"
+
+/* A number with its comma; everything else of a step; all steps, operators' names included. */
+enum {
+    VALUES_NUMBER_MAX = 28,
+    VALUES_STEP_MAX = 128,
+    VALUES_JSON_MAX =
+        PLAN_VALUES_MAX * VALUES_NUMBER_MAX + PLAN_STEPS_MAX * VALUES_STEP_MAX + PLAN_TEXT_MAX
+};
+
+/* Enough bytes for the list, its zero byte included; the numbers are COUNT. */
+size_t values_json_bound(uint64_t count);
+
+/* [{"operation": "histogram", "step": 0, "value": [[...], [...], [...]]}, ...] without blanks: one
+ * entry a step that tells any, `value` has an element a channel, a number or a list. VALUES: of
+ * every step. Returns its length; 0: it does not fit into SIZE. */
+size_t values_json_write(const struct plan *plan, const struct values *values, char *text,
+                         size_t size);
+
+/* Number INDEX. Doubles have as many digits as are needed to read the same one back, and always a
+ * point or an exponent. */
+void values_json_number(struct json_writer *json, const struct values *values, size_t index);
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What steps tell, as a JSON parser reads it back: every type at its ends, lists and numbers, the
+ * steps' numbers; and the bound. */
+#include "server/values_json.h"
+
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct op plain = { .name = "plain" }, counts = { .name = "counts" },
+                       extreme = { .name = "extreme" };
+
+static void as_designed(void **state) {
+    (void)state;
+    uint32_t six[] = { 1, 2, 3, 4, 5, 4294967295 };
+    int32_t three[] = { INT32_MIN, 0, INT32_MAX };
+    const struct plan plan = { 3, { { .op = &counts }, { .op = &plain }, { .op = &extreme } } };
+    const struct values values[] = { { { VALUE_UINT32, 3, 2, true }, six },
+                                     { .shape = { .type = VALUE_NONE } },
+                                     { { VALUE_INT32, 3, 1, false }, three } };
+    char text[512];
+    const size_t length = values_json_write(&plan, values, text, sizeof text);
+    assert_string_equal(text, "[{\"operation\":\"counts\",\"step\":0,\"value\":[[1,2],[3,4],[5,"
+                              "4294967295]]},{\"operation\":\"extreme\",\"step\":2,\"value\":["
+                              "-2147483648,0,2147483647]}]");
+    assert_int_equal(length, strlen(text));
+    assert_int_equal(values_json_write(&plan, values, text, length), 0);
+    assert_int_equal(values_json_write(&plan, values, text, length + 1), length);
+}
+
+static void a_list_of_one_is_a_list(void **state) {
+    (void)state;
+    int64_t one[] = { INT64_MIN };
+    const struct plan plan = { 1, { { .op = &counts } } };
+    const struct values values[] = { { { VALUE_INT64, 1, 1, true }, one } };
+    char text[128];
+    assert_true(values_json_write(&plan, values, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "\"value\":[[-9223372036854775808]]"));
+}
+
+static void check_number(enum value_type type, void *number, const char *expected) {
+    char text[VALUES_NUMBER_MAX];
+    struct json_writer json = json_writer_in(text, sizeof text);
+    const struct values values = { { type, 1, 1, false }, number };
+    values_json_number(&json, &values, 0);
+    assert_false(json.full);
+    assert_string_equal(text, expected);
+    assert_true(strlen(text) + 1 < VALUES_NUMBER_MAX); /* a comma behind it */
+}
+
+static void every_type_at_its_ends(void **state) {
+    (void)state;
+    check_number(VALUE_UINT64, &(uint64_t){ UINT64_MAX }, "18446744073709551615");
+    check_number(VALUE_INT64, &(int64_t){ INT64_MIN }, "-9223372036854775808");
+    check_number(VALUE_DOUBLE, &(double){ 127 }, "127.0");
+    check_number(VALUE_DOUBLE, &(double){ 0.1 }, "0.1");
+    check_number(VALUE_DOUBLE, &(double){ 7.0 / 3 }, "2.3333333333333335");
+    check_number(VALUE_DOUBLE, &(double){ -1.7976931348623157e308 }, "-1.7976931348623157e+308");
+    check_number(VALUE_DOUBLE, &(double){ 1e20 }, "1e+20");
+    check_number(VALUE_DOUBLE, &(double){ 0.0 / 1 }, "0.0");
+}
+
+/* As many numbers as a plan may tell, each as long as one can be. */
+static void the_longest_fits(void **state) {
+    (void)state;
+    const size_t size = values_json_bound(PLAN_VALUES_MAX);
+    assert_true(size <= VALUES_JSON_MAX);
+    const uint32_t length = PLAN_VALUES_MAX / PLAN_STEPS_MAX;
+    double *numbers = malloc(length * sizeof *numbers);
+    for (uint32_t i = 0; i < length; i++) numbers[i] = -1.7976931348623157e308;
+    struct plan plan = { .count = PLAN_STEPS_MAX };
+    struct values values[PLAN_STEPS_MAX];
+    for (int s = 0; s < PLAN_STEPS_MAX; s++) {
+        plan.steps[s].op = &extreme;
+        values[s] = (struct values){ { VALUE_DOUBLE, 1, length, true }, numbers };
+    }
+    char *text = malloc(size);
+    const size_t used = values_json_write(&plan, values, text, size);
+    assert_true(used > (size_t)length * PLAN_STEPS_MAX * 25);
+    json_t *json = json_loads(text, 0, NULL);
+    assert_int_equal(json_array_size(json), PLAN_STEPS_MAX);
+    json_decref(json);
+    free(text);
+    free(numbers);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_designed),
+        cmocka_unit_test(a_list_of_one_is_a_list),
+        cmocka_unit_test(every_type_at_its_ends),
+        cmocka_unit_test(the_longest_fits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
