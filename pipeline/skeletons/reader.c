@@ -96,7 +96,7 @@ static const char *summary_of(struct user_file *file, const struct declaration *
     return text_arena_print(&file->arena, "%s, from %s", made[skeleton], file->name);
 }
 
-static bool list_params(struct user_file *file, struct user_op *op, const char *directive,
+static bool list_params(struct user_op *op, const char *directive,
                         struct diagnostics *diagnostics) {
     int count = 0;
     if (op->parameters) {
@@ -107,17 +107,16 @@ static bool list_params(struct user_file *file, struct user_op *op, const char *
     if (op->skeleton != SKELETON_R2V) return true;
     for (int i = 0; i < count; i++)
         if (strcmp(op->params[i].name, "bins") == 0) {
-            diagnostics_add(diagnostics, op->function_line, directive,
+            diagnostics_add(diagnostics, op->function->first->line, directive,
                             "the struct may have no field \"bins\": every R2V has that parameter");
             return false;
         }
     if (count == PARAMS_MAX) {
-        diagnostics_add(diagnostics, op->function_line, directive,
+        diagnostics_add(diagnostics, op->function->first->line, directive,
                         "the struct of an R2V may have at most %d fields: bins is a parameter too",
                         PARAMS_MAX - 1);
         return false;
     }
-    (void)file;
     op->params[count] = (struct param){ .name = "bins",
                                         .summary = "Length of the list",
                                         .unit = "numbers",
@@ -180,15 +179,11 @@ static void add_op(struct user_file *file, enum skeleton skeleton,
     *op = (struct user_op){
         .file = file,
         .skeleton = skeleton,
-        .directive = (size_t)(directive->first->text - file->text),
-        .directive_line = directive->first->line,
-        .function = (size_t)(next->first->text - file->text),
-        .function_end = (size_t)(next->end[-1].text + 1 - file->text),
-        .function_line = next->first->line,
+        .directive = directive,
+        .function = next,
     };
     if (!signature_read(file, directive, next, op, diagnostics) ||
-        !name_is_free(file, next->name, word, diagnostics) ||
-        !list_params(file, op, word, diagnostics))
+        !name_is_free(file, next->name, word, diagnostics) || !list_params(op, word, diagnostics))
         return;
     op->op.name = text_arena_copy(&file->arena, next->name->text, next->name->length);
     op->op.summary = summary_of(file, directive);

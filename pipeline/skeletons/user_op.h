@@ -3,7 +3,7 @@
  *
  * Used by:  the reader makes them; the CPU's and the GPU's twin run them.
  * Owns:     a user_file owns its text, its operators and all texts in them.
- * Threads:  read-only once it is read.
+ * Threads:  read-only once it is read and compiled.
  * Limits:   USER_OPS_MAX operators and USER_STRUCTS_MAX structs a file.
  */
 #ifndef BURIN_USER_OP_H
@@ -11,6 +11,7 @@
 
 #include "pipeline/op.h"
 #include "pipeline/skeletons/parameter_struct.h"
+#include "pipeline/skeletons/twin/rows.h"
 
 enum { USER_OPS_MAX = 16, USER_STRUCTS_MAX = 8, USER_BINS_DEFAULT = 256, USER_BINS_MAX = 65536 };
 
@@ -19,6 +20,12 @@ enum skeleton {
     SKELETON_N2P, /* a window of samples becomes a sample */
     SKELETON_R2S, /* all samples become one number */
     SKELETON_R2V, /* all samples become a list of numbers */
+};
+
+/* What a compiled CPU twin gives; twin/rows.h tells what they do. */
+struct twin_loops {
+    void (*rows)(const struct burin_rows *rows);
+    void (*merge)(struct burin_fold *into, const struct burin_fold *from); /* R2S alone */
 };
 
 struct user_op {
@@ -32,9 +39,8 @@ struct user_op {
     bool uses_position;      /* index, or x and y, are used; where in doubt, yes */
     const struct parameter_struct *parameters; /* NULL: none */
     struct param params[PARAMS_MAX + 1];       /* the fields, and of an R2V `bins` behind them */
-    size_t directive, directive_end;           /* where they stand in the text */
-    size_t function, function_end;             /* from its first word to behind its '}' */
-    int directive_line, function_line;
+    const struct declaration *directive, *function;
+    struct twin_loops loops[2]; /* of 8-bit and 16-bit images; NULL where there is none */
 };
 
 struct user_file {

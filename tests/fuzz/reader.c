@@ -17,9 +17,10 @@ static void judge(const struct user_file *file) {
     for (int i = 0; i < file->count; i++) {
         const struct user_op *op = &file->ops[i];
         must(op->op.name[0] && op->op.summary[0]);
-        must(op->directive < op->function && op->function < op->function_end);
-        must(op->function_end <= file->length);
-        must(file->text[op->directive] == '#' && file->text[op->function_end - 1] == '}');
+        const char *first = op->function->first->text, *last = op->function->end[-1].text;
+        must(op->directive->first->text < first && first < last);
+        must(last < file->text + file->length);
+        must(*op->directive->first->text == '#' && *last == '}');
         must((op->skeleton == SKELETON_N2P) == (op->window != 0));
         must(op->op.depth == 0 || op->op.depth == 8 || op->op.depth == 16);
         struct params params;

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/* p2p.h - the loop of a P2P operator's CPU twin: every colour sample on its own, alpha kept.
+ *
+ * Pasted behind the user's source once for each operator; before it stand
+ *   BURIN_NAME(part)           a name of this operator's own
+ *   BURIN_SAMPLE, BURIN_PARAMS the samples' and the parameters' type
+ *   BURIN_CALL(pixel, index)   the user's function
+ *   BURIN_USES_POSITION        0: the function does not look at `index`
+ *
+ * Used by:  twin_source.c, as text.
+ * Threads:  a call belongs to one.
+ */
+
+/* Samples side by side, all of them colour. */
+BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, BURIN_SAMPLE *__restrict__ out,
+                                      int count, BURIN_PARAMS burin_p) {
+    (void)burin_p;
+    for (int i = 0; i < count; i++) out[i] = BURIN_CALL(in[i], 0);
+}
+
+/* Pixels whose first one is at `index`; channels and colours are constants where this is called. */
+BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *in, BURIN_SAMPLE *__restrict__ out,
+                                     int width, int index, int channels, int colours,
+                                     BURIN_PARAMS burin_p) {
+    (void)burin_p;
+    (void)index;
+    for (int x = 0; x < width; x++) {
+        for (int c = 0; c < colours; c++)
+            out[x * channels + c] = BURIN_CALL(in[x * channels + c], index + x);
+        if (colours < channels) out[x * channels + colours] = in[x * channels + colours];
+    }
+}
+
+/* Alpha stands aside: the function is never given it, and the loop stays one over neighbours. */
+BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int width,
+                                         int channels, BURIN_PARAMS burin_p) {
+    enum { CHUNK = 512 };
+    BURIN_SAMPLE colours[4 * CHUNK];
+    for (int x = 0; x < width; x += CHUNK) {
+        const int pixels = width - x < CHUNK ? width - x : CHUNK;
+        const BURIN_SAMPLE *from = in + (long)x * channels;
+        BURIN_SAMPLE *to = out + (long)x * channels;
+        for (int i = 0; i < pixels; i++) {
+            for (int c = 0; c < channels - 1; c++)
+                colours[i * channels + c] = from[i * channels + c];
+            colours[i * channels + channels - 1] = from[i * channels + channels - 2];
+        }
+        BURIN_NAME(samples)(colours, to, pixels * channels, burin_p);
+        for (int i = 1; i <= pixels; i++) to[i * channels - 1] = from[i * channels - 1];
+    }
+}
+
+BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int width,
+                                  int channels, int index, BURIN_PARAMS burin_p) {
+    if (BURIN_USES_POSITION)
+        switch (channels) {
+        case 1: BURIN_NAME(pixels)(in, out, width, index, 1, 1, burin_p); break;
+        case 2: BURIN_NAME(pixels)(in, out, width, index, 2, 1, burin_p); break;
+        case 3: BURIN_NAME(pixels)(in, out, width, index, 3, 3, burin_p); break;
+        default: BURIN_NAME(pixels)(in, out, width, index, 4, 3, burin_p); break;
+        }
+    else if (channels == 2)
+        BURIN_NAME(keep_alpha)(in, out, width, 2, burin_p);
+    else if (channels == 4)
+        BURIN_NAME(keep_alpha)(in, out, width, 4, burin_p);
+    else
+        BURIN_NAME(samples)(in, out, width * channels, burin_p);
+}
+
+BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
+    const BURIN_PARAMS burin_p = *(const BURIN_PARAMS *)rows->params;
+    for (int y = rows->first; y < rows->end; y++)
+        BURIN_NAME(row)((const BURIN_SAMPLE *)(rows->in + y * rows->in_stride),
+                        (BURIN_SAMPLE *)(rows->out + y * rows->out_stride), rows->width,
+                        rows->channels, y * rows->width, burin_p);
+}

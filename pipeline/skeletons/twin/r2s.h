@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* r2s.h - the loop of an R2S operator's CPU twin: all samples of a colour channel become one number.
+ *
+ * The user's function may be applied in any order. Many partial results stand side by side, one a
+ * lane, so that the inner loop has no chain of dependences; a lane keeps to one channel, since the
+ * number of lanes is a multiple of 3. Pasted behind the user's source once for each operator and
+ * depth; before it stand
+ *   BURIN_NAME(part)   a name of this operator's own
+ *   BURIN_SAMPLE       the samples' type
+ *   BURIN_RESULT       the result's type
+ *   BURIN_CALL(a, b)   the user's function
+ *
+ * Used by:  twin_source.c, as text.
+ * Threads:  a call belongs to one.
+ */
+
+BURIN_INLINE void BURIN_NAME(fold)(struct burin_fold *fold, BURIN_RESULT value) {
+    if (fold->started) value = BURIN_CALL((BURIN_RESULT)fold->value, value);
+    fold->value = (long long)value;
+    fold->started = 1;
+}
+
+struct BURIN_NAME(lanes) {
+    BURIN_RESULT lane[192];
+    int started;
+};
+
+/* Samples of colour alone; the first one belongs to channel 0. */
+BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, int count, int colours,
+                                      struct BURIN_NAME(lanes) *lanes, struct burin_fold *folds) {
+    int i = 0;
+    if (!lanes->started && count >= 192) {
+        for (; i < 192; i++) lanes->lane[i] = (BURIN_RESULT)in[i];
+        lanes->started = 1;
+    }
+    for (; i + 192 <= count; i += 192)
+        for (int l = 0; l < 192; l++)
+            lanes->lane[l] = BURIN_CALL(lanes->lane[l], (BURIN_RESULT)in[i + l]);
+    for (; i < count; i++) BURIN_NAME(fold)(&folds[i % colours], (BURIN_RESULT)in[i]);
+}
+
+/* Colour is put together, alpha left out; a chunk's colour samples fill all lanes. */
+BURIN_INLINE void BURIN_NAME(leave_alpha)(const BURIN_SAMPLE *in, int width, int colours,
+                                          struct BURIN_NAME(lanes) *lanes,
+                                          struct burin_fold *folds) {
+    enum { CHUNK = 960 };
+    BURIN_SAMPLE colour[3 * CHUNK];
+    for (int x = 0; x < width; x += CHUNK) {
+        const int pixels = width - x < CHUNK ? width - x : CHUNK;
+        const BURIN_SAMPLE *from = in + (long)x * (colours + 1);
+        for (int i = 0; i < pixels; i++)
+            for (int c = 0; c < colours; c++) colour[i * colours + c] = from[i * (colours + 1) + c];
+        BURIN_NAME(samples)(colour, pixels * colours, colours, lanes, folds);
+    }
+}
+
+BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
+    struct BURIN_NAME(lanes) lanes;
+    const int colours = rows->channels < 3 ? 1 : 3;
+    lanes.started = 0;
+    for (int y = rows->first; y < rows->end; y++) {
+        const BURIN_SAMPLE *in = (const BURIN_SAMPLE *)(rows->in + y * rows->in_stride);
+        switch (rows->channels) {
+        case 1: BURIN_NAME(samples)(in, rows->width, 1, &lanes, rows->folds); break;
+        case 2: BURIN_NAME(leave_alpha)(in, rows->width, 1, &lanes, rows->folds); break;
+        case 3: BURIN_NAME(samples)(in, rows->width * 3, 3, &lanes, rows->folds); break;
+        default: BURIN_NAME(leave_alpha)(in, rows->width, 3, &lanes, rows->folds); break;
+        }
+    }
+    for (int l = 0; lanes.started && l < 192; l++)
+        BURIN_NAME(fold)(&rows->folds[l % colours], lanes.lane[l]);
+}
+
+/* Another band's result into this one's. */
+BURIN_EXPORT void BURIN_NAME(merge)(struct burin_fold *into, const struct burin_fold *from) {
+    if (from->started) BURIN_NAME(fold)(into, (BURIN_RESULT)from->value);
+}
