@@ -4,7 +4,7 @@
 # made last is at build/burin too, unless SAN is set.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-opencv python3-skimage curl
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-mpmath python3-opencv python3-skimage curl
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
@@ -199,6 +199,8 @@ $(B)/tests/%: tests/%.c $(B)/libburin.a
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -MMD -MP -MF $@.d $(LDFLAGS) $< $(filter %.o,$^) $(B)/libburin.a $(LIBS) -lcmocka -o $@
 # A benchmark's own kernels stand beside it: they are in no other program.
 $(BENCH_KERNELS): %: %.cu.o
+# Of 113 bits: what a benchmark measures errors against.
+$(B)/tests/bench/exact_math: LIBS += -lquadmath
 # What a test loads in place of a library that is not here.
 $(B)/tests/fake/%.so: tests/fake/%.c tests/fake/%.h
 	@mkdir -p $(@D)
