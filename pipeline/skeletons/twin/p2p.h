@@ -52,8 +52,7 @@ BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *in, BURIN_SAMPLE *o
 
 BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int width,
                                   int channels, int index, BURIN_PARAMS burin_p) {
-    if (BURIN_USES_POSITION)
-        switch (channels) {
+    if (BURIN_USES_POSITION) switch (channels) {
         case 1: BURIN_NAME(pixels)(in, out, width, index, 1, 1, burin_p); break;
         case 2: BURIN_NAME(pixels)(in, out, width, index, 2, 1, burin_p); break;
         case 3: BURIN_NAME(pixels)(in, out, width, index, 3, 3, burin_p); break;
@@ -70,7 +69,8 @@ BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int
 BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
     const BURIN_PARAMS burin_p = *(const BURIN_PARAMS *)rows->params;
     for (int y = rows->first; y < rows->end; y++)
-        BURIN_NAME(row)((const BURIN_SAMPLE *)(rows->in + y * rows->in_stride),
-                        (BURIN_SAMPLE *)(rows->out + y * rows->out_stride), rows->width,
-                        rows->channels, y * rows->width, burin_p);
+        BURIN_NAME(row)
+        ((const BURIN_SAMPLE *)(rows->in + y * rows->in_stride),
+         (BURIN_SAMPLE *)(rows->out + y * rows->out_stride), rows->width, rows->channels,
+         y * rows->width, burin_p);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* r2s.h - the loop of an R2S operator's CPU twin: all samples of a colour channel become one number.
+/* r2s.h - the loop of an R2S operator's CPU twin: all samples of a colour channel become one
+ * number.
  *
  * The user's function may be applied in any order. Many partial results stand side by side, one a
  * lane, so that the inner loop has no chain of dependences; a lane keeps to one channel, since the
@@ -27,7 +28,7 @@ struct BURIN_NAME(lanes) {
 
 /* Samples of colour alone; the first one belongs to channel 0. */
 BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, int count, int colours,
-                                      struct BURIN_NAME(lanes) *lanes, struct burin_fold *folds) {
+                                      struct BURIN_NAME(lanes) * lanes, struct burin_fold *folds) {
     int i = 0;
     if (!lanes->started && count >= 192) {
         for (; i < 192; i++) lanes->lane[i] = (BURIN_RESULT)in[i];
@@ -41,7 +42,7 @@ BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, int count, int col
 
 /* Colour is put together, alpha left out; a chunk's colour samples fill all lanes. */
 BURIN_INLINE void BURIN_NAME(leave_alpha)(const BURIN_SAMPLE *in, int width, int colours,
-                                          struct BURIN_NAME(lanes) *lanes,
+                                          struct BURIN_NAME(lanes) * lanes,
                                           struct burin_fold *folds) {
     enum { CHUNK = 960 };
     BURIN_SAMPLE colour[3 * CHUNK];

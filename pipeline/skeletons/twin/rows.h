@@ -9,8 +9,8 @@
 #define BURIN_TWIN_ROWS_H
 
 struct burin_rows {
-    const unsigned char *in; /* the image's first row */
-    unsigned char *out;      /* likewise; P2P and N2P */
+    const unsigned char *in;             /* the image's first row */
+    unsigned char *out;                  /* likewise; P2P and N2P */
     unsigned long in_stride, out_stride; /* bytes */
     int width, height, channels;
     int first, end;           /* the rows first..end-1 are to be done */
