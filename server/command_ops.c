@@ -2,7 +2,8 @@
 /* burin ops: what GET /ops answers, for people.
  *
  * How it works. The operators of --operators-dir are added to the registry first; then the registry
- * is walked, or the named operators are looked up, and each record printed in the form asked for. */
+ * is walked, or the named operators are looked up, and each record printed in the form that was
+ * asked for. */
 #include "pipeline/registry.h"
 #include "server/command.h"
 #include "server/operators.h"
@@ -13,12 +14,13 @@
 
 static int usage(FILE *out, int code) {
     fputs(
-        "usage: burin ops [--operators-dir DIR] [--json | --markdown | --parameters] [OPERATOR]...\n"
-        "\n"
+        "usage: burin ops [OPTION] [OPERATOR]...\n\n"
         "The operators with their parameters: name=default, range and unit, meaning. A file is a\n"
-        "further part of the upload; `burin run` takes it as --NAME FILE. --markdown prints the\n"
-        "table of README.md, --parameters that of server/README.md. --operators-dir adds the\n"
-        "operators in C of a folder.\n",
+        "further part of the upload; `burin run` takes it as --NAME FILE.\n\n"
+        "  --operators-dir DIR   with the operators in C of a folder\n"
+        "  --json                as GET /ops answers\n"
+        "  --markdown            the table of README.md\n"
+        "  --parameters          the table of server/README.md\n",
         out);
     return code;
 }
