@@ -68,9 +68,8 @@ BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int
 
 BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
     const BURIN_PARAMS burin_p = *(const BURIN_PARAMS *)rows->params;
-    for (int y = rows->first; y < rows->end; y++)
-        BURIN_NAME(row)
-        ((const BURIN_SAMPLE *)(rows->in + y * rows->in_stride),
-         (BURIN_SAMPLE *)(rows->out + y * rows->out_stride), rows->width, rows->channels,
-         y * rows->width, burin_p);
+    for (int y = rows->first; y < rows->end; y++) BURIN_NAME(row)
+    ((const BURIN_SAMPLE *)(rows->in + y * rows->in_stride),
+     (BURIN_SAMPLE *)(rows->out + y * rows->out_stride), rows->width, rows->channels,
+     y * rows->width, burin_p);
 }
