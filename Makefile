@@ -186,7 +186,7 @@ $(B)/%.cu.o: %.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 $(B)/pipeline/registry.o: $(B)/ops.inc
 $(B)/server/version.o: $(B)/version.inc
-$(B)/cuda/twins.cu.o: $(B)/cuda_ops.inc
+$(B)/cuda/op_registry.cu.o: $(B)/cuda_ops.inc
 
 # A test links what it uses and no more: without the GPU's code where it needs none.
 $(B)/libburin.a: $(OBJECTS)

@@ -239,7 +239,7 @@ static void print_connections(const struct deadline_counts *connections, FILE *o
          "Connections ended by a deadline, or whose client disconnected before its answer");
     for (int r = 0; r < END_REASONS; r++)
         fprintf(out, "burin_connections_ended_total{reason=\"%s\"} %lu\n",
-                deadlines_reason_name((enum end_reason)r), connections->by_reason[r]);
+                deadline_thread_reason_name((enum end_reason)r), connections->by_reason[r]);
 }
 
 static void print_gauge(FILE *out, const char *name, const char *help, int64_t value) {

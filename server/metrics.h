@@ -12,7 +12,7 @@
 #define BURIN_METRICS_H
 
 #include "pipeline/timing.h"
-#include "server/http/engine/deadlines.h"
+#include "server/http/engine/deadline_thread.h"
 #include "server/jobs/supervisor.h"
 
 #include <stdint.h>

@@ -41,7 +41,7 @@
 #include "pipeline/ops/carve.h"
 
 #include "cuda/ops/carve/carve_context.cuh"
-#include "cuda/ops/carve/draw.cuh"
+#include "cuda/ops/carve/show.cuh"
 
 /* ---- one phase */
 

@@ -2,7 +2,7 @@
 /* How it works. Bands of rows are counted side by side and summed up. Samples of 8 bit are counted
  * by their value, by the kernels that histeq counts with, and bins are folded from that; samples of
  * 16 bit go straight to their bins. */
-#include "pipeline/ops/histeq.h"
+#include "pipeline/ops/histogram.h"
 
 #include "pipeline/band.h"
 #include "pipeline/op.h"
@@ -10,8 +10,6 @@
 #include "pipeline/rows/histogram16.h"
 
 #include <string.h>
-
-enum { HISTOGRAM_BINS };
 
 static const struct param params[] = {
     [HISTOGRAM_BINS] = { .name = "bins",
@@ -79,11 +77,10 @@ static void count_band(void *argument, int index) {
 static void add_band8(const struct op_call *call, int band, uint32_t *numbers) {
     const struct histogram *histograms = band_memory(call, band);
     const uint32_t bins = bins_of(call->params);
-    for (unsigned c = 0; c < image_colours(&call->in); c++) {
+    for (unsigned c = 0; c < image_colours(&call->in); c++, numbers += bins) {
         uint32_t counts[256];
         histogram_counts(&histograms[c], counts);
-        for (uint32_t v = 0; v < 256; v++)
-            numbers[(size_t)c * bins + histeq_bin(v, bins, 255)] += counts[v];
+        for (uint32_t v = 0; v < 256; v++) numbers[histeq_bin(v, bins, 255)] += counts[v];
     }
 }
 

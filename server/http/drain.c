@@ -39,7 +39,7 @@ static void ignore_new(struct front *front) {
             listen_socket_ignore_new(listener_fd(front->listeners[i].listener));
 }
 
-/* See begin_work in exchange.c for the order of the two counters. */
+/* See begin_work in request_flow.c for the order of the two counters. */
 static void set_stage(struct front *front, int stage) {
     __atomic_store_n(&front->draining, stage, __ATOMIC_SEQ_CST);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* exchange.h - one request and its answer, from the first line to the last byte.
  *
- * Used by:  front.c gives the three functions to its listeners; everything that a request calls
- *           reads the struct, but only exchange.c changes `state`.
+ * Used by:  request_flow.c, which alone changes `state`, and everything that it calls.
  * Owns:     its slot, until a response takes it over (reply.h) or the request ends.
  * Threads:  the I/O thread of its connection; while its job is away the deadlines' thread, if the
  *           client disconnects, reads `slot` to cancel it.
@@ -12,11 +11,33 @@
 
 #include "server/http/engine/connection.h"
 #include "server/http/front_state.h"
+#include "server/http/multipart.h"
 #include "server/http/negotiation.h"
 #include "server/http/settings.h"
-#include "server/http/upload.h"
 
 enum { TARGET_MAX = 4094 /* bytes */ };
+enum { FIELD_NAME_MAX = 64, FIELD_VALUE_MAX = 16384 };
+
+/* A further image of the form: its bytes in the slot, and the part's name. */
+struct upload_aux {
+    const char *name; /* an operator's record's */
+    uint64_t offset, length;
+};
+
+struct upload {
+    bool multipart;
+    struct multipart parser;
+    uint64_t bytes; /* of the body, so far */
+    int64_t held;   /* of front.body_bytes_held, ours */
+    int images;     /* image parts seen */
+    int aux_count;
+    struct upload_aux aux[OP_AUX_MAX];
+    uint64_t *image_length; /* the part under way is an image: counts its bytes; else NULL */
+    char field[FIELD_NAME_MAX];
+    char *value; /* of the field under way; heap, FIELD_VALUE_MAX + 1 bytes, allocated at the first
+                    field */
+    size_t value_length;
+};
 
 enum exchange_state {
     EXCHANGE_HEAD,     /* nothing of its body has been asked for */
@@ -57,13 +78,5 @@ struct exchange {
 static inline struct job *exchange_job(const struct exchange *exchange) {
     return slot_job(exchange->front->slots, exchange->slot);
 }
-
-/* For listener_options; the context is a struct front_listener. */
-enum MHD_Result exchange_request(void *context, struct MHD_Connection *library, const char *path,
-                                 const char *method, const char *version, const char *body,
-                                 size_t *length, void **state);
-void exchange_jobs_completed(void *context, int pipe);
-void exchange_ended(void *context, struct MHD_Connection *library, void **state,
-                    enum MHD_RequestTerminationCode how);
 
 #endif

@@ -2,11 +2,14 @@
 /* How it works. The life of the daemon. It starts in the order in which a request goes, from the
  * back: pipes, slots, the threads that watch connections, the workers, and at last the sockets.
  * The workers end first: their jobs come back and resume the connections that wait for them, for
- * the library aborts if it is stopped with one suspended. A request's own way is in exchange.c. */
+ * the library aborts if it is stopped with one suspended. A request's own way is in request_flow.c.
+ * */
 #include "server/http/front.h"
 
 #include "server/http/drain.h"
 #include "server/http/exchange.h"
+#include "server/http/request_flow.h"
+#include "server/http/upload.h"
 #include "server/values_json.h"
 
 #include <stdlib.h>
@@ -62,7 +65,7 @@ static enum status start_watching(struct front *front, struct failure *failure) 
         .pressed = upload_is_pressed,
         .context = front,
     };
-    front->deadlines = deadlines_create(&limits);
+    front->deadlines = deadline_thread_create(&limits);
     front->lingering = lingering_close_create();
     if (front->deadlines && front->lingering) return STATUS_OK;
     return fail(failure, STATUS_NO_MEMORY,
@@ -96,9 +99,9 @@ static enum status open_listener(struct front *front, long place, int fd, struct
                         .header_bytes_max = (size_t)front->config->header_bytes,
                         .request_bytes = sizeof(struct exchange) },
         .pipe = listener->pipe[0],
-        .request = exchange_request,
-        .ended = exchange_ended,
-        .jobs_completed = exchange_jobs_completed,
+        .request = request_flow_proceed,
+        .ended = request_flow_ended,
+        .jobs_completed = request_flow_jobs_completed,
         .context = listener,
     };
     listener->listener = listener_open(&options);
@@ -187,7 +190,7 @@ void front_destroy(struct front *front) {
             if (front->listeners[i].pipe[end] >= 0) close(front->listeners[i].pipe[end]);
     }
     supervisor_destroy(front->supervisor);
-    deadlines_destroy(front->deadlines);
+    deadline_thread_destroy(front->deadlines);
     lingering_close_destroy(front->lingering);
     slots_destroy(front->slots);
     metrics_destroy(front->metrics);

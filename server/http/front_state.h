@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* front_state.h - what all requests share: the parts of the front, and its counters.
  *
- * Used by:  front.c (life), drain.c (the end), exchange.c and what it calls.
+ * Used by:  front.c (life), drain.c (the end), request_flow.c and what it calls.
  * Owns:     every part in it, from front_create to front_destroy.
  * Threads:  read-only but for the counters, which are atomic.
  */
@@ -9,7 +9,7 @@
 #define BURIN_FRONT_STATE_H
 
 #include "config/config.h"
-#include "server/http/engine/deadlines.h"
+#include "server/http/engine/deadline_thread.h"
 #include "server/http/engine/listen_socket.h"
 #include "server/http/engine/listener.h"
 #include "server/jobs/completion_pipe.h"
@@ -31,7 +31,7 @@ struct front {
     const struct config *config;
     struct slots *slots;
     struct supervisor *supervisor;
-    struct deadlines *deadlines;
+    struct deadline_thread *deadlines;
     struct lingering_close *lingering;
     struct metrics *metrics;
     struct front_listener listeners[LISTENERS_MAX]; /* io_threads of them for `listen`, then one for

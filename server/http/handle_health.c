@@ -69,7 +69,7 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
         .version = version_text(),
     };
     supervisor_jobs(front->supervisor, &now.queued);
-    deadlines_counts(front->deadlines, &now.connections);
+    deadline_thread_counts(front->deadlines, &now.connections);
     char *text = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&text, &length);

@@ -2,6 +2,7 @@
 /* What an image is, from its header, without decoding it. */
 #include "server/http/reply.h"
 #include "server/http/route.h"
+#include "server/http/upload.h"
 
 /* A device may be asked for on any request; this one needs none. */
 enum status info_begin(struct exchange *exchange, struct failure *failure) {

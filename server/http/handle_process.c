@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* An image and a plan in, an image out. process_begin: the path chooses the operator. Then query
- * and form fields become settings and the image gets a slot (exchange.c, upload.c). process_submit:
- * the image's header is checked against the limits, and the job goes to the supervisor. */
+ * and form fields become settings and the image gets a slot (request_flow.c, upload.c).
+ * process_submit: the image's header is checked against the limits, and the job goes to the
+ * supervisor. */
 #include "server/http/route.h"
+#include "server/http/upload.h"
 
 #include "pipeline/registry.h"
 

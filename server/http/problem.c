@@ -4,6 +4,8 @@
  * headers that depend on the status stand in one function for both. */
 #include "server/http/problem.h"
 
+#include "server/http/upload.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* problem.h - a request's failure as an answer: application/problem+json, and status to HTTP, here
  * alone.
  *
- * Used by:  exchange.c.
+ * Used by:  request_flow.c.
  * Fails:    problem_reply without memory (reply.h); problem_on_socket returns 0.
  * Threads:  the exchange's.
  * Source:   RFC 9457.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* reply.h - answers: JSON, text, and a job's image with its timing report. Problems: problem.h.
  *
- * Used by:  exchange.c, which queues what is made here, and the handlers.
+ * Used by:  request_flow.c, which queues what is made here, and the handlers.
  * Owns:     a reply's response is the caller's. One that sends a slot's bytes takes the slot over
  *           and gives it back when it is sent: till then all that the slot holds counts as
  *           answer_bytes.

@@ -2,7 +2,7 @@
 /* route.h - which handler answers which path. Every operator of the registry is a path of its own;
  * the rest stands in one table.
  *
- * Used by:  exchange.c.
+ * Used by:  request_flow.c.
  * Fails:    route_find returns no route, and says what there is instead.
  * Threads:  any; no state.
  */

@@ -3,7 +3,7 @@
  *
  * Gets names and values from the query and from form fields, in whatever order they come.
  *
- * Used by:  exchange.c (query), upload.c (fields), handle_process.c and handle_info.c.
+ * Used by:  request_flow.c (query), upload.c (fields), handle_process.c and handle_info.c.
  * Owns:     nothing: a pure module, no socket, no slot.
  * Fails:    STATUS_BAD_PARAM naming the parameter and its range; a name given twice is refused.
  * Threads:  one at a time.

@@ -8,7 +8,6 @@
 
 #include "pipeline/param.h"
 #include "pipeline/registry.h"
-#include "server/http/exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -268,7 +267,7 @@ static enum status take_slot(struct exchange *exchange, struct failure *failure)
         exchange->facts.has_length ? (size_t)exchange->facts.length : UNKNOWN_LENGTH_GUESS;
     /* An answer is mostly no longer than its upload: twice that, and the slot need not grow. */
     exchange->slot = slot_take(front->slots, 2 * length + 65536, exchange);
-    if (front_full(front)) deadlines_note_pressure(front->deadlines);
+    if (front_full(front)) deadline_thread_note_pressure(front->deadlines);
     if (exchange->slot < 0) return no_slot(exchange, failure);
     return exchange->upload.multipart ? STATUS_OK : begin_image(exchange, failure);
 }

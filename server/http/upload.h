@@ -4,7 +4,7 @@
  * Fields of the form become settings. Nothing is copied twice and nothing is kept that is not
  * needed. What is refused for lack of room is counted in metrics.
  *
- * Used by:  exchange.c, in the order of these functions; the handlers (upload_check_aux).
+ * Used by:  request_flow.c, in the order of these functions; the handlers (upload_check_aux).
  * Owns:     the exchange's slot and its share of queue_bytes, until upload_release.
  * Fails:    STATUS_BODY_TOO_LARGE, STATUS_BUSY (no slot, or too many bytes held),
  *           STATUS_BAD_REQUEST (no image, two images, broken form), STATUS_BAD_PARAM (a field),
@@ -15,34 +15,8 @@
 #ifndef BURIN_UPLOAD_H
 #define BURIN_UPLOAD_H
 
-#include "pipeline/op.h"
 #include "pipeline/probe.h"
-#include "server/http/multipart.h"
-
-enum { FIELD_NAME_MAX = 64, FIELD_VALUE_MAX = 16384 };
-
-struct exchange;
-
-/* A further image of the form: its bytes in the slot, and the part's name. */
-struct upload_aux {
-    const char *name; /* an operator's record's */
-    uint64_t offset, length;
-};
-
-struct upload {
-    bool multipart;
-    struct multipart parser;
-    uint64_t bytes; /* of the body, so far */
-    int64_t held;   /* of front.body_bytes_held, ours */
-    int images;     /* image parts seen */
-    int aux_count;
-    struct upload_aux aux[OP_AUX_MAX];
-    uint64_t *image_length; /* the part under way is an image: counts its bytes; else NULL */
-    char field[FIELD_NAME_MAX];
-    char *value; /* of the field under way; heap, FIELD_VALUE_MAX + 1 bytes, allocated at the first
-                    field */
-    size_t value_length;
-};
+#include "server/http/exchange.h"
 
 /* After the headers. Holds nothing yet. */
 enum status upload_begin(struct exchange *exchange, struct failure *failure);

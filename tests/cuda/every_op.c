@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Every operator with a twin: the reference and the GPU agree in every byte, and neither the
- * padding between rows nor anything behind an image is written. New operators are covered unasked.
+/* Every operator with a twin: the reference and the GPU agree in every byte, of images and of
+ * values, and neither the padding between rows nor anything behind them is written. New operators
+ * are covered unasked.
  * `every_op small` leaves large sizes out, `every_op tiny` nearly everything: compute-sanitizer is
  * slow, its racecheck hundreds of times.
- * covers: cuda/twins.cu cuda/batch.cuh cuda/chunk.cuh cuda/tile.cuh cuda/pointwise.cuh
+ * covers: cuda/op_registry.cu cuda/batch.cuh cuda/chunk.cuh cuda/tile.cuh cuda/pointwise.cuh
  * covers: cuda/ops/brightness.cu cuda/ops/threshold.cu cuda/ops/grayscale.cu cuda/ops/convolve.cu
+ * covers: cuda/ops/histogram.cu cuda/ops/minimum.cu cuda/ops/maximum.cu cuda/ops/mean.cu
  * covers: cuda/ops/histeq/layout8.cuh cuda/ops/histeq/chunks8.cuh cuda/ops/histeq/histogram8.cuh
  * covers: cuda/ops/histeq/table8.cuh cuda/ops/histeq/apply8.cuh cuda/ops/histeq/launch16.cuh
  * covers: cuda/ops/histeq/layout16.cuh cuda/ops/histeq/histogram16.cuh

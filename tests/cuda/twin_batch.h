@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* twin_batch.h - one batch through an operator's reference and through its twin on the GPU: equal
- * in every byte, padding and what lies behind the images included.
+ * in every byte, padding and what lies behind the images included. What an operator tells is
+ * compared likewise: its values stand for an output of one row.
  *
  * Used by:  every_op.c, ops/edge.c.
  * Owns:     the lane, between open_lane() and close_lane().
@@ -69,9 +70,12 @@ static size_t place_aux(struct job *job, uint8_t *base, size_t in_bytes) {
 }
 
 static struct op_call make_call(const struct job *job, int i, struct failure *failure) {
-    struct op_call call = { .params = &job->plan.steps[0].params,
+    const struct op *op = job->plan.steps[0].op;
+    struct op_call call = { .op = op,
+                            .params = &job->plan.steps[0].params,
                             .in = job->in[i],
-                            .out = job->out[i],
+                            .out = op->values ? job->in[i] : job->out[i],
+                            .values = op->values ? job->out[i].pixels : NULL,
                             .failure = failure };
     memcpy(call.aux, &job->aux[i * OP_AUX_MAX], sizeof call.aux);
     return call;
@@ -183,6 +187,9 @@ static void add_image(struct job *job, struct image in, enum padding padding) {
         if (aux->width) aux->stride = padded(aux, padding);
     }
     out.stride = padded(&out, padding);
+    const struct values_shape values = plan_step_values(&job->plan, 0, shapes);
+    if (values.type) out = image_shape((uint32_t)values_bytes(&values), 1, 1, 8);
+    if (values.type) out.stride = values_bytes(&values);
     in.stride = padded(&in, padding);
     job->in[job->count] = in;
     job->out[job->count++] = out;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers that are written straight to the socket, in the middle of a large body that nobody wants.
 
-covers: server/http/problem.c server/http/exchange.c server/http/route.c"""
+covers: server/http/problem.c server/http/request_flow.c server/http/route.c"""
 import json
 
 import pytest

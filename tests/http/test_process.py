@@ -417,7 +417,9 @@ def test_receive_counts_the_upload(daemon):
     """A body that comes slowly is told as such, not as work of ours."""
     data = pnm(noise(50, 40))
     with daemon.socket() as s:
-        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % len(data))
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: %d\r\n\r\n"
+                  % len(data))
+        assert s.recv(1000) == b"HTTP/1.1 100 Continue\r\n\r\n"  # from now on the daemon's clock runs, too
         s.sendall(data[:1000])
         time.sleep(0.15)
         s.sendall(data[1000:])

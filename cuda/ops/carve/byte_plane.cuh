@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* byte_plane.cuh - what is searched: the luma of an image and its marks, as it lies or turned.
  *
- * Used by:  carve.cu fills the planes of a phase; draw.cuh reads and writes samples.
+ * Used by:  carve.cu fills the planes of a phase; show.cuh reads and writes samples.
  * Fails:    as check.cuh says.
  */
 #ifndef BURIN_CARVE_BYTE_PLANE_CUH

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* energy.cuh - the energy of a pixel, from whatever source its luma comes.
  *
- * Used by:  all three methods, and draw.cuh.
+ * Used by:  all three methods, and show.cuh.
  * Source:   pipeline/ops/carve.h says what energy is.
  *
  * A source is anything with at(x, y), any x and y: it replicates the border itself. What wants the

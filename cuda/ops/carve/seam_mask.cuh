@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* seam_mask.cuh - which pixels of an image the seams of one phase go through.
  *
- * Used by:  carve.cu builds it; apply.cuh and draw.cuh ask it; carve_context.cuh keeps all phases'.
+ * Used by:  carve.cu builds it; apply.cuh and show.cuh ask it; carve_context.cuh keeps all phases'.
  * Fails:    as check.cuh says.
  * Limits:   PHASES_MAX phases.
  *

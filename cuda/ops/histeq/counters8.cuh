@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* counters8.cuh - the histogram in global memory that all blocks of a launch share.
  *
- * Used by:  equalize8.cuh, table8.cuh.
+ * Used by:  equalize8.cuh, table8.cuh; cuda/ops/histogram.cu adds to them too, but reads them when
+ *           its own ticket says that nothing is missing.
  * Fails:    spin_limit.cuh's trap, if the counters never become complete.
  * Threads:  all blocks run at once (cooperative.cuh), or there is only one.
  * Limits:   fewer than 2^32 pixels an image.

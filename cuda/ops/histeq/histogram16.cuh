@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* histogram16.cuh - the kernel that counts 16-bit samples, window by window in shared memory.
+/* histogram16.cuh - the kernel that counts 16-bit samples, window by window in shared memory, and
+ * its launch.
  *
- * Used by:  launch16.cuh.
+ * Used by:  launch16.cuh, cuda/ops/histogram.cu.
+ * Fails:    as check.cuh says.
  */
 #ifndef BURIN_HISTEQ_HISTOGRAM16_CUH
 #define BURIN_HISTEQ_HISTOGRAM16_CUH
@@ -95,6 +97,38 @@ static __global__ void __launch_bounds__(THREADS16, 1)
             }
         }
     }
+}
+
+/* ---- host */
+
+/* The widest window of 2^n bins that a block's shared memory holds. */
+static inline void set_window(struct histeq16_args *args, int shared_bytes) {
+    uint32_t words = 1;
+    while (8 * (int)words <= shared_bytes) words *= 2;
+    uint32_t bins = 1;
+    while (bins < args->bins) bins *= 2;
+    args->window = bins < words ? bins : words;
+    args->copies_log2 = bins * 32 <= words ? 5 : 0;
+}
+
+/* Zeroes ARGS's counts of all images, then counts. */
+template <int CHANNELS, int MODE>
+static enum status launch_count16(const struct cuda_context *context, struct batch *batch,
+                                  const struct histeq16_args &args, struct failure *failure) {
+    const size_t tables = (size_t)batch->count * args.tables;
+    const int window_bytes = (int)(args.window << args.copies_log2) * 4;
+    CUDA_TRY(failure, cudaFuncSetAttribute(count16_kernel<CHANNELS, MODE>,
+                                           cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                           context->shared_bytes));
+    CUDA_TRY(failure, cudaMemsetAsync(args.counts, 0, tables * args.pitch * 4, context->stream));
+    /* A block adds up to `bins` counters to the global ones; it should have half as many pixels. */
+    const uint32_t least = args.bins / layout16<CHANNELS, MODE>::PIXELS / 2;
+    const unsigned blocks = batch_divide(
+        batch, least > (uint32_t)THREADS16 ? least : (uint32_t)THREADS16, context->multiprocessors);
+    count16_kernel<CHANNELS, MODE>
+        <<<blocks, THREADS16, window_bytes, context->stream>>>(*batch, args);
+    CUDA_LAUNCHED(failure);
+    return STATUS_OK;
 }
 
 #endif

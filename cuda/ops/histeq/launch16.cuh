@@ -35,17 +35,6 @@ static inline size_t histeq16_scratch(const struct op_call *calls, int count) {
     return tables * pitch16(calls) * 6 + (tables + 63) / 64 * 256;
 }
 
-/* The widest window of 2^n bins that a block's shared memory holds. */
-static inline void set_window(struct histeq16_args *args, int shared_bytes) {
-    uint32_t words = 1;
-    while (8 * (int)words <= shared_bytes) words *= 2;
-    uint32_t bins = 1;
-    while (bins < args->bins) bins *= 2;
-    args->window = bins < words ? bins : words;
-    args->copies_log2 = bins * 32 <= words ? 5 : 0;
-    args->levels_fit = (int)(2 * args->tables * args->pitch) <= shared_bytes;
-}
-
 static inline struct histeq16_args histeq16_args_of(const struct cuda_context *context,
                                                     const struct op_call *calls, int count) {
     struct histeq16_args args = {};
@@ -58,6 +47,7 @@ static inline struct histeq16_args histeq16_args_of(const struct cuda_context *c
     args.identity = args.counts + tables * args.pitch;
     args.levels = (uint16_t *)(args.identity + (tables + 63) / 64 * 64);
     set_window(&args, context->shared_bytes);
+    args.levels_fit = (int)(2 * args.tables * args.pitch) <= context->shared_bytes;
     return args;
 }
 
@@ -70,29 +60,18 @@ static enum status launch16(const struct cuda_context *context, struct op_call *
     if (status) return status;
     const struct histeq16_args args = histeq16_args_of(context, calls, count);
     const unsigned tables = (unsigned)(count * args.tables);
-    const int window_bytes = (int)(args.window << args.copies_log2) * 4;
     const int level_bytes = args.levels_fit ? (int)(2 * args.tables * args.pitch) : 0;
     const dim3 table_blocks((args.bins + THREADS16 - 1) / THREADS16, tables);
     const cudaFuncAttribute most_shared = cudaFuncAttributeMaxDynamicSharedMemorySize;
-    CUDA_TRY(failure, cudaFuncSetAttribute(count16_kernel<CHANNELS, MODE>, most_shared,
-                                           context->shared_bytes));
     CUDA_TRY(failure, cudaFuncSetAttribute(apply16_kernel<CHANNELS, MODE>, most_shared,
                                            context->shared_bytes));
-    CUDA_TRY(failure,
-             cudaMemsetAsync(args.counts, 0, (size_t)tables * args.pitch * 4, context->stream));
-    /* A block adds up to `bins` counters to the global ones; it should have half as many pixels. */
-    const uint32_t least = args.bins / L::PIXELS / 2;
-    unsigned blocks =
-        batch_divide(&batch, least > (uint32_t)THREADS16 ? least : (uint32_t)THREADS16,
-                     context->multiprocessors);
-    count16_kernel<CHANNELS, MODE>
-        <<<blocks, THREADS16, window_bytes, context->stream>>>(batch, args);
-    CUDA_LAUNCHED(failure);
+    enum status counted = launch_count16<CHANNELS, MODE>(context, &batch, args, failure);
+    if (counted) return counted;
     cuda_record_kernel(context, "count");
     table16_kernel<<<table_blocks, THREADS16, 0, context->stream>>>(batch, args);
     CUDA_LAUNCHED(failure);
     cuda_record_kernel(context, "table");
-    blocks = batch_divide(&batch, THREADS16, context->multiprocessors);
+    const unsigned blocks = batch_divide(&batch, THREADS16, context->multiprocessors);
     apply16_kernel<CHANNELS, MODE>
         <<<blocks, THREADS16, level_bytes, context->stream>>>(batch, args);
     CUDA_LAUNCHED(failure);

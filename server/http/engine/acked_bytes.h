@@ -2,8 +2,8 @@
 /* acked_bytes.h - how fast a client receives a long answer: by the bytes that its kernel has
  * acknowledged, for the library does not report what it sends.
  *
- * Used by:  deadline.c (acked_bytes_count, when an answer begins) and deadlines.c (the rest, on its
- *           thread).
+ * Used by:  deadline.c (acked_bytes_count, when an answer begins) and deadline_thread.c (the rest,
+ *           on its thread).
  * Owns:     nothing; the descriptor stays open while it is asked.
  * Limits:   TCP alone. Bytes in the client's receive buffer count as received.
  * Source:   tcp_info of linux/tcp.h, tcpi_bytes_acked (RFC 4898).

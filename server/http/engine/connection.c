@@ -15,7 +15,7 @@ static struct connection *open_connection(struct MHD_Connection *library,
     struct connection *connection =
         info ? calloc(1, sizeof(struct connection) + options->request_bytes) : NULL;
     if (!connection) return NULL;
-    connection->deadline = deadlines_add(options->deadlines, info->connect_fd);
+    connection->deadline = deadline_thread_add(options->deadlines, info->connect_fd);
     connection->filter =
         recv_filter_open(info->connect_fd, options->header_bytes_max, connection->deadline);
     return connection;
@@ -28,7 +28,7 @@ static void close_connection(struct connection *connection, struct MHD_Connectio
     if (info && connection->filter && recv_filter_has_refused(connection->filter))
         lingering_close_add(options->lingering, info->connect_fd);
     recv_filter_close(connection->filter);
-    deadlines_remove(options->deadlines, connection->deadline);
+    deadline_thread_remove(options->deadlines, connection->deadline);
     free(connection);
 }
 

@@ -5,7 +5,8 @@
  * The memory is kept from one request to the next: 10 KB that would otherwise be allocated, cleared
  * and merged with its neighbours on the heap every time.
  *
- * Used by:  listener.c gives the first two functions to the library; http/exchange.c (the rest).
+ * Used by:  listener.c gives the first two functions to the library; http/request_flow.c (the
+ *           rest).
  * Owns:     its filter and its deadline; never the descriptor.
  * Fails:    without memory there is no connection, and nothing is served.
  * Threads:  the I/O thread of the connection.
@@ -13,7 +14,7 @@
 #ifndef BURIN_CONNECTION_H
 #define BURIN_CONNECTION_H
 
-#include "server/http/engine/deadlines.h"
+#include "server/http/engine/deadline_thread.h"
 #include "server/http/engine/lingering_close.h"
 #include "server/http/engine/request_check.h"
 
@@ -30,7 +31,7 @@ struct connection {
 };
 
 struct connection_options {
-    struct deadlines *deadlines;
+    struct deadline_thread *deadlines;
     struct lingering_close *lingering;
     size_t header_bytes_max; /* of a request */
     size_t request_bytes;    /* of memory for its requests */

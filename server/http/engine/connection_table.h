@@ -2,7 +2,7 @@
 /* connection_table.h - the open connections, each under an id that is never given twice, so that a
  * late event of a closed connection is recognised.
  *
- * Used by:  deadlines.c, under its lock; the table has none of its own.
+ * Used by:  deadline_thread.c, under its lock; the table has none of its own.
  * Owns:     its entries, not the deadlines in them. All zero is an empty table.
  * Fails:    connection_table_add returns false without memory.
  * Limits:   4 billion connections between two that share an id.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A connection's phase and its time are one atomic word, so that entering a phase is
  * one store: the time in nanoseconds, its low three bits replaced by the phase. The thread of
- * deadlines.c reads all words now and then; a time set meanwhile lies far enough ahead that it need
- * not be woken. Only the time of a long answer moves with what the client receives, which nobody
- * but the kernel knows: for that the thread is woken. */
+ * deadline_thread.c reads all words now and then; a time set meanwhile lies far enough ahead that
+ * it need not be woken. Only the time of a long answer moves with what the client receives, which
+ * nobody but the kernel knows: for that the thread is woken. */
 #include "server/http/engine/deadline.h"
 
 #include "pipeline/timing.h"
@@ -69,7 +69,7 @@ void deadline_enter_waiting(struct deadline *deadline, void (*gone)(void *argume
     atomic_store(&deadline->word, NO_DEADLINE | PHASE_WAITING);
     bool late = atomic_load_explicit(&deadline->gone, memory_order_relaxed);
     pthread_mutex_unlock(&deadline->lock);
-    if (late) deadlines_wake(deadline->deadlines);
+    if (late) deadline_thread_wake(deadline->deadlines);
 }
 
 void deadline_enter_write(struct deadline *deadline, int64_t bytes) {
@@ -85,7 +85,7 @@ void deadline_enter_write(struct deadline *deadline, int64_t bytes) {
     }
     atomic_store_explicit(&deadline->first_acked, acked, memory_order_relaxed);
     set_word(deadline, time, PHASE_LONG_WRITE);
-    deadlines_wake(deadline->deadlines);
+    deadline_thread_wake(deadline->deadlines);
 }
 
 void deadline_enter_idle(struct deadline *deadline) {

@@ -3,9 +3,9 @@
  *
  * A phase that lasts too long ends with a shutdown of the socket, once, never with a close: the
  * library then closes it and calls its completion hook (README.md: its own timeout begins anew with
- * each byte). Made and removed by deadlines.h.
+ * each byte). Made and removed by deadline_thread.h.
  *
- * Used by:  connection.c, recv_filter.c and http/exchange.c, as a request proceeds.
+ * Used by:  connection.c, recv_filter.c and http/request_flow.c, as a request proceeds.
  * Threads:  one at a time, the one that runs the connection's handler. Entering a phase is one
  *           atomic store and a reading of the clock; the waiting phase also takes a mutex that only
  *           the deadlines' thread shares, and a long answer asks the kernel once and wakes that

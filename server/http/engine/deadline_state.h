@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* deadline_state.h - what deadline.c sets and deadlines.c checks: the two know it, nobody else.
+/* deadline_state.h - what deadline.c sets and deadline_thread.c checks: the two know it, nobody
+ * else.
  *
- * Used by:  deadline.c, deadlines.c.
+ * Used by:  deadline.c, deadline_thread.c.
  * Threads:  each field says whose it is.
  */
 #ifndef BURIN_DEADLINE_STATE_H
@@ -9,7 +10,7 @@
 
 #include "server/http/engine/acked_bytes.h"
 #include "server/http/engine/connection_table.h"
-#include "server/http/engine/deadlines.h"
+#include "server/http/engine/deadline_thread.h"
 #include "server/http/engine/slot_pressure.h"
 
 #include <pthread.h>
@@ -20,7 +21,7 @@
 enum phase { PHASE_HEADERS, PHASE_BODY, PHASE_WAITING, PHASE_WRITE, PHASE_LONG_WRITE, PHASE_IDLE };
 
 struct deadline {
-    struct deadlines *deadlines;
+    struct deadline_thread *deadlines;
     int fd;
     uint64_t id;                 /* in the table, and to epoll */
     _Atomic int64_t word;        /* time | phase */
@@ -46,7 +47,7 @@ struct deadline {
     struct acked_bytes acked;
 };
 
-struct deadlines {
+struct deadline_thread {
     struct deadline_limits limits;
     int64_t shortest; /* of all deadlines that can be set */
     int64_t pace;     /* between two looks at a long answer */
@@ -70,6 +71,6 @@ static inline int64_t deadline_time(int64_t word) {
 }
 
 /* Wakes the deadlines' thread. */
-void deadlines_wake(struct deadlines *deadlines);
+void deadline_thread_wake(struct deadline_thread *deadlines);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* deadline_time.h - arithmetic of deadlines: CLOCK_MONOTONIC in nanoseconds.
  *
- * Used by:  deadline.c, deadlines.c, acked_bytes.c.
+ * Used by:  deadline.c, deadline_thread.c, acked_bytes.c.
  * Limits:   a deadline lies at most a day ahead; NO_DEADLINE is later than any. The low three bits
  *           of NO_DEADLINE are free: deadline.c keeps the phase there.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* slot_pressure.h - whether uploads occupy every slot, so that slow ones must be cut off sooner.
  *
- * Used by:  deadlines.c: an I/O thread reports that it begins, the deadlines' thread asks until it
- *           is over.
+ * Used by:  deadline_thread.c: an I/O thread reports that it begins, the deadlines' thread asks
+ *           until it is over.
  * Threads:  any may report; one asks.
  */
 #ifndef BURIN_SLOT_PRESSURE_H

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* histogram against counts made by hand, and against counting one by one. */
+#include "pipeline/ops/histogram.h"
 #include "tests/pipeline/ops/told.h"
 
 static struct values_shape lists(uint32_t channels, uint32_t length) {
@@ -57,12 +58,26 @@ static void every_shape(void **state) {
     check_told_against("histogram:bins=5000", count);
 }
 
+/* What the GPU folds by: the levels of a bin are those from its first one up to the next bin's. */
+static void a_bins_levels_are_adjacent(void **state) {
+    (void)state;
+    for (uint32_t bins = 2; bins <= 256; bins++) {
+        assert_int_equal(histogram_first_level(0, bins), 0);
+        assert_int_equal(histogram_first_level(bins, bins), 256);
+        for (uint32_t bin = 0; bin < bins; bin++)
+            for (uint32_t v = histogram_first_level(bin, bins);
+                 v < histogram_first_level(bin + 1, bins); v++)
+                assert_int_equal(histeq_bin(v, bins, 255), bin);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_by_hand),
         cmocka_unit_test(alpha_is_left_out),
         cmocka_unit_test(more_bins_than_values),
         cmocka_unit_test(every_shape),
+        cmocka_unit_test(a_bins_levels_are_adjacent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

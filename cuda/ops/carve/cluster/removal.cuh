@@ -10,9 +10,9 @@
 #ifndef BURIN_CARVE_CLUSTER_REMOVAL_CUH
 #define BURIN_CARVE_CLUSTER_REMOVAL_CUH
 
+#include "cuda/ops/carve/close_gap.cuh"
 #include "cuda/ops/carve/cluster/args.cuh"
 #include "cuda/ops/carve/energy.cuh"
-#include "cuda/ops/carve/gap.cuh"
 
 enum {
     BAND_REACH_MAX = 2,

@@ -2,7 +2,7 @@
 /* What a client has received, and until when it is waited for: real bytes, times of our own. */
 #include "server/http/engine/acked_bytes.h"
 
-#include "tests/server/http/engine/deadlines_pair.h"
+#include "tests/server/http/engine/deadline_thread_pair.h"
 
 static const int64_t ms = 1000000; /* ns */
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* draw.cuh - a picture of the carving in place of its result: show=seams and show=energy.
+/* show.cuh - a picture of the carving in place of its result: show=seams and show=energy.
  *
  * Used by:  carve.cu.
  * Fails:    as check.cuh says.
  */
-#ifndef BURIN_CARVE_DRAW_CUH
-#define BURIN_CARVE_DRAW_CUH
+#ifndef BURIN_CARVE_SHOW_CUH
+#define BURIN_CARVE_SHOW_CUH
 
 #include "cuda/ops/carve/apply.cuh"
 #include "cuda/ops/carve/byte_plane.cuh"

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* deadlines.h - one thread that watches every connection: deadlines that pass, and clients that
- * disconnect.
+/* deadline_thread.h - one thread that watches every connection: deadlines that pass, and clients
+ * that disconnect.
  *
  * Used by:  front.c (life), connection.c (add and remove), http/upload.c (slot pressure); the
  *           phases of a connection are in deadline.h.
  * Owns:     the thread and each struct deadline; never a file descriptor.
- * Fails:    deadlines_create and deadlines_add return NULL.
+ * Fails:    deadline_thread_create and deadline_thread_add return NULL.
  * Threads:  any.
  * Limits:   a passed deadline is noticed at most 100 ms late, that of a long answer, which the
  *           client moves, a sixteenth of write_ms and no more than 1 s. CLOCK_MONOTONIC.
  */
-#ifndef BURIN_DEADLINES_H
-#define BURIN_DEADLINES_H
+#ifndef BURIN_DEADLINE_THREAD_H
+#define BURIN_DEADLINE_THREAD_H
 
 #include "server/http/engine/deadline.h"
 
@@ -28,8 +28,8 @@ struct deadline_limits {
     long write_ms;         /* an answer of any size; a longer one may stand still so long */
     long write_rate_bytes; /* beyond that it must have been received at this rate on the average */
 
-    /* Uploads occupy every slot. The thread asks after deadlines_note_pressure, until it hears
-     * false. NULL: they never do. */
+    /* Uploads occupy every slot. The thread asks after deadline_thread_note_pressure, until it
+     * hears false. NULL: they never do. */
     bool (*pressed)(const void *context);
     const void *context;
 };
@@ -41,7 +41,7 @@ enum end_reason {
     ENDED_KEEP_ALIVE, /* no further request came: the usual end */
     ENDED_LEFT,      /* the client disconnected while its request waited; its callback was called */
     ENDED_HUNG_UP,   /* it disconnected at another time and the library did not notice */
-    ENDED_UNWATCHED, /* deadlines_add failed, so the connection was refused */
+    ENDED_UNWATCHED, /* deadline_thread_add failed, so the connection was refused */
     END_REASONS
 };
 
@@ -50,26 +50,26 @@ struct deadline_counts {
     int connections; /* at present */
 };
 
-struct deadlines;
+struct deadline_thread;
 
-struct deadlines *deadlines_create(const struct deadline_limits *limits);
+struct deadline_thread *deadline_thread_create(const struct deadline_limits *limits);
 
-/* After the last deadlines_remove; accepts NULL. */
-void deadlines_destroy(struct deadlines *deadlines);
+/* After the last deadline_thread_remove; accepts NULL. */
+void deadline_thread_destroy(struct deadline_thread *deadlines);
 
 /* Begins in the headers phase. NULL: no memory or no epoll; FD has been shut down then, since
  * nothing would bound it. */
-struct deadline *deadlines_add(struct deadlines *deadlines, int fd);
+struct deadline *deadline_thread_add(struct deadline_thread *deadlines, int fd);
 
 /* When this returns, the thread knows neither DEADLINE nor its descriptor, which may be closed. */
-void deadlines_remove(struct deadlines *deadlines, struct deadline *deadline);
+void deadline_thread_remove(struct deadline_thread *deadlines, struct deadline *deadline);
 
 /* `pressed` has become true. Costs nothing where the thread knows already. */
-void deadlines_note_pressure(struct deadlines *deadlines);
+void deadline_thread_note_pressure(struct deadline_thread *deadlines);
 
-void deadlines_counts(struct deadlines *deadlines, struct deadline_counts *counts);
+void deadline_thread_counts(struct deadline_thread *deadlines, struct deadline_counts *counts);
 
 /* "headers", "body"...: for metrics. */
-const char *deadlines_reason_name(enum end_reason reason);
+const char *deadline_thread_reason_name(enum end_reason reason);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* gap.cuh - closes the gap that a seam leaves in a row of luma, energies or cells.
+/* close_gap.cuh - closes the gap that a seam leaves in a row of luma, energies or cells.
  *
  * Used by:  the removals of all three methods; the ladder of tests/bench/kernels.
  * Limits:   rows begin at 16 bytes; planes may be read up to 16 bytes behind their end.
  */
-#ifndef BURIN_CARVE_GAP_CUH
-#define BURIN_CARVE_GAP_CUH
+#ifndef BURIN_CARVE_CLOSE_GAP_CUH
+#define BURIN_CARVE_CLOSE_GAP_CUH
 
 #include "cuda/ops/carve/ptx.cuh"
 

@@ -13,10 +13,11 @@
  *
  * Locks. deadlines.lock guards the table; deadline.lock guards gone, callback and argument, and is
  * held during a callback. The thread takes deadline.lock under deadlines.lock and gives up
- * deadlines.lock before it calls; nobody takes deadlines.lock under deadline.lock. deadlines_remove
- * takes the entry off the table first, so nobody finds it any more, and then its lock, so nobody is
- * left in it. Events carry the table's id, so a late one is recognised as stale. */
-#include "server/http/engine/deadlines.h"
+ * deadlines.lock before it calls; nobody takes deadlines.lock under deadline.lock.
+ * deadline_thread_remove takes the entry off the table first, so nobody finds it any more, and then
+ * its lock, so nobody is left in it. Events carry the table's id, so a late one is recognised as
+ * stale. */
+#include "server/http/engine/deadline_thread.h"
 
 #include "pipeline/timing.h"
 #include "server/http/engine/deadline_state.h"
@@ -36,23 +37,23 @@
 #define WAKE         UINT64_MAX /* epoll's id for the eventfd */
 #define EVENTS       64
 
-static void count(struct deadlines *deadlines, enum end_reason reason) {
+static void count(struct deadline_thread *deadlines, enum end_reason reason) {
     atomic_fetch_add_explicit(&deadlines->by_reason[reason], 1, memory_order_relaxed);
 }
 
-void deadlines_wake(struct deadlines *deadlines) {
+void deadline_thread_wake(struct deadline_thread *deadlines) {
     const uint64_t one = 1;
     ssize_t ignored = write(deadlines->wake, &one, sizeof one);
     (void)ignored;
 }
 
-void deadlines_note_pressure(struct deadlines *deadlines) {
-    if (slot_pressure_report(&deadlines->pressure)) deadlines_wake(deadlines);
+void deadline_thread_note_pressure(struct deadline_thread *deadlines) {
+    if (slot_pressure_report(&deadlines->pressure)) deadline_thread_wake(deadlines);
 }
 
 /* ---- connections ---- */
 
-static bool register_socket(struct deadlines *deadlines, struct deadline *deadline) {
+static bool register_socket(struct deadline_thread *deadlines, struct deadline *deadline) {
     pthread_mutex_lock(&deadlines->lock);
     bool added = connection_table_add(&deadlines->table, deadline, &deadline->id);
     if (added) {
@@ -64,7 +65,7 @@ static bool register_socket(struct deadlines *deadlines, struct deadline *deadli
     return added;
 }
 
-struct deadline *deadlines_add(struct deadlines *deadlines, int fd) {
+struct deadline *deadline_thread_add(struct deadline_thread *deadlines, int fd) {
     struct deadline *deadline = calloc(1, sizeof *deadline);
     if (deadline) {
         deadline->deadlines = deadlines;
@@ -81,7 +82,7 @@ struct deadline *deadlines_add(struct deadlines *deadlines, int fd) {
     return NULL;
 }
 
-void deadlines_remove(struct deadlines *deadlines, struct deadline *deadline) {
+void deadline_thread_remove(struct deadline_thread *deadlines, struct deadline *deadline) {
     if (!deadline) return;
     pthread_mutex_lock(&deadlines->lock);
     connection_table_remove(&deadlines->table, deadline->id);
@@ -97,7 +98,7 @@ void deadlines_remove(struct deadlines *deadlines, struct deadline *deadline) {
 
 /* Called with deadlines.lock and without deadline.lock; gives up deadlines.lock during the
  * callback. */
-static void notify(struct deadlines *deadlines, struct deadline *deadline, bool gone) {
+static void notify(struct deadline_thread *deadlines, struct deadline *deadline, bool gone) {
     pthread_mutex_lock(&deadline->lock);
     if (gone) atomic_store(&deadline->gone, true);
     pthread_mutex_unlock(&deadlines->lock);
@@ -111,7 +112,7 @@ static void notify(struct deadlines *deadlines, struct deadline *deadline, bool 
     pthread_mutex_lock(&deadlines->lock);
 }
 
-static void handle_event(struct deadlines *deadlines, uint64_t id) {
+static void handle_event(struct deadline_thread *deadlines, uint64_t id) {
     pthread_mutex_lock(&deadlines->lock);
     struct deadline *deadline = connection_table_find(&deadlines->table, id);
     if (deadline) notify(deadlines, deadline, true);
@@ -125,7 +126,7 @@ static const enum end_reason reasons[] = {
 
 /* Under deadlines.lock, so that the descriptor is still open. Does nothing if the phase has just
  * changed. */
-static void cut(struct deadlines *deadlines, struct deadline *deadline, int64_t word,
+static void cut(struct deadline_thread *deadlines, struct deadline *deadline, int64_t word,
                 enum end_reason reason) {
     if (atomic_load(&deadline->word) != word) return;
     deadline->cut = true;
@@ -152,8 +153,8 @@ static bool fin_was_missed(struct deadline *deadline, int64_t word, int64_t now)
 
 /* By what the client has received of a long answer. Under deadlines.lock, so that the descriptor is
  * still open. */
-static int64_t answer_deadline(struct deadlines *deadlines, struct deadline *deadline, int64_t word,
-                               int64_t now) {
+static int64_t answer_deadline(struct deadline_thread *deadlines, struct deadline *deadline,
+                               int64_t word, int64_t now) {
     const struct deadline_limits *limits = &deadlines->limits;
     if (deadline->acked_word != word)
         acked_bytes_begin(&deadline->acked, deadline_time(word) - limits->write_ms * MS_NS,
@@ -164,7 +165,7 @@ static int64_t answer_deadline(struct deadlines *deadlines, struct deadline *dea
 }
 
 /* Of a phase whose time does not move with what the client receives. */
-static int64_t phase_deadline(const struct deadlines *deadlines, struct deadline *deadline,
+static int64_t phase_deadline(const struct deadline_thread *deadlines, struct deadline *deadline,
                               int64_t word) {
     const int64_t end = deadline_time(word);
     if (!deadlines->pressed || deadline_phase(word) != PHASE_BODY) return end;
@@ -173,7 +174,7 @@ static int64_t phase_deadline(const struct deadlines *deadlines, struct deadline
 }
 
 /* Under deadlines.lock. Returns when to look again. */
-static int64_t check(struct deadlines *deadlines, struct deadline *deadline, int64_t now) {
+static int64_t check(struct deadline_thread *deadlines, struct deadline *deadline, int64_t now) {
     int64_t word = atomic_load(&deadline->word);
     if (deadline_phase(word) == PHASE_WAITING) {
         if (deadline->gone) notify(deadlines, deadline, false);
@@ -194,7 +195,7 @@ static int64_t check(struct deadlines *deadlines, struct deadline *deadline, int
 }
 
 /* Returns when to look again. The table may change where notify gives up its lock: indices only. */
-static int64_t check_all(struct deadlines *deadlines, int64_t now) {
+static int64_t check_all(struct deadline_thread *deadlines, int64_t now) {
     deadlines->pressed = slot_pressure_lasts(&deadlines->pressure);
     int64_t next = now + (deadlines->pressed ? PRESSED_PACE : deadlines->shortest);
     pthread_mutex_lock(&deadlines->lock);
@@ -208,7 +209,7 @@ static int64_t check_all(struct deadlines *deadlines, int64_t now) {
 }
 
 static void *run(void *argument) {
-    struct deadlines *deadlines = argument;
+    struct deadline_thread *deadlines = argument;
     int64_t next = 0;
     while (!atomic_load(&deadlines->stop)) {
         struct epoll_event events[EVENTS];
@@ -242,7 +243,7 @@ static int64_t pace_of(const struct deadline_limits *limits) {
 }
 
 /* The thread takes no signal: they are for the main thread. */
-static bool start(struct deadlines *deadlines) {
+static bool start(struct deadline_thread *deadlines) {
     /* Edge triggered: each write is reported once, and nobody reads it. */
     struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = WAKE };
     sigset_t all, before;
@@ -257,7 +258,7 @@ static bool start(struct deadlines *deadlines) {
     return started;
 }
 
-static void release(struct deadlines *deadlines) {
+static void release(struct deadline_thread *deadlines) {
     if (deadlines->epoll >= 0) close(deadlines->epoll);
     if (deadlines->wake >= 0) close(deadlines->wake);
     pthread_mutex_destroy(&deadlines->lock);
@@ -265,8 +266,8 @@ static void release(struct deadlines *deadlines) {
     free(deadlines);
 }
 
-struct deadlines *deadlines_create(const struct deadline_limits *limits) {
-    struct deadlines *deadlines = calloc(1, sizeof *deadlines);
+struct deadline_thread *deadline_thread_create(const struct deadline_limits *limits) {
+    struct deadline_thread *deadlines = calloc(1, sizeof *deadlines);
     if (!deadlines) return NULL;
     deadlines->limits = *limits;
     deadlines->pressure = (struct slot_pressure){ limits->pressed, limits->context, false };
@@ -280,15 +281,15 @@ struct deadlines *deadlines_create(const struct deadline_limits *limits) {
     return NULL;
 }
 
-void deadlines_destroy(struct deadlines *deadlines) {
+void deadline_thread_destroy(struct deadline_thread *deadlines) {
     if (!deadlines) return;
     atomic_store(&deadlines->stop, true);
-    deadlines_wake(deadlines);
+    deadline_thread_wake(deadlines);
     pthread_join(deadlines->thread, NULL);
     release(deadlines);
 }
 
-void deadlines_counts(struct deadlines *deadlines, struct deadline_counts *counts) {
+void deadline_thread_counts(struct deadline_thread *deadlines, struct deadline_counts *counts) {
     for (int i = 0; i < END_REASONS; i++)
         counts->by_reason[i] = atomic_load_explicit(&deadlines->by_reason[i], memory_order_relaxed);
     pthread_mutex_lock(&deadlines->lock);
@@ -296,7 +297,7 @@ void deadlines_counts(struct deadlines *deadlines, struct deadline_counts *count
     pthread_mutex_unlock(&deadlines->lock);
 }
 
-const char *deadlines_reason_name(enum end_reason reason) {
+const char *deadline_thread_reason_name(enum end_reason reason) {
     static const char *const names[END_REASONS] = { "headers", "body",    "write",    "keep_alive",
                                                     "left",    "hung_up", "unwatched" };
     return (unsigned)reason < END_REASONS ? names[reason] : "unknown";

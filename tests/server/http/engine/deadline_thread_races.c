@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The deadlines' thread and its callers' at once: callbacks that are slow, storms of connections
  * that come and go, many that stay. */
-#include "tests/server/http/engine/deadlines_pair.h"
+#include "tests/server/http/engine/deadline_thread_pair.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -21,27 +21,27 @@ static void call_slowly(void *argument) {
 static void leaving_waits_for_the_callback(void **state) {
     (void)state;
     for (int by_removal = 0; by_removal < 2; by_removal++) {
-        struct deadlines *deadlines = deadlines_create(&slow);
+        struct deadline_thread *deadlines = deadline_thread_create(&slow);
         struct pair pair = tcp_pair();
-        struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+        struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
         struct slow_call call = { 0 };
         deadline_enter_waiting(deadline, call_slowly, &call);
         shutdown(pair.theirs, SHUT_WR);
         assert_true(becomes(&call.begun, 1));
         /* other connections come and go meanwhile */
         struct pair other = tcp_pair();
-        struct deadline *other_watched = deadlines_add(deadlines, other.ours);
+        struct deadline *other_watched = deadline_thread_add(deadlines, other.ours);
         deadline_enter_body(other_watched, 1);
-        deadlines_remove(deadlines, other_watched);
+        deadline_thread_remove(deadlines, other_watched);
         assert_int_equal(atomic_load(&call.done), 0);
         close(other.ours), close(other.theirs);
         atomic_store(&call.goes_on, 1);
         if (!by_removal) deadline_enter_write(deadline, 1);
         if (!by_removal) assert_int_equal(atomic_load(&call.done), 1);
-        deadlines_remove(deadlines, deadline);
+        deadline_thread_remove(deadlines, deadline);
         assert_int_equal(atomic_load(&call.done), 1);
         close(pair.ours), close(pair.theirs);
-        deadlines_destroy(deadlines);
+        deadline_thread_destroy(deadlines);
     }
 }
 
@@ -61,11 +61,11 @@ static void use_ticket(void *argument) {
 }
 
 /* A connection's life; the client leaves at a point that STEP chooses, or not at all. */
-static void live_one(struct deadlines *deadlines, unsigned step) {
+static void live_one(struct deadline_thread *deadlines, unsigned step) {
     int fds[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) abort();
     struct pair pair = { fds[0], fds[1] };
-    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
     struct ticket *kept = NULL;
     for (unsigned request = 0; request < 3; request++) {
         struct ticket *ticket = calloc(1, sizeof *ticket);
@@ -88,7 +88,7 @@ static void live_one(struct deadlines *deadlines, unsigned step) {
         if (leaves && step % 3 == 2) shutdown(pair.theirs, SHUT_WR);
         deadline_enter_idle(deadline);
     }
-    deadlines_remove(deadlines, deadline);
+    deadline_thread_remove(deadlines, deadline);
     free(kept);
     close(pair.ours), close(pair.theirs);
 }
@@ -101,7 +101,7 @@ static void *storm(void *argument) {
 static void storm_of_connections(void **state) {
     (void)state;
     const struct deadline_limits short_ones = { 40, 40, 1000, 0, 40, 40, 1000, NULL, NULL };
-    struct deadlines *deadlines = deadlines_create(&short_ones);
+    struct deadline_thread *deadlines = deadline_thread_create(&short_ones);
     pthread_t threads[4];
     for (size_t i = 0; i < COUNT(threads); i++)
         assert_int_equal(pthread_create(&threads[i], NULL, storm, deadlines), 0);
@@ -110,31 +110,31 @@ static void storm_of_connections(void **state) {
     assert_true(calls_in_storm > 0);
     assert_int_equal(reason_count(deadlines, ENDED_LEFT), calls_in_storm);
     struct deadline_counts counts;
-    deadlines_counts(deadlines, &counts);
+    deadline_thread_counts(deadlines, &counts);
     assert_int_equal(counts.connections, 0);
-    deadlines_destroy(deadlines);
+    deadline_thread_destroy(deadlines);
 }
 
 static void many_connections(void **state) {
     (void)state;
     enum { MANY = 300 };
-    struct deadlines *deadlines = deadlines_create(&slow);
+    struct deadline_thread *deadlines = deadline_thread_create(&slow);
     struct pair pairs[MANY];
     struct deadline *deadline[MANY];
     atomic_int calls = 0;
     for (int i = 0; i < MANY; i++) {
         pairs[i] = local_pair();
-        deadline[i] = deadlines_add(deadlines, pairs[i].ours);
+        deadline[i] = deadline_thread_add(deadlines, pairs[i].ours);
         deadline_enter_waiting(deadline[i], count_call, &calls);
     }
     for (int i = 0; i < MANY; i += 2) close(pairs[i].theirs);
     assert_true(becomes(&calls, MANY / 2));
     for (int i = 0; i < MANY; i++) {
-        deadlines_remove(deadlines, deadline[i]);
+        deadline_thread_remove(deadlines, deadline[i]);
         close(pairs[i].ours);
         if (i % 2) close(pairs[i].theirs);
     }
-    deadlines_destroy(deadlines);
+    deadline_thread_destroy(deadlines);
 }
 
 int main(void) {
@@ -143,5 +143,5 @@ int main(void) {
         cmocka_unit_test(storm_of_connections),
         cmocka_unit_test(many_connections),
     };
-    return cmocka_run_group_tests_name("deadlines_threads", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("deadline_thread_races", tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
  * every time.
  *
  * covers: server/http/engine/deadline.c server/http/engine/connection_table.c */
-#include "tests/server/http/engine/deadlines_pair.h"
+#include "tests/server/http/engine/deadline_thread_pair.h"
 
 #include <fcntl.h>
 
@@ -23,9 +23,9 @@ static void fin_while_waiting(void **state) {
     (void)state;
     for (size_t kind = 0; kind < COUNT(kinds); kind++)
         for (size_t how = 0; how < COUNT(leavings); how++) {
-            struct deadlines *deadlines = deadlines_create(&slow);
+            struct deadline_thread *deadlines = deadline_thread_create(&slow);
             struct pair pair = kinds[kind]();
-            struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+            struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
             atomic_int calls = 0;
             deadline_enter_body(deadline, 0);
             deadline_enter_waiting(deadline, count_call, &calls);
@@ -49,9 +49,9 @@ static void fin_while_waiting(void **state) {
 
 static void data_and_reset_while_waiting(void **state) {
     (void)state;
-    struct deadlines *deadlines = deadlines_create(&slow);
+    struct deadline_thread *deadlines = deadline_thread_create(&slow);
     struct pair pair = tcp_pair();
-    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
     atomic_int calls = 0;
     deadline_enter_waiting(deadline, count_call, &calls);
     assert_int_equal(send(pair.theirs, "next", 4, 0), 4); /* a pipelined request is no hang-up */
@@ -69,9 +69,9 @@ static void data_and_reset_while_waiting(void **state) {
 static void left_before_waiting(void **state) {
     (void)state;
     for (size_t kind = 0; kind < COUNT(kinds); kind++) {
-        struct deadlines *deadlines = deadlines_create(&slow);
+        struct deadline_thread *deadlines = deadline_thread_create(&slow);
         struct pair pair = kinds[kind]();
-        struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+        struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
         atomic_int calls = 0;
         char data[8];
         deadline_enter_body(deadline, 4);
@@ -97,9 +97,9 @@ static void left_before_waiting(void **state) {
 static void overlooked_fin(void **state) {
     (void)state;
     for (size_t kind = 0; kind < COUNT(kinds); kind++) {
-        struct deadlines *deadlines = deadlines_create(&slow);
+        struct deadline_thread *deadlines = deadline_thread_create(&slow);
         struct pair pair = kinds[kind]();
-        struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+        struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
         shutdown(pair.theirs, SHUT_WR);
         deadline_enter_write(deadline, 1);
         assert_int_equal(cut_after(pair.theirs, 600), -1);
@@ -115,9 +115,9 @@ static void overlooked_fin(void **state) {
 
 /* Whether it lasts; *STALLED: things moved more rarely than they were to, for all is busy. */
 static bool lasts_while_it_moves(bool *stalled) {
-    struct deadlines *deadlines = deadlines_create(&slow);
+    struct deadline_thread *deadlines = deadline_thread_create(&slow);
     struct pair pair = tcp_pair();
-    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
     int64_t moved = clock_ns();
     bool lasts = true;
     deadline_enter_body(deadline, 1 << 20);
@@ -170,10 +170,10 @@ static const struct phase_case {
 static void each_phase_ends(void **state) {
     (void)state;
     for (size_t i = 0; i < COUNT(phase_cases); i++) {
-        struct deadlines *deadlines = deadlines_create(&phase_cases[i].limits);
+        struct deadline_thread *deadlines = deadline_thread_create(&phase_cases[i].limits);
         struct pair pair = local_pair();
         const int64_t start = clock_ns();
-        struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+        struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
         if (phase_cases[i].enter) phase_cases[i].enter(deadline);
         assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
         assert_true(ms_since(start) >= 149);
@@ -188,9 +188,9 @@ static void each_phase_ends(void **state) {
 /* Milliseconds until a body of EXPECTED bytes, BYTES of them reported, is given up. */
 static int body_time(int64_t expected, int64_t bytes) {
     const struct deadline_limits limits = { SLOW_MS, 100, 1000, 0, SLOW_MS, 100, 1000, NULL, NULL };
-    struct deadlines *deadlines = deadlines_create(&limits);
+    struct deadline_thread *deadlines = deadline_thread_create(&limits);
     struct pair pair = local_pair();
-    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
     const int64_t start = clock_ns();
     deadline_enter_body(deadline, expected);
     if (bytes > 0) deadline_body_progress(deadline, bytes);
@@ -206,18 +206,19 @@ static bool told(const void *context) {
 }
 
 /* Milliseconds until a body of which BYTES have come is given up, -1: not within LONGEST. It has
- * 100 ms or 1000 bytes a second while PRESSED; deadlines_note_pressure is called in any case. */
+ * 100 ms or 1000 bytes a second while PRESSED; deadline_thread_note_pressure is called in any case.
+ * */
 static int pressed_time(bool pressed, int64_t bytes, int longest) {
     const atomic_bool now = pressed;
     const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 1000, 100, SLOW_MS,
                                             SLOW_MS, 1000,    told, &now };
-    struct deadlines *deadlines = deadlines_create(&limits);
+    struct deadline_thread *deadlines = deadline_thread_create(&limits);
     struct pair pair = local_pair();
-    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
     const int64_t start = clock_ns();
     deadline_enter_body(deadline, -1);
     if (bytes > 0) deadline_body_progress(deadline, bytes);
-    deadlines_note_pressure(deadlines);
+    deadline_thread_note_pressure(deadlines);
     const int ms = cut_after(pair.theirs, longest) < 0 ? -1 : ms_since(start);
     assert_int_equal(reason_count(deadlines, ENDED_BODY), ms >= 0);
     end(deadlines, deadline, pair, true);
@@ -239,30 +240,30 @@ static void pressure_comes_and_goes(void **state) {
     atomic_bool now = false;
     const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 1000, 100, SLOW_MS,
                                             SLOW_MS, 1000,    told, &now };
-    struct deadlines *deadlines = deadlines_create(&limits);
+    struct deadline_thread *deadlines = deadline_thread_create(&limits);
     for (int i = 0; i < 3; i++) {
         struct pair pair = local_pair();
-        struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+        struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
         deadline_enter_body(deadline, -1);
         deadline_body_progress(deadline, 1);
-        deadlines_note_pressure(deadlines);
+        deadline_thread_note_pressure(deadlines);
         assert_int_equal(cut_after(pair.theirs, 300), -1);
         atomic_store(&now, true);
-        for (int k = 0; k < 1000; k++) deadlines_note_pressure(deadlines);
+        for (int k = 0; k < 1000; k++) deadline_thread_note_pressure(deadlines);
         assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
         atomic_store(&now, false);
-        deadlines_remove(deadlines, deadline);
+        deadline_thread_remove(deadlines, deadline);
         close(pair.ours);
         close(pair.theirs);
     }
-    deadlines_destroy(deadlines);
+    deadline_thread_destroy(deadlines);
 }
 
 /* Milliseconds until an answer of BYTES that nobody reads is given up. */
 static int write_time(struct pair pair, int64_t bytes) {
     const struct deadline_limits limits = { SLOW_MS, 100, 1000, 0, SLOW_MS, 100, 1000, NULL, NULL };
-    struct deadlines *deadlines = deadlines_create(&limits);
-    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    struct deadline_thread *deadlines = deadline_thread_create(&limits);
+    struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
     const int64_t start = clock_ns();
     deadline_enter_write(deadline, bytes);
     assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
@@ -288,7 +289,7 @@ static void rates(void **state) {
 
 /* Sends as much as there is room for, and reads ROOM bytes every 20 ms, for so long; false as soon
  * as the connection is cut. Its end comes to the reader behind all that was sent. */
-static bool read_slowly(struct deadlines *deadlines, struct pair pair, size_t room, int ms) {
+static bool read_slowly(struct deadline_thread *deadlines, struct pair pair, size_t room, int ms) {
     static char bytes[1 << 16];
     for (int64_t last = clock_ns() + (int64_t)ms * 1000000; clock_ns() < last; sleep_ms(20)) {
         while (send(pair.ours, bytes, sizeof bytes, MSG_NOSIGNAL) > 0) continue;
@@ -305,12 +306,12 @@ static void client_that_reads_slowly(void **state) {
         SLOW_MS, SLOW_MS, 1, 0, SLOW_MS, 1500, 50000, NULL, NULL
     };
     const int room = 1 << 17;
-    struct deadlines *deadlines = deadlines_create(&limits);
+    struct deadline_thread *deadlines = deadline_thread_create(&limits);
     struct pair pair = tcp_pair();
     setsockopt(pair.ours, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
     setsockopt(pair.theirs, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
     fcntl(pair.ours, F_SETFL, O_NONBLOCK);
-    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
     for (int answer = 0; answer < 2; answer++) {
         deadline_enter_write(deadline, 1 << 20);
         assert_true(read_slowly(deadlines, pair, 30000, 4000));
@@ -322,9 +323,9 @@ static void client_that_reads_slowly(void **state) {
 static void phases_begin_anew(void **state) {
     (void)state;
     const struct deadline_limits limits = { 1200, 1200, 1000, 0, 1200, 1200, 1000, NULL, NULL };
-    struct deadlines *deadlines = deadlines_create(&limits);
+    struct deadline_thread *deadlines = deadline_thread_create(&limits);
     struct pair pair = local_pair();
-    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
     atomic_int calls = 0;
     for (int i = 0; i < 8; i++) {
         deadline_enter_headers(deadline);
@@ -351,9 +352,9 @@ static void headers_once(void **state) {
     (void)state;
     const struct deadline_limits limits = { 200,     SLOW_MS, 1000, 0,   SLOW_MS,
                                             SLOW_MS, 1000,    NULL, NULL };
-    struct deadlines *deadlines = deadlines_create(&limits);
+    struct deadline_thread *deadlines = deadline_thread_create(&limits);
     struct pair pair = local_pair();
-    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
     int waited = 0;
     for (; waited < 500 && cut_after(pair.theirs, 20) < 0; waited++)
         deadline_enter_headers(deadline);
@@ -365,9 +366,9 @@ static void headers_once(void **state) {
 static void waiting_after_a_cut(void **state) {
     (void)state;
     const struct deadline_limits limits = { 60, 60, 1000, 0, 60, 60, 1000, NULL, NULL };
-    struct deadlines *deadlines = deadlines_create(&limits);
+    struct deadline_thread *deadlines = deadline_thread_create(&limits);
     struct pair pair = tcp_pair();
-    struct deadline *deadline = deadlines_add(deadlines, pair.ours);
+    struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
     atomic_int calls = 0;
     assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
     deadline_enter_waiting(deadline, count_call, &calls);
@@ -380,8 +381,8 @@ static void waiting_after_a_cut(void **state) {
 
 static void refusals(void **state) {
     (void)state;
-    struct deadlines *deadlines = deadlines_create(&slow);
-    assert_null(deadlines_add(deadlines, -1));
+    struct deadline_thread *deadlines = deadline_thread_create(&slow);
+    assert_null(deadline_thread_add(deadlines, -1));
     assert_int_equal(reason_count(deadlines, ENDED_UNWATCHED), 1);
     deadline_enter_headers(NULL);
     deadline_enter_body(NULL, 1);
@@ -389,12 +390,12 @@ static void refusals(void **state) {
     deadline_enter_waiting(NULL, count_call, NULL);
     deadline_enter_write(NULL, 1);
     deadline_enter_idle(NULL);
-    deadlines_remove(deadlines, NULL);
-    deadlines_destroy(deadlines);
-    deadlines_destroy(NULL);
+    deadline_thread_remove(deadlines, NULL);
+    deadline_thread_destroy(deadlines);
+    deadline_thread_destroy(NULL);
     for (int reason = 0; reason < END_REASONS; reason++)
-        assert_string_not_equal(deadlines_reason_name(reason), "unknown");
-    assert_string_equal(deadlines_reason_name(END_REASONS), "unknown");
+        assert_string_not_equal(deadline_thread_reason_name(reason), "unknown");
+    assert_string_equal(deadline_thread_reason_name(END_REASONS), "unknown");
 }
 
 int main(void) {

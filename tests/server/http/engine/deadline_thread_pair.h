@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* deadlines_pair.h - a watched connection: a pair of sockets, and how its end is seen.
+/* deadline_thread_pair.h - a watched connection: a pair of sockets, and how its end is seen.
  *
- * Used by:  deadlines.c, deadlines_threads.c, acked_bytes.c.
+ * Used by:  deadline_thread.c, deadline_thread_races.c, acked_bytes.c.
  */
-#ifndef BURIN_TESTS_DEADLINES_PAIR_H
-#define BURIN_TESTS_DEADLINES_PAIR_H
+#ifndef BURIN_TESTS_DEADLINE_THREAD_PAIR_H
+#define BURIN_TESTS_DEADLINE_THREAD_PAIR_H
 
-#include "server/http/engine/deadlines.h"
+#include "server/http/engine/deadline_thread.h"
 
 #include "pipeline/timing.h"
 
@@ -87,21 +87,21 @@ static inline int cut_after(int theirs, int timeout_ms) {
     return poll(&wait, 1, timeout_ms) > 0 ? ms_since(start) : -1;
 }
 
-static inline uint64_t reason_count(struct deadlines *deadlines, enum end_reason reason) {
+static inline uint64_t reason_count(struct deadline_thread *deadlines, enum end_reason reason) {
     struct deadline_counts counts;
-    deadlines_counts(deadlines, &counts);
+    deadline_thread_counts(deadlines, &counts);
     return counts.by_reason[reason];
 }
 
-static inline void end(struct deadlines *deadlines, struct deadline *deadline, struct pair pair,
-                       bool theirs_too) {
-    deadlines_remove(deadlines, deadline);
+static inline void end(struct deadline_thread *deadlines, struct deadline *deadline,
+                       struct pair pair, bool theirs_too) {
+    deadline_thread_remove(deadlines, deadline);
     close(pair.ours);
     if (theirs_too) close(pair.theirs);
     struct deadline_counts counts;
-    deadlines_counts(deadlines, &counts);
+    deadline_thread_counts(deadlines, &counts);
     assert_int_equal(counts.connections, 0);
-    deadlines_destroy(deadlines);
+    deadline_thread_destroy(deadlines);
 }
 
 #endif

@@ -2,14 +2,15 @@
 /* How it works. The way of a request, from top to bottom: its head is checked and finds a route,
  * its body goes into a slot, its job goes to a worker and comes back, its answer is queued, and the
  * end is counted and logged. All of it runs on the I/O thread of its connection, in calls of the
- * library: exchange_request once for the head, for each piece of the body, at its end, and once
+ * library: request_flow_proceed once for the head, for each piece of the body, at its end, and once
  * more after a resume. Whatever fails is noted once, and becomes a problem where an answer may be
  * sent: the library accepts none in the middle of a body. */
-#include "server/http/exchange.h"
+#include "server/http/request_flow.h"
 
 #include "server/http/problem.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
+#include "server/http/upload.h"
 #include "server/json_writer.h"
 #include "server/log.h"
 
@@ -290,7 +291,7 @@ static enum MHD_Result end_body(struct exchange *exchange) {
 }
 
 /* Finished jobs have come back to this thread: resume the connections that wait for them. */
-void exchange_jobs_completed(void *context, int pipe) {
+void request_flow_jobs_completed(void *context, int pipe) {
     struct front *front = ((const struct front_listener *)context)->front;
     struct completion completions[64];
     const int count = completion_pipe_take(pipe, completions, 64);
@@ -336,8 +337,8 @@ static void write_log(const struct exchange *exchange, double total_ms) {
     log_fields(LOG_INFO, memory);
 }
 
-void exchange_ended(void *context, struct MHD_Connection *library, void **state,
-                    enum MHD_RequestTerminationCode how) {
+void request_flow_ended(void *context, struct MHD_Connection *library, void **state,
+                        enum MHD_RequestTerminationCode how) {
     (void)context, (void)library;
     struct exchange *exchange = *state;
     if (!exchange) return;
@@ -358,9 +359,9 @@ void exchange_ended(void *context, struct MHD_Connection *library, void **state,
 
 /* ---- which step is next */
 
-enum MHD_Result exchange_request(void *context, struct MHD_Connection *library, const char *path,
-                                 const char *method, const char *version, const char *body,
-                                 size_t *length, void **state) {
+enum MHD_Result request_flow_proceed(void *context, struct MHD_Connection *library,
+                                     const char *path, const char *method, const char *version,
+                                     const char *body, size_t *length, void **state) {
     (void)version;
     struct exchange *exchange = *state;
     if (!exchange) {

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Samples are counted by the kernels' parts that histeq counts with.
+ * 8 bit:   every block counts its share in shared memory and adds that to the image's counters
+ *          among the zeroed words. A ticket counts the chunks that are in; the block that draws the
+ *          last one folds levels to bins, writes them, and clears counters and ticket.
+ * 16 bit:  histeq's kernel counts bins into scratch, where each image has as much as every other; a
+ *          second kernel copies that to where each image's values go. */
+#include "pipeline/ops/histogram.h"
+
+#include "cuda/ops/histeq/counters8.cuh"
+#include "cuda/ops/histeq/histogram16.cuh"
+#include "cuda/ops/histeq/histogram8.cuh"
+
+/* ---- 8 bit */
+
+/* All threads: whether everything of an image is in COUNTS, of which this block's CHUNKS are new.
+ * The fences order its additions before its ticket, and the last ticket before what reads them. */
+static __device__ __forceinline__ bool draw_last_ticket(uint32_t *chunks_done, uint32_t chunks,
+                                                        uint32_t all_chunks) {
+    __shared__ bool last;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        __threadfence();
+        last = atomicAdd(chunks_done, chunks) + chunks == all_chunks;
+        __threadfence();
+    }
+    __syncthreads();
+    return last;
+}
+
+/* Counters go to shared memory, LEVELS a table, and are zero again. */
+template <class L>
+static __device__ __forceinline__ void take_counters(uint32_t *counts, uint32_t *levels) {
+    for (uint32_t i = threadIdx.x; i < L::TABLES * LEVELS; i += THREADS) {
+        uint32_t *counter = counts + counter_index(i);
+        levels[i] = __ldcg(counter);
+        __stcg(counter, 0);
+    }
+    __syncthreads();
+}
+
+/* Up to as many bins as levels: each sums its levels. More: each level has a bin of its own. */
+template <class L>
+static __device__ __forceinline__ void write_bins(const uint32_t *levels, uint32_t bins,
+                                                  uint32_t *values) {
+    const bool fold = bins <= LEVELS;
+    for (uint32_t i = threadIdx.x; i < L::TABLES * bins; i += THREADS) {
+        uint32_t sum = 0;
+        if (fold) {
+            const uint32_t table = i / bins, bin = i - table * bins;
+            const uint32_t end = histogram_first_level(bin + 1, bins);
+            for (uint32_t v = histogram_first_level(bin, bins); v < end; v++)
+                sum += levels[table * LEVELS + v];
+        }
+        values[i] = sum;
+    }
+    if (fold) return;
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < L::TABLES * LEVELS; i += THREADS)
+        values[i / LEVELS * bins + histeq_bin(i % LEVELS, bins, LEVELS - 1)] = levels[i];
+}
+
+template <int CHANNELS>
+static __global__ void __launch_bounds__(THREADS, 1)
+    histogram8_kernel(const __grid_constant__ struct batch batch, uint32_t bins, uint32_t *counts,
+                      uint32_t *chunks_done) {
+    typedef layout8<CHANNELS, HISTEQ_EACH> L;
+    const struct shared_memory8 shared = shared_memory8_of<L>();
+    const struct chunk_range block = block_chunks(batch);
+    const int end = batch_find(batch, block.end - 1) + 1;
+    uint32_t chunks[L::CHUNKS][L::WORDS];
+    for (int i = batch_find(batch, block.first); i < end; i++) {
+        const struct batch_image image = batch.images[i];
+        const struct chunk_range range = image_chunks(image, block);
+        uint32_t *const image_counts = counts + i * L::TABLES * COUNTS_WORDS;
+        if (image.contiguous)
+            count_range<CHANNELS, HISTEQ_EACH, L, true>(image, range, shared, chunks);
+        else
+            count_range<CHANNELS, HISTEQ_EACH, L, false>(image, range, shared, chunks);
+        __syncthreads();
+        publish_counts<L>(shared.table, image_counts);
+        if (!draw_last_ticket(chunks_done + i, range.end - range.first, image.chunks)) continue;
+        take_counters<L>(image_counts, shared.cdf);
+        write_bins<L>(shared.cdf, bins, (uint32_t *)image.out);
+        if (threadIdx.x == 0) chunks_done[i] = 0;
+        __syncthreads(); /* before the next image's levels */
+    }
+}
+
+/* In place of an output each image has its values. */
+static enum status make_batch(struct batch *batch, const struct op_call *calls, int count,
+                              unsigned chunk_pixels) {
+    struct op_call told[CUDA_BATCH_MAX];
+    for (int i = 0; i < count; i++) {
+        told[i] = calls[i];
+        told[i].out = calls[i].in;
+    }
+    const enum status status = batch_init(batch, told, count, chunk_pixels);
+    for (int i = 0; i < count; i++) batch->images[i].out = (uint8_t *)calls[i].values;
+    return status;
+}
+
+static uint32_t bins_of(const struct op_call *calls) {
+    return (uint32_t)calls[0].params->number[HISTOGRAM_BINS];
+}
+
+template <int CHANNELS>
+static enum status run8(const struct cuda_context *context, struct op_call *calls, int count) {
+    typedef layout8<CHANNELS, HISTEQ_EACH> L;
+    struct failure *failure = calls[0].failure;
+    struct batch batch;
+    const enum status status = make_batch(&batch, calls, count, L::PIXELS);
+    if (status) return status;
+    const unsigned blocks = batch_divide(&batch, THREADS, context->multiprocessors);
+    uint32_t *chunks_done = context->zeroed, *counts = chunks_done + SECTOR_WORDS;
+    if (L::SHARED_BYTES > 48 << 10)
+        CUDA_TRY(failure, cudaFuncSetAttribute(histogram8_kernel<CHANNELS>,
+                                               cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                               L::SHARED_BYTES));
+    histogram8_kernel<CHANNELS><<<blocks, THREADS, L::SHARED_BYTES, context->stream>>>(
+        batch, bins_of(calls), counts, chunks_done);
+    CUDA_LAUNCHED(failure);
+    cuda_record_kernel(context, "histogram");
+    return STATUS_OK;
+}
+
+/* ---- 16 bit */
+
+/* Bins of image blockIdx.y. */
+static __global__ void __launch_bounds__(THREADS16)
+    copy_counts_kernel(const __grid_constant__ struct batch batch,
+                       const __grid_constant__ struct histeq16_args args) {
+    const uint32_t count = args.tables * args.pitch;
+    const uint32_t *from = args.counts + blockIdx.y * count;
+    uint32_t *to = (uint32_t *)batch.images[blockIdx.y].out;
+    const uint32_t i = blockIdx.x * THREADS16 + threadIdx.x;
+    if (i < count) to[i] = from[i];
+}
+
+static struct histeq16_args args_of(const struct cuda_context *context,
+                                    const struct op_call *calls) {
+    struct histeq16_args args = {};
+    args.tables = (int)image_colours(&calls[0].in);
+    args.bins = args.pitch = bins_of(calls);
+    args.counts = (uint32_t *)calls[0].scratch;
+    set_window(&args, context->shared_bytes);
+    return args;
+}
+
+template <int CHANNELS>
+static enum status run16(const struct cuda_context *context, struct op_call *calls, int count) {
+    struct failure *failure = calls[0].failure;
+    struct batch batch;
+    const struct histeq16_args args = args_of(context, calls);
+    enum status status = make_batch(&batch, calls, count, layout16<CHANNELS, HISTEQ_EACH>::PIXELS);
+    if (!status) status = launch_count16<CHANNELS, HISTEQ_EACH>(context, &batch, args, failure);
+    if (status) return status;
+    cuda_record_kernel(context, "count");
+    const unsigned bins = args.tables * args.pitch;
+    const dim3 blocks((bins + THREADS16 - 1) / THREADS16, (unsigned)count);
+    copy_counts_kernel<<<blocks, THREADS16, 0, context->stream>>>(batch, args);
+    CUDA_LAUNCHED(failure);
+    cuda_record_kernel(context, "copy");
+    return STATUS_OK;
+}
+
+/* ---- run */
+
+static size_t scratch(const struct cuda_context *context, const struct op_call *calls, int count) {
+    (void)context;
+    if (calls[0].in.depth == 8) return 0;
+    return (size_t)count * image_colours(&calls[0].in) * bins_of(calls) * sizeof(uint32_t);
+}
+
+template <int CHANNELS>
+static enum status run_depth(const struct cuda_context *context, struct op_call *calls, int count) {
+    return calls[0].in.depth == 8 ? run8<CHANNELS>(context, calls, count)
+                                  : run16<CHANNELS>(context, calls, count);
+}
+
+static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
+    switch (calls[0].in.channels) {
+    case 1: return run_depth<1>(context, calls, count);
+    case 2: return run_depth<2>(context, calls, count);
+    case 3: return run_depth<3>(context, calls, count);
+    default: return run_depth<4>(context, calls, count);
+    }
+}
+
+extern "C" const struct cuda_op cuda_op_histogram = { scratch, run };

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+/* reduction.cuh - a batch of images to a number for each colour channel, in one launch.
+ *
+ * Used by:  cuda/ops/minimum.cu, cuda/ops/maximum.cu, cuda/ops/mean.cu.
+ * Fails:    as batch.cuh and check.cuh say.
+ * Limits:   sums below 2^64. No block waits for another.
+ *
+ * How it works. A row is a sequence of samples; a thread reads 16 bytes at a time, several loads in
+ * flight. For 1, 2 and 4 channels a sample's place among these bytes says its channel; with 3
+ * channels it shifts from chunk to chunk, so that results are kept apart by their place and rotated
+ * when they are added (reduction_add.cuh). Then warps, the block, and all blocks of an image
+ * (atomics on its state among the context's zeroed words) put theirs together. A ticket counts the
+ * chunks that are in; whoever adds the last of them writes the values and clears the state. An
+ * image that one block has alone needs no state. 0 is the neutral element: a minimum is the maximum
+ * of complements.
+ */
+#ifndef BURIN_REDUCTION_CUH
+#define BURIN_REDUCTION_CUH
+
+#include "cuda/batch.cuh"
+#include "cuda/reduction_add.cuh"
+
+enum { REDUCTION_THREADS = 512, REDUCTION_BLOCKS = 2 /* a multiprocessor */, REDUCTION_LOADS = 4 };
+
+/* Of one image, zero between launches. */
+struct reduction_state {
+    unsigned long long results[3];
+    uint32_t chunks_done, unused;
+};
+static_assert(sizeof(struct reduction_state) / 4 * CUDA_BATCH_MAX <= CUDA_ZEROED_WORDS,
+              "a state for each image");
+
+/* ---- one thread */
+
+/* The chunk's samples; what is behind the row's end becomes 0. */
+template <int DEPTH, bool FLIP, bool CONTIGUOUS>
+static __device__ __forceinline__ void
+load_samples(uint32_t (&words)[4], const struct batch_image &image, uint32_t index) {
+    constexpr int SAMPLES = 128 / DEPTH, BYTES = DEPTH / 8;
+    const struct chunk_memory memory =
+        chunk_memory_of<SAMPLES, BYTES, BYTES, CONTIGUOUS>(image, index);
+    const uint32_t bytes = memory.pixels * BYTES;
+    load_chunk(words, memory.in, bytes, CONTIGUOUS || image.aligned);
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        if (FLIP) words[k] = ~words[k];
+        if (CONTIGUOUS || bytes == 16) continue;
+        const uint32_t rest = bytes > 4 * k ? bytes - 4 * k : 0;
+        words[k] &= rest < 4 ? (1u << 8 * rest) - 1 : ~0u;
+    }
+}
+
+/* Chunk INDEX's place in its row, as far as three channels shift with it. */
+template <int CHANNELS, bool CONTIGUOUS>
+static __device__ __forceinline__ uint32_t chunk_phase(const struct batch_image &image,
+                                                       uint32_t index) {
+    if (CHANNELS != 3) return 0;
+    return (CONTIGUOUS ? index : chunk_position_of(image, index).x) % 3;
+}
+
+template <int DEPTH, int CHANNELS, bool FLIP, bool CONTIGUOUS, class PARTIAL>
+static __device__ __forceinline__ void reduce_range(const struct batch_image &image,
+                                                    struct chunk_range range, PARTIAL &partial) {
+    constexpr uint32_t STEP = REDUCTION_LOADS * REDUCTION_THREADS;
+    uint32_t start = range.first + threadIdx.x;
+    uint32_t words[REDUCTION_LOADS][4];
+    for (; start + STEP - REDUCTION_THREADS < range.end; start += STEP) {
+#pragma unroll
+        for (int h = 0; h < REDUCTION_LOADS; h++)
+            load_samples<DEPTH, FLIP, CONTIGUOUS>(words[h], image, start + h * REDUCTION_THREADS);
+#pragma unroll
+        for (int h = 0; h < REDUCTION_LOADS; h++)
+            partial.add(words[h],
+                        chunk_phase<CHANNELS, CONTIGUOUS>(image, start + h * REDUCTION_THREADS));
+    }
+    for (; start < range.end; start += REDUCTION_THREADS) {
+        load_samples<DEPTH, FLIP, CONTIGUOUS>(words[0], image, start);
+        partial.add(words[0], chunk_phase<CHANNELS, CONTIGUOUS>(image, start));
+    }
+}
+
+/* ---- one block */
+
+/* The block's result of each channel, in thread 0. */
+template <int COLOURS, class PARTIAL>
+static __device__ __forceinline__ void reduce_block(unsigned long long (&results)[COLOURS]) {
+    __shared__ unsigned long long warps[REDUCTION_THREADS / 32][COLOURS];
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+    for (int c = 0; c < COLOURS; c++) {
+        for (int step = 16; step; step /= 2)
+            results[c] = PARTIAL::combine(results[c], __shfl_xor_sync(~0u, results[c], step));
+        if (lane == 0) warps[warp][c] = results[c];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int c = 0; c < COLOURS && warp == 0; c++) {
+        results[c] = lane < REDUCTION_THREADS / 32 ? warps[lane][c] : 0;
+        for (int step = REDUCTION_THREADS / 64; step; step /= 2)
+            results[c] = PARTIAL::combine(results[c], __shfl_xor_sync(~0u, results[c], step));
+    }
+    __syncthreads(); /* before the next image's warps write there */
+}
+
+/* ---- all blocks */
+
+/* Thread 0: adds RESULTS of CHUNKS chunks; true, with everybody's results, where none is missing.
+ * The fence before the ticket publishes the additions; the one behind it lets all of them be seen
+ * by whoever has drawn the last. */
+template <int COLOURS, class PARTIAL>
+static __device__ __forceinline__ bool add_to_state(struct reduction_state *state, uint32_t chunks,
+                                                    uint32_t all_chunks,
+                                                    unsigned long long (&results)[COLOURS]) {
+    if (chunks == all_chunks) return true;
+#pragma unroll
+    for (int c = 0; c < COLOURS; c++) PARTIAL::merge(&state->results[c], results[c]);
+    __threadfence();
+    if (atomicAdd(&state->chunks_done, chunks) + chunks != all_chunks) return false;
+    __threadfence();
+#pragma unroll
+    for (int c = 0; c < COLOURS; c++) {
+        results[c] = __ldcg(&state->results[c]);
+        state->results[c] = 0;
+    }
+    state->chunks_done = 0;
+    return true;
+}
+
+/* OP: `partial<DEPTH, CHANNELS>`, FLIP, and the value that a result stands for. */
+template <int DEPTH, int CHANNELS, class OP>
+static __global__ void __launch_bounds__(REDUCTION_THREADS, REDUCTION_BLOCKS)
+    reduction_kernel(const __grid_constant__ struct batch batch, struct reduction_state *states) {
+    typedef typename OP::template partial<DEPTH, CHANNELS> partial_type;
+    constexpr int COLOURS = CHANNELS < 3 ? 1 : 3;
+    const struct chunk_range block = block_chunks(batch);
+    const int end = batch_find(batch, block.end - 1) + 1;
+    for (int i = batch_find(batch, block.first); i < end; i++) {
+        const struct batch_image &image = batch.images[i];
+        const struct chunk_range range = image_chunks(image, block);
+        partial_type partial = {};
+        if (image.contiguous)
+            reduce_range<DEPTH, CHANNELS, OP::FLIP, true>(image, range, partial);
+        else
+            reduce_range<DEPTH, CHANNELS, OP::FLIP, false>(image, range, partial);
+        unsigned long long results[COLOURS];
+        partial.fold(results);
+        reduce_block<COLOURS, partial_type>(results);
+        if (threadIdx.x || !add_to_state<COLOURS, partial_type>(states + i, range.end - range.first,
+                                                                image.chunks, results))
+            continue;
+        const uint64_t pixels = (uint64_t)(image.width / CHANNELS) * image.height;
+#pragma unroll
+        for (int c = 0; c < COLOURS; c++)
+            ((typename OP::value *)image.out)[c] = OP::template value_of<DEPTH>(results[c], pixels);
+    }
+}
+
+/* ---- host */
+
+/* The calls, a pixel for each sample; in place of an output each has its values. */
+static enum status make_sample_batch(struct batch *batch, const struct op_call *calls, int count) {
+    struct op_call samples[CUDA_BATCH_MAX];
+    for (int i = 0; i < count; i++) {
+        samples[i] = calls[i];
+        samples[i].in.width = calls[i].in.width * calls[i].in.channels;
+        samples[i].in.channels = 1;
+        samples[i].out = samples[i].in;
+    }
+    const enum status status = batch_init(batch, samples, count, 128 / calls[0].in.depth);
+    for (int i = 0; i < count; i++) batch->images[i].out = (uint8_t *)calls[i].values;
+    return status;
+}
+
+template <int DEPTH, class OP>
+static void reduction_launch(const struct cuda_context *context, unsigned channels,
+                             struct batch *batch) {
+    struct reduction_state *states = (struct reduction_state *)context->zeroed;
+    const unsigned blocks =
+        batch_divide(batch, REDUCTION_THREADS, REDUCTION_BLOCKS * context->multiprocessors);
+    const cudaStream_t stream = context->stream;
+    switch (channels) {
+    case 1:
+        reduction_kernel<DEPTH, 1, OP><<<blocks, REDUCTION_THREADS, 0, stream>>>(*batch, states);
+        break;
+    case 2:
+        reduction_kernel<DEPTH, 2, OP><<<blocks, REDUCTION_THREADS, 0, stream>>>(*batch, states);
+        break;
+    case 3:
+        reduction_kernel<DEPTH, 3, OP><<<blocks, REDUCTION_THREADS, 0, stream>>>(*batch, states);
+        break;
+    default:
+        reduction_kernel<DEPTH, 4, OP><<<blocks, REDUCTION_THREADS, 0, stream>>>(*batch, states);
+    }
+}
+
+/* NAME: the kernel's in the timing report. */
+template <class OP>
+static enum status reduction_run(const struct cuda_context *context, const struct op_call *calls,
+                                 int count, const char *name) {
+    struct batch batch;
+    const enum status status = make_sample_batch(&batch, calls, count);
+    if (status) return status;
+    if (calls[0].in.depth == 8)
+        reduction_launch<8, OP>(context, calls[0].in.channels, &batch);
+    else
+        reduction_launch<16, OP>(context, calls[0].in.channels, &batch);
+    CUDA_LAUNCHED(calls[0].failure);
+    cuda_record_kernel(context, name);
+    return STATUS_OK;
+}
+
+#endif
