@@ -41,9 +41,7 @@ static const char *const cc_options[] = {
     "-Werror=incompatible-pointer-types",
     "-Werror=return-type",
     "-Werror=vla",
-    "-fno-diagnostics-show-caret",
     "-fdiagnostics-color=never",
-    "-fmax-errors=20",
 };
 static const char *const tcc_options[] = {
     "-shared", "-nostdlib", "-nostdinc", "-Werror", "-Wimplicit-function-declaration",
