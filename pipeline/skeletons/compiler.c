@@ -24,6 +24,9 @@ static const char *const cc_options[] = {
     "-std=gnu17",
     "-O3",
     "-march=native",
+#ifdef __x86_64__
+    "-mprefer-vector-width=512", /* where there are such: windows are 2 to 4 times as fast */
+#endif
     "-fPIC",
     "-shared",
     "-nostdlib",

@@ -42,35 +42,68 @@ BURIN_INLINE BURIN_SAMPLE BURIN_NAME(edge)(const BURIN_SAMPLE *const *lines, int
     return BURIN_CALL(window, x, y);
 }
 
-BURIN_INLINE void BURIN_NAME(ends)(const BURIN_SAMPLE *const *lines, BURIN_SAMPLE *out, int from,
-                                   int to, int width, int y, int channels, int colours,
-                                   BURIN_PARAMS burin_p) {
+/* The columns FROM..TO-1, one by one. */
+static __attribute__((noinline, unused)) void BURIN_NAME(ends)(const BURIN_SAMPLE *const *lines,
+                                                               BURIN_SAMPLE *out, int from, int to,
+                                                               int width, int y, int channels,
+                                                               BURIN_PARAMS burin_p) {
+    const int colours = channels < 3 ? 1 : 3;
     for (int x = from; x < to; x++)
         for (int c = 0; c < colours; c++)
             out[(long)x * channels + c] =
                 BURIN_NAME(edge)(lines, c, channels, width, x, y, burin_p);
 }
 
+/* The samples FROM..TO-1, whatever channel they belong to; the next pixel's is STEP further. */
+BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *const *lines,
+                                      BURIN_SAMPLE *__restrict__ out, long from, long to, int step,
+                                      BURIN_PARAMS burin_p) {
+    for (long i = from; i < to; i++) out[i] = BURIN_NAME(inside)(lines, i, step, 0, 0, burin_p);
+}
+
+BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *const *lines,
+                                     BURIN_SAMPLE *__restrict__ out, int from, int to, int y,
+                                     int channels, int colours, BURIN_PARAMS burin_p) {
+    for (long x = from; x < to; x++)
+        for (long c = 0; c < colours; c++)
+            out[x * channels + c] =
+                BURIN_NAME(inside)(lines, x * channels + c, channels, (int)x, y, burin_p);
+}
+
+/* The same as `samples` for the pixels FROM..TO-1, with alpha out of the way. */
+BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *const *lines, BURIN_SAMPLE *out,
+                                         int from, int to, int channels, BURIN_PARAMS burin_p) {
+    enum { REACH = BURIN_WINDOW / 2 };
+    const int bits = 8 * sizeof(BURIN_SAMPLE);
+    BURIN_SAMPLE colour[BURIN_WINDOW][4 * (BURIN_CHUNK + 2 * REACH)];
+    const BURIN_SAMPLE *covered[BURIN_WINDOW];
+    for (int j = 0; j < BURIN_WINDOW; j++) covered[j] = colour[j] + REACH * channels;
+    for (long x = from; x < to; x += BURIN_CHUNK) {
+        const long pixels = to - x < BURIN_CHUNK ? to - x : BURIN_CHUNK;
+        for (int j = 0; j < BURIN_WINDOW; j++)
+            burin_cover(lines[j] + (x - REACH) * channels, colour[j], pixels + 2 * REACH, channels,
+                        bits);
+        BURIN_NAME(samples)
+        (covered, out + x * channels, 0, pixels * channels, channels, burin_p);
+    }
+}
+
 /* Channels and colours are constants where this is called. */
-BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *const *lines, BURIN_SAMPLE *__restrict__ out,
-                                  int width, int y, int channels, int colours,
-                                  BURIN_PARAMS burin_p) {
+BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *const *lines, BURIN_SAMPLE *out, int width,
+                                  int y, int channels, int colours, BURIN_PARAMS burin_p) {
     const int reach = BURIN_WINDOW / 2;
     const int first = reach < width ? reach : width;
     const int last = width - reach > first ? width - reach : first;
-    BURIN_NAME(ends)(lines, out, 0, first, width, y, channels, colours, burin_p);
-    if (!BURIN_USES_POSITION && channels == colours)
-        for (int i = first * channels; i < last * channels; i++)
-            out[i] = BURIN_NAME(inside)(lines, i, channels, 0, 0, burin_p);
+    BURIN_NAME(ends)(lines, out, 0, first, width, y, channels, burin_p);
+    if (BURIN_USES_POSITION)
+        BURIN_NAME(pixels)(lines, out, first, last, y, channels, colours, burin_p);
+    else if (colours < channels)
+        BURIN_NAME(keep_alpha)(lines, out, first, last, channels, burin_p);
     else
-        for (int x = first; x < last; x++)
-            for (int c = 0; c < colours; c++)
-                out[x * channels + c] =
-                    BURIN_NAME(inside)(lines, x * channels + c, channels, x, y, burin_p);
-    BURIN_NAME(ends)(lines, out, last, width, width, y, channels, colours, burin_p);
+        BURIN_NAME(samples)(lines, out, first * channels, last * channels, channels, burin_p);
+    BURIN_NAME(ends)(lines, out, last, width, width, y, channels, burin_p);
     if (colours < channels)
-        for (int x = 0; x < width; x++)
-            out[x * channels + colours] = lines[reach][x * channels + colours];
+        burin_restore(lines[reach], out, width, channels, 8 * sizeof(BURIN_SAMPLE));
 }
 
 BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {

@@ -12,41 +12,37 @@
  */
 
 /* Samples side by side, all of them colour. */
-BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, BURIN_SAMPLE *__restrict__ out,
-                                      int count, BURIN_PARAMS burin_p) {
+BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *__restrict__ in,
+                                      BURIN_SAMPLE *__restrict__ out, int count,
+                                      BURIN_PARAMS burin_p) {
     (void)burin_p;
-    for (int i = 0; i < count; i++) out[i] = BURIN_CALL(in[i], 0);
+    for (long i = 0; i < count; i++) out[i] = BURIN_CALL(in[i], 0);
 }
 
 /* Pixels whose first one is at `index`; channels and colours are constants where this is called. */
-BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *in, BURIN_SAMPLE *__restrict__ out,
-                                     int width, int index, int channels, int colours,
-                                     BURIN_PARAMS burin_p) {
+BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *__restrict__ in,
+                                     BURIN_SAMPLE *__restrict__ out, int width, int index,
+                                     int channels, int colours, BURIN_PARAMS burin_p) {
     (void)burin_p;
     (void)index;
-    for (int x = 0; x < width; x++) {
-        for (int c = 0; c < colours; c++)
-            out[x * channels + c] = BURIN_CALL(in[x * channels + c], index + x);
+    for (long x = 0; x < width; x++) {
+        for (long c = 0; c < colours; c++)
+            out[x * channels + c] = BURIN_CALL(in[x * channels + c], index + (int)x);
         if (colours < channels) out[x * channels + colours] = in[x * channels + colours];
     }
 }
 
-/* Alpha stands aside: the function is never given it, and the loop stays one over neighbours. */
 BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int width,
                                          int channels, BURIN_PARAMS burin_p) {
-    enum { CHUNK = 512 };
-    BURIN_SAMPLE colours[4 * CHUNK];
-    for (int x = 0; x < width; x += CHUNK) {
-        const int pixels = width - x < CHUNK ? width - x : CHUNK;
-        const BURIN_SAMPLE *from = in + (long)x * channels;
-        BURIN_SAMPLE *to = out + (long)x * channels;
-        for (int i = 0; i < pixels; i++) {
-            for (int c = 0; c < channels - 1; c++)
-                colours[i * channels + c] = from[i * channels + c];
-            colours[i * channels + channels - 1] = from[i * channels + channels - 2];
-        }
-        BURIN_NAME(samples)(colours, to, pixels * channels, burin_p);
-        for (int i = 1; i <= pixels; i++) to[i * channels - 1] = from[i * channels - 1];
+    const int bits = 8 * sizeof(BURIN_SAMPLE);
+    BURIN_SAMPLE colour[4 * BURIN_CHUNK];
+    for (long x = 0; x < width; x += BURIN_CHUNK) {
+        const long pixels = width - x < BURIN_CHUNK ? width - x : BURIN_CHUNK;
+        const BURIN_SAMPLE *from = in + x * channels;
+        BURIN_SAMPLE *to = out + x * channels;
+        burin_cover(from, colour, pixels, channels, bits);
+        BURIN_NAME(samples)(colour, to, pixels * channels, burin_p);
+        burin_restore(from, to, pixels, channels, bits);
     }
 }
 
@@ -63,7 +59,7 @@ BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int
     else if (channels == 4)
         BURIN_NAME(keep_alpha)(in, out, width, 4, burin_p);
     else
-        BURIN_NAME(samples)(in, out, width * channels, burin_p);
+        BURIN_NAME(samples)(in, out, (long)width * channels, burin_p);
 }
 
 BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {

@@ -108,6 +108,60 @@ BURIN_INLINE int atomicAdd(void *sum, int value) {
 typedef unsigned char burin_sample8;
 typedef unsigned short __attribute__((aligned(1), may_alias)) burin_sample16;
 
+/* A pixel of 2 or 4 samples as one number, its alpha in the high bits. */
+typedef unsigned short __attribute__((aligned(1), may_alias)) burin_pixel16;
+typedef unsigned int __attribute__((aligned(1), may_alias)) burin_pixel32;
+typedef unsigned long __attribute__((aligned(1), may_alias)) burin_pixel64;
+
+/* Alpha is never given to a function, and loops over neighbours are fast: so alpha is replaced by
+ * the colour sample before it on the way in, and put back on the way out. */
+#define BURIN_ALPHA(pixel, bits)                                                                   \
+    BURIN_INLINE void pixel##_cover(const void *from, void *to, long pixels) {                     \
+        const pixel *__restrict__ in = (const pixel *)from;                                        \
+        pixel *__restrict__ out = (pixel *)to;                                                     \
+        const pixel alpha = (pixel)((pixel)-1 << (sizeof(pixel) * 8 - bits));                      \
+        for (long i = 0; i < pixels; i++)                                                          \
+            out[i] = (pixel)((in[i] & ~alpha) | (pixel)((pixel)(in[i] << bits) & alpha));          \
+    }                                                                                              \
+    BURIN_INLINE void pixel##_restore(const void *from, void *to, long pixels) {                   \
+        const pixel *__restrict__ in = (const pixel *)from;                                        \
+        pixel *__restrict__ out = (pixel *)to;                                                     \
+        const pixel alpha = (pixel)((pixel)-1 << (sizeof(pixel) * 8 - bits));                      \
+        for (long i = 0; i < pixels; i++) out[i] = (pixel)((out[i] & ~alpha) | (in[i] & alpha));   \
+    }
+
+typedef burin_pixel32 burin_pixel32_16;
+typedef burin_pixel64 burin_pixel64_16;
+BURIN_ALPHA(burin_pixel16, 8)
+BURIN_ALPHA(burin_pixel32, 8)
+BURIN_ALPHA(burin_pixel32_16, 16)
+BURIN_ALPHA(burin_pixel64_16, 16)
+
+BURIN_INLINE void burin_cover(const void *from, void *to, long pixels, int channels, int bits) {
+    if (bits == 8 && channels == 2)
+        burin_pixel16_cover(from, to, pixels);
+    else if (bits == 8)
+        burin_pixel32_cover(from, to, pixels);
+    else if (channels == 2)
+        burin_pixel32_16_cover(from, to, pixels);
+    else
+        burin_pixel64_16_cover(from, to, pixels);
+}
+
+BURIN_INLINE void burin_restore(const void *from, void *to, long pixels, int channels, int bits) {
+    if (bits == 8 && channels == 2)
+        burin_pixel16_restore(from, to, pixels);
+    else if (bits == 8)
+        burin_pixel32_restore(from, to, pixels);
+    else if (channels == 2)
+        burin_pixel32_16_restore(from, to, pixels);
+    else
+        burin_pixel64_16_restore(from, to, pixels);
+}
+
+/* What a loop takes on at once where it needs a copy. */
+enum { BURIN_CHUNK = 480 }; /* pixels; 3 times as many fill an R2S' lanes */
+
 /* Operators without parameters. */
 struct burin_nothing {
     char nothing;

@@ -26,17 +26,20 @@ struct BURIN_NAME(lanes) {
     int started;
 };
 
-/* Samples of colour alone; the first one belongs to channel 0. */
-BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, int count, int colours,
+/* Samples of colour alone; the first one belongs to channel 0. The lanes are copied in and out, so
+ * that the compiler knows that nothing else points at them. */
+BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, long count, int colours,
                                       struct BURIN_NAME(lanes) * lanes, struct burin_fold *folds) {
-    int i = 0;
-    if (!lanes->started && count >= 192) {
-        for (; i < 192; i++) lanes->lane[i] = (BURIN_RESULT)in[i];
-        lanes->started = 1;
+    struct BURIN_NAME(lanes) own = *lanes;
+    long i = 0;
+    if (!own.started && count >= 192) {
+        for (; i < 192; i++) own.lane[i] = (BURIN_RESULT)in[i];
+        own.started = 1;
     }
     for (; i + 192 <= count; i += 192)
-        for (int l = 0; l < 192; l++)
-            lanes->lane[l] = BURIN_CALL(lanes->lane[l], (BURIN_RESULT)in[i + l]);
+        for (long l = 0; l < 192; l++)
+            own.lane[l] = BURIN_CALL(own.lane[l], (BURIN_RESULT)in[i + l]);
+    *lanes = own;
     for (; i < count; i++) BURIN_NAME(fold)(&folds[i % colours], (BURIN_RESULT)in[i]);
 }
 
@@ -44,13 +47,13 @@ BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, int count, int col
 BURIN_INLINE void BURIN_NAME(leave_alpha)(const BURIN_SAMPLE *in, int width, int colours,
                                           struct BURIN_NAME(lanes) * lanes,
                                           struct burin_fold *folds) {
-    enum { CHUNK = 960 };
-    BURIN_SAMPLE colour[3 * CHUNK];
-    for (int x = 0; x < width; x += CHUNK) {
-        const int pixels = width - x < CHUNK ? width - x : CHUNK;
-        const BURIN_SAMPLE *from = in + (long)x * (colours + 1);
-        for (int i = 0; i < pixels; i++)
-            for (int c = 0; c < colours; c++) colour[i * colours + c] = from[i * (colours + 1) + c];
+    BURIN_SAMPLE colour[3 * BURIN_CHUNK];
+    for (long x = 0; x < width; x += BURIN_CHUNK) {
+        const long pixels = width - x < BURIN_CHUNK ? width - x : BURIN_CHUNK;
+        const BURIN_SAMPLE *from = in + x * (colours + 1);
+        for (long i = 0; i < pixels; i++)
+            for (long c = 0; c < colours; c++)
+                colour[i * colours + c] = from[i * (colours + 1) + c];
         BURIN_NAME(samples)(colour, pixels * colours, colours, lanes, folds);
     }
 }
@@ -68,7 +71,7 @@ BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
         default: BURIN_NAME(leave_alpha)(in, rows->width, 3, &lanes, rows->folds); break;
         }
     }
-    for (int l = 0; lanes.started && l < 192; l++)
+    for (long l = 0; lanes.started && l < 192; l++)
         BURIN_NAME(fold)(&rows->folds[l % colours], lanes.lane[l]);
 }
 

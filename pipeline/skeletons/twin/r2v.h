@@ -15,13 +15,14 @@
 
 BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *in, const struct burin_rows *rows,
                                   int channels, int colours, BURIN_PARAMS burin_p) {
-    const int width = rows->width, bins = rows->bins, copies = rows->copies;
+    const long width = rows->width, copies = rows->copies;
+    const int bins = rows->bins;
     int *counts = rows->counts;
     (void)burin_p;
-    for (int x = 0; x < width; x++)
-        for (int c = 0; c < colours; c++) {
-            int *list = counts + ((long)(x & (copies - 1)) * colours + c) * bins;
-            BURIN_CALL(in[(long)x * channels + c], (BURIN_RESULT *)list, bins);
+    for (long x = 0; x < width; x++)
+        for (long c = 0; c < colours; c++) {
+            int *list = counts + ((x & (copies - 1)) * colours + c) * bins;
+            BURIN_CALL(in[x * channels + c], (BURIN_RESULT *)list, bins);
         }
 }
 
