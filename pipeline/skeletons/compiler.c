@@ -44,6 +44,7 @@ static const char *const cc_options[] = {
     "-Werror=incompatible-pointer-types",
     "-Werror=return-type",
     "-Werror=vla",
+    "-Werror=frame-larger-than=262144", /* a thread's stack is small */
     "-fdiagnostics-color=never",
 };
 static const char *const tcc_options[] = {

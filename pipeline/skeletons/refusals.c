@@ -203,7 +203,7 @@ static bool same_name(const struct token *a, const struct token *b) {
 static void check_body(const struct declaration *function, struct diagnostics *diagnostics) {
     char shown[TOKEN_SHOWN_MAX];
     for (const struct token *at = function->body; at < function->end; at++) {
-        if (same_name(at, function->name))
+        if (same_name(at, function->name) && token_is(at + 1, "("))
             diagnostics_add(diagnostics, at->line, NULL,
                             "%s calls itself: recursion is not accepted, write a loop",
                             token_shown(at, shown));

@@ -129,8 +129,11 @@ static void take_message(const struct user_file *file, const char *line, size_t 
     if (!error) return;
     const bool own = length > name + 1 && memcmp(line, file->name, name) == 0 && line[name] == ':';
     const int number = own ? atoi(line + name + 1) : 1;
+    const bool large = memmem(error, (size_t)(end - error), "frame size", 10) != NULL;
     diagnostics_add(diagnostics, number > 0 ? number : 1, NULL, "%s%.*s",
-                    own ? "" : "the loop around an operator does not compile: ",
+                    own     ? ""
+                    : large ? "an operator's local variables are too large: "
+                            : "the loop around an operator does not compile: ",
                     (int)(end - error - 7), error + 7);
 }
 

@@ -121,30 +121,41 @@ static void put_user_text(FILE *out, const struct user_file *file) {
 
 static const struct {
     const char *file, *text;
-    const char *arguments, *passed; /* of BURIN_CALL */
 } templates[] = {
-    [SKELETON_P2P] = { "p2p.h", embedded_p2p, "pixel, index", "(pixel), (index)" },
-    [SKELETON_N2P] = { "n2p.h", embedded_n2p, "window, x, y", "(window), (x), (y)" },
-    [SKELETON_R2S] = { "r2s.h", embedded_r2s, "a, b", "(a), (b)" },
-    [SKELETON_R2V] = { "r2v.h", embedded_r2v, "pixel, counts, bins", "(pixel), (counts), (bins)" },
+    [SKELETON_P2P] = { "p2p.h", embedded_p2p },
+    [SKELETON_N2P] = { "n2p.h", embedded_n2p },
+    [SKELETON_R2S] = { "r2s.h", embedded_r2s },
+    [SKELETON_R2V] = { "r2v.h", embedded_r2v },
 };
 
+/* What the user has called `in` or `rows` is no business of the loops. */
+static void put_undefinitions(FILE *out, const struct user_file *file) {
+    fputc('\n', out);
+    for (int i = 0; i + 2 < file->tokens.count; i++) {
+        const struct token *at = &file->tokens.list[i];
+        if (at->preprocessor && at->first && token_is(at + 1, "define"))
+            fprintf(out, "#undef %.*s\n", (int)at[2].length, at[2].text);
+    }
+}
+
 static void put_loop(FILE *out, const struct user_op *op, int depth) {
-    static const char *const names[] = { "NAME", "SAMPLE",        "PIXEL",  "PARAMS",
-                                         "CALL", "USES_POSITION", "RESULT", "WINDOW" };
-    const char *parameters = op->parameters ? op->parameters->name : "struct burin_nothing";
+    static const char *const names[] = { "NAME",          "SAMPLE",   "PIXEL",  "PARAMS", "PASS",
+                                         "USES_POSITION", "FUNCTION", "RESULT", "WINDOW" };
+    const char *name = op->op.name;
     const bool second = is_twofold(op) && depth == 16;
-    fprintf(out, "\n#define BURIN_NAME(part)   burin_%s_%d_##part\n", op->op.name, depth);
-    fprintf(out, "#define BURIN_SAMPLE       burin_sample%d\n", depth);
-    fprintf(out, "#define BURIN_PIXEL        unsigned %s\n", depth == 8 ? "char" : "short");
-    fprintf(out, "#define BURIN_PARAMS       %s\n", parameters);
-    fprintf(out, "#define BURIN_CALL(%s) %s%s%s(%s%s)\n", templates[op->skeleton].arguments,
-            second ? "burin_" : "", op->op.name, second ? "_for_16" : "",
-            templates[op->skeleton].passed, op->parameters ? ", burin_p" : "");
+    fprintf(out, "\ntypedef %s burin_%s_%d_params;\n",
+            op->parameters ? op->parameters->name : "struct burin_nothing", name, depth);
+    fprintf(out, "#define BURIN_NAME(part)    burin_%s_%d_##part\n", name, depth);
+    fprintf(out, "#define BURIN_FUNCTION      %s%s%s\n", second ? "burin_" : "", name,
+            second ? "_for_16" : "");
+    fprintf(out, "#define BURIN_PARAMS        burin_%s_%d_params\n", name, depth);
+    fprintf(out, "#define BURIN_PASS          %s\n", op->parameters ? ", burin_p" : "");
+    fprintf(out, "#define BURIN_SAMPLE        burin_sample%d\n", depth);
+    fprintf(out, "#define BURIN_PIXEL         unsigned %s\n", depth == 8 ? "char" : "short");
     fprintf(out, "#define BURIN_USES_POSITION %d\n", op->uses_position);
-    fprintf(out, "#define BURIN_RESULT       %s\n",
+    fprintf(out, "#define BURIN_RESULT        %s\n",
             scalar_type_name(twin_source_result(op, depth)));
-    fprintf(out, "#define BURIN_WINDOW       %d\n", op->window);
+    fprintf(out, "#define BURIN_WINDOW        %d\n", op->window);
     put_line(out, 1, templates[op->skeleton].file);
     fputs(templates[op->skeleton].text, out);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -165,6 +176,7 @@ char *twin_source(const struct user_file *file) {
     put_part(out, "prelude.h", embedded_prelude);
     put_part(out, "exact_math.h", embedded_exact_math);
     put_user_text(out, file);
+    put_undefinitions(out, file);
     for (int i = 0; i < file->count; i++)
         for (int depth = 8; depth <= 16; depth += 8)
             if (twin_source_has(&file->ops[i], depth)) put_loop(out, &file->ops[i], depth);

@@ -9,6 +9,7 @@ covers: pipeline/skeletons/twin.c pipeline/skeletons/twin_source.c pipeline/skel
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 
@@ -369,6 +370,7 @@ def write(folder, name, text, mode=0o644):
     return path
 
 
+ROOT = os.path.join(os.path.dirname(__file__), "../..")
 GOOD = "#P2P_FUNC\nstatic unsigned char same(unsigned char v, int i) { return v; }\n"
 
 
@@ -398,6 +400,62 @@ def test_what_only_the_compiler_sees(tmp_path, body, told):
     path = write(tmp_path, "op.c", "#P2P_FUNC\nstatic unsigned char f(unsigned char v, int i) {\n" + body + "\n}\n")
     code, _, error = said(["check", path])
     assert code == 1 and error.startswith(f"{path}:3: ") and told in error
+
+
+@pytest.mark.skipif("gcc" not in os.path.realpath(shutil.which("cc") or ""), reason="the message is gcc's")
+def test_local_variables_that_no_stack_holds(tmp_path):
+    path = write(tmp_path, "op.c", GOOD.replace("{ ", "{ int a[1000000]; a[v] = i; v = a[i & 9]; "))
+    code, _, error = said(["check", path])
+    assert code == 1 and "an operator's local variables are too large" in error
+
+
+def test_a_macro_that_grows_without_bound_ends_the_compiler_alone(tmp_path):
+    text = "#define A(x) x+x+x+x+x+x+x+x+x+x\n#define B(x) A(A(A(x)))\n#define C(x) B(B(B(x)))\n"
+    code, _, error = said(["check", write(tmp_path, "op.c", text + GOOD.replace("return v", "return C(v)"))])
+    assert code == 1 and "op.c:1: " in error
+
+
+def test_names_of_the_loops_are_free(tmp_path):
+    """Whatever the user's macros, types and functions are called, the loops around them compile and mean the same."""
+    write(tmp_path, "op.c", """
+#define pixel 7
+#define height sqrt
+#define always_inline nothing
+#define unused 1
+enum { out = 3, lane = 4, lanes = 5, value = 6 };
+#STRUCT
+typedef struct { int in; int x; } rows;
+#P2P_FUNC
+static unsigned char in(unsigned char count, int index, rows r) { return count + r.in + out + pixel - 7; }
+#N2P_FUNC
+static unsigned char lines(unsigned char window[3][3], int x, int y) { return window[1][1] ^ lane; }
+#R2S_FUNC int
+static T fold(E folds, E total) { return folds > total ? folds : total; }
+#R2V_FUNC
+static void counts(unsigned char v, int *copies, int bins) { atomicAdd(copies + v % bins, value); }
+""")
+    picture = np.arange(3 * 5 * 4, dtype=np.uint8).reshape(3, 5, 4)
+    got, told = burin(tmp_path, "in:in=2;lines;fold;counts:bins=1", picture, tmp_path)
+    wanted = picture.copy()
+    wanted[..., :3] = (wanted[..., :3] + 5) ^ 4
+    np.testing.assert_array_equal(got, wanted)
+    most = [str(wanted[..., c].max()) for c in range(3)]
+    assert told.split() == most + ["90"] * 3
+
+
+def test_every_function_of_the_prelude_is_there(tmp_path):
+    names = open(os.path.join(ROOT, "pipeline/skeletons/exact_math/names.h")).read()
+    calls = re.findall(r"^#define ([a-z0-9]+)\((x|x, y)\)", names, re.M)
+    assert len(calls) > 60
+    body = " ".join(f"t += {name}({'v + 0.5' if arguments == 'x' else 'v + 0.5, 2.0'});" for name, arguments in calls)
+    reference = open(os.path.join(ROOT, "pipeline/skeletons/README.md")).read()
+    for name, _ in calls:
+        known = name in reference or (name.endswith("f") and name[:-1] in reference)
+        assert known, f"{name} is not in the language's reference"
+    path = write(tmp_path, "op.c", "#include <math.h>\n#P2P_FUNC\nstatic unsigned char all(unsigned char v, int i) {\n"
+                 f"double t = 0; {body}\nreturn t > 1; }}\n")
+    code, _, error = said(["check", path])
+    assert code == 0, error
 
 
 def test_a_wrong_file_is_left_out_and_the_others_serve(tmp_path):

@@ -6,8 +6,9 @@
  * the columns at both ends are done apart. Pasted behind the user's source once for each operator;
  * before it stand
  *   BURIN_NAME(part)           a name of this operator's own
- *   BURIN_SAMPLE, BURIN_PARAMS the samples' and the parameters' type
- *   BURIN_CALL(window, x, y)   the user's function
+ *   BURIN_FUNCTION, BURIN_PASS the user's function, and `, burin_p` if it takes parameters
+ *   BURIN_SAMPLE, BURIN_PIXEL  a sample in memory, and as the function has it
+ *   BURIN_PARAMS               the parameters' type
  *   BURIN_WINDOW               3 or 5
  *   BURIN_USES_POSITION        0: the function does not look at x and y
  *
@@ -15,31 +16,36 @@
  * Threads:  a call belongs to one.
  */
 
+/* In here no name but ours hides the user's. */
+BURIN_INLINE BURIN_PIXEL BURIN_NAME(call)(BURIN_PIXEL burin_w[BURIN_WINDOW][BURIN_WINDOW],
+                                          int burin_x, int burin_y, BURIN_PARAMS burin_p) {
+    (void)burin_p;
+    return BURIN_FUNCTION(burin_w, burin_x, burin_y BURIN_PASS);
+}
+
 /* The sample at `at` of the middle row; its neighbours are `step` samples apart. */
 BURIN_INLINE BURIN_SAMPLE BURIN_NAME(inside)(const BURIN_SAMPLE *const *lines, long at, int step,
                                              int x, int y, BURIN_PARAMS burin_p) {
     BURIN_PIXEL window[BURIN_WINDOW][BURIN_WINDOW];
-    (void)burin_p;
     (void)x;
     (void)y;
     for (int j = 0; j < BURIN_WINDOW; j++)
         for (int i = 0; i < BURIN_WINDOW; i++)
             window[j][i] = lines[j][at + (i - BURIN_WINDOW / 2) * step];
-    return BURIN_CALL(window, x, y);
+    return BURIN_NAME(call)(window, x, y, burin_p);
 }
 
 /* The same for a column near an end: columns outside are the first or the last. */
 BURIN_INLINE BURIN_SAMPLE BURIN_NAME(edge)(const BURIN_SAMPLE *const *lines, int c, int channels,
                                            int width, int x, int y, BURIN_PARAMS burin_p) {
     BURIN_PIXEL window[BURIN_WINDOW][BURIN_WINDOW];
-    (void)burin_p;
     for (int j = 0; j < BURIN_WINDOW; j++)
         for (int i = 0; i < BURIN_WINDOW; i++) {
             const int column = x + i - BURIN_WINDOW / 2;
             const int there = column < 0 ? 0 : column >= width ? width - 1 : column;
             window[j][i] = lines[j][(long)there * channels + c];
         }
-    return BURIN_CALL(window, x, y);
+    return BURIN_NAME(call)(window, x, y, burin_p);
 }
 
 /* The columns FROM..TO-1, one by one. */

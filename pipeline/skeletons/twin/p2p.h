@@ -3,31 +3,36 @@
  *
  * Pasted behind the user's source once for each operator; before it stand
  *   BURIN_NAME(part)           a name of this operator's own
- *   BURIN_SAMPLE, BURIN_PARAMS the samples' and the parameters' type
- *   BURIN_CALL(pixel, index)   the user's function
+ *   BURIN_FUNCTION, BURIN_PASS the user's function, and `, burin_p` if it takes parameters
+ *   BURIN_SAMPLE, BURIN_PIXEL  a sample in memory, and as the function has it
+ *   BURIN_PARAMS               the parameters' type
  *   BURIN_USES_POSITION        0: the function does not look at `index`
  *
  * Used by:  twin_source.c, as text.
  * Threads:  a call belongs to one.
  */
 
+/* In here no name but ours hides the user's. */
+BURIN_INLINE BURIN_PIXEL BURIN_NAME(call)(BURIN_PIXEL burin_v, int burin_i, BURIN_PARAMS burin_p) {
+    (void)burin_p;
+    return BURIN_FUNCTION(burin_v, burin_i BURIN_PASS);
+}
+
 /* Samples side by side, all of them colour. */
 BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *__restrict__ in,
                                       BURIN_SAMPLE *__restrict__ out, int count,
                                       BURIN_PARAMS burin_p) {
-    (void)burin_p;
-    for (long i = 0; i < count; i++) out[i] = BURIN_CALL(in[i], 0);
+    for (long i = 0; i < count; i++) out[i] = BURIN_NAME(call)(in[i], 0, burin_p);
 }
 
 /* Pixels whose first one is at `index`; channels and colours are constants where this is called. */
 BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *__restrict__ in,
                                      BURIN_SAMPLE *__restrict__ out, int width, int index,
                                      int channels, int colours, BURIN_PARAMS burin_p) {
-    (void)burin_p;
     (void)index;
     for (long x = 0; x < width; x++) {
         for (long c = 0; c < colours; c++)
-            out[x * channels + c] = BURIN_CALL(in[x * channels + c], index + (int)x);
+            out[x * channels + c] = BURIN_NAME(call)(in[x * channels + c], index + (int)x, burin_p);
         if (colours < channels) out[x * channels + colours] = in[x * channels + colours];
     }
 }

@@ -7,16 +7,21 @@
  * number of lanes is a multiple of 3. Pasted behind the user's source once for each operator and
  * depth; before it stand
  *   BURIN_NAME(part)   a name of this operator's own
- *   BURIN_SAMPLE       the samples' type
+ *   BURIN_FUNCTION     the user's function
+ *   BURIN_SAMPLE       a sample in memory
  *   BURIN_RESULT       the result's type
- *   BURIN_CALL(a, b)   the user's function
  *
  * Used by:  twin_source.c, as text.
  * Threads:  a call belongs to one.
  */
 
+/* In here no name but ours hides the user's. */
+BURIN_INLINE BURIN_RESULT BURIN_NAME(call)(BURIN_RESULT burin_a, BURIN_RESULT burin_b) {
+    return BURIN_FUNCTION(burin_a, burin_b);
+}
+
 BURIN_INLINE void BURIN_NAME(fold)(struct burin_fold *fold, BURIN_RESULT value) {
-    if (fold->started) value = BURIN_CALL((BURIN_RESULT)fold->value, value);
+    if (fold->started) value = BURIN_NAME(call)((BURIN_RESULT)fold->value, value);
     fold->value = (long long)value;
     fold->started = 1;
 }
@@ -38,7 +43,7 @@ BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, long count, int co
     }
     for (; i + 192 <= count; i += 192)
         for (long l = 0; l < 192; l++)
-            own.lane[l] = BURIN_CALL(own.lane[l], (BURIN_RESULT)in[i + l]);
+            own.lane[l] = BURIN_NAME(call)(own.lane[l], (BURIN_RESULT)in[i + l]);
     *lanes = own;
     for (; i < count; i++) BURIN_NAME(fold)(&folds[i % colours], (BURIN_RESULT)in[i]);
 }
