@@ -10,7 +10,7 @@
 #ifndef BURIN_TWIN_PRELUDE_H
 #define BURIN_TWIN_PRELUDE_H
 
-#define BURIN_INLINE static inline __attribute__((always_inline, unused))
+#define BURIN_INLINE static inline __attribute__((__always_inline__, __unused__))
 #define BURIN_EXPORT __attribute__((visibility("default")))
 
 typedef signed char int8_t;
