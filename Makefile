@@ -6,7 +6,7 @@
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libjansson-dev libisal-dev
 TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-mpmath python3-opencv python3-skimage curl
 CHECK_PACKAGES = clang-format-14 cppcheck
-CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml
+CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
 
 NVCC ?= $(firstword $(wildcard $(addsuffix /nvcc,$(subst :, ,$(PATH))) /usr/local/cuda/bin/nvcc))
@@ -242,7 +242,9 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc $(EMBEDDED)
 PREFIX = /usr/local
 SYSCONFDIR = /etc
 UNITDIR = $(PREFIX)/lib/systemd/system
-UNITS = $(wildcard docker/systemd/*.service docker/systemd/*.socket docker/systemd/*.target docker/systemd/*.slice)
+# An image is built without docker/systemd: it has no units.
+UNITS = $(wildcard docker/systemd/*.service docker/systemd/*.socket)
+GPU_UNITS = $(if $(filter-out 0,$(CUDA)),$(wildcard docker/systemd/gpu.conf))
 
 $(B)/burin.1: docker/man.sh $(PROGRAM)
 	@mkdir -p $(@D)
@@ -255,7 +257,9 @@ install: $(PROGRAM) $(B)/burin.1 ## program, man page, settings and units to DES
 	@[ -e $(DESTDIR)$(SYSCONFDIR)/burin/burin.json ] || \
 	  install -D -m 644 config/burin.json $(DESTDIR)$(SYSCONFDIR)/burin/burin.json
 	@for u in $(UNITS); do install -d $(DESTDIR)$(UNITDIR) && \
-	  sed 's|/usr/\(local/\)\?bin/burin|$(PREFIX)/bin/burin|g' $$u >$(DESTDIR)$(UNITDIR)/$${u##*/} || exit; done
+	  sed 's|/usr/bin/burin|$(PREFIX)/bin/burin|g' $$u >$(DESTDIR)$(UNITDIR)/$${u##*/} || exit; done
+	@for u in $(GPU_UNITS); do install -D -m 644 $$u $(DESTDIR)$(UNITDIR)/burin.service.d/gpu.conf && \
+	  install -D -m 644 $${u%/*}/modules-load.conf $(DESTDIR)$(PREFIX)/lib/modules-load.d/burin.conf || exit; done
 	$(SAY) install "$(DESTDIR)$(PREFIX)/bin/burin"
 
 deb: ## a Debian package of this build: build/burin_VERSION_ARCH.deb, or burin-cuda_...

@@ -55,7 +55,8 @@ struct cuda_op {
      */
     size_t (*scratch)(const struct cuda_context *context, const struct op_call *calls, int count);
     /* One launch for the whole batch, or one after the other where that is no slower. Scratch is
-     * calls[0].scratch. Writes into calls[0].failure. */
+     * calls[0].scratch; each call's `values` are device memory too. Writes into calls[0].failure.
+     */
     enum status (*run)(const struct cuda_context *context, struct op_call *calls, int count);
 };
 

@@ -135,7 +135,7 @@ static __global__ void __launch_bounds__(REDUCTION_THREADS, REDUCTION_BLOCKS)
     const struct chunk_range block = block_chunks(batch);
     const int end = batch_find(batch, block.end - 1) + 1;
     for (int i = batch_find(batch, block.first); i < end; i++) {
-        const struct batch_image &image = batch.images[i];
+        const struct batch_image image = batch.images[i];
         const struct chunk_range range = image_chunks(image, block);
         partial_type partial = {};
         if (image.contiguous)

@@ -41,13 +41,14 @@ fi
 (cd "$tree" && find etc usr -type f -print0 | sort -z | xargs -0 md5sum) >"$tree/DEBIAN/md5sums"
 
 # The daemon runs as a user that systemd makes for it: there is none to create. Services are neither enabled nor started
-# by installing; those that run are started again with the new program.
+# by installing; those that run are started again with the new program, while their sockets stay open.
 if [ -d "$tree/usr/lib/systemd/system" ]; then
-    units=$(cd "$tree/usr/lib/systemd/system" && echo *.service | tr -s ' ')
+    services=$(cd "$tree/usr/lib/systemd/system" && echo *.service)
+    sockets=$(cd "$tree/usr/lib/systemd/system" && echo *.socket)
     printf '#!/bin/sh\nset -e\n[ -d /run/systemd/system ] || exit 0\nsystemctl daemon-reload\n%s\n' \
-        "[ \"\$1\" != configure ] || [ -z \"\$2\" ] || systemctl try-restart $units" >"$tree/DEBIAN/postinst"
+        "[ \"\$1\" != configure ] || [ -z \"\$2\" ] || systemctl try-restart $services" >"$tree/DEBIAN/postinst"
     printf '#!/bin/sh\nset -e\n[ "$1" != remove ] || [ ! -d /run/systemd/system ] || systemctl disable --now %s\n' \
-        "$units" >"$tree/DEBIAN/prerm"
+        "$services $sockets" >"$tree/DEBIAN/prerm"
     printf '#!/bin/sh\nset -e\n[ ! -d /run/systemd/system ] || systemctl daemon-reload\n' >"$tree/DEBIAN/postrm"
     chmod 755 "$tree/DEBIAN/postinst" "$tree/DEBIAN/prerm" "$tree/DEBIAN/postrm"
 fi

@@ -82,7 +82,7 @@ static void make_calls(const struct plan *plan, int index, struct run_item *item
 
 /* Where the two halves of `work` and the scratch begin. */
 struct layout {
-    size_t half[2]; /* bytes of images that odd and even ones of the steps that make any put out */
+    size_t half[2]; /* bytes: steps that make an image use them in turn */
     size_t scratch;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin health: GET /readyz over a plain socket, for containers that have no curl.
+/* burin health: GET /readyz or /livez over a plain socket, for containers that have no curl.
  *
  * How it works. An address, from --url or from the configuration, becomes a `struct target`. Every
  * address that its host's name stands for is tried in turn. The socket does not block: each step
@@ -175,10 +175,12 @@ static int ask(const struct target *target) {
 
 static int usage(FILE *out, int code) {
     fputs(
-        "usage: burin health [--url http://HOST:PORT] [--config FILE] [--KEY VALUE]...\n\n"
+        "usage: burin health [--live] [--url http://HOST:PORT] [--config FILE] [--KEY VALUE]...\n\n"
         "Prints what GET /readyz answers: exit status 0 where the daemon is ready, 1 where it is\n"
         "not or does not answer within 5 s. Without --url it asks at admin_listen or listen of\n"
-        "the configuration.\n",
+        "the configuration.\n\n"
+        "  --live   ask GET /livez instead: is it alive, even if it is busy or stops? For whoever\n"
+        "           restarts what is ill; ready is for whoever sends requests\n",
         out);
     return code;
 }
@@ -188,8 +190,8 @@ static int complain(const char *message) {
     return 2;
 }
 
-/* Takes --url out of the arguments; NULL where there is none. */
-static const char *take_url(int *argc, char **argv) {
+/* Takes --url and --live out of the arguments; NULL where there is no URL. */
+static const char *take_own(int *argc, char **argv, bool *live) {
     const char *url = NULL;
     int left = 0;
     for (int i = 0; i < *argc; i++) {
@@ -197,6 +199,8 @@ static const char *take_url(int *argc, char **argv) {
             url = argv[i] + 6;
         else if (strcmp(argv[i], "--url") == 0)
             url = i + 1 < *argc ? argv[++i] : "";
+        else if (strcmp(argv[i], "--live") == 0)
+            *live = true;
         else
             argv[left++] = argv[i];
     }
@@ -211,7 +215,9 @@ int command_health(int argc, char **argv) {
     struct failure failure = { 0 };
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return usage(stdout, 0);
-    const char *url = take_url(&argc, argv);
+    bool live = false;
+    const char *url = take_own(&argc, argv, &live);
+    if (live) snprintf(target.path, sizeof target.path, "/livez");
     if (url && argc > 1) return complain("--url cannot be given together with other arguments");
     if (url && !read_url(&target, url)) return complain("--url must be http://HOST[:PORT][/path]");
     if (!url) {

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin serve: the daemon. Starts the pieces, waits for a signal, drains, stops. */
+/* burin serve: the daemon. Starts the pieces, waits for a signal, drains, stops.
+ *
+ * How it works. The main thread alone takes signals. It tells the service manager, where one has
+ * started us, what becomes of us; systemd.h and watchdog.h are its two ways. SIGHUP does nothing:
+ * the configuration is read once. */
 #include "config/config.h"
 #include "config/reference.h"
 #include "server/command.h"
 #include "server/http/front.h"
 #include "server/log.h"
+#include "server/systemd.h"
+#include "server/watchdog.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+
+/* START_MS: how long the first worker is waited for before we say where we listen. */
+enum { START_MS = 10000, LOOK_MS = 5 };
 
 static volatile sig_atomic_t signals_seen;
 
@@ -40,26 +50,85 @@ static void usage(FILE *out) {
     reference_help(out);
 }
 
-static void greet(const struct front *front, const struct config *config) {
-    const int port = front_port(front);
-    if (port) {
-        const int length = (int)(strrchr(config->listen, ':') - config->listen);
-        char host[sizeof config->listen];
-        snprintf(host, sizeof host, "%.*s", length, config->listen);
-        const char *here = strcmp(host, "0.0.0.0") == 0 ? "127.0.0.1"
-                           : strcmp(host, "[::]") == 0  ? "[::1]"
-                                                        : host;
-        printf("burin listens on %s:%d. Try:\n\n"
-               "  curl -F image=@photo.jpg http://%s:%d/histeq -o out.jpg -D -\n\n"
-               "Ctrl-C stops it.\n",
-               host, port, here, port);
-    } else
+static bool is_unix(const char *address) {
+    return strncmp(address, "unix:", 5) == 0;
+}
+
+static void greet(const char *address) {
+    if (is_unix(address)) {
         printf("burin listens on %s. Try:\n\n"
                "  curl --unix-socket %s -F image=@photo.jpg http://localhost/histeq -o out.jpg\n\n"
                "Ctrl-C stops it.\n",
-               config->listen, config->listen + strlen("unix:"));
+               address, address + strlen("unix:"));
+    } else {
+        const char *port = strrchr(address, ':');
+        const char *here = strncmp(address, "0.0.0.0:", 8) == 0 ? "127.0.0.1"
+                           : strncmp(address, "[::]:", 5) == 0  ? "[::1]"
+                                                                : NULL;
+        const int length = here ? (int)strlen(here) : (int)(port - address);
+        printf("burin listens on %s. Try:\n\n"
+               "  curl -F image=@photo.jpg http://%.*s%s/histeq -o out.jpg -D -\n\n"
+               "Ctrl-C stops it.\n",
+               address, length, here ? here : address, port);
+    }
     fflush(stdout);
 }
+
+/* ---- the service manager, where one started us */
+
+struct service {
+    struct systemd systemd;
+    struct front *front;
+    struct watchdog *watchdog;
+    bool ready; /* it was told */
+};
+
+static bool is_alive(void *context, int timeout_ms) {
+    return front_is_alive(((const struct service *)context)->front, timeout_ms);
+}
+
+static void beat(void *context) {
+    systemd_notify(&((const struct service *)context)->systemd, "WATCHDOG=1");
+}
+
+/* From here on it expects WATCHDOG=1: not before READY=1. */
+static void tell_when_ready(struct service *service) {
+    if (service->ready || !front_has_started(service->front)) return;
+    service->ready = true;
+    systemd_notify(&service->systemd, "READY=1\nSTATUS=Serving on %s",
+                   front_address(service->front));
+    const struct watchdog_options options = {
+        .every_ns = service->systemd.watchdog_ns / 2,
+        .is_alive = is_alive,
+        .beat = beat,
+        .context = service,
+    };
+    if (options.every_ns) service->watchdog = watchdog_start(&options);
+    if (options.every_ns && !service->watchdog)
+        log_event(LOG_ERROR, "the watchdog's thread could not be started");
+}
+
+/* The first worker is a GPU's where there is one; the CPU's may be ready before it. */
+static void wait_ready(struct service *service) {
+    systemd_notify(&service->systemd, "STATUS=Starting: no worker is ready yet");
+    bool first = false;
+    for (int waited = 0; waited < START_MS && !first; waited += LOOK_MS) {
+        first = front_wait_ready(service->front, LOOK_MS);
+        tell_when_ready(service);
+    }
+    if (!first) log_event(LOG_ERROR, "no worker is ready yet; GET /readyz tells why");
+}
+
+static void stop(struct service *service) {
+    log_event(LOG_INFO, "stopping: finishing what was accepted");
+    systemd_notify(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing what was accepted");
+    front_drain(service->front, interrupted);
+    watchdog_stop(service->watchdog);
+    front_destroy(service->front);
+    log_event(LOG_INFO, "stopped");
+}
+
+/* ---- the daemon */
 
 /* Signals are for this thread alone: threads that start from now on inherit the mask. */
 static sigset_t keep_signals_here(void) {
@@ -71,29 +140,34 @@ static sigset_t keep_signals_here(void) {
     return before;
 }
 
-static void wait_for_signal(const sigset_t *before) {
+static void wait_for_signal(struct service *service, const sigset_t *before) {
+    while (!signals_seen && !service->ready) {
+        const struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
+        ppoll(NULL, 0, &look, before);
+        tell_when_ready(service);
+    }
     while (!signals_seen) sigsuspend(before);
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
+static int complain(const struct failure *failure) {
+    fprintf(stderr, "burin serve: %s\n", failure->message);
+    return failure->status == STATUS_BAD_PARAM ? 2 : 1;
+}
+
 static int serve(const struct config *config) {
     struct failure failure = { 0 };
+    struct service service = { 0 };
+    if (systemd_open(&service.systemd, &failure)) return complain(&failure);
     catch_signals();
     const sigset_t before = keep_signals_here();
     log_open(config->log_format, config->log_level);
-    struct front *front = front_create(config, &failure);
-    if (!front) {
-        fprintf(stderr, "burin serve: %s\n", failure.message);
-        return failure.status == STATUS_BAD_PARAM ? 2 : 1;
-    }
-    if (!front_wait_ready(front, 10000))
-        log_event(LOG_ERROR, "no worker is ready yet; GET /readyz tells why");
-    greet(front, config);
-    wait_for_signal(&before);
-    log_event(LOG_INFO, "stopping: finishing what was accepted");
-    front_drain(front, interrupted);
-    front_destroy(front);
-    log_event(LOG_INFO, "stopped");
+    service.front = front_create(config, service.systemd.sockets, &failure);
+    if (!service.front) return complain(&failure);
+    wait_ready(&service);
+    greet(front_address(service.front));
+    wait_for_signal(&service, &before);
+    stop(&service);
     return 0;
 }
 

@@ -16,6 +16,9 @@ import urllib.request
 WORK = ["grayscale?quality=85", "histeq?bins=256", "histeq?channel=each&bins=100", "edge?threshold=30", "edge?kernel=sobel5&brightness=40&binary=true",
         "brightness?shift=-50", "threshold?level=90", "convolve?taps=1+2+1+2+4+2+1+2+1", "carve?dx=-24", "carve?dy=-10&energy=sobel3",
         "carve?dx=-6&dy=-6&energy=sobel5", "carve?dx=20", "carve?dx=-12&show=seams", "carve?show=energy"]
+# What tells values of the photograph: those are compared.
+VALUES = ["histogram?bins=256", "histogram?bins=5000", "minimum?quality=85", "maximum?quality=85",
+          "mean?quality=85"]
 # With a block to keep and one to remove.
 MASKED = ["carve?dx=-10", "carve?dx=-5&dy=-5&energy=sobel3", "carve?dy=-8&show=seams"]
 BOUNDARY = "between-the-parts"
@@ -49,16 +52,20 @@ def with_masks(port, photograph):
 
 def ask(port, work, device, body, kind="application/octet-stream"):
     url = f"http://127.0.0.1:{port}/{work}&type=pnm&device={device}"
-    request = urllib.request.Request(url, body, {"Content-Type": kind}, method="POST")
+    wanted = "application/json" if work in VALUES else "*/*"
+    request = urllib.request.Request(url, body, {"Content-Type": kind, "Accept": wanted}, method="POST")
     with urllib.request.urlopen(request, timeout=120) as answer:
-        return hashlib.sha256(answer.read()).hexdigest(), answer.headers["X-Burin-Device"]
+        got = answer.read()
+        if work in VALUES:
+            got = json.dumps(json.loads(got)["values"]).encode()
+        return hashlib.sha256(got).hexdigest(), answer.headers["X-Burin-Device"]
 
 
 def built_in(burin):
     """The work that the program can do: OPS_SKIP leaves operators out."""
     told = json.loads(subprocess.run([burin, "ops", "--json"], capture_output=True, check=True).stdout)
     names = {operator["name"] for operator in told["operators"]}
-    return [work for work in WORK if work.split("?")[0] in names], [work for work in MASKED if work.split("?")[0] in names]
+    return [work for work in WORK + VALUES if work.split("?")[0] in names], [work for work in MASKED if work.split("?")[0] in names]
 
 
 def compare(port, name, photograph, plain, masked):

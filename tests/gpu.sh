@@ -51,6 +51,7 @@ sanitize() {
     done
     for tool in memcheck synccheck; do
         step $tool-histeq compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-ops-histeq
+        step $tool-reduction compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-reduction
     done
     step memcheck-device compute-sanitizer --report-api-errors no --error-exitcode 9 tests/cuda-device
 }

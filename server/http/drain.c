@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A client whose connection stays open sends its next request a moment after the last
+/* How it works. There are two ends, by who owns the socket that clients connect to.
+ *
+ * Our own: a client whose connection stays open sends its next request a moment after the last
  * answer: it shall get 503, not find the connection closed. So the end waits for a moment of quiet,
  * but never long, for refused clients that try again at once keep it from ever being quiet. What
- * ends them is that new connections are ignored; those that are open by then are answered. */
+ * ends them is that new connections are ignored; those that are open by then are answered.
+ *
+ * One that we have inherited, with the next process behind us: nobody needs to be refused. We
+ * accept no more, and who connects waits in the backlog for that process. Each client that is
+ * connected has its request served as ever, and the answer says that the connection ends; one that
+ * asks nothing is disconnected. So the connections become fewer until there are none. */
 #include "server/http/drain.h"
 
 #include <unistd.h>
 
 /* Quiet: no request has been under way for QUIET_MS. The wait for it is bounded. */
 enum { QUIET_MS = 100, QUIET_WITHIN_MS = 500, LOOK_MS = 5 };
+
+/* A client that has been connected for so long and sent no request is no longer waited for: a
+ * browser, say, that connects beforehand. */
+enum { FRESH_MS = 1000 };
 
 static bool is_zero(const int *counter) {
     return __atomic_load_n(counter, __ATOMIC_SEQ_CST) == 0;
@@ -31,12 +42,11 @@ static void wait_for_quiet(const struct front *front, int (*interrupted)(void)) 
     }
 }
 
-/* Connections that were made before still wait to be accepted, and are. */
-static void ignore_new(struct front *front) {
+/* Connections that were made before still wait to be accepted: at sockets of our own they are. */
+static void stop_accepting(struct front *front) {
     for (int i = 0; i < 2; i++) listen_socket_remove_file(&front->files[i]);
     for (int i = 0; i < LISTENERS_MAX; i++)
-        if (front->listeners[i].listener)
-            listen_socket_ignore_new(listener_fd(front->listeners[i].listener));
+        if (front->listeners[i].listener) listener_stop_accepting(front->listeners[i].listener);
 }
 
 /* See begin_work in request_flow.c for the order of the two counters. */
@@ -44,12 +54,36 @@ static void set_stage(struct front *front, int stage) {
     __atomic_store_n(&front->draining, stage, __ATOMIC_SEQ_CST);
 }
 
+static int connection_count(const struct front *front) {
+    struct deadline_counts counts;
+    deadline_thread_counts(front->deadlines, &counts);
+    return counts.connections;
+}
+
+/* Stops accepting before it announces: an answer that ends its connection sends the client to the
+ * next process, not back to us. */
+static void hand_over(struct front *front, int (*interrupted)(void)) {
+    stop_accepting(front);
+    __atomic_store_n(&front->last_requests, true, __ATOMIC_SEQ_CST);
+    for (long waited = 0; waited < front->config->drain_timeout_ms && !interrupted();
+         waited += LOOK_MS) {
+        if (connection_count(front) == 0) break;
+        deadline_thread_end_idle(front->deadlines, QUIET_MS, FRESH_MS);
+        usleep(LOOK_MS * 1000);
+    }
+    set_stage(front, 2);
+}
+
 void drain_run(struct front *front, int (*interrupted)(void)) {
     set_stage(front, 1);
     drain_wait(NULL, front->config->drain_delay_ms, interrupted);
+    if (front->inherited[0]) {
+        hand_over(front, interrupted);
+        return;
+    }
     set_stage(front, 2);
     if (drain_wait(&front->accepted, front->config->drain_timeout_ms, interrupted))
         wait_for_quiet(front, interrupted);
-    ignore_new(front);
+    stop_accepting(front);
     wait_for_quiet(front, interrupted);
 }

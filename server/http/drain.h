@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* drain.h - the end of a front's requests: what was accepted is served, new requests are refused,
- * and only then new connections are ignored.
+ * and only then new connections are ignored; or, where another process takes over the sockets,
+ * nothing is refused at all.
  *
  * Used by:  front.c.
- * Threads:  the main thread. The I/O threads keep running; nothing here stops or quiesces the
- *           library (engine/README.md).
+ * Threads:  the main thread. The I/O threads keep running: the library is stopped later, by
+ *           front_destroy (engine/README.md).
  */
 #ifndef BURIN_DRAIN_H
 #define BURIN_DRAIN_H

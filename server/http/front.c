@@ -8,6 +8,7 @@
 
 #include "server/http/drain.h"
 #include "server/http/exchange.h"
+#include "server/http/health.h"
 #include "server/http/request_flow.h"
 #include "server/http/upload.h"
 #include "server/values_json.h"
@@ -93,6 +94,7 @@ static enum status open_listener(struct front *front, long place, int fd, struct
     struct front_listener *listener = &front->listeners[place];
     const struct listener_options options = {
         .fd = fd,
+        .inherited = front->inherited[listener->admin],
         .connections_max = connections_of(front, place),
         .connection = { .deadlines = front->deadlines,
                         .lingering = front->lingering,
@@ -110,14 +112,20 @@ static enum status open_listener(struct front *front, long place, int fd, struct
                 listener->admin ? front->config->admin_listen : front->config->listen);
 }
 
-/* `listen`, for all I/O threads, or `admin_listen`, for one of its own. */
-static enum status open_listeners(struct front *front, bool admin, struct failure *failure) {
+static int open_socket(struct front *front, bool admin, struct failure *failure) {
     const struct config *config = front->config;
-    const int fd = listen_socket_open(admin ? config->admin_listen : config->listen,
-                                      admin ? "--admin-listen" : "--listen", config->insecure,
-                                      &front->files[admin], failure);
+    return listen_socket_open(admin ? config->admin_listen : config->listen,
+                              admin ? "--admin-listen" : "--listen", config->insecure,
+                              &front->files[admin], failure);
+}
+
+/* FD, or where that is -1 `listen`, for all I/O threads, or `admin_listen`, for one of its own. */
+static enum status open_listeners(struct front *front, bool admin, int fd,
+                                  struct failure *failure) {
+    const struct config *config = front->config;
+    if (fd < 0) fd = open_socket(front, admin, failure);
     if (fd < 0) return STATUS_INTERNAL;
-    if (!admin) front->port = listen_socket_port(fd);
+    if (!admin) listen_socket_address(fd, front->address, sizeof front->address);
     const long first = admin ? config->io_threads : 0;
     const long count = admin ? 1 : config->io_threads;
     enum status status = STATUS_OK;
@@ -127,7 +135,34 @@ static enum status open_listeners(struct front *front, bool admin, struct failur
     return status;
 }
 
-static enum status start(struct front *front, struct failure *failure) {
+static enum status check_sockets(struct front *front, const struct front_sockets *sockets,
+                                 struct failure *failure) {
+    const bool insecure = front->config->insecure;
+    front->inherited[0] = sockets->http >= 0;
+    front->inherited[1] = sockets->admin >= 0;
+    if (front->inherited[0] && listen_socket_check(sockets->http, "http", insecure, failure))
+        return failure->status;
+    return front->inherited[1] ? listen_socket_check(sockets->admin, "admin", insecure, failure)
+                               : STATUS_OK;
+}
+
+/* A socket is taken out of SOCKETS when it is a listener's. */
+static enum status start_listeners(struct front *front, struct front_sockets *sockets,
+                                   struct failure *failure) {
+    const int http = sockets->http, admin = sockets->admin;
+    enum status status = STATUS_OK;
+    if (admin >= 0 || front->config->admin_listen[0]) {
+        sockets->admin = -1;
+        status = open_listeners(front, true, admin, failure);
+    }
+    if (status) return status;
+    sockets->http = -1;
+    return open_listeners(front, false, http, failure);
+}
+
+static enum status start(struct front *front, struct front_sockets *sockets,
+                         struct failure *failure) {
+    if (check_sockets(front, sockets, failure)) return failure->status;
     front->metrics = metrics_create();
     if (!front->metrics)
         return fail(failure, STATUS_NO_MEMORY, "there is no memory for the metrics");
@@ -135,19 +170,29 @@ static enum status start(struct front *front, struct failure *failure) {
     if (!status) status = open_slots(front, failure);
     if (!status) status = start_watching(front, failure);
     if (!status) status = start_workers(front, failure);
-    if (!status && front->config->admin_listen[0]) status = open_listeners(front, true, failure);
-    return status ? status : open_listeners(front, false, failure);
+    return status ? status : start_listeners(front, sockets, failure);
 }
 
-struct front *front_create(const struct config *config, struct failure *failure) {
+static void close_sockets(const struct front_sockets *sockets) {
+    if (sockets->http >= 0) close(sockets->http);
+    if (sockets->admin >= 0) close(sockets->admin);
+}
+
+struct front *front_create(const struct config *config, struct front_sockets sockets,
+                           struct failure *failure) {
     struct front *front = calloc(1, sizeof *front);
-    if (!front) return fail(failure, STATUS_NO_MEMORY, "there is no memory for the daemon"), NULL;
+    if (!front) {
+        fail(failure, STATUS_NO_MEMORY, "there is no memory for the daemon");
+        return close_sockets(&sockets), NULL;
+    }
     front->config = config;
     for (int i = 0; i < LISTENERS_MAX; i++)
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
     front->listeners[config->io_threads].admin = true;
     if (getrandom(&front->run_id, sizeof front->run_id, 0) < 0) front->run_id = (uint32_t)getpid();
-    if (start(front, failure)) return front_destroy(front), NULL;
+    const enum status status = start(front, &sockets, failure);
+    close_sockets(&sockets);
+    if (status) return front_destroy(front), NULL;
     return front;
 }
 
@@ -163,8 +208,18 @@ int front_wait_ready(struct front *front, int timeout_ms) {
     return 0;
 }
 
-int front_port(const struct front *front) {
-    return front->port;
+bool front_has_started(struct front *front) {
+    struct readiness now;
+    health_readiness(front, &now);
+    return now.healthy;
+}
+
+bool front_is_alive(struct front *front, int timeout_ms) {
+    return health_is_alive(front, timeout_ms);
+}
+
+const char *front_address(const struct front *front) {
+    return front->address;
 }
 
 /* ---- stop */

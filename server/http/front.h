@@ -12,21 +12,42 @@
 
 #include "config/config.h"
 
+#include <stdbool.h>
+
 struct front;
 
-struct front *front_create(const struct config *config, struct failure *failure);
+/* Sockets that were opened for us, such as by systemd; -1: it is opened, as `listen` and
+ * `admin_listen` say. They may be another process's too: what they lead to stays untouched when we
+ * end, and clients that connect meanwhile wait for the next process. */
+struct front_sockets {
+    int http, admin;
+};
+
+/* Takes the SOCKETS, also where it fails. */
+struct front *front_create(const struct config *config, struct front_sockets sockets,
+                           struct failure *failure);
 
 /* The first worker is ready; false when none was after TIMEOUT_MS. */
 int front_wait_ready(struct front *front, int timeout_ms);
 
-/* The port that `listen` got: the one asked for, or the system's choice for port 0. 0: a unix
- * socket. */
-int front_port(const struct front *front);
+/* Some worker is healthy: it can work. Unlike GET /readyz it does not ask whether there is room,
+ * for a rush that fills the queue is no failure to start. */
+bool front_has_started(struct front *front);
+
+/* Every I/O thread and the supervisor's goes on: each has taken a turn since the call began, or
+ * takes one within TIMEOUT_MS. Any thread asks, one at a time. */
+bool front_is_alive(struct front *front, int timeout_ms);
+
+/* Where requests come in: "127.0.0.1:8080", with the port that the system chose for port 0, or
+ * "unix:/path". */
+const char *front_address(const struct front *front);
 
 /* Readiness says no at once; after drain_delay_ms new requests are refused; when the last one that
  * was accepted is answered or drain_timeout_ms is over, nobody can connect any more. Returns within
  * a second of that, however often refused clients try again. INTERRUPTED is asked now and then:
- * true ends the wait. */
+ * true ends the wait.
+ * With a socket that was opened for us no request is refused: nobody is accepted any more, and who
+ * is connected is answered and then disconnected. */
 void front_drain(struct front *front, int (*interrupted)(void));
 
 /* Accepts NULL. */

@@ -37,7 +37,8 @@ struct front {
     struct front_listener listeners[LISTENERS_MAX]; /* io_threads of them for `listen`, then one for
                                                        `admin_listen` */
     int pipes[COMPLETION_PIPES_MAX];                /* their write ends, for the supervisor */
-    int port;
+    bool inherited[2];                              /* the socket of `listen`, of `admin_listen` */
+    char address[CONFIG_TEXT_MAX];                  /* of the first */
     struct socket_file files[2]; /* of `listen` and `admin_listen`, where they are unix sockets */
     uint32_t run_id;             /* so that request ids of two runs differ */
 
@@ -47,10 +48,11 @@ struct front {
     int64_t answer_bytes_held; /* slots whose image is being sent, the body before it too, against
                                   answer_bytes; the I/O threads' */
     int64_t request_count;
-    int exchanges; /* requests under way */
-    int accepted;  /* of these, work that the drain waits for */
-    int suspended; /* those whose connection is suspended */
-    int draining;  /* 0: no; 1: readiness says no; 2: new requests are refused */
+    int exchanges;      /* requests under way */
+    int accepted;       /* of these, work that the drain waits for */
+    int suspended;      /* those whose connection is suspended */
+    int draining;       /* 0: no; 1: readiness says no; 2: new requests are refused */
+    bool last_requests; /* each answer ends its connection */
 };
 
 static inline int front_draining(const struct front *front) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Probes, metrics, and what the service is. */
+#include "server/http/health.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
 #include "server/ops_json.h"
@@ -22,33 +23,17 @@ static json_t *worker_json(const struct worker_facts *worker) {
     return json;
 }
 
-/* Ready: some worker at work is healthy, we are not draining, and there is room for a body and in
- * the queue. */
 enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     (void)failure;
     struct front *front = exchange->front;
-    struct worker_facts facts[WORKERS_MAX];
-    int waiting;
-    const int count = supervisor_workers(front->supervisor, facts);
-    supervisor_jobs(front->supervisor, &waiting);
+    struct readiness now;
+    health_readiness(front, &now);
     json_t *workers = json_array();
-    bool healthy = false;
-    for (int i = 0; i < count; i++) {
-        healthy |= facts[i].healthy;
-        json_array_append_new(workers, worker_json(&facts[i]));
-    }
-    const bool draining = front_draining(front) != 0;
-    const bool room = waiting < front->config->queue_jobs * 9 / 10 || waiting == 0;
-    const bool full = front_full(front);
-    const char *status = draining   ? "draining"
-                         : !healthy ? "no healthy worker"
-                         : !room    ? "queue full"
-                         : full     ? "no slot free"
-                                    : "ready";
-    const bool ready = healthy && room && !full && !draining;
+    for (int i = 0; i < now.worker_count; i++)
+        json_array_append_new(workers, worker_json(&now.workers[i]));
     *reply =
-        reply_json(ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
-                   json_pack("{s:s, s:i, s:i, s:o}", "status", status, "queued", waiting,
+        reply_json(now.ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE,
+                   json_pack("{s:s, s:i, s:i, s:o}", "status", now.status, "queued", now.waiting,
                              "queue_jobs", (int)front->config->queue_jobs, "workers", workers));
     return STATUS_OK;
 }

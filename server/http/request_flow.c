@@ -36,6 +36,8 @@ static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply)
     if (!reply.response) return MHD_NO;
     MHD_add_response_header(reply.response, "X-Request-ID", exchange->request_id);
     MHD_add_response_header(reply.response, "X-Content-Type-Options", "nosniff");
+    if (__atomic_load_n(&exchange->front->last_requests, __ATOMIC_SEQ_CST))
+        MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONNECTION, "close");
     if (reply.takes_slot) exchange->slot = -1;
     upload_release(exchange);
     exchange->http_status = reply.http_status;

@@ -39,6 +39,7 @@ struct supervisor {
     int events, wake; /* epoll; an eventfd that ends its wait */
     pthread_t thread;
     bool threaded;
+    uint64_t turns; /* of the thread; atomic */
 };
 
 /* ---- workers come and go */
@@ -138,6 +139,7 @@ static void *supervise(void *argument) {
         }
         dispatcher_hand_out(supervisor->dispatcher);
         pthread_mutex_unlock(&supervisor->lock);
+        __atomic_add_fetch(&supervisor->turns, 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&supervisor->lock);
     return NULL;
@@ -165,6 +167,7 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
     for (int i = 0; i < supervisor->workers.count; i++)
         start(supervisor, &supervisor->workers.all[i]);
     supervisor->threaded = pthread_create(&supervisor->thread, NULL, supervise, supervisor) == 0;
+    if (supervisor->threaded) pthread_setname_np(supervisor->thread, "supervisor");
     return supervisor->threaded ? STATUS_OK
                                 : fail(failure, STATUS_NO_MEMORY, "no thread for the supervisor");
 }
@@ -270,6 +273,10 @@ int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[
     }
     pthread_mutex_unlock(&supervisor->lock);
     return count;
+}
+
+uint64_t supervisor_turns(const struct supervisor *supervisor) {
+    return __atomic_load_n(&supervisor->turns, __ATOMIC_ACQUIRE);
 }
 
 int supervisor_retry_after_s(struct supervisor *supervisor) {

@@ -59,6 +59,9 @@ void supervisor_drain(struct supervisor *supervisor); /* no new jobs from now on
 int supervisor_jobs(struct supervisor *supervisor, int *waiting); /* waiting and running together */
 int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]);
 
+/* Grows every 50 ms at least, while the thread that watches the workers goes on. */
+uint64_t supervisor_turns(const struct supervisor *supervisor);
+
 /* Seconds after which a refused client should try again. */
 int supervisor_retry_after_s(struct supervisor *supervisor);
 

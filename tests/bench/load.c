@@ -7,7 +7,8 @@
  * How it works. One thread waits with epoll for all connections of a round; each sends its next
  * request when the last answer is complete. The head of an answer is read for its status and
  * Content-Length; the body is counted and dropped. An answer counts only with status 200 and its
- * whole body. Several files are sent in turn. */
+ * whole body. A connection that the server closes between two requests is opened anew, and counted:
+ * such a server costs its clients that. Several files are sent in turn. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -47,11 +48,13 @@ struct connection {
     size_t head_length;
     long body_left; /* -1: the head is not complete */
     int status;
+    bool closes;  /* the answer says that the connection ends */
+    long answers; /* complete ones on this connection */
     int64_t start_ns;
 };
 
 struct round {
-    long done, failed;
+    long done, failed, reopened; /* reopened: connections that the server closed in between */
     double *latencies_ms;
     size_t capacity;
     uint64_t bytes;
@@ -141,7 +144,9 @@ static void read_head(struct connection *c, const char *text, size_t length) {
     const char *end = strstr(text, "\r\n\r\n");
     if (!end) return;
     const char *field = strcasestr(text, "\r\ncontent-length:");
+    const char *closing = strcasestr(text, "\r\nconnection: close");
     c->status = atoi(text + 9);
+    c->closes = closing && closing < end;
     c->body_left = field && field < end ? atol(field + 17) : 0;
     c->body_left -= (long)(length - (size_t)(end + 4 - text));
 }
@@ -190,53 +195,110 @@ static void note(struct round *round, const struct connection *c) {
 
 /* ---- a round */
 
+struct field {
+    const struct options *options;
+    const struct request *requests;
+    int files, events, busy; /* busy: connections that are still asking */
+    struct connection *connections;
+    long next; /* request */
+    int64_t end_ns;
+    struct round *round;
+};
+
+static void open_and_watch(struct field *field, struct connection *c) {
+    struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLET,
+                                 .data.u32 = (uint32_t)(c - field->connections) };
+    open_connection(c, field->options->port);
+    if (epoll_ctl(field->events, EPOLL_CTL_ADD, c->fd, &event) < 0) die("epoll");
+}
+
+static void close_connection(struct connection *c) {
+    close(c->fd);
+    c->fd = -1;
+}
+
+static bool more_to_ask(const struct field *field) {
+    return field->options->count ? field->next < field->options->count : now_ns() < field->end_ns;
+}
+
+/* Nothing is unread, so the answer makes an event of its own; so does a failure to send. */
+static void ask_next(struct field *field, struct connection *c) {
+    begin(c, &field->requests[field->next++ % field->files]);
+    push(c);
+}
+
+/* The last answer is complete, or counted as failed. */
+static void go_on(struct field *field, struct connection *c) {
+    if (!more_to_ask(field)) {
+        if (c->fd >= 0) close_connection(c);
+        field->busy--;
+        return;
+    }
+    if (c->fd < 0) open_and_watch(field, c);
+    c->answers++;
+    ask_next(field, c);
+}
+
+/* A server may close a connection between two requests, and one may be on its way by then: it is
+ * sent again on a new one, once, and keeps its start. */
+static void handle_end(struct field *field, struct connection *c) {
+    const bool between = c->answers > 0 && !c->head_length && c->body_left < 0;
+    close_connection(c);
+    c->answers = 0;
+    if (!between) {
+        field->round->failed++;
+        go_on(field, c);
+        return;
+    }
+    field->round->reopened++;
+    const int64_t start_ns = c->start_ns;
+    open_and_watch(field, c);
+    begin(c, c->request);
+    c->start_ns = start_ns;
+    push(c);
+}
+
+static void handle_event(struct field *field, struct connection *c) {
+    if (c->fd < 0) return; /* closed in this turn */
+    const int done = push(c) ? pull(c, field->round) : -1;
+    if (done < 0) {
+        handle_end(field, c);
+    } else if (done > 0) {
+        note(field->round, c);
+        if (c->closes) {
+            close_connection(c);
+            c->answers = -1; /* the next one will have had none */
+            field->round->reopened++;
+        }
+        go_on(field, c);
+    }
+}
+
 static double run(const struct options *options, const struct request *requests, int files,
                   int concurrency, struct round *round) {
-    struct connection *connections = calloc((size_t)concurrency, sizeof *connections);
-    const int events = epoll_create1(EPOLL_CLOEXEC);
-    long next = 0;
-    const int64_t start = now_ns(), end = start + (int64_t)(options->seconds * 1e9);
+    const int64_t start = now_ns();
+    struct field field = { .options = options,
+                           .requests = requests,
+                           .files = files,
+                           .events = epoll_create1(EPOLL_CLOEXEC),
+                           .busy = concurrency,
+                           .connections = calloc((size_t)concurrency, sizeof(struct connection)),
+                           .end_ns = start + (int64_t)(options->seconds * 1e9),
+                           .round = round };
+    if (!field.connections) die("memory");
     for (int i = 0; i < concurrency; i++) {
-        struct epoll_event event = { .events = EPOLLIN | EPOLLOUT | EPOLLET,
-                                     .data.u32 = (uint32_t)i };
-        open_connection(&connections[i], options->port);
-        begin(&connections[i], &requests[next++ % files]);
-        if (epoll_ctl(events, EPOLL_CTL_ADD, connections[i].fd, &event) < 0) die("epoll");
-        push(&connections[i]);
+        open_and_watch(&field, &field.connections[i]);
+        ask_next(&field, &field.connections[i]);
     }
-    int busy = concurrency;
-    while (busy > 0) {
+    while (field.busy > 0) {
         struct epoll_event ready[256];
-        const int count = epoll_wait(events, ready, 256, 1000);
-        for (int i = 0; i < count; i++) {
-            struct connection *c = &connections[ready[i].data.u32];
-            int done = push(c) ? pull(c, round) : -1;
-            if (done == 1) {
-                note(round, c);
-                if (options->count ? next < options->count : now_ns() < end) {
-                    /* Nothing is unread, so the answer to this one will make an event of its own.
-                     */
-                    begin(c, &requests[next++ % files]);
-                    if (!push(c)) done = -1;
-                } else {
-                    busy--;
-                }
-            }
-            if (done == -1) {
-                round->failed++;
-                close(c->fd);
-                c->fd = -1;
-                busy--;
-            }
-        }
+        const int count = epoll_wait(field.events, ready, 256, 1000);
+        for (int i = 0; i < count; i++) handle_event(&field, &field.connections[ready[i].data.u32]);
     }
     const double seconds = (double)(now_ns() - start) / 1e9;
-    for (int i = 0; i < concurrency; i++) {
-        if (connections[i].fd >= 0) close(connections[i].fd);
-        free(connections[i].head);
-    }
-    close(events);
-    free(connections);
+    for (int i = 0; i < concurrency; i++) free(field.connections[i].head);
+    close(field.events);
+    free(field.connections);
     return seconds;
 }
 
@@ -255,35 +317,38 @@ static void print_round(const struct options *options, int concurrency, struct r
     const double rate = (double)round->done / seconds;
     if (options->json)
         printf("%s{\"concurrency\": %d, \"requests_s\": %.1f, \"p50_ms\": %.3f, \"p99_ms\": %.3f, "
-               "\"max_ms\": %.3f, \"requests\": %ld, \"failed\": %ld, \"mb_s\": %.1f}",
+               "\"max_ms\": %.3f, \"requests\": %ld, \"failed\": %ld, \"reopened\": %ld, "
+               "\"mb_s\": %.1f}",
                first ? "" : ",\n ", concurrency, rate, percentile(round, 0.5),
                percentile(round, 0.99), percentile(round, 1), round->done, round->failed,
-               (double)round->bytes / seconds / 1e6);
+               round->reopened, (double)round->bytes / seconds / 1e6);
     else
-        printf("%11d %12.1f %9.3f %9.3f %9.3f %9ld %7ld\n", concurrency, rate,
+        printf("%11d %12.1f %9.3f %9.3f %9.3f %9ld %7ld %9ld\n", concurrency, rate,
                percentile(round, 0.5), percentile(round, 0.99), percentile(round, 1), round->done,
-               round->failed);
+               round->failed, round->reopened);
     fflush(stdout);
 }
 
 /* ---- options */
 
 static void usage(int code) {
-    fputs("usage: load [--port 8080] [--path /histeq] [--concurrency 1,16,64]\n"
-          "            [--seconds 5 | --count N] [--accept TYPE] [--raw] [--json] FILE...\n\n"
-          "Requests a second and latencies (p50, p99, max in ms) of a daemon on 127.0.0.1, one\n"
-          "round for each number of connections. A connection sends one request after the other\n"
-          "and is kept alive. Only an answer with status 200 and its whole body counts; the\n"
-          "others are counted under \"failed\".\n\n"
-          "  --port N          of the daemon (default 8080)\n"
-          "  --path PATH       what is asked for (default /histeq)\n"
-          "  --concurrency N,  connections at once, a round each, 1 to 4096 (default 1,16,64)\n"
-          "  --seconds N       length of a round (default 5)\n"
-          "  --count N         end a round after N requests instead\n"
-          "  --accept TYPE     the Accept header; none by default\n"
-          "  --raw             send the file as the body, not as multipart/form-data\n"
-          "  --json            print JSON and no table\n",
-          code ? stderr : stdout);
+    fputs(
+        "usage: load [--port 8080] [--path /histeq] [--concurrency 1,16,64]\n"
+        "            [--seconds 5 | --count N] [--accept TYPE] [--raw] [--json] FILE...\n\n"
+        "Requests a second and latencies (p50, p99, max in ms) of a daemon on 127.0.0.1, one\n"
+        "round for each number of connections. A connection sends one request after the other\n"
+        "and is kept alive. Only an answer with status 200 and its whole body counts; the\n"
+        "others are counted under \"failed\". Under \"reopened\" are connections that the server\n"
+        "closed between two requests.\n\n"
+        "  --port N          of the daemon (default 8080)\n"
+        "  --path PATH       what is asked for (default /histeq)\n"
+        "  --concurrency N,  connections at once, a round each, 1 to 4096 (default 1,16,64)\n"
+        "  --seconds N       length of a round (default 5)\n"
+        "  --count N         end a round after N requests instead\n"
+        "  --accept TYPE     the Accept header; none by default\n"
+        "  --raw             send the file as the body, not as multipart/form-data\n"
+        "  --json            print JSON and no table\n",
+        code ? stderr : stdout);
     exit(code);
 }
 
@@ -340,7 +405,8 @@ int main(int argc, char **argv) {
     if (options.json)
         printf("[");
     else
-        printf("concurrency   requests/s    p50 ms    p99 ms    max ms  requests  failed\n");
+        printf(
+            "concurrency   requests/s    p50 ms    p99 ms    max ms  requests  failed  reopened\n");
     for (int l = 0; l < options.levels; l++) {
         struct round round = { 0 };
         const double seconds = run(&options, requests, files, options.concurrency[l], &round);

@@ -200,7 +200,7 @@ def check_image(image):
     environment = dict(line.split("=", 1) for line in config["Env"])
     assert environment["NVIDIA_VISIBLE_DEVICES"] == "all"
     assert environment["NVIDIA_DRIVER_CAPABILITIES"] == "compute,utility"
-    assert config["Healthcheck"]["Test"] == ["CMD", "/usr/bin/burin", "health"]
+    assert config["Healthcheck"]["Test"] == ["CMD", "/usr/bin/burin", "health", "--live"]
     labels = {name.removeprefix("org.opencontainers.image.") for name in config["Labels"]}
     assert {"title", "description", "licenses", "version", "revision"} <= labels
     assert config["Labels"]["org.opencontainers.image.version"] == "v0.0.0-test"
@@ -222,7 +222,7 @@ def check_life(image, log):
         here = subprocess.run([BURIN, "run", "histeq", PHOTO, "-"], capture_output=True, check=True, timeout=60)
         assert answer.stdout == here.stdout, "the image's program makes other bytes than this tree's"
         health = container.health()
-        assert health.returncode == 0 and b'"ready"' in health.stdout, health
+        assert health.returncode == 0 and b'"live"' in health.stdout, health
     finally:
         stop_s, code = container.stop()
     with open(log) as f:

@@ -10,7 +10,9 @@ import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
+import threading
 
 import pytest
 
@@ -118,6 +120,51 @@ def test_a_way_refuses_strangers(name):
     for arguments in (["sideways"], ["--sideways"], ["--device", "gpu"], ["--repeats", "0"]):
         done = subprocess.run([program(name), *arguments], capture_output=True, text=True, timeout=60)
         assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith(name + ": ")
+
+
+class Closing(threading.Thread):
+    """A server that closes each connection after three answers, and says so beforehand or not."""
+
+    def __init__(self, says_so):
+        super().__init__(daemon=True)
+        self.says_so, self.server = says_so, socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self.server.getsockname()[1]
+        self.start()
+
+    def run(self):
+        while True:
+            try:
+                connection, _ = self.server.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection):
+        with connection, connection.makefile("rb") as stream:
+            for i in range(3):
+                length = 0
+                while (line := stream.readline().strip()):
+                    if line.startswith(b"Content-Length: "):
+                        length = int(line.split()[1])
+                if not length:
+                    return
+                stream.read(length)
+                close = b"Connection: close\r\n" if i == 2 and self.says_so else b""
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n" + close + b"\r\nhello")
+
+
+@pytest.mark.parametrize("says_so", [True, False], ids=["said", "unsaid"])
+@pytest.mark.parametrize("connections", [1, 4])
+def test_load_goes_on_when_connections_are_closed(says_so, connections, tmp_path):
+    """Each time on a new one; none of it is a failure, and it is counted."""
+    (tmp_path / "a").write_bytes(bytes(1000))
+    server = Closing(says_so)
+    done = subprocess.run([program("load"), "--json", "--port", str(server.port), "--count", "60", "--concurrency",
+                           str(connections), str(tmp_path / "a")], capture_output=True, text=True, timeout=60)
+    server.server.close()
+    row, = json.loads(done.stdout)
+    assert done.returncode == 0 and row["requests"] == 60 and row["failed"] == 0
+    assert 60 // 3 - connections <= row["reopened"] <= 60 // 3
 
 
 @pytest.mark.parametrize("name", ["carve_band", "codec", "edge_ways", "energy_ways", "launch_shapes", "load", "throughput"])

@@ -200,6 +200,14 @@ def test_health(daemon):
     assert burin("health", "--url", f"http://127.0.0.1:{daemon.port}/nowhere").returncode == 1
 
 
+def test_health_live(daemon):
+    url = f"http://127.0.0.1:{daemon.port}"
+    for arguments in ("--live", "--url", url), ("--url", url, "--live"), ("--live", "--listen", url[len("http://"):]):
+        done = burin("health", *arguments, **TEXT)
+        assert done.returncode == 0 and json.loads(done.stdout) == {"status": "live"}
+    assert burin("health", "--live", "--url", f"{url}/nowhere").returncode == 1, "a path that is given counts"
+
+
 def test_health_of_nobody():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

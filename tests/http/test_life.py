@@ -11,13 +11,14 @@ import re
 import signal
 import socket
 import struct
+import subprocess
 import threading
 import time
 
 import pytest
 
-from conftest import (HOUR_MS, LONGER_PATH, alive, check_problem, cpu_seconds, freeze, in_parallel, jpeg, large_png,
-                      memory, noise, png, pnm, read_to_end, responses, smooth, thaw, wait_until)
+from conftest import (BURIN, HOUR_MS, LONGER_PATH, alive, check_problem, cpu_seconds, freeze, in_parallel, jpeg,
+                      large_png, memory, noise, png, pnm, read_to_end, responses, smooth, thaw, wait_until)
 
 PICTURE = pnm(noise(32, 24))
 # A second of work or more in 280 KB.
@@ -207,6 +208,10 @@ def test_full_queue(start):
             assert wait_until(lambda: daemon.metric("jobs_in_progress") + daemon.metric("queue_depth") == i + 1)
         assert daemon.get("/readyz").status == 503 and daemon.get("/readyz").json["status"] == "queue full"
         assert daemon.get("/livez").status == 200
+        # It is full, and not ill: nobody shall restart it for that.
+        health = [BURIN, "health", "--url", f"http://127.0.0.1:{daemon.port}"]
+        assert subprocess.run(health, capture_output=True, timeout=60).returncode == 1
+        assert subprocess.run([*health, "--live"], capture_output=True, timeout=60).returncode == 0
         for _ in range(10):
             answer = daemon.post("/histeq", PICTURE)
             check_problem(answer, 503, "waiting")

@@ -27,11 +27,22 @@ def test_parameters_are_the_registrys():
         "replace server/README.md's table of parameters by what `burin ops --parameters` prints"
 
 
+def test_metrics_are_the_daemons(daemon):
+    """What is to be watched is printed, or its source has it where only a GPU has it."""
+    known = set(re.findall(r"^# TYPE (\S+)", daemon.get("/metrics").body.decode(), re.M))
+    source = (ROOT / "server/metrics.c").read_text(encoding="utf-8")
+    for readme in (README, ROOT / "docker/README.md"):
+        named = set(re.findall(r"`(burin_\w+)", readme.read_text(encoding="utf-8")))
+        assert len(named) >= 5
+        strangers = {name for name in named if name not in known and f'"{name.removeprefix("burin_")}"' not in source}
+        assert not strangers, f"{readme} names metrics that there are not"
+
+
 def test_files_are_there():
     """What a README names as a file of this tree; x.c stands for one that the reader makes."""
-    for readme in (README, ROOT / "server/README.md", ROOT / "config/README.md"):
+    for readme in (README, ROOT / "server/README.md", ROOT / "config/README.md", ROOT / "docker/README.md"):
         text = readme.read_text(encoding="utf-8")
-        named = re.findall(r"`((?:server|pipeline|cuda|config|tests|http|jobs)/[\w./]+\.\w+)`", text)
+        named = re.findall(r"`((?:server|pipeline|cuda|config|tests|http|jobs|docker)/[\w./]+\.\w+)`", text)
         assert named
         missing = [name for name in named if not name.split("/")[-1].startswith("x.")
                    and not (ROOT / name).exists() and not (ROOT / "server" / name).exists()]

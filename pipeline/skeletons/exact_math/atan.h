@@ -27,9 +27,10 @@ static const BURIN_MATH_TABLE double burin_atan_table[34] = {
     // clang-format on
 };
 
-/* The angle of n/d in two, 0 <= n <= d, d within 2^-500..2^500, n not below 2^-520 d or 0. */
+/* The angle of n/d in two, 0 <= n <= d, d within 2^-500..2^1000; n/d below 2^-500 loses bits. */
 BURIN_MATH_FN double burin_atan_near(double n, double n_low, double d, double d_low, double *low) {
-    const int k = (int)(n / d * 16 + 0.5);
+    const double place = n / d * 16 + 0.5; /* below 17, or NaN */
+    const int k = (int)(place < 17 ? place : 0);
     const double c = k * 0.0625, d_top = burin_top(d), n_top = burin_top(n);
     double rest, below_low;
     /* tan(a - b) = (n - c d) / (d + c n); c has so few bits that the products are exact. */
@@ -53,39 +54,47 @@ BURIN_MATH_FN double burin_atan_near(double n, double n_low, double d, double d_
 
 /* The angle of the point (x, y), rounded; x and y not negative; `mirror`: x is meant negative. */
 BURIN_MATH_FN double burin_angle(double y, double y_low, double x, double x_low, int mirror) {
-    const int swap = y > x, far_apart = swap ? x < y * 0x1p-500 : y < x * 0x1p-500;
-    const double n = far_apart ? 0 : swap ? x : y, d = far_apart ? 1 : swap ? y : x;
-    const double n_low = far_apart ? 0 : swap ? x_low : y_low;
-    const double d_low = far_apart ? 0 : swap ? y_low : x_low;
+    const int swap = y > x;
+    const double large = swap ? y : x, large_low = swap ? y_low : x_low;
+    const double small = swap ? x : y, small_low = swap ? x_low : y_low;
+    const double both_0 = large == 0;
     double low, rest, rest_2;
-    const double near = burin_atan_near(n, n_low, d == 0 ? 1 : d, d_low, &low);
+    const double near = burin_atan_near(small, small_low, large + both_0, large_low, &low);
     /* To the nearer axis, then pi/2 or pi minus it, or pi/2 plus it. */
-    const double base = swap ? 0x1.921fb54442d18p+0 : mirror ? 0x1.921fb54442d18p+1 : 0;
-    const double base_low = swap ? 0x1.1a62633145c07p-54 : mirror ? 0x1.1a62633145c07p-53 : 0;
+    const double side = mirror ? 0x1.921fb54442d18p+1 : 0,
+                 side_low = mirror ? 0x1.1a62633145c07p-53 : 0;
+    const double base = swap ? 0x1.921fb54442d18p+0 : side;
+    const double base_low = swap ? 0x1.1a62633145c07p-54 : side_low;
     const double sign = swap != mirror ? -1 : 1;
     const double sum = burin_short_sum(base, sign * near, &rest);
-    const double result = burin_short_sum(sum, rest + (base_low + sign * low), &rest_2);
-    /* Here the angle is the quotient but for far less than a bit, perhaps below the least normal
-     * number: rounded once, by the division. */
-    return far_apart && !swap && !mirror ? y / x : result + rest_2;
+    const double angle = burin_short_sum(sum, rest + (base_low + sign * low), &rest_2);
+    /* So small an angle is the quotient but for far less than a bit, and may be below the least
+     * normal number: the division rounds it, once. */
+    const double quotient = y / x, result = angle + rest_2;
+    const int tiny = (y < x * 0x1p-500) & !mirror;
+    return tiny ? quotient : result;
 }
 
 BURIN_MATH_FN double burin_atan(double x) {
-    const double result = burin_angle(burin_fabs(x), 0, 1, 0, 0);
+    const double size = burin_fabs(x), finite = size > 0x1p100 ? 0x1p100 : size;
+    const double result = burin_angle(finite, 0, 1, 0, 0);
     return burin_is_nan(x) ? BURIN_NAN : burin_copysign(result, x);
 }
 
 BURIN_MATH_FN double burin_atan2(double y, double x) {
     const int mirror = (burin_bits(x) & BURIN_SIGN_BIT) != 0;
-    double a = burin_fabs(y), b = burin_fabs(x);
-    const double large = a > b ? a : b;
-    const double scale = large > 0x1p500 ? 0x1p-600 : large < 0x1p-500 ? 0x1p600 : 1;
-    if (large == BURIN_INF) a = a == BURIN_INF ? 1 : 0, b = b == BURIN_INF ? 1 : 0;
-    /* Where scaling loses bits of the smaller, they do not count, but for the quotient. */
-    const double quotient = a / (b == 0 ? 1 : b);
-    const int tiny = a < b * 0x1p-500 && !mirror;
-    const double result = tiny ? quotient : burin_angle(a * scale, 0, b * scale, 0, mirror);
-    return burin_is_nan(x) || burin_is_nan(y) ? BURIN_NAN : burin_copysign(result, y);
+    const double y_size = burin_fabs(y), x_size = burin_fabs(x), inf = BURIN_INF;
+    const double large = y_size > x_size ? y_size : x_size;
+    const double least = large < 0x1p-500 ? 0x1p600 : 1, scale = large > 0x1p500 ? 0x1p-600 : least;
+    /* Infinity is far above all that is finite, and equal to infinity. */
+    const double a = y_size == inf ? 0x1p1000 : y_size * scale;
+    const double b = x_size == inf ? 0x1p1000 : x_size * scale;
+    const double angle = burin_angle(a, 0, b, 0, mirror);
+    /* Scaling may have taken bits of so small a y, which the quotient has. */
+    const int tiny = (y_size < x_size * 0x1p-500) & !mirror;
+    const double quotient = y_size / x_size, result = tiny ? quotient : angle;
+    const int no_number = burin_is_nan(x) | burin_is_nan(y);
+    return no_number ? BURIN_NAN : burin_copysign(result, y);
 }
 
 /* sqrt(1 - x^2) in two, |x| <= 1. */

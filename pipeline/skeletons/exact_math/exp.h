@@ -95,7 +95,8 @@ BURIN_MATH_FN double burin_expm1_2(double x, double *low) {
 }
 
 BURIN_MATH_FN double burin_clamp(double x, double limit) {
-    return x > limit ? limit : x < -limit ? -limit : x;
+    const double below = x > limit ? limit : x;
+    return below < -limit ? -limit : below;
 }
 
 BURIN_MATH_FN double burin_exp(double x) {
@@ -121,7 +122,7 @@ BURIN_MATH_FN double burin_exp2(double x) {
 
 BURIN_MATH_FN double burin_expm1(double x) {
     double low;
-    const double high = burin_expm1_2(x < -100 ? -100 : x > 700 ? 700 : x, &low);
+    const double high = burin_expm1_2(burin_clamp(x, 700), &low);
     const double small = burin_fabs(x) < 0x1p-60 ? x : high + low;
     const double result = x > 700 ? burin_exp(x) : small;
     return burin_is_nan(x) ? BURIN_NAN : result;

@@ -185,8 +185,10 @@ BURIN_MATH_FN double burin_log_2(double x, double x_low, double *low) {
 
 /* What a logarithm gives for x that have none: NaN below 0, -infinity for 0, infinity. */
 BURIN_MATH_FN double burin_log_special(double x, double result) {
-    const double ends = x == 0 ? -BURIN_INF : x > 0x1.fffffffffffffp1023 ? x : result;
-    return x < 0 || burin_is_nan(x) ? BURIN_NAN : ends;
+    const double right = x > 0x1.fffffffffffffp1023 ? x : result;
+    const double both = x == 0 ? -BURIN_INF : right;
+    const int no_number = (x < 0) | burin_is_nan(x);
+    return no_number ? BURIN_NAN : both;
 }
 
 BURIN_MATH_FN double burin_log(double x) {
@@ -224,35 +226,34 @@ BURIN_MATH_FN double burin_pow_exponent(double x, double y, double *low) {
     double log_low;
     const double size = burin_fabs(x), high = burin_log_2(size, 0, &log_low);
     const double log_high = burin_log_special(size, high), rough = y * log_high;
-    const int far = !(rough > -1000 && rough < 1000);
-    const double product =
-        burin_product_2(far ? 0 : y, 0, far ? 0 : log_high, far ? 0 : log_low, low);
-    return far ? (rough > 0 ? 1000 : -1000) : product;
+    const int near = (rough > -1000) & (rough < 1000);
+    const double limit = rough > 0 ? 1000 : -1000, factor = near ? log_high : 0;
+    const double product = burin_product_2(near ? y : 0, 0, factor, near ? log_low : 0, low);
+    return near ? product : limit;
 }
 
-/* 0 for a fraction, 1 for an odd number, 2 for an even one; infinity is even. */
-BURIN_MATH_FN int burin_parity(double y) {
+/* Whether y is a fraction, and whether it is an odd number; infinity is even. */
+BURIN_MATH_FN int burin_is_fraction(double y) {
     const double size = burin_fabs(y), big = 0x1p52;
-    const double whole = (size + big) - big, half = 0.5 * size, half_whole = (half + big) - big;
-    return size >= 0x1p53                     ? 2
-           : size < big && whole != size      ? 0
-           : half < big && half_whole != half ? 1
-                                              : 2;
+    return (size < big) & ((size + big) - big != size);
+}
+
+BURIN_MATH_FN int burin_is_odd(double y) {
+    return (burin_fabs(y) < 0x1p53) & burin_is_fraction(0.5 * y) & !burin_is_fraction(y);
 }
 
 BURIN_MATH_FN double burin_pow(double x, double y) {
-    const int parity = burin_parity(y), negative = (burin_bits(x) & BURIN_SIGN_BIT) != 0;
     double low;
     int k;
     const double exponent = burin_pow_exponent(x, y, &low);
     const double high = burin_exp_2(exponent, low, &k, &low);
-    const double size = burin_scale(high, low, k);
-    const double result = negative && parity == 1 ? -size : size;
-    const int infinite = burin_fabs(y) > 0x1.fffffffffffffp1023;
-    const int one = y == 0 || x == 1 || (x == -1 && infinite);
-    const int no_number = burin_is_nan(x) || burin_is_nan(y) ||
-                          (x < 0 && x >= -0x1.fffffffffffffp1023 && parity == 0);
-    return one ? 1 : no_number ? BURIN_NAN : result;
+    const double size = burin_scale(high, low, k), sign = burin_is_odd(y) ? x : 1;
+    const double result = burin_copysign(size, sign), inf = BURIN_INF;
+    const int one = (y == 0) | (x == 1) | ((x == -1) & (burin_fabs(y) == inf));
+    const int no_number =
+        burin_is_nan(x) | burin_is_nan(y) | ((x < 0) & (x > -inf) & burin_is_fraction(y));
+    const double number = no_number ? BURIN_NAN : result;
+    return one ? 1 : number;
 }
 
 #endif

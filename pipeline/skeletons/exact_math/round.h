@@ -41,12 +41,17 @@ BURIN_MATH_FN double burin_round(double x) {
     return burin_is_nan(x) ? BURIN_NAN : burin_copysign(result, x);
 }
 
+/* C leaves open what becomes of a number that no integer holds: here the least integer. */
+BURIN_MATH_FN long long burin_to_integer(double x) {
+    return x >= -0x1p63 && x < 0x1p63 ? (long long)x : -0x7fffffffffffffffll - 1;
+}
+
 BURIN_MATH_FN long long burin_llround(double x) {
-    return (long long)burin_round(x);
+    return burin_to_integer(burin_round(x));
 }
 
 BURIN_MATH_FN long long burin_llrint(double x) {
-    return (long long)burin_rint(x);
+    return burin_to_integer(burin_rint(x));
 }
 
 /* The other one where one is NaN; -0 is less than +0. */

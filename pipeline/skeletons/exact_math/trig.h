@@ -118,20 +118,9 @@ BURIN_MATH_FN double burin_cos_near(double square, double square_low, double *lo
     return burin_short_sum(high, *low + rest, low);
 }
 
-/* Sine and cosine of |x|, each in two. */
-BURIN_MATH_FN void burin_sin_cos_2(double size, double *sine, double *sine_low, double *cosine,
-                                   double *cosine_low) {
-    double r, r_low, square_low, s_low, c_low;
-    const int n =
-        size < 0x1p20 ? burin_reduce(size, &r, &r_low) : burin_reduce_large(size, &r, &r_low);
-    const double square = burin_product_2(r, r_low, r, r_low, &square_low);
-    const double s = burin_sin_near(r, r_low, square, square_low, &s_low);
-    const double c = burin_cos_near(square, square_low, &c_low);
-    const double s_sign = n & 2 ? -1 : 1, c_sign = (n + 1) & 2 ? -1 : 1;
-    *sine = s_sign * (n & 1 ? c : s);
-    *sine_low = s_sign * (n & 1 ? c_low : s_low);
-    *cosine = c_sign * (n & 1 ? s : c);
-    *cosine_low = c_sign * (n & 1 ? s_low : c_low);
+/* n mod 4 and r in two of any finite size. */
+BURIN_MATH_FN int burin_reduce_any(double size, double *r, double *r_low) {
+    return size < 0x1p20 ? burin_reduce(size, r, r_low) : burin_reduce_large(size, r, r_low);
 }
 
 /* NaN and infinity have none of the three. */
@@ -139,29 +128,43 @@ BURIN_MATH_FN int burin_is_finite(double x) {
     return burin_fabs(x) < BURIN_INF;
 }
 
+/* sin(size + quarters pi/2), rounded. */
+BURIN_MATH_FN double burin_sin_from(double size, int quarters) {
+    double r, r_low, square_low, low, high;
+    const int n = burin_reduce_any(size, &r, &r_low) + quarters;
+    const double square = burin_product_2(r, r_low, r, r_low, &square_low);
+    if (n & 1)
+        high = burin_cos_near(square, square_low, &low);
+    else
+        high = burin_sin_near(r, r_low, square, square_low, &low);
+    return n & 2 ? -(high + low) : high + low;
+}
+
 BURIN_MATH_FN double burin_sin(double x) {
     const double size = burin_fabs(x);
-    double sine, sine_low, cosine, cosine_low;
     if (!burin_is_finite(x)) return BURIN_NAN;
     if (size < 0x1p-27) return x; /* and -x^3 / 6, below half its last bit */
-    burin_sin_cos_2(size, &sine, &sine_low, &cosine, &cosine_low);
-    return x < 0 ? -(sine + sine_low) : sine + sine_low;
+    const double result = burin_sin_from(size, 0);
+    return x < 0 ? -result : result;
 }
 
 BURIN_MATH_FN double burin_cos(double x) {
-    double sine, sine_low, cosine, cosine_low;
-    if (!burin_is_finite(x)) return BURIN_NAN;
-    burin_sin_cos_2(burin_fabs(x), &sine, &sine_low, &cosine, &cosine_low);
-    return cosine + cosine_low;
+    return burin_is_finite(x) ? burin_sin_from(burin_fabs(x), 1) : BURIN_NAN;
 }
 
+/* sin / cos, or -cos / sin past an odd number of quarters. */
 BURIN_MATH_FN double burin_tan(double x) {
     const double size = burin_fabs(x);
-    double sine, sine_low, cosine, cosine_low, low;
+    double r, r_low, square_low, sine_low, cosine_low, low;
     if (!burin_is_finite(x)) return BURIN_NAN;
     if (size < 0x1p-27) return x;
-    burin_sin_cos_2(size, &sine, &sine_low, &cosine, &cosine_low);
-    const double high = burin_quotient_2(sine, sine_low, cosine, cosine_low, &low);
+    const int odd = burin_reduce_any(size, &r, &r_low) & 1;
+    const double square = burin_product_2(r, r_low, r, r_low, &square_low);
+    const double sine = burin_sin_near(r, r_low, square, square_low, &sine_low);
+    const double cosine = burin_cos_near(square, square_low, &cosine_low);
+    const double above = odd ? -cosine : sine, above_low = odd ? -cosine_low : sine_low;
+    const double below = odd ? sine : cosine, below_low = odd ? sine_low : cosine_low;
+    const double high = burin_quotient_2(above, above_low, below, below_low, &low);
     return x < 0 ? -(high + low) : high + low;
 }
 

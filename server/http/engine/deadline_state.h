@@ -40,8 +40,9 @@ struct deadline {
     void (*callback)(void *argument);
     void *argument;
 
+    bool cut; /* shut down already; under deadlines.lock */
+
     /* of the deadlines' thread */
-    bool cut;                   /* shut down already */
     int64_t idle_word, idle_ns; /* since when nothing has moved, for GRACE */
     int64_t acked_word;         /* the answer that `acked` is of */
     struct acked_bytes acked;

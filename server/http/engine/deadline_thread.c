@@ -194,6 +194,36 @@ static int64_t check(struct deadline_thread *deadlines, struct deadline *deadlin
     return now + TICK;
 }
 
+/* When it entered the phase that WORD tells. */
+static int64_t entered(const struct deadline_thread *deadlines, int64_t word) {
+    const struct deadline_limits *limits = &deadlines->limits;
+    const bool idle = deadline_phase(word) == PHASE_IDLE;
+    const long allowed_ms = idle ? limits->keep_alive_ms : limits->header_ms;
+    return allowed_ms > 0 ? deadline_time(word) - allowed_ms * MS_NS : 0;
+}
+
+/* Bytes that the library has not read may be a request: it is answered. */
+static bool waits_for_request(struct deadline *deadline, enum phase phase) {
+    int unread = 0;
+    if (phase != PHASE_IDLE && phase != PHASE_HEADERS) return false;
+    return ioctl(deadline->fd, FIONREAD, &unread) == 0 && unread == 0;
+}
+
+void deadline_thread_end_idle(struct deadline_thread *deadlines, long idle_ms, long fresh_ms) {
+    const int64_t now = clock_ns();
+    pthread_mutex_lock(&deadlines->lock);
+    for (uint32_t index = 0; index < deadlines->table.used; index++) {
+        struct deadline *deadline = deadlines->table.entries[index].deadline;
+        if (!deadline || deadline->cut) continue;
+        const int64_t word = atomic_load(&deadline->word);
+        const enum phase phase = deadline_phase(word);
+        const long wait_ms = phase == PHASE_IDLE ? idle_ms : fresh_ms;
+        if (waits_for_request(deadline, phase) && now - entered(deadlines, word) >= wait_ms * MS_NS)
+            cut(deadlines, deadline, word, ENDED_KEEP_ALIVE);
+    }
+    pthread_mutex_unlock(&deadlines->lock);
+}
+
 /* Returns when to look again. The table may change where notify gives up its lock: indices only. */
 static int64_t check_all(struct deadline_thread *deadlines, int64_t now) {
     deadlines->pressed = slot_pressure_lasts(&deadlines->pressure);

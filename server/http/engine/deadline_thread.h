@@ -2,8 +2,8 @@
 /* deadline_thread.h - one thread that watches every connection: deadlines that pass, and clients
  * that disconnect.
  *
- * Used by:  front.c (life), connection.c (add and remove), http/upload.c (slot pressure); the
- *           phases of a connection are in deadline.h.
+ * Used by:  front.c (life), connection.c (add and remove), http/upload.c (slot pressure), drain.c
+ *           (the end); the phases of a connection are in deadline.h.
  * Owns:     the thread and each struct deadline; never a file descriptor.
  * Fails:    deadline_thread_create and deadline_thread_add return NULL.
  * Threads:  any.
@@ -63,6 +63,11 @@ struct deadline *deadline_thread_add(struct deadline_thread *deadlines, int fd);
 
 /* When this returns, the thread knows neither DEADLINE nor its descriptor, which may be closed. */
 void deadline_thread_remove(struct deadline_thread *deadlines, struct deadline *deadline);
+
+/* For a daemon that ends: shuts down connections that wait for a request since IDLE_MS, and those
+ * that are open for FRESH_MS without a whole head of their first one. A client sees the end of a
+ * connection between two requests, as after keep_alive_ms, and asks again on a new one. */
+void deadline_thread_end_idle(struct deadline_thread *deadlines, long idle_ms, long fresh_ms);
 
 /* `pressed` has become true. Costs nothing where the thread knows already. */
 void deadline_thread_note_pressure(struct deadline_thread *deadlines);

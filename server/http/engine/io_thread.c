@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. The thread waits by an epoll of its own for the library's epoll, the pipe, and an
+ * eventfd by which others wake it. Then it takes a turn: jobs that came back, what was asked of it,
+ * and the library, which is called by nobody else. */
 #include "server/http/engine/io_thread.h"
 
 #include <pthread.h>
@@ -12,14 +15,17 @@
 
 struct io_thread {
     struct MHD_Daemon *daemon;
-    int pipe, stop, events;
-    unsigned connections; /* open when the library last ran */
+    int pipe, wake, events;
+    bool stop, stop_accepting; /* atomic: set by the main thread */
+    bool accepts;              /* atomic: reset by this thread when it has stopped */
+    uint64_t turns;            /* atomic */
+    unsigned connections;      /* open when the library last ran */
     void (*completed)(void *context, int pipe);
     void *context;
     pthread_t thread;
 };
 
-enum { SOCKETS, PIPE, STOP, SOURCES };
+enum { SOCKETS, PIPE, WAKE, SOURCES };
 
 /* An answer takes the library three turns: sent, closed, the next request looked for. */
 enum { TURNS = 4 };
@@ -61,17 +67,32 @@ static void yield_to_lanes(void) {
     pthread_setschedparam(pthread_self(), SCHED_BATCH, &(struct sched_param){ 0 });
 }
 
+/* Between two turns of the library: the call that makes it abort when it comes from another thread
+ * (README.md) is safe from this one. */
+static void stop_accepting(struct io_thread *io) {
+    if (!io->accepts || !__atomic_load_n(&io->stop_accepting, __ATOMIC_ACQUIRE)) return;
+    MHD_quiesce_daemon(io->daemon);
+    __atomic_store_n(&io->accepts, false, __ATOMIC_RELEASE);
+}
+
+static void take_events(struct io_thread *io, const struct epoll_event *ready, int count) {
+    uint64_t ignored;
+    for (int i = 0; i < count; i++) {
+        if (ready[i].data.u32 == PIPE) io->completed(io->context, io->pipe);
+        if (ready[i].data.u32 == WAKE && read(io->wake, &ignored, sizeof ignored) < 0) continue;
+    }
+}
+
 static void *run(void *argument) {
     struct io_thread *io = argument;
     yield_to_lanes();
-    for (bool stop = false; !stop;) {
+    while (!__atomic_load_n(&io->stop, __ATOMIC_ACQUIRE)) {
         struct epoll_event ready[SOURCES];
         const int count = epoll_wait(io->events, ready, SOURCES, library_timeout(io->daemon));
-        for (int i = 0; i < count; i++) {
-            if (ready[i].data.u32 == PIPE) io->completed(io->context, io->pipe);
-            stop |= ready[i].data.u32 == STOP;
-        }
+        take_events(io, ready, count);
+        stop_accepting(io);
         run_library(io);
+        __atomic_add_fetch(&io->turns, 1, __ATOMIC_RELEASE);
     }
     return NULL;
 }
@@ -81,28 +102,48 @@ struct io_thread *io_thread_start(struct MHD_Daemon *daemon, int pipe,
     struct io_thread *io = calloc(1, sizeof *io);
     if (!io) return NULL;
     *io = (struct io_thread){
-        .daemon = daemon, .pipe = pipe, .completed = completed, .context = context
+        .daemon = daemon, .pipe = pipe, .accepts = true, .completed = completed, .context = context
     };
-    io->stop = eventfd(0, EFD_CLOEXEC);
+    io->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     io->events = epoll_create1(EPOLL_CLOEXEC);
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
     if (info) add_source(io, info->epoll_fd, SOCKETS);
     add_source(io, pipe, PIPE);
-    add_source(io, io->stop, STOP);
-    if (info && io->stop >= 0 && io->events >= 0 && pthread_create(&io->thread, NULL, run, io) == 0)
+    add_source(io, io->wake, WAKE);
+    if (info && io->wake >= 0 && io->events >= 0 &&
+        pthread_create(&io->thread, NULL, run, io) == 0) {
+        pthread_setname_np(io->thread, "io");
         return io;
-    if (io->stop >= 0) close(io->stop);
+    }
+    if (io->wake >= 0) close(io->wake);
     if (io->events >= 0) close(io->events);
     free(io);
     return NULL;
 }
 
+void io_thread_wake(struct io_thread *io) {
+    const uint64_t one = 1;
+    const ssize_t ignored = write(io->wake, &one, sizeof one); /* fails where it is awake already */
+    (void)ignored;
+}
+
+uint64_t io_thread_turns(const struct io_thread *io) {
+    return __atomic_load_n(&io->turns, __ATOMIC_ACQUIRE);
+}
+
+void io_thread_stop_accepting(struct io_thread *io) {
+    __atomic_store_n(&io->stop_accepting, true, __ATOMIC_RELEASE);
+    io_thread_wake(io);
+    while (__atomic_load_n(&io->accepts, __ATOMIC_ACQUIRE)) usleep(1000);
+}
+
 void io_thread_stop(struct io_thread *io) {
     if (!io) return;
-    const uint64_t one = 1;
-    if (write(io->stop, &one, sizeof one) == sizeof one) pthread_join(io->thread, NULL);
+    __atomic_store_n(&io->stop, true, __ATOMIC_RELEASE);
+    io_thread_wake(io);
+    pthread_join(io->thread, NULL);
     MHD_stop_daemon(io->daemon);
-    close(io->stop);
+    close(io->wake);
     close(io->events);
     free(io);
 }

@@ -14,6 +14,7 @@
 #define BURIN_IO_THREAD_H
 
 #include <microhttpd.h>
+#include <stdint.h>
 
 struct io_thread;
 
@@ -21,6 +22,15 @@ struct io_thread;
  * end; -1: none). DAEMON was started with MHD_USE_EPOLL and no internal thread. */
 struct io_thread *io_thread_start(struct MHD_Daemon *daemon, int pipe,
                                   void (*completed)(void *context, int pipe), void *context);
+
+/* Returns when the daemon accepts no further connection, and all that it has accepted have been
+ * announced. Those that wait in the kernel's backlog stay there, for another process that has the
+ * socket. The caller closes the socket then, for the daemon does not. */
+void io_thread_stop_accepting(struct io_thread *io);
+
+/* Whether a thread goes on: it is woken, and the count of its turns grows. Any thread asks. */
+void io_thread_wake(struct io_thread *io);
+uint64_t io_thread_turns(const struct io_thread *io);
 
 /* Ends the thread, then the daemon. No connection may be suspended. Accepts NULL. */
 void io_thread_stop(struct io_thread *io);

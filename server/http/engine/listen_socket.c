@@ -4,8 +4,10 @@
  * socket filter on the listener, which drops the first packet of each. */
 #include "server/http/engine/listen_socket.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/filter.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -146,11 +148,51 @@ void listen_socket_ignore_new(int fd) {
     setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
-int listen_socket_port(int fd) {
+static void address_of(int fd, struct sockaddr_storage *address) {
+    socklen_t length = sizeof *address;
+    *address = (struct sockaddr_storage){ .ss_family = AF_UNSPEC };
+    getsockname(fd, (struct sockaddr *)address, &length);
+}
+
+void listen_socket_address(int fd, char *text, size_t size) {
     struct sockaddr_storage address;
-    socklen_t length = sizeof address;
-    if (getsockname(fd, (struct sockaddr *)&address, &length) < 0) return 0;
-    if (address.ss_family == AF_INET) return ntohs(((struct sockaddr_in *)&address)->sin_port);
-    if (address.ss_family == AF_INET6) return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
-    return 0;
+    char host[INET6_ADDRSTRLEN + IF_NAMESIZE] = "", port[8] = "";
+    address_of(fd, &address);
+    const bool six = address.ss_family == AF_INET6;
+    *text = '\0';
+    if (address.ss_family == AF_UNIX) {
+        const char *path = ((struct sockaddr_un *)&address)->sun_path;
+        snprintf(text, size, "unix:%s%.*s", *path ? "" : "@", (int)sizeof(struct sockaddr_un) - 3,
+                 *path ? path : path + 1);
+    } else if (getnameinfo((struct sockaddr *)&address,
+                           six ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in), host,
+                           sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0) {
+        snprintf(text, size, six ? "[%s]:%s" : "%s:%s", host, port);
+    }
+}
+
+static int option_of(int fd, int name) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    return getsockopt(fd, SOL_SOCKET, name, &value, &size) == 0 ? value : -1;
+}
+
+enum status listen_socket_check(int fd, const char *name, bool insecure, struct failure *failure) {
+    struct sockaddr_storage address;
+    char text[160];
+    address_of(fd, &address);
+    if (option_of(fd, SO_TYPE) != SOCK_STREAM || option_of(fd, SO_ACCEPTCONN) != 1 ||
+        (address.ss_family != AF_INET && address.ss_family != AF_INET6 &&
+         address.ss_family != AF_UNIX))
+        return fail(failure, STATUS_BAD_PARAM,
+                    "descriptor %d, passed as \"%s\", is no listening TCP or unix stream socket; "
+                    "its socket unit needs ListenStream= and Accept=no",
+                    fd, name);
+    listen_socket_address(fd, text, sizeof text);
+    if (insecure || address.ss_family == AF_UNIX || is_loopback((struct sockaddr *)&address))
+        return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM,
+                "the socket passed as \"%s\", %.60s, can be reached from other machines, and "
+                "requests are not authenticated; put a proxy in front, or use --insecure",
+                name, text);
 }

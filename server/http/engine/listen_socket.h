@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* listen_socket.h - a listening socket from text: "127.0.0.1:8080", "[::1]:8080",
- * "unix:/run/burin.sock".
+ * "unix:/run/burin.sock"; or one that another program has opened and passed on.
  *
  * A unix socket leaves a file. One that nobody listens at, left by a daemon that was killed, is
  * replaced; any other file, and a socket of a running program, is left alone and refused.
  *
- * Used by:  front.c (open), drain.c (the end).
+ * Used by:  front.c (open), listener.c (the end).
  * Fails:    listen_socket_open returns -1: STATUS_BAD_PARAM where the address can never work,
  *           STATUS_INTERNAL where it is in use or the system refuses.
  * Threads:  the main thread.
@@ -16,6 +16,7 @@
 #include "pipeline/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 
@@ -32,6 +33,10 @@ struct socket_file {
 int listen_socket_open(const char *address, const char *flag, bool insecure,
                        struct socket_file *file, struct failure *failure);
 
+/* Whether FD, passed under NAME by the program that started this one, can be listened on: a stream
+ * socket that listens, at an address that listen_socket_open would take as well. */
+enum status listen_socket_check(int fd, const char *name, bool insecure, struct failure *failure);
+
 /* When no more clients shall connect: removes the file if it still is the one that was made. Any
  * number of times. */
 void listen_socket_remove_file(struct socket_file *file);
@@ -41,6 +46,7 @@ void listen_socket_remove_file(struct socket_file *file);
  * closed or another daemon there. For a unix socket listen_socket_remove_file does as much. */
 void listen_socket_ignore_new(int fd);
 
-int listen_socket_port(int fd); /* 0: a unix socket */
+/* For people, as listen_socket_open takes it: "127.0.0.1:8080"; "" without memory for it. */
+void listen_socket_address(int fd, char *text, size_t size);
 
 #endif

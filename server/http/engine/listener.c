@@ -2,6 +2,7 @@
 #include "server/http/engine/listener.h"
 
 #include "server/http/engine/io_thread.h"
+#include "server/http/engine/listen_socket.h"
 #include "server/log.h"
 
 #include <fcntl.h>
@@ -14,7 +15,7 @@
 struct listener {
     struct listener_options options;
     struct io_thread *io;
-    int fd; /* the library's copy */
+    int fd; /* the library's copy; -1: ours no more */
 };
 
 /* ---- what the library reports */
@@ -77,8 +78,24 @@ struct listener *listener_open(const struct listener_options *options) {
     return NULL;
 }
 
-int listener_fd(const struct listener *listener) {
-    return listener->fd;
+/* A filter on an inherited socket would stay there, and its next owner would hear of nobody. */
+void listener_stop_accepting(struct listener *listener) {
+    if (listener->fd < 0) return;
+    if (!listener->options.inherited) {
+        listen_socket_ignore_new(listener->fd);
+        return;
+    }
+    io_thread_stop_accepting(listener->io);
+    close(listener->fd); /* closed, never shut down: that would end it for everybody */
+    listener->fd = -1;
+}
+
+void listener_wake(struct listener *listener) {
+    io_thread_wake(listener->io);
+}
+
+uint64_t listener_turns(const struct listener *listener) {
+    return io_thread_turns(listener->io);
 }
 
 void listener_close(struct listener *listener) {

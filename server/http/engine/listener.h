@@ -14,10 +14,12 @@
 #include "server/http/engine/connection.h"
 
 #include <microhttpd.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct listener_options {
-    int fd; /* a listening socket */
+    int fd;         /* a listening socket */
+    bool inherited; /* other processes have it too, or will: no trace of us may stay at it */
     unsigned connections_max;
     struct connection_options connection;
     int pipe; /* read end on which finished jobs come back; -1: none */
@@ -33,8 +35,14 @@ struct listener;
 
 struct listener *listener_open(const struct listener_options *options);
 
-/* The socket that it listens on, which it closes at its end. */
-int listener_fd(const struct listener *listener);
+/* Accepts nobody any more, but goes on with those that are connected. Who connects now waits in the
+ * backlog of an inherited socket for the next process; at our own nobody can connect: see
+ * listen_socket_ignore_new. */
+void listener_stop_accepting(struct listener *listener);
+
+/* Whether its thread goes on: see io_thread.h. */
+void listener_wake(struct listener *listener);
+uint64_t listener_turns(const struct listener *listener);
 
 /* No connection may be suspended. Accepts NULL. */
 void listener_close(struct listener *listener);

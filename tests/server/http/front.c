@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -47,15 +49,27 @@ static void load(const char *admin) {
     assert_int_equal(argc, 1);
 }
 
-static void descriptors_are_as_before(void **state) {
-    (void)state;
+/* As a service manager passes one. */
+static int listening(void) {
+    const struct sockaddr_in address = { .sin_family = AF_INET,
+                                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    return fd;
+}
+
+/* Sockets that were passed are closed too, in any event. */
+static void check_descriptors(bool passed) {
     load("127.0.0.1:0");
     const uint64_t before = open_descriptors();
     int failed = 0, started = 0;
     for (rlim_t limit = 3; limit < 64 && started < 2; limit++) {
         struct failure failure = { 0 };
+        struct front_sockets sockets = { -1, -1 };
+        if (passed) sockets = (struct front_sockets){ listening(), listening() };
         allow(limit);
-        struct front *front = front_create(&config, &failure);
+        struct front *front = front_create(&config, sockets, &failure);
         started += front != NULL;
         failed += front == NULL;
         if (!front) assert_int_not_equal(failure.message[0], 0);
@@ -68,11 +82,23 @@ static void descriptors_are_as_before(void **state) {
     assert_true(failed > 5 && started > 0);
 }
 
+static void descriptors_are_as_before(void **state) {
+    (void)state;
+    check_descriptors(false);
+}
+
+static void descriptors_are_as_before_with_passed_sockets(void **state) {
+    (void)state;
+    check_descriptors(true);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[1], "worker") == 0)
         return freopen("/dev/null", "w", stderr) ? command_worker(argc - 1, argv + 1) : 1;
     for (int fd = 3; fd < 64; fd++) close(fd); /* whatever was inherited */
     log_open("text", "off");
-    const struct CMUnitTest tests[] = { cmocka_unit_test(descriptors_are_as_before) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(descriptors_are_as_before),
+                                        cmocka_unit_test(
+                                            descriptors_are_as_before_with_passed_sockets) };
     return cmocka_run_group_tests_name("front", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* deadline_thread_pair.h - a watched connection: a pair of sockets, and how its end is seen.
  *
- * Used by:  deadline_thread.c, deadline_thread_races.c, acked_bytes.c.
+ * Used by:  deadline_thread.c, deadline_thread_idle.c, deadline_thread_races.c, acked_bytes.c.
  */
 #ifndef BURIN_TESTS_DEADLINE_THREAD_PAIR_H
 #define BURIN_TESTS_DEADLINE_THREAD_PAIR_H

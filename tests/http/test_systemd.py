@@ -1,0 +1,567 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The daemon under a service manager, which this test plays: it opens the sockets, starts one daemon after the other on
+them, and hears what they say.
+
+covers: server/systemd.c server/command_serve.c server/http/health.c server/http/drain.c
+covers: server/http/engine/listen_socket.c server/http/engine/listener.c server/http/engine/io_thread.c"""
+import collections
+import ctypes
+import http.client
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+import pytest
+
+from conftest import (BURIN, HOUR_MS, Daemon, freeze, jpeg, noise, pnm, read_to_end, responses, smooth, thaw,
+                      wait_until)
+
+PICTURE = pnm(noise(32, 24))
+PICTURES = [jpeg(smooth(320, 240)), PICTURE, pnm(noise(300, 200, 3)), jpeg(smooth(640, 480))]
+
+
+def listening(path=None):
+    """A socket as systemd opens one: bound, listening, and not blocking."""
+    s = socket.socket(socket.AF_UNIX if path else socket.AF_INET)
+    s.bind(path or ("127.0.0.1", 0))
+    s.listen(1024)
+    s.setblocking(False)
+    return s
+
+
+class Manager:
+    """Keeps the sockets: {name: socket} in the order in which they are passed."""
+
+    def __init__(self, folder, abstract=False, **sockets):
+        self.sockets, self.messages = sockets, []
+        self.path = f"\0burin-test-{os.getpid()}-{id(self)}" if abstract else str(folder / "notify")
+        self.hears = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.hears.bind(self.path)
+        threading.Thread(target=self.hear, daemon=True).start()
+
+    def hear(self):
+        while True:
+            try:
+                text = self.hears.recv(4096).decode()
+            except OSError:
+                return
+            self.messages.append((time.monotonic(), text))
+
+    def said(self, line):
+        """When it was said, each time."""
+        return [when for when, text in list(self.messages) if line in text.split("\n")]
+
+    def close(self):
+        self.hears.close()
+        for s in self.sockets.values():
+            s.close()
+
+
+class Activated(Daemon):
+    """A daemon that the manager starts. ENV may change what it is told; None takes a variable away."""
+
+    def __init__(self, manager, *flags, **env):
+        self.log = tempfile.TemporaryFile()
+        count = len(manager.sockets)
+        variables = {**os.environ, "LISTEN_FDS": str(count), "LISTEN_FDNAMES": ":".join(manager.sockets),
+                     "NOTIFY_SOCKET": manager.path.replace("\0", "@"), **env}
+        before = len(manager.said("READY=1"))
+        self.process = subprocess.Popen(
+            # It is the shell that learns its process id; the daemon takes its place.
+            ["sh", "-c", ("" if "LISTEN_PID" in env else "LISTEN_PID=$$ ") + 'exec "$0" "$@"', BURIN, "serve",
+             "--devices", "cpu", "--processing-ms", HOUR_MS, "--drain-timeout-ms", HOUR_MS, *flags],
+            stdout=subprocess.PIPE, stderr=self.log, pass_fds=range(3, 3 + count),
+            env={name: value for name, value in variables.items() if value is not None},
+            preexec_fn=lambda: self.place(list(manager.sockets.values())))
+        address = manager.sockets["http"].getsockname() if "http" in manager.sockets else None
+        self.port = address[1] if isinstance(address, tuple) else None
+        self.is_ready = lambda: len(manager.said("READY=1")) > before
+
+    @staticmethod
+    def place(sockets):
+        """Descriptors 3 and up."""
+        copies = [os.dup(s.fileno()) for s in sockets]
+        high = [os.dup2(copy, 200 + i) for i, copy in enumerate(copies)]
+        for i, fd in enumerate(high):
+            os.dup2(fd, 3 + i)
+
+    def becomes_ready(self):
+        assert wait_until(lambda: self.is_ready() or self.process.poll() is not None) and self.is_ready(), self.log_text()
+        return self
+
+
+@pytest.fixture
+def manage(tmp_path):
+    """manage(name=socket...) -> a manager; manage.start(manager, *flags, **env) -> a daemon of it."""
+    managers, daemons = [], []
+
+    def make(**sockets):
+        managers.append(Manager(tmp_path, **sockets))
+        return managers[-1]
+
+    def start(*arguments, **env):
+        daemons.append(Activated(*arguments, **env))
+        return daemons[-1]
+
+    make.start = start
+    yield make
+    for daemon in daemons:
+        daemon.stop()
+    for manager in managers:
+        manager.close()
+
+
+def refusal(manage, manager, *flags, **env):
+    """What a daemon says that does not start."""
+    daemon = manage.start(manager, *flags, **env)
+    daemon.process.wait(60)
+    text = daemon.log_text()
+    assert daemon.process.returncode == 2, text
+    assert not manager.said("READY=1")
+    return text
+
+
+# ---- restarts
+
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path, timeout):
+        super().__init__("localhost", timeout=timeout)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self.path)
+
+
+class Clients:
+    """Ask one after the other, half of them on connections that are kept, until they are told to stop. A request on a
+    kept connection that the daemon closed before it answered anything is asked again on a new one, as every client of
+    HTTP does; what goes wrong on a new connection is lost."""
+
+    def __init__(self, address, count):
+        self.address, self.end_now, self.lock = address, threading.Event(), threading.Lock()
+        self.seen, self.lost = collections.Counter(), []
+        self.threads = [threading.Thread(target=self.run, args=(i,), daemon=True) for i in range(count)]
+        for thread in self.threads:
+            thread.start()
+
+    def connect(self):
+        return (http.client.HTTPConnection(*self.address, timeout=60) if isinstance(self.address, tuple)
+                else UnixConnection(self.address, 60))
+
+    def ask(self, connection, body):
+        new = connection.sock is None
+        try:
+            connection.request("POST", "/histeq", body)
+            response = connection.getresponse()
+        except (ConnectionError, http.client.RemoteDisconnected):
+            if new:
+                raise
+            with self.lock:
+                self.seen["asked again"] += 1
+            connection.close()
+            return self.ask(connection, body)
+        whole = len(response.read()) == int(response.headers["Content-Length"])
+        assert response.status == 200 and whole, (response.status, response.headers)
+
+    def run(self, i):
+        connection, kept = self.connect(), i % 2
+        while not self.end_now.is_set():
+            i += 1
+            try:
+                self.ask(connection, PICTURES[i % len(PICTURES)])
+                with self.lock:
+                    self.seen["kept" if kept else "new"] += 1
+            except (OSError, http.client.HTTPException, AssertionError) as error:
+                self.lost.append(repr(error))
+                connection.close()
+            if not kept:
+                connection.close()
+        connection.close()
+
+    def wait_for(self, more):
+        wanted = sum(self.seen.values()) + more
+        assert wait_until(lambda: sum(self.seen.values()) >= wanted or self.lost, 120) and not self.lost, self.lost[:5]
+
+    def end(self):
+        self.end_now.set()
+        for thread in self.threads:
+            thread.join(120)
+        return self.seen
+
+
+@pytest.mark.parametrize("kind, restarts", [("tcp", 20), ("unix", 5)])
+def test_restarts_under_load_lose_nothing(manage, tmp_path, kind, restarts):
+    manager = manage(http=listening(str(tmp_path / "burin") if kind == "unix" else None))
+    daemon = manage.start(manager).becomes_ready()
+    clients = Clients(manager.sockets["http"].getsockname(), 8)
+    logs = []
+    for _ in range(restarts):
+        clients.wait_for(40)
+        assert daemon.stop() == 0
+        logs.append(daemon.log_text())
+        daemon = manage.start(manager).becomes_ready()
+    clients.wait_for(40)
+    seen = clients.end()
+    assert daemon.stop() == 0
+    logs.append(daemon.log_text())
+    print(f"{restarts} restarts, {dict(seen)}, lost: {len(clients.lost)}")
+    assert not clients.lost, clients.lost[:5]
+    assert seen["kept"] > 20 * restarts / 4 and seen["new"] > 20 * restarts / 4
+    assert sum(log.count('"status":200') for log in logs) == seen["kept"] + seen["new"], "a request was done twice"
+    assert not any('"status":499' in log or '"status":503' in log for log in logs)
+
+
+def test_each_is_served_by_whom_it_reached(manage):
+    """A request whose upload is under way, one on a connection that is kept, and clients that connect after the signal:
+    the old daemon serves the first two, the next one the others; connections where nothing is asked are closed."""
+    manager = manage(http=listening())
+    daemon = manage.start(manager).becomes_ready()
+    slow, kept, idle, silent = daemon.socket(), daemon.connect(), daemon.connect(), daemon.socket()
+    data = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE
+    slow.sendall(data[:-100])
+    assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
+    half = daemon.socket()
+    half.sendall(b"POST /histeq HTTP/1.1\r\n")
+    for connection in kept, idle:
+        connection.request("GET", "/livez")
+        connection.getresponse().read()
+    daemon.process.send_signal(signal.SIGTERM)
+    assert wait_until(lambda: manager.said("STOPPING=1"))
+    kept.request("POST", "/histeq", PICTURE)
+    response = kept.getresponse()
+    assert response.status == 200 and response.headers.get_all("Connection") == ["close"] and response.read()
+    half.sendall(data[len(b"POST /histeq HTTP/1.1\r\n"):])
+    (status, headers, _), = responses(read_to_end(half))
+    assert status == 200 and headers["connection"] == "close"
+    assert read_to_end(idle.sock) == b"" == read_to_end(silent)
+    assert daemon.process.poll() is None, "it has an upload to wait for"
+    late = [daemon.socket() for _ in range(20)]
+    for s in late:
+        s.sendall(data)
+    time.sleep(0.2)
+    for s in late:
+        with pytest.raises(BlockingIOError):
+            s.setblocking(False)
+            s.recv(1)
+    slow.sendall(data[-100:])
+    (status, headers, _), = responses(read_to_end(slow))
+    assert status == 200 and headers["connection"] == "close"
+    assert daemon.process.wait(60) == 0
+    assert daemon.log_text().count('"status":200') == 3
+    manage.start(manager).becomes_ready()
+    for s in late:
+        s.settimeout(60)
+        assert s.recv(12) == b"HTTP/1.1 200"
+        s.close()
+
+
+def test_drain_has_an_end(manage):
+    """A job that is never done is answered 503 when the time is over; who connected meanwhile is served."""
+    manager = manage(http=listening())
+    daemon = manage.start(manager, "--drain-timeout-ms", "400", "--self-test-ms", HOUR_MS).becomes_ready()
+    worker, = daemon.children()
+    freeze(worker)
+    data = b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE
+    stuck = daemon.socket()
+    stuck.sendall(data)
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+    daemon.process.send_signal(signal.SIGTERM)
+    assert wait_until(lambda: manager.said("STOPPING=1"))
+    assert daemon.process.wait(60) == 0
+    (status, _, _), = responses(read_to_end(stuck))
+    assert status == 503
+    assert manage.start(manager).becomes_ready().works()
+
+
+def test_killed_daemon_loses_no_new_connection(manage):
+    manager = manage(http=listening())
+    daemon = manage.start(manager).becomes_ready()
+    daemon.process.kill()
+    daemon.process.wait()
+    with daemon.socket() as s:
+        s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        manage.start(manager).becomes_ready()
+        (status, _, _), = responses(read_to_end(s))
+        assert status == 200
+
+
+def test_second_signal_ends_at_once(manage):
+    manager = manage(http=listening())
+    daemon = manage.start(manager).becomes_ready()
+    with daemon.socket() as s:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + bytes(100))
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
+        daemon.process.send_signal(signal.SIGTERM)
+        assert wait_until(lambda: manager.said("STOPPING=1"))
+        daemon.process.send_signal(signal.SIGTERM)
+        assert daemon.process.wait(60) == 0
+    assert manage.start(manager).becomes_ready().works()
+
+
+# ---- sockets
+
+def admin_get(manager, path):
+    connection = http.client.HTTPConnection(*manager.sockets["admin"].getsockname(), timeout=60)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read()
+    finally:
+        connection.close()
+
+
+@pytest.mark.parametrize("names", ["http:admin", "admin:http", None], ids=["http first", "admin first", "no names"])
+def test_both_sockets(manage, names):
+    order = (names or "http:admin").split(":")
+    manager = manage(**{name: listening() for name in order})
+    daemon = manage.start(manager, LISTEN_FDNAMES=names).becomes_ready()
+    assert daemon.works()
+    assert admin_get(manager, "/readyz")[0] == 200 and admin_get(manager, "/ops")[0] == 404
+    assert daemon.stop() == 0
+    manage.start(manager, LISTEN_FDNAMES=names).becomes_ready()
+    assert admin_get(manager, "/readyz")[0] == 200
+
+
+def test_admin_socket_alone(manage):
+    """Requests come in where the configuration says."""
+    manager = manage(admin=listening())
+    daemon = manage.start(manager, "--listen", "127.0.0.1:0").becomes_ready()
+    daemon.port = int(re.search(r"127\.0\.0\.1:(\d+)", daemon.process.stdout.readline().decode())[1])
+    assert daemon.works() and admin_get(manager, "/readyz")[0] == 200
+    assert daemon.stop() == 0
+    assert manage.start(manager, "--listen", "127.0.0.1:0").becomes_ready()
+    assert admin_get(manager, "/readyz")[0] == 200
+
+
+def test_no_socket_is_passed(manage):
+    manager = manage()
+    daemon = manage.start(manager, "--listen", "127.0.0.1:0", LISTEN_FDNAMES=None).becomes_ready()
+    assert re.search(r"listens on 127\.0\.0\.1:\d+", daemon.process.stdout.readline().decode())
+
+
+def test_greeting_names_the_socket(manage, tmp_path):
+    manager = manage(http=listening())
+    daemon = manage.start(manager, "--listen", "127.0.0.1:1").becomes_ready()
+    assert f"127.0.0.1:{daemon.port}" in daemon.process.stdout.readline().decode()
+    daemon.stop()
+    manager.sockets["http"] = listening(str(tmp_path / "burin"))
+    daemon = manage.start(manager).becomes_ready()
+    assert f"unix:{tmp_path}/burin" in daemon.process.stdout.readline().decode()
+    assert manager.said(f"STATUS=Serving on unix:{tmp_path}/burin")
+    assert daemon.stop() == 0 and os.path.exists(tmp_path / "burin"), "the file is the manager's"
+
+
+def test_workers_are_told_nothing(manage):
+    """Neither the variables nor the sockets."""
+    manager = manage(http=listening(), admin=listening())
+    daemon = manage.start(manager, WATCHDOG_USEC="60000000").becomes_ready()
+    inode = {os.fstat(s.fileno()).st_ino for s in manager.sockets.values()}
+    worker, = daemon.children()
+    with open(f"/proc/{worker}/environ") as f:
+        assert not re.search("LISTEN_|NOTIFY_SOCKET|WATCHDOG", f.read())
+    for fd in os.listdir(f"/proc/{worker}/fd"):
+        found = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(f"/proc/{worker}/fd/{fd}"))
+        assert not found or int(found[1]) not in inode
+
+
+@pytest.mark.parametrize("env, words", [
+    (dict(LISTEN_FDS="one"), ["LISTEN_FDS", "one named admin"]),
+    (dict(LISTEN_FDS="-1"), ["LISTEN_FDS", "0, 1 or 2"]),
+    (dict(LISTEN_FDS="3"), ["LISTEN_FDS", "0, 1 or 2"]),
+    (dict(LISTEN_PID=None), ["LISTEN_PID is not", "unset LISTEN_FDS"]),
+    (dict(LISTEN_PID="1"), ["LISTEN_PID", "another program", "exec"]),
+    (dict(LISTEN_PID="x"), ["LISTEN_PID", "exec"]),
+    (dict(LISTEN_FDNAMES="burin.socket"), ["burin.socket", "FileDescriptorName="]),
+    (dict(LISTEN_FDNAMES=""), ["FileDescriptorName="]),
+    (dict(LISTEN_FDNAMES="http:admin"), ["as many names"]),
+    (dict(LISTEN_FDS="2"), ["as many names"]),
+    (dict(LISTEN_FDS="2", LISTEN_FDNAMES="http:http"), ["two sockets", "FileDescriptorName="]),
+    (dict(LISTEN_FDS="2", LISTEN_FDNAMES="http:admin"), ["descriptor 4", "not open"]),
+    (dict(NOTIFY_SOCKET="relative"), ["NOTIFY_SOCKET", "unset"]),
+    (dict(NOTIFY_SOCKET="/" + "x" * 200), ["NOTIFY_SOCKET", "shorter"]),
+    (dict(WATCHDOG_USEC="soon"), ["WATCHDOG_USEC", "microseconds"]),
+    (dict(WATCHDOG_USEC="0"), ["WATCHDOG_USEC", "WatchdogSec="]),
+], ids=lambda value: "-".join(f"{k}={v}"[:30] for k, v in value.items()) if isinstance(value, dict) else "")
+def test_wrong_variables_say_what_to_do(manage, env, words):
+    manager = manage(http=listening())
+    text = refusal(manage, manager, **env)
+    for word in ["burin serve: ", *words]:
+        assert word in text, text
+
+
+@pytest.mark.parametrize("kind", ["not listening", "datagram", "no socket", "connection"])
+def test_wrong_descriptors_say_what_to_do(manage, kind, tmp_path):
+    server = listening()
+    wrong = {"not listening": socket.socket, "datagram": lambda: socket.socket(type=socket.SOCK_DGRAM),
+             "no socket": lambda: open(tmp_path / "file", "w"),
+             "connection": lambda: socket.create_connection(server.getsockname())}[kind]()
+    if kind == "no socket":
+        wrong.getsockname = lambda: None
+    text = refusal(manage, manage(http=wrong))
+    assert '"http"' in text and "ListenStream=" in text and "Accept=no" in text
+
+
+def test_public_address_needs_insecure(manage):
+    s = socket.socket()
+    s.bind(("0.0.0.0", 0))
+    s.listen(16)
+    manager = manage(http=s)
+    text = refusal(manage, manager)
+    assert "can be reached from other machines" in text and "--insecure" in text and "0.0.0.0" in text
+
+
+# ---- what is said
+
+@pytest.mark.parametrize("abstract", [False, True], ids=["path", "abstract"])
+def test_what_is_said_and_when(manage, abstract):
+    manager = manage(abstract=abstract, http=listening())
+    daemon = manage.start(manager, "--drain-delay-ms", "300")
+    assert wait_until(lambda: manager.said("READY=1"))
+    assert daemon.get("/readyz").status == 200
+    assert [text.split("=")[0] for _, text in manager.messages] == ["STATUS", "READY"]
+    assert manager.said(f"STATUS=Serving on 127.0.0.1:{daemon.port}")
+    assert not manager.said("STOPPING=1") and not manager.said("WATCHDOG=1")
+    daemon.process.send_signal(signal.SIGHUP)
+    assert daemon.works(), "it goes on, and says nothing: there is nothing to reload"
+    daemon.process.send_signal(signal.SIGTERM)
+    assert wait_until(lambda: manager.said("STOPPING=1"))
+    assert daemon.process.wait(60) == 0
+    assert time.monotonic() - manager.said("STOPPING=1")[0] > 0.25, "at the beginning of the drain"
+    assert len(manager.messages) == 3
+
+
+def started_without_worker(manage, manager, *flags):
+    """A daemon whose worker was stopped before it was ready, which takes it some milliseconds."""
+    for _ in range(20):
+        daemon = manage.start(manager, *flags)
+        while daemon.process.poll() is None and not manager.said("READY=1"):
+            try:
+                for worker in daemon.children():
+                    with open(f"/proc/{worker}/cmdline") as f:
+                        if "worker" not in f.read():
+                            continue  # the daemon itself, which stands still until its child has become another program
+                    freeze(worker)
+                    time.sleep(0.1)
+                    if not manager.said("READY=1"):
+                        return daemon, worker
+                    thaw(worker)
+            except OSError:
+                pass  # it has just begun, or ended
+        assert daemon.stop() == 0
+        manager.messages.clear()
+    pytest.skip("this machine is too quick or too busy: the worker was ready each time")
+
+
+def test_not_ready_before_a_worker_is(manage):
+    manager = manage(http=listening())
+    daemon, worker = started_without_worker(manage, manager)
+    answer = daemon.get("/readyz")
+    assert answer.status == 503 and answer.json["status"] == "no healthy worker"
+    assert manager.said("STATUS=Starting: no worker is ready yet") and not manager.said("READY=1")
+    thaw(worker)
+    assert wait_until(lambda: manager.said("READY=1")) and daemon.get("/readyz").status == 200
+    assert daemon.works()
+
+
+def test_full_from_the_start(manage):
+    """A rush that fills all there is keeps balancers away, and is no reason to call the start a failure."""
+    manager = manage(http=listening())
+    daemon, worker = started_without_worker(manage, manager, "--slots-small", "1", "--slots-medium", "0", "--slots-large", "0")
+    with daemon.socket() as s:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + bytes(100))
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
+        thaw(worker)
+        assert wait_until(lambda: daemon.get("/readyz").json["status"] == "no slot free")
+        assert wait_until(lambda: manager.said("READY=1"))
+        assert daemon.get("/readyz").status == 503
+
+
+def test_nobody_listens_to_what_is_said(manage, tmp_path):
+    """It serves all the same, and says so in the log."""
+    manager = manage(http=listening())
+    daemon = manage.start(manager, NOTIFY_SOCKET=str(tmp_path / "nobody"))
+    assert daemon.works()
+    assert wait_until(lambda: "service manager cannot be told" in daemon.log_text())
+
+
+# ---- the watchdog
+
+def test_watchdog_beats_at_half_its_time(manage):
+    manager = manage(http=listening())
+    manage.start(manager, WATCHDOG_USEC="600000").becomes_ready()
+    assert wait_until(lambda: len(manager.said("WATCHDOG=1")) >= 5)
+    beats = manager.said("WATCHDOG=1")
+    assert manager.said("READY=1")[0] <= beats[0]
+    assert beats[4] - beats[0] > 4 * 0.3 - 0.25, "more often than at half its time"
+
+
+def test_watchdog_of_another_process(manage):
+    manager = manage(http=listening())
+    daemon = manage.start(manager, WATCHDOG_USEC="50000", WATCHDOG_PID="1").becomes_ready()
+    assert daemon.works()
+    time.sleep(0.3)
+    assert not manager.said("WATCHDOG=1")
+
+
+def test_watchdog_beats_while_draining(manage):
+    manager = manage(http=listening())
+    daemon = manage.start(manager, "--drain-delay-ms", "3000", WATCHDOG_USEC="400000").becomes_ready()
+    daemon.process.send_signal(signal.SIGTERM)
+    assert wait_until(lambda: manager.said("STOPPING=1"))
+    assert wait_until(lambda: manager.said("WATCHDOG=1")[-1:] > [manager.said("STOPPING=1")[0] + 0.5])
+    assert daemon.process.wait(60) == 0
+
+
+class Held:
+    """One thread of a process stands still, by ptrace; the others go on."""
+    SEIZE, INTERRUPT, DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
+
+    def __init__(self, tid):
+        self.tid, self.libc = tid, ctypes.CDLL(None, use_errno=True)
+        self.libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+        self.libc.ptrace.restype = ctypes.c_long
+        if self.libc.ptrace(self.SEIZE, tid, None, None) < 0:
+            pytest.skip(f"threads cannot be held here: {os.strerror(ctypes.get_errno())}")
+        assert self.libc.ptrace(self.INTERRUPT, tid, None, None) == 0
+        os.waitpid(tid, self.WALL)
+
+    def release(self):
+        assert self.libc.ptrace(self.DETACH, self.tid, None, None) == 0
+
+
+def threads(daemon, name):
+    found = []
+    for task in os.listdir(f"/proc/{daemon.process.pid}/task"):
+        with open(f"/proc/{daemon.process.pid}/task/{task}/comm") as f:
+            if f.read().strip() == name:
+                found.append(int(task))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("name, which", [("io", 0), ("io", 1), ("io", 2), ("supervisor", 0)],
+                         ids=["I/O", "another I/O", "admin's I/O", "supervisor"])
+def test_watchdog_is_silent_while_a_thread_hangs(manage, name, which):
+    """Any thread without which somebody is not served; and it beats again when that goes on."""
+    manager = manage(http=listening(), admin=listening())
+    daemon = manage.start(manager, "--io-threads", "2", WATCHDOG_USEC="400000").becomes_ready()
+    assert wait_until(lambda: len(manager.said("WATCHDOG=1")) > 1)
+    assert len(threads(daemon, "io")) == 3
+    held = Held(threads(daemon, name)[which])
+    try:
+        time.sleep(0.5)  # a beat that had been judged already
+        before = len(manager.said("WATCHDOG=1"))
+        time.sleep(1.2)
+        assert len(manager.said("WATCHDOG=1")) == before
+        assert wait_until(lambda: "does not go on" in daemon.log_text())
+    finally:
+        held.release()
+    assert wait_until(lambda: len(manager.said("WATCHDOG=1")) > before + 1)
+    assert daemon.works()
+    assert daemon.stop() == 0

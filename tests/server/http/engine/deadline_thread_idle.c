@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Connections that are ended because nothing is asked on them, and those that are not.
+ *
+ * covers: server/http/engine/deadline_thread.c */
+#include "tests/server/http/engine/deadline_thread_pair.h"
+
+enum { IDLE_MS = 100, FRESH_MS = 300 };
+
+static void enter_idle(struct deadline *deadline) {
+    deadline_enter_idle(deadline);
+}
+
+static void stay_fresh(struct deadline *deadline) {
+    (void)deadline;
+}
+
+static void enter_body(struct deadline *deadline) {
+    deadline_enter_body(deadline, 100);
+}
+
+static void enter_waiting(struct deadline *deadline) {
+    static atomic_int calls;
+    deadline_enter_waiting(deadline, count_call, &calls);
+}
+
+static void enter_write(struct deadline *deadline) {
+    deadline_enter_write(deadline, 100);
+}
+
+static const struct {
+    void (*enter)(struct deadline *deadline);
+    int after_ms; /* of silence it is ended; 0: never */
+} phases[] = {
+    { enter_idle, IDLE_MS }, { stay_fresh, FRESH_MS }, { enter_body, 0 },
+    { enter_waiting, 0 },    { enter_write, 0 },
+};
+
+/* Not before its time, and only where no byte has come. */
+static void phases_end_or_stay(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(phases); i++)
+        for (int unread = 0; unread < 2; unread++) {
+            struct deadline_thread *deadlines = deadline_thread_create(&slow);
+            struct pair pair = tcp_pair();
+            const int64_t start = clock_ns();
+            struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
+            phases[i].enter(deadline);
+            if (unread) {
+                assert_int_equal(send(pair.theirs, "GET", 3, 0), 3);
+                sleep_ms(20);
+            }
+            const bool ends = phases[i].after_ms && !unread;
+            while (ms_since(start) < 2 * FRESH_MS && cut_after(pair.theirs, 0) < 0) {
+                deadline_thread_end_idle(deadlines, IDLE_MS, FRESH_MS);
+                sleep_ms(5);
+            }
+            if (!ends) assert_int_equal(cut_after(pair.theirs, 0), -1);
+            if (ends) assert_in_range(ms_since(start), phases[i].after_ms, LATE_MS);
+            if (ends) assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
+            assert_int_equal(reason_count(deadlines, ENDED_KEEP_ALIVE), ends);
+            end(deadlines, deadline, pair, true);
+        }
+}
+
+/* Asked again and again, it ends each once, and the thread does not end it once more. */
+static void each_ends_once(void **state) {
+    (void)state;
+    struct deadline_thread *deadlines = deadline_thread_create(&slow);
+    struct pair pair = tcp_pair();
+    struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
+    deadline_enter_idle(deadline);
+    for (int i = 0; i < 20; i++) deadline_thread_end_idle(deadlines, 0, 0);
+    sleep_ms(150);
+    assert_int_equal(reason_count(deadlines, ENDED_KEEP_ALIVE), 1);
+    end(deadlines, deadline, pair, true);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = { cmocka_unit_test(phases_end_or_stay),
+                                        cmocka_unit_test(each_ends_once) };
+    return cmocka_run_group_tests_name("deadline_thread_idle", tests, NULL, NULL);
+}
