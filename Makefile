@@ -130,7 +130,7 @@ gpu: $(filter-out %/carve_checked %/carve_method,$(GPU_TESTS)) ## build the test
 
 kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and what of tests/bench has kernels of its own
 
-check: tidy $(B)/ops.inc $(B)/cuda_ops.inc ## clang-format, cppcheck and the rules of tests/tidy.sh
+check: tidy $(B)/ops.inc $(B)/cuda_ops.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.sh
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
 	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh')
 	@cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 --enable=warning,performance,portability \
@@ -167,6 +167,13 @@ $(B)/version.inc: FORCE
 	@mkdir -p $(@D)
 	@echo '"$(VERSION)"' >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 FORCE:
+
+# Sources that the program carries as text (pipeline/skeletons/embedded.c), in numbers and with their own headers inside.
+EMBEDDED = $(patsubst %,$(B)/embedded/%.inc,$(wildcard pipeline/skeletons/twin/*.h) pipeline/skeletons/exact_math.h)
+$(B)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skeletons/twin/*.h pipeline/skeletons/exact_math.h pipeline/skeletons/exact_math/*.h)
+	@mkdir -p $(@D)
+	@{ awk -f $< $(wildcard $*) | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'; echo 0; } >$@
+$(B)/pipeline/skeletons/embedded.o: $(EMBEDDED)
 
 $(B)/pipeline/ops/%.o $(B)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
 $(B)/%.o: %.c | $(B)/ops.inc $(B)/cuda_ops.inc $(B)/version.inc
@@ -221,11 +228,11 @@ $(B)/tests/bench/kernels/%: tests/bench/kernels/%.cu
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $@.d $< -o $@ -ldl
 
 # Fuzzers are built by clang with everything they touch, apart from the other objects.
-build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc
+build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc $(EMBEDDED)
 	@mkdir -p $(@D)
 	$(SAY) fuzzer $<
 	$(Q)clang -g -O1 -fsanitize=fuzzer,address,undefined -std=c17 -pthread -D_GNU_SOURCE $(INCLUDES) -w $< \
-	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/rows/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c \
+	  $(wildcard pipeline/*.c pipeline/codecs/*.c pipeline/rows/*.c pipeline/skeletons/*.c $(addprefix server/http/,engine/request_check.c engine/framing.c \
 	  multipart.c part_headers.c header_params.c delimiter.c)) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 

@@ -59,6 +59,7 @@ struct op {
     const char *name;    /* the file's name */
     const char *summary; /* one line for people, no full stop */
     const char *unit;    /* of its progress, "seams"; NULL: it tells none */
+    unsigned depth;      /* 8 or 16: the only depth that it takes; 0: both */
     const struct param *params;
     struct op_aux aux[OP_AUX_MAX];
 

@@ -53,6 +53,36 @@ bool param_integer(const char *text, long *number) {
     return errno == 0 && *end == '\0';
 }
 
+/* Fifteen digits before the point leave room for the thousandths in a long. */
+enum { DECIMAL_DIGITS_MAX = 15, DECIMAL_PLACES_MAX = 3 };
+
+bool param_decimal(const char *text, long *thousandths) {
+    const bool negative = *text == '-';
+    text += *text == '-' || *text == '+';
+    const size_t digits = strspn(text, "0123456789");
+    const char *point = text + digits;
+    const size_t places = *point == '.' ? strspn(point + 1, "0123456789") : 0;
+    if (!digits || digits > DECIMAL_DIGITS_MAX || places > DECIMAL_PLACES_MAX) return false;
+    if (*point && (!places || point[1 + places])) return false;
+    long number = 0;
+    for (size_t i = 0; i < digits; i++) number = number * 10 + (text[i] - '0');
+    for (size_t i = 0; i < DECIMAL_PLACES_MAX; i++)
+        number = number * 10 + (i < places ? point[1 + i] - '0' : 0);
+    *thousandths = negative ? -number : number;
+    return true;
+}
+
+const char *param_decimal_print(long thousandths, char text[DECIMAL_TEXT_MAX]) {
+    const unsigned long size =
+        thousandths < 0 ? 0ul - (unsigned long)thousandths : (unsigned long)thousandths;
+    int length = snprintf(text, DECIMAL_TEXT_MAX, "%s%lu.%03lu", thousandths < 0 ? "-" : "",
+                          size / 1000, size % 1000);
+    while (text[length - 1] == '0') length--;
+    if (text[length - 1] == '.') length--;
+    text[length] = '\0';
+    return text;
+}
+
 bool param_bool(const char *text, bool *value) {
     static const char *const words[] = { "false", "true", "0", "1", "no", "yes", "off", "on" };
     for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
@@ -115,6 +145,20 @@ static enum status set_int(struct params *params, int index, const struct param 
                     param->name, param->min, param->max, number);
     params->number[index] = number;
     return STATUS_OK;
+}
+
+static enum status set_decimal(struct params *params, int index, const struct param *param,
+                               const char *owner, const char *value, struct failure *failure) {
+    char shown[PARAM_SHOWN_MAX], range[128];
+    long number;
+    if (param_decimal(value, &number) && number >= param->min && number <= param->max) {
+        params->number[index] = number;
+        return STATUS_OK;
+    }
+    param_range(param, range, sizeof range);
+    return fail(failure, STATUS_BAD_PARAM,
+                "%s: %s must be a %s with at most three places after the point, not \"%s\"", owner,
+                param->name, range, param_shown(value, shown));
 }
 
 static enum status set_word(struct params *params, int index, const struct param *param,
@@ -183,6 +227,8 @@ enum status params_set(struct params *params, const struct param *list, const ch
     enum status status = STATUS_INTERNAL;
     if (param->type == PARAM_INT)
         status = set_int(params, index, param, owner, value, failure);
+    else if (param->type == PARAM_DECIMAL)
+        status = set_decimal(params, index, param, owner, value, failure);
     else if (param->type == PARAM_TAPS)
         status = set_taps(params, param, owner, value, failure);
     else
@@ -210,6 +256,10 @@ void param_range(const struct param *param, char *text, size_t size) {
         append(text, size, &used, "integer %ld..%ld", param->min, param->max);
     else if (param->type == PARAM_TAPS)
         append(text, size, &used, "9 or 25 integers %ld..%ld", param->min, param->max);
+    else if (param->type == PARAM_DECIMAL)
+        append(text, size, &used, "number %s..%s",
+               param_decimal_print(param->min, (char[DECIMAL_TEXT_MAX]){ 0 }),
+               param_decimal_print(param->max, (char[DECIMAL_TEXT_MAX]){ 0 }));
     else if (param->type == PARAM_BOOL)
         append(text, size, &used, "true | false");
     for (int i = 0; param->type == PARAM_CHOICE && i < count_choices(param); i++)
@@ -223,6 +273,8 @@ void param_print(const struct param *param, const struct params *params, int ind
     text[0] = '\0';
     if (param->type == PARAM_INT)
         append(text, size, &used, "%ld", number);
+    else if (param->type == PARAM_DECIMAL)
+        append(text, size, &used, "%s", param_decimal_print(number, (char[DECIMAL_TEXT_MAX]){ 0 }));
     else if (param->type == PARAM_BOOL)
         append(text, size, &used, "%s", number ? "true" : "false");
     else if (param->type == PARAM_CHOICE)

@@ -27,17 +27,21 @@ enum { PARAMS_MAX = 10, CHOICES_MAX = 6, TAPS_MAX = 25 };
 enum param_type {
     PARAM_NONE, /* ends the list */
     PARAM_INT,
-    PARAM_BOOL,   /* true, false, 1, 0, yes, no, on, off; default 0 or 1 */
-    PARAM_CHOICE, /* one of `choices`; its number is its place there */
-    PARAM_TAPS,   /* 9 or 25 integers, row by row, separated by blanks or commas */
+    PARAM_BOOL,    /* true, false, 1, 0, yes, no, on, off; default 0 or 1 */
+    PARAM_CHOICE,  /* one of `choices`; its number is its place there */
+    PARAM_TAPS,    /* 9 or 25 integers, row by row, separated by blanks or commas */
+    PARAM_DECIMAL, /* at most three places after the point; numbers are its thousandths */
 };
+
+/* Thousandths: the range of a decimal for which nothing else is said. */
+#define PARAM_DECIMAL_DEFAULT_MAX (1000000L * 1000)
 
 struct param {
     const char *name;
     const char *summary; /* one line, no full stop */
     const char *unit;    /* "bins", "levels"...; NULL: none */
     enum param_type type;
-    long min, max; /* PARAM_INT: inclusive; PARAM_TAPS: of each tap */
+    long min, max; /* PARAM_INT, PARAM_DECIMAL: inclusive; PARAM_TAPS: of each tap */
     long def;
     bool required; /* no default: must be given */
     const char *choices[CHOICES_MAX];
@@ -77,6 +81,15 @@ const char *param_shown(const char *text, char shown[PARAM_SHOWN_MAX]);
 
 /* The whole of TEXT as a decimal integer; false where it is none or does not fit. */
 bool param_integer(const char *text, long *number);
+
+/* The whole of TEXT as a decimal with at most three places after its point, in thousandths; false
+ * where it is none or does not fit. No rounding, and no locale. */
+bool param_decimal(const char *text, long *thousandths);
+
+enum { DECIMAL_TEXT_MAX = 32 };
+
+/* Thousandths as the shortest text that param_decimal reads back: "0.5", "-3"; returns TEXT. */
+const char *param_decimal_print(long thousandths, char text[DECIMAL_TEXT_MAX]);
 
 /* true, false, 1, 0, yes, no, on, off in any case; false where TEXT is none of them. */
 bool param_bool(const char *text, bool *value);

@@ -192,6 +192,14 @@ static enum status check_shape(const struct image *shape, const char *what, uint
     return STATUS_OK;
 }
 
+static enum status check_depth(const struct op *op, const struct image *in,
+                               struct failure *failure) {
+    if (!op->depth || op->depth == in->depth) return STATUS_OK;
+    return fail(failure, STATUS_MISMATCH,
+                "%s takes images of %u bits a sample, and this one has %u bits a sample", op->name,
+                op->depth, in->depth);
+}
+
 struct values_shape plan_step_values(const struct plan *plan, int s, const struct image *shapes) {
     const struct step *step = &plan->steps[s];
     if (!step->op->values) return (struct values_shape){ .type = VALUE_NONE };
@@ -234,6 +242,8 @@ enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_
         *to = step->op->values
                   ? *from
                   : image_shape(from->width, from->height, from->channels, from->depth);
+        status = check_depth(step->op, from, failure);
+        if (status != STATUS_OK) break;
         if (step->op->size) status = step->op->size(&step->params, from, to, failure);
         if (status == STATUS_OK) status = check_shape(to, step->op->name, pixels_max, failure);
     }

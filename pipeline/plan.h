@@ -69,8 +69,9 @@ enum status plan_parse(struct plan *plan, const char *text, struct failure *fail
 enum status plan_print(const struct plan *plan, char *text, size_t size, struct failure *failure);
 
 /* The shape after every step: SHAPES[0] is IN, SHAPES[i + 1] what step i puts out, or passes on;
- * room for PLAN_STEPS_MAX + 1. STATUS_TOO_LARGE where one is over PIXELS_MAX, STATUS_BAD_PARAM
- * where more than PLAN_VALUES_MAX numbers would be told. */
+ * room for PLAN_STEPS_MAX + 1. STATUS_TOO_LARGE where one is over PIXELS_MAX, STATUS_MISMATCH where
+ * an operator does not take an image's depth, STATUS_BAD_PARAM where more than PLAN_VALUES_MAX
+ * numbers would be told. */
 enum status plan_shapes(const struct plan *plan, const struct image *in, uint64_t pixels_max,
                         struct image *shapes, struct failure *failure);
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* burin ops: what GET /ops answers, for people. */
+/* burin ops: what GET /ops answers, for people.
+ *
+ * How it works. The operators of --operators-dir are added to the registry first; then the registry
+ * is walked, or the named operators are looked up, and each record printed in the form that was
+ * asked for. */
 #include "pipeline/registry.h"
 #include "server/command.h"
+#include "server/operators.h"
 #include "server/ops_json.h"
 
 #include <stdio.h>
@@ -9,10 +14,13 @@
 
 static int usage(FILE *out, int code) {
     fputs(
-        "usage: burin ops [--json | --markdown | --parameters] [OPERATOR]...\n\n"
+        "usage: burin ops [OPTION] [OPERATOR]...\n\n"
         "The operators with their parameters: name=default, range and unit, meaning. A file is a\n"
-        "further part of the upload; `burin run` takes it as --NAME FILE. --markdown prints the\n"
-        "table of README.md, --parameters that of server/README.md.\n",
+        "further part of the upload; `burin run` takes it as --NAME FILE.\n\n"
+        "  --operators-dir DIR   with the operators in C of a folder\n"
+        "  --json                as GET /ops answers\n"
+        "  --markdown            the table of README.md\n"
+        "  --parameters          the table of server/README.md\n",
         out);
     return code;
 }
@@ -20,7 +28,8 @@ static int usage(FILE *out, int code) {
 /* A default out of range stands for "not given". */
 static bool has_default(const struct param *param) {
     if (param->required || param->type == PARAM_TAPS) return false;
-    return param->type != PARAM_INT || (param->def >= param->min && param->def <= param->max);
+    const bool number = param->type == PARAM_INT || param->type == PARAM_DECIMAL;
+    return !number || (param->def >= param->min && param->def <= param->max);
 }
 
 static void print_param(const struct param *param) {
@@ -117,12 +126,36 @@ static int print_named(int count, char **names) {
     return 0;
 }
 
+/* Takes --operators-dir out of the arguments and loads it; the number of those left, -1: told. */
+static int take_operators(int argc, char **argv) {
+    const char *const option = "--operators-dir";
+    const size_t length = strlen(option);
+    struct failure failure;
+    const char *path = NULL;
+    int kept = 1;
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], option, length) != 0)
+            argv[kept++] = argv[i];
+        else if (argv[i][length] == '=')
+            path = argv[i] + length + 1;
+        else if (!argv[i][length] && i + 1 < argc)
+            path = argv[++i];
+        else
+            return usage(stderr, -1);
+    }
+    if (operators_load(path, &failure) == STATUS_OK) return kept;
+    fprintf(stderr, "burin ops: %s\n", failure.message);
+    return -1;
+}
+
 int command_ops(int argc, char **argv) {
+    argc = take_operators(argc, argv);
+    if (argc < 0) return 2;
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return usage(stdout, 0);
     if (argc == 2 && strcmp(argv[1], "--json") == 0) {
         json_t *json = ops_json();
-        json_dumpf(json, stdout, JSON_INDENT(2));
+        json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
         putchar('\n');
         json_decref(json);
         return 0;

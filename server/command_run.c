@@ -82,6 +82,8 @@ static int usage(void) {
           "  --timing                        where the time went, as JSON: to standard output,\n"
           "                                  or to standard error where OUTPUT is -\n"
           "  --threads N                     on the CPU, default one per core\n"
+          "  --operators-dir DIR             operators in C, to be used like built-in ones:\n"
+          "                                  `burin check` tells what is wrong with a file\n"
           "  --pixels-max N                  the largest image in and out, default 67108864\n",
           stdout);
     usage_aux();

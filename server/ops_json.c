@@ -4,10 +4,8 @@
 #include "pipeline/registry.h"
 
 static const char *const type_names[] = {
-    [PARAM_INT] = "integer",
-    [PARAM_BOOL] = "boolean",
-    [PARAM_CHOICE] = "choice",
-    [PARAM_TAPS] = "integers",
+    [PARAM_INT] = "integer",   [PARAM_BOOL] = "boolean",   [PARAM_CHOICE] = "choice",
+    [PARAM_TAPS] = "integers", [PARAM_DECIMAL] = "number",
 };
 
 static json_t *choices_json(const struct param *param) {
@@ -17,6 +15,11 @@ static json_t *choices_json(const struct param *param) {
     return choices;
 }
 
+static json_t *number_json(const struct param *param, long number) {
+    if (param->type != PARAM_DECIMAL) return json_integer(number);
+    return number % 1000 ? json_real((double)number / 1000) : json_integer(number / 1000);
+}
+
 /* NULL where there is none. */
 static json_t *default_json(const struct param *param) {
     if (param->required || param->type == PARAM_TAPS) return NULL;
@@ -24,16 +27,16 @@ static json_t *default_json(const struct param *param) {
     if (param->type == PARAM_CHOICE) return json_string(param->choices[param->def]);
     /* A default out of range stands for "not given". */
     if (param->def < param->min || param->def > param->max) return NULL;
-    return json_integer(param->def);
+    return number_json(param, param->def);
 }
 
 static json_t *param_json(const struct param *param) {
     json_t *json =
         json_pack("{s:s, s:s, s:s*, s:s*}", "name", param->name, "type", type_names[param->type],
                   "summary", param->summary, "unit", param->unit);
-    if (param->type == PARAM_INT || param->type == PARAM_TAPS) {
-        json_object_set_new(json, "min", json_integer(param->min));
-        json_object_set_new(json, "max", json_integer(param->max));
+    if (param->type == PARAM_INT || param->type == PARAM_TAPS || param->type == PARAM_DECIMAL) {
+        json_object_set_new(json, "min", number_json(param, param->min));
+        json_object_set_new(json, "max", number_json(param, param->max));
     }
     if (param->type == PARAM_CHOICE) json_object_set_new(json, "choices", choices_json(param));
     if (param->type == PARAM_TAPS)
@@ -59,8 +62,10 @@ static json_t *op_json(const struct op *op) {
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
         json_array_append_new(
             parts, json_pack("{s:s, s:s}", "name", op->aux[i].name, "summary", op->aux[i].summary));
-    return json_pack("{s:s, s:s, s:o, s:o, s:s*}", "name", op->name, "summary", op->summary,
-                     "parameters", params, "parts", parts, "values", ops_values(op));
+    json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:s*}", "name", op->name, "summary", op->summary,
+                             "parameters", params, "parts", parts, "values", ops_values(op));
+    if (op->depth) json_object_set_new(json, "depth", json_integer(op->depth));
+    return json;
 }
 
 json_t *ops_json(void) {

@@ -17,10 +17,10 @@
 const char *ops_values(const struct op *op);
 
 /* {"operators": [{"name", "summary", "parameters": [{"name", "type", "summary", "unit", "min",
- * "max", "choices", "counts", "default", "required"}], "parts": [{"name", "summary"}],
- * "values"}]}; members of a parameter that say nothing are left out, and "values", which is
- * ops_values(), where an operator tells nothing. "parts" are further images of the upload. A new
- * reference; NULL where memory is short. */
+ * "max", "choices", "counts", "default", "required"}], "parts": [{"name", "summary"}], "values",
+ * "depth"}]}. What says nothing is left out: members of a parameter; "values", which is
+ * ops_values(), where an operator tells nothing; "depth", 8 or 16, where it takes both. "parts" are
+ * further images of the upload. A new reference; NULL where memory is short. */
 json_t *ops_json(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include "server/run_options.h"
 
 #include "pipeline/registry.h"
+#include "server/operators.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -62,6 +63,11 @@ static bool set_threads(struct run_options *options, const char *value) {
     return good;
 }
 
+static bool set_operators_dir(struct run_options *options, const char *value) {
+    options->operators_dir = value; /* operators_load judges it */
+    return *value != '\0';
+}
+
 static bool set_pixels_max(struct run_options *options, const char *value) {
     return number_within(value, 1, (long)IMAGE_SIDE_MAX * IMAGE_SIDE_MAX, &options->pixels_max);
 }
@@ -78,6 +84,7 @@ static const struct option {
     { "--damaged", "refuse or accept", set_damaged },
     { "--threads", "1..1024", set_threads },
     { "--pixels-max", "1..4294836225", set_pixels_max },
+    { "--operators-dir", "a folder of operators in C", set_operators_dir },
     { "--timing", "", NULL },
     { "--help", "", NULL },
 };
@@ -244,6 +251,7 @@ enum status run_options_read(struct run_options *options, int argc, char **argv,
             status = take_option(options, argc, argv, &i, failure);
     }
     if (status != STATUS_OK || options->help) return status;
-    status = read_words(options, words, argv, failure);
+    status = operators_load(options->operators_dir, failure);
+    if (status == STATUS_OK) status = read_words(options, words, argv, failure);
     return status ? status : type_by_extension(options, failure);
 }

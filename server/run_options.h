@@ -28,7 +28,8 @@ struct run_options {
     struct encode_options encode; /* format FORMAT_NONE: as the input */
     long pixels_max;
     bool accept_damage;
-    int threads; /* 0: one a core */
+    int threads;               /* 0: one a core */
+    const char *operators_dir; /* NULL: none */
     bool timing;
     bool help; /* then nothing else was read */
 };

@@ -84,6 +84,8 @@ static enum status set_from_json(struct plan *plan, const char *name, const json
     if (json_is_string(value)) return plan_set(plan, name, json_string_value(value), failure);
     if (json_is_integer(value))
         snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value)) /* twelve digits tell a decimal's three places exactly */
+        snprintf(text, sizeof text, "%.12g", json_real_value(value));
     else if (json_is_boolean(value))
         snprintf(text, sizeof text, "%s", json_is_true(value) ? "true" : "false");
     else if (json_is_array(value)) {
@@ -99,8 +101,8 @@ static enum status set_from_json(struct plan *plan, const char *name, const json
         }
     } else
         return fail(failure, STATUS_BAD_PARAM,
-                    "operations: \"%s\" must be a string, a whole number, true, false or a list "
-                    "of whole numbers",
+                    "operations: \"%s\" must be a string, a number, true, false or a list of "
+                    "whole numbers",
                     param_shown(name, shown));
     return plan_set(plan, name, text, failure);
 }

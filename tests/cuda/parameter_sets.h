@@ -87,6 +87,8 @@ static void vary(struct sets *sets, const struct op *op, const struct param *par
         snprintf(value, sizeof value, "%ld", numbers[i]);
         add_set(sets, op->name, param->name, value);
     }
+    for (int i = 0; i < 3 && param->type == PARAM_DECIMAL; i++)
+        add_set(sets, op->name, param->name, param_decimal_print(numbers[i], value));
     for (int i = 0; i < CHOICES_MAX && param->type == PARAM_CHOICE && param->choices[i]; i++)
         add_set(sets, op->name, param->name, param->choices[i]);
     if (param->type == PARAM_BOOL) add_set(sets, op->name, param->name, "true");

@@ -169,7 +169,7 @@ OPERATIONS = [
     ('[{"operation":"histeq","parms":{}}]', ["parms", "params"]),
     ('[{"operation":"histeq","params":[]}]', ["params"]),
     ('[{"operation":"histeq","params":{"bin":5}}]', ["bin", "bins"]),
-    ('[{"operation":"histeq","params":{"bins":5.5}}]', ["bins", "whole number"]),
+    ('[{"operation":"histeq","params":{"bins":5.5}}]', ["bins", "integer"]),
     ('[{"operation":"histeq","params":{"bins":null}}]', ["bins", "whole number"]),
     ('[{"operation":"histeq","params":{"bins":1}}]', ["bins", "2..65536"]),
     ('[{"operation":"histeq","params":{"bins":1e9}}]', ["bins"]),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/param.h"
 
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { BINS, SHIFT, BINARY, SCALE, TAPS, WIDTH };
+enum { BINS, SHIFT, BINARY, SCALE, TAPS, WIDTH, GAIN };
 static const struct param list[] = {
     [BINS] = { .name = "bins", .type = PARAM_INT, .min = 2, .max = 65536, .def = 256 },
     [SHIFT] = { .name = "shift", .type = PARAM_INT, .min = -255, .max = 255 },
@@ -16,6 +17,7 @@ static const struct param list[] = {
     [SCALE] = { .name = "scale", .type = PARAM_CHOICE, .choices = { "minmax", "maxabs" } },
     [TAPS] = { .name = "taps", .type = PARAM_TAPS, .min = -100, .max = 100 },
     [WIDTH] = { .name = "width", .type = PARAM_INT, .min = 1, .max = 9, .required = true },
+    [GAIN] = { .name = "gain", .type = PARAM_DECIMAL, .min = -500, .max = 10000, .def = 1500 },
     { .type = PARAM_NONE },
 };
 
@@ -37,6 +39,15 @@ static const struct wrong {
     { "binary", "maybe", "op: binary must be true | false, not \"maybe\"" },
     { "scale", "max", "op: scale must be minmax | maxabs, not \"max\"" },
     { "scale", "", "op: scale must be minmax | maxabs, not \"\"" },
+    { "gain", "0.1234",
+      "op: gain must be a number -0.5..10 with at most three places after the point, not "
+      "\"0.1234\"" },
+    { "gain", "10.001",
+      "op: gain must be a number -0.5..10 with at most three places after the point, not "
+      "\"10.001\"" },
+    { "gain", "1e1",
+      "op: gain must be a number -0.5..10 with at most three places after the point, not "
+      "\"1e1\"" },
     { "taps", "1 2 3", "op: taps must be 9 or 25 integers -100..100, not \"1 2 3\"" },
     { "taps", "1 2 3 4 5 6 7 8 101",
       "op: taps must be 9 or 25 integers -100..100, not \"1 2 3 4 5 6 7 8 101\"" },
@@ -46,9 +57,10 @@ static const struct wrong {
       "op: taps must be 9 or 25 integers -100..100, not \"1,,2 3 4 5 6 7 8 9\"" },
     { "bin", "2",
       "op has no parameter \"bin\"; did you mean \"bins\"? It takes bins, shift, binary, scale, "
-      "taps, width" },
+      "taps, width, gain" },
     { "colour", "2",
-      "op has no parameter \"colour\"; it takes bins, shift, binary, scale, taps, width" },
+      "op has no parameter \"colour\"; it takes bins, shift, binary, scale, taps, width, "
+      "gain" },
 };
 
 static void refuses_what_is_wrong(void **state) {
@@ -115,8 +127,9 @@ static void printed_reads_back(void **state) {
     static const char *const values[] = {
         [BINS] = "512",     [SHIFT] = "-7", [BINARY] = "true",
         [SCALE] = "minmax", [WIDTH] = "9",  [TAPS] = "1 2 3 4 5 6 7 8 -9",
+        [GAIN] = "-0.25",
     };
-    for (int i = 0; i <= WIDTH; i++) {
+    for (int i = 0; i <= GAIN; i++) {
         struct params params, again;
         char text[400], small[3];
         params_init(&params, list);
@@ -129,6 +142,42 @@ static void printed_reads_back(void **state) {
         param_print(&list[i], &params, i, small, sizeof small);
         assert_true(strlen(small) < sizeof small);
     }
+}
+
+static void decimals(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *back; /* back: NULL where text is no such number */
+        long thousandths;
+    } table[] = {
+        { "0", "0", 0 },
+        { "-0", "0", 0 },
+        { "1.5", "1.5", 1500 },
+        { "+1.500", "1.5", 1500 },
+        { "-0.001", "-0.001", -1 },
+        { "007.25", "7.25", 7250 },
+        { "100", "100", 100000 },
+        { "999999999999999.999", "999999999999999.999", 999999999999999999 },
+        { "1000000000000000", NULL, 0 },
+        { "1.0000", NULL, 0 },
+        { "1.", NULL, 0 },
+        { ".5", NULL, 0 },
+        { "", NULL, 0 },
+        { "-", NULL, 0 },
+        { "1,5", NULL, 0 },
+        { "1.5 ", NULL, 0 },
+        { "nan", NULL, 0 },
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char text[DECIMAL_TEXT_MAX];
+        long number = -7;
+        assert_int_equal(param_decimal(table[i].text, &number), table[i].back != NULL);
+        if (!table[i].back) continue;
+        assert_int_equal(number, table[i].thousandths);
+        assert_string_equal(param_decimal_print(number, text), table[i].back);
+    }
+    char text[DECIMAL_TEXT_MAX];
+    assert_string_equal(param_decimal_print(LONG_MIN, text), "-9223372036854775.808");
 }
 
 static void shown_is_cut(void **state) {
@@ -165,13 +214,10 @@ static void nearest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_what_is_wrong),
-        cmocka_unit_test(keeps_what_is_right),
-        cmocka_unit_test(twice_and_missing),
-        cmocka_unit_test(no_list),
-        cmocka_unit_test(printed_reads_back),
-        cmocka_unit_test(shown_is_cut),
-        cmocka_unit_test(nearest),
+        cmocka_unit_test(refuses_what_is_wrong), cmocka_unit_test(keeps_what_is_right),
+        cmocka_unit_test(twice_and_missing),     cmocka_unit_test(no_list),
+        cmocka_unit_test(printed_reads_back),    cmocka_unit_test(decimals),
+        cmocka_unit_test(shown_is_cut),          cmocka_unit_test(nearest),
     };
     return cmocka_run_group_tests_name("param", tests, NULL, NULL);
 }

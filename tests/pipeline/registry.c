@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The operators that this program was built with. */
+/* The operators that this program was built with, and those that are added. */
 #include "pipeline/registry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,10 +33,42 @@ static void a_slip_finds_the_nearest(void **state) {
     assert_null(registry_nearest("zzzzzzzzzzzz"));
 }
 
+static void an_added_operator_stands_behind_the_others(void **state) {
+    (void)state;
+    static const struct op mine = { .name = "aaa_mine" };
+    static const struct op again = { .name = "aaa_mine" };
+    const int count = registry_count();
+    assert_int_equal(registry_builtin_count(), count);
+    assert_true(registry_add(&mine));
+    assert_false(registry_add(&again));
+    assert_int_equal(registry_count(), count + 1);
+    assert_int_equal(registry_builtin_count(), count);
+    assert_ptr_equal(registry_at(count), &mine);
+    assert_ptr_equal(registry_find("aaa_mine"), &mine);
+    assert_string_equal(registry_nearest("aaa_min"), "aaa_mine");
+    assert_null(registry_at(count + 1));
+    if (count) assert_false(registry_add(registry_at(0)));
+}
+
+static void more_than_fit_are_refused(void **state) {
+    (void)state;
+    static struct op many[REGISTRY_ADDED_MAX];
+    static char names[REGISTRY_ADDED_MAX][16];
+    int taken = 0;
+    for (int i = 0; i < REGISTRY_ADDED_MAX; i++) {
+        snprintf(names[i], sizeof names[i], "zz_%d", i);
+        many[i].name = names[i];
+        taken += registry_add(&many[i]);
+    }
+    assert_int_equal(taken, REGISTRY_ADDED_MAX - 1); /* one was there */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_operator_is_found_by_its_name),
         cmocka_unit_test(a_slip_finds_the_nearest),
+        cmocka_unit_test(an_added_operator_stands_behind_the_others),
+        cmocka_unit_test(more_than_fit_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+/* diagnostics.h - what is wrong with an operator's source, each mistake at its line.
+ *
+ * Used by:  the reader and the compilers of users' operators; `burin check` prints them.
+ * Owns:     nothing; a list is plain data.
+ * Threads:  a list belongs to one.
+ * Limits:   DIAGNOSTICS_MAX are kept, the others are only counted.
+ */
+#ifndef BURIN_DIAGNOSTICS_H
+#define BURIN_DIAGNOSTICS_H
+
+#include "pipeline/status.h"
+
+#include <stddef.h>
+
+enum { DIAGNOSTICS_MAX = 20, DIAGNOSTIC_TEXT_MAX = 240 };
+
+struct diagnostic {
+    int line;
+    const char *directive; /* "#P2P_FUNC"; NULL: none is concerned */
+    char text[DIAGNOSTIC_TEXT_MAX];
+};
+
+struct diagnostics {
+    const char *path;                        /* as the user named the file; borrowed */
+    int count;                               /* of all, kept or not */
+    struct diagnostic list[DIAGNOSTICS_MAX]; /* by line */
+};
+
+/* DIRECTIVE: a constant text, or NULL. The same text at the same line is kept once. */
+void diagnostics_add(struct diagnostics *diagnostics, int line, const char *directive,
+                     const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* "op.c:12: #P2P_FUNC: expected ..." of the INDEX-th into TEXT. */
+void diagnostics_print(const struct diagnostics *diagnostics, int index, char *text, size_t size);
+
+/* STATUS_OK where there are none; else STATUS_BAD_PARAM with the first one's sentence. */
+enum status diagnostics_status(const struct diagnostics *diagnostics, struct failure *failure);
+
+#endif

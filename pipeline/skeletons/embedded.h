@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* embedded.h - sources that the program carries as text, to put users' operators into.
+ *
+ * The Makefile makes them from the files of the same name.
+ *
+ * Used by:  twin_source.c, `burin convert`.
+ * Threads:  any; constants.
+ */
+#ifndef BURIN_EMBEDDED_H
+#define BURIN_EMBEDDED_H
+
+extern const char embedded_rows[], embedded_prelude[], embedded_exact_math[];
+extern const char embedded_p2p[], embedded_n2p[], embedded_r2s[], embedded_r2v[];
+
+#endif

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Whoever can write to the folder or to a file of it can run code here: both must
+ * belong to root or to us, and nobody else may write to them, unless the file system is read-only.
+ * Files are taken in the alphabet's order, so that of two operators with one name always the same
+ * one is left out. */
+#include "pipeline/skeletons/operators_dir.h"
+
+#include "pipeline/registry.h"
+#include "pipeline/skeletons/reader.h"
+#include "pipeline/skeletons/twin.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+static void tell(const struct operators_options *options, const char *sentence) {
+    if (options->tell) options->tell(options->context, sentence);
+}
+
+static void tell_all(const struct operators_options *options,
+                     const struct diagnostics *diagnostics) {
+    char text[2 * DIAGNOSTIC_TEXT_MAX];
+    for (int i = 0; i < diagnostics->count && i < DIAGNOSTICS_MAX; i++) {
+        diagnostics_print(diagnostics, i, text, sizeof text);
+        tell(options, text);
+    }
+    snprintf(text, sizeof text, "%.300s: %d more mistakes", diagnostics->path,
+             diagnostics->count - DIAGNOSTICS_MAX);
+    if (diagnostics->count > DIAGNOSTICS_MAX) tell(options, text);
+}
+
+/* Why what is at FD cannot be trusted; NULL: it can. */
+static const char *danger_of(int fd, const struct stat *facts) {
+    struct statvfs system;
+    if (facts->st_uid != 0 && facts->st_uid != geteuid())
+        return "it belongs to another user: chown it to root or to the user who runs burin";
+    if (fstatvfs(fd, &system) == 0 && (system.f_flag & ST_RDONLY)) return NULL;
+    if (facts->st_mode & S_IWOTH) return "everyone may write to it: chmod o-w";
+    if (facts->st_mode & S_IWGRP) return "its group may write to it: chmod g-w";
+    return NULL;
+}
+
+/* ---- one file */
+
+/* The file's bytes, NUL behind them; NULL: why not is told. */
+static char *read_bytes(const char *path, const struct operators_options *options, size_t *length) {
+    char text[512];
+    struct stat facts;
+    const size_t most = (options->bytes_max ? options->bytes_max : READER_BYTES_MAX) + 1;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const char *reason = fd < 0 || fstat(fd, &facts) != 0 ? strerror(errno) : NULL;
+    if (!reason && !S_ISREG(facts.st_mode)) reason = "it is no regular file";
+    if (!reason) reason = danger_of(fd, &facts);
+    char *bytes = reason ? NULL : malloc(most + 1);
+    size_t used = 0;
+    ssize_t got = 1;
+    while (bytes && used < most && got > 0) {
+        got = read(fd, bytes + used, most - used);
+        if (got > 0) used += (size_t)got;
+    }
+    if (got < 0) reason = strerror(errno);
+    if (!bytes && !reason) reason = "out of memory";
+    if (fd >= 0) close(fd);
+    if (!reason) {
+        bytes[used] = '\0';
+        *length = used;
+        return bytes;
+    }
+    snprintf(text, sizeof text, "%.300s: not used: %s", path, reason);
+    tell(options, text);
+    free(bytes);
+    return NULL;
+}
+
+struct user_file *operators_dir_read(const char *path, const struct operators_options *options,
+                                     enum twin_state *state) {
+    size_t length = 0;
+    struct diagnostics diagnostics;
+    char *bytes = read_bytes(path, options, &length);
+    if (!bytes) return NULL;
+    struct user_file *file = reader_read(path, bytes, length, options->bytes_max, &diagnostics);
+    free(bytes);
+    const enum twin_state loaded =
+        file ? twin_library_load(file, options->cache, &diagnostics) : TWIN_WRONG;
+    if (state) *state = loaded;
+    if (loaded != TWIN_WRONG) {
+        twin_fill(file);
+        return file;
+    }
+    tell_all(options, &diagnostics);
+    reader_destroy(file);
+    return NULL;
+}
+
+/* ---- the folder */
+
+static int is_source(const struct dirent *entry) {
+    const size_t length = strlen(entry->d_name);
+    return *entry->d_name != '.' && length > 2 && strcmp(entry->d_name + length - 2, ".c") == 0;
+}
+
+static int add_file(const char *path, const struct operators_options *options) {
+    char text[512];
+    enum twin_state state;
+    int added = 0;
+    struct user_file *file = operators_dir_read(path, options, &state);
+    if (!file) return 0;
+    if (state == TWIN_NO_COMPILER) {
+        snprintf(text, sizeof text,
+                 "%.300s: not used on the CPU: there is no C compiler (cc, gcc, clang or tcc)",
+                 path);
+        tell(options, text);
+    }
+    for (int i = 0; i < file->count; i++) added += registry_add(&file->ops[i].op);
+    if (added < file->count) {
+        snprintf(text, sizeof text, "%.300s: %d of its operators are left out: at most %d are held",
+                 path, file->count - added, REGISTRY_ADDED_MAX);
+        tell(options, text);
+    }
+    return added;
+}
+
+int operators_dir_load(const char *path, const struct operators_options *options,
+                       struct failure *failure) {
+    struct stat facts;
+    struct dirent **entries = NULL;
+    int added = 0;
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const char *reason = fd < 0 || fstat(fd, &facts) != 0 ? strerror(errno) : NULL;
+    if (!reason) reason = danger_of(fd, &facts);
+    if (fd >= 0) close(fd);
+    const int count = reason ? -1 : scandir(path, &entries, is_source, alphasort);
+    if (!reason && count < 0) reason = strerror(errno);
+    if (reason) {
+        fail(failure, STATUS_BAD_PARAM, "operators cannot be read from %.120s: %s", path, reason);
+        return -1;
+    }
+    for (int i = 0; i < count; i++) {
+        char name[1024];
+        snprintf(name, sizeof name, "%s/%s", path, entries[i]->d_name);
+        added += add_file(name, options);
+        free(entries[i]);
+    }
+    free(entries);
+    return added;
+}

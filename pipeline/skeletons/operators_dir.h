@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+/* operators_dir.h - a folder of users' operators: every *.c in it is read, compiled and added to
+ * the registry.
+ *
+ * Used by:  `burin run`, `burin ops`, `burin check`, the daemon.
+ * Owns:     operators that were added stay as long as the process.
+ * Fails:    a file that is wrong is left out, and what is wrong with it told.
+ * Threads:  at start, before there are any.
+ */
+#ifndef BURIN_OPERATORS_DIR_H
+#define BURIN_OPERATORS_DIR_H
+
+#include "pipeline/skeletons/twin_library.h"
+
+struct operators_options {
+    const char *cache; /* folder of compiled operators; NULL: nothing is kept */
+    size_t bytes_max;  /* of a source; 0: READER_BYTES_MAX */
+    void (*tell)(void *context, const char *sentence); /* one mistake each; may be NULL */
+    void *context;
+};
+
+/* How many operators were added; -1: the folder itself is not there or not safe, FAILURE tells. */
+int operators_dir_load(const char *path, const struct operators_options *options,
+                       struct failure *failure);
+
+/* Reads one file and compiles its CPU twin where there is a compiler (STATE, may be NULL). NULL:
+ * it is wrong, and all mistakes were told. */
+struct user_file *operators_dir_read(const char *path, const struct operators_options *options,
+                                     enum twin_state *state);
+
+#endif

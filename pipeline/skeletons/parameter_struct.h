@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/* parameter_struct.h - the struct under #STRUCT: its fields are the operator's parameters.
+ *
+ * A comment behind a field, "default [min,max] meaning", gives what C has no words for; each of the
+ * three may be left out.
+ *
+ * Used by:  the reader of users' operators; twins, which are given the struct's bytes.
+ * Owns:     texts lie in the user file's arena.
+ * Fails:    mistakes go into the diagnostics.
+ * Threads:  any; no state.
+ * Limits:   PARAMS_MAX fields.
+ */
+#ifndef BURIN_PARAMETER_STRUCT_H
+#define BURIN_PARAMETER_STRUCT_H
+
+#include "pipeline/param.h"
+#include "pipeline/skeletons/declarations.h"
+#include "pipeline/skeletons/text_arena.h"
+
+enum { PARAMETER_STRUCT_BYTES_MAX = PARAMS_MAX * 8 };
+
+struct field {
+    enum scalar_type type;
+    size_t offset; /* bytes, as C lays the struct out */
+};
+
+struct parameter_struct {
+    const char *name; /* of the typedef */
+    int line;
+    int count;
+    struct field fields[PARAMS_MAX];
+    struct param params[PARAMS_MAX + 1];
+    size_t bytes; /* sizeof */
+};
+
+/* DECLARATION stands behind #STRUCT. TOKENS: the whole source's, for the comments. false: it is no
+ * such struct. */
+bool parameter_struct_read(const struct tokens *tokens, const struct declaration *declaration,
+                           struct text_arena *arena, struct parameter_struct *out,
+                           struct diagnostics *diagnostics);
+
+/* The struct's bytes from a parsed set, on the CPU and on a GPU the same; padding is 0. */
+void parameter_struct_fill(const struct parameter_struct *parameters, const struct params *params,
+                           unsigned char bytes[PARAMETER_STRUCT_BYTES_MAX]);
+
+#endif

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Two lists of words and a few rules. Nothing here has to be clever: a name that two
+ * compilers read differently, that reaches out of the function, or that keeps a state is refused
+ * wherever it stands. What slips through meets the compiler, which links nothing, and the user
+ * operators' own process. */
+#include "pipeline/skeletons/refusals.h"
+
+#include "pipeline/param.h"
+#include "pipeline/skeletons/builtin_names.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static const struct {
+    const char *word, *reason;
+} refused[] = {
+    { "extern", "every function that is used must stand in this file" },
+    { "volatile", "an operator shares no memory" },
+    { "asm", "only C is accepted" },
+    { "typeof", "write the type itself" },
+    { "restrict", "leave it out" },
+    { "register", "leave it out" },
+    { "signal", "an operator may not call the system" },
+    { "setjmp", "an operator may not call the system" },
+    { "longjmp", "an operator may not call the system" },
+};
+
+/* Words of C++ that are names in C: the GPU's compiler is a C++ compiler. */
+static const char *const cpp_words[] = {
+    "alignas",     "alignof",   "and",      "and_eq",           "bitand",       "bitor",
+    "catch",       "char16_t",  "char32_t", "char8_t",          "class",        "co_await",
+    "co_return",   "co_yield",  "compl",    "concept",          "const_cast",   "consteval",
+    "constexpr",   "constinit", "decltype", "delete",           "dynamic_cast", "explicit",
+    "export",      "friend",    "mutable",  "namespace",        "new",          "noexcept",
+    "not",         "not_eq",    "nullptr",  "operator",         "or",           "or_eq",
+    "private",     "protected", "public",   "reinterpret_cast", "requires",     "static_assert",
+    "static_cast", "template",  "this",     "thread_local",     "throw",        "try",
+    "typeid",      "typename",  "using",    "virtual",          "wchar_t",      "xor",
+    "xor_eq",
+};
+
+static const char *const c_words[] = {
+    "auto",   "bool",     "break", "case",   "char",   "const",  "continue", "default", "do",
+    "double", "else",     "enum",  "float",  "for",    "goto",   "if",       "inline",  "int",
+    "long",   "return",   "short", "signed", "sizeof", "static", "struct",   "switch",  "typedef",
+    "union",  "unsigned", "void",  "while",  "true",   "false",
+};
+
+static const char *const headers[] = { "math.h",   "stdint.h",  "stdlib.h",
+                                       "limits.h", "stdbool.h", "stddef.h" };
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static bool is_one_of(const struct token *token, const char *const *words, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (token_is(token, words[i])) return true;
+    return false;
+}
+
+/* ---- words */
+
+static bool is_reserved(const struct token *token) {
+    const char *text = token->text;
+    return text[0] == '_' && token->length > 1 &&
+           (text[1] == '_' || isupper((unsigned char)text[1]));
+}
+
+static bool is_ours(const struct token *token) {
+    return token->length >= 6 && strncasecmp(token->text, "burin_", 6) == 0;
+}
+
+/* Why TOKEN is not accepted; NULL: it is. */
+static const char *refusal_of(const struct token *token) {
+    for (size_t i = 0; i < COUNT(refused); i++)
+        if (token_is(token, refused[i].word)) return refused[i].reason;
+    if (is_one_of(token, cpp_words, COUNT(cpp_words)))
+        return "it is a word of C++, which the GPU's compiler reads; choose another name";
+    if (is_ours(token)) return "names that begin with burin_ are reserved";
+    return is_reserved(token) ? "names that begin with __ or with _ and a capital are reserved"
+                              : NULL;
+}
+
+static void check_word(const struct token *token, struct diagnostics *diagnostics) {
+    char shown[TOKEN_SHOWN_MAX];
+    const char *reason = refusal_of(token);
+    if (reason)
+        diagnostics_add(diagnostics, token->line, NULL, "\"%s\" is not accepted: %s",
+                        token_shown(token, shown), reason);
+}
+
+/* Two words of a type that the GPU has not. */
+static void check_pair(const struct token *token, struct diagnostics *diagnostics) {
+    if ((token_is(token, "long") && token_is(token + 1, "double")) ||
+        (token_is(token, "double") && token_is(token + 1, "long")))
+        diagnostics_add(diagnostics, token->line, NULL,
+                        "\"long double\" is not accepted: a GPU has float and double");
+}
+
+/* ---- preprocessor lines */
+
+static void check_include(const struct token *hash, struct diagnostics *diagnostics) {
+    const struct token *name = hash + 2;
+    for (size_t i = 0; i < COUNT(headers); i++) {
+        const char *header = headers[i];
+        if (token_is(name, "<") && strncmp(name->text + 1, header, strlen(header)) == 0 &&
+            name->text[1 + strlen(header)] == '>')
+            return;
+    }
+    diagnostics_add(diagnostics, hash->line, NULL,
+                    "this #include is not accepted; expected one of <math.h>, <stdint.h>, "
+                    "<stdlib.h>, <limits.h>, <stdbool.h>, <stddef.h>");
+}
+
+static void check_define(const struct token *hash, struct diagnostics *diagnostics) {
+    const struct token *name = hash + 2;
+    char shown[TOKEN_SHOWN_MAX];
+    token_shown(name, shown);
+    if (!name->preprocessor || name->kind != TOKEN_WORD)
+        diagnostics_add(diagnostics, hash->line, NULL, "expected a name behind #define");
+    else if (is_one_of(name, c_words, COUNT(c_words)) || builtin_is_function(name))
+        diagnostics_add(diagnostics, hash->line, NULL,
+                        "\"%s\" may not be a macro's name: it has a meaning in C already", shown);
+}
+
+static void unknown_line(const struct token *hash, struct diagnostics *diagnostics) {
+    static const char *const ours[] = { "STRUCT", "P2P_FUNC", "N2P_FUNC", "R2S_FUNC", "R2V_FUNC" };
+    char shown[TOKEN_SHOWN_MAX];
+    token_shown(hash + 1, shown);
+    const char *near = nearest_name(shown, ours, COUNT(ours));
+    if (near)
+        diagnostics_add(diagnostics, hash->line, NULL,
+                        "there is no directive #%s; did you mean #%s?", shown, near);
+    else
+        diagnostics_add(diagnostics, hash->line, NULL,
+                        "#%s is not accepted; expected #STRUCT, #P2P_FUNC, #N2P_FUNC, #R2S_FUNC, "
+                        "#R2V_FUNC, #define, #undef, #if, #ifdef, #ifndef, #elif, #else, #endif or "
+                        "#include",
+                        shown);
+}
+
+/* HASH begins a line; returns how much deeper in #if the next one stands. */
+static int check_line(const struct token *hash, struct diagnostics *diagnostics) {
+    const struct token *word = hash + 1;
+    if (!word->preprocessor) return 0; /* a '#' alone */
+    if (token_is(word, "include")) check_include(hash, diagnostics);
+    if (token_is(word, "define") || token_is(word, "undef")) check_define(hash, diagnostics);
+    if (token_is(word, "if") || token_is(word, "ifdef") || token_is(word, "ifndef")) return 1;
+    if (token_is(word, "endif")) return -1;
+    if (!token_is(word, "include") && !token_is(word, "define") && !token_is(word, "undef") &&
+        !token_is(word, "elif") && !token_is(word, "else"))
+        unknown_line(hash, diagnostics);
+    return 0;
+}
+
+static void check_paste(const struct token *token, struct diagnostics *diagnostics) {
+    if (token_is(token, "#") && token_is(token + 1, "#") && token[1].text == token->text + 1)
+        diagnostics_add(diagnostics, token->line, NULL,
+                        "## is not accepted: a name must be readable where it stands");
+}
+
+void refusals_in_tokens(const struct tokens *tokens, struct diagnostics *diagnostics) {
+    int depth = 0;
+    for (int i = 0; i < tokens->count; i++) {
+        const struct token *token = &tokens->list[i];
+        const bool begins = token->preprocessor && token->first && token_is(token, "#");
+        if (token->kind == TOKEN_WORD) check_word(token, diagnostics);
+        if (token->kind == TOKEN_WORD) check_pair(token, diagnostics);
+        if (token->preprocessor) check_paste(token, diagnostics);
+        if (begins) depth += check_line(token, diagnostics);
+        if (token->kind == TOKEN_DIRECTIVE && depth > 0)
+            diagnostics_add(diagnostics, token->line, token_directive(token),
+                            "a directive may not stand between #if and #endif");
+    }
+}
+
+/* ---- declarations */
+
+/* Everything of FIRST..END-1 outside brackets that tells whether a variable can be changed. */
+static bool is_constant(const struct token *first, const struct token *end) {
+    bool constant = false, pointer = false;
+    for (const struct token *at = first; at < end && !token_is(at, "="); at++) {
+        if (token_is(at, "const")) constant = true;
+        if (token_is(at, "const")) pointer = false;
+        if (token_is(at, "*")) pointer = true;
+    }
+    return constant && !pointer;
+}
+
+static void check_variable(const struct declaration *declaration, struct diagnostics *diagnostics) {
+    if (is_constant(declaration->first, declaration->end)) return;
+    char shown[TOKEN_SHOWN_MAX];
+    diagnostics_add(diagnostics, declaration->first->line, NULL,
+                    "this is no function, no type and no constant (it begins with \"%s\"): a "
+                    "variable outside a function must be const",
+                    token_shown(declaration->first, shown));
+}
+
+static bool same_name(const struct token *a, const struct token *b) {
+    return a->kind == TOKEN_WORD && a->length == b->length &&
+           memcmp(a->text, b->text, a->length) == 0;
+}
+
+static void check_body(const struct declaration *function, struct diagnostics *diagnostics) {
+    char shown[TOKEN_SHOWN_MAX];
+    for (const struct token *at = function->body; at < function->end; at++) {
+        if (same_name(at, function->name) && token_is(at + 1, "("))
+            diagnostics_add(diagnostics, at->line, NULL,
+                            "%s calls itself: recursion is not accepted, write a loop",
+                            token_shown(at, shown));
+        const struct token *end = at;
+        while (token_is(at, "static") && end < function->end && !token_is(end, ";")) end++;
+        if (end > at && !is_constant(at, end))
+            diagnostics_add(diagnostics, at->line, NULL,
+                            "a static variable in a function must be const: an operator keeps "
+                            "nothing from pixel to pixel");
+    }
+}
+
+static bool is_macro(const struct tokens *tokens, const struct token *name) {
+    for (int i = 0; i + 2 < tokens->count; i++) {
+        const struct token *at = &tokens->list[i];
+        if (at->preprocessor && at->first && token_is(at + 1, "define") && same_name(name, at + 2))
+            return true;
+    }
+    return false;
+}
+
+/* Calls stand in bodies and in macros; a macro's parameters may be called there. */
+static void check_calls(const struct tokens *tokens, const struct declarations *declarations,
+                        struct diagnostics *diagnostics) {
+    char shown[TOKEN_SHOWN_MAX];
+    for (int i = 0; i < tokens->count; i++) {
+        const struct token *at = &tokens->list[i];
+        if (at->kind != TOKEN_WORD || at->preprocessor || !token_is(at + 1, "(")) continue;
+        if (is_one_of(at, c_words, COUNT(c_words)) || builtin_is_function(at) ||
+            token_is(at, "T") || token_is(at, "E") || declarations_function(declarations, at) ||
+            is_macro(tokens, at) || refusal_of(at))
+            continue;
+        const struct token *type = at;
+        if (scalar_type_read(&type) || token_is(at, "defined")) continue;
+        const char *near = builtin_nearest(token_shown(at, shown));
+        diagnostics_add(diagnostics, at->line, NULL,
+                        "there is no function \"%s\" in this file, and it is none that every "
+                        "operator may call%s%s%s",
+                        shown, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+    }
+}
+
+void refusals_in_declarations(const struct tokens *tokens, const struct declarations *declarations,
+                              struct diagnostics *diagnostics) {
+    char shown[TOKEN_SHOWN_MAX];
+    for (int i = 0; i < declarations->count; i++) {
+        const struct declaration *one = &declarations->list[i];
+        if (one->kind == DECLARATION_CONSTANT) check_variable(one, diagnostics);
+        if (one->kind == DECLARATION_FUNCTION && one->name) check_body(one, diagnostics);
+        if (one->kind == DECLARATION_FUNCTION && one->name && builtin_is_function(one->name))
+            diagnostics_add(diagnostics, one->name->line, NULL,
+                            "there is a function %s for every operator already: choose another "
+                            "name",
+                            token_shown(one->name, shown));
+        if (one->kind == DECLARATION_PROTOTYPE && one->name &&
+            !declarations_function(declarations, one->name))
+            diagnostics_add(diagnostics, one->first->line, NULL,
+                            "%s is declared but has no body in this file: expected { behind its )",
+                            token_shown(one->name, shown));
+    }
+    check_calls(tokens, declarations, diagnostics);
+}

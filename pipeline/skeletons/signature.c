@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. One cursor goes over the signature's tokens, part by part; the first part that is
+ * not what the skeleton asks for is told with what was found in its place, and ends the reading. */
+#include "pipeline/skeletons/signature.h"
+
+#include <string.h>
+
+struct cursor {
+    const struct token *at;
+    const struct declaration *function;
+    const char *directive;
+    struct user_op *op;
+    struct diagnostics *diagnostics;
+};
+
+const char *signature_form(enum skeleton skeleton) {
+    static const char *const forms[] = {
+        [SKELETON_P2P] = "static S name(S pixel, int index[, params])",
+        [SKELETON_N2P] = "static S name(S pixel[3][3], int x, int y[, params])",
+        [SKELETON_R2S] = "static T name(E a, E b)",
+        [SKELETON_R2V] = "static void name(S pixel, int *out, int bins[, params])",
+    };
+    return forms[skeleton];
+}
+
+static bool expected(struct cursor *cursor, const char *what) {
+    char shown[TOKEN_SHOWN_MAX];
+    diagnostics_add(cursor->diagnostics, cursor->at->line, cursor->directive,
+                    "expected %s, found \"%s\"; the form is %s", what,
+                    token_shown(cursor->at, shown), signature_form(cursor->op->skeleton));
+    return false;
+}
+
+static bool take(struct cursor *cursor, const char *word) {
+    char what[32] = { 0 };
+    if (token_is(cursor->at, word)) {
+        cursor->at++;
+        return true;
+    }
+    strncpy(what, word, sizeof what - 1);
+    return expected(cursor, what);
+}
+
+static bool take_name(struct cursor *cursor, const struct token **name, const char *what) {
+    *name = cursor->at;
+    if (cursor->at->kind != TOKEN_WORD) return expected(cursor, what);
+    cursor->at++;
+    return true;
+}
+
+/* `unsigned char` or `unsigned short`, and the same as before where OP has a depth already. */
+static bool take_sample(struct cursor *cursor, const char *what) {
+    const struct token *begin = cursor->at;
+    const enum scalar_type type = scalar_type_read(&cursor->at);
+    const int depth = scalar_type_sample_depth(type);
+    if (depth && (!cursor->op->depth || cursor->op->depth == depth)) {
+        cursor->op->depth = depth;
+        return true;
+    }
+    cursor->at = begin;
+    return expected(cursor, what);
+}
+
+static bool take_int(struct cursor *cursor, const char *what) {
+    const struct token *begin = cursor->at;
+    if (scalar_type_read(&cursor->at) == SCALAR_INT) return true;
+    cursor->at = begin;
+    return expected(cursor, what);
+}
+
+/* `static` and `inline` in any order, or neither. */
+static void skip_specifiers(struct cursor *cursor) {
+    while (token_is(cursor->at, "static") || token_is(cursor->at, "inline")) cursor->at++;
+}
+
+/* The function's name and '('. */
+static bool take_head(struct cursor *cursor) {
+    if (cursor->at != cursor->function->name)
+        return expected(cursor, "the function's name behind its result's type");
+    cursor->at++;
+    return take(cursor, "(");
+}
+
+/* NAME is read in the body; a macro that names it counts. */
+static bool is_used(const struct user_file *file, const struct declaration *function,
+                    const struct token *name) {
+    for (const struct token *at = function->body; at < function->end; at++)
+        if (at->length == name->length && memcmp(at->text, name->text, name->length) == 0)
+            return true;
+    for (int i = 0; i < file->tokens.count; i++) {
+        const struct token *at = &file->tokens.list[i];
+        if (at->preprocessor && at->length == name->length &&
+            memcmp(at->text, name->text, name->length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* `)` at once, or a struct from under #STRUCT before it. */
+static bool take_parameters(struct cursor *cursor, const struct user_file *file) {
+    const struct token *name;
+    if (token_is(cursor->at, ")")) return true;
+    if (!take(cursor, ",")) return false;
+    while (token_is(cursor->at, "const")) cursor->at++;
+    for (int i = 0; i < file->struct_count; i++)
+        if (token_is(cursor->at, file->structs[i].name)) cursor->op->parameters = &file->structs[i];
+    if (!cursor->op->parameters)
+        return expected(cursor, "the name of a struct that stands under #STRUCT before");
+    cursor->at++;
+    while (token_is(cursor->at, "const")) cursor->at++;
+    return take_name(cursor, &name, "the parameters' name (they are passed by value)") &&
+           (token_is(cursor->at, ")") || expected(cursor, ") behind the parameters"));
+}
+
+/* ---- the four forms */
+
+static const char sample_text[] = "unsigned char (8-bit images) or unsigned short (16-bit images)";
+
+static bool read_p2p(struct cursor *cursor, const struct user_file *file) {
+    const struct token *name;
+    if (!take_sample(cursor, sample_text) || !take_head(cursor) ||
+        !take_sample(cursor, "the pixel's type, the same as the result's") ||
+        !take_name(cursor, &name, "the pixel's name") || !take(cursor, ",") ||
+        !take_int(cursor, "int, the pixel's index") ||
+        !take_name(cursor, &name, "the index's name"))
+        return false;
+    cursor->op->uses_position = is_used(file, cursor->function, name);
+    return take_parameters(cursor, file);
+}
+
+/* [3] or [5]; the second time the same as the first. */
+static bool take_side(struct cursor *cursor) {
+    if (!take(cursor, "[")) return false;
+    const int side = token_is(cursor->at, "3") ? 3 : token_is(cursor->at, "5") ? 5 : 0;
+    if (!side || (cursor->op->window && cursor->op->window != side))
+        return expected(cursor, "[3][3] or [5][5] behind the window's name");
+    cursor->op->window = side;
+    cursor->at++;
+    return take(cursor, "]");
+}
+
+static bool read_n2p(struct cursor *cursor, const struct user_file *file) {
+    const struct token *name, *x, *y;
+    if (!take_sample(cursor, sample_text) || !take_head(cursor) ||
+        !take_sample(cursor, "the window's type, the same as the result's") ||
+        !take_name(cursor, &name, "the window's name") || !take_side(cursor) ||
+        !take_side(cursor) || !take(cursor, ",") || !take_int(cursor, "int x") ||
+        !take_name(cursor, &x, "the name of x") || !take(cursor, ",") ||
+        !take_int(cursor, "int y") || !take_name(cursor, &y, "the name of y"))
+        return false;
+    cursor->op->uses_position =
+        is_used(file, cursor->function, x) || is_used(file, cursor->function, y);
+    return take_parameters(cursor, file);
+}
+
+/* An integer, or LETTER; what was explicit before must be the same now. */
+static bool take_value(struct cursor *cursor, const char *letter, enum scalar_type *result) {
+    const struct token *begin = cursor->at;
+    if (token_is(cursor->at, letter) && (cursor->op->generic || !*result)) {
+        cursor->op->generic = true;
+        cursor->at++;
+        return true;
+    }
+    const enum scalar_type type = cursor->op->generic ? SCALAR_NONE : scalar_type_read(&cursor->at);
+    if (type && !scalar_type_is_float(type) && type != SCALAR_BOOL &&
+        (!*result || *result == type)) {
+        *result = type;
+        return true;
+    }
+    cursor->at = begin;
+    if (scalar_type_is_float(type))
+        return expected(cursor, "an integer type: sums of float and double would depend on the "
+                                "order in which they are made");
+    return expected(cursor, cursor->op->generic ? "T for the result and E for both parameters"
+                            : *result           ? "the same integer type three times"
+                                                : "T, or an integer type");
+}
+
+/* A sample must fit into the type that it is converted to. */
+static int depth_of(enum scalar_type type) {
+    return type == SCALAR_NONE || scalar_type_max(type) >= 65535 ? 0 : 8;
+}
+
+static bool read_r2s(struct cursor *cursor) {
+    const struct token *a, *b;
+    struct user_op *op = cursor->op;
+    enum scalar_type explicit_type = SCALAR_NONE;
+    if (!take_value(cursor, "T", &explicit_type) || !take_head(cursor) ||
+        !take_value(cursor, "E", &explicit_type) ||
+        !take_name(cursor, &a, "the first parameter's name") || !take(cursor, ",") ||
+        !take_value(cursor, "E", &explicit_type) ||
+        !take_name(cursor, &b, "the second parameter's name"))
+        return false;
+    if (!token_is(cursor->at, ")")) return expected(cursor, ") behind two parameters");
+    if (explicit_type && op->result && op->result != explicit_type) {
+        diagnostics_add(cursor->diagnostics, cursor->function->first->line, cursor->directive,
+                        "the directive says %s and the function %s: expected the same type",
+                        scalar_type_name(op->result), scalar_type_name(explicit_type));
+        return false;
+    }
+    if (explicit_type) op->result = explicit_type;
+    op->depth = depth_of(op->result);
+    return true;
+}
+
+static bool read_r2v(struct cursor *cursor, const struct user_file *file) {
+    const struct token *name;
+    struct user_op *op = cursor->op;
+    if (!take(cursor, "void") || !take_head(cursor) || !take_sample(cursor, sample_text) ||
+        !take_name(cursor, &name, "the pixel's name") || !take(cursor, ","))
+        return false;
+    const struct token *begin = cursor->at;
+    const enum scalar_type type = scalar_type_read(&cursor->at);
+    if ((type != SCALAR_INT && type != SCALAR_UINT) || (op->result && op->result != type)) {
+        cursor->at = begin;
+        return expected(cursor, op->result ? "a pointer to the directive's type"
+                                           : "int * or unsigned int *, the counts");
+    }
+    op->result = type;
+    return take(cursor, "*") && take_name(cursor, &name, "the counts' name") && take(cursor, ",") &&
+           take_int(cursor, "int, the number of bins") &&
+           take_name(cursor, &name, "the name of the number of bins") &&
+           take_parameters(cursor, file);
+}
+
+/* A type behind the directive, where the skeleton takes one. */
+static bool read_result(const struct declaration *directive, struct user_op *op,
+                        struct diagnostics *diagnostics) {
+    const enum scalar_type type = directive->result;
+    op->result = type;
+    if (!type) return true;
+    const bool good =
+        op->skeleton == SKELETON_R2S
+            ? !scalar_type_is_float(type) && type != SCALAR_BOOL
+            : op->skeleton == SKELETON_R2V && (type == SCALAR_INT || type == SCALAR_UINT);
+    if (!good)
+        diagnostics_add(diagnostics, directive->first->line, directive->directive,
+                        op->skeleton == SKELETON_R2S
+                            ? "expected an integer type behind the directive, found %s: sums of "
+                              "float and double would depend on the order in which they are made"
+                        : op->skeleton == SKELETON_R2V
+                            ? "expected int or unsigned int behind the directive, found %s"
+                            : "expected nothing behind the directive, found %s",
+                        scalar_type_name(type));
+    return good;
+}
+
+bool signature_read(const struct user_file *file, const struct declaration *directive,
+                    const struct declaration *function, struct user_op *op,
+                    struct diagnostics *diagnostics) {
+    struct cursor cursor = { .at = function->first,
+                             .function = function,
+                             .directive = directive->directive,
+                             .op = op,
+                             .diagnostics = diagnostics };
+    if (!read_result(directive, op, diagnostics)) return false;
+    skip_specifiers(&cursor);
+    switch (op->skeleton) {
+    case SKELETON_P2P: return read_p2p(&cursor, file);
+    case SKELETON_N2P: return read_n2p(&cursor, file);
+    case SKELETON_R2S: return read_r2s(&cursor);
+    case SKELETON_R2V: return read_r2v(&cursor, file);
+    }
+    return false;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+/* twin.h - a user's operator run on the CPU, its image shared out in bands of rows.
+ *
+ * Used by:  operators_dir.c, which puts these functions into a file's records.
+ * Owns:     nothing.
+ * Fails:    as op.h says.
+ * Threads:  as op.h says.
+ */
+#ifndef BURIN_TWIN_H
+#define BURIN_TWIN_H
+
+#include "pipeline/skeletons/user_op.h"
+
+/* Sets run, scratch and values of every operator of FILE, whose library is loaded. */
+void twin_fill(struct user_file *file);
+
+/* What an R2S or R2V tells of an image; also for the GPU's twin. */
+struct values_shape twin_values(const struct op *op, const struct params *params,
+                                const struct image *in);
+
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+/* n2p.h - the loop of an N2P operator's CPU twin: every colour sample from the window around it,
+ * the image's border repeated outside, alpha kept.
+ *
+ * Rows above and below the image are the first and the last one, so the inner loop asks nothing;
+ * the columns at both ends are done apart. Pasted behind the user's source once for each operator;
+ * before it stand
+ *   BURIN_NAME(part)           a name of this operator's own
+ *   BURIN_FUNCTION, BURIN_PASS the user's function, and `, burin_p` if it takes parameters
+ *   BURIN_SAMPLE, BURIN_PIXEL  a sample in memory, and as the function has it
+ *   BURIN_PARAMS               the parameters' type
+ *   BURIN_WINDOW               3 or 5
+ *   BURIN_USES_POSITION        0: the function does not look at x and y
+ *
+ * Used by:  twin_source.c, as text.
+ * Threads:  a call belongs to one.
+ */
+
+/* In here no name but ours hides the user's. */
+BURIN_INLINE BURIN_PIXEL BURIN_NAME(call)(BURIN_PIXEL burin_w[BURIN_WINDOW][BURIN_WINDOW],
+                                          int burin_x, int burin_y, BURIN_PARAMS burin_p) {
+    (void)burin_p;
+    return BURIN_FUNCTION(burin_w, burin_x, burin_y BURIN_PASS);
+}
+
+/* The sample at `at` of the middle row; its neighbours are `step` samples apart. */
+BURIN_INLINE BURIN_SAMPLE BURIN_NAME(inside)(const BURIN_SAMPLE *const *lines, long at, int step,
+                                             int x, int y, BURIN_PARAMS burin_p) {
+    BURIN_PIXEL window[BURIN_WINDOW][BURIN_WINDOW];
+    (void)x;
+    (void)y;
+    for (int j = 0; j < BURIN_WINDOW; j++)
+        for (int i = 0; i < BURIN_WINDOW; i++)
+            window[j][i] = lines[j][at + (i - BURIN_WINDOW / 2) * step];
+    return BURIN_NAME(call)(window, x, y, burin_p);
+}
+
+/* The same for a column near an end: columns outside are the first or the last. */
+BURIN_INLINE BURIN_SAMPLE BURIN_NAME(edge)(const BURIN_SAMPLE *const *lines, int c, int channels,
+                                           int width, int x, int y, BURIN_PARAMS burin_p) {
+    BURIN_PIXEL window[BURIN_WINDOW][BURIN_WINDOW];
+    for (int j = 0; j < BURIN_WINDOW; j++)
+        for (int i = 0; i < BURIN_WINDOW; i++) {
+            const int column = x + i - BURIN_WINDOW / 2;
+            const int there = column < 0 ? 0 : column >= width ? width - 1 : column;
+            window[j][i] = lines[j][(long)there * channels + c];
+        }
+    return BURIN_NAME(call)(window, x, y, burin_p);
+}
+
+/* The columns FROM..TO-1, one by one. */
+static __attribute__((noinline, unused)) void BURIN_NAME(ends)(const BURIN_SAMPLE *const *lines,
+                                                               BURIN_SAMPLE *out, int from, int to,
+                                                               int width, int y, int channels,
+                                                               BURIN_PARAMS burin_p) {
+    const int colours = channels < 3 ? 1 : 3;
+    for (int x = from; x < to; x++)
+        for (int c = 0; c < colours; c++)
+            out[(long)x * channels + c] =
+                BURIN_NAME(edge)(lines, c, channels, width, x, y, burin_p);
+}
+
+/* The samples FROM..TO-1, whatever channel they belong to; the next pixel's is STEP further. */
+BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *const *lines,
+                                      BURIN_SAMPLE *__restrict__ out, long from, long to, int step,
+                                      BURIN_PARAMS burin_p) {
+    for (long i = from; i < to; i++) out[i] = BURIN_NAME(inside)(lines, i, step, 0, 0, burin_p);
+}
+
+BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *const *lines,
+                                     BURIN_SAMPLE *__restrict__ out, int from, int to, int y,
+                                     int channels, int colours, BURIN_PARAMS burin_p) {
+    for (long x = from; x < to; x++)
+        for (long c = 0; c < colours; c++)
+            out[x * channels + c] =
+                BURIN_NAME(inside)(lines, x * channels + c, channels, (int)x, y, burin_p);
+}
+
+/* The same as `samples` for the pixels FROM..TO-1, with alpha out of the way. */
+BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *const *lines, BURIN_SAMPLE *out,
+                                         int from, int to, int channels, BURIN_PARAMS burin_p) {
+    enum { REACH = BURIN_WINDOW / 2 };
+    const int bits = 8 * sizeof(BURIN_SAMPLE);
+    BURIN_SAMPLE colour[BURIN_WINDOW][4 * (BURIN_CHUNK + 2 * REACH)];
+    const BURIN_SAMPLE *covered[BURIN_WINDOW];
+    for (int j = 0; j < BURIN_WINDOW; j++) covered[j] = colour[j] + REACH * channels;
+    for (long x = from; x < to; x += BURIN_CHUNK) {
+        const long pixels = to - x < BURIN_CHUNK ? to - x : BURIN_CHUNK;
+        for (int j = 0; j < BURIN_WINDOW; j++)
+            burin_cover(lines[j] + (x - REACH) * channels, colour[j], pixels + 2 * REACH, channels,
+                        bits);
+        BURIN_NAME(samples)
+        (covered, out + x * channels, 0, pixels * channels, channels, burin_p);
+    }
+}
+
+/* Channels and colours are constants where this is called. */
+BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *const *lines, BURIN_SAMPLE *out, int width,
+                                  int y, int channels, int colours, BURIN_PARAMS burin_p) {
+    const int reach = BURIN_WINDOW / 2;
+    const int first = reach < width ? reach : width;
+    const int last = width - reach > first ? width - reach : first;
+    BURIN_NAME(ends)(lines, out, 0, first, width, y, channels, burin_p);
+    if (BURIN_USES_POSITION)
+        BURIN_NAME(pixels)(lines, out, first, last, y, channels, colours, burin_p);
+    else if (colours < channels)
+        BURIN_NAME(keep_alpha)(lines, out, first, last, channels, burin_p);
+    else
+        BURIN_NAME(samples)(lines, out, first * channels, last * channels, channels, burin_p);
+    BURIN_NAME(ends)(lines, out, last, width, width, y, channels, burin_p);
+    if (colours < channels)
+        burin_restore(lines[reach], out, width, channels, 8 * sizeof(BURIN_SAMPLE));
+}
+
+BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
+    const BURIN_PARAMS burin_p = *(const BURIN_PARAMS *)rows->params;
+    const BURIN_SAMPLE *lines[BURIN_WINDOW];
+    for (int y = rows->first; y < rows->end; y++) {
+        BURIN_SAMPLE *out = (BURIN_SAMPLE *)(rows->out + y * rows->out_stride);
+        for (int j = 0; j < BURIN_WINDOW; j++) {
+            const int line = y + j - BURIN_WINDOW / 2;
+            const int there = line < 0 ? 0 : line >= rows->height ? rows->height - 1 : line;
+            lines[j] = (const BURIN_SAMPLE *)(rows->in + there * rows->in_stride);
+        }
+        switch (rows->channels) {
+        case 1: BURIN_NAME(row)(lines, out, rows->width, y, 1, 1, burin_p); break;
+        case 2: BURIN_NAME(row)(lines, out, rows->width, y, 2, 1, burin_p); break;
+        case 3: BURIN_NAME(row)(lines, out, rows->width, y, 3, 3, burin_p); break;
+        default: BURIN_NAME(row)(lines, out, rows->width, y, 4, 3, burin_p); break;
+        }
+    }
+}

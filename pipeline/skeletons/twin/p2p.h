@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/* p2p.h - the loop of a P2P operator's CPU twin: every colour sample on its own, alpha kept.
+ *
+ * Pasted behind the user's source once for each operator; before it stand
+ *   BURIN_NAME(part)           a name of this operator's own
+ *   BURIN_FUNCTION, BURIN_PASS the user's function, and `, burin_p` if it takes parameters
+ *   BURIN_SAMPLE, BURIN_PIXEL  a sample in memory, and as the function has it
+ *   BURIN_PARAMS               the parameters' type
+ *   BURIN_USES_POSITION        0: the function does not look at `index`
+ *
+ * Used by:  twin_source.c, as text.
+ * Threads:  a call belongs to one.
+ */
+
+/* In here no name but ours hides the user's. */
+BURIN_INLINE BURIN_PIXEL BURIN_NAME(call)(BURIN_PIXEL burin_v, int burin_i, BURIN_PARAMS burin_p) {
+    (void)burin_p;
+    return BURIN_FUNCTION(burin_v, burin_i BURIN_PASS);
+}
+
+/* Samples side by side, all of them colour. */
+BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *__restrict__ in,
+                                      BURIN_SAMPLE *__restrict__ out, int count,
+                                      BURIN_PARAMS burin_p) {
+    for (long i = 0; i < count; i++) out[i] = BURIN_NAME(call)(in[i], 0, burin_p);
+}
+
+/* Pixels whose first one is at `index`; channels and colours are constants where this is called. */
+BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *__restrict__ in,
+                                     BURIN_SAMPLE *__restrict__ out, int width, int index,
+                                     int channels, int colours, BURIN_PARAMS burin_p) {
+    (void)index;
+    for (long x = 0; x < width; x++) {
+        for (long c = 0; c < colours; c++)
+            out[x * channels + c] = BURIN_NAME(call)(in[x * channels + c], index + (int)x, burin_p);
+        if (colours < channels) out[x * channels + colours] = in[x * channels + colours];
+    }
+}
+
+BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int width,
+                                         int channels, BURIN_PARAMS burin_p) {
+    const int bits = 8 * sizeof(BURIN_SAMPLE);
+    BURIN_SAMPLE colour[4 * BURIN_CHUNK];
+    for (long x = 0; x < width; x += BURIN_CHUNK) {
+        const long pixels = width - x < BURIN_CHUNK ? width - x : BURIN_CHUNK;
+        const BURIN_SAMPLE *from = in + x * channels;
+        BURIN_SAMPLE *to = out + x * channels;
+        burin_cover(from, colour, pixels, channels, bits);
+        BURIN_NAME(samples)(colour, to, pixels * channels, burin_p);
+        burin_restore(from, to, pixels, channels, bits);
+    }
+}
+
+BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int width,
+                                  int channels, int index, BURIN_PARAMS burin_p) {
+    if (BURIN_USES_POSITION) switch (channels) {
+        case 1: BURIN_NAME(pixels)(in, out, width, index, 1, 1, burin_p); break;
+        case 2: BURIN_NAME(pixels)(in, out, width, index, 2, 1, burin_p); break;
+        case 3: BURIN_NAME(pixels)(in, out, width, index, 3, 3, burin_p); break;
+        default: BURIN_NAME(pixels)(in, out, width, index, 4, 3, burin_p); break;
+        }
+    else if (channels == 2)
+        BURIN_NAME(keep_alpha)(in, out, width, 2, burin_p);
+    else if (channels == 4)
+        BURIN_NAME(keep_alpha)(in, out, width, 4, burin_p);
+    else
+        BURIN_NAME(samples)(in, out, (long)width * channels, burin_p);
+}
+
+BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
+    const BURIN_PARAMS burin_p = *(const BURIN_PARAMS *)rows->params;
+    for (int y = rows->first; y < rows->end; y++) BURIN_NAME(row)
+    ((const BURIN_SAMPLE *)(rows->in + y * rows->in_stride),
+     (BURIN_SAMPLE *)(rows->out + y * rows->out_stride), rows->width, rows->channels,
+     y * rows->width, burin_p);
+}

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+/* prelude.h - what stands before a user's operator in the source of its CPU twin.
+ *
+ * It stands for <stdint.h>, <limits.h>, <stdbool.h> and <stddef.h>, and exact_math.h behind it for
+ * <math.h> and <stdlib.h>: a twin includes nothing and is linked with nothing.
+ *
+ * Used by:  twin_source.c, as text.
+ * Threads:  any; no state.
+ */
+#ifndef BURIN_TWIN_PRELUDE_H
+#define BURIN_TWIN_PRELUDE_H
+
+#define BURIN_INLINE static inline __attribute__((__always_inline__, __unused__))
+#define BURIN_EXPORT __attribute__((visibility("default")))
+
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long int64_t;
+typedef unsigned long uint64_t;
+typedef unsigned long size_t;
+typedef long ptrdiff_t;
+#define NULL ((void *)0)
+
+#define bool _Bool
+#define true 1
+#define false 0
+
+#define CHAR_BIT   8
+#define SCHAR_MIN  (-128)
+#define SCHAR_MAX  127
+#define UCHAR_MAX  255
+#define CHAR_MIN   SCHAR_MIN
+#define CHAR_MAX   SCHAR_MAX
+#define SHRT_MIN   (-32768)
+#define SHRT_MAX   32767
+#define USHRT_MAX  65535
+#define INT_MIN    (-2147483647 - 1)
+#define INT_MAX    2147483647
+#define UINT_MAX   4294967295u
+#define LONG_MIN   (-9223372036854775807l - 1)
+#define LONG_MAX   9223372036854775807l
+#define ULONG_MAX  18446744073709551615ul
+#define LLONG_MIN  (-9223372036854775807ll - 1)
+#define LLONG_MAX  9223372036854775807ll
+#define ULLONG_MAX 18446744073709551615ull
+#define INT8_MIN   SCHAR_MIN
+#define INT8_MAX   SCHAR_MAX
+#define UINT8_MAX  UCHAR_MAX
+#define INT16_MIN  SHRT_MIN
+#define INT16_MAX  SHRT_MAX
+#define UINT16_MAX USHRT_MAX
+#define INT32_MIN  INT_MIN
+#define INT32_MAX  INT_MAX
+#define UINT32_MAX UINT_MAX
+#define INT64_MIN  LONG_MIN
+#define INT64_MAX  LONG_MAX
+#define UINT64_MAX ULONG_MAX
+
+/* ---- memory: compilers call these where a program copies or clears */
+
+#ifdef __OPTIMIZE__
+#define BURIN_NO_CALLS __attribute__((optimize("no-tree-loop-distribute-patterns"), unused))
+#else
+#define BURIN_NO_CALLS
+#endif
+
+BURIN_NO_CALLS void *memcpy(void *to, const void *from, size_t size);
+BURIN_NO_CALLS void *memmove(void *to, const void *from, size_t size);
+BURIN_NO_CALLS void *memset(void *to, int value, size_t size);
+BURIN_NO_CALLS int memcmp(const void *a, const void *b, size_t size);
+
+BURIN_NO_CALLS void *memcpy(void *to, const void *from, size_t size) {
+    for (size_t i = 0; i < size; i++) ((char *)to)[i] = ((const char *)from)[i];
+    return to;
+}
+
+BURIN_NO_CALLS void *memmove(void *to, const void *from, size_t size) {
+    if ((char *)to <= (const char *)from) return memcpy(to, from, size);
+    for (size_t i = size; i-- > 0;) ((char *)to)[i] = ((const char *)from)[i];
+    return to;
+}
+
+BURIN_NO_CALLS void *memset(void *to, int value, size_t size) {
+    for (size_t i = 0; i < size; i++) ((char *)to)[i] = (char)value;
+    return to;
+}
+
+BURIN_NO_CALLS int memcmp(const void *a, const void *b, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (((const unsigned char *)a)[i] != ((const unsigned char *)b)[i])
+            return ((const unsigned char *)a)[i] < ((const unsigned char *)b)[i] ? -1 : 1;
+    return 0;
+}
+
+/* One thread has its own counts here; on a GPU this is one. */
+BURIN_INLINE int atomicAdd(void *sum, int value) {
+    const int before = *(int *)sum;
+    *(int *)sum = before + value;
+    return before;
+}
+
+/* ---- rows: 16-bit samples may begin at any byte */
+
+typedef unsigned char burin_sample8;
+typedef unsigned short __attribute__((aligned(1), may_alias)) burin_sample16;
+
+/* A pixel of 2 or 4 samples as one number, its alpha in the high bits. */
+typedef unsigned short __attribute__((aligned(1), may_alias)) burin_pixel16;
+typedef unsigned int __attribute__((aligned(1), may_alias)) burin_pixel32;
+typedef unsigned long __attribute__((aligned(1), may_alias)) burin_pixel64;
+
+/* Alpha is never given to a function, and loops over neighbours are fast: so alpha is replaced by
+ * the colour sample before it on the way in, and put back on the way out. */
+#define BURIN_ALPHA(pixel, bits)                                                                   \
+    BURIN_INLINE void pixel##_cover(const void *from, void *to, long pixels) {                     \
+        const pixel *__restrict__ in = (const pixel *)from;                                        \
+        pixel *__restrict__ out = (pixel *)to;                                                     \
+        const pixel alpha = (pixel)((pixel)-1 << (sizeof(pixel) * 8 - bits));                      \
+        for (long i = 0; i < pixels; i++)                                                          \
+            out[i] = (pixel)((in[i] & ~alpha) | (pixel)((pixel)(in[i] << bits) & alpha));          \
+    }                                                                                              \
+    BURIN_INLINE void pixel##_restore(const void *from, void *to, long pixels) {                   \
+        const pixel *__restrict__ in = (const pixel *)from;                                        \
+        pixel *__restrict__ out = (pixel *)to;                                                     \
+        const pixel alpha = (pixel)((pixel)-1 << (sizeof(pixel) * 8 - bits));                      \
+        for (long i = 0; i < pixels; i++) out[i] = (pixel)((out[i] & ~alpha) | (in[i] & alpha));   \
+    }
+
+typedef burin_pixel32 burin_pixel32_16;
+typedef burin_pixel64 burin_pixel64_16;
+BURIN_ALPHA(burin_pixel16, 8)
+BURIN_ALPHA(burin_pixel32, 8)
+BURIN_ALPHA(burin_pixel32_16, 16)
+BURIN_ALPHA(burin_pixel64_16, 16)
+
+BURIN_INLINE void burin_cover(const void *from, void *to, long pixels, int channels, int bits) {
+    if (bits == 8 && channels == 2)
+        burin_pixel16_cover(from, to, pixels);
+    else if (bits == 8)
+        burin_pixel32_cover(from, to, pixels);
+    else if (channels == 2)
+        burin_pixel32_16_cover(from, to, pixels);
+    else
+        burin_pixel64_16_cover(from, to, pixels);
+}
+
+BURIN_INLINE void burin_restore(const void *from, void *to, long pixels, int channels, int bits) {
+    if (bits == 8 && channels == 2)
+        burin_pixel16_restore(from, to, pixels);
+    else if (bits == 8)
+        burin_pixel32_restore(from, to, pixels);
+    else if (channels == 2)
+        burin_pixel32_16_restore(from, to, pixels);
+    else
+        burin_pixel64_16_restore(from, to, pixels);
+}
+
+/* What a loop takes on at once where it needs a copy. */
+enum { BURIN_CHUNK = 480 }; /* pixels; 3 times as many fill an R2S' lanes */
+
+/* Operators without parameters. */
+struct burin_nothing {
+    char nothing;
+};
+
+#endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+/* r2s.h - the loop of an R2S operator's CPU twin: all samples of a colour channel become one
+ * number.
+ *
+ * The user's function may be applied in any order. Many partial results stand side by side, one a
+ * lane, so that the inner loop has no chain of dependences; a lane keeps to one channel, since the
+ * number of lanes is a multiple of 3. Pasted behind the user's source once for each operator and
+ * depth; before it stand
+ *   BURIN_NAME(part)   a name of this operator's own
+ *   BURIN_FUNCTION     the user's function
+ *   BURIN_SAMPLE       a sample in memory
+ *   BURIN_RESULT       the result's type
+ *
+ * Used by:  twin_source.c, as text.
+ * Threads:  a call belongs to one.
+ */
+
+/* In here no name but ours hides the user's. */
+BURIN_INLINE BURIN_RESULT BURIN_NAME(call)(BURIN_RESULT burin_a, BURIN_RESULT burin_b) {
+    return BURIN_FUNCTION(burin_a, burin_b);
+}
+
+BURIN_INLINE void BURIN_NAME(fold)(struct burin_fold *fold, BURIN_RESULT value) {
+    if (fold->started) value = BURIN_NAME(call)((BURIN_RESULT)fold->value, value);
+    fold->value = (long long)value;
+    fold->started = 1;
+}
+
+struct BURIN_NAME(lanes) {
+    BURIN_RESULT lane[192];
+    int started;
+};
+
+/* Samples of colour alone; the first one belongs to channel 0. The lanes are copied in and out, so
+ * that the compiler knows that nothing else points at them. */
+BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, long count, int colours,
+                                      struct BURIN_NAME(lanes) * lanes, struct burin_fold *folds) {
+    struct BURIN_NAME(lanes) own = *lanes;
+    long i = 0;
+    if (!own.started && count >= 192) {
+        for (; i < 192; i++) own.lane[i] = (BURIN_RESULT)in[i];
+        own.started = 1;
+    }
+    for (; i + 192 <= count; i += 192)
+        for (long l = 0; l < 192; l++)
+            own.lane[l] = BURIN_NAME(call)(own.lane[l], (BURIN_RESULT)in[i + l]);
+    *lanes = own;
+    for (; i < count; i++) BURIN_NAME(fold)(&folds[i % colours], (BURIN_RESULT)in[i]);
+}
+
+/* Colour is put together, alpha left out; a chunk's colour samples fill all lanes. */
+BURIN_INLINE void BURIN_NAME(leave_alpha)(const BURIN_SAMPLE *in, int width, int colours,
+                                          struct BURIN_NAME(lanes) * lanes,
+                                          struct burin_fold *folds) {
+    BURIN_SAMPLE colour[3 * BURIN_CHUNK];
+    for (long x = 0; x < width; x += BURIN_CHUNK) {
+        const long pixels = width - x < BURIN_CHUNK ? width - x : BURIN_CHUNK;
+        const BURIN_SAMPLE *from = in + x * (colours + 1);
+        for (long i = 0; i < pixels; i++)
+            for (long c = 0; c < colours; c++)
+                colour[i * colours + c] = from[i * (colours + 1) + c];
+        BURIN_NAME(samples)(colour, pixels * colours, colours, lanes, folds);
+    }
+}
+
+BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
+    struct BURIN_NAME(lanes) lanes;
+    const int colours = rows->channels < 3 ? 1 : 3;
+    lanes.started = 0;
+    for (int y = rows->first; y < rows->end; y++) {
+        const BURIN_SAMPLE *in = (const BURIN_SAMPLE *)(rows->in + y * rows->in_stride);
+        switch (rows->channels) {
+        case 1: BURIN_NAME(samples)(in, rows->width, 1, &lanes, rows->folds); break;
+        case 2: BURIN_NAME(leave_alpha)(in, rows->width, 1, &lanes, rows->folds); break;
+        case 3: BURIN_NAME(samples)(in, rows->width * 3, 3, &lanes, rows->folds); break;
+        default: BURIN_NAME(leave_alpha)(in, rows->width, 3, &lanes, rows->folds); break;
+        }
+    }
+    for (long l = 0; lanes.started && l < 192; l++)
+        BURIN_NAME(fold)(&rows->folds[l % colours], lanes.lane[l]);
+}
+
+/* Another band's result into this one's. */
+BURIN_EXPORT void BURIN_NAME(merge)(struct burin_fold *into, const struct burin_fold *from) {
+    if (from->started) BURIN_NAME(fold)(into, (BURIN_RESULT)from->value);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+/* r2v.h - the loop of an R2V operator's CPU twin: the samples of a colour channel are counted into
+ * a list.
+ *
+ * Neighbouring pixels go to different copies of the list, so that equal ones do not wait for each
+ * other's store; whoever calls adds the copies up. Pasted behind the user's source once for each
+ * operator; before it stand
+ *   BURIN_NAME(part)           a name of this operator's own
+ *   BURIN_FUNCTION, BURIN_PASS the user's function, and `, burin_p` if it takes parameters
+ *   BURIN_SAMPLE, BURIN_PIXEL  a sample in memory, and as the function has it
+ *   BURIN_PARAMS, BURIN_RESULT the parameters' and the counts' type
+ *
+ * Used by:  twin_source.c, as text.
+ * Threads:  a call belongs to one.
+ */
+
+/* In here no name but ours hides the user's. */
+BURIN_INLINE void BURIN_NAME(call)(BURIN_PIXEL burin_v, BURIN_RESULT *burin_list, int burin_bins,
+                                   BURIN_PARAMS burin_p) {
+    (void)burin_p;
+    BURIN_FUNCTION(burin_v, burin_list, burin_bins BURIN_PASS);
+}
+
+BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *in, const struct burin_rows *rows,
+                                  int channels, int colours, BURIN_PARAMS burin_p) {
+    const long width = rows->width, copies = rows->copies;
+    const int bins = rows->bins;
+    int *counts = rows->counts;
+    for (long x = 0; x < width; x++)
+        for (long c = 0; c < colours; c++) {
+            int *list = counts + ((x & (copies - 1)) * colours + c) * bins;
+            BURIN_NAME(call)(in[x * channels + c], (BURIN_RESULT *)list, bins, burin_p);
+        }
+}
+
+BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
+    const BURIN_PARAMS burin_p = *(const BURIN_PARAMS *)rows->params;
+    for (int y = rows->first; y < rows->end; y++) {
+        const BURIN_SAMPLE *in = (const BURIN_SAMPLE *)(rows->in + y * rows->in_stride);
+        switch (rows->channels) {
+        case 1: BURIN_NAME(row)(in, rows, 1, 1, burin_p); break;
+        case 2: BURIN_NAME(row)(in, rows, 2, 1, burin_p); break;
+        case 3: BURIN_NAME(row)(in, rows, 3, 3, burin_p); break;
+        default: BURIN_NAME(row)(in, rows, 4, 3, burin_p); break;
+        }
+    }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+/* user_op.h - a user's operator: its record as every operator has one, and what its source said.
+ *
+ * Used by:  the reader makes them; the CPU's and the GPU's twin run them.
+ * Owns:     a user_file owns its text, its operators and all texts in them.
+ * Threads:  read-only once it is read and compiled.
+ * Limits:   USER_OPS_MAX operators and USER_STRUCTS_MAX structs a file.
+ */
+#ifndef BURIN_USER_OP_H
+#define BURIN_USER_OP_H
+
+#include "pipeline/op.h"
+#include "pipeline/skeletons/parameter_struct.h"
+#include "pipeline/skeletons/twin/rows.h"
+
+enum { USER_OPS_MAX = 16, USER_STRUCTS_MAX = 8, USER_BINS_DEFAULT = 256, USER_BINS_MAX = 65536 };
+
+enum skeleton {
+    SKELETON_P2P, /* a sample becomes a sample */
+    SKELETON_N2P, /* a window of samples becomes a sample */
+    SKELETON_R2S, /* all samples become one number */
+    SKELETON_R2V, /* all samples become a list of numbers */
+};
+
+/* What a compiled CPU twin gives; twin/rows.h tells what they do. */
+struct twin_loops {
+    void (*rows)(const struct burin_rows *rows);
+    void (*merge)(struct burin_fold *into, const struct burin_fold *from); /* R2S alone */
+};
+
+struct user_op {
+    struct op op; /* the first member: a record's address is its operator's */
+    const struct user_file *file;
+    enum skeleton skeleton;
+    int depth;               /* 8 or 16; 0: both (R2S of T and E) */
+    int window;              /* N2P: 3 or 5 */
+    enum scalar_type result; /* R2S, R2V; SCALAR_NONE: the sample's own type */
+    bool generic;            /* R2S: its types are written T and E */
+    bool uses_position;      /* index, or x and y, are used; where in doubt, yes */
+    const struct parameter_struct *parameters; /* NULL: none */
+    struct param params[PARAMS_MAX + 1];       /* the fields, and of an R2V `bins` behind them */
+    const struct declaration *directive, *function;
+    struct twin_loops loops[2]; /* of 8-bit and 16-bit images; NULL where there is none */
+};
+
+struct user_file {
+    const char *path, *name; /* as given; its last component */
+    const char *text;        /* NUL at its end; ends of lines are "\n" */
+    size_t length;
+    struct user_op ops[USER_OPS_MAX];
+    int count;
+    struct parameter_struct structs[USER_STRUCTS_MAX];
+    int struct_count;
+    struct text_arena arena;
+    struct tokens tokens;
+    struct declarations declarations;
+};
+
+static inline const struct user_op *user_op_of(const struct op *op) {
+    return (const struct user_op *)op;
+}
+
+#endif

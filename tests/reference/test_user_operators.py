@@ -1,0 +1,552 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operators that users write in C, through `burin run`, against numpy: the listings of the 2017 paper as they stand
+there, and operators of every other kind, over awkward sizes, both depths and every number of channels.
+
+covers: pipeline/skeletons/twin.c pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c
+  pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c pipeline/skeletons/operators_dir.c server/operators.c
+  server/command_check.c
+"""
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+
+import cv2
+import numpy as np
+import pytest
+
+BURIN = os.environ.get("BURIN", os.path.join(os.path.dirname(__file__), "../../build/burin"))
+SIZES = [(1, 1), (1, 9), (9, 1), (2, 3), (13, 42), (66, 123), (3, 4097), (257, 200)]
+
+# As in Boeira, Ribeiro and others 2017, code listings 3, 8 and 10.
+LISTINGS = """
+#STRUCT typedef struct{ int tolerancia; } data; #P2P_FUNC static unsigned char binarizador(unsigned char pixel, int index, data parametro){ return pixel + parametro.tolerancia > 127 ? 255 : 0 ; }
+#R2S_FUNC static T menor(E pixel1, E pixel2) { return pixel1 < pixel2 ? pixel1 : pixel2; }
+#R2V_FUNC static void r2vProcessor(unsigned char entrada, int* saida, int bins){ atomicAdd(&saida[entrada], 1);}
+"""
+
+POINTS = """
+#include <math.h>
+#include <stdint.h>
+static const unsigned char steps[4] = { 0, 85, 170, 255 };
+static int clamp(double v, int most) { return v < 0 ? 0 : v > most ? most : (int)v; }
+#STRUCT
+typedef struct {
+    double gamma;   // 2.2 [0.1,10] exponent
+    int levels;     // 4 [2,256] levels that are left
+    unsigned char mask; // 90 exclusive or
+    bool invert;
+    int width, height; // 1 [1,65535] of the image
+    float gain;     // 1.5 [-10,10] factor
+} settings;
+
+#P2P_FUNC
+static unsigned char gamma_by_pow(unsigned char v, int i, settings s) {
+    return (unsigned char)floor(255 * pow(v / 255.0, 1 / s.gamma) + 0.5);
+}
+#P2P_FUNC
+static unsigned char by_table(unsigned char v, int i) { return steps[v >> 6]; }
+#P2P_FUNC
+static unsigned char solarize(unsigned char v, int i) { return v > 127 ? 255 - v : v; }
+#P2P_FUNC
+static uint8_t posterize(uint8_t v, int i, settings s) { return v * s.levels / 256 * 255 / (s.levels - 1); }
+#P2P_FUNC
+static unsigned char exclusive(unsigned char v, int i, settings s) { return s.invert ? ~(v ^ s.mask) : v ^ s.mask; }
+#P2P_FUNC
+static unsigned char vignette(unsigned char v, int index, const settings s) {
+    double x = index % s.width - (s.width - 1) / 2.0, y = index / s.width - (s.height - 1) / 2.0;
+    double far = (x * x + y * y) / (s.width * s.width + s.height * s.height);
+    return clamp(v * (1 - 2 * far), 255);
+}
+#P2P_FUNC
+static unsigned char divided(unsigned char v, int i) { return 200 / v; }
+#P2P_FUNC
+static unsigned short contrast(unsigned short v, int i, settings s) {
+    return clamp((v - 32768) * s.gain + 32768, 65535);
+}
+#P2P_FUNC
+unsigned short striped(unsigned short v, int i) { return i & 1 ? 65535 - v : v; }
+"""
+
+WINDOWS = """
+#include <stdlib.h>
+#define EACH(j, i, n) for (int j = 0; j < n; j++) \\
+    for (int i = 0; i < n; i++)
+static int least(int a, int b) { return a < b ? a : b; }
+static int byte(int v) { return v < 0 ? 0 : v > 255 ? 255 : v; }
+#N2P_FUNC
+static unsigned char median(unsigned char p[3][3], int x, int y) {
+    unsigned char s[9];
+    int n = 0;
+    EACH(j, i, 3) {
+        int k = n++;
+        for (; k > 0 && s[k - 1] > p[j][i]; k--) s[k] = s[k - 1];
+        s[k] = p[j][i];
+    }
+    return s[4];
+}
+#N2P_FUNC
+static unsigned char erosion(unsigned char p[3][3], int x, int y) { int m = 255; EACH(j, i, 3) m = least(m, p[j][i]); return m; }
+#N2P_FUNC
+static unsigned short dilation(unsigned short p[5][5], int x, int y) { int m = 0; EACH(j, i, 5) m = -least(-m, -p[j][i]); return m; }
+#N2P_FUNC
+static unsigned char emboss(unsigned char p[3][3], int x, int y) {
+    return byte(-2 * p[0][0] - p[0][1] - p[1][0] + p[1][1] + p[1][2] + p[2][1] + 2 * p[2][2]);
+}
+#N2P_FUNC
+static unsigned char laplacian(unsigned char p[3][3], int x, int y) {
+    return byte(abs(4 * p[1][1] - p[0][1] - p[1][0] - p[1][2] - p[2][1]));
+}
+#N2P_FUNC
+static unsigned char prewitt(unsigned char p[3][3], int x, int y) {
+    int gx = 0, gy = 0;
+    for (int k = 0; k < 3; k++) gx += p[k][2] - p[k][0];
+    for (int k = 0; k < 3; k++) gy += p[2][k] - p[0][k];
+    return byte((int)sqrt(gx * gx + gy * gy));
+}
+#N2P_FUNC
+static unsigned char sobel(unsigned char p[3][3], int x, int y) {
+    int gx = p[0][2] + 2 * p[1][2] + p[2][2] - p[0][0] - 2 * p[1][0] - p[2][0];
+    int gy = p[2][0] + 2 * p[2][1] + p[2][2] - p[0][0] - 2 * p[0][1] - p[0][2];
+    return byte((int)sqrt((double)(gx * gx + gy * gy)));
+}
+#N2P_FUNC
+static unsigned char variance(unsigned char p[5][5], int x, int y) {
+    int sum = 0, square = 0;
+    EACH(j, i, 5) { sum += p[j][i]; square += p[j][i] * p[j][i]; }
+    return byte((25 * square - sum * sum) / 625);
+}
+#STRUCT
+typedef struct { int left, top; } corner;
+#N2P_FUNC
+static unsigned char framed(unsigned char p[3][3], int x, int y, corner c) {
+    return x < c.left || y < c.top ? 0 : p[0][2];
+}
+"""
+
+NUMBERS = """
+#R2S_FUNC
+static T maior(E a, E b) { return a > b ? a : b; }
+#R2S_FUNC int
+static T sum(E a, E b) { return a + b; }
+#R2S_FUNC unsigned long long
+static T product(E a, E b) { return (2 * a + 1) * (2 * b + 1) / 2; }
+#R2S_FUNC
+static unsigned char all_bits(unsigned char a, unsigned char b) { return a | b; }
+#R2S_FUNC
+static int divisor(int a, int b) {
+    while (b) { int r = a % b; a = b; b = r; }
+    return a;
+}
+#STRUCT
+typedef struct { int level; /* 127 [0,65535] what is counted lies above */ } above;
+#R2V_FUNC
+static void count_above(unsigned char v, int *out, int bins, above a) { if (v > a.level) atomicAdd(out, 1); }
+#R2V_FUNC unsigned int
+static void two_levels(unsigned short v, unsigned int *out, int bins) {
+    atomicAdd(&out[(v >> 12) * 17 % bins], 1);
+    atomicAdd(&out[(v & 15) * 17 % bins], 2);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def operators(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("operators")
+    for name, text in [("listings", LISTINGS), ("points", POINTS), ("windows", WINDOWS), ("numbers", NUMBERS)]:
+        path = folder / f"{name}.c"
+        path.write_text(text)
+        path.chmod(0o644)
+    folder.chmod(0o755)
+    checked = subprocess.run([BURIN, "check", *sorted(map(str, folder.glob("*.c")))], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+    if "not compiled" in checked.stdout:
+        pytest.skip("there is no C compiler here")
+    return folder
+
+
+def burin(operators, step, picture, tmp_path, threads=2):
+    """(picture after the step, text that it told)"""
+    source, result = tmp_path / "in.png", tmp_path / "out.png"
+    stored = picture if picture.shape[2] < 3 else picture[..., [2, 1, 0, 3][:picture.shape[2]]]
+    if picture.shape[2] == 2:
+        write_gray_alpha(source, picture)
+    else:
+        assert cv2.imwrite(str(source), stored)
+    run = subprocess.run([BURIN, "run", "--operators-dir", operators, "--threads", str(threads), step, source, result],
+                         capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    if picture.shape[2] == 2:
+        return read_gray_alpha(result), run.stdout
+    got = cv2.imread(str(result), cv2.IMREAD_UNCHANGED)
+    got = got.reshape(*got.shape[:2], -1)
+    return (got if got.shape[2] < 3 else got[..., [2, 1, 0, 3][:got.shape[2]]]), run.stdout
+
+
+def write_gray_alpha(path, picture):
+    from PIL import Image
+    Image.fromarray(picture, "LA").save(path)
+
+
+def read_gray_alpha(path):
+    from PIL import Image
+    return np.asarray(Image.open(path))
+
+
+def pictures(depth, seed=5):
+    random = np.random.default_rng(seed)
+    for height, width in SIZES:
+        for channels in (1, 2, 3, 4):
+            if depth == 16 and channels == 2:
+                continue  # nothing here writes such a file
+            yield random.integers(0, 1 << depth, (height, width, channels)).astype(f"uint{depth}")
+
+
+def colours(picture):
+    return 1 if picture.shape[2] < 3 else 3
+
+
+def around(picture, reach):
+    """Every sample's window, border repeated: an array (height, width, channels, side * side) of int64."""
+    wide = np.pad(picture.astype(np.int64), ((reach, reach), (reach, reach), (0, 0)), mode="edge")
+    height, width = picture.shape[:2]
+    side = 2 * reach + 1
+    return np.stack([wide[j:j + height, i:i + width] for j in range(side) for i in range(side)], axis=-1)
+
+
+def weighed(taps):
+    return lambda p: around(p, 1) @ np.array(taps)
+
+
+def position(picture):
+    height, width = picture.shape[:2]
+    return np.arange(height * width).reshape(height, width, 1)
+
+
+def vignette(p):
+    height, width = p.shape[:2]
+    y, x = np.mgrid[:height, :width]
+    far = ((x - (width - 1) / 2.0) ** 2 + (y - (height - 1) / 2.0) ** 2) / (width * width + height * height)
+    return np.clip(p * (1 - 2 * far)[..., None], 0, 255).astype(np.int64)
+
+
+def root(gx, gy):
+    return lambda p: np.clip(np.vectorize(math.isqrt)(weighed(gx)(p) ** 2 + weighed(gy)(p) ** 2), 0, 255)
+
+
+SOBEL = [-1, 0, 1, -2, 0, 2, -1, 0, 1], [-1, -2, -1, 0, 0, 0, 1, 2, 1]
+PREWITT = [-1, 0, 1, -1, 0, 1, -1, 0, 1], [-1, -1, -1, 0, 0, 0, 1, 1, 1]
+WIDE = np.int64
+
+IMAGES = [
+    (8, "binarizador:tolerancia=40", lambda p: np.where(p.astype(WIDE) + 40 > 127, 255, 0)),
+    (8, "binarizador", lambda p: np.where(p > 127, 255, 0)),
+    (8, "gamma_by_pow", lambda p: np.floor(255 * (p / 255.0) ** (1 / 2.2) + 0.5)),
+    (8, "gamma_by_pow:gamma=0.5", lambda p: np.floor(255 * (p / 255.0) ** 2.0 + 0.5)),
+    (8, "by_table", lambda p: (p >> 6) * 85),
+    (8, "solarize", lambda p: np.where(p > 127, 255 - p, p)),
+    (8, "posterize", lambda p: p.astype(WIDE) * 4 // 256 * 255 // 3),
+    (8, "posterize:levels=7", lambda p: p.astype(WIDE) * 7 // 256 * 255 // 6),
+    (8, "exclusive", lambda p: p ^ 90),
+    (8, "exclusive:mask=3,invert=true", lambda p: ~(p ^ 3)),
+    (8, "vignette", vignette),
+    (8, "divided", lambda p: 200 // p.astype(WIDE)),
+    (16, "contrast", lambda p: np.clip((p.astype(WIDE) - 32768) * 1.5 + 32768, 0, 65535).astype(WIDE)),
+    (16, "contrast:gain=-0.25", lambda p: np.clip((p.astype(WIDE) - 32768) * -0.25 + 32768, 0, 65535).astype(WIDE)),
+    (16, "striped", lambda p: np.where(position(p) & 1, 65535 - p, p)),
+    (8, "median", lambda p: np.sort(around(p, 1), axis=-1)[..., 4]),
+    (8, "erosion", lambda p: around(p, 1).min(axis=-1)),
+    (16, "dilation", lambda p: around(p, 2).max(axis=-1)),
+    (8, "emboss", lambda p: np.clip(weighed([-2, -1, 0, -1, 1, 1, 0, 1, 2])(p), 0, 255)),
+    (8, "laplacian", lambda p: np.clip(np.abs(weighed([0, -1, 0, -1, 4, -1, 0, -1, 0])(p)), 0, 255)),
+    (8, "prewitt", root(*PREWITT)),
+    (8, "sobel", root(*SOBEL)),
+    (8, "variance", lambda p: np.clip((25 * (around(p, 2) ** 2).sum(-1) - around(p, 2).sum(-1) ** 2) // 625, 0, 255)),
+    (8, "framed:left=3,top=2", lambda p: np.where((position(p) % p.shape[1] < 3) | (position(p) // p.shape[1] < 2), 0,
+                                                  around(p, 1)[..., 2])),
+]
+
+
+@pytest.mark.parametrize("depth,step,meant", IMAGES, ids=[i[1] for i in IMAGES])
+def test_pictures(operators, tmp_path, depth, step, meant):
+    for picture in pictures(depth):
+        if step == "divided":  # alpha may be 0, and the function must not be given it
+            picture[..., :colours(picture)] |= 1
+            picture[..., colours(picture):] &= 1
+        extra = f":width={picture.shape[1]},height={picture.shape[0]}" if step == "vignette" else ""
+        wanted = picture.copy()
+        wanted[..., :colours(picture)] = meant(picture[..., :colours(picture)]).astype(picture.dtype)
+        got, _ = burin(operators, step + extra, picture, tmp_path)
+        np.testing.assert_array_equal(got, wanted, err_msg=f"{picture.shape}")
+
+
+def fold(function):
+    def folded(channel):
+        total = int(channel[0])
+        for value in channel[1:]:
+            total = function(total, int(value))
+        return total
+    return folded
+
+
+def two_levels(channel, bins=256):
+    counts = np.bincount((channel >> 12) * 17 % bins, minlength=bins)
+    return counts + 2 * np.bincount((channel & 15) * 17 % bins, minlength=bins)
+
+
+VALUES = [
+    (8, "menor", lambda c: c.min()), (16, "menor", lambda c: c.min()),
+    (8, "maior", lambda c: c.max()), (16, "maior", lambda c: c.max()),
+    (8, "sum", lambda c: c.astype(WIDE).sum()),
+    (16, "sum", lambda c: (int(c.astype(WIDE).sum()) + 2 ** 31) % 2 ** 32 - 2 ** 31),
+    (8, "all_bits", lambda c: np.bitwise_or.reduce(c)),
+    (8, "divisor", lambda c: np.gcd.reduce(c.astype(WIDE))), (16, "divisor", lambda c: np.gcd.reduce(c.astype(WIDE))),
+    (8, "r2vProcessor", lambda c: np.bincount(c, minlength=256)),
+    (8, "count_above:bins=1", lambda c: [(c > 127).sum()]),
+    (8, "count_above:level=200,bins=3", lambda c: [(c > 200).sum(), 0, 0]),
+    (16, "two_levels", two_levels),
+    (16, "two_levels:bins=20000", lambda c: two_levels(c, 20000)),
+]
+
+
+@pytest.mark.parametrize("depth,step,meant", VALUES, ids=[f"{v[1]}-{v[0]}" for v in VALUES])
+def test_values(operators, tmp_path, depth, step, meant):
+    for picture in pictures(depth):
+        wanted = [np.atleast_1d(meant(picture[..., c].ravel())).tolist() for c in range(colours(picture))]
+        got, told = burin(operators, step, picture, tmp_path)
+        np.testing.assert_array_equal(got, picture)
+        numbers = [int(number) for number in told.split()]
+        assert numbers == sum(wanted, []), picture.shape
+
+
+def test_a_chain_of_users_and_built_in_operators(operators, tmp_path):
+    picture = next(p for p in pictures(8) if p.shape == (66, 123, 3))
+    got, told = burin(operators, "median;solarize;menor;threshold:level=100;maior", picture, tmp_path)
+    wanted = np.sort(around(picture, 1), axis=-1)[..., 4]
+    wanted = np.where(wanted > 127, 255 - wanted, wanted)
+    assert told.split("\n")[0] == " ".join(str(wanted[..., c].min()) for c in range(3))
+    np.testing.assert_array_equal(got, np.where(wanted > 100, 255, 0))
+
+
+def test_threads_do_not_matter(operators, tmp_path):
+    picture = np.random.default_rng(9).integers(0, 256, (700, 900, 3)).astype(np.uint8)
+    for step in ("sobel", "sum", "r2vProcessor"):
+        alone = burin(operators, step, picture, tmp_path, threads=1)
+        for threads in (2, 5, 16):
+            several = burin(operators, step, picture, tmp_path, threads=threads)
+            np.testing.assert_array_equal(alone[0], several[0])
+            assert alone[1] == several[1]
+
+
+@pytest.mark.parametrize("compiler", ["clang", "tcc"])
+@pytest.mark.parametrize("step", ["gamma_by_pow", "vignette:width=42", "median", "variance", "sum", "two_levels", "striped"])
+def test_other_compilers_give_the_same(operators, tmp_path, monkeypatch, compiler, step):
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not here")
+    dtype = np.uint16 if step in ("two_levels", "striped") else np.uint8
+    picture = np.random.default_rng(3).integers(0, np.iinfo(dtype).max + 1, (77, 201, 4)).astype(dtype)
+    wanted = burin(operators, step, picture, tmp_path)
+    monkeypatch.setenv("BURIN_CC", shutil.which(compiler))
+    got = burin(operators, step, picture, tmp_path)
+    np.testing.assert_array_equal(got[0], wanted[0])
+    assert got[1] == wanted[1]
+
+
+# ---- what is told
+
+def said(arguments, environment=None):
+    run = subprocess.run([BURIN, *map(str, arguments)], capture_output=True, text=True,
+                         env={**os.environ, **(environment or {})})
+    return run.returncode, run.stdout, run.stderr
+
+
+def write(folder, name, text, mode=0o644):
+    path = folder / name
+    path.write_text(text)
+    path.chmod(mode)
+    folder.chmod(0o755)
+    return path
+
+
+ROOT = os.path.join(os.path.dirname(__file__), "../..")
+GOOD = "#P2P_FUNC\nstatic unsigned char same(unsigned char v, int i) { return v; }\n"
+
+
+def test_another_depth_is_refused(operators, tmp_path):
+    deep = tmp_path / "deep.png"
+    cv2.imwrite(str(deep), np.zeros((3, 3), np.uint16))
+    code, _, error = said(["run", "--operators-dir", operators, "solarize", deep, tmp_path / "o.png"])
+    assert code == 1 and "solarize takes images of 8 bits a sample, and this one has 16 bits" in error
+
+
+def test_the_compiler_speaks_at_the_users_lines(tmp_path):
+    path = write(tmp_path, "op.c", "\n#define TWICE(x) \\\n   (2 * (x))\n#P2P_FUNC\n"
+                 "static unsigned char f(unsigned char v, int i) {\n    return TWICE(w);\n}\n")
+    code, out, error = said(["check", path])
+    assert code == 1 and not out
+    assert error.startswith(f"{path}:6: ") and "undeclared" in error
+
+
+@pytest.mark.skipif("gcc" not in os.path.realpath(shutil.which("cc") or ""), reason="the messages are gcc's")
+@pytest.mark.parametrize("body,told", [
+    ("int (*g)(void) = 0; g(); return v;", "there is no function \"g\""),
+    ("int *p = \"abc\"; return *p;", "incompatible pointer type"),
+    ("int a[v + 1]; a[v] = 1; return a[v];", "variable length array"),
+    ("typedef int (*call)(const char *); return ((call)system)(\"id\");", "system"),
+])
+def test_what_only_the_compiler_sees(tmp_path, body, told):
+    path = write(tmp_path, "op.c", "#P2P_FUNC\nstatic unsigned char f(unsigned char v, int i) {\n" + body + "\n}\n")
+    code, _, error = said(["check", path])
+    assert code == 1 and error.startswith(f"{path}:3: ") and told in error
+
+
+@pytest.mark.skipif("gcc" not in os.path.realpath(shutil.which("cc") or ""), reason="the message is gcc's")
+def test_local_variables_that_no_stack_holds(tmp_path):
+    path = write(tmp_path, "op.c", GOOD.replace("{ ", "{ int a[1000000]; a[v] = i; v = a[i & 9]; "))
+    code, _, error = said(["check", path])
+    assert code == 1 and "an operator's local variables are too large" in error
+
+
+def test_a_macro_that_grows_without_bound_ends_the_compiler_alone(tmp_path):
+    text = "#define A(x) x+x+x+x+x+x+x+x+x+x\n#define B(x) A(A(A(x)))\n#define C(x) B(B(B(x)))\n"
+    code, _, error = said(["check", write(tmp_path, "op.c", text + GOOD.replace("return v", "return C(v)"))])
+    assert code == 1 and "op.c:1: " in error
+
+
+def test_names_of_the_loops_are_free(tmp_path):
+    """Whatever the user's macros, types and functions are called, the loops around them compile and mean the same."""
+    write(tmp_path, "op.c", """
+#define pixel 7
+#define height sqrt
+#define always_inline nothing
+#define unused 1
+enum { out = 3, lane = 4, lanes = 5, value = 6 };
+#STRUCT
+typedef struct { int in; int x; } rows;
+#P2P_FUNC
+static unsigned char in(unsigned char count, int index, rows r) { return count + r.in + out + pixel - 7; }
+#N2P_FUNC
+static unsigned char lines(unsigned char window[3][3], int x, int y) { return window[1][1] ^ lane; }
+#R2S_FUNC int
+static T fold(E folds, E total) { return folds > total ? folds : total; }
+#R2V_FUNC
+static void counts(unsigned char v, int *copies, int bins) { atomicAdd(copies + v % bins, value); }
+""")
+    picture = np.arange(3 * 5 * 4, dtype=np.uint8).reshape(3, 5, 4)
+    got, told = burin(tmp_path, "in:in=2;lines;fold;counts:bins=1", picture, tmp_path)
+    wanted = picture.copy()
+    wanted[..., :3] = (wanted[..., :3] + 5) ^ 4
+    np.testing.assert_array_equal(got, wanted)
+    most = [str(wanted[..., c].max()) for c in range(3)]
+    assert told.split() == most + ["90"] * 3
+
+
+def test_every_function_of_the_prelude_is_there(tmp_path):
+    names = open(os.path.join(ROOT, "pipeline/skeletons/exact_math/names.h")).read()
+    calls = re.findall(r"^#define ([a-z0-9]+)\((x|x, y)\)", names, re.M)
+    assert len(calls) > 60
+    body = " ".join(f"t += {name}({'v + 0.5' if arguments == 'x' else 'v + 0.5, 2.0'});" for name, arguments in calls)
+    reference = open(os.path.join(ROOT, "pipeline/skeletons/README.md")).read()
+    for name, _ in calls:
+        known = name in reference or (name.endswith("f") and name[:-1] in reference)
+        assert known, f"{name} is not in the language's reference"
+    path = write(tmp_path, "op.c", "#include <math.h>\n#P2P_FUNC\nstatic unsigned char all(unsigned char v, int i) {\n"
+                 f"double t = 0; {body}\nreturn t > 1; }}\n")
+    code, _, error = said(["check", path])
+    assert code == 0, error
+
+
+def test_a_wrong_file_is_left_out_and_the_others_serve(tmp_path):
+    write(tmp_path, "a.c", GOOD.replace("int i", "float i"))
+    write(tmp_path, "b.c", GOOD)
+    code, out, error = said(["ops", "--operators-dir", tmp_path, "same"])
+    assert code == 0 and out.startswith("same ")
+    assert f"{tmp_path}/a.c:2: #P2P_FUNC: expected int, the pixel's index, found \"float\"" in error
+
+
+@pytest.mark.parametrize("mode,told", [(0o666, "everyone may write to it"), (0o664, "its group may write to it")])
+def test_a_file_that_others_may_write_is_refused(tmp_path, mode, told):
+    path = write(tmp_path, "op.c", GOOD, mode)
+    code, _, error = said(["check", path])
+    assert code == 1 and error.startswith(f"{path}: not used: {told}")
+    code, _, error = said(["ops", "--operators-dir", tmp_path, "same"])
+    assert code == 2 and told in error
+
+
+def test_a_folder_that_others_may_write_is_refused(tmp_path):
+    write(tmp_path, "op.c", GOOD)
+    tmp_path.chmod(0o777)
+    code, _, error = said(["ops", "--operators-dir", tmp_path])
+    assert code == 2 and "everyone may write to it" in error
+    code, _, error = said(["ops", "--operators-dir", tmp_path / "nothing"])
+    assert code == 2 and "No such file" in error
+
+
+def test_a_type_with_what_a_folder_may_hold(tmp_path):
+    write(tmp_path, "notes.txt", "no operator")
+    write(tmp_path, ".hidden.c", "no operator")
+    (tmp_path / "folder.c").mkdir()
+    write(tmp_path, "op.c", GOOD)
+    code, out, error = said(["ops", "--operators-dir", tmp_path, "--json"])
+    assert code == 0 and "folder.c: not used: it is no regular file" in error
+    assert [o for o in json.loads(out)["operators"] if o["name"] == "same"]
+
+
+def test_decimals_in_the_record(operators):
+    _, out, _ = said(["ops", "--operators-dir", operators, "--json"])
+    params = {p["name"]: p for o in json.loads(out)["operators"] if o["name"] == "gamma_by_pow" for p in o["parameters"]}
+    assert params["gamma"] == {"name": "gamma", "type": "number", "summary": "exponent", "min": 0.1, "max": 10,
+                               "default": 2.2, "required": False}
+
+
+# ---- the cache
+
+def test_the_second_time_nothing_is_compiled(tmp_path):
+    cache = tmp_path / "cache"
+    where = {"CACHE_DIRECTORY": str(cache)}
+    path = write(tmp_path, "op.c", GOOD)
+    assert said(["check", path], where)[0] == 0
+    held = sorted(p.name for p in cache.iterdir())
+    assert len(held) == 2 and held[0].endswith(".c") and held[1].endswith(".so")
+    assert cache.stat().st_mode & 0o777 == 0o700
+    before = [p.stat().st_mtime_ns for p in sorted(cache.iterdir())]
+    assert said(["check", path], where)[0] == 0
+    assert [p.stat().st_mtime_ns for p in sorted(cache.iterdir())] == before
+    path.write_text(GOOD.replace("return v", "return v + 1"))
+    assert said(["check", path], where)[0] == 0
+    assert len(list(cache.iterdir())) == 4
+
+
+@pytest.mark.parametrize("harm", ["text", "library", "open"])
+def test_a_spoiled_entry_is_made_anew(tmp_path, harm):
+    cache = tmp_path / "cache"
+    where = {"CACHE_DIRECTORY": str(cache)}
+    path = write(tmp_path, "op.c", GOOD)
+    assert said(["check", path], where)[0] == 0
+    text, library = sorted(cache.iterdir())
+    if harm == "text":
+        text.write_text(text.read_text() + " ")
+    elif harm == "library":
+        library.write_bytes(b"nothing that can be loaded")
+    else:
+        library.chmod(0o666)
+    stamp = library.stat().st_mtime_ns
+    assert said(["check", path], where)[0] == 0
+    assert library.stat().st_mtime_ns > stamp
+    assert library.stat().st_mode & 0o022 == 0
+
+
+def test_a_cache_that_others_may_write_is_not_used(tmp_path):
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    cache.chmod(0o777)
+    assert said(["check", write(tmp_path, "op.c", GOOD)], {"CACHE_DIRECTORY": str(cache)})[0] == 0
+    assert not list(cache.iterdir())
+
+
+def test_without_a_compiler_the_file_is_only_read(tmp_path):
+    path = write(tmp_path, "op.c", GOOD)
+    code, out, _ = said(["check", path], {"BURIN_CC": "none", "CACHE_DIRECTORY": str(tmp_path / "c")})
+    assert code == 0 and "not compiled: there is no C compiler" in out
