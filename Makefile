@@ -52,12 +52,12 @@ CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 SKIPPED = $(foreach o,$(OPS_SKIP),server/bench/$o.c server/bench/plain_$o.c)
 below = $(if $(wildcard $1),$(sort $(shell find $1 -name '$2')))
 C_SOURCES = $(filter-out server/main.c $(SKIPPED) pipeline/ops/%,$(call below,server config pipeline,*.c)) \
-  $(filter-out %_none.c,$(wildcard cuda/*.c)) \
+  $(filter-out %_none.c,$(wildcard cuda/*.c cuda/skeletons/*.c)) \
   $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
 ifeq ($(CUDA),0)
 C_SOURCES += $(wildcard cuda/*_none.c)
 else
-CU_SOURCES = $(wildcard cuda/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
+CU_SOURCES = $(wildcard cuda/*.cu cuda/skeletons/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
 LIBS += $(CUDA_LIBRARIES) -l:libcudart_static.a -lrt -lstdc++
 endif
 WEB = $(wildcard server/web/*)
@@ -169,11 +169,12 @@ $(B)/version.inc: FORCE
 FORCE:
 
 # Sources that the program carries as text (pipeline/skeletons/embedded.c), in numbers and with their own headers inside.
-EMBEDDED = $(patsubst %,$(B)/embedded/%.inc,$(wildcard pipeline/skeletons/twin/*.h) pipeline/skeletons/exact_math.h)
-$(B)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skeletons/twin/*.h pipeline/skeletons/exact_math.h pipeline/skeletons/exact_math/*.h)
+EMBEDDED = $(patsubst %,$(B)/embedded/%.inc,$(wildcard pipeline/skeletons/twin/*.h) pipeline/skeletons/exact_math.h $(EMBEDDED_KERNELS))
+EMBEDDED_KERNELS = $(foreach k,prelude parameters point neighbourhood scalar vector,cuda/skeletons/$k.cuh)
+$(B)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skeletons/twin/*.h pipeline/skeletons/exact_math.h pipeline/skeletons/exact_math/*.h cuda/skeletons/*.cuh cuda/*.cuh)
 	@mkdir -p $(@D)
 	@{ awk -f $< $(wildcard $*) | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'; echo 0; } >$@
-$(B)/pipeline/skeletons/embedded.o: $(EMBEDDED)
+$(B)/pipeline/skeletons/embedded.o $(B)/cuda/skeletons/embedded_kernels.o: $(EMBEDDED)
 
 $(B)/pipeline/ops/%.o $(B)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
 $(B)/%.o: %.c | $(B)/ops.inc $(B)/cuda_ops.inc $(B)/version.inc

@@ -11,6 +11,7 @@
 #ifndef BURIN_CUDA_OP_H
 #define BURIN_CUDA_OP_H
 
+#include "cuda/cuda_limits.h"
 #include "pipeline/op.h"
 
 #include <cuda_runtime.h>
@@ -20,7 +21,6 @@ extern "C" {
 #endif
 
 enum {
-    CUDA_BATCH_MAX = 64,         /* images of one call, RUN_BATCH_MAX of run.h */
     CUDA_ZEROED_WORDS = 1 << 21, /* of cuda_context.zeroed */
     CUDA_SPANS_MAX = 6,
 };

@@ -39,6 +39,12 @@ bool registry_add(const struct op *op) {
     return true;
 }
 
+bool registry_is_added(const struct op *op) {
+    for (int i = 0; i < added_count; i++)
+        if (added[i] == op) return true;
+    return false;
+}
+
 const struct op *registry_find(const char *name) {
     for (int i = 0; i < registry_count(); i++)
         if (strcmp(registry_at(i)->name, name) == 0) return registry_at(i);

@@ -30,6 +30,9 @@ int registry_builtin_count(void);
 /* false where there is an operator of that name, or no room. */
 bool registry_add(const struct op *op);
 
+/* OP was added, as a user's are. */
+bool registry_is_added(const struct op *op);
+
 /* NULL when there is none of that name. */
 const struct op *registry_find(const char *name);
 

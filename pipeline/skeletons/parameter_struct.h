@@ -17,6 +17,10 @@
 #include "pipeline/skeletons/declarations.h"
 #include "pipeline/skeletons/text_arena.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { PARAMETER_STRUCT_BYTES_MAX = PARAMS_MAX * 8 };
 
 struct field {
@@ -43,4 +47,7 @@ bool parameter_struct_read(const struct tokens *tokens, const struct declaration
 void parameter_struct_fill(const struct parameter_struct *parameters, const struct params *params,
                            unsigned char bytes[PARAMETER_STRUCT_BYTES_MAX]);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

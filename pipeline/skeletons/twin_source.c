@@ -98,7 +98,7 @@ static void put_generic(FILE *out, const struct user_op *op, int depth) {
     if (depth == 16) fprintf(out, "#undef %s\n", op->op.name);
 }
 
-static void put_user_text(FILE *out, const struct user_file *file) {
+void twin_source_put_user_text(FILE *out, const struct user_file *file) {
     const char *at = file->text;
     put_line(out, 1, file->name);
     for (int i = 0; i < file->count; i++) {
@@ -115,6 +115,11 @@ static void put_user_text(FILE *out, const struct user_file *file) {
         put_line(out, last->line, file->name);
     }
     put_text(out, file, at, file->text + file->length);
+}
+
+void twin_source_function(const struct user_op *op, int depth, char *name, size_t size) {
+    const bool second = is_twofold(op) && depth == 16;
+    snprintf(name, size, second ? "burin_%s_for_16" : "%s", op->op.name);
 }
 
 /* ---- the loops */
@@ -175,7 +180,7 @@ char *twin_source(const struct user_file *file) {
     put_part(out, "rows.h", embedded_rows);
     put_part(out, "prelude.h", embedded_prelude);
     put_part(out, "exact_math.h", embedded_exact_math);
-    put_user_text(out, file);
+    twin_source_put_user_text(out, file);
     put_undefinitions(out, file);
     for (int i = 0; i < file->count; i++)
         for (int depth = 8; depth <= 16; depth += 8)

@@ -14,7 +14,17 @@
 
 #include "pipeline/skeletons/user_op.h"
 
+#include <stdio.h>
+
 char *twin_source(const struct user_file *file);
+
+/* The user's text alone, as a part of any source that defines BURIN_INLINE: what stands before a
+ * function that is put into its caller. An R2S of T and E without a type is there for 8 bits, and
+ * once more, under another name, for 16. */
+void twin_source_put_user_text(FILE *out, const struct user_file *file);
+
+/* The name there of OP's function for images of DEPTH bits. */
+void twin_source_function(const struct user_op *op, int depth, char *name, size_t size);
 
 /* Whether OP has a loop for images of DEPTH bits. */
 bool twin_source_has(const struct user_op *op, int depth);

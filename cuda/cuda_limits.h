@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+/* cuda_limits.h - what kernels are made for, whoever compiles them.
+ *
+ * Used by:  cuda_op.h; kernel_source.c, which has no CUDA headers.
+ */
+#ifndef BURIN_CUDA_LIMITS_H
+#define BURIN_CUDA_LIMITS_H
+
+enum { CUDA_BATCH_MAX = 64 /* images of one call, RUN_BATCH_MAX of run.h */ };
+
+#endif

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+/* embedded_kernels.h - the skeletons' kernels as text, to put users' operators into.
+ *
+ * The Makefile makes them from the files of the same name, with what these include inside.
+ *
+ * Used by:  kernel_source.c.
+ * Threads:  any; constants.
+ */
+#ifndef BURIN_EMBEDDED_KERNELS_H
+#define BURIN_EMBEDDED_KERNELS_H
+
+extern const char embedded_kernel_prelude[], embedded_parameters[];
+extern const char embedded_point[], embedded_neighbourhood[], embedded_scalar[], embedded_vector[];
+
+#endif

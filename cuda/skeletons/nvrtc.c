@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/skeletons/nvrtc.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct nvrtc_program *nvrtcProgram;
+
+static struct {
+    int (*version)(int *major, int *minor);
+    int (*create)(nvrtcProgram *program, const char *source, const char *name, int headers,
+                  const char *const *texts, const char *const *names);
+    int (*compile)(nvrtcProgram program, int count, const char *const *options);
+    int (*log_size)(nvrtcProgram program, size_t *size);
+    int (*log)(nvrtcProgram program, char *text);
+    int (*code_size)(nvrtcProgram program, size_t *size);
+    int (*code)(nvrtcProgram program, char *code);
+    int (*destroy)(nvrtcProgram *program);
+    const char *(*error_text)(int error);
+} nvrtc;
+
+static const char *missing;
+static pthread_once_t loaded = PTHREAD_ONCE_INIT;
+
+static void *open_library(void) {
+    static const char *const names[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
+                                         "/usr/local/cuda/lib64/libnvrtc.so" };
+    void *library = NULL;
+    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+static void load(void) {
+    const struct {
+        const char *name;
+        void *address; /* of a pointer to a function */
+    } symbols[] = {
+        { "nvrtcVersion", &nvrtc.version },
+        { "nvrtcCreateProgram", &nvrtc.create },
+        { "nvrtcCompileProgram", &nvrtc.compile },
+        { "nvrtcGetProgramLogSize", &nvrtc.log_size },
+        { "nvrtcGetProgramLog", &nvrtc.log },
+        { "nvrtcGetCUBINSize", &nvrtc.code_size },
+        { "nvrtcGetCUBIN", &nvrtc.code },
+        { "nvrtcDestroyProgram", &nvrtc.destroy },
+        { "nvrtcGetErrorString", &nvrtc.error_text },
+    };
+    void *library = open_library();
+    missing = library ? NULL
+                      : "there is no libnvrtc on this machine, which compiles operators for the "
+                        "GPU: install cuda-nvrtc of the CUDA toolkit, or use device=cpu";
+    for (size_t i = 0; library && i < sizeof symbols / sizeof *symbols; i++) {
+        *(void **)symbols[i].address = dlsym(library, symbols[i].name);
+        if (!*(void **)symbols[i].address) missing = "the libnvrtc of this machine is too old";
+    }
+}
+
+const char *nvrtc_missing(void) {
+    pthread_once(&loaded, load);
+    return missing;
+}
+
+int nvrtc_version(void) {
+    int major = 0, minor = 0;
+    if (nvrtc_missing() || nvrtc.version(&major, &minor) != 0) return 0;
+    return 1000 * major + 10 * minor;
+}
+
+/* What the two headers are here. */
+static const char *const header_names[] = { "stdint.h", "cuda_runtime.h" };
+static const char *const header_texts[] = {
+    "typedef signed char int8_t;\ntypedef unsigned char uint8_t;\n"
+    "typedef short int16_t;\ntypedef unsigned short uint16_t;\n"
+    "typedef int int32_t;\ntypedef unsigned int uint32_t;\n"
+    "typedef long int64_t;\ntypedef unsigned long uint64_t;\n"
+    "typedef unsigned long uintptr_t;\n",
+    "",
+};
+
+static bool take_code(nvrtcProgram program, struct nvrtc_code *code) {
+    if (nvrtc.code_size(program, &code->bytes) != 0) return false;
+    code->cubin = malloc(code->bytes);
+    return code->cubin && nvrtc.code(program, code->cubin) == 0;
+}
+
+static void take_log(nvrtcProgram program, struct nvrtc_code *code) {
+    size_t size;
+    if (nvrtc.log_size(program, &size) != 0 || size < 2) return;
+    code->log = malloc(size);
+    if (code->log) nvrtc.log(program, code->log);
+}
+
+bool nvrtc_compile(const char *source, const char *name, int capability, struct nvrtc_code *code) {
+    char architecture[32];
+    const char *const options[] = { architecture,          "--std=c++17",
+                                    "--fmad=false",        "--device-as-default-execution-space",
+                                    "--no-source-include", "--disable-warnings" };
+    nvrtcProgram program = NULL;
+    *code = (struct nvrtc_code){ 0 };
+    if (nvrtc_missing()) {
+        code->log = strdup(nvrtc_missing());
+        return false;
+    }
+    snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d", capability);
+    int error = nvrtc.create(&program, source, name, 2, header_texts, header_names);
+    if (!error) error = nvrtc.compile(program, sizeof options / sizeof *options, options);
+    bool good = !error && take_code(program, code);
+    if (program) take_log(program, code);
+    if (!good && !code->log) code->log = strdup(error ? nvrtc.error_text(error) : "out of memory");
+    if (program) nvrtc.destroy(&program);
+    return good;
+}
+
+void nvrtc_release(struct nvrtc_code *code) {
+    free(code->cubin);
+    free(code->log);
+    *code = (struct nvrtc_code){ 0 };
+}

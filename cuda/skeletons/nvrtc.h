@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+/* nvrtc.h - CUDA source to machine code while the program runs, by NVIDIA's libnvrtc where it is.
+ *
+ * Used by:  user_twin.cu.
+ * Owns:     the caller frees code and log.
+ * Fails:    nvrtc_compile returns false; the log tells why.
+ * Threads:  any.
+ * Limits:   a source includes <stdint.h> and <cuda_runtime.h>, which are built in, and no file.
+ * Source:   NVRTC 13, the CUDA runtime compilation library: its documentation.
+ */
+#ifndef BURIN_NVRTC_H
+#define BURIN_NVRTC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The library is there. NULL, or why not: a sentence that says what to install. */
+const char *nvrtc_missing(void);
+
+/* 1000 * major + 10 * minor, 0 where the library is not there. */
+int nvrtc_version(void);
+
+struct nvrtc_code {
+    char *cubin; /* NULL where it failed */
+    size_t bytes;
+    char *log; /* the compiler's messages; NULL: none */
+};
+
+/* CAPABILITY: 90 for 9.0. NAME stands in messages. */
+bool nvrtc_compile(const char *source, const char *name, int capability, struct nvrtc_code *code);
+
+void nvrtc_release(struct nvrtc_code *code);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
