@@ -87,7 +87,8 @@ static void put_scalar(FILE *out, const struct kernel *kernel) {
 static void put_vector(FILE *out, const struct kernel *kernel) {
     fprintf(out, "    void operator()(unsigned burin_s, int *burin_o, int burin_n) const { ");
     char arguments[80];
-    snprintf(arguments, sizeof arguments, "(%s)burin_s, burin_o, burin_n", pixel_type(kernel));
+    snprintf(arguments, sizeof arguments, "(%s)burin_s, (%s *)burin_o, burin_n", pixel_type(kernel),
+             kernel->result);
     put_call(out, kernel, arguments);
     fprintf(
         out,

@@ -112,10 +112,7 @@ static enum status user_twin_run(const struct cuda_context *context, struct op_c
                                  int count) {
     const struct user_op *op = user_op_of(calls[0].op);
     struct skeleton_kernel kernel = {};
-    cudaKernel_t function;
-    if (op->depth && op->depth != calls[0].in.depth)
-        return fail(calls[0].failure, STATUS_MISMATCH, "%s is for images of %d bits, this has %d",
-                    op->op.name, op->depth, calls[0].in.depth);
+    cudaKernel_t function = NULL;
     const enum status status = kernel_of(context, &calls[0], &function);
     if (status) return status;
     kernel.function = (const void *)function;

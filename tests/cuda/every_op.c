@@ -3,7 +3,8 @@
  * values, and neither the padding between rows nor anything behind them is written. New operators
  * are covered unasked.
  * `every_op small` leaves large sizes out, `every_op tiny` nearly everything: compute-sanitizer is
- * slow, its racecheck hundreds of times.
+ * slow, its racecheck hundreds of times. With a folder behind that, users' operators in it are
+ * walked in place of those that are built in.
  * covers: cuda/op_registry.cu cuda/batch.cuh cuda/chunk.cuh cuda/tile.cuh cuda/pointwise.cuh
  * covers: cuda/ops/brightness.cu cuda/ops/threshold.cu cuda/ops/grayscale.cu cuda/ops/convolve.cu
  * covers: cuda/ops/histogram.cu cuda/ops/minimum.cu cuda/ops/maximum.cu cuda/ops/mean.cu
@@ -13,6 +14,7 @@
  * covers: cuda/ops/histeq/table16.cuh cuda/ops/histeq/apply16.cuh
  */
 #include "pipeline/registry.h"
+#include "pipeline/skeletons/operators_dir.h"
 #include "tests/cuda/parameter_sets.h"
 #include "tests/cuda/twin_batch.h"
 
@@ -110,6 +112,11 @@ static void test_every_twin(void **state) {
     }
 }
 
+static void test_users_operators(void **state) {
+    (void)state;
+    for (int i = registry_builtin_count(); i < registry_count(); i++) walk_op(registry_at(i));
+}
+
 static void test_refuses_without_twin(void **state) {
     (void)state;
     struct failure failure = { 0 };
@@ -119,9 +126,25 @@ static void test_refuses_without_twin(void **state) {
     assert_non_null(strstr(failure.message, "stranger"));
 }
 
+static void tell(void *context, const char *sentence) {
+    (void)context;
+    fprintf(stderr, "%s\n", sentence);
+}
+
+static bool load_operators(const char *directory) {
+    const struct operators_options options = { .tell = tell };
+    struct failure failure = { 0 };
+    if (operators_dir_load(directory, &options, &failure) > 0) return true;
+    fprintf(stderr, "%s: no operator: %s\n", directory, failure.message);
+    return false;
+}
+
 int main(int count, char **arguments) {
     tiny = count > 1 && strcmp(arguments[1], "tiny") == 0;
     small = tiny || (count > 1 && strcmp(arguments[1], "small") == 0);
+    const char *last = arguments[count - 1];
+    const bool users = count > 1 && strcmp(last, "small") != 0 && strcmp(last, "tiny") != 0;
+    if (users && !load_operators(last)) return 1;
     if (device_cuda.count() == 0) {
         puts("no GPU here: nothing to compare");
         return 77;
@@ -130,5 +153,7 @@ int main(int count, char **arguments) {
         cmocka_unit_test(test_every_twin),
         cmocka_unit_test(test_refuses_without_twin),
     };
+    const struct CMUnitTest users_tests[] = { cmocka_unit_test(test_users_operators) };
+    if (users) return cmocka_run_group_tests(users_tests, open_lane, close_lane);
     return cmocka_run_group_tests(tests, open_lane, close_lane);
 }
