@@ -73,7 +73,7 @@ static __device__ __forceinline__ void store_chunk(const uint32_t (&words)[WORDS
         if (i >= whole && i < bytes) to[i] = (uint8_t)(words[i / 4] >> 8 * (i % 4));
 }
 
-/* Drops the lowest BYTES, for loops over a chunk that is not whole. */
+/* Drops the lowest BYTES, at most 4, for loops over a chunk that is not whole. */
 template <int BYTES, int WORDS>
 static __device__ __forceinline__ void chunk_shift(uint32_t (&words)[WORDS]) {
 #pragma unroll

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/skeletons/nvrtc.h"
 
+#include "cuda/skeletons/ptx_negation.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -44,8 +46,8 @@ static void load(void) {
         { "nvrtcCompileProgram", &nvrtc.compile },
         { "nvrtcGetProgramLogSize", &nvrtc.log_size },
         { "nvrtcGetProgramLog", &nvrtc.log },
-        { "nvrtcGetCUBINSize", &nvrtc.code_size },
-        { "nvrtcGetCUBIN", &nvrtc.code },
+        { "nvrtcGetPTXSize", &nvrtc.code_size },
+        { "nvrtcGetPTX", &nvrtc.code },
         { "nvrtcDestroyProgram", &nvrtc.destroy },
         { "nvrtcGetErrorString", &nvrtc.error_text },
     };
@@ -82,9 +84,12 @@ static const char *const header_texts[] = {
 };
 
 static bool take_code(nvrtcProgram program, struct nvrtc_code *code) {
-    if (nvrtc.code_size(program, &code->bytes) != 0) return false;
-    code->cubin = malloc(code->bytes);
-    return code->cubin && nvrtc.code(program, code->cubin) == 0;
+    size_t size;
+    if (nvrtc.code_size(program, &size) != 0) return false;
+    char *ptx = malloc(size);
+    if (ptx && nvrtc.code(program, ptx) == 0) code->ptx = ptx_negation_hide(ptx);
+    free(ptx);
+    return code->ptx;
 }
 
 static void take_log(nvrtcProgram program, struct nvrtc_code *code) {
@@ -105,7 +110,7 @@ bool nvrtc_compile(const char *source, const char *name, int capability, struct 
         code->log = strdup(nvrtc_missing());
         return false;
     }
-    snprintf(architecture, sizeof architecture, "--gpu-architecture=sm_%d", capability);
+    snprintf(architecture, sizeof architecture, "--gpu-architecture=compute_%d", capability);
     int error = nvrtc.create(&program, source, name, 2, header_texts, header_names);
     if (!error) error = nvrtc.compile(program, sizeof options / sizeof *options, options);
     bool good = !error && take_code(program, code);
@@ -116,7 +121,7 @@ bool nvrtc_compile(const char *source, const char *name, int capability, struct 
 }
 
 void nvrtc_release(struct nvrtc_code *code) {
-    free(code->cubin);
+    free(code->ptx);
     free(code->log);
     *code = (struct nvrtc_code){ 0 };
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* nvrtc.h - CUDA source to machine code while the program runs, by NVIDIA's libnvrtc where it is.
+/* nvrtc.h - CUDA source to PTX while the program runs, by NVIDIA's libnvrtc where it is; the driver
+ * makes machine code of it.
  *
  * Used by:  user_twin.cu.
  * Owns:     the caller frees code and log.
@@ -25,8 +26,7 @@ const char *nvrtc_missing(void);
 int nvrtc_version(void);
 
 struct nvrtc_code {
-    char *cubin; /* NULL where it failed */
-    size_t bytes;
+    char *ptx; /* NULL where it failed */
     char *log; /* the compiler's messages; NULL: none */
 };
 

@@ -30,6 +30,12 @@ static __device__ __forceinline__ uint32_t load_pixels(uint32_t (&words)[P::WORD
     return memory.pixels;
 }
 
+/* Drops the first pixel. */
+template <class P> static __device__ __forceinline__ void drop_pixel(uint32_t (&words)[P::WORDS]) {
+    chunk_shift < P::PIXEL_BYTES<4 ? P::PIXEL_BYTES : 4>(words);
+    if constexpr (P::PIXEL_BYTES > 4) chunk_shift<P::PIXEL_BYTES - 4>(words);
+}
+
 /* Blocks of THREADS that find any chunk to do. */
 template <class P, int THREADS>
 static __device__ __forceinline__ unsigned pixel_blocks(const struct batch_image &image) {

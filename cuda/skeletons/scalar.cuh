@@ -63,7 +63,7 @@ add_pixels(struct partial_numbers<NUMBER, P::COLOURS> &numbers, const uint32_t (
         for (int i = 0; i < P::WORDS; i++) rest[i] = words[i];
 #pragma unroll 1
         for (uint32_t i = 1; i < pixels; i++) {
-            chunk_shift<P::PIXEL_BYTES>(rest);
+            drop_pixel<P>(rest);
 #pragma unroll
             for (int c = 0; c < P::COLOURS; c++)
                 chunk.of[c].value =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A kernel is made for an operator, a depth and a number of channels (P2P: any
- * number) at the first call that needs it: source, machine code, a loaded library. It is found
+ * number) at the first call that needs it: source, PTX, a library that the driver
+ * has compiled and loaded. It is found
  * again in a list, so that later calls launch and nothing else. */
 #include "cuda/skeletons/user_twin.h"
 
@@ -58,7 +59,7 @@ static enum status load_kernel(struct user_kernel *made, struct failure *failure
     enum status status = good ? STATUS_OK : compile_failed(made->op, code.log, failure);
     cudaLibrary_t library;
     cudaError_t error = cudaSuccess;
-    if (good) error = cudaLibraryLoadData(&library, code.cubin, NULL, NULL, 0, NULL, NULL, 0);
+    if (good) error = cudaLibraryLoadData(&library, code.ptx, NULL, NULL, 0, NULL, NULL, 0);
     if (good && !error) error = cudaLibraryGetKernel(&made->kernel, library, KERNEL_NAME);
     if (error) status = cuda_fail(failure, error, "loading a kernel", __FILE__, __LINE__);
     nvrtc_release(&code);

@@ -39,7 +39,7 @@ static __device__ __forceinline__ void count_pixels(const uint32_t (&words)[P::W
 #pragma unroll
         for (int c = 0; c < P::COLOURS; c++)
             function(chunk_sample<P::DEPTH>(rest, c), lists + c * bins, bins);
-        chunk_shift<P::PIXEL_BYTES>(rest);
+        drop_pixel<P>(rest);
     }
 }
 
