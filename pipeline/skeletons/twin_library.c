@@ -8,6 +8,7 @@
 
 #include "pipeline/skeletons/compiler.h"
 #include "pipeline/skeletons/twin_source.h"
+#include "pipeline/skeletons/user_text.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -159,7 +160,7 @@ static bool find_loops(struct user_file *file, void *library) {
         for (int depth = 8; depth <= 16; depth += 8) {
             char name[96];
             struct twin_loops *loops = &op->loops[depth == 16];
-            if (!twin_source_has(op, depth)) continue;
+            if (!user_text_has(op, depth)) continue;
             snprintf(name, sizeof name, "burin_%s_%d_rows", op->op.name, depth);
             *(void **)&loops->rows = dlsym(library, name);
             snprintf(name, sizeof name, "burin_%s_%d_merge", op->op.name, depth);

@@ -3,7 +3,8 @@
 there, and operators of every other kind, over awkward sizes, both depths and every number of channels.
 
 covers: pipeline/skeletons/twin.c pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c
-  pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c pipeline/skeletons/operators_dir.c server/operators.c
+  pipeline/skeletons/user_text.c pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c
+  pipeline/skeletons/operators_dir.c server/operators.c
   server/command_check.c
 """
 import json
