@@ -169,10 +169,10 @@ $(B)/version.inc: FORCE
 FORCE:
 
 # Sources that the program carries as text (pipeline/skeletons/embedded.c), in numbers and with their own headers inside.
-EMBEDDED = $(patsubst %,$(B)/embedded/%.inc,$(wildcard pipeline/skeletons/twin/*.h) pipeline/skeletons/exact_math.h)
-$(B)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skeletons/twin/*.h pipeline/skeletons/exact_math.h pipeline/skeletons/exact_math/*.h)
+EMBEDDED = $(patsubst %,$(B)/embedded/%.inc,$(wildcard pipeline/skeletons/twin/*.h pipeline/skeletons/convert/*.in) pipeline/skeletons/exact_math.h)
+$(B)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skeletons/*.h pipeline/skeletons/*/*.h pipeline/skeletons/convert/*.in)
 	@mkdir -p $(@D)
-	@{ awk -f $< $(wildcard $*) | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'; echo 0; } >$@
+	@{ awk -f $< $* | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'; echo 0; } >$@
 $(B)/pipeline/skeletons/embedded.o: $(EMBEDDED)
 
 $(B)/pipeline/ops/%.o $(B)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)

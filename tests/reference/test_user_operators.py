@@ -5,7 +5,7 @@ there, and operators of every other kind, over awkward sizes, both depths and ev
 covers: pipeline/skeletons/twin.c pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c
   pipeline/skeletons/user_text.c pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c
   pipeline/skeletons/operators_dir.c server/operators.c
-  server/command_check.c
+  server/command_check.c server/command_convert.c pipeline/skeletons/convert.c
 """
 import json
 import math
@@ -500,6 +500,70 @@ def test_decimals_in_the_record(operators):
     params = {p["name"]: p for o in json.loads(out)["operators"] if o["name"] == "gamma_by_pow" for p in o["parameters"]}
     assert params["gamma"] == {"name": "gamma", "type": "number", "summary": "exponent", "min": 0.1, "max": 10,
                                "default": 2.2, "required": False}
+
+
+# ---- burin convert
+
+def pnm(picture):
+    kind, most = ("P5" if picture.shape[2] == 1 else "P6"), (255 if picture.dtype == np.uint8 else 65535)
+    samples = picture.astype(">u2") if most == 65535 else picture
+    return f"{kind}\n# made by a test\n{picture.shape[1]} {picture.shape[0]}\n{most}\n".encode() + samples.tobytes()
+
+
+@pytest.fixture(scope="module")
+def programs(operators, tmp_path_factory):
+    """Every file of operators as a program of its own, its CPU part alone."""
+    folder = tmp_path_factory.mktemp("programs")
+    for source in operators.glob("*.c"):
+        code, _, error = said(["convert", source, "-o", folder / source.stem])
+        assert code == 0, error
+        built = subprocess.run(["make", "-C", folder / source.stem, "NVCC=", "CFLAGS=-O2 -Werror"], capture_output=True,
+                               text=True)
+        assert built.returncode == 0, built.stderr
+    return folder
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("program,depth,step", [
+    ("listings", 8, "binarizador:tolerancia=40"), ("listings", 16, "menor"), ("listings", 8, "r2vProcessor"),
+    ("points", 8, "gamma_by_pow:gamma=0.5"), ("points", 8, "exclusive:mask=3,invert=true"),
+    ("points", 8, "vignette:width=61,height=40"), ("points", 16, "contrast:gain=-0.25"), ("points", 16, "striped"),
+    ("windows", 8, "median"), ("windows", 16, "dilation"), ("windows", 8, "framed:left=3,top=2"),
+    ("numbers", 16, "sum"), ("numbers", 8, "divisor"), ("numbers", 16, "two_levels:bins=300"),
+])
+def test_a_converted_program_gives_the_same(programs, operators, tmp_path, program, depth, step, channels):
+    picture = np.random.default_rng(2).integers(0, 1 << depth, (40, 61, channels)).astype(f"uint{depth}")
+    wanted, told = burin(operators, step, picture, tmp_path)
+    (tmp_path / "in.pnm").write_bytes(pnm(picture))
+    name, _, settings = step.partition(":")
+    settings = settings.replace("true", "1").split(",") if settings else []
+    run = subprocess.run([programs / program / "op", tmp_path / "in.pnm", name, *settings, "-o", tmp_path / "out.pnm"],
+                         capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    first, _, values = run.stdout.partition("\n")
+    assert re.fullmatch(rf"{name}: CPU \d+\.\d+ ms", first)
+    assert values.split() == told.split()
+    if not told:
+        got = cv2.imread(str(tmp_path / "out.pnm"), cv2.IMREAD_UNCHANGED).reshape(picture.shape)
+        np.testing.assert_array_equal(got if channels == 1 else got[..., ::-1], wanted)
+
+
+def test_a_converted_program_refuses_what_it_does_not_take(programs, tmp_path):
+    (tmp_path / "in.pgm").write_bytes(pnm(np.zeros((2, 2, 1), np.uint8)))
+    op = programs / "points" / "op"
+    for arguments, told in [(["in.pgm", "striped"], "striped: takes 16 bits a sample"),
+                            (["in.pgm", "posterize", "levels=1"], "levels must be 2..256"),
+                            (["in.pgm", "nothing"], "there is no such operator"),
+                            (["missing.pgm"], "the input cannot be opened"), ([], "usage: ")]:
+        run = subprocess.run([op, *arguments], cwd=tmp_path, capture_output=True, text=True)
+        assert told in run.stdout + run.stderr
+
+
+def test_convert_writes_over_nothing(operators, tmp_path):
+    assert said(["convert", operators / "points.c", "-o", tmp_path / "p"])[0] == 0
+    code, _, error = said(["convert", operators / "points.c", "-o", tmp_path / "p"])
+    assert code == 1 and "op_cpu.c is there already" in error
+    assert said(["convert", operators / "points.c"])[0] == 2
 
 
 # ---- the cache

@@ -60,8 +60,9 @@ typedef long ptrdiff_t;
 #define INT64_MAX  LONG_MAX
 #define UINT64_MAX ULONG_MAX
 
-/* ---- memory: compilers call these where a program copies or clears */
+/* ---- memory: compilers call these where a program copies or clears, and no library is there */
 
+#ifndef BURIN_HOSTED
 #ifdef __OPTIMIZE__
 #define BURIN_NO_CALLS __attribute__((optimize("no-tree-loop-distribute-patterns"), unused))
 #else
@@ -95,6 +96,8 @@ BURIN_NO_CALLS int memcmp(const void *a, const void *b, size_t size) {
             return ((const unsigned char *)a)[i] < ((const unsigned char *)b)[i] ? -1 : 1;
     return 0;
 }
+
+#endif
 
 /* One thread has its own counts here; on a GPU this is one. */
 BURIN_INLINE int atomicAdd(void *sum, int value) {
