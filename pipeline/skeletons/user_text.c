@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The text is copied from one place of interest to the next: an #include or a
- * directive is blanked, a helper gets its prefix, and an operator's function gets its declaration.
- * T and E, and the name of an R2S' second form, are macros around its function. */
+ * directive is blanked, a helper gets its prefix, and an operator's function its declaration. T and
+ * E, the name of an R2S' second form, and an R2V's atomicAdd are macros around its function. */
 #include "pipeline/skeletons/user_text.h"
 
 #include <string.h>
@@ -121,6 +121,16 @@ static void put_function(FILE *out, const struct user_op *op,
     fwrite(first, 1, (size_t)(end - first), out);
 }
 
+/* Its atomicAdd knows the list, so that a count beyond it is left out. */
+static void put_counting(FILE *out, const struct user_op *op,
+                         const struct user_text_options *options) {
+    fprintf(out, "\n#define atomicAdd(where, number) burin_count(where, number, %.*s, %.*s)\n",
+            (int)op->counts->length, op->counts->text, (int)op->bins->length, op->bins->text);
+    if (options->lines) user_text_line(out, op->function->first->line, op->file->name);
+    put_function(out, op, options);
+    fprintf(out, "\n#undef atomicAdd\n");
+}
+
 /* T and E, and for the second depth another name, around the function. */
 static void put_generic(FILE *out, const struct user_op *op, int depth,
                         const struct user_text_options *options) {
@@ -145,13 +155,12 @@ void user_text_write(FILE *out, const struct user_file *file,
         const struct token *last = op->function->end - 1;
         put_text(out, file, at, op->function->first->text, options);
         at = token_end(last);
-        if (!op->generic) {
-            put_function(out, op, options);
-            continue;
-        }
-        put_generic(out, op, 8, options);
+        const bool plain = !op->generic && op->skeleton != SKELETON_R2V;
+        if (plain) put_function(out, op, options);
+        if (op->skeleton == SKELETON_R2V) put_counting(out, op, options);
+        if (op->generic) put_generic(out, op, 8, options);
         if (is_twofold(op)) put_generic(out, op, 16, options);
-        if (options->lines) user_text_line(out, last->line, file->name);
+        if (!plain && options->lines) user_text_line(out, last->line, file->name);
     }
     put_text(out, file, at, file->text + file->length, options);
 }

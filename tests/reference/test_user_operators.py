@@ -305,6 +305,8 @@ VALUES = [
     (8, "all_bits", lambda c: np.bitwise_or.reduce(c)),
     (8, "divisor", lambda c: np.gcd.reduce(c.astype(WIDE))), (16, "divisor", lambda c: np.gcd.reduce(c.astype(WIDE))),
     (8, "r2vProcessor", lambda c: np.bincount(c, minlength=256)),
+    (8, "r2vProcessor:bins=10", lambda c: np.bincount(c, minlength=256)[:10]),
+    (8, "r2vProcessor:bins=300", lambda c: np.bincount(c, minlength=300)),
     (8, "count_above:bins=1", lambda c: [(c > 127).sum()]),
     (8, "count_above:level=200,bins=3", lambda c: [(c > 200).sum(), 0, 0]),
     (16, "two_levels", two_levels),
@@ -500,6 +502,19 @@ def test_decimals_in_the_record(operators):
     params = {p["name"]: p for o in json.loads(out)["operators"] if o["name"] == "gamma_by_pow" for p in o["parameters"]}
     assert params["gamma"] == {"name": "gamma", "type": "number", "summary": "exponent", "min": 0.1, "max": 10,
                                "default": 2.2, "required": False}
+
+
+def test_the_example_of_the_reference(tmp_path):
+    text = open(os.path.join(ROOT, "pipeline/skeletons/README.md")).read()
+    block = [line[4:] for line in text.split("\n    $ ")[0].split("\n") if line.startswith("    ")]
+    code, out, error = said(["check", write(tmp_path, "white.c", "\n".join(block))])
+    assert code == 0, error
+    assert out.endswith("OK\n  white: level=127 (integer 0..255)\n")
+    code, out, _ = said(["ops", "--operators-dir", tmp_path, "white"])
+    assert out.startswith("white        White over a level, else black\n    level=127 ")
+    picture = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
+    got, _ = burin(tmp_path, "white:level=90", picture, tmp_path)
+    np.testing.assert_array_equal(got, np.where(picture > 90, 255, 0))
 
 
 # ---- burin convert

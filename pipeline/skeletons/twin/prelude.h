@@ -106,6 +106,12 @@ BURIN_INLINE int atomicAdd(void *sum, int value) {
     return before;
 }
 
+/* The same in an R2V's own function: a count outside its list of BINS is left out. */
+BURIN_INLINE int burin_count(void *sum, int value, const void *list, int bins) {
+    const unsigned long at = (unsigned long)((char *)sum - (const char *)list);
+    return at < (unsigned long)bins * sizeof(int) ? atomicAdd(sum, value) : 0;
+}
+
 /* ---- rows: 16-bit samples may begin at any byte */
 
 typedef unsigned char burin_sample8;
