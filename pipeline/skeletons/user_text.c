@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The text is copied from one place of interest to the next: an #include or a
- * directive is blanked, a helper gets its prefix, and an operator's function its declaration. T and
- * E, the name of an R2S' second form, and an R2V's atomicAdd are macros around its function. */
+ * directive is blanked, a helper gets its prefix, and an operator's function its own. T and E,
+ * the name of an R2S' second form, and an R2V's atomicAdd are macros around its function. */
 #include "pipeline/skeletons/user_text.h"
 
 #include <string.h>
@@ -105,20 +105,18 @@ static void put_text(FILE *out, const struct user_file *file, const char *start,
 
 /* ---- functions */
 
-/* The function's head as a declaration. */
-static void put_declaration(FILE *out, const struct user_op *op, const char *prefix) {
-    fprintf(out, "%s ", prefix);
-    for (const struct token *at = op->function->first; at < op->function->body; at++)
-        if (!token_is(at, "static") && !token_is(at, "inline"))
-            fprintf(out, "%.*s ", (int)at->length, at->text);
-    fputs("; ", out);
-}
-
+/* With the prefix in place of `static` and `inline`. */
 static void put_function(FILE *out, const struct user_op *op,
                          const struct user_text_options *options) {
-    const char *first = op->function->first->text, *end = token_end(op->function->end - 1);
-    put_declaration(out, op, options->function);
-    fwrite(first, 1, (size_t)(end - first), out);
+    const struct declaration *function = op->function;
+    const char *from = function->first->text, *end = token_end(function->end - 1);
+    fprintf(out, "%s ", options->function);
+    for (const struct token *at = function->first; at < function->name; at++) {
+        if (!token_is(at, "static") && !token_is(at, "inline")) continue;
+        fwrite(from, 1, (size_t)(at->text - from), out);
+        from = token_end(at) + (*token_end(at) == ' ');
+    }
+    fwrite(from, 1, (size_t)(end - from), out);
 }
 
 /* Its atomicAdd knows the list, so that a count beyond it is left out. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* user_text.h - the user's source as compilers may see it, for the CPU or for a GPU.
  *
- * Directives and #include lines are made blank, so that lines keep their numbers; each operator's
- * function is declared before it stands, and an R2S of T and E stands there once for each depth.
+ * Directives and #include lines are made blank, so that lines keep their numbers; operators and
+ * helpers get what compilers should know of them, and an R2S of T and E stands there once for each
+ * depth. An R2V's atomicAdd becomes burin_count(where, number, list, bins), which a prelude has.
  *
  * Used by:  twin_source.c, convert.c, the GPU's source.
  * Owns:     nothing.
@@ -16,7 +17,7 @@
 #include <stdio.h>
 
 struct user_text_options {
-    const char *function; /* before an operator's declaration: "static inline" and the like */
+    const char *function; /* in place of an operator's `static`: "static __device__" and the like */
     const char *helper;   /* before each other function and constant: "__device__"; NULL: nothing */
     bool lines;           /* with #line, so that compilers tell the user's own lines */
     bool without_structs; /* those under #STRUCT stand elsewhere */
