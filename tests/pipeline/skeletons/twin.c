@@ -4,6 +4,7 @@
  * from outside, by tests/reference/test_user_operators.py. */
 #include "pipeline/skeletons/twin.h"
 
+#include "pipeline/sample.h"
 #include "pipeline/skeletons/operators_dir.h"
 #include "pipeline/skeletons/reader.h"
 
@@ -81,10 +82,7 @@ static void assert_guards(const struct image *image) {
 }
 
 static uint32_t sample(const struct image *image, uint32_t x, uint32_t y, unsigned channel) {
-    const uint8_t *at = image_row(image, y) + x * image_pixel_bytes(image);
-    uint16_t wide;
-    memcpy(&wide, at + 2 * channel, 2);
-    return image->depth == 8 ? at[channel] : wide;
+    return sample_get(image_row(image, y), (size_t)x * image->channels + channel, image->depth);
 }
 
 static uint32_t meant(const char *name, const struct image *in, uint32_t x, uint32_t y,
