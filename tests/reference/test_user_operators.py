@@ -2,7 +2,7 @@
 """Operators that users write in C, through `burin run`, against numpy: the listings of the 2017 paper as they stand
 there, and operators of every other kind, over awkward sizes, both depths and every number of channels.
 
-covers: pipeline/skeletons/twin.c pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c
+covers: pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c pipeline/skeletons/twin_cache.c
   pipeline/skeletons/user_text.c pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c
   pipeline/skeletons/operators_dir.c server/operators.c
   server/command_check.c server/command_convert.c pipeline/skeletons/convert.c
@@ -591,9 +591,9 @@ def test_the_second_time_nothing_is_compiled(tmp_path):
     held = sorted(p.name for p in cache.iterdir())
     assert len(held) == 2 and held[0].endswith(".c") and held[1].endswith(".so")
     assert cache.stat().st_mode & 0o777 == 0o700
-    before = [p.stat().st_mtime_ns for p in sorted(cache.iterdir())]
+    before = [p.stat().st_ino for p in sorted(cache.iterdir())]
     assert said(["check", path], where)[0] == 0
-    assert [p.stat().st_mtime_ns for p in sorted(cache.iterdir())] == before
+    assert [p.stat().st_ino for p in sorted(cache.iterdir())] == before
     path.write_text(GOOD.replace("return v", "return v + 1"))
     assert said(["check", path], where)[0] == 0
     assert len(list(cache.iterdir())) == 4
@@ -624,6 +624,27 @@ def test_a_cache_that_others_may_write_is_not_used(tmp_path):
     cache.chmod(0o777)
     assert said(["check", write(tmp_path, "op.c", GOOD)], {"CACHE_DIRECTORY": str(cache)})[0] == 0
     assert not list(cache.iterdir())
+
+
+def test_old_entries_go_when_a_new_one_comes(tmp_path):
+    cache = tmp_path / "cache"
+    where = {"CACHE_DIRECTORY": str(cache)}
+    path = write(tmp_path, "op.c", GOOD)
+    assert said(["check", path], where)[0] == 0
+    first = set(cache.iterdir())
+    unused, foreign, left = cache / ("0" * 32 + ".so"), cache / "notes.c", cache / "burin-abcdef"
+    left.mkdir()
+    (left / "twin.c").write_text("half")
+    for file in unused, foreign:
+        file.write_text("old")
+    for file in first | {unused, foreign, left}:
+        os.utime(file, (0, 0))
+    assert said(["check", path], where)[0] == 0  # used: young again
+    path.write_text(GOOD.replace("return v", "return v + 1"))
+    assert said(["check", path], where)[0] == 0
+    there = set(cache.iterdir())
+    assert first < there and foreign in there and unused not in there and left not in there
+    assert len(there) == 5
 
 
 def test_without_a_compiler_the_file_is_only_read(tmp_path):
