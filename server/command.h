@@ -13,6 +13,7 @@ int command_serve(int argc, char **argv);
 int command_run(int argc, char **argv);
 int command_ops(int argc, char **argv);
 int command_check(int argc, char **argv);
+int command_convert(int argc, char **argv);
 int command_devices(int argc, char **argv);
 int command_config(int argc, char **argv);
 int command_health(int argc, char **argv);

@@ -15,6 +15,7 @@ static const struct {
     { "run", "operators on one file, without a server", command_run },
     { "ops", "the operators and their parameters", command_ops },
     { "check", "files of operators in C: what is wrong with them", command_check },
+    { "convert", "a file of operators in C as a program of its own", command_convert },
     { "devices", "what the operators can run on here", command_devices },
     { "config", "the settings in force, and where each came from", command_config },
     { "health", "asks a daemon whether it is ready", command_health },

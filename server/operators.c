@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/operators.h"
 
+#include "pipeline/skeletons/twin_cache.h"
+
 #include <stdio.h>
 
 static void tell(void *context, const char *sentence) {
@@ -9,7 +11,7 @@ static void tell(void *context, const char *sentence) {
 }
 
 struct operators_options operators_options_default(void) {
-    return (struct operators_options){ .cache = twin_library_cache(), .tell = tell };
+    return (struct operators_options){ .cache = twin_cache_default(), .tell = tell };
 }
 
 enum status operators_load(const char *path, struct failure *failure) {

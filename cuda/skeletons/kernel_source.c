@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Macros of the user's can change what stands behind the user's text: so the kernel there has no
- * name that a user may use. */
+/* How it works. The parts are texts that the program carries, one behind the other; the user's
+ * stands in the middle. Macros of the user's can change what stands behind it: so the kernel there
+ * has no name that a user may use. */
 #include "cuda/skeletons/kernel_source.h"
 
 #include "cuda/cuda_limits.h"
 #include "cuda/skeletons/embedded_kernels.h"
 #include "pipeline/skeletons/embedded.h"
-#include "pipeline/skeletons/twin_source.h"
+#include "pipeline/skeletons/user_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,8 +15,8 @@
 struct kernel {
     const struct user_op *op;
     int depth, channels;
-    char function[80];
-    const char *result; /* of an R2S, and what it is told as */
+    const char *function; /* the user's, by its name there */
+    const char *result;   /* of an R2S, and what it is told as */
     const char *value;
 };
 
@@ -119,9 +120,14 @@ static const char *value_of(enum scalar_type result) {
 }
 
 static void put_kernel(FILE *out, const struct user_op *op, int depth, int channels) {
-    const enum scalar_type result = twin_source_result(op, depth);
-    struct kernel kernel = { op, depth, channels, "", scalar_type_name(result), value_of(result) };
-    twin_source_function(op, depth, kernel.function, sizeof kernel.function);
+    const enum scalar_type result = user_text_result(op, depth);
+    char name[USER_TEXT_NAME_MAX];
+    const struct kernel kernel = { op,
+                                   depth,
+                                   channels,
+                                   user_text_function(op, depth, name),
+                                   scalar_type_name(result),
+                                   value_of(result) };
     fprintf(out, "\n#line 1 \"kernel\"\ntypedef %s burin_params;\n",
             op->parameters ? op->parameters->name : "burin_nothing");
     fprintf(out, "struct burin_function {\n    burin_params burin_p;\n    __device__ "
@@ -130,6 +136,7 @@ static void put_kernel(FILE *out, const struct user_op *op, int depth, int chann
 }
 
 char *kernel_source(const struct user_op *op, int depth, int channels) {
+    const struct user_text_options options = { .function = "BURIN_INLINE", .lines = true };
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
@@ -138,7 +145,7 @@ char *kernel_source(const struct user_op *op, int depth, int channels) {
     fputs(embedded_parameters, out);
     fputs(embedded_kernel_prelude, out);
     fputs(embedded_exact_math, out);
-    twin_source_put_user_text(out, op->file);
+    user_text_write(out, op->file, &options);
     put_kernel(out, op, depth, channels);
     const bool bad = ferror(out);
     if (fclose(out) == 0 && !bad) return text;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* launch.cuh - launches a kernel made of a skeleton: batch, grid and arguments from calls and device.
+/* launch.cuh - launches a kernel made of a skeleton.
  *
  * Used by:  user_twin.cu; the ladder of tests/bench/kernels.
  * Fails:    as batch.cuh and check.cuh say.
  * Threads:  the lane's.
  *
- * A kernel is given by address, whoever compiled it. Its arguments, by value:
+ * How it works. Batch, grid and arguments come from the calls and the device. A kernel is given by
+ * address, whoever compiled it. Its arguments, by value:
  *   P2P  batch, parameters, channels, alpha_mask
  *   N2P  batch, parameters, rows of a strip
  *   R2S  batch, parameters, partial numbers, blocks_done

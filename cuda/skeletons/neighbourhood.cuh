@@ -8,10 +8,10 @@
  * How it works. A thread has 16 bytes of a row, and goes down so many rows. The rows that its
  * windows reach stay in registers, so that each sample is read from memory once a strip, and the
  * next row is on its way while one is worked on: nothing branches between a load and its use, since
- * the compiler would wait there. Beside its own 16 bytes a thread loads the words to the left and to
- * the right that windows reach. Beyond the border the outermost pixel is replicated: only threads
- * there take the time to do so. Where rows do not start at 16 bytes, windows are read sample by
- * sample.
+ * the compiler would wait there. Beside its own 16 bytes a thread loads the words to the left and
+ * to the right that windows reach. Beyond the border the outermost pixel is replicated: only
+ * threads there take the time to do so. Where rows do not start at 16 bytes, windows are read
+ * sample by sample.
  *
  * FUNCTION is passed by value: window[row][column], x and y of the pixel to sample.
  */

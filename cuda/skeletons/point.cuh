@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* point.cuh - P2P: every sample becomes a function of itself and of its pixel's number; alpha stays.
+/* point.cuh - P2P: a sample becomes a function of itself and its pixel's number; alpha stays.
  *
  * Used by:  pointwise.cuh, for operators that are built in; users' operators, in text that is
  *           compiled while the program runs.

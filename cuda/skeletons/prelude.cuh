@@ -42,6 +42,13 @@
 #define INT64_MAX  LONG_MAX
 #define UINT64_MAX ULONG_MAX
 
+/* An R2V's atomicAdd: a count outside its list of BINS is left out. */
+template <class NUMBER>
+BURIN_INLINE int burin_count(NUMBER *sum, int value, const NUMBER *list, int bins) {
+    const unsigned long at = (unsigned long)((const char *)sum - (const char *)list);
+    return at < (unsigned long)bins * sizeof(NUMBER) ? (int)atomicAdd(sum, (NUMBER)value) : 0;
+}
+
 /* Operators without parameters. */
 struct burin_nothing {
     char nothing;

@@ -3,8 +3,8 @@
  * wrongly.
  *
  * ptxas of CUDA 12.8 to 13.3 makes one VIMNMX3 of two minima or maxima, and loses the sign of an
- * operand that is a negation: seen here with 13.0 on compute capability 9.0 for -min(-a, -b), and by
- * others for max(x, -x) (https://github.com/pytorch/pytorch/issues/190973). A subtraction from a
+ * operand that is a negation: seen here with 13.0 on compute capability 9.0 for -min(-a, -b), and
+ * by others for max(x, -x) (https://github.com/pytorch/pytorch/issues/190973). A subtraction from a
  * zero in constant memory costs the same and is left alone.
  *
  * Used by:  nvrtc.c.

@@ -8,12 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DEPTH_MAX = 128 };
+
 /* What is seen on the way through one declaration. */
 struct scan {
+    int depth;
+    char closers[DEPTH_MAX];    /* of the brackets that are open */
     const struct token *open;   /* the first '(' outside all brackets */
     const struct token *body;   /* '{' behind ')' */
     const struct token *equals; /* the first '=' outside all brackets */
-    const struct token *braces; /* the first '{' that is no body */
+    bool unfinished;            /* the file's end or a directive comes before its own end */
 };
 
 static bool copy_code(const struct tokens *tokens, struct declarations *declarations) {
@@ -36,28 +40,51 @@ static void end_missing(const struct token *first, const struct token *at,
                     token_shown(first, begin), token_shown(at, shown));
 }
 
-/* The token behind the declaration that begins at FIRST. NULL: it has no end. */
+/* Counts a bracket in; false: it closes another one than the last that was opened. */
+static bool count_bracket(const struct token *at, struct scan *scan,
+                          struct diagnostics *diagnostics) {
+    static const char open[] = "([{", close[] = ")]}";
+    const char *opened = strchr(open, *at->text);
+    if (opened && scan->depth == DEPTH_MAX) {
+        diagnostics_add(diagnostics, at->line, NULL, "brackets are nested more than %d deep",
+                        DEPTH_MAX);
+        return false;
+    }
+    if (opened) scan->closers[scan->depth++] = close[opened - open];
+    if (opened || !strchr(close, *at->text)) return true;
+    if (scan->depth && scan->closers[scan->depth - 1] == *at->text) {
+        scan->depth--;
+        return true;
+    }
+    if (scan->depth)
+        diagnostics_add(diagnostics, at->line, NULL, "expected %c, found %c",
+                        scan->closers[scan->depth - 1], *at->text);
+    else
+        diagnostics_add(diagnostics, at->line, NULL, "this %c closes nothing", *at->text);
+    return false;
+}
+
+/* The token behind the declaration that begins at FIRST; or the one at which it went wrong. */
 static const struct token *walk(const struct token *first, struct scan *scan,
                                 struct diagnostics *diagnostics) {
-    int depth = 0;
     *scan = (struct scan){ 0 };
     for (const struct token *at = first;; at++) {
         if (at->kind == TOKEN_END || at->kind == TOKEN_DIRECTIVE) {
             end_missing(first, at, diagnostics);
-            return at->kind == TOKEN_END ? NULL : at;
+            scan->unfinished = true;
+            return at;
         }
         if (at->kind != TOKEN_PUNCTUATOR) continue;
         const char c = *at->text;
-        const bool outside = depth == 0;
-        if (outside && c == '(' && !scan->open) scan->open = at;
-        if (outside && c == '=' && !scan->equals) scan->equals = at;
-        if (outside && c == '{') {
-            const bool body = at > first && token_is(at - 1, ")") && !scan->equals;
-            *(body ? &scan->body : &scan->braces) = at;
+        if (!scan->depth && c == '(' && !scan->open) scan->open = at;
+        if (!scan->depth && c == '=' && !scan->equals) scan->equals = at;
+        if (!scan->depth && c == '{' && at > first && token_is(at - 1, ")") && !scan->equals)
+            scan->body = at;
+        if (!count_bracket(at, scan, diagnostics)) {
+            scan->unfinished = true;
+            return at + 1;
         }
-        depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
-        if (depth < 0) depth = 0;
-        if (depth == 0 && (c == ';' || (c == '}' && scan->body))) return at + 1;
+        if (!scan->depth && (c == ';' || (c == '}' && scan->body))) return at + 1;
     }
 }
 
@@ -142,7 +169,7 @@ bool declarations_read(const struct tokens *tokens, struct declarations *declara
     int capacity = 0;
     *declarations = (struct declarations){ 0 };
     if (!copy_code(tokens, declarations)) return false;
-    for (const struct token *at = declarations->code; at && at->kind != TOKEN_END;) {
+    for (const struct token *at = declarations->code; at->kind != TOKEN_END;) {
         struct declaration fresh = { .first = at, .end = at + 1 };
         if (token_is(at, ";") || token_is(at, "}")) {
             if (token_is(at, "}"))
@@ -159,15 +186,13 @@ bool declarations_read(const struct tokens *tokens, struct declarations *declara
             continue;
         }
         struct scan scan;
-        const struct token *end = walk(at, &scan, diagnostics);
-        if (end) {
-            fresh.end = end;
-            fresh.kind = kind_of(at, end, &scan);
-            if (fresh.kind == DECLARATION_FUNCTION || fresh.kind == DECLARATION_PROTOTYPE)
-                name_function(&fresh, &scan, diagnostics);
-            if (!add(declarations, &capacity, fresh)) return false;
-        }
-        at = end;
+        at = walk(at, &scan, diagnostics);
+        if (scan.unfinished) continue;
+        fresh.end = at;
+        fresh.kind = kind_of(fresh.first, fresh.end, &scan);
+        if (fresh.kind == DECLARATION_FUNCTION || fresh.kind == DECLARATION_PROTOTYPE)
+            name_function(&fresh, &scan, diagnostics);
+        if (!add(declarations, &capacity, fresh)) return false;
     }
     return true;
 }

@@ -10,6 +10,12 @@ const char embedded_prelude[] = {
 const char embedded_exact_math[] = {
 #include "embedded/pipeline/skeletons/exact_math.h.inc"
 };
+const char embedded_main[] = {
+#include "embedded/pipeline/skeletons/convert/main.c.in.inc"
+};
+const char embedded_makefile[] = {
+#include "embedded/pipeline/skeletons/convert/Makefile.in.inc"
+};
 const char embedded_p2p[] = {
 #include "embedded/pipeline/skeletons/twin/p2p.h.inc"
 };

@@ -217,9 +217,9 @@ static bool read_r2v(struct cursor *cursor, const struct user_file *file) {
                                            : "int * or unsigned int *, the counts");
     }
     op->result = type;
-    return take(cursor, "*") && take_name(cursor, &name, "the counts' name") && take(cursor, ",") &&
-           take_int(cursor, "int, the number of bins") &&
-           take_name(cursor, &name, "the name of the number of bins") &&
+    return take(cursor, "*") && take_name(cursor, &op->counts, "the counts' name") &&
+           take(cursor, ",") && take_int(cursor, "int, the number of bins") &&
+           take_name(cursor, &op->bins, "the name of the number of bins") &&
            take_parameters(cursor, file);
 }
 

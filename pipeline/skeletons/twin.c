@@ -6,7 +6,7 @@
 #include "pipeline/skeletons/twin.h"
 
 #include "pipeline/band.h"
-#include "pipeline/skeletons/twin_source.h"
+#include "pipeline/skeletons/user_text.h"
 
 #include <string.h>
 
@@ -104,7 +104,7 @@ static enum value_type value_type_of(enum scalar_type type) {
 struct values_shape twin_values(const struct op *op, const struct params *params,
                                 const struct image *in) {
     const struct user_op *user = user_op_of(op);
-    return (struct values_shape){ .type = value_type_of(twin_source_result(user, in->depth)),
+    return (struct values_shape){ .type = value_type_of(user_text_result(user, in->depth)),
                                   .channels = image_colours(in),
                                   .length = (uint32_t)bins_of(user, params),
                                   .is_list = user->skeleton == SKELETON_R2V };

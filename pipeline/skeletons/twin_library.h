@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* twin_library.h - a user file's CPU twin: compiled or found in the cache, and loaded.
  *
- * The cache holds <hash>.so and <hash>.c, the complete text that it was made of with compiler,
- * options and CPU in its first lines: an entry is taken only if that text is the same.
- *
  * Used by:  operators_dir.c, `burin check`.
  * Owns:     a loaded library stays loaded as long as the process.
  * Fails:    mistakes go into the diagnostics, at the user's own lines.
@@ -24,9 +21,5 @@ enum twin_state {
  * is kept. */
 enum twin_state twin_library_load(struct user_file *file, const char *cache,
                                   struct diagnostics *diagnostics);
-
-/* The folder that is used where nothing else is said: $CACHE_DIRECTORY, $XDG_CACHE_HOME/burin or
- * $HOME/.cache/burin; NULL: there is none. */
-const char *twin_library_cache(void);
 
 #endif

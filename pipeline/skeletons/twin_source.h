@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* twin_source.h - the C source of a user file's CPU twin.
  *
- * The prelude, the user's text with its lines' numbers kept, and behind it a loop for each operator
- * and depth: `burin_<name>_<depth>_rows`, of an R2S `burin_<name>_<depth>_merge` too.
+ * The prelude, the user's text, and behind it a loop for each operator and depth:
+ * `burin_<name>_<depth>_rows`, and of an R2S `burin_<name>_<depth>_merge` too.
  *
- * Used by:  twin.c, `burin convert`.
+ * Used by:  twin_library.c, convert.c.
  * Owns:     the caller frees the text.
  * Fails:    NULL without memory.
  * Threads:  any; no state.
@@ -18,18 +18,7 @@
 
 char *twin_source(const struct user_file *file);
 
-/* The user's text alone, as a part of any source that defines BURIN_INLINE: what stands before a
- * function that is put into its caller. An R2S of T and E without a type is there for 8 bits, and
- * once more, under another name, for 16. */
-void twin_source_put_user_text(FILE *out, const struct user_file *file);
-
-/* The name there of OP's function for images of DEPTH bits. */
-void twin_source_function(const struct user_op *op, int depth, char *name, size_t size);
-
-/* Whether OP has a loop for images of DEPTH bits. */
-bool twin_source_has(const struct user_op *op, int depth);
-
-/* What an R2S of DEPTH reduces to, an R2V counts in. */
-enum scalar_type twin_source_result(const struct user_op *op, int depth);
+/* The loops alone; LINES: with #line before each skeleton. */
+void twin_source_loops(FILE *out, const struct user_file *file, bool lines);
 
 #endif

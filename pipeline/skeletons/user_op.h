@@ -40,7 +40,8 @@ struct user_op {
     const struct parameter_struct *parameters; /* NULL: none */
     struct param params[PARAMS_MAX + 1];       /* the fields, and of an R2V `bins` behind them */
     const struct declaration *directive, *function;
-    struct twin_loops loops[2]; /* of 8-bit and 16-bit images; NULL where there is none */
+    const struct token *counts, *bins; /* R2V: the names of the list and of its length */
+    struct twin_loops loops[2];        /* of 8-bit and 16-bit images; NULL where there is none */
 };
 
 struct user_file {

@@ -204,7 +204,7 @@ def check_image(image):
     labels = {name.removeprefix("org.opencontainers.image.") for name in config["Labels"]}
     assert {"title", "description", "licenses", "version", "revision"} <= labels
     assert config["Labels"]["org.opencontainers.image.version"] == "v0.0.0-test"
-    for tool in "gcc", "cc", "nvcc", "tcc", "make":
+    for tool in "gcc", "cc", "nvcc", "make":
         assert not shutil.which(tool, path=f"{image.root}/usr/bin:{image.root}/usr/local/bin"), f"{tool} is in the image"
 
 
@@ -249,7 +249,7 @@ def test_health_tells_of_no_daemon(cpu_image):
 
 
 def test_tcc_is_an_argument(cpu_image):
-    assert os.path.exists(f"{cpu_image.root}/usr/lib/x86_64-linux-gnu/tcc/libtcc1.a")
+    assert os.access(f"{cpu_image.root}/usr/bin/tcc", os.X_OK)
 
 
 def test_package_on_a_bare_debian(base):

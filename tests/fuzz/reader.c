@@ -2,6 +2,7 @@
 /* Any text through the reader of users' operators: what it takes must lie within the text and have
  * complete records. */
 #include "pipeline/skeletons/reader.h"
+#include "pipeline/skeletons/user_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void must(bool truth) {
     if (!truth) abort();
+}
+
+/* The text that compilers would get: it has no NUL and is read within the file's. */
+static void judge_text(const struct user_file *file) {
+    const struct user_text_options options = { .function = "inline", .helper = "helper" };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    user_text_write(out, file, &options);
+    user_text_undefine(out, file);
+    must(fclose(out) == 0 && size > 0 && strlen(text) == size);
+    free(text);
 }
 
 static void judge(const struct user_file *file) {
@@ -44,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         diagnostics_print(&diagnostics, i, said, sizeof said);
     }
     if (file) judge(file);
+    if (file) judge_text(file);
     reader_destroy(file);
     free(text);
     return 0;

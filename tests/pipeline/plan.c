@@ -143,6 +143,22 @@ static void shapes_follow(void **state) {
 }
 
 /* Of the first operator that tells its progress. */
+static void an_operator_of_one_depth_takes_no_other(void **state) {
+    (void)state;
+    static const struct op deep = { .name = "only_16", .summary = "Tests", .depth = 16 };
+    struct plan plan = { 0 };
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    struct failure failure = { 0 };
+    struct image in = image_shape(4, 3, 1, 16);
+    assert_true(registry_add(&deep));
+    assert_int_equal(plan_add(&plan, "only_16", &failure), STATUS_OK);
+    assert_int_equal(plan_shapes(&plan, &in, 100, shapes, &failure), STATUS_OK);
+    in = image_shape(4, 3, 1, 8);
+    assert_int_equal(plan_shapes(&plan, &in, 100, shapes, &failure), STATUS_MISMATCH);
+    assert_string_equal(failure.message, "only_16 takes images of 16 bits a sample, and this one "
+                                         "has 8 bits a sample");
+}
+
 static void progress_has_a_unit(void **state) {
     (void)state;
     struct plan plan;
@@ -155,10 +171,15 @@ static void progress_has_a_unit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(registry_is_in_order),  cmocka_unit_test(prints_what_it_parses),
-        cmocka_unit_test(defaults_are_left_out), cmocka_unit_test(refuses_what_is_wrong),
-        cmocka_unit_test(text_is_bounded),       cmocka_unit_test(taps_may_have_commas),
-        cmocka_unit_test(shapes_follow),         cmocka_unit_test(progress_has_a_unit),
+        cmocka_unit_test(registry_is_in_order),
+        cmocka_unit_test(prints_what_it_parses),
+        cmocka_unit_test(defaults_are_left_out),
+        cmocka_unit_test(refuses_what_is_wrong),
+        cmocka_unit_test(text_is_bounded),
+        cmocka_unit_test(taps_may_have_commas),
+        cmocka_unit_test(shapes_follow),
+        cmocka_unit_test(progress_has_a_unit),
+        cmocka_unit_test(an_operator_of_one_depth_takes_no_other),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }

@@ -2,9 +2,10 @@
 """Operators that users write in C, through `burin run`, against numpy: the listings of the 2017 paper as they stand
 there, and operators of every other kind, over awkward sizes, both depths and every number of channels.
 
-covers: pipeline/skeletons/twin.c pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c
-  pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c pipeline/skeletons/operators_dir.c server/operators.c
-  server/command_check.c
+covers: pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c pipeline/skeletons/twin_cache.c
+  pipeline/skeletons/user_text.c pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c
+  pipeline/skeletons/operators_dir.c server/operators.c
+  server/command_check.c server/command_convert.c pipeline/skeletons/convert.c
 """
 import json
 import math
@@ -304,6 +305,8 @@ VALUES = [
     (8, "all_bits", lambda c: np.bitwise_or.reduce(c)),
     (8, "divisor", lambda c: np.gcd.reduce(c.astype(WIDE))), (16, "divisor", lambda c: np.gcd.reduce(c.astype(WIDE))),
     (8, "r2vProcessor", lambda c: np.bincount(c, minlength=256)),
+    (8, "r2vProcessor:bins=10", lambda c: np.bincount(c, minlength=256)[:10]),
+    (8, "r2vProcessor:bins=300", lambda c: np.bincount(c, minlength=300)),
     (8, "count_above:bins=1", lambda c: [(c > 127).sum()]),
     (8, "count_above:level=200,bins=3", lambda c: [(c > 200).sum(), 0, 0]),
     (16, "two_levels", two_levels),
@@ -501,6 +504,83 @@ def test_decimals_in_the_record(operators):
                                "default": 2.2, "required": False}
 
 
+def test_the_example_of_the_reference(tmp_path):
+    text = open(os.path.join(ROOT, "pipeline/skeletons/README.md")).read()
+    block = [line[4:] for line in text.split("\n    $ ")[0].split("\n") if line.startswith("    ")]
+    code, out, error = said(["check", write(tmp_path, "white.c", "\n".join(block))])
+    assert code == 0, error
+    assert out.endswith("OK\n  white: level=127 (integer 0..255)\n")
+    code, out, _ = said(["ops", "--operators-dir", tmp_path, "white"])
+    assert out.startswith("white        White over a level, else black\n    level=127 ")
+    picture = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
+    got, _ = burin(tmp_path, "white:level=90", picture, tmp_path)
+    np.testing.assert_array_equal(got, np.where(picture > 90, 255, 0))
+
+
+# ---- burin convert
+
+def pnm(picture):
+    kind, most = ("P5" if picture.shape[2] == 1 else "P6"), (255 if picture.dtype == np.uint8 else 65535)
+    samples = picture.astype(">u2") if most == 65535 else picture
+    return f"{kind}\n# made by a test\n{picture.shape[1]} {picture.shape[0]}\n{most}\n".encode() + samples.tobytes()
+
+
+@pytest.fixture(scope="module")
+def programs(operators, tmp_path_factory):
+    """Every file of operators as a program of its own, its CPU part alone."""
+    folder = tmp_path_factory.mktemp("programs")
+    for source in operators.glob("*.c"):
+        code, _, error = said(["convert", source, "-o", folder / source.stem])
+        assert code == 0, error
+        built = subprocess.run(["make", "-C", folder / source.stem, "NVCC=", "CFLAGS=-O2 -Werror"], capture_output=True,
+                               text=True)
+        assert built.returncode == 0, built.stderr
+    return folder
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("program,depth,step", [
+    ("listings", 8, "binarizador:tolerancia=40"), ("listings", 16, "menor"), ("listings", 8, "r2vProcessor"),
+    ("points", 8, "gamma_by_pow:gamma=0.5"), ("points", 8, "exclusive:mask=3,invert=true"),
+    ("points", 8, "vignette:width=61,height=40"), ("points", 16, "contrast:gain=-0.25"), ("points", 16, "striped"),
+    ("windows", 8, "median"), ("windows", 16, "dilation"), ("windows", 8, "framed:left=3,top=2"),
+    ("numbers", 16, "sum"), ("numbers", 8, "divisor"), ("numbers", 16, "two_levels:bins=300"),
+])
+def test_a_converted_program_gives_the_same(programs, operators, tmp_path, program, depth, step, channels):
+    picture = np.random.default_rng(2).integers(0, 1 << depth, (40, 61, channels)).astype(f"uint{depth}")
+    wanted, told = burin(operators, step, picture, tmp_path)
+    (tmp_path / "in.pnm").write_bytes(pnm(picture))
+    name, _, settings = step.partition(":")
+    settings = settings.replace("true", "1").split(",") if settings else []
+    run = subprocess.run([programs / program / "op", tmp_path / "in.pnm", name, *settings, "-o", tmp_path / "out.pnm"],
+                         capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    first, _, values = run.stdout.partition("\n")
+    assert re.fullmatch(rf"{name}: CPU \d+\.\d+ ms", first)
+    assert values.split() == told.split()
+    if not told:
+        got = cv2.imread(str(tmp_path / "out.pnm"), cv2.IMREAD_UNCHANGED).reshape(picture.shape)
+        np.testing.assert_array_equal(got if channels == 1 else got[..., ::-1], wanted)
+
+
+def test_a_converted_program_refuses_what_it_does_not_take(programs, tmp_path):
+    (tmp_path / "in.pgm").write_bytes(pnm(np.zeros((2, 2, 1), np.uint8)))
+    op = programs / "points" / "op"
+    for arguments, told in [(["in.pgm", "striped"], "striped: takes 16 bits a sample"),
+                            (["in.pgm", "posterize", "levels=1"], "levels must be 2..256"),
+                            (["in.pgm", "nothing"], "there is no such operator"),
+                            (["missing.pgm"], "the input cannot be opened"), ([], "usage: ")]:
+        run = subprocess.run([op, *arguments], cwd=tmp_path, capture_output=True, text=True)
+        assert told in run.stdout + run.stderr
+
+
+def test_convert_writes_over_nothing(operators, tmp_path):
+    assert said(["convert", operators / "points.c", "-o", tmp_path / "p"])[0] == 0
+    code, _, error = said(["convert", operators / "points.c", "-o", tmp_path / "p"])
+    assert code == 1 and "op_cpu.c is there already" in error
+    assert said(["convert", operators / "points.c"])[0] == 2
+
+
 # ---- the cache
 
 def test_the_second_time_nothing_is_compiled(tmp_path):
@@ -511,9 +591,9 @@ def test_the_second_time_nothing_is_compiled(tmp_path):
     held = sorted(p.name for p in cache.iterdir())
     assert len(held) == 2 and held[0].endswith(".c") and held[1].endswith(".so")
     assert cache.stat().st_mode & 0o777 == 0o700
-    before = [p.stat().st_mtime_ns for p in sorted(cache.iterdir())]
+    before = [p.stat().st_ino for p in sorted(cache.iterdir())]
     assert said(["check", path], where)[0] == 0
-    assert [p.stat().st_mtime_ns for p in sorted(cache.iterdir())] == before
+    assert [p.stat().st_ino for p in sorted(cache.iterdir())] == before
     path.write_text(GOOD.replace("return v", "return v + 1"))
     assert said(["check", path], where)[0] == 0
     assert len(list(cache.iterdir())) == 4
@@ -544,6 +624,27 @@ def test_a_cache_that_others_may_write_is_not_used(tmp_path):
     cache.chmod(0o777)
     assert said(["check", write(tmp_path, "op.c", GOOD)], {"CACHE_DIRECTORY": str(cache)})[0] == 0
     assert not list(cache.iterdir())
+
+
+def test_old_entries_go_when_a_new_one_comes(tmp_path):
+    cache = tmp_path / "cache"
+    where = {"CACHE_DIRECTORY": str(cache)}
+    path = write(tmp_path, "op.c", GOOD)
+    assert said(["check", path], where)[0] == 0
+    first = set(cache.iterdir())
+    unused, foreign, left = cache / ("0" * 32 + ".so"), cache / "notes.c", cache / "burin-abcdef"
+    left.mkdir()
+    (left / "twin.c").write_text("half")
+    for file in unused, foreign:
+        file.write_text("old")
+    for file in first | {unused, foreign, left}:
+        os.utime(file, (0, 0))
+    assert said(["check", path], where)[0] == 0  # used: young again
+    path.write_text(GOOD.replace("return v", "return v + 1"))
+    assert said(["check", path], where)[0] == 0
+    there = set(cache.iterdir())
+    assert first < there and foreign in there and unused not in there and left not in there
+    assert len(there) == 5
 
 
 def test_without_a_compiler_the_file_is_only_read(tmp_path):

@@ -60,8 +60,9 @@ typedef long ptrdiff_t;
 #define INT64_MAX  LONG_MAX
 #define UINT64_MAX ULONG_MAX
 
-/* ---- memory: compilers call these where a program copies or clears */
+/* ---- memory: compilers call these where a program copies or clears, and no library is there */
 
+#ifndef BURIN_HOSTED
 #ifdef __OPTIMIZE__
 #define BURIN_NO_CALLS __attribute__((optimize("no-tree-loop-distribute-patterns"), unused))
 #else
@@ -96,11 +97,19 @@ BURIN_NO_CALLS int memcmp(const void *a, const void *b, size_t size) {
     return 0;
 }
 
+#endif
+
 /* One thread has its own counts here; on a GPU this is one. */
 BURIN_INLINE int atomicAdd(void *sum, int value) {
     const int before = *(int *)sum;
     *(int *)sum = before + value;
     return before;
+}
+
+/* The same in an R2V's own function: a count outside its list of BINS is left out. */
+BURIN_INLINE int burin_count(void *sum, int value, const void *list, int bins) {
+    const unsigned long at = (unsigned long)((char *)sum - (const char *)list);
+    return at < (unsigned long)bins * sizeof(int) ? atomicAdd(sum, value) : 0;
 }
 
 /* ---- rows: 16-bit samples may begin at any byte */

@@ -338,6 +338,9 @@ static const struct broken {
     { P2P F "{ return p;\n", "2: what begins here with \"static\" has no end: expected ; or } "
                              "before the end of the file" },
     { GOOD "}\n", "3: this } closes nothing" },
+    { GOOD ");\n", "3: this ) closes nothing" },
+    { P2P F "{ return (p]; }\n", "2: expected ), found ]" },
+    { "(\n" GOOD, "1: what begins here with \"(\" has no end: expected ; or } before #P2P_FUNC" },
     { P2P F "{ return R\"(x)\"[0]; }\n",
       "2: \"R\" stands directly before a quote: write plain strings and characters" },
     { "// \xff\n" GOOD, "1: expected UTF-8 text, found the byte 0xff" },
@@ -378,6 +381,14 @@ static void a_file_that_is_too_large_is_not_read(void **state) {
     free(text);
 }
 
+static void brackets_have_a_depth(void **state) {
+    (void)state;
+    char text[512] = "static const int a = ";
+    memset(text + strlen(text), '(', 200);
+    assert_null(read_text(text));
+    assert_string_equal(diagnostics.list[0].text, "brackets are nested more than 128 deep");
+}
+
 static void more_operators_than_fit(void **state) {
     (void)state;
     char text[4096];
@@ -399,6 +410,7 @@ int main(void) {
         cmocka_unit_test(all_mistakes_are_told_at_once),
         cmocka_unit_test(a_file_that_is_too_large_is_not_read),
         cmocka_unit_test(more_operators_than_fit),
+        cmocka_unit_test(brackets_have_a_depth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

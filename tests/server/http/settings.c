@@ -2,9 +2,12 @@
 /* Names and values of a request, in any order: what they set, and what is refused. */
 #include "server/http/settings.h"
 
+#include "pipeline/registry.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,9 +121,37 @@ static void a_pipeline_needs_operations_and_at_most_ten(void **state) {
     assert_int_equal(set(NULL, "operations", strcat(list, "]")), STATUS_BAD_PARAM);
 }
 
+/* As JSON a decimal is a number; what JSON's own reader makes of it comes back to the same text. */
+static void decimals_in_json(void **state) {
+    (void)state;
+    static const struct param params[] = {
+        { .name = "gain", .type = PARAM_DECIMAL, .min = -5000, .max = 5000 }, { .name = NULL }
+    };
+    static const struct op op = { .name = "user_gain", .summary = "Tests", .params = params };
+    static const struct {
+        const char *text;
+        long thousandths; /* -1: refused */
+    } table[] = { { "0.1", 100 },  { "4.999", 4999 },   { "-2.5", -2500 }, { "3", 3000 },
+                  { "3.0", 3000 }, { "\"0.25\"", 250 }, { "0.1234", -1 },  { "5.001", -1 },
+                  { "1e-7", -1 },  { "true", -1 } };
+    assert_true(registry_add(&op));
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "[{\"operation\":\"user_gain\",\"params\":{\"gain\":%s}}]",
+                 table[i].text);
+        const enum status status = set(NULL, "operations", text);
+        assert_int_equal(status, table[i].thousandths == -1 ? STATUS_BAD_PARAM : STATUS_OK);
+        if (status == STATUS_OK)
+            assert_int_equal(settings.plan.steps[0].params.number[0], table[i].thousandths);
+        else
+            assert_non_null(strstr(failure.message, "gain must be a number -5..5"));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_values),
+        cmocka_unit_test(decimals_in_json),
         cmocka_unit_test(info_takes_a_device_alone),
         cmocka_unit_test(bad_values_are_refused_with_a_word_that_helps),
         cmocka_unit_test(twice_is_refused),

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+/* convert.h - a user file as a program of its own: sources that need burin no more.
+ *
+ * Used by:  `burin convert`.
+ * Owns:     nothing.
+ * Fails:    STATUS_INTERNAL with the file and the system's reason; STATUS_BAD_PARAM where the
+ *           folder has such a program already.
+ * Threads:  any; no state.
+ */
+#ifndef BURIN_CONVERT_H
+#define BURIN_CONVERT_H
+
+#include "pipeline/skeletons/user_op.h"
+
+/* Writes op.h, op_cpu.c, main.c, Makefile and the headers that they include into FOLDER, which is
+ * made if it is not there. */
+enum status convert_write(const struct user_file *file, const char *folder,
+                          struct failure *failure);
+
+#endif

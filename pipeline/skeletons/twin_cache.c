@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. An entry's name is a hash of its text, but the text decides. A new entry is renamed
+ * into the folder, the library first and its text behind it, so that one without its text is only a
+ * file that will be written over. Each use makes an entry young again; when a new one comes, old
+ * ones go, and so do folders that a process left when it was killed in the middle of its work. */
+#include "pipeline/skeletons/twin_cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NAME_SIZE = 33, DAY_S = 24 * 60 * 60 };
+
+const char *twin_cache_default(void) {
+    static char path[TWIN_CACHE_PATH_MAX];
+    const char *given = getenv("CACHE_DIRECTORY"), *home = getenv("HOME");
+    const char *user = getenv("XDG_CACHE_HOME");
+    if (given && *given == '/')
+        snprintf(path, sizeof path, "%.900s", given);
+    else if (user && *user == '/')
+        snprintf(path, sizeof path, "%.900s/burin", user);
+    else if (home && *home == '/')
+        snprintf(path, sizeof path, "%.900s/.cache/burin", home);
+    else
+        return NULL;
+    return path;
+}
+
+/* ---- whose it is */
+
+static bool is_ours(const struct stat *facts) {
+    return facts->st_uid == geteuid() && !(facts->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+bool twin_cache_is_ours(const char *path) {
+    struct stat facts;
+    return stat(path, &facts) == 0 && is_ours(&facts);
+}
+
+bool twin_cache_open(const char *folder) {
+    struct stat facts;
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST) return false;
+    return stat(folder, &facts) == 0 && S_ISDIR(facts.st_mode) && is_ours(&facts);
+}
+
+/* ---- finding */
+
+static uint64_t hash_of(const char *text, uint64_t hash) {
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return hash;
+}
+
+static void name_of(const char *text, char name[NAME_SIZE]) {
+    snprintf(name, NAME_SIZE, "%016llx%016llx",
+             (unsigned long long)hash_of(text, 0xcbf29ce484222325u),
+             (unsigned long long)hash_of(text, 0x84222325cbf29ce4u));
+}
+
+/* Whether the file at PATH is ours and reads TEXT. */
+static bool file_reads(const char *path, const char *text) {
+    const size_t length = strlen(text);
+    struct stat facts;
+    FILE *file = fopen(path, "re");
+    if (!file) return false;
+    bool same =
+        fstat(fileno(file), &facts) == 0 && is_ours(&facts) && (size_t)facts.st_size == length;
+    char *bytes = same ? malloc(length) : NULL;
+    same = bytes && fread(bytes, 1, length, file) == length && memcmp(bytes, text, length) == 0;
+    free(bytes);
+    fclose(file);
+    return same;
+}
+
+bool twin_cache_find(const char *folder, const char *text, char path[TWIN_CACHE_PATH_MAX]) {
+    char name[NAME_SIZE];
+    name_of(text, name);
+    snprintf(path, TWIN_CACHE_PATH_MAX, "%.900s/%s.c", folder, name);
+    if (!file_reads(path, text)) return false;
+    utimensat(AT_FDCWD, path, NULL, 0); /* both are young again */
+    snprintf(path, TWIN_CACHE_PATH_MAX, "%.900s/%s.so", folder, name);
+    if (!twin_cache_is_ours(path)) return false;
+    utimensat(AT_FDCWD, path, NULL, 0);
+    return true;
+}
+
+/* ---- keeping */
+
+static bool is_entry(const char *name) {
+    const size_t digits = strspn(name, "0123456789abcdef");
+    return digits == NAME_SIZE - 1 &&
+           (strcmp(name + digits, ".so") == 0 || strcmp(name + digits, ".c") == 0);
+}
+
+/* What lies there for longer than it is kept. */
+static void remove_old(const char *folder) {
+    const time_t now = time(NULL);
+    DIR *list = opendir(folder);
+    if (!list) return;
+    for (struct dirent *one; (one = readdir(list));) {
+        char path[TWIN_CACHE_PATH_MAX];
+        struct stat facts;
+        const bool work = strncmp(one->d_name, "burin-", 6) == 0;
+        if ((!work && !is_entry(one->d_name)) ||
+            fstatat(dirfd(list), one->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0)
+            continue;
+        if (now - facts.st_mtime < (time_t)DAY_S * (work ? 1 : TWIN_CACHE_DAYS)) continue;
+        snprintf(path, sizeof path, "%.700s/%s", folder, one->d_name);
+        if (work)
+            twin_cache_remove_folder(path);
+        else
+            unlinkat(dirfd(list), one->d_name, 0);
+    }
+    closedir(list);
+}
+
+void twin_cache_keep(const char *folder, const char *text, const char *from) {
+    static const char *const endings[] = { "so", "c" };
+    char name[NAME_SIZE];
+    name_of(text, name);
+    for (int i = 0; i < 2; i++) {
+        char old[TWIN_CACHE_PATH_MAX], fresh[TWIN_CACHE_PATH_MAX];
+        snprintf(old, sizeof old, "%.900s/twin.%s", from, endings[i]);
+        snprintf(fresh, sizeof fresh, "%.900s/%s.%s", folder, name, endings[i]);
+        if (rename(old, fresh) != 0) return;
+    }
+    remove_old(folder);
+}
+
+void twin_cache_remove_folder(const char *folder) {
+    DIR *list = opendir(folder);
+    if (!list) return;
+    for (struct dirent *one; (one = readdir(list));)
+        if (strcmp(one->d_name, ".") != 0 && strcmp(one->d_name, "..") != 0)
+            unlinkat(dirfd(list), one->d_name, 0);
+    closedir(list);
+    rmdir(folder);
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. The text is copied from one place of interest to the next: an #include or a
+ * directive is blanked, a helper gets its prefix, and an operator's function its own. T and E,
+ * the name of an R2S' second form, and an R2V's atomicAdd are macros around its function. */
+#include "pipeline/skeletons/user_text.h"
+
+#include <string.h>
+
+bool user_text_has(const struct user_op *op, int depth) {
+    return !op->depth || op->depth == depth;
+}
+
+enum scalar_type user_text_result(const struct user_op *op, int depth) {
+    return op->result ? op->result : depth == 8 ? SCALAR_UCHAR : SCALAR_USHORT;
+}
+
+/* Such an operator's function is written twice, with other types. */
+static bool is_twofold(const struct user_op *op) {
+    return op->generic && !op->result;
+}
+
+const char *user_text_function(const struct user_op *op, int depth, char name[USER_TEXT_NAME_MAX]) {
+    const bool second = is_twofold(op) && depth == 16;
+    snprintf(name, USER_TEXT_NAME_MAX, "%s%s%s", second ? "burin_" : "", op->op.name,
+             second ? "_for_16" : "");
+    return name;
+}
+
+void user_text_line(FILE *out, int line, const char *name) {
+    fprintf(out, "\n#line %d \"", line);
+    for (; *name; name++)
+        if (*name == '"' || *name == '\\')
+            fprintf(out, "\\%c", *name);
+        else
+            fputc((unsigned char)*name < ' ' ? '?' : *name, out);
+    fputs("\"\n", out);
+}
+
+void user_text_undefine(FILE *out, const struct user_file *file) {
+    fputc('\n', out);
+    for (int i = 0; i + 2 < file->tokens.count; i++) {
+        const struct token *at = &file->tokens.list[i];
+        if (at->preprocessor && at->first && token_is(at + 1, "define"))
+            fprintf(out, "#undef %.*s\n", (int)at[2].length, at[2].text);
+    }
+}
+
+/* ---- stretches of text */
+
+/* TEXT with everything but ends of lines made blank. */
+static void blank(FILE *out, const char *text, const char *end) {
+    for (; text < end; text++) fputc(*text == '\n' ? '\n' : ' ', out);
+}
+
+/* The declaration that begins with TOKEN; NULL: none does. */
+static const struct declaration *declaration_at(const struct user_file *file,
+                                                const struct token *token) {
+    for (int i = 0; i < file->declarations.count; i++)
+        if (file->declarations.list[i].first->text == token->text)
+            return &file->declarations.list[i];
+    return NULL;
+}
+
+static const char *token_end(const struct token *token) {
+    return token->text + token->length;
+}
+
+/* Behind the directive, its result's type or its struct, or behind the line of #include that begins
+ * at TOKEN; NULL: TOKEN may be seen. */
+static const char *blank_end(const struct user_file *file, const struct token *token,
+                             const struct user_text_options *options) {
+    const bool include = token->preprocessor && token->first && token_is(token, "#") &&
+                         token_is(token + 1, "include");
+    if (include) return token->text + strcspn(token->text, "\n");
+    if (token->kind != TOKEN_DIRECTIVE) return NULL;
+    const struct declaration *one = declaration_at(file, token);
+    if (options->without_structs && token_is(token, "#STRUCT")) return token_end(&one[1].end[-1]);
+    const struct token *behind = one->first + 1;
+    if (one->result) scalar_type_read(&behind);
+    return token_end(&behind[-1]);
+}
+
+static bool is_helper(const struct declaration *one) {
+    return one && (one->kind == DECLARATION_FUNCTION || one->kind == DECLARATION_PROTOTYPE ||
+                   one->kind == DECLARATION_CONSTANT);
+}
+
+/* The text from START to END, in which no operator's function begins. */
+static void put_text(FILE *out, const struct user_file *file, const char *start, const char *end,
+                     const struct user_text_options *options) {
+    for (int i = 0; i < file->tokens.count; i++) {
+        const struct token *token = &file->tokens.list[i];
+        if (token->text < start || token->text >= end) continue;
+        const char *behind = blank_end(file, token, options);
+        const bool helper = options->helper && is_helper(declaration_at(file, token));
+        if (!behind && !helper) continue;
+        fwrite(start, 1, (size_t)(token->text - start), out);
+        start = token->text;
+        if (helper) fprintf(out, "%s ", options->helper);
+        if (behind) blank(out, start, behind);
+        if (behind) start = behind;
+    }
+    if (start < end) fwrite(start, 1, (size_t)(end - start), out);
+}
+
+/* ---- functions */
+
+/* With the prefix in place of `static` and `inline`. */
+static void put_function(FILE *out, const struct user_op *op,
+                         const struct user_text_options *options) {
+    const struct declaration *function = op->function;
+    const char *from = function->first->text, *end = token_end(function->end - 1);
+    fprintf(out, "%s ", options->function);
+    for (const struct token *at = function->first; at < function->name; at++) {
+        if (!token_is(at, "static") && !token_is(at, "inline")) continue;
+        fwrite(from, 1, (size_t)(at->text - from), out);
+        from = token_end(at) + (*token_end(at) == ' ');
+    }
+    fwrite(from, 1, (size_t)(end - from), out);
+}
+
+/* Its atomicAdd knows the list, so that a count beyond it is left out. */
+static void put_counting(FILE *out, const struct user_op *op,
+                         const struct user_text_options *options) {
+    fprintf(out, "\n#define atomicAdd(where, number) burin_count(where, number, %.*s, %.*s)\n",
+            (int)op->counts->length, op->counts->text, (int)op->bins->length, op->bins->text);
+    if (options->lines) user_text_line(out, op->function->first->line, op->file->name);
+    put_function(out, op, options);
+    fprintf(out, "\n#undef atomicAdd\n");
+}
+
+/* T and E, and for the second depth another name, around the function. */
+static void put_generic(FILE *out, const struct user_op *op, int depth,
+                        const struct user_text_options *options) {
+    const char *type = scalar_type_name(user_text_result(op, depth));
+    char name[USER_TEXT_NAME_MAX];
+    user_text_function(op, depth, name);
+    const bool renamed = strcmp(name, op->op.name) != 0;
+    fprintf(out, "\n#define T %s\n#define E %s\n", type, type);
+    if (renamed) fprintf(out, "#define %s %s\n", op->op.name, name);
+    if (options->lines) user_text_line(out, op->function->first->line, op->file->name);
+    put_function(out, op, options);
+    fprintf(out, "\n#undef T\n#undef E\n");
+    if (renamed) fprintf(out, "#undef %s\n", op->op.name);
+}
+
+void user_text_write(FILE *out, const struct user_file *file,
+                     const struct user_text_options *options) {
+    const char *at = file->text;
+    if (options->lines) user_text_line(out, 1, file->name);
+    for (int i = 0; i < file->count; i++) {
+        const struct user_op *op = &file->ops[i];
+        const struct token *last = op->function->end - 1;
+        put_text(out, file, at, op->function->first->text, options);
+        at = token_end(last);
+        const bool plain = !op->generic && op->skeleton != SKELETON_R2V;
+        if (plain) put_function(out, op, options);
+        if (op->skeleton == SKELETON_R2V) put_counting(out, op, options);
+        if (op->generic) put_generic(out, op, 8, options);
+        if (is_twofold(op)) put_generic(out, op, 16, options);
+        if (!plain && options->lines) user_text_line(out, last->line, file->name);
+    }
+    put_text(out, file, at, file->text + file->length, options);
+}

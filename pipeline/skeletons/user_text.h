@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+/* user_text.h - the user's source as compilers may see it, for the CPU or for a GPU.
+ *
+ * Directives and #include lines are made blank, so that lines keep their numbers; operators and
+ * helpers get what compilers should know of them, and an R2S of T and E stands there once for each
+ * depth. An R2V's atomicAdd becomes burin_count(where, number, list, bins), which a prelude has.
+ *
+ * Used by:  twin_source.c, convert.c, the GPU's source.
+ * Owns:     nothing.
+ * Threads:  any; no state.
+ */
+#ifndef BURIN_USER_TEXT_H
+#define BURIN_USER_TEXT_H
+
+#include "pipeline/skeletons/user_op.h"
+
+#include <stdio.h>
+
+struct user_text_options {
+    const char *function; /* in place of an operator's `static`: "static __device__" and the like */
+    const char *helper;   /* before each other function and constant: "__device__"; NULL: nothing */
+    bool lines;           /* with #line, so that compilers tell the user's own lines */
+    bool without_structs; /* those under #STRUCT stand elsewhere */
+};
+
+void user_text_write(FILE *out, const struct user_file *file,
+                     const struct user_text_options *options);
+
+/* #undef of every macro that the user defined. */
+void user_text_undefine(FILE *out, const struct user_file *file);
+
+/* #line LINE "NAME" on a line of its own. */
+void user_text_line(FILE *out, int line, const char *name);
+
+/* Whether OP has a loop for images of DEPTH bits. */
+bool user_text_has(const struct user_op *op, int depth);
+
+/* What an R2S of DEPTH reduces to, an R2V counts in. */
+enum scalar_type user_text_result(const struct user_op *op, int depth);
+
+/* The name of OP's function for DEPTH: its own, or for the second depth of an R2S of T and E
+ * "burin_<name>_for_16". */
+enum { USER_TEXT_NAME_MAX = 64 };
+const char *user_text_function(const struct user_op *op, int depth, char name[USER_TEXT_NAME_MAX]);
+
+#endif
