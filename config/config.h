@@ -72,6 +72,11 @@ struct config {
     long worker_start_ms;
     long self_test_ms;
 
+    /* users' operators */
+    char operators_dir[CONFIG_TEXT_MAX];       /* "": there are none */
+    char operators_cache_dir[CONFIG_TEXT_MAX]; /* "": as twin_cache.h finds it */
+    long operators_source_bytes_max;
+
     /* stop */
     long drain_delay_ms;
     long drain_timeout_ms;

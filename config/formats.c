@@ -51,6 +51,11 @@ bool formats_address_or_empty(const char *text) {
     return !*text || formats_address(text);
 }
 
+/* Whether it is there is asked when it is used. */
+bool formats_path_or_empty(const char *text) {
+    return strlen(text) < CONFIG_TEXT_MAX;
+}
+
 /* ---- devices */
 
 bool formats_devices(const char *text) {

@@ -16,6 +16,9 @@ bool formats_address(const char *text);
 /* The same, or nothing. */
 bool formats_address_or_empty(const char *text);
 
+/* Any path, relative ones too, or nothing. */
+bool formats_path_or_empty(const char *text);
+
 /* "all", or a list of cpu and cuda:N, each once, with commas between. */
 bool formats_devices(const char *text);
 

@@ -144,6 +144,18 @@ static const struct key keys[] = {
       .why = "how often a worker runs its self-test, a job with a known answer, and a GPU is "
              "read for /metrics" },
 
+    { FIELD(operators_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
+      .fits = formats_path_or_empty,
+      .why = "each .c file in it becomes operators, which run in workers of their own; who can "
+             "write there can run code here; empty: none, and no such worker" },
+    { FIELD(operators_cache_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
+      .fits = formats_path_or_empty,
+      .why = "where compiled operators are kept, so that a restart does not compile; empty: "
+             "$CACHE_DIRECTORY, $XDG_CACHE_HOME/burin or ~/.cache/burin" },
+    { FIELD(operators_source_bytes_max, KEY_SIZE), .def = 64 * KIB, .min = 1, .max = MIB,
+      .unit = "bytes",
+      .why = "the longest file of operators; hand-written ones have a few KiB" },
+
     { FIELD(drain_delay_ms, KEY_INTEGER), .def = 0, .min = 0, .max = HOUR_MS, .unit = "ms",
       .why = "how long to go on accepting after SIGTERM, while /readyz already answers 503; 5000 "
              "behind a load balancer" },

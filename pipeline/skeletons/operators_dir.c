@@ -23,8 +23,8 @@ static void tell(const struct operators_options *options, const char *sentence) 
     if (options->tell) options->tell(options->context, sentence);
 }
 
-static void tell_all(const struct operators_options *options,
-                     const struct diagnostics *diagnostics) {
+void operators_dir_tell(const struct operators_options *options,
+                        const struct diagnostics *diagnostics) {
     char text[2 * DIAGNOSTIC_TEXT_MAX];
     for (int i = 0; i < diagnostics->count && i < DIAGNOSTICS_MAX; i++) {
         diagnostics_print(diagnostics, i, text, sizeof text);
@@ -78,14 +78,11 @@ static char *read_bytes(const char *path, const struct operators_options *option
     return NULL;
 }
 
-struct user_file *operators_dir_read(const char *path, const struct operators_options *options,
+struct user_file *operators_dir_make(const char *path, const char *bytes, size_t length,
+                                     const struct operators_options *options,
                                      enum twin_state *state) {
-    size_t length = 0;
     struct diagnostics diagnostics;
-    char *bytes = read_bytes(path, options, &length);
-    if (!bytes) return NULL;
     struct user_file *file = reader_read(path, bytes, length, options->bytes_max, &diagnostics);
-    free(bytes);
     const enum twin_state loaded =
         file ? twin_library_load(file, options->cache, &diagnostics) : TWIN_WRONG;
     if (state) *state = loaded;
@@ -93,9 +90,18 @@ struct user_file *operators_dir_read(const char *path, const struct operators_op
         twin_fill(file);
         return file;
     }
-    tell_all(options, &diagnostics);
+    operators_dir_tell(options, &diagnostics);
     reader_destroy(file);
     return NULL;
+}
+
+struct user_file *operators_dir_read(const char *path, const struct operators_options *options,
+                                     enum twin_state *state) {
+    size_t length = 0;
+    char *bytes = read_bytes(path, options, &length);
+    struct user_file *file = bytes ? operators_dir_make(path, bytes, length, options, state) : NULL;
+    free(bytes);
+    return file;
 }
 
 /* ---- the folder */
@@ -105,32 +111,24 @@ static int is_source(const struct dirent *entry) {
     return *entry->d_name != '.' && length > 2 && strcmp(entry->d_name + length - 2, ".c") == 0;
 }
 
-static int add_file(const char *path, const struct operators_options *options) {
+int operators_dir_add(struct user_file *file, const struct operators_options *options) {
     char text[512];
-    enum twin_state state;
     int added = 0;
-    struct user_file *file = operators_dir_read(path, options, &state);
-    if (!file) return 0;
-    if (state == TWIN_NO_COMPILER) {
-        snprintf(text, sizeof text,
-                 "%.300s: not used on the CPU: there is no C compiler (cc, gcc, clang or tcc)",
-                 path);
-        tell(options, text);
-    }
     for (int i = 0; i < file->count; i++) added += registry_add(&file->ops[i].op);
     if (added < file->count) {
         snprintf(text, sizeof text, "%.300s: %d of its operators are left out: at most %d are held",
-                 path, file->count - added, REGISTRY_ADDED_MAX);
+                 file->path, file->count - added, REGISTRY_ADDED_MAX);
         tell(options, text);
     }
     return added;
 }
 
-int operators_dir_load(const char *path, const struct operators_options *options,
-                       struct failure *failure) {
+bool operators_dir_each(const char *path, const struct operators_options *options,
+                        void (*visit)(void *context, const char *path, const char *bytes,
+                                      size_t length),
+                        void *context, struct failure *failure) {
     struct stat facts;
     struct dirent **entries = NULL;
-    int added = 0;
     const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const char *reason = fd < 0 || fstat(fd, &facts) != 0 ? strerror(errno) : NULL;
     if (!reason) reason = danger_of(fd, &facts);
@@ -139,14 +137,43 @@ int operators_dir_load(const char *path, const struct operators_options *options
     if (!reason && count < 0) reason = strerror(errno);
     if (reason) {
         fail(failure, STATUS_BAD_PARAM, "operators cannot be read from %.120s: %s", path, reason);
-        return -1;
+        return false;
     }
     for (int i = 0; i < count; i++) {
         char name[1024];
+        size_t length = 0;
         snprintf(name, sizeof name, "%s/%s", path, entries[i]->d_name);
-        added += add_file(name, options);
+        char *bytes = read_bytes(name, options, &length);
+        if (bytes) visit(context, name, bytes, length);
+        free(bytes);
         free(entries[i]);
     }
     free(entries);
-    return added;
+    return true;
+}
+
+struct loading {
+    const struct operators_options *options;
+    int added;
+};
+
+static void load_one(void *context, const char *path, const char *bytes, size_t length) {
+    struct loading *loading = context;
+    char text[512];
+    enum twin_state state;
+    struct user_file *file = operators_dir_make(path, bytes, length, loading->options, &state);
+    if (!file) return;
+    if (state == TWIN_NO_COMPILER) {
+        snprintf(text, sizeof text,
+                 "%.300s: not used on the CPU: there is no C compiler (cc, gcc, clang or tcc)",
+                 path);
+        tell(loading->options, text);
+    }
+    loading->added += operators_dir_add(file, loading->options);
+}
+
+int operators_dir_load(const char *path, const struct operators_options *options,
+                       struct failure *failure) {
+    struct loading loading = { .options = options };
+    return operators_dir_each(path, options, load_one, &loading, failure) ? loading.added : -1;
 }

@@ -12,12 +12,34 @@
 
 #include "pipeline/skeletons/twin_library.h"
 
+#include <stdbool.h>
+
 struct operators_options {
     const char *cache; /* folder of compiled operators; NULL: nothing is kept */
     size_t bytes_max;  /* of a source; 0: READER_BYTES_MAX */
     void (*tell)(void *context, const char *sentence); /* one mistake each; may be NULL */
     void *context;
 };
+
+/* Calls VISIT with every source of the folder that may be trusted, in the alphabet's order; its
+ * bytes end with NUL. false: the folder itself is not there or not safe, FAILURE tells. */
+bool operators_dir_each(const char *path, const struct operators_options *options,
+                        void (*visit)(void *context, const char *path, const char *bytes,
+                                      size_t length),
+                        void *context, struct failure *failure);
+
+/* Reads BYTES, which came from PATH, and loads or compiles their CPU twin where there is a compiler
+ * (STATE, may be NULL). NULL: they are wrong, and all mistakes were told. */
+struct user_file *operators_dir_make(const char *path, const char *bytes, size_t length,
+                                     const struct operators_options *options,
+                                     enum twin_state *state);
+
+/* Registers FILE's operators; returns how many: the registry may be full, which is told. */
+int operators_dir_add(struct user_file *file, const struct operators_options *options);
+
+/* Tells all of them to whom OPTIONS name. */
+void operators_dir_tell(const struct operators_options *options,
+                        const struct diagnostics *diagnostics);
 
 /* How many operators were added; -1: the folder itself is not there or not safe, FAILURE tells. */
 int operators_dir_load(const char *path, const struct operators_options *options,
