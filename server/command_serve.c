@@ -10,6 +10,7 @@
 #include "server/http/front.h"
 #include "server/log.h"
 #include "server/systemd.h"
+#include "server/user_operators.h"
 #include "server/watchdog.h"
 
 #include <poll.h>
@@ -159,9 +160,10 @@ static int serve(const struct config *config) {
     struct failure failure = { 0 };
     struct service service = { 0 };
     if (systemd_open(&service.systemd, &failure)) return complain(&failure);
+    log_open(config->log_format, config->log_level);
+    if (user_operators_load(config, &failure)) return complain(&failure);
     catch_signals();
     const sigset_t before = keep_signals_here();
-    log_open(config->log_format, config->log_level);
     service.front = front_create(config, service.systemd.sockets, &failure);
     if (!service.front) return complain(&failure);
     wait_ready(&service);

@@ -5,14 +5,17 @@
 #include "server/jobs/process.h"
 #include "server/jobs/worker.h"
 #include "server/log.h"
+#include "server/user_operators.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int usage(void) {
     fputs("usage: burin worker --device cpu|cuda:N   (started by `burin serve`)\n"
-          "       burin worker --count              print how many GPUs there are\n",
+          "       burin worker --count              print how many GPUs there are\n"
+          "       burin worker --check NAME CACHE BYTES   check standard input as operators\n",
           stderr);
     return 2;
 }
@@ -22,6 +25,8 @@ int command_worker(int argc, char **argv) {
         printf("%d\n", device_cuda.count());
         return 0;
     }
+    if (argc == 5 && strcmp(argv[1], "--check") == 0)
+        return user_operators_check(argv[2], argv[3], (size_t)atol(argv[4]));
     if (argc != 3 || strcmp(argv[1], "--device") != 0) return usage();
     const struct device_driver *driver;
     int index;

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -141,6 +142,7 @@ static void become_compiler(const struct compiler *compiler, const char *directo
     char *environment[] = { path, temporary, (char[]){ "LC_ALL=C" }, NULL };
     const int nothing = open("/dev/null", O_RDONLY);
     setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* who checks a file may be killed */
     limit(RLIMIT_CPU, COMPILER_CPU_S);
     limit(RLIMIT_AS, (rlim_t)2 << 30);
     limit(RLIMIT_FSIZE, 32 << 20);

@@ -11,9 +11,11 @@
 #include "server/http/health.h"
 #include "server/http/request_flow.h"
 #include "server/http/upload.h"
+#include "server/user_operators.h"
 #include "server/values_json.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -41,15 +43,22 @@ static enum status open_slots(struct front *front, struct failure *failure) {
     /* An answer of 16-bit RGBA, uncompressed, is the largest there can be. */
     const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
     const size_t values = VALUES_JSON_MAX + 4096; /* and up to a page before the result */
+    const struct user_operators_texts texts = user_operators_texts();
+    const size_t preamble_bytes = sizeof *config + texts.length;
+    char *preamble = malloc(preamble_bytes);
+    if (!preamble) return fail(failure, STATUS_NO_MEMORY, "out of memory for the slots");
+    memcpy(preamble, config, sizeof *config);
+    if (texts.length) memcpy(preamble + sizeof *config, texts.bytes, texts.length);
     const struct slot_options options = {
         .classes = { { (int)config->slots_small, 256 << 10 },
                      { (int)config->slots_medium, 8 << 20 },
                      { (int)config->slots_large, 0 } },
         .span_bytes = (size_t)config->body_bytes_max + answer + answer / 64 + values + (2 << 20),
-        .preamble = config,
-        .preamble_bytes = sizeof *config,
+        .preamble = preamble,
+        .preamble_bytes = preamble_bytes,
     };
     front->slots = slots_create(&options, failure);
+    free(preamble);
     return front->slots ? STATUS_OK : STATUS_NO_MEMORY;
 }
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. What a process is to find at fixed numbers is moved there by posix_spawn's actions;
+ * all else of ours closes on exec. A process that is asked for something, how many GPUs there are
+ * or whether a file is right, answers through a pipe, and is killed where it takes too long. */
 #include "server/jobs/process.h"
+
+#include "pipeline/timing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,6 +12,8 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,8 +41,11 @@ static pid_t spawn(posix_spawn_file_actions_t *actions, char *const arguments[])
     return failed ? -1 : pid;
 }
 
-pid_t process_start(const char *device, int slots_fd, int channel_fd, const int *pipes,
-                    int pipe_count) {
+pid_t process_start(const char *device, enum process_role role, int slots_fd, int channel_fd,
+                    const int *pipes, int pipe_count) {
+    static char *const options[] = {
+        [PROCESS_OPERATORS] = "--operators", [PROCESS_SANDBOX] = "--sandbox"
+    };
     posix_spawn_file_actions_t actions;
     int passed[PROCESS_PIPES_FD - PROCESS_SLOTS_FD + COMPLETION_PIPES_MAX] = { slots_fd,
                                                                                channel_fd };
@@ -47,12 +57,21 @@ pid_t process_start(const char *device, int slots_fd, int channel_fd, const int 
         passed[i] = fcntl(passed[i], F_DUPFD_CLOEXEC, PROCESS_PIPES_FD + COMPLETION_PIPES_MAX);
         posix_spawn_file_actions_adddup2(&actions, passed[i], PROCESS_SLOTS_FD + i);
     }
-    char *const arguments[] = { "burin", "worker", "--device", (char *)device, NULL };
+    char *const arguments[] = {
+        "burin", "worker", "--device", (char *)device, options[role], NULL
+    };
     const pid_t pid = spawn(&actions, arguments);
     posix_spawn_file_actions_destroy(&actions);
     for (int i = 0; i < count; i++)
         if (passed[i] >= 0) close(passed[i]);
     return pid;
+}
+
+/* The front decides when to stop: a terminal's Ctrl-C must not end a worker in mid-job. */
+void process_become_worker(void) {
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
 bool process_reap(pid_t pid, int *code) {
@@ -66,6 +85,47 @@ bool process_reap(pid_t pid, int *code) {
 void process_end(pid_t pid) {
     kill(pid, SIGKILL);
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
+/* What comes through END until all its writers have closed it; false: the time is over. */
+static bool read_output(int end, int timeout_ms, char *output, size_t size) {
+    const int64_t deadline = clock_ns() + timeout_ms * INT64_C(1000000);
+    size_t used = 0;
+    output[0] = '\0';
+    for (;;) {
+        char spare[1024];
+        const int64_t left = (deadline - clock_ns()) / 1000000;
+        if (left <= 0) return false;
+        const int some = poll(&(struct pollfd){ .fd = end, .events = POLLIN }, 1, (int)left);
+        const ssize_t got = some > 0 ? read(end, spare, sizeof spare) : -1;
+        if (got == 0) return true;
+        if (got < 0) continue;
+        const size_t room = size - 1 - used, kept = (size_t)got < room ? (size_t)got : room;
+        memcpy(output + used, spare, kept);
+        used += kept;
+        output[used] = '\0';
+    }
+}
+
+bool process_check(char *const arguments[], int input, int timeout_ms, char *output, size_t size,
+                   bool *good) {
+    int ends[2], how = 0;
+    *good = false;
+    if (pipe2(ends, O_CLOEXEC) < 0) return false;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    const pid_t pid = spawn(&actions, arguments);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    const bool in_time = pid > 0 && read_output(ends[0], timeout_ms, output, size);
+    close(ends[0]);
+    if (pid > 0 && !in_time) kill(-pid, SIGKILL);
+    while (pid > 0 && waitpid(pid, &how, 0) < 0 && errno == EINTR) continue;
+    *good = in_time && WIFEXITED(how) && WEXITSTATUS(how) == 0;
+    return in_time && WIFEXITED(how);
 }
 
 /* The count that a process has written to END; -1 when it writes none in time. */

@@ -3,7 +3,7 @@
  *
  * A CUDA process must not be forked from one with threads, so a worker is always a fresh program.
  *
- * Used by:  worker_handle.c, worker_list.c and supervisor.c.
+ * Used by:  worker_handle.c, worker_list.c, supervisor.c, operators_worker.c and user_operators.c.
  * Fails:    process_start returns -1; process_count_gpus 0, or -1 for a driver that hangs.
  * Threads:  any; no state.
  */
@@ -19,9 +19,18 @@
  * pipes of all I/O threads. */
 enum { PROCESS_SLOTS_FD = 3, PROCESS_CHANNEL_FD = 4, PROCESS_PIPES_FD = 5 };
 
+enum process_role {
+    PROCESS_WORKER,    /* runs jobs of built-in operators */
+    PROCESS_OPERATORS, /* passes jobs of users' operators on to a sandbox of its own */
+    PROCESS_SANDBOX,   /* runs users' operators; its slots are another memory */
+};
+
 /* `burin worker --device DEVICE`; returns when that program runs. */
-pid_t process_start(const char *device, int slots_fd, int channel_fd, const int *pipes,
-                    int pipe_count);
+pid_t process_start(const char *device, enum process_role role, int slots_fd, int channel_fd,
+                    const int *pipes, int pipe_count);
+
+/* In a worker, before all else: signals are the front's, and it ends when its parent does. */
+void process_become_worker(void);
 
 /* Whether a process has ended, and then its exit code or minus the signal. Never waits, for a
  * driver may hold a process that was killed. */
@@ -29,6 +38,12 @@ bool process_reap(pid_t pid, int *code);
 
 /* Kills a process and waits for its end. */
 void process_end(pid_t pid);
+
+/* Runs this program with ARGUMENTS and INPUT as its standard input, and waits for its end. OUTPUT:
+ * what it wrote, cut to SIZE. GOOD: its exit status was 0. false: it crashed, could not be started,
+ * or took longer than TIMEOUT_MS and was killed. */
+bool process_check(char *const arguments[], int input, int timeout_ms, char *output, size_t size,
+                   bool *good);
 
 /* How many GPUs `burin worker --count` sees: asked in a process of its own, since asking wakes the
  * driver, which the front must stay clear of. -1: it gave no answer within TIMEOUT_MS. */

@@ -169,6 +169,10 @@ const void *slots_preamble(const struct slots *slots) {
     return slots->memory + PAGE;
 }
 
+size_t slots_preamble_bytes(const struct slots *slots) {
+    return slots->header->preamble_bytes;
+}
+
 int slots_count(const struct slots *slots) {
     return (int)slots->header->count;
 }

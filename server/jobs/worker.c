@@ -20,11 +20,9 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { LANES_MAX = 256, GPU_LANES = 4, TRIM_MS = 1 };
@@ -210,16 +208,9 @@ static struct gpu_sampler_options sampler_options(const struct worker *worker,
     };
 }
 
-/* The front decides when to stop: a terminal's Ctrl-C must not end a worker in mid-job. */
-static void leave_signals_to_the_front(void) {
-    signal(SIGINT, SIG_IGN);
-    signal(SIGTERM, SIG_IGN);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-}
-
 int worker_run(struct slots *slots, int channel, const struct config *config,
                const struct device_driver *driver, int index) {
-    leave_signals_to_the_front();
+    process_become_worker();
     struct worker *worker = calloc(1, sizeof *worker);
     if (!worker) return 1;
     worker->channel = channel;

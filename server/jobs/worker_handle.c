@@ -42,7 +42,7 @@ bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, cons
                          int pipe_count) {
     int ends[2];
     if (!channel_open(ends)) return not_started(worker, "the system has no socket pair");
-    const pid_t pid = process_start(worker->device, slots_memory_fd, ends[1], pipes, pipe_count);
+    const pid_t pid = process_start(worker->device, PROCESS_WORKER, slots_memory_fd, ends[1], pipes, pipe_count);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
