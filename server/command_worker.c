@@ -2,6 +2,7 @@
 /* burin worker: started by `burin serve`, not by people. */
 #include "pipeline/device.h"
 #include "server/command.h"
+#include "server/jobs/operators_worker.h"
 #include "server/jobs/process.h"
 #include "server/jobs/worker.h"
 #include "server/log.h"
@@ -13,11 +14,19 @@
 #include <string.h>
 
 static int usage(void) {
-    fputs("usage: burin worker --device cpu|cuda:N   (started by `burin serve`)\n"
+    fputs("usage: burin worker --device cpu|cuda:N [--operators|--sandbox]\n"
           "       burin worker --count              print how many GPUs there are\n"
           "       burin worker --check NAME CACHE BYTES   check standard input as operators\n",
           stderr);
     return 2;
+}
+
+/* They lie behind the configuration. */
+static void open_operators(const struct slots *slots) {
+    const struct config *config = slots_preamble(slots);
+    const struct user_operators_texts texts = { (const char *)(config + 1),
+                                                slots_preamble_bytes(slots) - sizeof *config };
+    user_operators_open(&texts, config);
 }
 
 int command_worker(int argc, char **argv) {
@@ -27,7 +36,9 @@ int command_worker(int argc, char **argv) {
     }
     if (argc == 5 && strcmp(argv[1], "--check") == 0)
         return user_operators_check(argv[2], argv[3], (size_t)atol(argv[4]));
-    if (argc != 3 || strcmp(argv[1], "--device") != 0) return usage();
+    const bool operators = argc == 4 && strcmp(argv[3], "--operators") == 0;
+    const bool sandbox = argc == 4 && strcmp(argv[3], "--sandbox") == 0;
+    if ((argc != 3 && !operators && !sandbox) || strcmp(argv[1], "--device") != 0) return usage();
     const struct device_driver *driver;
     int index;
     struct failure failure = { 0 };
@@ -36,12 +47,19 @@ int command_worker(int argc, char **argv) {
     struct slots *slots = slots_open(PROCESS_SLOTS_FD, &failure);
     const struct config *config = slots ? slots_preamble(slots) : NULL;
     if (config) log_open(config->log_format, config->log_level);
+    if (slots && operators) {
+        const int ended = operators_worker_run(slots, PROCESS_CHANNEL_FD, argv[2]);
+        slots_destroy(slots);
+        return ended;
+    }
+    if (sandbox && slots) open_operators(slots);
     if (!slots || device_choose(argv[2], &driver, &index, &failure)) {
         log_event(LOG_ERROR, "worker: %s", failure.message);
         slots_destroy(slots);
         return WORKER_FAILED;
     }
-    const int code = worker_run(slots, PROCESS_CHANNEL_FD, config, driver, index);
+    const int code = (sandbox ? worker_run_sandbox : worker_run)(slots, PROCESS_CHANNEL_FD, config,
+                                                                 driver, index);
     slots_destroy(slots);
     return code;
 }

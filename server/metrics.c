@@ -158,22 +158,27 @@ static void print_stages(const struct metrics *metrics, FILE *out) {
         }
 }
 
+/* To tell a device's two workers apart. */
+static const char *role_label(const struct worker_facts *worker) {
+    return worker->operators ? ",role=\"operators\"" : "";
+}
+
 static void print_workers(const struct metrics_now *now, FILE *out) {
     head(out, "worker_up", "gauge", "1 if the worker is alive and its last self-test was right");
     for (int i = 0; i < now->worker_count; i++)
-        fprintf(out, "burin_worker_up{device=\"%s\"} %d\n", now->workers[i].device,
-                now->workers[i].healthy);
+        fprintf(out, "burin_worker_up{device=\"%s\"%s} %d\n", now->workers[i].device,
+                role_label(&now->workers[i]), now->workers[i].healthy);
     head(out, "jobs_in_progress", "gauge", "Jobs that a worker is executing");
     for (int i = 0; i < now->worker_count; i++) {
         const struct worker_facts *worker = &now->workers[i];
-        fprintf(out, "burin_jobs_in_progress{device=\"%s\"", worker->device);
+        fprintf(out, "burin_jobs_in_progress{device=\"%s\"%s", worker->device, role_label(worker));
         if (!worker->cpu) fprintf(out, ",gpu=\"%s\"", worker->device); /* to join with gpu_* */
         fprintf(out, "} %d\n", worker->running);
     }
     head(out, "worker_restarts_total", "counter", "Workers that died and were started again");
     for (int i = 0; i < now->worker_count; i++)
-        fprintf(out, "burin_worker_restarts_total{device=\"%s\"} %d\n", now->workers[i].device,
-                now->workers[i].restarts);
+        fprintf(out, "burin_worker_restarts_total{device=\"%s\"%s} %d\n", now->workers[i].device,
+                role_label(&now->workers[i]), now->workers[i].restarts);
 }
 
 static bool any_gpu(const struct metrics_now *now) {
@@ -187,14 +192,14 @@ static void print_gpus(const struct metrics_now *now, FILE *out) {
     if (!any_gpu(now)) return;
     head(out, "gpu_up", "gauge", "1 if the GPU's worker_up is 1");
     for (int i = 0; i < now->worker_count; i++)
-        if (!now->workers[i].cpu)
+        if (!now->workers[i].cpu && !now->workers[i].operators)
             fprintf(out, "burin_gpu_up{gpu=\"%s\"} %d\n", now->workers[i].device,
                     now->workers[i].healthy);
     head(out, "workers", "gauge", "Worker processes of the GPU, healthy or not");
     for (int i = 0; i < now->worker_count; i++)
         if (!now->workers[i].cpu)
-            fprintf(out, "burin_workers{gpu=\"%s\"} %d\n", now->workers[i].device,
-                    now->workers[i].alive);
+            fprintf(out, "burin_workers{gpu=\"%s\"%s} %d\n", now->workers[i].device,
+                    role_label(&now->workers[i]), now->workers[i].alive);
 }
 
 /* What workers read of their GPUs. A row without a type continues the name before it. */

@@ -86,7 +86,8 @@ static enum status start_workers(struct front *front, struct failure *failure) {
     const struct supervisor_options options = { .config = front->config,
                                                 .slots = front->slots,
                                                 .pipes = front->pipes,
-                                                .pipe_count = (int)front->config->io_threads };
+                                                .pipe_count = (int)front->config->io_threads,
+                                                .operators = user_operators_texts().length > 0 };
     front->supervisor = supervisor_create(&options, failure);
     return front->supervisor ? STATUS_OK : STATUS_NO_MEMORY;
 }

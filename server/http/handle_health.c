@@ -16,9 +16,10 @@ enum status handle_livez(struct exchange *exchange, struct reply *reply, struct 
 
 static json_t *worker_json(const struct worker_facts *worker) {
     json_t *json =
-        json_pack("{s:s, s:s, s:b, s:b, s:i, s:i, s:i}", "device", worker->device, "name",
-                  worker->name, "healthy", worker->healthy, "standby", worker->standby, "running",
-                  worker->running, "capacity", worker->capacity, "restarts", worker->restarts);
+        json_pack("{s:s, s:s, s:s, s:b, s:b, s:i, s:i, s:i}", "device", worker->device, "role",
+                  worker->operators ? "operators" : "built-in", "name", worker->name, "healthy",
+                  worker->healthy, "standby", worker->standby, "running", worker->running,
+                  "capacity", worker->capacity, "restarts", worker->restarts);
     if (worker->trouble[0]) json_object_set_new(json, "trouble", json_string(worker->trouble));
     return json;
 }

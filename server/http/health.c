@@ -13,7 +13,8 @@ void health_readiness(struct front *front, struct readiness *readiness) {
     bool healthy = false;
     readiness->worker_count = supervisor_workers(front->supervisor, readiness->workers);
     supervisor_jobs(front->supervisor, &readiness->waiting);
-    for (int i = 0; i < readiness->worker_count; i++) healthy |= readiness->workers[i].healthy;
+    for (int i = 0; i < readiness->worker_count; i++)
+        healthy |= readiness->workers[i].healthy && !readiness->workers[i].operators;
     readiness->healthy = healthy;
     const bool room = readiness->waiting < capacity * 9 / 10 || readiness->waiting == 0;
     readiness->status = front_draining(front) ? "draining"

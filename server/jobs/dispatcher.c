@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAITING = -1, COMING_BACK = -2, NOWHERE = -1, SMOOTHING = 16 };
+enum { WAITING = -1, COMING_BACK = -2, NOWHERE = -1, SMOOTHING = 16, OPERATORS_SHARE = 4 };
 static const int64_t ms_ns = 1000000;
 
 struct place {
@@ -73,9 +73,11 @@ static void send_back(struct dispatcher *dispatcher, int slot) {
 
 /* ---- handing out */
 
-static bool any_gpu_healthy(const struct worker_list *workers) {
+static bool any_gpu_healthy(const struct worker_list *workers, bool operators) {
     for (int i = 0; i < workers->count; i++)
-        if (!workers->all[i].cpu && worker_handle_healthy(&workers->all[i])) return true;
+        if (!workers->all[i].cpu && workers->all[i].operators == operators &&
+            worker_handle_healthy(&workers->all[i]))
+            return true;
     return false;
 }
 
@@ -83,13 +85,13 @@ static bool any_gpu_healthy(const struct worker_list *workers) {
 static struct worker_handle *choose(struct dispatcher *dispatcher, int slot) {
     struct worker_list *workers = dispatcher->options.workers;
     const struct job *job = job_of(dispatcher, slot);
-    const bool spare_cpu =
-        strcmp(job->device, "auto") == 0 && any_gpu_healthy(workers) && !job->deaths;
+    const bool spare_cpu = strcmp(job->device, "auto") == 0 && !job->deaths &&
+                           any_gpu_healthy(workers, job->user_operators);
     struct worker_handle *best = NULL;
     bool best_again = false; /* the best so far died with this job before */
     for (int i = 0; i < workers->count; i++) {
         struct worker_handle *worker = &workers->all[i];
-        if (!worker_handle_healthy(worker) || !worker_handle_serves(worker, job->device) ||
+        if (!worker_handle_healthy(worker) || !worker_handle_serves(worker, job) ||
             (spare_cpu && worker->cpu))
             continue;
         const bool again = dispatcher->places[slot].died_at == i;
@@ -130,37 +132,51 @@ void dispatcher_hand_out(struct dispatcher *dispatcher) {
 
 /* ---- coming and going */
 
-static bool served(const struct worker_list *workers, const char *device) {
+static bool served(const struct worker_list *workers, const struct job *job) {
     for (int i = 0; i < workers->count; i++)
-        if (worker_handle_serves(&workers->all[i], device)) return true;
+        if (worker_handle_serves(&workers->all[i], job)) return true;
     return false;
 }
 
-/* Is there a worker that a job for DEVICE may wait for? Asks all of them, to keep their time. */
-static bool any_hope(struct worker_list *workers, const char *device) {
+/* Is there a worker that JOB may wait for? Asks all of them, to keep their time. */
+static bool any_hope(struct worker_list *workers, const struct job *job) {
     const int64_t now = clock_ns();
     bool hope = false;
     for (int i = 0; i < workers->count; i++)
-        if (worker_handle_serves(&workers->all[i], device))
+        if (worker_handle_serves(&workers->all[i], job))
             hope |= !worker_handle_hopeless(&workers->all[i], now);
     return hope;
 }
 
-static enum status no_healthy_worker(const char *device, struct failure *failure) {
-    return fail(failure, STATUS_BUSY, "no worker for device %s is healthy; try again later",
-                device);
+static enum status no_healthy_worker(const struct job *job, struct failure *failure) {
+    return fail(failure, STATUS_BUSY, "no worker for %sdevice %s is healthy; try again later",
+                job->user_operators ? "users' operators on " : "", job->device);
+}
+
+/* A worker for users' operators runs one job at a time, and one of these may run until its deadline:
+ * they must not take all the queue, nor, with it, all slots. */
+static bool too_many_for_operators(const struct dispatcher *dispatcher, int *waiting) {
+    const long most = dispatcher->options.config->queue_jobs / OPERATORS_SHARE;
+    *waiting = 0;
+    for (int slot = queue_first(dispatcher->queue); slot >= 0;
+         slot = queue_next(dispatcher->queue, slot))
+        *waiting += job_of(dispatcher, slot)->user_operators != 0;
+    return *waiting >= (most > 1 ? most : 1);
 }
 
 enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct failure *failure) {
     struct job *job = job_of(dispatcher, slot);
     dispatcher->places[slot] = (struct place){ WAITING, NOWHERE };
     job->submitted_ns = clock_ns();
-    if (!served(dispatcher->options.workers, job->device))
+    if (!served(dispatcher->options.workers, job))
         return fail(failure, STATUS_BAD_PARAM,
                     "device \"%s\" is not served here; GET /readyz lists those that are",
                     job->device);
-    if (!any_hope(dispatcher->options.workers, job->device))
-        return no_healthy_worker(job->device, failure);
+    if (!any_hope(dispatcher->options.workers, job)) return no_healthy_worker(job, failure);
+    int waiting;
+    if (job->user_operators && too_many_for_operators(dispatcher, &waiting))
+        return fail(failure, STATUS_BUSY,
+                    "%d jobs for users' operators are waiting already; try again later", waiting);
     if (!queue_push(dispatcher->queue, slot))
         return fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
                     queue_length(dispatcher->queue));
@@ -172,6 +188,7 @@ static void record_run(struct dispatcher *dispatcher, struct worker_handle *work
                        const struct job *job) {
     dispatcher->running--;
     worker_handle_completed(worker, clock_ns());
+    if (worker->operators) return; /* they say nothing of how long others take */
     const double ms =
         ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
     dispatcher->service_ms +=
@@ -208,8 +225,8 @@ void dispatcher_expire(struct dispatcher *dispatcher) {
         const enum status late = progress_state(&job->progress);
         if (late)
             fail(&job->failure, late, "waited in the queue until the time allowed was over");
-        else if (!any_hope(dispatcher->options.workers, job->device))
-            no_healthy_worker(job->device, &job->failure);
+        else if (!any_hope(dispatcher->options.workers, job))
+            no_healthy_worker(job, &job->failure);
         else
             continue;
         queue_remove(dispatcher->queue, slot);

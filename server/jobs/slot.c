@@ -28,7 +28,7 @@ struct slots {
     int fd;
     uint8_t *memory;
     size_t length;
-    struct header *header;
+    struct header layout; /* a copy: who else maps the memory cannot change it */
     /* the front's alone */
     pthread_mutex_t lock;
     int *free[SLOT_CLASSES]; /* stacks of free slots */
@@ -42,19 +42,18 @@ static size_t paged(size_t bytes) {
 }
 
 static uint8_t *slot_start(const struct slots *slots, int slot) {
-    return slots->memory + slots->header->first_slot + (size_t)slot * slots->header->stride;
+    return slots->memory + slots->layout.first_slot + (size_t)slot * slots->layout.stride;
 }
 
 static int class_of(const struct slots *slots, int slot) {
-    const struct slot_class *classes = slots->header->classes;
+    const struct slot_class *classes = slots->layout.classes;
     int class = 0;
     while (slot >= classes[class].count) slot -= classes[class ++].count;
     return class;
 }
 
 static size_t hot_bytes(const struct slots *slots, int slot) {
-    return slots->header->job_bytes +
-           paged(slots->header->classes[class_of(slots, slot)].hot_bytes);
+    return slots->layout.job_bytes + paged(slots->layout.classes[class_of(slots, slot)].hot_bytes);
 }
 
 static enum status map(struct slots *slots, struct failure *failure) {
@@ -65,7 +64,6 @@ static enum status map(struct slots *slots, struct failure *failure) {
         return fail(failure, STATUS_NO_MEMORY,
                     "cannot map %zu bytes of shared memory for the slots", slots->length);
     }
-    slots->header = (struct header *)slots->memory;
     return STATUS_OK;
 }
 
@@ -88,10 +86,10 @@ __attribute__((no_sanitize("thread"))) static void map_hot(const struct slots *s
 static enum status fill_free_lists(struct slots *slots, struct failure *failure) {
     static const char no_memory[] = "out of memory for the lists of free slots";
     int next = 0;
-    slots->owners = calloc(slots->header->count, sizeof *slots->owners);
+    slots->owners = calloc(slots->layout.count, sizeof *slots->owners);
     if (!slots->owners) return fail(failure, STATUS_NO_MEMORY, no_memory);
     for (int c = 0; c < SLOT_CLASSES; c++) {
-        const int count = slots->header->classes[c].count;
+        const int count = slots->layout.classes[c].count;
         slots->free[c] = malloc((size_t)(count ? count : 1) * sizeof(int));
         if (!slots->free[c]) return fail(failure, STATUS_NO_MEMORY, no_memory);
         /* Lowest slot on top, so that a quiet daemon uses the same few. */
@@ -123,7 +121,8 @@ struct slots *slots_create(const struct slot_options *options, struct failure *f
         return slots_destroy(slots), NULL;
     }
     if (map(slots, failure)) return slots_destroy(slots), NULL;
-    *slots->header = header;
+    slots->layout = header;
+    memcpy(slots->memory, &header, sizeof header);
     if (fill_free_lists(slots, failure)) return slots_destroy(slots), NULL;
     if (options->preamble_bytes)
         memcpy(slots->memory + PAGE, options->preamble, options->preamble_bytes);
@@ -143,7 +142,8 @@ struct slots *slots_open(int fd, struct failure *failure) {
     }
     slots->length = (size_t)facts.st_size;
     if (map(slots, failure)) return slots_destroy(slots), NULL;
-    if (slots->header->magic != MAGIC || slots->header->job_bytes != paged(sizeof(struct job))) {
+    memcpy(&slots->layout, slots->memory, sizeof slots->layout);
+    if (slots->layout.magic != MAGIC || slots->layout.job_bytes != paged(sizeof(struct job))) {
         fail(failure, STATUS_INTERNAL, "the slots were made by another build of this program");
         return slots_destroy(slots), NULL;
     }
@@ -170,11 +170,11 @@ const void *slots_preamble(const struct slots *slots) {
 }
 
 size_t slots_preamble_bytes(const struct slots *slots) {
-    return slots->header->preamble_bytes;
+    return slots->layout.preamble_bytes;
 }
 
 int slots_count(const struct slots *slots) {
-    return (int)slots->header->count;
+    return (int)slots->layout.count;
 }
 
 int slots_in_use(const struct slots *slots) {
@@ -185,7 +185,7 @@ int slot_take(struct slots *slots, size_t expected, void *owner) {
     int slot = -1;
     pthread_mutex_lock(&slots->lock);
     for (int c = 0; c < SLOT_CLASSES && slot < 0; c++) {
-        const bool fits = expected <= slots->header->classes[c].hot_bytes || c == SLOT_CLASSES - 1;
+        const bool fits = expected <= slots->layout.classes[c].hot_bytes || c == SLOT_CLASSES - 1;
         if (fits && slots->free_count[c]) slot = slots->free[c][--slots->free_count[c]];
     }
     /* Better a slot that must grow than none. */
@@ -209,10 +209,10 @@ static void release_cold(struct slots *slots, int slot) {
     const size_t hot = hot_bytes(slots, slot);
     /* A worker that died may have written anywhere, and so may an encoder that failed. */
     const bool unknown = job->deaths || job->failure.status;
-    if (slots->header->job_bytes + job_bytes_end(job) <= hot && !unknown) return;
+    if (slots->layout.job_bytes + job_bytes_end(job) <= hot && !unknown) return;
     fallocate(slots->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
               slot_start(slots, slot) - slots->memory + (off_t)hot,
-              (off_t)(slots->header->stride - hot));
+              (off_t)(slots->layout.stride - hot));
 }
 
 void slot_give(struct slots *slots, int slot) {
@@ -229,9 +229,9 @@ struct job *slot_job(const struct slots *slots, int slot) {
 }
 
 uint8_t *slot_bytes(const struct slots *slots, int slot) {
-    return slot_start(slots, slot) + slots->header->job_bytes;
+    return slot_start(slots, slot) + slots->layout.job_bytes;
 }
 
 size_t slot_span(const struct slots *slots) {
-    return slots->header->span_bytes;
+    return slots->layout.span_bytes;
 }

@@ -156,6 +156,7 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
     enum status status = worker_list_make(&supervisor->workers, options->config->devices,
                                           options->config->worker_start_ms, failure);
     if (status) return status;
+    if (options->operators) worker_list_add_operators(&supervisor->workers);
     supervisor->dispatcher = dispatcher_create(&how, failure);
     if (!supervisor->dispatcher) return STATUS_NO_MEMORY;
     supervisor->events = epoll_create1(EPOLL_CLOEXEC);
@@ -269,7 +270,7 @@ int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[
     const int count = supervisor->workers.count;
     for (int i = 0; i < count; i++) {
         worker_handle_describe(&supervisor->workers.all[i], clock_ns(), every_ns, &facts[i]);
-        facts[i].standby = facts[i].cpu && count > 1;
+        facts[i].standby = facts[i].cpu && !supervisor->workers.all[0].cpu;
     }
     pthread_mutex_unlock(&supervisor->lock);
     return count;

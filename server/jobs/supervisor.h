@@ -31,6 +31,7 @@ struct supervisor_options {
     struct slots *slots;
     const int *pipes; /* write ends of the I/O threads' completion pipes, borrowed */
     int pipe_count;
+    bool operators; /* there are users' operators: workers of their own are started for them */
 };
 
 struct supervisor *supervisor_create(const struct supervisor_options *options,

@@ -11,6 +11,7 @@
 #include "pipeline/pool.h"
 #include "server/jobs/channel.h"
 #include "server/jobs/completion_pipe.h"
+#include "server/jobs/confinement.h"
 #include "server/jobs/executor.h"
 #include "server/jobs/gpu_sampler.h"
 #include "server/jobs/heartbeat.h"
@@ -18,6 +19,7 @@
 #include "server/jobs/self_test.h"
 #include "server/log.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -35,6 +37,8 @@ struct worker {
     int busy[LANES_MAX]; /* by lane: 1 while it runs a batch; atomic */
     int opened;
     bool gpu;
+    bool sandbox;
+    struct pool *pool; /* a sandbox's on a CPU: threads of its lane */
     struct heartbeat heartbeat;
     struct gpu_sampler sampler; /* of a GPU alone */
 };
@@ -93,9 +97,11 @@ static void run_messages(struct worker *worker, struct lane *lane, struct messag
 
 /* The memory that a large batch took is given back once it is answered: one piece after each batch,
  * since a lane may never be idle, and the rest while nothing waits. So a job waits for one piece at
- * most; and a lane that sleeps in between wakes at once where cores are scarce. */
+ * most; and a lane that sleeps in between wakes at once where cores are scarce. A
+ * sandbox gives back all: the next job's operator is to find nothing of the last. */
 static int take_messages(const struct worker *worker, struct lane *lane, struct message *messages) {
     int count = -1;
+    while (worker->sandbox && !worker->gpu && lane->driver->trim(lane)) continue;
     while (count < 0 && lane->driver->trim(lane))
         count = channel_take(worker->channel, messages, worker->batch, TRIM_MS);
     return count < 0 ? channel_take(worker->channel, messages, worker->batch, CHANNEL_FOREVER)
@@ -127,7 +133,8 @@ static enum status open_lanes(struct worker *worker, const struct config *config
                               const struct device_driver *driver, int index,
                               struct failure *failure) {
     const struct lane_options options = {
-        .staging_bytes = (size_t)config->staging_bytes,
+        .staging_bytes = worker->pool ? 0 : (size_t)config->staging_bytes,
+        .pool = worker->pool,
         .arena_bytes = (size_t)config->arena_bytes,
     };
     for (int i = 0; i < worker->lanes; i++) {
@@ -148,7 +155,7 @@ static void say_ready(const struct worker *worker) {
         .kind = CHANNEL_READY,
         /* One batch under way and one waiting for every lane, so that no lane idles for a message.
          * */
-        .capacity = 2 * worker->lanes * worker->batch,
+        .capacity = worker->sandbox ? 1 : 2 * worker->lanes * worker->batch,
         .ok = 1,
     };
     snprintf(message.text, sizeof message.text, "%s", worker->executor.device_name);
@@ -175,8 +182,9 @@ static void run_lanes(struct worker *worker) {
         fail(&failure, STATUS_NO_MEMORY, "no thread for the heartbeat");
         give_up(&failure);
     }
+    if (worker->sandbox && confinement_enter(worker->gpu, &failure)) give_up(&failure);
     say_ready(worker);
-    if (worker->gpu) gpu_sampler_start(&worker->sampler);
+    if (worker->gpu && !worker->sandbox) gpu_sampler_start(&worker->sampler);
     for (int i = 0; i < worker->lanes; i++) pthread_join(threads[i].thread, NULL);
     gpu_sampler_join(&worker->sampler);
     heartbeat_join(&worker->heartbeat);
@@ -188,6 +196,10 @@ static void size_worker(struct worker *worker, const struct config *config) {
     if (worker->lanes > LANES_MAX) worker->lanes = LANES_MAX;
     worker->batch = gpu ? (int)config->batch : 1;
     if (worker->batch > RUN_BATCH_MAX) worker->batch = RUN_BATCH_MAX;
+    if (worker->sandbox) {
+        if (!gpu) worker->pool = pool_create(worker->lanes);
+        worker->lanes = worker->batch = 1;
+    }
     if (gpu)
         worker->executor.codecs =
             pool_create(config->codec_threads ? (int)config->codec_threads : cores());
@@ -208,11 +220,12 @@ static struct gpu_sampler_options sampler_options(const struct worker *worker,
     };
 }
 
-int worker_run(struct slots *slots, int channel, const struct config *config,
-               const struct device_driver *driver, int index) {
+static int run(struct slots *slots, int channel, const struct config *config,
+               const struct device_driver *driver, int index, bool sandbox) {
     process_become_worker();
     struct worker *worker = calloc(1, sizeof *worker);
     if (!worker) return 1;
+    worker->sandbox = sandbox;
     worker->channel = channel;
     worker->heartbeat =
         (struct heartbeat){ .channel = channel, .every_ms = (int)config->self_test_ms };
@@ -233,6 +246,18 @@ int worker_run(struct slots *slots, int channel, const struct config *config,
     }
     for (int i = 0; i < worker->opened; i++) driver->close(worker->lane[i]);
     pool_destroy(worker->executor.codecs);
+    pool_destroy(worker->pool);
     free(worker);
     return code;
+}
+
+int worker_run(struct slots *slots, int channel, const struct config *config,
+               const struct device_driver *driver, int index) {
+    return run(slots, channel, config, driver, index, false);
+}
+
+int worker_run_sandbox(struct slots *slots, int channel, const struct config *config,
+                       const struct device_driver *driver, int index) {
+    mallopt(M_PERTURB, 0xa5); /* what is freed is written over */
+    return run(slots, channel, config, driver, index, true);
 }

@@ -31,10 +31,14 @@ void worker_handle_init(struct worker_handle *worker, const char *device) {
     snprintf(worker->device, sizeof worker->device, "%s", device);
 }
 
+static const char *kind_of(const struct worker_handle *worker) {
+    return worker->operators ? " for users' operators" : "";
+}
+
 static bool not_started(struct worker_handle *worker, const char *why) {
     worker->restart_ns = clock_ns() + 1000 * ms_ns;
     snprintf(worker->trouble, sizeof worker->trouble, "could not be started: %s", why);
-    log_event(LOG_ERROR, "worker %s %s", worker->device, worker->trouble);
+    log_event(LOG_ERROR, "worker %s%s %s", worker->device, kind_of(worker), worker->trouble);
     return false;
 }
 
@@ -42,7 +46,9 @@ bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, cons
                          int pipe_count) {
     int ends[2];
     if (!channel_open(ends)) return not_started(worker, "the system has no socket pair");
-    const pid_t pid = process_start(worker->device, PROCESS_WORKER, slots_memory_fd, ends[1], pipes, pipe_count);
+    const pid_t pid =
+        process_start(worker->device, worker->operators ? PROCESS_OPERATORS : PROCESS_WORKER,
+                      slots_memory_fd, ends[1], pipes, pipe_count);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
@@ -66,7 +72,7 @@ void worker_handle_kill(struct worker_handle *worker) {
     worker->still = worker->ready ? "hung, and is being ended"
                                   : "did not open its device within worker_start_ms, and is being "
                                     "ended";
-    log_event(LOG_ERROR, "worker %s %s", worker->device, worker->still);
+    log_event(LOG_ERROR, "worker %s%s %s", worker->device, kind_of(worker), worker->still);
     kill(worker->pid, SIGKILL);
 }
 
@@ -88,7 +94,7 @@ bool worker_handle_reap(struct worker_handle *worker) {
     worker->restarts++;
     snprintf(worker->trouble, sizeof worker->trouble, "died (%s %d), being started again",
              code < 0 ? "signal" : "code", code < 0 ? -code : code);
-    log_event(LOG_ERROR, "worker %s %s", worker->device, worker->trouble);
+    log_event(LOG_ERROR, "worker %s%s %s", worker->device, kind_of(worker), worker->trouble);
     const int shift = worker->early_deaths < 6 ? worker->early_deaths : 6; /* at most 10 s */
     worker->restart_ns = clock_ns() + (worker->early_deaths ? (160 << shift) * ms_ns : 0);
     return true;
@@ -101,8 +107,8 @@ static void became_ready(struct worker_handle *worker, const struct message *mes
     worker->trouble[0] = 0;
     worker->self_test_sent_ns = worker->heartbeat_ns = worker->moved_ns = clock_ns();
     snprintf(worker->name, sizeof worker->name, "%.63s", message->text);
-    log_event(LOG_INFO, "worker %s ready: %s, %.0f ms after its start", worker->device,
-              worker->name, ns_to_ms(clock_ns() - worker->started_ns));
+    log_event(LOG_INFO, "worker %s%s ready: %s, %.0f ms after its start", worker->device,
+              kind_of(worker), worker->name, ns_to_ms(clock_ns() - worker->started_ns));
 }
 
 static void receive_self_test(struct worker_handle *worker, const struct message *message) {
@@ -146,8 +152,10 @@ static void send_self_test(struct worker_handle *worker, int64_t now) {
 }
 
 static void set_still(struct worker_handle *worker, const char *still) {
-    if (still && !worker->still) log_event(LOG_ERROR, "worker %s %s", worker->device, still);
-    if (!still && worker->still) log_event(LOG_INFO, "worker %s moves again", worker->device);
+    if (still && !worker->still)
+        log_event(LOG_ERROR, "worker %s%s %s", worker->device, kind_of(worker), still);
+    if (!still && worker->still)
+        log_event(LOG_INFO, "worker %s%s moves again", worker->device, kind_of(worker));
     worker->still = still;
 }
 
@@ -185,6 +193,7 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
                             struct worker_facts *facts) {
     *facts = (struct worker_facts){
         .cpu = worker->cpu,
+        .operators = worker->operators,
         .alive = worker->pid != 0,
         .healthy = worker_handle_healthy(worker),
         .running = worker->running,
@@ -198,7 +207,9 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
     if (worker->pid && now - worker->gauges_ns <= 3 * every_ns) facts->gauges = worker->gauges;
 }
 
-bool worker_handle_serves(const struct worker_handle *worker, const char *device) {
+bool worker_handle_serves(const struct worker_handle *worker, const struct job *job) {
+    const char *device = job->device;
+    if (worker->operators != (job->user_operators != 0)) return false;
     if (strcmp(device, "auto") == 0) return true;
     if (strcmp(device, "cuda") == 0) return !worker->cpu;
     return strcmp(device, worker->device) == 0;
@@ -207,7 +218,7 @@ bool worker_handle_serves(const struct worker_handle *worker, const char *device
 /* A worker's capacity keeps it busy if its answers are read at once. On a CPU the reader may have
  * to wait for a core, up to a tick of the scheduler, and for so long a lane should find work. */
 static int room_of(const struct worker_handle *worker, double job_ms) {
-    if (!worker->cpu || job_ms <= 0) return worker->capacity;
+    if (!worker->cpu || worker->operators || job_ms <= 0) return worker->capacity;
     const double ahead = SCHEDULER_TICK_MS / job_ms; /* jobs a lane */
     const int times = ahead < 1 ? 1 : ahead < AHEAD_MAX ? (int)ahead : AHEAD_MAX;
     return worker->capacity / 2 * (1 + times);

@@ -31,6 +31,7 @@ enum { WORKER_TROUBLE_MAX = 160 };
 struct worker_handle {
     char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
     bool cpu;
+    bool operators;        /* runs the jobs with users' operators, and no others */
     pid_t pid;             /* 0: there is no process */
     int channel;           /* -1: closed, and the process is to be reaped, or there is none */
     bool ready;            /* has opened its device */
@@ -57,9 +58,10 @@ struct worker_facts {
     char name[DEVICE_NAME_MAX];
     char trouble[WORKER_TROUBLE_MAX]; /* why it is not healthy; "" if it is */
     bool cpu;
-    bool alive;   /* there is a process */
-    bool healthy; /* alive, opened its device, passed its last self-test, not still */
-    bool standby; /* the CPU beside GPUs; set by the supervisor */
+    bool operators; /* for users' operators */
+    bool alive;     /* there is a process */
+    bool healthy;   /* alive, opened its device, passed its last self-test, not still */
+    bool standby;   /* the CPU beside GPUs of the same kind; set by the supervisor */
     int running, capacity, restarts;
     struct gauges gauges; /* none told if the last were too long ago */
 };
@@ -109,8 +111,9 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
 
 /* ---- its jobs */
 
-/* May a job that asks for DEVICE (auto, cpu, cuda, cuda:N) run here? */
-bool worker_handle_serves(const struct worker_handle *worker, const char *device);
+/* May JOB run here, by the device that it asks for (auto, cpu, cuda, cuda:N) and by whose operators
+ * its plan has? */
+bool worker_handle_serves(const struct worker_handle *worker, const struct job *job);
 
 /* A job with which a worker died needs the worker to itself. JOB_MS: what jobs took of late, 0 if
  * that is not known; of short ones a worker on a CPU is given more ahead. */

@@ -9,7 +9,7 @@
 /* The last place is kept for the CPU. */
 static void add_gpu(struct worker_list *list, int number) {
     char device[DEVICE_WANT_MAX];
-    if (list->count == WORKERS_MAX - 1) return;
+    if (list->count == WORKER_DEVICES_MAX - 1) return;
     snprintf(device, sizeof device, "cuda:%d", number);
     worker_handle_init(&list->all[list->count++], device);
 }
@@ -44,4 +44,13 @@ enum status worker_list_make(struct worker_list *list, const char *text, long co
     const enum status status = add_named(list, &devices, gpus, failure);
     worker_handle_init(&list->all[list->count++], "cpu");
     return status;
+}
+
+void worker_list_add_operators(struct worker_list *list) {
+    const int devices = list->count;
+    for (int i = 0; i < devices; i++) {
+        struct worker_handle *worker = &list->all[list->count++];
+        worker_handle_init(worker, list->all[i].device);
+        worker->operators = true;
+    }
 }

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. To the sandbox this process is the front: it has slots of its own, one, a channel
+ * and a completion pipe to it, so that the sandbox runs the code of every worker. One loop passes
+ * messages on in both directions. While a job is under way it looks every few milliseconds at the
+ * progress, carries it to the front's slot and the front's wish to cancel to the sandbox's.
+ *
+ * Nothing that the sandbox writes is believed: its answer is copied first and then checked, numbers
+ * for their range and texts for their characters, and only the fields of an answer are taken. */
+#include "server/jobs/operators_worker.h"
+
+#include "server/jobs/channel.h"
+#include "server/jobs/completion_pipe.h"
+#include "server/jobs/process.h"
+#include "server/jobs/worker.h"
+#include "server/log.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NONE = -1, LOOK_MS = 5, HOT_BYTES = 8 << 20, REAP_MS = 500 };
+static const int64_t ms_ns = 1000000;
+
+struct operators_worker {
+    struct slots *slots; /* the front's */
+    int channel;         /* to the front */
+    struct slots *own;   /* one slot, which the sandbox maps too */
+    int own_slot;
+    int sandbox;           /* the channel to it */
+    int completions;       /* the end that is read */
+    pid_t pid;             /* of the sandbox */
+    int job;               /* the front's slot that is under way, or NONE */
+    int64_t over_since_ns; /* when its time was seen to be over; 0: it is not */
+    bool used;             /* the sandbox has run a job before this one */
+};
+
+/* ---- in */
+
+static void begin(struct operators_worker *worker, int slot) {
+    struct job *from = slot_job(worker->slots, slot), *to = slot_job(worker->own, worker->own_slot);
+    *to = *from;
+    to->io_thread = 0;
+    to->deaths = 0;
+    memset(&to->failure, 0, sizeof to->failure);
+    memcpy(slot_bytes(worker->own, worker->own_slot), slot_bytes(worker->slots, slot),
+           from->body_length);
+    worker->job = slot;
+    worker->over_since_ns = 0;
+    __atomic_store_n(&from->started, 1, __ATOMIC_RELEASE);
+    channel_send(worker->sandbox,
+                 &(struct message){ .kind = CHANNEL_RUN, .slot = worker->own_slot });
+}
+
+/* ---- out */
+
+/* Some of these end in a header or a line of the log. */
+static void clean_text(char *text, size_t size) {
+    text[size - 1] = '\0';
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~') *text = '?';
+}
+
+static double clean_ms(double ms) {
+    return ms >= 0 && ms < 1e9 ? ms : 0;
+}
+
+static void clean_timing(struct timing *timing) {
+    for (int i = 0; i < STAGE_COUNT; i++) timing->stage_ms[i] = clean_ms(timing->stage_ms[i]);
+    timing->total_ms = clean_ms(timing->total_ms);
+    if (timing->span_count < 0 || timing->span_count > TIMING_SPANS_MAX) timing->span_count = 0;
+    for (int i = 0; i < timing->span_count; i++) {
+        struct span *span = &timing->spans[i];
+        clean_text(span->name, sizeof span->name);
+        span->level = span->level != 0;
+        span->ms = clean_ms(span->ms);
+    }
+}
+
+static bool lies_within(uint64_t offset, uint64_t length, size_t span) {
+    return offset <= span && length <= span - offset;
+}
+
+/* Whether an answer can be one; its texts and times are put in order. */
+static bool check_answer(struct job *answer, const struct job *asked, size_t span) {
+    clean_text(answer->failure.message, sizeof answer->failure.message);
+    clean_text(answer->warning, sizeof answer->warning);
+    clean_text(answer->device_name, sizeof answer->device_name);
+    clean_timing(&answer->timing);
+    answer->result.pixels = NULL;
+    if ((unsigned)answer->failure.status >= STATUS_COUNT ||
+        (unsigned)answer->result_type >= FORMAT_COUNT ||
+        !lies_within(answer->result_offset, answer->result_length, span) ||
+        !lies_within(answer->values_offset, answer->values_length, span))
+        return false;
+    if (answer->failure.status) return true;
+    return (asked->json_only || (answer->result_type && answer->result_length)) &&
+           (!asked->value_count || answer->values_length);
+}
+
+static void copy_bytes(const struct operators_worker *worker, uint64_t offset, uint64_t length) {
+    memcpy(slot_bytes(worker->slots, worker->job) + offset,
+           slot_bytes(worker->own, worker->own_slot) + offset, length);
+}
+
+static void copy_answer(const struct operators_worker *worker) {
+    struct job *to = slot_job(worker->slots, worker->job);
+    struct job answer = *slot_job(worker->own, worker->own_slot);
+    if (!check_answer(&answer, to, slot_span(worker->slots))) {
+        fail(&to->failure, STATUS_INTERNAL,
+             "the process that runs users' operators gave an answer that cannot be one");
+        return;
+    }
+    to->failure = answer.failure;
+    to->result = answer.result;
+    to->result_type = answer.result_type;
+    to->result_offset = answer.result_offset;
+    to->result_length = answer.result_length;
+    to->values_offset = answer.values_offset;
+    to->values_length = answer.values_length;
+    to->notes = answer.notes;
+    memcpy(to->warning, answer.warning, sizeof to->warning);
+    memcpy(to->device_name, answer.device_name, sizeof to->device_name);
+    to->timing = answer.timing;
+    copy_bytes(worker, to->result_offset, to->result_length);
+    copy_bytes(worker, to->values_offset, to->values_length);
+}
+
+/* The front's slot is the front's again. */
+static void answer(struct operators_worker *worker) {
+    struct job *job = slot_job(worker->slots, worker->job);
+    const struct completion completion = { worker->job, job->run_number };
+    __atomic_store_n(&job->finished_ns, clock_ns(), __ATOMIC_RELEASE);
+    worker->job = NONE;
+    completion_pipe_send(PROCESS_PIPES_FD + job->io_thread, &completion);
+}
+
+/* The next job finds nothing of this one: what may have been written is zero, or a hole. */
+static void empty_own_slot(struct operators_worker *worker) {
+    struct job *job = slot_job(worker->own, worker->own_slot);
+    const struct job *asked = slot_job(worker->slots, worker->job);
+    const uint64_t end = asked->failure.status ? HOT_BYTES : job_bytes_end(asked);
+    memset(slot_bytes(worker->own, worker->own_slot), 0, end < HOT_BYTES ? end : HOT_BYTES);
+    job->deaths = 1; /* all beyond the hot bytes goes */
+    slot_give(worker->own, worker->own_slot);
+    worker->own_slot = slot_take(worker->own, 0, NULL);
+}
+
+static void take_completion(struct operators_worker *worker) {
+    struct completion completion;
+    if (!completion_pipe_take(worker->completions, &completion, 1) || worker->job == NONE ||
+        completion.slot != worker->own_slot ||
+        completion.run_number != slot_job(worker->slots, worker->job)->run_number)
+        return;
+    copy_answer(worker);
+    empty_own_slot(worker);
+    answer(worker);
+    worker->used = true;
+}
+
+/* ---- while it runs */
+
+/* False: its time has been over for the grace. */
+static bool watch(struct operators_worker *worker) {
+    struct progress *front = &slot_job(worker->slots, worker->job)->progress;
+    struct progress *own = &slot_job(worker->own, worker->own_slot)->progress;
+    const int64_t now = clock_ns(), seen = __atomic_load_n(&own->seen_ns, __ATOMIC_RELAXED);
+    __atomic_store_n(&own->cancelled, __atomic_load_n(&front->cancelled, __ATOMIC_RELAXED),
+                     __ATOMIC_RELAXED);
+    front->step = own->step;
+    front->done = own->done;
+    front->total = own->total;
+    if (seen <= now) __atomic_store_n(&front->seen_ns, seen, __ATOMIC_RELAXED);
+    if (!progress_state(front)) return true;
+    if (!worker->over_since_ns) worker->over_since_ns = now;
+    return now - worker->over_since_ns <= OPERATORS_GRACE_MS * ms_ns;
+}
+
+static void give_up_job(struct operators_worker *worker) {
+    struct job *job = slot_job(worker->slots, worker->job);
+    const enum status state = progress_state(&job->progress);
+    log_event(LOG_ERROR, "worker: job %.63s did not stop in time: its process is killed",
+              job->request_id);
+    fail(&job->failure, state,
+         state == STATUS_CANCELLED ? "the client has disconnected"
+                                   : "not done within the time allowed: the operator did not stop");
+    kill(worker->pid, SIGKILL);
+    answer(worker);
+}
+
+/* ---- the sandbox's end */
+
+/* Its exit code or minus its signal; WORKER_FAILED where it has not ended yet. */
+static int reap(const struct operators_worker *worker) {
+    int code = WORKER_FAILED;
+    for (int waited = 0; waited < REAP_MS && !process_reap(worker->pid, &code); waited++)
+        usleep(1000);
+    return code;
+}
+
+/* A job that ran in a fresh sandbox is the reason itself, and runs no second time. */
+static void sandbox_ended(struct operators_worker *worker) {
+    const int code = reap(worker);
+    if (code < 0)
+        log_event(LOG_ERROR, "worker: the process of users' operators died: %s", strsignal(-code));
+    if (worker->job == NONE || worker->used) return;
+    struct job *job = slot_job(worker->slots, worker->job);
+    if (code < 0)
+        fail(&job->failure, STATUS_INTERNAL, "the operator crashed: %s", strsignal(-code));
+    else
+        fail(&job->failure, STATUS_INTERNAL, "the operator made its device fail");
+    answer(worker);
+}
+
+/* ---- messages */
+
+/* From the front. False: it has closed the channel. */
+static bool take_from_front(struct operators_worker *worker) {
+    struct message message;
+    int count;
+    while ((count = channel_take(worker->channel, &message, 1, 0)) == 1) {
+        if (message.kind == CHANNEL_SELF_TEST)
+            channel_send(worker->sandbox, &message);
+        else if (message.kind == CHANNEL_RUN && worker->job == NONE)
+            begin(worker, message.slot);
+    }
+    return count != 0;
+}
+
+/* False: the sandbox has ended. */
+static bool take_from_sandbox(struct operators_worker *worker) {
+    struct message message;
+    int count;
+    while ((count = channel_take(worker->sandbox, &message, 1, 0)) == 1) {
+        message.capacity = 1;
+        if (message.kind != CHANNEL_HEARTBEAT) clean_text(message.text, sizeof message.text);
+        if (message.kind == CHANNEL_READY || message.kind == CHANNEL_SELF_TESTED ||
+            message.kind == CHANNEL_HEARTBEAT)
+            channel_send(worker->channel, &message);
+    }
+    return count != 0;
+}
+
+static int serve(struct operators_worker *worker) {
+    for (;;) {
+        struct pollfd ready[] = { { .fd = worker->channel, .events = POLLIN },
+                                  { .fd = worker->sandbox, .events = POLLIN },
+                                  { .fd = worker->completions, .events = POLLIN } };
+        poll(ready, 3, worker->job == NONE ? -1 : LOOK_MS);
+        if (ready[2].revents & POLLIN) take_completion(worker);
+        if (ready[1].revents && !take_from_sandbox(worker)) {
+            take_completion(worker);
+            sandbox_ended(worker);
+            return WORKER_FAILED;
+        }
+        if (ready[0].revents && !take_from_front(worker)) return 0;
+        if (worker->job != NONE && !watch(worker)) {
+            give_up_job(worker);
+            return WORKER_FAILED;
+        }
+    }
+}
+
+/* ---- life */
+
+static enum status open_sandbox(struct operators_worker *worker, const char *device,
+                                struct failure *failure) {
+    const struct slot_options options = {
+        .classes = { { 1, HOT_BYTES } },
+        .span_bytes = slot_span(worker->slots),
+        .preamble = slots_preamble(worker->slots),
+        .preamble_bytes = slots_preamble_bytes(worker->slots),
+    };
+    int ends[2], pipe[2];
+    worker->own = slots_create(&options, failure);
+    if (!worker->own || completion_pipe_open(pipe, 1, failure)) return STATUS_NO_MEMORY;
+    if (!channel_open(ends))
+        return fail(failure, STATUS_NO_MEMORY, "the system has no socket pair");
+    worker->own_slot = slot_take(worker->own, 0, NULL);
+    worker->sandbox = ends[0];
+    worker->completions = pipe[0];
+    worker->pid =
+        process_start(device, PROCESS_SANDBOX, slots_fd(worker->own), ends[1], &pipe[1], 1);
+    close(ends[1]);
+    close(pipe[1]);
+    return worker->pid > 0 ? STATUS_OK
+                           : fail(failure, STATUS_INTERNAL, "the system starts no process");
+}
+
+int operators_worker_run(struct slots *slots, int channel, const char *device) {
+    struct operators_worker worker = {
+        .slots = slots, .channel = channel, .job = NONE, .sandbox = -1, .completions = -1
+    };
+    struct failure failure = { 0 };
+    int code = WORKER_FAILED;
+    process_become_worker();
+    if (open_sandbox(&worker, device, &failure))
+        log_event(LOG_ERROR, "worker: the sandbox could not be started: %s", failure.message);
+    else
+        code = serve(&worker);
+    if (worker.pid > 0) kill(worker.pid, SIGKILL);
+    if (worker.sandbox >= 0) close(worker.sandbox);
+    if (worker.completions >= 0) close(worker.completions);
+    slots_destroy(worker.own);
+    return code;
+}
