@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A program of BPF, made here from a list: the wrong architecture fails, a call of the
- * list is let through, mmap and mprotect only without PROT_EXEC, and everything else fails with
+/* How it works. A program of BPF, made here from a list: the wrong architecture fails, a call of
+ * the list is let through, mmap and mprotect only without PROT_EXEC, and everything else fails with
  * EPERM, so that a library that asks for more than it needs goes on. SECCOMP_FILTER_FLAG_TSYNC puts
  * it on all threads at once. */
 #include "server/jobs/confinement.h"
@@ -55,6 +55,10 @@ static const int allowed[] = {
     SYS_rt_sigreturn,
     SYS_restart_syscall,
     SYS_getrandom,
+    SYS_set_robust_list, /* a thread that was started and has not run yet */
+#ifdef SYS_rseq
+    SYS_rseq,
+#endif
     SYS_exit,
     SYS_exit_group,
 #ifdef SYS_poll
@@ -64,7 +68,8 @@ static const int allowed[] = {
 };
 enum { ALLOWED = sizeof allowed / sizeof *allowed };
 
-#define LOAD(field)             BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define LOAD_WORD               (BPF_LD | BPF_W | BPF_ABS)
+#define LOAD(field)             BPF_STMT(LOAD_WORD, offsetof(struct seccomp_data, field))
 #define SKIP_IF(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(value), (yes), (no))
 #define ANSWER(value)           BPF_STMT(BPF_RET | BPF_K, (value))
 
@@ -102,8 +107,7 @@ static enum status filter_calls(struct failure *failure) {
     if (errno != ENOSYS && errno != EINVAL)
         return fail(failure, STATUS_INTERNAL, "the system calls could not be filtered: %s",
                     strerror(errno));
-    log_event(LOG_ERROR,
-              "this kernel has no filters of system calls: users' operators run without");
+    log_event(LOG_ERROR, "this kernel filters no system calls: users' operators run without");
     return STATUS_OK;
 }
 

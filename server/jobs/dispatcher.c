@@ -153,8 +153,8 @@ static enum status no_healthy_worker(const struct job *job, struct failure *fail
                 job->user_operators ? "users' operators on " : "", job->device);
 }
 
-/* A worker for users' operators runs one job at a time, and one of these may run until its deadline:
- * they must not take all the queue, nor, with it, all slots. */
+/* A worker for users' operators runs one job at a time, and one may run until its deadline: they
+ * must not take all the queue, nor, with it, all slots. */
 static bool too_many_for_operators(const struct dispatcher *dispatcher, int *waiting) {
     const long most = dispatcher->options.config->queue_jobs / OPERATORS_SHARE;
     *waiting = 0;

@@ -9,7 +9,8 @@
  * Owns:     the queue, and a submitted job until dispatcher_completed says true.
  * Fails:    dispatcher_submit returns STATUS_BUSY or STATUS_BAD_PARAM; the job stays with the
  *           caller.
- * Limits:   queue_jobs may wait, a quarter of them for users' operators; a job is tried on two workers at most.
+ * Limits:   queue_jobs may wait, a quarter of them for users' operators; a job is tried on two
+ *           workers at most.
  */
 #ifndef BURIN_DISPATCHER_H
 #define BURIN_DISPATCHER_H

@@ -3,9 +3,9 @@
  * each job on to a sandbox.
  *
  * To the front it is a worker as any other. It maps all slots, and so must not run what users
- * wrote; the sandbox, a process of its own, does. That one knows nothing but a slot of its own, into
- * which a job is copied, and from which the answer is copied back, checked, once it is there. So a
- * wild pointer finds the bytes of its own job and no others.
+ * wrote; the sandbox, a process of its own, does. That one knows nothing but a slot of its own,
+ * into which a job is copied, and from which the answer is copied back, checked, once it is there.
+ * So a wild pointer finds the bytes of its own job and no others.
  *
  * A job that crashes the sandbox is answered as failed, or run once more if the sandbox had run
  * others before, for they may be why. One that does not stop OPERATORS_GRACE_MS after its deadline

@@ -334,6 +334,31 @@ static void the_advice_follows_the_queue(void **state) {
     assert_int_equal(dispatcher_retry_after_s(dispatcher), 30);
 }
 
+/* The second GPU's becomes a worker for users' operators: it takes all their jobs and no others. */
+static void users_operators_have_workers_of_their_own(void **state) {
+    (void)state;
+    workers.all[1].operators = true;
+    for (int i = 0; i < CAPACITY; i++) assert_int_equal(sent_to(submit("auto")), 0);
+    const int built_in = submit("auto");
+    assert_int_equal(sent_to(built_in), NOBODY); /* though the other GPU has room */
+    const int slot = new_job("auto");
+    struct failure failure = { 0 };
+    slot_job(slots, slot)->user_operators = 1;
+    assert_int_equal(dispatcher_submit(dispatcher, slot, &failure), STATUS_OK);
+    assert_int_equal(sent_to(slot), 1);
+    check_refused("cuda:1", STATUS_BAD_PARAM, "not served");
+    workers.all[1].ready = false; /* theirs is gone: they wait, and nobody else notices */
+    const int waiting = new_job("auto");
+    slot_job(slots, waiting)->user_operators = 1;
+    assert_int_equal(dispatcher_submit(dispatcher, waiting, &failure), STATUS_OK);
+    assert_int_equal(sent_to(waiting), NOBODY);
+    /* A quarter of the queue at most is theirs. */
+    const int more = new_job("auto");
+    slot_job(slots, more)->user_operators = 1;
+    assert_int_equal(dispatcher_submit(dispatcher, more, &failure), STATUS_BUSY);
+    assert_non_null(strstr(failure.message, "users' operators"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
@@ -352,6 +377,7 @@ int main(void) {
         TEST(overdue_is_past_the_deadline_by_as_much_again),
         TEST(all_come_back_at_the_end),
         TEST(the_advice_follows_the_queue),
+        TEST(users_operators_have_workers_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

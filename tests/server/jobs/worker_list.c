@@ -63,9 +63,18 @@ static void further_gpus_are_left_out(void **state) {
     setenv("TEST_GPUS", "40", 1);
     assert_int_equal(worker_list_make(&list, "all", COUNT_MS, &failure), STATUS_OK);
     unsetenv("TEST_GPUS");
+    assert_int_equal(list.count, WORKER_DEVICES_MAX);
+    assert_string_equal(list.all[WORKER_DEVICES_MAX - 2].device, "cuda:15");
+    assert_true(list.all[WORKER_DEVICES_MAX - 1].cpu);
+    worker_list_add_operators(&list);
     assert_int_equal(list.count, WORKERS_MAX);
-    assert_string_equal(list.all[WORKERS_MAX - 2].device, "cuda:15");
-    assert_true(list.all[WORKERS_MAX - 1].cpu);
+    for (int i = 0; i < WORKER_DEVICES_MAX; i++) {
+        const struct worker_handle *second = &list.all[WORKER_DEVICES_MAX + i];
+        assert_false(list.all[i].operators);
+        assert_true(second->operators);
+        assert_string_equal(second->device, list.all[i].device);
+        assert_int_equal(second->cpu, list.all[i].cpu);
+    }
 }
 
 /* As where a driver does not come back: the daemon does not wait for ever, and says what to do. */

@@ -1,0 +1,377 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Users' operators in the daemon, from outside: what is listed and answered, what is left out, and that one which
+misbehaves costs nobody else anything.
+
+covers: server/user_operators.c server/jobs/operators_worker.c server/jobs/confinement.c"""
+import os
+import re
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from conftest import check_problem, in_parallel, noise, pnm, wait_until
+
+WHITE = """
+#STRUCT
+typedef struct {
+    int level; // 127 [0,255] pixels above become white
+} settings;
+
+// White over a level, else black.
+#P2P_FUNC
+static unsigned char white(unsigned char pixel, int index, settings s) {
+    return pixel > s.level ? 255 : 0;
+}
+"""
+TOTALS = """
+#R2S_FUNC int
+static int total(int a, int b) { return a + b; }
+
+#R2V_FUNC
+static void tally(unsigned char pixel, int *out, int bins) { atomicAdd(&out[pixel % bins], 1); }
+"""
+# Returns the bytes at an address: a wild pointer that reads wherever its client tells it to.
+PEEK = """
+#STRUCT
+typedef struct {
+    int high; // 0 [0,16777215]
+    int low; // 0 [0,16777215]
+} address;
+
+#P2P_FUNC
+static unsigned char peek(unsigned char pixel, int index, address a) {
+    return ((const unsigned char *)(((unsigned long)a.high << 24) + (unsigned long)a.low))[index];
+}
+
+#P2P_FUNC
+static unsigned char poke(unsigned char pixel, int index, address a) {
+    ((unsigned char *)(((unsigned long)a.high << 24) + (unsigned long)a.low))[index] = pixel;
+    return 0;
+}
+"""
+HOSTILE = {
+    "spin": "#P2P_FUNC\nstatic unsigned char spin(unsigned char pixel, int index) {\n"
+            "    while (pixel | 1) index += 3; return (unsigned char)index; }\n",
+    "wild": "#P2P_FUNC\nstatic unsigned char wild(unsigned char pixel, int index) {\n"
+            "    unsigned char *p = (unsigned char *)8; p[index] = pixel; return pixel; }\n",
+    "divide": "#P2P_FUNC\nstatic unsigned char divide(unsigned char pixel, int index) {\n"
+              "    return (unsigned char)(index / (pixel - 77)); }\n",
+    "deep": "static int other(int a, int *b);\n"
+            "static int one(int a, int *b) { int room[500]; room[a & 255] = a + b[a & 63]; int r = other(a + 1, room);\n"
+            "    return r + room[r & 255]; }\n"
+            "static int other(int a, int *b) { return a < 0 ? b[0] : one(a + 1, b) + b[a & 15]; }\n"
+            "#P2P_FUNC\nstatic unsigned char deep(unsigned char pixel, int index) {\n"
+            "    int first[64] = { index }; return (unsigned char)one(pixel, first); }\n",
+}
+
+
+def folder(tmp_path, **sources):
+    path = tmp_path / "operators"
+    path.mkdir(mode=0o755)
+    for name, text in sources.items():
+        (path / f"{name}.c").write_text(text)
+        (path / f"{name}.c").chmod(0o644)
+    return path
+
+
+def begin(start, path, *flags):
+    daemon = start("--operators-dir", str(path), "--operators-cache-dir", str(path.parent / "cache"), *flags)
+    return daemon
+
+
+def worker(daemon):
+    """What /readyz tells of the worker for users' operators."""
+    found, = [w for w in daemon.get("/readyz").json["workers"] if w["role"] == "operators"]
+    return found
+
+
+def heals(daemon):
+    assert wait_until(lambda: worker(daemon)["healthy"]), daemon.log_text()
+    return True
+
+
+def sandbox(daemon):
+    """Its process id."""
+    for child in daemon.children():
+        with open(f"/proc/{child}/task/{child}/children") as f:
+            for pid in f.read().split():
+                with open(f"/proc/{pid}/cmdline") as g:
+                    if "--sandbox" in g.read():
+                        return int(pid)
+    return None
+
+
+def cc():
+    return any(os.access(os.path.join(folder, name), os.X_OK)
+               for folder in os.environ["PATH"].split(":") for name in ("cc", "gcc", "clang", "tcc"))
+
+
+pytestmark = pytest.mark.skipif(not cc(), reason="there is no C compiler")
+
+
+# ---- as any other operator
+
+def test_listed_and_run(start, tmp_path):
+    daemon = begin(start, folder(tmp_path, white=WHITE, totals=TOTALS))
+    listed = {op["name"]: op for op in daemon.get("/ops").json["operators"]}
+    level, = [p for p in listed["white"]["parameters"] if p["name"] == "level"]
+    assert level["default"] == 127 and listed["white"]["summary"].startswith("White over a level")
+    picture = noise(61, 47)
+    assert (daemon.post("/white", pnm(picture)).image == np.where(picture > 127, 255, 0)).all()
+    assert (daemon.post("/white?level=200", pnm(picture)).image == np.where(picture > 200, 255, 0)).all()
+    check_problem(daemon.post("/white?level=256", pnm(picture)), 400, "level", "255")
+    answer = daemon.post("/total", pnm(picture))
+    assert answer.json["values"] == [{"operation": "total", "step": 0, "value": [int(picture.sum())]}]
+    answer = daemon.post("/tally?bins=16", pnm(picture))
+    assert answer.json["values"][0]["value"] == [np.bincount(picture.ravel() % 16, minlength=16).tolist()]
+
+
+def test_with_builtin_steps(start, tmp_path):
+    daemon = begin(start, folder(tmp_path, white=WHITE, totals=TOTALS))
+    picture = noise(300, 200)
+    steps = '[{"operation": "brightness", "params": {"shift": 40}}, {"operation": "white", "params": {"level": 160}}, {"operation": "total"}]'
+    answer = daemon.post_form("/pipeline", [("image", pnm(picture), "a.pgm"), ("operations", steps, None)],
+                              {"Accept": "image/x-portable-anymap"})
+    assert answer.status == 200, answer.body
+    expected = np.where(np.minimum(picture.astype(int) + 40, 255) > 160, 255, 0)
+    assert (answer.image == expected).all()
+    assert answer.timing["values"] == [{"operation": "total", "step": 2, "value": [int(expected.sum())]}]
+
+
+def test_where_jobs_go(start, tmp_path):
+    daemon = begin(start, folder(tmp_path, white=WHITE))
+    assert [(w["device"], w["role"]) for w in daemon.get("/readyz").json["workers"]] == [
+        ("cpu", "built-in"), ("cpu", "operators")]
+    assert heals(daemon)
+    assert daemon.metric("worker_up") == 2
+    os.kill(sandbox(daemon), 19)  # the one for users' operators stands still, and nobody else
+    assert daemon.works()
+    os.kill(sandbox(daemon), 18)
+    assert daemon.post("/white", pnm(noise(9, 9))).status == 200
+
+
+def test_off_without_a_folder(start):
+    daemon = start()
+    assert [w["role"] for w in daemon.get("/readyz").json["workers"]] == ["built-in"]
+
+
+# ---- what is left out
+
+def test_broken_files_beside_good_ones(start, tmp_path):
+    path = folder(tmp_path, white=WHITE, broken="\n#P2P_FUNC\nstatic unsigned char f(unsigned char p, int i) {\n    return p +;\n}\n",
+                  again=WHITE.replace("static", "static inline"), passwd='#include "/etc/passwd"\n' + WHITE.replace("white(", "w2("),
+                  calls='#P2P_FUNC\nstatic unsigned char f(unsigned char p, int i) { system("id"); return p; }\n',
+                  large="#P2P_FUNC\nstatic unsigned char f(unsigned char p, int i) { int a[1000000]; a[p * 1000 + i % 9] = i; "
+                        "return (unsigned char)a[(p ^ i) % 1000000]; }\n",
+                  vast="//" + "x" * (10 << 20))
+    (path / "open.c").write_text(WHITE.replace("white(", "open_to_all("))
+    (path / "open.c").chmod(0o666)
+    daemon = begin(start, path)
+    log = daemon.log_text()
+    for words in (r"broken\.c:4: ", r"white\.c:\d+: .*white", r"passwd\.c:1: ", r"calls\.c:2: .*system", r"large\.c.*large",
+                  r"vast\.c: .*operators_source_bytes_max", r"open\.c: not used: everyone may write"):
+        assert re.search(words, log), (words, log)
+    names = {op["name"] for op in daemon.get("/ops").json["operators"]}
+    assert "white" in names and not names & {"f", "w2", "open_to_all"}
+    assert daemon.post("/white", pnm(noise(9, 9))).status == 200 and daemon.works()
+
+
+@pytest.mark.parametrize("how", ["writable", "missing"])
+def test_a_folder_that_cannot_be_used(tmp_path, how):
+    import subprocess
+    from conftest import BURIN
+    path = tmp_path / "operators"
+    if how == "writable":
+        path.mkdir()
+        path.chmod(0o777)
+    ended = subprocess.run([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--operators-dir", str(path)],
+                           capture_output=True, timeout=60)
+    assert ended.returncode == 2
+    assert (b"write" if how == "writable" else b"No such file") in ended.stderr
+
+
+def test_a_file_that_changes_later_changes_nothing(start, tmp_path):
+    path = folder(tmp_path, white=WHITE)
+    daemon = begin(start, path)
+    picture = noise(20, 20)
+    assert heals(daemon)
+    (path / "white.c").write_text(WHITE.replace("? 255 : 0", "? 1 : 2"))
+    os.kill(sandbox(daemon), 9)
+    assert wait_until(lambda: worker(daemon)["restarts"] == 1) and heals(daemon)
+    assert (daemon.post("/white", pnm(picture)).image == np.where(picture > 127, 255, 0)).all()
+
+
+# ---- contained
+
+def maps(pid):
+    with open(f"/proc/{pid}/maps") as f:
+        for line in f:
+            at, mode, _, device, inode, *name = line.split(None, 5)
+            first, end = (int(part, 16) for part in at.split("-"))
+            yield first, end, mode, (device, inode), name[0].strip() if name else ""
+
+
+def shared(pid):
+    return {file for _, _, _, file, name in maps(pid) if "burin-slots" in name}
+
+
+def test_a_wild_pointer_finds_only_its_own_job(start, tmp_path):
+    """Everything that the sandbox's address space holds is read, through an operator. Marks of other jobs, built-in
+    ones and users' own, are in none of it; that of the job itself shows that the search finds what is there."""
+    marks = {name: f"burin mark {name} ".encode() * 40 for name in ("builtin", "before", "itself")}
+
+    def marked(name):
+        return pnm(np.frombuffer((marks[name] * 100)[:60 * 200], np.uint8).reshape(60, 200).copy())
+
+    daemon = begin(start, folder(tmp_path, white=WHITE, peek=PEEK), "--lanes", "1")
+    assert heals(daemon)
+    pid = sandbox(daemon)
+    assert shared(pid) and not shared(pid) & shared(daemon.process.pid)
+    assert daemon.post("/histeq", marked("builtin")).status == 200
+    assert daemon.post("/white", marked("before")).status == 200
+    with daemon.socket() as waiting:  # half a body: it lies in a slot as long as this is open
+        body = marked("builtin")
+        waiting.sendall(b"POST /histeq HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % (len(body) + 1) + body)
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
+        found, seen = set(), 0
+        for first, end, mode, _, name in list(maps(pid)):
+            if "r" not in mode or name.startswith("[v"):
+                continue
+            size = min(end - first, 9 << 20)
+            for at in range(first, first + size, 1 << 20):
+                length = min(1 << 20, first + size - at) // 4096 * 4096
+                picture = np.resize(np.frombuffer(marks["itself"], np.uint8), length).reshape(-1, 4096)
+                answer = daemon.post(f"/peek?high={at >> 24}&low={at & 0xffffff}", pnm(picture))
+                assert answer.status == 200, (name, mode, answer.body)
+                memory = answer.image.tobytes()
+                seen += len(memory)
+                found |= {what for what, mark in marks.items() if mark[:40] in memory}
+        assert sandbox(daemon) == pid, "it was one process that was read"
+    assert found == {"itself"} and seen > 1 << 20
+
+
+def test_a_wild_pointer_writes_only_its_own_memory(start, tmp_path):
+    daemon = begin(start, folder(tmp_path, white=WHITE, peek=PEEK), "--processing-ms", "6000")
+    picture, stop, wrong = noise(320, 200), threading.Event(), []
+    expected = daemon.post("/histeq", pnm(picture)).body
+
+    def others():
+        while not stop.is_set():
+            answer = daemon.post("/histeq", pnm(picture))
+            if answer.status != 200 or answer.body != expected:
+                wrong.append((answer.status, answer.body[:200]))
+
+    thread = threading.Thread(target=others)
+    thread.start()
+    try:
+        assert heals(daemon)
+        for part in np.linspace(0, 1, 12):
+            assert heals(daemon) and wait_until(lambda: sandbox(daemon))
+            targets = [(first, end) for first, end, mode, _, _ in maps(sandbox(daemon)) if "w" in mode]
+            first, end = targets[int(part * (len(targets) - 1))]
+            before = worker(daemon)["restarts"]
+            rows = min(end - first, 1 << 18) // 4096
+            answer = daemon.post(f"/poke?high={first >> 24}&low={first & 0xffffff}", pnm(noise(4096, rows)))
+            assert answer.status in (200, 500, 504), answer.body
+            if answer.status != 200:
+                assert wait_until(lambda: worker(daemon)["restarts"] > before)
+    finally:
+        stop.set()
+        thread.join()
+    assert not wrong
+    assert heals(daemon) and daemon.works()
+    assert wait_until(lambda: daemon.post("/white", pnm(noise(9, 9))).status == 200)
+
+
+def test_what_a_sandbox_may_not_do(start, tmp_path):
+    """No new privileges, a filter of system calls, no core dump, no more processes."""
+    daemon = begin(start, folder(tmp_path, white=WHITE))
+    assert heals(daemon)
+    pid = sandbox(daemon)
+    with open(f"/proc/{pid}/status") as f:
+        status = f.read()
+    assert re.search(r"NoNewPrivs:\s+1", status) and re.search(r"Seccomp:\s+2", status)
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/status") as f:
+            assert re.search(r"Seccomp:\s+2", f.read()), "every thread is under the filter"
+    with open(f"/proc/{pid}/limits") as f:
+        limits = f.read()
+    for limit in ("core file size", "processes"):
+        assert re.search(rf"Max {limit}\s+0\s+0", limits), limits
+    assert daemon.post("/white", pnm(noise(9, 9))).status == 200
+
+
+def test_an_operator_that_crashes(start, tmp_path):
+    daemon = begin(start, folder(tmp_path, white=WHITE, **HOSTILE))
+    for name, word in (("wild", "Segmentation"), ("divide", "Floating"), ("deep", "Segmentation")):
+        assert heals(daemon)
+        before = worker(daemon)["restarts"]
+        check_problem(daemon.post(f"/{name}", pnm(noise(50, 50))), 500, "operator crashed", word)
+        assert wait_until(lambda: worker(daemon)["restarts"] == before + 1)
+    assert daemon.post("/white", pnm(noise(9, 9))).status == 200
+    builtin, = [w for w in daemon.get("/readyz").json["workers"] if w["role"] == "built-in"]
+    assert builtin["restarts"] == 0 and builtin["healthy"]
+
+
+def test_a_crash_after_other_jobs_is_tried_again(start, tmp_path):
+    """Those may have left something behind: the job gets a fresh process, and its own sentence from that."""
+    daemon = begin(start, folder(tmp_path, white=WHITE, wild=HOSTILE["wild"]))
+    assert daemon.post("/white", pnm(noise(9, 9))).status == 200
+    check_problem(daemon.post("/wild", pnm(noise(9, 9))), 500, "operator crashed")
+    assert wait_until(lambda: worker(daemon)["restarts"] == 2)
+
+
+def test_an_endless_loop_ends_at_its_deadline(start, tmp_path):
+    daemon = begin(start, folder(tmp_path, white=WHITE, spin=HOSTILE["spin"]), "--processing-ms", "2000")
+    assert heals(daemon)
+    began = time.monotonic()
+    check_problem(daemon.post("/spin", pnm(noise(300, 300))), 504, "did not stop")
+    assert time.monotonic() - began >= 2
+    assert wait_until(lambda: worker(daemon)["restarts"] == 1) and heals(daemon)
+    assert daemon.works()
+
+
+def test_an_endless_loop_whose_client_has_gone(start, tmp_path):
+    """With an hour for each job."""
+    daemon = begin(start, folder(tmp_path, white=WHITE, spin=HOSTILE["spin"]))
+    assert heals(daemon)
+    body = pnm(noise(300, 300))
+    with daemon.socket() as s:
+        s.sendall(b"POST /spin HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        assert wait_until(lambda: worker(daemon)["running"] == 1)
+    assert wait_until(lambda: worker(daemon)["restarts"] == 1) and heals(daemon)
+    assert daemon.post("/white", pnm(noise(9, 9))).status == 200
+
+
+def test_hostile_operators_under_load(start, tmp_path):
+    """All of them at once, and over and over, beside built-in jobs: each of those is right, and in time."""
+    daemon = begin(start, folder(tmp_path, white=WHITE, peek=PEEK, **HOSTILE), "--processing-ms", "8000", "--queue-jobs", "16")
+    picture, done = noise(320, 200), threading.Event()
+    expected = daemon.post("/histeq", pnm(picture)).body
+    served, told = [0] * 4, {}
+
+    def work(i):
+        if i < 4:
+            while not done.is_set():
+                answer = daemon.post("/histeq", pnm(picture))
+                assert answer.status == 200 and answer.body == expected, answer.body[:300]
+                served[i] += 1
+            return
+        try:
+            for name in ("wild", "divide", "deep", "peek", "white", "spin"):
+                answer = daemon.post(f"/{name}", pnm(noise(300, 300)))
+                assert answer.status in (500, 503, 504) or name == "white" and answer.status == 200, (name, answer.body)
+                told.setdefault(name, set()).add(answer.status)
+        finally:
+            if i == 4:
+                done.set()
+
+    in_parallel(7, work)
+    assert all(served), served
+    assert 504 in told["spin"] or 503 in told["spin"], told
+    assert heals(daemon) and daemon.works()
+    assert wait_until(lambda: daemon.post("/white", pnm(noise(9, 9))).status == 200)
+    builtin, = [w for w in daemon.get("/readyz").json["workers"] if w["role"] == "built-in"]
+    assert builtin["restarts"] == 0
