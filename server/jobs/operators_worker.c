@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NONE = -1, LOOK_MS = 5, HOT_BYTES = 8 << 20, REAP_MS = 500 };
+enum { NONE = -1, LOOK_MS = 5, HOT_BYTES = 16 << 20, REAP_MS = 500 };
 static const int64_t ms_ns = 1000000;
 
 struct operators_worker {
@@ -208,8 +208,11 @@ static void sandbox_ended(struct operators_worker *worker) {
     struct job *job = slot_job(worker->slots, worker->job);
     if (code < 0)
         fail(&job->failure, STATUS_INTERNAL, "the operator crashed: %s", strsignal(-code));
+    else if (code == WORKER_FAILED)
+        fail(&job->failure, STATUS_INTERNAL, "the operator crashed: its device failed");
     else
-        fail(&job->failure, STATUS_INTERNAL, "the operator made its device fail");
+        fail(&job->failure, STATUS_INTERNAL, "the operator crashed: its process ended with code %d",
+             code);
     answer(worker);
 }
 
