@@ -4,7 +4,7 @@ function put(path,    line, name) {
     if (path in seen) return
     seen[path] = 1
     while ((getline line < path) > 0) {
-        if (match(line, /^#include "pipeline\/[^"]*"/)) {
+        if (match(line, /^#include "(pipeline|cuda)\/[^"]*"/)) {
             name = substr(line, 11, RLENGTH - 11)
             put(name)
         } else print line

@@ -6,6 +6,7 @@ covers: pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c pipel
   pipeline/skeletons/user_text.c pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c
   pipeline/skeletons/operators_dir.c server/operators.c
   server/command_check.c server/command_convert.c pipeline/skeletons/convert.c
+  cuda/skeletons/convert_gpu.c
 """
 import json
 import math
@@ -561,6 +562,31 @@ def test_a_converted_program_gives_the_same(programs, operators, tmp_path, progr
     if not told:
         got = cv2.imread(str(tmp_path / "out.pnm"), cv2.IMREAD_UNCHANGED).reshape(picture.shape)
         np.testing.assert_array_equal(got if channels == 1 else got[..., ::-1], wanted)
+
+
+NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+
+
+@pytest.mark.skipif(not NVCC, reason="there is no nvcc")
+@pytest.mark.parametrize("kind", ["listings", "points", "windows", "numbers"])
+def test_the_cuda_part_compiles_and_gives_the_same_where_there_is_a_gpu(operators, tmp_path, kind):
+    """Without a GPU it is compiled for one generation and told that it cannot run."""
+    assert said(["convert", operators / f"{kind}.c", "-o", tmp_path / "p"])[0] == 0
+    gpu = os.path.exists("/dev/nvidiactl")
+    built = subprocess.run(["make", "-C", tmp_path / "p", f"NVCC={NVCC}", f"ARCH={'native' if gpu else 'sm_90'}"],
+                           capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    for depth in 8, 16:
+        for channels in 1, 3:
+            for height, width in SIZES:
+                picture = np.random.default_rng(4).integers(1, 1 << depth, (height, width, channels))
+                (tmp_path / "in.pnm").write_bytes(pnm(picture.astype(f"uint{depth}")))
+                run = subprocess.run([tmp_path / "p/op", tmp_path / "in.pnm"], capture_output=True, text=True)
+                if not gpu:
+                    assert "op.cu:" in run.stderr and run.returncode == 1
+                    return
+                assert run.returncode == 0 and "DIFFERENT" not in run.stdout, run.stdout + run.stderr
+                assert "the same result" in run.stdout or "bits a sample" in run.stdout
 
 
 def test_a_converted_program_refuses_what_it_does_not_take(programs, tmp_path):
