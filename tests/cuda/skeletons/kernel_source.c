@@ -30,7 +30,8 @@ static const char source[] =
     "#R2S_FUNC long long\n"
     "static T total(E a, E b) { return a + b; }\n"
     "#R2V_FUNC\n"
-    "static void count(unsigned char in, int *out, int bins) { atomicAdd(&out[in % bins], 1); }\n"
+    "static void count(unsigned char in, int *out, int bins) { atomicAdd(&out[in % bins], 1); }\n";
+static const char wrong_source[] =
     "#P2P_FUNC\n"
     "static unsigned char wrong(unsigned char v, int i) { return unknown; }\n";
 
@@ -89,17 +90,22 @@ static void test_every_skeleton(void **state) {
 static void test_mistakes_are_told(void **state) {
     (void)state;
     struct nvrtc_code code;
-    char *text = kernel_source(op_named("wrong"), 8, 1);
+    struct diagnostics diagnostics;
+    struct user_file *wrong =
+        reader_read("op.c", wrong_source, sizeof wrong_source - 1, 0, &diagnostics);
+    assert_non_null(wrong);
+    char *text = kernel_source(&wrong->ops[0], 8, 1);
     if (nvrtc_missing()) {
         assert_false(nvrtc_compile(text, "op.c", 90, &code));
         assert_string_equal(code.log, nvrtc_missing());
     } else {
         assert_false(nvrtc_compile(text, "op.c", 90, &code));
         assert_null(code.ptx);
-        assert_non_null(strstr(code.log, "op.c(15): error: identifier \"unknown\""));
+        assert_non_null(strstr(code.log, "op.c(2): error: identifier \"unknown\""));
     }
     nvrtc_release(&code);
     free(text);
+    reader_destroy(wrong);
 }
 
 static void test_negations_are_hidden(void **state) {
