@@ -172,8 +172,7 @@ static const struct broken {
     const char *text, *message;
 } brokens[] = {
     /* directives */
-    { "int x;\n" GOOD, "1: this is no function, no type and no constant (it begins with \"int\"): "
-                       "a variable outside a function must be const" },
+    { "int x;\n" GOOD, "1: a variable outside a function must be const; this begins with \"int\"" },
     { "static int helper(void) { return 1; }\n",
       "1: there is no operator in this file: expected #P2P_FUNC, #N2P_FUNC, #R2S_FUNC or "
       "#R2V_FUNC before a function" },
@@ -211,7 +210,7 @@ static const struct broken {
       "2: #P2P_FUNC: expected the pixel's type, the same as the result's, found \"unsigned\"; the "
       "form is static S name(S pixel, int index[, params])" },
     { P2P "static unsigned char f(unsigned char p) { return p; }\n",
-      "2: #P2P_FUNC: expected ,, found \")\"; the form is static S name(S pixel, int index[, "
+      "2: #P2P_FUNC: expected \",\", found \")\"; the form is static S name(S pixel, int index[, "
       "params])" },
     { P2P "static unsigned char f(unsigned char p, float i) { return p; }\n",
       "2: #P2P_FUNC: expected int, the pixel's index, found \"float\"; the form is static S name(S "
@@ -246,7 +245,7 @@ static const struct broken {
       "2: #R2V_FUNC: expected int * or unsigned int *, the counts, found \"float\"; the form is "
       "static void name(S pixel, int *out, int bins[, params])" },
     { "#R2V_FUNC\nstatic int f(unsigned char p, int *out, int bins) { return 0; }\n",
-      "2: #R2V_FUNC: expected void, found \"int\"; the form is static void name(S pixel, int *out, "
+      "2: #R2V_FUNC: expected \"void\", found \"int\"; the form is static void name(S pixel, int *out, "
       "int bins[, params])" },
     /* structs */
     { "#STRUCT\nstruct { int a; } p;\n" GOOD,
@@ -260,8 +259,8 @@ static const struct broken {
       "2: #STRUCT: a field must be of a basic type (bool, char, short, int, long, their unsigned "
       "kinds, float, double), found \"size_t\"" },
     { "#STRUCT\ntypedef struct {\n  int a; // 3 [4,5]\n} p;\n" GOOD,
-      "3: #STRUCT: the default of a, as given, is outside its range: expected \"default [min,max] "
-      "meaning\" with the default within" },
+      "3: #STRUCT: the default of a, 3, is outside its range (integer 4..5); the comment reads "
+      "\"default [min,max] meaning\"" },
     { "#STRUCT\ntypedef struct {\n  int a; // 3 [0,x]\n} p;\n" GOOD,
       "3: #STRUCT: the comment behind a should read \"default [min,max] meaning\", such as \"127 "
       "[0,255] level\"" },
@@ -305,11 +304,9 @@ static const struct broken {
     { "extern int e;\n" GOOD,
       "1: \"extern\" is not accepted: every function that is used must stand in this file" },
     { "static int counter;\n" GOOD,
-      "1: this is no function, no type and no constant (it begins with \"static\"): a variable "
-      "outside a function must be const" },
+      "1: a variable outside a function must be const; this begins with \"static\"" },
     { "static const int *where;\n" GOOD,
-      "1: this is no function, no type and no constant (it begins with \"static\"): a variable "
-      "outside a function must be const" },
+      "1: a variable outside a function must be const; this begins with \"static\"" },
     { P2P F "{\n static int n = 0;\n return n++; }\n",
       "3: a static variable in a function must be const: an operator keeps nothing from pixel to "
       "pixel" },
