@@ -245,8 +245,8 @@ static const struct broken {
       "2: #R2V_FUNC: expected int * or unsigned int *, the counts, found \"float\"; the form is "
       "static void name(S pixel, int *out, int bins[, params])" },
     { "#R2V_FUNC\nstatic int f(unsigned char p, int *out, int bins) { return 0; }\n",
-      "2: #R2V_FUNC: expected \"void\", found \"int\"; the form is static void name(S pixel, int *out, "
-      "int bins[, params])" },
+      "2: #R2V_FUNC: expected \"void\", found \"int\"; the form is static void name(S pixel, int "
+      "*out, int bins[, params])" },
     /* structs */
     { "#STRUCT\nstruct { int a; } p;\n" GOOD,
       "1: #STRUCT: expected \"typedef struct { ... } name;\" behind the directive" },
