@@ -673,6 +673,20 @@ def test_old_entries_go_when_a_new_one_comes(tmp_path):
     assert len(there) == 5
 
 
+def test_the_compiler_is_looked_for_on_the_path(tmp_path):
+    if not shutil.which("tcc"):
+        pytest.skip("tcc is not here")
+    path, tools = write(tmp_path, "op.c", GOOD), tmp_path / "bin"
+    tools.mkdir()
+    where = {"PATH": f"/nowhere:{tools}", "CACHE_DIRECTORY": str(tmp_path / "c")}
+    assert "not compiled" in said(["check", path], where)[1]
+    (tools / "tcc").symlink_to(shutil.which("tcc"))
+    code, out, error = said(["check", path], where)
+    assert code == 0 and "not compiled" not in out, error
+    made = [file.read_text() for file in (tmp_path / "c").iterdir() if file.name.endswith(".c")]
+    assert len(made) == 1 and "/tcc" in made[0].split("\n")[0]
+
+
 def test_without_a_compiler_the_file_is_only_read(tmp_path):
     path = write(tmp_path, "op.c", GOOD)
     code, out, _ = said(["check", path], {"BURIN_CC": "none", "CACHE_DIRECTORY": str(tmp_path / "c")})

@@ -79,9 +79,10 @@ BURIN_NO_CALLS void *memcpy(void *to, const void *from, size_t size) {
     return to;
 }
 
+/* volatile: or a compiler makes a call of memmove of it. */
 BURIN_NO_CALLS void *memmove(void *to, const void *from, size_t size) {
     if ((char *)to <= (const char *)from) return memcpy(to, from, size);
-    for (size_t i = size; i-- > 0;) ((char *)to)[i] = ((const char *)from)[i];
+    for (size_t i = size; i-- > 0;) ((volatile char *)to)[i] = ((const char *)from)[i];
     return to;
 }
 
