@@ -169,8 +169,11 @@ BURIN_INLINE void burin_restore(const void *from, void *to, long pixels, int cha
         burin_pixel64_16_restore(from, to, pixels);
 }
 
-/* What a loop takes on at once where it needs a copy. */
-enum { BURIN_CHUNK = 480 }; /* pixels; 3 times as many fill an R2S' lanes */
+/* Partial results of an R2S side by side: a multiple of 3, so that a lane keeps to one channel. */
+enum { BURIN_LANES = 192 };
+
+/* Pixels that a loop takes on at once where it needs a copy; their colours fill all lanes. */
+enum { BURIN_CHUNK = 3 * BURIN_LANES };
 
 /* Operators without parameters. */
 struct burin_nothing {
