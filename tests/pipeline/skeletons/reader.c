@@ -261,6 +261,9 @@ static const struct broken {
     { "#STRUCT\ntypedef struct {\n  int a; // 3 [4,5]\n} p;\n" GOOD,
       "3: #STRUCT: the default of a, 3, is outside its range (integer 4..5); the comment reads "
       "\"default [min,max] meaning\"" },
+    { "#STRUCT\ntypedef struct {\n  float a; // 5.001 [4,5]\n} p;\n" GOOD,
+      "3: #STRUCT: the default of a, 5.001, is outside its range (number 4..5); the comment reads "
+      "\"default [min,max] meaning\"" },
     { "#STRUCT\ntypedef struct {\n  int a; // 3 [0,x]\n} p;\n" GOOD,
       "3: #STRUCT: the comment behind a should read \"default [min,max] meaning\", such as \"127 "
       "[0,255] level\"" },
@@ -378,6 +381,18 @@ static void a_file_that_is_too_large_is_not_read(void **state) {
     free(text);
 }
 
+static void a_macro_may_look_at_the_position(void **state) {
+    (void)state;
+    struct user_file *file =
+        read_good("#define HERE index\n#P2P_FUNC\nstatic unsigned char f(unsigned "
+                  "char v, int index) { return HERE; }\n"
+                  "#P2P_FUNC\nstatic unsigned char g(unsigned char v, int i) { "
+                  "return v; }\n");
+    assert_true(file->ops[0].uses_position);
+    assert_false(file->ops[1].uses_position);
+    reader_destroy(file);
+}
+
 static void brackets_have_a_depth(void **state) {
     (void)state;
     char text[512] = "static const int a = ";
@@ -407,6 +422,7 @@ int main(void) {
         cmocka_unit_test(all_mistakes_are_told_at_once),
         cmocka_unit_test(a_file_that_is_too_large_is_not_read),
         cmocka_unit_test(more_operators_than_fit),
+        cmocka_unit_test(a_macro_may_look_at_the_position),
         cmocka_unit_test(brackets_have_a_depth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
