@@ -419,6 +419,17 @@ def test_a_macro_that_grows_without_bound_ends_the_compiler_alone(tmp_path):
     assert code == 1 and "op.c:1: " in error
 
 
+def test_what_c_leaves_open_is_as_on_a_gpu(tmp_path):
+    """char is signed, integers wrap, and bits may be looked at through a pointer of another type."""
+    write(tmp_path, "op.c", "#P2P_FUNC\nstatic unsigned char open(unsigned char v, int i) {\n"
+          "    char c = (char)v;\n    int most = 2147483647;\n    float f = v;\n"
+          "    return (c < 0) + 2 * (most + v < most) + 4 * (*(int *)&f >> 23 & 15);\n}\n")
+    picture = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
+    bits = picture.astype(np.float32).view(np.int32) >> 23 & 15
+    got, _ = burin(tmp_path, "open", picture, tmp_path)
+    np.testing.assert_array_equal(got, (picture > 127) + 2 * (picture > 0) + 4 * bits)
+
+
 def test_names_of_the_loops_are_free(tmp_path):
     """Whatever the user's macros, types and functions are called, the loops around them compile and mean the same."""
     write(tmp_path, "op.c", """
