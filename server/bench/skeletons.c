@@ -48,10 +48,11 @@ static const char source[] =
     "}\n";
 
 static const char paper[] =
-    "paper: times as fast as its serial program, as the text beside figure 5 of \"Conversão\n"
+    "paper: times as fast as its serial program, from the text beside figure 5 of \"Conversão\n"
     "Semi-automática de Algoritmos Sequenciais de Processamento Digital de Imagens para\n"
-    "Algoritmos Paralelos em CUDA\" (IFES, 2017) has it: a GeForce GTS 450 beside an Athlon II\n"
-    "X3 435; none: as slow as the CPU, on a picture of sky and grass\n";
+    "Algoritmos Paralelos em CUDA\", Revista de Empreendedorismo, Inovação e Tecnologia 4 (2),\n"
+    "2017: a GeForce GTS 450 beside one core of an Athlon II X3 435; none: about as fast as the\n"
+    "CPU, on a picture of sky and grass\n";
 
 struct subject {
     const char *name, *skeleton, *plan, *picture;
@@ -243,12 +244,12 @@ static bool prepare(const struct bench_options *options) {
 
 const struct bench bench_skeletons = {
     .name = "skeletons",
-    .summary = "operators as users write them, gray, 1080p, 4K and 8K",
+    .summary = "an operator of each skeleton, as users write them, gray, 1080p, 4K and 8K",
     .notes =
         "            binarize, Sobel, maximum and histogram, as figure 5 of the paper of 2017 on\n"
         "            skeletons has them; compiled at the start, added to no other process\n"
-        "            cpu, serial: a plain loop, compiled without vector instructions; every\n"
-        "            result is compared with its own\n"
+        "            cpu, serial: a plain loop, compiled without vector instructions, at most 5\n"
+        "            runs; every result is compared with its own\n"
         "            x compute, x total: times as fast as that loop; paper: the paper's own\n"
         "            without a C compiler or libnvrtc the rows that need it are left out\n",
     .prepare = prepare,

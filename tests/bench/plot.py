@@ -89,8 +89,12 @@ class Panels(Figure):
     def panel(self, row, column, **texts):
         self.axes = self.grid[row][column]
         self.axes.set(**texts)
-        self.axes.set_xscale("log", base=10)
+        self.axes.set_xscale("log")
         self.axes.set_yscale("log")
+
+    def ticks(self, places):
+        self.axes.set_xticks(places, [f"{place:.0f}" for place in places])
+        self.axes.minorticks_off()
 
     def line(self, points, label, device=None, **style):
         super().line(points, label, device, **style)
@@ -236,6 +240,7 @@ def draw_skeletons(folder, result):
             for device, picture in ((d, p) for d in devices(mine) for p in pictures):
                 points = [(row["width"] * row["height"] / 1e6, row[key]) for row in of(mine, device=device, picture=picture)]
                 label = device if len(pictures) == 1 else f"{device}, {picture}"
+                figure.ticks([place for place, _ in points])
                 figure.line(points, label, device, color=colours.get(device), linestyle="-" if picture == pictures[0] else "--")
     figure.save()
 
