@@ -177,6 +177,8 @@ $(B)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skeleton
 $(B)/pipeline/skeletons/embedded.o $(B)/cuda/skeletons/embedded_kernels.o: $(EMBEDDED)
 
 $(B)/pipeline/ops/%.o $(B)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
+# A serial program is what vector instructions are compared with.
+$(B)/server/bench/plain_skeletons.o: CFLAGS += -fno-tree-vectorize
 $(B)/%.o: %.c | $(B)/ops.inc $(B)/cuda_ops.inc $(B)/version.inc
 	@mkdir -p $(@D)
 	$(SAY) cc $<
