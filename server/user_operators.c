@@ -75,7 +75,9 @@ int user_operators_check(const char *name, const char *cache, size_t bytes_max) 
     if (file && state == TWIN_NO_COMPILER)
         printf("%s: not used on the CPU: there is no C compiler (cc, gcc, clang or tcc)\n", name);
     fflush(stdout);
-    return file ? 0 : 1;
+    const bool right = file != NULL;
+    reader_destroy(file);
+    return right ? 0 : 1;
 }
 
 /* ---- the front */
