@@ -55,7 +55,8 @@ static const int allowed[] = {
     SYS_rt_sigreturn,
     SYS_restart_syscall,
     SYS_getrandom,
-    SYS_set_robust_list, /* a thread that was started and has not run yet */
+    SYS_sigaltstack, /* this and the next: a thread that was started and has not run yet */
+    SYS_set_robust_list,
 #ifdef SYS_rseq
     SYS_rseq,
 #endif
