@@ -10,24 +10,28 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum status unknown_op(const char *name, struct failure *failure) {
+static const struct op_set *ops_of(const struct plan *plan) {
+    return plan->ops ? plan->ops : registry_set();
+}
+
+static enum status unknown_op(const struct op_set *ops, const char *name, struct failure *failure) {
     char shown[PARAM_SHOWN_MAX], all[160];
     param_shown(name, shown);
-    const char *near = registry_nearest(name);
+    const char *near = op_set_nearest(ops, name);
     if (near)
         return fail(failure, STATUS_BAD_PARAM, "there is no operator \"%s\"; did you mean \"%s\"?",
                     shown, near);
     size_t used = 0;
     all[0] = '\0';
-    for (int i = 0; i < registry_count() && used < sizeof all; i++)
+    for (int i = 0; i < op_set_count(ops) && used < sizeof all; i++)
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "",
-                                 registry_at(i)->name);
+                                 op_set_at(ops, i)->name);
     return fail(failure, STATUS_BAD_PARAM, "there is no operator \"%s\"; there are %s", shown, all);
 }
 
 enum status plan_add(struct plan *plan, const char *op, struct failure *failure) {
-    const struct op *found = registry_find(op);
-    if (!found) return unknown_op(op, failure);
+    const struct op *found = op_set_find(ops_of(plan), op);
+    if (!found) return unknown_op(ops_of(plan), op, failure);
     if (plan->count >= PLAN_STEPS_MAX)
         return fail(failure, STATUS_BAD_PARAM, "a pipeline takes at most %d steps", PLAN_STEPS_MAX);
     struct step *step = &plan->steps[plan->count++];
@@ -123,6 +127,7 @@ static enum status parse_step(struct plan *plan, char *text, struct failure *fai
 
 enum status plan_parse(struct plan *plan, const char *text, struct failure *failure) {
     char copy[PLAN_TEXT_MAX];
+    plan->ops = NULL;
     plan->count = 0;
     size_t length = strnlen(text, sizeof copy);
     if (length == sizeof copy)

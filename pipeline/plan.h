@@ -13,7 +13,7 @@
 #ifndef BURIN_PLAN_H
 #define BURIN_PLAN_H
 
-#include "pipeline/op.h"
+#include "pipeline/op_set.h"
 #include "pipeline/status.h"
 
 #include <stddef.h>
@@ -37,6 +37,7 @@ struct step {
 struct plan {
     int count;
     struct step steps[PLAN_STEPS_MAX];
+    const struct op_set *ops; /* that it may have; NULL: this process's, which the registry has */
 };
 
 /* Appends a step with every parameter at its default. STATUS_BAD_PARAM for an unknown operator (the
@@ -62,7 +63,8 @@ const char *plan_unit(const struct plan *plan);
 /* Every step has its required parameters. */
 enum status plan_complete(const struct plan *plan, struct failure *failure);
 
-/* Starts from an empty PLAN; the same three together, from the text form. */
+/* Starts from an empty PLAN of this process's operators; the same three together, from the text
+ * form. */
 enum status plan_parse(struct plan *plan, const char *text, struct failure *failure);
 
 /* STATUS_BAD_PARAM when TEXT is too small. Parameters at their default are left out. */

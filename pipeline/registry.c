@@ -17,38 +17,38 @@ static const struct op *const ops[] = {
 enum { OP_COUNT = sizeof ops / sizeof *ops - 1 };
 
 /* Written before there are threads, then only read. */
-static const struct op *added[REGISTRY_ADDED_MAX];
-static int added_count;
+static struct op_set own;
+
+const struct op_set *registry_set(void) {
+    return &own;
+}
 
 int registry_builtin_count(void) {
     return OP_COUNT;
 }
 
+const struct op *registry_builtin_at(int index) {
+    return ops[index];
+}
+
 int registry_count(void) {
-    return OP_COUNT + added_count;
+    return op_set_count(&own);
 }
 
 const struct op *registry_at(int index) {
-    if (index < 0 || index >= registry_count()) return NULL;
-    return index < OP_COUNT ? ops[index] : added[index - OP_COUNT];
+    return op_set_at(&own, index);
 }
 
 bool registry_add(const struct op *op) {
-    if (added_count == REGISTRY_ADDED_MAX || registry_find(op->name)) return false;
-    added[added_count++] = op;
-    return true;
+    return op_set_add(&own, op);
 }
 
 bool registry_is_added(const struct op *op) {
-    for (int i = 0; i < added_count; i++)
-        if (added[i] == op) return true;
-    return false;
+    return op_set_is_added(&own, op);
 }
 
 const struct op *registry_find(const char *name) {
-    for (int i = 0; i < registry_count(); i++)
-        if (strcmp(registry_at(i)->name, name) == 0) return registry_at(i);
-    return NULL;
+    return op_set_find(&own, name);
 }
 
 const char *registry_aux(const char *name) {
@@ -61,7 +61,5 @@ const char *registry_aux(const char *name) {
 }
 
 const char *registry_nearest(const char *name) {
-    const char *names[OP_COUNT + REGISTRY_ADDED_MAX];
-    for (int i = 0; i < registry_count(); i++) names[i] = registry_at(i)->name;
-    return nearest_name(name, names, (size_t)registry_count());
+    return op_set_nearest(&own, name);
 }

@@ -19,7 +19,9 @@ static void as_designed(void **state) {
     (void)state;
     uint32_t six[] = { 1, 2, 3, 4, 5, 4294967295 };
     int32_t three[] = { INT32_MIN, 0, INT32_MAX };
-    const struct plan plan = { 3, { { .op = &counts }, { .op = &plain }, { .op = &extreme } } };
+    const struct plan plan = {
+        .count = 3, .steps = { { .op = &counts }, { .op = &plain }, { .op = &extreme } }
+    };
     const struct values values[] = { { { VALUE_UINT32, 3, 2, true }, six },
                                      { .shape = { .type = VALUE_NONE } },
                                      { { VALUE_INT32, 3, 1, false }, three } };
@@ -36,7 +38,7 @@ static void as_designed(void **state) {
 static void a_list_of_one_is_a_list(void **state) {
     (void)state;
     int64_t one[] = { INT64_MIN };
-    const struct plan plan = { 1, { { .op = &counts } } };
+    const struct plan plan = { .count = 1, .steps = { { .op = &counts } } };
     const struct values values[] = { { { VALUE_INT64, 1, 1, true }, one } };
     char text[128];
     assert_true(values_json_write(&plan, values, text, sizeof text) > 0);
