@@ -154,7 +154,7 @@ int command_ops(int argc, char **argv) {
     if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
         return usage(stdout, 0);
     if (argc == 2 && strcmp(argv[1], "--json") == 0) {
-        json_t *json = ops_json();
+        json_t *json = ops_json(registry_set());
         json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12));
         putchar('\n');
         json_decref(json);

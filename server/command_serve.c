@@ -2,10 +2,12 @@
 /* burin serve: the daemon. Starts the pieces, waits for a signal, drains, stops.
  *
  * How it works. The main thread alone takes signals. It tells the service manager, where one has
- * started us, what becomes of us; systemd.h and watchdog.h are its two ways. SIGHUP does nothing:
- * the configuration is read once. */
+ * started us, what becomes of us; systemd.h and watchdog.h are its two ways. SIGHUP has it read
+ * operators_dir again, here in this thread, which no request waits for; one that comes meanwhile
+ * has it done once more. The configuration is read once. */
 #include "config/config.h"
 #include "config/reference.h"
+#include "pipeline/timing.h"
 #include "server/command.h"
 #include "server/http/front.h"
 #include "server/log.h"
@@ -22,15 +24,28 @@
 /* START_MS: how long the first worker is waited for before we say where we listen. */
 enum { START_MS = 10000, LOOK_MS = 5 };
 
-static volatile sig_atomic_t signals_seen;
+static volatile sig_atomic_t signals_seen; /* to stop */
+static volatile sig_atomic_t reload_wanted;
 
 static void on_signal(int signal) {
-    (void)signal;
-    signals_seen++;
+    if (signal == SIGHUP)
+        reload_wanted = 1;
+    else
+        signals_seen++;
+}
+
+static int stopping(void) {
+    return signals_seen > 0;
 }
 
 static int interrupted(void) {
     return signals_seen > 1; /* a second signal: now */
+}
+
+/* Before the operators are read for the first time, which may take a while. */
+static void catch_hangup(void) {
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+    sigaction(SIGHUP, &action, NULL);
 }
 
 static void catch_signals(void) {
@@ -38,7 +53,6 @@ static void catch_signals(void) {
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
     prctl(PR_SET_DUMPABLE, 0); /* a core dump would hold users' pictures */
 }
 
@@ -46,7 +60,9 @@ static void usage(FILE *out) {
     fputs("usage: burin serve [--config FILE] [--KEY VALUE]...\n\n"
           "Starts the daemon. Every key can be given as a flag, as BURIN_KEY in the\n"
           "environment, or in the file; in this order, the first wins. `burin config`\n"
-          "shows what is in force.\n\n",
+          "shows what is in force.\n\n"
+          "SIGHUP reads the files of operators_dir again, and nothing else. SIGTERM and\n"
+          "Ctrl-C finish what was accepted, a second one ends at once.\n\n",
           out);
     reference_help(out);
 }
@@ -120,6 +136,26 @@ static void wait_ready(struct service *service) {
     if (!first) log_event(LOG_ERROR, "no worker is ready yet; GET /readyz tells why");
 }
 
+/* ---- operators_dir, again */
+
+static void tell_serving(const struct service *service, const char *why) {
+    systemd_notify(&service->systemd, "READY=1\nSTATUS=Serving on %s%s%s",
+                   front_address(service->front), *why ? "; not reloaded: " : "", why);
+}
+
+/* As the service manager waits for it: the time is not before that of the signal. */
+static void reload(struct service *service, const struct config *config) {
+    struct failure failure = { 0 };
+    reload_wanted = 0;
+    systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
+                   (long long)(clock_ns() / 1000));
+    if (!*config->operators_dir)
+        log_event(LOG_INFO, "SIGHUP: there is nothing to read again, for operators_dir is not set");
+    else if (!front_reload(service->front, stopping, &failure))
+        log_event(LOG_ERROR, "operators_dir: all stays as it was: %s", failure.message);
+    tell_serving(service, failure.message);
+}
+
 static void stop(struct service *service) {
     log_event(LOG_INFO, "stopping: finishing what was accepted");
     systemd_notify(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing what was accepted");
@@ -137,17 +173,30 @@ static sigset_t keep_signals_here(void) {
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGTERM);
     sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &blocked, &before);
     return before;
 }
 
-static void wait_for_signal(struct service *service, const sigset_t *before) {
-    while (!signals_seen && !service->ready) {
-        const struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
-        ppoll(NULL, 0, &look, before);
+/* Sleeps until there is a signal, or until it is time to look whether a worker is ready. */
+static void sleep_with(const struct service *service, const sigset_t *before) {
+    const struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
+    ppoll(NULL, 0, service->ready ? NULL : &look, before);
+}
+
+static void wait_for_stop(struct service *service, const struct config *config,
+                          const sigset_t *before) {
+    while (!signals_seen) {
         tell_when_ready(service);
+        if (!service->ready || !reload_wanted) {
+            sleep_with(service, before);
+            continue;
+        }
+        sigset_t blocked;
+        pthread_sigmask(SIG_SETMASK, before, &blocked);
+        reload(service, config);
+        pthread_sigmask(SIG_SETMASK, &blocked, NULL);
     }
-    while (!signals_seen) sigsuspend(before);
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
@@ -161,14 +210,16 @@ static int serve(const struct config *config) {
     struct service service = { 0 };
     if (systemd_open(&service.systemd, &failure)) return complain(&failure);
     log_open(config->log_format, config->log_level);
-    if (user_operators_load(config, &failure)) return complain(&failure);
+    catch_hangup();
+    struct generation *operators = user_operators_read(config, NULL, stopping, &failure);
+    if (!operators) return complain(&failure);
     catch_signals();
     const sigset_t before = keep_signals_here();
-    service.front = front_create(config, service.systemd.sockets, &failure);
+    service.front = front_create(config, service.systemd.sockets, operators, &failure);
     if (!service.front) return complain(&failure);
     wait_ready(&service);
     greet(front_address(service.front));
-    wait_for_signal(&service, &before);
+    wait_for_stop(&service, config, &before);
     stop(&service);
     return 0;
 }

@@ -24,9 +24,8 @@ static int usage(void) {
 /* They lie behind the configuration. */
 static void open_operators(const struct slots *slots) {
     const struct config *config = slots_preamble(slots);
-    const struct user_operators_texts texts = { (const char *)(config + 1),
-                                                slots_preamble_bytes(slots) - sizeof *config };
-    user_operators_open(&texts, config);
+    user_operators_open((const char *)(config + 1), slots_preamble_bytes(slots) - sizeof *config,
+                        config);
 }
 
 int command_worker(int argc, char **argv) {

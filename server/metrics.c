@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Counters live in one block, a series for each operator and a few other labels, and
- * are added to with relaxed atomics; a reader may see a request half counted. What is a gauge is
+ * are added to with relaxed atomics; a reader may see a request half counted. A series stays when
+ * its operator is removed, and is found again when one of that name comes back. What is a gauge is
  * asked of its owner when the text is printed, and never kept. */
 #include "server/metrics.h"
 
@@ -12,6 +13,7 @@
 static const double bounds_s[] = { 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                    0.25,   0.5,   1,      2.5,   5,    10,    30 };
 enum { BUCKETS = sizeof bounds_s / sizeof *bounds_s, CODES = 17, EXTRA_LABELS = 3 };
+enum { OTHER = 2 /* of extra_labels */, LABEL_MAX = 48 };
 static const int codes[CODES] = { 200, 400, 404, 405, 406, 408, 413, 414, 415,
                                   422, 429, 431, 499, 500, 503, 504, 0 /* any other */ };
 static const char *const extra_labels[EXTRA_LABELS] = { "pipeline", "info", "other" };
@@ -20,6 +22,7 @@ static const char *const reasons[REJECTIONS] = { "queue",   "slots",    "bytes",
 
 /* Of one label. */
 struct series {
+    char label[LABEL_MAX];
     uint64_t codes[CODES];
     uint64_t buckets[BUCKETS + 1], count, nanoseconds;
     uint64_t stage_ns[STAGE_COUNT], stage_count;
@@ -31,16 +34,21 @@ struct waits {
 };
 
 struct metrics {
-    int labels; /* operators, then extra_labels */
+    int labels; /* extra_labels, then operators; atomic: those before it are written */
+    int labels_max;
     uint64_t pixels, rejected[REJECTIONS];
     struct waits waits;
     struct series series[];
 };
 
 struct metrics *metrics_create(void) {
-    const int labels = registry_count() + EXTRA_LABELS;
-    struct metrics *metrics = calloc(1, sizeof *metrics + (size_t)labels * sizeof(struct series));
-    if (metrics) metrics->labels = labels;
+    const int most = EXTRA_LABELS + registry_builtin_count() + OP_SET_ADDED_MAX;
+    struct metrics *metrics = calloc(1, sizeof *metrics + (size_t)most * sizeof(struct series));
+    if (!metrics) return NULL;
+    metrics->labels_max = most;
+    for (int i = 0; i < EXTRA_LABELS; i++)
+        strcpy(metrics->series[metrics->labels++].label, extra_labels[i]);
+    metrics_add_operators(metrics, &(struct op_set){ .added_count = 0 });
     return metrics;
 }
 
@@ -56,15 +64,29 @@ static uint64_t get(const uint64_t *counter) {
     return __atomic_load_n(counter, __ATOMIC_RELAXED);
 }
 
-static const char *label_name(int index) {
-    const int operators = registry_count();
-    return index < operators ? registry_at(index)->name : extra_labels[index - operators];
+static int label_count(const struct metrics *metrics) {
+    return __atomic_load_n(&metrics->labels, __ATOMIC_ACQUIRE);
+}
+
+/* NULL: there is none. */
+static struct series *find_series(struct metrics *metrics, const char *label) {
+    for (int i = 0; i < label_count(metrics); i++)
+        if (strcmp(label, metrics->series[i].label) == 0) return &metrics->series[i];
+    return NULL;
 }
 
 static struct series *series_of(struct metrics *metrics, const char *label) {
-    for (int i = 0; i < metrics->labels; i++)
-        if (strcmp(label, label_name(i)) == 0) return &metrics->series[i];
-    return &metrics->series[metrics->labels - 1];
+    struct series *series = find_series(metrics, label);
+    return series ? series : &metrics->series[OTHER];
+}
+
+void metrics_add_operators(struct metrics *metrics, const struct op_set *ops) {
+    for (int i = 0; i < op_set_count(ops) && metrics->labels < metrics->labels_max; i++) {
+        const char *name = op_set_at(ops, i)->name;
+        if (find_series(metrics, name)) continue;
+        snprintf(metrics->series[metrics->labels].label, LABEL_MAX, "%s", name);
+        __atomic_add_fetch(&metrics->labels, 1, __ATOMIC_RELEASE);
+    }
 }
 
 static int bucket_of(double ms) {
@@ -103,11 +125,11 @@ static void head(FILE *out, const char *name, const char *type, const char *help
 
 static void print_requests(const struct metrics *metrics, FILE *out) {
     head(out, "requests_total", "counter", "Requests answered, by operator and HTTP status");
-    for (int i = 0; i < metrics->labels; i++)
+    for (int i = 0; i < label_count(metrics); i++)
         for (int c = 0; c < CODES; c++) {
             const uint64_t count = get(&metrics->series[i].codes[c]);
             if (!count) continue;
-            fprintf(out, "burin_requests_total{op=\"%s\",code=\"", label_name(i));
+            fprintf(out, "burin_requests_total{op=\"%s\",code=\"", metrics->series[i].label);
             if (codes[c])
                 fprintf(out, "%d\"} %lu\n", codes[c], count);
             else
@@ -134,10 +156,10 @@ static void print_histogram(FILE *out, const char *name, const char *op, const u
 static void print_durations(const struct metrics *metrics, FILE *out) {
     head(out, "request_duration_seconds", "histogram",
          "From a request's first line to its answer being ready");
-    for (int i = 0; i < metrics->labels; i++) {
+    for (int i = 0; i < label_count(metrics); i++) {
         const struct series *series = &metrics->series[i];
         if (!get(&series->count)) continue;
-        print_histogram(out, "request_duration_seconds", label_name(i), series->buckets,
+        print_histogram(out, "request_duration_seconds", metrics->series[i].label, series->buckets,
                         get(&series->nanoseconds));
     }
     head(out, "queue_wait_seconds", "histogram", "How long jobs waited for a worker");
@@ -148,13 +170,14 @@ static void print_durations(const struct metrics *metrics, FILE *out) {
 static void print_stages(const struct metrics *metrics, FILE *out) {
     head(out, "stage_duration_seconds", "summary",
          "Time in each stage of the requests that were processed");
-    for (int i = 0; i < metrics->labels; i++)
+    for (int i = 0; i < label_count(metrics); i++)
         for (int s = 0; get(&metrics->series[i].stage_count) && s < STAGE_COUNT; s++) {
             fprintf(out, "burin_stage_duration_seconds_sum{op=\"%s\",stage=\"%s\"} %.9f\n",
-                    label_name(i), stage_name((enum stage)s),
+                    metrics->series[i].label, stage_name((enum stage)s),
                     (double)get(&metrics->series[i].stage_ns[s]) / 1e9);
             fprintf(out, "burin_stage_duration_seconds_count{op=\"%s\",stage=\"%s\"} %lu\n",
-                    label_name(i), stage_name((enum stage)s), get(&metrics->series[i].stage_count));
+                    metrics->series[i].label, stage_name((enum stage)s),
+                    get(&metrics->series[i].stage_count));
         }
 }
 

@@ -6,11 +6,15 @@
  * Used by:  http/ (requests and refusals), http/handle_health.c (GET /metrics).
  * Owns:     its counters.
  * Fails:    metrics_create returns NULL without memory.
- * Threads:  any; counters are atomic and never wait for each other.
+ * Threads:  any; counters are atomic and never wait for each other. metrics_add_operators: the main
+ *           thread.
+ * Limits:   OP_SET_ADDED_MAX names of users' operators, from start to end; further ones are counted
+ *           as "other".
  */
 #ifndef BURIN_METRICS_H
 #define BURIN_METRICS_H
 
+#include "pipeline/op_set.h"
 #include "pipeline/timing.h"
 #include "server/http/engine/deadline_thread.h"
 #include "server/jobs/supervisor.h"
@@ -22,6 +26,9 @@ struct metrics;
 
 struct metrics *metrics_create(void);
 void metrics_destroy(struct metrics *metrics);
+
+/* Requests for these are counted by their names from now on. */
+void metrics_add_operators(struct metrics *metrics, const struct op_set *ops);
 
 /* One request answered. LABEL: an operator's name, "pipeline", "info" or anything else, counted as
  * "other". TIMING may be NULL; PIXELS is 0 where no image was processed. */

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/ops_json.h"
 
-#include "pipeline/registry.h"
-
 static const char *const type_names[] = {
     [PARAM_INT] = "integer",   [PARAM_BOOL] = "boolean",   [PARAM_CHOICE] = "choice",
     [PARAM_TAPS] = "integers", [PARAM_DECIMAL] = "number",
@@ -68,9 +66,9 @@ static json_t *op_json(const struct op *op) {
     return json;
 }
 
-json_t *ops_json(void) {
+json_t *ops_json(const struct op_set *ops) {
     json_t *operators = json_array();
-    for (int i = 0; i < registry_count(); i++)
-        json_array_append_new(operators, op_json(registry_at(i)));
+    for (int i = 0; i < op_set_count(ops); i++)
+        json_array_append_new(operators, op_json(op_set_at(ops, i)));
     return json_pack("{s:o}", "operators", operators);
 }

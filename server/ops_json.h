@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* ops_json.h - the registry as JSON.
+/* ops_json.h - operators as JSON.
  *
  * Used by:  http/handle_health.c (GET /ops), command_ops.c (`burin ops --json`).
  * Owns:     nothing; the result is the caller's.
@@ -9,7 +9,7 @@
 #ifndef BURIN_OPS_JSON_H
 #define BURIN_OPS_JSON_H
 
-#include "pipeline/op.h"
+#include "pipeline/op_set.h"
 
 #include <jansson.h>
 
@@ -21,6 +21,6 @@ const char *ops_values(const struct op *op);
  * "depth"}]}. What says nothing is left out: members of a parameter; "values", which is
  * ops_values(), where an operator tells nothing; "depth", 8 or 16, where it takes both. "parts" are
  * further images of the upload. A new reference; NULL where memory is short. */
-json_t *ops_json(void);
+json_t *ops_json(const struct op_set *ops);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The texts are kept in the order in which their operators were registered, so that a
- * worker that registers them again finds the same names free; each is its length and its path's,
- * both as 64 bits, then path and text with a NUL behind each. The process that checks a file gets
- * its bytes through a memfd: nobody can change them between the check and their use. */
+/* How it works. The folder is read file by file into a new generation. A file whose text the
+ * generation before has was found right then, and is taken as it is. Any other is checked in a
+ * process of its own, which gets its bytes through a memfd: nobody can change them between the
+ * check and their use. Of a file that is wrong now the text before stays, if there is one. */
 #include "server/user_operators.h"
 
 #include "pipeline/skeletons/operators_dir.h"
@@ -12,7 +12,6 @@
 #include "server/jobs/process.h"
 #include "server/log.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +20,6 @@
 #include <unistd.h>
 
 enum { CHECK_CPU_S = 20, OUTPUT_MAX = 32 << 10 };
-
-/* The front's. */
-static struct {
-    char *bytes;
-    size_t length;
-} accepted;
 
 static void log_sentence(void *context, const char *sentence) {
     (void)context;
@@ -88,8 +81,18 @@ static void log_lines(char *output) {
         if (*line) log_event(LOG_ERROR, "%s", line);
 }
 
+/* A folder being read into a generation. */
+struct reading {
+    const struct config *config;
+    const struct generation *before; /* NULL: none */
+    struct generation *fresh;
+    int (*interrupted)(void);
+};
+
 /* What the process says is logged. */
-static bool check(const struct config *config, const char *path, const char *bytes, size_t length) {
+static bool check(const struct reading *reading, const char *path, const char *bytes,
+                  size_t length) {
+    const struct config *config = reading->config;
     char most[24], *output = malloc(OUTPUT_MAX);
     const char *why = NULL;
     const int fd = memfd_create("burin-operators", MFD_CLOEXEC);
@@ -97,13 +100,14 @@ static bool check(const struct config *config, const char *path, const char *byt
     char *const arguments[] = {
         "burin", "worker", "--check", (char *)path, (char *)config->operators_cache_dir, most, NULL
     };
+    const struct process_limits limits = { USER_OPERATORS_CHECK_MS, reading->interrupted };
     bool good = false;
     if (!output || fd < 0 || write(fd, bytes, length) != (ssize_t)length ||
         lseek(fd, 0, SEEK_SET) != 0)
         why = "there is no memory to check it";
-    else if (process_check(arguments, fd, USER_OPERATORS_CHECK_MS, output, OUTPUT_MAX, &good))
+    else if (process_check(arguments, fd, &limits, output, OUTPUT_MAX, &good))
         log_lines(output);
-    else
+    else if (!reading->interrupted())
         why = "the process that checks it crashed, or took too long";
     if (why) log_event(LOG_ERROR, "%s: not used: %s", path, why);
     if (fd >= 0) close(fd);
@@ -111,75 +115,107 @@ static bool check(const struct config *config, const char *path, const char *byt
     return good;
 }
 
-static void put(char **at, const void *bytes, size_t length) {
-    memcpy(*at, bytes, length);
-    *at += length;
+/* The reader knows the names of built-in operators and of the file itself. */
+static bool names_are_free(const struct op_set *ops, const struct user_file *file,
+                           struct diagnostics *diagnostics) {
+    for (int i = 0; i < file->count; i++) {
+        const struct user_op *op = &file->ops[i];
+        if (op_set_find(ops, op->op.name))
+            diagnostics_add(diagnostics, op->function->name->line, op->directive->directive,
+                            "an operator cannot be called %s: there is an operator of that name "
+                            "already; choose another name",
+                            op->op.name);
+    }
+    if (ops->added_count + file->count > OP_SET_ADDED_MAX)
+        diagnostics_add(diagnostics, 1, NULL,
+                        "not used: all files together have more than %d "
+                        "operators",
+                        OP_SET_ADDED_MAX);
+    return !diagnostics->count;
 }
 
-/* PATH and BYTES end with NUL. */
-static bool keep(const char *path, const char *bytes, size_t length) {
-    const uint64_t sizes[2] = { strlen(path) + 1, length + 1 };
-    const size_t more = sizeof sizes + sizes[0] + sizes[1];
-    char *fresh = realloc(accepted.bytes, accepted.length + more);
-    if (!fresh) return false;
-    char *at = fresh + accepted.length;
-    put(&at, sizes, sizeof sizes);
-    put(&at, path, sizes[0]);
-    put(&at, bytes, sizes[1]);
-    accepted.bytes = fresh;
-    accepted.length += more;
-    return true;
-}
-
-/* Only read: its loops stay NULL here, and are never called. */
-static void accept_file(void *context, const char *path, const char *bytes, size_t length) {
-    const struct config *config = context;
-    const size_t most = (size_t)config->operators_source_bytes_max;
-    const struct operators_options options = options_of(config->operators_cache_dir, most);
+/* A text that was found right. Only read: its loops stay NULL here, and are never called. */
+static bool add(const struct reading *reading, const char *path, const char *bytes, size_t length) {
+    const size_t most = (size_t)reading->config->operators_source_bytes_max;
+    const struct operators_options options = options_of(reading->config->operators_cache_dir, most);
     struct diagnostics diagnostics;
+    struct user_file *file = reader_read(path, bytes, length, most, &diagnostics);
+    if (file && names_are_free(&reading->fresh->ops, file, &diagnostics)) {
+        twin_fill(file);
+        if (generation_add(reading->fresh, file, path, bytes, length)) return true;
+        log_event(LOG_ERROR, "%s: not used: out of memory", path);
+    }
+    operators_dir_tell(&options, &diagnostics);
+    reader_destroy(file);
+    return false;
+}
+
+static bool add_new(const struct reading *reading, const char *path, const char *bytes,
+                    size_t length) {
+    const size_t most = (size_t)reading->config->operators_source_bytes_max;
     if (length > most) {
         log_event(LOG_ERROR, "%s: not used: it is longer than operators_source_bytes_max, %zu",
                   path, most);
+        return false;
+    }
+    if (!check(reading, path, bytes, length) || !add(reading, path, bytes, length)) return false;
+    const int count = reading->fresh->files[reading->fresh->file_count - 1]->count;
+    log_event(LOG_INFO, "%s: %d operator%s", path, count, count == 1 ? "" : "s");
+    return true;
+}
+
+static void take_file(void *context, const char *path, const char *bytes, size_t length) {
+    const struct reading *reading = context;
+    struct generation_text before;
+    const bool known = reading->before && generation_find_text(reading->before, path, &before);
+    if (reading->interrupted()) return;
+    if (known && bytes && before.length == length && memcmp(before.text, bytes, length) == 0) {
+        add(reading, path, bytes, length);
         return;
     }
-    if (!check(config, path, bytes, length)) return;
-    struct user_file *file = reader_read(path, bytes, length, most, &diagnostics);
-    if (!file) {
-        operators_dir_tell(&options, &diagnostics); /* another file has an operator of that name */
-    } else if (!keep(path, bytes, length)) {
-        log_event(LOG_ERROR, "%s: not used: out of memory", path);
-        reader_destroy(file);
-    } else {
-        twin_fill(file);
-        const int added = operators_dir_add(file, &options);
-        log_event(LOG_INFO, "%s: %d operator%s", path, added, added == 1 ? "" : "s");
-    }
+    if ((bytes && add_new(reading, path, bytes, length)) || !known || reading->interrupted())
+        return;
+    if (add(reading, path, before.text, before.length))
+        log_event(LOG_ERROR, "%s: what was read of it before goes on serving", path);
 }
 
-enum status user_operators_load(const struct config *config, struct failure *failure) {
+static void log_removed(const struct generation *before, const struct generation *fresh) {
+    struct generation_text text, found;
+    const char *at = before->texts;
+    while (at && generation_next_text(&at, before->texts + before->texts_length, &text))
+        if (!generation_find_text(fresh, text.path, &found))
+            log_event(LOG_INFO, "%s: its operators are removed", text.path);
+}
+
+struct generation *user_operators_read(const struct config *config, const struct generation *before,
+                                       int (*interrupted)(void), struct failure *failure) {
     const struct operators_options options =
         options_of(config->operators_cache_dir, (size_t)config->operators_source_bytes_max);
-    if (!*config->operators_dir ||
-        operators_dir_each(config->operators_dir, &options, accept_file, (void *)config, failure))
-        return STATUS_OK;
-    return STATUS_BAD_PARAM;
-}
-
-struct user_operators_texts user_operators_texts(void) {
-    return (struct user_operators_texts){ accepted.bytes, accepted.length };
+    static uint32_t number; /* of the last, in force or not */
+    struct reading reading = { config, before, generation_create(++number), interrupted };
+    const bool read =
+        !reading.fresh || !*config->operators_dir ||
+        operators_dir_each(config->operators_dir, &options, take_file, &reading, failure);
+    if (read && reading.fresh && !interrupted() && generation_close(reading.fresh)) {
+        if (before) log_removed(before, reading.fresh);
+        return reading.fresh;
+    }
+    if (read)
+        fail(failure, STATUS_NO_MEMORY, "the operators could not be read: %s",
+             interrupted() ? "the daemon is stopping" : "out of memory");
+    generation_release(reading.fresh);
+    return NULL;
 }
 
 /* ---- a worker */
 
-void user_operators_open(const struct user_operators_texts *texts, const struct config *config) {
+void user_operators_open(const char *texts, size_t length, const struct config *config) {
     const struct operators_options options =
         options_of(config->operators_cache_dir, (size_t)config->operators_source_bytes_max);
-    for (const char *at = texts->bytes, *end = at + texts->length; at < end;) {
-        uint64_t sizes[2];
-        memcpy(sizes, at, sizeof sizes);
-        const char *path = at + sizeof sizes, *bytes = path + sizes[0];
-        struct user_file *file = operators_dir_make(path, bytes, sizes[1] - 1, &options, NULL);
+    struct generation_text text;
+    for (const char *at = texts; generation_next_text(&at, texts + length, &text);) {
+        struct user_file *file =
+            operators_dir_make(text.path, text.text, text.length, &options, NULL);
         if (file) operators_dir_add(file, &options);
-        at = bytes + sizes[1];
     }
 }

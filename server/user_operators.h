@@ -1,39 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 /* user_operators.h - users' operators in the daemon: checked, then fixed by their content.
  *
- * user_operators_load reads the folder once. Each file is checked in a process of its own, which
- * compiles and loads it as a worker will; the front only reads the text of what was found right, so
- * that it knows names and parameters, and never runs any of it. The accepted texts travel to the
- * workers through the slots' preamble: a file that changes later changes nothing.
+ * user_operators_read reads the folder into a generation. Each file is checked in a process of its
+ * own, which compiles and loads it as a worker will; the front only reads the text of what was
+ * found right, so that it knows names and parameters, and never runs any of it. The accepted texts
+ * travel to the workers of that generation: a file that changes later changes nothing until the
+ * folder is read again.
  *
- * Used by:  command_serve.c and http/front.c in the front; command_worker.c in the workers.
- * Owns:     the accepted texts and the operators' records, as long as the process.
- * Fails:    user_operators_load: STATUS_BAD_PARAM where the folder cannot be used; a file that is
- *           wrong is logged and left out.
- * Threads:  at start, before there are any; user_operators_texts any.
+ * Used by:  command_serve.c and http/reload.c in the front; command_worker.c in the workers.
+ * Owns:     nothing; a generation is the caller's.
+ * Fails:    user_operators_read: STATUS_BAD_PARAM where the folder cannot be used; a file that is
+ *           wrong is logged and left out, or stays as it was before.
+ * Threads:  the main thread.
  * Limits:   a check may take USER_OPERATORS_CHECK_MS.
  */
 #ifndef BURIN_USER_OPERATORS_H
 #define BURIN_USER_OPERATORS_H
 
 #include "config/config.h"
-
-#include <stddef.h>
+#include "server/generation.h"
 
 enum { USER_OPERATORS_CHECK_MS = 150000 };
 
-/* What was accepted, one file behind the other; LENGTH 0: nothing. */
-struct user_operators_texts {
-    const char *bytes;
-    size_t length;
-};
+/* The generation after BEFORE (NULL: the first), held for the caller. With no operators_dir it has
+ * the built-in operators alone. INTERRUPTED is asked now and then: true ends it, and it fails. */
+struct generation *user_operators_read(const struct config *config, const struct generation *before,
+                                       int (*interrupted)(void), struct failure *failure);
 
-/* In the front. With no operators_dir it does nothing. */
-enum status user_operators_load(const struct config *config, struct failure *failure);
-struct user_operators_texts user_operators_texts(void);
-
-/* In a worker that runs them: compiles or finds each in the cache, loads and registers it. */
-void user_operators_open(const struct user_operators_texts *texts, const struct config *config);
+/* In a worker that runs them: compiles or finds each in the cache, loads and registers it. TEXTS
+ * are a generation's. */
+void user_operators_open(const char *texts, size_t length, const struct config *config);
 
 /* In a process that checks the file NAME, whose text is its standard input: 0, or 1 with its
  * mistakes on standard output. CACHE "": the default. */

@@ -144,7 +144,7 @@ bool operators_dir_each(const char *path, const struct operators_options *option
         size_t length = 0;
         snprintf(name, sizeof name, "%s/%s", path, entries[i]->d_name);
         char *bytes = read_bytes(name, options, &length);
-        if (bytes) visit(context, name, bytes, length);
+        visit(context, name, bytes, length);
         free(bytes);
         free(entries[i]);
     }
@@ -161,7 +161,8 @@ static void load_one(void *context, const char *path, const char *bytes, size_t 
     struct loading *loading = context;
     char text[512];
     enum twin_state state;
-    struct user_file *file = operators_dir_make(path, bytes, length, loading->options, &state);
+    struct user_file *file =
+        bytes ? operators_dir_make(path, bytes, length, loading->options, &state) : NULL;
     if (!file) return;
     if (state == TWIN_NO_COMPILER) {
         snprintf(text, sizeof text,

@@ -21,8 +21,9 @@ struct operators_options {
     void *context;
 };
 
-/* Calls VISIT with every source of the folder that may be trusted, in the alphabet's order; its
- * bytes end with NUL. false: the folder itself is not there or not safe, FAILURE tells. */
+/* Calls VISIT with every source of the folder, in the alphabet's order; its bytes end with NUL, and
+ * are NULL where it cannot be read or trusted, which was told. false: the folder itself is not
+ * there or not safe, FAILURE tells. */
 bool operators_dir_each(const char *path, const struct operators_options *options,
                         void (*visit)(void *context, const char *path, const char *bytes,
                                       size_t length),

@@ -52,11 +52,12 @@ struct exchange {
     const struct front_listener *listener;
     struct connection *connection;
     struct MHD_Connection *library; /* its name for the connection */
+    struct generation *generation;  /* its operators, held until it is answered; then NULL */
     const struct route *route;      /* NULL: none, as http_status says */
     enum exchange_state state;
     const char *method;
     char request_id[REQUEST_ID_MAX];
-    char label[32]; /* operator's name, "pipeline", "info"...: for metrics and logs */
+    char label[48]; /* operator's name, "pipeline", "info"...: for metrics and logs */
     struct request_facts facts;
     struct settings settings;
     enum answer answer; /* as Accept says; set once the body is there */

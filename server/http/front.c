@@ -9,9 +9,9 @@
 #include "server/http/drain.h"
 #include "server/http/exchange.h"
 #include "server/http/health.h"
+#include "server/http/reload.h"
 #include "server/http/request_flow.h"
 #include "server/http/upload.h"
-#include "server/user_operators.h"
 #include "server/values_json.h"
 
 #include <stdlib.h>
@@ -43,22 +43,15 @@ static enum status open_slots(struct front *front, struct failure *failure) {
     /* An answer of 16-bit RGBA, uncompressed, is the largest there can be. */
     const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
     const size_t values = VALUES_JSON_MAX + 4096; /* and up to a page before the result */
-    const struct user_operators_texts texts = user_operators_texts();
-    const size_t preamble_bytes = sizeof *config + texts.length;
-    char *preamble = malloc(preamble_bytes);
-    if (!preamble) return fail(failure, STATUS_NO_MEMORY, "out of memory for the slots");
-    memcpy(preamble, config, sizeof *config);
-    if (texts.length) memcpy(preamble + sizeof *config, texts.bytes, texts.length);
     const struct slot_options options = {
         .classes = { { (int)config->slots_small, 256 << 10 },
                      { (int)config->slots_medium, 8 << 20 },
                      { (int)config->slots_large, 0 } },
         .span_bytes = (size_t)config->body_bytes_max + answer + answer / 64 + values + (2 << 20),
-        .preamble = preamble,
-        .preamble_bytes = preamble_bytes,
+        .preamble = config,
+        .preamble_bytes = sizeof *config,
     };
     front->slots = slots_create(&options, failure);
-    free(preamble);
     return front->slots ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
@@ -87,7 +80,7 @@ static enum status start_workers(struct front *front, struct failure *failure) {
                                                 .slots = front->slots,
                                                 .pipes = front->pipes,
                                                 .pipe_count = (int)front->config->io_threads,
-                                                .operators = user_operators_texts().length > 0 };
+                                                .generation = front->generations.current };
     front->supervisor = supervisor_create(&options, failure);
     return front->supervisor ? STATUS_OK : STATUS_NO_MEMORY;
 }
@@ -176,6 +169,7 @@ static enum status start(struct front *front, struct front_sockets *sockets,
     front->metrics = metrics_create();
     if (!front->metrics)
         return fail(failure, STATUS_NO_MEMORY, "there is no memory for the metrics");
+    metrics_add_operators(front->metrics, &front->generations.current->ops);
     enum status status = open_pipes(front, failure);
     if (!status) status = open_slots(front, failure);
     if (!status) status = start_watching(front, failure);
@@ -189,13 +183,15 @@ static void close_sockets(const struct front_sockets *sockets) {
 }
 
 struct front *front_create(const struct config *config, struct front_sockets sockets,
-                           struct failure *failure) {
+                           struct generation *operators, struct failure *failure) {
     struct front *front = calloc(1, sizeof *front);
     if (!front) {
+        generation_release(operators);
         fail(failure, STATUS_NO_MEMORY, "there is no memory for the daemon");
         return close_sockets(&sockets), NULL;
     }
     front->config = config;
+    generations_init(&front->generations, operators);
     for (int i = 0; i < LISTENERS_MAX; i++)
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
     front->listeners[config->io_threads].admin = true;
@@ -232,6 +228,10 @@ const char *front_address(const struct front *front) {
     return front->address;
 }
 
+bool front_reload(struct front *front, int (*interrupted)(void), struct failure *failure) {
+    return reload_run(front, interrupted, failure);
+}
+
 /* ---- stop */
 
 void front_drain(struct front *front, int (*interrupted)(void)) {
@@ -259,5 +259,6 @@ void front_destroy(struct front *front) {
     lingering_close_destroy(front->lingering);
     slots_destroy(front->slots);
     metrics_destroy(front->metrics);
+    generations_release(&front->generations);
     free(front);
 }

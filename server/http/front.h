@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 struct front;
+struct generation;
 
 /* Sockets that were opened for us, such as by systemd; -1: it is opened, as `listen` and
  * `admin_listen` say. They may be another process's too: what they lead to stays untouched when we
@@ -23,9 +24,9 @@ struct front_sockets {
     int http, admin;
 };
 
-/* Takes the SOCKETS, also where it fails. */
+/* Takes the SOCKETS and the caller's hold of the OPERATORS, also where it fails. */
 struct front *front_create(const struct config *config, struct front_sockets sockets,
-                           struct failure *failure);
+                           struct generation *operators, struct failure *failure);
 
 /* The first worker is ready; false when none was after TIMEOUT_MS. */
 int front_wait_ready(struct front *front, int timeout_ms);
@@ -41,6 +42,9 @@ bool front_is_alive(struct front *front, int timeout_ms);
 /* Where requests come in: "127.0.0.1:8080", with the port that the system chose for port 0, or
  * "unix:/path". */
 const char *front_address(const struct front *front);
+
+/* Reads operators_dir again, and puts what is right in force: see reload.h. */
+bool front_reload(struct front *front, int (*interrupted)(void), struct failure *failure);
 
 /* Readiness says no at once; after drain_delay_ms new requests are refused; when the last one that
  * was accepted is answered or drain_timeout_ms is over, nobody can connect any more. Returns within

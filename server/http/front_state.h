@@ -3,12 +3,14 @@
  *
  * Used by:  front.c (life), drain.c (the end), request_flow.c and what it calls.
  * Owns:     every part in it, from front_create to front_destroy.
- * Threads:  read-only but for the counters, which are atomic.
+ * Threads:  read-only but for the counters, which are atomic, and the generations, which have a
+ *           lock.
  */
 #ifndef BURIN_FRONT_STATE_H
 #define BURIN_FRONT_STATE_H
 
 #include "config/config.h"
+#include "server/generation.h"
 #include "server/http/engine/deadline_thread.h"
 #include "server/http/engine/listen_socket.h"
 #include "server/http/engine/listener.h"
@@ -29,6 +31,7 @@ enum { LISTENERS_MAX = COMPLETION_PIPES_MAX + 1 };
 
 struct front {
     const struct config *config;
+    struct generations generations; /* the operators that requests get */
     struct slots *slots;
     struct supervisor *supervisor;
     struct deadline_thread *deadlines;

@@ -67,8 +67,8 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
 }
 
 enum status handle_ops(struct exchange *exchange, struct reply *reply, struct failure *failure) {
-    (void)exchange, (void)failure;
-    *reply = reply_json(MHD_HTTP_OK, ops_json());
+    (void)failure;
+    *reply = reply_json(MHD_HTTP_OK, ops_json(&exchange->generation->ops));
     return STATUS_OK;
 }
 

@@ -6,14 +6,13 @@
 #include "server/http/route.h"
 #include "server/http/upload.h"
 
-#include "pipeline/registry.h"
-
 #include <stdio.h>
 #include <string.h>
 
 enum status process_begin(struct exchange *exchange, struct failure *failure) {
     const bool pipeline = strcmp(exchange->label, "pipeline") == 0;
-    return settings_init(&exchange->settings, pipeline ? NULL : exchange->label, failure);
+    return settings_init(&exchange->settings, &exchange->generation->ops,
+                         pipeline ? NULL : exchange->label, failure);
 }
 
 static struct probe_limits limits_of(const struct config *config) {
@@ -42,7 +41,7 @@ static enum status check_image(struct exchange *exchange, struct failure *failur
 /* Some step is a user's. */
 static bool has_user_operators(const struct plan *plan) {
     bool any = false;
-    for (int i = 0; i < plan->count; i++) any |= registry_is_added(plan->steps[i].op);
+    for (int i = 0; i < plan->count; i++) any |= op_set_is_added(plan->ops, plan->steps[i].op);
     return any;
 }
 
@@ -62,7 +61,7 @@ static void fill_job(struct exchange *exchange) {
     job->type = settings->type ? settings->type : negotiation_type(&accept, job->probe.format);
     job->quality = settings->quality;
     job->compression = settings->compression;
-    job->user_operators = has_user_operators(&settings->plan);
+    job->generation = has_user_operators(&settings->plan) ? exchange->generation->number : 0;
     job->accept_damage = settings->accept_damage;
     job->json_only = exchange->answer == ANSWER_JSON;
     job->progress.deadline_ns =

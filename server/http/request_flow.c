@@ -31,6 +31,12 @@ static void refuse(struct exchange *exchange, const struct failure *failure) {
     upload_release(exchange);
 }
 
+/* Nothing is planned any more: whoever takes long to read must not keep its operators. */
+static void release_generation(struct exchange *exchange) {
+    generation_release(exchange->generation);
+    exchange->generation = NULL;
+}
+
 /* The body is no longer held, however long the client takes to read the answer. */
 static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply) {
     if (!reply.response) return MHD_NO;
@@ -40,6 +46,7 @@ static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply)
         MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONNECTION, "close");
     if (reply.takes_slot) exchange->slot = -1;
     upload_release(exchange);
+    release_generation(exchange);
     exchange->http_status = reply.http_status;
     exchange->bytes_out = reply.bytes;
     exchange->state = EXCHANGE_ANSWERED;
@@ -76,6 +83,7 @@ static enum MHD_Result send_problem_early(struct exchange *exchange) {
     exchange->http_status = problem_http_status(exchange);
     exchange->bytes_out = sent;
     exchange->state = EXCHANGE_LINGERING;
+    release_generation(exchange);
     set_accepted(exchange, false);
     exchange->received_ns = clock_ns();
     deadline_enter_idle(exchange->connection->deadline);
@@ -120,6 +128,7 @@ static struct exchange *begin(const struct front_listener *listener, struct MHD_
     struct exchange *exchange = (struct exchange *)connection->memory;
     clear(exchange);
     exchange->front = front;
+    exchange->generation = generations_hold(&front->generations);
     exchange->listener = listener;
     exchange->connection = connection;
     exchange->library = library;
@@ -185,14 +194,14 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
 }
 
 static enum status find_work(struct exchange *exchange, const char *path, struct failure *failure) {
-    const struct route_match match =
-        route_find(exchange->method, path, exchange->listener->admin, failure);
+    const struct route_match match = route_find(&exchange->generation->ops, exchange->method, path,
+                                                exchange->listener->admin, failure);
     exchange->route = match.route;
     exchange->http_status = match.http_status;
     exchange->allow = match.allow;
     if (!match.route) return failure->status;
     if (!match.route->begin) return STATUS_OK;
-    snprintf(exchange->label, sizeof exchange->label, "%.31s", path + 1);
+    snprintf(exchange->label, sizeof exchange->label, "%.47s", path + 1);
     return begin_work(exchange, failure);
 }
 
@@ -354,6 +363,7 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
                         exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
     write_log(exchange, total_ms);
     upload_release(exchange);
+    release_generation(exchange);
     set_accepted(exchange, false);
     *state = NULL;
     __atomic_sub_fetch(&front->exchanges, 1, __ATOMIC_RELEASE);

@@ -2,7 +2,6 @@
 #include "server/http/route.h"
 
 #include "pipeline/param.h"
-#include "pipeline/registry.h"
 
 #include <string.h>
 
@@ -36,15 +35,16 @@ static int method_bit(const char *method) {
     return 0;
 }
 
-static const struct route *by_path(const char *path) {
+static const struct route *by_path(const struct op_set *ops, const char *path) {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (strcmp(path, routes[i].path) == 0) return &routes[i];
-    return registry_find(path + 1) ? &operator_route : NULL;
+    return op_set_find(ops, path + 1) ? &operator_route : NULL;
 }
 
-static struct route_match not_found(const char *path, struct failure *failure) {
+static struct route_match not_found(const struct op_set *ops, const char *path,
+                                    struct failure *failure) {
     char shown[PARAM_SHOWN_MAX];
-    const char *near = registry_nearest(path + 1);
+    const char *near = op_set_nearest(ops, path + 1);
     fail(failure, STATUS_BAD_REQUEST,
          near ? "there is no %s here; did you mean /%s?"
               : "there is no %s here; GET /ops lists the operators",
@@ -59,10 +59,10 @@ static struct route_match not_allowed(const struct route *route, const char *pat
     return (struct route_match){ NULL, 405, kinds[kind].allow };
 }
 
-struct route_match route_find(const char *method, const char *path, bool admin_socket,
-                              struct failure *failure) {
-    const struct route *route = by_path(path);
-    if (!route || (admin_socket && !route->admin)) return not_found(path, failure);
+struct route_match route_find(const struct op_set *ops, const char *method, const char *path,
+                              bool admin_socket, struct failure *failure) {
+    const struct route *route = by_path(ops, path);
+    if (!route || (admin_socket && !route->admin)) return not_found(ops, path, failure);
     if (!(route->methods & method_bit(method))) return not_allowed(route, path, failure);
     return (struct route_match){ route, 0, NULL };
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* route.h - which handler answers which path. Every operator of the registry is a path of its own;
+/* route.h - which handler answers which path. Every operator is a path of its own;
  * the rest stands in one table.
  *
  * Used by:  request_flow.c.
@@ -34,9 +34,9 @@ struct route_match {
     const char *allow;         /* of a 405: the methods of PATH, as the header has them */
 };
 
-/* For PATH (no query) and METHOD. */
-struct route_match route_find(const char *method, const char *path, bool admin_socket,
-                              struct failure *failure);
+/* For PATH (no query) and METHOD, where OPS are the operators. */
+struct route_match route_find(const struct op_set *ops, const char *method, const char *path,
+                              bool admin_socket, struct failure *failure);
 
 /* handle_process.c */
 enum status process_begin(struct exchange *exchange, struct failure *failure);

@@ -166,17 +166,19 @@ static const struct reserved {
 };
 enum { RESERVED = sizeof reserved / sizeof *reserved };
 
-enum status settings_init(struct settings *settings, const char *op, struct failure *failure) {
+enum status settings_init(struct settings *settings, const struct op_set *ops, const char *op,
+                          struct failure *failure) {
     *settings = (struct settings){ .pipeline = op == NULL,
                                    .quality = 85,
                                    .compression = 1,
                                    .background = { 255, 255, 255 },
-                                   .device = "auto" };
+                                   .device = "auto",
+                                   .plan.ops = ops };
     return op ? plan_add(&settings->plan, op, failure) : STATUS_OK;
 }
 
 void settings_init_info(struct settings *settings) {
-    settings_init(settings, NULL, NULL);
+    settings_init(settings, NULL, NULL, NULL);
     settings->pipeline = false;
     settings->info = true;
 }

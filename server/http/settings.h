@@ -27,8 +27,9 @@ struct settings {
     char device[DEVICE_WANT_MAX];
 };
 
-/* OP is an operator's name, or NULL for /pipeline. */
-enum status settings_init(struct settings *settings, const char *op, struct failure *failure);
+/* OP is the name of one of OPS, or NULL for /pipeline; OPS stay as long as the settings. */
+enum status settings_init(struct settings *settings, const struct op_set *ops, const char *op,
+                          struct failure *failure);
 
 /* Of /info, which has no plan to complete. */
 void settings_init_info(struct settings *settings);

@@ -73,9 +73,9 @@ static void send_back(struct dispatcher *dispatcher, int slot) {
 
 /* ---- handing out */
 
-static bool any_gpu_healthy(const struct worker_list *workers, bool operators) {
+static bool any_gpu_healthy(const struct worker_list *workers, const struct job *job) {
     for (int i = 0; i < workers->count; i++)
-        if (!workers->all[i].cpu && workers->all[i].operators == operators &&
+        if (!workers->all[i].cpu && worker_handle_serves(&workers->all[i], job) &&
             worker_handle_healthy(&workers->all[i]))
             return true;
     return false;
@@ -85,8 +85,8 @@ static bool any_gpu_healthy(const struct worker_list *workers, bool operators) {
 static struct worker_handle *choose(struct dispatcher *dispatcher, int slot) {
     struct worker_list *workers = dispatcher->options.workers;
     const struct job *job = job_of(dispatcher, slot);
-    const bool spare_cpu = strcmp(job->device, "auto") == 0 && !job->deaths &&
-                           any_gpu_healthy(workers, job->user_operators);
+    const bool spare_cpu =
+        strcmp(job->device, "auto") == 0 && !job->deaths && any_gpu_healthy(workers, job);
     struct worker_handle *best = NULL;
     bool best_again = false; /* the best so far died with this job before */
     for (int i = 0; i < workers->count; i++) {
@@ -150,7 +150,7 @@ static bool any_hope(struct worker_list *workers, const struct job *job) {
 
 static enum status no_healthy_worker(const struct job *job, struct failure *failure) {
     return fail(failure, STATUS_BUSY, "no worker for %sdevice %s is healthy; try again later",
-                job->user_operators ? "users' operators on " : "", job->device);
+                job->generation ? "users' operators on " : "", job->device);
 }
 
 /* A worker for users' operators runs one job at a time, and one may run until its deadline: they
@@ -160,7 +160,7 @@ static bool too_many_for_operators(const struct dispatcher *dispatcher, int *wai
     *waiting = 0;
     for (int slot = queue_first(dispatcher->queue); slot >= 0;
          slot = queue_next(dispatcher->queue, slot))
-        *waiting += job_of(dispatcher, slot)->user_operators != 0;
+        *waiting += job_of(dispatcher, slot)->generation != 0;
     return *waiting >= (most > 1 ? most : 1);
 }
 
@@ -174,7 +174,7 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
                     job->device);
     if (!any_hope(dispatcher->options.workers, job)) return no_healthy_worker(job, failure);
     int waiting;
-    if (job->user_operators && too_many_for_operators(dispatcher, &waiting))
+    if (job->generation && too_many_for_operators(dispatcher, &waiting))
         return fail(failure, STATUS_BUSY,
                     "%d jobs for users' operators are waiting already; try again later", waiting);
     if (!queue_push(dispatcher->queue, slot))

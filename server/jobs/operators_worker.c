@@ -17,7 +17,9 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NONE = -1, LOOK_MS = 5, HOT_BYTES = 16 << 20, REAP_MS = 500 };
@@ -267,24 +269,53 @@ static int serve(struct operators_worker *worker) {
 
 /* ---- life */
 
-static enum status open_sandbox(struct operators_worker *worker, const char *device,
-                                struct failure *failure) {
+/* The configuration and behind it the operators' texts; heap, NULL without memory or texts. */
+static char *make_preamble(const struct operators_worker *worker, size_t *bytes) {
+    const size_t head = slots_preamble_bytes(worker->slots);
+    struct stat facts;
+    if (fstat(PROCESS_OPERATORS_FD, &facts) != 0) return NULL;
+    *bytes = head + (size_t)facts.st_size;
+    char *preamble = malloc(*bytes);
+    if (!preamble) return NULL;
+    memcpy(preamble, slots_preamble(worker->slots), head);
+    if (pread(PROCESS_OPERATORS_FD, preamble + head, *bytes - head, 0) == (ssize_t)facts.st_size)
+        return preamble;
+    free(preamble);
+    return NULL;
+}
+
+static enum status open_own_slot(struct operators_worker *worker, struct failure *failure) {
+    size_t preamble_bytes = 0;
+    char *preamble = make_preamble(worker, &preamble_bytes);
     const struct slot_options options = {
         .classes = { { 1, HOT_BYTES } },
         .span_bytes = slot_span(worker->slots),
-        .preamble = slots_preamble(worker->slots),
-        .preamble_bytes = slots_preamble_bytes(worker->slots),
+        .preamble = preamble,
+        .preamble_bytes = preamble_bytes,
     };
-    int ends[2], pipe[2];
+    if (!preamble) return fail(failure, STATUS_NO_MEMORY, "the operators' texts cannot be read");
     worker->own = slots_create(&options, failure);
-    if (!worker->own || completion_pipe_open(pipe, 1, failure)) return STATUS_NO_MEMORY;
+    free(preamble);
+    if (!worker->own) return STATUS_NO_MEMORY;
+    worker->own_slot = slot_take(worker->own, 0, NULL);
+    return STATUS_OK;
+}
+
+static enum status open_sandbox(struct operators_worker *worker, const char *device,
+                                struct failure *failure) {
+    int ends[2], pipe[2];
+    if (open_own_slot(worker, failure) || completion_pipe_open(pipe, 1, failure))
+        return failure->status;
     if (!channel_open(ends))
         return fail(failure, STATUS_NO_MEMORY, "the system has no socket pair");
-    worker->own_slot = slot_take(worker->own, 0, NULL);
     worker->sandbox = ends[0];
     worker->completions = pipe[0];
-    worker->pid =
-        process_start(device, PROCESS_SANDBOX, slots_fd(worker->own), ends[1], &pipe[1], 1);
+    const struct process_files files = { .slots = slots_fd(worker->own),
+                                         .channel = ends[1],
+                                         .operators = -1,
+                                         .pipes = &pipe[1],
+                                         .pipe_count = 1 };
+    worker->pid = process_start(device, PROCESS_SANDBOX, &files);
     close(ends[1]);
     close(pipe[1]);
     return worker->pid > 0 ? STATUS_OK

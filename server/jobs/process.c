@@ -21,19 +21,22 @@ extern char **environ;
 
 static const char program[] = "/proc/self/exe";
 
+enum { LOOK_MS = 50 };
+
 /* A process group of its own: a terminal's Ctrl-C is for the front alone. Signals as a fresh
- * program expects them. */
+ * program expects them, but for SIGHUP: it is for the front, whoever else gets it too. */
 static pid_t spawn(posix_spawn_file_actions_t *actions, char *const arguments[]) {
     posix_spawnattr_t attributes;
     if (posix_spawnattr_init(&attributes)) return -1;
-    sigset_t none, usual;
-    sigemptyset(&none);
+    sigset_t blocked, usual;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGHUP);
     sigemptyset(&usual);
     sigaddset(&usual, SIGPIPE);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
                                               POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigmask(&attributes, &blocked);
     posix_spawnattr_setsigdefault(&attributes, &usual);
     pid_t pid;
     const int failed = posix_spawn(&pid, program, actions, &attributes, arguments, environ);
@@ -41,22 +44,29 @@ static pid_t spawn(posix_spawn_file_actions_t *actions, char *const arguments[])
     return failed ? -1 : pid;
 }
 
-pid_t process_start(const char *device, enum process_role role, int slots_fd, int channel_fd,
-                    const int *pipes, int pipe_count) {
+/* Moved to a high number first: another may be to get the number that it has. -1 stays. */
+static int move(int fd) {
+    return fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, PROCESS_PIPES_FD + COMPLETION_PIPES_MAX);
+}
+
+pid_t process_start(const char *device, enum process_role role, const struct process_files *files) {
     static char *const options[] = {
         [PROCESS_OPERATORS] = "--operators", [PROCESS_SANDBOX] = "--sandbox"
     };
     posix_spawn_file_actions_t actions;
-    int passed[PROCESS_PIPES_FD - PROCESS_SLOTS_FD + COMPLETION_PIPES_MAX] = { slots_fd,
-                                                                               channel_fd };
-    const int count = PROCESS_PIPES_FD - PROCESS_SLOTS_FD + pipe_count;
-    if (pipe_count > COMPLETION_PIPES_MAX || posix_spawn_file_actions_init(&actions)) return -1;
-    for (int i = 0; i < pipe_count; i++) passed[PROCESS_PIPES_FD - PROCESS_SLOTS_FD + i] = pipes[i];
-    /* All are moved to high numbers first: one may have the number that another is to get. */
-    for (int i = 0; i < count; i++) {
-        passed[i] = fcntl(passed[i], F_DUPFD_CLOEXEC, PROCESS_PIPES_FD + COMPLETION_PIPES_MAX);
-        posix_spawn_file_actions_adddup2(&actions, passed[i], PROCESS_SLOTS_FD + i);
-    }
+    int passed[PROCESS_PIPES_FD - PROCESS_SLOTS_FD + COMPLETION_PIPES_MAX];
+    const int count = PROCESS_PIPES_FD - PROCESS_SLOTS_FD + files->pipe_count;
+    if (files->pipe_count > COMPLETION_PIPES_MAX || posix_spawn_file_actions_init(&actions))
+        return -1;
+    passed[0] = move(files->slots);
+    passed[PROCESS_CHANNEL_FD - PROCESS_SLOTS_FD] = move(files->channel);
+    passed[PROCESS_OPERATORS_FD - PROCESS_SLOTS_FD] = move(files->operators);
+    for (int i = 0; i < files->pipe_count; i++)
+        passed[PROCESS_PIPES_FD - PROCESS_SLOTS_FD + i] = move(files->pipes[i]);
+    const int unused = files->operators < 0 ? PROCESS_OPERATORS_FD : -1;
+    for (int i = 0; i < count; i++)
+        if (PROCESS_SLOTS_FD + i != unused)
+            posix_spawn_file_actions_adddup2(&actions, passed[i], PROCESS_SLOTS_FD + i);
     char *const arguments[] = {
         "burin", "worker", "--device", (char *)device, options[role], NULL
     };
@@ -72,6 +82,8 @@ void process_become_worker(void) {
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (int fd = PROCESS_SLOTS_FD; fd < PROCESS_PIPES_FD + COMPLETION_PIPES_MAX; fd++)
+        fcntl(fd, F_SETFD, FD_CLOEXEC); /* fails where there is none */
 }
 
 bool process_reap(pid_t pid, int *code) {
@@ -87,16 +99,15 @@ void process_end(pid_t pid) {
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
-/* What comes through END until all its writers have closed it; false: the time is over. */
-static bool read_output(int end, int timeout_ms, char *output, size_t size) {
-    const int64_t deadline = clock_ns() + timeout_ms * INT64_C(1000000);
+/* What comes through END until all its writers have closed it; false: it was ended before. */
+static bool read_output(int end, const struct process_limits *limits, char *output, size_t size) {
+    const int64_t deadline = clock_ns() + limits->timeout_ms * INT64_C(1000000);
     size_t used = 0;
     output[0] = '\0';
     for (;;) {
         char spare[1024];
-        const int64_t left = (deadline - clock_ns()) / 1000000;
-        if (left <= 0) return false;
-        const int some = poll(&(struct pollfd){ .fd = end, .events = POLLIN }, 1, (int)left);
+        if (clock_ns() >= deadline || limits->interrupted()) return false;
+        const int some = poll(&(struct pollfd){ .fd = end, .events = POLLIN }, 1, LOOK_MS);
         const ssize_t got = some > 0 ? read(end, spare, sizeof spare) : -1;
         if (got == 0) return true;
         if (got < 0) continue;
@@ -107,8 +118,8 @@ static bool read_output(int end, int timeout_ms, char *output, size_t size) {
     }
 }
 
-bool process_check(char *const arguments[], int input, int timeout_ms, char *output, size_t size,
-                   bool *good) {
+bool process_check(char *const arguments[], int input, const struct process_limits *limits,
+                   char *output, size_t size, bool *good) {
     int ends[2], how = 0;
     *good = false;
     if (pipe2(ends, O_CLOEXEC) < 0) return false;
@@ -120,7 +131,7 @@ bool process_check(char *const arguments[], int input, int timeout_ms, char *out
     const pid_t pid = spawn(&actions, arguments);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
-    const bool in_time = pid > 0 && read_output(ends[0], timeout_ms, output, size);
+    const bool in_time = pid > 0 && read_output(ends[0], limits, output, size);
     close(ends[0]);
     if (pid > 0 && !in_time) kill(-pid, SIGKILL);
     while (pid > 0 && waitpid(pid, &how, 0) < 0 && errno == EINTR) continue;

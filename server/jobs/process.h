@@ -15,9 +15,22 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Descriptors under which a worker finds its slots, its end of the channel, and the completion
- * pipes of all I/O threads. */
-enum { PROCESS_SLOTS_FD = 3, PROCESS_CHANNEL_FD = 4, PROCESS_PIPES_FD = 5 };
+/* Descriptors under which a worker finds its slots, its end of the channel, the texts of users'
+ * operators, and the completion pipes of all I/O threads. */
+enum {
+    PROCESS_SLOTS_FD = 3,
+    PROCESS_CHANNEL_FD = 4,
+    PROCESS_OPERATORS_FD = 5,
+    PROCESS_PIPES_FD = 6
+};
+
+/* What they are in the process that starts the worker. */
+struct process_files {
+    int slots, channel;
+    int operators; /* -1: none */
+    const int *pipes;
+    int pipe_count;
+};
 
 enum process_role {
     PROCESS_WORKER,    /* runs jobs of built-in operators */
@@ -26,10 +39,10 @@ enum process_role {
 };
 
 /* `burin worker --device DEVICE`; returns when that program runs. */
-pid_t process_start(const char *device, enum process_role role, int slots_fd, int channel_fd,
-                    const int *pipes, int pipe_count);
+pid_t process_start(const char *device, enum process_role role, const struct process_files *files);
 
-/* In a worker, before all else: signals are the front's, and it ends when its parent does. */
+/* In a worker, before all else: signals are the front's, it ends when its parent does, and what it
+ * was given by descriptor it passes on to no process. */
 void process_become_worker(void);
 
 /* Whether a process has ended, and then its exit code or minus the signal. Never waits, for a
@@ -39,11 +52,16 @@ bool process_reap(pid_t pid, int *code);
 /* Kills a process and waits for its end. */
 void process_end(pid_t pid);
 
+struct process_limits {
+    int timeout_ms;
+    int (*interrupted)(void); /* is asked now and then: true ends it */
+};
+
 /* Runs this program with ARGUMENTS and INPUT as its standard input, and waits for its end. OUTPUT:
  * what it wrote, cut to SIZE. GOOD: its exit status was 0. false: it crashed, could not be started,
- * or took longer than TIMEOUT_MS and was killed. */
-bool process_check(char *const arguments[], int input, int timeout_ms, char *output, size_t size,
-                   bool *good);
+ * or was killed as LIMITS say. */
+bool process_check(char *const arguments[], int input, const struct process_limits *limits,
+                   char *output, size_t size, bool *good);
 
 /* How many GPUs `burin worker --count` sees: asked in a process of its own, since asking wakes the
  * driver, which the front must stay clear of. -1: it gave no answer within TIMEOUT_MS. */

@@ -10,6 +10,9 @@
  * a process is reaped without waiting for it. Only process_start takes some time, about a
  * millisecond.
  *
+ * Users' operators have two banks of workers, a generation each. A bank whose generation nobody
+ * else holds has no job and will get none: it ends, and is free for the next one.
+ *
  * A worker ends in this order: its channel closes or it is killed (worker_handle_close), its
  * process has ended (worker_handle_reap), its jobs are recovered, the next process starts.
  * supervisor_stop ends all workers and sends back what they had. */
@@ -34,6 +37,7 @@ struct supervisor {
     struct supervisor_options options;
     pthread_mutex_t lock; /* everything below but the descriptors and the thread */
     struct worker_list workers;
+    struct generation *banks[WORKER_BANKS]; /* whose workers are there, held; NULL: nobody's */
     struct dispatcher *dispatcher;
     bool draining, stopping;
     int events, wake; /* epoll; an eventfd that ends its wait */
@@ -53,13 +57,16 @@ static void start(struct supervisor *supervisor, struct worker_handle *worker) {
     epoll_ctl(supervisor->events, EPOLL_CTL_ADD, worker->channel, &event);
 }
 
+static void close_channel(struct supervisor *supervisor, struct worker_handle *worker) {
+    epoll_ctl(supervisor->events, EPOLL_CTL_DEL, worker->channel, NULL);
+    worker_handle_close(worker);
+}
+
 static void receive(struct supervisor *supervisor, struct worker_handle *worker) {
     struct message messages[MESSAGES];
     const int count = channel_take(worker->channel, messages, MESSAGES, 0);
     for (int i = 0; i < count; i++) worker_handle_receive(worker, &messages[i]);
-    if (count != 0) return;
-    epoll_ctl(supervisor->events, EPOLL_CTL_DEL, worker->channel, NULL);
-    worker_handle_close(worker);
+    if (count == 0) close_channel(supervisor, worker);
 }
 
 static bool is_ending(const struct worker_handle *worker) {
@@ -74,7 +81,7 @@ static bool reap(struct supervisor *supervisor) {
         if (!is_ending(worker)) continue;
         if (worker_handle_reap(worker)) {
             dispatcher_recover(supervisor->dispatcher, worker);
-            if (worker->restart_ns <= clock_ns()) start(supervisor, worker);
+            if (worker->wanted && worker->restart_ns <= clock_ns()) start(supervisor, worker);
         } else {
             ending = true;
         }
@@ -85,7 +92,7 @@ static bool reap(struct supervisor *supervisor) {
 static void look_at(struct supervisor *supervisor, struct worker_handle *worker, int64_t now) {
     const struct config *config = supervisor->options.config;
     if (!worker->pid) {
-        if (now >= worker->restart_ns) start(supervisor, worker);
+        if (worker->wanted && now >= worker->restart_ns) start(supervisor, worker);
     } else if (!is_ending(worker)) {
         const bool overdue = dispatcher_overdue(supervisor->dispatcher, worker, now);
         if (!worker_handle_check(worker, now, config->worker_start_ms * ms_ns,
@@ -95,12 +102,90 @@ static void look_at(struct supervisor *supervisor, struct worker_handle *worker,
     }
 }
 
+/* ---- users' operators */
+
+static void fill_bank(struct supervisor *supervisor, int bank, struct generation *generation) {
+    struct worker_handle *workers = worker_list_bank(&supervisor->workers, bank);
+    supervisor->banks[bank] = generation_hold(generation);
+    for (int i = 0; i < supervisor->workers.devices; i++) {
+        worker_handle_init(&workers[i], supervisor->workers.all[i].device);
+        workers[i].operators = true;
+        workers[i].generation = generation;
+    }
+}
+
+static void end_bank(struct supervisor *supervisor, int bank) {
+    struct worker_handle *workers = worker_list_bank(&supervisor->workers, bank);
+    bool ended = true;
+    for (int i = 0; i < supervisor->workers.devices; i++) {
+        workers[i].wanted = false;
+        if (workers[i].channel >= 0) close_channel(supervisor, &workers[i]);
+        ended = ended && !workers[i].pid;
+    }
+    if (!ended) return;
+    for (int i = 0; i < supervisor->workers.devices; i++) workers[i].generation = NULL;
+    generation_release(supervisor->banks[bank]);
+    supervisor->banks[bank] = NULL;
+}
+
+static void end_banks_left(struct supervisor *supervisor) {
+    for (int b = 0; b < WORKER_BANKS; b++)
+        if (supervisor->banks[b] && generation_is_left(supervisor->banks[b]))
+            end_bank(supervisor, b);
+}
+
+bool supervisor_start_operators(struct supervisor *supervisor, struct generation *generation) {
+    int bank = 0;
+    if (!generation->ops.added_count) return true;
+    pthread_mutex_lock(&supervisor->lock);
+    while (bank < WORKER_BANKS && supervisor->banks[bank]) bank++;
+    if (bank < WORKER_BANKS) {
+        fill_bank(supervisor, bank, generation);
+        for (int i = 0; i < supervisor->workers.devices; i++)
+            start(supervisor, &worker_list_bank(&supervisor->workers, bank)[i]);
+    }
+    pthread_mutex_unlock(&supervisor->lock);
+    return bank < WORKER_BANKS;
+}
+
+/* The workers of the generation in force; where it has none, the built-in ones. */
+static const struct worker_handle *serving(struct supervisor *supervisor) {
+    for (int b = 0; b < WORKER_BANKS; b++)
+        if (supervisor->banks[b] && generation_in_force(supervisor->banks[b]))
+            return worker_list_bank(&supervisor->workers, b);
+    return supervisor->workers.all;
+}
+
+static bool can_follow(const struct worker_handle *next, const struct worker_handle *now,
+                       int count) {
+    bool all = true, any = false;
+    for (int i = 0; i < count; i++) {
+        const bool healthy = worker_handle_healthy(&next[i]);
+        all = all && (healthy || !worker_handle_healthy(&now[i]));
+        any = any || healthy;
+    }
+    return all && any;
+}
+
+bool supervisor_operators_ready(struct supervisor *supervisor,
+                                const struct generation *generation) {
+    bool ready = true;
+    pthread_mutex_lock(&supervisor->lock);
+    for (int b = 0; b < WORKER_BANKS; b++)
+        if (supervisor->banks[b] == generation)
+            ready = can_follow(worker_list_bank(&supervisor->workers, b), serving(supervisor),
+                               supervisor->workers.devices);
+    pthread_mutex_unlock(&supervisor->lock);
+    return ready;
+}
+
 /* ---- the thread */
 
 /* DUE: when it should have been. */
 static void tick(struct supervisor *supervisor, int64_t due) {
     const int64_t now = clock_ns();
     dispatcher_expire(supervisor->dispatcher);
+    end_banks_left(supervisor);
     for (int i = 0; i < supervisor->workers.count; i++) {
         struct worker_handle *worker = &supervisor->workers.all[i];
         if (now - due > LATE_MS * ms_ns) worker_handle_reset_clocks(worker, now);
@@ -156,7 +241,9 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
     enum status status = worker_list_make(&supervisor->workers, options->config->devices,
                                           options->config->worker_start_ms, failure);
     if (status) return status;
-    if (options->operators) worker_list_add_operators(&supervisor->workers);
+    if (options->config->operators_dir[0]) worker_list_add_operators(&supervisor->workers);
+    if (options->generation && options->generation->ops.added_count)
+        fill_bank(supervisor, 0, options->generation);
     supervisor->dispatcher = dispatcher_create(&how, failure);
     if (!supervisor->dispatcher) return STATUS_NO_MEMORY;
     supervisor->events = epoll_create1(EPOLL_CLOEXEC);
@@ -166,7 +253,7 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
         epoll_ctl(supervisor->events, EPOLL_CTL_ADD, supervisor->wake, &event) < 0)
         return fail(failure, STATUS_NO_MEMORY, "no descriptors for the supervisor");
     for (int i = 0; i < supervisor->workers.count; i++)
-        start(supervisor, &supervisor->workers.all[i]);
+        if (supervisor->workers.all[i].wanted) start(supervisor, &supervisor->workers.all[i]);
     supervisor->threaded = pthread_create(&supervisor->thread, NULL, supervise, supervisor) == 0;
     if (supervisor->threaded) pthread_setname_np(supervisor->thread, "supervisor");
     return supervisor->threaded ? STATUS_OK
@@ -219,6 +306,7 @@ void supervisor_destroy(struct supervisor *supervisor) {
     if (supervisor->events >= 0) close(supervisor->events);
     if (supervisor->wake >= 0) close(supervisor->wake);
     dispatcher_destroy(supervisor->dispatcher);
+    for (int b = 0; b < WORKER_BANKS; b++) generation_release(supervisor->banks[b]);
     pthread_mutex_destroy(&supervisor->lock);
     free(supervisor);
 }
@@ -267,10 +355,14 @@ int supervisor_jobs(struct supervisor *supervisor, int *waiting) {
 int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]) {
     const int64_t every_ns = supervisor->options.config->self_test_ms * ms_ns;
     pthread_mutex_lock(&supervisor->lock);
-    const int count = supervisor->workers.count;
-    for (int i = 0; i < count; i++) {
-        worker_handle_describe(&supervisor->workers.all[i], clock_ns(), every_ns, &facts[i]);
-        facts[i].standby = facts[i].cpu && !supervisor->workers.all[0].cpu;
+    int count = 0;
+    for (int i = 0; i < supervisor->workers.count; i++) {
+        const struct worker_handle *worker = &supervisor->workers.all[i];
+        if (worker->operators && (!worker->generation || !generation_in_force(worker->generation)))
+            continue;
+        worker_handle_describe(worker, clock_ns(), every_ns, &facts[count]);
+        facts[count].standby = facts[count].cpu && !supervisor->workers.all[0].cpu;
+        count++;
     }
     pthread_mutex_unlock(&supervisor->lock);
     return count;

@@ -31,7 +31,8 @@ struct supervisor_options {
     struct slots *slots;
     const int *pipes; /* write ends of the I/O threads' completion pipes, borrowed */
     int pipe_count;
-    bool operators; /* there are users' operators: workers of their own are started for them */
+    struct generation *generation; /* the first: workers of their own are started for its users'
+                                      operators; it is held */
 };
 
 struct supervisor *supervisor_create(const struct supervisor_options *options,
@@ -55,9 +56,20 @@ void supervisor_cancel(struct supervisor *supervisor, int slot);
 
 void supervisor_drain(struct supervisor *supervisor); /* no new jobs from now on */
 
+/* ---- the next generation of users' operators */
+
+/* Starts workers for those of GENERATION, which is held until they have ended: that is when nobody
+ * else holds it any more. false: the workers of two generations are there already. */
+bool supervisor_start_operators(struct supervisor *supervisor, struct generation *generation);
+
+/* They are healthy on one device at least, and on every device on which the workers of the
+ * generation in force are; where it has none, the built-in ones. */
+bool supervisor_operators_ready(struct supervisor *supervisor, const struct generation *generation);
+
 /* ---- questions */
 
 int supervisor_jobs(struct supervisor *supervisor, int *waiting); /* waiting and running together */
+/* Those for users' operators are the ones of the generation in force. */
 int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]);
 
 /* Grows every 50 ms at least, while the thread that watches the workers goes on. */

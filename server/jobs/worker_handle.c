@@ -27,7 +27,8 @@ enum { SCHEDULER_TICK_MS = 4, AHEAD_MAX = 7 };
 enum { SLACK_MS = 250, LANES_MS = 5000 };
 
 void worker_handle_init(struct worker_handle *worker, const char *device) {
-    *worker = (struct worker_handle){ .channel = -1, .cpu = strcmp(device, "cpu") == 0 };
+    *worker =
+        (struct worker_handle){ .channel = -1, .cpu = strcmp(device, "cpu") == 0, .wanted = true };
     snprintf(worker->device, sizeof worker->device, "%s", device);
 }
 
@@ -46,9 +47,15 @@ bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, cons
                          int pipe_count) {
     int ends[2];
     if (!channel_open(ends)) return not_started(worker, "the system has no socket pair");
-    const pid_t pid =
-        process_start(worker->device, worker->operators ? PROCESS_OPERATORS : PROCESS_WORKER,
-                      slots_memory_fd, ends[1], pipes, pipe_count);
+    const struct process_files files = {
+        .slots = slots_memory_fd,
+        .channel = ends[1],
+        .operators = worker->generation ? worker->generation->texts_fd : -1,
+        .pipes = pipes,
+        .pipe_count = pipe_count,
+    };
+    const pid_t pid = process_start(worker->device,
+                                    worker->operators ? PROCESS_OPERATORS : PROCESS_WORKER, &files);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
@@ -91,6 +98,7 @@ bool worker_handle_reap(struct worker_handle *worker) {
     worker->pid = 0;
     worker->ready = worker->self_test_ok = false;
     worker->still = NULL;
+    if (!worker->wanted) return true;
     worker->restarts++;
     snprintf(worker->trouble, sizeof worker->trouble, "died (%s %d), being started again",
              code < 0 ? "signal" : "code", code < 0 ? -code : code);
@@ -209,7 +217,8 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
 
 bool worker_handle_serves(const struct worker_handle *worker, const struct job *job) {
     const char *device = job->device;
-    if (worker->operators != (job->user_operators != 0)) return false;
+    const uint32_t generation = worker->generation ? worker->generation->number : 0;
+    if (worker->operators != (job->generation != 0) || generation != job->generation) return false;
     if (strcmp(device, "auto") == 0) return true;
     if (strcmp(device, "cuda") == 0) return !worker->cpu;
     return strcmp(device, worker->device) == 0;

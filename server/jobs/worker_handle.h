@@ -21,6 +21,7 @@
 #ifndef BURIN_WORKER_HANDLE_H
 #define BURIN_WORKER_HANDLE_H
 
+#include "server/generation.h"
 #include "server/jobs/channel.h"
 #include "server/jobs/slot.h"
 
@@ -31,8 +32,10 @@ enum { WORKER_TROUBLE_MAX = 160 };
 struct worker_handle {
     char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
     bool cpu;
-    bool operators;        /* runs the jobs with users' operators, and no others */
-    pid_t pid;             /* 0: there is no process */
+    bool operators; /* runs the jobs with users' operators, and no others */
+    bool wanted;    /* a process is to be there; false: it ends, and none is started */
+    const struct generation *generation; /* whose users' operators it has; NULL: none */
+    pid_t pid;                           /* 0: there is no process */
     int channel;           /* -1: closed, and the process is to be reaped, or there is none */
     bool ready;            /* has opened its device */
     bool alone;            /* runs a job with which a worker died: nothing beside it */
@@ -80,8 +83,9 @@ void worker_handle_kill(struct worker_handle *worker);
 /* The process has closed the channel: so do we, and kill it where it did not end by itself. */
 void worker_handle_close(struct worker_handle *worker);
 
-/* Whether the process whose channel is closed has ended for good: then its jobs are free, and
- * restart_ns is now, or later and later for a worker that cannot even open its device. */
+/* Whether the process whose channel is closed has ended for good: then its jobs are free, and if it
+ * is still wanted, restart_ns is now, or later and later for a worker that cannot even open its
+ * device. */
 bool worker_handle_reap(struct worker_handle *worker);
 
 /* ---- what is seen of it */

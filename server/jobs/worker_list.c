@@ -30,7 +30,7 @@ static enum status add_named(struct worker_list *list, const struct devices *dev
 enum status worker_list_make(struct worker_list *list, const char *text, long count_ms,
                              struct failure *failure) {
     struct devices devices;
-    list->count = 0;
+    list->count = list->devices = 0;
     if (!devices_read(text, &devices))
         return fail(failure, STATUS_BAD_PARAM,
                     "devices is \"%.80s\", which is not a list of cpu and cuda:N", text);
@@ -47,10 +47,15 @@ enum status worker_list_make(struct worker_list *list, const char *text, long co
 }
 
 void worker_list_add_operators(struct worker_list *list) {
-    const int devices = list->count;
-    for (int i = 0; i < devices; i++) {
+    list->devices = list->count;
+    for (int i = 0; i < WORKER_BANKS * list->devices; i++) {
         struct worker_handle *worker = &list->all[list->count++];
-        worker_handle_init(worker, list->all[i].device);
+        worker_handle_init(worker, list->all[i % list->devices].device);
         worker->operators = true;
+        worker->wanted = false;
     }
+}
+
+struct worker_handle *worker_list_bank(struct worker_list *list, int bank) {
+    return &list->all[(1 + bank) * list->devices];
 }

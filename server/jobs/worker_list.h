@@ -4,7 +4,8 @@
  * The GPUs that are named, or all, and then the CPU, always and last: it stands by for jobs that
  * ask for it, and for all jobs while no GPU is healthy, whether `devices` names it or not.
  *
- * Where there are users' operators, each device has a second worker for them, behind all the first.
+ * Where there may be users' operators, each device has two further workers for them, behind all the
+ * first: the bank of one generation and that of the next, of which one at least is mostly idle.
  *
  * Used by:  supervisor.c.
  * Fails:    STATUS_BAD_PARAM when a GPU is named that the machine does not have; STATUS_INTERNAL
@@ -17,13 +18,15 @@
 #include "server/jobs/worker_handle.h"
 
 enum {
-    WORKER_DEVICES_MAX = 17,
-    WORKERS_MAX = 2 * WORKER_DEVICES_MAX
-}; /* 16 GPUs and the CPU, twice */
+    WORKER_DEVICES_MAX = 17, /* 16 GPUs and the CPU */
+    WORKER_BANKS = 2,        /* for users' operators */
+    WORKERS_MAX = (1 + WORKER_BANKS) * WORKER_DEVICES_MAX
+};
 
 struct worker_list {
     struct worker_handle all[WORKERS_MAX];
     int count;
+    int devices; /* in each bank; 0: there are none */
 };
 
 /* TEXT as config/devices.h reads it. Asks a process of its own how many GPUs there are, and gives
@@ -31,7 +34,10 @@ struct worker_list {
 enum status worker_list_make(struct worker_list *list, const char *text, long count_ms,
                              struct failure *failure);
 
-/* For each device of LIST a worker for users' operators. */
+/* The banks for users' operators. None of their workers is wanted yet. */
 void worker_list_add_operators(struct worker_list *list);
+
+/* Its workers, `devices` of them, in the devices' order. */
+struct worker_handle *worker_list_bank(struct worker_list *list, int bank);
 
 #endif

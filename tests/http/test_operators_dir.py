@@ -76,8 +76,8 @@ def folder(tmp_path, **sources):
     return path
 
 
-def begin(start, path, *flags):
-    daemon = start("--operators-dir", str(path), "--operators-cache-dir", str(path.parent / "cache"), *flags)
+def begin(start, path, *flags, **options):
+    daemon = start("--operators-dir", str(path), "--operators-cache-dir", str(path.parent / "cache"), *flags, **options)
     return daemon
 
 
@@ -126,6 +126,14 @@ def test_listed_and_run(start, tmp_path):
     assert answer.json["values"] == [{"operation": "total", "step": 0, "value": [int(picture.sum())]}]
     answer = daemon.post("/tally?bins=16", pnm(picture))
     assert answer.json["values"][0]["value"] == [np.bincount(picture.ravel() % 16, minlength=16).tolist()]
+
+
+def test_a_name_of_forty_characters(start, tmp_path):
+    name = "w" * 40
+    daemon = begin(start, folder(tmp_path, white=WHITE.replace("white(", name + "(")))
+    picture = noise(20, 10)
+    assert (daemon.post(f"/{name}", pnm(picture)).image == np.where(picture > 127, 255, 0)).all()
+    assert f'burin_requests_total{{op="{name}",code="200"}} 1' in daemon.get("/metrics").body.decode().splitlines()
 
 
 def test_with_builtin_steps(start, tmp_path):
@@ -215,6 +223,21 @@ def maps(pid):
 
 def shared(pid):
     return {file for _, _, _, file, name in maps(pid) if "burin-slots" in name}
+
+
+def pipes(pid):
+    """Of its own, not those that it was started with as input and output."""
+    links = {fd: os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd") if int(fd) > 2}
+    return {link for link in links.values() if link.startswith("pipe:")}
+
+
+def test_a_sandbox_has_no_pipe_to_the_front(start, tmp_path):
+    """Who can write to one can tell the front that any job is done."""
+    daemon = begin(start, folder(tmp_path, white=WHITE), "--io-threads", "4")
+    assert heals(daemon)
+    assert len(pipes(daemon.process.pid)) == 4
+    assert len(pipes(sandbox(daemon))) == 1 and not pipes(sandbox(daemon)) & pipes(daemon.process.pid)
+    assert daemon.post("/white", pnm(noise(9, 9))).status == 200
 
 
 def test_a_wild_pointer_finds_only_its_own_job(start, tmp_path):

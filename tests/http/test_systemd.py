@@ -428,13 +428,32 @@ def test_what_is_said_and_when(manage, abstract):
     assert [text.split("=")[0] for _, text in manager.messages] == ["STATUS", "READY"]
     assert manager.said(f"STATUS=Serving on 127.0.0.1:{daemon.port}")
     assert not manager.said("STOPPING=1") and not manager.said("WATCHDOG=1")
-    daemon.process.send_signal(signal.SIGHUP)
-    assert daemon.works(), "it goes on, and says nothing: there is nothing to reload"
     daemon.process.send_signal(signal.SIGTERM)
     assert wait_until(lambda: manager.said("STOPPING=1"))
     assert daemon.process.wait(60) == 0
     assert time.monotonic() - manager.said("STOPPING=1")[0] > 0.25, "at the beginning of the drain"
     assert len(manager.messages) == 3
+
+
+@pytest.mark.parametrize("how", ["right", "refused", "nothing to read"])
+def test_a_reload_is_told(manage, tmp_path, how):
+    """As Type=notify-reload waits for it, and `systemctl status` shows it."""
+    manager = manage(http=listening())
+    folder = tmp_path / "operators"
+    folder.mkdir(mode=0o755)
+    daemon = manage.start(manager, *(["--operators-dir", str(folder)] if how != "nothing to read" else [])).becomes_ready()
+    if how == "refused":
+        folder.chmod(0o777)
+    before = time.monotonic()
+    daemon.process.send_signal(signal.SIGHUP)
+    assert wait_until(lambda: len(manager.said("READY=1")) == 2), daemon.log_text()
+    texts = [text for _, text in manager.messages]
+    begun, = [text for text in texts if text.startswith("RELOADING=1\n")]
+    when = int(re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=(\d+)", begun)[1]) / 1e6
+    assert before <= when <= time.monotonic(), "the clock of both is CLOCK_MONOTONIC"
+    assert texts.index(begun) == len(texts) - 2 and "STATUS=Serving on" in texts[-1]
+    assert ("not reloaded: " in texts[-1] and "write" in texts[-1]) == (how == "refused")
+    assert daemon.works()
 
 
 def started_without_worker(manage, manager, *flags):

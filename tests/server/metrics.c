@@ -126,12 +126,41 @@ static void histograms_are_in_form(void **state) {
     free(text);
 }
 
+/* By name, however often they are added; what was removed is still told. */
+static void operators_of_users_come_and_go(void **state) {
+    (void)state;
+    static const struct op mine = { .name = "aaa_mine" }, yours = { .name = "aaa_yours" };
+    static const struct op other = { .name = "other" };
+    struct op_set first = { { &mine, &other }, 2 }, second = { { &yours }, 1 };
+    const struct metrics_now now = { .version = "1" };
+    struct metrics *metrics = metrics_create();
+    char *text = NULL;
+    size_t length = 0;
+    metrics_request(metrics, "aaa_mine", 200, 3, NULL, 0); /* nobody knows it yet */
+    for (int i = 0; i < 3; i++) {
+        metrics_add_operators(metrics, &first);
+        metrics_request(metrics, "aaa_mine", 200, 3, NULL, 0);
+        metrics_add_operators(metrics, &second);
+        metrics_request(metrics, "aaa_yours", 200, 3, NULL, 0);
+    }
+    FILE *out = open_memstream(&text, &length);
+    metrics_print(metrics, &now, out);
+    fclose(out);
+    assert_int_equal(lines(text, "burin_requests_total{op=\"aaa_mine\",code=\"200\"} 3", false), 1);
+    assert_int_equal(lines(text, "burin_requests_total{op=\"aaa_yours\",code=\"200\"} 3", false),
+                     1);
+    assert_int_equal(lines(text, "burin_requests_total{op=\"other\",code=\"200\"} 1", false), 1);
+    free(text);
+    metrics_destroy(metrics);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_gauge_has_its_line),
         cmocka_unit_test(what_was_not_told_is_left_out),
         cmocka_unit_test(without_a_gpu_there_is_no_series_of_one),
         cmocka_unit_test(histograms_are_in_form),
+        cmocka_unit_test(operators_of_users_come_and_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

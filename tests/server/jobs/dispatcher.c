@@ -337,24 +337,26 @@ static void the_advice_follows_the_queue(void **state) {
 /* The second GPU's becomes a worker for users' operators: it takes all their jobs and no others. */
 static void users_operators_have_workers_of_their_own(void **state) {
     (void)state;
+    static const struct generation theirs = { .number = 7 };
     workers.all[1].operators = true;
+    workers.all[1].generation = &theirs;
     for (int i = 0; i < CAPACITY; i++) assert_int_equal(sent_to(submit("auto")), 0);
     const int built_in = submit("auto");
     assert_int_equal(sent_to(built_in), NOBODY); /* though the other GPU has room */
     const int slot = new_job("auto");
     struct failure failure = { 0 };
-    slot_job(slots, slot)->user_operators = 1;
+    slot_job(slots, slot)->generation = 7;
     assert_int_equal(dispatcher_submit(dispatcher, slot, &failure), STATUS_OK);
     assert_int_equal(sent_to(slot), 1);
     check_refused("cuda:1", STATUS_BAD_PARAM, "not served");
     workers.all[1].ready = false; /* theirs is gone: they wait, and nobody else notices */
     const int waiting = new_job("auto");
-    slot_job(slots, waiting)->user_operators = 1;
+    slot_job(slots, waiting)->generation = 7;
     assert_int_equal(dispatcher_submit(dispatcher, waiting, &failure), STATUS_OK);
     assert_int_equal(sent_to(waiting), NOBODY);
     /* A quarter of the queue at most is theirs. */
     const int more = new_job("auto");
-    slot_job(slots, more)->user_operators = 1;
+    slot_job(slots, more)->generation = 7;
     assert_int_equal(dispatcher_submit(dispatcher, more, &failure), STATUS_BUSY);
     assert_non_null(strstr(failure.message, "users' operators"));
 }

@@ -69,11 +69,15 @@ static void further_gpus_are_left_out(void **state) {
     worker_list_add_operators(&list);
     assert_int_equal(list.count, WORKERS_MAX);
     for (int i = 0; i < WORKER_DEVICES_MAX; i++) {
-        const struct worker_handle *second = &list.all[WORKER_DEVICES_MAX + i];
         assert_false(list.all[i].operators);
-        assert_true(second->operators);
-        assert_string_equal(second->device, list.all[i].device);
-        assert_int_equal(second->cpu, list.all[i].cpu);
+        assert_true(list.all[i].wanted);
+        for (int b = 0; b < WORKER_BANKS; b++) {
+            const struct worker_handle *one = &worker_list_bank(&list, b)[i];
+            assert_true(one->operators);
+            assert_false(one->wanted);
+            assert_string_equal(one->device, list.all[i].device);
+            assert_int_equal(one->cpu, list.all[i].cpu);
+        }
     }
 }
 

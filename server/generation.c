@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Holders are counted. One is added under the lock where the generation is still the
+ * current one, or by somebody who holds it already; so the count of one that is no longer in force
+ * only falls, and who finds himself alone with it stays alone.
+ *
+ * Texts are kept in the order in which their operators were added, so that a worker that adds them
+ * again finds the same names free; each is its path's length and its own, NULs included, both as
+ * 64 bits, then path and text. */
+#include "server/generation.h"
+
+#include "pipeline/skeletons/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- making one */
+
+struct generation *generation_create(uint32_t number) {
+    struct generation *generation = calloc(1, sizeof *generation);
+    if (!generation) return NULL;
+    generation->number = number;
+    generation->texts_fd = -1;
+    generation->holders = 1;
+    return generation;
+}
+
+static void put(char **at, const void *bytes, size_t length) {
+    memcpy(*at, bytes, length);
+    *at += length;
+}
+
+bool generation_add(struct generation *generation, struct user_file *file, const char *path,
+                    const char *text, size_t length) {
+    const uint64_t sizes[2] = { strlen(path) + 1, length + 1 };
+    const size_t more = sizeof sizes + sizes[0] + sizes[1];
+    char *texts = realloc(generation->texts, generation->texts_length + more);
+    if (!texts) return false;
+    char *at = texts + generation->texts_length;
+    put(&at, sizes, sizeof sizes);
+    put(&at, path, sizes[0]);
+    put(&at, text, sizes[1]);
+    generation->texts = texts;
+    generation->texts_length += more;
+    generation->files[generation->file_count++] = file;
+    for (int i = 0; i < file->count; i++) op_set_add(&generation->ops, &file->ops[i].op);
+    return true;
+}
+
+bool generation_close(struct generation *generation) {
+    if (!generation->texts_length) return true;
+    generation->texts_fd = memfd_create("burin-operators", MFD_CLOEXEC);
+    size_t done = 0;
+    ssize_t put_out = generation->texts_fd < 0 ? -1 : 0;
+    while (put_out >= 0 && done < generation->texts_length) {
+        put_out =
+            write(generation->texts_fd, generation->texts + done, generation->texts_length - done);
+        if (put_out > 0) done += (size_t)put_out;
+    }
+    return done == generation->texts_length;
+}
+
+bool generation_next_text(const char **at, const char *end, struct generation_text *text) {
+    uint64_t sizes[2];
+    if (*at >= end) return false;
+    memcpy(sizes, *at, sizeof sizes);
+    text->path = *at + sizeof sizes;
+    text->text = text->path + sizes[0];
+    text->length = sizes[1] - 1;
+    *at = text->text + sizes[1];
+    return true;
+}
+
+bool generation_find_text(const struct generation *generation, const char *path,
+                          struct generation_text *text) {
+    if (!generation->texts_length) return false;
+    const char *at = generation->texts, *end = at + generation->texts_length;
+    while (generation_next_text(&at, end, text))
+        if (strcmp(text->path, path) == 0) return true;
+    return false;
+}
+
+/* ---- holding one */
+
+static void destroy(struct generation *generation) {
+    for (int i = 0; i < generation->file_count; i++) reader_destroy(generation->files[i]);
+    if (generation->texts_fd >= 0) close(generation->texts_fd);
+    free(generation->texts);
+    free(generation);
+}
+
+struct generation *generation_hold(struct generation *generation) {
+    __atomic_add_fetch(&generation->holders, 1, __ATOMIC_RELAXED);
+    return generation;
+}
+
+void generation_release(struct generation *generation) {
+    if (generation && __atomic_sub_fetch(&generation->holders, 1, __ATOMIC_ACQ_REL) == 0)
+        destroy(generation);
+}
+
+bool generation_is_left(const struct generation *generation) {
+    return __atomic_load_n(&generation->holders, __ATOMIC_ACQUIRE) == 1;
+}
+
+bool generation_in_force(const struct generation *generation) {
+    return __atomic_load_n(&generation->in_force, __ATOMIC_RELAXED);
+}
+
+/* ---- the one in force */
+
+static void set_in_force(struct generation *generation, bool in_force) {
+    __atomic_store_n(&generation->in_force, in_force, __ATOMIC_RELAXED);
+}
+
+void generations_init(struct generations *generations, struct generation *first) {
+    pthread_mutex_init(&generations->lock, NULL);
+    generations->current = first;
+    set_in_force(first, true);
+}
+
+void generations_release(struct generations *generations) {
+    if (!generations->current) return;
+    generation_release(generations->current);
+    generations->current = NULL;
+    pthread_mutex_destroy(&generations->lock);
+}
+
+struct generation *generations_hold(struct generations *generations) {
+    pthread_mutex_lock(&generations->lock);
+    struct generation *current = generation_hold(generations->current);
+    pthread_mutex_unlock(&generations->lock);
+    return current;
+}
+
+void generations_replace(struct generations *generations, struct generation *next) {
+    pthread_mutex_lock(&generations->lock);
+    struct generation *before = generations->current;
+    generations->current = next;
+    set_in_force(before, false);
+    set_in_force(next, true);
+    pthread_mutex_unlock(&generations->lock);
+    generation_release(before);
+}

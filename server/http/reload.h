@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/* reload.h - operators_dir read again while the daemon serves.
+ *
+ * What is right goes in force as a whole; until then, and where it cannot, what served goes on
+ * serving. Requests that have begun finish with the operators that they began with.
+ *
+ * Used by:  front.c.
+ * Owns:     nothing.
+ * Fails:    reload_run: false with a sentence, and all is as it was.
+ * Threads:  the main thread. I/O threads and the supervisor's wait for nothing but two locks that
+ *           are held for microseconds.
+ * Limits:   two generations of workers at a time: a reload waits for the requests of the last but
+ *           one, which is as long as a request may take.
+ */
+#ifndef BURIN_RELOAD_H
+#define BURIN_RELOAD_H
+
+#include "server/http/front_state.h"
+
+/* INTERRUPTED is asked now and then: true ends it, and it fails. */
+bool reload_run(struct front *front, int (*interrupted)(void), struct failure *failure);
+
+#endif

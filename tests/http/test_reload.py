@@ -1,0 +1,413 @@
+# SPDX-License-Identifier: Apache-2.0
+"""operators_dir read again on SIGHUP, from outside: what is new, changed and removed is there without a restart, and no
+request notices but by what it asks for.
+
+covers: server/http/reload.c server/user_operators.c server/command_serve.c"""
+import os
+import re
+import shutil
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from conftest import BURIN, check_problem, memory, noise, pnm, wait_until
+from test_operators_dir import WHITE, begin, cc, folder, heals, sandbox, worker
+
+pytestmark = pytest.mark.skipif(not cc(), reason="there is no C compiler")
+
+PICTURE = noise(61, 47)
+WRONG = "\n#P2P_FUNC\nstatic unsigned char white(unsigned char p, int i) {\n    return p +;\n}\n"
+TOTAL = "#R2S_FUNC int\nstatic int total(int a, int b) { return a + b; }\n"
+
+
+def add(k):
+    """An operator `white` that adds K: each version answers differently."""
+    return f"#P2P_FUNC\nstatic unsigned char white(unsigned char pixel, int index) {{ return (unsigned char)(pixel + {k}); }}\n"
+
+
+def write(path, **sources):
+    """As an editor does it: a whole file, or none."""
+    for name, text in sources.items():
+        fresh = path / f".{name}.new"
+        fresh.write_text(text)
+        fresh.chmod(0o644)
+        fresh.rename(path / f"{name}.c")
+
+
+def hang_up(daemon):
+    daemon.process.send_signal(signal.SIGHUP)
+
+
+def outcomes(daemon):
+    return len(re.findall(r"operators_dir was read again|operators_dir: all stays as it was", daemon.log_text()))
+
+
+def reload(daemon, times=1):
+    """And waits until the last of them is done."""
+    before = outcomes(daemon)
+    for _ in range(times):
+        hang_up(daemon)
+    assert wait_until(lambda: outcomes(daemon) > before), daemon.log_text()
+
+
+def names(daemon):
+    return {op["name"] for op in daemon.get("/ops").json["operators"]}
+
+
+def operators_processes(daemon):
+    found = []
+    for pid in daemon.children():
+        with open(f"/proc/{pid}/cmdline") as f:
+            if "--operators" in f.read():
+                found.append(pid)
+    return found
+
+
+def settles(daemon):
+    """One generation of workers is left."""
+    assert wait_until(lambda: len(operators_processes(daemon)) == 1), daemon.log_text()
+    return True
+
+
+def descriptors(pid):
+    return sorted(os.readlink(f"/proc/{pid}/fd/{fd}").split(":")[0] for fd in os.listdir(f"/proc/{pid}/fd")
+                  if os.path.islink(f"/proc/{pid}/fd/{fd}"))
+
+
+# ---- what is there afterwards
+
+def test_new_changed_and_removed_files(start, tmp_path):
+    path = folder(tmp_path, white=add(1), gone=TOTAL)
+    daemon = begin(start, path)
+    builtin = daemon.children()[0]
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
+    write(path, white=add(2), fresh=TOTAL.replace("total", "sum_of_all"))
+    (path / "gone.c").unlink()
+    assert names(daemon) >= {"white", "total"}, "nothing changes before the signal"
+    reload(daemon)
+    assert names(daemon) >= {"white", "sum_of_all"} and "total" not in names(daemon)
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 2).tolist()
+    assert daemon.post("/sum_of_all", pnm(PICTURE)).json["values"][0]["value"] == [int(PICTURE.sum())]
+    check_problem(daemon.post("/total", pnm(PICTURE)), 404, "/total")
+    steps = '[{"operation": "white"}, {"operation": "sum_of_all"}]'
+    answer = daemon.post_form("/pipeline", [("image", pnm(PICTURE), "a.pgm"), ("operations", steps, None)])
+    assert answer.status == 200 and answer.timing["values"][0]["value"] == [int((PICTURE + 2).sum())]
+    check_problem(daemon.post_form("/pipeline", [("image", pnm(PICTURE), "a.pgm"),
+                                                 ("operations", '[{"operation": "total"}]', None)]), 400, "total")
+    log = daemon.log_text()
+    assert "white.c: 1 operator" in log and "gone.c: its operators are removed" in log and "2 operators in force" in log
+    assert daemon.metric('requests_total{op="sum_of_all"') == 1 or 'op="sum_of_all"' in daemon.get("/metrics").body.decode()
+    assert daemon.children()[0] == builtin and settles(daemon)
+    assert worker(daemon)["healthy"] and daemon.works()
+
+
+def test_nothing_has_changed(start, tmp_path):
+    daemon = begin(start, folder(tmp_path, white=WHITE))
+    before = daemon.children()
+    reload(daemon)
+    assert "nothing has changed" in daemon.log_text() and daemon.children() == before
+
+
+def test_from_none_to_some_to_none(start, tmp_path):
+    path = folder(tmp_path)
+    daemon = begin(start, path)
+    assert [w["role"] for w in daemon.get("/readyz").json["workers"]] == ["built-in"]
+    alone = daemon.children()
+    write(path, white=WHITE)
+    reload(daemon)
+    assert daemon.post("/white", pnm(PICTURE)).status == 200
+    assert [w["role"] for w in daemon.get("/readyz").json["workers"]] == ["built-in", "operators"]
+    (path / "white.c").unlink()
+    reload(daemon)
+    check_problem(daemon.post("/white", pnm(PICTURE)), 404)
+    assert [w["role"] for w in daemon.get("/readyz").json["workers"]] == ["built-in"]
+    assert wait_until(lambda: daemon.children() == alone) and daemon.works()
+
+
+# ---- what is wrong
+
+def test_a_file_that_is_wrong_now_serves_as_it_was(start, tmp_path):
+    path = folder(tmp_path, white=add(1), total=TOTAL)
+    daemon = begin(start, path)
+    write(path, white=WRONG, new=WRONG.replace("white", "never"), total=TOTAL.replace("a + b", "a ^ b"))
+    reload(daemon)
+    log = daemon.log_text()
+    assert re.search(r"white\.c:4: ", log) and "white.c: what was read of it before goes on serving" in log
+    assert re.search(r"new\.c:4: ", log) and "new.c: what was" not in log and "never" not in names(daemon)
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
+    xor = int(np.bitwise_xor.reduce(PICTURE.ravel()))
+    assert daemon.post("/total", pnm(PICTURE)).json["values"][0]["value"] == [xor], "the others are taken"
+    write(path, white=add(3))
+    reload(daemon)
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 3).tolist()
+
+
+def test_a_file_that_cannot_be_trusted_now(start, tmp_path):
+    path = folder(tmp_path, white=add(1))
+    daemon = begin(start, path)
+    write(path, white=add(2))
+    (path / "white.c").chmod(0o666)
+    reload(daemon)
+    assert "white.c: not used: everyone may write" in daemon.log_text()
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
+
+
+def test_a_name_that_two_files_want(start, tmp_path):
+    path = folder(tmp_path, white=add(1))
+    daemon = begin(start, path)
+    write(path, zz=add(2))
+    reload(daemon)
+    assert re.search(r"zz\.c:2: #P2P_FUNC: .*called white", daemon.log_text())
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
+    (path / "white.c").unlink()
+    reload(daemon)
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 2).tolist()
+
+
+@pytest.mark.parametrize("how", ["writable", "missing"])
+def test_a_folder_that_is_refused_as_a_whole(start, tmp_path, how):
+    path = folder(tmp_path, white=add(1))
+    daemon = begin(start, path)
+    before = daemon.children()
+    write(path, white=add(2))
+    if how == "writable":
+        path.chmod(0o777)
+    else:
+        path.rename(tmp_path / "elsewhere")
+    reload(daemon)
+    assert "all stays as it was" in daemon.log_text()
+    assert ("write" if how == "writable" else "No such file") in daemon.log_text()
+    assert daemon.children() == before
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
+
+
+def test_without_a_folder(start):
+    daemon = start()
+    before = daemon.children()
+    hang_up(daemon)
+    assert wait_until(lambda: "operators_dir is not set" in daemon.log_text())
+    assert daemon.children() == before and daemon.works()
+
+
+def test_the_signal_to_every_process(start, tmp_path):
+    """As a kill by name or by control group sends it."""
+    daemon = begin(start, folder(tmp_path, white=WHITE))
+    assert heals(daemon)
+    everyone = [*daemon.children(), sandbox(daemon)]
+    for pid in everyone:
+        os.kill(pid, signal.SIGHUP)
+    reload(daemon)
+    assert [*daemon.children(), sandbox(daemon)] == everyone
+    assert daemon.post("/white", pnm(PICTURE)).status == 200 and daemon.works()
+
+
+# ---- requests under way
+
+def test_begun_before_and_finished_after(start, tmp_path):
+    """Half a body is there when the operator changes, and when it is removed: those requests get what they asked for."""
+    path = folder(tmp_path, white=add(1), total=TOTAL)
+    daemon = begin(start, path)
+    body = pnm(PICTURE)
+
+    def half(target):
+        s = daemon.socket()
+        s.sendall(f"POST {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+                  + body[:1000])
+        return s
+
+    def rest(s):
+        with s:
+            s.sendall(body[1000:])
+            data = b"".join(iter(lambda: s.recv(65536), b""))
+        head, _, answer = data.partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200 "), data[:500]
+        return answer
+
+    begun = [half("/white"), half('/pipeline?operations=[{"operation":"white"}]'), half("/total")]
+    assert wait_until(lambda: daemon.metric("slots_in_use") == 3)
+    write(path, white=add(2))
+    (path / "total.c").unlink()
+    reload(daemon)
+    assert daemon.post("/white", body).image.tolist() == (PICTURE + 2).tolist()
+    check_problem(daemon.post("/total", body), 404)
+    assert len(operators_processes(daemon)) == 2, "those that began before still need theirs"
+    # A third generation waits for them; nobody else does.
+    write(path, white=add(3))
+    hang_up(daemon)
+    assert wait_until(lambda: "the new ones wait" in daemon.log_text()), daemon.log_text()
+    assert daemon.works() and daemon.post("/white", body).image.tolist() == (PICTURE + 2).tolist()
+    for s in begun[:2]:
+        assert rest(s).endswith((PICTURE + 1).tobytes())
+    assert str(int(PICTURE.sum())).encode() in rest(begun[2])
+    assert wait_until(lambda: daemon.post("/white", body).image.tolist() == (PICTURE + 3).tolist()), daemon.log_text()
+    assert settles(daemon)
+
+
+def test_under_load(start, tmp_path):
+    """Files change all the time; each answer is that of one version that was there, never of one before that, and none
+    fails. Other requests are as ever."""
+    path = folder(tmp_path, white=add(1))
+    daemon = begin(start, path)
+    body, stop = pnm(PICTURE), threading.Event()
+    histeq = daemon.post("/histeq", body).body
+    served, wrong, in_force = [0, 0, 0], [], [1]
+
+    def builtin():
+        while not stop.is_set():
+            answer = daemon.post("/histeq", body)
+            served[0] += 1
+            if answer.status != 200 or answer.body != histeq:
+                wrong.append(("histeq", answer.status, answer.body[:200]))
+
+    def mine(i, target):
+        while not stop.is_set():
+            least = in_force[0]
+            answer = daemon.post(target, body, {"Accept": "image/x-portable-anymap"})
+            served[i] += 1
+            if answer.status != 200:
+                wrong.append((target, answer.status, answer.body[:200]))
+                continue
+            shift = int(answer.image[0, 0]) - int(PICTURE[0, 0])
+            if not (answer.image == (PICTURE + np.uint8(shift % 256))).all() or shift % 256 < least:
+                wrong.append((target, shift, least))
+
+    threads = [threading.Thread(target=builtin), threading.Thread(target=mine, args=(1, "/white")),
+               threading.Thread(target=mine, args=(2, '/pipeline?operations=[{"operation":"white"}]'))]
+    for thread in threads:
+        thread.start()
+    try:
+        for k in range(2, 9):
+            write(path, white=add(k) if k % 3 else WRONG)
+            reload(daemon, times=1 + k % 3)
+            if k % 3:
+                assert wait_until(lambda: daemon.post("/white", body).image.tolist() == (PICTURE + k).tolist())
+                in_force[0] = k
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong, (wrong[:5], daemon.log_text())
+    assert all(served), served
+    assert settles(daemon) and daemon.becomes_idle()
+    first, = [w for w in daemon.get("/readyz").json["workers"] if w["role"] == "built-in"]
+    assert first["restarts"] == 0 and worker(daemon)["restarts"] == 0
+
+
+def test_many_in_a_row_leak_nothing(start, tmp_path):
+    path = folder(tmp_path, white=add(1), total=TOTAL)
+    daemon = begin(start, path)
+
+    def again(k):
+        write(path, white=add(k), **{f"other{k % 2}": TOTAL.replace("total", f"other{k % 2}")})
+        (path / f"other{1 - k % 2}.c").unlink(missing_ok=True)
+        reload(daemon, times=20)
+        assert wait_until(lambda: daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + k).tolist())
+
+    for k in range(3):
+        again(k)
+    assert settles(daemon)
+    files, children = descriptors(daemon.process.pid), len(daemon.children())
+    before = memory(daemon.process.pid)
+    for k in range(3, 15):
+        again(k)
+    assert settles(daemon) and len(daemon.children()) == children
+    assert wait_until(lambda: descriptors(daemon.process.pid) == files), descriptors(daemon.process.pid)
+    assert outcomes(daemon) < 15 * 20, "twenty signals were not twenty times the work"
+    if "san-" not in BURIN:  # a sanitizer keeps what was freed
+        assert memory(daemon.process.pid) < before + (4 << 20)
+    assert names(daemon) >= {"white", "total", "other0"} and "other1" not in names(daemon)
+
+
+# ---- slow compilers, workers that do not come
+
+def compiler(tmp_path, body):
+    """A C compiler that does BODY first."""
+    path = tmp_path / "cc"
+    path.write_text(f"#!/bin/sh\n{body}\nexec {shutil.which('cc')} \"$@\"\n")
+    path.chmod(0o755)
+    return {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+
+
+def test_a_slow_compiler_keeps_nobody_waiting(start, tmp_path):
+    path = folder(tmp_path, white=add(1))
+    slow = compiler(tmp_path, f"while [ -e {tmp_path}/slow ]; do sleep 0.05; done")
+    daemon = begin(start, path, env=slow)
+    (tmp_path / "slow").touch()
+    write(path, white=add(2))
+    hang_up(daemon)
+    assert wait_until(lambda: any("--check" in open(f"/proc/{pid}/cmdline").read() for pid in daemon.children()))
+    for _ in range(10):
+        assert daemon.works() and daemon.get("/readyz").status == 200
+        assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
+        hang_up(daemon)
+    (tmp_path / "slow").unlink()
+    assert wait_until(lambda: outcomes(daemon) == 2), daemon.log_text()
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 2).tolist()
+    assert "nothing has changed" in daemon.log_text(), "ten signals were one"
+
+
+def test_stops_in_the_middle_of_it(start, tmp_path):
+    path = folder(tmp_path, white=add(1))
+    slow = compiler(tmp_path, f"while [ -e {tmp_path}/slow ]; do sleep 0.05; done")
+    daemon = begin(start, path, env=slow)
+    (tmp_path / "slow").touch()
+    write(path, white=add(2))
+    hang_up(daemon)
+    assert wait_until(lambda: any("--check" in open(f"/proc/{pid}/cmdline").read() for pid in daemon.children()))
+    children = daemon.children()
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.wait(60) == 0
+    assert wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in children))
+
+
+def test_workers_that_do_not_become_ready(start, tmp_path):
+    """What was in force stays, and a later reload takes what this one could not."""
+    path = folder(tmp_path, white=add(1))
+    hangs = compiler(tmp_path, f"""if [ -e {tmp_path}/hangs ] && grep -q sandbox /proc/$PPID/cmdline; then exec sleep 1000; fi""")
+    daemon = start("--operators-dir", str(path), "--worker-start-ms", "2000", env={**hangs, "XDG_CACHE_HOME": "/nowhere"})
+    assert heals(daemon)
+    (tmp_path / "hangs").touch()
+    write(path, white=add(2))
+    reload(daemon)
+    assert "were not ready within worker_start_ms" in daemon.log_text() and "all stays as it was" in daemon.log_text()
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
+    (tmp_path / "hangs").unlink()
+    assert settles(daemon)
+    reload(daemon)
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 2).tolist()
+
+
+def test_signals_from_the_first_moment(tmp_path, start):
+    """It is neither ended by them nor deaf."""
+    path = folder(tmp_path, white=add(1))
+    slow = compiler(tmp_path, f"while [ ! -e {tmp_path}/go ]; do sleep 0.05; done")
+
+    def hang_up_early():
+        for _ in range(200):
+            pids = [pid for pid in os.listdir("/proc") if pid.isdigit()]
+            for pid in pids:
+                try:
+                    with open(f"/proc/{pid}/cmdline") as f:
+                        words = f.read().split("\0")
+                except OSError:
+                    continue
+                if "serve" in words and str(path) in words and "check" not in words:
+                    time.sleep(0.5)
+                    write(path, white=add(2))
+                    os.kill(int(pid), signal.SIGHUP)
+                    time.sleep(0.1)
+                    (tmp_path / "go").touch()
+                    return
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=hang_up_early)
+    thread.start()
+    try:
+        daemon = begin(start, path, env=slow)
+    finally:
+        thread.join()
+    assert wait_until(lambda: outcomes(daemon) == 1), daemon.log_text()
+    assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 2).tolist()

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Generations come and go while threads hold them: each finds the one in force, whole, and the last
+ * one who holds it is alone with it. */
+#include "server/generation.h"
+
+#include "pipeline/skeletons/reader.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void add_file(struct generation *generation, const char *path, const char *name) {
+    char text[200];
+    struct diagnostics diagnostics;
+    const int length = snprintf(
+        text, sizeof text, "#R2S_FUNC int\nstatic int %s(int a, int b) { return a + b; }\n", name);
+    struct user_file *file = reader_read(path, text, (size_t)length, 0, &diagnostics);
+    assert_non_null(file);
+    assert_true(generation_add(generation, file, path, text, (size_t)length));
+}
+
+static void texts_are_found_again(void **state) {
+    (void)state;
+    struct generation *generation = generation_create(3);
+    struct generation_text text;
+    assert_false(generation_find_text(generation, "a.c", &text));
+    add_file(generation, "folder/a.c", "aaa_one");
+    add_file(generation, "folder/b.c", "aaa_two");
+    assert_true(generation_close(generation));
+    assert_int_equal(generation->ops.added_count, 2);
+    assert_non_null(op_set_find(&generation->ops, "aaa_two"));
+    assert_true(generation_find_text(generation, "folder/b.c", &text));
+    assert_non_null(strstr(text.text, "aaa_two"));
+    assert_int_equal(text.length, strlen(text.text));
+    assert_false(generation_find_text(generation, "folder/c.c", &text));
+    /* What a worker reads, and in what order. */
+    char *copy = malloc(generation->texts_length);
+    assert_int_equal(pread(generation->texts_fd, copy, generation->texts_length, 0),
+                     generation->texts_length);
+    assert_memory_equal(copy, generation->texts, generation->texts_length);
+    const char *at = copy, *end = copy + generation->texts_length;
+    assert_true(generation_next_text(&at, end, &text));
+    assert_string_equal(text.path, "folder/a.c");
+    assert_true(generation_next_text(&at, end, &text));
+    assert_string_equal(text.path, "folder/b.c");
+    assert_false(generation_next_text(&at, end, &text));
+    free(copy);
+    generation_release(generation);
+}
+
+static void without_users_operators_there_is_nothing_to_pass_on(void **state) {
+    (void)state;
+    struct generation *generation = generation_create(1);
+    assert_true(generation_close(generation));
+    assert_int_equal(generation->texts_fd, -1);
+    assert_int_equal(generation->ops.added_count, 0);
+    generation_release(generation);
+    generation_release(NULL);
+}
+
+static void who_is_left_is_alone(void **state) {
+    (void)state;
+    struct generations generations;
+    struct generation *first = generation_create(1), *second = generation_create(2);
+    generations_init(&generations, first);
+    generation_hold(first); /* as a bank of workers does */
+    assert_true(generation_in_force(first));
+    assert_false(generation_in_force(second));
+    struct generation *request = generations_hold(&generations);
+    assert_ptr_equal(request, first);
+    generations_replace(&generations, second);
+    assert_false(generation_in_force(first));
+    assert_true(generation_in_force(second));
+    assert_false(generation_is_left(first)); /* the request has it */
+    generation_release(request);
+    assert_true(generation_is_left(first));
+    generation_release(first);
+    generations_release(&generations);
+}
+
+/* ---- many at once */
+
+enum { THREADS = 4, GENERATIONS = 300 };
+
+struct crowd {
+    struct generations generations;
+    bool stop; /* atomic */
+};
+
+static void *hold_and_release(void *argument) {
+    struct crowd *crowd = argument;
+    uint32_t last = 0;
+    while (!__atomic_load_n(&crowd->stop, __ATOMIC_RELAXED)) {
+        struct generation *generation = generations_hold(&crowd->generations);
+        const struct op *op = op_set_find(&generation->ops, "aaa_counted");
+        if (generation->number < last || !op || strcmp(op->name, "aaa_counted") != 0) abort();
+        last = generation->number;
+        struct generation *again = generation_hold(generation);
+        generation_release(generation);
+        generation_release(again);
+    }
+    return NULL;
+}
+
+static struct generation *counted(uint32_t number) {
+    struct generation *generation = generation_create(number);
+    add_file(generation, "counted.c", "aaa_counted");
+    assert_true(generation_close(generation));
+    return generation;
+}
+
+static void threads_hold_what_is_replaced(void **state) {
+    (void)state;
+    static struct crowd crowd;
+    pthread_t threads[THREADS];
+    generations_init(&crowd.generations, counted(1));
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, hold_and_release, &crowd), 0);
+    for (uint32_t number = 2; number <= GENERATIONS; number++) {
+        struct generation *next = counted(number);
+        generation_hold(next);
+        generations_replace(&crowd.generations, next);
+        usleep(100);
+        generations_replace(&crowd.generations, counted(++number));
+        while (!generation_is_left(next)) usleep(10);
+        generation_release(next);
+    }
+    __atomic_store_n(&crowd.stop, true, __ATOMIC_RELAXED);
+    for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+    assert_true(generation_is_left(crowd.generations.current));
+    generations_release(&crowd.generations);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_are_found_again),
+        cmocka_unit_test(without_users_operators_there_is_nothing_to_pass_on),
+        cmocka_unit_test(who_is_left_is_alone),
+        cmocka_unit_test(threads_hold_what_is_replaced),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
