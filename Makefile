@@ -4,7 +4,7 @@
 # made last is at build/burin too, unless SAN is set.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-mpmath python3-opencv python3-skimage curl
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-jsonschema python3-mpmath python3-opencv python3-skimage curl
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev

@@ -9,7 +9,10 @@
 #include "server/generation.h"
 
 #include "pipeline/skeletons/reader.h"
+#include "server/openapi_json.h"
+#include "server/ops_json.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -48,17 +51,37 @@ bool generation_add(struct generation *generation, struct user_file *file, const
     return true;
 }
 
-bool generation_close(struct generation *generation) {
+static bool write_texts(struct generation *generation) {
     if (!generation->texts_length) return true;
     generation->texts_fd = memfd_create("burin-operators", MFD_CLOEXEC);
     size_t done = 0;
-    ssize_t put_out = generation->texts_fd < 0 ? -1 : 0;
-    while (put_out >= 0 && done < generation->texts_length) {
-        put_out =
+    ssize_t written = generation->texts_fd < 0 ? -1 : 0;
+    while (written >= 0 && done < generation->texts_length) {
+        written =
             write(generation->texts_fd, generation->texts + done, generation->texts_length - done);
-        if (put_out > 0) done += (size_t)put_out;
+        if (written > 0) done += (size_t)written;
     }
     return done == generation->texts_length;
+}
+
+/* TEXT is heap; NULL: out of memory. */
+static bool set_document(struct generation_document *document, char *text) {
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    if (!text) return false;
+    document->text = text;
+    document->length = strlen(text);
+    for (const char *at = text; *at; at++) hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
+    snprintf(document->etag, sizeof document->etag, "\"%016llx\"", (unsigned long long)hash);
+    return true;
+}
+
+bool generation_close(struct generation *generation) {
+    json_t *list = ops_json(&generation->ops);
+    char *text = json_dumps(list, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(12));
+    json_decref(list);
+    return set_document(&generation->list, text) &&
+           set_document(&generation->openapi, openapi_json(&generation->ops)) &&
+           write_texts(generation);
 }
 
 bool generation_next_text(const char **at, const char *end, struct generation_text *text) {
@@ -87,6 +110,8 @@ static void destroy(struct generation *generation) {
     for (int i = 0; i < generation->file_count; i++) reader_destroy(generation->files[i]);
     if (generation->texts_fd >= 0) close(generation->texts_fd);
     free(generation->texts);
+    free(generation->list.text);
+    free(generation->openapi.text);
     free(generation);
 }
 

@@ -24,6 +24,13 @@
 
 struct user_file; /* pipeline/skeletons/user_op.h */
 
+/* JSON as it is answered. */
+struct generation_document {
+    char *text;
+    size_t length;
+    char etag[24]; /* with its quotes */
+};
+
 struct generation {
     uint32_t number; /* 1, 2...; a job carries it to the workers that have it */
     struct op_set ops;
@@ -32,6 +39,7 @@ struct generation {
     char *texts; /* all files' texts, one behind the other: see generation_next_text */
     size_t texts_length;
     int texts_fd; /* memory with the same for the workers; -1: there are none */
+    struct generation_document list, openapi; /* GET /ops, GET /openapi.json */
 
     /* atomic */
     int holders;
@@ -48,7 +56,7 @@ struct generation *generation_create(uint32_t number);
 bool generation_add(struct generation *generation, struct user_file *file, const char *path,
                     const char *text, size_t length);
 
-/* No more is added from now on. */
+/* No more is added from now on: what depends on all of them is made. */
 bool generation_close(struct generation *generation);
 
 /* A source as it was read from the folder. Path and text end with NUL. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* ops_json.h - operators as JSON.
  *
- * Used by:  http/handle_health.c (GET /ops), command_ops.c (`burin ops --json`).
+ * Used by:  generation.c (GET /ops), command_ops.c (`burin ops --json`).
  * Owns:     nothing; the result is the caller's.
  * Fails:    NULL without memory.
  * Threads:  any.

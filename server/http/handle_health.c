@@ -3,7 +3,6 @@
 #include "server/http/health.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
-#include "server/ops_json.h"
 #include "server/version.h"
 
 #include <stdlib.h>
@@ -66,18 +65,12 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
     return STATUS_OK;
 }
 
-enum status handle_ops(struct exchange *exchange, struct reply *reply, struct failure *failure) {
-    (void)failure;
-    *reply = reply_json(MHD_HTTP_OK, ops_json(&exchange->generation->ops));
-    return STATUS_OK;
-}
-
 enum status handle_root(struct exchange *exchange, struct reply *reply, struct failure *failure) {
     (void)exchange, (void)failure;
     *reply = reply_json(MHD_HTTP_OK,
-                        json_pack("{s:s, s:s, s:[s,s,s,s,s,s,s,s]}", "name", "burin", "version",
+                        json_pack("{s:s, s:s, s:[s,s,s,s,s,s,s,s,s]}", "name", "burin", "version",
                                   version_text(), "endpoints", "POST /{operator}", "POST /pipeline",
-                                  "POST /info", "GET /ops", "GET /livez", "GET /readyz",
-                                  "GET /health", "GET /metrics"));
+                                  "POST /info", "GET /ops", "GET /openapi.json", "GET /livez",
+                                  "GET /readyz", "GET /health", "GET /metrics"));
     return STATUS_OK;
 }

@@ -9,6 +9,7 @@ static const struct route routes[] = {
     { "/pipeline", ROUTE_POST, .begin = process_begin, .submit = process_submit },
     { "/info", ROUTE_POST, .begin = info_begin, .answer = info_answer },
     { "/ops", ROUTE_GET, .answer = handle_ops },
+    { "/openapi.json", ROUTE_GET, .answer = handle_openapi },
     { "/", ROUTE_GET, .answer = handle_root },
     { "/livez", ROUTE_GET, .admin = true, .answer = handle_livez },
     { "/health", ROUTE_GET, .admin = true, .answer = handle_livez },

@@ -44,8 +44,10 @@ enum status process_submit(struct exchange *exchange, struct failure *failure);
 /* handle_info.c */
 enum status info_begin(struct exchange *exchange, struct failure *failure);
 enum status info_answer(struct exchange *exchange, struct reply *reply, struct failure *failure);
-/* handle_health.c */
+/* handle_document.c */
 enum status handle_ops(struct exchange *exchange, struct reply *reply, struct failure *failure);
+enum status handle_openapi(struct exchange *exchange, struct reply *reply, struct failure *failure);
+/* handle_health.c */
 enum status handle_root(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_livez(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct failure *failure);

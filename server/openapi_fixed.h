@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+/* openapi_fixed.h - the parts of the OpenAPI description that no operator changes.
+ *
+ * JSON with ' in place of ", so that one can read it here.
+ *
+ * Used by:  openapi_json.c.
+ */
+#ifndef BURIN_OPENAPI_FIXED_H
+#define BURIN_OPENAPI_FIXED_H
+
+// clang-format off
+
+/* Pictures that are text: 8x8 pixels of gray, of 8 and of 16 bits. */
+#define OPENAPI_PICTURE    "P5 8 8 255\\n" OPENAPI_PIXELS
+#define OPENAPI_PICTURE_16 "P5 8 8 65535\\n" OPENAPI_PIXELS OPENAPI_PIXELS
+#define OPENAPI_PIXELS     "0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnop"
+
+/* Parameters that every request with an image takes. */
+#define OPENAPI_SHARED_PARAMETERS                                                                  \
+    "{'$ref':'#/components/parameters/device'},{'$ref':'#/components/parameters/type'},"           \
+    "{'$ref':'#/components/parameters/quality'},{'$ref':'#/components/parameters/compression'},"   \
+    "{'$ref':'#/components/parameters/background'},{'$ref':'#/components/parameters/damaged'},"    \
+    "{'$ref':'#/components/parameters/id'}"
+
+#define OPENAPI_RAW_BODIES(picture)                                                                \
+    "'image/jpeg':{},'image/png':{},'image/x-portable-anymap':{'schema':{'type':'string'},"        \
+    "'example':'" picture "'}"
+
+#define OPENAPI_IMAGE_PART                                                                         \
+    "'image':{'description':'JPEG, PNG or PNM; the part may be called file or media too',"         \
+    "'type':'string','contentMediaType':'application/octet-stream'}"
+
+static const char openapi_info[] =
+    "'openapi':'3.1.0','servers':[{'url':'/'}],'security':[],'tags':["
+    "{'name':'operators','description':'An image in, an image or numbers out'},"
+    "{'name':'service','description':'What there is, and how it is'}]";
+
+static const char openapi_description[] =
+    "POST an image to an operator, as a form part or as the body itself; PUT does the same. "
+    "Parameters may come as form fields too. Accept: application/json asks for the timing report "
+    "alone, multipart/mixed for image and report.";
+
+static const char openapi_parameters[] =
+    "'device':{'name':'device','in':'query','description':'Who does the work','schema':{"
+    "'type':'string','pattern':'^(auto|cpu|cuda|cuda:[0-9]{1,2})$','default':'auto'},"
+    "'example':'cpu'},"
+    "'type':{'name':'type','in':'query','description':'Type of the answer; auto follows Accept, "
+    "then the input','schema':{'type':'string','enum':['auto','png','jpeg','pnm'],"
+    "'default':'auto'},'example':'png'},"
+    "'quality':{'name':'quality','in':'query','description':'Of a JPEG','schema':{"
+    "'type':'integer','minimum':1,'maximum':100,'default':85},'example':85},"
+    "'compression':{'name':'compression','in':'query','description':'Of a PNG: 0 stores, 1 is "
+    "the fastest, 3 the slowest and mostly the smallest','schema':{'type':'integer','minimum':0,"
+    "'maximum':3,'default':1},'example':1},"
+    "'background':{'name':'background','in':'query','description':'Colour under transparent "
+    "pixels where the type has no transparency: RRGGBB','schema':{'type':'string',"
+    "'pattern':'^#?[0-9A-Fa-f]{6}$','default':'ffffff'},'example':'ffffff'},"
+    "'damaged':{'name':'damaged','in':'query','description':'accept: a damaged image is answered "
+    "as far as it could be decoded, with a note','schema':{'type':'string','enum':['refuse',"
+    "'accept'],'default':'refuse'},'example':'refuse'},"
+    "'id':{'name':'X-Request-ID','in':'header','description':'Is in the answer and in the log',"
+    "'schema':{'type':'string','pattern':'^[A-Za-z0-9_.-]{1,63}$'},'example':'example-1'}";
+
+static const char openapi_headers[] =
+    "'Server-Timing':{'description':'The stages in milliseconds','schema':{'type':'string'}},"
+    "'X-Burin-Timing':{'description':'The timing report in one line','content':{"
+    "'application/json':{'schema':{'$ref':'#/components/schemas/Report'}}}},"
+    "'X-Burin-Device':{'description':'The device that did the work','schema':{'type':'string'}},"
+    "'X-Request-ID':{'description':'The id of the request, or a new one','schema':{"
+    "'type':'string'}},"
+    "'Size':{'description':'Pixels','schema':{'type':'integer'}},"
+    "'Retry-After':{'description':'Seconds','schema':{'type':'integer'}}";
+
+/* Of every image, and of every report. */
+#define OPENAPI_RESULT_HEADERS                                                                     \
+    "'headers':{'Server-Timing':{'$ref':'#/components/headers/Server-Timing'},"                    \
+    "'X-Burin-Timing':{'$ref':'#/components/headers/X-Burin-Timing'},"                             \
+    "'X-Burin-Device':{'$ref':'#/components/headers/X-Burin-Device'},"                             \
+    "'X-Request-ID':{'$ref':'#/components/headers/X-Request-ID'},"                                 \
+    "'X-Origin-Width':{'$ref':'#/components/headers/Size'},"                                       \
+    "'X-Origin-Height':{'$ref':'#/components/headers/Size'},"                                      \
+    "'X-Result-Width':{'$ref':'#/components/headers/Size'},"                                       \
+    "'X-Result-Height':{'$ref':'#/components/headers/Size'}}"
+
+#define OPENAPI_REPORT                                                                             \
+    "'application/json':{'schema':{'$ref':'#/components/schemas/Report'}},'multipart/mixed':{}"
+
+#define OPENAPI_IMAGES "'image/jpeg':{},'image/png':{},'image/x-portable-anymap':{}"
+
+static const char openapi_results[] =
+    "'Image':{'description':'The image',"
+    "'content':{" OPENAPI_IMAGES "," OPENAPI_REPORT "}," OPENAPI_RESULT_HEADERS "},"
+    "'Values':{'description':'The numbers, in the report under values; the image too, if the "
+    "request names an image type',"
+    "'content':{" OPENAPI_REPORT "," OPENAPI_IMAGES "}," OPENAPI_RESULT_HEADERS "}";
+
+#define OPENAPI_BODY(picture)                                                                      \
+    "{'required':true,'content':{'multipart/form-data':{'schema':{'type':'object',"                \
+    "'properties':{" OPENAPI_IMAGE_PART "},'required':['image']},"                                 \
+    "'example':{'image':'" picture "'}}," OPENAPI_RAW_BODIES(picture) "}}"
+
+static const char openapi_body[] = OPENAPI_BODY(OPENAPI_PICTURE);
+static const char openapi_body_16[] = OPENAPI_BODY(OPENAPI_PICTURE_16);
+
+#define OPENAPI_TEXT  "{'type':'string'}"
+#define OPENAPI_COUNT "{'type':'integer','minimum':0}"
+#define OPENAPI_FLAG  "{'type':'boolean'}"
+
+static const char openapi_schemas[] =
+    "'Problem':{'type':'object','description':'RFC 9457; message says what to do, code is for "
+    "programs','properties':{'type':" OPENAPI_TEXT ",'title':" OPENAPI_TEXT ","
+    "'status':{'type':'integer'},'detail':" OPENAPI_TEXT ",'message':" OPENAPI_TEXT ","
+    "'code':" OPENAPI_TEXT ",'request_id':" OPENAPI_TEXT "},"
+    "'required':['type','title','status','detail','message','code','request_id']},"
+    "'Facts':{'type':'object','properties':{'type':" OPENAPI_TEXT ",'width':" OPENAPI_COUNT ","
+    "'height':" OPENAPI_COUNT ",'channels':{'type':'integer','minimum':1,'maximum':4},"
+    "'depth':{'enum':[8,16]},'bytes':" OPENAPI_COUNT "},"
+    "'required':['type','width','height','channels','depth','bytes']},"
+    "'Span':{'type':'object','properties':{'name':" OPENAPI_TEXT ",'ms':{'type':'number'},"
+    "'kernels':{'type':'array','items':{'$ref':'#/components/schemas/Span'}}},"
+    "'required':['name','ms']},"
+    "'Value':{'type':'object','properties':{'operation':" OPENAPI_TEXT ",'step':" OPENAPI_COUNT ","
+    "'value':{'type':'array','description':'Of each channel without alpha a number, or a list',"
+    "'items':{'oneOf':[{'type':'number'},{'type':'array','items':{'type':'number'}}]}}},"
+    "'required':['operation','step','value']},"
+    "'Report':{'type':'object','properties':{'request_id':" OPENAPI_TEXT ","
+    "'device':" OPENAPI_TEXT ",'input':{'$ref':'#/components/schemas/Facts'},"
+    "'output':{'$ref':'#/components/schemas/Facts'},'notes':{'type':'array',"
+    "'items':" OPENAPI_TEXT "},'ms':{'$ref':'#/components/schemas/Stages'},'values':{"
+    "'type':'array','items':{'$ref':'#/components/schemas/Value'}}},"
+    "'required':['request_id','device','input','output','notes','ms']},"
+    "'Info':{'type':'object','properties':{'width':" OPENAPI_COUNT ",'height':" OPENAPI_COUNT ","
+    "'type':" OPENAPI_TEXT ",'mime_type':" OPENAPI_TEXT ",'space':" OPENAPI_TEXT ","
+    "'hasAlpha':" OPENAPI_FLAG ",'hasProfile':" OPENAPI_FLAG ",'channels':" OPENAPI_COUNT ","
+    "'depth':" OPENAPI_COUNT ",'orientation':" OPENAPI_COUNT ",'progressive':" OPENAPI_FLAG ","
+    "'animated':" OPENAPI_FLAG ",'pixels':" OPENAPI_COUNT ",'size':" OPENAPI_COUNT "},"
+    "'required':['width','height','type','mime_type','channels','depth','pixels','size']},"
+    "'Operators':{'type':'object','properties':{'operators':{'type':'array','items':{"
+    "'type':'object','properties':{'name':" OPENAPI_TEXT ",'summary':" OPENAPI_TEXT ","
+    "'parameters':{'type':'array','items':{'type':'object'}},'parts':{'type':'array','items':{"
+    "'type':'object'}},'values':{'enum':['number','list']},'depth':{'enum':[8,16]}},"
+    "'required':['name','summary','parameters','parts']}}},'required':['operators']},"
+    "'Readiness':{'type':'object','properties':{'status':" OPENAPI_TEXT ","
+    "'queued':" OPENAPI_COUNT ",'queue_jobs':" OPENAPI_COUNT ",'workers':{'type':'array','items':{"
+    "'type':'object'}}},'required':['status','queued','queue_jobs','workers']},"
+    "'Live':{'type':'object','properties':{'status':{'const':'live'}},'required':['status']}";
+
+#define OPENAPI_GET(path, id, summary, answers)                                                    \
+    "'" path "':{'get':{'operationId':'" id "','tags':['service'],'summary':'" summary             \
+    "','responses':{" answers ",'4XX':{'$ref':'#/components/responses/400'}}}}"
+
+#define OPENAPI_JSON(description, schema)                                                          \
+    "{'description':'" description "','content':{'application/json':{'schema':{'$ref':"            \
+    "'#/components/schemas/" schema "'}}}}"
+
+static const char openapi_service_paths[] =
+    OPENAPI_GET("/ops", "get-ops", "Every operator with its parameters",
+                "'200':" OPENAPI_JSON("The operators", "Operators")) ","
+    OPENAPI_GET("/openapi.json", "get-openapi", "This description",
+                "'200':{'description':'OpenAPI 3.1','content':{'application/json':{'schema':{"
+                "'type':'object'}}}}") ","
+    OPENAPI_GET("/livez", "get-livez", "Does the process run?",
+                "'200':" OPENAPI_JSON("It does", "Live")) ","
+    OPENAPI_GET("/health", "get-health", "Does the process run?",
+                "'200':" OPENAPI_JSON("It does", "Live")) ","
+    OPENAPI_GET("/readyz", "get-readyz", "Is there room for a request and a worker to do it?",
+                "'200':" OPENAPI_JSON("There is", "Readiness") ","
+                "'503':" OPENAPI_JSON("Not now; status tells why", "Readiness")) ","
+    OPENAPI_GET("/metrics", "get-metrics", "Counters in the text format of Prometheus",
+                "'200':{'description':'Counters','content':{'text/plain':{'schema':{"
+                "'type':'string'}}}}");
+
+// clang-format on
+
+#endif

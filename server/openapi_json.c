@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. The text is written from front to end into memory that is made larger until it
+ * fits: operators' paths from their records, the rest from openapi_fixed.h. Names, units and ranges
+ * stand nowhere else: what a record says is what a request is checked against. */
+#include "server/openapi_json.h"
+
+#include "pipeline/plan.h"
+#include "server/json_writer.h"
+#include "server/openapi_fixed.h"
+#include "server/version.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SIZE = 64 << 10, LARGEST_SIZE = 64 << 20 };
+
+/* TEXT with ' in place of ". */
+static void put(struct json_writer *json, const char *text) {
+    for (size_t length; *text; text += length + (text[length] != '\0')) {
+        length = strcspn(text, "'");
+        json_writer_bytes(json, text, length);
+        if (text[length]) json_writer_bytes(json, "\"", 1);
+    }
+}
+
+/* A comma unless an object or a list has just begun. */
+static void next(struct json_writer *json) {
+    const char before = json->length ? json->start[json->length - 1] : '{';
+    if (before != '{' && before != '[') json_writer_bytes(json, ",", 1);
+}
+
+static void put_next(struct json_writer *json, const char *text) {
+    next(json);
+    put(json, text);
+}
+
+static void flag(struct json_writer *json, const char *name, bool value) {
+    json_writer_key(json, name);
+    json_writer_add(json, value ? "true" : "false");
+}
+
+/* ---- an operator's parameters */
+
+static void number(struct json_writer *json, const struct param *param, long value) {
+    char text[DECIMAL_TEXT_MAX];
+    if (param->type == PARAM_DECIMAL)
+        json_writer_add(json, param_decimal_print(value, text));
+    else
+        json_writer_number(json, value);
+}
+
+static void key_of_number(struct json_writer *json, const char *name, const struct param *param,
+                          long value) {
+    json_writer_key(json, name);
+    number(json, param, value);
+}
+
+/* A default out of range stands for "not given". */
+static bool has_default(const struct param *param) {
+    if (param->required || param->type == PARAM_TAPS) return false;
+    const bool ranged = param->type == PARAM_INT || param->type == PARAM_DECIMAL;
+    return !ranged || (param->def >= param->min && param->def <= param->max);
+}
+
+static void value(struct json_writer *json, const struct param *param, long number_) {
+    switch (param->type) {
+    case PARAM_BOOL: json_writer_add(json, number_ ? "true" : "false"); break;
+    case PARAM_CHOICE: json_writer_string(json, param->choices[number_]); break;
+    case PARAM_TAPS: json_writer_add(json, "[0,0,0,0,1,0,0,0,0]"); break;
+    default: number(json, param, number_);
+    }
+}
+
+static void choices(struct json_writer *json, const struct param *param) {
+    put_next(json, "'enum':[");
+    for (int i = 0; i < CHOICES_MAX && param->choices[i]; i++) {
+        next(json);
+        json_writer_string(json, param->choices[i]);
+    }
+    json_writer_add(json, "]");
+}
+
+static void range(struct json_writer *json, const struct param *param) {
+    key_of_number(json, "minimum", param, param->min);
+    key_of_number(json, "maximum", param, param->max);
+}
+
+static void schema(struct json_writer *json, const struct param *param) {
+    static const char *const types[] = {
+        [PARAM_INT] = "integer", [PARAM_BOOL] = "boolean",   [PARAM_CHOICE] = "string",
+        [PARAM_TAPS] = "array",  [PARAM_DECIMAL] = "number",
+    };
+    json_writer_key(json, "schema");
+    json_writer_add(json, "{");
+    json_writer_key_string(json, "type", types[param->type]);
+    if (param->type == PARAM_INT || param->type == PARAM_DECIMAL) range(json, param);
+    if (param->type == PARAM_CHOICE) choices(json, param);
+    if (param->type == PARAM_TAPS) {
+        put_next(json, "'items':{'type':'integer'");
+        range(json, param);
+        json_writer_add(json, "}");
+        json_writer_key_number(json, "minItems", 9);
+        json_writer_key_number(json, "maxItems", TAPS_MAX);
+    }
+    if (has_default(param)) {
+        json_writer_key(json, "default");
+        value(json, param, param->def);
+    }
+    json_writer_add(json, "}");
+}
+
+static void parameter(struct json_writer *json, const struct param *param) {
+    char text[512];
+    snprintf(text, sizeof text, "%s%s%s%s", param->summary ? param->summary : "",
+             param->unit ? " (" : "", param->unit ? param->unit : "", param->unit ? ")" : "");
+    put_next(json, "{'in':'query'");
+    json_writer_key_string(json, "name", param->name);
+    json_writer_key_string(json, "description", text);
+    if (param->required) flag(json, "required", true);
+    if (param->type == PARAM_TAPS) put_next(json, "'style':'form','explode':false");
+    schema(json, param);
+    json_writer_key(json, "example");
+    value(json, param, has_default(param) ? param->def : param->min);
+    json_writer_add(json, "}");
+}
+
+/* ---- paths */
+
+/* An image, and those beside it that the operator takes. */
+static void body(struct json_writer *json, const struct op *op) {
+    json_writer_key(json, "requestBody");
+    if (!op->aux[0].name) {
+        put(json,
+            op->depth == 16 ? openapi_body_16 : "{'$ref':'#/components/requestBodies/Image'}");
+        return;
+    }
+    put(json, "{'required':true,'content':{'multipart/form-data':{'schema':{'type':'object',"
+              "'properties':{" OPENAPI_IMAGE_PART);
+    for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++) {
+        json_writer_key(json, op->aux[i].name);
+        put(json, "{'type':'string','contentMediaType':'application/octet-stream'");
+        json_writer_key_string(json, "description", op->aux[i].summary);
+        json_writer_add(json, "}");
+    }
+    put(json, "},'required':['image']},'example':{'image':'" OPENAPI_PICTURE "'");
+    for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++) {
+        json_writer_key(json, op->aux[i].name);
+        put(json, "'" OPENAPI_PICTURE "'");
+    }
+    put(json, "}}," OPENAPI_RAW_BODIES(OPENAPI_PICTURE) "}}");
+}
+
+/* What an image may come to; each is a status. */
+static const struct problem {
+    const char *status, *meaning;
+} problems[] = {
+    { "400", "A parameter or the form is wrong, or the request can be read in two ways" },
+    { "413", "The body is too large" },
+    { "415", "Not an image that is read here, or a body with a Content-Encoding" },
+    { "422", "Too many pixels, or a damaged image" },
+    { "500", "The job ended its workers" },
+    { "503", "No room, no healthy worker, or the daemon is stopping" },
+    { "504", "The deadline passed" },
+};
+enum { PROBLEMS = sizeof problems / sizeof *problems };
+
+static void key_of_problem(struct json_writer *json, const struct problem *problem) {
+    json_writer_key(json, problem->status);
+    put(json, "{'$ref':'#/components/responses/");
+    json_writer_add(json, problem->status);
+    put(json, "'}");
+}
+
+/* RESULT: a response object, with ' for ". */
+static void responses(struct json_writer *json, const char *result) {
+    put_next(json, "'responses':{'200':");
+    put(json, result);
+    for (int i = 0; i < PROBLEMS; i++) key_of_problem(json, &problems[i]);
+    json_writer_add(json, "}");
+}
+
+static void operator_path(struct json_writer *json, const struct op *op) {
+    char path[64];
+    snprintf(path, sizeof path, "/%s", op->name);
+    json_writer_key(json, path);
+    put(json, "{'post':{'tags':['operators']");
+    json_writer_key_string(json, "operationId", op->name);
+    json_writer_key_string(json, "summary", op->summary ? op->summary : op->name);
+    put_next(json, "'parameters':[");
+    for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
+        parameter(json, param);
+    put_next(json, OPENAPI_SHARED_PARAMETERS "]");
+    body(json, op);
+    responses(json, op->values ? "{'$ref':'#/components/responses/Values'}"
+                               : "{'$ref':'#/components/responses/Image'}");
+    json_writer_add(json, "}}");
+}
+
+/* Two steps that need no parameter and take what the picture is. */
+static void steps(struct json_writer *json, const struct op_set *ops) {
+    int count = 0;
+    json_writer_add(json, "[");
+    for (int i = 0; i < op_set_count(ops) && count < 2; i++) {
+        const struct op *op = op_set_at(ops, i);
+        bool simple = op->depth != 16 && !op->aux[0].name;
+        for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
+            simple = simple && !param->required;
+        if (!simple) continue;
+        count++;
+        put_next(json, "{");
+        json_writer_key_string(json, "operation", op->name);
+        put_next(json, "'params':{}}");
+    }
+    json_writer_add(json, "]");
+}
+
+static void pipeline_path(struct json_writer *json, const struct op_set *ops) {
+    put_next(json, "'/pipeline':{'post':{'operationId':'post-pipeline','tags':['operators'],"
+                   "'summary':'The image after several operators; it is decoded and encoded once',"
+                   "'parameters':[{'name':'operations','in':'query','description':'May be a form "
+                   "field instead','content':{'application/json':{'schema':{"
+                   "'$ref':'#/components/schemas/Operations'},'example':");
+    steps(json, ops);
+    put(json, "}}}," OPENAPI_SHARED_PARAMETERS "],'requestBody':{'required':true,'content':{"
+              "'multipart/form-data':{'schema':{'type':'object','properties':{" OPENAPI_IMAGE_PART
+              ",'operations':{'$ref':'#/components/schemas/Operations'}},'required':['image']},"
+              "'encoding':{'operations':{'contentType':'application/json'}},"
+              "'example':{'image':'" OPENAPI_PICTURE "','operations':");
+    steps(json, ops);
+    put(json, "}}," OPENAPI_RAW_BODIES(OPENAPI_PICTURE) "}}");
+    responses(json, "{'$ref':'#/components/responses/Image'}");
+    json_writer_add(json, "}}");
+}
+
+static void info_path(struct json_writer *json) {
+    put_next(json, "'/info':{'post':{'operationId':'post-info','tags':['operators'],"
+                   "'summary':'Type, size, depth and channels, from the header of the image',"
+                   "'parameters':[{'$ref':'#/components/parameters/device'},"
+                   "{'$ref':'#/components/parameters/id'}],"
+                   "'requestBody':{'$ref':'#/components/requestBodies/Image'}");
+    responses(json, OPENAPI_JSON("What the header says", "Info"));
+    json_writer_add(json, "}}");
+}
+
+/* ---- components */
+
+static void problem_responses(struct json_writer *json) {
+    for (int i = 0; i < PROBLEMS; i++) {
+        json_writer_key(json, problems[i].status);
+        json_writer_add(json, "{");
+        json_writer_key_string(json, "description", problems[i].meaning);
+        put_next(json, "'content':{'application/problem+json':{'schema':{"
+                       "'$ref':'#/components/schemas/Problem'}}}");
+        if (strcmp(problems[i].status, "503") == 0)
+            put_next(json, "'headers':{'Retry-After':{"
+                           "'$ref':'#/components/headers/Retry-After'}}");
+        json_writer_add(json, "}");
+    }
+}
+
+static void operations_schema(struct json_writer *json, const struct op_set *ops) {
+    put_next(json, "'Operations':{'type':'array','minItems':1");
+    json_writer_key_number(json, "maxItems", PLAN_STEPS_MAX);
+    put_next(json, "'items':{'type':'object','properties':{'operation':{'enum':[");
+    for (int i = 0; i < op_set_count(ops); i++) {
+        next(json);
+        json_writer_string(json, op_set_at(ops, i)->name);
+    }
+    put(json, "]},'params':{'type':'object'}},'required':['operation'],"
+              "'additionalProperties':false}}");
+}
+
+static void stages_schema(struct json_writer *json) {
+    put_next(json, "'Stages':{'type':'object','description':'Milliseconds; they add up to total',"
+                   "'properties':{'operators':{'type':'array','items':{"
+                   "'$ref':'#/components/schemas/Span'}},'total':{'type':'number'}");
+    for (int stage = 0; stage < STAGE_COUNT; stage++) {
+        json_writer_key(json, stage_name((enum stage)stage));
+        put(json, "{'type':'number'}");
+    }
+    put(json, "},'required':['operators','total'");
+    for (int stage = 0; stage < STAGE_COUNT; stage++) {
+        next(json);
+        json_writer_string(json, stage_name((enum stage)stage));
+    }
+    json_writer_add(json, "]}");
+}
+
+static void components(struct json_writer *json, const struct op_set *ops) {
+    put_next(json, "'components':{'parameters':{");
+    put(json, openapi_parameters);
+    put(json, "},'headers':{");
+    put(json, openapi_headers);
+    put(json, "},'requestBodies':{'Image':");
+    put(json, openapi_body);
+    put(json, "},'responses':{");
+    put(json, openapi_results);
+    problem_responses(json);
+    put(json, "},'schemas':{");
+    put(json, openapi_schemas);
+    stages_schema(json);
+    operations_schema(json, ops);
+    json_writer_add(json, "}}");
+}
+
+/* ---- all of it */
+
+static void write(struct json_writer *json, const struct op_set *ops) {
+    json_writer_add(json, "{");
+    put(json, openapi_info);
+    put_next(json, "'info':{'title':'Burin','summary':'Image processing over HTTP',"
+                   "'license':{'name':'Apache License 2.0','identifier':'Apache-2.0'}");
+    json_writer_key_string(json, "version", version_text());
+    json_writer_key_string(json, "description", openapi_description);
+    put(json, "},'paths':{");
+    for (int i = 0; i < op_set_count(ops); i++) operator_path(json, op_set_at(ops, i));
+    pipeline_path(json, ops);
+    info_path(json);
+    put_next(json, openapi_service_paths);
+    json_writer_add(json, "}");
+    components(json, ops);
+    json_writer_add(json, "}");
+}
+
+char *openapi_json(const struct op_set *ops) {
+    for (size_t size = FIRST_SIZE; size <= LARGEST_SIZE; size *= 2) {
+        char *text = malloc(size);
+        if (!text) return NULL;
+        struct json_writer json = json_writer_in(text, size);
+        write(&json, ops);
+        if (!json.full) return text;
+        free(text);
+    }
+    return NULL;
+}
