@@ -32,7 +32,7 @@ struct operators_worker {
     int own_slot;
     int sandbox;           /* the channel to it */
     int completions;       /* the end that is read */
-    pid_t pid;             /* of the sandbox */
+    pid_t pid;             /* of the sandbox; 0: it has been reaped */
     int job;               /* the front's slot that is under way, or NONE */
     int64_t over_since_ns; /* when its time was seen to be over; 0: it is not */
     bool used;             /* the sandbox has run a job before this one */
@@ -194,10 +194,14 @@ static void give_up_job(struct operators_worker *worker) {
 /* ---- the sandbox's end */
 
 /* Its exit code or minus its signal; WORKER_FAILED where it has not ended yet. */
-static int reap(const struct operators_worker *worker) {
+static int reap(struct operators_worker *worker) {
     int code = WORKER_FAILED;
-    for (int waited = 0; waited < REAP_MS && !process_reap(worker->pid, &code); waited++)
-        usleep(1000);
+    for (int waited = 0; worker->pid > 0 && waited < REAP_MS; waited++) {
+        if (process_reap(worker->pid, &code))
+            worker->pid = 0; /* may be another's from now on */
+        else
+            usleep(1000);
+    }
     return code;
 }
 
@@ -334,6 +338,7 @@ int operators_worker_run(struct slots *slots, int channel, const char *device) {
     else
         code = serve(&worker);
     if (worker.pid > 0) kill(worker.pid, SIGKILL);
+    reap(&worker); /* else it would be left to the first process */
     if (worker.sandbox >= 0) close(worker.sandbox);
     if (worker.completions >= 0) close(worker.completions);
     slots_destroy(worker.own);

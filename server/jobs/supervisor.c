@@ -57,16 +57,13 @@ static void start(struct supervisor *supervisor, struct worker_handle *worker) {
     epoll_ctl(supervisor->events, EPOLL_CTL_ADD, worker->channel, &event);
 }
 
-static void close_channel(struct supervisor *supervisor, struct worker_handle *worker) {
-    epoll_ctl(supervisor->events, EPOLL_CTL_DEL, worker->channel, NULL);
-    worker_handle_close(worker);
-}
-
 static void receive(struct supervisor *supervisor, struct worker_handle *worker) {
     struct message messages[MESSAGES];
     const int count = channel_take(worker->channel, messages, MESSAGES, 0);
     for (int i = 0; i < count; i++) worker_handle_receive(worker, &messages[i]);
-    if (count == 0) close_channel(supervisor, worker);
+    if (count != 0) return;
+    epoll_ctl(supervisor->events, EPOLL_CTL_DEL, worker->channel, NULL);
+    worker_handle_close(worker);
 }
 
 static bool is_ending(const struct worker_handle *worker) {
@@ -118,8 +115,9 @@ static void end_bank(struct supervisor *supervisor, int bank) {
     struct worker_handle *workers = worker_list_bank(&supervisor->workers, bank);
     bool ended = true;
     for (int i = 0; i < supervisor->workers.devices; i++) {
-        workers[i].wanted = false;
-        if (workers[i].channel >= 0) close_channel(supervisor, &workers[i]);
+        if (workers[i].channel >= 0)
+            epoll_ctl(supervisor->events, EPOLL_CTL_DEL, workers[i].channel, NULL);
+        worker_handle_end(&workers[i], clock_ns());
         ended = ended && !workers[i].pid;
     }
     if (!ended) return;

@@ -26,6 +26,8 @@ enum { SCHEDULER_TICK_MS = 4, AHEAD_MAX = 7 };
 /* A busy machine may keep a thread waiting, however short self_test_ms is. */
 enum { SLACK_MS = 250, LANES_MS = 5000 };
 
+enum { END_MS = 3000 };
+
 void worker_handle_init(struct worker_handle *worker, const char *device) {
     *worker =
         (struct worker_handle){ .channel = -1, .cpu = strcmp(device, "cpu") == 0, .wanted = true };
@@ -89,6 +91,17 @@ void worker_handle_close(struct worker_handle *worker) {
     worker->killed = true;
     worker->still = "died, and its process has not ended yet";
     kill(worker->pid, SIGKILL);
+}
+
+void worker_handle_end(struct worker_handle *worker, int64_t now) {
+    worker->wanted = false;
+    if (worker->channel >= 0) {
+        close(worker->channel);
+        worker->channel = -1;
+        worker->moved_ns = now;
+    } else if (worker->pid && now - worker->moved_ns > END_MS * ms_ns) {
+        kill(worker->pid, SIGKILL);
+    }
 }
 
 bool worker_handle_reap(struct worker_handle *worker) {

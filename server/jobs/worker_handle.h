@@ -83,6 +83,10 @@ void worker_handle_kill(struct worker_handle *worker);
 /* The process has closed the channel: so do we, and kill it where it did not end by itself. */
 void worker_handle_close(struct worker_handle *worker);
 
+/* No process is wanted any more. Called now and then until it has been reaped: it gets a while to
+ * end by itself, since it has children of its own, and is then killed. */
+void worker_handle_end(struct worker_handle *worker, int64_t now);
+
 /* Whether the process whose channel is closed has ended for good: then its jobs are free, and if it
  * is still wanted, restart_ns is now, or later and later for a worker that cannot even open its
  * device. */

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from conftest import BURIN, check_problem, memory, noise, pnm, wait_until
-from test_operators_dir import WHITE, begin, cc, folder, heals, sandbox, worker
+from test_operators_dir import HOSTILE, WHITE, begin, cc, folder, heals, sandbox, worker
 
 pytestmark = pytest.mark.skipif(not cc(), reason="there is no C compiler")
 
@@ -294,6 +294,31 @@ def test_under_load(start, tmp_path):
     assert settles(daemon) and daemon.becomes_idle()
     first, = [w for w in daemon.get("/readyz").json["workers"] if w["role"] == "built-in"]
     assert first["restarts"] == 0 and worker(daemon)["restarts"] == 0
+
+
+def test_as_the_first_process_of_a_container(start, tmp_path):
+    """Who has lost his parent becomes its child: none may stay behind as a zombie, of workers that a reload ends, nor of
+    those that an operator ends."""
+    path = folder(tmp_path, white=add(1), wild=HOSTILE["wild"])
+    reaper = ["/usr/bin/python3", "-c", "import ctypes, os, sys; ctypes.CDLL(None).prctl(36, 1, 0, 0, 0); os.execv(sys.argv[1], sys.argv[1:])",
+              BURIN]
+    daemon = begin(start, path, command=reaper)
+
+    def zombies():
+        found = []
+        for pid in daemon.children():
+            with open(f"/proc/{pid}/stat") as f:
+                found += [pid] if f.read().rpartition(")")[2].split()[0] == "Z" else []
+        return found
+
+    for k in range(2, 5):
+        write(path, white=add(k))
+        reload(daemon)
+        assert settles(daemon)
+        check_problem(daemon.post("/wild", pnm(PICTURE)), 500)
+        assert heals(daemon)
+    assert wait_until(lambda: not zombies()), [open(f"/proc/{pid}/cmdline").read() for pid in zombies()]
+    assert wait_until(lambda: len(daemon.children()) == 2)
 
 
 def test_many_in_a_row_leak_nothing(start, tmp_path):
