@@ -128,8 +128,7 @@ static bool names_are_free(const struct op_set *ops, const struct user_file *fil
     }
     if (ops->added_count + file->count > OP_SET_ADDED_MAX)
         diagnostics_add(diagnostics, 1, NULL,
-                        "not used: all files together have more than %d "
-                        "operators",
+                        "not used: all files together have more than %d operators",
                         OP_SET_ADDED_MAX);
     return !diagnostics->count;
 }

@@ -518,11 +518,11 @@ def test_same_picture_same_bytes(daemon):
 def test_root_tells_every_path(daemon):
     """Each of them answers; what README's table has is there."""
     endpoints = daemon.get("/").json["endpoints"]
-    for path in ("/ops", "/livez", "/readyz", "/health", "/metrics"):
+    for path in ("/ops", "/openapi.json", "/livez", "/readyz", "/health", "/metrics"):
         assert f"GET {path}" in endpoints and daemon.get(path).status == 200
     for path in ("/{operator}", "/pipeline", "/info"):
         assert f"POST {path}" in endpoints
-    assert len(endpoints) == 8
+    assert len(endpoints) == 9
 
 
 @pytest.mark.parametrize("path", ["/ops", "/", "/livez", "/readyz", "/health", "/metrics"])
