@@ -14,6 +14,7 @@ static const struct entry {
     { "histeq", &bench_histeq },
     { "edge", &bench_edge },
     { "carve", &bench_carve },
+    { "skeletons", &bench_skeletons },
 };
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 
@@ -27,7 +28,7 @@ static int usage(FILE *out, int code) {
           out);
     for (const struct entry *entry = entries; entry < entries + ENTRY_COUNT; entry++)
         if (entry->bench)
-            fprintf(out, "  %-8s %s\n%s", entry->name, entry->bench->summary, entry->bench->notes);
+            fprintf(out, "  %-9s %s\n%s", entry->name, entry->bench->summary, entry->bench->notes);
     fputs("\noptions:\n" BENCH_OPTIONS_HELP, out);
     return code;
 }

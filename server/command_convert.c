@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin convert: a file of operators as a program of its own. */
+#include "cuda/skeletons/convert_gpu.h"
 #include "pipeline/skeletons/convert.h"
 #include "pipeline/skeletons/reader.h"
 #include "server/command.h"
@@ -10,8 +11,8 @@
 
 static int usage(FILE *out, int code) {
     fputs("usage: burin convert FILE.c -o FOLDER\n\n"
-          "Writes sources that do on a CPU what the operators of FILE.c do, with a main program\n"
-          "that reads a PGM or PPM, runs them and prints the times:\n\n"
+          "Writes sources that do what the operators of FILE.c do, on a CPU and in CUDA, with a\n"
+          "main program that reads a PGM or PPM, runs them, compares and prints the times:\n\n"
           "  cd FOLDER && make && ./op in.pgm\n",
           out);
     return code;
@@ -33,7 +34,8 @@ int command_convert(int argc, char **argv) {
     if (!folder || !source) return usage(stderr, 2);
     struct user_file *file = operators_dir_read(source, &options, NULL);
     if (!file) return 1;
-    const enum status status = convert_write(file, folder, &failure);
+    enum status status = convert_write(file, folder, &failure);
+    if (status == STATUS_OK) status = convert_gpu_write(file, folder, &failure);
     if (status != STATUS_OK) fprintf(stderr, "burin convert: %s\n", failure.message);
     reader_destroy(file);
     return status != STATUS_OK;

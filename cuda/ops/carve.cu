@@ -23,7 +23,7 @@
  * band of rows keeps parents behind it and takes the seam out. dual: the same for both axes at
  * once, and a verdict each step. grid: every warp does a tile of columns, and each seam ends with a
  * barrier of all blocks. All give the same seams: what is least, and which of equals, is in
- * pipeline/ops/carve.h.
+ * pipeline/ops/carve/definition.h.
  *
  * Where to begin reading: here at the end, run(), and upwards to run_phase(). Then
  * carve/carve_context.cuh (memory), carve/method.cuh (the choice), carve/grid/grid.cuh (the
@@ -38,7 +38,7 @@
  * seams up to 2, all phases' bits up to 3/4, the method's (grid: 3.4, with masks 2.6; both
  * directions 7 to 10, dual no more, and 4 for origins); masks 1 or 2; seams shown in several
  * phases: the pixel itself. */
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 
 #include "cuda/ops/carve/carve_context.cuh"
 #include "cuda/ops/carve/show.cuh"

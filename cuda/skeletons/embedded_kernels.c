@@ -19,3 +19,6 @@ const char embedded_scalar[] = {
 const char embedded_vector[] = {
 #include "embedded/cuda/skeletons/vector.cuh.inc"
 };
+const char embedded_convert_launch[] = {
+#include "embedded/cuda/skeletons/convert_launch.cu.in.inc"
+};

@@ -3,13 +3,14 @@
  *
  * The Makefile makes them from the files of the same name, with what these include inside.
  *
- * Used by:  kernel_source.c.
+ * Used by:  kernel_source.c, convert_gpu.c.
  * Threads:  any; constants.
  */
 #ifndef BURIN_EMBEDDED_KERNELS_H
 #define BURIN_EMBEDDED_KERNELS_H
 
 extern const char embedded_kernel_prelude[], embedded_parameters[];
+extern const char embedded_convert_launch[];
 extern const char embedded_point[], embedded_neighbourhood[], embedded_scalar[], embedded_vector[];
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The parts are texts that the program carries, one behind the other; the user's
- * stands in the middle. Macros of the user's can change what stands behind it: so the kernel there
- * has no name that a user may use. */
+ * stands in the middle. The user's macros end with it, and the kernel behind it has no name that a
+ * user may use. */
 #include "cuda/skeletons/kernel_source.h"
 
 #include "cuda/cuda_limits.h"
@@ -146,6 +146,7 @@ char *kernel_source(const struct user_op *op, int depth, int channels) {
     fputs(embedded_kernel_prelude, out);
     fputs(embedded_exact_math, out);
     user_text_write(out, op->file, &options);
+    user_text_undefine(out, op->file);
     put_kernel(out, op, depth, channels);
     const bool bad = ferror(out);
     if (fclose(out) == 0 && !bad) return text;

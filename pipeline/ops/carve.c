@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Seam carving: content-aware change of size (carve.h says what exactly is computed).
+/* How it works. Seam carving: content-aware change of size (definition.h says what exactly is
+ * computed).
  *
  * Here are the record and the checks; pipeline/ops/carve/ does the work, and phases.c is where to
  * begin reading. A phase fills energy maps (map_fill.c), finds seams in them (seam_search.c: row by
  * row through dp_row.c), and does to the pixels what was found (picture.c, replay.c). context.c
  * lays out the memory of all. */
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 
 #include "pipeline/band.h"
 #include "pipeline/op.h"

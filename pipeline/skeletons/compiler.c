@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* -ffp-contract=off: a * b + c is two roundings, as on the GPU. -fno-trapping-math and
- * -fno-math-errno change no result. */
+/* -ffp-contract=off: a * b + c is two roundings, as on the GPU; what else C leaves open is as on
+ * the GPU, too. -fno-trapping-math and -fno-math-errno change no result. */
 static const char *const cc_options[] = {
     "-std=gnu17",
     "-O3",
@@ -32,6 +32,8 @@ static const char *const cc_options[] = {
     "-nostdlib",
     "-nostdinc",
     "-fwrapv",
+    "-fsigned-char",
+    "-fno-strict-aliasing",
     "-ffp-contract=off",
     "-fno-math-errno",
     "-fno-trapping-math",

@@ -22,8 +22,7 @@ static void put_parameters_argument(FILE *out, const struct user_op *op) {
     if (op->parameters) fprintf(out, ", const %s *parameters", op->parameters->name);
 }
 
-/* The function's arguments without its end. */
-static void put_arguments(FILE *out, const struct user_op *op) {
+void convert_put_arguments(FILE *out, const struct user_op *op) {
     fprintf(out, "(const struct op_picture *in");
     if (is_picture(op)) fprintf(out, ", struct op_picture *out");
     if (op->skeleton == SKELETON_R2S) fprintf(out, ", long long numbers[3]");
@@ -79,9 +78,9 @@ static void put_header(FILE *out, const struct user_file *file) {
         fprintf(out, "/* %s", op->op.summary);
         if (op->depth) fprintf(out, "; %d bits a sample", op->depth);
         fprintf(out, ". */\nvoid %s_cpu", op->op.name);
-        put_arguments(out, op);
+        convert_put_arguments(out, op);
         fprintf(out, ");\nint %s_gpu", op->op.name);
-        put_arguments(out, op);
+        convert_put_arguments(out, op);
         fputs(", double *ms);\n\n", out);
     }
     fputs("#ifdef __cplusplus\n}\n#endif\n#endif\n", out);
@@ -114,7 +113,7 @@ static void put_call(FILE *out, const struct user_op *op) {
 
 static void put_cpu_function(FILE *out, const struct user_op *op) {
     fprintf(out, "\nvoid %s_cpu", op->op.name);
-    put_arguments(out, op);
+    convert_put_arguments(out, op);
     fputs(") {\n", out);
     put_rows(out, op);
     if (is_picture(op))
@@ -277,22 +276,30 @@ static const struct {
     { "exact_math.h", put_exact_math },
 };
 
+enum status convert_write_file(const struct user_file *file, const char *folder, const char *name,
+                               void (*put)(FILE *out, const struct user_file *file),
+                               struct failure *failure) {
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *out = fopen(path, "we");
+    if (out) put(out, file);
+    const bool bad = !out || ferror(out);
+    if ((out && fclose(out) != 0) || bad)
+        return fail(failure, STATUS_INTERNAL, "cannot write %.120s: %s", path, strerror(errno));
+    return STATUS_OK;
+}
+
 enum status convert_write(const struct user_file *file, const char *folder,
                           struct failure *failure) {
     char path[1024];
+    enum status status = STATUS_OK;
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return fail(failure, STATUS_INTERNAL, "cannot make %.120s: %s", folder, strerror(errno));
     snprintf(path, sizeof path, "%s/op_cpu.c", folder);
     if (access(path, F_OK) == 0)
         return fail(failure, STATUS_BAD_PARAM,
                     "%.120s is there already: choose another folder, or remove it", path);
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, files[i].name);
-        FILE *out = fopen(path, "we");
-        if (out) files[i].put(out, file);
-        const bool bad = !out || ferror(out);
-        if ((out && fclose(out) != 0) || bad)
-            return fail(failure, STATUS_INTERNAL, "cannot write %.120s: %s", path, strerror(errno));
-    }
-    return STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < sizeof files / sizeof *files; i++)
+        status = convert_write_file(file, folder, files[i].name, files[i].put, failure);
+    return status;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* convert.h - a user file as a program of its own: sources that need burin no more.
  *
- * Used by:  `burin convert`.
+ * Used by:  `burin convert`; cuda/skeletons/convert_gpu.c, which adds the GPU's part.
  * Owns:     nothing.
  * Fails:    STATUS_INTERNAL with the file and the system's reason; STATUS_BAD_PARAM where the
  *           folder has such a program already.
@@ -12,9 +12,20 @@
 
 #include "pipeline/skeletons/user_op.h"
 
+#include <stdio.h>
+
 /* Writes op.h, op_cpu.c, main.c, Makefile and the headers that they include into FOLDER, which is
  * made if it is not there. */
 enum status convert_write(const struct user_file *file, const char *folder,
                           struct failure *failure);
+
+/* One file of FOLDER, which PUT prints. */
+enum status convert_write_file(const struct user_file *file, const char *folder, const char *name,
+                               void (*put)(FILE *out, const struct user_file *file),
+                               struct failure *failure);
+
+/* "(const struct op_picture *in, ..." of an operator's function in op.h, up to its last argument.
+ */
+void convert_put_arguments(FILE *out, const struct user_op *op);
 
 #endif

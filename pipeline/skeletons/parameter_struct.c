@@ -112,6 +112,17 @@ static bool read_range(const struct note *note, const struct field *field, struc
     return true;
 }
 
+static void default_outside(const struct param *param, int line, struct diagnostics *diagnostics) {
+    char range[128], value[64];
+    struct params defaults = { .number = { param->def } };
+    param_range(param, range, sizeof range);
+    param_print(param, &defaults, 0, value, sizeof value);
+    diagnostics_add(diagnostics, line, directive,
+                    "the default of %s, %s, is outside its range (%s); the comment reads \"default "
+                    "[min,max] meaning\"",
+                    param->name, value, range);
+}
+
 static void apply_note(const struct note *note, const struct field *field, struct param *param,
                        int line, struct text_arena *arena, struct diagnostics *diagnostics) {
     const long least = param->min, most = param->max;
@@ -124,10 +135,7 @@ static void apply_note(const struct note *note, const struct field *field, struc
         diagnostics_add(diagnostics, line, directive, "the range of %s does not fit into %s",
                         param->name, scalar_type_name(field->type));
     if (param->def < param->min || param->def > param->max)
-        diagnostics_add(diagnostics, line, directive,
-                        "the default of %s, %s, is outside its range: expected \"default "
-                        "[min,max] meaning\" with the default within",
-                        param->name, note->value ? "as given" : "0 where none is given");
+        default_outside(param, line, diagnostics);
     if (note->words_length)
         param->summary = text_arena_copy(arena, note->words,
                                          note->words_length < 160 ? note->words_length : 160);

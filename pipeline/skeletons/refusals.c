@@ -190,8 +190,7 @@ static void check_variable(const struct declaration *declaration, struct diagnos
     if (is_constant(declaration->first, declaration->end)) return;
     char shown[TOKEN_SHOWN_MAX];
     diagnostics_add(diagnostics, declaration->first->line, NULL,
-                    "this is no function, no type and no constant (it begins with \"%s\"): a "
-                    "variable outside a function must be const",
+                    "a variable outside a function must be const; this begins with \"%s\"",
                     token_shown(declaration->first, shown));
 }
 

@@ -3,6 +3,7 @@
  * not what the skeleton asks for is told with what was found in its place, and ends the reading. */
 #include "pipeline/skeletons/signature.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct cursor {
@@ -32,12 +33,12 @@ static bool expected(struct cursor *cursor, const char *what) {
 }
 
 static bool take(struct cursor *cursor, const char *word) {
-    char what[32] = { 0 };
+    char what[32];
     if (token_is(cursor->at, word)) {
         cursor->at++;
         return true;
     }
-    strncpy(what, word, sizeof what - 1);
+    snprintf(what, sizeof what, "\"%s\"", word);
     return expected(cursor, what);
 }
 

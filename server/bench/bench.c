@@ -16,6 +16,7 @@ int bench_run(const struct bench *bench, int argc, char **argv) {
     struct report report;
     if (!bench_options_parse(&options, argc, argv)) return 2;
     if (!(bench->words ? bench->words : takes_no_words)(&options)) return 2;
+    if (bench->prepare && !bench->prepare(&options)) return 1;
     if (!lanes_open(&lanes, options.program, options.device)) return 2;
     if (lanes.count == 0) return 1;
     report_begin(&report, options.json);

@@ -17,11 +17,15 @@ struct bench {
     const char *program; /* begins every message; NULL: "burin bench" */
     const char *name;    /* of the operator or subject; "bench" in the JSON */
     const char *summary; /* one line of help */
-    const char *notes;   /* lines of help, each indented by 11 spaces and ended by \n */
+    const char *notes;   /* lines of help, each indented by 12 spaces and ended by \n */
 
     /* Are the words that are no options understood? Prints a sentence if not. NULL: none may be
      * given. */
     bool (*words)(const struct bench_options *options);
+
+    /* Makes what measuring needs and what must be there before the process has threads. Prints a
+     * sentence where it fails. NULL: nothing is needed. */
+    bool (*prepare)(const struct bench_options *options);
 
     /* Measures, and passes each row to REPORT. False: a row is missing, because it could not be
      * measured or because the result was wrong; a sentence on standard error has said why. */
@@ -29,8 +33,8 @@ struct bench {
                     struct report *report);
 };
 
-/* ARGV[0] is not looked at. Returns the exit code: 0; 1 where a row is missing or a device could
- * not be opened; 2 where the call is not understood. */
+/* ARGV[0] is not looked at. Returns the exit code: 0; 1 where a row is missing, a device could
+ * not be opened or nothing could be prepared; 2 where the call is not understood. */
 int bench_run(const struct bench *bench, int argc, char **argv);
 
 /* One for each operator that has a benchmark. Weak: NULL where the program is built without that
@@ -38,5 +42,7 @@ int bench_run(const struct bench *bench, int argc, char **argv);
 extern const struct bench bench_histeq __attribute__((weak));
 extern const struct bench bench_edge __attribute__((weak));
 extern const struct bench bench_carve __attribute__((weak));
+
+extern const struct bench bench_skeletons; /* of what users write */
 
 #endif

@@ -221,10 +221,10 @@ const struct bench bench_carve = {
     .name = "carve",
     .summary = "seam carving of RGB, every SERIES or those named",
     .notes =
-        "           width, height, square, seams: as the figures 5.8 to 5.16 of the thesis of\n"
-        "           2010 vary them; screen: 1080p, 4K, 8K, also with both directions weighed\n"
-        "           us/seam: compute by the number of seams; shares: of the total with copies\n"
-        "           ratio: times as fast as one core of the CPU; median of at most 5 runs\n",
+        "            width, height, square, seams: as the figures 5.8 to 5.16 of the thesis of\n"
+        "            2010 vary them; screen: 1080p, 4K, 8K, also with both directions weighed\n"
+        "            us/seam: compute by the number of seams; shares: of the total with copies\n"
+        "            ratio: times as fast as one core of the CPU; median of at most 5 runs\n",
     .words = takes_series,
     .measure = measure,
 };

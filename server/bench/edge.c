@@ -77,6 +77,6 @@ static bool measure(const struct bench_options *options, const struct lanes *lan
 const struct bench bench_edge = {
     .name = "edge",
     .summary = "Sobel edges of 8-bit gray by size, 0.35 to 263 megapixels",
-    .notes = "           x compute, x total: times as fast as one core of the CPU\n",
+    .notes = "            x compute, x total: times as fast as one core of the CPU\n",
     .measure = measure,
 };

@@ -178,8 +178,8 @@ static bool takes_files(const struct bench_options *options) {
 const struct bench bench_histeq = {
     .name = "histeq",
     .summary = "histogram equalization, gray and RGB, 1080p to 263 megapixels, or of each FILE",
-    .notes = "           histogram, table, apply: the steps, where a kernel does one alone\n"
-             "           ratio: times as fast as one core of the CPU, copies included\n",
+    .notes = "            histogram, table, apply: the steps, where a kernel does one alone\n"
+             "            ratio: times as fast as one core of the CPU, copies included\n",
     .words = takes_files,
     .measure = measure,
 };

@@ -28,7 +28,8 @@ enum status measurement_take(struct measurement *measurement, struct lane *lane,
                              const struct plan *plan, struct image shape, measurement_draw draw,
                              const void *context, int repeats, struct failure *failure);
 
-/* STATUS_OK if LANE's last result is EXPECTED, or if EXPECTED has no pixels. */
+/* STATUS_OK if LANE's last result is EXPECTED, or if EXPECTED has no pixels. The result of a plan
+ * of one step that tells values is a row: the bytes of these values. */
 enum status measurement_check(const struct lane *lane, const struct image *expected,
                               struct failure *failure);
 

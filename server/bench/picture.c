@@ -35,6 +35,12 @@ void picture_waves(const struct image *image, const void *context) {
     }
 }
 
+void picture_two_levels(const struct image *image, const void *context) {
+    (void)context;
+    for (uint32_t y = 0; y < image->height; y++)
+        memset(image_row(image, y), y < image->height / 2 ? 200 : 90, image_row_bytes(image));
+}
+
 void picture_copy(const struct image *image, const void *context) {
     const struct image *pixels = context;
     for (uint32_t y = 0; y < image->height; y++)

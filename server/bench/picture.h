@@ -18,6 +18,9 @@ void picture_noise(const struct image *image, const void *context);
  * them. CONTEXT is not looked at. */
 void picture_waves(const struct image *image, const void *context);
 
+/* Two levels, one above the other, as sky above grass. CONTEXT is not looked at. */
+void picture_two_levels(const struct image *image, const void *context);
+
 /* The pixels of CONTEXT, a struct image of the same shape. */
 void picture_copy(const struct image *image, const void *context);
 

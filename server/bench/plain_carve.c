@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/bench/plain.h"
 
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 
 #include <stdlib.h>
 

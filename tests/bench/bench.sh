@@ -37,6 +37,8 @@ load() {
         "$burin" bench $operator
         "$burin" bench $operator --json >"$out/$operator.json"
     done
+    "$burin" bench skeletons # compiled there: without a C compiler the rows of the CPU's operators are left out
+    "$burin" bench skeletons --json >"$out/skeletons.json"
     for program in edge_ways energy_ways launch_shapes; do
         [ -x "$here/bin/$program" ] || continue
         say "$program"

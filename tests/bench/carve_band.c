@@ -9,7 +9,7 @@
  * computes of each row what can have changed, with 1 column more on either side than in the row
  * before, and narrows that to what has; it needs no parents. Where a cost does not fit 16 bits the
  * program says so and ends. */
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/carve/dp_row.h"
 #include "pipeline/timing.h"
 

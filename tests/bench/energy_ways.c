@@ -9,7 +9,7 @@
  * empty. */
 #include "tests/bench/energy_ways.h"
 
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/registry.h"
 #include "server/bench/bench.h"
 #include "server/bench/measurement.h"

@@ -5,6 +5,7 @@
 Draws figures as SVG: times in ms, us a seam or shares, by size. JSON is what these print with --json:
   burin bench carve          figures 5.8 to 5.16 of the thesis of 2010
   tests/bench/energy_ways    its figures 5.3 to 5.6
+  burin bench skeletons      figure 5 of the paper of 2017 on skeletons
   tests/bench/edge_ways      figure 3 of the course project of 2022; `burin bench edge`: the operator's lines alone
 
 Every figure says where and when it was measured. Axes are logarithmic where sizes are. Where a result's machine has cpu_rows,
@@ -73,6 +74,39 @@ class Figure:
             self.drawing.tight_layout(rect=(0, 0.02, 1, 1))
             self.drawing.savefig(self.path, metadata={"Date": None})
             print(self.path)
+        plt.close(self.drawing)
+
+
+class Panels(Figure):
+    """Several axes in one SVG: panel() chooses the one that is drawn into. One legend stands under all."""
+
+    def __init__(self, folder, name, machine, rows, columns):
+        self.path = os.path.join(folder, name + ".svg")
+        self.drawing, self.grid = plt.subplots(rows, columns, figsize=(3.6 * columns, 2.3 * rows), squeeze=False)
+        self.machine, self.beside, self.of_cpu = machine, False, []
+        self.entries = {}  # of the legend: label to handle
+
+    def panel(self, row, column, **texts):
+        self.axes = self.grid[row][column]
+        self.axes.set(**texts)
+        self.axes.set_xscale("log")
+        self.axes.set_yscale("log")
+
+    def ticks(self, places):
+        self.axes.set_xticks(places, [f"{place:.0f}" for place in places])
+        self.axes.minorticks_off()
+
+    def line(self, points, label, device=None, **style):
+        super().line(points, label, device, **style)
+        self.entries.update({text: handle for handle, text in zip(*self.axes.get_legend_handles_labels())})
+
+    def save(self):
+        self.drawing.legend(self.entries.values(), self.entries, loc="lower center", ncol=3, bbox_to_anchor=(0.5, 0.012))
+        self.drawing.text(0.01, 0.003, self.source(), fontsize=5, color="#666666")
+        lines = -(-len(self.entries) // 3)
+        self.drawing.tight_layout(rect=(0, 0.015 + 0.022 * lines, 1, 1))
+        self.drawing.savefig(self.path, metadata={"Date": None})
+        print(self.path)
         plt.close(self.drawing)
 
 
@@ -190,7 +224,28 @@ def draw_edge(folder, result):
     figure.save()
 
 
-DRAW = {"energy": draw_energy, "carve": draw_carve, "edge": draw_edge}
+# ---- skeletons: figure 5 of the paper of 2017
+
+def draw_skeletons(folder, result):
+    """A row a skeleton: on the left computing alone, on the right with copies. Of two pictures the second is dashed."""
+    rows = result["rows"]
+    skeletons = list(dict.fromkeys(row["skeleton"] for row in rows))
+    colours = dict(zip(devices(rows), STEP_COLOURS))
+    figure = Panels(folder, "skeletons", result["machine"], len(skeletons), 2)
+    for y, skeleton in enumerate(skeletons):
+        mine = of(rows, skeleton=skeleton)
+        pictures = list(dict.fromkeys(row["picture"] for row in mine))
+        for x, (what, key) in enumerate((("kernel alone", "compute_ms"), ("application", "total_ms"))):
+            figure.panel(y, x, title=f"{skeleton} {mine[0]['operator']}, {what}", xlabel="megapixels", ylabel="ms")
+            for device, picture in ((d, p) for d in devices(mine) for p in pictures):
+                points = [(row["width"] * row["height"] / 1e6, row[key]) for row in of(mine, device=device, picture=picture)]
+                label = device if len(pictures) == 1 else f"{device}, {picture}"
+                figure.ticks([place for place, _ in points])
+                figure.line(points, label, device, color=colours.get(device), linestyle="-" if picture == pictures[0] else "--")
+    figure.save()
+
+
+DRAW = {"energy": draw_energy, "carve": draw_carve, "edge": draw_edge, "skeletons": draw_skeletons}
 
 
 def main(arguments):

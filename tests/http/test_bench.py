@@ -4,6 +4,7 @@ every subcommand does.
 
 covers: server/bench/report.c server/bench/histeq.c server/bench/edge.c
 covers: server/bench/carve.c server/bench/plain_histeq.c server/bench/plain_edge.c server/bench/plain_carve.c server/command_bench.c
+covers: server/bench/skeletons.c server/bench/plain_skeletons.c
 """
 import json
 import os
@@ -22,6 +23,7 @@ from test_cli import burin, refused
 # Where the programs of tests/bench are: set by the Makefile; in a bundle they lie beside burin.
 PROGRAMS = pathlib.Path(os.environ.get("BENCH_PROGRAMS") or os.path.dirname(os.path.abspath(BURIN)))
 SMALL = [pytest.param("carve", 70000, marks=needs("carve")), ("edge", 400000)]
+FULL_HD = 1920 * 1080  # the least that `burin bench skeletons` has
 
 
 def program(name):
@@ -29,8 +31,8 @@ def program(name):
     return path if path.is_file() else pytest.skip(f"{name} is not built here")
 
 
-def measure(name, *arguments, status=0):
-    done = burin("bench", name, "--json", "--device", "cpu", "--repeats", "1", *arguments, text=True)
+def measure(name, *arguments, status=0, env=None):
+    done = burin("bench", name, "--json", "--device", "cpu", "--repeats", "1", *arguments, env=env, text=True)
     assert done.returncode == status, done
     result = json.loads(done.stdout)
     assert result["bench"] == name
@@ -68,7 +70,76 @@ def test_files(tmp_path):
     assert rows and said == ""
 
 
-@pytest.mark.parametrize("name", [pytest.param("carve", marks=needs("carve")), "edge"])
+# ---- skeletons
+
+FIGURE_5 = [("binarize", "P2P", "noise"), ("sobel", "N2P", "noise"), ("maximum", "R2S", "noise"),
+            ("histogram", "R2V", "two levels"), ("histogram", "R2V", "noise")]
+needs_compiler = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler here")
+
+
+def subject(row):
+    return row["operator"], row["skeleton"], row["picture"]
+
+
+@needs_compiler
+def test_skeletons_are_those_of_figure_5():
+    """Each once a device, beside the serial program that ratios are of and that results are compared with."""
+    rows, said = measure("skeletons", "--pixels-max", FULL_HD)
+    assert said == ""
+    assert {(row["width"], row["height"]) for row in rows} == {(1920, 1080)}
+    serial = {subject(row): row for row in rows if row["device"] == "cpu, serial"}
+    assert list(serial) == FIGURE_5
+    assert {row["paper_ratio"] for row in rows} == {"15", "tens", "6", "none"}
+    one_core = [subject(row) for row in rows if row["device"] == "cpu, 1 core"]
+    assert one_core == FIGURE_5
+    for row in rows:
+        base = serial[subject(row)]
+        assert row["total_ms"] == pytest.approx(row["compute_ms"] + row["upload_ms"] + row["download_ms"], rel=1e-3)
+        assert row["compute_ratio"] == pytest.approx(base["compute_ms"] / row["compute_ms"], rel=1e-3)
+        assert row["total_ratio"] == pytest.approx(base["total_ms"] / row["total_ms"], rel=1e-3)
+
+
+@pytest.mark.parametrize("compiler,message", [("", "there is no C compiler"), ("/bin/false", "the operators do not compile")])
+def test_skeletons_without_a_compiler(compiler, message):
+    """Rows that need it are left out; why is said once, not for each of them."""
+    rows, said = measure("skeletons", "--pixels-max", FULL_HD, status=1, env={"BURIN_CC": compiler})
+    assert [subject(row) for row in rows] == FIGURE_5 and {row["device"] for row in rows} == {"cpu, serial"}
+    assert said.count(message) == 1 and all(line.startswith("burin bench: ") for line in said.splitlines())
+
+
+@needs_compiler
+@pytest.mark.parametrize("right,wrong,lost", [
+    ("tolerance > 127", "tolerance > 128", ("binarize", "P2P", "noise")), ("root < 255", "root < 254", ("sobel", "N2P", "noise")),
+    ("a > b", "a < b", ("maximum", "R2S", "noise")), (r"counts\[pixel\]", "counts[pixel ^ 1]", ("histogram", "R2V", "noise"))])
+def test_skeletons_that_are_wrong_have_no_row(right, wrong, lost, tmp_path):
+    """A compiler that changes one operator costs that one's rows."""
+    compiler = tmp_path / "cc"
+    compiler.write_text(f"#!/bin/sh\nsed -i 's/{right}/{wrong}/' twin.c\nexec {os.path.realpath(shutil.which('cc'))} \"$@\"\n")
+    compiler.chmod(0o755)
+    rows, said = measure("skeletons", "--pixels-max", FULL_HD, status=1, env={"BURIN_CC": str(compiler)})
+    missing = [one for one in FIGURE_5 if one not in [subject(row) for row in rows if row["device"] != "cpu, serial"]]
+    assert lost in missing and {name for name, _, _ in missing} == {lost[0]}
+    assert "its result is wrong" in said
+
+
+@needs_compiler
+def test_skeletons_are_drawn(tmp_path):
+    """plot.py makes one figure of them, by its four kinds with and without copies."""
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import matplotlib"], capture_output=True).returncode:
+        pytest.skip("no matplotlib here")
+    done = burin("bench", "skeletons", "--json", "--device", "cpu", "--repeats", "1", "--pixels-max", FULL_HD, text=True)
+    (tmp_path / "skeletons.json").write_text(done.stdout)
+    plot = pathlib.Path(__file__).parents[1] / "bench/plot.py"
+    subprocess.run([python, plot, tmp_path, tmp_path / "skeletons.json"], check=True, capture_output=True, timeout=60)
+    drawn = (tmp_path / "skeletons.svg").read_text()
+    for text in ("P2P", "N2P", "R2S", "R2V", "kernel alone", "application", "cpu, serial", "cpu, 1 core"):
+        assert text in drawn, text
+
+
+# ---- words and options
+
+@pytest.mark.parametrize("name", [pytest.param("carve", marks=needs("carve")), "edge", "skeletons"])
 @pytest.mark.parametrize("json_too", [(), ("--json",)], ids=["table", "JSON"])
 def test_unknown_words(name, json_too):
     assert '"sideways"' in refused("bench", name, "sideways", *json_too)

@@ -6,6 +6,7 @@ covers: pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c pipel
   pipeline/skeletons/user_text.c pipeline/skeletons/compiler.c pipeline/skeletons/embedded.c
   pipeline/skeletons/operators_dir.c server/operators.c
   server/command_check.c server/command_convert.c pipeline/skeletons/convert.c
+  cuda/skeletons/convert_gpu.c
 """
 import json
 import math
@@ -418,6 +419,17 @@ def test_a_macro_that_grows_without_bound_ends_the_compiler_alone(tmp_path):
     assert code == 1 and "op.c:1: " in error
 
 
+def test_what_c_leaves_open_is_as_on_a_gpu(tmp_path):
+    """char is signed, integers wrap, and bits may be looked at through a pointer of another type."""
+    write(tmp_path, "op.c", "#P2P_FUNC\nstatic unsigned char open(unsigned char v, int i) {\n"
+          "    char c = (char)v;\n    int most = 2147483647;\n    float f = v;\n"
+          "    return (c < 0) + 2 * (most + v < most) + 4 * (*(int *)&f >> 23 & 15);\n}\n")
+    picture = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
+    bits = picture.astype(np.float32).view(np.int32) >> 23 & 15
+    got, _ = burin(tmp_path, "open", picture, tmp_path)
+    np.testing.assert_array_equal(got, (picture > 127) + 2 * (picture > 0) + 4 * bits)
+
+
 def test_names_of_the_loops_are_free(tmp_path):
     """Whatever the user's macros, types and functions are called, the loops around them compile and mean the same."""
     write(tmp_path, "op.c", """
@@ -563,6 +575,31 @@ def test_a_converted_program_gives_the_same(programs, operators, tmp_path, progr
         np.testing.assert_array_equal(got if channels == 1 else got[..., ::-1], wanted)
 
 
+NVCC = shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+
+
+@pytest.mark.skipif(not NVCC, reason="there is no nvcc")
+@pytest.mark.parametrize("kind", ["listings", "points", "windows", "numbers"])
+def test_the_cuda_part_compiles_and_gives_the_same_where_there_is_a_gpu(operators, tmp_path, kind):
+    """Without a GPU it is compiled for one generation and told that it cannot run."""
+    assert said(["convert", operators / f"{kind}.c", "-o", tmp_path / "p"])[0] == 0
+    gpu = os.path.exists("/dev/nvidiactl")
+    built = subprocess.run(["make", "-C", tmp_path / "p", f"NVCC={NVCC}", f"ARCH={'native' if gpu else 'sm_90'}"],
+                           capture_output=True, text=True)
+    assert built.returncode == 0, built.stderr
+    for depth in 8, 16:
+        for channels in 1, 3:
+            for height, width in SIZES:
+                picture = np.random.default_rng(4).integers(1, 1 << depth, (height, width, channels))
+                (tmp_path / "in.pnm").write_bytes(pnm(picture.astype(f"uint{depth}")))
+                run = subprocess.run([tmp_path / "p/op", tmp_path / "in.pnm"], capture_output=True, text=True)
+                if not gpu:
+                    assert "op.cu:" in run.stderr and run.returncode == 1
+                    return
+                assert run.returncode == 0 and "DIFFERENT" not in run.stdout, run.stdout + run.stderr
+                assert "the same result" in run.stdout or "bits a sample" in run.stdout
+
+
 def test_a_converted_program_refuses_what_it_does_not_take(programs, tmp_path):
     (tmp_path / "in.pgm").write_bytes(pnm(np.zeros((2, 2, 1), np.uint8)))
     op = programs / "points" / "op"
@@ -645,6 +682,20 @@ def test_old_entries_go_when_a_new_one_comes(tmp_path):
     there = set(cache.iterdir())
     assert first < there and foreign in there and unused not in there and left not in there
     assert len(there) == 5
+
+
+def test_the_compiler_is_looked_for_on_the_path(tmp_path):
+    if not shutil.which("tcc"):
+        pytest.skip("tcc is not here")
+    path, tools = write(tmp_path, "op.c", GOOD), tmp_path / "bin"
+    tools.mkdir()
+    where = {"PATH": f"/nowhere:{tools}", "CACHE_DIRECTORY": str(tmp_path / "c")}
+    assert "not compiled" in said(["check", path], where)[1]
+    (tools / "tcc").symlink_to(shutil.which("tcc"))
+    code, out, error = said(["check", path], where)
+    assert code == 0 and "not compiled" not in out, error
+    made = [file.read_text() for file in (tmp_path / "c").iterdir() if file.name.endswith(".c")]
+    assert len(made) == 1 and "/tcc" in made[0].split("\n")[0]
 
 
 def test_without_a_compiler_the_file_is_only_read(tmp_path):

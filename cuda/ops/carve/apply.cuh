@@ -14,7 +14,7 @@
 #define BURIN_CARVE_APPLY_CUH
 
 #include "cuda/ops/carve/seam_mask.cuh"
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 
 struct apply_args {
     struct seam_mask mask;

@@ -9,7 +9,7 @@
 
 #include "cuda/cuda_op.h"
 #include "cuda/ops/carve/launch_kernel.cuh"
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 
 DEVICE uint32_t sample_at(const struct image &image, uint32_t x, uint32_t y, unsigned channel) {
     const size_t at = (size_t)x * image.channels + channel;

@@ -2,7 +2,7 @@
 /* energy.cuh - the energy of a pixel, from whatever source its luma comes.
  *
  * Used by:  all three methods, and show.cuh.
- * Source:   pipeline/ops/carve.h says what energy is.
+ * Source:   pipeline/ops/carve/definition.h says what energy is.
  *
  * A source is anything with at(x, y), any x and y: it replicates the border itself. What wants the
  * distance from the pixel too has a tap() of its own.
@@ -11,7 +11,7 @@
 #define BURIN_CARVE_ENERGY_CUH
 
 #include "cuda/ops/carve/ptx.cuh"
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 
 /* floor(sqrt(n)) for n < 2^28: the float root of the rounded n is off by less than 1. */
 DEVICE uint32_t root_floor(uint32_t n) {

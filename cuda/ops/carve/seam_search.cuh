@@ -14,7 +14,7 @@
 #define BURIN_CARVE_SEAM_SEARCH_CUH
 
 #include "cuda/cuda_op.h"
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 
 struct seam_search {
     uint32_t width, height;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* context.h - one call of carving, phase by phase (carve.h tells what a phase is).
+/* context.h - one call of carving, phase by phase (definition.h tells what a phase is).
  *
  * The picture goes from `in` straight into `out` and grows there; show=seams, which draws on a copy
  * of `in`, keeps it in scratch. Of each phase remain the pixels, the marks of masks and, for
@@ -12,7 +12,7 @@
 #define BURIN_CARVE_CONTEXT_H
 
 #include "pipeline/op.h"
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/carve/seam_search.h"
 
 struct carve_context {

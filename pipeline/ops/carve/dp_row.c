@@ -5,7 +5,7 @@
  * does 16, 8 or 4 cells at once. Columns outside are fenced with the greatest cost. */
 #include "pipeline/ops/carve/dp_row.h"
 
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/carve/energy.h"
 #include "pipeline/rows/simd.h"
 

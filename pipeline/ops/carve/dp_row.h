@@ -15,8 +15,8 @@
  * passed again in COST_32. From an exact cell the way back meets exact cells only, since the least
  * of three is no more than what came of it.
  *
- * COST_64 holds keys (carve.h) less 2^63: signed comparison then orders them, and the sum of two
- * halves is the key again.
+ * COST_64 holds keys (definition.h) less 2^63: signed comparison then orders them, and the sum of
+ * two halves is the key again.
  *
  * Used by:  seam_search.c.
  * Threads:  any, for rows apart.

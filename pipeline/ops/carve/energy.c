@@ -5,7 +5,7 @@
  * by one step, since as a float it is off by less than 1. */
 #include "pipeline/ops/carve/energy.h"
 
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/rows/simd.h"
 
 #include <math.h>

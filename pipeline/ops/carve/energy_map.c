@@ -5,7 +5,7 @@
  * in the cache. */
 #include "pipeline/ops/carve/energy_map.h"
 
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
 

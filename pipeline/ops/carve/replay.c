@@ -6,7 +6,7 @@
 #include "pipeline/ops/carve/replay.h"
 
 #include "pipeline/band.h"
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/sample.h"
 
 #include <string.h>

@@ -7,8 +7,8 @@
  * so 2 * reach columns left of the seam and as many from it on. */
 #include "pipeline/ops/carve/seam_search.h"
 
-#include "pipeline/ops/carve.h"
 #include "pipeline/ops/carve/column_shift.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/carve/replay.h"
 #include "pipeline/ops/carve/spin_team.h"
 

@@ -67,6 +67,7 @@ BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *const *lines,
     for (long i = from; i < to; i++) out[i] = BURIN_NAME(inside)(lines, i, step, 0, 0, burin_p);
 }
 
+/* The pixels FROM..TO-1; channels and colours are constants where this is called. */
 BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *const *lines,
                                      BURIN_SAMPLE *__restrict__ out, int from, int to, int y,
                                      int channels, int colours, BURIN_PARAMS burin_p) {
@@ -86,11 +87,11 @@ BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *const *lines, BURIN
     for (int j = 0; j < BURIN_WINDOW; j++) covered[j] = colour[j] + REACH * channels;
     for (long x = from; x < to; x += BURIN_CHUNK) {
         const long pixels = to - x < BURIN_CHUNK ? to - x : BURIN_CHUNK;
+        BURIN_SAMPLE *first = out + x * channels;
         for (int j = 0; j < BURIN_WINDOW; j++)
             burin_cover(lines[j] + (x - REACH) * channels, colour[j], pixels + 2 * REACH, channels,
                         bits);
-        BURIN_NAME(samples)
-        (covered, out + x * channels, 0, pixels * channels, channels, burin_p);
+        BURIN_NAME(samples)(covered, first, 0, pixels * channels, channels, burin_p);
     }
 }
 

@@ -20,7 +20,7 @@ BURIN_INLINE BURIN_PIXEL BURIN_NAME(call)(BURIN_PIXEL burin_v, int burin_i, BURI
 
 /* Samples side by side, all of them colour. */
 BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *__restrict__ in,
-                                      BURIN_SAMPLE *__restrict__ out, int count,
+                                      BURIN_SAMPLE *__restrict__ out, long count,
                                       BURIN_PARAMS burin_p) {
     for (long i = 0; i < count; i++) out[i] = BURIN_NAME(call)(in[i], 0, burin_p);
 }
@@ -37,6 +37,7 @@ BURIN_INLINE void BURIN_NAME(pixels)(const BURIN_SAMPLE *__restrict__ in,
     }
 }
 
+/* As `samples`, with alpha out of the way. */
 BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int width,
                                          int channels, BURIN_PARAMS burin_p) {
     const int bits = 8 * sizeof(BURIN_SAMPLE);
@@ -53,24 +54,27 @@ BURIN_INLINE void BURIN_NAME(keep_alpha)(const BURIN_SAMPLE *in, BURIN_SAMPLE *o
 
 BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *in, BURIN_SAMPLE *out, int width,
                                   int channels, int index, BURIN_PARAMS burin_p) {
-    if (BURIN_USES_POSITION) switch (channels) {
+    if (BURIN_USES_POSITION) {
+        switch (channels) {
         case 1: BURIN_NAME(pixels)(in, out, width, index, 1, 1, burin_p); break;
         case 2: BURIN_NAME(pixels)(in, out, width, index, 2, 1, burin_p); break;
         case 3: BURIN_NAME(pixels)(in, out, width, index, 3, 3, burin_p); break;
         default: BURIN_NAME(pixels)(in, out, width, index, 4, 3, burin_p); break;
         }
-    else if (channels == 2)
+    } else if (channels == 2) {
         BURIN_NAME(keep_alpha)(in, out, width, 2, burin_p);
-    else if (channels == 4)
+    } else if (channels == 4) {
         BURIN_NAME(keep_alpha)(in, out, width, 4, burin_p);
-    else
-        BURIN_NAME(samples)(in, out, (long)width * channels, burin_p);
+    } else {
+        BURIN_NAME(samples)(in, out, width * channels, burin_p);
+    }
 }
 
 BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
     const BURIN_PARAMS burin_p = *(const BURIN_PARAMS *)rows->params;
-    for (int y = rows->first; y < rows->end; y++) BURIN_NAME(row)
-    ((const BURIN_SAMPLE *)(rows->in + y * rows->in_stride),
-     (BURIN_SAMPLE *)(rows->out + y * rows->out_stride), rows->width, rows->channels,
-     y * rows->width, burin_p);
+    for (int y = rows->first; y < rows->end; y++) {
+        const BURIN_SAMPLE *in = (const BURIN_SAMPLE *)(rows->in + y * rows->in_stride);
+        BURIN_SAMPLE *out = (BURIN_SAMPLE *)(rows->out + y * rows->out_stride);
+        BURIN_NAME(row)(in, out, rows->width, rows->channels, y * rows->width, burin_p);
+    }
 }

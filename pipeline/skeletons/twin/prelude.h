@@ -79,9 +79,10 @@ BURIN_NO_CALLS void *memcpy(void *to, const void *from, size_t size) {
     return to;
 }
 
+/* volatile: or a compiler makes a call of memmove of it. */
 BURIN_NO_CALLS void *memmove(void *to, const void *from, size_t size) {
     if ((char *)to <= (const char *)from) return memcpy(to, from, size);
-    for (size_t i = size; i-- > 0;) ((char *)to)[i] = ((const char *)from)[i];
+    for (size_t i = size; i-- > 0;) ((volatile char *)to)[i] = ((const char *)from)[i];
     return to;
 }
 
@@ -168,8 +169,11 @@ BURIN_INLINE void burin_restore(const void *from, void *to, long pixels, int cha
         burin_pixel64_16_restore(from, to, pixels);
 }
 
-/* What a loop takes on at once where it needs a copy. */
-enum { BURIN_CHUNK = 480 }; /* pixels; 3 times as many fill an R2S' lanes */
+/* Partial results of an R2S side by side: a multiple of 3, so that a lane keeps to one channel. */
+enum { BURIN_LANES = 192 };
+
+/* Pixels that a loop takes on at once where it needs a copy; their colours fill all lanes. */
+enum { BURIN_CHUNK = 3 * BURIN_LANES };
 
 /* Operators without parameters. */
 struct burin_nothing {

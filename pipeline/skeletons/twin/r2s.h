@@ -27,7 +27,7 @@ BURIN_INLINE void BURIN_NAME(fold)(struct burin_fold *fold, BURIN_RESULT value) 
 }
 
 struct BURIN_NAME(lanes) {
-    BURIN_RESULT lane[192];
+    BURIN_RESULT lane[BURIN_LANES];
     int started;
 };
 
@@ -37,12 +37,12 @@ BURIN_INLINE void BURIN_NAME(samples)(const BURIN_SAMPLE *in, long count, int co
                                       struct BURIN_NAME(lanes) * lanes, struct burin_fold *folds) {
     struct BURIN_NAME(lanes) own = *lanes;
     long i = 0;
-    if (!own.started && count >= 192) {
-        for (; i < 192; i++) own.lane[i] = (BURIN_RESULT)in[i];
+    if (!own.started && count >= BURIN_LANES) {
+        for (; i < BURIN_LANES; i++) own.lane[i] = (BURIN_RESULT)in[i];
         own.started = 1;
     }
-    for (; i + 192 <= count; i += 192)
-        for (long l = 0; l < 192; l++)
+    for (; i + BURIN_LANES <= count; i += BURIN_LANES)
+        for (long l = 0; l < BURIN_LANES; l++)
             own.lane[l] = BURIN_NAME(call)(own.lane[l], (BURIN_RESULT)in[i + l]);
     *lanes = own;
     for (; i < count; i++) BURIN_NAME(fold)(&folds[i % colours], (BURIN_RESULT)in[i]);
@@ -76,7 +76,7 @@ BURIN_EXPORT void BURIN_NAME(rows)(const struct burin_rows *rows) {
         default: BURIN_NAME(leave_alpha)(in, rows->width, 3, &lanes, rows->folds); break;
         }
     }
-    for (long l = 0; lanes.started && l < 192; l++)
+    for (long l = 0; lanes.started && l < BURIN_LANES; l++)
         BURIN_NAME(fold)(&rows->folds[l % colours], lanes.lane[l]);
 }
 

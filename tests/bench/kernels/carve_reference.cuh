@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* carve_reference.cuh - pictures, and the plain way to carve them on the host, for comparison.
  *
- * Written from pipeline/ops/carve.h alone: the whole energy and both tables anew for every seam.
+ * Written from pipeline/ops/carve/definition.h alone: the whole energy and both tables anew for
+ * every seam.
  */
 #ifndef BURIN_CARVE_REFERENCE_CUH
 #define BURIN_CARVE_REFERENCE_CUH

@@ -151,7 +151,7 @@ struct npp_context {
     int reserved;
 };
 
-static struct npp_context npp_context_make(cudaStream_t stream) {
+static inline struct npp_context npp_context_make(cudaStream_t stream) {
     cudaDeviceProp device;
     TRY(cudaGetDeviceProperties(&device, 0));
     return { stream,
@@ -169,7 +169,7 @@ static struct npp_context npp_context_make(cudaStream_t stream) {
 /* ---- once */
 
 /* Each rung under the profiler, after all have run before. */
-static void profile_rungs(const struct scene &scene, std::initializer_list<rung> rungs) {
+static inline void profile_rungs(const struct scene &scene, std::initializer_list<rung> rungs) {
     const struct frame frame = first_frame(scene);
     for (rung run : rungs) run(&frame);
     TRY(cudaStreamSynchronize(frame.context.stream));

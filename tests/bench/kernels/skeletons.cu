@@ -260,6 +260,7 @@ static void prepare(struct scene &scene, const std::vector<uint8_t> &in, uint32_
 static void measure_images(struct scene &scene, const std::vector<uint8_t> &in, uint32_t width,
                            uint32_t height, const char *kind) {
     expect(scene, in, false);
+    measure_rung("empty launch", kind, scene, rung_empty, NULL);
     measure_rung("copy", kind, scene, rung_copy);
     expect(scene, points(in, binarize), false);
     measure_rung("P2P binarize", kind, scene, rung_binarize);

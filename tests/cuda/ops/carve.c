@@ -2,8 +2,8 @@
 /* Carving on the GPU against the reference: larger and odder images than every_op takes, masks,
  * growth, pictures of the seams, a batch, a client that leaves. `carve small` leaves out what is
  * large, `carve times` only tells how long a seam takes. */
-#include "pipeline/ops/carve.h"
 #include "pipeline/device.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/plan.h"
 #include "pipeline/run.h"
 #include "tests/cuda/ops/carve_scratch.h"

@@ -5,7 +5,7 @@
 #define BURIN_TESTS_CUDA_OPS_CARVE_SCRATCH_H
 
 #include "pipeline/device.h"
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/registry.h"
 
 #include <math.h>

@@ -208,7 +208,7 @@ static long goal_of(uint32_t side, uint32_t other, int choice) {
     return goals[choice] < 65535 ? goals[choice] : 65535;
 }
 
-/* As carve.h has it, where no side is short. */
+/* As definition.h has it, where no side is short. */
 static void scratch_is_within_16_bytes_a_pixel(void **state) {
     (void)state;
     static const uint32_t sizes[][2] = { { 640, 480 },   { 480, 640 },   { 1920, 1080 },

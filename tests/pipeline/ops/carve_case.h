@@ -3,7 +3,7 @@
 #ifndef BURIN_TESTS_OPS_CARVE_CASE_H
 #define BURIN_TESTS_OPS_CARVE_CASE_H
 
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/registry.h"
 #include "tests/pipeline/ops/pictures.h"
 #include "tests/pipeline/ops/table.h"

@@ -274,7 +274,7 @@ static uint64_t least_path(const struct slow *slow, int x, int y, int from, int 
     return own + least;
 }
 
-/* carve.h: the middle row where T + B - cost is least, leftmost; then outward the neighbour of
+/* definition.h: the middle row where T + B - cost is least, leftmost; then outward the neighbour of
  * least T or B, smallest column. */
 static void seam_of_all_paths(const struct slow *slow, int kind, int *seam) {
     const int last = slow->height - 1, m = last / 2;

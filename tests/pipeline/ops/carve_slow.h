@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve_slow.h - seam carving once more, straight from carve.h's text: whole tables of 64-bit keys,
- * every energy computed anew for every seam, every pixel moved at every step. */
+/* carve_slow.h - seam carving once more, straight from definition.h's text: whole tables of 64-bit
+ * keys, every energy computed anew for every seam, every pixel moved at every step. */
 #ifndef BURIN_TESTS_OPS_CARVE_SLOW_H
 #define BURIN_TESTS_OPS_CARVE_SLOW_H
 
 #include "pipeline/image.h"
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 #include "pipeline/sample.h"
 
 #include <stdlib.h>

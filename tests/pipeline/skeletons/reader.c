@@ -172,8 +172,7 @@ static const struct broken {
     const char *text, *message;
 } brokens[] = {
     /* directives */
-    { "int x;\n" GOOD, "1: this is no function, no type and no constant (it begins with \"int\"): "
-                       "a variable outside a function must be const" },
+    { "int x;\n" GOOD, "1: a variable outside a function must be const; this begins with \"int\"" },
     { "static int helper(void) { return 1; }\n",
       "1: there is no operator in this file: expected #P2P_FUNC, #N2P_FUNC, #R2S_FUNC or "
       "#R2V_FUNC before a function" },
@@ -211,7 +210,7 @@ static const struct broken {
       "2: #P2P_FUNC: expected the pixel's type, the same as the result's, found \"unsigned\"; the "
       "form is static S name(S pixel, int index[, params])" },
     { P2P "static unsigned char f(unsigned char p) { return p; }\n",
-      "2: #P2P_FUNC: expected ,, found \")\"; the form is static S name(S pixel, int index[, "
+      "2: #P2P_FUNC: expected \",\", found \")\"; the form is static S name(S pixel, int index[, "
       "params])" },
     { P2P "static unsigned char f(unsigned char p, float i) { return p; }\n",
       "2: #P2P_FUNC: expected int, the pixel's index, found \"float\"; the form is static S name(S "
@@ -246,8 +245,8 @@ static const struct broken {
       "2: #R2V_FUNC: expected int * or unsigned int *, the counts, found \"float\"; the form is "
       "static void name(S pixel, int *out, int bins[, params])" },
     { "#R2V_FUNC\nstatic int f(unsigned char p, int *out, int bins) { return 0; }\n",
-      "2: #R2V_FUNC: expected void, found \"int\"; the form is static void name(S pixel, int *out, "
-      "int bins[, params])" },
+      "2: #R2V_FUNC: expected \"void\", found \"int\"; the form is static void name(S pixel, int "
+      "*out, int bins[, params])" },
     /* structs */
     { "#STRUCT\nstruct { int a; } p;\n" GOOD,
       "1: #STRUCT: expected \"typedef struct { ... } name;\" behind the directive" },
@@ -260,8 +259,11 @@ static const struct broken {
       "2: #STRUCT: a field must be of a basic type (bool, char, short, int, long, their unsigned "
       "kinds, float, double), found \"size_t\"" },
     { "#STRUCT\ntypedef struct {\n  int a; // 3 [4,5]\n} p;\n" GOOD,
-      "3: #STRUCT: the default of a, as given, is outside its range: expected \"default [min,max] "
-      "meaning\" with the default within" },
+      "3: #STRUCT: the default of a, 3, is outside its range (integer 4..5); the comment reads "
+      "\"default [min,max] meaning\"" },
+    { "#STRUCT\ntypedef struct {\n  float a; // 5.001 [4,5]\n} p;\n" GOOD,
+      "3: #STRUCT: the default of a, 5.001, is outside its range (number 4..5); the comment reads "
+      "\"default [min,max] meaning\"" },
     { "#STRUCT\ntypedef struct {\n  int a; // 3 [0,x]\n} p;\n" GOOD,
       "3: #STRUCT: the comment behind a should read \"default [min,max] meaning\", such as \"127 "
       "[0,255] level\"" },
@@ -305,11 +307,9 @@ static const struct broken {
     { "extern int e;\n" GOOD,
       "1: \"extern\" is not accepted: every function that is used must stand in this file" },
     { "static int counter;\n" GOOD,
-      "1: this is no function, no type and no constant (it begins with \"static\"): a variable "
-      "outside a function must be const" },
+      "1: a variable outside a function must be const; this begins with \"static\"" },
     { "static const int *where;\n" GOOD,
-      "1: this is no function, no type and no constant (it begins with \"static\"): a variable "
-      "outside a function must be const" },
+      "1: a variable outside a function must be const; this begins with \"static\"" },
     { P2P F "{\n static int n = 0;\n return n++; }\n",
       "3: a static variable in a function must be const: an operator keeps nothing from pixel to "
       "pixel" },
@@ -381,6 +381,18 @@ static void a_file_that_is_too_large_is_not_read(void **state) {
     free(text);
 }
 
+static void a_macro_may_look_at_the_position(void **state) {
+    (void)state;
+    struct user_file *file =
+        read_good("#define HERE index\n#P2P_FUNC\nstatic unsigned char f(unsigned "
+                  "char v, int index) { return HERE; }\n"
+                  "#P2P_FUNC\nstatic unsigned char g(unsigned char v, int i) { "
+                  "return v; }\n");
+    assert_true(file->ops[0].uses_position);
+    assert_false(file->ops[1].uses_position);
+    reader_destroy(file);
+}
+
 static void brackets_have_a_depth(void **state) {
     (void)state;
     char text[512] = "static const int a = ";
@@ -410,6 +422,7 @@ int main(void) {
         cmocka_unit_test(all_mistakes_are_told_at_once),
         cmocka_unit_test(a_file_that_is_too_large_is_not_read),
         cmocka_unit_test(more_operators_than_fit),
+        cmocka_unit_test(a_macro_may_look_at_the_position),
         cmocka_unit_test(brackets_have_a_depth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 static int measured;
-static bool rows_are_good, words_are_good;
+static bool rows_are_good, words_are_good, ready;
 
 static bool words(const struct bench_options *options) {
     (void)options;
@@ -24,6 +24,12 @@ static bool measure(const struct bench_options *options, const struct lanes *lan
     assert_true(lanes->count > 0);
     measured++;
     return rows_are_good;
+}
+
+/* Comes before lanes are opened: while it says no, none is. */
+static bool prepare(const struct bench_options *options) {
+    (void)options;
+    return ready;
 }
 
 /* The exit code; MEASURED counts whether it came to rows. */
@@ -53,6 +59,20 @@ static void exit_codes(void **state) {
     assert_int_equal(measured, 1);
 }
 
+static void what_is_prepared_comes_first(void **state) {
+    (void)state;
+    char *arguments[] = { "nothing", "--device", "cpu", NULL };
+    const struct bench bench = { .name = "nothing", .prepare = prepare, .measure = measure };
+    rows_are_good = true;
+    measured = 0;
+    ready = false;
+    assert_int_equal(bench_run(&bench, 3, arguments), 1);
+    assert_int_equal(measured, 0);
+    ready = true;
+    assert_int_equal(bench_run(&bench, 3, arguments), 0);
+    assert_int_equal(measured, 1);
+}
+
 static void who_is_held_against_whom(void **state) {
     (void)state;
     const struct bench_lane cpu = { .gpu = false }, gpu = { .gpu = true };
@@ -74,6 +94,7 @@ static void a_picture_of_too_many_pixels_is_left_out(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_codes),
+        cmocka_unit_test(what_is_prepared_comes_first),
         cmocka_unit_test(who_is_held_against_whom),
         cmocka_unit_test(a_picture_of_too_many_pixels_is_left_out),
     };

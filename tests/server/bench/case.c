@@ -86,10 +86,23 @@ static void noise_is_the_same_each_time(void **state) {
         assert_memory_not_equal(image_row(&image, 0), image_row(&image, y), image.width);
 }
 
+static void sky_and_grass_have_a_level_each(void **state) {
+    (void)state;
+    uint8_t pixels[256];
+    struct image image = image_shape(11, 7, 1, 8);
+    image.pixels = pixels;
+    picture_two_levels(&image, NULL);
+    for (uint32_t y = 0; y < image.height; y++)
+        for (uint32_t x = 0; x < image.width; x++)
+            assert_int_equal(image_row(&image, y)[x], *image_row(&image, y < 3 ? 0 : 6));
+    assert_int_not_equal(*image_row(&image, 0), *image_row(&image, 6));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_right_results_are_reported),
         cmocka_unit_test(noise_is_the_same_each_time),
+        cmocka_unit_test(sky_and_grass_have_a_level_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,7 @@
 #define BURIN_CARVE_GRID_BANDS_CUH
 
 #include "cuda/ops/carve/tagged_words.cuh"
-#include "pipeline/ops/carve.h"
+#include "pipeline/ops/carve/definition.h"
 
 enum { BAND = 32, LANE_COLUMNS = 4, WINDOW = 32 * LANE_COLUMNS, WINDOW_OWN = WINDOW - 2 * BAND };
 enum { FROM_START, FROM_END };

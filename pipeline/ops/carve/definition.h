@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* carve.h - seam carving: what both devices share, and what exactly is computed.
+/* definition.h - seam carving: what both devices share, and what exactly is computed.
  *
  * Method: S. Avidan and A. Shamir, Seam Carving for Content-Aware Image Resizing, 2007. Its dynamic
  * programme is run here from both ends at once: T[y][x] is the least cost of a path from the first
@@ -37,8 +37,8 @@
  *
  * Used by:  carve, on both devices.
  */
-#ifndef BURIN_OPS_CARVE_H
-#define BURIN_OPS_CARVE_H
+#ifndef BURIN_OPS_CARVE_DEFINITION_H
+#define BURIN_OPS_CARVE_DEFINITION_H
 
 #include "pipeline/image.h"
 #include "pipeline/luma.h"
