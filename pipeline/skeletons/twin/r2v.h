@@ -26,7 +26,15 @@ BURIN_INLINE void BURIN_NAME(row)(const BURIN_SAMPLE *in, const struct burin_row
     const long width = rows->width, copies = rows->copies;
     const int bins = rows->bins;
     int *counts = rows->counts;
-    for (long x = 0; x < width; x++)
+    long x = 0;
+    if (copies == 4) /* pixel by pixel the copy would be chosen anew */
+        for (; x + 4 <= width; x += 4)
+            for (long k = 0; k < 4; k++)
+                for (long c = 0; c < colours; c++) {
+                    BURIN_RESULT *list = (BURIN_RESULT *)(counts + (k * colours + c) * bins);
+                    BURIN_NAME(call)(in[(x + k) * channels + c], list, bins, burin_p);
+                }
+    for (; x < width; x++)
         for (long c = 0; c < colours; c++) {
             int *list = counts + ((x & (copies - 1)) * colours + c) * bins;
             BURIN_NAME(call)(in[x * channels + c], (BURIN_RESULT *)list, bins, burin_p);
