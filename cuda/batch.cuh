@@ -77,6 +77,29 @@ static inline enum status batch_init_tiles(struct batch *batch, const struct op_
     return fail(calls[0].failure, STATUS_TOO_LARGE, "too many pixels for one batch on the GPU");
 }
 
+/* The calls as if each sample were a pixel of its own. */
+static inline void batch_sample_calls(struct op_call *samples, const struct op_call *calls,
+                                      int count) {
+    for (int i = 0; i < count; i++) {
+        samples[i] = calls[i];
+        samples[i].in.width = samples[i].out.width = calls[i].in.width * calls[i].in.channels;
+        samples[i].in.channels = samples[i].out.channels = 1;
+    }
+}
+
+/* For operators that tell values: where an output would be, each image has its values. */
+static inline enum status batch_init_values(struct batch *batch, const struct op_call *calls,
+                                            int count, unsigned chunk_pixels) {
+    struct op_call told[CUDA_BATCH_MAX];
+    for (int i = 0; i < count; i++) {
+        told[i] = calls[i];
+        told[i].out = calls[i].in;
+    }
+    const enum status status = batch_init(batch, told, count, chunk_pixels);
+    for (int i = 0; i < count; i++) batch->images[i].out = (uint8_t *)calls[i].values;
+    return status;
+}
+
 /* Divides the chunks among MOST blocks, or fewer where each would have less than LEAST. Returns how
  * many blocks. */
 template <int CAPACITY>
