@@ -124,10 +124,8 @@ static enum status user_twin_run(const struct cuda_context *context, struct op_c
     case SKELETON_P2P: return point_launch(context, calls, count, kernel);
     case SKELETON_N2P: return neighbourhood_launch(context, calls, count, kernel);
     case SKELETON_R2S: return scalar_launch(context, calls, count, kernel);
-    default: break;
+    default: return vector_launch(context, calls, count, kernel, user_op_bins(op, calls[0].params));
     }
-    const int bins = (int)calls[0].params->number[op->parameters ? op->parameters->count : 0];
-    return vector_launch(context, calls, count, kernel, bins);
 }
 
 const struct cuda_op user_twin = { user_twin_scratch, user_twin_run };

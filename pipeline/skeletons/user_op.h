@@ -61,4 +61,10 @@ static inline const struct user_op *user_op_of(const struct op *op) {
     return (const struct user_op *)op;
 }
 
+/* Numbers that OP tells of a channel: an R2V's list has as many as its last parameter says. */
+static inline int user_op_bins(const struct user_op *op, const struct params *params) {
+    const int own = op->parameters ? op->parameters->count : 0;
+    return op->skeleton == SKELETON_R2V ? (int)params->number[own] : 1;
+}
+
 #endif
