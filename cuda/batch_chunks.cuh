@@ -37,6 +37,7 @@ template <int CAPACITY> struct batch_of {
     uint32_t larger_blocks; /* so many first blocks have one more */
     struct batch_image images[CAPACITY];
 };
+
 /* Where one chunk lies in memory. */
 struct chunk_memory {
     const uint8_t *in;

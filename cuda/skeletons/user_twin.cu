@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A kernel is made for an operator, a depth and a number of channels (P2P: any
- * number) at the first call that needs it: source, PTX, a library that the driver
- * has compiled and loaded. It is found
- * again in a list, so that later calls launch and nothing else. */
+ * number) at the first call that needs it: source, PTX, a library that the driver has compiled and
+ * loaded. Later calls find it in a list and only launch it. */
 #include "cuda/skeletons/user_twin.h"
 
 #include "cuda/skeletons/kernel_source.h"
@@ -12,6 +11,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+static_assert(sizeof(struct skeleton_parameters) == PARAMETER_STRUCT_BYTES_MAX,
+              "a kernel takes every struct of parameters");
 
 struct user_kernel {
     struct user_kernel *next;
