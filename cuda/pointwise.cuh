@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* pointwise.cuh - launches operators of one sample that are built in: cuda/skeletons/point.cuh.
  *
- * Used by:  cuda/ops/brightness.cu, cuda/ops/threshold.cu.
+ * Used by:  cuda/ops/brightness.cu, cuda/ops/threshold.cu; cuda/skeletons/launch.cuh.
  * Fails:    as batch.cuh and check.cuh say.
  *
  * RULE is passed by value and has `uint32_t apply<DEPTH>(uint32_t sample) const`.

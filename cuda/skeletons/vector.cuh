@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* vector.cuh - R2V: the samples of a colour channel are counted into a list.
  *
- * Used by:  users' operators, in text that is compiled while the program runs; the ladder of
- *           tests/bench/kernels.
+ * Used by:  kernel_source.c and convert_gpu.c, as text around users' operators; launch.cuh; the
+ *           ladder of tests/bench/kernels.
  * Limits:   1 to 4 channels of 8 or 16 bits; lists are zero before, and grow by atomicAdd alone.
  * Source:   V. Podlozhnyuk, Histogram calculation in CUDA, 2007: a histogram for each warp.
  *

@@ -95,8 +95,8 @@ static enum value_type value_type_of(enum scalar_type type) {
     return is_signed ? VALUE_INT32 : VALUE_UINT32;
 }
 
-struct values_shape twin_values(const struct op *op, const struct params *params,
-                                const struct image *in) {
+static struct values_shape twin_values(const struct op *op, const struct params *params,
+                                       const struct image *in) {
     const struct user_op *user = user_op_of(op);
     return (struct values_shape){ .type = value_type_of(user_text_result(user, in->depth)),
                                   .channels = image_colours(in),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* user_op.h - a user's operator: its record as every operator has one, and what its source said.
  *
- * Used by:  the reader makes them; the CPU's and the GPU's twin run them.
+ * Used by:  reader.c, which makes them; twin.c and user_twin.cu, which run them; convert.c and
+ *           convert_gpu.c, which write programs of them.
  * Owns:     a user_file owns its text, its operators and all texts in them.
  * Threads:  read-only once it is read and compiled.
  * Limits:   USER_OPS_MAX operators and USER_STRUCTS_MAX structs a file.
