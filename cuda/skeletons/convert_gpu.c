@@ -6,65 +6,20 @@
 #include "cuda/skeletons/convert_gpu.h"
 
 #include "cuda/skeletons/embedded_kernels.h"
+#include "cuda/skeletons/function_object.h"
 #include "pipeline/skeletons/convert.h"
 #include "pipeline/skeletons/user_text.h"
 
 struct kernel {
     const struct user_op *op;
     int depth;
-    char function[USER_TEXT_NAME_MAX]; /* the user's */
-    const char *pixel;                 /* "unsigned char" */
-    const char *result;                /* of an R2S or R2V */
+    const char *result; /* of an R2S */
 };
 
-static struct kernel kernel_of(const struct user_op *op, int depth) {
-    struct kernel kernel = { .op = op,
-                             .depth = depth,
-                             .pixel = depth == 8 ? "unsigned char" : "unsigned short",
-                             .result = scalar_type_name(user_text_result(op, depth)) };
-    user_text_function(op, depth, kernel.function);
-    return kernel;
-}
-
-static const char *pass(const struct kernel *kernel) {
-    return kernel->op->parameters ? ", burin_p" : "";
-}
-
-/* ---- the struct that calls the user's function */
-
 static void put_function(FILE *out, const struct kernel *kernel) {
-    const struct user_op *op = kernel->op;
-    const char *f = kernel->function, *pixel = kernel->pixel, *result = kernel->result;
-    fprintf(out, "\nstruct burin_%s_%d {\n    %s burin_p;\n    __device__ __forceinline__ ",
-            op->op.name, kernel->depth, op->parameters ? op->parameters->name : "burin_nothing");
-    switch (op->skeleton) {
-    case SKELETON_P2P:
-        fprintf(out,
-                "unsigned operator()(unsigned burin_s, unsigned burin_i) const {\n"
-                "        return %s((%s)burin_s, (int)burin_i%s);\n",
-                f, pixel, pass(kernel));
-        break;
-    case SKELETON_N2P:
-        fprintf(out,
-                "unsigned operator()(%s (&burin_w)[%d][%d], int burin_x,\n"
-                "                                                   int burin_y) const {\n"
-                "        return %s(burin_w, burin_x, burin_y%s);\n",
-                pixel, op->window, op->window, f, pass(kernel));
-        break;
-    case SKELETON_R2S:
-        fprintf(out,
-                "%s operator()(%s burin_l, %s burin_r) const {\n"
-                "        return %s(burin_l, burin_r);\n",
-                result, result, result, f);
-        break;
-    case SKELETON_R2V:
-        fprintf(out,
-                "void operator()(unsigned burin_s, int *burin_o, int burin_n) const {\n"
-                "        %s((%s)burin_s, (%s *)burin_o, burin_n%s);\n",
-                f, pixel, result, pass(kernel));
-        break;
-    }
-    fputs("    }\n};\n", out);
+    char name[USER_TEXT_NAME_MAX + 16];
+    snprintf(name, sizeof name, "burin_%s_%d", kernel->op->op.name, kernel->depth);
+    function_object_write(out, name, kernel->op, kernel->depth);
 }
 
 /* ---- kernels */
@@ -205,7 +160,7 @@ static const char *arguments_of(const struct user_op *op) {
     static const char *const names[][2] = {
         [SKELETON_P2P] = { "in, out, ms", "in, out, parameters, ms" },
         [SKELETON_N2P] = { "in, out, ms", "in, out, parameters, ms" },
-        [SKELETON_R2S] = { "in, numbers, ms", "in, numbers, ms" },
+        [SKELETON_R2S] = { "in, numbers, ms" }, /* never has parameters */
         [SKELETON_R2V] = { "in, counts, bins, ms", "in, counts, bins, parameters, ms" },
     };
     return names[op->skeleton][op->parameters != NULL];
@@ -236,7 +191,8 @@ static void put_operators(FILE *out, const struct user_file *file) {
         fprintf(out, "\n/* ---- %s: %s */\n", op->op.name, op->op.summary);
         for (int depth = 8; depth <= 16; depth += 8) {
             if (!user_text_has(op, depth)) continue;
-            const struct kernel kernel = kernel_of(op, depth);
+            const struct kernel kernel = { op, depth,
+                                           scalar_type_name(user_text_result(op, depth)) };
             put_function(out, &kernel);
             put_kernel(out, &kernel);
             put_launch(out, &kernel);
