@@ -90,7 +90,8 @@ static void put_picture_launch(FILE *out, const struct kernel *kernel) {
                 across, name, depth);
     } else {
         fprintf(out,
-                "    const uint32_t rows = strip_rows(run, in);\n"
+                "    const uint32_t rows =\n"
+                "        neighbourhood_rows(run.stride / 16 * in->height, run.multiprocessors);\n"
                 "    const batch_of<1> batch = batch_for(run, in, in->width * in->channels, %d, "
                 "rows);\n"
                 "    const unsigned blocks = blocks_for(batch.chunks, NEIGHBOURHOOD_THREADS);\n"
@@ -111,13 +112,13 @@ static void put_number_launch(FILE *out, const struct kernel *kernel) {
           out);
     put_function_value(out, kernel);
     fprintf(out,
-            "    const uint32_t across = (CHANNELS == 3 ? 48 : 16) / (CHANNELS * %d);\n"
-            "    const batch_of<1> batch = batch_for(run, in, in->width, across, 1);\n"
+            "    const batch_of<1> batch =\n"
+            "        batch_for(run, in, in->width, pixels_traits<%d, CHANNELS>::PIXELS, 1);\n"
             "    burin_%s_%d_kernel<CHANNELS><<<blocks, SCALAR_THREADS>>>(\n"
             "        batch, function, (partials *)run.partials, run.blocks_done);\n"
             "    return finish(run, ms) && fetch_values(run, numbers, CHANNELS * "
             "sizeof(long long));\n",
-            depth / 8, name, depth);
+            depth, name, depth);
 }
 
 static void put_list_launch(FILE *out, const struct kernel *kernel) {
@@ -128,16 +129,17 @@ static void put_list_launch(FILE *out, const struct kernel *kernel) {
           out);
     put_function_value(out, kernel);
     fprintf(out,
-            "    const uint32_t across = (CHANNELS == 3 ? 48 : 16) / (CHANNELS * %d);\n"
-            "    const batch_of<1> batch = batch_for(run, in, in->width, across, 1);\n"
-            "    const int copies = list_copies(run, length), shared = (int)(copies * bytes);\n"
+            "    const batch_of<1> batch =\n"
+            "        batch_for(run, in, in->width, pixels_traits<%d, CHANNELS>::PIXELS, 1);\n"
+            "    const int copies = vector_copies(length, run.shared_bytes);\n"
+            "    const int shared = (int)(copies * bytes);\n"
             "    const unsigned blocks = (unsigned)(VECTOR_BLOCKS * run.multiprocessors);\n"
             "    TRY(cudaFuncSetAttribute(burin_%s_%d_kernel<CHANNELS>,\n"
             "                             cudaFuncAttributeMaxDynamicSharedMemorySize, shared));\n"
             "    burin_%s_%d_kernel<CHANNELS><<<blocks, VECTOR_THREADS, shared>>>(batch, function, "
             "bins, copies);\n"
             "    return finish(run, ms) && fetch_values(run, counts, bytes);\n",
-            depth / 8, name, depth, name, depth);
+            depth, name, depth, name, depth);
 }
 
 static void put_launch(FILE *out, const struct kernel *kernel) {

@@ -54,17 +54,12 @@ static inline enum status point_launch(const struct cuda_context *context,
     return skeleton_launch(context, calls, kernel, blocks, POINT_THREADS, 0, arguments);
 }
 
-/* Rows of a strip: few where there would not be threads for all multiprocessors. */
 static inline uint32_t strip_rows(const struct cuda_context *context, const struct op_call *calls,
                                   int count) {
-    enum { THREADS_WANTED = 1024 /* a multiprocessor */, ROWS_MIN = 4, ROWS_MAX = 32 };
     uint64_t chunks = 0;
     for (int i = 0; i < count; i++)
         chunks += (image_row_bytes(&calls[i].in) + 15) / 16 * calls[i].in.height;
-    uint32_t rows = ROWS_MAX;
-    while (rows > ROWS_MIN && chunks / rows < THREADS_WANTED * (uint64_t)context->multiprocessors)
-        rows /= 2;
-    return rows;
+    return neighbourhood_rows(chunks, context->multiprocessors);
 }
 
 static inline enum status neighbourhood_launch(const struct cuda_context *context,
@@ -111,13 +106,6 @@ static inline enum status scalar_launch(const struct cuda_context *context,
     return skeleton_launch(context, calls, kernel, blocks, SCALAR_THREADS, 0, arguments);
 }
 
-/* Lists of LENGTH words: a copy for each warp, or as many as there is room for. */
-static inline int list_copies(const struct cuda_context *context, size_t length) {
-    const size_t room = (size_t)context->shared_bytes / VECTOR_BLOCKS - 1024;
-    const size_t copies = room / (length * sizeof(int)), most = VECTOR_THREADS / 32;
-    return (int)(copies < most ? copies : most);
-}
-
 static inline enum status vector_launch(const struct cuda_context *context,
                                         const struct op_call *calls, int count,
                                         struct skeleton_kernel kernel, int bins) {
@@ -125,7 +113,7 @@ static inline enum status vector_launch(const struct cuda_context *context,
     const enum status status = batch_init_values(&batch, calls, count, chunk_pixels(&calls[0].in));
     if (status) return status;
     const size_t length = (size_t)bins * image_colours(&calls[0].in);
-    int copies = list_copies(context, length);
+    int copies = vector_copies(length, context->shared_bytes);
     const size_t shared_bytes = copies * length * sizeof(int);
     for (int i = 0; i < count; i++)
         CUDA_TRY(calls[0].failure,

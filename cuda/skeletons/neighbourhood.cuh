@@ -218,4 +218,13 @@ static __device__ __forceinline__ void neighbourhood_strip(const struct batch_of
         step_down<T>(strip, to, image.out_stride, top, end, function);
 }
 
+/* On the host: rows of a strip, of images that have so many CHUNKS of 16 bytes: few where there
+ * would not be threads for all multiprocessors. */
+static inline uint32_t neighbourhood_rows(uint64_t chunks, int multiprocessors) {
+    enum { THREADS_WANTED = 1024 /* a multiprocessor */, ROWS_MIN = 4, ROWS_MAX = 32 };
+    uint32_t rows = ROWS_MAX;
+    while (rows > ROWS_MIN && chunks / rows < THREADS_WANTED * (uint64_t)multiprocessors) rows /= 2;
+    return rows;
+}
+
 #endif

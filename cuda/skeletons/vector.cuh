@@ -89,4 +89,12 @@ static __device__ __forceinline__ void count_batch(const struct batch_of<CAPACIT
     add_lists(shared_lists, copies, length, (int *)image.out);
 }
 
+/* On the host: copies of lists of LENGTH words, one for each warp, or as many as there is room for
+ * in SHARED_BYTES of a multiprocessor. */
+static inline int vector_copies(uint64_t length, int shared_bytes) {
+    const uint64_t room = shared_bytes / VECTOR_BLOCKS - 1024;
+    const uint64_t copies = room / (length * sizeof(int)), most = VECTOR_THREADS / 32;
+    return (int)(copies < most ? copies : most);
+}
+
 #endif
