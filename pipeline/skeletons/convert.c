@@ -76,7 +76,7 @@ static void put_header(FILE *out, const struct user_file *file) {
     for (int i = 0; i < file->count; i++) {
         const struct user_op *op = &file->ops[i];
         fprintf(out, "/* %s", op->op.summary);
-        if (op->depth) fprintf(out, "; %d bits a sample", op->depth);
+        if (op->op.depth) fprintf(out, "; %u bits a sample", op->op.depth);
         fprintf(out, ". */\nvoid %s_cpu", op->op.name);
         convert_put_arguments(out, op);
         fprintf(out, ");\nint %s_gpu", op->op.name);
@@ -102,8 +102,8 @@ static void put_rows(FILE *out, const struct user_op *op) {
 /* rows(&rows), for the picture's depth where the operator takes both. */
 static void put_call(FILE *out, const struct user_op *op) {
     const char *name = op->op.name;
-    if (op->depth)
-        fprintf(out, "    burin_%s_%d_rows(&rows);\n", name, op->depth);
+    if (op->op.depth)
+        fprintf(out, "    burin_%s_%u_rows(&rows);\n", name, op->op.depth);
     else
         fprintf(out,
                 "    if (in->depth == 8)\n        burin_%s_8_rows(&rows);\n"
@@ -199,8 +199,8 @@ static void put_table(FILE *out, const struct user_op *op) {
 static void put_entry(FILE *out, const struct user_op *op) {
     static const char *const kinds[] = { "KIND_PICTURE", "KIND_PICTURE", "KIND_NUMBER",
                                          "KIND_LIST" };
-    fprintf(out, "    { \"%s\", %s, %d, %s_parameters, %d, %d, run_%s_cpu, GPU(run_%s_gpu) },\n",
-            op->op.name, kinds[op->skeleton], op->depth, op->op.name,
+    fprintf(out, "    { \"%s\", %s, %u, %s_parameters, %d, %d, run_%s_cpu, GPU(run_%s_gpu) },\n",
+            op->op.name, kinds[op->skeleton], op->op.depth, op->op.name,
             op->parameters ? op->parameters->count : 0,
             op->skeleton == SKELETON_R2V ? USER_BINS_DEFAULT : 0, op->op.name, op->op.name);
 }

@@ -187,7 +187,6 @@ static void add_op(struct user_file *file, enum skeleton skeleton,
         return;
     op->op.name = text_arena_copy(&file->arena, next->name->text, next->name->length);
     op->op.summary = summary_of(file, directive);
-    op->op.depth = (unsigned)op->depth;
     file->count++;
 }
 

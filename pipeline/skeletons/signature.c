@@ -53,9 +53,9 @@ static bool take_name(struct cursor *cursor, const struct token **name, const ch
 static bool take_sample(struct cursor *cursor, const char *what) {
     const struct token *begin = cursor->at;
     const enum scalar_type type = scalar_type_read(&cursor->at);
-    const int depth = scalar_type_sample_depth(type);
-    if (depth && (!cursor->op->depth || cursor->op->depth == depth)) {
-        cursor->op->depth = depth;
+    const unsigned depth = scalar_type_sample_depth(type), before = cursor->op->op.depth;
+    if (depth && (!before || before == depth)) {
+        cursor->op->op.depth = depth;
         return true;
     }
     cursor->at = begin;
@@ -178,7 +178,7 @@ static bool take_value(struct cursor *cursor, const char *letter, enum scalar_ty
 }
 
 /* A sample must fit into the type that it is converted to. */
-static int depth_of(enum scalar_type type) {
+static unsigned depth_of(enum scalar_type type) {
     return type == SCALAR_NONE || scalar_type_max(type) >= 65535 ? 0 : 8;
 }
 
@@ -200,7 +200,7 @@ static bool read_r2s(struct cursor *cursor) {
         return false;
     }
     if (explicit_type) op->result = explicit_type;
-    op->depth = depth_of(op->result);
+    op->op.depth = depth_of(op->result);
     return true;
 }
 

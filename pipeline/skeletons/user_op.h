@@ -33,7 +33,6 @@ struct user_op {
     struct op op; /* the first member: a record's address is its operator's */
     const struct user_file *file;
     enum skeleton skeleton;
-    int depth;               /* 8 or 16; 0: both (R2S of T and E) */
     int window;              /* N2P: 3 or 5 */
     enum scalar_type result; /* R2S, R2V; SCALAR_NONE: the sample's own type */
     bool generic;            /* R2S: its types are written T and E */
