@@ -25,7 +25,7 @@ enum { REDUCTION_THREADS = 512, REDUCTION_BLOCKS = 2 /* a multiprocessor */, RED
 /* Of one image, zero between launches. */
 struct reduction_state {
     unsigned long long results[3];
-    uint32_t chunks_done, unused;
+    uint32_t chunks_done;
 };
 static_assert(sizeof(struct reduction_state) / 4 * CUDA_BATCH_MAX <= CUDA_ZEROED_WORDS,
               "a state for each image");

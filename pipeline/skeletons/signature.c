@@ -86,13 +86,10 @@ static bool take_head(struct cursor *cursor) {
 static bool is_used(const struct user_file *file, const struct declaration *function,
                     const struct token *name) {
     for (const struct token *at = function->body; at < function->end; at++)
-        if (at->length == name->length && memcmp(at->text, name->text, name->length) == 0)
-            return true;
+        if (token_same(at, name)) return true;
     for (int i = 0; i < file->tokens.count; i++) {
         const struct token *at = &file->tokens.list[i];
-        if (at->preprocessor && at->length == name->length &&
-            memcmp(at->text, name->text, name->length) == 0)
-            return true;
+        if (at->preprocessor && token_same(at, name)) return true;
     }
     return false;
 }

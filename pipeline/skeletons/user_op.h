@@ -39,7 +39,7 @@ struct user_op {
     bool uses_position;      /* index, or x and y, are used; where in doubt, yes */
     const struct parameter_struct *parameters; /* NULL: none */
     struct param params[PARAMS_MAX + 1];       /* the fields, and of an R2V `bins` behind them */
-    const struct declaration *directive, *function;
+    const struct declaration *function;
     const struct token *counts, *bins; /* R2V: the names of the list and of its length */
     struct twin_loops loops[2];        /* of 8-bit and 16-bit images; NULL where there is none */
 };
