@@ -226,28 +226,15 @@ static void put_cu(FILE *out, const struct user_file *file) {
     put_operators(out, file);
 }
 
-#define PUT_TEXT(name)                                                                             \
-    static void put_##name(FILE *out, const struct user_file *file) {                              \
-        (void)file;                                                                                \
-        fputs(embedded_##name, out);                                                               \
-    }
-PUT_TEXT(point)
-PUT_TEXT(neighbourhood)
-PUT_TEXT(scalar)
-PUT_TEXT(vector)
-
 enum status convert_gpu_write(const struct user_file *file, const char *folder,
                               struct failure *failure) {
-    static const struct {
-        const char *name;
-        void (*put)(FILE *out, const struct user_file *file);
-    } files[] = { { "op.cu", put_cu },
-                  { "point.cuh", put_point },
-                  { "neighbourhood.cuh", put_neighbourhood },
-                  { "scalar.cuh", put_scalar },
-                  { "vector.cuh", put_vector } };
-    enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < sizeof files / sizeof *files; i++)
-        status = convert_write_file(file, folder, files[i].name, files[i].put, failure);
-    return status;
+    const struct convert_file files[] = {
+        { "op.cu", NULL, put_cu },
+        { "point.cuh", embedded_point, NULL },
+        { "neighbourhood.cuh", embedded_neighbourhood, NULL },
+        { "scalar.cuh", embedded_scalar, NULL },
+        { "vector.cuh", embedded_vector, NULL },
+        { .name = NULL },
+    };
+    return convert_write_files(files, file, folder, failure);
 }

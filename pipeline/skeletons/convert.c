@@ -243,63 +243,44 @@ static void put_main(FILE *out, const struct user_file *file) {
 
 /* ---- the folder */
 
-static void put_rows_header(FILE *out, const struct user_file *file) {
-    (void)file;
-    fputs(embedded_rows, out);
-}
-
-static void put_prelude(FILE *out, const struct user_file *file) {
-    (void)file;
-    fputs(embedded_prelude, out);
-}
-
-static void put_exact_math(FILE *out, const struct user_file *file) {
-    (void)file;
-    fputs(embedded_exact_math, out);
-}
-
-static void put_makefile(FILE *out, const struct user_file *file) {
-    (void)file;
-    fputs(embedded_makefile, out);
-}
-
-static const struct {
-    const char *name;
-    void (*put)(FILE *out, const struct user_file *file);
-} files[] = {
-    { "op.h", put_header },
-    { "op_cpu.c", put_cpu },
-    { "main.c", put_main },
-    { "Makefile", put_makefile },
-    { "rows.h", put_rows_header },
-    { "prelude.h", put_prelude },
-    { "exact_math.h", put_exact_math },
-};
-
-enum status convert_write_file(const struct user_file *file, const char *folder, const char *name,
-                               void (*put)(FILE *out, const struct user_file *file),
-                               struct failure *failure) {
+static enum status write_file(const struct convert_file *one, const struct user_file *file,
+                              const char *folder, struct failure *failure) {
     char path[1024];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", folder, one->name);
     FILE *out = fopen(path, "we");
-    if (out) put(out, file);
+    if (out && one->text) fputs(one->text, out);
+    if (out && one->put) one->put(out, file);
     const bool bad = !out || ferror(out);
     if ((out && fclose(out) != 0) || bad)
         return fail(failure, STATUS_INTERNAL, "cannot write %.120s: %s", path, strerror(errno));
     return STATUS_OK;
 }
 
+enum status convert_write_files(const struct convert_file *list, const struct user_file *file,
+                                const char *folder, struct failure *failure) {
+    enum status status = STATUS_OK;
+    for (; !status && list->name; list++) status = write_file(list, file, folder, failure);
+    return status;
+}
+
 enum status convert_write(const struct user_file *file, const char *folder,
                           struct failure *failure) {
+    const struct convert_file files[] = {
+        { "op.h", NULL, put_header },
+        { "op_cpu.c", NULL, put_cpu },
+        { "main.c", NULL, put_main },
+        { "Makefile", embedded_makefile, NULL },
+        { "rows.h", embedded_rows, NULL },
+        { "prelude.h", embedded_prelude, NULL },
+        { "exact_math.h", embedded_exact_math, NULL },
+        { .name = NULL },
+    };
     char path[1024];
-    enum status status = STATUS_OK;
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return fail(failure, STATUS_INTERNAL, "cannot make %.120s: %s", folder, strerror(errno));
     snprintf(path, sizeof path, "%s/op_cpu.c", folder);
     if (access(path, F_OK) == 0)
         return fail(failure, STATUS_BAD_PARAM,
                     "%.120s is there already: choose another folder, or remove it", path);
-    for (size_t i = 0; status == STATUS_OK && i < sizeof files / sizeof *files; i++)
-        status = convert_write_file(file, folder, files[i].name, files[i].put, failure);
-    return status;
+    return convert_write_files(files, file, folder, failure);
 }
