@@ -19,7 +19,9 @@ struct kernel {
 static void put_function(FILE *out, const struct kernel *kernel) {
     char name[USER_TEXT_NAME_MAX + 16];
     snprintf(name, sizeof name, "burin_%s_%d", kernel->op->op.name, kernel->depth);
+    fputs("\nnamespace burin_user {", out);
     function_object_write(out, name, kernel->op, kernel->depth);
+    fprintf(out, "}\nusing burin_user::%s;\n", name);
 }
 
 /* ---- kernels */
@@ -220,9 +222,12 @@ static void put_cu(FILE *out, const struct user_file *file) {
         "#include \"vector.cuh\"\n#include \"op.h\"\n",
         file->name);
     fputs(embedded_convert_launch, out);
-    fputs("\n#include \"exact_math.h\"\n\n/* ---- the functions */\n\n", out);
+    fputs("\n#include \"exact_math.h\"\n\n/* ---- the functions, whose names may be those of the "
+          "skeletons and of CUDA */\n\nnamespace burin_user {\n",
+          out);
     user_text_write(out, file, &options);
     user_text_undefine(out, file);
+    fputs("}\n", out);
     put_operators(out, file);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The parts are texts that the program carries, one behind the other; the user's
- * stands in the middle. The user's macros end with it, and the kernel behind it has no name that a
- * user may use. */
+ * stands in the middle, in a namespace of its own, so that its names may be those of skeletons and
+ * of CUDA. The user's macros end with it, and the kernel behind it has no name that a user may
+ * use. */
 #include "cuda/skeletons/kernel_source.h"
 
 #include "cuda/cuda_limits.h"
@@ -93,7 +94,9 @@ static void put_kernel(FILE *out, const struct user_op *op, int depth, int chann
                                    value_of(result) };
     fputs("\n#line 1 \"kernel\"", out);
     function_object_write(out, "burin_function", op, depth);
-    fputs("typedef decltype(burin_function::burin_p) burin_params;\n", out);
+    fputs("}\nusing burin_user::burin_function;\n"
+          "typedef decltype(burin_function::burin_p) burin_params;\n",
+          out);
     skeletons[op->skeleton].put(out, &kernel);
 }
 
@@ -107,6 +110,7 @@ char *kernel_source(const struct user_op *op, int depth, int channels) {
     fputs(embedded_parameters, out);
     fputs(embedded_kernel_prelude, out);
     fputs(embedded_exact_math, out);
+    fputs("\nnamespace burin_user {\n", out);
     user_text_write(out, op->file, &options);
     user_text_undefine(out, op->file);
     put_kernel(out, op, depth, channels);

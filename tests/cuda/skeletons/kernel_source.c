@@ -21,6 +21,11 @@ static const char source[] =
     "#include <math.h>\n"
     "#define batch_of 3\n#define POINT_THREADS x\n" /* no business of the kernel's */
     "#define skeleton_parameters(a) a\n"
+    "typedef struct { int n; } strip;\n" /* nor these, nor what CUDA itself has */
+    "enum { alpha_mask, VECTOR_THREADS, threadIdx };\n"
+    "static int min(int a, int b) { return a < b ? a : b; }\n"
+    "static double norm(double a) { return a + 1; }\n"
+    "static strip replicate(strip a) { a.n = min(a.n, threadIdx) + (int)norm(2); return a; }\n"
     "#STRUCT\n"
     "typedef struct { int level; // 100 [0,255]\n"
     "} data;\n"
