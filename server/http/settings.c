@@ -166,6 +166,10 @@ static const struct reserved {
 };
 enum { RESERVED = sizeof reserved / sizeof *reserved };
 
+const char *settings_reserved(int index) {
+    return index < RESERVED ? reserved[index].name : NULL;
+}
+
 enum status settings_init(struct settings *settings, const char *op, struct failure *failure) {
     *settings = (struct settings){ .pipeline = op == NULL,
                                    .quality = 85,
