@@ -76,7 +76,7 @@ WINDOWS = """
 #include <stdlib.h>
 #define EACH(j, i, n) for (int j = 0; j < n; j++) \\
     for (int i = 0; i < n; i++)
-static int least(int a, int b) { return a < b ? a : b; }
+static int min(int a, int b) { return a < b ? a : b; }
 static int byte(int v) { return v < 0 ? 0 : v > 255 ? 255 : v; }
 #N2P_FUNC
 static unsigned char median(unsigned char p[3][3], int x, int y) {
@@ -90,9 +90,9 @@ static unsigned char median(unsigned char p[3][3], int x, int y) {
     return s[4];
 }
 #N2P_FUNC
-static unsigned char erosion(unsigned char p[3][3], int x, int y) { int m = 255; EACH(j, i, 3) m = least(m, p[j][i]); return m; }
+static unsigned char erosion(unsigned char p[3][3], int x, int y) { int m = 255; EACH(j, i, 3) m = min(m, p[j][i]); return m; }
 #N2P_FUNC
-static unsigned short dilation(unsigned short p[5][5], int x, int y) { int m = 0; EACH(j, i, 5) m = -least(-m, -p[j][i]); return m; }
+static unsigned short dilation(unsigned short p[5][5], int x, int y) { int m = 0; EACH(j, i, 5) m = -min(-m, -p[j][i]); return m; }
 #N2P_FUNC
 static unsigned char emboss(unsigned char p[3][3], int x, int y) {
     return byte(-2 * p[0][0] - p[0][1] - p[1][0] + p[1][1] + p[1][2] + p[2][1] + 2 * p[2][2]);
@@ -298,11 +298,17 @@ def two_levels(channel, bins=256):
     return counts + 2 * np.bincount((channel & 15) * 17 % bins, minlength=bins)
 
 
+def odd_product(channel):
+    """Of 2 c + 1, in 64 bits, as the number r that 2 r + 1 is."""
+    return math.prod(2 * int(c) + 1 for c in channel) % 2 ** 64 // 2
+
+
 VALUES = [
     (8, "menor", lambda c: c.min()), (16, "menor", lambda c: c.min()),
     (8, "maior", lambda c: c.max()), (16, "maior", lambda c: c.max()),
     (8, "sum", lambda c: c.astype(WIDE).sum()),
     (16, "sum", lambda c: (int(c.astype(WIDE).sum()) + 2 ** 31) % 2 ** 32 - 2 ** 31),
+    (8, "product", odd_product), (16, "product", odd_product),
     (8, "all_bits", lambda c: np.bitwise_or.reduce(c)),
     (8, "divisor", lambda c: np.gcd.reduce(c.astype(WIDE))), (16, "divisor", lambda c: np.gcd.reduce(c.astype(WIDE))),
     (8, "r2vProcessor", lambda c: np.bincount(c, minlength=256)),
@@ -524,6 +530,16 @@ def test_the_example_of_the_reference(tmp_path):
     assert out.endswith("OK\n  white: level=127 (integer 0..255)\n")
     code, out, _ = said(["ops", "--operators-dir", tmp_path, "white"])
     assert out.startswith("white        White over a level, else black\n    level=127 ")
+    picture = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
+    got, _ = burin(tmp_path, "white:level=90", picture, tmp_path)
+    np.testing.assert_array_equal(got, np.where(picture > 90, 255, 0))
+
+
+def test_the_example_of_the_readme(tmp_path):
+    text = open(os.path.join(ROOT, "README.md")).read().split("### Write your own\n")[1].split("\n\n")[0]
+    code, out, error = said(["check", write(tmp_path, "white.c", text)])
+    assert code == 0, error
+    assert out.endswith("OK\n  white: level=127 (integer 0..255)\n")
     picture = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
     got, _ = burin(tmp_path, "white:level=90", picture, tmp_path)
     np.testing.assert_array_equal(got, np.where(picture > 90, 255, 0))
