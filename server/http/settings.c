@@ -217,6 +217,13 @@ enum status settings_set(struct settings *settings, const char *name, const char
                               : plan_set(&settings->plan, name, value, failure);
 }
 
+bool settings_takes(const struct settings *settings, const char *name) {
+    if (settings->pipeline || settings->info) return false;
+    const struct param *param = settings->plan.steps[0].op->params;
+    while (param->name && strcmp(param->name, name) != 0) param++;
+    return param->name;
+}
+
 enum status settings_complete(struct settings *settings, struct failure *failure) {
     if (settings->plan.count == 0)
         return fail(

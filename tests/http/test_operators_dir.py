@@ -128,6 +128,19 @@ def test_listed_and_run(start, tmp_path):
     assert answer.json["values"][0]["value"] == [np.bincount(picture.ravel() % 16, minlength=16).tolist()]
 
 
+def test_a_parameter_called_like_a_file_of_another_operator(start, tmp_path):
+    """`mask` is a second image for carve, and here a number."""
+    text = "#STRUCT\ntypedef struct { int mask; } data;\n#P2P_FUNC\nstatic unsigned char keep_bits(unsigned char v, " \
+           "int i, data d) { return v & d.mask; }\n"
+    daemon = begin(start, folder(tmp_path, keep_bits=text))
+    picture = noise(20, 20)
+    for answer in (daemon.post("/keep_bits?mask=12", pnm(picture)),
+                   daemon.post_form("/keep_bits", [("image", pnm(picture), "a.pgm"), ("mask", "12", None)],
+                                    {"Accept": "image/x-portable-anymap"})):
+        assert answer.status == 200, answer.body
+        assert (answer.image == picture & 12).all()
+
+
 def test_with_builtin_steps(start, tmp_path):
     daemon = begin(start, folder(tmp_path, white=WHITE, totals=TOTALS))
     picture = noise(300, 200)
