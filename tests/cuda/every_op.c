@@ -88,6 +88,13 @@ static void walk_set(struct job *job, const char *text, bool thin, unsigned set)
     }
 }
 
+/* Than one parameter at a time: an operator with one that must be given. */
+static bool asks_for_more(const struct op *op) {
+    for (const struct param *p = op->params; p->type != PARAM_NONE; p++)
+        if (p->required) return true;
+    return false;
+}
+
 static void walk_op(const struct op *op) {
     struct sets *sets = malloc(sizeof *sets);
     struct job *job = malloc(sizeof *job);
@@ -96,7 +103,10 @@ static void walk_op(const struct op *op) {
         struct failure failure = { 0 };
         const char *shortest = strstr(sets->text[s], "bins=1"); /* a user's may count by level */
         if (registry_is_added(op) && shortest && strlen(shortest) == 6) continue;
-        if (plan_parse(&job->plan, sets->text[s], &failure)) continue; /* asks for more than this */
+        if (plan_parse(&job->plan, sets->text[s], &failure)) {
+            if (!asks_for_more(op)) fail_msg("%s: %s", sets->text[s], failure.message);
+            continue;
+        }
         const bool takes_aux = op->aux[0].name;
         job->with_aux = false;
         walk_set(job, sets->text[s], takes_aux, (unsigned)s);
