@@ -16,6 +16,7 @@
  * covers: cuda/ops/histeq/layout16.cuh cuda/ops/histeq/histogram16.cuh
  * covers: cuda/ops/histeq/table16.cuh cuda/ops/histeq/apply16.cuh
  */
+#include "cuda/skeletons/nvrtc.h"
 #include "pipeline/registry.h"
 #include "pipeline/skeletons/operators_dir.h"
 #include "tests/cuda/parameter_sets.h"
@@ -162,6 +163,10 @@ int main(int count, char **arguments) {
     if (users && !load_operators(last)) return 1;
     if (device_cuda.count() == 0) {
         puts("no GPU here: nothing to compare");
+        return 77;
+    }
+    if (users && nvrtc_missing()) {
+        puts(nvrtc_missing());
         return 77;
     }
     const struct CMUnitTest tests[] = {
