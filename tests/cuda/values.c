@@ -4,6 +4,7 @@
  *
  * covers: pipeline/run.c */
 #include "pipeline/run.h"
+#include "tests/noise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +37,7 @@ static int close_lanes(void **state) {
 static void fill(const struct image *image, uint32_t seed) {
     for (uint32_t y = 0; y < image->height; y++)
         for (size_t i = 0; i < image_row_bytes(image); i++) {
-            seed = seed * 1664525u + 1013904223u;
+            noise_next(&seed);
             image_row(image, y)[i] = (uint8_t)((seed >> 24) * (seed >> 24) >> 8);
         }
 }
