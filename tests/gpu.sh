@@ -34,7 +34,7 @@ have() {
 }
 
 # Every operator's twin against its reference, lanes side by side, the device, waits that never end, launches that the
-# GPU refuses; everything else that was bundled passes here too.
+# GPU refuses; everything else that was bundled passes here too. Users' operators need NVIDIA's libnvrtc.
 check() {
     for t in tests/*; do step "$(basename "$t")" "$t"; done
     step users-operators tests/cuda-every_op operators

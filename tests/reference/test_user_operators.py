@@ -168,11 +168,17 @@ def two_levels(channel, bins=256):
     return counts + 2 * np.bincount((channel & 15) * 17 % bins, minlength=bins)
 
 
+def odd_product(channel):
+    """Of 2 c + 1, in 64 bits, as the number r that 2 r + 1 is."""
+    return math.prod(2 * int(c) + 1 for c in channel) % 2 ** 64 // 2
+
+
 VALUES = [
     (8, "menor", lambda c: c.min()), (16, "menor", lambda c: c.min()),
     (8, "maior", lambda c: c.max()), (16, "maior", lambda c: c.max()),
     (8, "sum", lambda c: c.astype(WIDE).sum()),
     (16, "sum", lambda c: (int(c.astype(WIDE).sum()) + 2 ** 31) % 2 ** 32 - 2 ** 31),
+    (8, "product", odd_product), (16, "product", odd_product),
     (8, "all_bits", lambda c: np.bitwise_or.reduce(c)),
     (8, "divisor", lambda c: np.gcd.reduce(c.astype(WIDE))), (16, "divisor", lambda c: np.gcd.reduce(c.astype(WIDE))),
     (8, "r2vProcessor", lambda c: np.bincount(c, minlength=256)),
@@ -393,6 +399,16 @@ def test_the_example_of_the_reference(tmp_path):
     assert out.endswith("OK\n  white: level=127 (integer 0..255)\n")
     code, out, _ = said(["ops", "--operators-dir", tmp_path, "white"])
     assert out.startswith("white        White over a level, else black\n    level=127 ")
+    picture = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
+    got, _ = burin(tmp_path, "white:level=90", picture, tmp_path)
+    np.testing.assert_array_equal(got, np.where(picture > 90, 255, 0))
+
+
+def test_the_example_of_the_readme(tmp_path):
+    text = open(os.path.join(ROOT, "README.md")).read().split("### Write your own\n")[1].split("\n\n")[0]
+    code, out, error = said(["check", write(tmp_path, "white.c", text)])
+    assert code == 0, error
+    assert out.endswith("OK\n  white: level=127 (integer 0..255)\n")
     picture = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
     got, _ = burin(tmp_path, "white:level=90", picture, tmp_path)
     np.testing.assert_array_equal(got, np.where(picture > 90, 255, 0))
