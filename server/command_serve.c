@@ -19,8 +19,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 
-/* START_MS: how long the first worker is waited for before we say where we listen. */
-enum { START_MS = 10000, LOOK_MS = 5 };
+/* START_MS: how long the first worker is waited for before we say where we listen. SPARE_MS: what a
+ * start may take on a busy machine beyond what is known. */
+enum { START_MS = 10000, LOOK_MS = 5, SPARE_MS = 30000 };
 
 static volatile sig_atomic_t signals_seen;
 
@@ -111,7 +112,6 @@ static void tell_when_ready(struct service *service) {
 
 /* The first worker is a GPU's where there is one; the CPU's may be ready before it. */
 static void wait_ready(struct service *service) {
-    systemd_notify(&service->systemd, "STATUS=Starting: no worker is ready yet");
     bool first = false;
     for (int waited = 0; waited < START_MS && !first; waited += LOOK_MS) {
         first = front_wait_ready(service->front, LOOK_MS);
@@ -156,14 +156,30 @@ static int complain(const struct failure *failure) {
     return failure->status == STATUS_BAD_PARAM ? 2 : 1;
 }
 
+/* How long it may take until we say the next thing: TimeoutStartSec= knows neither how many
+ * operators are compiled nor worker_start_ms. */
+static void say_starting(const struct systemd *systemd, int64_t takes_ms, const char *what) {
+    systemd_notify(systemd, "STATUS=Starting: %s\nEXTEND_TIMEOUT_USEC=%lld", what,
+                   (long long)(takes_ms + SPARE_MS) * 1000);
+}
+
+static void say_checking(void *context, const char *path) {
+    const struct service *service = context;
+    char what[256];
+    snprintf(what, sizeof what, "checking %.200s", path);
+    say_starting(&service->systemd, USER_OPERATORS_CHECK_MS, what);
+}
+
 static int serve(const struct config *config) {
     struct failure failure = { 0 };
     struct service service = { 0 };
     if (systemd_open(&service.systemd, &failure)) return complain(&failure);
     log_open(config->log_format, config->log_level);
-    if (user_operators_load(config, &failure)) return complain(&failure);
+    if (user_operators_load(config, say_checking, &service, &failure)) return complain(&failure);
     catch_signals();
     const sigset_t before = keep_signals_here();
+    /* First the GPUs are counted, then their workers start. */
+    say_starting(&service.systemd, 2 * config->worker_start_ms, "no worker is ready yet");
     service.front = front_create(config, service.systemd.sockets, &failure);
     if (!service.front) return complain(&failure);
     wait_ready(&service);

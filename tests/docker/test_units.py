@@ -100,6 +100,12 @@ def test_times_fit_the_daemon():
     assert service["Service", "KillMode"] == ["mixed"], "workers have jobs when the daemon is told to stop"
 
 
+def test_compiled_operators_are_kept():
+    """In a folder of the unit's own: what lies there is executed."""
+    service = settings(source("burin.service"))
+    assert service["Service", "CacheDirectory"] == ["burin"] and service["Service", "CacheDirectoryMode"] == ["0700"]
+
+
 # ---- run by systemd itself
 
 PROBE = """
