@@ -42,7 +42,7 @@ static enum status open_slots(struct front *front, struct failure *failure) {
     const struct config *config = front->config;
     /* An answer of 16-bit RGBA, uncompressed, is the largest there can be. */
     const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
-    const size_t values = VALUES_JSON_MAX + 4096; /* and up to a page before the result */
+    const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* and up to a page before the result */
     const struct user_operators_texts texts = user_operators_texts();
     const size_t preamble_bytes = sizeof *config + texts.length;
     char *preamble = malloc(preamble_bytes);
