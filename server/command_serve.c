@@ -6,6 +6,7 @@
  * the configuration is read once. */
 #include "config/config.h"
 #include "config/reference.h"
+#include "pipeline/timing.h"
 #include "server/command.h"
 #include "server/http/front.h"
 #include "server/log.h"
@@ -13,7 +14,6 @@
 #include "server/user_operators.h"
 #include "server/watchdog.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@
 
 /* START_MS: how long the first worker is waited for before we say where we listen. SPARE_MS: what a
  * start may take on a busy machine beyond what is known. */
-enum { START_MS = 10000, LOOK_MS = 5, SPARE_MS = 30000 };
+enum { START_MS = 10000, LOOK_MS = 1000, SPARE_MS = 30000 };
 
 static volatile sig_atomic_t signals_seen;
 
@@ -110,14 +110,21 @@ static void tell_when_ready(struct service *service) {
         log_event(LOG_ERROR, "the watchdog's thread could not be started");
 }
 
-/* The first worker is a GPU's where there is one; the CPU's may be ready before it. */
-static void wait_ready(struct service *service) {
-    bool first = false;
-    for (int waited = 0; waited < START_MS && !first; waited += LOOK_MS) {
-        first = front_wait_ready(service->front, LOOK_MS);
-        tell_when_ready(service);
-    }
-    if (!first) log_event(LOG_ERROR, "no worker is ready yet; GET /readyz tells why");
+/* What a worker's message tells is seen at once; a worker that is well again sends none. */
+static void wait_for_change(struct service *service, int64_t timeout_ms, const sigset_t *mask) {
+    front_wait_worker(service->front, timeout_ms < LOOK_MS ? (int)timeout_ms : LOOK_MS, mask);
+    tell_when_ready(service);
+}
+
+/* The CPU's worker may be ready before the first. A signal ends the wait. */
+static void wait_ready(struct service *service, const sigset_t *mask) {
+    const int64_t end = clock_ns() + START_MS * INT64_C(1000000);
+    bool first;
+    tell_when_ready(service);
+    while (!(first = front_first_is_ready(service->front)) && !signals_seen && clock_ns() < end)
+        wait_for_change(service, (end - clock_ns()) / 1000000 + 1, mask);
+    if (!first && !signals_seen)
+        log_event(LOG_ERROR, "no worker is ready yet; GET /readyz tells why");
 }
 
 static void stop(struct service *service) {
@@ -142,11 +149,7 @@ static sigset_t keep_signals_here(void) {
 }
 
 static void wait_for_signal(struct service *service, const sigset_t *before) {
-    while (!signals_seen && !service->ready) {
-        const struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
-        ppoll(NULL, 0, &look, before);
-        tell_when_ready(service);
-    }
+    while (!signals_seen && !service->ready) wait_for_change(service, LOOK_MS, before);
     while (!signals_seen) sigsuspend(before);
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
@@ -182,8 +185,8 @@ static int serve(const struct config *config) {
     say_starting(&service.systemd, 2 * config->worker_start_ms, "no worker is ready yet");
     service.front = front_create(config, service.systemd.sockets, &failure);
     if (!service.front) return complain(&failure);
-    wait_ready(&service);
-    greet(front_address(service.front));
+    wait_ready(&service, &before);
+    if (!signals_seen) greet(front_address(service.front));
     wait_for_signal(&service, &before);
     stop(&service);
     return 0;

@@ -18,7 +18,9 @@
 #include "server/jobs/channel.h"
 #include "server/jobs/dispatcher.h"
 #include "server/jobs/process.h"
+#include "server/log.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -37,6 +39,7 @@ struct supervisor {
     struct dispatcher *dispatcher;
     bool draining, stopping;
     int events, wake; /* epoll; an eventfd that ends its wait */
+    int ready;        /* an eventfd: a worker has become ready */
     pthread_t thread;
     bool threaded;
     uint64_t turns; /* of the thread; atomic */
@@ -55,8 +58,12 @@ static void start(struct supervisor *supervisor, struct worker_handle *worker) {
 
 static void receive(struct supervisor *supervisor, struct worker_handle *worker) {
     struct message messages[MESSAGES];
+    const uint64_t one = 1;
+    const bool was_ready = worker->ready;
     const int count = channel_take(worker->channel, messages, MESSAGES, 0);
     for (int i = 0; i < count; i++) worker_handle_receive(worker, &messages[i]);
+    if (worker->ready && !was_ready && write(supervisor->ready, &one, sizeof one) < 0)
+        log_event(LOG_ERROR, "nobody is told that worker %s is ready", worker->label);
     if (count != 0) return;
     epoll_ctl(supervisor->events, EPOLL_CTL_DEL, worker->channel, NULL);
     worker_handle_close(worker);
@@ -161,8 +168,9 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
     if (!supervisor->dispatcher) return STATUS_NO_MEMORY;
     supervisor->events = epoll_create1(EPOLL_CLOEXEC);
     supervisor->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    supervisor->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event event = { .events = EPOLLIN, .data.u32 = WAKE };
-    if (supervisor->events < 0 || supervisor->wake < 0 ||
+    if (supervisor->events < 0 || supervisor->wake < 0 || supervisor->ready < 0 ||
         epoll_ctl(supervisor->events, EPOLL_CTL_ADD, supervisor->wake, &event) < 0)
         return fail(failure, STATUS_NO_MEMORY, "no descriptors for the supervisor");
     for (int i = 0; i < supervisor->workers.count; i++)
@@ -179,7 +187,7 @@ struct supervisor *supervisor_create(const struct supervisor_options *options,
     if (!supervisor)
         return fail(failure, STATUS_NO_MEMORY, "out of memory for the supervisor"), NULL;
     supervisor->options = *options;
-    supervisor->events = supervisor->wake = -1;
+    supervisor->events = supervisor->wake = supervisor->ready = -1;
     pthread_mutex_init(&supervisor->lock, NULL);
     if (begin(supervisor, failure)) return supervisor_destroy(supervisor), NULL;
     return supervisor;
@@ -226,6 +234,7 @@ void supervisor_destroy(struct supervisor *supervisor) {
 /* ---- a job's way */
 
 enum status supervisor_submit(struct supervisor *supervisor, int slot, struct failure *failure) {
+    if (supervisor->ready >= 0) close(supervisor->ready);
     pthread_mutex_lock(&supervisor->lock);
     const enum status status =
         supervisor->draining ? fail(failure, STATUS_BUSY, "the daemon is stopping; try another one")
@@ -284,5 +293,13 @@ int supervisor_retry_after_s(struct supervisor *supervisor) {
     pthread_mutex_lock(&supervisor->lock);
     const int seconds = dispatcher_retry_after_s(supervisor->dispatcher);
     pthread_mutex_unlock(&supervisor->lock);
+void supervisor_wait_worker(struct supervisor *supervisor, int timeout_ms, const sigset_t *mask) {
+    const struct timespec timeout = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
+    struct pollfd ready = { .fd = supervisor->ready, .events = POLLIN };
+    uint64_t times;
+    if (ppoll(&ready, 1, &timeout, mask) > 0 && read(supervisor->ready, &times, sizeof times) < 0)
+        return; /* another has taken it: whoever asks looks for itself */
+}
+
     return seconds;
 }

@@ -491,6 +491,20 @@ def test_not_ready_before_a_worker_is(manage):
     assert daemon.works()
 
 
+def test_a_start_is_ended_at_once(manage):
+    """Whoever stops it while no worker is ready does not wait until it gives up waiting."""
+    given_up = "no worker is ready yet; GET"
+    manager = manage(http=listening())
+    daemon, _ = started_without_worker(manage, manager)
+    in_time = given_up not in daemon.log_text()
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.wait(60) == 0
+    assert manager.said("STOPPING=1") and not manager.said("READY=1")
+    if not in_time:
+        pytest.skip("this machine is too busy: it had given up before it was stopped")
+    assert given_up not in daemon.log_text()
+
+
 def test_full_from_the_start(manage):
     """A rush that fills all there is keeps balancers away, and is no reason to call the start a failure."""
     manager = manage(http=listening())
