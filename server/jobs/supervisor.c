@@ -193,16 +193,25 @@ struct supervisor *supervisor_create(const struct supervisor_options *options,
     return supervisor;
 }
 
-/* The I/O threads still ask who is healthy, and must not wait for a process to end. */
-static void end_worker(struct supervisor *supervisor, struct worker_handle *worker) {
+/* All are killed first and then waited for together. The I/O threads still ask who is healthy, and
+ * must not wait for a process to end. */
+static void end_workers(struct supervisor *supervisor) {
+    pid_t pids[WORKERS_MAX];
     pthread_mutex_lock(&supervisor->lock);
-    const pid_t pid = worker->pid;
-    const int channel = worker->channel;
-    worker->pid = 0;
-    worker->channel = -1;
+    for (int i = 0; i < supervisor->workers.count; i++) {
+        struct worker_handle *worker = &supervisor->workers.all[i];
+        pids[i] = worker->pid;
+        if (worker->pid) kill(worker->pid, SIGKILL);
+        if (worker->channel >= 0) close(worker->channel);
+        worker->pid = 0;
+        worker->channel = -1;
+    }
     pthread_mutex_unlock(&supervisor->lock);
-    if (pid) process_end(pid);
-    if (channel >= 0) close(channel);
+    const int64_t until = clock_ns() + PROCESS_END_MS * ms_ns;
+    for (int i = 0, code; i < supervisor->workers.count; i++)
+        if (pids[i] && !process_end(pids[i], until, &code))
+            log_event(LOG_ERROR, "worker %s has been killed and does not end: its driver hangs",
+                      supervisor->workers.all[i].label);
 }
 
 void supervisor_stop(struct supervisor *supervisor) {
@@ -214,8 +223,7 @@ void supervisor_stop(struct supervisor *supervisor) {
     if (stopped) return;
     if (supervisor->threaded && write(supervisor->wake, &one, sizeof one) == sizeof one)
         pthread_join(supervisor->thread, NULL);
-    for (int i = 0; i < supervisor->workers.count; i++)
-        end_worker(supervisor, &supervisor->workers.all[i]);
+    end_workers(supervisor);
     pthread_mutex_lock(&supervisor->lock);
     if (supervisor->dispatcher) dispatcher_send_back_all(supervisor->dispatcher);
     pthread_mutex_unlock(&supervisor->lock);
@@ -226,6 +234,7 @@ void supervisor_destroy(struct supervisor *supervisor) {
     supervisor_stop(supervisor);
     if (supervisor->events >= 0) close(supervisor->events);
     if (supervisor->wake >= 0) close(supervisor->wake);
+    if (supervisor->ready >= 0) close(supervisor->ready);
     dispatcher_destroy(supervisor->dispatcher);
     pthread_mutex_destroy(&supervisor->lock);
     free(supervisor);
@@ -234,7 +243,6 @@ void supervisor_destroy(struct supervisor *supervisor) {
 /* ---- a job's way */
 
 enum status supervisor_submit(struct supervisor *supervisor, int slot, struct failure *failure) {
-    if (supervisor->ready >= 0) close(supervisor->ready);
     pthread_mutex_lock(&supervisor->lock);
     const enum status status =
         supervisor->draining ? fail(failure, STATUS_BUSY, "the daemon is stopping; try another one")
@@ -285,14 +293,6 @@ int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[
     return count;
 }
 
-uint64_t supervisor_turns(const struct supervisor *supervisor) {
-    return __atomic_load_n(&supervisor->turns, __ATOMIC_ACQUIRE);
-}
-
-int supervisor_retry_after_s(struct supervisor *supervisor) {
-    pthread_mutex_lock(&supervisor->lock);
-    const int seconds = dispatcher_retry_after_s(supervisor->dispatcher);
-    pthread_mutex_unlock(&supervisor->lock);
 void supervisor_wait_worker(struct supervisor *supervisor, int timeout_ms, const sigset_t *mask) {
     const struct timespec timeout = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
     struct pollfd ready = { .fd = supervisor->ready, .events = POLLIN };
@@ -301,5 +301,13 @@ void supervisor_wait_worker(struct supervisor *supervisor, int timeout_ms, const
         return; /* another has taken it: whoever asks looks for itself */
 }
 
+uint64_t supervisor_turns(const struct supervisor *supervisor) {
+    return __atomic_load_n(&supervisor->turns, __ATOMIC_ACQUIRE);
+}
+
+int supervisor_retry_after_s(struct supervisor *supervisor) {
+    pthread_mutex_lock(&supervisor->lock);
+    const int seconds = dispatcher_retry_after_s(supervisor->dispatcher);
+    pthread_mutex_unlock(&supervisor->lock);
     return seconds;
 }
