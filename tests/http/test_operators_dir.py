@@ -2,16 +2,18 @@
 """Users' operators in the daemon, from outside: what is listed and answered, what is left out, and that one which
 misbehaves costs nobody else anything.
 
-covers: server/user_operators.c server/jobs/operators_worker.c server/jobs/confinement.c"""
+covers: server/user_operators.c server/jobs/confinement.c server/command_worker.c"""
 import os
 import re
+import shutil
+import signal
 import threading
 import time
 
 import numpy as np
 import pytest
 
-from conftest import check_problem, in_parallel, noise, pnm, wait_until
+from conftest import alive, check_problem, in_parallel, noise, pnm, wait_until
 
 WHITE = """
 #STRUCT
@@ -76,9 +78,8 @@ def folder(tmp_path, **sources):
     return path
 
 
-def begin(start, path, *flags):
-    daemon = start("--operators-dir", str(path), "--operators-cache-dir", str(path.parent / "cache"), *flags)
-    return daemon
+def begin(start, path, *flags, **more):
+    return start("--operators-dir", str(path), "--operators-cache-dir", str(path.parent / "cache"), *flags, **more)
 
 
 def worker(daemon):
@@ -301,6 +302,37 @@ def test_what_a_sandbox_may_not_do(start, tmp_path):
     for limit in ("core file size", "processes"):
         assert re.search(rf"Max {limit}\s+0\s+0", limits), limits
     assert daemon.post("/white", pnm(noise(9, 9))).status == 200
+
+
+def test_a_sandbox_that_compiles_ends_with_its_worker(start, tmp_path):
+    """It is a worker from the first moment on: Ctrl-C is not for it, and nothing of it is left behind."""
+    (tmp_path / "bin").mkdir()
+    compiler = tmp_path / "bin/cc"
+    compiler.write_text(f"""#!/bin/sh
+if [ -e {tmp_path}/checked ]; then while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; fi
+: >{tmp_path}/checked
+exec {shutil.which("cc")} "$@"
+""")
+    compiler.chmod(0o755)
+    (tmp_path / "cache").write_text("no folder: nothing is kept, so that the sandbox compiles again")
+    daemon = begin(start, folder(tmp_path, white=WHITE), env={"PATH": f"{compiler.parent}:{os.environ['PATH']}"})
+    assert (tmp_path / "checked").exists(), daemon.log_text()
+    assert wait_until(lambda: sandbox(daemon))
+    pid = sandbox(daemon)
+
+    def compiles():
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            return f.read() != ""
+
+    assert wait_until(compiles)
+    with open(f"/proc/{pid}/status") as f:
+        status = f.read()
+    ignored = int(re.search(r"SigIgn:\s+(\w+)", status)[1], 16)
+    assert ignored >> (signal.SIGINT - 1) & 1 and ignored >> (signal.SIGTERM - 1) & 1
+    os.kill(int(re.search(r"PPid:\s+(\d+)", status)[1]), signal.SIGKILL)
+    assert wait_until(lambda: not alive(pid))
+    (tmp_path / "go").touch()
+    assert heals(daemon) and daemon.post("/white", pnm(noise(9, 9))).status == 200
 
 
 def test_an_operator_that_crashes(start, tmp_path):
