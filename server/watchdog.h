@@ -16,8 +16,8 @@
 
 struct watchdog_options {
     int64_t every_ns; /* half of what the service manager waits */
-    /* Judges, and takes TIMEOUT_MS at most, half of `every_ns`: so two beats are never further apart
-     * than one and a half of them, three quarters of what the service manager waits. */
+    /* Judges, and takes TIMEOUT_MS at most, half of `every_ns`: so two beats are never further
+     * apart than one and a half of them, three quarters of what the service manager waits. */
     bool (*is_alive)(void *context, int timeout_ms);
     /* Is called every `every_ns` if the daemon is alive; later where it took so long to tell. */
     void (*beat)(void *context);

@@ -18,9 +18,9 @@ struct readiness {
     struct worker_facts workers[WORKERS_MAX];
 };
 
-/* Ready: some worker for built-in operators is healthy, we are not draining, and there is room for a
- * body and in the queue. Those for users' operators do not count: one of these that loops or crashes
- * its worker shall not keep a balancer's other requests away. */
+/* Ready: some worker for built-in operators is healthy, we are not draining, and there is room for
+ * a body and in the queue. Workers for users' operators do not count: an operator that crashes its
+ * worker shall not keep a balancer's other requests away. */
 void health_readiness(struct front *front, struct readiness *readiness);
 
 /* As front_is_alive says. */

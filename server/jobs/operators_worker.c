@@ -2,8 +2,8 @@
 /* How it works. To the sandbox this process is the front: it has slots of its own, one, a channel
  * and a completion pipe to it, so that the sandbox runs the code of every worker. One loop passes
  * messages on in both directions. While a job is under way it looks every few milliseconds at the
- * progress, carries it to the front's slot and the front's wish to cancel to the sandbox's. What the
- * sandbox writes is not believed: sandbox_answer.c. */
+ * progress, carries it to the front's slot and the front's wish to cancel to the sandbox's. What
+ * the sandbox writes is not believed: sandbox_answer.c. */
 #include "server/jobs/operators_worker.h"
 
 #include "server/jobs/channel.h"
