@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. What a process is to find at fixed numbers is moved there by posix_spawn's actions;
- * all else of ours closes on exec. A process that is asked for something, how many GPUs there are
- * or whether a file is right, answers through a pipe: it has to close that, and to end, before its
- * time is over, else it is killed. No wait is without a bound: a driver may hold even a process
- * that was killed. */
+/* How it works. What a process is to find at fixed numbers is moved there by posix_spawn's actions,
+ * and all else is closed: a worker's own descriptors, which stand at such numbers, would stay open
+ * in its sandbox. A process that is asked for something, how many GPUs there are or whether a file
+ * is right, answers through a pipe: it has to close that, and to end, before its time is over, else
+ * it is killed. No wait is without a bound: a driver may hold even a process that was killed. */
 #include "server/jobs/process.h"
 
 #include "pipeline/timing.h"
@@ -57,11 +57,13 @@ pid_t process_start(const char *device, enum process_role role, int slots_fd, in
     if (pipe_count > COMPLETION_PIPES_MAX || posix_spawn_file_actions_init(&actions)) return -1;
     for (int i = 0; i < pipe_count; i++) passed[PROCESS_PIPES_FD - PROCESS_SLOTS_FD + i] = pipes[i];
     /* All are moved to high numbers first: one may have the number that another is to get. */
-    int failed = 0;
+    int failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
+    failed |= posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO);
     for (int i = 0; i < count; i++) {
         passed[i] = fcntl(passed[i], F_DUPFD_CLOEXEC, PROCESS_PIPES_FD + COMPLETION_PIPES_MAX);
         failed |= posix_spawn_file_actions_adddup2(&actions, passed[i], PROCESS_SLOTS_FD + i);
     }
+    failed |= posix_spawn_file_actions_addclosefrom_np(&actions, PROCESS_SLOTS_FD + count);
     char *const arguments[] = {
         "burin", "worker", "--device", (char *)device, options[role], NULL
     };
@@ -117,6 +119,7 @@ static pid_t spawn_asked(const struct question *question, int output) {
         failed |= posix_spawn_file_actions_adddup2(&actions, question->input, STDIN_FILENO);
     if (question->errors)
         failed |= posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+    failed |= posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     const pid_t pid = failed ? -1 : spawn(&actions, question->arguments);
     posix_spawn_file_actions_destroy(&actions);
     return pid;

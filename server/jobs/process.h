@@ -17,7 +17,8 @@
 #include <sys/types.h>
 
 /* Descriptors under which a worker finds its slots, its end of the channel, and the completion
- * pipes of all I/O threads. */
+ * pipes of all I/O threads; a sandbox those of its worker alone. Beyond these it has standard
+ * error, for the log, and as standard input and output nothing. */
 enum { PROCESS_SLOTS_FD = 3, PROCESS_CHANNEL_FD = 4, PROCESS_PIPES_FD = 5 };
 
 enum { PROCESS_END_MS = 3000 };

@@ -304,6 +304,21 @@ def test_what_a_sandbox_may_not_do(start, tmp_path):
     assert daemon.post("/white", pnm(noise(9, 9))).status == 200
 
 
+def test_what_a_sandbox_has_open(start, tmp_path):
+    """Its own slot, channel and pipe, and nothing of what its worker has: a message in an I/O thread's pipe would end
+    another client's job."""
+    daemon = begin(start, folder(tmp_path, white=WHITE), "--io-threads", "4")
+    assert heals(daemon)
+
+    def files(pid):
+        return {int(fd): os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+
+    own = files(sandbox(daemon))
+    assert set(own) == {0, 1, 2, 3, 4, 5} and own[0] == own[1] == "/dev/null", own
+    front = set(files(daemon.process.pid).values())
+    assert not front & {own[4], own[5]}, (own, front)
+
+
 def test_a_sandbox_that_compiles_ends_with_its_worker(start, tmp_path):
     """It is a worker from the first moment on: Ctrl-C is not for it, and nothing of it is left behind."""
     (tmp_path / "bin").mkdir()
