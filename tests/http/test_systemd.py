@@ -526,6 +526,23 @@ def test_nobody_listens_to_what_is_said(manage, tmp_path):
     assert wait_until(lambda: "service manager cannot be told" in daemon.log_text())
 
 
+def test_the_manager_reads_nothing(manage, tmp_path):
+    """Its socket is full: what is said is lost, and the daemon starts and ends all the same."""
+    path = str(tmp_path / "full")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as full, \
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+        full.bind(path)
+        other.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            while True:
+                other.sendto(b"x", path)
+        daemon = manage.start(manage(http=listening()), NOTIFY_SOCKET=path)
+        assert daemon.works()
+        daemon.process.send_signal(signal.SIGTERM)
+        assert daemon.process.wait(60) == 0
+        assert "service manager cannot be told" in daemon.log_text()
+
+
 # ---- the watchdog
 
 def test_watchdog_beats_at_half_its_time(manage):
