@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin serve: the daemon. Starts the pieces, waits for a signal, drains, stops.
  *
- * How it works. The main thread alone takes signals. It tells the service manager, where one has
- * started us, what becomes of us; systemd.h and watchdog.h are its two ways. SIGHUP does nothing:
- * the configuration is read once. */
+ * How it works. The main thread alone takes signals: while operators are loaded one ends the
+ * process, while workers start it ends the wait for them, and then it begins the drain. It tells
+ * the service manager, where one has started us, what becomes of us; systemd.h and watchdog.h are
+ * its two ways. SIGHUP does nothing: the configuration is read once. */
 #include "config/config.h"
 #include "config/reference.h"
 #include "pipeline/timing.h"
@@ -18,15 +19,18 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 /* START_MS: how long the first worker is waited for before we say where we listen. SPARE_MS: what a
  * start may take on a busy machine beyond what is known. */
 enum { START_MS = 10000, LOOK_MS = 1000, SPARE_MS = 30000 };
 
+static volatile sig_atomic_t loading; /* operators: there is nobody to serve yet, nor any thread */
 static volatile sig_atomic_t signals_seen;
 
 static void on_signal(int signal) {
     (void)signal;
+    if (loading) _exit(0); /* what was started ends with us */
     signals_seen++;
 }
 
@@ -178,9 +182,11 @@ static int serve(const struct config *config) {
     struct service service = { 0 };
     if (systemd_open(&service.systemd, &failure)) return complain(&failure);
     log_open(config->log_format, config->log_level);
-    if (user_operators_load(config, say_checking, &service, &failure)) return complain(&failure);
+    loading = true;
     catch_signals();
+    if (user_operators_load(config, say_checking, &service, &failure)) return complain(&failure);
     const sigset_t before = keep_signals_here();
+    loading = false;
     /* First the GPUs are counted, then their workers start. */
     say_starting(&service.systemd, 2 * config->worker_start_ms, "no worker is ready yet");
     service.front = front_create(config, service.systemd.sockets, &failure);

@@ -7,13 +7,14 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import threading
 import time
 
 import numpy as np
 import pytest
 
-from conftest import alive, check_problem, in_parallel, noise, pnm, wait_until
+from conftest import BURIN, alive, check_problem, in_parallel, noise, pnm, wait_until
 
 WHITE = """
 #STRUCT
@@ -181,8 +182,6 @@ def test_broken_files_beside_good_ones(start, tmp_path):
 
 @pytest.mark.parametrize("how", ["writable", "missing"])
 def test_a_folder_that_cannot_be_used(tmp_path, how):
-    import subprocess
-    from conftest import BURIN
     path = tmp_path / "operators"
     if how == "writable":
         path.mkdir()
@@ -304,6 +303,33 @@ def test_what_a_sandbox_may_not_do(start, tmp_path):
     assert daemon.post("/white", pnm(noise(9, 9))).status == 200
 
 
+def slow_compiler(tmp_path, how):
+    """Environment in which `cc` does what HOW says, in sh, before it compiles."""
+    (tmp_path / "bin").mkdir()
+    compiler = tmp_path / "bin/cc"
+    compiler.write_text(f'#!/bin/sh\n{how}\nexec {shutil.which("cc")} "$@"\n')
+    compiler.chmod(0o755)
+    return {**os.environ, "PATH": f"{compiler.parent}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
+def test_a_start_that_compiles_is_ended_at_once(tmp_path, end):
+    """With what it had started; and it does not take a reload for its end."""
+    env = slow_compiler(tmp_path, f"echo $$ >{tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; sleep 1000")
+    daemon = subprocess.Popen([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--operators-dir",
+                               str(folder(tmp_path, white=WHITE)), "--operators-cache-dir", str(tmp_path / "cache")], env=env)
+    try:
+        assert wait_until((tmp_path / "pid").exists)
+        compiler = int((tmp_path / "pid").read_text())
+        daemon.send_signal(signal.SIGHUP)
+        daemon.send_signal(end)
+        assert daemon.wait(60) == 0
+        assert wait_until(lambda: not alive(compiler))
+    finally:
+        daemon.kill()
+        daemon.wait()
+
+
 def test_what_a_sandbox_has_open(start, tmp_path):
     """Its own slot, channel and pipe, and nothing of what its worker has: a message in an I/O thread's pipe would end
     another client's job."""
@@ -321,16 +347,10 @@ def test_what_a_sandbox_has_open(start, tmp_path):
 
 def test_a_sandbox_that_compiles_ends_with_its_worker(start, tmp_path):
     """It is a worker from the first moment on: Ctrl-C is not for it, and nothing of it is left behind."""
-    (tmp_path / "bin").mkdir()
-    compiler = tmp_path / "bin/cc"
-    compiler.write_text(f"""#!/bin/sh
-if [ -e {tmp_path}/checked ]; then while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; fi
-: >{tmp_path}/checked
-exec {shutil.which("cc")} "$@"
-""")
-    compiler.chmod(0o755)
+    env = slow_compiler(tmp_path, f"if [ -e {tmp_path}/checked ]; then while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; fi; "
+                                  f": >{tmp_path}/checked")
     (tmp_path / "cache").write_text("no folder: nothing is kept, so that the sandbox compiles again")
-    daemon = begin(start, folder(tmp_path, white=WHITE), env={"PATH": f"{compiler.parent}:{os.environ['PATH']}"})
+    daemon = begin(start, folder(tmp_path, white=WHITE), env=env)
     assert (tmp_path / "checked").exists(), daemon.log_text()
     assert wait_until(lambda: sandbox(daemon))
     pid = sandbox(daemon)
