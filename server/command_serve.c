@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 /* START_MS: how long the first worker is waited for before we say where we listen. SPARE_MS: what a
- * start may take on a busy machine beyond what is known. */
+ * step may take on a busy machine beyond what is known. */
 enum { START_MS = 10000, LOOK_MS = 1000, SPARE_MS = 30000 };
 
 static volatile sig_atomic_t loading; /* operators: there is nobody to serve yet, nor any thread */
@@ -89,6 +89,13 @@ struct service {
     bool ready; /* it was told */
 };
 
+/* What we do, and how long it may take until we say the next thing: no unit knows how many
+ * operators are compiled, nor worker_start_ms or drain_timeout_ms. */
+static void say(const struct systemd *systemd, const char *what, int64_t takes_ms) {
+    systemd_notify(systemd, "%s\nEXTEND_TIMEOUT_USEC=%lld", what,
+                   (long long)(takes_ms + SPARE_MS) * 1000);
+}
+
 static bool is_alive(void *context, int timeout_ms) {
     return front_is_alive(((const struct service *)context)->front, timeout_ms);
 }
@@ -131,9 +138,10 @@ static void wait_ready(struct service *service, const sigset_t *mask) {
         log_event(LOG_ERROR, "no worker is ready yet; GET /readyz tells why");
 }
 
-static void stop(struct service *service) {
+static void stop(struct service *service, const struct config *config) {
     log_event(LOG_INFO, "stopping: finishing what was accepted");
-    systemd_notify(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing what was accepted");
+    say(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing what was accepted",
+        config->drain_delay_ms + config->drain_timeout_ms);
     front_drain(service->front, interrupted);
     watchdog_stop(service->watchdog);
     front_destroy(service->front);
@@ -163,18 +171,11 @@ static int complain(const struct failure *failure) {
     return failure->status == STATUS_BAD_PARAM ? 2 : 1;
 }
 
-/* How long it may take until we say the next thing: TimeoutStartSec= knows neither how many
- * operators are compiled nor worker_start_ms. */
-static void say_starting(const struct systemd *systemd, int64_t takes_ms, const char *what) {
-    systemd_notify(systemd, "STATUS=Starting: %s\nEXTEND_TIMEOUT_USEC=%lld", what,
-                   (long long)(takes_ms + SPARE_MS) * 1000);
-}
-
 static void say_checking(void *context, const char *path) {
     const struct service *service = context;
     char what[256];
-    snprintf(what, sizeof what, "checking %.200s", path);
-    say_starting(&service->systemd, USER_OPERATORS_CHECK_MS, what);
+    snprintf(what, sizeof what, "STATUS=Starting: checking %.200s", path);
+    say(&service->systemd, what, USER_OPERATORS_CHECK_MS);
 }
 
 static int serve(const struct config *config) {
@@ -188,13 +189,13 @@ static int serve(const struct config *config) {
     const sigset_t before = keep_signals_here();
     loading = false;
     /* First the GPUs are counted, then their workers start. */
-    say_starting(&service.systemd, 2 * config->worker_start_ms, "no worker is ready yet");
+    say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
     service.front = front_create(config, service.systemd.sockets, &failure);
     if (!service.front) return complain(&failure);
     wait_ready(&service, &before);
     if (!signals_seen) greet(front_address(service.front));
     wait_for_signal(&service, &before);
-    stop(&service);
+    stop(&service, config);
     return 0;
 }
 

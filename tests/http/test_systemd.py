@@ -439,23 +439,26 @@ def test_what_is_said_and_when(manage, abstract):
 
 def asked_for(manager, status):
     """Seconds for which the manager is asked to wait, in the message of that STATUS."""
-    (_, text), = [m for m in manager.messages if m[1].startswith(f"STATUS=Starting: {status}")]
+    (_, text), = [m for m in manager.messages if f"STATUS={status}" in m[1]]
     return int(dict(line.split("=", 1) for line in text.split("\n"))["EXTEND_TIMEOUT_USEC"]) / 1e6
 
 
-def test_a_long_start_is_announced(manage, tmp_path):
-    """How long it may take to check the operators and to start the workers no unit can know."""
+def test_a_long_start_and_end_are_announced(manage, tmp_path):
+    """How long it may take to check the operators, to start the workers and to drain no unit can know."""
     operators = tmp_path / "operators"
     operators.mkdir(mode=0o755)
     for name in "ab":
         (operators / f"{name}.c").write_text("this is no operator\n")
         (operators / f"{name}.c").chmod(0o644)
     manager = manage(http=listening())
-    manage.start(manager, "--operators-dir", str(operators), "--worker-start-ms", "123000").becomes_ready()
+    daemon = manage.start(manager, "--operators-dir", str(operators), "--worker-start-ms", "123000",
+                          "--drain-timeout-ms", "234000").becomes_ready()
     for name in "ab":
-        assert asked_for(manager, f"checking {operators / name}.c") > 150
-    assert asked_for(manager, "no worker is ready yet") > 2 * 123
+        assert asked_for(manager, f"Starting: checking {operators / name}.c") > 150
+    assert asked_for(manager, "Starting: no worker is ready yet") > 2 * 123
     assert [text.split("=")[0] for _, text in manager.messages] == ["STATUS"] * 3 + ["READY"]
+    assert daemon.stop() == 0
+    assert asked_for(manager, "Stopping") > 234
 
 
 def started_without_worker(manage, manager, *flags):
