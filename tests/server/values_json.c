@@ -153,6 +153,28 @@ static void what_nobody_wrote_does_not_pass(void **state) {
     assert_false(values_json_check(zero, sizeof zero - 1, 1));
 }
 
+/* Whatever byte is another one: what passes is JSON in characters that a header may have. */
+static void what_passes_is_json(void **state) {
+    (void)state;
+    char text[] = "[" STEP("a", "0", "-1.5e+3,null") "," STEP("b", "12", "[1,2],[0,7]") "]";
+    const size_t length = strlen(text);
+    int passed = 0;
+    for (size_t i = 0; i < length; i++)
+        for (int byte = 0; byte < 256; byte++) {
+            const char was = text[i];
+            text[i] = (char)byte;
+            if (values_json_check(text, length, 6)) {
+                json_t *parsed = json_loadb(text, length, 0, NULL);
+                if (!parsed) fail_msg("%s passes", text);
+                json_decref(parsed);
+                assert_true(byte > ' ' && byte <= '~');
+                passed++;
+            }
+            text[i] = was;
+        }
+    assert_true(passed > (int)length); /* and letters and digits may be others */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_designed),
@@ -161,6 +183,7 @@ int main(void) {
         cmocka_unit_test(the_longest_fits),
         cmocka_unit_test(what_is_written_passes),
         cmocka_unit_test(what_nobody_wrote_does_not_pass),
+        cmocka_unit_test(what_passes_is_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
