@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin serve: the daemon. Starts the pieces, waits for a signal, drains, stops.
  *
- * How it works. The main thread alone takes signals. It tells the service manager, where one has
- * started us, what becomes of us; systemd.h and watchdog.h are its two ways. SIGHUP has it read
- * operators_dir again, here in this thread, which no request waits for; one that comes meanwhile
- * has it done once more. The configuration is read once. */
+ * How it works. The main thread alone takes signals: while operators are loaded one ends the
+ * process, while workers start it ends the wait for them, and then it begins the drain. It tells
+ * the service manager, where one has started us, what becomes of us; systemd.h and watchdog.h are
+ * its two ways. On SIGHUP it reads operators_dir again, in this thread, which no request waits for;
+ * one that comes meanwhile has it done once more. The configuration is read once. */
 #include "config/config.h"
 #include "config/reference.h"
 #include "pipeline/timing.h"
@@ -15,23 +16,29 @@
 #include "server/user_operators.h"
 #include "server/watchdog.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
-/* START_MS: how long the first worker is waited for before we say where we listen. */
-enum { START_MS = 10000, LOOK_MS = 5 };
+/* START_MS: how long the first worker is waited for before we say where we listen. SPARE_MS: what a
+ * step may take on a busy machine beyond what is known. */
+enum { START_MS = 10000, LOOK_MS = 1000, SPARE_MS = 30000 };
 
+static volatile sig_atomic_t loading; /* operators: there is nobody to serve yet, nor any thread */
 static volatile sig_atomic_t signals_seen; /* to stop */
 static volatile sig_atomic_t reload_wanted;
 
 static void on_signal(int signal) {
-    if (signal == SIGHUP)
-        reload_wanted = 1;
-    else
-        signals_seen++;
+    (void)signal;
+    if (loading) _exit(0); /* what was started ends with us */
+    signals_seen++;
+}
+
+static void on_hangup(int signal) {
+    (void)signal;
+    reload_wanted = 1;
 }
 
 static int stopping(void) {
@@ -42,16 +49,12 @@ static int interrupted(void) {
     return signals_seen > 1; /* a second signal: now */
 }
 
-/* Before the operators are read for the first time, which may take a while. */
-static void catch_hangup(void) {
-    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-    sigaction(SIGHUP, &action, NULL);
-}
-
 static void catch_signals(void) {
     struct sigaction action = { .sa_handler = on_signal };
+    struct sigaction hangup = { .sa_handler = on_hangup, .sa_flags = SA_RESTART };
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
+    sigaction(SIGHUP, &hangup, NULL);
     signal(SIGPIPE, SIG_IGN);
     prctl(PR_SET_DUMPABLE, 0); /* a core dump would hold users' pictures */
 }
@@ -100,6 +103,13 @@ struct service {
     bool ready; /* it was told */
 };
 
+/* What we do, and how long it may take until we say the next thing: no unit knows how many
+ * operators are compiled, nor worker_start_ms or drain_timeout_ms. */
+static void say(const struct systemd *systemd, const char *what, int64_t takes_ms) {
+    systemd_notify(systemd, "%s\nEXTEND_TIMEOUT_USEC=%lld", what,
+                   (long long)(takes_ms + SPARE_MS) * 1000);
+}
+
 static bool is_alive(void *context, int timeout_ms) {
     return front_is_alive(((const struct service *)context)->front, timeout_ms);
 }
@@ -125,15 +135,21 @@ static void tell_when_ready(struct service *service) {
         log_event(LOG_ERROR, "the watchdog's thread could not be started");
 }
 
-/* The first worker is a GPU's where there is one; the CPU's may be ready before it. */
-static void wait_ready(struct service *service) {
-    systemd_notify(&service->systemd, "STATUS=Starting: no worker is ready yet");
-    bool first = false;
-    for (int waited = 0; waited < START_MS && !first; waited += LOOK_MS) {
-        first = front_wait_ready(service->front, LOOK_MS);
-        tell_when_ready(service);
-    }
-    if (!first) log_event(LOG_ERROR, "no worker is ready yet; GET /readyz tells why");
+/* What a worker's message tells is seen at once; a worker that is well again sends none. */
+static void wait_for_change(struct service *service, int64_t timeout_ms, const sigset_t *mask) {
+    front_wait_worker(service->front, timeout_ms < LOOK_MS ? (int)timeout_ms : LOOK_MS, mask);
+    tell_when_ready(service);
+}
+
+/* The CPU's worker may be ready before the first. A signal ends the wait. */
+static void wait_ready(struct service *service, const sigset_t *mask) {
+    const int64_t end = clock_ns() + START_MS * INT64_C(1000000);
+    bool first;
+    tell_when_ready(service);
+    while (!(first = front_first_is_ready(service->front)) && !signals_seen && clock_ns() < end)
+        wait_for_change(service, (end - clock_ns()) / 1000000 + 1, mask);
+    if (!first && !signals_seen)
+        log_event(LOG_ERROR, "no worker is ready yet; GET /readyz tells why");
 }
 
 /* ---- operators_dir, again */
@@ -156,9 +172,10 @@ static void reload(struct service *service, const struct config *config) {
     tell_serving(service, failure.message);
 }
 
-static void stop(struct service *service) {
+static void stop(struct service *service, const struct config *config) {
     log_event(LOG_INFO, "stopping: finishing what was accepted");
-    systemd_notify(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing what was accepted");
+    say(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing what was accepted",
+        config->drain_delay_ms + config->drain_timeout_ms);
     front_drain(service->front, interrupted);
     watchdog_stop(service->watchdog);
     front_destroy(service->front);
@@ -178,24 +195,19 @@ static sigset_t keep_signals_here(void) {
     return before;
 }
 
-/* Sleeps until there is a signal, or until it is time to look whether a worker is ready. */
-static void sleep_with(const struct service *service, const sigset_t *before) {
-    const struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
-    ppoll(NULL, 0, service->ready ? NULL : &look, before);
-}
-
 static void wait_for_stop(struct service *service, const struct config *config,
                           const sigset_t *before) {
+    sigset_t blocked;
     while (!signals_seen) {
-        tell_when_ready(service);
-        if (!service->ready || !reload_wanted) {
-            sleep_with(service, before);
-            continue;
+        if (!service->ready) {
+            wait_for_change(service, LOOK_MS, before);
+        } else if (!reload_wanted) {
+            sigsuspend(before);
+        } else {
+            pthread_sigmask(SIG_SETMASK, before, &blocked);
+            reload(service, config);
+            pthread_sigmask(SIG_SETMASK, &blocked, NULL);
         }
-        sigset_t blocked;
-        pthread_sigmask(SIG_SETMASK, before, &blocked);
-        reload(service, config);
-        pthread_sigmask(SIG_SETMASK, &blocked, NULL);
     }
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
@@ -205,22 +217,33 @@ static int complain(const struct failure *failure) {
     return failure->status == STATUS_BAD_PARAM ? 2 : 1;
 }
 
+static void say_checking(void *context, const char *path) {
+    const struct service *service = context;
+    char what[256];
+    snprintf(what, sizeof what, "STATUS=Starting: checking %.200s", path);
+    say(&service->systemd, what, USER_OPERATORS_CHECK_MS);
+}
+
 static int serve(const struct config *config) {
     struct failure failure = { 0 };
     struct service service = { 0 };
     if (systemd_open(&service.systemd, &failure)) return complain(&failure);
     log_open(config->log_format, config->log_level);
-    catch_hangup();
-    struct generation *operators = user_operators_read(config, NULL, stopping, &failure);
-    if (!operators) return complain(&failure);
+    loading = true;
     catch_signals();
+    const struct user_operators_watch watch = { stopping, say_checking, &service };
+    struct generation *operators = user_operators_read(config, NULL, &watch, &failure);
+    if (!operators) return complain(&failure);
     const sigset_t before = keep_signals_here();
+    loading = false;
+    /* First the GPUs are counted, then their workers start. */
+    say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
     service.front = front_create(config, service.systemd.sockets, operators, &failure);
     if (!service.front) return complain(&failure);
-    wait_ready(&service);
-    greet(front_address(service.front));
+    wait_ready(&service, &before);
+    if (!signals_seen) greet(front_address(service.front));
     wait_for_stop(&service, config, &before);
-    stop(&service);
+    stop(&service, config);
     return 0;
 }
 

@@ -37,6 +37,10 @@ static struct operators_options options_of(const char *cache, size_t bytes_max) 
                                        .tell = log_sentence };
 }
 
+static struct operators_options options_in(const struct config *config) {
+    return options_of(config->operators_cache_dir, (size_t)config->operators_source_bytes_max);
+}
+
 /* ---- the process that checks */
 
 static bool read_text(char *text, size_t size, size_t *length) {
@@ -84,10 +88,14 @@ static void log_lines(char *output) {
 /* A folder being read into a generation. */
 struct reading {
     const struct config *config;
+    const struct user_operators_watch *watch;
     const struct generation *before; /* NULL: none */
     struct generation *fresh;
-    int (*interrupted)(void);
 };
+
+static bool is_interrupted(const struct reading *reading) {
+    return reading->watch->interrupted();
+}
 
 /* What the process says is logged. */
 static bool check(const struct reading *reading, const char *path, const char *bytes,
@@ -100,14 +108,14 @@ static bool check(const struct reading *reading, const char *path, const char *b
     char *const arguments[] = {
         "burin", "worker", "--check", (char *)path, (char *)config->operators_cache_dir, most, NULL
     };
-    const struct process_limits limits = { USER_OPERATORS_CHECK_MS, reading->interrupted };
+    const struct process_limits limits = { USER_OPERATORS_CHECK_MS, reading->watch->interrupted };
     bool good = false;
     if (!output || fd < 0 || write(fd, bytes, length) != (ssize_t)length ||
         lseek(fd, 0, SEEK_SET) != 0)
         why = "there is no memory to check it";
     else if (process_check(arguments, fd, &limits, output, OUTPUT_MAX, &good))
         log_lines(output);
-    else if (!reading->interrupted())
+    else if (!is_interrupted(reading))
         why = "the process that checks it crashed, or took too long";
     if (why) log_event(LOG_ERROR, "%s: not used: %s", path, why);
     if (fd >= 0) close(fd);
@@ -121,7 +129,8 @@ static bool names_are_free(const struct op_set *ops, const struct user_file *fil
     for (int i = 0; i < file->count; i++) {
         const struct user_op *op = &file->ops[i];
         if (op_set_find(ops, op->op.name))
-            diagnostics_add(diagnostics, op->function->name->line, op->directive->directive,
+            diagnostics_add(diagnostics, op->function->name->line,
+                            token_directives[1 + op->skeleton],
                             "an operator cannot be called %s: there is an operator of that name "
                             "already; choose another name",
                             op->op.name);
@@ -135,10 +144,9 @@ static bool names_are_free(const struct op_set *ops, const struct user_file *fil
 
 /* A text that was found right. Only read: its loops stay NULL here, and are never called. */
 static bool add(const struct reading *reading, const char *path, const char *bytes, size_t length) {
-    const size_t most = (size_t)reading->config->operators_source_bytes_max;
-    const struct operators_options options = options_of(reading->config->operators_cache_dir, most);
+    const struct operators_options options = options_in(reading->config);
     struct diagnostics diagnostics;
-    struct user_file *file = reader_read(path, bytes, length, most, &diagnostics);
+    struct user_file *file = reader_read(path, bytes, length, options.bytes_max, &diagnostics);
     if (file && names_are_free(&reading->fresh->ops, file, &diagnostics)) {
         twin_fill(file);
         if (generation_add(reading->fresh, file, path, bytes, length)) return true;
@@ -157,6 +165,7 @@ static bool add_new(const struct reading *reading, const char *path, const char 
                   path, most);
         return false;
     }
+    if (reading->watch->progress) reading->watch->progress(reading->watch->context, path);
     if (!check(reading, path, bytes, length) || !add(reading, path, bytes, length)) return false;
     const int count = reading->fresh->files[reading->fresh->file_count - 1]->count;
     log_event(LOG_INFO, "%s: %d operator%s", path, count, count == 1 ? "" : "s");
@@ -167,12 +176,12 @@ static void take_file(void *context, const char *path, const char *bytes, size_t
     const struct reading *reading = context;
     struct generation_text before;
     const bool known = reading->before && generation_find_text(reading->before, path, &before);
-    if (reading->interrupted()) return;
+    if (is_interrupted(reading)) return;
     if (known && bytes && before.length == length && memcmp(before.text, bytes, length) == 0) {
         add(reading, path, bytes, length);
         return;
     }
-    if ((bytes && add_new(reading, path, bytes, length)) || !known || reading->interrupted())
+    if ((bytes && add_new(reading, path, bytes, length)) || !known || is_interrupted(reading))
         return;
     if (add(reading, path, before.text, before.length))
         log_event(LOG_ERROR, "%s: what was read of it before goes on serving", path);
@@ -187,21 +196,21 @@ static void log_removed(const struct generation *before, const struct generation
 }
 
 struct generation *user_operators_read(const struct config *config, const struct generation *before,
-                                       int (*interrupted)(void), struct failure *failure) {
-    const struct operators_options options =
-        options_of(config->operators_cache_dir, (size_t)config->operators_source_bytes_max);
+                                       const struct user_operators_watch *watch,
+                                       struct failure *failure) {
+    const struct operators_options options = options_in(config);
     static uint32_t number; /* of the last, in force or not */
-    struct reading reading = { config, before, generation_create(++number), interrupted };
+    struct reading reading = { config, watch, before, generation_create(++number) };
     const bool read =
         !reading.fresh || !*config->operators_dir ||
         operators_dir_each(config->operators_dir, &options, take_file, &reading, failure);
-    if (read && reading.fresh && !interrupted() && generation_close(reading.fresh)) {
+    if (read && reading.fresh && !watch->interrupted() && generation_close(reading.fresh)) {
         if (before) log_removed(before, reading.fresh);
         return reading.fresh;
     }
     if (read)
         fail(failure, STATUS_NO_MEMORY, "the operators could not be read: %s",
-             interrupted() ? "the daemon is stopping" : "out of memory");
+             watch->interrupted() ? "the daemon is stopping" : "out of memory");
     generation_release(reading.fresh);
     return NULL;
 }
@@ -209,8 +218,7 @@ struct generation *user_operators_read(const struct config *config, const struct
 /* ---- a worker */
 
 void user_operators_open(const char *texts, size_t length, const struct config *config) {
-    const struct operators_options options =
-        options_of(config->operators_cache_dir, (size_t)config->operators_source_bytes_max);
+    const struct operators_options options = options_in(config);
     struct generation_text text;
     for (const char *at = texts; generation_next_text(&at, texts + length, &text);) {
         struct user_file *file =

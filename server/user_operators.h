@@ -22,10 +22,19 @@
 
 enum { USER_OPERATORS_CHECK_MS = 150000 };
 
+struct user_operators_watch {
+    int (*interrupted)(void); /* is asked now and then: true ends it, and it fails */
+    /* Is called with each file's path before it is checked: until the next call, or the end of it
+     * all, it takes little more than USER_OPERATORS_CHECK_MS. May be NULL. */
+    void (*progress)(void *context, const char *path);
+    void *context;
+};
+
 /* The generation after BEFORE (NULL: the first), held for the caller. With no operators_dir it has
- * the built-in operators alone. INTERRUPTED is asked now and then: true ends it, and it fails. */
+ * the built-in operators alone. */
 struct generation *user_operators_read(const struct config *config, const struct generation *before,
-                                       int (*interrupted)(void), struct failure *failure);
+                                       const struct user_operators_watch *watch,
+                                       struct failure *failure);
 
 /* In a worker that runs them: compiles or finds each in the cache, loads and registers it. TEXTS
  * are a generation's. */

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A kernel is made for an operator, a depth and a number of channels (P2P: any
- * number) at the first call that needs it: source, PTX, a library that the driver
- * has compiled and loaded. It is found
- * again in a list, so that later calls launch and nothing else. */
+ * number) at the first call that needs it: source, PTX, a library that the driver has compiled and
+ * loaded. Later calls find it in a list and only launch it. */
 #include "cuda/skeletons/user_twin.h"
 
 #include "cuda/skeletons/kernel_source.h"
@@ -12,6 +11,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+
+static_assert(sizeof(struct skeleton_parameters) == PARAMETER_STRUCT_BYTES_MAX,
+              "a kernel takes every struct of parameters");
 
 struct user_kernel {
     struct user_kernel *next;
@@ -124,10 +126,8 @@ static enum status user_twin_run(const struct cuda_context *context, struct op_c
     case SKELETON_P2P: return point_launch(context, calls, count, kernel);
     case SKELETON_N2P: return neighbourhood_launch(context, calls, count, kernel);
     case SKELETON_R2S: return scalar_launch(context, calls, count, kernel);
-    default: break;
+    default: return vector_launch(context, calls, count, kernel, user_op_bins(op, calls[0].params));
     }
-    const int bins = (int)calls[0].params->number[op->parameters ? op->parameters->count : 0];
-    return vector_launch(context, calls, count, kernel, bins);
 }
 
 const struct cuda_op user_twin = { user_twin_scratch, user_twin_run };

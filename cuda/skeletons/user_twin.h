@@ -2,11 +2,11 @@
 /* user_twin.h - the twin of every operator that a user wrote: its kernels are compiled while the
  * program runs.
  *
- * Used by:  op_registry.cu; whoever wants kernels ready before the first job.
+ * Used by:  op_registry.cu.
  * Owns:     kernels, which stay as long as the process.
  * Fails:    STATUS_INTERNAL where a kernel does not compile, with the compiler's first message;
  *           STATUS_BAD_PARAM where there is no libnvrtc; else as cuda_op.h says.
- * Threads:  any; one compiles a kernel, others that want the same one wait.
+ * Threads:  any; while one compiles a kernel, the others wait.
  */
 #ifndef BURIN_USER_TWIN_H
 #define BURIN_USER_TWIN_H

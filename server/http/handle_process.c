@@ -38,13 +38,6 @@ static enum status check_image(struct exchange *exchange, struct failure *failur
                   : plan_print(&exchange->settings.plan, job->plan, sizeof job->plan, failure);
 }
 
-/* Some step is a user's. */
-static bool has_user_operators(const struct plan *plan) {
-    bool any = false;
-    for (int i = 0; i < plan->count; i++) any |= op_set_is_added(plan->ops, plan->steps[i].op);
-    return any;
-}
-
 static void fill_job(struct exchange *exchange) {
     struct job *job = exchange_job(exchange);
     const struct settings *settings = &exchange->settings;
@@ -61,7 +54,7 @@ static void fill_job(struct exchange *exchange) {
     job->type = settings->type ? settings->type : negotiation_type(&accept, job->probe.format);
     job->quality = settings->quality;
     job->compression = settings->compression;
-    job->generation = has_user_operators(&settings->plan) ? exchange->generation->number : 0;
+    job->generation = plan_has_user_operators(&settings->plan) ? exchange->generation->number : 0;
     job->accept_damage = settings->accept_damage;
     job->json_only = exchange->answer == ANSWER_JSON;
     job->progress.deadline_ns =

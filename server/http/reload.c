@@ -66,7 +66,8 @@ static enum status put_in_force(struct front *front, struct generation *next,
 
 bool reload_run(struct front *front, int (*interrupted)(void), struct failure *failure) {
     struct generation *now = generations_hold(&front->generations);
-    struct generation *next = user_operators_read(front->config, now, interrupted, failure);
+    const struct user_operators_watch watch = { .interrupted = interrupted };
+    struct generation *next = user_operators_read(front->config, now, &watch, failure);
     const bool same = next && is_same(now, next);
     generation_release(now);
     if (next && same) {

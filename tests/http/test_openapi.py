@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from conftest import check_problem, form, pnm, noise
-from test_operators_dir import TOTALS, WHITE, begin, cc, folder
+from test_operators_dir import CC, TOTALS, WHITE, begin, folder
 from test_reload import reload, write
 
 USERS = {
@@ -28,7 +28,7 @@ def service(tmp_path_factory):
     """A daemon with users' operators too, where there is a compiler; and its description."""
     from conftest import Daemon
     tmp_path = tmp_path_factory.mktemp("openapi")
-    daemon = begin(Daemon, folder(tmp_path, **USERS)) if cc() else Daemon()
+    daemon = begin(Daemon, folder(tmp_path, **USERS)) if CC else Daemon()
     yield daemon, daemon.get("/openapi.json").json
     assert daemon.stop() == 0, daemon.log_text()
 
@@ -117,7 +117,7 @@ def test_every_operator_with_every_parameter(service):
     daemon, document = service
     types = {"integer": "integer", "number": "number", "boolean": "boolean", "choice": "string", "integers": "array"}
     listed = daemon.get("/ops").json["operators"]
-    assert {op["name"] for op in listed} >= ({"white", "deep", "total", "tally"} if cc() else set())
+    assert {op["name"] for op in listed} >= ({"white", "deep", "total", "tally"} if CC else set())
     for op in listed:
         operation = document["paths"]["/" + op["name"]]["post"]
         assert operation["operationId"] == op["name"] and operation["summary"] == op["summary"]
@@ -255,7 +255,7 @@ def test_asked_for_again(service, path):
     check_problem(daemon.request("POST", path, b"x"), 405, path)
 
 
-@pytest.mark.skipif(not cc(), reason="there is no C compiler")
+@pytest.mark.skipif(not CC, reason="there is no C compiler")
 def test_a_reload_is_seen(start, tmp_path):
     path = folder(tmp_path, white=WHITE)
     daemon = begin(start, path)

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from conftest import BURIN, check_problem, memory, noise, pnm, wait_until
-from test_operators_dir import HOSTILE, WHITE, begin, cc, folder, heals, sandbox, worker
+from test_operators_dir import CC, HOSTILE, WHITE, begin, folder, heals, sandbox, worker
 
-pytestmark = pytest.mark.skipif(not cc(), reason="there is no C compiler")
+pytestmark = pytest.mark.skipif(not CC, reason="there is no C compiler")
 
 PICTURE = noise(61, 47)
 WRONG = "\n#P2P_FUNC\nstatic unsigned char white(unsigned char p, int i) {\n    return p +;\n}\n"
@@ -99,7 +99,7 @@ def test_new_changed_and_removed_files(start, tmp_path):
                                                  ("operations", '[{"operation": "total"}]', None)]), 400, "total")
     log = daemon.log_text()
     assert "white.c: 1 operator" in log and "gone.c: its operators are removed" in log and "2 operators in force" in log
-    assert daemon.metric('requests_total{op="sum_of_all"') == 1 or 'op="sum_of_all"' in daemon.get("/metrics").body.decode()
+    assert wait_until(lambda: daemon.samples().get('burin_requests_total{op="sum_of_all",code="200"}') == 1)
     assert daemon.children()[0] == builtin and settles(daemon)
     assert worker(daemon)["healthy"] and daemon.works()
 

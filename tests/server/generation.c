@@ -129,7 +129,8 @@ static void threads_hold_what_is_replaced(void **state) {
         generations_replace(&crowd.generations, next);
         usleep(100);
         generations_replace(&crowd.generations, counted(++number));
-        while (!generation_is_left(next)) usleep(10);
+        for (int i = 0; i < 1000000 && !generation_is_left(next); i++) usleep(10);
+        assert_true(generation_is_left(next));
         generation_release(next);
     }
     __atomic_store_n(&crowd.stop, true, __ATOMIC_RELAXED);
