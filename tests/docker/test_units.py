@@ -90,6 +90,13 @@ def test_addresses_are_those_of_the_configuration():
     assert http["Socket", "FileDescriptorName"] == ["http"] and admin["Socket", "FileDescriptorName"] == ["admin"]
 
 
+def test_a_sandbox_may_lower_its_priority():
+    """Behind the line that takes all of @resources away, or it is of no effect."""
+    filters = settings(source("burin.service"))["Service", "SystemCallFilter"]
+    taken = next(i for i, value in enumerate(filters) if value.startswith("~") and "@resources" in value)
+    assert any("setpriority" in value.split() for value in filters[taken + 1:])
+
+
 def test_times_fit_the_daemon():
     """It is not killed while it drains or starts."""
     with open(f"{TOP}/config/burin.json") as f:
