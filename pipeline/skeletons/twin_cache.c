@@ -78,11 +78,11 @@ static bool file_reads(const char *path, const char *text) {
 }
 
 bool twin_cache_find(const char *folder, const char *text, char path[TWIN_CACHE_PATH_MAX]) {
-    char name[NAME_SIZE];
+    char name[NAME_SIZE], source[TWIN_CACHE_PATH_MAX];
     name_of(text, name);
-    snprintf(path, TWIN_CACHE_PATH_MAX, "%.900s/%s.c", folder, name);
-    if (!file_reads(path, text)) return false;
-    utimensat(AT_FDCWD, path, NULL, 0); /* both are young again */
+    snprintf(source, sizeof source, "%.900s/%s.c", folder, name);
+    if (!file_reads(source, text)) return false;
+    utimensat(AT_FDCWD, source, NULL, 0); /* both are young again */
     snprintf(path, TWIN_CACHE_PATH_MAX, "%.900s/%s.so", folder, name);
     if (!twin_cache_is_ours(path)) return false;
     utimensat(AT_FDCWD, path, NULL, 0);

@@ -102,8 +102,6 @@ static void walk_op(const struct op *op) {
     list_sets(sets, op);
     for (int s = 0; s < (tiny && sets->count > 5 ? 5 : sets->count); s++) {
         struct failure failure = { 0 };
-        const char *shortest = strstr(sets->text[s], "bins=1"); /* a user's may count by level */
-        if (registry_is_added(op) && shortest && strlen(shortest) == 6) continue;
         if (plan_parse(&job->plan, sets->text[s], &failure)) {
             if (!asks_for_more(op)) fail_msg("%s: %s", sets->text[s], failure.message);
             continue;

@@ -218,7 +218,7 @@ TABLE = [
      "VALUE_UINT32, image_colours(in), bins_of(values)", "VALUE_UINT32, in->channels, bins_of(values)",
      "unit ops/histogram"),
     ("the result is written over the values", "jobs/executor.c",
-     "job->result_offset = paged(job_bytes_end(job));", "job->result_offset = paged(job->body_length);",
+     "job->result_offset = slot_paged(job_bytes_end(job));", "job->result_offset = slot_paged(job->body_length);",
      "unit jobs/executor"),
     ("who names an image gets values", "http/negotiation.c",
      "values_suffice && !names_image(negotiation) &&", "values_suffice &&", "unit http/negotiation"),

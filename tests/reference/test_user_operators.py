@@ -11,6 +11,7 @@ covers: pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c pipel
 import json
 import math
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -19,19 +20,18 @@ import cv2
 import numpy as np
 import pytest
 
-import user_operators
-
-BURIN = os.environ.get("BURIN", os.path.join(os.path.dirname(__file__), "../../build/burin"))
+ROOT = os.path.join(os.path.dirname(__file__), "../..")
+BURIN = os.environ.get("BURIN", os.path.join(ROOT, "build/burin"))
 SIZES = [(1, 1), (1, 9), (9, 1), (2, 3), (13, 42), (66, 123), (3, 4097), (257, 200)]
-
-# Of samples that are not 0 alone: else the CPU stops.
-DIVIDED = "#P2P_FUNC\nstatic unsigned char divided(unsigned char v, int i) { return 200 / v; }\n"
 
 
 @pytest.fixture(scope="module")
 def operators(tmp_path_factory):
     folder = tmp_path_factory.mktemp("operators")
-    user_operators.write(folder, {**user_operators.SOURCES, "divided": DIVIDED})
+    for path in [*pathlib.Path(ROOT, "tests/operators").glob("*.c"), pathlib.Path(ROOT, "tests/reference/divided.c")]:
+        shutil.copy(path, folder)
+        (folder / path.name).chmod(0o644)
+    folder.chmod(0o755)
     checked = subprocess.run([BURIN, "check", *sorted(map(str, folder.glob("*.c")))], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
     if "not compiled" in checked.stdout:
@@ -250,7 +250,6 @@ def write(folder, name, text, mode=0o644):
     return path
 
 
-ROOT = os.path.join(os.path.dirname(__file__), "../..")
 GOOD = "#P2P_FUNC\nstatic unsigned char same(unsigned char v, int i) { return v; }\n"
 
 
