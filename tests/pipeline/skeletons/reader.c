@@ -232,6 +232,8 @@ static const struct broken {
     { "#R2S_FUNC double\nstatic T f(E a, E b) { return a + b; }\n",
       "1: #R2S_FUNC: expected an integer type behind the directive, found double: sums of float "
       "and double would depend on the order in which they are made" },
+    { "#R2S_FUNC bool\nstatic T f(E a, E b) { return a + b; }\n",
+      "1: #R2S_FUNC: expected an integer type behind the directive, found bool" },
     { "#R2S_FUNC\nstatic int f(int a, long b) { return a + b; }\n",
       "2: #R2S_FUNC: expected the same integer type three times, found \"long\"; the form is "
       "static T name(E a, E b)" },
@@ -410,6 +412,34 @@ static void more_operators_than_fit(void **state) {
     assert_string_equal(diagnostics.list[0].text, "a file takes at most 16 operators");
 }
 
+static void more_structs_than_fit(void **state) {
+    (void)state;
+    char text[4096];
+    size_t used = 0;
+    for (int i = 0; i <= USER_STRUCTS_MAX; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used,
+                                 "#STRUCT\ntypedef struct { int a; } s%d;\n", i);
+    snprintf(text + used, sizeof text - used, "%s", GOOD);
+    assert_null(read_text(text));
+    assert_int_equal(diagnostics.list[0].line, 2 * USER_STRUCTS_MAX + 1);
+    assert_string_equal(diagnostics.list[0].text, "a file takes at most 8 structs");
+}
+
+static void a_name_has_at_most_40_characters(void **state) {
+    (void)state;
+    char text[256];
+    for (int length = 40; length <= 41; length++) {
+        snprintf(text, sizeof text,
+                 "#P2P_FUNC\nstatic unsigned char %0*d(unsigned char p, int i) { return p; }\n",
+                 length, 0);
+        memset(strstr(text, "0"), 'f', (size_t)length);
+        struct user_file *file = read_text(text);
+        assert_true((file != NULL) == (length == 40));
+        reader_destroy(file);
+    }
+    assert_non_null(strstr(diagnostics.list[0].text, "a name has at most 40 characters"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_listings_of_the_paper),
@@ -419,6 +449,8 @@ int main(void) {
         cmocka_unit_test(all_mistakes_are_told_at_once),
         cmocka_unit_test(a_file_that_is_too_large_is_not_read),
         cmocka_unit_test(more_operators_than_fit),
+        cmocka_unit_test(more_structs_than_fit),
+        cmocka_unit_test(a_name_has_at_most_40_characters),
         cmocka_unit_test(a_macro_may_look_at_the_position),
         cmocka_unit_test(brackets_have_a_depth),
     };
