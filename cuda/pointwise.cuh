@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* pointwise.cuh - launches operators of one sample that are built in: cuda/skeletons/point.cuh.
  *
- * Used by:  cuda/ops/brightness.cu, cuda/ops/threshold.cu.
+ * Used by:  cuda/ops/brightness.cu, cuda/ops/threshold.cu; cuda/skeletons/launch.cuh.
  * Fails:    as batch.cuh and check.cuh say.
  *
  * RULE is passed by value and has `uint32_t apply<DEPTH>(uint32_t sample) const`.
@@ -30,15 +30,6 @@ static __global__ void __launch_bounds__(POINT_THREADS)
     point_chunk<DEPTH>(batch, function, 1, alpha);
 }
 
-/* The calls as if each sample were a pixel of its own. */
-static inline void sample_calls(struct op_call *samples, const struct op_call *calls, int count) {
-    for (int i = 0; i < count; i++) {
-        samples[i] = calls[i];
-        samples[i].in.width = samples[i].out.width = calls[i].in.width * calls[i].in.channels;
-        samples[i].in.channels = samples[i].out.channels = 1;
-    }
-}
-
 /* NAME: the kernel's in the timing report. */
 template <class RULE>
 static enum status pointwise_run(const struct cuda_context *context, const struct op_call *calls,
@@ -46,7 +37,7 @@ static enum status pointwise_run(const struct cuda_context *context, const struc
     struct op_call samples[CUDA_BATCH_MAX];
     struct batch batch;
     const unsigned channels = calls[0].in.channels, depth = calls[0].in.depth;
-    sample_calls(samples, calls, count);
+    batch_sample_calls(samples, calls, count);
     const enum status status = batch_init(&batch, samples, count, 128 / depth);
     if (status) return status;
     const unsigned blocks = (batch.chunks + POINT_THREADS - 1) / POINT_THREADS;

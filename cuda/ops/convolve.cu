@@ -62,10 +62,7 @@ static void launch_depth(cudaStream_t stream, unsigned channels, const struct ba
 /* Tiles are counted in samples, so the batch is laid out for images so many times as wide. */
 static enum status make_batch(struct batch *batch, const struct op_call *calls, int count) {
     struct op_call samples[CUDA_BATCH_MAX];
-    for (int i = 0; i < count; i++) {
-        samples[i] = calls[i];
-        samples[i].in.width = calls[i].in.width * calls[i].in.channels;
-    }
+    batch_sample_calls(samples, calls, count);
     const enum status status = batch_init_tiles(batch, samples, count, TILE_WIDTH, TILE_HEIGHT);
     for (int i = 0; i < count; i++) batch->images[i].width = calls[i].in.width;
     return status;

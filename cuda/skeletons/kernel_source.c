@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The parts are texts that the program carries, one behind the other; the user's
- * stands in the middle. The user's macros end with it, and the kernel behind it has no name that a
- * user may use. */
+ * stands in the middle, in a namespace of its own, so that its names may be those of skeletons and
+ * of CUDA. The user's macros end with it, and the kernel behind it has no name that a user may
+ * use. */
 #include "cuda/skeletons/kernel_source.h"
 
 #include "cuda/cuda_limits.h"
 #include "cuda/skeletons/embedded_kernels.h"
+#include "cuda/skeletons/function_object.h"
 #include "pipeline/skeletons/embedded.h"
 #include "pipeline/skeletons/user_text.h"
 
@@ -15,28 +17,12 @@
 struct kernel {
     const struct user_op *op;
     int depth, channels;
-    const char *function; /* the user's, by its name there */
-    const char *result;   /* of an R2S, and what it is told as */
+    const char *result; /* of an R2S, and what it is told as */
     const char *value;
 };
 
-/* BURIN_FUNCTION's call, with the operator's parameters if it has any. */
-static void put_call(FILE *out, const struct kernel *kernel, const char *arguments) {
-    fprintf(out, "%s(%s%s)", kernel->function, arguments,
-            kernel->op->parameters && kernel->op->skeleton != SKELETON_R2S ? ", burin_p" : "");
-}
-
-static const char *pixel_type(const struct kernel *kernel) {
-    return kernel->depth == 8 ? "unsigned char" : "unsigned short";
-}
-
 static void put_point(FILE *out, const struct kernel *kernel) {
-    fprintf(out, "    unsigned operator()(unsigned burin_s, unsigned burin_i) const { return ");
-    char arguments[80];
-    snprintf(arguments, sizeof arguments, "(%s)burin_s, (int)burin_i", pixel_type(kernel));
-    put_call(out, kernel, arguments);
     fprintf(out,
-            "; }\n};\n"
             "extern \"C\" __global__ void __launch_bounds__(POINT_THREADS) " KERNEL_NAME "(\n"
             "    const __grid_constant__ batch_of<%d> burin_b,\n"
             "    const __grid_constant__ skeleton_parameters burin_q, unsigned burin_c,\n"
@@ -47,14 +33,7 @@ static void put_point(FILE *out, const struct kernel *kernel) {
 }
 
 static void put_neighbourhood(FILE *out, const struct kernel *kernel) {
-    const int side = kernel->op->window;
     fprintf(out,
-            "    unsigned operator()(%s (&burin_w)[%d][%d], int burin_x, int burin_y) const "
-            "{ return ",
-            pixel_type(kernel), side, side);
-    put_call(out, kernel, "burin_w, burin_x, burin_y");
-    fprintf(out,
-            "; }\n};\n"
             "extern \"C\" __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS) " KERNEL_NAME
             "(\n"
             "    const __grid_constant__ batch_of<%d> burin_b,\n"
@@ -62,17 +41,13 @@ static void put_neighbourhood(FILE *out, const struct kernel *kernel) {
             "    const burin_function burin_f = { *(const burin_params *)burin_q.bytes };\n"
             "    neighbourhood_strip<neighbourhood_traits<%d, %d, %d>>(burin_b, burin_f, "
             "burin_r);\n}\n",
-            CUDA_BATCH_MAX, kernel->depth, kernel->channels, side / 2);
+            CUDA_BATCH_MAX, kernel->depth, kernel->channels, kernel->op->window / 2);
 }
 
 static void put_scalar(FILE *out, const struct kernel *kernel) {
     const int colours = kernel->channels < 3 ? 1 : 3;
-    fprintf(out, "    %s operator()(%s burin_l, %s burin_r) const { return ", kernel->result,
-            kernel->result, kernel->result);
-    put_call(out, kernel, "burin_l, burin_r");
     fprintf(
         out,
-        "; }\n};\n"
         "extern \"C\" __global__ void __launch_bounds__(SCALAR_THREADS, SCALAR_BLOCKS) " KERNEL_NAME
         "(\n"
         "    const __grid_constant__ batch_of<%d> burin_b,\n"
@@ -86,14 +61,8 @@ static void put_scalar(FILE *out, const struct kernel *kernel) {
 }
 
 static void put_vector(FILE *out, const struct kernel *kernel) {
-    fprintf(out, "    void operator()(unsigned burin_s, int *burin_o, int burin_n) const { ");
-    char arguments[80];
-    snprintf(arguments, sizeof arguments, "(%s)burin_s, (%s *)burin_o, burin_n", pixel_type(kernel),
-             kernel->result);
-    put_call(out, kernel, arguments);
     fprintf(
         out,
-        "; }\n};\n"
         "extern \"C\" __global__ void __launch_bounds__(VECTOR_THREADS, VECTOR_BLOCKS) " KERNEL_NAME
         "(\n"
         "    const __grid_constant__ batch_of<%d> burin_b,\n"
@@ -121,17 +90,13 @@ static const char *value_of(enum scalar_type result) {
 
 static void put_kernel(FILE *out, const struct user_op *op, int depth, int channels) {
     const enum scalar_type result = user_text_result(op, depth);
-    char name[USER_TEXT_NAME_MAX];
-    const struct kernel kernel = { op,
-                                   depth,
-                                   channels,
-                                   user_text_function(op, depth, name),
-                                   scalar_type_name(result),
+    const struct kernel kernel = { op, depth, channels, scalar_type_name(result),
                                    value_of(result) };
-    fprintf(out, "\n#line 1 \"kernel\"\ntypedef %s burin_params;\n",
-            op->parameters ? op->parameters->name : "burin_nothing");
-    fprintf(out, "struct burin_function {\n    burin_params burin_p;\n    __device__ "
-                 "__forceinline__\n");
+    fputs("\n#line 1 \"kernel\"", out);
+    function_object_write(out, "burin_function", op, depth);
+    fputs("}\nusing burin_user::burin_function;\n"
+          "typedef decltype(burin_function::burin_p) burin_params;\n",
+          out);
     skeletons[op->skeleton].put(out, &kernel);
 }
 
@@ -145,6 +110,7 @@ char *kernel_source(const struct user_op *op, int depth, int channels) {
     fputs(embedded_parameters, out);
     fputs(embedded_kernel_prelude, out);
     fputs(embedded_exact_math, out);
+    fputs("\nnamespace burin_user {\n", out);
     user_text_write(out, op->file, &options);
     user_text_undefine(out, op->file);
     put_kernel(out, op, depth, channels);

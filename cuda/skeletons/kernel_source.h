@@ -4,7 +4,7 @@
  * The skeleton, names that C has, exact_math.h, the user's text with its lines' numbers kept, and
  * behind it the kernel KERNEL_NAME. It includes <stdint.h> and <cuda_runtime.h> and nothing else.
  *
- * Used by:  user_twin.cu, `burin convert`.
+ * Used by:  user_twin.cu.
  * Owns:     the caller frees the text.
  * Fails:    NULL without memory.
  * Threads:  any; no state.

@@ -9,6 +9,9 @@
 #include "cuda/skeletons/kernel_source.h"
 #include "cuda/skeletons/launch.cuh"
 
+static_assert(sizeof(struct skeleton_parameters) == PARAMETER_STRUCT_BYTES_MAX,
+              "a kernel takes every struct of parameters");
+
 /* Compared as bytes: nothing lies between the members. */
 struct kernel_identity {
     const struct user_op *op;
@@ -64,10 +67,8 @@ static enum status user_twin_run(const struct cuda_context *context, struct op_c
     case SKELETON_P2P: return point_launch(context, calls, count, kernel);
     case SKELETON_N2P: return neighbourhood_launch(context, calls, count, kernel);
     case SKELETON_R2S: return scalar_launch(context, calls, count, kernel);
-    default: break;
+    default: return vector_launch(context, calls, count, kernel, user_op_bins(op, calls[0].params));
     }
-    const int bins = (int)calls[0].params->number[op->parameters ? op->parameters->count : 0];
-    return vector_launch(context, calls, count, kernel, bins);
 }
 
 const struct cuda_op user_twin = { user_twin_scratch, user_twin_run };
