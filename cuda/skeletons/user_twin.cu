@@ -38,9 +38,8 @@ static enum status kernel_of(const struct user_op *op, int depth, int channels, 
 enum status user_twin_prepare(const struct cuda_context *context, const struct op *op, int depth,
                               int channels, struct failure *failure) {
     void *kernel;
-    const struct user_op *user_op = user_op_of(op);
-    if (user_op->depth && user_op->depth != depth) return STATUS_OK;
-    return kernel_of(user_op, depth, channels, context->capability, &kernel, failure);
+    if (op->depth && op->depth != (unsigned)depth) return STATUS_OK;
+    return kernel_of(user_op_of(op), depth, channels, context->capability, &kernel, failure);
 }
 
 /* ---- run */
