@@ -50,6 +50,28 @@ template <class T> struct strip_row {
     }
 };
 
+/* A row as windows read it: its samples one by one where there are registers for that, so that each
+ * is taken out of its word once; else the words. */
+template <class T, bool APART = T::SIDE *T::SPAN <= 72> struct window_row {
+    uint32_t samples[T::SPAN];
+    __device__ __forceinline__ void set(const struct strip_row<T> &row) {
+#pragma unroll
+        for (int i = 0; i < T::SPAN; i++) samples[i] = row.sample(i);
+    }
+    __device__ __forceinline__ uint32_t sample(int i) const {
+        return samples[i];
+    }
+};
+template <class T> struct window_row<T, false> {
+    struct strip_row<T> row;
+    __device__ __forceinline__ void set(const struct strip_row<T> &from) {
+        row = from;
+    }
+    __device__ __forceinline__ uint32_t sample(int i) const {
+        return row.sample(i);
+    }
+};
+
 /* Where a thread's strip is. */
 struct strip {
     const uint8_t *chunk; /* in the image's first row */
@@ -118,7 +140,7 @@ static __device__ __forceinline__ void replicate(struct strip_row<T> &row,
 
 template <class T, class FUNCTION>
 static __device__ __forceinline__ void
-strip_row_result(uint32_t (&out)[4], const struct strip_row<T> (&rows)[T::SIDE],
+strip_row_result(uint32_t (&out)[4], const struct window_row<T> (&rows)[T::SIDE],
                  const FUNCTION &function, int column, int y) {
 #pragma unroll
     for (int i = 0; i < T::SAMPLES; i++) {
@@ -126,8 +148,11 @@ strip_row_result(uint32_t (&out)[4], const struct strip_row<T> (&rows)[T::SIDE],
 #pragma unroll
         for (int r = 0; r < T::SIDE; r++)
 #pragma unroll
-            for (int c = 0; c < T::SIDE; c++)
-                window[r][c] = (typename T::sample)rows[r].sample(i + c * T::CHANNELS);
+            for (int c = 0; c < T::SIDE; c++) {
+                const uint32_t sample = rows[r].sample(i + c * T::CHANNELS);
+                __builtin_assume(sample < 1u << T::DEPTH); /* spares a mask at each use */
+                window[r][c] = (typename T::sample)sample;
+            }
         const bool alpha = T::CHANNELS % 2 == 0 && i % T::CHANNELS == T::CHANNELS - 1;
         const uint32_t result = alpha ? rows[T::REACH].sample(i + T::HALO)
                                       : function(window, (column + i) / T::CHANNELS, y);
@@ -141,20 +166,22 @@ static __device__ __forceinline__ void slide_down(const struct strip &strip, uin
                                                   uint32_t out_stride, int top, int end,
                                                   const FUNCTION &function) {
     const uint32_t bytes = (uint32_t)min(strip.samples - strip.column, T::SAMPLES) * T::BYTES;
-    struct strip_row<T> window[T::SIDE], next;
+    struct window_row<T> window[T::SIDE];
+    struct strip_row<T> next;
 #pragma unroll
     for (int r = 0; r + 1 < T::SIDE; r++) {
-        load_strip_row(window[r + 1], strip, top - T::REACH + r);
-        replicate(window[r + 1], strip);
+        load_strip_row(next, strip, top - T::REACH + r);
+        replicate(next, strip);
+        window[r + 1].set(next);
     }
     load_strip_row(next, strip, top + T::REACH);
 #pragma unroll 1
     for (int y = top; y < end; y++) {
 #pragma unroll
         for (int r = 0; r + 1 < T::SIDE; r++) window[r] = window[r + 1];
-        window[T::SIDE - 1] = next;
+        replicate(next, strip);
+        window[T::SIDE - 1].set(next);
         load_strip_row(next, strip, y + 1 + T::REACH);
-        replicate(window[T::SIDE - 1], strip);
         uint32_t out[4] = {};
         strip_row_result<T>(out, window, function, strip.column, y);
         store_chunk(out, to, bytes, true);
