@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* neighbourhood.cuh - N2P: every sample becomes a function of the window around it; alpha stays.
  *
- * Used by:  users' operators, in text that is compiled while the program runs; the ladder of
- *           tests/bench/kernels.
+ * Used by:  launch.cuh, for operators that are built in; users' operators, in text that is
+ *           compiled while the program runs; the ladder of tests/bench/kernels.
  * Limits:   windows of 3 x 3 and 5 x 5, 1 to 4 channels of 8 or 16 bits, any stride.
  *
  * How it works. A thread has 16 bytes of a row, and goes down so many rows. The rows that its

@@ -112,14 +112,12 @@ static size_t user_twin_scratch(const struct cuda_context *context, const struct
 static enum status user_twin_run(const struct cuda_context *context, struct op_call *calls,
                                  int count) {
     const struct user_op *op = user_op_of(calls[0].op);
-    struct skeleton_kernel kernel = {};
+    struct skeleton_parameters parameters = {};
     cudaKernel_t function = NULL;
     const enum status status = kernel_of(context, &calls[0], &function);
     if (status) return status;
-    kernel.function = (const void *)function;
-    kernel.name = op->op.name;
-    if (op->parameters)
-        parameter_struct_fill(op->parameters, calls[0].params, kernel.parameters.bytes);
+    const struct skeleton_kernel kernel = { (const void *)function, &parameters, op->op.name };
+    if (op->parameters) parameter_struct_fill(op->parameters, calls[0].params, parameters.bytes);
     switch (op->skeleton) {
     case SKELETON_P2P: return point_launch(context, calls, count, kernel);
     case SKELETON_N2P: return neighbourhood_launch(context, calls, count, kernel);

@@ -7,6 +7,15 @@
 #define run histogram_run /* each operator's file has a function of that name */
 #include "cuda/ops/histogram.cu"
 #undef run
+#define run convolve_run
+#include "cuda/ops/convolve.cu"
+#undef run
+#define run maximum_run
+#include "cuda/ops/maximum.cu"
+#undef run
+#define run mean_run
+#include "cuda/ops/mean.cu"
+#undef run
 #include "cuda/skeletons/launch.cuh"
 
 #include "pipeline/image.h"
@@ -21,6 +30,7 @@ struct frame {
 };
 
 #include "tests/bench/kernels/scene.cuh"
+#include "tests/bench/kernels/tile.cuh"
 
 /* ---- what a user writes */
 
@@ -142,7 +152,8 @@ static void passed(enum status status, const struct failure &failure) {
     static void rung_##name(const struct frame *f) {                                               \
         struct failure failure = {};                                                               \
         const struct op_call call = call_of(f, &failure);                                          \
-        const struct skeleton_kernel kernel = { (const void *)kernel_##name, {}, #name };          \
+        const struct skeleton_parameters none = {};                                                \
+        const struct skeleton_kernel kernel = { (const void *)kernel_##name, &none, #name };       \
         passed(launch(&f->context, &call, 1, kernel __VA_ARGS__), failure);                        \
     }
 #define AND ,
@@ -165,6 +176,70 @@ static void rung_paper(const struct frame *f) {
     const int size = (int)image_pixels(&f->in);
     paper_binarize<<<(size + 1023) / 1024, 1024, 0, f->context.stream>>>(f->in.pixels,
                                                                          f->out.pixels, size);
+}
+
+/* What convolve was before it was made of the skeleton: a tile in shared memory. */
+static __global__ void __launch_bounds__(TILE_THREADS)
+    tile_kernel(const __grid_constant__ struct batch batch,
+                const __grid_constant__ struct convolve_rule rule) {
+    constexpr int DOWN = TILE_THREADS / TILE_WIDTH;
+    __shared__ tile<1, 1> tile;
+    const struct batch_image &image = batch.images[batch_find(batch, blockIdx.x)];
+    const struct chunk_position position = chunk_position_of(image, blockIdx.x - image.first_chunk);
+    const int width = (int)image.width, height = (int)image.height;
+    const int left = (int)position.x * TILE_WIDTH, top = (int)position.y * TILE_HEIGHT;
+    tile.fill(left, top, height, [&](int x, int y) {
+        return load_sample<8>(image.in + (uint64_t)y * image.in_stride, min(max(x, 0), width - 1));
+    });
+    const int column = threadIdx.x % TILE_WIDTH, x = left + column;
+    for (int row = threadIdx.x / TILE_WIDTH; row < TILE_HEIGHT; row += DOWN) {
+        if (x >= width || top + row >= height) return;
+        int32_t sum = 0;
+#pragma unroll
+        for (int i = 0; i < 9; i++) sum += rule.taps[i] * tile.samples[row + i / 3][column + i % 3];
+        store_sample<8>(image.out + (uint64_t)(top + row) * image.out_stride, x,
+                        (uint32_t)convolve_result(sum, &rule));
+    }
+}
+
+/* As cuda_op_convolve is asked for what box() does. */
+static struct params box_params(void) {
+    struct params params = {};
+    params.tap_count = 9;
+    for (int i = 0; i < 9; i++) params.taps[i] = 1;
+    return params;
+}
+
+static void rung_tile(const struct frame *f) {
+    struct failure failure = {};
+    const struct op_call call = call_of(f, &failure);
+    const struct params params = box_params();
+    struct batch batch;
+    passed(batch_init_tiles(&batch, &call, 1, TILE_WIDTH, TILE_HEIGHT), failure);
+    tile_kernel<<<batch.chunks, TILE_THREADS, 0, f->context.stream>>>(batch,
+                                                                      convolve_rule_of(&params, 8));
+}
+
+static void rung_convolve(const struct frame *f) {
+    struct failure failure = {};
+    struct op_call call = call_of(f, &failure);
+    const struct params params = box_params();
+    call.params = &params;
+    passed(cuda_op_convolve.run(&f->context, &call, 1), failure);
+}
+
+static void rung_values(const struct cuda_op &op, const struct frame *f) {
+    struct failure failure = {};
+    struct op_call call = call_of(f, &failure);
+    passed(op.run(&f->context, &call, 1), failure);
+}
+
+static void rung_maximum(const struct frame *f) {
+    rung_values(cuda_op_maximum, f);
+}
+
+static void rung_mean(const struct frame *f) {
+    rung_values(cuda_op_mean, f);
 }
 
 static void rung_edge(const struct frame *f) {
@@ -269,6 +344,8 @@ static void measure_images(struct scene &scene, const std::vector<uint8_t> &in, 
     measure_rung("P2P with index", kind, scene, rung_vignette);
     expect(scene, windows(in, width, height, box), false);
     measure_rung("N2P box", kind, scene, rung_box);
+    measure_rung("  convolve", kind, scene, rung_convolve);
+    measure_rung("  convolve, by a tile", kind, scene, rung_tile);
     expect(scene, windows(in, width, height, sobel_sum), false);
     measure_rung("N2P Sobel, sum", kind, scene, rung_sobel_sum);
     expect(scene, windows(in, width, height, sobel), false);
@@ -283,8 +360,11 @@ static void measure_values(struct scene &scene, const std::vector<uint8_t> &in, 
     for (uint8_t level : in) counts[level]++, total += level, most = std::max(most, (int)level);
     expect(scene, bytes_of(std::vector<int>{ most }), true);
     measure_rung("R2S largest", kind, scene, rung_largest);
+    measure_rung("  maximum, by hand", kind, scene, rung_maximum);
     expect(scene, bytes_of(std::vector<long long>{ total }), true);
     measure_rung("R2S sum, 64 bit", kind, scene, rung_sum);
+    expect(scene, bytes_of(std::vector<double>{ (double)total / (double)in.size() }), true);
+    measure_rung("  mean, by hand", kind, scene, rung_mean);
     expect(scene, bytes_of(counts), true);
     measure_rung("R2V histogram", kind, scene, rung_count);
     measure_rung("  histogram, by hand", kind, scene, rung_histogram);
