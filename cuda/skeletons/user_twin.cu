@@ -52,7 +52,8 @@ static enum status compile_failed(const struct user_op *op, const char *log,
 
 static enum status load_kernel(struct user_kernel *made, struct failure *failure) {
     struct nvrtc_code code;
-    char *source = kernel_source(made->op, made->depth, made->channels);
+    const struct kernel_form form = { { made->op }, 1, made->depth, made->channels };
+    char *source = kernel_source(&form);
     if (!source) return fail(failure, STATUS_NO_MEMORY, "no memory for a kernel's source");
     const bool good = nvrtc_compile(source, made->op->file->name, made->capability, &code);
     free(source);
