@@ -77,6 +77,14 @@ struct device_driver {
     /* Between batches: gives back to the system a piece of what a large one took beyond what is
      * kept, in well under a millisecond. false where there was none. */
     bool (*trim)(struct lane *lane);
+    /* Between batches: nothing that batches have left in the lane's memory, be it on the host or on
+     * the device, can be read any more by those that come. */
+    enum status (*empty)(struct lane *lane, struct failure *failure);
+    /* Makes what OP needs for images of DEPTH bits and so many channels, so that its first run does
+     * not have to: a user's operator is compiled. Runs nothing. By any thread, also while the lane
+     * is at work. */
+    enum status (*prepare)(struct lane *lane, const struct op *op, int depth, int channels,
+                           struct failure *failure);
     /* One copy of host_in[0..bytes) to `in`. */
     enum status (*upload)(struct lane *lane, size_t bytes, struct failure *failure);
     /* Scratch bytes that OP wants for COUNT calls at once (their params and shapes are set). */

@@ -5,6 +5,7 @@
  * its bytes through a memfd: nobody can change them between the check and their use. */
 #include "server/user_operators.h"
 
+#include "cuda/skeletons/kernel_library.h"
 #include "pipeline/skeletons/operators_dir.h"
 #include "pipeline/skeletons/reader.h"
 #include "pipeline/skeletons/twin.h"
@@ -174,6 +175,7 @@ struct user_operators_texts user_operators_texts(void) {
 void user_operators_open(const struct user_operators_texts *texts, const struct config *config) {
     const struct operators_options options =
         options_of(config->operators_cache_dir, (size_t)config->operators_source_bytes_max);
+    kernel_library_keep_in(options.cache);
     for (const char *at = texts->bytes, *end = at + texts->length; at < end;) {
         uint64_t sizes[2];
         memcpy(sizes, at, sizeof sizes);
