@@ -5,7 +5,7 @@
  * numbers kept, each once and in a namespace of its own, and behind them the kernel KERNEL_NAME. It
  * includes <stdint.h> and <cuda_runtime.h> and nothing else.
  *
- * Used by:  user_twin.cu, user_chain.cu.
+ * Used by:  user_twin.cu, kernel_chain.h.
  * Owns:     the caller frees the text.
  * Fails:    NULL without memory.
  * Threads:  any; no state.
@@ -25,11 +25,12 @@ extern "C" {
 enum { KERNEL_OPS_MAX = 5 };
 
 /* What a kernel is made for: each operator gets what the one before gave, converted to a sample.
- * All but the last are P2Ps; of several the last is a P2P or an N2P. Two are equal if their bytes
- * are: what is not used is 0. */
+ * All but the last are P2Ps; of several the last is a P2P or an N2P. Compared as bytes: what is not
+ * used is 0, and nothing lies between the members. */
 struct kernel_form {
     const struct user_op *ops[KERNEL_OPS_MAX];
     int count, depth, channels; /* one channel where all are P2Ps: such a kernel takes any */
+    int unused;
 };
 
 char *kernel_source(const struct kernel_form *form);

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A kernel is made for an operator, a depth and a number of channels (P2P: any
  * number). kernel_library.h finds or makes it: at the start where user_twin_prepare is called, else
- * at the first call that needs it. */
+ * at the first call that needs it. Several in a row have one kernel as soon as kernel_chain.h has
+ * had it made. */
 #include "cuda/skeletons/user_twin.h"
 
+#include "cuda/skeletons/kernel_chain.h"
 #include "cuda/skeletons/kernel_library.h"
 #include "cuda/skeletons/kernel_loader.h"
 #include "cuda/skeletons/kernel_source.h"
 #include "cuda/skeletons/launch.cuh"
+#include "pipeline/registry.h"
 
+#include <assert.h>
 #include <string.h>
 
 static_assert(sizeof(struct kernel_form) <= KERNEL_IDENTITY_MAX, "it is an identity");
+static_assert(sizeof(struct batch) + KERNEL_OPS_MAX * sizeof(struct skeleton_parameters) +
+                      sizeof(struct alpha_mask) + 2 * sizeof(unsigned) <=
+                  4096,
+              "a kernel's parameters, as toolkits before 12.1 limit them");
 
 static char *source_of(const void *form) {
     return kernel_source((const struct kernel_form *)form);
@@ -27,14 +35,14 @@ static enum status find_kernel(const struct kernel_form *form, int capability, v
     return kernel_library_find(&request, kernel, failure);
 }
 
-/* The kernel of OP alone. */
-static struct kernel_form form_of(const struct user_op *op, int depth, int channels) {
-    struct kernel_form form;
-    memset(&form, 0, sizeof form);
-    form.ops[0] = op;
-    form.count = 1;
+/* The kernel of OPS, one or a chain. */
+static struct kernel_form form_of(const struct user_op *const *ops, int count, int depth,
+                                  int channels) {
+    struct kernel_form form = {};
+    memcpy(form.ops, ops, count * sizeof *ops);
+    form.count = count;
     form.depth = depth;
-    form.channels = op->skeleton == SKELETON_P2P ? 1 : channels;
+    form.channels = ops[count - 1]->skeleton == SKELETON_P2P ? 1 : channels;
     return form;
 }
 
@@ -43,8 +51,42 @@ enum status user_twin_prepare(const struct cuda_context *context, const struct o
     void *kernel;
     const struct user_op *user_op = user_op_of(op);
     if (user_op->depth && user_op->depth != depth) return STATUS_OK;
-    const struct kernel_form form = form_of(user_op, depth, channels);
+    const struct kernel_form form = form_of(&user_op, 1, depth, channels);
     return find_kernel(&form, context->capability, &kernel, failure);
+}
+
+/* ---- chains */
+
+/* In the thread beside the jobs. */
+static bool make_chain(const struct kernel_chain_request *request) {
+    void *kernel;
+    struct failure failure = {};
+    if (cudaSetDevice(request->device)) return false;
+    return find_kernel(&request->form, request->capability, &kernel, &failure) == STATUS_OK;
+}
+
+/* NULL: it is not ready. */
+static const char *chain_name(const struct kernel_form *form, int capability) {
+    struct kernel_chain_request request;
+    request.form = *form;
+    request.capability = capability;
+    request.make = make_chain;
+    return cudaGetDevice(&request.device) ? NULL : kernel_chain_ask(&request);
+}
+
+static int user_twin_chain(const struct cuda_context *context, const struct op *const *ops,
+                           int count, const struct image *in, bool *ready) {
+    const struct user_op *users[KERNEL_OPS_MAX];
+    int user_count = 0;
+    for (; user_count < count && user_count < KERNEL_OPS_MAX; user_count++) {
+        if (!registry_is_added(ops[user_count])) break;
+        users[user_count] = user_op_of(ops[user_count]);
+    }
+    const int length = kernel_chain_length(users, user_count);
+    if (length < 2) return 1;
+    const struct kernel_form form = form_of(users, length, in->depth, in->channels);
+    *ready = chain_name(&form, context->capability) != NULL;
+    return length;
 }
 
 /* ---- run */
@@ -55,16 +97,32 @@ static size_t user_twin_scratch(const struct cuda_context *context, const struct
     return scalar ? scalar_scratch(context, count) : 0;
 }
 
+/* What CALL's kernel is made for, and the parameters of its operators. */
+static struct kernel_form form_of_call(const struct op_call *call,
+                                       struct skeleton_parameters parameters[KERNEL_OPS_MAX]) {
+    const struct user_op *ops[KERNEL_OPS_MAX];
+    int count = 0;
+    for (const struct op_call *one = call; one; one = one->before) count++;
+    assert(count <= KERNEL_OPS_MAX);
+    int i = count;
+    for (const struct op_call *one = call; one; one = one->before) {
+        ops[--i] = user_op_of(one->op);
+        if (ops[i]->parameters)
+            parameter_struct_fill(ops[i]->parameters, one->params, parameters[i].bytes);
+    }
+    return form_of(ops, count, call->in.depth, call->in.channels);
+}
+
 static enum status user_twin_run(const struct cuda_context *context, struct op_call *calls,
                                  int count) {
     const struct user_op *op = user_op_of(calls[0].op);
-    struct skeleton_parameters parameters = {};
+    struct skeleton_parameters parameters[KERNEL_OPS_MAX] = {};
     void *function = NULL;
-    const struct kernel_form form = form_of(op, calls[0].in.depth, calls[0].in.channels);
+    const struct kernel_form form = form_of_call(&calls[0], parameters);
     const enum status status = find_kernel(&form, context->capability, &function, calls[0].failure);
     if (status) return status;
-    const struct skeleton_kernel kernel = { function, &parameters, op->op.name };
-    if (op->parameters) parameter_struct_fill(op->parameters, calls[0].params, parameters.bytes);
+    const char *chain = form.count > 1 ? chain_name(&form, context->capability) : NULL;
+    const struct skeleton_kernel kernel = { function, parameters, chain ? chain : op->op.name };
     switch (op->skeleton) {
     case SKELETON_P2P: return point_launch(context, calls, count, kernel);
     case SKELETON_N2P: return neighbourhood_launch(context, calls, count, kernel);
@@ -75,4 +133,4 @@ static enum status user_twin_run(const struct cuda_context *context, struct op_c
     return vector_launch(context, calls, count, kernel, bins);
 }
 
-const struct cuda_op user_twin = { user_twin_scratch, user_twin_run };
+const struct cuda_op user_twin = { user_twin_scratch, user_twin_run, user_twin_chain };
