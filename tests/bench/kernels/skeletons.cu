@@ -27,10 +27,11 @@ struct frame {
     struct params params;
     struct image in, out; /* device; OUT is the values of a reduction */
     void *scratch;
+    uint8_t *between; /* of two steps, as large as the image */
 };
 
+#include "tests/bench/kernels/convolve_tile.cuh"
 #include "tests/bench/kernels/scene.cuh"
-#include "tests/bench/kernels/tile.cuh"
 
 /* ---- what a user writes */
 
@@ -108,6 +109,28 @@ NEIGHBOURHOOD(sobel)
 NEIGHBOURHOOD(sobel_sum)
 NEIGHBOURHOOD(box)
 
+/* Two P2Ps in one kernel, and a P2P before an N2P. */
+static __global__ void __launch_bounds__(POINT_THREADS)
+    kernel_points(const __grid_constant__ struct batch batch, struct skeleton_parameters,
+                  unsigned channels, struct alpha_mask alpha) {
+    point_chunk<8>(
+        batch,
+        [](uint32_t sample, uint32_t index) {
+            return binarize(vignette((unsigned char)sample, (int)index), (int)index);
+        },
+        channels, alpha);
+}
+
+static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS)
+    kernel_windows(const __grid_constant__ struct batch batch, struct skeleton_parameters,
+                   unsigned rows) {
+    neighbourhood_strip<neighbourhood_traits<8, 1, 1>>(
+        batch, [](unsigned char(&p)[3][3], int x, int y) { return box(p, x, y); }, rows,
+        [](uint32_t sample, uint32_t index) {
+            return vignette((unsigned char)sample, (int)index);
+        });
+}
+
 #define SCALAR(name, type)                                                                         \
     static __global__ void __launch_bounds__(SCALAR_THREADS, SCALAR_BLOCKS)                        \
         kernel_##name(const __grid_constant__ struct batch batch, struct skeleton_parameters,      \
@@ -162,9 +185,28 @@ RUNG(vignette, point_launch)
 RUNG(sobel, neighbourhood_launch)
 RUNG(sobel_sum, neighbourhood_launch)
 RUNG(box, neighbourhood_launch)
+RUNG(points, point_launch)
+RUNG(windows, neighbourhood_launch)
 RUNG(largest, scalar_launch)
 RUNG(sum, scalar_launch)
 RUNG(count, vector_launch, AND 256)
+
+static void rung_after_vignette(const struct frame *f, rung second) {
+    struct frame half = *f;
+    half.out.pixels = f->between;
+    rung_vignette(&half);
+    half = *f;
+    half.in.pixels = f->between;
+    second(&half);
+}
+
+static void rung_points_apart(const struct frame *f) {
+    rung_after_vignette(f, rung_binarize);
+}
+
+static void rung_windows_apart(const struct frame *f) {
+    rung_after_vignette(f, rung_box);
+}
 
 /* The paper's: a thread a pixel. */
 static __global__ void paper_binarize(const uint8_t *in, uint8_t *out, int size) {
@@ -176,30 +218,6 @@ static void rung_paper(const struct frame *f) {
     const int size = (int)image_pixels(&f->in);
     paper_binarize<<<(size + 1023) / 1024, 1024, 0, f->context.stream>>>(f->in.pixels,
                                                                          f->out.pixels, size);
-}
-
-/* What convolve was before it was made of the skeleton: a tile in shared memory. */
-static __global__ void __launch_bounds__(TILE_THREADS)
-    tile_kernel(const __grid_constant__ struct batch batch,
-                const __grid_constant__ struct convolve_rule rule) {
-    constexpr int DOWN = TILE_THREADS / TILE_WIDTH;
-    __shared__ tile<1, 1> tile;
-    const struct batch_image &image = batch.images[batch_find(batch, blockIdx.x)];
-    const struct chunk_position position = chunk_position_of(image, blockIdx.x - image.first_chunk);
-    const int width = (int)image.width, height = (int)image.height;
-    const int left = (int)position.x * TILE_WIDTH, top = (int)position.y * TILE_HEIGHT;
-    tile.fill(left, top, height, [&](int x, int y) {
-        return load_sample<8>(image.in + (uint64_t)y * image.in_stride, min(max(x, 0), width - 1));
-    });
-    const int column = threadIdx.x % TILE_WIDTH, x = left + column;
-    for (int row = threadIdx.x / TILE_WIDTH; row < TILE_HEIGHT; row += DOWN) {
-        if (x >= width || top + row >= height) return;
-        int32_t sum = 0;
-#pragma unroll
-        for (int i = 0; i < 9; i++) sum += rule.taps[i] * tile.samples[row + i / 3][column + i % 3];
-        store_sample<8>(image.out + (uint64_t)(top + row) * image.out_stride, x,
-                        (uint32_t)convolve_result(sum, &rule));
-    }
 }
 
 /* As cuda_op_convolve is asked for what box() does. */
@@ -216,8 +234,8 @@ static void rung_tile(const struct frame *f) {
     const struct params params = box_params();
     struct batch batch;
     passed(batch_init_tiles(&batch, &call, 1, TILE_WIDTH, TILE_HEIGHT), failure);
-    tile_kernel<<<batch.chunks, TILE_THREADS, 0, f->context.stream>>>(batch,
-                                                                      convolve_rule_of(&params, 8));
+    convolve_tile_kernel<<<batch.chunks, TILE_THREADS, 0, f->context.stream>>>(
+        batch, convolve_rule_of(&params, 8));
 }
 
 static void rung_convolve(const struct frame *f) {
@@ -342,6 +360,13 @@ static void measure_images(struct scene &scene, const std::vector<uint8_t> &in, 
     measure_rung("  a thread a pixel", kind, scene, rung_paper);
     expect(scene, points(in, vignette), false);
     measure_rung("P2P with index", kind, scene, rung_vignette);
+    const std::vector<uint8_t> between = points(in, vignette);
+    expect(scene, points(between, binarize), false);
+    measure_rung("P2P, P2P", kind, scene, rung_points);
+    measure_rung("  one by one", kind, scene, rung_points_apart);
+    expect(scene, windows(between, width, height, box), false);
+    measure_rung("P2P, N2P box", kind, scene, rung_windows);
+    measure_rung("  one by one", kind, scene, rung_windows_apart);
     expect(scene, windows(in, width, height, box), false);
     measure_rung("N2P box", kind, scene, rung_box);
     measure_rung("  convolve", kind, scene, rung_convolve);
@@ -393,6 +418,7 @@ int main(int count, char **arguments) {
     uint8_t *memory;
     context_make(scene.frame.context);
     TRY(cudaMalloc(&memory, (size_t)1 << 30));
+    TRY(cudaMalloc(&scene.frame.between, (size_t)1 << 26));
     TRY(cudaMalloc(&scene.wrong, 4));
     TRY(cudaMalloc(&scene.frame.scratch, scalar_scratch(&scene.frame.context, 1)));
     TRY(cudaMalloc(&scene.frame.context.zeroed, CUDA_ZEROED_WORDS * 4));
