@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -129,6 +130,7 @@ static void test_a_client_cannot_fill_the_memory(void **state) {
 }
 
 int main(void) {
+    alarm(30); /* a request that waits would wait for ever */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_length),
         cmocka_unit_test(test_the_second_request_makes_it),
