@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A list of kernels under one lock. Who asks for a kernel that is not in it puts it
  * there as `making` and makes it without the lock; who asks for it meanwhile waits for the
- * condition. A source that the compiler refuses stays in the list with its message. Whatever else
- * went wrong may go right the next time, so its entry is taken out again.
+ * condition. A source that the compiler or the driver refuses stays in the list with its message.
+ * Whatever else went wrong may go right the next time, so its entry is taken out again.
  *
  * Code from the cache that cannot be loaded is compiled anew, and written over. */
 #include "cuda/skeletons/kernel_library.h"
@@ -54,7 +54,7 @@ static enum status compile_failed(const struct kernel_request *request, const ch
                       : "out of memory");
 }
 
-/* WRONG is set where the compiler refused the source. */
+/* WRONG is set where the compiler refused the source, or the driver what was made of it. */
 static enum status compile(const struct kernel_request *request, const char *source,
                            const char *key, const char *folder, void **kernel, bool *wrong,
                            struct failure *failure) {
@@ -62,6 +62,7 @@ static enum status compile(const struct kernel_request *request, const char *sou
     enum status status = STATUS_OK;
     if (kernel_compiler_compile(source, request->file, request->capability, &code)) {
         status = request->load(code.bytes, code.size, KERNEL_NAME, kernel, failure);
+        *wrong = status == STATUS_INTERNAL;
         if (!status && folder) kernel_cache_keep(folder, key, code.bytes, code.size);
     } else {
         status = compile_failed(request, code.log, failure);

@@ -3,10 +3,10 @@
  * the cache on disk, else made of their source.
  *
  * Used by:  user_twin.cu.
- * Owns:     loaded kernels stay as long as the process, or until kernel_library_forget.
- * Fails:    STATUS_INTERNAL where a kernel does not compile, with the compiler's first message: it
- *           is told again without another try. STATUS_BAD_PARAM where there is no libnvrtc, else as
- *           the loader says.
+ * Owns:     loaded kernels, which stay as long as the process.
+ * Fails:    STATUS_INTERNAL where a kernel does not compile, with the compiler's first message, or
+ *           where the driver refuses it: told again without another try. STATUS_BAD_PARAM where
+ *           there is no libnvrtc, else as the loader says.
  * Threads:  any. One makes a kernel, others that want the same one wait; nobody else does.
  * Limits:   KERNEL_IDENTITY_MAX.
  */

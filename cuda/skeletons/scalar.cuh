@@ -105,11 +105,12 @@ shuffled_down(const struct partial_number<NUMBER> &number, int step) {
     return other;
 }
 
-/* The warp's number in its first thread. */
+/* The warp's number in its first thread. Once or twice a block: not unrolled, which would be a
+ * quarter of what there is to compile. */
 template <class NUMBER, class FUNCTION>
 static __device__ __forceinline__ void reduce_warp(struct partial_number<NUMBER> &number,
                                                    const FUNCTION &function) {
-#pragma unroll
+#pragma unroll 1
     for (int step = 16; step; step /= 2)
         put_together(number, shuffled_down(number, step), function);
 }

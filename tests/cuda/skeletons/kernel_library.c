@@ -165,7 +165,7 @@ static void test_useless_entry_is_replaced(void **state) {
     free(source);
 }
 
-/* The compiler is not asked twice; a device that fails is. */
+/* Neither the compiler nor the driver is asked twice; a device that fails is. */
 static void test_failures(void **state) {
     (void)state;
     struct failure failure;
@@ -178,6 +178,9 @@ static void test_failures(void **state) {
         assert_int_equal(sources, 1);
     }
     assert_int_equal(loads, 0);
+    refusals = 1;
+    for (int i = 0; i < 2; i++) assert_int_equal(find("77", &kernel, &failure), STATUS_INTERNAL);
+    assert_int_equal(loads, 1);
     refusals = 1;
     refusal = STATUS_NO_MEMORY;
     assert_int_equal(find("7", &kernel, &failure), STATUS_NO_MEMORY);
