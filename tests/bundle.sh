@@ -34,6 +34,7 @@ cp tests/bench/peers.py tests/service_gpu.sh tests/mixed_load.py tests/digests.p
 cp -r tests/golden "$out/" 2>/dev/null || true
 cp -r tests/http "$out/http" 2>/dev/null || true
 cp -r tests/reference "$out/reference" 2>/dev/null || true
+cp -r tests/operators "$out/operators"
 chmod +x "$out"/test-gpu "$out"/bench 2>/dev/null || true
 strip --strip-debug "$out"/bin/* "$out"/tests/* "$out"/kernels/* 2>/dev/null || true
 du -sh "$out"

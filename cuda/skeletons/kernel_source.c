@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The parts are texts that the program carries, one behind the other; the users'
- * stand in the middle, each file in a namespace: so nothing that one calls its own is in the way of
- * another, of the skeleton or of the kernel. Macros know no namespaces: what a file does to them
- * ends with it. Operators are numbered by their place in the kernel, files by the place of the
- * first operator that is in them. */
+ * stand in the middle, each file in a namespace, so that its names may be those of another file, of
+ * skeletons and of CUDA. Macros know no namespaces: what a file does to them ends with it. The
+ * kernel behind them has no name that a user may use. Operators are numbered by their place in the
+ * kernel, files by the place of the first operator that is in them. */
 #include "cuda/skeletons/kernel_source.h"
 
 #include "cuda/cuda_limits.h"
 #include "cuda/skeletons/embedded_kernels.h"
+#include "cuda/skeletons/function_object.h"
 #include "pipeline/skeletons/embedded.h"
 #include "pipeline/skeletons/user_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+static const struct user_op *last_of(const struct kernel_form *form) {
+    return form->ops[form->count - 1];
+}
+
+/* ---- users' files */
 
 /* The place of the first operator that is in the file of operator I. */
 static int file_of(const struct kernel_form *form, int i) {
@@ -21,146 +28,115 @@ static int file_of(const struct kernel_form *form, int i) {
     return first;
 }
 
-static const struct user_op *last_of(const struct kernel_form *form) {
-    return form->ops[form->count - 1];
+/* The file number NUMBER, and the functions of its operators as burin_function0 ... */
+static void put_file(FILE *out, const struct kernel_form *form, int number) {
+    const struct user_text_options options = { .function = "BURIN_INLINE", .lines = true };
+    const struct user_file *file = form->ops[number]->file;
+    fprintf(out, "\nnamespace burin_file%d {\n", number);
+    user_text_write(out, file, &options);
+    user_text_undefine(out, file);
+    user_text_redefine(out, file, embedded_kernel_prelude);
+    fputs("\n#line 1 \"kernel\"", out);
+    for (int i = number; i < form->count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "burin_function%d", i);
+        if (file_of(form, i) == number) function_object_write(out, name, form->ops[i], form->depth);
+    }
+    fputs("}\n", out);
+    for (int i = number; i < form->count; i++)
+        if (file_of(form, i) == number)
+            fprintf(out, "using burin_file%d::burin_function%d;\n", number, i);
 }
 
-static const char *pixel_type(const struct kernel_form *form) {
-    return form->depth == 8 ? "unsigned char" : "unsigned short";
+/* ---- kernels */
+
+/* One function of operators 0 to END, which are P2Ps. */
+static void put_points(FILE *out, int end) {
+    fputs("struct burin_points {\n", out);
+    for (int i = 0; i < end; i++) fprintf(out, "    burin_function%d burin_f%d;\n", i, i);
+    fputs("    __device__ __forceinline__ unsigned operator()(unsigned burin_s,\n"
+          "                                                   unsigned burin_i) const {\n",
+          out);
+    for (int i = 0; i < end; i++)
+        fprintf(out, "        burin_s = burin_f%d(burin_s, burin_i);\n", i);
+    fputs("        return burin_s;\n    }\n};\n", out);
 }
 
-static const char *result_of(const struct kernel_form *form) {
-    return scalar_type_name(user_text_result(last_of(form), form->depth));
+/* Up to the parameters that every kernel has; BOUNDS are those of the launch. */
+static void open_kernel(FILE *out, const struct kernel_form *form, const char *bounds) {
+    fprintf(out,
+            "struct burin_parameters {\n    skeleton_parameters of[%d];\n};\n"
+            "extern \"C\" __global__ void __launch_bounds__(%s) " KERNEL_NAME "(\n"
+            "    const __grid_constant__ batch_of<%d> burin_b,\n"
+            "    const __grid_constant__ burin_parameters burin_q",
+            form->count, bounds, CUDA_BATCH_MAX);
 }
 
-static const char *value_of(const struct kernel_form *form) {
-    const enum scalar_type result = user_text_result(last_of(form), form->depth);
+/* Operator I with the parameters that the kernel was given. */
+static void put_function(FILE *out, int i) {
+    fprintf(out, "{ *(const decltype(burin_function%d::burin_p) *)burin_q.of[%d].bytes }", i, i);
+}
+
+static void put_last_function(FILE *out, const struct kernel_form *form) {
+    fprintf(out, "    const burin_function%d burin_f = ", form->count - 1);
+    put_function(out, form->count - 1);
+    fputs(";\n", out);
+}
+
+static void put_points_object(FILE *out, int end) {
+    fputs("    const burin_points burin_g = {\n", out);
+    for (int i = 0; i < end; i++) {
+        fputs("        ", out);
+        put_function(out, i);
+        fputs(",\n", out);
+    }
+    fputs("    };\n", out);
+}
+
+static void put_point(FILE *out, const struct kernel_form *form) {
+    put_points(out, form->count);
+    open_kernel(out, form, "POINT_THREADS");
+    fputs(", unsigned burin_c,\n    alpha_mask burin_a) {\n", out);
+    put_points_object(out, form->count);
+    fprintf(out, "    point_chunk<%d>(burin_b, burin_g, burin_c, burin_a);\n}\n", form->depth);
+}
+
+static void put_neighbourhood(FILE *out, const struct kernel_form *form) {
+    const int points = form->count - 1;
+    if (points > 0) put_points(out, points);
+    open_kernel(out, form, "NEIGHBOURHOOD_THREADS");
+    fputs(", unsigned burin_r) {\n", out);
+    put_last_function(out, form);
+    if (points > 0) put_points_object(out, points);
+    fprintf(out,
+            "    neighbourhood_strip<neighbourhood_traits<%d, %d, %d>>(burin_b, burin_f, "
+            "burin_r%s);\n}\n",
+            form->depth, form->channels, last_of(form)->window / 2, points > 0 ? ", burin_g" : "");
+}
+
+static const char *value_of(enum scalar_type result) {
     const bool is_signed = scalar_type_is_signed(result);
     if (scalar_type_bytes(result) == 8) return is_signed ? "long long" : "unsigned long long";
     return is_signed ? "int" : "unsigned";
 }
 
-/* ---- function objects */
-
-/* A call of operator I with its parameters, if it has any. */
-static void put_call(FILE *out, const struct kernel_form *form, int i, const char *arguments) {
-    const struct user_op *op = form->ops[i];
-    char name[USER_TEXT_NAME_MAX];
-    fprintf(out, "burin_file%d::%s(%s", file_of(form, i), user_text_function(op, form->depth, name),
-            arguments);
-    if (op->parameters) fprintf(out, ", burin_p%d", i);
-    fputc(')', out);
-}
-
-/* The beginning of struct NAME, with the parameters of operators FIRST to END. */
-static void open_object(FILE *out, const char *name, int first, int end) {
-    fprintf(out, "struct %s {\n", name);
-    for (int i = first; i < end; i++) fprintf(out, "    burin_params%d burin_p%d;\n", i, i);
-    fputs("    __device__ __forceinline__\n", out);
-}
-
-/* P2Ps in turn, operators 0 to END: a sample is converted after each. */
-static void put_points(FILE *out, const struct kernel_form *form, const char *name, int end) {
-    char arguments[80];
-    snprintf(arguments, sizeof arguments, "(%s)burin_s, (int)burin_i", pixel_type(form));
-    open_object(out, name, 0, end);
-    fputs("    unsigned operator()(unsigned burin_s, unsigned burin_i) const {\n", out);
-    for (int i = 0; i < end; i++) {
-        fputs("        burin_s = ", out);
-        put_call(out, form, i, arguments);
-        fputs(";\n", out);
-    }
-    fputs("        return burin_s;\n    }\n};\n", out);
-}
-
-static void put_window(FILE *out, const struct kernel_form *form, int i) {
-    const int side = form->ops[i]->window;
-    open_object(out, "burin_function", i, i + 1);
-    fprintf(out,
-            "    unsigned operator()(%s (&burin_w)[%d][%d], int burin_x, int burin_y) const "
-            "{ return ",
-            pixel_type(form), side, side);
-    put_call(out, form, i, "burin_w, burin_x, burin_y");
-    fputs("; }\n};\n", out);
-}
-
-static void put_fold(FILE *out, const struct kernel_form *form) {
-    open_object(out, "burin_function", 0, 1);
-    fprintf(out, "    %s operator()(%s burin_l, %s burin_r) const { return ", result_of(form),
-            result_of(form), result_of(form));
-    put_call(out, form, 0, "burin_l, burin_r");
-    fputs("; }\n};\n", out);
-}
-
-static void put_count(FILE *out, const struct kernel_form *form) {
-    char arguments[80];
-    snprintf(arguments, sizeof arguments, "(%s)burin_s, (%s *)burin_o, burin_n", pixel_type(form),
-             result_of(form));
-    open_object(out, "burin_function", 0, 1);
-    fputs("    void operator()(unsigned burin_s, int *burin_o, int burin_n) const { ", out);
-    put_call(out, form, 0, arguments);
-    fputs("; }\n};\n", out);
-}
-
-/* ---- kernels */
-
-/* Up to the parameters that every kernel has; BOUNDS are those of the launch. */
-static void open_kernel(FILE *out, const char *bounds) {
-    fprintf(out,
-            "extern \"C\" __global__ void __launch_bounds__(%s) " KERNEL_NAME "(\n"
-            "    const __grid_constant__ batch_of<%d> burin_b,\n"
-            "    const __grid_constant__ burin_parameters burin_q",
-            bounds, CUDA_BATCH_MAX);
-}
-
-/* An object of struct NAME with the parameters that the kernel was given. */
-static void put_object(FILE *out, const char *name, const char *object, int first, int end) {
-    fprintf(out, "    const %s %s = { ", name, object);
-    for (int i = first; i < end; i++)
-        fprintf(out, "%s*(const burin_params%d *)burin_q.of[%d].bytes", i > first ? ", " : "", i,
-                i);
-    fputs(" };\n", out);
-}
-
-static void put_point(FILE *out, const struct kernel_form *form) {
-    put_points(out, form, "burin_function", form->count);
-    open_kernel(out, "POINT_THREADS");
-    fputs(", unsigned burin_c,\n    alpha_mask burin_a) {\n", out);
-    put_object(out, "burin_function", "burin_f", 0, form->count);
-    fprintf(out, "    point_chunk<%d>(burin_b, burin_f, burin_c, burin_a);\n}\n", form->depth);
-}
-
-static void put_neighbourhood(FILE *out, const struct kernel_form *form) {
-    const int last = form->count - 1;
-    if (last > 0) put_points(out, form, "burin_point", last);
-    put_window(out, form, last);
-    open_kernel(out, "NEIGHBOURHOOD_THREADS");
-    fputs(", unsigned burin_r) {\n", out);
-    put_object(out, "burin_function", "burin_f", last, last + 1);
-    if (last > 0) put_object(out, "burin_point", "burin_g", 0, last);
-    fprintf(out,
-            "    neighbourhood_strip<neighbourhood_traits<%d, %d, %d>>(burin_b, burin_f, "
-            "burin_r%s);\n}\n",
-            form->depth, form->channels, form->ops[last]->window / 2, last > 0 ? ", burin_g" : "");
-}
-
 static void put_scalar(FILE *out, const struct kernel_form *form) {
-    put_fold(out, form);
-    open_kernel(out, "SCALAR_THREADS, SCALAR_BLOCKS");
-    fprintf(out, ",\n    partial_numbers<%s, %d> *burin_n, unsigned *burin_d) {\n", result_of(form),
+    const enum scalar_type result = user_text_result(last_of(form), form->depth);
+    const char *name = scalar_type_name(result);
+    open_kernel(out, form, "SCALAR_THREADS, SCALAR_BLOCKS");
+    fprintf(out, ",\n    partial_numbers<%s, %d> *burin_n, unsigned *burin_d) {\n", name,
             form->channels < 3 ? 1 : 3);
-    put_object(out, "burin_function", "burin_f", 0, 1);
+    put_last_function(out, form);
     fprintf(out,
             "    reduce_batch<pixels_traits<%d, %d>, %s, %s>(burin_b, burin_f, burin_n, "
             "burin_d);\n}\n",
-            form->depth, form->channels, result_of(form), value_of(form));
+            form->depth, form->channels, name, value_of(result));
 }
 
 static void put_vector(FILE *out, const struct kernel_form *form) {
-    put_count(out, form);
-    open_kernel(out, "VECTOR_THREADS, VECTOR_BLOCKS");
+    open_kernel(out, form, "VECTOR_THREADS, VECTOR_BLOCKS");
     fputs(", int burin_n, int burin_k) {\n", out);
-    put_object(out, "burin_function", "burin_f", 0, 1);
+    put_last_function(out, form);
     fprintf(out, "    count_batch<pixels_traits<%d, %d>>(burin_b, burin_f, burin_n, burin_k);\n}\n",
             form->depth, form->channels);
 }
@@ -175,29 +151,6 @@ static const struct {
     [SKELETON_R2V] = { embedded_vector, put_vector },
 };
 
-/* ---- the source */
-
-static void put_file(FILE *out, const struct user_file *file, int number) {
-    const struct user_text_options options = { .function = "BURIN_INLINE", .lines = true };
-    fprintf(out, "\nnamespace burin_file%d {", number);
-    user_text_write(out, file, &options);
-    fputs("\n}\n", out);
-    user_text_undefine(out, file);
-    user_text_redefine(out, file, embedded_kernel_prelude);
-}
-
-static void put_kernel(FILE *out, const struct kernel_form *form) {
-    fprintf(out, "\n#line 1 \"kernel\"\n");
-    for (int i = 0; i < form->count; i++)
-        if (form->ops[i]->parameters)
-            fprintf(out, "typedef burin_file%d::%s burin_params%d;\n", file_of(form, i),
-                    form->ops[i]->parameters->name, i);
-        else
-            fprintf(out, "typedef burin_nothing burin_params%d;\n", i);
-    fprintf(out, "struct burin_parameters {\n    skeleton_parameters of[%d];\n};\n", form->count);
-    skeletons[last_of(form)->skeleton].put(out, form);
-}
-
 char *kernel_source(const struct kernel_form *form) {
     char *text = NULL;
     size_t size = 0;
@@ -208,8 +161,8 @@ char *kernel_source(const struct kernel_form *form) {
     fputs(embedded_kernel_prelude, out);
     fputs(embedded_exact_math, out);
     for (int i = 0; i < form->count; i++)
-        if (file_of(form, i) == i) put_file(out, form->ops[i]->file, i);
-    put_kernel(out, form);
+        if (file_of(form, i) == i) put_file(out, form, i);
+    skeletons[last_of(form)->skeleton].put(out, form);
     const bool bad = ferror(out);
     if (fclose(out) == 0 && !bad) return text;
     free(text);

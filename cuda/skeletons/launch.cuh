@@ -32,15 +32,6 @@ struct skeleton_kernel {
     const char *name;
 };
 
-/* The calls as if each sample were a pixel of its own. */
-static inline void sample_calls(struct op_call *samples, const struct op_call *calls, int count) {
-    for (int i = 0; i < count; i++) {
-        samples[i] = calls[i];
-        samples[i].in.width = samples[i].out.width = calls[i].in.width * calls[i].in.channels;
-        samples[i].in.channels = samples[i].out.channels = 1;
-    }
-}
-
 static inline enum status skeleton_launch(const struct cuda_context *context,
                                           const struct op_call *calls,
                                           const struct skeleton_kernel &kernel, dim3 blocks,
@@ -68,7 +59,7 @@ static inline enum status point_launch(const struct cuda_context *context,
     struct batch batch;
     unsigned channels = calls[0].in.channels;
     const unsigned depth = calls[0].in.depth;
-    sample_calls(samples, calls, count);
+    batch_sample_calls(samples, calls, count);
     const enum status status = batch_init(&batch, samples, count, 128 / depth);
     if (status) return status;
     struct alpha_mask alpha = alpha_mask_of(channels, depth);
@@ -97,17 +88,12 @@ static enum status point_run(const struct cuda_context *context, const struct op
 
 /* ---- N2P */
 
-/* Rows of a strip: few where there would not be threads for all multiprocessors. */
 static inline uint32_t strip_rows(const struct cuda_context *context, const struct op_call *calls,
                                   int count) {
-    enum { THREADS_WANTED = 1024 /* a multiprocessor */, ROWS_MIN = 4, ROWS_MAX = 32 };
     uint64_t chunks = 0;
     for (int i = 0; i < count; i++)
         chunks += (image_row_bytes(&calls[i].in) + 15) / 16 * calls[i].in.height;
-    uint32_t rows = ROWS_MAX;
-    while (rows > ROWS_MIN && chunks / rows < THREADS_WANTED * (uint64_t)context->multiprocessors)
-        rows /= 2;
-    return rows;
+    return neighbourhood_rows(chunks, context->multiprocessors);
 }
 
 static inline enum status neighbourhood_launch(const struct cuda_context *context,
@@ -116,7 +102,7 @@ static inline enum status neighbourhood_launch(const struct cuda_context *contex
     struct op_call samples[CUDA_BATCH_MAX];
     struct batch batch;
     if (!rows) rows = strip_rows(context, calls, count);
-    sample_calls(samples, calls, count);
+    batch_sample_calls(samples, calls, count);
     const enum status status =
         batch_init_tiles(&batch, samples, count, 128 / calls[0].in.depth, rows);
     if (status) return status;
@@ -159,18 +145,9 @@ static enum status neighbourhood_run(const struct cuda_context *context,
 
 /* ---- R2S and R2V */
 
-/* A batch of pixels whose outputs are the values. */
-static inline enum status reduction_batch(struct batch *batch, const struct op_call *calls,
-                                          int count) {
-    const unsigned channels = calls[0].in.channels, bytes = channels * calls[0].in.depth / 8;
-    struct op_call pixels[CUDA_BATCH_MAX];
-    for (int i = 0; i < count; i++) {
-        pixels[i] = calls[i];
-        pixels[i].out = pixels[i].in;
-    }
-    const enum status status = batch_init(batch, pixels, count, (channels == 3 ? 48 : 16) / bytes);
-    for (int i = 0; i < count; i++) batch->images[i].out = (uint8_t *)calls[i].values;
-    return status;
+/* Of a reduction's chunk: pixels_traits::PIXELS. */
+static inline unsigned chunk_pixels(const struct image *in) {
+    return (in->channels == 3 ? 48 : 16) / (unsigned)image_pixel_bytes(in);
 }
 
 /* Blocks for an image: all together as many as run at once, or one for each. */
@@ -188,7 +165,7 @@ static inline enum status scalar_launch(const struct cuda_context *context,
                                         const struct op_call *calls, int count,
                                         struct skeleton_kernel kernel) {
     struct batch batch;
-    const enum status status = reduction_batch(&batch, calls, count);
+    const enum status status = batch_init_values(&batch, calls, count, chunk_pixels(&calls[0].in));
     if (status) return status;
     void *partials = calls[0].scratch;
     uint32_t *blocks_done = context->zeroed;
@@ -197,21 +174,14 @@ static inline enum status scalar_launch(const struct cuda_context *context,
     return skeleton_launch(context, calls, kernel, blocks, SCALAR_THREADS, 0, arguments);
 }
 
-/* Lists of LENGTH words: a copy for each warp, or as many as there is room for. */
-static inline int list_copies(const struct cuda_context *context, size_t length) {
-    const size_t room = (size_t)context->shared_bytes / VECTOR_BLOCKS - 1024;
-    const size_t copies = room / (length * sizeof(int)), most = VECTOR_THREADS / 32;
-    return (int)(copies < most ? copies : most);
-}
-
 static inline enum status vector_launch(const struct cuda_context *context,
                                         const struct op_call *calls, int count,
                                         struct skeleton_kernel kernel, int bins) {
     struct batch batch;
-    const enum status status = reduction_batch(&batch, calls, count);
+    const enum status status = batch_init_values(&batch, calls, count, chunk_pixels(&calls[0].in));
     if (status) return status;
     const size_t length = (size_t)bins * image_colours(&calls[0].in);
-    int copies = list_copies(context, length);
+    int copies = vector_copies(length, context->shared_bytes);
     const size_t shared_bytes = copies * length * sizeof(int);
     for (int i = 0; i < count; i++)
         CUDA_TRY(calls[0].failure,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* neighbourhood.cuh - N2P: every sample becomes a function of the window around it; alpha stays.
  *
- * Used by:  launch.cuh, for operators that are built in; users' operators, in text that is
- *           compiled while the program runs; the ladder of tests/bench/kernels.
+ * Used by:  kernel_source.c and convert_gpu.c, as text around users' operators; launch.cuh; the
+ *           ladder of tests/bench/kernels.
  * Limits:   windows of 3 x 3 and 5 x 5, 1 to 4 channels of 8 or 16 bits, any stride.
  *
  * How it works. A thread has 16 bytes of a row, and goes down so many rows. The rows that its
@@ -291,6 +291,15 @@ static __device__ __forceinline__ void neighbourhood_strip(const struct batch_of
         slide_down<T>(strip, to, image.out_stride, top, end, function, point);
     else
         step_down<T>(strip, to, image.out_stride, top, end, function, point);
+}
+
+/* On the host: rows of a strip, of images that have so many CHUNKS of 16 bytes: few where there
+ * would not be threads for all multiprocessors. */
+static inline uint32_t neighbourhood_rows(uint64_t chunks, int multiprocessors) {
+    enum { THREADS_WANTED = 1024 /* a multiprocessor */, ROWS_MIN = 4, ROWS_MAX = 32 };
+    uint32_t rows = ROWS_MAX;
+    while (rows > ROWS_MIN && chunks / rows < THREADS_WANTED * (uint64_t)multiprocessors) rows /= 2;
+    return rows;
 }
 
 #endif

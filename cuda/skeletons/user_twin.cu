@@ -11,6 +11,7 @@
 #include "cuda/skeletons/kernel_source.h"
 #include "cuda/skeletons/launch.cuh"
 #include "pipeline/registry.h"
+#include "pipeline/skeletons/user_text.h"
 
 #include <assert.h>
 #include <string.h>
@@ -20,6 +21,8 @@ static_assert(sizeof(struct batch) + KERNEL_OPS_MAX * sizeof(struct skeleton_par
                       sizeof(struct alpha_mask) + 2 * sizeof(unsigned) <=
                   4096,
               "a kernel's parameters, as toolkits before 12.1 limit them");
+static_assert(sizeof(struct skeleton_parameters) == PARAMETER_STRUCT_BYTES_MAX,
+              "a kernel takes every struct of parameters");
 
 static char *source_of(const void *form) {
     return kernel_source((const struct kernel_form *)form);
@@ -50,7 +53,7 @@ enum status user_twin_prepare(const struct cuda_context *context, const struct o
                               int channels, struct failure *failure) {
     void *kernel;
     const struct user_op *user_op = user_op_of(op);
-    if (user_op->depth && user_op->depth != depth) return STATUS_OK;
+    if (!user_text_has(user_op, depth)) return STATUS_OK;
     const struct kernel_form form = form_of(&user_op, 1, depth, channels);
     return find_kernel(&form, context->capability, &kernel, failure);
 }
@@ -127,10 +130,8 @@ static enum status user_twin_run(const struct cuda_context *context, struct op_c
     case SKELETON_P2P: return point_launch(context, calls, count, kernel);
     case SKELETON_N2P: return neighbourhood_launch(context, calls, count, kernel);
     case SKELETON_R2S: return scalar_launch(context, calls, count, kernel);
-    default: break;
+    default: return vector_launch(context, calls, count, kernel, user_op_bins(op, calls[0].params));
     }
-    const int bins = (int)calls[0].params->number[op->parameters ? op->parameters->count : 0];
-    return vector_launch(context, calls, count, kernel, bins);
 }
 
 const struct cuda_op user_twin = { user_twin_scratch, user_twin_run, user_twin_chain };

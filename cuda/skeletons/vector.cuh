@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* vector.cuh - R2V: the samples of a colour channel are counted into a list.
  *
- * Used by:  users' operators, in text that is compiled while the program runs; the ladder of
- *           tests/bench/kernels.
+ * Used by:  kernel_source.c and convert_gpu.c, as text around users' operators; launch.cuh; the
+ *           ladder of tests/bench/kernels.
  * Limits:   1 to 4 channels of 8 or 16 bits; lists are zero before, and grow by atomicAdd alone.
  * Source:   V. Podlozhnyuk, Histogram calculation in CUDA, 2007: a histogram for each warp.
  *
@@ -105,6 +105,14 @@ static __device__ __forceinline__ void count_batch(const struct batch_of<CAPACIT
     count_image<P>(image, shared_lists + threadIdx.x / 32 % copies * length, bins, function);
     __syncthreads();
     add_lists(shared_lists, copies, length, (int *)image.out);
+}
+
+/* On the host: copies of lists of LENGTH words, one for each warp, or as many as there is room for
+ * in SHARED_BYTES of a multiprocessor. */
+static inline int vector_copies(uint64_t length, int shared_bytes) {
+    const uint64_t room = shared_bytes / VECTOR_BLOCKS - 1024;
+    const uint64_t copies = room / (length * sizeof(int)), most = VECTOR_THREADS / 32;
+    return (int)(copies < most ? copies : most);
 }
 
 #endif

@@ -14,8 +14,4 @@
 /* Sets run, scratch and values of every operator of FILE, whose library is loaded. */
 void twin_fill(struct user_file *file);
 
-/* What an R2S or R2V tells of an image; also for the GPU's twin. */
-struct values_shape twin_values(const struct op *op, const struct params *params,
-                                const struct image *in);
-
 #endif

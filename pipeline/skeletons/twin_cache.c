@@ -5,6 +5,8 @@
  * ones go, and so do folders that a process left when it was killed in the middle of its work. */
 #include "pipeline/skeletons/twin_cache.h"
 
+#include "pipeline/fnv1a.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -57,15 +59,12 @@ bool twin_cache_open(const char *folder) {
 
 /* ---- finding */
 
-static uint64_t hash_of(const char *text, uint64_t hash) {
-    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
-
+/* Two hashes that begin with other numbers. */
 static void name_of(const char *text, char name[NAME_SIZE]) {
+    const size_t length = strlen(text);
     snprintf(name, NAME_SIZE, "%016llx%016llx",
-             (unsigned long long)hash_of(text, 0xcbf29ce484222325u),
-             (unsigned long long)hash_of(text, 0x84222325cbf29ce4u));
+             (unsigned long long)fnv1a(FNV1A_START, text, length),
+             (unsigned long long)fnv1a(~FNV1A_START, text, length));
 }
 
 void twin_cache_path(const char *folder, const char *text, const char *ending,

@@ -4,6 +4,7 @@
  * before it goes to the cache, or away with the folder where there is none. */
 #include "pipeline/skeletons/twin_library.h"
 
+#include "pipeline/fnv1a.h"
 #include "pipeline/skeletons/compiler.h"
 #include "pipeline/skeletons/twin_cache.h"
 #include "pipeline/skeletons/twin_source.h"
@@ -25,20 +26,15 @@ static bool write_file(const char *path, const char *text) {
 
 /* ---- the key */
 
-static uint64_t hash_line(const char *text, uint64_t hash) {
-    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
-
 /* Name and abilities of the CPU that the twin is compiled for. */
 static uint64_t cpu_hash(void) {
     char line[8192];
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = FNV1A_START;
     FILE *file = fopen("/proc/cpuinfo", "re");
     while (file && fgets(line, sizeof line, file) && *line != '\n')
         if (strncmp(line, "model name", 10) == 0 || strncmp(line, "flags", 5) == 0 ||
             strncmp(line, "CPU part", 8) == 0 || strncmp(line, "Features", 8) == 0)
-            hash = hash_line(line, hash);
+            hash = fnv1a(hash, line, strlen(line));
     if (file) fclose(file);
     return hash;
 }
@@ -58,12 +54,9 @@ static char *key_of(const struct user_file *file, const struct compiler *compile
 
 /* The first place at which NAME stands in the user's text. */
 static int line_of(const struct user_file *file, const char *name, size_t length) {
-    for (int i = 0; i < file->tokens.count; i++) {
-        const struct token *token = &file->tokens.list[i];
-        if (token->kind == TOKEN_WORD && token->length == length &&
-            memcmp(token->text, name, length) == 0)
-            return token->line;
-    }
+    const struct token wanted = { .text = name, .length = length };
+    for (int i = 0; i < file->tokens.count; i++)
+        if (token_same(&file->tokens.list[i], &wanted)) return file->tokens.list[i].line;
     return 1;
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 bool user_text_has(const struct user_op *op, int depth) {
-    return !op->depth || op->depth == depth;
+    return !op->op.depth || op->op.depth == (unsigned)depth;
 }
 
 enum scalar_type user_text_result(const struct user_op *op, int depth) {

@@ -5,7 +5,7 @@
  * helpers get what compilers should know of them, and an R2S of T and E stands there once for each
  * depth. An R2V's atomicAdd becomes burin_count(where, number, list, bins), which a prelude has.
  *
- * Used by:  twin_source.c, convert.c, the GPU's source.
+ * Used by:  twin.c, twin_library.c, twin_source.c and convert.c; kernel_source.c and convert_gpu.c.
  * Owns:     nothing.
  * Threads:  any; no state.
  */

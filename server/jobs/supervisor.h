@@ -22,6 +22,7 @@
 #include "server/jobs/slot.h"
 #include "server/jobs/worker_list.h"
 
+#include <signal.h>
 #include <stdbool.h>
 
 struct supervisor;
@@ -59,6 +60,10 @@ void supervisor_drain(struct supervisor *supervisor); /* no new jobs from now on
 
 int supervisor_jobs(struct supervisor *supervisor, int *waiting); /* waiting and running together */
 int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]);
+
+/* Waits until a worker has become ready since the last call, a signal came that MASK lets through,
+ * or TIMEOUT_MS is over. One thread at a time. */
+void supervisor_wait_worker(struct supervisor *supervisor, int timeout_ms, const sigset_t *mask);
 
 /* Grows every 50 ms at least, while the thread that watches the workers goes on. */
 uint64_t supervisor_turns(const struct supervisor *supervisor);

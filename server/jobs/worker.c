@@ -168,8 +168,7 @@ static enum status open_lanes(struct worker *worker, const struct config *config
 static void say_ready(const struct worker *worker) {
     struct message message = {
         .kind = CHANNEL_READY,
-        /* One batch under way and one waiting for every lane, so that no lane idles for a message.
-         * */
+        /* A batch under way and one waiting for each lane, so that no lane idles for a message. */
         .capacity = worker->sandbox ? 1 : 2 * worker->lanes * worker->batch,
         .ok = 1,
     };
@@ -208,19 +207,26 @@ static void run_lanes(struct worker *worker) {
     heartbeat_join(&worker->heartbeat);
 }
 
-static void size_worker(struct worker *worker, const struct config *config) {
+static struct pool *start_pool(int threads, struct failure *failure) {
+    struct pool *pool = pool_create(threads);
+    if (!pool) fail(failure, STATUS_NO_MEMORY, "%d threads could not be started", threads);
+    return pool;
+}
+
+/* How many lanes, and the threads beside them. */
+static enum status size_worker(struct worker *worker, const struct config *config,
+                               struct failure *failure) {
     const bool gpu = worker->gpu;
     worker->lanes = config->lanes ? (int)config->lanes : gpu ? GPU_LANES : cores();
     if (worker->lanes > LANES_MAX) worker->lanes = LANES_MAX;
     worker->batch = gpu ? (int)config->batch : 1;
     if (worker->batch > RUN_BATCH_MAX) worker->batch = RUN_BATCH_MAX;
-    if (worker->sandbox) {
-        if (!gpu) worker->pool = pool_create(worker->lanes);
-        worker->lanes = worker->batch = 1;
-    }
+    if (worker->sandbox && !gpu) worker->pool = start_pool(worker->lanes, failure);
+    if (worker->sandbox) worker->lanes = worker->batch = 1;
     if (gpu)
         worker->executor.codecs =
-            pool_create(config->codec_threads ? (int)config->codec_threads : cores());
+            start_pool(config->codec_threads ? (int)config->codec_threads : cores(), failure);
+    return failure->status;
 }
 
 static struct gpu_sampler_options sampler_options(const struct worker *worker,
@@ -240,7 +246,6 @@ static struct gpu_sampler_options sampler_options(const struct worker *worker,
 
 static int run(struct slots *slots, int channel, const struct config *config,
                const struct device_driver *driver, int index, bool sandbox) {
-    process_become_worker();
     struct worker *worker = calloc(1, sizeof *worker);
     if (!worker) return 1;
     worker->sandbox = sandbox;
@@ -251,11 +256,11 @@ static int run(struct slots *slots, int channel, const struct config *config,
     worker->executor.answer = answer;
     worker->executor.context = worker;
     worker->gpu = strcmp(driver->kind, "cpu") != 0;
-    size_worker(worker, config);
-    worker->sampler.options = sampler_options(worker, config, driver, index);
     struct failure failure = { 0 };
     int code = 0;
-    if (open_lanes(worker, config, driver, index, &failure)) {
+    const bool sized = size_worker(worker, config, &failure) == STATUS_OK;
+    worker->sampler.options = sampler_options(worker, config, driver, index);
+    if (!sized || open_lanes(worker, config, driver, index, &failure)) {
         log_event(LOG_ERROR, "worker: %s could not be opened: %s", worker->executor.device_name,
                   failure.message);
         code = WORKER_FAILED;

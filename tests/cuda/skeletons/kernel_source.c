@@ -2,7 +2,7 @@
 /* Kernels of users' operators as text: each skeleton's, and what the compiler says of them. Needs
  * no GPU; without libnvrtc the texts alone are looked at.
  * covers: cuda/skeletons/kernel_source.c cuda/skeletons/embedded_kernels.c cuda/skeletons/nvrtc.c
- * covers: cuda/skeletons/ptx_negation.c
+ * covers: cuda/skeletons/function_object.c cuda/skeletons/ptx_negation.c
  */
 #include "cuda/skeletons/kernel_source.h"
 
@@ -21,6 +21,11 @@ static const char source[] =
     "#include <math.h>\n"
     "#define batch_of 3\n#define POINT_THREADS x\n" /* no business of the kernel's */
     "#define skeleton_parameters(a) a\n"
+    "typedef struct { int n; } strip;\n" /* nor these, nor what CUDA itself has */
+    "enum { alpha_mask, VECTOR_THREADS, threadIdx };\n"
+    "static int min(int a, int b) { return a < b ? a : b; }\n"
+    "static double norm(double a) { return a + 1; }\n"
+    "static strip replicate(strip a) { a.n = min(a.n, threadIdx) + (int)norm(2); return a; }\n"
     "#STRUCT\n"
     "typedef struct { int level; // 100 [0,255]\n"
     "} data;\n"
