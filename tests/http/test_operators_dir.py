@@ -3,6 +3,7 @@
 misbehaves costs nobody else anything.
 
 covers: server/user_operators.c server/jobs/confinement.c server/command_worker.c"""
+import contextlib
 import json
 import os
 import re
@@ -399,7 +400,11 @@ def test_what_a_sandbox_has_open(start, tmp_path):
     assert heals(daemon)
 
     def files(pid):
-        return {int(fd): os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
+        found = {}
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                found[int(fd)] = os.readlink(f"/proc/{pid}/fd/{fd}")
+        return found
 
     own = files(sandbox(daemon))
     assert set(own) == {0, 1, 2, 3, 4, 5} and own[0] == own[1] == "/dev/null", own
