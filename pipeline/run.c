@@ -4,9 +4,9 @@
  * first step reads `in`, the last that makes an image writes `out`; what is between goes back and
  * forth between two halves of `work`, behind which lies the scratch of whichever step is running.
  * A step that tells values makes no image: the next one reads what it read. Where every step does,
- * the result is the input as it still lies in host_in, and values alone come back. Nor does a step
- * that is fused with the next one: what it would have made is never in memory. Which are is decided
- * by run_reserve, and holds for every run of that batch. */
+ * the result is the input as it still lies in host_in, and values alone come back. A step that is
+ * fused with the next one makes no image either: a kernel hands it on in registers. Which steps are
+ * is decided by run_reserve, and holds for every run of that batch. */
 #include "pipeline/run.h"
 
 #include <assert.h>
