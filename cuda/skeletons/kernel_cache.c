@@ -4,6 +4,7 @@
  * written beside the old and renamed over it. */
 #include "cuda/skeletons/kernel_cache.h"
 
+#include "pipeline/fnv1a.h"
 #include "pipeline/skeletons/twin_cache.h"
 
 #include <fcntl.h>
@@ -22,17 +23,11 @@ struct head {
     uint64_t checksum; /* with 0 in its own place */
 };
 
-static uint64_t add_bytes(uint64_t sum, const void *bytes, size_t count) {
-    for (const unsigned char *at = bytes, *end = at + count; at < end; at++)
-        sum = (sum ^ *at) * 0x100000001b3u;
-    return sum;
-}
-
 static uint64_t checksum_of(struct head head, const char *key, const char *code) {
     head.checksum = 0;
-    uint64_t sum = add_bytes(0xcbf29ce484222325u, &head, sizeof head);
-    sum = add_bytes(sum, key, head.key_bytes);
-    return add_bytes(sum, code, head.code_bytes);
+    uint64_t sum = fnv1a(FNV1A_START, &head, sizeof head);
+    sum = fnv1a(sum, key, head.key_bytes);
+    return fnv1a(sum, code, head.code_bytes);
 }
 
 bool kernel_cache_open(const char *folder) {

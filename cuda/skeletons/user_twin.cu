@@ -11,7 +11,6 @@
 #include "cuda/skeletons/kernel_source.h"
 #include "cuda/skeletons/launch.cuh"
 #include "pipeline/registry.h"
-#include "pipeline/skeletons/user_text.h"
 
 #include <assert.h>
 #include <string.h>
@@ -53,7 +52,7 @@ enum status user_twin_prepare(const struct cuda_context *context, const struct o
                               int channels, struct failure *failure) {
     void *kernel;
     const struct user_op *user_op = user_op_of(op);
-    if (!user_text_has(user_op, depth)) return STATUS_OK;
+    if (op->depth && op->depth != (unsigned)depth) return STATUS_OK;
     const struct kernel_form form = form_of(&user_op, 1, depth, channels);
     return find_kernel(&form, context->capability, &kernel, failure);
 }

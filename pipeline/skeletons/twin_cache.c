@@ -90,9 +90,10 @@ static bool file_reads(const char *path, const char *text) {
 }
 
 bool twin_cache_find(const char *folder, const char *text, char path[TWIN_CACHE_PATH_MAX]) {
-    twin_cache_path(folder, text, "c", path);
-    if (!file_reads(path, text)) return false;
-    utimensat(AT_FDCWD, path, NULL, 0); /* both are young again */
+    char source[TWIN_CACHE_PATH_MAX];
+    twin_cache_path(folder, text, "c", source);
+    if (!file_reads(source, text)) return false;
+    utimensat(AT_FDCWD, source, NULL, 0); /* both are young again */
     twin_cache_path(folder, text, "so", path);
     if (!twin_cache_is_ours(path)) return false;
     utimensat(AT_FDCWD, path, NULL, 0);
