@@ -12,6 +12,7 @@
 #include "cuda/device_info.cuh"
 #include "cuda/kernel_progress.cuh"
 #include "cuda/lane_buffer.cuh"
+#include "cuda/skeletons/kernel_chain.h"
 #include "cuda/skeletons/user_twin.h"
 #include "cuda/timeline.cuh"
 #include "pipeline/registry.h"
@@ -91,6 +92,7 @@ static enum status make_lane(struct cuda_lane *lane, const struct lane_options *
 static void close_lane(struct lane *opened) {
     if (!opened) return;
     struct cuda_lane *lane = cuda_lane_of(opened);
+    kernel_chain_wait();
     cudaSetDevice(lane->index);
     if (lane->stream) cudaStreamSynchronize(lane->stream);
     timeline_release(&lane->timeline);
@@ -216,6 +218,22 @@ static size_t scratch(struct lane *opened, const struct op *op, const struct op_
     return twin && twin->scratch ? twin->scratch(&cuda_lane_of(opened)->context, calls, count) : 0;
 }
 
+static int chain(struct lane *opened, const struct op *const *ops, int count,
+                 const struct image *in, bool *ready) {
+    const struct cuda_op *twin = cuda_twin(ops[0]);
+    if (!twin || !twin->chain) return 1;
+    cudaSetDevice(cuda_lane_of(opened)->index); /* its kernels are made there */
+    return twin->chain(&cuda_lane_of(opened)->context, ops, count, in, ready);
+}
+
+/* Several steps that were one kernel are told as that one, which has been recorded since there were
+ * so many MARKS. */
+static const char *told_name(const struct timeline *timeline, int marks, const struct op_call *call,
+                             const char *name) {
+    const bool recorded = call->before && timeline->count > marks;
+    return recorded ? timeline->marks[timeline->count - 1].kernel : name;
+}
+
 static enum status run(struct lane *opened, const struct op *op, struct op_call *calls, int count) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     struct failure *failure = calls[0].failure;
@@ -228,7 +246,9 @@ static enum status run(struct lane *opened, const struct op *op, struct op_call 
     if (status) return status;
     const int marks = lane->timeline.count;
     status = twin->run(&lane->context, calls, count);
-    if (!status) status = timeline_end_op(&lane->timeline, lane->stream, marks, op->name, failure);
+    if (!status)
+        status = timeline_end_op(&lane->timeline, lane->stream, marks,
+                                 told_name(&lane->timeline, marks, &calls[0], op->name), failure);
     if (!status) lane->kernel_progress.step++;
     return status;
 }
@@ -286,6 +306,7 @@ const struct device_driver device_cuda = {
     prepare,
     upload,
     scratch,
+    chain,
     run,
     download,
     finish,

@@ -1,45 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A kernel is made for an operator, a depth and a number of channels (P2P: any
  * number). kernel_library.h finds or makes it: at the start where user_twin_prepare is called, else
- * at the first call that needs it. */
+ * at the first call that needs it. Several in a row have one kernel as soon as kernel_chain.h has
+ * had it made. */
 #include "cuda/skeletons/user_twin.h"
 
+#include "cuda/skeletons/kernel_chain.h"
 #include "cuda/skeletons/kernel_library.h"
 #include "cuda/skeletons/kernel_loader.h"
 #include "cuda/skeletons/kernel_source.h"
 #include "cuda/skeletons/launch.cuh"
+#include "pipeline/registry.h"
 
+#include <assert.h>
+#include <string.h>
+
+static_assert(sizeof(struct kernel_form) <= KERNEL_IDENTITY_MAX, "it is an identity");
+static_assert(sizeof(struct batch) + KERNEL_OPS_MAX * sizeof(struct skeleton_parameters) +
+                      sizeof(struct alpha_mask) + 2 * sizeof(unsigned) <=
+                  4096,
+              "a kernel's parameters, as toolkits before 12.1 limit them");
 static_assert(sizeof(struct skeleton_parameters) == PARAMETER_STRUCT_BYTES_MAX,
               "a kernel takes every struct of parameters");
 
-/* Compared as bytes: nothing lies between the members. */
-struct kernel_identity {
-    const struct user_op *op;
-    int depth, channels;
-};
-static_assert(sizeof(struct kernel_identity) <= KERNEL_IDENTITY_MAX, "it is copied there");
-
-static char *source_of(const void *identity) {
-    const struct kernel_identity *one = (const struct kernel_identity *)identity;
-    return kernel_source(one->op, one->depth, one->channels);
+static char *source_of(const void *form) {
+    return kernel_source((const struct kernel_form *)form);
 }
 
-static enum status kernel_of(const struct user_op *op, int depth, int channels, int capability,
-                             void **kernel, struct failure *failure) {
-    const struct kernel_identity identity = { op, depth,
-                                              op->skeleton == SKELETON_P2P ? 1 : channels };
+static enum status find_kernel(const struct kernel_form *form, int capability, void **kernel,
+                               struct failure *failure) {
+    const struct user_op *last = form->ops[form->count - 1];
     const struct kernel_request request = {
-        &identity,      sizeof identity, capability,         op->op.name,
-        op->file->name, source_of,       kernel_loader_load,
+        form,      sizeof *form,       capability, last->op.name, last->file->name,
+        source_of, kernel_loader_load,
     };
     return kernel_library_find(&request, kernel, failure);
+}
+
+/* The kernel of OPS, one or a chain. */
+static struct kernel_form form_of(const struct user_op *const *ops, int count, int depth,
+                                  int channels) {
+    struct kernel_form form = {};
+    memcpy(form.ops, ops, count * sizeof *ops);
+    form.count = count;
+    form.depth = depth;
+    form.channels = ops[count - 1]->skeleton == SKELETON_P2P ? 1 : channels;
+    return form;
 }
 
 enum status user_twin_prepare(const struct cuda_context *context, const struct op *op, int depth,
                               int channels, struct failure *failure) {
     void *kernel;
+    const struct user_op *user_op = user_op_of(op);
     if (op->depth && op->depth != (unsigned)depth) return STATUS_OK;
-    return kernel_of(user_op_of(op), depth, channels, context->capability, &kernel, failure);
+    const struct kernel_form form = form_of(&user_op, 1, depth, channels);
+    return find_kernel(&form, context->capability, &kernel, failure);
+}
+
+/* ---- chains */
+
+/* In the thread beside the jobs. */
+static bool make_chain(const struct kernel_chain_request *request) {
+    void *kernel;
+    struct failure failure = {};
+    if (cudaSetDevice(request->device)) return false;
+    return find_kernel(&request->form, request->capability, &kernel, &failure) == STATUS_OK;
+}
+
+/* NULL: it is not ready. */
+static const char *chain_name(const struct kernel_form *form, int capability) {
+    struct kernel_chain_request request;
+    request.form = *form;
+    request.capability = capability;
+    request.make = make_chain;
+    return cudaGetDevice(&request.device) ? NULL : kernel_chain_ask(&request);
+}
+
+static int user_twin_chain(const struct cuda_context *context, const struct op *const *ops,
+                           int count, const struct image *in, bool *ready) {
+    const struct user_op *users[KERNEL_OPS_MAX];
+    int user_count = 0;
+    for (; user_count < count && user_count < KERNEL_OPS_MAX; user_count++) {
+        if (!registry_is_added(ops[user_count])) break;
+        users[user_count] = user_op_of(ops[user_count]);
+    }
+    const int length = kernel_chain_length(users, user_count);
+    if (length < 2) return 1;
+    const struct kernel_form form = form_of(users, length, in->depth, in->channels);
+    *ready = chain_name(&form, context->capability) != NULL;
+    return length;
 }
 
 /* ---- run */
@@ -50,18 +99,32 @@ static size_t user_twin_scratch(const struct cuda_context *context, const struct
     return scalar ? scalar_scratch(context, count) : 0;
 }
 
+/* What CALL's kernel is made for, and the parameters of its operators. */
+static struct kernel_form form_of_call(const struct op_call *call,
+                                       struct skeleton_parameters parameters[KERNEL_OPS_MAX]) {
+    const struct user_op *ops[KERNEL_OPS_MAX];
+    int count = 0;
+    for (const struct op_call *one = call; one; one = one->before) count++;
+    assert(count <= KERNEL_OPS_MAX);
+    int i = count;
+    for (const struct op_call *one = call; one; one = one->before) {
+        ops[--i] = user_op_of(one->op);
+        if (ops[i]->parameters)
+            parameter_struct_fill(ops[i]->parameters, one->params, parameters[i].bytes);
+    }
+    return form_of(ops, count, call->in.depth, call->in.channels);
+}
+
 static enum status user_twin_run(const struct cuda_context *context, struct op_call *calls,
                                  int count) {
     const struct user_op *op = user_op_of(calls[0].op);
-    struct skeleton_kernel kernel = {};
+    struct skeleton_parameters parameters[KERNEL_OPS_MAX] = {};
     void *function = NULL;
-    const enum status status = kernel_of(op, calls[0].in.depth, calls[0].in.channels,
-                                         context->capability, &function, calls[0].failure);
+    const struct kernel_form form = form_of_call(&calls[0], parameters);
+    const enum status status = find_kernel(&form, context->capability, &function, calls[0].failure);
     if (status) return status;
-    kernel.function = function;
-    kernel.name = op->op.name;
-    if (op->parameters)
-        parameter_struct_fill(op->parameters, calls[0].params, kernel.parameters.bytes);
+    const char *chain = form.count > 1 ? chain_name(&form, context->capability) : NULL;
+    const struct skeleton_kernel kernel = { function, parameters, chain ? chain : op->op.name };
     switch (op->skeleton) {
     case SKELETON_P2P: return point_launch(context, calls, count, kernel);
     case SKELETON_N2P: return neighbourhood_launch(context, calls, count, kernel);
@@ -70,4 +133,4 @@ static enum status user_twin_run(const struct cuda_context *context, struct op_c
     }
 }
 
-const struct cuda_op user_twin = { user_twin_scratch, user_twin_run };
+const struct cuda_op user_twin = { user_twin_scratch, user_twin_run, user_twin_chain };

@@ -30,6 +30,10 @@ void user_text_write(FILE *out, const struct user_file *file,
 /* #undef of every macro that the user defined. */
 void user_text_undefine(FILE *out, const struct user_file *file);
 
+/* Those macros of TEXT once more, each one line, that the user defined or undefined: behind
+ * user_text_undefine, where another user's text follows. */
+void user_text_redefine(FILE *out, const struct user_file *file, const char *text);
+
 /* #line LINE "NAME" on a line of its own. */
 void user_text_line(FILE *out, int line, const char *name);
 
