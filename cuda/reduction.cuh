@@ -13,6 +13,10 @@
  * chunks that are in; whoever adds the last of them writes the values and clears the state. An
  * image that one block has alone needs no state. 0 is the neutral element: a minimum is the maximum
  * of complements.
+ *
+ * Why not cuda/skeletons/scalar.cuh: it calls a function for each sample, and of 64 million 8-bit
+ * ones that is 23 us for a maximum and 25 for a sum where memory needs 18 (H200). Here the samples
+ * of a word go through one instruction.
  */
 #ifndef BURIN_REDUCTION_CUH
 #define BURIN_REDUCTION_CUH

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* fnv1a.h - a hash of bytes, 64 bits: quick to write down anywhere, no defence against anybody.
  *
- * Used by:  image.c, pipeline/skeletons/twin_library.c and twin_cache.c.
+ * Used by:  image.c, pipeline/skeletons/twin_library.c and twin_cache.c, kernel_cache.c.
  * Threads:  any; no state.
  * Source:   G. Fowler, L. C. Noll and K.-P. Vo, http://www.isthe.com/chongo/tech/comp/fnv/.
  */

@@ -5,6 +5,7 @@
  * check and their use. Of a file that is wrong now the text before stays, if there is one. */
 #include "server/user_operators.h"
 
+#include "cuda/skeletons/kernel_library.h"
 #include "pipeline/skeletons/operators_dir.h"
 #include "pipeline/skeletons/reader.h"
 #include "pipeline/skeletons/twin.h"
@@ -220,6 +221,7 @@ struct generation *user_operators_read(const struct config *config, const struct
 void user_operators_open(const char *texts, size_t length, const struct config *config) {
     const struct operators_options options = options_in(config);
     struct generation_text text;
+    kernel_library_keep_in(options.cache);
     for (const char *at = texts; generation_next_text(&at, texts + length, &text);) {
         struct user_file *file =
             operators_dir_make(text.path, text.text, text.length, &options, NULL);

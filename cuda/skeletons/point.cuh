@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* point.cuh - P2P: a sample becomes a function of itself and its pixel's number; alpha stays.
  *
- * Used by:  kernel_source.c and convert_gpu.c, as text around users' operators; pointwise.cuh, for
+ * Used by:  kernel_source.c and convert_gpu.c, as text around users' operators; launch.cuh, for
  *           operators that are built in.
  * Source:   C. Nugteren, H. Corporaal and B. Mesman, Skeleton-based automatic parallelization of
  *           image processing algorithms for GPUs, 2011, which names the class.

@@ -7,22 +7,9 @@
 #ifndef BURIN_KERNEL_PRELUDE_CUH
 #define BURIN_KERNEL_PRELUDE_CUH
 
+#include "cuda/skeletons/user_function.cuh"
 #include "pipeline/skeletons/twin/limits.h"
 
-#define BURIN_INLINE static __device__ __forceinline__ __attribute__((unused))
-
 #define _Bool bool
-
-/* An R2V's atomicAdd: a count outside its list of BINS is left out. */
-template <class NUMBER>
-BURIN_INLINE int burin_count(NUMBER *sum, int value, const NUMBER *list, int bins) {
-    const unsigned long at = (unsigned long)((const char *)sum - (const char *)list);
-    return at < (unsigned long)bins * sizeof(NUMBER) ? (int)atomicAdd(sum, (NUMBER)value) : 0;
-}
-
-/* Operators without parameters. */
-struct burin_nothing {
-    char nothing;
-};
 
 #endif

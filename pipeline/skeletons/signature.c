@@ -233,13 +233,15 @@ static bool read_result(const struct declaration *directive, struct user_op *op,
             : op->skeleton == SKELETON_R2V && (type == SCALAR_INT || type == SCALAR_UINT);
     if (!good)
         diagnostics_add(diagnostics, directive->first->line, directive->directive,
-                        op->skeleton == SKELETON_R2S
-                            ? "expected an integer type behind the directive, found %s: sums of "
-                              "float and double would depend on the order in which they are made"
-                        : op->skeleton == SKELETON_R2V
-                            ? "expected int or unsigned int behind the directive, found %s"
-                            : "expected nothing behind the directive, found %s",
-                        scalar_type_name(type));
+                        "expected %s behind the directive, found %s%s",
+                        op->skeleton == SKELETON_R2S   ? "an integer type"
+                        : op->skeleton == SKELETON_R2V ? "int or unsigned int"
+                                                       : "nothing",
+                        scalar_type_name(type),
+                        op->skeleton == SKELETON_R2S && scalar_type_is_float(type)
+                            ? ": sums of float and double would depend on the order in which they "
+                              "are made"
+                            : "");
     return good;
 }
 

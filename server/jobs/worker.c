@@ -15,6 +15,7 @@
 #include "server/jobs/executor.h"
 #include "server/jobs/gpu_sampler.h"
 #include "server/jobs/heartbeat.h"
+#include "server/jobs/preparation.h"
 #include "server/jobs/process.h"
 #include "server/jobs/self_test.h"
 #include "server/log.h"
@@ -33,6 +34,10 @@ enum { LANES_MAX = 256, GPU_LANES = 4, TRIM_MS = 1 };
 /* An operator that never ends may keep all cores busy until its deadline: others come first. */
 enum { SANDBOX_NICE = 5 };
 
+/* For operators to be compiled before the sandbox is ready. Where they are in the cache it takes a
+ * few milliseconds for each; the first job of one that is not waits for that one alone. */
+enum { PREPARATION_WAIT_MS = 1000 };
+
 struct worker {
     struct executor executor; /* shared by the lanes, read-only */
     int channel;
@@ -44,7 +49,8 @@ struct worker {
     bool sandbox;
     struct pool *pool; /* a sandbox's on a CPU: threads of its lane */
     struct heartbeat heartbeat;
-    struct gpu_sampler sampler; /* of a GPU alone */
+    struct gpu_sampler sampler;     /* of a GPU alone */
+    struct preparation preparation; /* of a sandbox's GPU */
 };
 
 struct lane_thread {
@@ -99,13 +105,18 @@ static void run_messages(struct worker *worker, struct lane *lane, struct messag
     }
 }
 
+static void empty(struct lane *lane) {
+    struct failure failure = { 0 };
+    if (lane->driver->empty(lane, &failure)) give_up(&failure);
+}
+
 /* The memory that a large batch took is given back once it is answered: one piece after each batch,
  * since a lane may never be idle, and the rest while nothing waits. So a job waits for one piece at
- * most; and a lane that sleeps in between wakes at once where cores are scarce. A
- * sandbox gives back all: the next job's operator is to find nothing of the last. */
+ * most; and a lane that sleeps in between wakes at once where cores are scarce. In a
+ * sandbox the next job's operator is to find nothing of the last. */
 static int take_messages(const struct worker *worker, struct lane *lane, struct message *messages) {
     int count = -1;
-    while (worker->sandbox && !worker->gpu && lane->driver->trim(lane)) continue;
+    if (worker->sandbox) empty(lane);
     while (count < 0 && lane->driver->trim(lane))
         count = channel_take(worker->channel, messages, worker->batch, TRIM_MS);
     return count < 0 ? channel_take(worker->channel, messages, worker->batch, CHANNEL_FOREVER)
@@ -186,9 +197,12 @@ static void run_lanes(struct worker *worker) {
         give_up(&failure);
     }
     if (worker->sandbox && confinement_enter(worker->gpu, &failure)) give_up(&failure);
+    if (worker->sandbox && worker->gpu)
+        preparation_start(&worker->preparation, worker->lane[0], PREPARATION_WAIT_MS);
     say_ready(worker);
     if (worker->gpu && !worker->sandbox) gpu_sampler_start(&worker->sampler);
     for (int i = 0; i < worker->lanes; i++) pthread_join(threads[i].thread, NULL);
+    preparation_join(&worker->preparation);
     gpu_sampler_join(&worker->sampler);
     heartbeat_join(&worker->heartbeat);
 }

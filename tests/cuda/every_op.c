@@ -5,7 +5,7 @@
  * `every_op small` leaves large sizes out, `every_op tiny` nearly everything: compute-sanitizer is
  * slow, its racecheck hundreds of times. With a folder behind that, users' operators in it are
  * walked in place of those that are built in.
- * covers: cuda/op_registry.cu cuda/batch.cuh cuda/chunk.cuh cuda/tile.cuh cuda/pointwise.cuh
+ * covers: cuda/op_registry.cu cuda/batch.cuh cuda/chunk.cuh
  * covers: cuda/ops/brightness.cu cuda/ops/threshold.cu cuda/ops/grayscale.cu cuda/ops/convolve.cu
  * covers: cuda/ops/histogram.cu cuda/ops/minimum.cu cuda/ops/maximum.cu cuda/ops/mean.cu
  * covers: cuda/skeletons/user_twin.cu cuda/skeletons/launch.cuh cuda/skeletons/pixels.cuh

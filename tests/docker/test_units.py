@@ -136,6 +136,8 @@ def probe():
     if os.path.exists("/usr/bin/gcc"):
         seen["user's"] = get(URL + "/white", b"P5 2 1 255\\n" + bytes([3, 200]))[1][-2:].hex()
         seen["kept"] = sorted(name.split(".")[-1] for name in os.listdir("/var/cache/burin"))
+        sandbox = subprocess.check_output(["pgrep", "-f", "--", "--sandbox"], text=True).split()[0]
+        seen["priorities"] = [os.getpriority(os.PRIO_PROCESS, int(tid)) for tid in os.listdir(f"/proc/{sandbox}/task")]
         seen["kept by"] = oct(os.stat("/var/cache/burin/").st_mode)[-3:]
     seen["answers"], end = [], threading.Event()
     def ask():
@@ -254,6 +256,7 @@ def test_they_run_under_systemd(tree, own_group, tmp_path):
     assert process["NoNewPrivs"] == ["1"] and process["Seccomp"] == ["2"] and seen["own network"]
     if os.path.exists("/usr/bin/gcc"):
         assert seen["user's"] == "00ff" and seen["kept"] == ["c", "so"] and seen["kept by"] == "700", (seen, log)
+        assert min(seen["priorities"]) > 0, seen["priorities"]
     assert seen["daemons"] == 4 and set(seen["answers"]) == {200}, (seen["answers"], log)
     assert seen["after a kill"] == seen["after a hang"] == 200 and seen["restarts"] == "2", seen
     assert seen["result"] == ["success", "0"]

@@ -4,6 +4,7 @@ misbehaves costs nobody else anything.
 
 covers: server/user_operators.c server/jobs/confinement.c server/command_worker.c"""
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -168,6 +169,48 @@ def test_with_builtin_steps(start, tmp_path):
     expected = np.where(np.minimum(picture.astype(int) + 40, 255) > 160, 255, 0)
     assert (answer.image == expected).all()
     assert answer.timing["values"] == [{"operation": "total", "step": 2, "value": [int(expected.sum())]}]
+
+
+FIRST = """
+#define SCALE 3
+static int helper(int v) { return v * SCALE; }
+#P2P_FUNC
+static unsigned char placed(unsigned char v, int index) { return helper(v) + index * 11; }
+"""
+SECOND = """
+#define SCALE 5
+static int helper(int v) { return v / SCALE; }
+#P2P_FUNC
+static unsigned char fifth(unsigned char v, int index) { return helper(v); }
+#N2P_FUNC
+static unsigned char above(unsigned char p[3][3], int x, int y) { return p[0][0] + 2 * p[0][2]; }
+"""
+
+
+def placed(picture):
+    return (picture.astype(int) * 3 + np.arange(picture.size).reshape(picture.shape) * 11) % 256
+
+
+def test_steps_in_a_row_are_as_they_are_one_by_one(start, tmp_path):
+    """On a GPU they are one kernel from the third time on, or later: the compiler takes its time."""
+    daemon = begin(start, folder(tmp_path, first=FIRST, second=SECOND))
+    picture = noise(123, 66)
+    steps = json.dumps([{"operation": name} for name in ("placed", "fifth", "above", "placed")])
+    wide = np.pad(placed(picture) // 5, 1, mode="edge")
+    height, width = picture.shape
+    expected = placed((wide[:height, :width] + 2 * wide[:height, 2:2 + width]) % 256)
+
+    def post():
+        answer = daemon.post_form("/pipeline", [("image", pnm(picture), "a.pgm"), ("operations", steps, None)],
+                                  {"Accept": "image/x-portable-anymap"})
+        assert answer.status == 200 and (answer.image == expected).all()
+        return [operator["name"] for operator in answer.timing["ms"]["operators"]]
+
+    assert post() == ["placed", "fifth", "above", "placed"]
+    if worker(daemon)["device"].startswith("cuda"):
+        assert wait_until(lambda: post() == ["placed+fifth+above", "placed"])
+    else:
+        assert post() == post() == ["placed", "fifth", "above", "placed"]
 
 
 def test_where_jobs_go(start, tmp_path):

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #define EACH(j, i, n) for (int j = 0; j < n; j++) \
     for (int i = 0; i < n; i++)
-static int least(int a, int b) { return a < b ? a : b; }
+static int min(int a, int b) { return a < b ? a : b; }
 static int byte(int v) { return v < 0 ? 0 : v > 255 ? 255 : v; }
 #N2P_FUNC
 static unsigned char median(unsigned char p[3][3], int x, int y) {
@@ -17,9 +17,9 @@ static unsigned char median(unsigned char p[3][3], int x, int y) {
     return s[4];
 }
 #N2P_FUNC
-static unsigned char erosion(unsigned char p[3][3], int x, int y) { int m = 255; EACH(j, i, 3) m = least(m, p[j][i]); return m; }
+static unsigned char erosion(unsigned char p[3][3], int x, int y) { int m = 255; EACH(j, i, 3) m = min(m, p[j][i]); return m; }
 #N2P_FUNC
-static unsigned short dilation(unsigned short p[5][5], int x, int y) { int m = 0; EACH(j, i, 5) m = -least(-m, -p[j][i]); return m; }
+static unsigned short dilation(unsigned short p[5][5], int x, int y) { int m = 0; EACH(j, i, 5) m = -min(-m, -p[j][i]); return m; }
 #N2P_FUNC
 static unsigned char emboss(unsigned char p[3][3], int x, int y) {
     return byte(-2 * p[0][0] - p[0][1] - p[1][0] + p[1][1] + p[1][2] + p[2][1] + 2 * p[2][2]);

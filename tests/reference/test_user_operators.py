@@ -540,6 +540,24 @@ def test_a_spoiled_entry_is_made_anew(tmp_path, harm):
     assert library.stat().st_mode & 0o022 == 0
 
 
+def processor(cache):
+    """What the only entry's text has of the processor that it was compiled for."""
+    entry, = cache.glob("*.c")
+    return re.search(r"CPU ([0-9a-f]{16})", entry.read_text())[1]
+
+
+def test_an_entry_is_for_one_processor_though_proc_is_hidden(tmp_path):
+    """As under systemd, whose ProcSubset=pid leaves no /proc/cpuinfo."""
+    hidden = ["unshare", "--mount", "sh", "-c", 'mount -t proc -o subset=pid proc /proc && ! [ -e /proc/cpuinfo ] && exec "$@"', "sh"]
+    if subprocess.run([*hidden, "true"], capture_output=True).returncode:
+        pytest.skip("nothing of /proc can be hidden here")
+    path = write(tmp_path, "op.c", GOOD)
+    assert said(["check", path], {"CACHE_DIRECTORY": str(tmp_path / "seen")})[0] == 0
+    subprocess.run([*hidden, os.path.abspath(BURIN), "check", path], check=True, capture_output=True,
+                   env={**os.environ, "CACHE_DIRECTORY": str(tmp_path / "hidden")})
+    assert processor(tmp_path / "hidden") == processor(tmp_path / "seen")
+
+
 def test_a_cache_that_others_may_write_is_not_used(tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()

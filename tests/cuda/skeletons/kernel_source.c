@@ -63,10 +63,17 @@ static const struct user_op *op_named(const char *name) {
     return NULL;
 }
 
+static char *source_of(const struct user_op *op, int depth, int channels) {
+    const struct kernel_form form = {
+        .ops = { op }, .count = 1, .depth = depth, .channels = channels
+    };
+    return kernel_source(&form);
+}
+
 static void check_kernel(const char *name, int depth, int channels, const char *skeleton) {
     const struct user_op *op = op_named(name);
     assert_non_null(op);
-    char *text = kernel_source(op, depth, channels);
+    char *text = source_of(op, depth, channels);
     struct nvrtc_code code;
     assert_non_null(text);
     assert_non_null(strstr(text, skeleton));
@@ -101,7 +108,7 @@ static void test_mistakes_are_told(void **state) {
     struct user_file *wrong =
         reader_read("op.c", wrong_source, sizeof wrong_source - 1, 0, &diagnostics);
     assert_non_null(wrong);
-    char *text = kernel_source(&wrong->ops[0], 8, 1);
+    char *text = source_of(&wrong->ops[0], 8, 1);
     if (nvrtc_missing()) {
         assert_false(nvrtc_compile(text, "op.c", 90, &code));
         assert_string_equal(code.log, nvrtc_missing());
