@@ -130,7 +130,7 @@ gpu: $(filter-out %/carve_checked %/carve_method,$(GPU_TESTS)) ## build the test
 
 kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and what of tests/bench has kernels of its own
 
-check: tidy $(B)/ops.inc $(B)/cuda_ops.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.sh
+check: tidy $(B)/ops.inc $(B)/cuda_ops.inc $(B)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.sh
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
 	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh')
 	@cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 --enable=warning,performance,portability \
@@ -175,6 +175,12 @@ $(B)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skeleton
 	@mkdir -p $(@D)
 	@{ awk -f $< $* | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'; echo 0; } >$@
 $(B)/pipeline/skeletons/embedded.o $(B)/cuda/skeletons/embedded_kernels.o: $(EMBEDDED)
+
+# The page, plain and compressed, with a tag of each file's content.
+$(B)/web_files.inc: server/web_files.sh server/web $(WEB)
+	@mkdir -p $(@D)
+	@$< $(WEB) >$@
+$(B)/server/http/page_files.o: $(B)/web_files.inc
 
 $(B)/pipeline/ops/%.o $(B)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
 # A serial program is what vector instructions are compared with.

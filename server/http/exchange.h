@@ -54,7 +54,7 @@ struct exchange {
     struct MHD_Connection *library; /* its name for the connection */
     const struct route *route;      /* NULL: none, as http_status says */
     enum exchange_state state;
-    const char *method;
+    const char *method, *path; /* the library's; path: without the query, unescaped */
     char request_id[REQUEST_ID_MAX];
     char label[32]; /* operator's name, "pipeline", "info"...: for metrics and logs */
     struct request_facts facts;

@@ -16,7 +16,6 @@
 #include "server/jobs/supervisor.h"
 
 #include "server/jobs/channel.h"
-#include "server/jobs/dispatcher.h"
 #include "server/jobs/process.h"
 
 #include <pthread.h>
@@ -274,6 +273,14 @@ int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[
     }
     pthread_mutex_unlock(&supervisor->lock);
     return count;
+}
+
+bool supervisor_progress(struct supervisor *supervisor, const char *request_id,
+                         struct job_progress *progress) {
+    pthread_mutex_lock(&supervisor->lock);
+    const bool found = dispatcher_progress(supervisor->dispatcher, request_id, progress);
+    pthread_mutex_unlock(&supervisor->lock);
+    return found;
 }
 
 uint64_t supervisor_turns(const struct supervisor *supervisor) {

@@ -19,6 +19,7 @@
 #define BURIN_SUPERVISOR_H
 
 #include "config/config.h"
+#include "server/jobs/dispatcher.h"
 #include "server/jobs/slot.h"
 #include "server/jobs/worker_list.h"
 
@@ -59,6 +60,10 @@ void supervisor_drain(struct supervisor *supervisor); /* no new jobs from now on
 
 int supervisor_jobs(struct supervisor *supervisor, int *waiting); /* waiting and running together */
 int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]);
+
+/* How far the request with that id is; false: it neither waits nor runs. */
+bool supervisor_progress(struct supervisor *supervisor, const char *request_id,
+                         struct job_progress *progress);
 
 /* Grows every 50 ms at least, while the thread that watches the workers goes on. */
 uint64_t supervisor_turns(const struct supervisor *supervisor);
