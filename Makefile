@@ -4,7 +4,8 @@
 # made last is at build/burin too, unless SAN is set.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-mpmath python3-opencv python3-skimage curl
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-mpmath python3-opencv python3-skimage curl \
+  chromium chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
@@ -76,7 +77,7 @@ FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http reference mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
+.PHONY: help all serve test unit http page reference mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
   install deb image containers
 .DELETE_ON_ERROR:
 
@@ -99,7 +100,7 @@ test: ## install what is missing, build, run every test that needs no GPU
 	@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES)"
 # Without these two, hundreds of comparisons are skipped and nothing fails.
 	@/usr/bin/python3 -c 'import cv2, skimage.data, skimage.filters'
-	@$(MAKE) --no-print-directory tidy unit http reference
+	@$(MAKE) --no-print-directory tidy unit http page reference
 
 unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
 	@set -e; for t in $(TESTS); do echo "== $$t"; $$t; done
@@ -110,6 +111,9 @@ selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
 
 http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/http)
+
+page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/page)
 
 reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST likewise
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/reference)

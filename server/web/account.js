@@ -40,7 +40,7 @@ function bar(row, total) {
 function tableRow(row, total) {
   return element('tr', { className: `level-${row.level}${row.ms ? '' : ' none'}` },
     element('th', { scope: 'row', title: row.name }, row.name), element('td', {}, bar(row, total)),
-    element('td', { className: 'ms' }, milliseconds(row.ms)));
+    element('td', { className: 'ms' }, row.ms ? milliseconds(row.ms) : '0'));
 }
 
 function figure(name, value) {

@@ -68,7 +68,7 @@ async function previewOf(bitmap, pixels, { transparent, gray }) {
   const scale = Math.min(1, Math.sqrt(pixels / (bitmap.width * bitmap.height)));
   const small = smaller(bitmap, scale);
   const blob = transparent ? await small.canvas.convertToBlob({ type: 'image/png' }) : new Blob([writePnm(small.pixels, gray)]);
-  return { blob, scale: small.canvas.width / bitmap.width };
+  return { blob, scale: small.canvas.width / bitmap.width, width: small.canvas.width, height: small.canvas.height };
 }
 
 /** A mask in another size; what is not at least half white is black again, so that no edge is blurred. */

@@ -166,5 +166,5 @@ export function partField(part, step, changed) {
   const kept = step.files[part.name];
   return element('div', { className: 'field' },
     element('label', { htmlFor: id }, part.name, element('span', { className: 'unit' }, kept ? ` ${kept.name}` : ' file')),
-    element('span', {}), input, help(part, id));
+    input, help(part, id));
 }

@@ -14,6 +14,17 @@ export function cumulative(counts) {
   return Array.from(counts, (count) => (below += count) / total);
 }
 
+/** What a plot's height stands for: the highest count, unless a few levels stand far above all others. */
+export function heightOf(lists) {
+  const heights = lists.map((counts) => {
+    const used = Array.from(counts).filter(Boolean).sort((a, b) => a - b);
+    if (!used.length) return 1;
+    const most = used[Math.floor(0.97 * (used.length - 1))];
+    return Math.min(used[used.length - 1], 2 * most);
+  });
+  return Math.max(1, ...heights);
+}
+
 const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 2 : 1)} %`;
 
 export class Histograms {
@@ -43,7 +54,7 @@ export class Histograms {
     const y = (share) => TOP + (1 - share) * HEIGHT;
     let area = `M${LEFT} ${y(0)}`, curve = '';
     counts.forEach((count, level) => {
-      area += `V${y(count / highest).toFixed(1)}H${LEFT + level + 1}`;
+      area += `V${y(Math.min(1, count / highest)).toFixed(1)}H${LEFT + level + 1}`;
       curve += `${level ? 'L' : 'M'}${LEFT + level + 0.5} ${y(line[level]).toFixed(1)}`;
     });
     const svg = drawing('svg', {
@@ -124,7 +135,9 @@ export class Histograms {
     const sides = Object.keys(this.counts).filter((side) => this.counts[side]);
     if (!sides.length) return this.box.replaceChildren();
     const focused = document.activeElement?.closest?.('#histograms svg')?.dataset.side;
-    const highest = Math.max(1, ...sides.flatMap((side) => [...this.counts[side][this.channel]]));
+    const shown = sides.map((side) => this.counts[side][this.channel]);
+    const highest = heightOf(shown);
+    const cut = shown.some((counts) => counts.some((count) => count > highest));
     const choice = element('select', { 'aria-label': 'Channel of the histograms' }, ...channels.map((channel) => element('option', {}, channel)));
     choice.value = this.channel;
     choice.addEventListener('change', () => {
@@ -136,7 +149,7 @@ export class Histograms {
       element('h3', {}, 'Histograms'),
       element('div', { className: 'plots' }, ...sides.map((side) => this.plot(side, side === 'before' ? 'Before' : 'After', highest))),
       element('p', { className: 'readout' }),
-      element('div', { className: 'legend' }, element('span', { className: 'key-area' }, 'pixels'), element('span', { className: 'key-sum' }, 'sum up to the level'), choice),
+      element('div', { className: 'legend' }, element('span', { className: 'key-area' }, cut ? `pixels, up to ${whole(highest)}` : 'pixels'), element('span', { className: 'key-sum' }, 'sum up to the level'), choice),
       this.table());
     this.showLevel();
     if (focused) this.box.querySelector(`svg[data-side="${focused}"]`)?.focus();

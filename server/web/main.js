@@ -70,6 +70,7 @@ function showState() {
 /** Anything that changes the result was changed. */
 function changed(dragging) {
   showState();
+  delete document.documentElement.dataset.shown;
   if (!page.input) return;
   if (!steps.steps.length) dropResult();
   runner.change(state(), dragging);
@@ -315,6 +316,7 @@ async function open(file) {
   hideNotice();
   const loading = setTimeout(() => showBusy(null), 200);
   delete document.documentElement.dataset.shown;
+  delete document.documentElement.dataset.opened;
   input.opened = openPicture(file, { preview: PREVIEW_PIXELS, later: (part) => later(input, part) });
   changed(false);
   try {
@@ -332,7 +334,7 @@ async function open(file) {
 
 function later(input, part) {
   if (part.counts) input.counts = part.counts;
-  if (part.blob) input.preview = { blob: part.blob, scale: part.scale };
+  if (part.blob) input.preview = { blob: part.blob, scale: part.scale, width: part.width, height: part.height };
   if (input !== page.input) return;
   if (part.counts) histograms.set('before', part.counts);
   if (part.blob && page.result) fillStrip();
@@ -343,6 +345,7 @@ function showOpened(input, ms) {
   byId('file').replaceChildren(Object.assign(document.createElement('strong'), { textContent: input.name }), ` ${whole(width)} × ${whole(height)}`);
   steps.setPicture({ width, height });
   showPictures();
+  document.documentElement.dataset.opened = input.name;
   if (!steps.steps.length) say(`Opened in ${milliseconds(ms)}. Add a step.`);
 }
 

@@ -28,7 +28,7 @@ export class Picture {
     this.width = width;
     this.height = height;
     this.levels = levels;
-    this.unit = 1; // pixels of the full picture that one of this is long
+    this.unit = [1, 1]; // pixels of the full picture that one of this is wide, and high
   }
 
   close() {
@@ -38,20 +38,20 @@ export class Picture {
 
   /** Size in pixels of the full picture. */
   get fullWidth() {
-    return this.width * this.unit;
+    return this.width * this.unit[0];
   }
 
   get fullHeight() {
-    return this.height * this.unit;
+    return this.height * this.unit[1];
   }
 
   /** Draws with its corner at X, Y and ZOOM screen pixels for a pixel of the full picture, where the canvas shows it. */
   draw(context, x, y, zoom) {
-    const scale = zoom * this.unit;
+    const scale = zoom * this.unit[0];
     const wanted = Math.max(0, Math.floor(Math.log2(1 / scale) + 0.001));
     const level = this.levels[Math.min(wanted, this.levels.length - 1)];
     if (!level) return;
-    const across = (scale * this.width) / level.width, down = (scale * this.height) / level.height;
+    const across = (scale * this.width) / level.width, down = (zoom * this.fullHeight) / level.height;
     context.imageSmoothingEnabled = across !== 1 && across < 2;
     context.imageSmoothingQuality = 'medium';
     const { width, height } = context.canvas;
@@ -66,7 +66,7 @@ export class Picture {
   /** The four samples of the pixel at X, Y of the full picture; null: outside. */
   pixel(x, y) {
     const level = this.levels[0];
-    const column = Math.floor(x / this.unit), row = Math.floor(y / this.unit);
+    const column = Math.floor(x / this.unit[0]), row = Math.floor(y / this.unit[1]);
     if (!level || column < 0 || row < 0 || column >= this.width || row >= this.height) return null;
     const tile = level.tiles[Math.floor(row / level.tile) * level.columns + Math.floor(column / level.tile)];
     probe.clearRect(0, 0, 1, 1);

@@ -124,12 +124,12 @@ async function previewFiles(steps, { width, height }) {
 export async function previewOf({ input, steps, device, signal }, counts) {
   const { blob, scale } = input.preview;
   const { width, height } = input.picture;
+  const small = { width: input.preview.width, height: input.preview.height };
   const answer = await run({
-    operations: operations(steps, scale), image: blob, device, signal,
-    files: await previewFiles(steps, { width: Math.round(width * scale), height: Math.round(height * scale) }),
+    operations: operations(steps, scale), image: blob, device, signal, files: await previewFiles(steps, small),
     type: input.preview.blob.type === 'image/png' ? 'png' : 'pnm',
   });
   const picture = await openPicture(answer.blob, { quick: true, later: (part) => part.counts && counts?.(part.counts) });
-  picture.unit = 1 / scale;
+  picture.unit = [width / small.width, height / small.height];
   return picture;
 }

@@ -1,5 +1,6 @@
 // What steps tell instead of making a picture: numbers for each channel, or lists, which become a plot and a table.
 import { drawing, element, whole } from './element.js';
+import { heightOf } from './histogram.js';
 
 const names = { 1: ['gray'], 3: ['red', 'green', 'blue'] };
 const number = (value) => (Number.isInteger(value) ? whole(value) : value.toFixed(3));
@@ -17,11 +18,11 @@ function numbersTable(told) {
 }
 
 function listPlot(list, title) {
-  const highest = Math.max(1, ...list);
+  const highest = heightOf([list]);
   const wide = 256 / list.length;
-  const area = list.map((count, i) => `V${(60 - (60 * count) / highest).toFixed(1)}H${((i + 1) * wide).toFixed(2)}`).join('');
+  const area = list.map((count, i) => `V${(60 - 60 * Math.min(1, count / highest)).toFixed(1)}H${((i + 1) * wide).toFixed(2)}`).join('');
   return element('figure', { className: 'plot' },
-    drawing('svg', { viewBox: '0 0 256 60', role: 'img', 'aria-label': `${title}, ${list.length} values, the largest ${whole(highest)}` },
+    drawing('svg', { viewBox: '0 0 256 60', role: 'img', 'aria-label': `${title}, ${list.length} values, the largest ${whole(Math.max(...list))}` },
       drawing('path', { class: 'area', d: `M0 60${area}V60Z` })),
     element('figcaption', {}, title));
 }

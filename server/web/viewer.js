@@ -45,7 +45,8 @@ export class Viewer {
 
   setComparing(on) {
     this.comparing = on;
-    this.paint();
+    if (this.fitted) this.fit();
+    else this.paint();
   }
 
   // ---- place and zoom
@@ -83,10 +84,14 @@ export class Viewer {
   }
 
   /** X, Y: the point of the canvas that stays where it is. */
-  zoomTo(zoom, x = this.canvas.width / 2, y = this.canvas.height / 2) {
+  zoomTo(zoom, x, y) {
     if (!this.after) return;
     const bounded = Math.min(ZOOM_MAX, Math.max(this.zoomMin, zoom));
-    const [px, py] = this.place(x, y);
+    if (x === undefined) return this.zoomAbout(...this.centre, bounded, this.canvas.width / 2, this.canvas.height / 2);
+    return this.zoomAbout(...this.place(x, y), bounded, x, y);
+  }
+
+  zoomAbout(px, py, bounded, x, y) {
     this.fitted = false;
     this.zoom = bounded;
     this.centre = [px - (x - this.canvas.width / 2) / bounded, py - (y - this.canvas.height / 2) / bounded];
