@@ -10,10 +10,13 @@ const STRIP_PIXELS = 1 << 20;
 /** The samples as they are in the file: no colour management, and nothing multiplied by alpha. */
 const asItIs = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
 
-async function decode(blob) {
-  const head = new Uint8Array(await blob.slice(0, 2).arrayBuffer());
-  if (!isPnm(head)) return createImageBitmap(blob, asItIs);
-  return createImageBitmap(pnmPixels(new Uint8Array(await blob.arrayBuffer())), asItIs);
+/** { bitmap, pixels }: of a PNM the pixels are at hand as well. */
+async function decode(file) {
+  const blob = file instanceof Blob ? file : null; // else an ArrayBuffer
+  const head = new Uint8Array(blob ? await blob.slice(0, 2).arrayBuffer() : file, 0, 2);
+  if (!isPnm(head)) return { bitmap: await createImageBitmap(blob ?? new Blob([file]), asItIs) };
+  const pixels = pnmPixels(new Uint8Array(blob ? await blob.arrayBuffer() : file));
+  return { bitmap: await createImageBitmap(pixels, asItIs), pixels };
 }
 
 async function cut(bitmap) {
@@ -29,15 +32,16 @@ const halved = (bitmap) =>
     ...asItIs, resizeQuality: 'medium', resizeWidth: Math.max(1, bitmap.width >> 1), resizeHeight: Math.max(1, bitmap.height >> 1),
   });
 
-async function levelsOf(bitmap) {
-  const levels = [await cut(bitmap)];
+/** Smaller and smaller copies of what is in BITMAP. */
+async function copiesOf(bitmap) {
+  const copies = [];
   for (let now = bitmap; Math.max(now.width, now.height) > SMALLEST;) {
     const next = await halved(now);
     if (now !== bitmap) now.close();
-    levels.push(await cut(next));
+    copies.push(await cut(next));
     now = next;
   }
-  return levels;
+  return copies;
 }
 
 /** Counts of every level of every channel, in strips: no buffer of the whole picture. */
@@ -67,38 +71,71 @@ function smaller(bitmap, scale) {
 async function previewOf(bitmap, pixels, { transparent, gray }) {
   const scale = Math.min(1, Math.sqrt(pixels / (bitmap.width * bitmap.height)));
   const small = smaller(bitmap, scale);
-  const blob = transparent ? await small.canvas.convertToBlob({ type: 'image/png' }) : new Blob([writePnm(small.pixels, gray)]);
-  return { blob, scale: small.canvas.width / bitmap.width, width: small.canvas.width, height: small.canvas.height };
+  const bytes = transparent ? await (await small.canvas.convertToBlob({ type: 'image/png' })).arrayBuffer() : writePnm(small.pixels, gray).buffer;
+  return { bytes, type: transparent ? 'png' : 'pnm', scale: small.canvas.width / bitmap.width, width: small.canvas.width, height: small.canvas.height };
 }
 
 /** A mask in another size; what is not at least half white is black again, so that no edge is blurred. */
-async function resized({ blob, width, height }) {
-  const bitmap = await decode(blob);
+async function resize({ id, blob, width, height }) {
+  const { bitmap } = await decode(blob);
   const canvas = new OffscreenCanvas(width, height);
   const context = canvas.getContext('2d');
   context.drawImage(bitmap, 0, 0, width, height);
-  return { blob: new Blob([writePnm(context.getImageData(0, 0, width, height), true)]) };
+  postMessage({ id, part: 'resized', blob: new Blob([writePnm(context.getImageData(0, 0, width, height), true)]) });
 }
 
-function tilesOf(levels) {
-  return levels.flatMap((level) => level.tiles);
+/** Hexadecimal; null where the browser gives pages like this one no digests. */
+async function digest({ id, blob }) {
+  const bytes = globalThis.crypto?.subtle && new Uint8Array(await crypto.subtle.digest('SHA-256', await blob.arrayBuffer()));
+  postMessage({ id, part: 'digest', text: bytes ? Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('') : null });
 }
 
-async function open({ id, blob, preview }) {
-  const bitmap = await decode(blob);
-  const levels = await levelsOf(bitmap);
-  postMessage({ id, part: 'picture', width: bitmap.width, height: bitmap.height, levels }, tilesOf(levels));
-  const counts = countsOf(bitmap);
+const tilesOf = (levels) => levels.flatMap((level) => level.tiles);
+
+/**
+ * The picture, as soon as it can be drawn. The copies of one that fits a tile are made after that, as its counts and its
+ * preview are: `rest` waits until no picture has to be opened.
+ */
+async function open({ id, blob, preview, once }) {
+  const { bitmap, pixels } = await decode(blob);
+  const { width, height } = bitmap;
+  const large = Math.max(width, height) > TILE;
+  const levels = [await cut(bitmap), ...(large ? await copiesOf(bitmap) : [])];
+  postMessage({ id, part: 'picture', width, height, levels }, tilesOf(levels));
+  rest.push(() => finish({ id, bitmap, pixels, preview, copies: !large && !once }));
+}
+
+async function finish({ id, bitmap, pixels, preview, copies }) {
+  const counts = pixels ? countStrip(newCounts(), pixels.data) : countsOf(bitmap);
   postMessage({ id, part: 'counts', counts });
   if (preview) postMessage({ id, part: 'preview', ...(await previewOf(bitmap, preview, counts)) });
+  const levels = copies ? await copiesOf(bitmap) : [];
+  postMessage({ id, part: 'end', levels }, tilesOf(levels));
   bitmap.close();
-  postMessage({ id, part: 'end' });
 }
 
-let last = Promise.resolve();
+// ---- what is to be done: pictures first
+
+const urgent = [];
+const rest = [];
+let working = false;
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 0)); // in which messages come
+
+async function work() {
+  if (working) return;
+  working = true;
+  for (let next; (next = urgent.shift() ?? rest.shift());) {
+    await next();
+    await turn();
+  }
+  working = false;
+}
+
 onmessage = ({ data }) => {
-  const work = data.kind === 'resize'
-    ? async () => postMessage({ id: data.id, part: 'resized', ...(await resized(data)) })
-    : () => open(data);
-  last = last.then(work).catch((error) => postMessage({ id: data.id, part: 'error', text: String(error?.message ?? error) }));
+  const tell = (error) => postMessage({ id: data.id, part: 'error', text: String(error?.message ?? error) });
+  if (data.kind === 'open') urgent.push(() => open(data).catch(tell));
+  else if (data.kind === 'resize') urgent.push(() => resize(data).catch(tell));
+  else rest.push(() => digest(data).catch(tell));
+  work();
 };

@@ -1,6 +1,7 @@
 // Which devices there are, and the same run on each of them: times side by side, and whether the bytes are equal.
 import { byId, element, milliseconds } from './element.js';
 import { megapixelsPerSecond } from './account.js';
+import { digestOf } from './picture.js';
 import { filesOf, operations } from './plan.js';
 import { run } from './service.js';
 
@@ -17,13 +18,6 @@ export function showDeviceChoice(ready, chosen) {
   if (!all.includes(chosen)) all.push(chosen); // an address may ask for one that is not here just now
   select.replaceChildren(...all.map((name) => element('option', { value: name }, name)));
   select.value = chosen;
-}
-
-/** Hexadecimal; null where the browser gives pages like this one no digests. */
-export async function digest(blob) {
-  if (!globalThis.crypto?.subtle) return null;
-  const bytes = new Uint8Array(await crypto.subtle.digest('SHA-256', await blob.arrayBuffer()));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 async function sameBytes(a, b) {
@@ -54,7 +48,7 @@ async function compare({ input, steps }, out) {
   const runs = [];
   for (const device of ['cpu', 'cuda']) {
     const answer = await run({ operations: operations(steps), image: input.blob, files: filesOf(steps), type: 'png', device });
-    runs.push({ ...answer, device: answer.report.device, digest: await digest(answer.blob) });
+    runs.push({ ...answer, device: answer.report.device, digest: await digestOf(answer.blob) });
   }
   out.replaceChildren(...comparison(runs, await sameBytes(runs[0].blob, runs[1].blob)));
 }
@@ -70,7 +64,7 @@ export async function showDevices(box, { ready, state, result }, failed) {
     element('h3', {}, 'CPU and GPU'),
     both ? button : element('p', { className: 'hint' }, 'This daemon has no GPU to compare with. On one, the same run has this digest:'),
     out);
-  const text = await digest(result.blob);
+  const text = await digestOf(result.blob).catch(() => null);
   if (!both && box.contains(out)) out.replaceChildren(element('p', { className: 'digest' }, text ? `sha256 ${text}` : 'This browser gives digests to https and localhost alone.'));
   return undefined;
 }

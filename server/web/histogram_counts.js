@@ -26,4 +26,5 @@ export function countStrip(counts, data) {
   }
   if (coloured) counts.gray = false;
   if (opaque !== 255) counts.transparent = true;
+  return counts;
 }

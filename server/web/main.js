@@ -36,6 +36,7 @@ const page = {
 const viewer = new Viewer();
 const histograms = new Histograms(byId('histograms'));
 const steps = new StepList((dragging) => changed(dragging));
+let resting = 0;
 const say = (text) => (byId('status').textContent = text);
 
 const runner = new Runner({
@@ -67,9 +68,11 @@ function showState() {
   showCommands(byId('command-lines'), facts());
 }
 
-/** Anything that changes the result was changed. */
+/** Anything that changes the result was changed. The address and the lines follow when it rests. */
 function changed(dragging) {
-  showState();
+  clearTimeout(resting);
+  if (dragging) resting = setTimeout(showState, 200);
+  else showState();
   delete document.documentElement.dataset.shown;
   if (!page.input) return;
   if (!steps.steps.length) dropResult();
@@ -113,12 +116,16 @@ function chosenName() {
 }
 
 function showPictures() {
+  showViewer();
+  drawStrip();
+}
+
+function showViewer() {
   const after = page.preview ?? page.result?.picture ?? page.input?.picture ?? null;
   byId('empty').hidden = page.input !== null;
   if (!after) viewer.clear();
   else viewer.show(page.result || page.preview ? beforePicture() : null, after, [chosenName(), page.preview ? 'Preview' : 'Output']);
   byId('canvas').setAttribute('aria-label', describe(after));
-  drawStrip();
 }
 
 function describe(after) {
@@ -202,7 +209,7 @@ function showBusy(now) {
 function showPreview(picture, ms) {
   const old = page.preview;
   page.preview = picture;
-  showPictures();
+  showViewer();
   old?.close();
   say(`Preview in ${milliseconds(ms)}; in full when the value rests.`);
   document.documentElement.dataset.previewMs = ms.toFixed(1);
@@ -334,10 +341,10 @@ async function open(file) {
 
 function later(input, part) {
   if (part.counts) input.counts = part.counts;
-  if (part.blob) input.preview = { blob: part.blob, scale: part.scale, width: part.width, height: part.height };
+  if (part.bytes) input.preview = part;
   if (input !== page.input) return;
   if (part.counts) histograms.set('before', part.counts);
-  if (part.blob && page.result) fillStrip();
+  if (part.bytes && page.result) fillStrip();
 }
 
 function showOpened(input, ms) {

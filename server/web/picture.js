@@ -13,10 +13,10 @@ class Decoder {
   ask(message, part) {
     const id = ++this.count;
     this.waiting.set(id, (data) => {
-      if (data.part === 'end' || data.part === 'error' || data.part === 'resized') this.waiting.delete(id);
+      if (data.part === 'end' || data.part === 'error' || data.part === 'resized' || data.part === 'digest') this.waiting.delete(id);
       part(data);
     });
-    this.worker.postMessage({ ...message, id });
+    this.worker.postMessage({ ...message, id }, message.blob instanceof ArrayBuffer ? [message.blob] : []);
   }
 }
 
@@ -32,8 +32,13 @@ export class Picture {
   }
 
   close() {
-    for (const level of this.levels) for (const tile of level.tiles) tile.close();
+    closeAll(this.levels);
     this.levels = [];
+  }
+
+  addLevels(levels) {
+    if (this.levels.length) this.levels.push(...levels);
+    else closeAll(levels);
   }
 
   /** Size in pixels of the full picture. */
@@ -75,6 +80,10 @@ export class Picture {
   }
 }
 
+function closeAll(levels) {
+  for (const level of levels) for (const tile of level.tiles) tile.close();
+}
+
 /** Of a tile only what is seen is given to the canvas. */
 function drawPart(context, tile, left, top, across, down) {
   const { width, height } = context.canvas;
@@ -87,16 +96,25 @@ function drawPart(context, tile, left, top, across, down) {
 const probe = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
 
 /**
- * Decodes BLOB. QUICK: on the previews' own thread. PREVIEW: pixels of the copy to be made for previews. `picture` comes
- * first; `later` is called with { counts } and with { blob, scale } when they are there.
+ * Decodes BLOB, which may be an ArrayBuffer too, and is given away then. QUICK: on the previews' own thread. PREVIEW: pixels of the copy to be made for previews. `picture` comes
+ * first; `later` is called with { counts } and with the preview { bytes, type, scale, width, height } when they are there.
  */
 export function openPicture(blob, { quick = false, preview = 0, later } = {}) {
+  let picture = null;
   return new Promise((resolve, reject) => {
-    decoders[quick ? 1 : 0].ask({ kind: 'open', blob, preview }, (data) => {
-      if (data.part === 'picture') resolve(new Picture(data));
+    decoders[quick ? 1 : 0].ask({ kind: 'open', blob, preview, once: quick }, (data) => {
+      if (data.part === 'picture') resolve((picture = new Picture(data)));
       else if (data.part === 'error') reject(new Error(data.text));
-      else if (data.part !== 'end') later?.(data);
+      else if (data.part === 'end') picture.addLevels(data.levels);
+      else later?.(data);
     });
+  });
+}
+
+/** SHA-256 in hexadecimal; null where the browser gives pages like this one no digests. */
+export function digestOf(blob) {
+  return new Promise((resolve, reject) => {
+    decoders[0].ask({ kind: 'digest', blob }, (data) => (data.part === 'digest' ? resolve(data.text) : reject(new Error(data.text))));
   });
 }
 

@@ -22,6 +22,16 @@ function readHead(bytes) {
   return { width: numbers[0], height: numbers[1], maximum: numbers[2], start: at + 1 };
 }
 
+/** Samples of 8 bits as they are: what previews are made of. */
+function expand(to, bytes, at, channels) {
+  for (let i = 0; i < to.length; i += 4, at += channels) {
+    to[i] = bytes[at];
+    to[i + 1] = channels === 3 ? bytes[at + 1] : bytes[at];
+    to[i + 2] = channels === 3 ? bytes[at + 2] : bytes[at];
+    to[i + 3] = 255;
+  }
+}
+
 /** ImageData of the whole picture. */
 export function pnmPixels(bytes) {
   const { width, height, maximum, start } = readHead(bytes);
@@ -30,9 +40,10 @@ export function pnmPixels(bytes) {
   const pixels = new ImageData(width, height);
   const to = pixels.data;
   const count = width * height;
-  const factor = maximum === 255 || maximum === 65535 ? 0 : 255 / maximum;
+  const factor = maximum === 65535 ? 0 : 255 / maximum;
   const sample = (at) => (factor ? Math.round((wide === 2 ? bytes[at] * 256 + bytes[at + 1] : bytes[at]) * factor) : bytes[at]);
   if (bytes.length < start + count * channels * wide) throw new Error('this PNM ends too early');
+  if (maximum === 255) return expand(to, bytes, start, channels), pixels;
   const green = channels === 3 ? wide : 0;
   const blue = channels === 3 ? 2 * wide : 0;
   for (let i = 0, at = start; i < 4 * count; i += 4, at += channels * wide) {

@@ -122,14 +122,13 @@ async function previewFiles(steps, { width, height }) {
 
 /** What the steps make of the input's preview, in the units of the full picture. */
 export async function previewOf({ input, steps, device, signal }, counts) {
-  const { blob, scale } = input.preview;
+  const { bytes, type, scale } = input.preview;
   const { width, height } = input.picture;
   const small = { width: input.preview.width, height: input.preview.height };
   const answer = await run({
-    operations: operations(steps, scale), image: blob, device, signal, files: await previewFiles(steps, small),
-    type: input.preview.blob.type === 'image/png' ? 'png' : 'pnm',
+    operations: operations(steps, scale), bytes, type, device, signal, raw: true, files: await previewFiles(steps, small),
   });
-  const picture = await openPicture(answer.blob, { quick: true, later: (part) => part.counts && counts?.(part.counts) });
+  const picture = await openPicture(answer.bytes, { quick: true, later: (part) => part.counts && counts?.(part.counts) });
   picture.unit = [width / small.width, height / small.height];
   return picture;
 }

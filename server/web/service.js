@@ -57,6 +57,18 @@ export function newRequestId() {
   return `page-${Date.now().toString(36)}-${(++requests).toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
 }
 
+const TARGET_MAX = 4000; // bytes of a path with its query: the daemon takes 4094
+
+/** Of bytes at hand that nothing goes beside, the body itself; else a form. */
+function messageOf({ bytes, ...request }) {
+  const { operations, device, type, files } = request;
+  const query = new URLSearchParams({ operations: JSON.stringify(operations), type });
+  if (device && device !== 'auto') query.set('device', device);
+  const target = `/pipeline?${query}`;
+  if (bytes && !Object.keys(files ?? {}).length && target.length <= TARGET_MAX) return [target, bytes];
+  return ['/pipeline', formOf({ ...request, image: request.image ?? new Blob([bytes]) })];
+}
+
 function formOf({ operations, image, files, type, quality, device }) {
   const form = new FormData();
   form.append('operations', JSON.stringify(operations));
@@ -91,17 +103,20 @@ function readParts(buffer) {
 
 /**
  * Runs a pipeline: { blob, report }. `tells`: what its steps tell may be too long for a header. `only`: the image would be
- * the one that came in, and is not sent back.
+ * the one that came in, and is not sent back. `raw`: an ArrayBuffer instead of the blob. The image is `image`, a Blob, or
+ * `bytes`, an ArrayBuffer.
  */
-export async function run({ tells, only, signal, requestId, ...request }) {
+export async function run({ tells, only, raw, signal, requestId, ...request }) {
   const accept = only ? 'application/json' : tells ? `multipart/mixed, image/${request.type === 'jpeg' ? 'jpeg' : 'png'}` : '*/*';
   const headers = { Accept: accept, 'X-Request-ID': requestId ?? newRequestId() };
   if (only) delete request.type;
-  const response = await ask('/pipeline', { method: 'POST', body: formOf(request), headers, signal });
+  const [target, body] = messageOf(request);
+  const response = await ask(target, { method: 'POST', body, headers, signal });
   if (!response.ok) await refuse(response);
   try {
     if (only) return { blob: null, report: await response.json() };
     if (response.headers.get('Content-Type').startsWith('multipart/')) return readParts(await response.arrayBuffer());
+    if (raw) return { bytes: await response.arrayBuffer() };
     return { blob: await response.blob(), report: JSON.parse(response.headers.get('X-Burin-Timing')) };
   } catch (error) {
     if (error.name === 'AbortError') throw error;
