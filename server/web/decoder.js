@@ -84,6 +84,27 @@ async function resize({ id, blob, width, height }) {
   postMessage({ id, part: 'resized', blob: new Blob([writePnm(context.getImageData(0, 0, width, height), true)]) });
 }
 
+const channelsOf = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
+
+/** IMAGES: a PNM, and the same with more and more seams in red. Each seam in the colour of the first that has it. */
+async function seams({ id, images, colours }) {
+  const [base, ...drawn] = images.map((bytes) => pnmPixels(new Uint8Array(bytes)));
+  const out = new ImageData(base.width, base.height);
+  const RED = new Uint32Array(new Uint8Array([255, 0, 0, 255]).buffer)[0]; // in this machine's order of bytes
+  const words = (image) => new Uint32Array(image.data.buffer);
+  const palette = words({ data: new Uint8Array(colours.flatMap((text) => [...channelsOf(text), 255])) });
+  const to = words(out);
+  const from = words(base);
+  for (let part = drawn.length - 1; part >= 0; part--) {
+    const now = words(drawn[part]);
+    for (let i = 0; i < to.length; i++) if (now[i] === RED && from[i] !== RED) to[i] = palette[part];
+  }
+  const bitmap = await createImageBitmap(out, asItIs);
+  const levels = [await cut(bitmap)];
+  postMessage({ id, part: 'picture', width: base.width, height: base.height, levels }, tilesOf(levels));
+  postMessage({ id, part: 'end', levels: [] });
+}
+
 /** Hexadecimal; null where the browser gives pages like this one no digests. */
 async function digest({ id, blob }) {
   const bytes = globalThis.crypto?.subtle && new Uint8Array(await crypto.subtle.digest('SHA-256', await blob.arrayBuffer()));
@@ -136,6 +157,7 @@ onmessage = ({ data }) => {
   const tell = (error) => postMessage({ id: data.id, part: 'error', text: String(error?.message ?? error) });
   if (data.kind === 'open') urgent.push(() => open(data).catch(tell));
   else if (data.kind === 'resize') urgent.push(() => resize(data).catch(tell));
+  else if (data.kind === 'seams') rest.push(() => seams(data).catch(tell));
   else rest.push(() => digest(data).catch(tell));
   work();
 };

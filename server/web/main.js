@@ -12,6 +12,7 @@ import { hideNotice, showNotice, showProblem } from './notice.js';
 import { openPicture } from './picture.js';
 import { filesOf, operations, planText, readPlan, tellsOnly } from './plan.js';
 import { previewOf, Runner } from './runner.js';
+import { seamsOf, seamStep, showSeams } from './seams.js';
 import { Gone, operators, Problem, readiness, run } from './service.js';
 import { drawPalette, StepList } from './steps.js';
 import { showTold } from './told_values.js';
@@ -30,6 +31,7 @@ const page = {
   preview: null, // the picture while a value is dragged
   chosen: 'input', // what stands left of the divider: input, output (nothing), or step-N
   between: new Map(), // pictures after a step that is not the last, by the text of the steps: { picture, full }
+  seams: false, // shown over what is before
   gone: false,
 };
 
@@ -85,7 +87,8 @@ function dropResult() {
   dropPreview();
   histograms.clear();
   if (page.input?.counts) histograms.set('before', page.input.counts);
-  for (const box of ['account', 'told', 'devices']) byId(box).replaceChildren();
+  dropSeams();
+  for (const box of ['account', 'told', 'devices', 'seams']) byId(box).replaceChildren();
   byId('statistics-empty').hidden = false;
   byId('save').disabled = true;
   showPictures();
@@ -190,6 +193,35 @@ function forgetBetween() {
   page.between.clear();
 }
 
+// ---- seams
+
+function dropSeams() {
+  viewer.overlay?.close();
+  viewer.overlay = null;
+}
+
+/** The button's place, and where it is pressed the seams of what is shown now. */
+async function updateSeams() {
+  const { result, input } = page;
+  dropSeams();
+  viewer.paint();
+  showSeams(byId('seams'), { steps: result ? steps.steps : [], input }, page.seams, toggleSeams);
+  if (!page.seams || !result || seamStep(steps.steps) < 0 || !input.preview) return;
+  const picture = await seamsOf(state()).catch((error) => (failed(error), null));
+  if (result !== page.result || !page.seams) return picture?.close();
+  dropSeams();
+  viewer.overlay = picture;
+  viewer.paint();
+  document.documentElement.dataset.seams = result.text;
+}
+
+function toggleSeams(on) {
+  page.seams = on;
+  if (on) choose(seamStep(steps.steps) > 0 ? `step-${seamStep(steps.steps)}` : 'input');
+  updateSeams();
+  byId('show-seams')?.focus();
+}
+
 // ---- what a run brings
 
 function showBusy(now) {
@@ -234,6 +266,7 @@ function showResult(result, ms) {
   say(`Done: ${steps.steps.map((step) => step.operator.name).join(', ')} in ${milliseconds(result.report.ms.total)} on ${result.report.device}.`);
   document.documentElement.dataset.resultMs = ms.toFixed(1);
   document.documentElement.dataset.shown = result.text;
+  updateSeams();
   fillStrip();
 }
 

@@ -111,6 +111,16 @@ export function openPicture(blob, { quick = false, preview = 0, later } = {}) {
   });
 }
 
+/** Nothing but seams: see the decoder's `seams`. */
+export function openSeams(images, colours) {
+  return new Promise((resolve, reject) => {
+    decoders[0].ask({ kind: 'seams', images, colours }, (data) => {
+      if (data.part === 'picture') resolve(new Picture(data));
+      else if (data.part === 'error') reject(new Error(data.text));
+    });
+  });
+}
+
 /** SHA-256 in hexadecimal; null where the browser gives pages like this one no digests. */
 export function digestOf(blob) {
   return new Promise((resolve, reject) => {

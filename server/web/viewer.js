@@ -11,6 +11,7 @@ export class Viewer {
     this.divider = byId('divider');
     this.before = null;
     this.after = null;
+    this.overlay = null; // drawn over what is before
     this.names = ['', ''];
     this.split = 0.5; // the divider's place in the width
     this.comparing = true;
@@ -142,6 +143,7 @@ export class Viewer {
     if (this.after) {
       const x = Math.round(this.split * canvas.width);
       if (comparing) this.paintSide(this.before, 0, x);
+      if (comparing && this.overlay) this.paintSide(this.overlay, 0, x);
       this.paintSide(this.after, comparing ? x : 0, canvas.width);
     }
     this.showDivider(comparing);

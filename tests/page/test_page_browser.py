@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 
 import numpy as np
@@ -568,9 +569,9 @@ static unsigned char white(unsigned char pixel, int index, settings s) { return 
 # ---- live
 
 def test_dragging_shows_a_preview_first(page, tmp_path):
-    picture = smooth(2000, 1500)
+    picture = np.tile(smooth(200, 150), (8, 8, 1))
     path = tmp_path / "large.png"
-    path.write_bytes(encode(picture, "PNG"))
+    path.write_bytes(encode(picture, "PNG", compress_level=1))
     page.choose_file(path)
     page.opened()
     page.add_step("threshold")
@@ -590,7 +591,7 @@ def test_dragging_shows_a_preview_first(page, tmp_path):
     page.find("#compare").click()
     page.find("#zoom-real").click()
     shown = canvas_part(page, 400, 300)
-    expected = np.where(picture > 120, 255, 0).astype(np.uint8)[750 - 150:750 + 150, 1000 - 200:1000 + 200]
+    expected = np.where(picture > 120, 255, 0).astype(np.uint8)[600 - 150:600 + 150, 800 - 200:800 + 200]
     assert (shown == expected).all()
 
 
@@ -600,6 +601,65 @@ def canvas_part(page, width, height):
         const canvas = document.getElementById('canvas'); done([canvas.width, canvas.height]); })))""")
     left, top = (across + 1) // 2 - width // 2, (down + 1) // 2 - height // 2
     return np.frombuffer(page.canvas_pixels(left, top, width, height), np.uint8).reshape(height, width, 4)[:, :, :3]
+
+
+# ---- seams and devices
+
+def test_seams_over_the_input_in_their_order(page, photo, tmp_path):
+    """Every pixel of a seam has a colour, and no other; the first eighth of the seams has the first."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("carve")
+    page.set_field("carve", "dx", -40)
+    page.shown("carve:dx=-40")
+    page.find("#show-seams").click()
+    page.wait("document.documentElement.dataset.seams === 'carve:dx=-40'")
+    page.run("document.getElementById('divider').focus()")
+    from selenium.webdriver.common.keys import Keys
+    page.driver.switch_to.active_element.send_keys(Keys.END)
+    page.wait("document.getElementById('divider').style.left === '100%'")
+    across, down = page.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+        const canvas = document.getElementById('canvas'); done([canvas.width, canvas.height]); })))""")
+    shown = np.frombuffer(page.canvas_pixels((across + 1) // 2 - 240, (down + 1) // 2 - 160, 480, 320), np.uint8).reshape(320, 480, 4)[:, :, :3]
+    before = np.array(Image.open(photo))
+    red = (255, 0, 0)
+    seams, first = ((run_pixels(tmp_path, photo, f"carve:dx={dx},show=seams") == red).all(axis=2) & (before != red).any(axis=2) for dx in (-40, -5))
+    assert first.sum() >= 5 * 320 and seams.sum() >= 40 * 320
+    assert (shown[~seams] == before[~seams]).all()
+    assert (shown[first] == (0xff, 0xe9, 0x45)).all()
+    assert (shown[seams & ~first] != (0xff, 0xe9, 0x45)).any(axis=1).all()
+    page.find("#show-seams").click()
+    page.wait("document.getElementById('show-seams').ariaPressed === 'false'")
+
+
+def test_cpu_and_gpu_side_by_side(page, photo):
+    """Where /readyz names both. There is none here: the page is told of one, and what it asks of it the CPU does."""
+    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+        const real = window.fetch;
+        window.fetch = async (target, options) => {
+            if (options?.body instanceof FormData && options.body.get('device') === 'cuda') options.body.set('device', 'cpu');
+            const response = await real(target, options);
+            if (!String(target).endsWith('/readyz')) return response;
+            const told = await response.json();
+            told.workers.unshift({ ...told.workers[0], device: 'cuda:0' });
+            return new Response(JSON.stringify(told));
+        };"""})
+    try:
+        page.open_page(page.url)
+        assert page.run("return [...document.getElementById('device').options].map((o) => o.value)") == ["auto", "cpu", "cuda"]
+        page.choose_file(photo)
+        page.opened()
+        page.add_step("histeq")
+        page.shown("histeq")
+        page.find("#compare-devices").click()
+        page.wait("document.querySelector('#devices .same, #devices .different')")
+        assert page.text("#devices .same").startswith("The same bytes.")
+        digests = page.run("return [...document.querySelectorAll('#devices .digest')].map((e) => e.textContent.split(' ').pop())")
+        assert len(digests) == 2 and digests[0] == digests[1] and len(digests[0]) == 64
+        rows = page.run("return [...document.querySelectorAll('#devices tbody th')].map((e) => e.textContent)")
+        assert rows == ["compute", "total", "operators"]
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
 # ---- for everybody
@@ -627,3 +687,53 @@ def test_everything_that_acts_has_a_name(page, photo):
     acting = {"button", "slider", "spinbutton", "checkbox", "radio", "combobox", "textbox", "link", "progressbar", "img"}
     nameless = [node for node in nodes if not node["ignored"] and node["role"]["value"] in acting and not node.get("name", {}).get("value")]
     assert not nameless, nameless[:3]
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory):
+    """axe-core as package-lock.json has it, its digest too."""
+    npm = shutil.which("npm")
+    if not npm:
+        pytest.skip("npm is not installed")
+    folder = tmp_path_factory.mktemp("axe")
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(ROOT / "tests/page" / name, folder)
+    done = subprocess.run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, text=True, timeout=120)
+    if done.returncode and "EINTEGRITY" not in done.stderr:
+        pytest.skip("npm could not fetch axe-core: " + done.stderr.strip()[-200:])
+    assert done.returncode == 0, done.stderr
+    return (folder / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width,height", [(1440, 900), (390, 844)])
+def test_axe_finds_nothing(page, photo, axe, scheme, width, height):
+    def violations():
+        page.run(axe)
+        return page.driver.execute_async_script("""const done = arguments[0];
+            axe.run().then((found) => done(found.violations.map((v) => [v.id, v.nodes.map((n) => n.html).slice(0, 3)])));""")
+
+    page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})  # for axe, which is no file of the daemon's
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    try:
+        page.open_page(page.url)
+        page.size(width, height)
+        assert violations() == []
+        page.choose_file(photo)
+        page.opened()
+        for name in ("carve", "convolve", "histogram", "mean"):
+            page.add_step(name)
+        page.set_field("carve", "dx", -40)
+        page.shown("carve:dx=-40;convolve:taps=0,0,0,0,1,0,0,0,0;histogram;mean")
+        page.wait("document.querySelectorAll('#histograms svg').length === 2")
+        page.run("for (const e of document.querySelectorAll('details')) e.open = true")
+        assert violations() == []
+        page.set_field("carve", "dx", -480)
+        page.wait("!document.getElementById('notice').hidden")
+        assert violations() == []
+        page.run("document.getElementById('unsaved').showModal()")
+        assert violations() == []
+        assert all("pipeline" in line["message"] for line in page.errors())
+    finally:
+        page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
