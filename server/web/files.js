@@ -3,66 +3,69 @@ import { byId, element } from './element.js';
 
 /** OPEN is called with a File. */
 export function listenForFiles(open) {
-  const input = byId('file-input');
-  const choose = () => input.click();
-  byId('open').addEventListener('click', choose);
-  byId('open-empty').addEventListener('click', choose);
-  input.addEventListener('change', () => {
-    if (input.files[0]) open(input.files[0]);
-    input.value = ''; // the same file may be chosen again
-  });
-  listenForDrop(open);
-  addEventListener('paste', (event) => {
-    const file = [...(event.clipboardData?.files ?? [])].find(isPicture);
-    if (file) open(file);
-  });
+    const input = byId('file-input');
+    const choose = () => input.click();
+    byId('open').addEventListener('click', choose);
+    byId('open-empty').addEventListener('click', choose);
+    input.addEventListener('change', () => {
+        if (input.files[0]) open(input.files[0]);
+        input.value = ''; // the same file may be chosen again
+    });
+    listenForDrop(open);
+    addEventListener('paste', (event) => {
+        const file = [...(event.clipboardData?.files ?? [])].find(isPicture);
+        if (file) open(file);
+    });
 }
 
-const isPicture = (file) => file.type.startsWith('image/') || /\.(p[gpn]m|png|jpe?g)$/i.test(file.name);
+const isPicture = (file) =>
+    file.type.startsWith('image/') || /\.(p[gpn]m|png|jpe?g)$/i.test(file.name);
 
 function listenForDrop(open) {
-  const shade = byId('drop');
-  const carries = (event) => [...(event.dataTransfer?.types ?? [])].includes('Files');
-  let depth = 0;
-  addEventListener('dragenter', (event) => {
-    if (!carries(event)) return;
-    depth++;
-    shade.hidden = false;
-  });
-  addEventListener('dragleave', (event) => {
-    if (carries(event) && --depth <= 0) shade.hidden = true;
-  });
-  addEventListener('dragover', (event) => carries(event) && event.preventDefault());
-  addEventListener('drop', (event) => {
-    if (!carries(event)) return;
-    event.preventDefault();
-    depth = 0;
-    shade.hidden = true;
-    if (event.dataTransfer.files[0]) open(event.dataTransfer.files[0]);
-  });
+    const shade = byId('drop');
+    const carries = (event) => [...(event.dataTransfer?.types ?? [])].includes('Files');
+    let depth = 0;
+    addEventListener('dragenter', (event) => {
+        if (!carries(event)) return;
+        depth++;
+        shade.hidden = false;
+    });
+    addEventListener('dragleave', (event) => {
+        if (carries(event) && --depth <= 0) shade.hidden = true;
+    });
+    addEventListener('dragover', (event) => carries(event) && event.preventDefault());
+    addEventListener('drop', (event) => {
+        if (!carries(event)) return;
+        event.preventDefault();
+        depth = 0;
+        shade.hidden = true;
+        if (event.dataTransfer.files[0]) open(event.dataTransfer.files[0]);
+    });
 }
 
 export function saveBlob(blob, name) {
-  const url = URL.createObjectURL(blob);
-  const link = element('a', { href: url, download: name });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), 60000);
+    const url = URL.createObjectURL(blob);
+    const link = element('a', { href: url, download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), 60000);
 }
 
 /** 'save', 'discard' or 'cancel'. */
 export function askUnsaved(text) {
-  const dialog = byId('unsaved');
-  byId('unsaved-text').textContent = text;
-  dialog.returnValue = 'cancel';
-  dialog.showModal();
-  return new Promise((resolve) => dialog.addEventListener('close', () => resolve(dialog.returnValue), { once: true }));
+    const dialog = byId('unsaved');
+    byId('unsaved-text').textContent = text;
+    dialog.returnValue = 'cancel';
+    dialog.showModal();
+    return new Promise((resolve) =>
+        dialog.addEventListener('close', () => resolve(dialog.returnValue), { once: true }),
+    );
 }
 
 /** The browser's own question when the page is left, as long as UNSAVED() says so. */
 export function guardLeaving(unsaved) {
-  addEventListener('beforeunload', (event) => {
-    if (!unsaved()) return;
-    event.preventDefault();
-    event.returnValue = '';
-  });
+    addEventListener('beforeunload', (event) => {
+        if (!unsaved()) return;
+        event.preventDefault();
+        event.returnValue = '';
+    });
 }

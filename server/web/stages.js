@@ -1,0 +1,153 @@
+// The pictures of all stages: input, after each step, output, and the seams; which of them are compared.
+import { byId, whole } from './element.js';
+import { drawFilmstrip } from './filmstrip.js';
+import { failed } from './connection.js';
+import { mark, page, state, stepList, viewer } from './page.js';
+import { openPicture } from './picture.js';
+import { filesOf, operations, planText } from './plan.js';
+import { previewOf } from './runner.js';
+import { seamsOf, seamStep, showSeams } from './seams.js';
+import { run } from './service.js';
+
+const stepText = (count) => planText(stepList.steps.slice(0, count));
+
+const chosenStep = () => (page.chosen.startsWith('step-') ? Number(page.chosen.slice(5)) : 0);
+
+function beforePicture() {
+    if (page.chosen === 'output') return null;
+    return page.between.get(stepText(chosenStep()))?.picture || page.input?.picture || null;
+}
+
+// ---- what is shown
+
+export function showPictures() {
+    if (chosenStep() >= stepList.steps.length)
+        page.chosen = page.chosen === 'output' ? 'output' : 'input';
+    showViewer();
+    drawStrip();
+}
+
+export function showViewer() {
+    const after = page.preview ?? page.result?.picture ?? page.input?.picture ?? null;
+    const before = page.result || page.preview ? beforePicture() : null;
+    const name = chosenStep() ? `After step ${chosenStep()}` : 'Input';
+    byId('empty').hidden = page.input !== null;
+    if (after) viewer.show(before, after, [name, page.preview ? 'Preview' : 'Output']);
+    else viewer.clear();
+    byId('canvas').setAttribute('aria-label', describe(after));
+}
+
+function describe(after) {
+    if (!after || !page.input) return 'No picture yet';
+    const size = `${whole(after.fullWidth)} by ${whole(after.fullHeight)} pixels`;
+    if (!stepList.steps.length || after === page.input.picture)
+        return `${page.input.name}, ${size}`;
+    return `${page.input.name} after ${stepList.steps.map((step) => step.operator.name).join(', ')}, ${size}`;
+}
+
+function drawStrip() {
+    if (!page.input?.picture || !page.result) return drawFilmstrip([], '', choose);
+    const items = [{ name: 'Input', picture: page.input.picture, key: 'input' }];
+    stepList.steps.slice(0, -1).forEach((step, i) => {
+        const picture = page.between.get(stepText(i + 1))?.picture ?? null;
+        if (!step.operator.values)
+            items.push({ name: `${i + 1} ${step.operator.name}`, picture, key: `step-${i + 1}` });
+    });
+    items.push({ name: 'Output', picture: page.result.picture, key: 'output' });
+    return drawFilmstrip(items, page.chosen, choose);
+}
+
+export function setComparing(on) {
+    viewer.setComparing(on);
+    byId('compare').setAttribute('aria-pressed', String(on));
+}
+
+// ---- the pictures between the steps
+
+/** KEY stands left of the divider from now on; the picture after a step is made in full. */
+export async function choose(key) {
+    page.chosen = key;
+    setComparing(key !== 'output');
+    showPictures();
+    byId('filmstrip').querySelector(`[data-key="${key}"]`)?.focus();
+    const { input, device } = page;
+    const count = chosenStep();
+    const text = stepText(count);
+    if (!count || page.between.get(text)?.full) return;
+    const prefix = stepList.steps.slice(0, count);
+    try {
+        const answer = await run({
+            operations: operations(prefix),
+            image: input.blob,
+            files: filesOf(prefix),
+            type: 'png',
+            device,
+        });
+        keepBetween(input, text, { picture: await openPicture(answer.blob), full: true });
+    } catch (error) {
+        failed(error);
+    }
+}
+
+function keepBetween(input, text, made) {
+    if (input !== page.input) return made.picture.close();
+    const old = page.between.get(text);
+    page.between.set(text, made);
+    showPictures();
+    return old?.picture.close();
+}
+
+/** Small ones, one after the other, while nothing else is to be done. */
+export async function fillStrip() {
+    const { input, result } = page;
+    for (let count = 1; count < stepList.steps.length; count++) {
+        const text = stepText(count);
+        if (page.between.has(text) || stepList.steps[count - 1].operator.values) continue;
+        if (!input.preview) return;
+        const steps = stepList.steps.slice(0, count);
+        const picture = await previewOf({ input, steps, device: page.device }).catch(() => null);
+        if (!picture) return;
+        keepBetween(input, text, { picture, full: false });
+        if (result !== page.result || input !== page.input) return;
+    }
+}
+
+export function forgetBetween() {
+    for (const { picture } of page.between.values()) picture.close();
+    page.between.clear();
+}
+
+// ---- seams
+
+export function dropSeams() {
+    viewer.overlay?.close();
+    viewer.overlay = null;
+}
+
+/** The button's place, and where it is pressed the seams of what is shown now. */
+export async function updateSeams() {
+    const { result, input } = page;
+    dropSeams();
+    viewer.paint();
+    showSeams(
+        byId('seams'),
+        { steps: result ? stepList.steps : [], input },
+        page.seams,
+        toggleSeams,
+    );
+    if (!page.seams || !result || seamStep(stepList.steps) < 0 || !input.preview) return;
+    const picture = await seamsOf(state()).catch((error) => (failed(error), null));
+    if (result !== page.result || !page.seams) return void picture?.close();
+    dropSeams();
+    viewer.overlay = picture;
+    viewer.paint();
+    mark('seams', result.text);
+}
+
+function toggleSeams(on) {
+    const step = seamStep(stepList.steps);
+    page.seams = on;
+    if (on) choose(step > 0 ? `step-${step}` : 'input');
+    updateSeams();
+    byId('show-seams')?.focus();
+}
