@@ -89,7 +89,7 @@ export function showAccount(box, report, pageMs) {
             figure('Total', milliseconds(ms.total)),
             figure('Compute', milliseconds(ms.compute)),
             figure('Operators', megapixelsPerSecond(report, ms.compute)),
-            figure('All', megapixelsPerSecond(report, ms.total)),
+            figure('Overall', megapixelsPerSecond(report, ms.total)),
             pageMs === undefined ? null : figure('To the screen', milliseconds(pageMs)),
         ),
         element(

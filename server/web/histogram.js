@@ -225,13 +225,7 @@ export class Histograms {
         );
     }
 
-    draw() {
-        const sides = Object.keys(this.counts).filter((side) => this.counts[side]);
-        if (!sides.length) return this.box.replaceChildren();
-        const focused = document.activeElement?.closest?.('#histograms svg')?.dataset.side;
-        const shown = sides.map((side) => this.counts[side][this.channel]);
-        const highest = heightOf(shown);
-        const cut = shown.some((counts) => counts.some((count) => count > highest));
+    choice() {
         const choice = element(
             'select',
             { 'aria-label': 'Channel of the histograms' },
@@ -243,8 +237,18 @@ export class Histograms {
             this.draw();
             this.box.querySelector('select').focus();
         });
+        return choice;
+    }
+
+    draw() {
+        const sides = Object.keys(this.counts).filter((side) => this.counts[side]);
+        if (!sides.length) return this.box.replaceChildren();
+        const focused = document.activeElement?.closest?.('#histograms svg')?.dataset.side;
+        const shown = sides.map((side) => this.counts[side][this.channel]);
+        const highest = heightOf(shown);
+        const cut = shown.some((counts) => counts.some((count) => count > highest));
         this.box.replaceChildren(
-            element('h3', {}, 'Histograms'),
+            element('div', { className: 'head' }, element('h3', {}, 'Histograms'), this.choice()),
             element(
                 'div',
                 { className: 'plots' },
@@ -262,7 +266,6 @@ export class Histograms {
                     cut ? `pixels, up to ${whole(highest)}` : 'pixels',
                 ),
                 element('span', { className: 'key-sum' }, 'sum up to the level'),
-                choice,
             ),
             this.table(),
         );
