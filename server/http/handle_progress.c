@@ -6,18 +6,20 @@
 
 #include <string.h>
 
+/* A GPU is given all steps at once: at which of several it is, is not told. */
 static json_t *describe(const struct job_progress *now) {
     struct plan plan;
     json_t *json = json_pack("{s:s}", "state", now->waiting ? "waiting" : "running");
-    if (now->waiting || plan_parse(&plan, now->plan, NULL) || (int)now->step >= plan.count)
+    if (now->waiting || plan_parse(&plan, now->plan, NULL) || now->step >= (uint32_t)plan.count)
         return json;
+    const bool told = now->in_order || plan.count == 1;
     const struct op *op = plan.steps[now->step].op;
-    json_object_set_new(json, "step", json_integer(now->step));
-    json_object_set_new(json, "operation", json_string(op->name));
+    if (told) json_object_set_new(json, "step", json_integer(now->step));
+    if (told) json_object_set_new(json, "operation", json_string(op->name));
     if (!now->total) return json;
     json_object_set_new(json, "done", json_integer(now->done));
     json_object_set_new(json, "total", json_integer(now->total));
-    if (op->unit) json_object_set_new(json, "unit", json_string(op->unit));
+    json_object_set_new(json, "unit", json_string(told && op->unit ? op->unit : plan_unit(&plan)));
     return json;
 }
 

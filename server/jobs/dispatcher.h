@@ -30,6 +30,7 @@ struct dispatcher_options {
 /* How far a job is; what its worker tells of the step that was begun last. */
 struct job_progress {
     bool waiting;               /* no worker has it */
+    bool in_order;              /* a step begins when the one before is done: not so on a GPU */
     uint32_t step, done, total; /* of the plan; total 0: the step does not tell */
     char plan[PLAN_TEXT_MAX];
 };

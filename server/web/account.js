@@ -1,5 +1,6 @@
-// Where the time went, from the report in X-Burin-Timing: a row for every stage, operator and kernel, with a bar from its
-// begin to its end. It is a table, so that it can be read without its bars.
+// Where the time went, from the report in X-Burin-Timing: a row for every stage, operator and
+// kernel, with a bar from its begin to its end. It is a table, so that it can be read without
+// its bars.
 import { byteCount, drawing, element, milliseconds, whole } from './element.js';
 
 const stages = ['receive', 'queue', 'decode', 'upload', 'compute', 'download', 'encode', 'wait'];

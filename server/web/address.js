@@ -1,4 +1,5 @@
-// What can be shared lives in the address, behind the #: steps with their parameters, and the device. Never the picture.
+// What can be shared lives in the address, behind the #: steps with their parameters, and the
+// device. Never the picture.
 
 const readable = (text) =>
     encodeURIComponent(text).replace(/%(3A|3D|2C|3B|2B)/g, (code) => decodeURIComponent(code));

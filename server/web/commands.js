@@ -1,4 +1,5 @@
-// The same work without this page: a curl line and a `burin run` line that a POSIX shell reads as meant.
+// The same work without this page: a curl line and a `burin run` line that a POSIX shell reads
+// as meant.
 import { element } from './element.js';
 import { fileStep, filesOf, operations, settings, stepText, tellsOnly } from './plan.js';
 

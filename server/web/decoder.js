@@ -1,5 +1,6 @@
-// Worker: makes pixels of a file, away from the page's own thread. A picture comes back in tiles, and in ever smaller copies
-// of itself, so that no canvas has to scale 64 megapixels. After that: its histograms, and its copy for previews.
+// Worker: makes pixels of a file, away from the page's own thread. A picture comes back in
+// tiles, and in ever smaller copies of itself, so that no canvas has to scale 64 megapixels.
+// After that: its histograms, and its copy for previews.
 import { countStrip, newCounts } from './histogram_counts.js';
 import { isPnm, pnmPixels, writePnm } from './pnm.js';
 
@@ -104,7 +105,7 @@ async function previewOf(bitmap, pixels, { transparent, gray }) {
     };
 }
 
-/** A mask in another size; what is not at least half white is black again, so that no edge is blurred. */
+/** A mask in another size: the daemon takes what is half white for white. */
 async function resize({ id, blob, width, height }) {
     const { bitmap } = await decode(blob);
     const canvas = new OffscreenCanvas(width, height);
@@ -119,7 +120,10 @@ async function resize({ id, blob, width, height }) {
 
 const channelsOf = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
 
-/** IMAGES: a PNM, and the same with more and more seams in red. Each seam in the colour of the first that has it. */
+/**
+ * IMAGES: a PNM, and the same with more and more seams in red. Each seam in the colour of the first
+ * that has it.
+ */
 async function seams({ id, images, colours }) {
     const [base, ...drawn] = images.map((bytes) => pnmPixels(new Uint8Array(bytes)));
     const out = new ImageData(base.width, base.height);
@@ -161,8 +165,8 @@ async function digest({ id, blob }) {
 const tilesOf = (levels) => levels.flatMap((level) => level.tiles);
 
 /**
- * The picture, as soon as it can be drawn. The copies of one that fits a tile are made after that, as its counts and its
- * preview are: `rest` waits until no picture has to be opened.
+ * The picture, as soon as it can be drawn. The copies of one that fits a tile are made after that,
+ * as its counts and its preview are: `rest` waits until no picture has to be opened.
  */
 async function open({ id, blob, preview, once }) {
     const { bitmap, pixels } = await decode(blob);
@@ -170,17 +174,26 @@ async function open({ id, blob, preview, once }) {
     const large = Math.max(width, height) > TILE;
     const levels = [await cut(bitmap), ...(large ? await copiesOf(bitmap) : [])];
     postMessage({ id, part: 'picture', width, height, levels }, tilesOf(levels));
-    rest.push(() => finish({ id, bitmap, pixels, preview, copies: !large && !once }));
+    finish({ id, bitmap, pixels, preview, copies: !large && !once });
 }
 
-async function finish({ id, bitmap, pixels, preview, copies }) {
-    const counts = pixels ? countStrip(newCounts(), pixels.data) : countsOf(bitmap);
-    postMessage({ id, part: 'counts', counts });
-    if (preview)
+/** In pieces, so that what is urgent can come between them. */
+function finish({ id, bitmap, pixels, preview, copies }) {
+    let counts = null;
+    const then = (run) => rest.push({ id, run });
+    then(async () => {
+        counts = pixels ? countStrip(newCounts(), pixels.data) : countsOf(bitmap);
+        postMessage({ id, part: 'counts', counts });
+    });
+    then(async () => {
+        if (!preview) return;
         postMessage({ id, part: 'preview', ...(await previewOf(bitmap, preview, counts)) });
-    const levels = copies ? await copiesOf(bitmap) : [];
-    postMessage({ id, part: 'end', levels }, tilesOf(levels));
-    bitmap.close();
+    });
+    then(async () => {
+        const levels = copies ? await copiesOf(bitmap) : [];
+        postMessage({ id, part: 'end', levels }, tilesOf(levels));
+        bitmap.close();
+    });
 }
 
 // ---- what is to be done: pictures first
@@ -194,19 +207,20 @@ const turn = () => new Promise((resolve) => setTimeout(resolve, 0)); // in which
 async function work() {
     if (working) return;
     working = true;
-    for (let next; (next = urgent.shift() ?? rest.shift());) {
-        await next();
-        await turn();
+    for (let next; (next = urgent.shift() ?? rest.shift()); await turn()) {
+        try {
+            await next.run();
+        } catch (error) {
+            postMessage({ id: next.id, part: 'error', text: String(error?.message ?? error) });
+        }
     }
     working = false;
 }
 
+const kinds = { open, resize, seams, digest };
+
 onmessage = ({ data }) => {
-    const tell = (error) =>
-        postMessage({ id: data.id, part: 'error', text: String(error?.message ?? error) });
-    if (data.kind === 'open') urgent.push(() => open(data).catch(tell));
-    else if (data.kind === 'resize') urgent.push(() => resize(data).catch(tell));
-    else if (data.kind === 'seams') rest.push(() => seams(data).catch(tell));
-    else rest.push(() => digest(data).catch(tell));
+    const list = data.kind === 'open' || data.kind === 'resize' ? urgent : rest;
+    list.push({ id: data.id, run: () => kinds[data.kind](data) });
     work();
 };

@@ -1,4 +1,5 @@
-// Which devices there are, and the same run on each of them: times side by side, and whether the bytes are equal.
+// Which devices there are, and the same run on each of them: times side by side, and whether the
+// bytes are equal.
 import { byId, element, milliseconds } from './element.js';
 import { megapixelsPerSecond } from './account.js';
 import { digestOf } from './picture.js';

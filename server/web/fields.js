@@ -1,4 +1,5 @@
-// A form's field for a parameter, made of its record in GET /ops: type, range, unit, default and help decide what it is.
+// A form's field for a parameter, made of its record in GET /ops: type, range, unit, default and
+// help decide what it is.
 import { element } from './element.js';
 import { defaultText, identityTaps } from './plan.js';
 
@@ -16,7 +17,9 @@ const help = (parameter, id) =>
 
 // ---- numbers
 
-/** What of a range is worth dragging over: in pixels no more than the picture has, or twice of it. */
+/**
+ * What of a range is worth dragging over: in pixels no more than the picture has, or twice of it.
+ */
 function dragRange(parameter, picture) {
     if (parameter.unit !== 'pixels' || !picture) return [parameter.min, parameter.max];
     const side = /height|dy|^y$/.test(parameter.name) ? picture.height : picture.width;
@@ -26,9 +29,11 @@ function dragRange(parameter, picture) {
     ];
 }
 
-/** Between a slider's place, 0..1000 where the range is wide and above 0, and the value. */
-function scaleOf([min, max], whole) {
-    if (min >= 1 && max / min > 1000) {
+/** Between a slider's place and the value; by ratios where the range is wide and above 0. */
+function scaleOf(parameter, picture) {
+    const [min, max] = dragRange(parameter, picture);
+    const whole = parameter.type === 'integer';
+    if (parameter.unit !== 'pixels' && min >= 1 && max / min > 1000) {
         const ratio = Math.log(max / min);
         return {
             min: 0,
@@ -50,7 +55,7 @@ function scaleOf([min, max], whole) {
 function numberField(parameter, step, picture, changed) {
     const id = `field-${++fields}`;
     const whole = parameter.type === 'integer';
-    const scale = scaleOf(dragRange(parameter, picture), whole);
+    const scale = scaleOf(parameter, picture);
     const usual = defaultText(parameter);
     const box = element('input', {
         type: 'number',
@@ -244,7 +249,9 @@ const makers = {
     integers: tapsField,
 };
 
-/** CHANGED is called with true while a value is being dragged or typed, with false when it rests. */
+/**
+ * CHANGED is called with true while a value is being dragged or typed, with false when it rests.
+ */
 export function parameterField(parameter, step, picture, changed) {
     return (makers[parameter.type] ?? numberField)(parameter, step, picture, changed);
 }

@@ -53,12 +53,19 @@ export function saveBlob(blob, name) {
 /** 'save', 'discard' or 'cancel'. */
 export function askUnsaved(text) {
     const dialog = byId('unsaved');
+    const asked = new AbortController();
+    const { signal } = asked;
     byId('unsaved-text').textContent = text;
-    dialog.returnValue = 'cancel';
     dialog.showModal();
-    return new Promise((resolve) =>
-        dialog.addEventListener('close', () => resolve(dialog.returnValue), { once: true }),
-    );
+    // Not the event "close", which comes later: the next question may be open by then.
+    return new Promise((resolve) => {
+        const answer = (value) => {
+            asked.abort();
+            resolve(value);
+        };
+        dialog.addEventListener('submit', (event) => answer(event.submitter.value), { signal });
+        dialog.addEventListener('cancel', () => answer('cancel'), { signal });
+    });
 }
 
 /** The browser's own question when the page is left, as long as UNSAVED() says so. */

@@ -1,4 +1,5 @@
-// Input, the picture after each step, output: small, in a row. The one that is pressed stands left of the divider.
+// Input, the picture after each step, output: small, in a row. The one that is pressed stands
+// left of the divider.
 import { byId, element, whole } from './element.js';
 
 const HEIGHT = 56;

@@ -1,5 +1,5 @@
-// Histograms before and after, with the cumulative line: plots one can read values off, by pointer or arrow keys, and the
-// same as a table.
+// Histograms before and after, with the cumulative line: plots one can read values off, by
+// pointer or arrow keys, and the same as a table.
 import { drawing, element, whole } from './element.js';
 import { channels } from './histogram_counts.js';
 
@@ -18,7 +18,10 @@ export function cumulative(counts) {
     return Array.from(counts, (count) => (below += count) / total);
 }
 
-/** What a plot's height stands for: the highest count, unless a few levels stand far above all others. */
+/**
+ * What a plot's height stands for: the highest count, unless a few levels stand far above all
+ * others.
+ */
 export function heightOf(lists) {
     const heights = lists.map((counts) => {
         const used = Array.from(counts)

@@ -1,4 +1,5 @@
-// Counts of the 256 levels of a picture, by channel: HSV value, luma as Burin has it, red, green, blue.
+// Counts of the 256 levels of a picture, by channel: HSV value, luma as Burin has it, red,
+// green, blue.
 
 export const channels = ['value', 'luma', 'red', 'green', 'blue'];
 

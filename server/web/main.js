@@ -95,6 +95,7 @@ function cancel() {
 function takeDevice() {
     page.device = byId('device').value;
     forgetBetween();
+    showPictures();
     page.changed(false);
 }
 

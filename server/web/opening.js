@@ -50,6 +50,7 @@ export async function open(file) {
     takeIn(input);
     const loading = setTimeout(() => showBusy(null), BUSY_MS);
     input.opened = openPicture(file, {
+        role: 'input',
         preview: PREVIEW_PIXELS,
         later: (part) => later(input, part),
     });
@@ -101,6 +102,7 @@ function showOpened(input, ms) {
     );
     stepList.setPicture({ width, height });
     showPictures();
+    document.title = `${input.name} – Burin`;
     mark('opened', input.name);
     if (!stepList.steps.length) say(`Opened in ${milliseconds(ms)}. Add a step.`);
 }

@@ -1,7 +1,9 @@
-// What is open, what is done to it and what has come of it; and the parts of the window that several modules speak to.
-// main.js puts in what starts the work: `page.changed` and `page.runner`.
+// What is open, what is done to it and what has come of it; and the parts of the window that
+// several modules speak to. main.js puts in what starts the work: `page.changed` and
+// `page.runner`.
 import { byId } from './element.js';
 import { Histograms } from './histogram.js';
+import { copyOf } from './plan.js';
 import { StepList } from './steps.js';
 import { Viewer } from './viewer.js';
 
@@ -27,7 +29,12 @@ export const stepList = new StepList((dragging) => page.changed(dragging));
 /** The line below the picture. */
 export const say = (text) => (byId('status').textContent = text);
 
-export const state = () => ({ input: page.input, steps: stepList.steps, device: page.device });
+/** What a run is made of, as it is now. */
+export const state = () => ({
+    input: page.input,
+    steps: copyOf(stepList.steps),
+    device: page.device,
+});
 
 export const unsaved = () => Boolean(page.result?.blob && !page.result.saved);
 

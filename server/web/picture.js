@@ -1,5 +1,5 @@
-// A decoded picture: tiles of its pixels and of smaller copies, drawn in any scale. Its histograms, and its copy for
-// previews, come a moment later.
+// A decoded picture: tiles of its pixels and of smaller copies, drawn in any scale. Its
+// histograms, and its copy for previews, come a moment later.
 
 class Decoder {
     constructor() {
@@ -29,8 +29,8 @@ class Decoder {
     }
 }
 
-// Of two, one is for previews: a large picture does not hold them up.
-const decoders = [new Decoder(), new Decoder()];
+// None of the three kinds of pictures holds up another.
+const decoders = { input: new Decoder(), result: new Decoder(), preview: new Decoder() };
 
 export class Picture {
     constructor({ width, height, levels }) {
@@ -59,7 +59,10 @@ export class Picture {
         return this.height * this.unit[1];
     }
 
-    /** Draws with its corner at X, Y and ZOOM screen pixels for a pixel of the full picture, where the canvas shows it. */
+    /**
+     * Draws with its corner at X, Y and ZOOM screen pixels for a pixel of the full picture, where
+     * the canvas shows it.
+     */
     draw(context, x, y, zoom) {
         const scale = zoom * this.unit[0];
         const wanted = Math.max(0, Math.floor(Math.log2(1 / scale) + 0.001));
@@ -125,13 +128,15 @@ function drawPart(context, tile, left, top, across, down) {
 const probe = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
 
 /**
- * Decodes BLOB, which may be an ArrayBuffer too, and is given away then. QUICK: on the previews' own thread. PREVIEW: pixels of the copy to be made for previews. `picture` comes
- * first; `later` is called with { counts } and with the preview { bytes, type, scale, width, height } when they are there.
+ * Decodes BLOB, which may be an ArrayBuffer too, and is given away then. ROLE: input, result or
+ * preview. PREVIEW: pixels of the copy to be made for previews. The picture comes first; `later` is
+ * called with { counts } and with the preview { bytes, type, scale, width, height } when they are
+ * there.
  */
-export function openPicture(blob, { quick = false, preview = 0, later } = {}) {
+export function openPicture(blob, { role = 'result', preview = 0, later } = {}) {
     let picture = null;
     return new Promise((resolve, reject) => {
-        decoders[quick ? 1 : 0].ask({ kind: 'open', blob, preview, once: quick }, (data) => {
+        decoders[role].ask({ kind: 'open', blob, preview, once: role === 'preview' }, (data) => {
             if (data.part === 'picture') resolve((picture = new Picture(data)));
             else if (data.part === 'error') reject(new Error(data.text));
             else if (data.part === 'end') picture.addLevels(data.levels);
@@ -143,7 +148,7 @@ export function openPicture(blob, { quick = false, preview = 0, later } = {}) {
 /** Nothing but seams: see the decoder's `seams`. */
 export function openSeams(images, colours) {
     return new Promise((resolve, reject) => {
-        decoders[0].ask({ kind: 'seams', images, colours }, (data) => {
+        decoders.result.ask({ kind: 'seams', images, colours }, (data) => {
             if (data.part === 'picture') resolve(new Picture(data));
             else if (data.part === 'error') reject(new Error(data.text));
         });
@@ -153,7 +158,7 @@ export function openSeams(images, colours) {
 /** SHA-256 in hexadecimal; null where the browser gives pages like this one no digests. */
 export function digestOf(blob) {
     return new Promise((resolve, reject) => {
-        decoders[0].ask({ kind: 'digest', blob }, (data) =>
+        decoders.result.ask({ kind: 'digest', blob }, (data) =>
             data.part === 'digest' ? resolve(data.text) : reject(new Error(data.text)),
         );
     });
@@ -162,7 +167,7 @@ export function digestOf(blob) {
 /** A mask in another size, as a PGM. */
 export function resizedMask(blob, width, height) {
     return new Promise((resolve, reject) => {
-        decoders[1].ask({ kind: 'resize', blob, width, height }, (data) =>
+        decoders.preview.ask({ kind: 'resize', blob, width, height }, (data) =>
             data.part === 'resized' ? resolve(data.blob) : reject(new Error(data.text)),
         );
     });

@@ -1,5 +1,6 @@
-// A pipeline: steps { operator, values, files }. `operator` is a record of GET /ops, `values` has text by parameter and only
-// what was set, `files` has what the step takes beside the image. All functions are pure.
+// A pipeline: steps { operator, values, files }. `operator` is a record of GET /ops, `values`
+// has text by parameter and only what was set, `files` has what the step takes beside the image.
+// All functions are pure.
 
 export const parameterOf = (step, name) =>
     step.operator.parameters.find((parameter) => parameter.name === name);
@@ -26,6 +27,10 @@ export function newStep(operator) {
     }
     return { operator, values, files: {} };
 }
+
+/** As they are now, whatever is changed later. */
+export const copyOf = (steps) =>
+    steps.map((step) => ({ ...step, values: { ...step.values }, files: { ...step.files } }));
 
 /** The parameters that differ from their defaults: [name, text]... */
 export function settings(step) {

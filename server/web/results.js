@@ -29,7 +29,7 @@ export function showBusy(now) {
     bar.max = now.total;
     bar.value = now.done;
     byId('busy-text').textContent =
-        `${now.operation}: ${whole(now.done)} of ${whole(now.total)} ${now.unit ?? ''}`.trim();
+        `${now.operation ?? 'Working'}: ${whole(now.done)} of ${whole(now.total)} ${now.unit ?? ''}`.trim();
 }
 
 export function showPreview(picture, ms) {

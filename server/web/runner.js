@@ -1,5 +1,6 @@
-// Runs the pipeline as it changes: while a value is dragged on the preview, at once; when it rests in full. One run of each
-// kind at most is under way: the newest. The daemon cancels the job of a run that is given up.
+// Runs the pipeline as it changes: while a value is dragged on the preview, at once; when it
+// rests in full. One run of each kind at most is under way: the newest. The daemon cancels the
+// job of a run that is given up.
 import { resizedMask, openPicture } from './picture.js';
 import { filesOf, operations, planText, tellsAny, tellsOnly } from './plan.js';
 import { Gone, newRequestId, progress, run } from './service.js';
@@ -18,6 +19,7 @@ export class Runner {
         this.state = null; // { input, steps, device }
         this.full = null; // AbortController of the full run
         this.quick = null; // of the preview
+        this.wanted = false; // a preview is worth showing: nothing in full is there yet
         this.timer = 0;
     }
 
@@ -28,6 +30,7 @@ export class Runner {
         if (!state.input || !state.steps.length) return;
         const live =
             state.input.preview && state.input.preview.scale < 1 && !tellsOnly(state.steps);
+        this.wanted = live;
         if (live) this.preview();
         this.timer = setTimeout(() => this.runFull(), dragging ? REST_MS : live ? 30 : 0);
     }
@@ -37,6 +40,7 @@ export class Runner {
         clearTimeout(this.timer);
         this.full?.abort();
         this.full = null;
+        this.wanted = false;
         this.show.idle();
     }
 
@@ -57,7 +61,7 @@ export class Runner {
                 { input, steps, device, signal: control.signal },
                 (counts) => this.show.previewCounts(counts),
             );
-            if (input === this.state.input)
+            if (this.wanted && input === this.state.input)
                 this.show.preview(picture, performance.now() - this.quickStart);
             else picture.close();
         } catch (error) {
@@ -65,7 +69,7 @@ export class Runner {
             // anything else the full run will tell
         }
         this.quick = null;
-        if (this.again && this.state.steps.length && this.state.input) this.preview();
+        if (this.again && this.wanted) this.preview();
     }
 
     // ---- in full
@@ -90,12 +94,12 @@ export class Runner {
                 requestId: id,
                 signal: control.signal,
             });
-            const result = { ...answer, text: planText(steps), steps: [...steps] };
+            const result = { ...answer, text: planText(steps), steps };
             const later = (part) => part.counts && this.show.counts(result, part.counts);
             result.picture = only ? await input.opened : await openPicture(answer.blob, { later });
             if (control.signal.aborted) return only || result.picture.close();
             this.quick?.abort();
-            this.again = false;
+            this.wanted = false;
             this.show.result(result, performance.now() - start);
             if (only) this.show.counts(result, input.counts);
         } catch (error) {
@@ -148,7 +152,7 @@ export async function previewOf({ input, steps, device, signal }, counts) {
         files: await previewFiles(steps, small),
     });
     const picture = await openPicture(answer.bytes, {
-        quick: true,
+        role: 'preview',
         later: (part) => part.counts && counts?.(part.counts),
     });
     picture.unit = [width / small.width, height / small.height];

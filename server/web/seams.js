@@ -1,5 +1,6 @@
-// The seams of a carving step over the picture that it gets, and their order: which are taken first. The daemon draws the
-// seams of any change; those of a part of it are the first of all, so a few such pictures tell the order.
+// The seams of a carving step over the picture that it gets, and their order: which are taken
+// first. The daemon draws the seams of any change; those of a part of it are the first of all,
+// so a few such pictures tell the order.
 import { drawing, element } from './element.js';
 import { openSeams } from './picture.js';
 import { operations, parameterOf } from './plan.js';
@@ -17,7 +18,10 @@ export const seamColours = [
     '#4a24a0',
 ];
 
-/** The place of the first step that can draw seams, and does not draw anything else just now; -1: none. */
+/**
+ * The place of the first step that can draw seams, and does not draw anything else just now; -1:
+ * none.
+ */
 export function seamStep(steps) {
     return steps.findIndex(
         (step) =>

@@ -1,4 +1,5 @@
-// Talks to the daemon. A refusal becomes a Problem with the daemon's own sentence; no answer at all becomes Gone.
+// Talks to the daemon. A refusal becomes a Problem with the daemon's own sentence; no answer at
+// all becomes Gone.
 
 export class Problem extends Error {
     constructor(status, body, retryAfter) {
@@ -103,9 +104,9 @@ function readParts(buffer) {
 }
 
 /**
- * Runs a pipeline: { blob, report }. `tells`: what its steps tell may be too long for a header. `only`: the image would be
- * the one that came in, and is not sent back. `raw`: an ArrayBuffer instead of the blob. The image is `image`, a Blob, or
- * `bytes`, an ArrayBuffer.
+ * Runs a pipeline: { blob, report }. `tells`: what its steps tell may be too long for a header.
+ * `only`: the image would be the one that came in, and is not sent back. `raw`: an ArrayBuffer
+ * instead of the blob. The image is `image`, a Blob, or `bytes`, an ArrayBuffer.
  */
 export async function run({ tells, only, raw, signal, requestId, ...request }) {
     const accept = only

@@ -1,10 +1,11 @@
-// The pictures of all stages: input, after each step, output, and the seams; which of them are compared.
+// The pictures of all stages: input, after each step, output, and the seams; which of them are
+// compared.
 import { byId, whole } from './element.js';
 import { drawFilmstrip } from './filmstrip.js';
 import { failed } from './connection.js';
 import { mark, page, state, stepList, viewer } from './page.js';
 import { openPicture } from './picture.js';
-import { filesOf, operations, planText } from './plan.js';
+import { copyOf, filesOf, operations, planText } from './plan.js';
 import { previewOf } from './runner.js';
 import { seamsOf, seamStep, showSeams } from './seams.js';
 import { run } from './service.js';
@@ -13,9 +14,12 @@ const stepText = (count) => planText(stepList.steps.slice(0, count));
 
 const chosenStep = () => (page.chosen.startsWith('step-') ? Number(page.chosen.slice(5)) : 0);
 
-function beforePicture() {
-    if (page.chosen === 'output') return null;
-    return page.between.get(stepText(chosenStep()))?.picture || page.input?.picture || null;
+/** What stands left of the divider: { picture, name }. */
+function beforeStage() {
+    const between = page.between.get(stepText(chosenStep()))?.picture;
+    if (page.chosen === 'output') return { picture: null, name: '' };
+    if (chosenStep() && between) return { picture: between, name: `After step ${chosenStep()}` };
+    return { picture: page.input?.picture ?? null, name: 'Input' };
 }
 
 // ---- what is shown
@@ -29,10 +33,10 @@ export function showPictures() {
 
 export function showViewer() {
     const after = page.preview ?? page.result?.picture ?? page.input?.picture ?? null;
-    const before = page.result || page.preview ? beforePicture() : null;
-    const name = chosenStep() ? `After step ${chosenStep()}` : 'Input';
+    const before = beforeStage();
     byId('empty').hidden = page.input !== null;
-    if (after) viewer.show(before, after, [name, page.preview ? 'Preview' : 'Output']);
+    const comparable = page.result || page.preview ? before.picture : null;
+    if (after) viewer.show(comparable, after, [before.name, page.preview ? 'Preview' : 'Output']);
     else viewer.clear();
     byId('canvas').setAttribute('aria-label', describe(after));
 }
@@ -64,57 +68,70 @@ export function setComparing(on) {
 
 // ---- the pictures between the steps
 
-/** KEY stands left of the divider from now on; the picture after a step is made in full. */
-export async function choose(key) {
+/** KEY stands left of the divider from now on. */
+export function choose(key) {
     page.chosen = key;
     setComparing(key !== 'output');
     showPictures();
     byId('filmstrip').querySelector(`[data-key="${key}"]`)?.focus();
+    fillChosen().catch(failed);
+}
+
+/** The chosen one in full. */
+async function fillChosen() {
     const { input, device } = page;
     const count = chosenStep();
     const text = stepText(count);
     if (!count || page.between.get(text)?.full) return;
-    const prefix = stepList.steps.slice(0, count);
-    try {
-        const answer = await run({
-            operations: operations(prefix),
-            image: input.blob,
-            files: filesOf(prefix),
-            type: 'png',
-            device,
-        });
-        keepBetween(input, text, { picture: await openPicture(answer.blob), full: true });
-    } catch (error) {
-        failed(error);
+    const steps = copyOf(stepList.steps.slice(0, count));
+    const answer = await run({
+        operations: operations(steps),
+        image: input.blob,
+        files: filesOf(steps),
+        type: 'png',
+        device,
+    });
+    keepBetween(input, text, { picture: await openPicture(answer.blob), full: true });
+}
+
+/** All others small, one after the other, while nothing else is to be done. */
+async function fillOthers() {
+    const { input, result } = page;
+    for (let count = 1; count < stepList.steps.length; count++) {
+        const text = stepText(count);
+        if (page.between.has(text) || stepList.steps[count - 1].operator.values) continue;
+        if (!input.preview) return;
+        const steps = copyOf(stepList.steps.slice(0, count));
+        const picture = await previewOf({ input, steps, device: page.device });
+        keepBetween(input, text, { picture, full: false });
+        if (result !== page.result || input !== page.input) return;
     }
 }
 
+/** What fails here fails in the whole too, which says so. */
+export async function fillStrip() {
+    forgetBetween((text) => !isStage(text));
+    await fillOthers().catch(() => {});
+    await fillChosen().catch(() => {});
+}
+
+const isStage = (text) => stepList.steps.some((_, i) => i > 0 && stepText(i) === text);
+
 function keepBetween(input, text, made) {
-    if (input !== page.input) return made.picture.close();
+    if (input !== page.input || !isStage(text)) return made.picture.close();
     const old = page.between.get(text);
     page.between.set(text, made);
     showPictures();
     return old?.picture.close();
 }
 
-/** Small ones, one after the other, while nothing else is to be done. */
-export async function fillStrip() {
-    const { input, result } = page;
-    for (let count = 1; count < stepList.steps.length; count++) {
-        const text = stepText(count);
-        if (page.between.has(text) || stepList.steps[count - 1].operator.values) continue;
-        if (!input.preview) return;
-        const steps = stepList.steps.slice(0, count);
-        const picture = await previewOf({ input, steps, device: page.device }).catch(() => null);
-        if (!picture) return;
-        keepBetween(input, text, { picture, full: false });
-        if (result !== page.result || input !== page.input) return;
+/** Those of which WHICH says so. */
+export function forgetBetween(which = () => true) {
+    for (const [text, { picture }] of page.between) {
+        if (!which(text)) continue;
+        page.between.delete(text);
+        picture.close();
     }
-}
-
-export function forgetBetween() {
-    for (const { picture } of page.between.values()) picture.close();
-    page.between.clear();
 }
 
 // ---- seams

@@ -1,4 +1,5 @@
-// The list of steps: a form each, dragged by its handle or moved by keys; and the palette they are taken from.
+// The list of steps: a form each, dragged by its handle or moved by keys; and the palette they
+// are taken from.
 import { byId, element } from './element.js';
 import { parameterField, partField } from './fields.js';
 import { fileStep, newStep } from './plan.js';

@@ -1,4 +1,5 @@
-// What steps tell instead of making a picture: numbers for each channel, or lists, which become a plot and a table.
+// What steps tell instead of making a picture: numbers for each channel, or lists, which become
+// a plot and a table.
 import { drawing, element, whole } from './element.js';
 import { heightOf } from './histogram.js';
 

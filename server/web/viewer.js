@@ -1,5 +1,6 @@
-// Shows one picture, or two with a divider between them, at the same place in any zoom. Pixels are the screen's unless they
-// are called the picture's; a zoom of 1 puts one pixel of the picture on one of the screen.
+// Shows one picture, or two with a divider between them, at the same place in any zoom. Pixels
+// are the screen's unless they are called the picture's; a zoom of 1 puts one pixel of the
+// picture on one of the screen.
 import { byId } from './element.js';
 
 const ZOOM_MAX = 64;
@@ -24,7 +25,10 @@ export class Viewer {
 
     // ---- what is shown
 
-    /** BEFORE may be null: nothing to compare with. Keeps zoom and place while the picture stays the same. */
+    /**
+     * BEFORE may be null: nothing to compare with. Keeps zoom and place while the picture stays the
+     * same.
+     */
     show(before, after, names) {
         const first = !this.after;
         this.before = before;
@@ -130,7 +134,10 @@ export class Viewer {
         ];
     }
 
-    /** Where the corner of the pictures is: on a whole pixel, so that nothing is between two of them. */
+    /**
+     * Where the corner of the pictures is: on a whole pixel, so that nothing is between two of
+     * them.
+     */
     get corner() {
         return [
             Math.round(this.canvas.width / 2 - this.centre[0] * this.zoom),

@@ -378,6 +378,7 @@ static void progress_is_told_of_what_is_here(void **state) {
     progress_report(&slot_job(slots, slots_used[1])->progress, 7, 9);
     assert_true(dispatcher_progress(dispatcher, "request-1", &now));
     assert_false(now.waiting);
+    assert_false(now.in_order); /* a GPU has it */
     assert_int_equal(now.step, 3);
     assert_int_equal(now.done, 7);
     assert_int_equal(now.total, 9);
