@@ -16,38 +16,34 @@ function thumbnail(picture) {
     return canvas;
 }
 
-/** ITEMS: { name, picture or null, key }; CHOSEN: a key; CHOOSE is called with one. */
-export function drawFilmstrip(items, chosen, choose) {
-    byId('filmstrip').replaceChildren(
-        ...items.map(({ name, picture, key }) =>
-            element(
-                'li',
-                {},
-                element(
-                    'button',
-                    {
-                        type: 'button',
-                        'aria-pressed': String(key === chosen),
-                        'data-key': key,
-                        onclick: () => choose(key),
-                        title:
-                            key === 'output'
-                                ? 'Show the output alone'
-                                : `Compare the output with: ${name}`,
-                    },
-                    picture
-                        ? thumbnail(picture)
-                        : element('canvas', { width: 72, height: HEIGHT, 'aria-hidden': 'true' }),
-                    element('span', { className: 'name' }, name),
-                    element(
-                        'span',
-                        { className: 'size' },
-                        picture
-                            ? `${whole(picture.fullWidth)} × ${whole(picture.fullHeight)}`
-                            : '…',
-                    ),
-                ),
-            ),
-        ),
+const empty = () => element('canvas', { width: 72, height: HEIGHT, 'aria-hidden': 'true' });
+
+/** That of a preview is known to a pixel or two. */
+function sizeText(picture, exact) {
+    const size = `${whole(picture.fullWidth)} × ${whole(picture.fullHeight)}`;
+    return exact ? size : `≈ ${size}`;
+}
+
+function frame({ name, picture, exact, key }, chosen, choose) {
+    const title = key === 'output' ? 'Show the output alone' : `Compare the output with: ${name}`;
+    const pressed = String(key === chosen);
+    return element(
+        'button',
+        {
+            type: 'button',
+            title,
+            'aria-pressed': pressed,
+            'data-key': key,
+            onclick: () => choose(key),
+        },
+        picture ? thumbnail(picture) : empty(),
+        element('span', { className: 'name' }, name),
+        element('span', { className: 'size' }, picture ? sizeText(picture, exact) : '…'),
     );
+}
+
+/** ITEMS: { name, picture or null, exact, key }; CHOSEN: a key; CHOOSE is called with one. */
+export function drawFilmstrip(items, chosen, choose) {
+    const frames = items.map((item) => element('li', {}, frame(item, chosen, choose)));
+    byId('filmstrip').replaceChildren(...frames);
 }

@@ -51,13 +51,15 @@ function describe(after) {
 
 function drawStrip() {
     if (!page.input?.picture || !page.result) return drawFilmstrip([], '', choose);
-    const items = [{ name: 'Input', picture: page.input.picture, key: 'input' }];
+    const items = [{ name: 'Input', picture: page.input.picture, exact: true, key: 'input' }];
     stepList.steps.slice(0, -1).forEach((step, i) => {
-        const picture = page.between.get(stepText(i + 1))?.picture ?? null;
-        if (!step.operator.values)
-            items.push({ name: `${i + 1} ${step.operator.name}`, picture, key: `step-${i + 1}` });
+        const between = page.between.get(stepText(i + 1));
+        const exact = between?.full || page.input.preview?.scale === 1;
+        const name = `${i + 1} ${step.operator.name}`;
+        const stage = { name, picture: between?.picture ?? null, exact, key: `step-${i + 1}` };
+        if (!step.operator.values) items.push(stage);
     });
-    items.push({ name: 'Output', picture: page.result.picture, key: 'output' });
+    items.push({ name: 'Output', picture: page.result.picture, exact: true, key: 'output' });
     return drawFilmstrip(items, page.chosen, choose);
 }
 
