@@ -65,7 +65,7 @@ WEB = $(wildcard server/web/*)
 OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 # What is built of the files that match and are not named after an operator left out: its tests, benchmarks, kernels.
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
-TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config),*.c) tests/cuda/ops/histeq_fixed_point.c tests/cuda/skeletons/kernel_source.c)
+TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config),*.c) tests/cuda/ops/histeq_fixed_point.c $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 ifneq ($(CUDA),0)
 GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/ops/carve_checked)
@@ -136,7 +136,7 @@ kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels
 
 check: tidy $(B)/ops.inc $(B)/cuda_ops.inc $(B)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.sh
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
-	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh')
+	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' ':!tests/operators' ':!tests/reference/*.c')
 	@cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 --enable=warning,performance,portability \
 	  --suppressions-list=tests/cppcheck.txt -D_GNU_SOURCE -I. -I$(B) $(C_SOURCES) server/main.c
 
@@ -198,7 +198,7 @@ $(B)/%.cu.o: %.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	$(SAY) nvcc $<
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 $(B)/pipeline/registry.o: $(B)/ops.inc
-$(B)/server/version.o: $(B)/version.inc
+$(B)/server/version.o $(B)/cuda/skeletons/kernel_compiler.o: $(B)/version.inc
 $(B)/cuda/op_registry.cu.o: $(B)/cuda_ops.inc
 
 # A test links what it uses and no more: without the GPU's code where it needs none.

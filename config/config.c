@@ -118,10 +118,10 @@ static bool search_file(char path[PATH_MAX]) {
 
 /* ---- the environment */
 
-/* BURIN_CONFIG is read elsewhere. The rest is what Kubernetes and Docker links set for a service
- * that is called burin. */
+/* BURIN_CONFIG is read elsewhere, and so is BURIN_CC, the compiler of users' operators. The rest is
+ * what Kubernetes and Docker links set for a service that is called burin. */
 static bool environment_ignored(const char *name) {
-    static const char *const whole[] = { "config", "port", "service_host", "service_port" };
+    static const char *const whole[] = { "config", "cc", "port", "service_host", "service_port" };
     static const char *const begin[] = { "port_", "service_port_" };
     for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
         if (strcmp(name, whole[i]) == 0) return true;

@@ -14,17 +14,6 @@
 
 struct batch : batch_of<CUDA_BATCH_MAX> {};
 
-/* floor(n / divisor) = (n * reciprocal >> 32) >> shift for n < 2^31 and 1 < divisor < 2^31
- * (Granlund and Montgomery, Division by Invariant Integers using Multiplication). */
-static inline void set_division(struct batch_image *image, uint32_t divisor) {
-    uint8_t log2_up = 0;
-    while ((UINT64_C(1) << log2_up) < divisor) log2_up++;
-    const uint64_t power = UINT64_C(1) << (31 + log2_up);
-    image->row_chunks = divisor;
-    image->reciprocal = divisor == 1 ? 0 : (uint32_t)((power + divisor - 1) / divisor);
-    image->shift = divisor == 1 ? 0 : log2_up - 1;
-}
-
 static inline struct batch_image batch_image_of(const struct op_call *call, unsigned chunk_pixels,
                                                 uint64_t first) {
     struct batch_image image = {};
@@ -41,7 +30,7 @@ static inline struct batch_image batch_image_of(const struct op_call *call, unsi
     image.contiguous = image.aligned && image.width % chunk_pixels == 0 &&
                        image.in_stride == image_row_bytes(&call->in) &&
                        image.out_stride == image_row_bytes(&call->out);
-    set_division(&image, (call->in.width + chunk_pixels - 1) / chunk_pixels);
+    batch_set_row_chunks(&image, (call->in.width + chunk_pixels - 1) / chunk_pixels);
     image.chunks = image.row_chunks * call->in.height;
     return image;
 }
@@ -75,6 +64,29 @@ static inline enum status batch_init_tiles(struct batch *batch, const struct op_
     batch->chunks = (uint32_t)tiles;
     if (tiles < INT32_MAX) return STATUS_OK;
     return fail(calls[0].failure, STATUS_TOO_LARGE, "too many pixels for one batch on the GPU");
+}
+
+/* The calls as if each sample were a pixel of its own. */
+static inline void batch_sample_calls(struct op_call *samples, const struct op_call *calls,
+                                      int count) {
+    for (int i = 0; i < count; i++) {
+        samples[i] = calls[i];
+        samples[i].in.width = samples[i].out.width = calls[i].in.width * calls[i].in.channels;
+        samples[i].in.channels = samples[i].out.channels = 1;
+    }
+}
+
+/* For operators that tell values: where an output would be, each image has its values. */
+static inline enum status batch_init_values(struct batch *batch, const struct op_call *calls,
+                                            int count, unsigned chunk_pixels) {
+    struct op_call told[CUDA_BATCH_MAX];
+    for (int i = 0; i < count; i++) {
+        told[i] = calls[i];
+        told[i].out = calls[i].in;
+    }
+    const enum status status = batch_init(batch, told, count, chunk_pixels);
+    for (int i = 0; i < count; i++) batch->images[i].out = (uint8_t *)calls[i].values;
+    return status;
 }
 
 /* Divides the chunks among MOST blocks, or fewer where each would have less than LEAST. Returns how

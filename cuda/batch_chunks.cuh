@@ -30,6 +30,18 @@ struct batch_image {
     bool contiguous; /* and whole chunks follow one another without a gap */
 };
 
+/* On the host. floor(n / divisor) = (n * reciprocal >> 32) >> shift for n < 2^31 and
+ * 1 < divisor < 2^31 (Granlund and Montgomery, Division by Invariant Integers using
+ * Multiplication). */
+static inline void batch_set_row_chunks(struct batch_image *image, uint32_t divisor) {
+    uint8_t log2_up = 0;
+    while ((1ull << log2_up) < divisor) log2_up++;
+    const uint64_t power = 1ull << (31 + log2_up);
+    image->row_chunks = divisor;
+    image->reciprocal = divisor == 1 ? 0 : (uint32_t)((power + divisor - 1) / divisor);
+    image->shift = divisor == 1 ? 0 : log2_up - 1;
+}
+
 template <int CAPACITY> struct batch_of {
     int count;
     uint32_t chunks;
@@ -37,6 +49,7 @@ template <int CAPACITY> struct batch_of {
     uint32_t larger_blocks; /* so many first blocks have one more */
     struct batch_image images[CAPACITY];
 };
+
 /* Where one chunk lies in memory. */
 struct chunk_memory {
     const uint8_t *in;

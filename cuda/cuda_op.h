@@ -58,6 +58,9 @@ struct cuda_op {
      * calls[0].scratch; each call's `values` are device memory too. Writes into calls[0].failure.
      */
     enum status (*run)(const struct cuda_context *context, struct op_call *calls, int count);
+    /* As struct device_driver has it; NULL: this operator's kernels do no other's work. */
+    int (*chain)(const struct cuda_context *context, const struct op *const *ops, int count,
+                 const struct image *in, bool *ready);
 };
 
 /* NULL where OP runs on the CPU alone. */

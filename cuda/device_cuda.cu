@@ -12,7 +12,10 @@
 #include "cuda/device_info.cuh"
 #include "cuda/kernel_progress.cuh"
 #include "cuda/lane_buffer.cuh"
+#include "cuda/skeletons/kernel_chain.h"
+#include "cuda/skeletons/user_twin.h"
 #include "cuda/timeline.cuh"
+#include "pipeline/registry.h"
 #include "pipeline/run.h"
 
 #include <assert.h>
@@ -23,6 +26,7 @@ static_assert((int)CUDA_BATCH_MAX == (int)RUN_BATCH_MAX, "cuda_op.h and run.h ag
 
 enum {
     ALIGN = 256,
+    ZEROED_BYTES = CUDA_ZEROED_WORDS * sizeof(uint32_t),
     SPIN_NS = 100 * 1000,
     NAP_NS = 10 * 1000,
     NAPS_NS = 5000 * 1000,
@@ -56,15 +60,14 @@ static void count_pinned(struct cuda_lane *lane) {
 
 static enum status make_memory(struct cuda_lane *lane, const struct lane_options *options,
                                struct failure *failure) {
-    const size_t zeroed_bytes = CUDA_ZEROED_WORDS * sizeof(uint32_t);
     const size_t staging_bytes = aligned(options->staging_bytes + 1);
     const size_t arena_bytes = aligned(options->arena_bytes + 1);
     enum status status = lane_buffer_init(&lane->host_in, true, staging_bytes, failure);
     if (!status) status = lane_buffer_init(&lane->host_out, true, staging_bytes, failure);
     if (!status) status = lane_buffer_init(&lane->arena, false, arena_bytes, failure);
     if (status) return status;
-    CUDA_TRY(failure, cudaMalloc((void **)&lane->context.zeroed, zeroed_bytes));
-    CUDA_TRY(failure, cudaMemsetAsync(lane->context.zeroed, 0, zeroed_bytes, lane->stream));
+    CUDA_TRY(failure, cudaMalloc((void **)&lane->context.zeroed, ZEROED_BYTES));
+    CUDA_TRY(failure, cudaMemsetAsync(lane->context.zeroed, 0, ZEROED_BYTES, lane->stream));
     return STATUS_OK;
 }
 
@@ -89,6 +92,7 @@ static enum status make_lane(struct cuda_lane *lane, const struct lane_options *
 static void close_lane(struct lane *opened) {
     if (!opened) return;
     struct cuda_lane *lane = cuda_lane_of(opened);
+    kernel_chain_wait();
     cudaSetDevice(lane->index);
     if (lane->stream) cudaStreamSynchronize(lane->stream);
     timeline_release(&lane->timeline);
@@ -136,6 +140,11 @@ static enum status reserve(struct lane *opened, const struct lane_need *need,
     if (!status) status = lane_buffer_fit(&lane->host_out, out, failure);
     if (!status) status = lane_buffer_fit(&lane->arena, in + work + out, failure);
     count_pinned(lane);
+    if (!status) {
+        lane_buffer_use(&lane->host_in, in);
+        lane_buffer_use(&lane->host_out, out);
+        lane_buffer_use(&lane->arena, in + work + out);
+    }
     opened->host_in = lane_buffer_memory(&lane->host_in);
     opened->host_out = lane_buffer_memory(&lane->host_out);
     opened->in = lane_buffer_memory(&lane->arena);
@@ -151,7 +160,29 @@ static bool trim(struct lane *lane) {
     return false;
 }
 
+/* In the stream's order: whatever is under way still writes before it. The counters are not ours
+ * alone to leave at zero: a user's kernel can write anywhere. */
+static enum status empty(struct lane *opened, struct failure *failure) {
+    struct cuda_lane *lane = cuda_lane_of(opened);
+    CUDA_TRY(failure, cudaSetDevice(lane->index));
+    CUDA_TRY(failure, cudaMemsetAsync(lane->context.zeroed, 0, ZEROED_BYTES, lane->stream));
+    struct lane_buffer *const buffers[] = { &lane->host_in, &lane->host_out, &lane->arena };
+    for (int i = 0; i < 3; i++) {
+        const enum status status = lane_buffer_empty(buffers[i], lane->stream, failure);
+        if (status) return status;
+    }
+    return STATUS_OK;
+}
+
 /* ---- a batch */
+
+static enum status prepare(struct lane *opened, const struct op *op, int depth, int channels,
+                           struct failure *failure) {
+    struct cuda_lane *lane = cuda_lane_of(opened);
+    if (!registry_is_added(op)) return STATUS_OK;
+    CUDA_TRY(failure, cudaSetDevice(lane->index));
+    return user_twin_prepare(&lane->context, op, depth, channels, failure);
+}
 
 struct kernel_progress *kernel_progress_add(const struct cuda_context *context,
                                             const struct op_call *call, const char *const *names) {
@@ -187,6 +218,22 @@ static size_t scratch(struct lane *opened, const struct op *op, const struct op_
     return twin && twin->scratch ? twin->scratch(&cuda_lane_of(opened)->context, calls, count) : 0;
 }
 
+static int chain(struct lane *opened, const struct op *const *ops, int count,
+                 const struct image *in, bool *ready) {
+    const struct cuda_op *twin = cuda_twin(ops[0]);
+    if (!twin || !twin->chain) return 1;
+    cudaSetDevice(cuda_lane_of(opened)->index); /* its kernels are made there */
+    return twin->chain(&cuda_lane_of(opened)->context, ops, count, in, ready);
+}
+
+/* Several steps that were one kernel are told as that one, which has been recorded since there were
+ * so many MARKS. */
+static const char *told_name(const struct timeline *timeline, int marks, const struct op_call *call,
+                             const char *name) {
+    const bool recorded = call->before && timeline->count > marks;
+    return recorded ? timeline->marks[timeline->count - 1].kernel : name;
+}
+
 static enum status run(struct lane *opened, const struct op *op, struct op_call *calls, int count) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     struct failure *failure = calls[0].failure;
@@ -199,7 +246,9 @@ static enum status run(struct lane *opened, const struct op *op, struct op_call 
     if (status) return status;
     const int marks = lane->timeline.count;
     status = twin->run(&lane->context, calls, count);
-    if (!status) status = timeline_end_op(&lane->timeline, lane->stream, marks, op->name, failure);
+    if (!status)
+        status = timeline_end_op(&lane->timeline, lane->stream, marks,
+                                 told_name(&lane->timeline, marks, &calls[0], op->name), failure);
     if (!status) lane->kernel_progress.step++;
     return status;
 }
@@ -253,8 +302,11 @@ const struct device_driver device_cuda = {
     close_lane,
     reserve,
     trim,
+    empty,
+    prepare,
     upload,
     scratch,
+    chain,
     run,
     download,
     finish,

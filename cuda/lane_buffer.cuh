@@ -18,6 +18,7 @@ struct lane_buffer {
     bool pinned;            /* on the host */
     uint8_t *base, *larger; /* LARGER: NULL where the base is enough */
     size_t base_bytes, larger_bytes;
+    size_t base_used, larger_used; /* since they were last emptied */
 };
 
 static inline cudaError_t lane_buffer_allocate(bool pinned, uint8_t **memory, size_t bytes) {
@@ -48,11 +49,28 @@ static inline enum status lane_buffer_fit(struct lane_buffer *buffer, size_t byt
     if (bytes > buffer->base_bytes && bytes <= buffer->larger_bytes) return STATUS_OK;
     uint8_t *const larger = buffer->larger;
     buffer->larger = NULL;
-    buffer->larger_bytes = 0;
+    buffer->larger_bytes = buffer->larger_used = 0;
     if (larger) CUDA_TRY(failure, lane_buffer_free(buffer->pinned, larger));
     if (bytes <= buffer->base_bytes) return STATUS_OK;
     CUDA_TRY(failure, lane_buffer_allocate(buffer->pinned, &buffer->larger, bytes));
     buffer->larger_bytes = bytes;
+    return STATUS_OK;
+}
+
+/* BYTES of what lane_buffer_memory() gives are about to be used. */
+static inline void lane_buffer_use(struct lane_buffer *buffer, size_t bytes) {
+    size_t *used = buffer->larger ? &buffer->larger_used : &buffer->base_used;
+    if (bytes > *used) *used = bytes;
+}
+
+/* Writes zeros over what was used. */
+static inline enum status lane_buffer_empty(struct lane_buffer *buffer, cudaStream_t stream,
+                                            struct failure *failure) {
+    if (buffer->base_used)
+        CUDA_TRY(failure, cudaMemsetAsync(buffer->base, 0, buffer->base_used, stream));
+    if (buffer->larger_used)
+        CUDA_TRY(failure, cudaMemsetAsync(buffer->larger, 0, buffer->larger_used, stream));
+    buffer->base_used = buffer->larger_used = 0;
     return STATUS_OK;
 }
 

@@ -20,4 +20,10 @@ static inline struct band band_of(uint32_t height, int index, int count) {
     };
 }
 
+/* As many bands as there are THREADS, but at most MOST, and none without a row. */
+static inline int band_count(uint32_t height, int threads, int most) {
+    if (threads < most) most = threads;
+    return height < (uint32_t)most ? (int)height : most;
+}
+
 #endif

@@ -52,6 +52,7 @@ struct lane {
     uint8_t *in, *work, *out;    /* the same, and intermediates with scratch, on the device */
     size_t work_bytes;           /* of `work`, as run_reserve asked for them */
     size_t pinned_bytes;         /* page-locked staging; atomic: read by the GPU sampler too */
+    uint32_t fused; /* run.c's own: bit s, step s hands its image on to the next inside a kernel */
 };
 
 struct lane_need {
@@ -77,11 +78,24 @@ struct device_driver {
     /* Between batches: gives back to the system a piece of what a large one took beyond what is
      * kept, in well under a millisecond. false where there was none. */
     bool (*trim)(struct lane *lane);
+    /* Between batches: nothing that batches have left in the lane's memory, be it on the host or on
+     * the device, can be read any more by those that come. */
+    enum status (*empty)(struct lane *lane, struct failure *failure);
+    /* Makes what OP needs for images of DEPTH bits and so many channels, so that its first run does
+     * not have to: a user's operator is compiled. Runs nothing. By any thread, also while the lane
+     * is at work. */
+    enum status (*prepare)(struct lane *lane, const struct op *op, int depth, int channels,
+                           struct failure *failure);
     /* One copy of host_in[0..bytes) to `in`. */
     enum status (*upload)(struct lane *lane, size_t bytes, struct failure *failure);
     /* Scratch bytes that OP wants for COUNT calls at once (their params and shapes are set). */
     size_t (*scratch)(struct lane *lane, const struct op *op, const struct op_call *calls,
                       int count);
+    /* How many of the first of OPS, the next COUNT operators of a plan, belong together: one
+     * piece of work may stand for all of them; 1: none. IN: what the first is given. READY: run may
+     * be given the last one's calls with the others as `before`. NULL: nothing ever is. */
+    int (*chain)(struct lane *lane, const struct op *const *ops, int count, const struct image *in,
+                 bool *ready);
     /* One operator over COUNT images that share params, channels and depth; scratch is
      * calls[0].scratch for all. On a GPU this only queues work. */
     enum status (*run)(struct lane *lane, const struct op *op, struct op_call *calls, int count);

@@ -136,6 +136,15 @@ static enum status cpu_reserve(struct lane *lane, const struct lane_need *need,
     return STATUS_OK;
 }
 
+static enum status cpu_empty(struct lane *lane, struct failure *failure) {
+    struct cpu_lane *cpu = (struct cpu_lane *)lane;
+    struct area *const areas[] = { &cpu->in, &cpu->work, &cpu->out };
+    (void)failure;
+    for (int i = 0; i < 3; i++)
+        while (area_trim(areas[i], 0)) continue;
+    return STATUS_OK;
+}
+
 static bool cpu_trim(struct lane *lane) {
     struct cpu_lane *cpu = (struct cpu_lane *)lane;
     return area_trim(&cpu->work, cpu->keep_bytes) || area_trim(&cpu->out, cpu->keep_bytes) ||
@@ -215,6 +224,13 @@ static enum status cpu_finish(struct lane *lane, struct lane_times *times, struc
     return STATUS_OK;
 }
 
+/* Users' operators were compiled when they were read. */
+static enum status prepare_nothing(struct lane *lane, const struct op *op, int depth, int channels,
+                                   struct failure *failure) {
+    (void)lane, (void)op, (void)depth, (void)channels, (void)failure;
+    return STATUS_OK;
+}
+
 const struct device_driver device_cpu = {
     .kind = "cpu",
     .count = cpu_count,
@@ -223,6 +239,8 @@ const struct device_driver device_cpu = {
     .close = cpu_close,
     .reserve = cpu_reserve,
     .trim = cpu_trim,
+    .empty = cpu_empty,
+    .prepare = prepare_nothing,
     .upload = copy_nothing,
     .scratch = cpu_scratch,
     .run = cpu_run,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/image.h"
 
+#include "pipeline/fnv1a.h"
+
 struct image image_shape(uint32_t width, uint32_t height, unsigned channels, unsigned depth) {
     struct image shape = {
         .width = width,
@@ -18,14 +20,9 @@ bool image_same_shape(const struct image *a, const struct image *b) {
            a->depth == b->depth;
 }
 
-static uint64_t fnv1a(uint64_t hash, const uint8_t *bytes, size_t length) {
-    for (size_t i = 0; i < length; i++) hash = (hash ^ bytes[i]) * 0x100000001b3u;
-    return hash;
-}
-
 uint64_t image_digest(const struct image *image) {
     const uint32_t shape[4] = { image->width, image->height, image->channels, image->depth };
-    uint64_t hash = fnv1a(0xcbf29ce484222325u, (const uint8_t *)shape, sizeof shape);
+    uint64_t hash = fnv1a(FNV1A_START, shape, sizeof shape);
     for (uint32_t y = 0; y < image->height; y++)
         hash = fnv1a(hash, image_row(image, y), image_row_bytes(image));
     return hash;

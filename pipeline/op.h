@@ -53,6 +53,9 @@ struct op_call {
     struct progress *progress;    /* may be NULL */
     struct timing *timing;        /* kernels are told here with level 1; may be NULL */
     struct failure *failure;
+    /* The steps before, backwards, that this call does too: it is given what the first of them was
+     * given. Their op and params are set. NULL: none; a reference never gets any. */
+    const struct op_call *before;
 };
 
 struct op {

@@ -221,6 +221,12 @@ bool plan_tells_only(const struct plan *plan) {
     return plan->count > 0;
 }
 
+bool plan_has_user_operators(const struct plan *plan) {
+    bool any = false;
+    for (int s = 0; s < plan->count; s++) any |= registry_is_added(plan->steps[s].op);
+    return any;
+}
+
 static enum status check_values(const struct plan *plan, const struct image *shapes,
                                 struct failure *failure) {
     const uint64_t count = plan_value_count(plan, shapes);

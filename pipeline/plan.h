@@ -84,6 +84,9 @@ uint64_t plan_value_count(const struct plan *plan, const struct image *shapes);
 /* Whether there are steps and all of them tell values: the image stays as it came. */
 bool plan_tells_only(const struct plan *plan);
 
+/* Whether some step's operator was added to the registry: a user wrote it. */
+bool plan_has_user_operators(const struct plan *plan);
+
 /* STATUS_MISMATCH unless AUX, the shape of what came under NAME, is as large as the image that the
  * step of plan_aux_step gets. SHAPES is plan_shapes'. */
 enum status plan_aux_fits(const struct plan *plan, const char *name, const struct image *aux,

@@ -4,7 +4,9 @@
  * first step reads `in`, the last that makes an image writes `out`; what is between goes back and
  * forth between two halves of `work`, behind which lies the scratch of whichever step is running.
  * A step that tells values makes no image: the next one reads what it read. Where every step does,
- * the result is the input as it still lies in host_in, and values alone come back. */
+ * the result is the input as it still lies in host_in, and values alone come back. A step that is
+ * fused with the next one makes no image either: a kernel hands it on in registers. Which steps are
+ * is decided by run_reserve, and holds for every run of that batch. */
 #include "pipeline/run.h"
 
 #include <assert.h>
@@ -35,15 +37,32 @@ static size_t in_bytes(const struct run_item *items, int count) {
     return level_bytes(items, count, 0) + aux_bytes(items, count);
 }
 
-static bool makes_image(const struct plan *plan, int s) {
-    return !plan->steps[s].op->values;
-}
-
 /* The last step that makes an image; -1: none does. */
 static int last_maker(const struct plan *plan) {
     int s = plan->count - 1;
-    while (s >= 0 && !makes_image(plan, s)) s--;
+    while (s >= 0 && plan->steps[s].op->values) s--;
     return s;
+}
+
+static bool is_fused(const struct lane *lane, int s) {
+    return lane->fused >> s & 1;
+}
+
+/* Whether step S writes an image. */
+static bool makes_image(const struct lane *lane, const struct plan *plan, int s) {
+    return !plan->steps[s].op->values && !is_fused(lane, s);
+}
+
+static void fuse_steps(struct lane *lane, const struct plan *plan, const struct run_item *items) {
+    const struct op *ops[PLAN_STEPS_MAX];
+    lane->fused = 0;
+    if (!lane->driver->chain) return;
+    for (int s = 0; s < plan->count; s++) ops[s] = plan->steps[s].op;
+    for (int s = 0, length; s < plan->count; s += length) {
+        bool ready = false;
+        length = lane->driver->chain(lane, ops + s, plan->count - s, &items[0].shapes[s], &ready);
+        for (int k = s; ready && k < s + length - 1; k++) lane->fused |= UINT32_C(1) << k;
+    }
 }
 
 /* Bytes of the results, those that the lane does not have already. */
@@ -87,9 +106,9 @@ struct layout {
 };
 
 /* Which half of `work` gets the image of step INDEX, which makes one. */
-static int half_of(const struct plan *plan, int index) {
+static int half_of(const struct lane *lane, const struct plan *plan, int index) {
     int half = 0;
-    for (int s = 0; s < index; s++) half ^= makes_image(plan, s);
+    for (int s = 0; s < index; s++) half ^= makes_image(lane, plan, s);
     return half;
 }
 
@@ -98,8 +117,8 @@ static struct layout layout_of(struct lane *lane, const struct plan *plan, struc
     struct layout layout = { { 0, 0 }, 0 };
     struct op_call calls[RUN_BATCH_MAX];
     for (int s = 0; s < plan->count; s++) {
-        const int half = half_of(plan, s);
-        const bool kept = makes_image(plan, s) && s != last_maker(plan);
+        const int half = half_of(lane, plan, s);
+        const bool kept = makes_image(lane, plan, s) && s != last_maker(plan);
         const size_t bytes = kept ? level_bytes(items, count, s + 1) : 0;
         if (bytes > layout.half[half]) layout.half[half] = bytes;
         make_calls(plan, s, items, count, calls);
@@ -166,6 +185,7 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
         for (int s = 0; s < plan->count; s++)
             items[i].values[s].shape = plan_step_values(plan, s, items[i].shapes);
     }
+    fuse_steps(lane, plan, items);
     const struct layout layout = layout_of(lane, plan, items, count);
     const size_t work = layout.half[0] + layout.half[1] + aligned(layout.scratch);
     const struct lane_need need = {
@@ -184,20 +204,39 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
 static void place_step(struct lane *lane, const struct plan *plan, int s, struct run_item *items,
                        int count, const struct layout *layout) {
     uint8_t *half[2] = { lane->work, lane->work + layout->half[0] };
-    if (makes_image(plan, s))
-        place(items, count, s == last_maker(plan) ? lane->out : half[half_of(plan, s)], s + 1);
+    if (makes_image(lane, plan, s))
+        place(items, count, s == last_maker(plan) ? lane->out : half[half_of(lane, plan, s)],
+              s + 1);
     else
         for (int i = 0; i < count; i++) items[i].shapes[s + 1].pixels = items[i].shapes[s].pixels;
 }
 
+/* CALLS are those of step S: they do the steps before as well that are fused with it, which are put
+ * into BEFORE. */
+static void fuse_calls(const struct lane *lane, const struct plan *plan, int s,
+                       const struct run_item *items, int count, struct op_call *calls,
+                       struct op_call before[PLAN_STEPS_MAX]) {
+    int first = s;
+    while (first > 0 && is_fused(lane, first - 1)) first--;
+    for (int k = first; k < s; k++)
+        before[k] = (struct op_call){ .op = plan->steps[k].op,
+                                      .params = &plan->steps[k].params,
+                                      .before = k > first ? &before[k - 1] : NULL };
+    for (int i = 0; i < count && first < s; i++) {
+        calls[i].in = items[i].shapes[first];
+        calls[i].before = &before[s - 1];
+    }
+}
+
 static enum status run_step(struct lane *lane, const struct plan *plan, int s,
                             struct run_item *items, int count, const struct layout *layout) {
-    struct op_call calls[RUN_BATCH_MAX];
+    struct op_call calls[RUN_BATCH_MAX], before[PLAN_STEPS_MAX];
     const size_t images = layout->half[0] + layout->half[1];
     if (s == 0) place(items, count, lane->in, 0);
     if (s == 0) place_aux(items, count, lane->in);
     place_step(lane, plan, s, items, count, layout);
     make_calls(plan, s, items, count, calls);
+    fuse_calls(lane, plan, s, items, count, calls, before);
     for (int i = 0; i < count; i++) {
         progress_step(items[i].progress, (uint32_t)s);
         if (items[i].values[s].numbers) /* the same place of the device's memory */
@@ -213,6 +252,7 @@ static enum status run_steps(struct lane *lane, const struct plan *plan, struct 
     const struct layout layout = layout_of(lane, plan, items, count);
     enum status status = lane->driver->upload(lane, in_bytes(items, count), failure);
     for (int s = 0; !status && s < plan->count; s++) {
+        if (is_fused(lane, s)) continue;
         status = run_step(lane, plan, s, items, count, &layout);
         for (int i = 0; status && i < count; i++)
             if (items[i].failure.status) *failure = items[i].failure;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin serve: the daemon. Starts the pieces, waits for a signal, drains, stops.
  *
- * How it works. The main thread alone takes signals. It tells the service manager, where one has
- * started us, what becomes of us; systemd.h and watchdog.h are its two ways. SIGHUP does nothing:
- * the configuration is read once. */
+ * How it works. The main thread alone takes signals: while operators are loaded one ends the
+ * process, while workers start it ends the wait for them, and then it begins the drain. It tells
+ * the service manager, where one has started us, what becomes of us; systemd.h and watchdog.h are
+ * its two ways. SIGHUP does nothing: the configuration is read once. */
 #include "config/config.h"
 #include "config/reference.h"
+#include "pipeline/timing.h"
 #include "server/command.h"
 #include "server/http/front.h"
 #include "server/log.h"
@@ -13,19 +15,22 @@
 #include "server/user_operators.h"
 #include "server/watchdog.h"
 
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
-/* START_MS: how long the first worker is waited for before we say where we listen. */
-enum { START_MS = 10000, LOOK_MS = 5 };
+/* START_MS: how long the first worker is waited for before we say where we listen. SPARE_MS: what a
+ * step may take on a busy machine beyond what is known. */
+enum { START_MS = 10000, LOOK_MS = 1000, SPARE_MS = 30000 };
 
+static volatile sig_atomic_t loading; /* operators: there is nobody to serve yet, nor any thread */
 static volatile sig_atomic_t signals_seen;
 
 static void on_signal(int signal) {
     (void)signal;
+    if (loading) _exit(0); /* what was started ends with us */
     signals_seen++;
 }
 
@@ -85,6 +90,13 @@ struct service {
     bool ready; /* it was told */
 };
 
+/* What we do, and how long it may take until we say the next thing: no unit knows how many
+ * operators are compiled, nor worker_start_ms or drain_timeout_ms. */
+static void say(const struct systemd *systemd, const char *what, int64_t takes_ms) {
+    systemd_notify(systemd, "%s\nEXTEND_TIMEOUT_USEC=%lld", what,
+                   (long long)(takes_ms + SPARE_MS) * 1000);
+}
+
 static bool is_alive(void *context, int timeout_ms) {
     return front_is_alive(((const struct service *)context)->front, timeout_ms);
 }
@@ -110,20 +122,27 @@ static void tell_when_ready(struct service *service) {
         log_event(LOG_ERROR, "the watchdog's thread could not be started");
 }
 
-/* The first worker is a GPU's where there is one; the CPU's may be ready before it. */
-static void wait_ready(struct service *service) {
-    systemd_notify(&service->systemd, "STATUS=Starting: no worker is ready yet");
-    bool first = false;
-    for (int waited = 0; waited < START_MS && !first; waited += LOOK_MS) {
-        first = front_wait_ready(service->front, LOOK_MS);
-        tell_when_ready(service);
-    }
-    if (!first) log_event(LOG_ERROR, "no worker is ready yet; GET /readyz tells why");
+/* What a worker's message tells is seen at once; a worker that is well again sends none. */
+static void wait_for_change(struct service *service, int64_t timeout_ms, const sigset_t *mask) {
+    front_wait_worker(service->front, timeout_ms < LOOK_MS ? (int)timeout_ms : LOOK_MS, mask);
+    tell_when_ready(service);
 }
 
-static void stop(struct service *service) {
+/* The CPU's worker may be ready before the first. A signal ends the wait. */
+static void wait_ready(struct service *service, const sigset_t *mask) {
+    const int64_t end = clock_ns() + START_MS * INT64_C(1000000);
+    bool first;
+    tell_when_ready(service);
+    while (!(first = front_first_is_ready(service->front)) && !signals_seen && clock_ns() < end)
+        wait_for_change(service, (end - clock_ns()) / 1000000 + 1, mask);
+    if (!first && !signals_seen)
+        log_event(LOG_ERROR, "no worker is ready yet; GET /readyz tells why");
+}
+
+static void stop(struct service *service, const struct config *config) {
     log_event(LOG_INFO, "stopping: finishing what was accepted");
-    systemd_notify(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing what was accepted");
+    say(&service->systemd, "STOPPING=1\nSTATUS=Stopping: finishing what was accepted",
+        config->drain_delay_ms + config->drain_timeout_ms);
     front_drain(service->front, interrupted);
     watchdog_stop(service->watchdog);
     front_destroy(service->front);
@@ -143,11 +162,7 @@ static sigset_t keep_signals_here(void) {
 }
 
 static void wait_for_signal(struct service *service, const sigset_t *before) {
-    while (!signals_seen && !service->ready) {
-        const struct timespec look = { .tv_nsec = LOOK_MS * 1000000L };
-        ppoll(NULL, 0, &look, before);
-        tell_when_ready(service);
-    }
+    while (!signals_seen && !service->ready) wait_for_change(service, LOOK_MS, before);
     while (!signals_seen) sigsuspend(before);
     pthread_sigmask(SIG_SETMASK, before, NULL);
 }
@@ -157,20 +172,31 @@ static int complain(const struct failure *failure) {
     return failure->status == STATUS_BAD_PARAM ? 2 : 1;
 }
 
+static void say_checking(void *context, const char *path) {
+    const struct service *service = context;
+    char what[256];
+    snprintf(what, sizeof what, "STATUS=Starting: checking %.200s", path);
+    say(&service->systemd, what, USER_OPERATORS_CHECK_MS);
+}
+
 static int serve(const struct config *config) {
     struct failure failure = { 0 };
     struct service service = { 0 };
     if (systemd_open(&service.systemd, &failure)) return complain(&failure);
     log_open(config->log_format, config->log_level);
-    if (user_operators_load(config, &failure)) return complain(&failure);
+    loading = true;
     catch_signals();
+    if (user_operators_load(config, say_checking, &service, &failure)) return complain(&failure);
     const sigset_t before = keep_signals_here();
+    loading = false;
+    /* First the GPUs are counted, then their workers start. */
+    say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
     service.front = front_create(config, service.systemd.sockets, &failure);
     if (!service.front) return complain(&failure);
-    wait_ready(&service);
-    greet(front_address(service.front));
+    wait_ready(&service, &before);
+    if (!signals_seen) greet(front_address(service.front));
     wait_for_signal(&service, &before);
-    stop(&service);
+    stop(&service, config);
     return 0;
 }
 

@@ -30,6 +30,7 @@ static void open_operators(const struct slots *slots) {
 }
 
 int command_worker(int argc, char **argv) {
+    process_become_worker(); /* before anything is compiled, loaded or opened */
     if (argc == 2 && strcmp(argv[1], "--count") == 0) {
         printf("%d\n", device_cuda.count());
         return 0;

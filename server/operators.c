@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/operators.h"
 
+#include "cuda/skeletons/kernel_library.h"
 #include "pipeline/skeletons/twin_cache.h"
 
 #include <stdio.h>
@@ -16,6 +17,7 @@ struct operators_options operators_options_default(void) {
 
 enum status operators_load(const char *path, struct failure *failure) {
     const struct operators_options options = operators_options_default();
+    kernel_library_keep_in(options.cache);
     if (!path || operators_dir_load(path, &options, failure) >= 0) return STATUS_OK;
     return failure ? failure->status : STATUS_BAD_PARAM;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* operators.h - users' operators as the commands load them: mistakes go to standard error.
  *
- * Used by:  command_check.c, command_ops.c, run_options.c.
+ * Used by:  command_check.c, command_convert.c, command_ops.c, run_options.c.
  * Fails:    operators_load: STATUS_BAD_PARAM where the folder cannot be used.
  * Threads:  at start, before there are any.
  */

@@ -16,9 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
-enum { FIRST_FD = 3, SOCKETS_MAX = 2, MESSAGE_MAX = 512 };
+enum { FIRST_FD = 3, SOCKETS_MAX = 2, MESSAGE_MAX = 512, SEND_S = 1 };
 static const char *const names[SOCKETS_MAX] = { "http", "admin" };
 
 /* ---- sockets */
@@ -139,9 +140,11 @@ void systemd_notify(const struct systemd *systemd, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    const struct timeval patience = { .tv_sec = SEND_S };
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || sendto(fd, message, strlen(message), MSG_NOSIGNAL,
-                         (const struct sockaddr *)&systemd->notify, systemd->notify_length) < 0)
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) < 0 ||
+        sendto(fd, message, strlen(message), MSG_NOSIGNAL,
+               (const struct sockaddr *)&systemd->notify, systemd->notify_length) < 0)
         log_event(LOG_ERROR, "the service manager cannot be told \"%.20s\": %s", message,
                   strerror(errno));
     if (fd >= 0) close(fd);

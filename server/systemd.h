@@ -5,7 +5,8 @@
  * Used by:  command_serve.c.
  * Owns:     the sockets, until they are given to front_create; no descriptor besides.
  * Fails:    systemd_open: STATUS_BAD_PARAM where the environment cannot be meant for us as it is.
- *           systemd_notify never: a message that is lost is logged.
+ *           systemd_notify never: a message that is lost is logged. It waits for a second at most,
+ *           where the service manager reads nothing.
  * Threads:  systemd_open runs before there are threads; any may notify then.
  * Source:   sd_listen_fds(3), sd_notify(3), sd_watchdog_enabled(3). The protocol is three
  *           variables and a datagram, promised to stay, so libsystemd and the compression

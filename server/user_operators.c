@@ -5,6 +5,7 @@
  * its bytes through a memfd: nobody can change them between the check and their use. */
 #include "server/user_operators.h"
 
+#include "cuda/skeletons/kernel_library.h"
 #include "pipeline/skeletons/operators_dir.h"
 #include "pipeline/skeletons/reader.h"
 #include "pipeline/skeletons/twin.h"
@@ -42,6 +43,10 @@ static struct operators_options options_of(const char *cache, size_t bytes_max) 
     return (struct operators_options){ .cache = *cache ? cache : twin_cache_default(),
                                        .bytes_max = bytes_max,
                                        .tell = log_sentence };
+}
+
+static struct operators_options options_in(const struct config *config) {
+    return options_of(config->operators_cache_dir, (size_t)config->operators_source_bytes_max);
 }
 
 /* ---- the process that checks */
@@ -131,19 +136,25 @@ static bool keep(const char *path, const char *bytes, size_t length) {
     return true;
 }
 
+struct loading {
+    const struct config *config;
+    user_operators_progress *progress;
+    void *context;
+};
+
 /* Only read: its loops stay NULL here, and are never called. */
 static void accept_file(void *context, const char *path, const char *bytes, size_t length) {
-    const struct config *config = context;
-    const size_t most = (size_t)config->operators_source_bytes_max;
-    const struct operators_options options = options_of(config->operators_cache_dir, most);
+    const struct loading *loading = context;
+    const struct operators_options options = options_in(loading->config);
     struct diagnostics diagnostics;
-    if (length > most) {
+    if (length > options.bytes_max) {
         log_event(LOG_ERROR, "%s: not used: it is longer than operators_source_bytes_max, %zu",
-                  path, most);
+                  path, options.bytes_max);
         return;
     }
-    if (!check(config, path, bytes, length)) return;
-    struct user_file *file = reader_read(path, bytes, length, most, &diagnostics);
+    if (loading->progress) loading->progress(loading->context, path);
+    if (!check(loading->config, path, bytes, length)) return;
+    struct user_file *file = reader_read(path, bytes, length, options.bytes_max, &diagnostics);
     if (!file) {
         operators_dir_tell(&options, &diagnostics); /* another file has an operator of that name */
     } else if (!keep(path, bytes, length)) {
@@ -156,11 +167,12 @@ static void accept_file(void *context, const char *path, const char *bytes, size
     }
 }
 
-enum status user_operators_load(const struct config *config, struct failure *failure) {
-    const struct operators_options options =
-        options_of(config->operators_cache_dir, (size_t)config->operators_source_bytes_max);
+enum status user_operators_load(const struct config *config, user_operators_progress *progress,
+                                void *context, struct failure *failure) {
+    const struct operators_options options = options_in(config);
+    struct loading loading = { config, progress, context };
     if (!*config->operators_dir ||
-        operators_dir_each(config->operators_dir, &options, accept_file, (void *)config, failure))
+        operators_dir_each(config->operators_dir, &options, accept_file, &loading, failure))
         return STATUS_OK;
     return STATUS_BAD_PARAM;
 }
@@ -172,8 +184,8 @@ struct user_operators_texts user_operators_texts(void) {
 /* ---- a worker */
 
 void user_operators_open(const struct user_operators_texts *texts, const struct config *config) {
-    const struct operators_options options =
-        options_of(config->operators_cache_dir, (size_t)config->operators_source_bytes_max);
+    const struct operators_options options = options_in(config);
+    kernel_library_keep_in(options.cache);
     for (const char *at = texts->bytes, *end = at + texts->length; at < end;) {
         uint64_t sizes[2];
         memcpy(sizes, at, sizeof sizes);

@@ -28,8 +28,13 @@ struct user_operators_texts {
     size_t length;
 };
 
-/* In the front. With no operators_dir it does nothing. */
-enum status user_operators_load(const struct config *config, struct failure *failure);
+/* Is called with each file's path before it is checked: until the next call, or the end of loading,
+ * it takes little more than USER_OPERATORS_CHECK_MS. */
+typedef void user_operators_progress(void *context, const char *path);
+
+/* In the front. With no operators_dir it does nothing. PROGRESS may be NULL. */
+enum status user_operators_load(const struct config *config, user_operators_progress *progress,
+                                void *context, struct failure *failure);
 struct user_operators_texts user_operators_texts(void);
 
 /* In a worker that runs them: compiles or finds each in the cache, loads and registers it. */

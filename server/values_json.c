@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. What is written is checked by the same grammar, read from left to right: every
+ * function skips what it is named after, or says that it is not there. */
 #include "server/values_json.h"
+
+#include <string.h>
 
 size_t values_json_bound(uint64_t count) {
     return (size_t)count * VALUES_NUMBER_MAX + PLAN_STEPS_MAX * VALUES_STEP_MAX + PLAN_TEXT_MAX;
@@ -53,4 +57,84 @@ size_t values_json_write(const struct plan *plan, const struct values *values, c
     }
     json_writer_add(&json, "]");
     return json.full ? 0 : json.length;
+}
+
+/* ---- reading it again */
+
+struct cursor {
+    const char *at, *end;
+};
+
+static bool skip(struct cursor *cursor, const char *literal) {
+    const size_t length = strlen(literal);
+    if ((size_t)(cursor->end - cursor->at) < length || memcmp(cursor->at, literal, length) != 0)
+        return false;
+    cursor->at += length;
+    return true;
+}
+
+/* One character of SET. */
+static bool skip_any(struct cursor *cursor, const char *set) {
+    if (cursor->at == cursor->end || !*cursor->at || !strchr(set, *cursor->at)) return false;
+    cursor->at++;
+    return true;
+}
+
+static bool skip_some(struct cursor *cursor, const char *set) {
+    if (!skip_any(cursor, set)) return false;
+    while (skip_any(cursor, set)) continue;
+    return true;
+}
+
+static bool skip_digits(struct cursor *cursor) {
+    const char *start = cursor->at;
+    while (cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9') cursor->at++;
+    return cursor->at > start;
+}
+
+/* As JSON has it: no zero before other digits. */
+static bool skip_integer(struct cursor *cursor) {
+    return skip(cursor, "0") || skip_digits(cursor);
+}
+
+static bool skip_number(struct cursor *cursor) {
+    if (skip(cursor, "null")) return true;
+    skip(cursor, "-");
+    if (!skip_integer(cursor) || (skip(cursor, ".") && !skip_digits(cursor))) return false;
+    if (!skip_any(cursor, "eE")) return true;
+    skip_any(cursor, "+-");
+    return skip_digits(cursor);
+}
+
+/* COUNT is what may follow still. */
+static bool skip_numbers(struct cursor *cursor, uint64_t *count) {
+    do {
+        if (!*count || !skip_number(cursor)) return false;
+        --*count;
+    } while (skip(cursor, ","));
+    return true;
+}
+
+static bool skip_channels(struct cursor *cursor, uint64_t *count) {
+    if (!skip(cursor, "[")) return skip_numbers(cursor, count);
+    do {
+        if (!skip_numbers(cursor, count) || !skip(cursor, "]")) return false;
+    } while (skip(cursor, ",["));
+    return true;
+}
+
+static bool skip_step(struct cursor *cursor, uint64_t *count) {
+    static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    return skip(cursor, "{\"operation\":\"") && skip_some(cursor, name) &&
+           skip(cursor, "\",\"step\":") && skip_integer(cursor) && skip(cursor, ",\"value\":[") &&
+           skip_channels(cursor, count) && skip(cursor, "]}");
+}
+
+bool values_json_check(const char *text, size_t length, uint64_t count) {
+    struct cursor cursor = { text, text + length };
+    if (!skip(&cursor, "[")) return false;
+    do {
+        if (!skip_step(&cursor, &count)) return false;
+    } while (skip(&cursor, ","));
+    return skip(&cursor, "]") && cursor.at == cursor.end && !count;
 }

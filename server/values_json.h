@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* values_json.h - what the steps of a plan tell of an image, as JSON and as plain numbers.
  *
- * Used by:  jobs/executor.c writes it into the slot, command_run.c prints it; http/front.c makes
- *           room for it.
+ * Used by:  jobs/executor.c writes it into the slot, jobs/sandbox_answer.c checks it, command_run.c
+ *           prints it; http/front.c makes room for it.
  * Owns:     nothing; the text is written into the caller's memory.
  * Threads:  any; no state.
  * Limits:   VALUES_JSON_MAX bytes, for a plan that plan_shapes() let pass.
@@ -29,6 +29,10 @@ size_t values_json_bound(uint64_t count);
  * every step. Returns its length; 0: it does not fit into SIZE. */
 size_t values_json_write(const struct plan *plan, const struct values *values, char *text,
                          size_t size);
+
+/* Whether TEXT, which comes from a process that is not believed, can be what values_json_write made
+ * of COUNT numbers: its form and its characters are right. */
+bool values_json_check(const char *text, size_t length, uint64_t count);
 
 /* Number INDEX. Doubles have as many digits as are needed to read the same one back, and always a
  * point or an exponent. */

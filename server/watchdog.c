@@ -5,7 +5,6 @@
 #include "server/log.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 
 struct watchdog {
@@ -30,7 +29,7 @@ static bool sleep_until(struct watchdog *watchdog, int64_t end_ns) {
 static void *run(void *argument) {
     struct watchdog *watchdog = argument;
     const struct watchdog_options *options = &watchdog->options;
-    const int timeout_ms = (int)(options->every_ns / 1000000);
+    const int timeout_ms = (int)(options->every_ns / 2 / 1000000);
     bool was_alive = true;
     int64_t next;
     do {
@@ -48,16 +47,12 @@ static void *run(void *argument) {
 
 static bool start(struct watchdog *watchdog) {
     pthread_condattr_t monotonic;
-    sigset_t all, before;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&watchdog->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&watchdog->lock, NULL);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
     const bool started = pthread_create(&watchdog->thread, NULL, run, watchdog) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (started) pthread_setname_np(watchdog->thread, "watchdog");
     return started;
 }

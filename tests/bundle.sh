@@ -9,7 +9,7 @@ rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib" "$out/tests" "$out/kernels" "$out/photos"
 cp "$program" "$out/bin/burin"
 # A test is named by its path: cuda/ops/carve is cuda-ops-carve there.
-for t in "$build"/tests/pipeline/ops/* "$build"/tests/pipeline/rows/* "$build"/tests/cuda/* "$build"/tests/cuda/ops/*; do
+for t in "$build"/tests/pipeline/ops/* "$build"/tests/pipeline/rows/* "$build"/tests/cuda/* "$build"/tests/cuda/ops/* "$build"/tests/cuda/skeletons/*; do
     [ -x "$t" ] && [ ! -d "$t" ] && case $t in *.d) ;; *) cp "$t" "$out/tests/$(echo "${t#"$build"/tests/}" | tr / -)" ;; esac
 done
 for t in "$build"/tests/bench/* ; do [ -x "$t" ] && [ ! -d "$t" ] && cp "$t" "$out/bin/"; done
@@ -34,6 +34,7 @@ cp tests/bench/peers.py tests/service_gpu.sh tests/mixed_load.py tests/digests.p
 cp -r tests/golden "$out/" 2>/dev/null || true
 cp -r tests/http "$out/http" 2>/dev/null || true
 cp -r tests/reference "$out/reference" 2>/dev/null || true
+cp -r tests/operators "$out/operators"
 chmod +x "$out"/test-gpu "$out"/bench 2>/dev/null || true
 strip --strip-debug "$out"/bin/* "$out"/tests/* "$out"/kernels/* 2>/dev/null || true
 du -sh "$out"

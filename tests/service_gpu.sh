@@ -55,5 +55,43 @@ kill -TERM $pid
 wait $pid
 check "SIGTERM ends with 0" test $? = 0
 cat "$work/err"
+
+# Users' operators: their kernels are there before the first job, are kept, and are taken from there the next time.
+mkdir -m 755 "$work/ops"
+cat >"$work/ops/soft.c" <<'END'
+#N2P_FUNC
+static unsigned char soft(unsigned char p[3][3], int x, int y) { return (p[0][1] + p[1][0] + p[1][2] + p[2][1]) / 4; }
+END
+chmod 644 "$work/ops/soft.c"
+with_operators() { # serves while the commands behind it run
+    CACHE_DIRECTORY="$work/cache" "$here/burin" serve --listen 127.0.0.1:8292 --devices cuda:0 --operators-dir "$work/ops" --log-level info >"$work/log" 2>&1 &
+    pid=$!
+    for _ in $(seq 150); do curl -fs http://127.0.0.1:8292/readyz >"$work/ready" && grep -q '"operators"[^}]*"healthy":true' "$work/ready" && break; sleep 0.1; done
+    "$@"
+    kill -TERM $pid
+    wait $pid
+}
+kept() { ls "$work"/cache/*.kernel 2>/dev/null | wc -l; }
+first_job() {
+    for _ in $(seq 150); do [ "$(kept)" -ge 2 ] && break; sleep 0.1; done
+    check "kernels are kept before the first job" test "$(kept)" -ge 2
+    curl -s -F image=@"$here/golden/photos/rocket.jpg" 'http://127.0.0.1:8292/soft?type=png' -o "$work/$1.png" -D "$work/head"
+    grep -iE 'server-timing|x-burin' "$work/head"
+    grep 'operators.* ready' "$work/log"
+}
+if ls /usr/local/cuda/lib64/libnvrtc.so* >/dev/null 2>&1 || ldconfig -p | grep -q libnvrtc; then
+    with_operators first_job compiled
+    before=$(ls -l --time-style=+ "$work"/cache/*.kernel)
+    with_operators first_job cached
+    check "the same kernels are kept" test "$before" = "$(ls -l --time-style=+ "$work"/cache/*.kernel)"
+    for kernel in "$work"/cache/*.kernel; do printf X | dd of="$kernel" bs=1 seek=$(($(stat -c %s "$kernel") - 1000)) conv=notrunc 2>/dev/null; done
+    with_operators first_job damaged
+    check "compiled, cached and damaged kernels give the same bytes" cmp "$work/compiled.png" "$work/cached.png"
+    check "a damaged file is compiled anew" cmp "$work/compiled.png" "$work/damaged.png"
+    CACHE_DIRECTORY="$work/cache" "$here/burin" run --operators-dir "$work/ops" --device cuda soft "$here/golden/photos/rocket.jpg" "$work/run.png" &&
+        check "and so does the command" cmp "$work/compiled.png" "$work/run.png"
+else
+    echo "no libnvrtc here: users' operators are left out"
+fi
 rm -rf "$work"
 exit $failed

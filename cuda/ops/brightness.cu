@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One pass over memory: see cuda/pointwise.cuh. */
+/* One pass over memory: see cuda/skeletons/point.cuh. */
 #include "pipeline/ops/brightness.h"
 
-#include "cuda/pointwise.cuh"
+#include "cuda/skeletons/launch.cuh"
 
 struct brightness {
     struct brightness_rule rule;
@@ -14,7 +14,7 @@ struct brightness {
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
     const struct brightness brightness = { brightness_rule_of(
         calls[0].params->number[BRIGHTNESS_SHIFT], calls[0].in.depth) };
-    return pointwise_run(context, calls, count, brightness, "brightness");
+    return point_run(context, calls, count, brightness, "brightness");
 }
 
 extern "C" const struct cuda_op cuda_op_brightness = { NULL, run };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* One pass over memory: see cuda/pointwise.cuh. */
+/* One pass over memory: see cuda/skeletons/point.cuh. */
 #include "pipeline/ops/threshold.h"
 
-#include "cuda/pointwise.cuh"
+#include "cuda/skeletons/launch.cuh"
 
 struct threshold {
     uint32_t level;
@@ -14,7 +14,7 @@ struct threshold {
 static enum status run(const struct cuda_context *context, struct op_call *calls, int count) {
     const struct threshold threshold = { threshold_level(calls[0].params->number[THRESHOLD_LEVEL],
                                                          calls[0].in.depth) };
-    return pointwise_run(context, calls, count, threshold, "threshold");
+    return point_run(context, calls, count, threshold, "threshold");
 }
 
 extern "C" const struct cuda_op cuda_op_threshold = { NULL, run };

@@ -6,65 +6,22 @@
 #include "cuda/skeletons/convert_gpu.h"
 
 #include "cuda/skeletons/embedded_kernels.h"
+#include "cuda/skeletons/function_object.h"
 #include "pipeline/skeletons/convert.h"
 #include "pipeline/skeletons/user_text.h"
 
 struct kernel {
     const struct user_op *op;
     int depth;
-    char function[USER_TEXT_NAME_MAX]; /* the user's */
-    const char *pixel;                 /* "unsigned char" */
-    const char *result;                /* of an R2S or R2V */
+    const char *result; /* of an R2S */
 };
 
-static struct kernel kernel_of(const struct user_op *op, int depth) {
-    struct kernel kernel = { .op = op,
-                             .depth = depth,
-                             .pixel = depth == 8 ? "unsigned char" : "unsigned short",
-                             .result = scalar_type_name(user_text_result(op, depth)) };
-    user_text_function(op, depth, kernel.function);
-    return kernel;
-}
-
-static const char *pass(const struct kernel *kernel) {
-    return kernel->op->parameters ? ", burin_p" : "";
-}
-
-/* ---- the struct that calls the user's function */
-
 static void put_function(FILE *out, const struct kernel *kernel) {
-    const struct user_op *op = kernel->op;
-    const char *f = kernel->function, *pixel = kernel->pixel, *result = kernel->result;
-    fprintf(out, "\nstruct burin_%s_%d {\n    %s burin_p;\n    __device__ __forceinline__ ",
-            op->op.name, kernel->depth, op->parameters ? op->parameters->name : "burin_nothing");
-    switch (op->skeleton) {
-    case SKELETON_P2P:
-        fprintf(out,
-                "unsigned operator()(unsigned burin_s, unsigned burin_i) const {\n"
-                "        return %s((%s)burin_s, (int)burin_i%s);\n",
-                f, pixel, pass(kernel));
-        break;
-    case SKELETON_N2P:
-        fprintf(out,
-                "unsigned operator()(%s (&burin_w)[%d][%d], int burin_x,\n"
-                "                                                   int burin_y) const {\n"
-                "        return %s(burin_w, burin_x, burin_y%s);\n",
-                pixel, op->window, op->window, f, pass(kernel));
-        break;
-    case SKELETON_R2S:
-        fprintf(out,
-                "%s operator()(%s burin_l, %s burin_r) const {\n"
-                "        return %s(burin_l, burin_r);\n",
-                result, result, result, f);
-        break;
-    case SKELETON_R2V:
-        fprintf(out,
-                "void operator()(unsigned burin_s, int *burin_o, int burin_n) const {\n"
-                "        %s((%s)burin_s, (%s *)burin_o, burin_n%s);\n",
-                f, pixel, result, pass(kernel));
-        break;
-    }
-    fputs("    }\n};\n", out);
+    char name[USER_TEXT_NAME_MAX + 16];
+    snprintf(name, sizeof name, "burin_%s_%d", kernel->op->op.name, kernel->depth);
+    fputs("\nnamespace burin_user {", out);
+    function_object_write(out, name, kernel->op, kernel->depth);
+    fprintf(out, "}\nusing burin_user::%s;\n", name);
 }
 
 /* ---- kernels */
@@ -135,7 +92,8 @@ static void put_picture_launch(FILE *out, const struct kernel *kernel) {
                 across, name, depth);
     } else {
         fprintf(out,
-                "    const uint32_t rows = strip_rows(run, in);\n"
+                "    const uint32_t rows =\n"
+                "        neighbourhood_rows(run.stride / 16 * in->height, run.multiprocessors);\n"
                 "    const batch_of<1> batch = batch_for(run, in, in->width * in->channels, %d, "
                 "rows);\n"
                 "    const unsigned blocks = blocks_for(batch.chunks, NEIGHBOURHOOD_THREADS);\n"
@@ -156,13 +114,13 @@ static void put_number_launch(FILE *out, const struct kernel *kernel) {
           out);
     put_function_value(out, kernel);
     fprintf(out,
-            "    const uint32_t across = (CHANNELS == 3 ? 48 : 16) / (CHANNELS * %d);\n"
-            "    const batch_of<1> batch = batch_for(run, in, in->width, across, 1);\n"
+            "    const batch_of<1> batch =\n"
+            "        batch_for(run, in, in->width, pixels_traits<%d, CHANNELS>::PIXELS, 1);\n"
             "    burin_%s_%d_kernel<CHANNELS><<<blocks, SCALAR_THREADS>>>(\n"
             "        batch, function, (partials *)run.partials, run.blocks_done);\n"
             "    return finish(run, ms) && fetch_values(run, numbers, CHANNELS * "
             "sizeof(long long));\n",
-            depth / 8, name, depth);
+            depth, name, depth);
 }
 
 static void put_list_launch(FILE *out, const struct kernel *kernel) {
@@ -173,16 +131,17 @@ static void put_list_launch(FILE *out, const struct kernel *kernel) {
           out);
     put_function_value(out, kernel);
     fprintf(out,
-            "    const uint32_t across = (CHANNELS == 3 ? 48 : 16) / (CHANNELS * %d);\n"
-            "    const batch_of<1> batch = batch_for(run, in, in->width, across, 1);\n"
-            "    const int copies = list_copies(run, length), shared = (int)(copies * bytes);\n"
+            "    const batch_of<1> batch =\n"
+            "        batch_for(run, in, in->width, pixels_traits<%d, CHANNELS>::PIXELS, 1);\n"
+            "    const int copies = vector_copies(length, run.shared_bytes);\n"
+            "    const int shared = (int)(copies * bytes);\n"
             "    const unsigned blocks = (unsigned)(VECTOR_BLOCKS * run.multiprocessors);\n"
             "    TRY(cudaFuncSetAttribute(burin_%s_%d_kernel<CHANNELS>,\n"
             "                             cudaFuncAttributeMaxDynamicSharedMemorySize, shared));\n"
             "    burin_%s_%d_kernel<CHANNELS><<<blocks, VECTOR_THREADS, shared>>>(batch, function, "
             "bins, copies);\n"
             "    return finish(run, ms) && fetch_values(run, counts, bytes);\n",
-            depth / 8, name, depth, name, depth);
+            depth, name, depth, name, depth);
 }
 
 static void put_launch(FILE *out, const struct kernel *kernel) {
@@ -205,7 +164,7 @@ static const char *arguments_of(const struct user_op *op) {
     static const char *const names[][2] = {
         [SKELETON_P2P] = { "in, out, ms", "in, out, parameters, ms" },
         [SKELETON_N2P] = { "in, out, ms", "in, out, parameters, ms" },
-        [SKELETON_R2S] = { "in, numbers, ms", "in, numbers, ms" },
+        [SKELETON_R2S] = { "in, numbers, ms" }, /* never has parameters */
         [SKELETON_R2V] = { "in, counts, bins, ms", "in, counts, bins, parameters, ms" },
     };
     return names[op->skeleton][op->parameters != NULL];
@@ -236,7 +195,8 @@ static void put_operators(FILE *out, const struct user_file *file) {
         fprintf(out, "\n/* ---- %s: %s */\n", op->op.name, op->op.summary);
         for (int depth = 8; depth <= 16; depth += 8) {
             if (!user_text_has(op, depth)) continue;
-            const struct kernel kernel = kernel_of(op, depth);
+            const struct kernel kernel = { op, depth,
+                                           scalar_type_name(user_text_result(op, depth)) };
             put_function(out, &kernel);
             put_kernel(out, &kernel);
             put_launch(out, &kernel);
@@ -262,34 +222,24 @@ static void put_cu(FILE *out, const struct user_file *file) {
         "#include \"vector.cuh\"\n#include \"op.h\"\n",
         file->name);
     fputs(embedded_convert_launch, out);
-    fputs("\n#include \"exact_math.h\"\n\n/* ---- the functions */\n\n", out);
+    fputs("\n#include \"exact_math.h\"\n\n/* ---- the functions, whose names may be those of the "
+          "skeletons and of CUDA */\n\nnamespace burin_user {\n",
+          out);
     user_text_write(out, file, &options);
     user_text_undefine(out, file);
+    fputs("}\n", out);
     put_operators(out, file);
 }
 
-#define PUT_TEXT(name)                                                                             \
-    static void put_##name(FILE *out, const struct user_file *file) {                              \
-        (void)file;                                                                                \
-        fputs(embedded_##name, out);                                                               \
-    }
-PUT_TEXT(point)
-PUT_TEXT(neighbourhood)
-PUT_TEXT(scalar)
-PUT_TEXT(vector)
-
 enum status convert_gpu_write(const struct user_file *file, const char *folder,
                               struct failure *failure) {
-    static const struct {
-        const char *name;
-        void (*put)(FILE *out, const struct user_file *file);
-    } files[] = { { "op.cu", put_cu },
-                  { "point.cuh", put_point },
-                  { "neighbourhood.cuh", put_neighbourhood },
-                  { "scalar.cuh", put_scalar },
-                  { "vector.cuh", put_vector } };
-    enum status status = STATUS_OK;
-    for (size_t i = 0; status == STATUS_OK && i < sizeof files / sizeof *files; i++)
-        status = convert_write_file(file, folder, files[i].name, files[i].put, failure);
-    return status;
+    const struct convert_file files[] = {
+        { "op.cu", NULL, put_cu },
+        { "point.cuh", embedded_point, NULL },
+        { "neighbourhood.cuh", embedded_neighbourhood, NULL },
+        { "scalar.cuh", embedded_scalar, NULL },
+        { "vector.cuh", embedded_vector, NULL },
+        { .name = NULL },
+    };
+    return convert_write_files(files, file, folder, failure);
 }

@@ -1,117 +1,118 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The parts are texts that the program carries, one behind the other; the user's
- * stands in the middle. The user's macros end with it, and the kernel behind it has no name that a
- * user may use. */
+/* How it works. The parts are texts that the program carries, one behind the other; the users'
+ * stand in the middle, each file in a namespace, so that its names may be those of another file, of
+ * skeletons and of CUDA. Macros know no namespaces: what a file does to them ends with it. The
+ * kernel behind them has no name that a user may use. Operators are numbered by their place in the
+ * kernel, files by the place of the first operator that is in them. */
 #include "cuda/skeletons/kernel_source.h"
 
 #include "cuda/cuda_limits.h"
 #include "cuda/skeletons/embedded_kernels.h"
+#include "cuda/skeletons/function_object.h"
 #include "pipeline/skeletons/embedded.h"
 #include "pipeline/skeletons/user_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-struct kernel {
-    const struct user_op *op;
-    int depth, channels;
-    const char *function; /* the user's, by its name there */
-    const char *result;   /* of an R2S, and what it is told as */
-    const char *value;
-};
-
-/* BURIN_FUNCTION's call, with the operator's parameters if it has any. */
-static void put_call(FILE *out, const struct kernel *kernel, const char *arguments) {
-    fprintf(out, "%s(%s%s)", kernel->function, arguments,
-            kernel->op->parameters && kernel->op->skeleton != SKELETON_R2S ? ", burin_p" : "");
+static const struct user_op *last_of(const struct kernel_form *form) {
+    return form->ops[form->count - 1];
 }
 
-static const char *pixel_type(const struct kernel *kernel) {
-    return kernel->depth == 8 ? "unsigned char" : "unsigned short";
+/* ---- users' files */
+
+/* The place of the first operator that is in the file of operator I. */
+static int file_of(const struct kernel_form *form, int i) {
+    int first = 0;
+    while (form->ops[first]->file != form->ops[i]->file) first++;
+    return first;
 }
 
-static void put_point(FILE *out, const struct kernel *kernel) {
-    fprintf(out, "    unsigned operator()(unsigned burin_s, unsigned burin_i) const { return ");
-    char arguments[80];
-    snprintf(arguments, sizeof arguments, "(%s)burin_s, (int)burin_i", pixel_type(kernel));
-    put_call(out, kernel, arguments);
+/* The file number NUMBER, and the functions of its operators as burin_function0 ... */
+static void put_file(FILE *out, const struct kernel_form *form, int number) {
+    const struct user_text_options options = { .function = "BURIN_INLINE", .lines = true };
+    const struct user_file *file = form->ops[number]->file;
+    fprintf(out, "\nnamespace burin_file%d {\n", number);
+    user_text_write(out, file, &options);
+    user_text_undefine(out, file);
+    user_text_redefine(out, file, embedded_kernel_prelude);
+    fputs("\n#line 1 \"kernel\"", out);
+    for (int i = number; i < form->count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "burin_function%d", i);
+        if (file_of(form, i) == number) function_object_write(out, name, form->ops[i], form->depth);
+    }
+    fputs("}\n", out);
+    for (int i = number; i < form->count; i++)
+        if (file_of(form, i) == number)
+            fprintf(out, "using burin_file%d::burin_function%d;\n", number, i);
+}
+
+/* ---- kernels */
+
+/* One function of operators 0 to END, which are P2Ps. */
+static void put_points(FILE *out, int end) {
+    fputs("struct burin_points {\n", out);
+    for (int i = 0; i < end; i++) fprintf(out, "    burin_function%d burin_f%d;\n", i, i);
+    fputs("    __device__ __forceinline__ unsigned operator()(unsigned burin_s,\n"
+          "                                                   unsigned burin_i) const {\n",
+          out);
+    for (int i = 0; i < end; i++)
+        fprintf(out, "        burin_s = burin_f%d(burin_s, burin_i);\n", i);
+    fputs("        return burin_s;\n    }\n};\n", out);
+}
+
+/* Up to the parameters that every kernel has; BOUNDS are those of the launch. */
+static void open_kernel(FILE *out, const struct kernel_form *form, const char *bounds) {
     fprintf(out,
-            "; }\n};\n"
-            "extern \"C\" __global__ void __launch_bounds__(POINT_THREADS) " KERNEL_NAME "(\n"
+            "struct burin_parameters {\n    skeleton_parameters of[%d];\n};\n"
+            "extern \"C\" __global__ void __launch_bounds__(%s) " KERNEL_NAME "(\n"
             "    const __grid_constant__ batch_of<%d> burin_b,\n"
-            "    const __grid_constant__ skeleton_parameters burin_q, unsigned burin_c,\n"
-            "    alpha_mask burin_a) {\n"
-            "    const burin_function burin_f = { *(const burin_params *)burin_q.bytes };\n"
-            "    point_chunk<%d>(burin_b, burin_f, burin_c, burin_a);\n}\n",
-            CUDA_BATCH_MAX, kernel->depth);
+            "    const __grid_constant__ burin_parameters burin_q",
+            form->count, bounds, CUDA_BATCH_MAX);
 }
 
-static void put_neighbourhood(FILE *out, const struct kernel *kernel) {
-    const int side = kernel->op->window;
+/* Operator I with the parameters that the kernel was given. */
+static void put_function(FILE *out, int i) {
+    fprintf(out, "{ *(const decltype(burin_function%d::burin_p) *)burin_q.of[%d].bytes }", i, i);
+}
+
+static void put_last_function(FILE *out, const struct kernel_form *form) {
+    fprintf(out, "    const burin_function%d burin_f = ", form->count - 1);
+    put_function(out, form->count - 1);
+    fputs(";\n", out);
+}
+
+static void put_points_object(FILE *out, int end) {
+    fputs("    const burin_points burin_g = {\n", out);
+    for (int i = 0; i < end; i++) {
+        fputs("        ", out);
+        put_function(out, i);
+        fputs(",\n", out);
+    }
+    fputs("    };\n", out);
+}
+
+static void put_point(FILE *out, const struct kernel_form *form) {
+    put_points(out, form->count);
+    open_kernel(out, form, "POINT_THREADS");
+    fputs(", unsigned burin_c,\n    alpha_mask burin_a) {\n", out);
+    put_points_object(out, form->count);
+    fprintf(out, "    point_chunk<%d>(burin_b, burin_g, burin_c, burin_a);\n}\n", form->depth);
+}
+
+static void put_neighbourhood(FILE *out, const struct kernel_form *form) {
+    const int points = form->count - 1;
+    if (points > 0) put_points(out, points);
+    open_kernel(out, form, "NEIGHBOURHOOD_THREADS");
+    fputs(", unsigned burin_r) {\n", out);
+    put_last_function(out, form);
+    if (points > 0) put_points_object(out, points);
     fprintf(out,
-            "    unsigned operator()(%s (&burin_w)[%d][%d], int burin_x, int burin_y) const "
-            "{ return ",
-            pixel_type(kernel), side, side);
-    put_call(out, kernel, "burin_w, burin_x, burin_y");
-    fprintf(out,
-            "; }\n};\n"
-            "extern \"C\" __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS) " KERNEL_NAME
-            "(\n"
-            "    const __grid_constant__ batch_of<%d> burin_b,\n"
-            "    const __grid_constant__ skeleton_parameters burin_q, unsigned burin_r) {\n"
-            "    const burin_function burin_f = { *(const burin_params *)burin_q.bytes };\n"
             "    neighbourhood_strip<neighbourhood_traits<%d, %d, %d>>(burin_b, burin_f, "
-            "burin_r);\n}\n",
-            CUDA_BATCH_MAX, kernel->depth, kernel->channels, side / 2);
+            "burin_r%s);\n}\n",
+            form->depth, form->channels, last_of(form)->window / 2, points > 0 ? ", burin_g" : "");
 }
-
-static void put_scalar(FILE *out, const struct kernel *kernel) {
-    const int colours = kernel->channels < 3 ? 1 : 3;
-    fprintf(out, "    %s operator()(%s burin_l, %s burin_r) const { return ", kernel->result,
-            kernel->result, kernel->result);
-    put_call(out, kernel, "burin_l, burin_r");
-    fprintf(
-        out,
-        "; }\n};\n"
-        "extern \"C\" __global__ void __launch_bounds__(SCALAR_THREADS, SCALAR_BLOCKS) " KERNEL_NAME
-        "(\n"
-        "    const __grid_constant__ batch_of<%d> burin_b,\n"
-        "    const __grid_constant__ skeleton_parameters burin_q,\n"
-        "    partial_numbers<%s, %d> *burin_n, unsigned *burin_d) {\n"
-        "    const burin_function burin_f = { *(const burin_params *)burin_q.bytes };\n"
-        "    reduce_batch<pixels_traits<%d, %d>, %s, %s>(burin_b, burin_f, burin_n, "
-        "burin_d);\n}\n",
-        CUDA_BATCH_MAX, kernel->result, colours, kernel->depth, kernel->channels, kernel->result,
-        kernel->value);
-}
-
-static void put_vector(FILE *out, const struct kernel *kernel) {
-    fprintf(out, "    void operator()(unsigned burin_s, int *burin_o, int burin_n) const { ");
-    char arguments[80];
-    snprintf(arguments, sizeof arguments, "(%s)burin_s, (%s *)burin_o, burin_n", pixel_type(kernel),
-             kernel->result);
-    put_call(out, kernel, arguments);
-    fprintf(
-        out,
-        "; }\n};\n"
-        "extern \"C\" __global__ void __launch_bounds__(VECTOR_THREADS, VECTOR_BLOCKS) " KERNEL_NAME
-        "(\n"
-        "    const __grid_constant__ batch_of<%d> burin_b,\n"
-        "    const __grid_constant__ skeleton_parameters burin_q, int burin_n, int burin_k) {\n"
-        "    const burin_function burin_f = { *(const burin_params *)burin_q.bytes };\n"
-        "    count_batch<pixels_traits<%d, %d>>(burin_b, burin_f, burin_n, burin_k);\n}\n",
-        CUDA_BATCH_MAX, kernel->depth, kernel->channels);
-}
-
-static const struct {
-    const char *text;
-    void (*put)(FILE *out, const struct kernel *kernel);
-} skeletons[] = {
-    [SKELETON_P2P] = { embedded_point, put_point },
-    [SKELETON_N2P] = { embedded_neighbourhood, put_neighbourhood },
-    [SKELETON_R2S] = { embedded_scalar, put_scalar },
-    [SKELETON_R2V] = { embedded_vector, put_vector },
-};
 
 static const char *value_of(enum scalar_type result) {
     const bool is_signed = scalar_type_is_signed(result);
@@ -119,35 +120,49 @@ static const char *value_of(enum scalar_type result) {
     return is_signed ? "int" : "unsigned";
 }
 
-static void put_kernel(FILE *out, const struct user_op *op, int depth, int channels) {
-    const enum scalar_type result = user_text_result(op, depth);
-    char name[USER_TEXT_NAME_MAX];
-    const struct kernel kernel = { op,
-                                   depth,
-                                   channels,
-                                   user_text_function(op, depth, name),
-                                   scalar_type_name(result),
-                                   value_of(result) };
-    fprintf(out, "\n#line 1 \"kernel\"\ntypedef %s burin_params;\n",
-            op->parameters ? op->parameters->name : "burin_nothing");
-    fprintf(out, "struct burin_function {\n    burin_params burin_p;\n    __device__ "
-                 "__forceinline__\n");
-    skeletons[op->skeleton].put(out, &kernel);
+static void put_scalar(FILE *out, const struct kernel_form *form) {
+    const enum scalar_type result = user_text_result(last_of(form), form->depth);
+    const char *name = scalar_type_name(result);
+    open_kernel(out, form, "SCALAR_THREADS, SCALAR_BLOCKS");
+    fprintf(out, ",\n    partial_numbers<%s, %d> *burin_n, unsigned *burin_d) {\n", name,
+            form->channels < 3 ? 1 : 3);
+    put_last_function(out, form);
+    fprintf(out,
+            "    reduce_batch<pixels_traits<%d, %d>, %s, %s>(burin_b, burin_f, burin_n, "
+            "burin_d);\n}\n",
+            form->depth, form->channels, name, value_of(result));
 }
 
-char *kernel_source(const struct user_op *op, int depth, int channels) {
-    const struct user_text_options options = { .function = "BURIN_INLINE", .lines = true };
+static void put_vector(FILE *out, const struct kernel_form *form) {
+    open_kernel(out, form, "VECTOR_THREADS, VECTOR_BLOCKS");
+    fputs(", int burin_n, int burin_k) {\n", out);
+    put_last_function(out, form);
+    fprintf(out, "    count_batch<pixels_traits<%d, %d>>(burin_b, burin_f, burin_n, burin_k);\n}\n",
+            form->depth, form->channels);
+}
+
+static const struct {
+    const char *text;
+    void (*put)(FILE *out, const struct kernel_form *form);
+} skeletons[] = {
+    [SKELETON_P2P] = { embedded_point, put_point },
+    [SKELETON_N2P] = { embedded_neighbourhood, put_neighbourhood },
+    [SKELETON_R2S] = { embedded_scalar, put_scalar },
+    [SKELETON_R2V] = { embedded_vector, put_vector },
+};
+
+char *kernel_source(const struct kernel_form *form) {
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (!out) return NULL;
-    fputs(skeletons[op->skeleton].text, out);
+    fputs(skeletons[last_of(form)->skeleton].text, out);
     fputs(embedded_parameters, out);
     fputs(embedded_kernel_prelude, out);
     fputs(embedded_exact_math, out);
-    user_text_write(out, op->file, &options);
-    user_text_undefine(out, op->file);
-    put_kernel(out, op, depth, channels);
+    for (int i = 0; i < form->count; i++)
+        if (file_of(form, i) == i) put_file(out, form, i);
+    skeletons[last_of(form)->skeleton].put(out, form);
     const bool bad = ferror(out);
     if (fclose(out) == 0 && !bad) return text;
     free(text);

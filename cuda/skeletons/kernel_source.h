@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-/* kernel_source.h - the CUDA source of one kernel of a user's operator.
+/* kernel_source.h - the CUDA source of one kernel, of one user's operator or of several in a row.
  *
- * The skeleton, names that C has, exact_math.h, the user's text with its lines' numbers kept, and
- * behind it the kernel KERNEL_NAME. It includes <stdint.h> and <cuda_runtime.h> and nothing else.
+ * The skeleton, names that C has, exact_math.h, the texts of the operators' files with their lines'
+ * numbers kept, each once and in a namespace of its own, and behind them the kernel KERNEL_NAME. It
+ * includes <stdint.h> and <cuda_runtime.h> and nothing else.
  *
- * Used by:  user_twin.cu, `burin convert`.
+ * Used by:  user_twin.cu, kernel_chain.h.
  * Owns:     the caller frees the text.
  * Fails:    NULL without memory.
  * Threads:  any; no state.
+ * Limits:   KERNEL_OPS_MAX operators: a kernel's parameters are 4096 bytes together.
  */
 #ifndef BURIN_KERNEL_SOURCE_H
 #define BURIN_KERNEL_SOURCE_H
@@ -20,8 +22,18 @@ extern "C" {
 
 #define KERNEL_NAME "burin_kernel"
 
-/* For images of DEPTH bits and so many channels; a P2P's is the same for any number of them. */
-char *kernel_source(const struct user_op *op, int depth, int channels);
+enum { KERNEL_OPS_MAX = 5 };
+
+/* What a kernel is made for: each operator gets what the one before gave, converted to a sample.
+ * All but the last are P2Ps; of several the last is a P2P or an N2P. Compared as bytes: what is not
+ * used is 0, and nothing lies between the members. */
+struct kernel_form {
+    const struct user_op *ops[KERNEL_OPS_MAX];
+    int count, depth, channels; /* one channel where all are P2Ps: such a kernel takes any */
+    int unused;
+};
+
+char *kernel_source(const struct kernel_form *form);
 
 #ifdef __cplusplus
 }

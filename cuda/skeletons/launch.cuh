@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* launch.cuh - launches a kernel made of a skeleton.
  *
- * Used by:  user_twin.cu; the ladder of tests/bench/kernels.
+ * Used by:  user_twin.cu; cuda/ops/{brightness,threshold,convolve}.cu, which are made of skeletons;
+ *           the ladder of tests/bench/kernels.
  * Fails:    as batch.cuh and check.cuh say.
  * Threads:  the lane's.
  *
@@ -11,20 +12,23 @@
  *   N2P  batch, parameters, rows of a strip
  *   R2S  batch, parameters, partial numbers, blocks_done
  *   R2V  batch, parameters, bins, copies of the lists in shared memory
+ * A built-in operator has a RULE in place of parameters, with the function in it: a P2P's
+ * `uint32_t apply<DEPTH>(uint32_t sample) const`, an N2P's `uint32_t apply(window) const`.
  */
 #ifndef BURIN_SKELETON_LAUNCH_CUH
 #define BURIN_SKELETON_LAUNCH_CUH
 
-#include "cuda/pointwise.cuh"
+#include "cuda/batch.cuh"
 #include "cuda/skeletons/neighbourhood.cuh"
 #include "cuda/skeletons/parameters.cuh"
+#include "cuda/skeletons/point.cuh"
 #include "cuda/skeletons/scalar.cuh"
 #include "cuda/skeletons/vector.cuh"
 
-/* A kernel, the parameters of all calls, and the name in the timing report, a constant. */
+/* A kernel, its parameters, those of all calls, and its name in the timing report, a constant. */
 struct skeleton_kernel {
     const void *function;
-    struct skeleton_parameters parameters;
+    const void *parameters; /* what the kernel takes: skeleton_parameters, or a RULE */
     const char *name;
 };
 
@@ -38,6 +42,16 @@ static inline enum status skeleton_launch(const struct cuda_context *context,
     return STATUS_OK;
 }
 
+/* ---- P2P */
+
+static inline struct alpha_mask alpha_mask_of(unsigned channels, unsigned depth) {
+    struct alpha_mask alpha = {};
+    const unsigned pixel = channels * depth / 8;
+    for (unsigned i = 0; channels % 2 == 0 && i < 16; i++)
+        if (i % pixel >= pixel - depth / 8) alpha.words[i / 4] |= 0xffu << 8 * (i % 4);
+    return alpha;
+}
+
 static inline enum status point_launch(const struct cuda_context *context,
                                        const struct op_call *calls, int count,
                                        struct skeleton_kernel kernel) {
@@ -45,26 +59,41 @@ static inline enum status point_launch(const struct cuda_context *context,
     struct batch batch;
     unsigned channels = calls[0].in.channels;
     const unsigned depth = calls[0].in.depth;
-    sample_calls(samples, calls, count);
+    batch_sample_calls(samples, calls, count);
     const enum status status = batch_init(&batch, samples, count, 128 / depth);
     if (status) return status;
     struct alpha_mask alpha = alpha_mask_of(channels, depth);
-    void *arguments[] = { &batch, &kernel.parameters, &channels, &alpha };
+    void *arguments[] = { &batch, (void *)kernel.parameters, &channels, &alpha };
     const unsigned blocks = (batch.chunks + POINT_THREADS - 1) / POINT_THREADS;
     return skeleton_launch(context, calls, kernel, blocks, POINT_THREADS, 0, arguments);
 }
 
-/* Rows of a strip: few where there would not be threads for all multiprocessors. */
+template <int DEPTH, class RULE>
+static __global__ void __launch_bounds__(POINT_THREADS)
+    point_kernel(const __grid_constant__ struct batch batch, const __grid_constant__ RULE rule,
+                 unsigned channels, struct alpha_mask alpha) {
+    const auto function = [&](uint32_t sample, uint32_t) {
+        return rule.template apply<DEPTH>(sample);
+    };
+    point_chunk<DEPTH>(batch, function, channels, alpha);
+}
+
+template <class RULE>
+static enum status point_run(const struct cuda_context *context, const struct op_call *calls,
+                             int count, const RULE &rule, const char *name) {
+    const void *function = calls[0].in.depth == 8 ? (const void *)point_kernel<8, RULE>
+                                                  : (const void *)point_kernel<16, RULE>;
+    return point_launch(context, calls, count, { function, &rule, name });
+}
+
+/* ---- N2P */
+
 static inline uint32_t strip_rows(const struct cuda_context *context, const struct op_call *calls,
                                   int count) {
-    enum { THREADS_WANTED = 1024 /* a multiprocessor */, ROWS_MIN = 4, ROWS_MAX = 32 };
     uint64_t chunks = 0;
     for (int i = 0; i < count; i++)
         chunks += (image_row_bytes(&calls[i].in) + 15) / 16 * calls[i].in.height;
-    uint32_t rows = ROWS_MAX;
-    while (rows > ROWS_MIN && chunks / rows < THREADS_WANTED * (uint64_t)context->multiprocessors)
-        rows /= 2;
-    return rows;
+    return neighbourhood_rows(chunks, context->multiprocessors);
 }
 
 static inline enum status neighbourhood_launch(const struct cuda_context *context,
@@ -73,27 +102,52 @@ static inline enum status neighbourhood_launch(const struct cuda_context *contex
     struct op_call samples[CUDA_BATCH_MAX];
     struct batch batch;
     if (!rows) rows = strip_rows(context, calls, count);
-    sample_calls(samples, calls, count);
+    batch_sample_calls(samples, calls, count);
     const enum status status =
         batch_init_tiles(&batch, samples, count, 128 / calls[0].in.depth, rows);
     if (status) return status;
-    void *arguments[] = { &batch, &kernel.parameters, &rows };
+    void *arguments[] = { &batch, (void *)kernel.parameters, &rows };
     const unsigned blocks = (batch.chunks + NEIGHBOURHOOD_THREADS - 1) / NEIGHBOURHOOD_THREADS;
     return skeleton_launch(context, calls, kernel, blocks, NEIGHBOURHOOD_THREADS, 0, arguments);
 }
 
-/* A batch of pixels whose outputs are the values. */
-static inline enum status reduction_batch(struct batch *batch, const struct op_call *calls,
-                                          int count) {
-    const unsigned channels = calls[0].in.channels, bytes = channels * calls[0].in.depth / 8;
-    struct op_call pixels[CUDA_BATCH_MAX];
-    for (int i = 0; i < count; i++) {
-        pixels[i] = calls[i];
-        pixels[i].out = pixels[i].in;
-    }
-    const enum status status = batch_init(batch, pixels, count, (channels == 3 ? 48 : 16) / bytes);
-    for (int i = 0; i < count; i++) batch->images[i].out = (uint8_t *)calls[i].values;
-    return status;
+template <class T, class RULE>
+static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS)
+    neighbourhood_kernel(const __grid_constant__ struct batch batch,
+                         const __grid_constant__ RULE rule, unsigned rows) {
+    typedef typename T::sample window[T::SIDE][T::SIDE];
+    const auto function = [&](const window &samples, int, int) { return rule.apply(samples); };
+    neighbourhood_strip<T>(batch, function, rows);
+}
+
+template <int DEPTH, int REACH, class RULE>
+static const void *neighbourhood_function(unsigned channels) {
+    static const void *const functions[] = {
+        (const void *)neighbourhood_kernel<neighbourhood_traits<DEPTH, 1, REACH>, RULE>,
+        (const void *)neighbourhood_kernel<neighbourhood_traits<DEPTH, 2, REACH>, RULE>,
+        (const void *)neighbourhood_kernel<neighbourhood_traits<DEPTH, 3, REACH>, RULE>,
+        (const void *)neighbourhood_kernel<neighbourhood_traits<DEPTH, 4, REACH>, RULE>,
+    };
+    return functions[channels - 1];
+}
+
+/* Windows of 2 * REACH + 1. */
+template <int REACH, class RULE>
+static enum status neighbourhood_run(const struct cuda_context *context,
+                                     const struct op_call *calls, int count, const RULE &rule,
+                                     const char *name) {
+    const unsigned channels = calls[0].in.channels;
+    const void *function = calls[0].in.depth == 8
+                               ? neighbourhood_function<8, REACH, RULE>(channels)
+                               : neighbourhood_function<16, REACH, RULE>(channels);
+    return neighbourhood_launch(context, calls, count, { function, &rule, name });
+}
+
+/* ---- R2S and R2V */
+
+/* Of a reduction's chunk: pixels_traits::PIXELS. */
+static inline unsigned chunk_pixels(const struct image *in) {
+    return (in->channels == 3 ? 48 : 16) / (unsigned)image_pixel_bytes(in);
 }
 
 /* Blocks for an image: all together as many as run at once, or one for each. */
@@ -111,30 +165,23 @@ static inline enum status scalar_launch(const struct cuda_context *context,
                                         const struct op_call *calls, int count,
                                         struct skeleton_kernel kernel) {
     struct batch batch;
-    const enum status status = reduction_batch(&batch, calls, count);
+    const enum status status = batch_init_values(&batch, calls, count, chunk_pixels(&calls[0].in));
     if (status) return status;
     void *partials = calls[0].scratch;
     uint32_t *blocks_done = context->zeroed;
-    void *arguments[] = { &batch, &kernel.parameters, &partials, &blocks_done };
+    void *arguments[] = { &batch, (void *)kernel.parameters, &partials, &blocks_done };
     const dim3 blocks(image_blocks(context, count, SCALAR_BLOCKS), count);
     return skeleton_launch(context, calls, kernel, blocks, SCALAR_THREADS, 0, arguments);
-}
-
-/* Lists of LENGTH words: a copy for each warp, or as many as there is room for. */
-static inline int list_copies(const struct cuda_context *context, size_t length) {
-    const size_t room = (size_t)context->shared_bytes / VECTOR_BLOCKS - 1024;
-    const size_t copies = room / (length * sizeof(int)), most = VECTOR_THREADS / 32;
-    return (int)(copies < most ? copies : most);
 }
 
 static inline enum status vector_launch(const struct cuda_context *context,
                                         const struct op_call *calls, int count,
                                         struct skeleton_kernel kernel, int bins) {
     struct batch batch;
-    const enum status status = reduction_batch(&batch, calls, count);
+    const enum status status = batch_init_values(&batch, calls, count, chunk_pixels(&calls[0].in));
     if (status) return status;
     const size_t length = (size_t)bins * image_colours(&calls[0].in);
-    int copies = list_copies(context, length);
+    int copies = vector_copies(length, context->shared_bytes);
     const size_t shared_bytes = copies * length * sizeof(int);
     for (int i = 0; i < count; i++)
         CUDA_TRY(calls[0].failure,
@@ -143,7 +190,7 @@ static inline enum status vector_launch(const struct cuda_context *context,
              cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   (int)shared_bytes));
     const dim3 blocks(image_blocks(context, count, VECTOR_BLOCKS), count);
-    void *arguments[] = { &batch, &kernel.parameters, &bins, &copies };
+    void *arguments[] = { &batch, (void *)kernel.parameters, &bins, &copies };
     return skeleton_launch(context, calls, kernel, blocks, VECTOR_THREADS, shared_bytes, arguments);
 }
 

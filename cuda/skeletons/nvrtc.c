@@ -99,20 +99,25 @@ static void take_log(nvrtcProgram program, struct nvrtc_code *code) {
     if (code->log) nvrtc.log(program, code->log);
 }
 
+const char *const nvrtc_options[] = {
+    "--std=c++17",         "--fmad=false",       "--device-as-default-execution-space",
+    "--no-source-include", "--disable-warnings", NULL,
+};
+enum { OPTIONS = sizeof nvrtc_options / sizeof *nvrtc_options };
+
 bool nvrtc_compile(const char *source, const char *name, int capability, struct nvrtc_code *code) {
     char architecture[32];
-    const char *const options[] = { architecture,          "--std=c++17",
-                                    "--fmad=false",        "--device-as-default-execution-space",
-                                    "--no-source-include", "--disable-warnings" };
+    const char *options[OPTIONS] = { architecture };
     nvrtcProgram program = NULL;
     *code = (struct nvrtc_code){ 0 };
     if (nvrtc_missing()) {
         code->log = strdup(nvrtc_missing());
         return false;
     }
+    memcpy(options + 1, nvrtc_options, sizeof options - sizeof *options);
     snprintf(architecture, sizeof architecture, "--gpu-architecture=compute_%d", capability);
     int error = nvrtc.create(&program, source, name, 2, header_texts, header_names);
-    if (!error) error = nvrtc.compile(program, sizeof options / sizeof *options, options);
+    if (!error) error = nvrtc.compile(program, OPTIONS, options);
     bool good = !error && take_code(program, code);
     if (program) take_log(program, code);
     if (!good && !code->log) code->log = strdup(error ? nvrtc.error_text(error) : "out of memory");

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* nvrtc.h - CUDA source to PTX while the program runs, by NVIDIA's libnvrtc where it is; the driver
- * makes machine code of it.
+/* nvrtc.h - CUDA source to PTX while the program runs, by NVIDIA's libnvrtc where it is.
  *
- * Used by:  user_twin.cu.
+ * Used by:  kernel_compiler.c.
  * Owns:     the caller frees code and log.
  * Fails:    nvrtc_compile returns false; the log tells why.
  * Threads:  any.
@@ -21,6 +20,9 @@ extern "C" {
 
 /* The library is there. NULL, or why not: a sentence that says what to install. */
 const char *nvrtc_missing(void);
+
+/* What every kernel is compiled with, beside its architecture; NULL behind the last. */
+extern const char *const nvrtc_options[];
 
 /* 1000 * major + 10 * minor, 0 where the library is not there. */
 int nvrtc_version(void);

@@ -2,7 +2,7 @@
 /* parameters.cuh - the bytes of an operator's parameters, as a kernel is given them.
  *
  * Used by:  launch.cuh, and the kernels of users' operators.
- * Limits:   10 parameters of 8 bytes.
+ * Limits:   PARAMETER_STRUCT_BYTES_MAX of parameter_struct.h.
  */
 #ifndef BURIN_SKELETON_PARAMETERS_CUH
 #define BURIN_SKELETON_PARAMETERS_CUH

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* point.cuh - P2P: a sample becomes a function of itself and its pixel's number; alpha stays.
  *
- * Used by:  pointwise.cuh, for operators that are built in; users' operators, in text that is
- *           compiled while the program runs.
+ * Used by:  kernel_source.c and convert_gpu.c, as text around users' operators; launch.cuh, for
+ *           operators that are built in.
  * Source:   C. Nugteren, H. Corporaal and B. Mesman, Skeleton-based automatic parallelization of
  *           image processing algorithms for GPUs, 2011, which names the class.
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* scalar.cuh - R2S: all samples of a colour channel become one number, in one launch.
  *
- * Used by:  users' operators, in text that is compiled while the program runs; the ladder of
- *           tests/bench/kernels.
+ * Used by:  kernel_source.c and convert_gpu.c, as text around users' operators; launch.cuh; the
+ *           ladder of tests/bench/kernels. Built-in reductions are of cuda/reduction.cuh.
  * Limits:   1 to 4 channels of 8 or 16 bits, numbers of up to 8 bytes. No block waits for another.
  * Source:   M. Harris, Optimizing Parallel Reduction in CUDA, 2007, for the tree of a block; the
  *           last block to finish ends the work, as in threadFenceReduction of NVIDIA's samples.
@@ -105,11 +105,12 @@ shuffled_down(const struct partial_number<NUMBER> &number, int step) {
     return other;
 }
 
-/* The warp's number in its first thread. */
+/* The warp's number in its first thread. Once or twice a block: not unrolled, which would be a
+ * quarter of what there is to compile. */
 template <class NUMBER, class FUNCTION>
 static __device__ __forceinline__ void reduce_warp(struct partial_number<NUMBER> &number,
                                                    const FUNCTION &function) {
-#pragma unroll
+#pragma unroll 1
     for (int step = 16; step; step /= 2)
         put_together(number, shuffled_down(number, step), function);
 }

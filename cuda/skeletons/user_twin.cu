@@ -1,104 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A kernel is made for an operator, a depth and a number of channels (P2P: any
- * number) at the first call that needs it: source, PTX, a library that the driver
- * has compiled and loaded. It is found
- * again in a list, so that later calls launch and nothing else. */
+ * number). kernel_library.h finds or makes it: at the start where user_twin_prepare is called, else
+ * at the first call that needs it. Several in a row have one kernel as soon as kernel_chain.h has
+ * had it made. */
 #include "cuda/skeletons/user_twin.h"
 
+#include "cuda/skeletons/kernel_chain.h"
+#include "cuda/skeletons/kernel_library.h"
+#include "cuda/skeletons/kernel_loader.h"
 #include "cuda/skeletons/kernel_source.h"
 #include "cuda/skeletons/launch.cuh"
-#include "cuda/skeletons/nvrtc.h"
+#include "pipeline/registry.h"
 
-#include <pthread.h>
-#include <stdlib.h>
+#include <assert.h>
 #include <string.h>
 
-struct user_kernel {
-    struct user_kernel *next;
-    const struct user_op *op;
-    int depth, channels, capability;
-    cudaKernel_t kernel;
-};
+static_assert(sizeof(struct kernel_form) <= KERNEL_IDENTITY_MAX, "it is an identity");
+static_assert(sizeof(struct batch) + KERNEL_OPS_MAX * sizeof(struct skeleton_parameters) +
+                      sizeof(struct alpha_mask) + 2 * sizeof(unsigned) <=
+                  4096,
+              "a kernel's parameters, as toolkits before 12.1 limit them");
+static_assert(sizeof(struct skeleton_parameters) == PARAMETER_STRUCT_BYTES_MAX,
+              "a kernel takes every struct of parameters");
 
-static struct user_kernel *kernels;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static struct user_kernel *find_kernel(const struct user_op *op, int depth, int channels,
-                                       int capability) {
-    struct user_kernel *one = kernels;
-    while (one && (one->op != op || one->depth != depth || one->channels != channels ||
-                   one->capability != capability))
-        one = one->next;
-    return one;
+static char *source_of(const void *form) {
+    return kernel_source((const struct kernel_form *)form);
 }
 
-/* ---- compile */
-
-/* The compiler's first error, without what stands before it. */
-static enum status compile_failed(const struct user_op *op, const char *log,
-                                  struct failure *failure) {
-    const char *missing = nvrtc_missing();
-    if (missing) return fail(failure, STATUS_BAD_PARAM, "%s: %s", op->op.name, missing);
-    const char *error = log ? strstr(log, "error: ") : NULL;
-    const char *start = error;
-    while (start && start > log && start[-1] != '\n') start--;
-    const int length = start ? (int)strcspn(start, "\n") : 0;
-    return fail(failure, STATUS_INTERNAL, "%s does not compile for the GPU: %.*s", op->op.name,
-                start ? length : 100,
-                start ? start
-                : log ? log
-                      : "no memory");
+static enum status find_kernel(const struct kernel_form *form, int capability, void **kernel,
+                               struct failure *failure) {
+    const struct user_op *last = form->ops[form->count - 1];
+    const struct kernel_request request = {
+        form,      sizeof *form,       capability, last->op.name, last->file->name,
+        source_of, kernel_loader_load,
+    };
+    return kernel_library_find(&request, kernel, failure);
 }
 
-static enum status load_kernel(struct user_kernel *made, struct failure *failure) {
-    struct nvrtc_code code;
-    char *source = kernel_source(made->op, made->depth, made->channels);
-    if (!source) return fail(failure, STATUS_NO_MEMORY, "no memory for a kernel's source");
-    const bool good = nvrtc_compile(source, made->op->file->name, made->capability, &code);
-    free(source);
-    enum status status = good ? STATUS_OK : compile_failed(made->op, code.log, failure);
-    cudaLibrary_t library;
-    cudaError_t error = cudaSuccess;
-    if (good) error = cudaLibraryLoadData(&library, code.ptx, NULL, NULL, 0, NULL, NULL, 0);
-    if (good && !error) error = cudaLibraryGetKernel(&made->kernel, library, KERNEL_NAME);
-    if (error) status = cuda_fail(failure, error, "loading a kernel", __FILE__, __LINE__);
-    nvrtc_release(&code);
-    return status;
+/* The kernel of OPS, one or a chain. */
+static struct kernel_form form_of(const struct user_op *const *ops, int count, int depth,
+                                  int channels) {
+    struct kernel_form form = {};
+    memcpy(form.ops, ops, count * sizeof *ops);
+    form.count = count;
+    form.depth = depth;
+    form.channels = ops[count - 1]->skeleton == SKELETON_P2P ? 1 : channels;
+    return form;
 }
 
-static enum status make_kernel(const struct user_op *op, int depth, int channels, int capability,
-                               cudaKernel_t *kernel, struct failure *failure) {
-    struct user_kernel *made = (struct user_kernel *)calloc(1, sizeof *made);
-    if (!made) return fail(failure, STATUS_NO_MEMORY, "no memory for a kernel");
-    made->op = op;
-    made->depth = depth;
-    made->channels = channels;
-    made->capability = capability;
-    const enum status status = load_kernel(made, failure);
-    if (status) {
-        free(made);
-        return status;
+enum status user_twin_prepare(const struct cuda_context *context, const struct op *op, int depth,
+                              int channels, struct failure *failure) {
+    void *kernel;
+    const struct user_op *user_op = user_op_of(op);
+    if (op->depth && op->depth != (unsigned)depth) return STATUS_OK;
+    const struct kernel_form form = form_of(&user_op, 1, depth, channels);
+    return find_kernel(&form, context->capability, &kernel, failure);
+}
+
+/* ---- chains */
+
+/* In the thread beside the jobs. */
+static bool make_chain(const struct kernel_chain_request *request) {
+    void *kernel;
+    struct failure failure = {};
+    if (cudaSetDevice(request->device)) return false;
+    return find_kernel(&request->form, request->capability, &kernel, &failure) == STATUS_OK;
+}
+
+/* NULL: it is not ready. */
+static const char *chain_name(const struct kernel_form *form, int capability) {
+    struct kernel_chain_request request;
+    request.form = *form;
+    request.capability = capability;
+    request.make = make_chain;
+    return cudaGetDevice(&request.device) ? NULL : kernel_chain_ask(&request);
+}
+
+static int user_twin_chain(const struct cuda_context *context, const struct op *const *ops,
+                           int count, const struct image *in, bool *ready) {
+    const struct user_op *users[KERNEL_OPS_MAX];
+    int user_count = 0;
+    for (; user_count < count && user_count < KERNEL_OPS_MAX; user_count++) {
+        if (!registry_is_added(ops[user_count])) break;
+        users[user_count] = user_op_of(ops[user_count]);
     }
-    made->next = kernels;
-    kernels = made;
-    *kernel = made->kernel;
-    return STATUS_OK;
-}
-
-static enum status kernel_of(const struct cuda_context *context, const struct op_call *call,
-                             cudaKernel_t *kernel) {
-    const struct user_op *op = user_op_of(call->op);
-    const int depth = call->in.depth;
-    const int channels = op->skeleton == SKELETON_P2P ? 1 : call->in.channels;
-    enum status status = STATUS_OK;
-    pthread_mutex_lock(&lock);
-    const struct user_kernel *found = find_kernel(op, depth, channels, context->capability);
-    if (found)
-        *kernel = found->kernel;
-    else
-        status = make_kernel(op, depth, channels, context->capability, kernel, call->failure);
-    pthread_mutex_unlock(&lock);
-    return status;
+    const int length = kernel_chain_length(users, user_count);
+    if (length < 2) return 1;
+    const struct kernel_form form = form_of(users, length, in->depth, in->channels);
+    *ready = chain_name(&form, context->capability) != NULL;
+    return length;
 }
 
 /* ---- run */
@@ -109,25 +99,38 @@ static size_t user_twin_scratch(const struct cuda_context *context, const struct
     return scalar ? scalar_scratch(context, count) : 0;
 }
 
+/* What CALL's kernel is made for, and the parameters of its operators. */
+static struct kernel_form form_of_call(const struct op_call *call,
+                                       struct skeleton_parameters parameters[KERNEL_OPS_MAX]) {
+    const struct user_op *ops[KERNEL_OPS_MAX];
+    int count = 0;
+    for (const struct op_call *one = call; one; one = one->before) count++;
+    assert(count <= KERNEL_OPS_MAX);
+    int i = count;
+    for (const struct op_call *one = call; one; one = one->before) {
+        ops[--i] = user_op_of(one->op);
+        if (ops[i]->parameters)
+            parameter_struct_fill(ops[i]->parameters, one->params, parameters[i].bytes);
+    }
+    return form_of(ops, count, call->in.depth, call->in.channels);
+}
+
 static enum status user_twin_run(const struct cuda_context *context, struct op_call *calls,
                                  int count) {
     const struct user_op *op = user_op_of(calls[0].op);
-    struct skeleton_kernel kernel = {};
-    cudaKernel_t function = NULL;
-    const enum status status = kernel_of(context, &calls[0], &function);
+    struct skeleton_parameters parameters[KERNEL_OPS_MAX] = {};
+    void *function = NULL;
+    const struct kernel_form form = form_of_call(&calls[0], parameters);
+    const enum status status = find_kernel(&form, context->capability, &function, calls[0].failure);
     if (status) return status;
-    kernel.function = (const void *)function;
-    kernel.name = op->op.name;
-    if (op->parameters)
-        parameter_struct_fill(op->parameters, calls[0].params, kernel.parameters.bytes);
+    const char *chain = form.count > 1 ? chain_name(&form, context->capability) : NULL;
+    const struct skeleton_kernel kernel = { function, parameters, chain ? chain : op->op.name };
     switch (op->skeleton) {
     case SKELETON_P2P: return point_launch(context, calls, count, kernel);
     case SKELETON_N2P: return neighbourhood_launch(context, calls, count, kernel);
     case SKELETON_R2S: return scalar_launch(context, calls, count, kernel);
-    default: break;
+    default: return vector_launch(context, calls, count, kernel, user_op_bins(op, calls[0].params));
     }
-    const int bins = (int)calls[0].params->number[op->parameters ? op->parameters->count : 0];
-    return vector_launch(context, calls, count, kernel, bins);
 }
 
-const struct cuda_op user_twin = { user_twin_scratch, user_twin_run };
+const struct cuda_op user_twin = { user_twin_scratch, user_twin_run, user_twin_chain };

@@ -2,11 +2,10 @@
 /* user_twin.h - the twin of every operator that a user wrote: its kernels are compiled while the
  * program runs.
  *
- * Used by:  op_registry.cu; whoever wants kernels ready before the first job.
+ * Used by:  op_registry.cu; device_cuda.cu has kernels made before the first job.
  * Owns:     kernels, which stay as long as the process.
- * Fails:    STATUS_INTERNAL where a kernel does not compile, with the compiler's first message;
- *           STATUS_BAD_PARAM where there is no libnvrtc; else as cuda_op.h says.
- * Threads:  any; one compiles a kernel, others that want the same one wait.
+ * Fails:    as kernel_library.h and cuda_op.h say.
+ * Threads:  any.
  */
 #ifndef BURIN_USER_TWIN_H
 #define BURIN_USER_TWIN_H
@@ -18,6 +17,11 @@ extern "C" {
 #endif
 
 extern const struct cuda_op user_twin;
+
+/* Makes the kernel that OP, a user's operator, needs for images of DEPTH bits and so many channels,
+ * and runs nothing. STATUS_OK too where OP does not take such images. */
+enum status user_twin_prepare(const struct cuda_context *context, const struct op *op, int depth,
+                              int channels, struct failure *failure);
 
 #ifdef __cplusplus
 }

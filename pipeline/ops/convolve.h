@@ -3,9 +3,10 @@
  *
  * Integers only. r = sum of taps[i] * sample, the window centred on the pixel and not mirrored
  * (correlation, as OpenCV's filter2D and libvips' conv do), the border replicated; |r| where `abs`;
- * result = floor((2 r + d) / (2 d)) + offset, clamped to 0..M, so rounding is half up. d is the
- * divisor; given as 0, the sum of the taps, or 1 where that is not positive. |r| is at most 25 *
- * 1024 * 65535 < 2^31.
+ * result = floor((2 r + d) / (2 d)) + offset, clamped to 0..M, so rounding is half up: the same as
+ * floor((r + floor(d / 2)) / d), since 2 r + d is odd where d is. d is the divisor; given as 0, the
+ * sum of the taps, or 1 where that is not positive. |r| + d / 2 is at most 25 * 1024 * 65535 + 2^19
+ * < 2^31.
  *
  * Used by:  convolve, on both devices.
  */
@@ -22,22 +23,22 @@ enum { CONVOLVE_TAPS, CONVOLVE_DIVISOR, CONVOLVE_OFFSET, CONVOLVE_ABS };
 
 struct convolve_rule {
     int32_t taps[TAPS_MAX];
-    int32_t reach;   /* 1 or 2 */
-    int32_t divisor; /* 1..2^20 */
+    int32_t reach; /* 1 or 2 */
+    int32_t half;  /* of the divisor, 1..2^20, rounded down */
     uint32_t reciprocal, shift;
     int32_t offset, max; /* in samples' own units */
     int32_t absolute;    /* 0 or -1 */
 };
 
-/* floor(n / divisor) = n * reciprocal >> shift for n < 2^31 (Granlund and Montgomery, Division by
- * Invariant Integers using Multiplication). */
+/* floor(n / divisor) = (2 n * reciprocal >> 32) >> shift for n < 2^31 (Granlund and Montgomery,
+ * Division by Invariant Integers using Multiplication). */
 HOST_DEVICE void convolve_divisor(struct convolve_rule *rule, int32_t divisor) {
     uint32_t log2_up = 0;
     while ((INT64_C(1) << log2_up) < divisor) log2_up++;
-    rule->divisor = divisor;
-    rule->shift = 31 + log2_up;
-    rule->reciprocal =
-        (uint32_t)(((UINT64_C(1) << rule->shift) + (uint32_t)divisor - 1) / (uint32_t)divisor);
+    const uint64_t power = UINT64_C(1) << (31 + log2_up);
+    rule->half = divisor / 2;
+    rule->shift = log2_up;
+    rule->reciprocal = (uint32_t)((power + (uint32_t)divisor - 1) / (uint32_t)divisor);
 }
 
 HOST_DEVICE struct convolve_rule convolve_rule_of(const struct params *params, unsigned depth) {
@@ -57,14 +58,13 @@ HOST_DEVICE struct convolve_rule convolve_rule_of(const struct params *params, u
     return rule;
 }
 
-/* Below 0, floor(r / d) is the complement of floor(~r / d). */
+/* Below 0, floor(n / d) is the complement of floor(~n / d). */
 HOST_DEVICE int32_t convolve_result(int32_t sum, const struct convolve_rule *rule) {
-    const int32_t turn = -(int32_t)(sum < 0) & rule->absolute, r = (sum ^ turn) - turn;
-    const int32_t sign = -(int32_t)(r < 0), d = rule->divisor;
-    const uint32_t size = (uint32_t)(r ^ sign);
-    const int32_t floor = (int32_t)((uint64_t)size * rule->reciprocal >> rule->shift) ^ sign;
-    const int32_t rest = r - floor * d;
-    const int32_t level = floor + (rest >= d - rest) + rule->offset;
+    const int32_t turn = -(int32_t)(sum < 0) & rule->absolute;
+    const int32_t n = (sum ^ turn) - turn + rule->half, sign = -(int32_t)(n < 0);
+    const uint64_t twice = 2 * (uint32_t)(n ^ sign);
+    const uint32_t size = (uint32_t)(twice * rule->reciprocal >> 32) >> rule->shift;
+    const int32_t level = ((int32_t)size ^ sign) + rule->offset;
     return level < 0 ? 0 : level > rule->max ? rule->max : level;
 }
 

@@ -35,9 +35,7 @@ static struct values_shape histogram_values(const struct op *op, const struct pa
 }
 
 static int bands_of(const struct op_call *call) {
-    const int threads = pool_threads(call->pool);
-    const int most = call->in.height < BANDS_MAX ? (int)call->in.height : BANDS_MAX;
-    return threads < most ? threads : most;
+    return band_count(call->in.height, pool_threads(call->pool), BANDS_MAX);
 }
 
 /* What one band counts into. */

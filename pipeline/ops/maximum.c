@@ -3,12 +3,6 @@
 
 static const struct param params[] = { { .name = NULL } };
 
-static struct values_shape maximum_values(const struct op *op, const struct params *values,
-                                          const struct image *in) {
-    (void)op, (void)values;
-    return (struct values_shape){ VALUE_UINT32, image_colours(in), 1, false };
-}
-
 static void maximum_band(void *argument, int index) {
     reduction_band(argument, index, 0, reduce_maximum);
 }
@@ -31,7 +25,7 @@ const struct op op_maximum = {
     .name = "maximum",
     .summary = "Tells the largest sample of each colour channel; passes the image on",
     .params = params,
-    .values = maximum_values,
+    .values = reduction_values,
     .scratch = reduction_scratch,
     .run = maximum_run,
 };

@@ -3,12 +3,6 @@
 
 static const struct param params[] = { { .name = NULL } };
 
-static struct values_shape minimum_values(const struct op *op, const struct params *values,
-                                          const struct image *in) {
-    (void)op, (void)values;
-    return (struct values_shape){ VALUE_UINT32, image_colours(in), 1, false };
-}
-
 static void minimum_band(void *argument, int index) {
     reduction_band(argument, index, UINT64_MAX, reduce_minimum);
 }
@@ -31,7 +25,7 @@ const struct op op_minimum = {
     .name = "minimum",
     .summary = "Tells the least sample of each colour channel; passes the image on",
     .params = params,
-    .values = minimum_values,
+    .values = reduction_values,
     .scratch = reduction_scratch,
     .run = minimum_run,
 };

@@ -15,10 +15,14 @@
 enum { REDUCTION_BANDS_MAX = 64 };
 
 static inline int reduction_bands(const struct op_call *call) {
-    const int threads = pool_threads(call->pool);
-    const uint32_t most =
-        call->in.height < REDUCTION_BANDS_MAX ? call->in.height : REDUCTION_BANDS_MAX;
-    return threads < (int)most ? threads : (int)most;
+    return band_count(call->in.height, pool_threads(call->pool), REDUCTION_BANDS_MAX);
+}
+
+/* What minimum and maximum tell. */
+static inline struct values_shape reduction_values(const struct op *op, const struct params *values,
+                                                   const struct image *in) {
+    (void)op, (void)values;
+    return (struct values_shape){ VALUE_UINT32, image_colours(in), 1, false };
 }
 
 /* Scratch: a result for each channel of each band. */

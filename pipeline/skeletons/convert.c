@@ -76,7 +76,7 @@ static void put_header(FILE *out, const struct user_file *file) {
     for (int i = 0; i < file->count; i++) {
         const struct user_op *op = &file->ops[i];
         fprintf(out, "/* %s", op->op.summary);
-        if (op->depth) fprintf(out, "; %d bits a sample", op->depth);
+        if (op->op.depth) fprintf(out, "; %u bits a sample", op->op.depth);
         fprintf(out, ". */\nvoid %s_cpu", op->op.name);
         convert_put_arguments(out, op);
         fprintf(out, ");\nint %s_gpu", op->op.name);
@@ -102,8 +102,8 @@ static void put_rows(FILE *out, const struct user_op *op) {
 /* rows(&rows), for the picture's depth where the operator takes both. */
 static void put_call(FILE *out, const struct user_op *op) {
     const char *name = op->op.name;
-    if (op->depth)
-        fprintf(out, "    burin_%s_%d_rows(&rows);\n", name, op->depth);
+    if (op->op.depth)
+        fprintf(out, "    burin_%s_%u_rows(&rows);\n", name, op->op.depth);
     else
         fprintf(out,
                 "    if (in->depth == 8)\n        burin_%s_8_rows(&rows);\n"
@@ -199,8 +199,8 @@ static void put_table(FILE *out, const struct user_op *op) {
 static void put_entry(FILE *out, const struct user_op *op) {
     static const char *const kinds[] = { "KIND_PICTURE", "KIND_PICTURE", "KIND_NUMBER",
                                          "KIND_LIST" };
-    fprintf(out, "    { \"%s\", %s, %d, %s_parameters, %d, %d, run_%s_cpu, GPU(run_%s_gpu) },\n",
-            op->op.name, kinds[op->skeleton], op->depth, op->op.name,
+    fprintf(out, "    { \"%s\", %s, %u, %s_parameters, %d, %d, run_%s_cpu, GPU(run_%s_gpu) },\n",
+            op->op.name, kinds[op->skeleton], op->op.depth, op->op.name,
             op->parameters ? op->parameters->count : 0,
             op->skeleton == SKELETON_R2V ? USER_BINS_DEFAULT : 0, op->op.name, op->op.name);
 }
@@ -243,63 +243,44 @@ static void put_main(FILE *out, const struct user_file *file) {
 
 /* ---- the folder */
 
-static void put_rows_header(FILE *out, const struct user_file *file) {
-    (void)file;
-    fputs(embedded_rows, out);
-}
-
-static void put_prelude(FILE *out, const struct user_file *file) {
-    (void)file;
-    fputs(embedded_prelude, out);
-}
-
-static void put_exact_math(FILE *out, const struct user_file *file) {
-    (void)file;
-    fputs(embedded_exact_math, out);
-}
-
-static void put_makefile(FILE *out, const struct user_file *file) {
-    (void)file;
-    fputs(embedded_makefile, out);
-}
-
-static const struct {
-    const char *name;
-    void (*put)(FILE *out, const struct user_file *file);
-} files[] = {
-    { "op.h", put_header },
-    { "op_cpu.c", put_cpu },
-    { "main.c", put_main },
-    { "Makefile", put_makefile },
-    { "rows.h", put_rows_header },
-    { "prelude.h", put_prelude },
-    { "exact_math.h", put_exact_math },
-};
-
-enum status convert_write_file(const struct user_file *file, const char *folder, const char *name,
-                               void (*put)(FILE *out, const struct user_file *file),
-                               struct failure *failure) {
+static enum status write_file(const struct convert_file *one, const struct user_file *file,
+                              const char *folder, struct failure *failure) {
     char path[1024];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%s/%s", folder, one->name);
     FILE *out = fopen(path, "we");
-    if (out) put(out, file);
+    if (out && one->text) fputs(one->text, out);
+    if (out && one->put) one->put(out, file);
     const bool bad = !out || ferror(out);
     if ((out && fclose(out) != 0) || bad)
         return fail(failure, STATUS_INTERNAL, "cannot write %.120s: %s", path, strerror(errno));
     return STATUS_OK;
 }
 
+enum status convert_write_files(const struct convert_file *list, const struct user_file *file,
+                                const char *folder, struct failure *failure) {
+    enum status status = STATUS_OK;
+    for (; !status && list->name; list++) status = write_file(list, file, folder, failure);
+    return status;
+}
+
 enum status convert_write(const struct user_file *file, const char *folder,
                           struct failure *failure) {
+    const struct convert_file files[] = {
+        { "op.h", NULL, put_header },
+        { "op_cpu.c", NULL, put_cpu },
+        { "main.c", NULL, put_main },
+        { "Makefile", embedded_makefile, NULL },
+        { "rows.h", embedded_rows, NULL },
+        { "prelude.h", embedded_prelude, NULL },
+        { "exact_math.h", embedded_exact_math, NULL },
+        { .name = NULL },
+    };
     char path[1024];
-    enum status status = STATUS_OK;
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return fail(failure, STATUS_INTERNAL, "cannot make %.120s: %s", folder, strerror(errno));
     snprintf(path, sizeof path, "%s/op_cpu.c", folder);
     if (access(path, F_OK) == 0)
         return fail(failure, STATUS_BAD_PARAM,
                     "%.120s is there already: choose another folder, or remove it", path);
-    for (size_t i = 0; status == STATUS_OK && i < sizeof files / sizeof *files; i++)
-        status = convert_write_file(file, folder, files[i].name, files[i].put, failure);
-    return status;
+    return convert_write_files(files, file, folder, failure);
 }

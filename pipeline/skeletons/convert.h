@@ -19,10 +19,15 @@
 enum status convert_write(const struct user_file *file, const char *folder,
                           struct failure *failure);
 
-/* One file of FOLDER, which PUT prints. */
-enum status convert_write_file(const struct user_file *file, const char *folder, const char *name,
-                               void (*put)(FILE *out, const struct user_file *file),
-                               struct failure *failure);
+struct convert_file {
+    const char *name;
+    const char *text; /* what is in it; NULL: PUT prints it */
+    void (*put)(FILE *out, const struct user_file *file);
+};
+
+/* LIST ends with a name that is NULL. */
+enum status convert_write_files(const struct convert_file *list, const struct user_file *file,
+                                const char *folder, struct failure *failure);
 
 /* "(const struct op_picture *in, ..." of an operator's function in op.h, up to its last argument.
  */

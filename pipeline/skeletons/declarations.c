@@ -21,14 +21,13 @@ struct scan {
 };
 
 static bool copy_code(const struct tokens *tokens, struct declarations *declarations) {
-    declarations->code = malloc((size_t)(tokens->count + 1) * sizeof *declarations->code);
-    if (!declarations->code) return false;
+    struct token *to = malloc((size_t)(tokens->count + 1) * sizeof *to);
+    declarations->code = to;
+    if (!to) return false;
     for (int i = 0; i <= tokens->count; i++) {
         const struct token *token = &tokens->list[i];
-        if (token->preprocessor || token->kind == TOKEN_COMMENT) continue;
-        declarations->code[declarations->code_count++] = *token;
+        if (!token->preprocessor && token->kind != TOKEN_COMMENT) *to++ = *token;
     }
-    declarations->code_count--; /* without the end */
     return true;
 }
 
@@ -207,8 +206,7 @@ const struct declaration *declarations_function(const struct declarations *decla
                                                 const struct token *name) {
     for (int i = 0; i < declarations->count; i++) {
         const struct declaration *one = &declarations->list[i];
-        if (one->kind == DECLARATION_FUNCTION && one->name && one->name->length == name->length &&
-            memcmp(one->name->text, name->text, name->length) == 0)
+        if (one->kind == DECLARATION_FUNCTION && one->name && token_same(one->name, name))
             return one;
     }
     return NULL;

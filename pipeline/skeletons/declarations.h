@@ -33,8 +33,7 @@ struct declaration {
 };
 
 struct declarations {
-    struct token *code; /* the source's tokens without comments and preprocessor lines */
-    int code_count;
+    struct token *code; /* the source's tokens without comments and preprocessor lines; TOKEN_END */
     struct declaration *list;
     int count;
 };

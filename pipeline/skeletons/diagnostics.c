@@ -34,10 +34,3 @@ void diagnostics_print(const struct diagnostics *diagnostics, int index, char *t
     snprintf(text, size, "%s:%d: %s%s%s", diagnostics->path, one->line,
              one->directive ? one->directive : "", one->directive ? ": " : "", one->text);
 }
-
-enum status diagnostics_status(const struct diagnostics *diagnostics, struct failure *failure) {
-    if (!diagnostics->count) return STATUS_OK;
-    char text[2 * DIAGNOSTIC_TEXT_MAX];
-    diagnostics_print(diagnostics, 0, text, sizeof text);
-    return fail(failure, STATUS_BAD_PARAM, "%s", text);
-}

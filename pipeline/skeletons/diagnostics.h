@@ -9,8 +9,6 @@
 #ifndef BURIN_DIAGNOSTICS_H
 #define BURIN_DIAGNOSTICS_H
 
-#include "pipeline/status.h"
-
 #include <stddef.h>
 
 enum { DIAGNOSTICS_MAX = 20, DIAGNOSTIC_TEXT_MAX = 240 };
@@ -33,8 +31,5 @@ void diagnostics_add(struct diagnostics *diagnostics, int line, const char *dire
 
 /* "op.c:12: #P2P_FUNC: expected ..." of the INDEX-th into TEXT. */
 void diagnostics_print(const struct diagnostics *diagnostics, int index, char *text, size_t size);
-
-/* STATUS_OK where there are none; else STATUS_BAD_PARAM with the first one's sentence. */
-enum status diagnostics_status(const struct diagnostics *diagnostics, struct failure *failure);
 
 #endif

@@ -270,7 +270,7 @@ bool parameter_struct_read(const struct tokens *tokens, const struct declaration
                            struct text_arena *arena, struct parameter_struct *out,
                            struct diagnostics *diagnostics) {
     const struct token *at = declaration->first;
-    *out = (struct parameter_struct){ .line = at->line };
+    *out = (struct parameter_struct){ 0 };
     if (!expect(&at, "typedef", diagnostics) || !expect(&at, "struct", diagnostics)) return false;
     if (at->kind == TOKEN_WORD) at++; /* its tag */
     if (!expect(&at, "{", diagnostics)) return false;
@@ -278,7 +278,8 @@ bool parameter_struct_read(const struct tokens *tokens, const struct declaration
         if (!read_fields(tokens, &at, arena, out, diagnostics)) return false;
     at++;
     if (!out->count) {
-        diagnostics_add(diagnostics, out->line, directive, "the struct has no fields");
+        diagnostics_add(diagnostics, declaration->first->line, directive,
+                        "the struct has no fields");
         return false;
     }
     if (at->kind != TOKEN_WORD) return expect(&at, "name", diagnostics);

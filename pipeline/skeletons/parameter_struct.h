@@ -30,7 +30,6 @@ struct field {
 
 struct parameter_struct {
     const char *name; /* of the typedef */
-    int line;
     int count;
     struct field fields[PARAMS_MAX];
     struct param params[PARAMS_MAX + 1];

@@ -179,7 +179,6 @@ static void add_op(struct user_file *file, enum skeleton skeleton,
     *op = (struct user_op){
         .file = file,
         .skeleton = skeleton,
-        .directive = directive,
         .function = next,
     };
     if (!signature_read(file, directive, next, op, diagnostics) ||
@@ -187,21 +186,25 @@ static void add_op(struct user_file *file, enum skeleton skeleton,
         return;
     op->op.name = text_arena_copy(&file->arena, next->name->text, next->name->length);
     op->op.summary = summary_of(file, directive);
-    op->op.depth = (unsigned)op->depth;
     file->count++;
 }
 
+static enum skeleton skeleton_of(const char *directive) {
+    int skeleton = 0;
+    while (token_directives[1 + skeleton] != directive) skeleton++;
+    return (enum skeleton)skeleton;
+}
+
 static void read_directives(struct user_file *file, struct diagnostics *diagnostics) {
-    static const char *const names[] = { "#P2P_FUNC", "#N2P_FUNC", "#R2S_FUNC", "#R2V_FUNC" };
     const struct declarations *all = &file->declarations;
     for (int i = 0; i < all->count; i++) {
         const struct declaration *one = &all->list[i];
         const struct declaration *next = i + 1 < all->count ? &all->list[i + 1] : NULL;
         if (one->kind != DECLARATION_DIRECTIVE) continue;
-        if (strcmp(one->directive, "#STRUCT") == 0) add_struct(file, one, next, diagnostics);
-        for (int k = 0; k < 4; k++)
-            if (strcmp(one->directive, names[k]) == 0)
-                add_op(file, (enum skeleton)k, one, next, diagnostics);
+        if (one->directive == token_directives[0])
+            add_struct(file, one, next, diagnostics);
+        else
+            add_op(file, skeleton_of(one->directive), one, next, diagnostics);
     }
     if (!file->count && !diagnostics->count)
         diagnostics_add(diagnostics, 1, NULL,

@@ -3,7 +3,8 @@
  *
  * README.md of this folder is the language's reference.
  *
- * Used by:  operators_dir.c, `burin check`.
+ * Used by:  operators_dir.c; server/command_check.c, command_convert.c and user_operators.c;
+ *           server/bench/skeletons.c.
  * Owns:     the caller destroys what reader_read returns; registered operators stay for ever.
  * Fails:    what is wrong goes into the diagnostics, and NULL comes back.
  * Threads:  any; no state but the registry's names.

@@ -123,10 +123,11 @@ static void check_define(const struct token *hash, struct diagnostics *diagnosti
 }
 
 static void unknown_line(const struct token *hash, struct diagnostics *diagnostics) {
-    static const char *const ours[] = { "STRUCT", "P2P_FUNC", "N2P_FUNC", "R2S_FUNC", "R2V_FUNC" };
+    const char *names[TOKEN_DIRECTIVE_COUNT];
     char shown[TOKEN_SHOWN_MAX];
     token_shown(hash + 1, shown);
-    const char *near = nearest_name(shown, ours, COUNT(ours));
+    for (int i = 0; i < TOKEN_DIRECTIVE_COUNT; i++) names[i] = token_directives[i] + 1;
+    const char *near = nearest_name(shown, names, TOKEN_DIRECTIVE_COUNT);
     if (near)
         diagnostics_add(diagnostics, hash->line, NULL,
                         "there is no directive #%s; did you mean #%s?", shown, near);
@@ -194,15 +195,10 @@ static void check_variable(const struct declaration *declaration, struct diagnos
                     token_shown(declaration->first, shown));
 }
 
-static bool same_name(const struct token *a, const struct token *b) {
-    return a->kind == TOKEN_WORD && a->length == b->length &&
-           memcmp(a->text, b->text, a->length) == 0;
-}
-
 static void check_body(const struct declaration *function, struct diagnostics *diagnostics) {
     char shown[TOKEN_SHOWN_MAX];
     for (const struct token *at = function->body; at < function->end; at++) {
-        if (same_name(at, function->name) && token_is(at + 1, "("))
+        if (token_same(at, function->name) && token_is(at + 1, "("))
             diagnostics_add(diagnostics, at->line, NULL,
                             "%s calls itself: recursion is not accepted, write a loop",
                             token_shown(at, shown));
@@ -218,7 +214,7 @@ static void check_body(const struct declaration *function, struct diagnostics *d
 static bool is_macro(const struct tokens *tokens, const struct token *name) {
     for (int i = 0; i + 2 < tokens->count; i++) {
         const struct token *at = &tokens->list[i];
-        if (at->preprocessor && at->first && token_is(at + 1, "define") && same_name(name, at + 2))
+        if (at->preprocessor && at->first && token_is(at + 1, "define") && token_same(name, at + 2))
             return true;
     }
     return false;

@@ -114,6 +114,6 @@ long scalar_type_max(enum scalar_type type) {
     return types[type].max;
 }
 
-int scalar_type_sample_depth(enum scalar_type type) {
+unsigned scalar_type_sample_depth(enum scalar_type type) {
     return type == SCALAR_UCHAR ? 8 : type == SCALAR_USHORT ? 16 : 0;
 }

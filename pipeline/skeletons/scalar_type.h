@@ -33,12 +33,12 @@ enum scalar_type {
  * moves *TOKEN behind them. SCALAR_NONE, and *TOKEN where it was, if no basic type stands there. */
 enum scalar_type scalar_type_read(const struct token **token);
 
-const char *scalar_type_name(enum scalar_type type); /* "unsigned char" */
-size_t scalar_type_bytes(enum scalar_type type);     /* also its alignment */
-bool scalar_type_is_float(enum scalar_type type);    /* float, double */
-bool scalar_type_is_signed(enum scalar_type type);   /* integers that can be negative */
-long scalar_type_min(enum scalar_type type);         /* of integers and bool */
-long scalar_type_max(enum scalar_type type);         /* likewise; at most LONG_MAX */
-int scalar_type_sample_depth(enum scalar_type type); /* 8, 16; 0: no sample's type */
+const char *scalar_type_name(enum scalar_type type);      /* "unsigned char" */
+size_t scalar_type_bytes(enum scalar_type type);          /* also its alignment */
+bool scalar_type_is_float(enum scalar_type type);         /* float, double */
+bool scalar_type_is_signed(enum scalar_type type);        /* integers that can be negative */
+long scalar_type_min(enum scalar_type type);              /* of integers and bool */
+long scalar_type_max(enum scalar_type type);              /* likewise; at most LONG_MAX */
+unsigned scalar_type_sample_depth(enum scalar_type type); /* 8, 16; 0: no sample's type */
 
 #endif

@@ -53,9 +53,9 @@ static bool take_name(struct cursor *cursor, const struct token **name, const ch
 static bool take_sample(struct cursor *cursor, const char *what) {
     const struct token *begin = cursor->at;
     const enum scalar_type type = scalar_type_read(&cursor->at);
-    const int depth = scalar_type_sample_depth(type);
-    if (depth && (!cursor->op->depth || cursor->op->depth == depth)) {
-        cursor->op->depth = depth;
+    const unsigned depth = scalar_type_sample_depth(type), before = cursor->op->op.depth;
+    if (depth && (!before || before == depth)) {
+        cursor->op->op.depth = depth;
         return true;
     }
     cursor->at = begin;
@@ -86,13 +86,10 @@ static bool take_head(struct cursor *cursor) {
 static bool is_used(const struct user_file *file, const struct declaration *function,
                     const struct token *name) {
     for (const struct token *at = function->body; at < function->end; at++)
-        if (at->length == name->length && memcmp(at->text, name->text, name->length) == 0)
-            return true;
+        if (token_same(at, name)) return true;
     for (int i = 0; i < file->tokens.count; i++) {
         const struct token *at = &file->tokens.list[i];
-        if (at->preprocessor && at->length == name->length &&
-            memcmp(at->text, name->text, name->length) == 0)
-            return true;
+        if (at->preprocessor && token_same(at, name)) return true;
     }
     return false;
 }
@@ -178,7 +175,7 @@ static bool take_value(struct cursor *cursor, const char *letter, enum scalar_ty
 }
 
 /* A sample must fit into the type that it is converted to. */
-static int depth_of(enum scalar_type type) {
+static unsigned depth_of(enum scalar_type type) {
     return type == SCALAR_NONE || scalar_type_max(type) >= 65535 ? 0 : 8;
 }
 
@@ -200,7 +197,7 @@ static bool read_r2s(struct cursor *cursor) {
         return false;
     }
     if (explicit_type) op->result = explicit_type;
-    op->depth = depth_of(op->result);
+    op->op.depth = depth_of(op->result);
     return true;
 }
 
@@ -236,13 +233,15 @@ static bool read_result(const struct declaration *directive, struct user_op *op,
             : op->skeleton == SKELETON_R2V && (type == SCALAR_INT || type == SCALAR_UINT);
     if (!good)
         diagnostics_add(diagnostics, directive->first->line, directive->directive,
-                        op->skeleton == SKELETON_R2S
-                            ? "expected an integer type behind the directive, found %s: sums of "
-                              "float and double would depend on the order in which they are made"
-                        : op->skeleton == SKELETON_R2V
-                            ? "expected int or unsigned int behind the directive, found %s"
-                            : "expected nothing behind the directive, found %s",
-                        scalar_type_name(type));
+                        "expected %s behind the directive, found %s%s",
+                        op->skeleton == SKELETON_R2S   ? "an integer type"
+                        : op->skeleton == SKELETON_R2V ? "int or unsigned int"
+                                                       : "nothing",
+                        scalar_type_name(type),
+                        op->skeleton == SKELETON_R2S && scalar_type_is_float(type)
+                            ? ": sums of float and double would depend on the order in which they "
+                              "are made"
+                            : "");
     return good;
 }
 

@@ -12,9 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const directives[] = { "#STRUCT", "#P2P_FUNC", "#N2P_FUNC", "#R2S_FUNC",
-                                          "#R2V_FUNC" };
-enum { DIRECTIVE_COUNT = sizeof directives / sizeof *directives };
+const char *const token_directives[TOKEN_DIRECTIVE_COUNT] = { "#STRUCT", "#P2P_FUNC", "#N2P_FUNC",
+                                                              "#R2S_FUNC", "#R2V_FUNC" };
 
 struct lexer {
     const char *at;
@@ -28,6 +27,10 @@ struct lexer {
 
 bool token_is(const struct token *token, const char *word) {
     return strlen(word) == token->length && memcmp(token->text, word, token->length) == 0;
+}
+
+bool token_same(const struct token *a, const struct token *b) {
+    return a->length == b->length && memcmp(a->text, b->text, a->length) == 0;
 }
 
 const char *token_shown(const struct token *token, char shown[TOKEN_SHOWN_MAX]) {
@@ -57,9 +60,10 @@ static size_t hash_word(const char *hash, const char **word) {
 static const char *directive_at(const char *hash) {
     const char *word;
     const size_t length = hash_word(hash, &word);
-    for (int i = 0; i < DIRECTIVE_COUNT; i++)
-        if (strlen(directives[i]) == length + 1 && memcmp(directives[i] + 1, word, length) == 0)
-            return directives[i];
+    for (int i = 0; i < TOKEN_DIRECTIVE_COUNT; i++) {
+        const char *name = token_directives[i] + 1;
+        if (strlen(name) == length && memcmp(name, word, length) == 0) return token_directives[i];
+    }
     return NULL;
 }
 

@@ -49,7 +49,14 @@ void tokens_release(struct tokens *tokens);
 /* Whether TOKEN reads WORD, which may be a punctuator. */
 bool token_is(const struct token *token, const char *word);
 
-/* The directive's constant name, "#P2P_FUNC"; NULL where TOKEN is none. */
+/* Whether both read the same. */
+bool token_same(const struct token *a, const struct token *b);
+
+/* "#STRUCT", and behind it those of the skeletons, in the order of `enum skeleton`. */
+enum { TOKEN_DIRECTIVE_COUNT = 5 };
+extern const char *const token_directives[TOKEN_DIRECTIVE_COUNT];
+
+/* Its name in that list; NULL where TOKEN is no directive. */
 const char *token_directive(const struct token *token);
 
 /* The token as a message may show it: at most 40 characters; returns SHOWN. */

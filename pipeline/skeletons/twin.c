@@ -29,19 +29,13 @@ struct work {
     _Alignas(8) unsigned char params[PARAMETER_STRUCT_BYTES_MAX];
 };
 
-static int bins_of(const struct user_op *op, const struct params *params) {
-    return op->skeleton == SKELETON_R2V
-               ? (int)params->number[op->parameters ? op->parameters->count : 0]
-               : 1;
-}
-
 static int copies_of(int bins) {
     return bins <= COPIED_BINS_MAX ? COPIES : 1;
 }
 
 /* What one band of CALL counts into. */
 static size_t count_bytes(const struct user_op *op, const struct op_call *call) {
-    const int bins = bins_of(op, call->params);
+    const int bins = user_op_bins(op, call->params);
     return sizeof(int) * (size_t)bins * (size_t)copies_of(bins) * image_colours(&call->in);
 }
 
@@ -101,12 +95,12 @@ static enum value_type value_type_of(enum scalar_type type) {
     return is_signed ? VALUE_INT32 : VALUE_UINT32;
 }
 
-struct values_shape twin_values(const struct op *op, const struct params *params,
-                                const struct image *in) {
+static struct values_shape twin_values(const struct op *op, const struct params *params,
+                                       const struct image *in) {
     const struct user_op *user = user_op_of(op);
     return (struct values_shape){ .type = value_type_of(user_text_result(user, in->depth)),
                                   .channels = image_colours(in),
-                                  .length = (uint32_t)bins_of(user, params),
+                                  .length = (uint32_t)user_op_bins(user, params),
                                   .is_list = user->skeleton == SKELETON_R2V };
 }
 
@@ -139,7 +133,7 @@ static void put_counts(const struct work *work) {
 
 static enum status twin_run(struct op_call *call) {
     const struct user_op *op = user_op_of(call->op);
-    const int bins = bins_of(op, call->params);
+    const int bins = user_op_bins(op, call->params);
     struct work work = {
         .call = call,
         .op = op,

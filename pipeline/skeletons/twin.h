@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* twin.h - a user's operator run on the CPU, its image shared out in bands of rows.
  *
- * Used by:  operators_dir.c, which puts these functions into a file's records.
+ * Used by:  operators_dir.c, server/user_operators.c and server/bench/skeletons.c, which put these
+ *           functions into a file's records.
  * Owns:     nothing.
  * Fails:    as op.h says.
  * Threads:  as op.h says.
@@ -13,9 +14,5 @@
 
 /* Sets run, scratch and values of every operator of FILE, whose library is loaded. */
 void twin_fill(struct user_file *file);
-
-/* What an R2S or R2V tells of an image; also for the GPU's twin. */
-struct values_shape twin_values(const struct op *op, const struct params *params,
-                                const struct image *in);
 
 #endif

@@ -5,6 +5,8 @@
  * ones go, and so do folders that a process left when it was killed in the middle of its work. */
 #include "pipeline/skeletons/twin_cache.h"
 
+#include "pipeline/fnv1a.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -44,6 +46,11 @@ bool twin_cache_is_ours(const char *path) {
     return stat(path, &facts) == 0 && is_ours(&facts);
 }
 
+bool twin_cache_is_ours_at(int fd) {
+    struct stat facts;
+    return fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && is_ours(&facts);
+}
+
 bool twin_cache_open(const char *folder) {
     struct stat facts;
     if (mkdir(folder, 0700) != 0 && errno != EEXIST) return false;
@@ -52,15 +59,19 @@ bool twin_cache_open(const char *folder) {
 
 /* ---- finding */
 
-static uint64_t hash_of(const char *text, uint64_t hash) {
-    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
+/* Two hashes that begin with other numbers. */
+static void name_of(const char *text, char name[NAME_SIZE]) {
+    const size_t length = strlen(text);
+    snprintf(name, NAME_SIZE, "%016llx%016llx",
+             (unsigned long long)fnv1a(FNV1A_START, text, length),
+             (unsigned long long)fnv1a(~FNV1A_START, text, length));
 }
 
-static void name_of(const char *text, char name[NAME_SIZE]) {
-    snprintf(name, NAME_SIZE, "%016llx%016llx",
-             (unsigned long long)hash_of(text, 0xcbf29ce484222325u),
-             (unsigned long long)hash_of(text, 0x84222325cbf29ce4u));
+void twin_cache_path(const char *folder, const char *text, const char *ending,
+                     char path[TWIN_CACHE_PATH_MAX]) {
+    char name[NAME_SIZE];
+    name_of(text, name);
+    snprintf(path, TWIN_CACHE_PATH_MAX, "%.900s/%s.%.20s", folder, name, ending);
 }
 
 /* Whether the file at PATH is ours and reads TEXT. */
@@ -79,12 +90,11 @@ static bool file_reads(const char *path, const char *text) {
 }
 
 bool twin_cache_find(const char *folder, const char *text, char path[TWIN_CACHE_PATH_MAX]) {
-    char name[NAME_SIZE];
-    name_of(text, name);
-    snprintf(path, TWIN_CACHE_PATH_MAX, "%.900s/%s.c", folder, name);
-    if (!file_reads(path, text)) return false;
-    utimensat(AT_FDCWD, path, NULL, 0); /* both are young again */
-    snprintf(path, TWIN_CACHE_PATH_MAX, "%.900s/%s.so", folder, name);
+    char source[TWIN_CACHE_PATH_MAX];
+    twin_cache_path(folder, text, "c", source);
+    if (!file_reads(source, text)) return false;
+    utimensat(AT_FDCWD, source, NULL, 0); /* both are young again */
+    twin_cache_path(folder, text, "so", path);
     if (!twin_cache_is_ours(path)) return false;
     utimensat(AT_FDCWD, path, NULL, 0);
     return true;
@@ -95,11 +105,11 @@ bool twin_cache_find(const char *folder, const char *text, char path[TWIN_CACHE_
 static bool is_entry(const char *name) {
     const size_t digits = strspn(name, "0123456789abcdef");
     return digits == NAME_SIZE - 1 &&
-           (strcmp(name + digits, ".so") == 0 || strcmp(name + digits, ".c") == 0);
+           (strcmp(name + digits, ".so") == 0 || strcmp(name + digits, ".c") == 0 ||
+            strcmp(name + digits, ".kernel") == 0);
 }
 
-/* What lies there for longer than it is kept. */
-static void remove_old(const char *folder) {
+void twin_cache_clean(const char *folder) {
     const time_t now = time(NULL);
     DIR *list = opendir(folder);
     if (!list) return;
@@ -112,7 +122,7 @@ static void remove_old(const char *folder) {
             continue;
         if (now - facts.st_mtime < (time_t)DAY_S * (work ? 1 : TWIN_CACHE_DAYS)) continue;
         snprintf(path, sizeof path, "%.700s/%s", folder, one->d_name);
-        if (work)
+        if (work && S_ISDIR(facts.st_mode))
             twin_cache_remove_folder(path);
         else
             unlinkat(dirfd(list), one->d_name, 0);
@@ -122,15 +132,13 @@ static void remove_old(const char *folder) {
 
 void twin_cache_keep(const char *folder, const char *text, const char *from) {
     static const char *const endings[] = { "so", "c" };
-    char name[NAME_SIZE];
-    name_of(text, name);
     for (int i = 0; i < 2; i++) {
         char old[TWIN_CACHE_PATH_MAX], fresh[TWIN_CACHE_PATH_MAX];
         snprintf(old, sizeof old, "%.900s/twin.%s", from, endings[i]);
-        snprintf(fresh, sizeof fresh, "%.900s/%s.%s", folder, name, endings[i]);
+        twin_cache_path(folder, text, endings[i], fresh);
         if (rename(old, fresh) != 0) return;
     }
-    remove_old(folder);
+    twin_cache_clean(folder);
 }
 
 void twin_cache_remove_folder(const char *folder) {

@@ -4,7 +4,8 @@
  * An entry is <hash>.so and <hash>.c, the complete text that it was made of with compiler, options
  * and CPU in its first lines: it is taken only if that text is the same.
  *
- * Used by:  twin_library.c.
+ * Used by:  twin_library.c; kernel_cache.c, which has its own files in the same folder;
+ *           server/operators.c and server/user_operators.c, which name the folder.
  * Owns:     nothing in memory. The folder is ours alone: what is in it is run.
  * Fails:    an entry that is not there, or not to be trusted, is not found.
  * Threads:  any, and several processes: an entry is whole or not there.
@@ -30,8 +31,16 @@ bool twin_cache_find(const char *folder, const char *text, char path[TWIN_CACHE_
 /* Takes twin.so and twin.c, which reads TEXT, out of the folder FROM on the same file system. */
 void twin_cache_keep(const char *folder, const char *text, const char *from);
 
+/* Where an entry of TEXT lies whose file ends in .ENDING. */
+void twin_cache_path(const char *folder, const char *text, const char *ending,
+                     char path[TWIN_CACHE_PATH_MAX]);
+
+/* Removes what nobody used for long. */
+void twin_cache_clean(const char *folder);
+
 /* The file at PATH is ours and nobody else may write to it. */
 bool twin_cache_is_ours(const char *path);
+bool twin_cache_is_ours_at(int fd);
 
 /* A folder with the files in it. */
 void twin_cache_remove_folder(const char *folder);

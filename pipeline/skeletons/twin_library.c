@@ -4,11 +4,17 @@
  * before it goes to the cache, or away with the folder where there is none. */
 #include "pipeline/skeletons/twin_library.h"
 
+#include "pipeline/fnv1a.h"
 #include "pipeline/skeletons/compiler.h"
 #include "pipeline/skeletons/twin_cache.h"
 #include "pipeline/skeletons/twin_source.h"
 #include "pipeline/skeletons/user_text.h"
 
+#if defined __x86_64__
+#include <cpuid.h>
+#else
+#include <sys/auxv.h>
+#endif
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -25,23 +31,25 @@ static bool write_file(const char *path, const char *text) {
 
 /* ---- the key */
 
-static uint64_t hash_line(const char *text, uint64_t hash) {
-    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
-    return hash;
-}
-
-/* Name and abilities of the CPU that the twin is compiled for. */
+/* Name and abilities of the CPU that the twin is compiled for. /proc/cpuinfo may be hidden. */
+#if defined __x86_64__
 static uint64_t cpu_hash(void) {
-    char line[8192];
-    uint64_t hash = 0xcbf29ce484222325u;
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    while (file && fgets(line, sizeof line, file) && *line != '\n')
-        if (strncmp(line, "model name", 10) == 0 || strncmp(line, "flags", 5) == 0 ||
-            strncmp(line, "CPU part", 8) == 0 || strncmp(line, "Features", 8) == 0)
-            hash = hash_line(line, hash);
-    if (file) fclose(file);
+    static const unsigned leaves[] = { 1, 7, 0xd, 0x80000001, 0x80000002, 0x80000003, 0x80000004 };
+    uint64_t hash = FNV1A_START;
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++) {
+        unsigned told[4] = { 0 };
+        __get_cpuid_count(leaves[i], 0, &told[0], &told[1], &told[2], &told[3]);
+        if (leaves[i] == 1) told[1] = 0; /* it says which core was asked */
+        hash = fnv1a(hash, told, sizeof told);
+    }
     return hash;
 }
+#else
+static uint64_t cpu_hash(void) {
+    const unsigned long told[] = { getauxval(AT_HWCAP), getauxval(AT_HWCAP2) };
+    return fnv1a(FNV1A_START, told, sizeof told);
+}
+#endif
 
 /* The source under a comment that tells what else decides how it is compiled. */
 static char *key_of(const struct user_file *file, const struct compiler *compiler) {
@@ -58,12 +66,9 @@ static char *key_of(const struct user_file *file, const struct compiler *compile
 
 /* The first place at which NAME stands in the user's text. */
 static int line_of(const struct user_file *file, const char *name, size_t length) {
-    for (int i = 0; i < file->tokens.count; i++) {
-        const struct token *token = &file->tokens.list[i];
-        if (token->kind == TOKEN_WORD && token->length == length &&
-            memcmp(token->text, name, length) == 0)
-            return token->line;
-    }
+    const struct token wanted = { .text = name, .length = length };
+    for (int i = 0; i < file->tokens.count; i++)
+        if (token_same(&file->tokens.list[i], &wanted)) return file->tokens.list[i].line;
     return 1;
 }
 

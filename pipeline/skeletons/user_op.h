@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* user_op.h - a user's operator: its record as every operator has one, and what its source said.
  *
- * Used by:  the reader makes them; the CPU's and the GPU's twin run them.
+ * Used by:  reader.c, which makes them; twin.c and user_twin.cu, which run them; convert.c and
+ *           convert_gpu.c, which write programs of them.
  * Owns:     a user_file owns its text, its operators and all texts in them.
  * Threads:  read-only once it is read and compiled.
  * Limits:   USER_OPS_MAX operators and USER_STRUCTS_MAX structs a file.
@@ -32,14 +33,13 @@ struct user_op {
     struct op op; /* the first member: a record's address is its operator's */
     const struct user_file *file;
     enum skeleton skeleton;
-    int depth;               /* 8 or 16; 0: both (R2S of T and E) */
     int window;              /* N2P: 3 or 5 */
     enum scalar_type result; /* R2S, R2V; SCALAR_NONE: the sample's own type */
     bool generic;            /* R2S: its types are written T and E */
     bool uses_position;      /* index, or x and y, are used; where in doubt, yes */
     const struct parameter_struct *parameters; /* NULL: none */
     struct param params[PARAMS_MAX + 1];       /* the fields, and of an R2V `bins` behind them */
-    const struct declaration *directive, *function;
+    const struct declaration *function;
     const struct token *counts, *bins; /* R2V: the names of the list and of its length */
     struct twin_loops loops[2];        /* of 8-bit and 16-bit images; NULL where there is none */
 };
@@ -59,6 +59,12 @@ struct user_file {
 
 static inline const struct user_op *user_op_of(const struct op *op) {
     return (const struct user_op *)op;
+}
+
+/* Numbers that OP tells of a channel: an R2V's list has as many as its last parameter says. */
+static inline int user_op_bins(const struct user_op *op, const struct params *params) {
+    const int own = op->parameters ? op->parameters->count : 0;
+    return op->skeleton == SKELETON_R2V ? (int)params->number[own] : 1;
 }
 
 #endif

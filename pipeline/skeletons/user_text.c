@@ -7,7 +7,7 @@
 #include <string.h>
 
 bool user_text_has(const struct user_op *op, int depth) {
-    return !op->depth || op->depth == depth;
+    return !op->op.depth || op->op.depth == (unsigned)depth;
 }
 
 enum scalar_type user_text_result(const struct user_op *op, int depth) {
@@ -36,12 +36,37 @@ void user_text_line(FILE *out, int line, const char *name) {
     fputs("\"\n", out);
 }
 
+/* The name behind TOKEN, if that begins a line of KIND: "define" or "undef". */
+static const struct token *macro_at(const struct token *token, const char *kind) {
+    return token->preprocessor && token->first && token_is(token + 1, kind) ? token + 2 : NULL;
+}
+
 void user_text_undefine(FILE *out, const struct user_file *file) {
     fputc('\n', out);
     for (int i = 0; i + 2 < file->tokens.count; i++) {
-        const struct token *at = &file->tokens.list[i];
-        if (at->preprocessor && at->first && token_is(at + 1, "define"))
-            fprintf(out, "#undef %.*s\n", (int)at[2].length, at[2].text);
+        const struct token *name = macro_at(&file->tokens.list[i], "define");
+        if (name) fprintf(out, "#undef %.*s\n", (int)name->length, name->text);
+    }
+}
+
+/* The line of TEXT that defines the macro NAME; NULL: none does. */
+static const char *definition_of(const struct token *name, const char *text) {
+    static const char define[] = "#define ";
+    for (; (text = strstr(text, define)); text++) {
+        const char *defined = text + sizeof define - 1;
+        if (strcspn(defined, " (\n") == name->length &&
+            memcmp(defined, name->text, name->length) == 0)
+            return text;
+    }
+    return NULL;
+}
+
+void user_text_redefine(FILE *out, const struct user_file *file, const char *text) {
+    for (int i = 0; i + 2 < file->tokens.count; i++) {
+        const struct token *token = &file->tokens.list[i], *name = macro_at(token, "define");
+        if (!name) name = macro_at(token, "undef");
+        const char *line = name ? definition_of(name, text) : NULL;
+        if (line) fprintf(out, "%.*s\n", (int)strcspn(line, "\n"), line);
     }
 }
 

@@ -5,7 +5,8 @@
  * helpers get what compilers should know of them, and an R2S of T and E stands there once for each
  * depth. An R2V's atomicAdd becomes burin_count(where, number, list, bins), which a prelude has.
  *
- * Used by:  twin_source.c, convert.c, the GPU's source.
+ * Used by:  twin.c, twin_library.c, twin_source.c and convert.c; kernel_source.c, function_object.c
+ *           and convert_gpu.c.
  * Owns:     nothing.
  * Threads:  any; no state.
  */
@@ -28,6 +29,10 @@ void user_text_write(FILE *out, const struct user_file *file,
 
 /* #undef of every macro that the user defined. */
 void user_text_undefine(FILE *out, const struct user_file *file);
+
+/* Those macros of TEXT once more, each one line, that the user defined or undefined: behind
+ * user_text_undefine, where another user's text follows. */
+void user_text_redefine(FILE *out, const struct user_file *file, const char *text);
 
 /* #line LINE "NAME" on a line of its own. */
 void user_text_line(FILE *out, int line, const char *name);

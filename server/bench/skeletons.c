@@ -5,11 +5,15 @@
  * operators are added to the registry of this process alone. For each operator and size a serial
  * program is timed first (plain_skeletons.c), then the operator on every lane; a lane's time
  * becomes a row only if its result is that of the serial program. Without a C compiler the CPU's
- * lanes are left out, without libnvrtc the GPUs': the serial rows are always there. */
+ * lanes are left out, without libnvrtc the GPUs': the serial rows are always there. Rows without a
+ * picture tell how long a GPU's kernel takes to be compiled and loaded, and to be loaded from the
+ * cache. */
+#include "cuda/skeletons/kernel_library.h"
 #include "cuda/skeletons/nvrtc.h"
 #include "pipeline/registry.h"
 #include "pipeline/skeletons/reader.h"
 #include "pipeline/skeletons/twin.h"
+#include "pipeline/skeletons/twin_cache.h"
 #include "pipeline/skeletons/twin_library.h"
 #include "server/bench/bench.h"
 #include "server/bench/measurement.h"
@@ -20,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SERIAL_REPEATS_MAX = 5 };
+enum { SERIAL_REPEATS_MAX = 5, COMPILE_REPEATS_MAX = 5 };
 
 /* The first and the last are the paper's code listings 3 and 10 in English. */
 static const char source[] =
@@ -181,6 +185,77 @@ static bool measure_picture(const struct subject *subject, const struct image *s
     return complete;
 }
 
+/* ---- what compiling takes */
+
+static void print_compile_row(const json_t *row) {
+    printf("%-9s %-8s %-13.13s %10.1f %13.2f\n", report_text(row, "operator"),
+           report_text(row, "skeleton"), report_text(row, "device"),
+           report_number(row, "compile_ms"), report_number(row, "from_cache_ms"));
+}
+
+/* The median of a few; -1: it cannot be done, and FAILURE tells why. */
+static double prepare_ms(struct lane *lane, const struct op *op, int repeats,
+                         struct failure *failure) {
+    double ms[COMPILE_REPEATS_MAX];
+    const int count = repeats < COMPILE_REPEATS_MAX ? repeats : COMPILE_REPEATS_MAX;
+    for (int i = 0; i < count; i++) {
+        kernel_library_forget();
+        const int64_t start = clock_ns();
+        if (lane->driver->prepare(lane, op, 8, 1, failure)) return -1;
+        ms[i] = ns_to_ms(clock_ns() - start);
+    }
+    return measurement_median(ms, count);
+}
+
+static bool measure_compiling(const struct subject *subject, const struct bench_options *options,
+                              const struct bench_lane *lane, const char *cache,
+                              struct report *report) {
+    struct plan plan;
+    struct failure failure = { 0 };
+    double compile_ms = -1, from_cache_ms = -1;
+    if (!plan_parse(&plan, subject->plan, &failure)) {
+        const struct op *op = plan.steps[0].op;
+        kernel_library_keep_in(NULL);
+        compile_ms = prepare_ms(lane->lane, op, options->repeats, &failure);
+        kernel_library_keep_in(cache);
+        if (compile_ms >= 0) from_cache_ms = prepare_ms(lane->lane, op, 1, &failure);
+        if (from_cache_ms >= 0)
+            from_cache_ms = prepare_ms(lane->lane, op, options->repeats, &failure);
+    }
+    if (from_cache_ms >= 0)
+        report_add(report,
+                   json_pack("{s:s, s:s, s:s, s:f, s:f}", "operator", subject->name, "skeleton",
+                             subject->skeleton, "device", lane->name, "compile_ms", compile_ms,
+                             "from_cache_ms", from_cache_ms),
+                   print_compile_row);
+    else
+        fprintf(stderr, "%s: compiling %s on %s: %s\n", options->program, subject->plan, lane->name,
+                failure.message);
+    return from_cache_ms >= 0;
+}
+
+/* Each operator once, gray, in a cache that is removed again. */
+static bool measure_compilers(const struct bench_options *options, const struct lanes *lanes,
+                              struct report *report) {
+    char cache[] = "/tmp/burin-bench-XXXXXX";
+    bool complete = true, head = options->json;
+    for (const struct bench_lane *lane = lanes->all; lane < lanes->all + lanes->count; lane++) {
+        if (!lane->gpu || nvrtc_missing()) continue;
+        if (!head) printf("operator  skeleton device        compile ms from cache ms\n");
+        head = true;
+        if (!mkdtemp(cache)) return false;
+        for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
+            if (!i || strcmp(subjects[i].plan, subjects[i - 1].plan) != 0)
+                complete &= measure_compiling(&subjects[i], options, lane, cache, report);
+        kernel_library_keep_in(NULL);
+        twin_cache_remove_folder(cache);
+        memcpy(strrchr(cache, '-'), "-XXXXXX", 7);
+    }
+    return complete;
+}
+
+/* ---- all */
+
 /* Says once what is left out for all operators; false if anything is. */
 static bool lanes_are_usable(const struct bench_options *options, const struct lanes *lanes) {
     bool cpu = false, gpu = false;
@@ -201,7 +276,7 @@ static bool measure(const struct bench_options *options, const struct lanes *lan
             complete &= measure_picture(&subjects[i], &shape, options, lanes, report);
         }
     if (!options->json) fputs(paper, stdout);
-    return complete;
+    return measure_compilers(options, lanes, report) && complete;
 }
 
 /* ---- before that */
@@ -251,6 +326,8 @@ const struct bench bench_skeletons = {
         "            cpu, serial: a plain loop, compiled without vector instructions, at most 5\n"
         "            runs; every result is compared with its own\n"
         "            x compute, x total: times as fast as that loop; paper: the paper's own\n"
+        "            at the end, of each GPU: compiling and loading a kernel, loading it from the\n"
+        "            cache; medians of at most 5\n"
         "            without a C compiler or libnvrtc the rows that need it are left out\n",
     .prepare = prepare,
     .measure = measure,

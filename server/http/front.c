@@ -2,8 +2,7 @@
 /* How it works. The life of the daemon. It starts in the order in which a request goes, from the
  * back: pipes, slots, the threads that watch connections, the workers, and at last the sockets.
  * The workers end first: their jobs come back and resume the connections that wait for them, for
- * the library aborts if it is stopped with one suspended. A request's own way is in request_flow.c.
- * */
+ * the library aborts if it is stopped with one suspended. A request's own way: request_flow.c. */
 #include "server/http/front.h"
 
 #include "server/http/drain.h"
@@ -42,7 +41,7 @@ static enum status open_slots(struct front *front, struct failure *failure) {
     const struct config *config = front->config;
     /* An answer of 16-bit RGBA, uncompressed, is the largest there can be. */
     const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
-    const size_t values = VALUES_JSON_MAX + 4096; /* and up to a page before the result */
+    const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* and up to a page before the result */
     const struct user_operators_texts texts = user_operators_texts();
     const size_t preamble_bytes = sizeof *config + texts.length;
     char *preamble = malloc(preamble_bytes);
@@ -208,20 +207,19 @@ struct front *front_create(const struct config *config, struct front_sockets soc
 
 /* ---- running */
 
-int front_wait_ready(struct front *front, int timeout_ms) {
-    for (int waited = 0; waited < timeout_ms; waited += 5) {
-        struct worker_facts workers[WORKERS_MAX];
-        const int count = supervisor_workers(front->supervisor, workers);
-        if (count && workers[0].healthy) return 1;
-        usleep(5000);
-    }
-    return 0;
+bool front_first_is_ready(struct front *front) {
+    struct worker_facts workers[WORKERS_MAX];
+    return supervisor_workers(front->supervisor, workers) && workers[0].healthy;
 }
 
 bool front_has_started(struct front *front) {
     struct readiness now;
     health_readiness(front, &now);
     return now.healthy;
+}
+
+void front_wait_worker(struct front *front, int timeout_ms, const sigset_t *mask) {
+    supervisor_wait_worker(front->supervisor, timeout_ms, mask);
 }
 
 bool front_is_alive(struct front *front, int timeout_ms) {

@@ -12,6 +12,7 @@
 
 #include "config/config.h"
 
+#include <signal.h>
 #include <stdbool.h>
 
 struct front;
@@ -27,12 +28,16 @@ struct front_sockets {
 struct front *front_create(const struct config *config, struct front_sockets sockets,
                            struct failure *failure);
 
-/* The first worker is ready; false when none was after TIMEOUT_MS. */
-int front_wait_ready(struct front *front, int timeout_ms);
+/* Whether the first worker is healthy: a GPU's where there is one. */
+bool front_first_is_ready(struct front *front);
 
-/* Some worker is healthy: it can work. Unlike GET /readyz it does not ask whether there is room,
- * for a rush that fills the queue is no failure to start. */
+/* Some worker for built-in operators is healthy: it can work. Unlike GET /readyz it does not ask
+ * whether there is room, for a rush that fills the queue is no failure to start. */
 bool front_has_started(struct front *front);
+
+/* Waits until either may have changed, a signal came that MASK lets through, or TIMEOUT_MS is
+ * over. */
+void front_wait_worker(struct front *front, int timeout_ms, const sigset_t *mask);
 
 /* Every I/O thread and the supervisor's goes on: each has taken a turn since the call began, or
  * takes one within TIMEOUT_MS. Any thread asks, one at a time. */

@@ -6,8 +6,6 @@
 #include "server/http/route.h"
 #include "server/http/upload.h"
 
-#include "pipeline/registry.h"
-
 #include <stdio.h>
 #include <string.h>
 
@@ -39,13 +37,6 @@ static enum status check_image(struct exchange *exchange, struct failure *failur
                   : plan_print(&exchange->settings.plan, job->plan, sizeof job->plan, failure);
 }
 
-/* Some step is a user's. */
-static bool has_user_operators(const struct plan *plan) {
-    bool any = false;
-    for (int i = 0; i < plan->count; i++) any |= registry_is_added(plan->steps[i].op);
-    return any;
-}
-
 static void fill_job(struct exchange *exchange) {
     struct job *job = exchange_job(exchange);
     const struct settings *settings = &exchange->settings;
@@ -62,7 +53,7 @@ static void fill_job(struct exchange *exchange) {
     job->type = settings->type ? settings->type : negotiation_type(&accept, job->probe.format);
     job->quality = settings->quality;
     job->compression = settings->compression;
-    job->user_operators = has_user_operators(&settings->plan);
+    job->user_operators = plan_has_user_operators(&settings->plan);
     job->accept_damage = settings->accept_damage;
     job->json_only = exchange->answer == ANSWER_JSON;
     job->progress.deadline_ns =

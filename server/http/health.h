@@ -12,14 +12,15 @@
 struct readiness {
     const char *status; /* "ready", or why not */
     bool ready;
-    bool healthy; /* some worker is */
-    int waiting; /* jobs in the queue */
+    bool healthy; /* some worker for built-in operators is */
+    int waiting;  /* jobs in the queue */
     int worker_count;
     struct worker_facts workers[WORKERS_MAX];
 };
 
-/* Ready: some worker is healthy, we are not draining, and there is room for a body and in the
- * queue. */
+/* Ready: some worker for built-in operators is healthy, we are not draining, and there is room for
+ * a body and in the queue. Workers for users' operators do not count: an operator that crashes its
+ * worker shall not keep a balancer's other requests away. */
 void health_readiness(struct front *front, struct readiness *readiness);
 
 /* As front_is_alive says. */

@@ -166,6 +166,10 @@ static const struct reserved {
 };
 enum { RESERVED = sizeof reserved / sizeof *reserved };
 
+const char *settings_reserved(int index) {
+    return index < RESERVED ? reserved[index].name : NULL;
+}
+
 enum status settings_init(struct settings *settings, const char *op, struct failure *failure) {
     *settings = (struct settings){ .pipeline = op == NULL,
                                    .quality = 85,
@@ -211,6 +215,13 @@ enum status settings_set(struct settings *settings, const char *name, const char
     }
     return settings->pipeline ? unknown(name, failure)
                               : plan_set(&settings->plan, name, value, failure);
+}
+
+bool settings_takes(const struct settings *settings, const char *name) {
+    if (settings->pipeline || settings->info) return false;
+    const struct param *param = settings->plan.steps[0].op->params;
+    while (param->name && strcmp(param->name, name) != 0) param++;
+    return param->name;
 }
 
 enum status settings_complete(struct settings *settings, struct failure *failure) {

@@ -36,6 +36,13 @@ void settings_init_info(struct settings *settings);
 enum status settings_set(struct settings *settings, const char *name, const char *value,
                          struct failure *failure);
 
+/* Whether the operator that the request names has a parameter NAME; of /pipeline none has. */
+bool settings_takes(const struct settings *settings, const char *name);
+
+/* The INDEX-th name that is every request's, so that no operator's parameter may have it; NULL
+ * behind the last. */
+const char *settings_reserved(int index);
+
 /* Once everything has come. */
 enum status settings_complete(struct settings *settings, struct failure *failure);
 

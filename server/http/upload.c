@@ -198,7 +198,8 @@ static enum status begin_part(struct exchange *exchange, const struct part *part
                               struct failure *failure) {
     exchange->upload.image_length = NULL;
     if (is_image_name(part->name)) return begin_image(exchange, failure);
-    const char *aux = registry_aux(part->name);
+    const bool field = settings_takes(&exchange->settings, part->name);
+    const char *aux = field ? NULL : registry_aux(part->name);
     return aux ? begin_aux_image(exchange, aux, failure) : begin_field(exchange, part, failure);
 }
 

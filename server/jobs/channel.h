@@ -5,7 +5,7 @@
  * message wakes one of them, so the socket is the worker's own queue.
  *
  * Used by:  worker_handle.c and supervisor.c at the front's end; worker.c, heartbeat.c and
- *           gpu_sampler.c at the worker's.
+ *           gpu_sampler.c at the worker's; operators_worker.c, which is between two, at both.
  * Fails:    channel_take returns 0 when the other end is closed.
  * Threads:  any.
  */

@@ -2,7 +2,8 @@
 /* completion_pipe.h - the way back of finished jobs: a pipe to each I/O thread, written by every
  * worker and by the supervisor.
  *
- * Used by:  server/http opens and reads them; supervisor.c and worker.c write.
+ * Used by:  server/http and operators_worker.c open and read them; dispatcher.c, worker.c and
+ *           operators_worker.c write.
  * Owns:     nothing; who opened a pipe closes its ends.
  * Fails:    completion_pipe_open returns STATUS_NO_MEMORY when the system has no pipe that is large
  *           enough; then both ends are -1.

@@ -74,6 +74,11 @@ enum { ALLOWED = sizeof allowed / sizeof *allowed };
 #define SKIP_IF(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(value), (yes), (no))
 #define ANSWER(value)           BPF_STMT(BPF_RET | BPF_K, (value))
 
+static enum status without_filter(const char *why) {
+    log_event(LOG_ERROR, "%s: users' operators run without a filter of system calls", why);
+    return STATUS_OK;
+}
+
 /* The low half of an argument: both architectures are little-endian. */
 static enum status filter_calls(struct failure *failure) {
     struct sock_filter program[2 * ALLOWED + 16];
@@ -108,22 +113,45 @@ static enum status filter_calls(struct failure *failure) {
     if (errno != ENOSYS && errno != EINVAL)
         return fail(failure, STATUS_INTERNAL, "the system calls could not be filtered: %s",
                     strerror(errno));
-    log_event(LOG_ERROR, "this kernel filters no system calls: users' operators run without");
+    return without_filter("this kernel filters no system calls");
+}
+
+static const struct limit {
+    int resource;
+    rlim_t most;
+    const char *name;
+    bool gpu; /* it holds beside a GPU's driver too */
+} limits[] = {
+    { RLIMIT_CORE, 0, "core dumps", true }, /* one would hold users' pictures */
+    { RLIMIT_NPROC, 0, "processes", false },
+    { RLIMIT_NOFILE, FILES_MAX, "open files", false },
+    { RLIMIT_MEMLOCK, 0, "locked memory", false },
+};
+
+/* Never above what holds already: that nobody may raise. */
+static enum status set_limit(const struct limit *limit, struct failure *failure) {
+    struct rlimit now;
+    bool good = getrlimit(limit->resource, &now) == 0;
+    if (good && limit->most < now.rlim_max) now.rlim_max = limit->most;
+    now.rlim_cur = now.rlim_max;
+    good = good && setrlimit(limit->resource, &now) == 0;
+    return good ? STATUS_OK
+                : fail(failure, STATUS_INTERNAL, "the limit of %s could not be set: %s",
+                       limit->name, strerror(errno));
+}
+
+static enum status set_limits(bool gpu, struct failure *failure) {
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if ((!gpu || limits[i].gpu) && set_limit(&limits[i], failure)) return failure->status;
     return STATUS_OK;
 }
 
-static void limit(int resource, rlim_t most) {
-    setrlimit(resource, &(struct rlimit){ most, most });
-}
-
 enum status confinement_enter(bool gpu, struct failure *failure) {
-    limit(RLIMIT_CORE, 0); /* a dump would hold users' pictures */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return fail(failure, STATUS_INTERNAL, "new privileges could not be refused: %s",
                     strerror(errno));
+    if (set_limits(gpu, failure)) return failure->status;
     if (gpu) return STATUS_OK;
-    limit(RLIMIT_NPROC, 0);
-    limit(RLIMIT_NOFILE, FILES_MAX);
-    limit(RLIMIT_MEMLOCK, 0);
-    return ARCHITECTURE ? filter_calls(failure) : STATUS_OK;
+    if (!ARCHITECTURE) return without_filter("burin has no list for this architecture");
+    return filter_calls(failure);
 }

@@ -7,8 +7,9 @@
  * the limits hold, no core dump and no new privileges.
  *
  * Used by:  worker.c, in a sandbox, once all its threads run.
- * Fails:    STATUS_INTERNAL where the system refuses; where its kernel has no such filters it is
- *           logged, and the limits hold alone.
+ * Fails:    STATUS_INTERNAL where the system refuses. Where the kernel has no such filters, or the
+ *           list was made for other processors (x86-64, AArch64), that is logged, and the limits
+ *           hold alone.
  * Threads:  any; it holds for all threads of the process.
  */
 #ifndef BURIN_CONFINEMENT_H

@@ -132,17 +132,13 @@ static void decode_one(void *argument, int index) {
 
 /* ---- encode */
 
-static uint64_t paged(uint64_t bytes) {
-    return (bytes + 4095) & ~(uint64_t)4095;
-}
-
 /* Behind the upload, before the result: how long they become is known beforehand. */
 static enum status write_values(const struct batch *batch, struct item *item,
                                 const struct run_item *run) {
     struct job *job = item->job;
     const struct executor *executor = batch->executor;
     if (!job->value_count) return STATUS_OK;
-    const uint64_t offset = paged(job->body_length), span = slot_span(executor->slots);
+    const uint64_t offset = slot_paged(job->body_length), span = slot_span(executor->slots);
     const size_t room = offset < span ? span - offset : 0;
     char *text = (char *)slot_bytes(executor->slots, item->slot) + offset;
     job->values_offset = offset;
@@ -165,7 +161,7 @@ static enum status encode(const struct executor *executor, struct item *item,
     job->result.pixels = NULL;
     job->result_type = options.format;
     if (job->json_only) return STATUS_OK;
-    job->result_offset = paged(job_bytes_end(job));
+    job->result_offset = slot_paged(job_bytes_end(job));
     size_t length = 0;
     const enum status status = codec_encode(
         result, &item->metadata, &options, &job->progress,

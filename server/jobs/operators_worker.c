@@ -2,15 +2,14 @@
 /* How it works. To the sandbox this process is the front: it has slots of its own, one, a channel
  * and a completion pipe to it, so that the sandbox runs the code of every worker. One loop passes
  * messages on in both directions. While a job is under way it looks every few milliseconds at the
- * progress, carries it to the front's slot and the front's wish to cancel to the sandbox's.
- *
- * Nothing that the sandbox writes is believed: its answer is copied first and then checked, numbers
- * for their range and texts for their characters, and only the fields of an answer are taken. */
+ * progress, carries it to the front's slot and the front's wish to cancel to the sandbox's. What
+ * the sandbox writes is not believed: sandbox_answer.c. */
 #include "server/jobs/operators_worker.h"
 
 #include "server/jobs/channel.h"
 #include "server/jobs/completion_pipe.h"
 #include "server/jobs/process.h"
+#include "server/jobs/sandbox_answer.h"
 #include "server/jobs/worker.h"
 #include "server/log.h"
 
@@ -20,7 +19,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NONE = -1, LOOK_MS = 5, HOT_BYTES = 16 << 20, REAP_MS = 500 };
+enum { NONE = -1, LOOK_MS = 5, HOT_BYTES = 16 << 20, REAP_MS = 500, MESSAGES = 16 };
 static const int64_t ms_ns = 1000000;
 
 struct operators_worker {
@@ -34,6 +33,9 @@ struct operators_worker {
     int job;               /* the front's slot that is under way, or NONE */
     int64_t over_since_ns; /* when its time was seen to be over; 0: it is not */
     bool used;             /* the sandbox has run a job before this one */
+    bool ready;            /* the front was told that it is */
+    int self_tests;        /* that it was asked for and has not answered */
+    int64_t heartbeat_ns;  /* when the front was told of the last */
 };
 
 /* ---- in */
@@ -55,78 +57,6 @@ static void begin(struct operators_worker *worker, int slot) {
 
 /* ---- out */
 
-/* Some of these end in a header or a line of the log. */
-static void clean_text(char *text, size_t size) {
-    text[size - 1] = '\0';
-    for (; *text; text++)
-        if (*text < ' ' || *text > '~') *text = '?';
-}
-
-static double clean_ms(double ms) {
-    return ms >= 0 && ms < 1e9 ? ms : 0;
-}
-
-static void clean_timing(struct timing *timing) {
-    for (int i = 0; i < STAGE_COUNT; i++) timing->stage_ms[i] = clean_ms(timing->stage_ms[i]);
-    timing->total_ms = clean_ms(timing->total_ms);
-    if (timing->span_count < 0 || timing->span_count > TIMING_SPANS_MAX) timing->span_count = 0;
-    for (int i = 0; i < timing->span_count; i++) {
-        struct span *span = &timing->spans[i];
-        clean_text(span->name, sizeof span->name);
-        span->level = span->level != 0;
-        span->ms = clean_ms(span->ms);
-    }
-}
-
-static bool lies_within(uint64_t offset, uint64_t length, size_t span) {
-    return offset <= span && length <= span - offset;
-}
-
-/* Whether an answer can be one; its texts and times are put in order. */
-static bool check_answer(struct job *answer, const struct job *asked, size_t span) {
-    clean_text(answer->failure.message, sizeof answer->failure.message);
-    clean_text(answer->warning, sizeof answer->warning);
-    clean_text(answer->device_name, sizeof answer->device_name);
-    clean_timing(&answer->timing);
-    answer->result.pixels = NULL;
-    if ((unsigned)answer->failure.status >= STATUS_COUNT ||
-        (unsigned)answer->result_type >= FORMAT_COUNT ||
-        !lies_within(answer->result_offset, answer->result_length, span) ||
-        !lies_within(answer->values_offset, answer->values_length, span))
-        return false;
-    if (answer->failure.status) return true;
-    return (asked->json_only || (answer->result_type && answer->result_length)) &&
-           (!asked->value_count || answer->values_length);
-}
-
-static void copy_bytes(const struct operators_worker *worker, uint64_t offset, uint64_t length) {
-    memcpy(slot_bytes(worker->slots, worker->job) + offset,
-           slot_bytes(worker->own, worker->own_slot) + offset, length);
-}
-
-static void copy_answer(const struct operators_worker *worker) {
-    struct job *to = slot_job(worker->slots, worker->job);
-    struct job answer = *slot_job(worker->own, worker->own_slot);
-    if (!check_answer(&answer, to, slot_span(worker->slots))) {
-        fail(&to->failure, STATUS_INTERNAL,
-             "the process that runs users' operators gave an answer that cannot be one");
-        return;
-    }
-    to->failure = answer.failure;
-    to->result = answer.result;
-    to->result_type = answer.result_type;
-    to->result_offset = answer.result_offset;
-    to->result_length = answer.result_length;
-    to->values_offset = answer.values_offset;
-    to->values_length = answer.values_length;
-    to->notes = answer.notes;
-    memcpy(to->warning, answer.warning, sizeof to->warning);
-    memcpy(to->device_name, answer.device_name, sizeof to->device_name);
-    to->timing = answer.timing;
-    copy_bytes(worker, to->result_offset, to->result_length);
-    copy_bytes(worker, to->values_offset, to->values_length);
-}
-
 /* The front's slot is the front's again. */
 static void answer(struct operators_worker *worker) {
     struct job *job = slot_job(worker->slots, worker->job);
@@ -136,12 +66,18 @@ static void answer(struct operators_worker *worker) {
     completion_pipe_send(PROCESS_PIPES_FD + job->io_thread, &completion);
 }
 
+static size_t hot_bytes(const struct operators_worker *worker) {
+    const size_t span = slot_span(worker->slots);
+    return span < HOT_BYTES ? span : HOT_BYTES;
+}
+
 /* The next job finds nothing of this one: what may have been written is zero, or a hole. */
 static void empty_own_slot(struct operators_worker *worker) {
     struct job *job = slot_job(worker->own, worker->own_slot);
     const struct job *asked = slot_job(worker->slots, worker->job);
-    const uint64_t end = asked->failure.status ? HOT_BYTES : job_bytes_end(asked);
-    memset(slot_bytes(worker->own, worker->own_slot), 0, end < HOT_BYTES ? end : HOT_BYTES);
+    const size_t hot = hot_bytes(worker);
+    const uint64_t end = asked->failure.status ? hot : job_bytes_end(asked);
+    memset(slot_bytes(worker->own, worker->own_slot), 0, end < hot ? end : hot);
     job->deaths = 1; /* all beyond the hot bytes goes */
     slot_give(worker->own, worker->own_slot);
     worker->own_slot = slot_take(worker->own, 0, NULL);
@@ -153,7 +89,7 @@ static void take_completion(struct operators_worker *worker) {
         completion.slot != worker->own_slot ||
         completion.run_number != slot_job(worker->slots, worker->job)->run_number)
         return;
-    copy_answer(worker);
+    sandbox_answer_take(worker->slots, worker->job, worker->own, worker->own_slot);
     empty_own_slot(worker);
     answer(worker);
     worker->used = true;
@@ -168,9 +104,10 @@ static bool watch(struct operators_worker *worker) {
     const int64_t now = clock_ns(), seen = __atomic_load_n(&own->seen_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&own->cancelled, __atomic_load_n(&front->cancelled, __ATOMIC_RELAXED),
                      __ATOMIC_RELAXED);
-    front->step = own->step;
-    front->done = own->done;
-    front->total = own->total;
+    __atomic_store_n(&front->step, __atomic_load_n(&own->step, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    __atomic_store_n(&front->done, __atomic_load_n(&own->done, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
+    __atomic_store_n(&front->total, __atomic_load_n(&own->total, __ATOMIC_RELAXED),
+                     __ATOMIC_RELAXED);
     if (seen <= now) __atomic_store_n(&front->seen_ns, seen, __ATOMIC_RELAXED);
     if (!progress_state(front)) return true;
     if (!worker->over_since_ns) worker->over_since_ns = now;
@@ -191,11 +128,12 @@ static void give_up_job(struct operators_worker *worker) {
 
 /* ---- the sandbox's end */
 
-/* Its exit code or minus its signal; WORKER_FAILED where it has not ended yet. */
-static int reap(const struct operators_worker *worker) {
-    int code = WORKER_FAILED;
-    for (int waited = 0; waited < REAP_MS && !process_reap(worker->pid, &code); waited++)
-        usleep(1000);
+/* Its exit code or minus its signal; WORKER_FAILED where it has not ended yet. One that only closed
+ * its channel or its pipe is killed: a signal to one that is ending changes nothing. */
+static int reap(struct operators_worker *worker) {
+    int code;
+    if (!process_end(worker->pid, clock_ns() + REAP_MS * ms_ns, &code)) return WORKER_FAILED;
+    worker->pid = 0; /* the number may be another's now */
     return code;
 }
 
@@ -224,23 +162,45 @@ static bool take_from_front(struct operators_worker *worker) {
     int count;
     while ((count = channel_take(worker->channel, &message, 1, 0)) == 1) {
         if (message.kind == CHANNEL_SELF_TEST)
-            channel_send(worker->sandbox, &message);
+            worker->self_tests += channel_send(worker->sandbox, &message);
         else if (message.kind == CHANNEL_RUN && worker->job == NONE)
             begin(worker, message.slot);
     }
     return count != 0;
 }
 
-/* False: the sandbox has ended. */
+/* Whether the front expects a message of that kind: an operator may write into the channel as often
+ * as it likes, and the front serves others too. */
+static bool is_expected(struct operators_worker *worker, uint32_t kind) {
+    const int64_t now = clock_ns();
+    switch (kind) {
+    case CHANNEL_READY:
+        if (worker->ready) return false;
+        worker->ready = true;
+        return true;
+    case CHANNEL_SELF_TESTED:
+        if (!worker->self_tests) return false;
+        worker->self_tests--;
+        return true;
+    case CHANNEL_HEARTBEAT:
+        if (now - worker->heartbeat_ns < LOOK_MS * ms_ns) return false;
+        worker->heartbeat_ns = now;
+        return true;
+    default: return false;
+    }
+}
+
+/* False: the sandbox has ended. Some of what there is: whoever never stops sending must not keep us
+ * from looking at the time. */
 static bool take_from_sandbox(struct operators_worker *worker) {
-    struct message message;
-    int count;
-    while ((count = channel_take(worker->sandbox, &message, 1, 0)) == 1) {
-        message.capacity = 1;
-        if (message.kind != CHANNEL_HEARTBEAT) clean_text(message.text, sizeof message.text);
-        if (message.kind == CHANNEL_READY || message.kind == CHANNEL_SELF_TESTED ||
-            message.kind == CHANNEL_HEARTBEAT)
-            channel_send(worker->channel, &message);
+    struct message messages[MESSAGES];
+    const int count = channel_take(worker->sandbox, messages, MESSAGES, 0);
+    for (int i = 0; i < count; i++) {
+        struct message *message = &messages[i];
+        if (!is_expected(worker, message->kind)) continue;
+        message->capacity = 1;
+        sandbox_answer_clean(message->text, sizeof message->text);
+        channel_send(worker->channel, message);
     }
     return count != 0;
 }
@@ -252,7 +212,8 @@ static int serve(struct operators_worker *worker) {
                                   { .fd = worker->completions, .events = POLLIN } };
         poll(ready, 3, worker->job == NONE ? -1 : LOOK_MS);
         if (ready[2].revents & POLLIN) take_completion(worker);
-        if (ready[1].revents && !take_from_sandbox(worker)) {
+        const bool closed = ready[2].revents && !(ready[2].revents & POLLIN);
+        if (closed || (ready[1].revents && !take_from_sandbox(worker))) {
             take_completion(worker);
             sandbox_ended(worker);
             return WORKER_FAILED;
@@ -270,7 +231,7 @@ static int serve(struct operators_worker *worker) {
 static enum status open_sandbox(struct operators_worker *worker, const char *device,
                                 struct failure *failure) {
     const struct slot_options options = {
-        .classes = { { 1, HOT_BYTES } },
+        .classes = { { 1, hot_bytes(worker) } },
         .span_bytes = slot_span(worker->slots),
         .preamble = slots_preamble(worker->slots),
         .preamble_bytes = slots_preamble_bytes(worker->slots),
@@ -297,7 +258,6 @@ int operators_worker_run(struct slots *slots, int channel, const char *device) {
     };
     struct failure failure = { 0 };
     int code = WORKER_FAILED;
-    process_become_worker();
     if (open_sandbox(&worker, device, &failure))
         log_event(LOG_ERROR, "worker: the sandbox could not be started: %s", failure.message);
     else

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. What a process is to find at fixed numbers is moved there by posix_spawn's actions;
- * all else of ours closes on exec. A process that is asked for something, how many GPUs there are
- * or whether a file is right, answers through a pipe, and is killed where it takes too long. */
+/* How it works. What a process is to find at fixed numbers is moved there by posix_spawn's actions,
+ * and all else is closed: a worker's own descriptors, which stand at such numbers, would stay open
+ * in its sandbox. A process that is asked for something, how many GPUs there are or whether a file
+ * is right, answers through a pipe: it has to close that, and to end, before its time is over, else
+ * it is killed. No wait is without a bound: a driver may hold even a process that was killed. */
 #include "server/jobs/process.h"
 
 #include "pipeline/timing.h"
@@ -20,6 +22,8 @@
 extern char **environ;
 
 static const char program[] = "/proc/self/exe";
+
+enum { LOOK_US = 1000 };
 
 /* A process group of its own: a terminal's Ctrl-C is for the front alone. Signals as a fresh
  * program expects them. */
@@ -53,14 +57,17 @@ pid_t process_start(const char *device, enum process_role role, int slots_fd, in
     if (pipe_count > COMPLETION_PIPES_MAX || posix_spawn_file_actions_init(&actions)) return -1;
     for (int i = 0; i < pipe_count; i++) passed[PROCESS_PIPES_FD - PROCESS_SLOTS_FD + i] = pipes[i];
     /* All are moved to high numbers first: one may have the number that another is to get. */
+    int failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
+    failed |= posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO);
     for (int i = 0; i < count; i++) {
         passed[i] = fcntl(passed[i], F_DUPFD_CLOEXEC, PROCESS_PIPES_FD + COMPLETION_PIPES_MAX);
-        posix_spawn_file_actions_adddup2(&actions, passed[i], PROCESS_SLOTS_FD + i);
+        failed |= posix_spawn_file_actions_adddup2(&actions, passed[i], PROCESS_SLOTS_FD + i);
     }
+    failed |= posix_spawn_file_actions_addclosefrom_np(&actions, PROCESS_SLOTS_FD + count);
     char *const arguments[] = {
         "burin", "worker", "--device", (char *)device, options[role], NULL
     };
-    const pid_t pid = spawn(&actions, arguments);
+    const pid_t pid = failed ? -1 : spawn(&actions, arguments);
     posix_spawn_file_actions_destroy(&actions);
     for (int i = 0; i < count; i++)
         if (passed[i] >= 0) close(passed[i]);
@@ -82,16 +89,45 @@ bool process_reap(pid_t pid, int *code) {
     return true;
 }
 
-void process_end(pid_t pid) {
+bool process_end(pid_t pid, int64_t until, int *code) {
     kill(pid, SIGKILL);
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+    while (!process_reap(pid, code)) {
+        if (clock_ns() >= until) return false;
+        usleep(LOOK_US);
+    }
+    return true;
+}
+
+/* ---- processes that are asked for something */
+
+struct question {
+    char *const *arguments;
+    int input;   /* its standard input; -1: ours */
+    bool errors; /* what it says on standard error is part of the answer */
+    int timeout_ms;
+    char *output; /* its answer, cut to SIZE */
+    size_t size;
+};
+
+enum asked { ASKED_NOTHING, ASKED_ANSWERED, ASKED_LATE }; /* the first: it did not start */
+
+static pid_t spawn_asked(const struct question *question, int output) {
+    posix_spawn_file_actions_t actions;
+    if (posix_spawn_file_actions_init(&actions)) return -1;
+    int failed = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    if (question->input >= 0)
+        failed |= posix_spawn_file_actions_adddup2(&actions, question->input, STDIN_FILENO);
+    if (question->errors)
+        failed |= posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+    failed |= posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+    const pid_t pid = failed ? -1 : spawn(&actions, question->arguments);
+    posix_spawn_file_actions_destroy(&actions);
+    return pid;
 }
 
 /* What comes through END until all its writers have closed it; false: the time is over. */
-static bool read_output(int end, int timeout_ms, char *output, size_t size) {
-    const int64_t deadline = clock_ns() + timeout_ms * INT64_C(1000000);
+static bool read_output(const struct question *question, int end, int64_t deadline) {
     size_t used = 0;
-    output[0] = '\0';
     for (;;) {
         char spare[1024];
         const int64_t left = (deadline - clock_ns()) / 1000000;
@@ -100,56 +136,56 @@ static bool read_output(int end, int timeout_ms, char *output, size_t size) {
         const ssize_t got = some > 0 ? read(end, spare, sizeof spare) : -1;
         if (got == 0) return true;
         if (got < 0) continue;
-        const size_t room = size - 1 - used, kept = (size_t)got < room ? (size_t)got : room;
-        memcpy(output + used, spare, kept);
+        const size_t room = question->size - 1 - used;
+        const size_t kept = (size_t)got < room ? (size_t)got : room;
+        memcpy(question->output + used, spare, kept);
         used += kept;
-        output[used] = '\0';
+        question->output[used] = '\0';
     }
+}
+
+/* It stays a zombie, so that its number, which is its group's too, is nobody else's yet. */
+static bool wait_for_end(pid_t pid, int64_t deadline) {
+    for (;;) {
+        siginfo_t info = { .si_pid = 0 };
+        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid)
+            return true;
+        if (clock_ns() >= deadline) return false;
+        usleep(LOOK_US);
+    }
+}
+
+/* CODE: as process_reap says, of a process that answered. Whatever it has started in its group is
+ * killed in any case. */
+static enum asked ask(const struct question *question, int *code) {
+    const int64_t deadline = clock_ns() + question->timeout_ms * INT64_C(1000000);
+    int ends[2];
+    question->output[0] = '\0';
+    if (pipe2(ends, O_CLOEXEC) < 0) return ASKED_NOTHING;
+    const pid_t pid = spawn_asked(question, ends[1]);
+    close(ends[1]);
+    const bool in_time =
+        pid > 0 && read_output(question, ends[0], deadline) && wait_for_end(pid, deadline);
+    close(ends[0]);
+    if (pid < 0) return ASKED_NOTHING;
+    kill(-pid, SIGKILL);
+    const int64_t until = clock_ns() + PROCESS_END_MS * INT64_C(1000000);
+    return process_end(pid, until, code) && in_time ? ASKED_ANSWERED : ASKED_LATE;
 }
 
 bool process_check(char *const arguments[], int input, int timeout_ms, char *output, size_t size,
                    bool *good) {
-    int ends[2], how = 0;
-    *good = false;
-    if (pipe2(ends, O_CLOEXEC) < 0) return false;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    const pid_t pid = spawn(&actions, arguments);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    const bool in_time = pid > 0 && read_output(ends[0], timeout_ms, output, size);
-    close(ends[0]);
-    if (pid > 0 && !in_time) kill(-pid, SIGKILL);
-    while (pid > 0 && waitpid(pid, &how, 0) < 0 && errno == EINTR) continue;
-    *good = in_time && WIFEXITED(how) && WEXITSTATUS(how) == 0;
-    return in_time && WIFEXITED(how);
-}
-
-/* The count that a process has written to END; -1 when it writes none in time. */
-static int read_count(int end, int timeout_ms) {
-    char text[16] = "";
-    if (poll(&(struct pollfd){ .fd = end, .events = POLLIN }, 1, timeout_ms) == 0) return -1;
-    return read(end, text, sizeof text - 1) > 0 ? atoi(text) : 0;
+    const struct question question = { arguments, input, true, timeout_ms, output, size };
+    int code = -1;
+    const bool answered = ask(&question, &code) == ASKED_ANSWERED;
+    *good = answered && code == 0;
+    return answered && code >= 0;
 }
 
 int process_count_gpus(int timeout_ms) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) < 0) return 0;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+    char text[16];
     char *const arguments[] = { "burin", "worker", "--count", NULL };
-    const pid_t pid = spawn(&actions, arguments);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    const int count = pid > 0 ? read_count(ends[0], timeout_ms) : 0;
-    close(ends[0]);
-    if (pid > 0 && count < 0)
-        kill(pid, SIGKILL); /* and is not waited for: the daemon ends */
-    else if (pid > 0)
-        process_end(pid);
-    return count;
+    const struct question question = { arguments, -1, false, timeout_ms, text, sizeof text };
+    int code;
+    return ask(&question, &code) == ASKED_LATE ? -1 : atoi(text);
 }

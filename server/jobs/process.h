@@ -6,6 +6,7 @@
  * Used by:  worker_handle.c, worker_list.c, supervisor.c, operators_worker.c and user_operators.c.
  * Fails:    process_start returns -1; process_count_gpus 0, or -1 for a driver that hangs.
  * Threads:  any; no state.
+ * Limits:   whoever waits for a process waits no longer than its timeout and PROCESS_END_MS.
  */
 #ifndef BURIN_PROCESS_H
 #define BURIN_PROCESS_H
@@ -16,8 +17,11 @@
 #include <sys/types.h>
 
 /* Descriptors under which a worker finds its slots, its end of the channel, and the completion
- * pipes of all I/O threads. */
+ * pipes of all I/O threads; a sandbox those of its worker alone. Beyond these it has standard
+ * error, for the log, and as standard input and output nothing. */
 enum { PROCESS_SLOTS_FD = 3, PROCESS_CHANNEL_FD = 4, PROCESS_PIPES_FD = 5 };
+
+enum { PROCESS_END_MS = 3000 };
 
 enum process_role {
     PROCESS_WORKER,    /* runs jobs of built-in operators */
@@ -29,19 +33,20 @@ enum process_role {
 pid_t process_start(const char *device, enum process_role role, int slots_fd, int channel_fd,
                     const int *pipes, int pipe_count);
 
-/* In a worker, before all else: signals are the front's, and it ends when its parent does. */
+/* In `burin worker`, before all else: signals are the front's, and it ends when its parent does. */
 void process_become_worker(void);
 
 /* Whether a process has ended, and then its exit code or minus the signal. Never waits, for a
  * driver may hold a process that was killed. */
 bool process_reap(pid_t pid, int *code);
 
-/* Kills a process and waits for its end. */
-void process_end(pid_t pid);
+/* Kills a process and reaps it as process_reap does; false: at UNTIL, a time of clock_ns, it still
+ * has not ended. */
+bool process_end(pid_t pid, int64_t until, int *code);
 
 /* Runs this program with ARGUMENTS and INPUT as its standard input, and waits for its end. OUTPUT:
  * what it wrote, cut to SIZE. GOOD: its exit status was 0. false: it crashed, could not be started,
- * or took longer than TIMEOUT_MS and was killed. */
+ * or had not ended after TIMEOUT_MS and was killed. */
 bool process_check(char *const arguments[], int input, int timeout_ms, char *output, size_t size,
                    bool *good);
 

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, MAGIC = 0x6275726e };
+enum { MAGIC = 0x6275726e };
 
 /* First page of the memory: how the rest is laid out. */
 struct header {
@@ -37,10 +37,6 @@ struct slots {
     void **owners;
 };
 
-static size_t paged(size_t bytes) {
-    return (bytes + PAGE - 1) / PAGE * PAGE;
-}
-
 static uint8_t *slot_start(const struct slots *slots, int slot) {
     return slots->memory + slots->layout.first_slot + (size_t)slot * slots->layout.stride;
 }
@@ -53,7 +49,8 @@ static int class_of(const struct slots *slots, int slot) {
 }
 
 static size_t hot_bytes(const struct slots *slots, int slot) {
-    return slots->layout.job_bytes + paged(slots->layout.classes[class_of(slots, slot)].hot_bytes);
+    return slots->layout.job_bytes +
+           slot_paged(slots->layout.classes[class_of(slots, slot)].hot_bytes);
 }
 
 static enum status map(struct slots *slots, struct failure *failure) {
@@ -70,7 +67,7 @@ static enum status map(struct slots *slots, struct failure *failure) {
 /* The first write to a page costs 0.56 ms a MB: paid here, not by a request. */
 static void allocate_hot(struct slots *slots, int slot) {
     uint8_t *start = slot_start(slots, slot);
-    for (size_t i = 0; i < hot_bytes(slots, slot); i += PAGE) start[i] = 0;
+    for (size_t i = 0; i < hot_bytes(slots, slot); i += SLOT_PAGE) start[i] = 0;
 }
 
 /* Mapping what the front has written costs a worker 0.08 ms a MB, paid at its start too. It only
@@ -80,7 +77,7 @@ static void allocate_hot(struct slots *slots, int slot) {
 __attribute__((no_sanitize("thread"))) static void map_hot(const struct slots *slots, int slot) {
     const volatile uint8_t *start = slot_start(slots, slot);
     const size_t hot = hot_bytes(slots, slot);
-    for (size_t i = 0; i < hot; i += PAGE) (void)start[i];
+    for (size_t i = 0; i < hot; i += SLOT_PAGE) (void)start[i];
 }
 
 static enum status fill_free_lists(struct slots *slots, struct failure *failure) {
@@ -106,9 +103,9 @@ struct slots *slots_create(const struct slot_options *options, struct failure *f
     struct header header = {
         .magic = MAGIC,
         .preamble_bytes = options->preamble_bytes,
-        .first_slot = paged(PAGE + options->preamble_bytes),
-        .job_bytes = paged(sizeof(struct job)),
-        .span_bytes = paged(options->span_bytes),
+        .first_slot = slot_paged(SLOT_PAGE + options->preamble_bytes),
+        .job_bytes = slot_paged(sizeof(struct job)),
+        .span_bytes = slot_paged(options->span_bytes),
     };
     memcpy(header.classes, options->classes, sizeof header.classes);
     for (int c = 0; c < SLOT_CLASSES; c++) header.count += (uint32_t)options->classes[c].count;
@@ -125,7 +122,7 @@ struct slots *slots_create(const struct slot_options *options, struct failure *f
     memcpy(slots->memory, &header, sizeof header);
     if (fill_free_lists(slots, failure)) return slots_destroy(slots), NULL;
     if (options->preamble_bytes)
-        memcpy(slots->memory + PAGE, options->preamble, options->preamble_bytes);
+        memcpy(slots->memory + SLOT_PAGE, options->preamble, options->preamble_bytes);
     for (int i = 0; i < (int)header.count; i++) allocate_hot(slots, i);
     return slots;
 }
@@ -136,14 +133,14 @@ struct slots *slots_open(int fd, struct failure *failure) {
     pthread_mutex_init(&slots->lock, NULL);
     slots->fd = fd;
     struct stat facts;
-    if (fstat(fd, &facts) < 0 || facts.st_size < PAGE) {
+    if (fstat(fd, &facts) < 0 || facts.st_size < SLOT_PAGE) {
         fail(failure, STATUS_INTERNAL, "descriptor %d is not the memory of slots", fd);
         return slots_destroy(slots), NULL;
     }
     slots->length = (size_t)facts.st_size;
     if (map(slots, failure)) return slots_destroy(slots), NULL;
     memcpy(&slots->layout, slots->memory, sizeof slots->layout);
-    if (slots->layout.magic != MAGIC || slots->layout.job_bytes != paged(sizeof(struct job))) {
+    if (slots->layout.magic != MAGIC || slots->layout.job_bytes != slot_paged(sizeof(struct job))) {
         fail(failure, STATUS_INTERNAL, "the slots were made by another build of this program");
         return slots_destroy(slots), NULL;
     }
@@ -166,7 +163,7 @@ int slots_fd(const struct slots *slots) {
 }
 
 const void *slots_preamble(const struct slots *slots) {
-    return slots->memory + PAGE;
+    return slots->memory + SLOT_PAGE;
 }
 
 size_t slots_preamble_bytes(const struct slots *slots) {

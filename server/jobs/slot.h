@@ -22,7 +22,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SLOT_CLASSES = 3 };
+enum { SLOT_CLASSES = 3, SLOT_PAGE = 4096 };
+
+/* The next border of a page. */
+static inline uint64_t slot_paged(uint64_t bytes) {
+    return (bytes + SLOT_PAGE - 1) / SLOT_PAGE * SLOT_PAGE;
+}
 
 struct slot_class {
     int count;

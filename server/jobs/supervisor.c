@@ -17,7 +17,9 @@
 
 #include "server/jobs/channel.h"
 #include "server/jobs/process.h"
+#include "server/log.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -36,6 +38,7 @@ struct supervisor {
     struct dispatcher *dispatcher;
     bool draining, stopping;
     int events, wake; /* epoll; an eventfd that ends its wait */
+    int ready;        /* an eventfd: a worker has become ready */
     pthread_t thread;
     bool threaded;
     uint64_t turns; /* of the thread; atomic */
@@ -54,8 +57,12 @@ static void start(struct supervisor *supervisor, struct worker_handle *worker) {
 
 static void receive(struct supervisor *supervisor, struct worker_handle *worker) {
     struct message messages[MESSAGES];
+    const uint64_t one = 1;
+    const bool was_ready = worker->ready;
     const int count = channel_take(worker->channel, messages, MESSAGES, 0);
     for (int i = 0; i < count; i++) worker_handle_receive(worker, &messages[i]);
+    if (worker->ready && !was_ready && write(supervisor->ready, &one, sizeof one) < 0)
+        log_event(LOG_ERROR, "nobody is told that worker %s is ready", worker->label);
     if (count != 0) return;
     epoll_ctl(supervisor->events, EPOLL_CTL_DEL, worker->channel, NULL);
     worker_handle_close(worker);
@@ -160,8 +167,9 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
     if (!supervisor->dispatcher) return STATUS_NO_MEMORY;
     supervisor->events = epoll_create1(EPOLL_CLOEXEC);
     supervisor->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    supervisor->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     struct epoll_event event = { .events = EPOLLIN, .data.u32 = WAKE };
-    if (supervisor->events < 0 || supervisor->wake < 0 ||
+    if (supervisor->events < 0 || supervisor->wake < 0 || supervisor->ready < 0 ||
         epoll_ctl(supervisor->events, EPOLL_CTL_ADD, supervisor->wake, &event) < 0)
         return fail(failure, STATUS_NO_MEMORY, "no descriptors for the supervisor");
     for (int i = 0; i < supervisor->workers.count; i++)
@@ -178,22 +186,31 @@ struct supervisor *supervisor_create(const struct supervisor_options *options,
     if (!supervisor)
         return fail(failure, STATUS_NO_MEMORY, "out of memory for the supervisor"), NULL;
     supervisor->options = *options;
-    supervisor->events = supervisor->wake = -1;
+    supervisor->events = supervisor->wake = supervisor->ready = -1;
     pthread_mutex_init(&supervisor->lock, NULL);
     if (begin(supervisor, failure)) return supervisor_destroy(supervisor), NULL;
     return supervisor;
 }
 
-/* The I/O threads still ask who is healthy, and must not wait for a process to end. */
-static void end_worker(struct supervisor *supervisor, struct worker_handle *worker) {
+/* All are killed first and then waited for together. The I/O threads still ask who is healthy, and
+ * must not wait for a process to end. */
+static void end_workers(struct supervisor *supervisor) {
+    pid_t pids[WORKERS_MAX];
     pthread_mutex_lock(&supervisor->lock);
-    const pid_t pid = worker->pid;
-    const int channel = worker->channel;
-    worker->pid = 0;
-    worker->channel = -1;
+    for (int i = 0; i < supervisor->workers.count; i++) {
+        struct worker_handle *worker = &supervisor->workers.all[i];
+        pids[i] = worker->pid;
+        if (worker->pid) kill(worker->pid, SIGKILL);
+        if (worker->channel >= 0) close(worker->channel);
+        worker->pid = 0;
+        worker->channel = -1;
+    }
     pthread_mutex_unlock(&supervisor->lock);
-    if (pid) process_end(pid);
-    if (channel >= 0) close(channel);
+    const int64_t until = clock_ns() + PROCESS_END_MS * ms_ns;
+    for (int i = 0, code; i < supervisor->workers.count; i++)
+        if (pids[i] && !process_end(pids[i], until, &code))
+            log_event(LOG_ERROR, "worker %s has been killed and does not end: its driver hangs",
+                      supervisor->workers.all[i].label);
 }
 
 void supervisor_stop(struct supervisor *supervisor) {
@@ -205,8 +222,7 @@ void supervisor_stop(struct supervisor *supervisor) {
     if (stopped) return;
     if (supervisor->threaded && write(supervisor->wake, &one, sizeof one) == sizeof one)
         pthread_join(supervisor->thread, NULL);
-    for (int i = 0; i < supervisor->workers.count; i++)
-        end_worker(supervisor, &supervisor->workers.all[i]);
+    end_workers(supervisor);
     pthread_mutex_lock(&supervisor->lock);
     if (supervisor->dispatcher) dispatcher_send_back_all(supervisor->dispatcher);
     pthread_mutex_unlock(&supervisor->lock);
@@ -217,6 +233,7 @@ void supervisor_destroy(struct supervisor *supervisor) {
     supervisor_stop(supervisor);
     if (supervisor->events >= 0) close(supervisor->events);
     if (supervisor->wake >= 0) close(supervisor->wake);
+    if (supervisor->ready >= 0) close(supervisor->ready);
     dispatcher_destroy(supervisor->dispatcher);
     pthread_mutex_destroy(&supervisor->lock);
     free(supervisor);
@@ -281,6 +298,14 @@ bool supervisor_progress(struct supervisor *supervisor, const char *request_id,
     const bool found = dispatcher_progress(supervisor->dispatcher, request_id, progress);
     pthread_mutex_unlock(&supervisor->lock);
     return found;
+}
+
+void supervisor_wait_worker(struct supervisor *supervisor, int timeout_ms, const sigset_t *mask) {
+    const struct timespec timeout = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
+    struct pollfd ready = { .fd = supervisor->ready, .events = POLLIN };
+    uint64_t times;
+    if (ppoll(&ready, 1, &timeout, mask) > 0 && read(supervisor->ready, &times, sizeof times) < 0)
+        return; /* another has taken it: whoever asks looks for itself */
 }
 
 uint64_t supervisor_turns(const struct supervisor *supervisor) {

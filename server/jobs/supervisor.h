@@ -23,6 +23,7 @@
 #include "server/jobs/slot.h"
 #include "server/jobs/worker_list.h"
 
+#include <signal.h>
 #include <stdbool.h>
 
 struct supervisor;
@@ -64,6 +65,10 @@ int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[
 /* How far the request with that id is; false: it neither waits nor runs. */
 bool supervisor_progress(struct supervisor *supervisor, const char *request_id,
                          struct job_progress *progress);
+
+/* Waits until a worker has become ready since the last call, a signal came that MASK lets through,
+ * or TIMEOUT_MS is over. One thread at a time. */
+void supervisor_wait_worker(struct supervisor *supervisor, int timeout_ms, const sigset_t *mask);
 
 /* Grows every 50 ms at least, while the thread that watches the workers goes on. */
 uint64_t supervisor_turns(const struct supervisor *supervisor);

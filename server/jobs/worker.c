@@ -15,6 +15,7 @@
 #include "server/jobs/executor.h"
 #include "server/jobs/gpu_sampler.h"
 #include "server/jobs/heartbeat.h"
+#include "server/jobs/preparation.h"
 #include "server/jobs/process.h"
 #include "server/jobs/self_test.h"
 #include "server/log.h"
@@ -33,6 +34,10 @@ enum { LANES_MAX = 256, GPU_LANES = 4, TRIM_MS = 1 };
 /* An operator that never ends may keep all cores busy until its deadline: others come first. */
 enum { SANDBOX_NICE = 5 };
 
+/* For operators to be compiled before the sandbox is ready. Where they are in the cache it takes a
+ * few milliseconds for each; the first job of one that is not waits for that one alone. */
+enum { PREPARATION_WAIT_MS = 1000 };
+
 struct worker {
     struct executor executor; /* shared by the lanes, read-only */
     int channel;
@@ -44,7 +49,8 @@ struct worker {
     bool sandbox;
     struct pool *pool; /* a sandbox's on a CPU: threads of its lane */
     struct heartbeat heartbeat;
-    struct gpu_sampler sampler; /* of a GPU alone */
+    struct gpu_sampler sampler;     /* of a GPU alone */
+    struct preparation preparation; /* of a sandbox's GPU */
 };
 
 struct lane_thread {
@@ -99,13 +105,18 @@ static void run_messages(struct worker *worker, struct lane *lane, struct messag
     }
 }
 
+static void empty(struct lane *lane) {
+    struct failure failure = { 0 };
+    if (lane->driver->empty(lane, &failure)) give_up(&failure);
+}
+
 /* The memory that a large batch took is given back once it is answered: one piece after each batch,
  * since a lane may never be idle, and the rest while nothing waits. So a job waits for one piece at
- * most; and a lane that sleeps in between wakes at once where cores are scarce. A
- * sandbox gives back all: the next job's operator is to find nothing of the last. */
+ * most; and a lane that sleeps in between wakes at once where cores are scarce. In a
+ * sandbox the next job's operator is to find nothing of the last. */
 static int take_messages(const struct worker *worker, struct lane *lane, struct message *messages) {
     int count = -1;
-    while (worker->sandbox && !worker->gpu && lane->driver->trim(lane)) continue;
+    if (worker->sandbox) empty(lane);
     while (count < 0 && lane->driver->trim(lane))
         count = channel_take(worker->channel, messages, worker->batch, TRIM_MS);
     return count < 0 ? channel_take(worker->channel, messages, worker->batch, CHANNEL_FOREVER)
@@ -157,8 +168,7 @@ static enum status open_lanes(struct worker *worker, const struct config *config
 static void say_ready(const struct worker *worker) {
     struct message message = {
         .kind = CHANNEL_READY,
-        /* One batch under way and one waiting for every lane, so that no lane idles for a message.
-         * */
+        /* A batch under way and one waiting for each lane, so that no lane idles for a message. */
         .capacity = worker->sandbox ? 1 : 2 * worker->lanes * worker->batch,
         .ok = 1,
     };
@@ -187,26 +197,36 @@ static void run_lanes(struct worker *worker) {
         give_up(&failure);
     }
     if (worker->sandbox && confinement_enter(worker->gpu, &failure)) give_up(&failure);
+    if (worker->sandbox && worker->gpu)
+        preparation_start(&worker->preparation, worker->lane[0], PREPARATION_WAIT_MS);
     say_ready(worker);
     if (worker->gpu && !worker->sandbox) gpu_sampler_start(&worker->sampler);
     for (int i = 0; i < worker->lanes; i++) pthread_join(threads[i].thread, NULL);
+    preparation_join(&worker->preparation);
     gpu_sampler_join(&worker->sampler);
     heartbeat_join(&worker->heartbeat);
 }
 
-static void size_worker(struct worker *worker, const struct config *config) {
+static struct pool *start_pool(int threads, struct failure *failure) {
+    struct pool *pool = pool_create(threads);
+    if (!pool) fail(failure, STATUS_NO_MEMORY, "%d threads could not be started", threads);
+    return pool;
+}
+
+/* How many lanes, and the threads beside them. */
+static enum status size_worker(struct worker *worker, const struct config *config,
+                               struct failure *failure) {
     const bool gpu = worker->gpu;
     worker->lanes = config->lanes ? (int)config->lanes : gpu ? GPU_LANES : cores();
     if (worker->lanes > LANES_MAX) worker->lanes = LANES_MAX;
     worker->batch = gpu ? (int)config->batch : 1;
     if (worker->batch > RUN_BATCH_MAX) worker->batch = RUN_BATCH_MAX;
-    if (worker->sandbox) {
-        if (!gpu) worker->pool = pool_create(worker->lanes);
-        worker->lanes = worker->batch = 1;
-    }
+    if (worker->sandbox && !gpu) worker->pool = start_pool(worker->lanes, failure);
+    if (worker->sandbox) worker->lanes = worker->batch = 1;
     if (gpu)
         worker->executor.codecs =
-            pool_create(config->codec_threads ? (int)config->codec_threads : cores());
+            start_pool(config->codec_threads ? (int)config->codec_threads : cores(), failure);
+    return failure->status;
 }
 
 static struct gpu_sampler_options sampler_options(const struct worker *worker,
@@ -226,7 +246,6 @@ static struct gpu_sampler_options sampler_options(const struct worker *worker,
 
 static int run(struct slots *slots, int channel, const struct config *config,
                const struct device_driver *driver, int index, bool sandbox) {
-    process_become_worker();
     struct worker *worker = calloc(1, sizeof *worker);
     if (!worker) return 1;
     worker->sandbox = sandbox;
@@ -237,11 +256,11 @@ static int run(struct slots *slots, int channel, const struct config *config,
     worker->executor.answer = answer;
     worker->executor.context = worker;
     worker->gpu = strcmp(driver->kind, "cpu") != 0;
-    size_worker(worker, config);
-    worker->sampler.options = sampler_options(worker, config, driver, index);
     struct failure failure = { 0 };
     int code = 0;
-    if (open_lanes(worker, config, driver, index, &failure)) {
+    const bool sized = size_worker(worker, config, &failure) == STATUS_OK;
+    worker->sampler.options = sampler_options(worker, config, driver, index);
+    if (!sized || open_lanes(worker, config, driver, index, &failure)) {
         log_event(LOG_ERROR, "worker: %s could not be opened: %s", worker->executor.device_name,
                   failure.message);
         code = WORKER_FAILED;

@@ -24,8 +24,9 @@ int worker_run(struct slots *slots, int channel, const struct config *config,
                const struct device_driver *driver, int index);
 
 /* The same for users' operators, which are registered already: one job at a time, on all cores
- * where DRIVER is the CPU's. On a CPU what a job left in memory is gone before the next begins.
- * Once the lane is open the process may do little more than compute (confinement.h). */
+ * where DRIVER is the CPU's. What a job left in memory is gone before the next begins. A GPU's
+ * kernels are compiled at the start, not when a job asks for them. Once the lane is open the
+ * process may do little more than compute (confinement.h). */
 int worker_run_sandbox(struct slots *slots, int channel, const struct config *config,
                        const struct device_driver *driver, int index);
 

@@ -26,19 +26,19 @@ enum { SCHEDULER_TICK_MS = 4, AHEAD_MAX = 7 };
 /* A busy machine may keep a thread waiting, however short self_test_ms is. */
 enum { SLACK_MS = 250, LANES_MS = 5000 };
 
-void worker_handle_init(struct worker_handle *worker, const char *device) {
-    *worker = (struct worker_handle){ .channel = -1, .cpu = strcmp(device, "cpu") == 0 };
+void worker_handle_init(struct worker_handle *worker, const char *device, bool operators) {
+    *worker = (struct worker_handle){ .channel = -1,
+                                      .cpu = strcmp(device, "cpu") == 0,
+                                      .operators = operators };
     snprintf(worker->device, sizeof worker->device, "%s", device);
-}
-
-static const char *kind_of(const struct worker_handle *worker) {
-    return worker->operators ? " for users' operators" : "";
+    snprintf(worker->label, sizeof worker->label, "%s%s", worker->device,
+             operators ? " for users' operators" : "");
 }
 
 static bool not_started(struct worker_handle *worker, const char *why) {
     worker->restart_ns = clock_ns() + 1000 * ms_ns;
     snprintf(worker->trouble, sizeof worker->trouble, "could not be started: %s", why);
-    log_event(LOG_ERROR, "worker %s%s %s", worker->device, kind_of(worker), worker->trouble);
+    log_event(LOG_ERROR, "worker %s %s", worker->label, worker->trouble);
     return false;
 }
 
@@ -72,7 +72,7 @@ void worker_handle_kill(struct worker_handle *worker) {
     worker->still = worker->ready ? "hung, and is being ended"
                                   : "did not open its device within worker_start_ms, and is being "
                                     "ended";
-    log_event(LOG_ERROR, "worker %s%s %s", worker->device, kind_of(worker), worker->still);
+    log_event(LOG_ERROR, "worker %s %s", worker->label, worker->still);
     kill(worker->pid, SIGKILL);
 }
 
@@ -94,7 +94,7 @@ bool worker_handle_reap(struct worker_handle *worker) {
     worker->restarts++;
     snprintf(worker->trouble, sizeof worker->trouble, "died (%s %d), being started again",
              code < 0 ? "signal" : "code", code < 0 ? -code : code);
-    log_event(LOG_ERROR, "worker %s%s %s", worker->device, kind_of(worker), worker->trouble);
+    log_event(LOG_ERROR, "worker %s %s", worker->label, worker->trouble);
     const int shift = worker->early_deaths < 6 ? worker->early_deaths : 6; /* at most 10 s */
     worker->restart_ns = clock_ns() + (worker->early_deaths ? (160 << shift) * ms_ns : 0);
     return true;
@@ -107,8 +107,8 @@ static void became_ready(struct worker_handle *worker, const struct message *mes
     worker->trouble[0] = 0;
     worker->self_test_sent_ns = worker->heartbeat_ns = worker->moved_ns = clock_ns();
     snprintf(worker->name, sizeof worker->name, "%.63s", message->text);
-    log_event(LOG_INFO, "worker %s%s ready: %s, %.0f ms after its start", worker->device,
-              kind_of(worker), worker->name, ns_to_ms(clock_ns() - worker->started_ns));
+    log_event(LOG_INFO, "worker %s ready: %s, %.0f ms after its start", worker->label, worker->name,
+              ns_to_ms(clock_ns() - worker->started_ns));
 }
 
 static void receive_self_test(struct worker_handle *worker, const struct message *message) {
@@ -152,10 +152,8 @@ static void send_self_test(struct worker_handle *worker, int64_t now) {
 }
 
 static void set_still(struct worker_handle *worker, const char *still) {
-    if (still && !worker->still)
-        log_event(LOG_ERROR, "worker %s%s %s", worker->device, kind_of(worker), still);
-    if (!still && worker->still)
-        log_event(LOG_INFO, "worker %s%s moves again", worker->device, kind_of(worker));
+    if (still && !worker->still) log_event(LOG_ERROR, "worker %s %s", worker->label, still);
+    if (!still && worker->still) log_event(LOG_INFO, "worker %s moves again", worker->label);
     worker->still = still;
 }
 

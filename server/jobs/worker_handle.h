@@ -26,10 +26,11 @@
 
 #include <sys/types.h>
 
-enum { WORKER_TROUBLE_MAX = 160 };
+enum { WORKER_TROUBLE_MAX = 160, WORKER_LABEL_MAX = DEVICE_WANT_MAX + 24 };
 
 struct worker_handle {
     char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
+    char label[WORKER_LABEL_MAX]; /* for the log: "cpu", "cpu for users' operators" */
     bool cpu;
     bool operators;        /* runs the jobs with users' operators, and no others */
     pid_t pid;             /* 0: there is no process */
@@ -66,7 +67,7 @@ struct worker_facts {
     struct gauges gauges; /* none told if the last were too long ago */
 };
 
-void worker_handle_init(struct worker_handle *worker, const char *device);
+void worker_handle_init(struct worker_handle *worker, const char *device, bool operators);
 
 /* ---- its process */
 

@@ -11,7 +11,7 @@ static void add_gpu(struct worker_list *list, int number) {
     char device[DEVICE_WANT_MAX];
     if (list->count == WORKER_DEVICES_MAX - 1) return;
     snprintf(device, sizeof device, "cuda:%d", number);
-    worker_handle_init(&list->all[list->count++], device);
+    worker_handle_init(&list->all[list->count++], device, false);
 }
 
 static enum status add_named(struct worker_list *list, const struct devices *devices, int gpus,
@@ -42,15 +42,12 @@ enum status worker_list_make(struct worker_list *list, const char *text, long co
                     count_ms);
     for (int i = 0; devices.all && i < gpus; i++) add_gpu(list, i);
     const enum status status = add_named(list, &devices, gpus, failure);
-    worker_handle_init(&list->all[list->count++], "cpu");
+    worker_handle_init(&list->all[list->count++], "cpu", false);
     return status;
 }
 
 void worker_list_add_operators(struct worker_list *list) {
     const int devices = list->count;
-    for (int i = 0; i < devices; i++) {
-        struct worker_handle *worker = &list->all[list->count++];
-        worker_handle_init(worker, list->all[i].device);
-        worker->operators = true;
-    }
+    for (int i = 0; i < devices; i++)
+        worker_handle_init(&list->all[list->count++], list->all[i].device, true);
 }

@@ -12,6 +12,7 @@
 #include "pipeline/ops/carve/definition.h"
 #include "pipeline/ops/carve/dp_row.h"
 #include "pipeline/timing.h"
+#include "tests/noise.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -68,7 +69,7 @@ static struct picture make_picture(int width, int height, FILE *from) {
     uint32_t state = 1;
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++) {
-            state = state * 1664525u + 1013904223u;
+            noise_next(&state);
             p.luma[(size_t)y * p.stride + x] =
                 (uint8_t)(from
                               ? fgetc(from)

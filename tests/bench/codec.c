@@ -6,6 +6,7 @@
  * picture, exactly for PNG, for JPEG 12 levels a sample apart on average at most. Memory is touched
  * before the clock runs. */
 #include "pipeline/codec.h"
+#include "tests/noise.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -149,7 +150,7 @@ static struct image draw(uint32_t width, uint32_t height) {
     for (uint32_t y = 0; y < height; y++) {
         for (uint32_t x = 0; x < width * 3; x++) {
             const int hill = (int)((x / 3 * (y + 400) >> 11) + (y * (x % 3 + 2) >> 3)) & 511;
-            seed = seed * 1664525u + 1013904223u;
+            noise_next(&seed);
             const int light = (hill < 256 ? hill : 511 - hill) * 7 / 8 + (int)(seed >> 24) % 9;
             image_row(&image, y)[x] = (uint8_t)light;
         }

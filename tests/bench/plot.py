@@ -228,7 +228,7 @@ def draw_edge(folder, result):
 
 def draw_skeletons(folder, result):
     """A row a skeleton: on the left computing alone, on the right with copies. Of two pictures the second is dashed."""
-    rows = result["rows"]
+    rows = [row for row in result["rows"] if "picture" in row]  # the others tell what compiling takes
     skeletons = list(dict.fromkeys(row["skeleton"] for row in rows))
     colours = dict(zip(devices(rows), STEP_COLOURS))
     figure = Panels(folder, "skeletons", result["machine"], len(skeletons), 2)

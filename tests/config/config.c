@@ -253,7 +253,9 @@ static void refuses_in_the_environment(void **state) {
     unsetenv("BURIN_QUEUE_JOBS");
     setenv("BURIN_PORT_8080_TCP_ADDR", "10.0.0.1", 1);
     setenv("BURIN_SERVICE_HOST", "10.0.0.1", 1);
+    setenv("BURIN_CC", "/usr/bin/gcc", 1); /* compiler.c reads it */
     expect_fine(path, "");
+    unsetenv("BURIN_CC");
     unsetenv("BURIN_PORT_8080_TCP_ADDR");
     unsetenv("BURIN_SERVICE_HOST");
 }

@@ -21,6 +21,7 @@ extern "C" {
 #include "pipeline/plan.h"
 #include "pipeline/pool.h"
 #include "pipeline/run.h"
+#include "tests/noise.h"
 
 #include <cmocka.h>
 }
@@ -57,7 +58,7 @@ static struct work {
 static void fill(const struct image *image) {
     uint32_t state = image->width;
     for (size_t i = 0; i < image_bytes(image); i++) {
-        state = state * 1664525u + 1013904223u;
+        noise_next(&state);
         image->pixels[i] = (uint8_t)(i / 37 + i / image->stride * 3 + (state >> 28));
     }
 }

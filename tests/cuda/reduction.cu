@@ -17,6 +17,7 @@
 extern "C" {
 #include "pipeline/plan.h"
 #include "pipeline/registry.h"
+#include "tests/noise.h"
 
 #include <cmocka.h>
 }
@@ -38,7 +39,7 @@ static void fill(const struct image *image) {
     uint32_t state = image->width;
     for (uint32_t y = 0; y < image->height; y++)
         for (size_t i = 0; i < image_row_bytes(image); i++) {
-            state = state * 1664525u + 1013904223u;
+            noise_next(&state);
             image_row(image, y)[i] = (uint8_t)(32 + (state >> 24) % 200);
         }
     image_row(image, image->height - 1)[image_row_bytes(image) - 1] = 255;

@@ -7,6 +7,7 @@
 #define BURIN_TESTS_CUDA_TEST_IMAGES_H
 
 #include "pipeline/image.h"
+#include "tests/noise.h"
 
 #include <string.h>
 
@@ -14,7 +15,7 @@ enum content { NOISE, GRADIENT, CONSTANT, CONTENTS };
 enum padding { NONE, ODD, WIDE, PADDINGS };
 
 static inline uint32_t next_random(uint32_t *state) {
-    *state = *state * 1664525u + 1013904223u;
+    noise_next(state);
     return *state >> 8;
 }
 

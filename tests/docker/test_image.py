@@ -289,7 +289,8 @@ def test_cuda_image_runs_without_gpu(cuda_image, tmp_path):
 
 def test_nvrtc_is_an_argument(cuda_image):
     libraries = os.listdir(f"{cuda_image.root}/usr/local/lib")
-    assert any(re.fullmatch(r"libnvrtc\.so\.\d+", name) for name in libraries), libraries
+    for library in ("nvrtc", "nvJitLink"):
+        assert any(re.fullmatch(rf"lib{library}\.so\.\d+", name) for name in libraries), libraries
 
 
 def test_packages_are_those_of_the_makefile():

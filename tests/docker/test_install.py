@@ -140,7 +140,7 @@ def test_image_by_docker(image):
     assert done.returncode == 0, done.stderr
     assert "/docker build -f docker/Dockerfile -t burin:v1.2-3-gabc -t burin:latest " in told and told.count("\n") == 1
     assert "--build-arg VERSION=v1.2-3-gabc" in told and "CPU_BASE" not in told
-    assert re.search(r"docker run --gpus all -p 8080:8080 .*burin:v1.2-3-gabc\n", done.stdout)
+    assert re.search(r"docker run --gpus all -p 127.0.0.1:8080:8080 .*burin:v1.2-3-gabc\n", done.stdout)
 
 
 def test_image_by_podman_without_cuda(image):
@@ -148,13 +148,13 @@ def test_image_by_podman_without_cuda(image):
     assert done.returncode == 0, done.stderr
     assert "/podman build --format docker " in told and "--build-arg CPU_BASE=debian:bookworm-slim --build-arg TCC=1" in told
     assert "-t burin:v1.2-3-gabc-cpu -t burin:latest-cpu" in told
-    assert "gpu" not in done.stdout and "podman run -p 8080:8080" in done.stdout
+    assert "gpu" not in done.stdout and "podman run -p 127.0.0.1:8080:8080" in done.stdout
 
 
 def test_image_by_buildah(image):
     done, told = image("cuda", "buildah")
     assert done.returncode == 0 and "/buildah bud --format docker " in told
-    assert "podman run --device nvidia.com/gpu=all -p 8080:8080" in done.stdout
+    assert "podman run --device nvidia.com/gpu=all -p 127.0.0.1:8080:8080" in done.stdout
 
 
 def test_image_by_nothing(image):

@@ -19,7 +19,7 @@ import pytest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "../http")]
-from conftest import Daemon, jpeg, noise, pnm, smooth, start, wait_until  # noqa: E402,F401
+from conftest import jpeg, noise, pnm, smooth, start, wait_until  # noqa: E402,F401
 from tools import TOP, find_tool  # noqa: E402
 
 SMALL = jpeg(smooth(640, 480))  # nginx holds it, and can send it again

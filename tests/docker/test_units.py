@@ -100,6 +100,12 @@ def test_times_fit_the_daemon():
     assert service["Service", "KillMode"] == ["mixed"], "workers have jobs when the daemon is told to stop"
 
 
+def test_compiled_operators_are_kept():
+    """In a folder of the unit's own: what lies there is executed."""
+    service = settings(source("burin.service"))
+    assert service["Service", "CacheDirectory"] == ["burin"] and service["Service", "CacheDirectoryMode"] == ["0700"]
+
+
 # ---- run by systemd itself
 
 PROBE = """
@@ -127,6 +133,12 @@ def probe():
         seen["process"] = {name: value.split() for name, value in (line.split(":", 1) for line in f)}
     seen["own network"] = os.readlink(f"/proc/{pid()}/ns/net") != os.readlink("/proc/self/ns/net")
     seen["ready"] = get("http://127.0.0.1:8081/readyz")[0]
+    if os.path.exists("/usr/bin/gcc"):
+        seen["user's"] = get(URL + "/white", b"P5 2 1 255\\n" + bytes([3, 200]))[1][-2:].hex()
+        seen["kept"] = sorted(name.split(".")[-1] for name in os.listdir("/var/cache/burin"))
+        sandbox = subprocess.check_output(["pgrep", "-f", "--", "--sandbox"], text=True).split()[0]
+        seen["priorities"] = [os.getpriority(os.PRIO_PROCESS, int(tid)) for tid in os.listdir(f"/proc/{sandbox}/task")]
+        seen["kept by"] = oct(os.stat("/var/cache/burin/").st_mode)[-3:]
     seen["answers"], end = [], threading.Event()
     def ask():
         while not end.is_set():
@@ -179,8 +191,14 @@ ExecStart=/usr/bin/python3 /shared/probe.py
 SHORTER = """[Service]
 WatchdogSec=2
 TimeoutAbortSec=1
+Environment=BURIN_OPERATORS_DIR=/etc/burin/operators
 StandardOutput=file:/shared/log
 StandardError=file:/shared/log
+"""
+
+
+OPERATOR = """#P2P_FUNC
+static unsigned char white(unsigned char pixel, int index) { return pixel > 127 ? 255 : 0; }
 """
 
 
@@ -215,6 +233,8 @@ def test_they_run_under_systemd(tree, own_group, tmp_path):
     units = tmp_path / "units"
     service = (units / "burin.service").read_text().replace(f"{folder}/usr/bin/burin", "/shared/program")
     (units / "burin.service").write_text(service)
+    (tmp_path / "etc/burin/operators").mkdir(mode=0o755)
+    (tmp_path / "etc/burin/operators/white.c").write_text(OPERATOR)
     (units / "burin.service.d").mkdir(exist_ok=True)
     (units / "burin.service.d/test.conf").write_text(SHORTER)
     (units / "default.target").write_text(TARGET)
@@ -234,6 +254,9 @@ def test_they_run_under_systemd(tree, own_group, tmp_path):
     process = seen["process"]
     assert process["Uid"][0] == process["Uid"][1] != "0" and int(process["CapBnd"][0], 16) == 0
     assert process["NoNewPrivs"] == ["1"] and process["Seccomp"] == ["2"] and seen["own network"]
+    if os.path.exists("/usr/bin/gcc"):
+        assert seen["user's"] == "00ff" and seen["kept"] == ["c", "so"] and seen["kept by"] == "700", (seen, log)
+        assert min(seen["priorities"]) > 0, seen["priorities"]
     assert seen["daemons"] == 4 and set(seen["answers"]) == {200}, (seen["answers"], log)
     assert seen["after a kill"] == seen["after a hang"] == 200 and seen["restarts"] == "2", seen
     assert seen["result"] == ["success", "0"]

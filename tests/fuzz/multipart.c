@@ -2,6 +2,7 @@
 /* Any body, whole and in pieces: both must give the same parts, the same bytes and the same
  * verdict. Input: a line of Content-Type, then a byte that chooses the pieces, then the body. */
 #include "server/http/multipart.h"
+#include "pipeline/fnv1a.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +21,7 @@ static void must(bool truth) {
 }
 
 static void mix(struct record *record, const void *bytes, size_t length) {
-    const uint8_t *p = bytes;
-    for (size_t i = 0; i < length; i++) record->hash = (record->hash ^ p[i]) * 0x100000001b3;
+    record->hash = fnv1a(record->hash, bytes, length);
 }
 
 static void note_begin(struct record *record, const struct part *part) {

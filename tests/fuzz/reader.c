@@ -31,9 +31,11 @@ static void judge(const struct user_file *file) {
         const struct user_op *op = &file->ops[i];
         must(op->op.name[0] && op->op.summary[0]);
         const char *first = op->function->first->text, *last = op->function->end[-1].text;
-        must(op->directive->first->text < first && first < last);
-        must(last < file->text + file->length);
-        must(*op->directive->first->text == '#' && *last == '}');
+        must(op->function > file->declarations.list);
+        const struct declaration *directive = op->function - 1;
+        must(directive->kind == DECLARATION_DIRECTIVE && *directive->first->text == '#');
+        must(directive->first->text < first && first < last);
+        must(last < file->text + file->length && *last == '}');
         must((op->skeleton == SKELETON_N2P) == (op->window != 0));
         must(op->op.depth == 0 || op->op.depth == 8 || op->op.depth == 16);
         struct params params;

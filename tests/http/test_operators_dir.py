@@ -2,16 +2,21 @@
 """Users' operators in the daemon, from outside: what is listed and answered, what is left out, and that one which
 misbehaves costs nobody else anything.
 
-covers: server/user_operators.c server/jobs/operators_worker.c server/jobs/confinement.c"""
+covers: server/user_operators.c server/jobs/confinement.c server/command_worker.c"""
+import contextlib
+import json
 import os
 import re
+import shutil
+import signal
+import subprocess
 import threading
 import time
 
 import numpy as np
 import pytest
 
-from conftest import check_problem, in_parallel, noise, pnm, wait_until
+from conftest import BURIN, alive, check_problem, in_parallel, noise, pnm, wait_until
 
 WHITE = """
 #STRUCT
@@ -76,9 +81,8 @@ def folder(tmp_path, **sources):
     return path
 
 
-def begin(start, path, *flags):
-    daemon = start("--operators-dir", str(path), "--operators-cache-dir", str(path.parent / "cache"), *flags)
-    return daemon
+def begin(start, path, *flags, **options):
+    return start("--operators-dir", str(path), "--operators-cache-dir", str(path.parent / "cache"), *flags, **options)
 
 
 def worker(daemon):
@@ -103,12 +107,8 @@ def sandbox(daemon):
     return None
 
 
-def cc():
-    return any(os.access(os.path.join(folder, name), os.X_OK)
-               for folder in os.environ["PATH"].split(":") for name in ("cc", "gcc", "clang", "tcc"))
-
-
-pytestmark = pytest.mark.skipif(not cc(), reason="there is no C compiler")
+CC = next(filter(None, map(shutil.which, ("cc", "gcc", "clang", "tcc"))), None)
+pytestmark = pytest.mark.skipif(not CC, reason="there is no C compiler")
 
 
 # ---- as any other operator
@@ -128,6 +128,29 @@ def test_listed_and_run(start, tmp_path):
     assert answer.json["values"][0]["value"] == [np.bincount(picture.ravel() % 16, minlength=16).tolist()]
 
 
+def test_a_parameter_called_like_a_file_of_another_operator(start, tmp_path):
+    """`mask` is a second image for carve, and here a number."""
+    text = "#STRUCT\ntypedef struct { int mask; } data;\n#P2P_FUNC\nstatic unsigned char keep_bits(unsigned char v, " \
+           "int i, data d) { return v & d.mask; }\n"
+    daemon = begin(start, folder(tmp_path, keep_bits=text))
+    picture = noise(20, 20)
+    for answer in (daemon.post("/keep_bits?mask=12", pnm(picture)),
+                   daemon.post_form("/keep_bits", [("image", pnm(picture), "a.pgm"), ("mask", "12", None)],
+                                    {"Accept": "image/x-portable-anymap"})):
+        assert answer.status == 200, answer.body
+        assert (answer.image == picture & 12).all()
+
+
+def test_compiler_from_the_environment(start, tmp_path):
+    """BURIN_CC is no key of the configuration; what it names compiles the operators."""
+    compiler = tmp_path / "cc"
+    compiler.write_text(f'#!/bin/sh\ntouch "{tmp_path}/called"\nexec {os.path.realpath(CC)} "$@"\n')
+    compiler.chmod(0o755)
+    daemon = begin(start, folder(tmp_path, white=WHITE), env={"BURIN_CC": str(compiler)})
+    assert daemon.post("/white", pnm(noise(9, 9))).status == 200
+    assert (tmp_path / "called").exists()
+
+
 def test_with_builtin_steps(start, tmp_path):
     daemon = begin(start, folder(tmp_path, white=WHITE, totals=TOTALS))
     picture = noise(300, 200)
@@ -138,6 +161,48 @@ def test_with_builtin_steps(start, tmp_path):
     expected = np.where(np.minimum(picture.astype(int) + 40, 255) > 160, 255, 0)
     assert (answer.image == expected).all()
     assert answer.timing["values"] == [{"operation": "total", "step": 2, "value": [int(expected.sum())]}]
+
+
+FIRST = """
+#define SCALE 3
+static int helper(int v) { return v * SCALE; }
+#P2P_FUNC
+static unsigned char placed(unsigned char v, int index) { return helper(v) + index * 11; }
+"""
+SECOND = """
+#define SCALE 5
+static int helper(int v) { return v / SCALE; }
+#P2P_FUNC
+static unsigned char fifth(unsigned char v, int index) { return helper(v); }
+#N2P_FUNC
+static unsigned char above(unsigned char p[3][3], int x, int y) { return p[0][0] + 2 * p[0][2]; }
+"""
+
+
+def placed(picture):
+    return (picture.astype(int) * 3 + np.arange(picture.size).reshape(picture.shape) * 11) % 256
+
+
+def test_steps_in_a_row_are_as_they_are_one_by_one(start, tmp_path):
+    """On a GPU they are one kernel from the third time on, or later: the compiler takes its time."""
+    daemon = begin(start, folder(tmp_path, first=FIRST, second=SECOND))
+    picture = noise(123, 66)
+    steps = json.dumps([{"operation": name} for name in ("placed", "fifth", "above", "placed")])
+    wide = np.pad(placed(picture) // 5, 1, mode="edge")
+    height, width = picture.shape
+    expected = placed((wide[:height, :width] + 2 * wide[:height, 2:2 + width]) % 256)
+
+    def post():
+        answer = daemon.post_form("/pipeline", [("image", pnm(picture), "a.pgm"), ("operations", steps, None)],
+                                  {"Accept": "image/x-portable-anymap"})
+        assert answer.status == 200 and (answer.image == expected).all()
+        return [operator["name"] for operator in answer.timing["ms"]["operators"]]
+
+    assert post() == ["placed", "fifth", "above", "placed"]
+    if worker(daemon)["device"].startswith("cuda"):
+        assert wait_until(lambda: post() == ["placed+fifth+above", "placed"])
+    else:
+        assert post() == post() == ["placed", "fifth", "above", "placed"]
 
 
 def test_where_jobs_go(start, tmp_path):
@@ -180,8 +245,6 @@ def test_broken_files_beside_good_ones(start, tmp_path):
 
 @pytest.mark.parametrize("how", ["writable", "missing"])
 def test_a_folder_that_cannot_be_used(tmp_path, how):
-    import subprocess
-    from conftest import BURIN
     path = tmp_path / "operators"
     if how == "writable":
         path.mkdir()
@@ -303,6 +366,77 @@ def test_what_a_sandbox_may_not_do(start, tmp_path):
     assert daemon.post("/white", pnm(noise(9, 9))).status == 200
 
 
+def slow_compiler(tmp_path, how):
+    """Environment in which `cc` does what HOW says, in sh, before it compiles."""
+    (tmp_path / "bin").mkdir()
+    compiler = tmp_path / "bin/cc"
+    compiler.write_text(f'#!/bin/sh\n{how}\nexec {shutil.which("cc")} "$@"\n')
+    compiler.chmod(0o755)
+    return {**os.environ, "PATH": f"{compiler.parent}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT])
+def test_a_start_that_compiles_is_ended_at_once(tmp_path, end):
+    """With what it had started; and it does not take a reload for its end."""
+    env = slow_compiler(tmp_path, f"echo $$ >{tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; sleep 1000")
+    daemon = subprocess.Popen([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--operators-dir",
+                               str(folder(tmp_path, white=WHITE)), "--operators-cache-dir", str(tmp_path / "cache")], env=env)
+    try:
+        assert wait_until((tmp_path / "pid").exists)
+        compiler = int((tmp_path / "pid").read_text())
+        daemon.send_signal(signal.SIGHUP)
+        daemon.send_signal(end)
+        assert daemon.wait(60) == 0
+        assert wait_until(lambda: not alive(compiler))
+    finally:
+        daemon.kill()
+        daemon.wait()
+
+
+def test_what_a_sandbox_has_open(start, tmp_path):
+    """Its own slot, channel and pipe, and nothing of what its worker has: a message in an I/O thread's pipe would end
+    another client's job."""
+    daemon = begin(start, folder(tmp_path, white=WHITE), "--io-threads", "4")
+    assert heals(daemon)
+
+    def files(pid):
+        found = {}
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+                found[int(fd)] = os.readlink(f"/proc/{pid}/fd/{fd}")
+        return found
+
+    own = files(sandbox(daemon))
+    assert set(own) == {0, 1, 2, 3, 4, 5} and own[0] == own[1] == "/dev/null", own
+    front = set(files(daemon.process.pid).values())
+    assert not front & {own[4], own[5]}, (own, front)
+
+
+def test_a_sandbox_that_compiles_ends_with_its_worker(start, tmp_path):
+    """It is a worker from the first moment on: Ctrl-C is not for it, and nothing of it is left behind."""
+    env = slow_compiler(tmp_path, f"if [ -e {tmp_path}/checked ]; then while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; fi; "
+                                  f": >{tmp_path}/checked")
+    (tmp_path / "cache").write_text("no folder: nothing is kept, so that the sandbox compiles again")
+    daemon = begin(start, folder(tmp_path, white=WHITE), env=env)
+    assert (tmp_path / "checked").exists(), daemon.log_text()
+    assert wait_until(lambda: sandbox(daemon))
+    pid = sandbox(daemon)
+
+    def compiles():
+        with open(f"/proc/{pid}/task/{pid}/children") as f:
+            return f.read() != ""
+
+    assert wait_until(compiles)
+    with open(f"/proc/{pid}/status") as f:
+        status = f.read()
+    ignored = int(re.search(r"SigIgn:\s+(\w+)", status)[1], 16)
+    assert ignored >> (signal.SIGINT - 1) & 1 and ignored >> (signal.SIGTERM - 1) & 1
+    os.kill(int(re.search(r"PPid:\s+(\d+)", status)[1]), signal.SIGKILL)
+    assert wait_until(lambda: not alive(pid))
+    (tmp_path / "go").touch()
+    assert heals(daemon) and daemon.post("/white", pnm(noise(9, 9))).status == 200
+
+
 def test_an_operator_that_crashes(start, tmp_path):
     daemon = begin(start, folder(tmp_path, white=WHITE, **HOSTILE))
     for name, word in (("wild", "Segmentation"), ("divide", "Floating"), ("deep", "Segmentation")):
@@ -363,7 +497,7 @@ def test_hostile_operators_under_load(start, tmp_path):
         try:
             for name in ("wild", "divide", "deep", "peek", "white", "spin"):
                 answer = daemon.post(f"/{name}", pnm(noise(300, 300)))
-                assert answer.status in (500, 503, 504) or name == "white" and answer.status == 200, (name, answer.body)
+                assert answer.status in ((200, 503, 504) if name == "white" else (500, 503, 504)), (name, answer.body)
                 told.setdefault(name, set()).add(answer.status)
         finally:
             if i == 4:

@@ -40,7 +40,8 @@ def test_metrics_are_the_daemons(daemon):
 
 def test_files_are_there():
     """What a README names as a file of this tree; x.c stands for one that the reader makes."""
-    for readme in (README, ROOT / "server/README.md", ROOT / "config/README.md", ROOT / "docker/README.md"):
+    for readme in (README, ROOT / "server/README.md", ROOT / "config/README.md", ROOT / "docker/README.md",
+                   ROOT / "pipeline/skeletons/README.md"):
         text = readme.read_text(encoding="utf-8")
         named = re.findall(r"`((?:server|pipeline|cuda|config|tests|http|jobs|docker)/[\w./]+\.\w+)`", text)
         assert named

@@ -437,6 +437,30 @@ def test_what_is_said_and_when(manage, abstract):
     assert len(manager.messages) == 3
 
 
+def asked_for(manager, status):
+    """Seconds for which the manager is asked to wait, in the message of that STATUS."""
+    (_, text), = [m for m in manager.messages if f"STATUS={status}" in m[1]]
+    return int(dict(line.split("=", 1) for line in text.split("\n"))["EXTEND_TIMEOUT_USEC"]) / 1e6
+
+
+def test_a_long_start_and_end_are_announced(manage, tmp_path):
+    """How long it may take to check the operators, to start the workers and to drain no unit can know."""
+    operators = tmp_path / "operators"
+    operators.mkdir(mode=0o755)
+    for name in "ab":
+        (operators / f"{name}.c").write_text("this is no operator\n")
+        (operators / f"{name}.c").chmod(0o644)
+    manager = manage(http=listening())
+    daemon = manage.start(manager, "--operators-dir", str(operators), "--worker-start-ms", "123000",
+                          "--drain-timeout-ms", "234000").becomes_ready()
+    for name in "ab":
+        assert asked_for(manager, f"Starting: checking {operators / name}.c") > 150
+    assert asked_for(manager, "Starting: no worker is ready yet") > 2 * 123
+    assert [text.split("=")[0] for _, text in manager.messages] == ["STATUS"] * 3 + ["READY"]
+    assert daemon.stop() == 0
+    assert asked_for(manager, "Stopping") > 234
+
+
 def started_without_worker(manage, manager, *flags):
     """A daemon whose worker was stopped before it was ready, which takes it some milliseconds."""
     for _ in range(20):
@@ -470,6 +494,20 @@ def test_not_ready_before_a_worker_is(manage):
     assert daemon.works()
 
 
+def test_a_start_is_ended_at_once(manage):
+    """Whoever stops it while no worker is ready does not wait until it gives up waiting."""
+    given_up = "no worker is ready yet; GET"
+    manager = manage(http=listening())
+    daemon, _ = started_without_worker(manage, manager)
+    in_time = given_up not in daemon.log_text()
+    daemon.process.send_signal(signal.SIGTERM)
+    assert daemon.process.wait(60) == 0
+    assert manager.said("STOPPING=1") and not manager.said("READY=1")
+    if not in_time:
+        pytest.skip("this machine is too busy: it had given up before it was stopped")
+    assert given_up not in daemon.log_text()
+
+
 def test_full_from_the_start(manage):
     """A rush that fills all there is keeps balancers away, and is no reason to call the start a failure."""
     manager = manage(http=listening())
@@ -489,6 +527,23 @@ def test_nobody_listens_to_what_is_said(manage, tmp_path):
     daemon = manage.start(manager, NOTIFY_SOCKET=str(tmp_path / "nobody"))
     assert daemon.works()
     assert wait_until(lambda: "service manager cannot be told" in daemon.log_text())
+
+
+def test_the_manager_reads_nothing(manage, tmp_path):
+    """Its socket is full: what is said is lost, and the daemon starts and ends all the same."""
+    path = str(tmp_path / "full")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as full, \
+            socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other:
+        full.bind(path)
+        other.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            while True:
+                other.sendto(b"x", path)
+        daemon = manage.start(manage(http=listening()), NOTIFY_SOCKET=path)
+        assert daemon.works()
+        daemon.process.send_signal(signal.SIGTERM)
+        assert daemon.process.wait(60) == 0
+        assert "service manager cannot be told" in daemon.log_text()
 
 
 # ---- the watchdog

@@ -99,7 +99,7 @@ class Tree:
         return self.run(["make", "--no-print-directory", "-j2", "CUDA=0", *what])
 
     def test_program(self, end):
-        name = self.only(end + ".c", ("tests/pipeline/", "tests/server/", "tests/config/"))
+        name = self.only(end + ".c", ("tests/pipeline/", "tests/server/", "tests/config/", "tests/cuda/skeletons/"))
         return os.path.join("build/cpu", name[:-2])
 
     def commands(self, test):

@@ -99,11 +99,28 @@ static void a_batch_between_two_pieces(void **state) {
     device_cpu.close(lane);
 }
 
+/* Not even of what is kept. */
+static void nothing_is_left_of_an_emptied_lane(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    struct lane *lane = open_lane();
+    reserve(lane, &large);
+    fill(lane, &large, 7);
+    assert_int_equal(device_cpu.empty(lane, &failure), STATUS_OK);
+    assert_int_equal(held(lane), 0);
+    reserve(lane, &large);
+    for (size_t i = 0; i < large.in; i++) assert_int_equal(lane->in[i], 0);
+    for (size_t i = 0; i < large.work; i++) assert_int_equal(lane->work[i], 0);
+    for (size_t i = 0; i < large.out; i++) assert_int_equal(lane->out[i], 0);
+    device_cpu.close(lane);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_large_batch_is_given_back_in_pieces),
         cmocka_unit_test(a_small_batch_is_kept),
         cmocka_unit_test(a_batch_between_two_pieces),
+        cmocka_unit_test(nothing_is_left_of_an_emptied_lane),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -142,7 +142,6 @@ static void shapes_follow(void **state) {
         "the image: width 300 x height 200 is 60000 pixels, more than the 59999 of pixels_max");
 }
 
-/* Of the first operator that tells its progress. */
 static void an_operator_of_one_depth_takes_no_other(void **state) {
     (void)state;
     static const struct op deep = { .name = "only_16", .summary = "Tests", .depth = 16 };
@@ -159,6 +158,20 @@ static void an_operator_of_one_depth_takes_no_other(void **state) {
                                          "has 8 bits a sample");
 }
 
+/* One step is enough, wherever it stands. */
+static void users_operators_are_known(void **state) {
+    (void)state;
+    static const struct op mine = { .name = "plan_mine", .summary = "Tests" };
+    struct plan plan;
+    assert_true(registry_add(&mine));
+    assert_int_equal(plan_parse(&plan, "histeq;plan_mine;histeq", NULL), STATUS_OK);
+    assert_true(plan_has_user_operators(&plan));
+    assert_int_equal(plan_parse(&plan, "histeq;histeq", NULL), STATUS_OK);
+    assert_false(plan_has_user_operators(&plan));
+    assert_false(plan_has_user_operators(&(struct plan){ .count = 0 }));
+}
+
+/* Of the first operator that tells its progress. */
 static void progress_has_a_unit(void **state) {
     (void)state;
     struct plan plan;
@@ -179,6 +192,7 @@ int main(void) {
         cmocka_unit_test(taps_may_have_commas),
         cmocka_unit_test(shapes_follow),
         cmocka_unit_test(progress_has_a_unit),
+        cmocka_unit_test(users_operators_are_known),
         cmocka_unit_test(an_operator_of_one_depth_takes_no_other),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);

@@ -207,6 +207,92 @@ static void an_image_that_stays_as_it_is_is_not_downloaded(void **state) {
     device_cpu.close(lane);
 }
 
+/* ---- steps that are one piece of work */
+
+static bool fusing;
+static size_t working;
+
+/* All that add belong together. */
+static int chain_additions(struct lane *lane, const struct op *const *ops, int count,
+                           const struct image *in, bool *ready) {
+    int length = 0;
+    (void)lane;
+    assert_int_equal(in->depth, 8);
+    while (length < count && strcmp(ops[length]->name, "brightness") == 0) length++;
+    *ready = fusing && length > 1;
+    return length > 0 ? length : 1;
+}
+
+/* One addition for all of them. */
+static enum status run_additions(struct lane *lane, const struct op *op, struct op_call *calls,
+                                 int count) {
+    struct params params = *calls[0].params;
+    for (const struct op_call *one = calls[0].before; one; one = one->before) {
+        assert_string_equal(one->op->name, "brightness");
+        params.number[0] += one->params->number[0];
+    }
+    for (int i = 0; i < count; i++) {
+        assert_ptr_equal(calls[i].before, calls[0].before);
+        calls[i].params = &params;
+    }
+    return device_cpu.run(lane, op, calls, count);
+}
+
+static enum status count_work(struct lane *lane, const struct lane_need *need,
+                              struct failure *failure) {
+    working = need->work;
+    return device_cpu.reserve(lane, need, failure);
+}
+
+/* '+' adds 1, '>' is a threshold, 's' is `sum`: the results are the same, and what is between steps
+ * that are fused takes no memory, IMAGES times what all items have together. */
+static void fused_steps_write_nothing_between(void **state) {
+    (void)state;
+    static const struct {
+        const char *order;
+        int images, fused_images, add, level;
+    } rows[] = {
+        { "+", 0, 0, 1, -1 },      { "++", 1, 0, 2, -1 },  { "+++", 2, 0, 3, -1 },
+        { ">++", 2, 1, -1, -1 },   { "++>", 2, 1, 2, 99 }, { "+++++>", 2, 1, 5, 99 },
+        { "++s+++", 2, 1, 5, -1 }, { "+s+", 1, 1, 2, -1 }, { "s++s", 1, 0, 2, -1 },
+    };
+    struct device_driver fuses = device_cpu;
+    fuses.chain = chain_additions;
+    fuses.run = run_additions;
+    fuses.reserve = count_work;
+    struct lane *lane = open_lane();
+    lane->driver = &fuses;
+    for (size_t r = 0; r < 2 * sizeof rows / sizeof *rows; r++) {
+        const char *order = rows[r / 2].order;
+        struct plan plan = { 0 };
+        struct run_item items[COUNT];
+        struct timing timing = { .span_count = 0 };
+        fusing = r % 2;
+        for (const char *c = order; *c; c++) {
+            plan_add(&plan, *c == '>' ? "threshold" : "brightness", NULL);
+            plan_set(&plan, *c == '>' ? "level" : "shift", *c == '>' ? "99" : "1", NULL);
+            if (*c == 's') plan.steps[plan.count - 1].op = &sum;
+        }
+        lay(lane, &plan, items);
+        items[0].timing = &timing;
+        assert_int_equal(working,
+                         COUNT * 256 *
+                             (size_t)(fusing ? rows[r / 2].fused_images : rows[r / 2].images));
+        assert_int_equal(run_batch(lane, &plan, items, COUNT, NULL), STATUS_OK);
+        if (rows[r / 2].add >= 0) check(items, rows[r / 2].add, rows[r / 2].level);
+        for (int s = 0, add = 0; s < plan.count; add += order[s++] == '+')
+            for (int k = 0; k < COUNT && order[s] == 's'; k++) check_sum(&items[k], k, s, add);
+        /* It holds for every run of what was laid out, whatever is ready by then. */
+        fusing = !fusing;
+        assert_int_equal(run_batch(lane, &plan, items, COUNT, NULL), STATUS_OK);
+        if (rows[r / 2].add >= 0) check(items, rows[r / 2].add, rows[r / 2].level);
+    }
+    lane->driver = &device_cpu;
+    device_cpu.close(lane);
+}
+
+/* ---- limits */
+
 static struct values_shape too_many(const struct op *op, const struct params *params,
                                     const struct image *in) {
     (void)op, (void)params;
@@ -265,6 +351,7 @@ int main(void) {
         cmocka_unit_test(times_are_told),
         cmocka_unit_test(a_step_that_tells_passes_the_image_on),
         cmocka_unit_test(an_image_that_stays_as_it_is_is_not_downloaded),
+        cmocka_unit_test(fused_steps_write_nothing_between),
         cmocka_unit_test(values_are_limited_before_memory_is_taken),
         cmocka_unit_test(what_is_cancelled_fails_with_a_sentence),
         cmocka_unit_test(limits_are_judged_before_memory_is_taken),

@@ -11,6 +11,7 @@ covers: pipeline/skeletons/twin_source.c pipeline/skeletons/twin_library.c pipel
 import json
 import math
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -19,148 +20,17 @@ import cv2
 import numpy as np
 import pytest
 
-BURIN = os.environ.get("BURIN", os.path.join(os.path.dirname(__file__), "../../build/burin"))
+ROOT = os.path.join(os.path.dirname(__file__), "../..")
+BURIN = os.environ.get("BURIN", os.path.join(ROOT, "build/burin"))
 SIZES = [(1, 1), (1, 9), (9, 1), (2, 3), (13, 42), (66, 123), (3, 4097), (257, 200)]
-
-# As in Boeira, Ribeiro and others 2017, code listings 3, 8 and 10.
-LISTINGS = """
-#STRUCT typedef struct{ int tolerancia; } data; #P2P_FUNC static unsigned char binarizador(unsigned char pixel, int index, data parametro){ return pixel + parametro.tolerancia > 127 ? 255 : 0 ; }
-#R2S_FUNC static T menor(E pixel1, E pixel2) { return pixel1 < pixel2 ? pixel1 : pixel2; }
-#R2V_FUNC static void r2vProcessor(unsigned char entrada, int* saida, int bins){ atomicAdd(&saida[entrada], 1);}
-"""
-
-POINTS = """
-#include <math.h>
-#include <stdint.h>
-static const unsigned char steps[4] = { 0, 85, 170, 255 };
-static int clamp(double v, int most) { return v < 0 ? 0 : v > most ? most : (int)v; }
-#STRUCT
-typedef struct {
-    double gamma;   // 2.2 [0.1,10] exponent
-    int levels;     // 4 [2,256] levels that are left
-    unsigned char mask; // 90 exclusive or
-    bool invert;
-    int width, height; // 1 [1,65535] of the image
-    float gain;     // 1.5 [-10,10] factor
-} settings;
-
-#P2P_FUNC
-static unsigned char gamma_by_pow(unsigned char v, int i, settings s) {
-    return (unsigned char)floor(255 * pow(v / 255.0, 1 / s.gamma) + 0.5);
-}
-#P2P_FUNC
-static unsigned char by_table(unsigned char v, int i) { return steps[v >> 6]; }
-#P2P_FUNC
-static unsigned char solarize(unsigned char v, int i) { return v > 127 ? 255 - v : v; }
-#P2P_FUNC
-static uint8_t posterize(uint8_t v, int i, settings s) { return v * s.levels / 256 * 255 / (s.levels - 1); }
-#P2P_FUNC
-static unsigned char exclusive(unsigned char v, int i, settings s) { return s.invert ? ~(v ^ s.mask) : v ^ s.mask; }
-#P2P_FUNC
-static unsigned char vignette(unsigned char v, int index, const settings s) {
-    double x = index % s.width - (s.width - 1) / 2.0, y = index / s.width - (s.height - 1) / 2.0;
-    double far = (x * x + y * y) / (s.width * s.width + s.height * s.height);
-    return clamp(v * (1 - 2 * far), 255);
-}
-#P2P_FUNC
-static unsigned char divided(unsigned char v, int i) { return 200 / v; }
-#P2P_FUNC
-static unsigned short contrast(unsigned short v, int i, settings s) {
-    return clamp((v - 32768) * s.gain + 32768, 65535);
-}
-#P2P_FUNC
-unsigned short striped(unsigned short v, int i) { return i & 1 ? 65535 - v : v; }
-"""
-
-WINDOWS = """
-#include <stdlib.h>
-#define EACH(j, i, n) for (int j = 0; j < n; j++) \\
-    for (int i = 0; i < n; i++)
-static int least(int a, int b) { return a < b ? a : b; }
-static int byte(int v) { return v < 0 ? 0 : v > 255 ? 255 : v; }
-#N2P_FUNC
-static unsigned char median(unsigned char p[3][3], int x, int y) {
-    unsigned char s[9];
-    int n = 0;
-    EACH(j, i, 3) {
-        int k = n++;
-        for (; k > 0 && s[k - 1] > p[j][i]; k--) s[k] = s[k - 1];
-        s[k] = p[j][i];
-    }
-    return s[4];
-}
-#N2P_FUNC
-static unsigned char erosion(unsigned char p[3][3], int x, int y) { int m = 255; EACH(j, i, 3) m = least(m, p[j][i]); return m; }
-#N2P_FUNC
-static unsigned short dilation(unsigned short p[5][5], int x, int y) { int m = 0; EACH(j, i, 5) m = -least(-m, -p[j][i]); return m; }
-#N2P_FUNC
-static unsigned char emboss(unsigned char p[3][3], int x, int y) {
-    return byte(-2 * p[0][0] - p[0][1] - p[1][0] + p[1][1] + p[1][2] + p[2][1] + 2 * p[2][2]);
-}
-#N2P_FUNC
-static unsigned char laplacian(unsigned char p[3][3], int x, int y) {
-    return byte(abs(4 * p[1][1] - p[0][1] - p[1][0] - p[1][2] - p[2][1]));
-}
-#N2P_FUNC
-static unsigned char prewitt(unsigned char p[3][3], int x, int y) {
-    int gx = 0, gy = 0;
-    for (int k = 0; k < 3; k++) gx += p[k][2] - p[k][0];
-    for (int k = 0; k < 3; k++) gy += p[2][k] - p[0][k];
-    return byte((int)sqrt(gx * gx + gy * gy));
-}
-#N2P_FUNC
-static unsigned char sobel(unsigned char p[3][3], int x, int y) {
-    int gx = p[0][2] + 2 * p[1][2] + p[2][2] - p[0][0] - 2 * p[1][0] - p[2][0];
-    int gy = p[2][0] + 2 * p[2][1] + p[2][2] - p[0][0] - 2 * p[0][1] - p[0][2];
-    return byte((int)sqrt((double)(gx * gx + gy * gy)));
-}
-#N2P_FUNC
-static unsigned char variance(unsigned char p[5][5], int x, int y) {
-    int sum = 0, square = 0;
-    EACH(j, i, 5) { sum += p[j][i]; square += p[j][i] * p[j][i]; }
-    return byte((25 * square - sum * sum) / 625);
-}
-#STRUCT
-typedef struct { int left, top; } corner;
-#N2P_FUNC
-static unsigned char framed(unsigned char p[3][3], int x, int y, corner c) {
-    return x < c.left || y < c.top ? 0 : p[0][2];
-}
-"""
-
-NUMBERS = """
-#R2S_FUNC
-static T maior(E a, E b) { return a > b ? a : b; }
-#R2S_FUNC int
-static T sum(E a, E b) { return a + b; }
-#R2S_FUNC unsigned long long
-static T product(E a, E b) { return (2 * a + 1) * (2 * b + 1) / 2; }
-#R2S_FUNC
-static unsigned char all_bits(unsigned char a, unsigned char b) { return a | b; }
-#R2S_FUNC
-static int divisor(int a, int b) {
-    while (b) { int r = a % b; a = b; b = r; }
-    return a;
-}
-#STRUCT
-typedef struct { int level; /* 127 [0,65535] what is counted lies above */ } above;
-#R2V_FUNC
-static void count_above(unsigned char v, int *out, int bins, above a) { if (v > a.level) atomicAdd(out, 1); }
-#R2V_FUNC unsigned int
-static void two_levels(unsigned short v, unsigned int *out, int bins) {
-    atomicAdd(&out[(v >> 12) * 17 % bins], 1);
-    atomicAdd(&out[(v & 15) * 17 % bins], 2);
-}
-"""
 
 
 @pytest.fixture(scope="module")
 def operators(tmp_path_factory):
     folder = tmp_path_factory.mktemp("operators")
-    for name, text in [("listings", LISTINGS), ("points", POINTS), ("windows", WINDOWS), ("numbers", NUMBERS)]:
-        path = folder / f"{name}.c"
-        path.write_text(text)
-        path.chmod(0o644)
+    for path in [*pathlib.Path(ROOT, "tests/operators").glob("*.c"), pathlib.Path(ROOT, "tests/reference/divided.c")]:
+        shutil.copy(path, folder)
+        (folder / path.name).chmod(0o644)
     folder.chmod(0o755)
     checked = subprocess.run([BURIN, "check", *sorted(map(str, folder.glob("*.c")))], capture_output=True, text=True)
     assert checked.returncode == 0, checked.stderr
@@ -298,11 +168,17 @@ def two_levels(channel, bins=256):
     return counts + 2 * np.bincount((channel & 15) * 17 % bins, minlength=bins)
 
 
+def odd_product(channel):
+    """Of 2 c + 1, in 64 bits, as the number r that 2 r + 1 is."""
+    return math.prod(2 * int(c) + 1 for c in channel) % 2 ** 64 // 2
+
+
 VALUES = [
     (8, "menor", lambda c: c.min()), (16, "menor", lambda c: c.min()),
     (8, "maior", lambda c: c.max()), (16, "maior", lambda c: c.max()),
     (8, "sum", lambda c: c.astype(WIDE).sum()),
     (16, "sum", lambda c: (int(c.astype(WIDE).sum()) + 2 ** 31) % 2 ** 32 - 2 ** 31),
+    (8, "product", odd_product), (16, "product", odd_product),
     (8, "all_bits", lambda c: np.bitwise_or.reduce(c)),
     (8, "divisor", lambda c: np.gcd.reduce(c.astype(WIDE))), (16, "divisor", lambda c: np.gcd.reduce(c.astype(WIDE))),
     (8, "r2vProcessor", lambda c: np.bincount(c, minlength=256)),
@@ -374,7 +250,6 @@ def write(folder, name, text, mode=0o644):
     return path
 
 
-ROOT = os.path.join(os.path.dirname(__file__), "../..")
 GOOD = "#P2P_FUNC\nstatic unsigned char same(unsigned char v, int i) { return v; }\n"
 
 
@@ -529,6 +404,16 @@ def test_the_example_of_the_reference(tmp_path):
     np.testing.assert_array_equal(got, np.where(picture > 90, 255, 0))
 
 
+def test_the_example_of_the_readme(tmp_path):
+    text = open(os.path.join(ROOT, "README.md")).read().split("### Write your own\n")[1].split("\n\n")[0]
+    code, out, error = said(["check", write(tmp_path, "white.c", text)])
+    assert code == 0, error
+    assert out.endswith("OK\n  white: level=127 (integer 0..255)\n")
+    picture = np.arange(256, dtype=np.uint8).reshape(16, 16, 1)
+    got, _ = burin(tmp_path, "white:level=90", picture, tmp_path)
+    np.testing.assert_array_equal(got, np.where(picture > 90, 255, 0))
+
+
 # ---- burin convert
 
 def pnm(picture):
@@ -653,6 +538,24 @@ def test_a_spoiled_entry_is_made_anew(tmp_path, harm):
     assert said(["check", path], where)[0] == 0
     assert library.stat().st_mtime_ns > stamp
     assert library.stat().st_mode & 0o022 == 0
+
+
+def processor(cache):
+    """What the only entry's text has of the processor that it was compiled for."""
+    entry, = cache.glob("*.c")
+    return re.search(r"CPU ([0-9a-f]{16})", entry.read_text())[1]
+
+
+def test_an_entry_is_for_one_processor_though_proc_is_hidden(tmp_path):
+    """As under systemd, whose ProcSubset=pid leaves no /proc/cpuinfo."""
+    hidden = ["unshare", "--mount", "sh", "-c", 'mount -t proc -o subset=pid proc /proc && ! [ -e /proc/cpuinfo ] && exec "$@"', "sh"]
+    if subprocess.run([*hidden, "true"], capture_output=True).returncode:
+        pytest.skip("nothing of /proc can be hidden here")
+    path = write(tmp_path, "op.c", GOOD)
+    assert said(["check", path], {"CACHE_DIRECTORY": str(tmp_path / "seen")})[0] == 0
+    subprocess.run([*hidden, os.path.abspath(BURIN), "check", path], check=True, capture_output=True,
+                   env={**os.environ, "CACHE_DIRECTORY": str(tmp_path / "hidden")})
+    assert processor(tmp_path / "hidden") == processor(tmp_path / "seen")
 
 
 def test_a_cache_that_others_may_write_is_not_used(tmp_path):

@@ -4,6 +4,7 @@
 #include "server/values_json.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -89,12 +90,100 @@ static void the_longest_fits(void **state) {
     free(numbers);
 }
 
+static bool check_text(const char *text, uint64_t count) {
+    return values_json_check(text, strlen(text), count);
+}
+
+#define STEP(name, number, value)                                                                  \
+    "{\"operation\":\"" name "\",\"step\":" number ",\"value\":[" value "]}"
+
+/* What is written can be read again, whatever the numbers are. */
+static void what_is_written_passes(void **state) {
+    (void)state;
+    double reals[] = { -0.0, 1e-310, 1.7976931348623157e308, -2.5, 1e17, 3, INFINITY, NAN };
+    int64_t ends[] = { INT64_MIN, INT64_MAX, 0, 10 };
+    const struct plan plan = { 2, { { .op = &counts }, { .op = &extreme } } };
+    const struct values values[] = { { { VALUE_DOUBLE, 4, 2, true }, reals },
+                                     { { VALUE_INT64, 4, 1, false }, ends } };
+    char text[1024];
+    const size_t length = values_json_write(&plan, values, text, sizeof text);
+    assert_true(values_json_check(text, length, 12));
+    assert_false(values_json_check(text, length, 11));
+    assert_false(values_json_check(text, length, 13));
+    for (size_t cut = 0; cut < length; cut++) assert_false(values_json_check(text, cut, 12));
+}
+
+static void what_nobody_wrote_does_not_pass(void **state) {
+    (void)state;
+    static const char *const wrong[] = {
+        "",
+        "[]",
+        "1",
+        "[1]",
+        "[{}]",
+        "[" STEP("a", "0", "") "]",
+        "[" STEP("a", "0", "1,") "]",
+        "[" STEP("a", "0", "[]") "]",
+        "[" STEP("a", "0", "[[1]]") "]",
+        "[" STEP("a", "0", "[1],1") "]",
+        "[" STEP("a", "0", "[1") "]",
+        "[" STEP("a", "0", "01") "]",
+        "[" STEP("a", "0", "+1") "]",
+        "[" STEP("a", "0", "1.") "]",
+        "[" STEP("a", "0", ".5") "]",
+        "[" STEP("a", "0", "1e") "]",
+        "[" STEP("a", "0", "nan") "]",
+        "[" STEP("a", "0", "1 ") "]",
+        "[" STEP("a", "0", "1\r\n") "]",
+        "[" STEP("a", "-1", "1") "]",
+        "[" STEP("", "0", "1") "]",
+        "[" STEP("a\\\"", "0", "1") "]",
+        "[" STEP("a\r\nX: y", "0", "1") "]",
+        "[" STEP("\xc3\xa4", "0", "1") "]",
+        "[" STEP("a", "0", "1") ",]",
+        "[" STEP("a", "0", "1") "]]",
+        "[" STEP("a", "0", "1") "],\"device\":\"x\"",
+        " [" STEP("a", "0", "1") "]",
+    };
+    assert_true(check_text("[" STEP("a", "0", "1") "]", 1));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        for (uint64_t count = 0; count < 3; count++)
+            if (check_text(wrong[i], count)) fail_msg("%s passes", wrong[i]);
+    const char zero[] = "[" STEP("a", "0", "1\0") "]";
+    assert_false(values_json_check(zero, sizeof zero - 1, 1));
+}
+
+/* Whatever byte is another one: what passes is JSON in characters that a header may have. */
+static void what_passes_is_json(void **state) {
+    (void)state;
+    char text[] = "[" STEP("a", "0", "-1.5e+3,null") "," STEP("b", "12", "[1,2],[0,7]") "]";
+    const size_t length = strlen(text);
+    int passed = 0;
+    for (size_t i = 0; i < length; i++)
+        for (int byte = 0; byte < 256; byte++) {
+            const char was = text[i];
+            text[i] = (char)byte;
+            if (values_json_check(text, length, 6)) {
+                json_t *parsed = json_loadb(text, length, 0, NULL);
+                if (!parsed) fail_msg("%s passes", text);
+                json_decref(parsed);
+                assert_true(byte > ' ' && byte <= '~');
+                passed++;
+            }
+            text[i] = was;
+        }
+    assert_true(passed > (int)length); /* and letters and digits may be others */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_designed),
         cmocka_unit_test(a_list_of_one_is_a_list),
         cmocka_unit_test(every_type_at_its_ends),
         cmocka_unit_test(the_longest_fits),
+        cmocka_unit_test(what_is_written_passes),
+        cmocka_unit_test(what_nobody_wrote_does_not_pass),
+        cmocka_unit_test(what_passes_is_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,11 +13,12 @@ enum { EVERY_MS = 20, PATIENCE_MS = 20000 };
 
 struct daemon {
     int alive, asked, beats; /* atomic */
+    int timeout_ms;          /* atomic: that it was last asked with */
 };
 
 static bool is_alive(void *context, int timeout_ms) {
     struct daemon *daemon = context;
-    (void)timeout_ms;
+    __atomic_store_n(&daemon->timeout_ms, timeout_ms, __ATOMIC_SEQ_CST);
     const bool alive = __atomic_load_n(&daemon->alive, __ATOMIC_SEQ_CST);
     __atomic_add_fetch(&daemon->asked, 1, __ATOMIC_SEQ_CST);
     return alive;
@@ -69,8 +70,22 @@ static void ends_at_once(void **state) {
     watchdog_stop(NULL);
 }
 
+/* Told as late as may be each time, it still beats before the manager's patience is over, which is
+ * twice `every_ns`. */
+static void there_is_time_to_judge(void **state) {
+    (void)state;
+    struct daemon daemon = { .alive = 1 };
+    const struct watchdog_options options = { INT64_C(15) * 1000000000, is_alive, beat, &daemon };
+    struct watchdog *watchdog = watchdog_start(&options);
+    assert_non_null(watchdog);
+    wait_for(&daemon.asked, 1);
+    assert_int_equal(read_count(&daemon.timeout_ms), 7500);
+    watchdog_stop(watchdog);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(beats_while_alive),
+                                        cmocka_unit_test(there_is_time_to_judge),
                                         cmocka_unit_test(ends_at_once) };
     return cmocka_run_group_tests_name("watchdog", tests, NULL, NULL);
 }

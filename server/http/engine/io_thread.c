@@ -30,9 +30,9 @@ enum { SOCKETS, PIPE, WAKE, SOURCES };
 /* An answer takes the library three turns: sent, closed, the next request looked for. */
 enum { TURNS = 4 };
 
-static void add_source(const struct io_thread *io, int fd, uint32_t source) {
+static bool add_source(const struct io_thread *io, int fd, uint32_t source) {
     struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
-    if (fd >= 0) epoll_ctl(io->events, EPOLL_CTL_ADD, fd, &event);
+    return epoll_ctl(io->events, EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 /* Milliseconds until the library wants to be called, though nothing happened; -1: never. */
@@ -107,10 +107,8 @@ struct io_thread *io_thread_start(struct MHD_Daemon *daemon, int pipe,
     io->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     io->events = epoll_create1(EPOLL_CLOEXEC);
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    if (info) add_source(io, info->epoll_fd, SOCKETS);
-    add_source(io, pipe, PIPE);
-    add_source(io, io->wake, WAKE);
-    if (info && io->wake >= 0 && io->events >= 0 &&
+    if (info && add_source(io, info->epoll_fd, SOCKETS) && add_source(io, io->wake, WAKE) &&
+        (pipe < 0 || add_source(io, pipe, PIPE)) &&
         pthread_create(&io->thread, NULL, run, io) == 0) {
         pthread_setname_np(io->thread, "io");
         return io;

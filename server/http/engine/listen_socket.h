@@ -5,7 +5,7 @@
  * A unix socket leaves a file. One that nobody listens at, left by a daemon that was killed, is
  * replaced; any other file, and a socket of a running program, is left alone and refused.
  *
- * Used by:  front.c (open), listener.c (the end).
+ * Used by:  front.c (opens one, checks one that was passed); listener.c and drain.c (the end).
  * Fails:    listen_socket_open returns -1: STATUS_BAD_PARAM where the address can never work,
  *           STATUS_INTERNAL where it is in use or the system refuses.
  * Threads:  the main thread.

@@ -7,9 +7,9 @@
 #ifndef BURIN_EDGE_TILE_CUH
 #define BURIN_EDGE_TILE_CUH
 
-#include "cuda/tile.cuh"
 #include "pipeline/luma.h"
 #include "pipeline/ops/edge.h"
+#include "tests/bench/kernels/tile.cuh"
 
 template <int CHANNELS, int DEPTH>
 static __device__ __forceinline__ uint32_t level_at(const uint8_t *row, int x,

@@ -7,6 +7,15 @@
 #define run histogram_run /* each operator's file has a function of that name */
 #include "cuda/ops/histogram.cu"
 #undef run
+#define run convolve_run
+#include "cuda/ops/convolve.cu"
+#undef run
+#define run maximum_run
+#include "cuda/ops/maximum.cu"
+#undef run
+#define run mean_run
+#include "cuda/ops/mean.cu"
+#undef run
 #include "cuda/skeletons/launch.cuh"
 
 #include "pipeline/image.h"
@@ -18,8 +27,10 @@ struct frame {
     struct params params;
     struct image in, out; /* device; OUT is the values of a reduction */
     void *scratch;
+    uint8_t *between; /* of two steps, as large as the image */
 };
 
+#include "tests/bench/kernels/convolve_tile.cuh"
 #include "tests/bench/kernels/scene.cuh"
 
 /* ---- what a user writes */
@@ -98,6 +109,28 @@ NEIGHBOURHOOD(sobel)
 NEIGHBOURHOOD(sobel_sum)
 NEIGHBOURHOOD(box)
 
+/* Two P2Ps in one kernel, and a P2P before an N2P. */
+static __global__ void __launch_bounds__(POINT_THREADS)
+    kernel_points(const __grid_constant__ struct batch batch, struct skeleton_parameters,
+                  unsigned channels, struct alpha_mask alpha) {
+    point_chunk<8>(
+        batch,
+        [](uint32_t sample, uint32_t index) {
+            return binarize(vignette((unsigned char)sample, (int)index), (int)index);
+        },
+        channels, alpha);
+}
+
+static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS)
+    kernel_windows(const __grid_constant__ struct batch batch, struct skeleton_parameters,
+                   unsigned rows) {
+    neighbourhood_strip<neighbourhood_traits<8, 1, 1>>(
+        batch, [](unsigned char(&p)[3][3], int x, int y) { return box(p, x, y); }, rows,
+        [](uint32_t sample, uint32_t index) {
+            return vignette((unsigned char)sample, (int)index);
+        });
+}
+
 #define SCALAR(name, type)                                                                         \
     static __global__ void __launch_bounds__(SCALAR_THREADS, SCALAR_BLOCKS)                        \
         kernel_##name(const __grid_constant__ struct batch batch, struct skeleton_parameters,      \
@@ -142,7 +175,8 @@ static void passed(enum status status, const struct failure &failure) {
     static void rung_##name(const struct frame *f) {                                               \
         struct failure failure = {};                                                               \
         const struct op_call call = call_of(f, &failure);                                          \
-        const struct skeleton_kernel kernel = { (const void *)kernel_##name, {}, #name };          \
+        const struct skeleton_parameters none = {};                                                \
+        const struct skeleton_kernel kernel = { (const void *)kernel_##name, &none, #name };       \
         passed(launch(&f->context, &call, 1, kernel __VA_ARGS__), failure);                        \
     }
 #define AND ,
@@ -151,9 +185,28 @@ RUNG(vignette, point_launch)
 RUNG(sobel, neighbourhood_launch)
 RUNG(sobel_sum, neighbourhood_launch)
 RUNG(box, neighbourhood_launch)
+RUNG(points, point_launch)
+RUNG(windows, neighbourhood_launch)
 RUNG(largest, scalar_launch)
 RUNG(sum, scalar_launch)
 RUNG(count, vector_launch, AND 256)
+
+static void rung_after_vignette(const struct frame *f, rung second) {
+    struct frame half = *f;
+    half.out.pixels = f->between;
+    rung_vignette(&half);
+    half = *f;
+    half.in.pixels = f->between;
+    second(&half);
+}
+
+static void rung_points_apart(const struct frame *f) {
+    rung_after_vignette(f, rung_binarize);
+}
+
+static void rung_windows_apart(const struct frame *f) {
+    rung_after_vignette(f, rung_box);
+}
 
 /* The paper's: a thread a pixel. */
 static __global__ void paper_binarize(const uint8_t *in, uint8_t *out, int size) {
@@ -165,6 +218,46 @@ static void rung_paper(const struct frame *f) {
     const int size = (int)image_pixels(&f->in);
     paper_binarize<<<(size + 1023) / 1024, 1024, 0, f->context.stream>>>(f->in.pixels,
                                                                          f->out.pixels, size);
+}
+
+/* As cuda_op_convolve is asked for what box() does. */
+static struct params box_params(void) {
+    struct params params = {};
+    params.tap_count = 9;
+    for (int i = 0; i < 9; i++) params.taps[i] = 1;
+    return params;
+}
+
+static void rung_tile(const struct frame *f) {
+    struct failure failure = {};
+    const struct op_call call = call_of(f, &failure);
+    const struct params params = box_params();
+    struct batch batch;
+    passed(batch_init_tiles(&batch, &call, 1, TILE_WIDTH, TILE_HEIGHT), failure);
+    convolve_tile_kernel<<<batch.chunks, TILE_THREADS, 0, f->context.stream>>>(
+        batch, convolve_rule_of(&params, 8));
+}
+
+static void rung_convolve(const struct frame *f) {
+    struct failure failure = {};
+    struct op_call call = call_of(f, &failure);
+    const struct params params = box_params();
+    call.params = &params;
+    passed(cuda_op_convolve.run(&f->context, &call, 1), failure);
+}
+
+static void rung_values(const struct cuda_op &op, const struct frame *f) {
+    struct failure failure = {};
+    struct op_call call = call_of(f, &failure);
+    passed(op.run(&f->context, &call, 1), failure);
+}
+
+static void rung_maximum(const struct frame *f) {
+    rung_values(cuda_op_maximum, f);
+}
+
+static void rung_mean(const struct frame *f) {
+    rung_values(cuda_op_mean, f);
 }
 
 static void rung_edge(const struct frame *f) {
@@ -267,8 +360,17 @@ static void measure_images(struct scene &scene, const std::vector<uint8_t> &in, 
     measure_rung("  a thread a pixel", kind, scene, rung_paper);
     expect(scene, points(in, vignette), false);
     measure_rung("P2P with index", kind, scene, rung_vignette);
+    const std::vector<uint8_t> between = points(in, vignette);
+    expect(scene, points(between, binarize), false);
+    measure_rung("P2P, P2P", kind, scene, rung_points);
+    measure_rung("  one by one", kind, scene, rung_points_apart);
+    expect(scene, windows(between, width, height, box), false);
+    measure_rung("P2P, N2P box", kind, scene, rung_windows);
+    measure_rung("  one by one", kind, scene, rung_windows_apart);
     expect(scene, windows(in, width, height, box), false);
     measure_rung("N2P box", kind, scene, rung_box);
+    measure_rung("  convolve", kind, scene, rung_convolve);
+    measure_rung("  convolve, by a tile", kind, scene, rung_tile);
     expect(scene, windows(in, width, height, sobel_sum), false);
     measure_rung("N2P Sobel, sum", kind, scene, rung_sobel_sum);
     expect(scene, windows(in, width, height, sobel), false);
@@ -283,8 +385,11 @@ static void measure_values(struct scene &scene, const std::vector<uint8_t> &in, 
     for (uint8_t level : in) counts[level]++, total += level, most = std::max(most, (int)level);
     expect(scene, bytes_of(std::vector<int>{ most }), true);
     measure_rung("R2S largest", kind, scene, rung_largest);
+    measure_rung("  maximum, by hand", kind, scene, rung_maximum);
     expect(scene, bytes_of(std::vector<long long>{ total }), true);
     measure_rung("R2S sum, 64 bit", kind, scene, rung_sum);
+    expect(scene, bytes_of(std::vector<double>{ (double)total / (double)in.size() }), true);
+    measure_rung("  mean, by hand", kind, scene, rung_mean);
     expect(scene, bytes_of(counts), true);
     measure_rung("R2V histogram", kind, scene, rung_count);
     measure_rung("  histogram, by hand", kind, scene, rung_histogram);
@@ -313,6 +418,7 @@ int main(int count, char **arguments) {
     uint8_t *memory;
     context_make(scene.frame.context);
     TRY(cudaMalloc(&memory, (size_t)1 << 30));
+    TRY(cudaMalloc(&scene.frame.between, (size_t)1 << 26));
     TRY(cudaMalloc(&scene.wrong, 4));
     TRY(cudaMalloc(&scene.frame.scratch, scalar_scratch(&scene.frame.context, 1)));
     TRY(cudaMalloc(&scene.frame.context.zeroed, CUDA_ZEROED_WORDS * 4));

@@ -7,6 +7,7 @@
 #include "pipeline/plan.h"
 #include "pipeline/run.h"
 #include "tests/cuda/ops/carve_scratch.h"
+#include "tests/noise.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -98,7 +99,7 @@ static struct pool *pool;
 /* ---- images */
 
 static uint32_t next_random(uint32_t *state) {
-    *state = *state * 1664525u + 1013904223u;
+    noise_next(state);
     return *state >> 8;
 }
 

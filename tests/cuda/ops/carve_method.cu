@@ -6,6 +6,7 @@
  * covers: cuda/ops/carve/carve_context.cuh
  */
 #include "cuda/ops/carve/carve_context.cuh"
+#include "tests/noise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -236,7 +237,7 @@ static struct strip_result carved(const struct choice_case &one, enum carve_meth
     const size_t scratch = method_choose(limits, &search).scratch;
     uint8_t *const noise = (uint8_t *)malloc(pixels);
     uint32_t state = 5;
-    for (size_t i = 0; i < pixels; i++) noise[i] = (state = state * 1664525u + 1013904223u) >> 24;
+    for (size_t i = 0; i < pixels; i++) noise[i] = noise_next(&state) >> 24;
     struct strip_result result = {};
     result.seam_count = one.rows ? 0 : (size_t)one.columns * one.height;
     result.origin_count = one.rows ? (size_t)one.width * one.height : 0;

@@ -20,6 +20,7 @@
 extern "C" {
 #include "pipeline/plan.h"
 #include "pipeline/registry.h"
+#include "tests/noise.h"
 
 #include <cmocka.h>
 }
@@ -54,7 +55,7 @@ static const uint32_t sides[IMAGES][2] = { { 801, 333 }, { 3, 5 }, { 640, 480 } 
 static void fill(const struct image *image) {
     uint32_t state = image->width;
     for (size_t i = 0; i < image_bytes(image); i++) {
-        state = state * 1664525u + 1013904223u;
+        noise_next(&state);
         image->pixels[i] = (uint8_t)((state >> 24) * (state >> 24) >> 8);
     }
 }

@@ -2,7 +2,7 @@
 /* Kernels of users' operators as text: each skeleton's, and what the compiler says of them. Needs
  * no GPU; without libnvrtc the texts alone are looked at.
  * covers: cuda/skeletons/kernel_source.c cuda/skeletons/embedded_kernels.c cuda/skeletons/nvrtc.c
- * covers: cuda/skeletons/ptx_negation.c
+ * covers: cuda/skeletons/function_object.c cuda/skeletons/ptx_negation.c
  */
 #include "cuda/skeletons/kernel_source.h"
 
@@ -21,6 +21,11 @@ static const char source[] =
     "#include <math.h>\n"
     "#define batch_of 3\n#define POINT_THREADS x\n" /* no business of the kernel's */
     "#define skeleton_parameters(a) a\n"
+    "typedef struct { int n; } strip;\n" /* nor these, nor what CUDA itself has */
+    "enum { alpha_mask, VECTOR_THREADS, threadIdx };\n"
+    "static int min(int a, int b) { return a < b ? a : b; }\n"
+    "static double norm(double a) { return a + 1; }\n"
+    "static strip replicate(strip a) { a.n = min(a.n, threadIdx) + (int)norm(2); return a; }\n"
     "#STRUCT\n"
     "typedef struct { int level; // 100 [0,255]\n"
     "} data;\n"
@@ -58,10 +63,17 @@ static const struct user_op *op_named(const char *name) {
     return NULL;
 }
 
+static char *source_of(const struct user_op *op, int depth, int channels) {
+    const struct kernel_form form = {
+        .ops = { op }, .count = 1, .depth = depth, .channels = channels
+    };
+    return kernel_source(&form);
+}
+
 static void check_kernel(const char *name, int depth, int channels, const char *skeleton) {
     const struct user_op *op = op_named(name);
     assert_non_null(op);
-    char *text = kernel_source(op, depth, channels);
+    char *text = source_of(op, depth, channels);
     struct nvrtc_code code;
     assert_non_null(text);
     assert_non_null(strstr(text, skeleton));
@@ -96,7 +108,7 @@ static void test_mistakes_are_told(void **state) {
     struct user_file *wrong =
         reader_read("op.c", wrong_source, sizeof wrong_source - 1, 0, &diagnostics);
     assert_non_null(wrong);
-    char *text = kernel_source(&wrong->ops[0], 8, 1);
+    char *text = source_of(&wrong->ops[0], 8, 1);
     if (nvrtc_missing()) {
         assert_false(nvrtc_compile(text, "op.c", 90, &code));
         assert_string_equal(code.log, nvrtc_missing());

@@ -7,6 +7,7 @@
 #define BURIN_MADE_FILES_H
 
 #include "pipeline/codec.h"
+#include "tests/noise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +25,7 @@ struct bytes {
 };
 
 static inline uint32_t next_random(uint32_t *state) {
-    *state = *state * 1664525u + 1013904223u;
+    noise_next(state);
     return *state >> 8;
 }
 

@@ -10,6 +10,7 @@
 #include "pipeline/ops/carve/dp_row.h"
 #include "pipeline/ops/carve/energy.h"
 #include "pipeline/rows/simd.h"
+#include "tests/noise.h"
 #include "tests/pipeline/ops/carve_case.h"
 #include "tests/pipeline/ops/carve_slow.h"
 #include "tests/pipeline/ops/table.h"
@@ -201,7 +202,7 @@ static void fill_costs(struct rows *rows, enum cost_bits bits, uint32_t width, u
     uint16_t *energy = rows->energy + DP_MARGIN;
     memset(rows, FILL, sizeof *rows);
     for (uint32_t x = 0; x < width; x++) {
-        seed = seed * 1664525u + 1013904223u;
+        noise_next(&seed);
         energy[x] = (uint16_t)((seed >> 12) % (most + 1));
     }
     dp_first_row(bits, energy, cost_row(rows, 0, bits), width);

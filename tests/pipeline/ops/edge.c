@@ -8,6 +8,7 @@
 #include "pipeline/ops/edge.h"
 #include "pipeline/rows/simd.h"
 #include "pipeline/rows/sobel.h"
+#include "tests/noise.h"
 
 /* A step from 10 to 50 between columns 1 and 2: gx = (1 + 2 + 1) 40 = 160 beside it, gy = 0. */
 static void a_step_by_hand(void **state) {
@@ -199,7 +200,7 @@ static void fast_rows_are_plain_rows(void **state) {
     for (int kind = 0; kind < 40; kind++) {
         for (int i = 0; i < 5 * (WIDTH + 4); i++) {
             const int row = i % 5, x = i / 5;
-            random = random * 1664525u + 1013904223u;
+            noise_next(&random);
             const uint32_t level = kind % 2 ? random >> 16 : random >> 31 ? 65535 : 0;
             words[row][x] = (uint16_t)(kind % 4 == 3 ? level % 700 : level);
             bytes[row][x] = (uint8_t)(kind % 4 == 3 ? level % 40 : level);
@@ -228,8 +229,7 @@ static void rows_end_where_told(void **state) {
     uint32_t random = 3;
     for (int i = 0; i < 5; i++) {
         rows[i] = bytes[i] + 2;
-        for (int x = 0; x < WIDTH + 4; x++)
-            bytes[i][x] = (uint8_t)((random = random * 1664525u + 1013904223u) >> 27);
+        for (int x = 0; x < WIDTH + 4; x++) bytes[i][x] = (uint8_t)(noise_next(&random) >> 27);
     }
     for (size_t width = 1; width < WIDTH; width++)
         for (int taps = 3; taps <= 5; taps += 2) {

@@ -3,23 +3,21 @@
  * bit, since nothing is rounded but the one division. */
 #include "tests/pipeline/ops/told.h"
 
-static struct values_shape scalars(uint32_t channels) {
-    return (struct values_shape){ VALUE_DOUBLE, channels, 1, false };
-}
-
 static void by_hand(void **state) {
     (void)state;
     const uint8_t rgb[] = { 1, 0, 255, 2, 0, 255, 4, 1, 255 };
-    check_told("mean", image_shape(3, 1, 3, 8), rgb, scalars(3),
+    check_told("mean", image_shape(3, 1, 3, 8), rgb, told_numbers(VALUE_DOUBLE, 3),
                (const double[]){ 7.0 / 3, 1.0 / 3, 255 });
     const uint16_t wide[] = { 65535, 65534, 65535, 65535 };
-    check_told("mean", image_shape(2, 2, 1, 16), wide, scalars(1), (const double[]){ 65534.75 });
+    check_told("mean", image_shape(2, 2, 1, 16), wide, told_numbers(VALUE_DOUBLE, 1),
+               (const double[]){ 65534.75 });
 }
 
 static void alpha_is_left_out(void **state) {
     (void)state;
     const uint8_t gray[] = { 70, 0, 71, 255 };
-    check_told("mean", image_shape(1, 2, 2, 8), gray, scalars(1), (const double[]){ 70.5 });
+    check_told("mean", image_shape(1, 2, 2, 8), gray, told_numbers(VALUE_DOUBLE, 1),
+               (const double[]){ 70.5 });
 }
 
 static void add(const struct image *in, const struct values_shape *shape, void *values) {

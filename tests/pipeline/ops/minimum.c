@@ -4,25 +4,23 @@
  * covers: pipeline/ops/reduction.h */
 #include "tests/pipeline/ops/told.h"
 
-static struct values_shape scalars(uint32_t channels) {
-    return (struct values_shape){ VALUE_UINT32, channels, 1, false };
-}
-
 static void by_hand(void **state) {
     (void)state;
     const uint8_t rgb[] = { 9, 200, 7, 3, 255, 17, 5, 201, 254 };
-    check_told("minimum", image_shape(3, 1, 3, 8), rgb, scalars(3),
+    check_told("minimum", image_shape(3, 1, 3, 8), rgb, told_numbers(VALUE_UINT32, 3),
                (const uint32_t[]){ 3, 200, 7 });
     const uint16_t one = 40001;
-    check_told("minimum", image_shape(1, 1, 1, 16), &one, scalars(1), (const uint32_t[]){ 40001 });
+    check_told("minimum", image_shape(1, 1, 1, 16), &one, told_numbers(VALUE_UINT32, 1),
+               (const uint32_t[]){ 40001 });
 }
 
 static void alpha_is_left_out(void **state) {
     (void)state;
     const uint8_t gray[] = { 70, 0, 71, 255 };
-    check_told("minimum", image_shape(1, 2, 2, 8), gray, scalars(1), (const uint32_t[]){ 70 });
+    check_told("minimum", image_shape(1, 2, 2, 8), gray, told_numbers(VALUE_UINT32, 1),
+               (const uint32_t[]){ 70 });
     const uint16_t rgba[] = { 500, 600, 700, 0, 501, 599, 700, 65535 };
-    check_told("minimum", image_shape(2, 1, 4, 16), rgba, scalars(3),
+    check_told("minimum", image_shape(2, 1, 4, 16), rgba, told_numbers(VALUE_UINT32, 3),
                (const uint32_t[]){ 500, 599, 700 });
 }
 

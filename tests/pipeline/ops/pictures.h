@@ -5,6 +5,7 @@
 
 #include "pipeline/image.h"
 #include "pipeline/sample.h"
+#include "tests/noise.h"
 
 enum picture { PICTURE_NOISE, PICTURE_CONSTANT, PICTURE_GRADIENT, PICTURE_BLACK, PICTURES };
 
@@ -20,7 +21,7 @@ static inline void picture_draw(const struct image *image, enum picture picture,
     const size_t samples = (size_t)image->width * image->channels;
     for (uint32_t y = 0; y < image->height; y++)
         for (size_t i = 0; i < samples; i++) {
-            state = state * 1664525u + 1013904223u;
+            noise_next(&state);
             const uint32_t gradient = (uint32_t)(i * 65535 / samples + y * 37) & 65535;
             const uint32_t sample = picture == PICTURE_NOISE      ? state >> 16
                                     : picture == PICTURE_CONSTANT ? 0x6437

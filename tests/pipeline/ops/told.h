@@ -45,6 +45,11 @@ static inline void *told(const char *text, const struct image *in, struct pool *
     return values;
 }
 
+/* One number a channel. */
+static inline struct values_shape told_numbers(enum value_type type, uint32_t channels) {
+    return (struct values_shape){ type, channels, 1, false };
+}
+
 /* PIXELS follow one another without a gap; EXPECTED is what all channels' values must be. */
 static inline void check_told(const char *text, struct image in, const void *pixels,
                               struct values_shape shape, const void *expected) {

@@ -3,6 +3,7 @@
 #include "pipeline/rows/histogram16.h"
 
 #include "pipeline/sample.h"
+#include "tests/noise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +21,7 @@ static void counts_every_pixel(void **state) {
     static uint8_t bytes[8 * PIXELS];
     uint32_t seed = 11;
     for (size_t i = 0; i < sizeof bytes; i++) {
-        seed = seed * 1664525 + 1013904223;
+        noise_next(&seed);
         bytes[i] = (uint8_t)(seed >> 24);
     }
     for (size_t b = 0; b < sizeof bins / sizeof *bins; b++)

@@ -3,6 +3,7 @@
 #include "pipeline/rows/lookup.h"
 
 #include "pipeline/rows/simd.h"
+#include "tests/noise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +16,7 @@
 static uint32_t seed = 1;
 
 static uint8_t noise(void) {
-    seed = seed * 1664525 + 1013904223;
+    noise_next(&seed);
     return (uint8_t)(seed >> 24);
 }
 

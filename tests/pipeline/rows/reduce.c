@@ -5,6 +5,7 @@
 
 #include "pipeline/rows/simd.h"
 #include "pipeline/sample.h"
+#include "tests/noise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@ static uint8_t bytes[2 * SAMPLES + 1];
 static void make_noise(void) {
     uint32_t seed = 3;
     for (size_t i = 0; i < sizeof bytes; i++) {
-        seed = seed * 1664525 + 1013904223;
+        noise_next(&seed);
         bytes[i] = (uint8_t)(seed >> 24);
     }
 }

@@ -5,6 +5,7 @@
 
 #include "pipeline/ops/histeq.h"
 #include "pipeline/rows/simd.h"
+#include "tests/noise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@
 static uint32_t seed = 1;
 
 static uint8_t noise(void) {
-    seed = seed * 1664525 + 1013904223;
+    noise_next(&seed);
     return (uint8_t)(seed >> 24);
 }
 

@@ -7,6 +7,7 @@
 #include "pipeline/sample.h"
 #include "pipeline/skeletons/operators_dir.h"
 #include "pipeline/skeletons/reader.h"
+#include "tests/noise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,7 +71,7 @@ static struct image make_image(uint32_t width, uint32_t height, unsigned channel
     uint32_t noise = 1;
     for (uint32_t y = 0; filled && y < height; y++)
         for (size_t i = 0; i < image_row_bytes(&image); i++)
-            image_row(&image, y)[i] = (uint8_t)((noise = noise * 1664525u + 1013904223u) >> 24);
+            image_row(&image, y)[i] = (uint8_t)(noise_next(&noise) >> 24);
     return image;
 }
 

@@ -3,6 +3,7 @@
 #include "server/http/settings.h"
 
 #include "pipeline/registry.h"
+#include "pipeline/skeletons/reader.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -148,9 +149,36 @@ static void decimals_in_json(void **state) {
     }
 }
 
+/* Whether the struct of a user's operator may have a field NAME. */
+static bool field_may_be(const char *name) {
+    char text[256];
+    struct diagnostics diagnostics;
+    const int length =
+        snprintf(text, sizeof text,
+                 "#STRUCT\ntypedef struct { int %s; } data;\n#P2P_FUNC\n"
+                 "static unsigned char user_f(unsigned char v, int i, data d) { return v; }\n",
+                 name);
+    struct user_file *file = reader_read("f.c", text, (size_t)length, 0, &diagnostics);
+    reader_destroy(file);
+    return file != NULL;
+}
+
+/* pipeline/ knows no server: the reader has a list of its own. */
+static void no_field_of_a_user_hides_a_name_of_every_request(void **state) {
+    (void)state;
+    assert_true(field_may_be("devices"));
+    for (int i = 0; settings_reserved(i); i++) {
+        if (field_may_be(settings_reserved(i)))
+            fail_msg("an operator may have a parameter %s", settings_reserved(i));
+        assert_int_equal(set(NULL, "nothing_like_it", ""), STATUS_BAD_PARAM);
+        assert_non_null(strstr(failure.message, settings_reserved(i)));
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_values),
+        cmocka_unit_test(no_field_of_a_user_hides_a_name_of_every_request),
         cmocka_unit_test(decimals_in_json),
         cmocka_unit_test(info_takes_a_device_alone),
         cmocka_unit_test(bad_values_are_refused_with_a_word_that_helps),

@@ -36,7 +36,7 @@ static int begin(void **state) {
         struct worker_handle *worker = &workers.all[i];
         int ends[2];
         if (!channel_open(ends)) return -1;
-        worker_handle_init(worker, devices[i]);
+        worker_handle_init(worker, devices[i], false);
         worker->pid = 1; /* nobody kills it here */
         worker->channel = ends[0];
         lanes[i] = ends[1];

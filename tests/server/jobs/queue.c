@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The order of those that wait, the bound, and removal, beside a plain list. */
 #include "server/jobs/queue.h"
+#include "tests/noise.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +62,7 @@ static void equals_a_plain_list(void **state) {
     int list[SLOTS], length = 0;
     uint32_t seed = 1;
     for (int step = 0; step < 20000; step++) {
-        seed = seed * 1664525u + 1013904223u;
+        noise_next(&seed);
         const int slot = (int)((seed >> 16) % SLOTS), what = (int)((seed >> 28) % 3);
         int at = 0;
         while (at < length && list[at] != slot) at++;

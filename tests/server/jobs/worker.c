@@ -55,14 +55,17 @@ struct scene {
     pid_t worker;
 };
 
-static int be_worker(struct slots *slots, int channel, int thread) {
+typedef int runner(struct slots *slots, int channel, const struct config *config,
+                   const struct device_driver *driver, int index);
+
+static int be_worker(runner *run, struct slots *slots, int channel, int thread) {
     refused = thread;
     threads = 0;
     alarm(20); /* one that waits for ever is killed */
-    return worker_run(slots, channel, &config, &device_cpu, 0);
+    return run(slots, channel, &config, &device_cpu, 0);
 }
 
-static struct scene begin(int thread) {
+static struct scene begin(runner *run, int thread) {
     const struct slot_options options = { .classes = { { 2, 64 << 10 } }, .span_bytes = 1 << 20 };
     struct failure failure = { 0 };
     int ends[2];
@@ -73,7 +76,7 @@ static struct scene begin(int thread) {
     scene.worker = fork();
     if (scene.worker == 0) {
         close(ends[0]);
-        _exit(be_worker(scene.slots, ends[1], thread));
+        _exit(be_worker(run, scene.slots, ends[1], thread));
     }
     assert_true(scene.worker > 0);
     close(ends[1]);
@@ -102,7 +105,7 @@ static bool hear(const struct scene *scene, enum channel_kind kind, struct messa
 static void it_is_ready_and_beats_and_ends_with_the_front(void **state) {
     (void)state;
     struct message message;
-    struct scene scene = begin(NONE);
+    struct scene scene = begin(worker_run, NONE);
     assert_true(hear(&scene, CHANNEL_READY, &message));
     assert_int_equal(message.capacity, 2 * LANES);
     assert_string_equal(message.text, "cpu");
@@ -118,16 +121,33 @@ static void it_ends_where_a_thread_is_refused(void **state) {
     (void)state;
     for (int thread = 0; thread <= LANES; thread++) {
         struct message message;
-        struct scene scene = begin(thread);
+        struct scene scene = begin(worker_run, thread);
         assert_false(hear(&scene, CHANNEL_READY, &message));
         assert_int_equal(end(&scene), WORKER_FAILED);
     }
+}
+
+/* It has one lane, and for that as many threads as there would be lanes. */
+static void a_sandbox_does_too(void **state) {
+    (void)state;
+    for (int thread = 0; thread <= LANES; thread++) {
+        struct message message;
+        struct scene scene = begin(worker_run_sandbox, thread);
+        assert_false(hear(&scene, CHANNEL_READY, &message));
+        assert_int_equal(end(&scene), WORKER_FAILED);
+    }
+    struct message message;
+    struct scene scene = begin(worker_run_sandbox, NONE);
+    assert_true(hear(&scene, CHANNEL_READY, &message));
+    assert_int_equal(message.capacity, 1);
+    assert_int_equal(end(&scene), 0);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_ready_and_beats_and_ends_with_the_front),
         cmocka_unit_test(it_ends_where_a_thread_is_refused),
+        cmocka_unit_test(a_sandbox_does_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static void gauges_are_told_while_they_are_fresh(void **state) {
     (void)state;
     struct worker_handle worker;
     struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } };
-    worker_handle_init(&worker, "cuda:0");
+    worker_handle_init(&worker, "cuda:0", false);
     worker.pid = 1;
     assert_int_equal(gauges_at(&worker, clock_ns()).told, 0); /* nothing was heard so far */
     gauges_tell(&message.gauges, GAUGE_ENERGY, 4711);
@@ -78,7 +78,7 @@ static void gauges_end_with_their_worker(void **state) {
     struct worker_facts facts;
     struct message message = { .kind = CHANNEL_GAUGES, .gauges = { .told = 0 } };
     gauges_tell(&message.gauges, GAUGE_UTILIZATION, 99);
-    worker_handle_init(&worker, "cuda:0");
+    worker_handle_init(&worker, "cuda:0", false);
     worker.pid = 1;
     worker_handle_receive(&worker, &message);
     worker_handle_describe(&worker, clock_ns(), second_ns, &facts);
@@ -99,7 +99,7 @@ static void messages_are_told_apart(void **state) {
     (void)state;
     struct worker_handle worker;
     struct worker_facts facts;
-    worker_handle_init(&worker, "cuda:1");
+    worker_handle_init(&worker, "cuda:1", false);
     worker.pid = 1;
     worker_handle_receive(
         &worker, &(struct message){ .kind = CHANNEL_READY, .capacity = 8, .text = "a GPU" });
@@ -126,7 +126,7 @@ static bool check(struct worker_handle *worker, int64_t now_s) {
 
 static struct worker_handle ready_worker(int running) {
     struct worker_handle worker;
-    worker_handle_init(&worker, "cuda:0");
+    worker_handle_init(&worker, "cuda:0", false);
     worker.pid = 1;
     worker.ready = worker.self_test_ok = true;
     worker.running = running;
@@ -200,7 +200,7 @@ static void an_idle_worker_must_answer(void **state) {
 static void an_opening_without_end_is_a_loss(void **state) {
     (void)state;
     struct worker_handle worker;
-    worker_handle_init(&worker, "cuda:0");
+    worker_handle_init(&worker, "cuda:0", false);
     worker.pid = 1;
     worker.moved_ns = 7 * second_ns;
     assert_true(check(&worker, 7 + START_S));
@@ -219,7 +219,7 @@ static void who_dies_early_waits_longer(void **state) {
     (void)state;
     static const int64_t waits_ms[] = { 320, 640, 1280, 2560, 5120, 10240, 10240 };
     struct worker_handle worker;
-    worker_handle_init(&worker, "cuda:0");
+    worker_handle_init(&worker, "cuda:0", false);
     for (int i = 0; i < 8; i++) {
         assert_true(worker_handle_start(&worker, STDIN_FILENO, NULL, 0)); /* see main */
         if (i == 7) worker.ready = worker.self_test_ok = true;

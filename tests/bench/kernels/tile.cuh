@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* tile.cuh - a tile of samples in shared memory, with the halo that a window needs around it.
  *
- * Used by:  cuda/ops/convolve.cu.
+ * Used by:  edge_tile.cuh, convolve_tile.cuh.
  * Limits:   any depth, channel count and stride; rows of 16-bit samples start at even addresses.
  *
  * A block computes each sample of its tile once; its threads then read their windows from there.

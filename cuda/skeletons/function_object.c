@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/skeletons/function_object.h"
+
+#include "pipeline/skeletons/user_text.h"
+
+void function_object_write(FILE *out, const char *name, const struct user_op *op, int depth) {
+    const char *pixel = depth == 8 ? "unsigned char" : "unsigned short";
+    const char *result = scalar_type_name(user_text_result(op, depth));
+    const char *pass = op->parameters ? ", burin_p" : "";
+    char function[USER_TEXT_NAME_MAX];
+    user_text_function(op, depth, function);
+    fprintf(out, "\nstruct %s {\n    %s burin_p;\n    __device__ __forceinline__ ", name,
+            op->parameters ? op->parameters->name : "burin_nothing");
+    switch (op->skeleton) {
+    case SKELETON_P2P:
+        fprintf(out,
+                "unsigned operator()(unsigned burin_s, unsigned burin_i) const {\n"
+                "        return %s((%s)burin_s, (int)burin_i%s);\n",
+                function, pixel, pass);
+        break;
+    case SKELETON_N2P:
+        fprintf(out,
+                "unsigned operator()(%s (&burin_w)[%d][%d], int burin_x,\n"
+                "                                                   int burin_y) const {\n"
+                "        return %s(burin_w, burin_x, burin_y%s);\n",
+                pixel, op->window, op->window, function, pass);
+        break;
+    case SKELETON_R2S:
+        fprintf(out,
+                "%s operator()(%s burin_l, %s burin_r) const {\n"
+                "        return %s(burin_l, burin_r);\n",
+                result, result, result, function);
+        break;
+    case SKELETON_R2V:
+        fprintf(out,
+                "void operator()(unsigned burin_s, int *burin_o, int burin_n) const {\n"
+                "        %s((%s)burin_s, (%s *)burin_o, burin_n%s);\n",
+                function, pixel, result, pass);
+        break;
+    }
+    fputs("    }\n};\n", out);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+/* kernel_compiler.h - CUDA source to what a GPU is given: a cubin, or PTX that the driver makes one
+ * of.
+ *
+ * NVRTC makes PTX, ptx_negation.c rewrites it, libnvJitLink makes the cubin. Without libnvJitLink,
+ * or where it is older than libnvrtc, the code is the PTX.
+ *
+ * Used by:  kernel_library.c, `burin bench skeletons`.
+ * Owns:     the caller releases code, frees keys.
+ * Fails:    kernel_compiler_compile returns false, and the log tells why.
+ * Threads:  any.
+ */
+#ifndef BURIN_KERNEL_COMPILER_H
+#define BURIN_KERNEL_COMPILER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct kernel_code {
+    char *bytes; /* NUL stands behind them; NULL where it failed */
+    size_t size;
+    bool ptx;
+    char *log; /* the compiler's messages; NULL: none, or no memory */
+};
+
+/* CAPABILITY: 90 for 9.0. FILE stands in messages. */
+bool kernel_compiler_compile(const char *source, const char *file, int capability,
+                             struct kernel_code *code);
+
+void kernel_code_release(struct kernel_code *code);
+
+/* All that decides what comes of SOURCE, the versions of libraries and of this program among it, as
+ * text. NULL without memory. */
+char *kernel_compiler_key(const char *source, int capability);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cuda/skeletons/nvjitlink.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INPUT_PTX = 2 };
+
+typedef struct nvjitlink_handle *nvJitLinkHandle;
+
+static struct {
+    int (*version)(unsigned *major, unsigned *minor);
+    int (*create)(nvJitLinkHandle *handle, uint32_t count, const char **options);
+    int (*add)(nvJitLinkHandle handle, int type, const void *data, size_t size, const char *name);
+    int (*complete)(nvJitLinkHandle handle);
+    int (*cubin_size)(nvJitLinkHandle handle, size_t *size);
+    int (*cubin)(nvJitLinkHandle handle, void *cubin);
+    int (*destroy)(nvJitLinkHandle *handle);
+} nvjitlink;
+
+static bool there;
+static pthread_once_t loaded = PTHREAD_ONCE_INIT;
+
+static void *open_library(void) {
+    static const char *const names[] = { "libnvJitLink.so.13", "libnvJitLink.so.12",
+                                         "libnvJitLink.so",
+                                         "/usr/local/cuda/lib64/libnvJitLink.so" };
+    void *library = NULL;
+    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+static void load(void) {
+    const struct {
+        const char *name;
+        void *address; /* of a pointer to a function */
+    } symbols[] = {
+        { "nvJitLinkVersion", &nvjitlink.version },
+        { "nvJitLinkCreate", &nvjitlink.create },
+        { "nvJitLinkAddData", &nvjitlink.add },
+        { "nvJitLinkComplete", &nvjitlink.complete },
+        { "nvJitLinkGetLinkedCubinSize", &nvjitlink.cubin_size },
+        { "nvJitLinkGetLinkedCubin", &nvjitlink.cubin },
+        { "nvJitLinkDestroy", &nvjitlink.destroy },
+    };
+    void *library = open_library();
+    there = library != NULL;
+    for (size_t i = 0; library && i < sizeof symbols / sizeof *symbols; i++) {
+        *(void **)symbols[i].address = dlsym(library, symbols[i].name);
+        there = there && *(void **)symbols[i].address;
+    }
+}
+
+static bool is_there(void) {
+    pthread_once(&loaded, load);
+    return there;
+}
+
+int nvjitlink_version(void) {
+    unsigned major = 0, minor = 0;
+    if (!is_there() || nvjitlink.version(&major, &minor) != 0) return 0;
+    return (int)(1000 * major + 10 * minor);
+}
+
+static char *take_cubin(nvJitLinkHandle handle, size_t *size) {
+    if (nvjitlink.cubin_size(handle, size) != 0) return NULL;
+    char *cubin = malloc(*size + 1);
+    if (!cubin) return NULL;
+    cubin[*size] = '\0';
+    if (nvjitlink.cubin(handle, cubin) == 0) return cubin;
+    free(cubin);
+    return NULL;
+}
+
+char *nvjitlink_compile(const char *ptx, int capability, size_t *size) {
+    char architecture[32];
+    const char *options[] = { architecture };
+    nvJitLinkHandle handle = NULL;
+    if (!is_there()) return NULL;
+    snprintf(architecture, sizeof architecture, "-arch=sm_%d", capability);
+    if (nvjitlink.create(&handle, 1, options) != 0) return NULL;
+    const bool good = nvjitlink.add(handle, INPUT_PTX, ptx, strlen(ptx) + 1, "kernel") == 0 &&
+                      nvjitlink.complete(handle) == 0;
+    char *cubin = good ? take_cubin(handle, size) : NULL;
+    nvjitlink.destroy(&handle);
+    return cubin;
+}

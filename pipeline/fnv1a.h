@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+/* fnv1a.h - a hash of bytes, 64 bits: quick to write down anywhere, no defence against anybody.
+ *
+ * Used by:  image.c, pipeline/skeletons/twin_library.c and twin_cache.c, kernel_cache.c.
+ * Threads:  any; no state.
+ * Source:   G. Fowler, L. C. Noll and K.-P. Vo, http://www.isthe.com/chongo/tech/comp/fnv/.
+ */
+#ifndef BURIN_FNV1A_H
+#define BURIN_FNV1A_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define FNV1A_START UINT64_C(0xcbf29ce484222325)
+
+/* HASH: of what stands before; FNV1A_START where nothing does. */
+static inline uint64_t fnv1a(uint64_t hash, const void *bytes, size_t length) {
+    const uint8_t *at = (const uint8_t *)bytes;
+    for (size_t i = 0; i < length; i++) hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+#endif

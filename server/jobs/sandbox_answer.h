@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/* sandbox_answer.h - a job's answer, from the slot of a sandbox to the front's, as far as it can be
+ * one.
+ *
+ * An operator may have written anything into the sandbox's slot, and may still write. So the job is
+ * copied first and checked then, every field that the front will read: numbers for their range,
+ * against what was asked, texts for their characters.
+ *
+ * Used by:  operators_worker.c.
+ * Owns:     nothing; both slots are the caller's.
+ * Fails:    what cannot be an answer becomes one of STATUS_INTERNAL in the front's slot.
+ * Threads:  one at a time for a slot.
+ */
+#ifndef BURIN_SANDBOX_ANSWER_H
+#define BURIN_SANDBOX_ANSWER_H
+
+#include "server/jobs/slot.h"
+
+/* FRONT's slot TO has the job as it was asked; OWN's slot FROM has the answer. */
+void sandbox_answer_take(const struct slots *front, int to, const struct slots *own, int from);
+
+/* Any text of a sandbox, of SIZE bytes: it ends, and has only characters that may stand in a header
+ * or a line of the log. */
+void sandbox_answer_clean(char *text, size_t size);
+
+#endif

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+/* One right answer, and each of its fields made wrong: what the front reads is either checked, or
+ * put in order, or the answer is refused. */
+#include "server/jobs/sandbox_answer.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SPAN = 1 << 20, BODY = 5000, RESULT = 2 * SLOT_PAGE, RESULT_LENGTH = 3000 };
+enum { VALUES = SLOT_PAGE + SLOT_PAGE / 2 };
+
+static const char values[] =
+    "[{\"operation\":\"tally\",\"step\":1,\"value\":[[-1,2.5e+300],[3,4]]}]";
+
+struct scene {
+    struct slots *front, *own;
+    int to, from;
+    struct job *job, *answer;
+};
+
+static struct slots *make_slots(void) {
+    const struct slot_options options = { .classes = { { 1, 64 << 10 } }, .span_bytes = SPAN };
+    struct failure failure = { 0 };
+    struct slots *slots = slots_create(&options, &failure);
+    assert_non_null(slots);
+    return slots;
+}
+
+/* A JPEG of 40 x 30 was sent, and its four numbers are wanted, and a PNG. */
+static void ask(struct job *job) {
+    job->probe.format = FORMAT_JPEG;
+    job->probe.shape = image_shape(40, 30, 3, 8);
+    job->body_length = job->image_length = BODY;
+    job->type = FORMAT_PNG;
+    job->value_count = 4;
+}
+
+static void give(struct job *answer, uint8_t *bytes) {
+    answer->result = image_shape(20, 10, 1, 16);
+    answer->result_type = FORMAT_PNG;
+    answer->result_offset = RESULT;
+    answer->result_length = RESULT_LENGTH;
+    memset(bytes + RESULT, 7, RESULT_LENGTH);
+    answer->values_offset = VALUES;
+    answer->values_length = strlen(values);
+    memcpy(bytes + VALUES, values, strlen(values));
+    answer->notes = NOTE_PROFILE_DROPPED;
+    answer->timing.stage_ms[STAGE_COMPUTE] = 1.5;
+    timing_span(&answer->timing, "tally", 0, 1.25);
+    strcpy(answer->device_name, "cpu");
+}
+
+static struct scene begin(void) {
+    struct scene scene = { .front = make_slots(), .own = make_slots() };
+    scene.to = slot_take(scene.front, 0, NULL);
+    scene.from = slot_take(scene.own, 0, NULL);
+    scene.job = slot_job(scene.front, scene.to);
+    scene.answer = slot_job(scene.own, scene.from);
+    ask(scene.job);
+    *scene.answer = *scene.job;
+    give(scene.answer, slot_bytes(scene.own, scene.from));
+    return scene;
+}
+
+static void end(struct scene *scene) {
+    slots_destroy(scene->front);
+    slots_destroy(scene->own);
+}
+
+static char *values_of(const struct scene *scene) {
+    return (char *)slot_bytes(scene->own, scene->from) + VALUES;
+}
+
+static enum status take(struct scene *scene) {
+    sandbox_answer_take(scene->front, scene->to, scene->own, scene->from);
+    return scene->job->failure.status;
+}
+
+/* ---- tests */
+
+static void a_right_one(void **state) {
+    (void)state;
+    struct scene scene = begin();
+    assert_int_equal(take(&scene), STATUS_OK);
+    const uint8_t *bytes = slot_bytes(scene.front, scene.to);
+    assert_int_equal(scene.job->result.width, 20);
+    assert_int_equal(scene.job->result.depth, 16);
+    assert_int_equal(scene.job->result_type, FORMAT_PNG);
+    assert_int_equal(scene.job->notes, NOTE_PROFILE_DROPPED);
+    assert_string_equal(scene.job->device_name, "cpu");
+    assert_int_equal(scene.job->timing.span_count, 1);
+    assert_int_equal(scene.job->result_length, RESULT_LENGTH);
+    for (int i = 0; i < RESULT_LENGTH; i++)
+        assert_int_equal(bytes[scene.job->result_offset + i], 7);
+    assert_int_equal(scene.job->values_length, strlen(values));
+    assert_memory_equal(bytes + scene.job->values_offset, values, strlen(values));
+    end(&scene);
+}
+
+static void one_of_numbers_alone(void **state) {
+    (void)state;
+    struct scene scene = begin();
+    scene.job->json_only = 1;
+    scene.job->type = FORMAT_NONE;
+    scene.answer->result_type = FORMAT_JPEG; /* as the input */
+    scene.answer->result_offset = scene.answer->result_length = 0;
+    assert_int_equal(take(&scene), STATUS_OK);
+    assert_int_equal(scene.job->values_length, strlen(values));
+    end(&scene);
+}
+
+/* Of a failure only what is told of it is taken. */
+static void a_failure(void **state) {
+    (void)state;
+    struct scene scene = begin();
+    scene.answer->failure.status = STATUS_DEADLINE;
+    strcpy(scene.answer->failure.message, "too slow\r\nSet-Cookie: a=b");
+    scene.answer->result_offset = UINT64_MAX;
+    assert_int_equal(take(&scene), STATUS_DEADLINE);
+    assert_string_equal(scene.job->failure.message, "too slow??Set-Cookie: a=b");
+    assert_int_equal(job_bytes_end(scene.job), BODY);
+    end(&scene);
+}
+
+static void what_is_put_in_order(void **state) {
+    (void)state;
+    struct scene scene = begin();
+    struct timing *timing = &scene.answer->timing;
+    memset(scene.answer->device_name, '\n', sizeof scene.answer->device_name);
+    memset(timing->spans[0].name, 'x', sizeof timing->spans[0].name);
+    timing->spans[0].level = 77;
+    timing->spans[0].ms = NAN;
+    timing->stage_ms[STAGE_ENCODE] = -INFINITY;
+    assert_int_equal(take(&scene), STATUS_OK);
+    assert_int_equal(strlen(scene.job->device_name), DEVICE_NAME_MAX - 1);
+    assert_null(strchr(scene.job->device_name, '\n'));
+    timing = &scene.job->timing;
+    assert_int_equal(strlen(timing->spans[0].name), sizeof timing->spans[0].name - 1);
+    assert_int_equal(timing->spans[0].level, 1);
+    assert_true(timing->spans[0].ms == 0 && timing->stage_ms[STAGE_ENCODE] == 0);
+    end(&scene);
+}
+
+/* ---- what cannot be an answer */
+
+static void status_unknown(struct scene *s) {
+    s->answer->failure.status = STATUS_COUNT;
+}
+static void status_negative(struct scene *s) {
+    s->answer->failure.status = (enum status) - 1;
+}
+static void type_unknown(struct scene *s) {
+    s->answer->result_type = FORMAT_COUNT;
+}
+static void type_not_asked(struct scene *s) {
+    s->answer->result_type = FORMAT_JPEG;
+}
+static void no_result(struct scene *s) {
+    s->answer->result_length = 0;
+}
+static void result_beyond(struct scene *s) {
+    s->answer->result_length = SPAN - RESULT + 1;
+}
+static void result_around(struct scene *s) {
+    s->answer->result_offset = UINT64_MAX - 100;
+}
+static void result_in_upload(struct scene *s) {
+    s->answer->result_offset = BODY - 1;
+}
+static void result_not_asked(struct scene *s) {
+    s->job->json_only = 1;
+}
+static void no_width(struct scene *s) {
+    s->answer->result.width = 0;
+}
+static void no_height(struct scene *s) {
+    s->answer->result.height = 0;
+}
+static void wide(struct scene *s) {
+    s->answer->result.width = IMAGE_SIDE_MAX + 1;
+}
+static void high(struct scene *s) {
+    s->answer->result.height = UINT32_MAX;
+}
+static void no_channels(struct scene *s) {
+    s->answer->result.channels = 0;
+}
+static void channels(struct scene *s) {
+    s->answer->result.channels = 5;
+}
+static void depth(struct scene *s) {
+    s->answer->result.depth = 12;
+}
+static void note_unknown(struct scene *s) {
+    s->answer->notes = 1u << NOTE_COUNT;
+}
+static void note_high(struct scene *s) {
+    s->answer->notes = 1u << 31;
+}
+static void damage_not_accepted(struct scene *s) {
+    s->answer->notes = NOTE_DAMAGED;
+}
+static void no_values(struct scene *s) {
+    s->answer->values_length = 0;
+}
+static void values_not_asked(struct scene *s) {
+    s->job->value_count = 0;
+}
+static void values_too_few(struct scene *s) {
+    s->job->value_count = 5;
+}
+static void values_too_many(struct scene *s) {
+    s->job->value_count = 3;
+}
+static void values_beyond(struct scene *s) {
+    s->answer->values_offset = SPAN - 8;
+}
+static void values_in_upload(struct scene *s) {
+    memcpy(slot_bytes(s->own, s->from), values, strlen(values));
+    s->answer->values_offset = 0;
+}
+static void values_cut(struct scene *s) {
+    s->answer->values_length--;
+}
+static void values_longer(struct scene *s) {
+    s->answer->values_length++;
+}
+static void values_end_a_header(struct scene *s) {
+    memcpy(values_of(s), "\r\nX: y\r\n\r\n<b>", 14);
+}
+static void values_another_member(struct scene *s) {
+    const char *text = "[{\"operation\":\"a\",\"step\":1,\"value\":[1,2,3,4]}],\"device\":[]";
+    strcpy(values_of(s), text);
+    s->answer->values_length = strlen(text);
+}
+static void values_over_the_result(struct scene *s) {
+    s->answer->result_offset = VALUES - 10;
+}
+
+#define CASE(name)                                                                                 \
+    { #name, name }
+static const struct {
+    const char *name;
+    void (*spoil)(struct scene *scene);
+} cases[] = {
+    CASE(status_unknown),
+    CASE(status_negative),
+    CASE(type_unknown),
+    CASE(type_not_asked),
+    CASE(no_result),
+    CASE(result_beyond),
+    CASE(result_around),
+    CASE(result_in_upload),
+    CASE(result_not_asked),
+    CASE(no_width),
+    CASE(no_height),
+    CASE(wide),
+    CASE(high),
+    CASE(no_channels),
+    CASE(channels),
+    CASE(depth),
+    CASE(note_unknown),
+    CASE(note_high),
+    CASE(damage_not_accepted),
+    CASE(no_values),
+    CASE(values_not_asked),
+    CASE(values_too_few),
+    CASE(values_too_many),
+    CASE(values_beyond),
+    CASE(values_in_upload),
+    CASE(values_cut),
+    CASE(values_longer),
+    CASE(values_end_a_header),
+    CASE(values_another_member),
+    CASE(values_over_the_result),
+};
+
+static void what_cannot_be_one(void **state) {
+    (void)state;
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scene scene = begin();
+        cases[i].spoil(&scene);
+        const enum status status = take(&scene);
+        if (status != STATUS_INTERNAL || job_bytes_end(scene.job) != BODY) {
+            print_error("%s is taken: %d\n", cases[i].name, status);
+            wrong++;
+        }
+        end(&scene);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_right_one),        cmocka_unit_test(one_of_numbers_alone),
+        cmocka_unit_test(a_failure),          cmocka_unit_test(what_is_put_in_order),
+        cmocka_unit_test(what_cannot_be_one),
+    };
+    return cmocka_run_group_tests_name("sandbox_answer", tests, NULL, NULL);
+}
