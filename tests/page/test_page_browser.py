@@ -13,7 +13,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, PngImagePlugin
 
 from browser import Browser, needs_browser
 from conftest import BURIN, PATIENCE_S, Daemon, encode, noise, pnm, smooth, wait_until
@@ -123,6 +123,50 @@ def test_open_what_a_browser_cannot_read(page, tmp_path):
         page.opened()
         eight = (picture >> 8).astype(np.uint8) if picture.dtype == np.uint16 else picture
         check_canvas(page, np.repeat(eight[:, :, None], 3, 2) if eight.ndim == 2 else eight)
+
+
+def test_samples_are_shown_as_they_are(page, tmp_path):
+    """Whatever a file says of its colours: gamma and profile change nothing. A turned one is turned, as the daemon does it."""
+    picture = smooth(120, 80)
+    plain = PngImagePlugin.PngInfo()
+    plain.add(b"gAMA", (10000).to_bytes(4, "big"))
+    path = tmp_path / "dark.png"
+    Image.fromarray(picture).save(path, pnginfo=plain)
+    page.choose_file(path)
+    page.opened()
+    check_canvas(page, picture)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    turned = tmp_path / "turned.jpg"
+    Image.fromarray(picture).save(turned, exif=exif, quality=90)
+    page.choose_file(turned)
+    page.opened()
+    assert "80 × 120" in page.text("#file")
+    page.add_step("edge")
+    page.shown("edge")
+    check_canvas(page, run_pixels(tmp_path, turned, "edge"))
+
+
+def test_transparency(page, tmp_path):
+    """It is kept, in previews too; opaque pixels are exact."""
+    picture = np.dstack([np.tile(smooth(200, 150), (8, 8, 1)), np.full((1200, 1600), 255, np.uint8)])
+    picture[:, :800, 3] = 0
+    path = tmp_path / "half.png"
+    path.write_bytes(encode(picture, "PNG", compress_level=1))
+    page.choose_file(path)
+    page.opened()
+    page.add_step("brightness")
+    page.shown("brightness")
+    page.set_field("brightness", "shift", 20)
+    page.wait("document.documentElement.dataset.previewMs")
+    page.shown("brightness:shift=20")
+    page.find("#compare").click()
+    page.find("#zoom-real").click()
+    page.wait("document.getElementById('zoom').textContent === '100 %'")
+    shown = canvas_part(page, 400, 300, 4)
+    assert (shown[:, :200, 3] == 0).all() and (shown[:, 200:, 3] == 255).all()
+    expected = np.clip(picture[450:750, 800:1000, :3].astype(int) + 20, 0, 255)
+    assert (shown[:, 200:, :3] == expected).all()
 
 
 def test_what_is_no_picture(page, tmp_path):
@@ -602,12 +646,12 @@ def test_dragging_shows_a_preview_first(page, tmp_path):
     assert (shown == expected).all()
 
 
-def canvas_part(page, width, height):
-    """RGB around the canvas's centre, where the picture's centre lies."""
+def canvas_part(page, width, height, channels=3):
+    """Samples around the canvas's centre, where the picture's centre lies."""
     across, down = page.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
         const canvas = document.getElementById('canvas'); done([canvas.width, canvas.height]); })))""")
     left, top = (across + 1) // 2 - width // 2, (down + 1) // 2 - height // 2
-    return np.frombuffer(page.canvas_pixels(left, top, width, height), np.uint8).reshape(height, width, 4)[:, :, :3]
+    return np.frombuffer(page.canvas_pixels(left, top, width, height), np.uint8).reshape(height, width, 4)[:, :, :channels]
 
 
 # ---- seams and devices
