@@ -4,7 +4,8 @@
 # made last is at build/burin too, unless SAN is set.
 
 PACKAGES       = gcc make pkg-config libmicrohttpd-dev libjpeg-dev libpng-dev libjansson-dev libisal-dev
-TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-jsonschema python3-mpmath python3-opencv python3-skimage curl
+TEST_PACKAGES  = $(PACKAGES) libcmocka-dev python3-pytest python3-numpy python3-pil python3-jsonschema python3-mpmath python3-opencv python3-skimage curl \
+  chromium chromium-driver python3-selenium
 CHECK_PACKAGES = clang-format-14 cppcheck
 CONTAINER_PACKAGES = buildah debootstrap docker-compose dpkg-dev python3-yaml systemd
 FUZZ_PACKAGES  = $(PACKAGES) clang libclang-rt-14-dev
@@ -76,7 +77,7 @@ FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http reference mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
+.PHONY: help all serve test unit http page reference mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
   install deb image containers
 .DELETE_ON_ERROR:
 
@@ -99,7 +100,7 @@ test: ## install what is missing, build, run every test that needs no GPU
 	@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES)"
 # Without these two, hundreds of comparisons are skipped and nothing fails.
 	@/usr/bin/python3 -c 'import cv2, skimage.data, skimage.filters'
-	@$(MAKE) --no-print-directory tidy unit http reference
+	@$(MAKE) --no-print-directory tidy unit http page reference
 
 unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
 	@set -e; for t in $(TESTS); do echo "== $$t"; $$t; done
@@ -110,6 +111,9 @@ selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
 
 http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/http)
+
+page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
+	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/page)
 
 reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST likewise
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/reference)
@@ -130,7 +134,7 @@ gpu: $(filter-out %/carve_checked %/carve_method,$(GPU_TESTS)) ## build the test
 
 kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and what of tests/bench has kernels of its own
 
-check: tidy $(B)/ops.inc $(B)/cuda_ops.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.sh
+check: tidy $(B)/ops.inc $(B)/cuda_ops.inc $(B)/web_files.inc $(EMBEDDED) ## clang-format, cppcheck and the rules of tests/tidy.sh
 	@$(MAKE) --no-print-directory deps NEED="$(CHECK_PACKAGES)"
 	@clang-format-14 --dry-run -Werror $$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' ':!tests/operators' ':!tests/reference/*.c')
 	@cppcheck --quiet --std=c11 --inline-suppr --error-exitcode=1 --enable=warning,performance,portability \
@@ -175,6 +179,12 @@ $(B)/embedded/%.inc: pipeline/skeletons/flatten.awk $(wildcard pipeline/skeleton
 	@mkdir -p $(@D)
 	@{ awk -f $< $* | od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'; echo 0; } >$@
 $(B)/pipeline/skeletons/embedded.o $(B)/cuda/skeletons/embedded_kernels.o: $(EMBEDDED)
+
+# The page, plain and compressed, with a tag of each file's content.
+$(B)/web_files.inc: server/web_files.sh server/web $(WEB)
+	@mkdir -p $(@D)
+	@$< $(WEB) >$@
+$(B)/server/http/page_files.o: $(B)/web_files.inc
 
 $(B)/pipeline/ops/%.o $(B)/pipeline/rows/%.o: CFLAGS += $(OPS_FLAGS)
 # A serial program is what vector instructions are compared with.

@@ -86,10 +86,11 @@ static void greet(const char *address) {
                            : strncmp(address, "[::]:", 5) == 0  ? "[::1]"
                                                                 : NULL;
         const int length = here ? (int)strlen(here) : (int)(port - address);
-        printf("burin listens on %s. Try:\n\n"
+        const char *host = here ? here : address;
+        printf("burin listens on %s. Open http://%.*s%s/ in a browser, or try:\n\n"
                "  curl -F image=@photo.jpg http://%.*s%s/histeq -o out.jpg -D -\n\n"
                "Ctrl-C stops it.\n",
-               address, length, here ? here : address, port);
+               address, length, host, port, length, host, port);
     }
     fflush(stdout);
 }

@@ -55,7 +55,7 @@ struct exchange {
     struct generation *generation;  /* its operators, held until it is answered; then NULL */
     const struct route *route;      /* NULL: none, as http_status says */
     enum exchange_state state;
-    const char *method;
+    const char *method, *path; /* the library's; path: without the query, unescaped */
     char request_id[REQUEST_ID_MAX];
     char label[48]; /* operator's name, "pipeline", "info"...: for metrics and logs */
     struct request_facts facts;

@@ -66,11 +66,13 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
 }
 
 enum status handle_root(struct exchange *exchange, struct reply *reply, struct failure *failure) {
-    (void)exchange, (void)failure;
+    if (page_is_wanted(exchange)) return handle_page(exchange, reply, failure);
     *reply = reply_json(MHD_HTTP_OK,
-                        json_pack("{s:s, s:s, s:[s,s,s,s,s,s,s,s,s]}", "name", "burin", "version",
+                        json_pack("{s:s, s:s, s:[s,s,s,s,s,s,s,s,s,s]}", "name", "burin", "version",
                                   version_text(), "endpoints", "POST /{operator}", "POST /pipeline",
                                   "POST /info", "GET /ops", "GET /openapi.json", "GET /livez",
-                                  "GET /readyz", "GET /health", "GET /metrics"));
+                                  "GET /readyz", "GET /health", "GET /metrics",
+                                  "GET /progress/{request-id}"));
+    if (reply->response) MHD_add_response_header(reply->response, MHD_HTTP_HEADER_VARY, "Accept");
     return STATUS_OK;
 }

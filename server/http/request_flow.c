@@ -196,6 +196,7 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
 static enum status find_work(struct exchange *exchange, const char *path, struct failure *failure) {
     const struct route_match match = route_find(&exchange->generation->ops, exchange->method, path,
                                                 exchange->listener->admin, failure);
+    exchange->path = path;
     exchange->route = match.route;
     exchange->http_status = match.http_status;
     exchange->allow = match.allow;

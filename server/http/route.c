@@ -2,6 +2,7 @@
 #include "server/http/route.h"
 
 #include "pipeline/param.h"
+#include "server/http/page_files.h"
 
 #include <string.h>
 
@@ -17,6 +18,9 @@ static const struct route routes[] = {
     { "/metrics", ROUTE_GET, .admin = true, .answer = handle_metrics },
 };
 
+static const struct route page_route = { "/web/{file}", ROUTE_GET, .answer = handle_page };
+static const struct route progress_route = { PROGRESS_PATH "{request-id}", ROUTE_GET,
+                                             .answer = handle_progress };
 static const struct route operator_route = { "/{operator}", ROUTE_POST, .begin = process_begin,
                                              .submit = process_submit };
 
@@ -39,7 +43,9 @@ static int method_bit(const char *method) {
 static const struct route *by_path(const struct op_set *ops, const char *path) {
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (strcmp(path, routes[i].path) == 0) return &routes[i];
-    return op_set_find(ops, path + 1) ? &operator_route : NULL;
+    if (op_set_find(ops, path + 1)) return &operator_route;
+    if (strncmp(path, PROGRESS_PATH, strlen(PROGRESS_PATH)) == 0) return &progress_route;
+    return page_file_find(path) ? &page_route : NULL;
 }
 
 static struct route_match not_found(const struct op_set *ops, const char *path,

@@ -47,10 +47,17 @@ enum status info_answer(struct exchange *exchange, struct reply *reply, struct f
 /* handle_document.c */
 enum status handle_ops(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_openapi(struct exchange *exchange, struct reply *reply, struct failure *failure);
-/* handle_health.c */
+/* handle_health.c; "/": the page for browsers (handle_page.c), JSON for programs. */
 enum status handle_root(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_livez(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_metrics(struct exchange *exchange, struct reply *reply, struct failure *failure);
+/* handle_progress.c; the id of a request follows. */
+#define PROGRESS_PATH "/progress/"
+enum status handle_progress(struct exchange *exchange, struct reply *reply,
+                            struct failure *failure);
+/* handle_page.c */
+bool page_is_wanted(const struct exchange *exchange);
+enum status handle_page(struct exchange *exchange, struct reply *reply, struct failure *failure);
 
 #endif

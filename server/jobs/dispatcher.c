@@ -302,6 +302,38 @@ int dispatcher_running(const struct dispatcher *dispatcher) {
     return dispatcher->running;
 }
 
+/* A worker that went wild may have written anything there. */
+static bool has_id(const struct dispatcher *dispatcher, int slot, const char *request_id) {
+    return strncmp(job_of(dispatcher, slot)->request_id, request_id, REQUEST_ID_MAX) == 0;
+}
+
+/* -1: it neither waits nor runs. A job's id does not change while it is here. */
+static int find_request(const struct dispatcher *dispatcher, const char *request_id) {
+    for (int slot = queue_first(dispatcher->queue); slot >= 0;
+         slot = queue_next(dispatcher->queue, slot))
+        if (has_id(dispatcher, slot, request_id)) return slot;
+    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++)
+        if (dispatcher->places[slot].at >= 0 && has_id(dispatcher, slot, request_id)) return slot;
+    return -1;
+}
+
+bool dispatcher_progress(const struct dispatcher *dispatcher, const char *request_id,
+                         struct job_progress *progress) {
+    const int slot = find_request(dispatcher, request_id);
+    if (slot < 0) return false;
+    const struct job *job = job_of(dispatcher, slot);
+    const int at = dispatcher->places[slot].at;
+    *progress = (struct job_progress){
+        .waiting = at < 0,
+        .in_order = at >= 0 && dispatcher->options.workers->all[at].cpu,
+        .step = __atomic_load_n(&job->progress.step, __ATOMIC_RELAXED),
+        .done = __atomic_load_n(&job->progress.done, __ATOMIC_RELAXED),
+        .total = __atomic_load_n(&job->progress.total, __ATOMIC_RELAXED),
+    };
+    memcpy(progress->plan, job->plan, sizeof progress->plan - 1);
+    return true;
+}
+
 int dispatcher_retry_after_s(const struct dispatcher *dispatcher) {
     const struct worker_list *workers = dispatcher->options.workers;
     int capacity = 1;

@@ -27,6 +27,14 @@ struct dispatcher_options {
     struct worker_list *workers;
 };
 
+/* How far a job is; what its worker tells of the step that was begun last. */
+struct job_progress {
+    bool waiting;               /* no worker has it */
+    bool in_order;              /* a step begins when the one before is done: not so on a GPU */
+    uint32_t step, done, total; /* of the plan; total 0: the step does not tell */
+    char plan[PLAN_TEXT_MAX];
+};
+
 struct dispatcher;
 
 struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
@@ -67,6 +75,11 @@ void dispatcher_send_back_all(struct dispatcher *dispatcher);
 
 int dispatcher_waiting(const struct dispatcher *dispatcher);
 int dispatcher_running(const struct dispatcher *dispatcher);
+
+/* Of the request with that id; false: no job of it waits or runs. Looks at every job: for those who
+ * ask now and then. */
+bool dispatcher_progress(const struct dispatcher *dispatcher, const char *request_id,
+                         struct job_progress *progress);
 
 /* Seconds after which a refused client should try again: 1 to 30. */
 int dispatcher_retry_after_s(const struct dispatcher *dispatcher);

@@ -19,7 +19,6 @@
 #include "server/jobs/supervisor.h"
 
 #include "server/jobs/channel.h"
-#include "server/jobs/dispatcher.h"
 #include "server/jobs/process.h"
 #include "server/log.h"
 
@@ -380,6 +379,14 @@ int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[
     }
     pthread_mutex_unlock(&supervisor->lock);
     return count;
+}
+
+bool supervisor_progress(struct supervisor *supervisor, const char *request_id,
+                         struct job_progress *progress) {
+    pthread_mutex_lock(&supervisor->lock);
+    const bool found = dispatcher_progress(supervisor->dispatcher, request_id, progress);
+    pthread_mutex_unlock(&supervisor->lock);
+    return found;
 }
 
 void supervisor_wait_worker(struct supervisor *supervisor, int timeout_ms, const sigset_t *mask) {

@@ -19,6 +19,7 @@
 #define BURIN_SUPERVISOR_H
 
 #include "config/config.h"
+#include "server/jobs/dispatcher.h"
 #include "server/jobs/slot.h"
 #include "server/jobs/worker_list.h"
 
@@ -72,6 +73,10 @@ bool supervisor_operators_ready(struct supervisor *supervisor, const struct gene
 int supervisor_jobs(struct supervisor *supervisor, int *waiting); /* waiting and running together */
 /* Those for users' operators are the ones of the generation in force. */
 int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]);
+
+/* How far the request with that id is; false: it neither waits nor runs. */
+bool supervisor_progress(struct supervisor *supervisor, const char *request_id,
+                         struct job_progress *progress);
 
 /* Waits until a worker has become ready since the last call, a signal came that MASK lets through,
  * or TIMEOUT_MS is over. One thread at a time. */

@@ -522,7 +522,8 @@ def test_root_tells_every_path(daemon):
         assert f"GET {path}" in endpoints and daemon.get(path).status == 200
     for path in ("/{operator}", "/pipeline", "/info"):
         assert f"POST {path}" in endpoints
-    assert len(endpoints) == 9
+    assert daemon.get("/progress/nobody").status == 200 and "GET /progress/{request-id}" in endpoints
+    assert len(endpoints) == 10
 
 
 @pytest.mark.parametrize("path", ["/ops", "/", "/livez", "/readyz", "/health", "/metrics"])

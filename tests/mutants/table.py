@@ -284,4 +284,20 @@ TABLE = [
      "number <= key->max", "number < key->max", "unit config/config"),
     ("a GPU may be named twice", "config/devices.c",
      "if (out->gpus[i] == number) return false;", "", "unit config/devices"),
+
+    # ---- the page
+    ("both forms of a file have one tag", "http/handle_page.c",
+     "MHD_HTTP_HEADER_ETAG, gzip ? file->gzip_etag : file->etag);", "MHD_HTTP_HEADER_ETAG, file->etag);",
+     "http test_page.py -k both_forms"),
+    ("what a browser has is sent again", "http/handle_page.c",
+     "known |= representation_is_known(lines.values[i], etag);", ";", "http test_page.py -k known"),
+    ("programs get the page", "http/handle_page.c",
+     'if (strstr(lines.values[i], "text/html")) return true;', "return true;", "http test_page.py -k for_browsers"),
+    ("gzip that is forbidden is sent", "http/representation.c",
+     'return i == length || strchr(" \\t;", parameters[i]);', "return false;", "unit http/representation"),
+    ("a waiting job tells no progress", "jobs/dispatcher.c",
+     "slot = queue_next(dispatcher->queue, slot)) if (has_id(dispatcher, slot, request_id)) return slot;",
+     "slot = queue_next(dispatcher->queue, slot)) if (slot < 0) return slot;", "unit jobs/dispatcher"),
+    ("a job that came back tells progress", "jobs/dispatcher.c",
+     "if (dispatcher->places[slot].at >= 0 && has_id(", "if (has_id(", "unit jobs/dispatcher"),
 ]

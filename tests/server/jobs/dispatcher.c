@@ -363,6 +363,39 @@ static void users_operators_have_workers_of_their_own(void **state) {
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
+static void progress_is_told_of_what_is_here(void **state) {
+    (void)state;
+    struct job_progress now;
+    int slots_used[2 * CAPACITY + 1];
+    enum { LAST = 2 * CAPACITY };
+    for (int i = 0; i <= LAST; i++) {
+        slots_used[i] = new_job("cuda");
+        struct job *job = slot_job(slots, slots_used[i]);
+        snprintf(job->request_id, sizeof job->request_id, "request-%d", i);
+        snprintf(job->plan, sizeof job->plan, "histeq:bins=%d", i + 2);
+        assert_false(dispatcher_progress(dispatcher, job->request_id, &now));
+        assert_int_equal(dispatcher_submit(dispatcher, slots_used[i], &job->failure), STATUS_OK);
+    }
+    progress_step(&slot_job(slots, slots_used[1])->progress, 3);
+    progress_report(&slot_job(slots, slots_used[1])->progress, 7, 9);
+    assert_true(dispatcher_progress(dispatcher, "request-1", &now));
+    assert_false(now.waiting);
+    assert_false(now.in_order); /* a GPU has it */
+    assert_int_equal(now.step, 3);
+    assert_int_equal(now.done, 7);
+    assert_int_equal(now.total, 9);
+    assert_string_equal(now.plan, "histeq:bins=3");
+    assert_true(dispatcher_progress(dispatcher, "request-4", &now));
+    assert_true(now.waiting);
+    assert_string_equal(now.plan, "histeq:bins=6");
+    assert_false(dispatcher_progress(dispatcher, "request-", &now));
+    assert_false(dispatcher_progress(dispatcher, "", &now));
+    assert_true(complete(slots_used[1]));
+    assert_false(dispatcher_progress(dispatcher, "request-1", &now));
+    assert_true(dispatcher_progress(dispatcher, "request-4", &now)); /* it has its room now */
+    assert_false(now.waiting);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(auto_jobs_go_to_the_least_busy_gpu),
@@ -380,6 +413,7 @@ int main(void) {
         TEST(all_come_back_at_the_end),
         TEST(the_advice_follows_the_queue),
         TEST(users_operators_have_workers_of_their_own),
+        TEST(progress_is_told_of_what_is_here),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,124 @@
+// Where the time went, from the report in X-Burin-Timing: a row for every stage, operator and
+// kernel, with a bar from its begin to its end. It is a table, so that it can be read without
+// its bars.
+import { byteCount, drawing, element, milliseconds, whole } from './element.js';
+
+const stages = ['receive', 'queue', 'decode', 'upload', 'compute', 'download', 'encode', 'wait'];
+
+/** { name, ms, start, level }... in the order of time. */
+export function rowsOf(ms) {
+    const rows = [];
+    let start = 0;
+    for (const stage of stages) {
+        rows.push({ name: stage, ms: ms[stage] ?? 0, start, level: 0 });
+        if (stage === 'compute') rows.push(...operatorRows(ms.operators ?? [], start));
+        start += ms[stage] ?? 0;
+    }
+    return rows;
+}
+
+function operatorRows(operators, from) {
+    const rows = [];
+    let start = from;
+    for (const operator of operators) {
+        rows.push({ name: operator.name, ms: operator.ms, start, level: 1 });
+        let inner = start;
+        for (const kernel of operator.kernels ?? []) {
+            rows.push({ name: kernel.name, ms: kernel.ms, start: inner, level: 2 });
+            inner += kernel.ms;
+        }
+        start += operator.ms;
+    }
+    return rows;
+}
+
+function bar(row, total) {
+    const x = Math.min(999, (1000 * row.start) / total),
+        width = Math.max(2, (1000 * row.ms) / total);
+    return drawing(
+        'svg',
+        { viewBox: '0 0 1000 12', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+        row.ms
+            ? drawing('rect', {
+                  x,
+                  y: 1.5,
+                  width: Math.min(width, 1000 - x),
+                  height: 9,
+                  class: `bar-${row.level}`,
+              })
+            : null,
+    );
+}
+
+function tableRow(row, total) {
+    return element(
+        'tr',
+        { className: `level-${row.level}${row.ms ? '' : ' none'}` },
+        element('th', { scope: 'row', title: row.name }, row.name),
+        element('td', {}, bar(row, total)),
+        element('td', { className: 'ms' }, row.ms ? milliseconds(row.ms) : '0'),
+    );
+}
+
+function figure(name, value) {
+    return element('div', {}, element('dt', {}, name), element('dd', {}, value));
+}
+
+const imageText = ({ width, height, channels, depth, type, bytes }) =>
+    `${whole(width)} × ${whole(height)}, ${channels} × ${depth} bit, ${type.toUpperCase()} ${byteCount(bytes)}`;
+
+export function megapixelsPerSecond(report, ms) {
+    const pixels = report.input.width * report.input.height;
+    const rate = pixels / 1e3 / ms;
+    return ms > 0 ? `${rate >= 100 ? whole(rate) : rate.toFixed(1)} MP/s` : '–';
+}
+
+/** PAGE_MS: from the change to the screen. */
+export function showAccount(box, report, pageMs) {
+    const { ms } = report;
+    const total = Math.max(ms.total, 1e-6);
+    box.replaceChildren(
+        element(
+            'h3',
+            { id: 'account-title' },
+            'Time',
+            element('span', { className: 'hint' }, report.device),
+        ),
+        element(
+            'dl',
+            { className: 'figures' },
+            figure('Total', milliseconds(ms.total)),
+            figure('Compute', milliseconds(ms.compute)),
+            figure('Operators', megapixelsPerSecond(report, ms.compute)),
+            figure('Overall', megapixelsPerSecond(report, ms.total)),
+            pageMs === undefined ? null : figure('To the screen', milliseconds(pageMs)),
+        ),
+        element(
+            'table',
+            { className: 'account', 'aria-labelledby': 'account-title' },
+            element(
+                'tbody',
+                {},
+                ...rowsOf(ms).map((row) => tableRow(row, total)),
+                element(
+                    'tr',
+                    { className: 'total' },
+                    element('th', { scope: 'row' }, 'total'),
+                    element('td', {}),
+                    element('td', { className: 'ms' }, milliseconds(ms.total)),
+                ),
+            ),
+        ),
+        element('p', { className: 'hint' }, `In: ${imageText(report.input)}`),
+        report.output.bytes
+            ? element('p', { className: 'hint' }, `Out: ${imageText(report.output)}`)
+            : '',
+        report.notes.length
+            ? element(
+                  'ul',
+                  { className: 'notes' },
+                  ...report.notes.map((note) => element('li', {}, note)),
+              )
+            : '',
+    );
+}

@@ -1,0 +1,226 @@
+// Worker: makes pixels of a file, away from the page's own thread. A picture comes back in
+// tiles, and in ever smaller copies of itself, so that no canvas has to scale 64 megapixels.
+// After that: its histograms, and its copy for previews.
+import { countStrip, newCounts } from './histogram_counts.js';
+import { isPnm, pnmPixels, writePnm } from './pnm.js';
+
+const TILE = 2048; // pixels: no larger than what graphics hardware takes as one texture
+const SMALLEST = 512; // pixels of the longer side: copies go down to it
+const STRIP_PIXELS = 1 << 20;
+
+/** The samples as they are in the file: no colour management, and nothing multiplied by alpha. */
+const asItIs = { colorSpaceConversion: 'none', premultiplyAlpha: 'none' };
+
+/** { bitmap, pixels }: of a PNM the pixels are at hand as well. */
+async function decode(file) {
+    const blob = file instanceof Blob ? file : null; // else an ArrayBuffer
+    const head = new Uint8Array(blob ? await blob.slice(0, 2).arrayBuffer() : file, 0, 2);
+    if (!isPnm(head)) return { bitmap: await createImageBitmap(blob ?? new Blob([file]), asItIs) };
+    const pixels = pnmPixels(new Uint8Array(blob ? await blob.arrayBuffer() : file));
+    return { bitmap: await createImageBitmap(pixels, asItIs), pixels };
+}
+
+async function cut(bitmap) {
+    const tiles = [];
+    for (let y = 0; y < bitmap.height; y += TILE)
+        for (let x = 0; x < bitmap.width; x += TILE)
+            tiles.push(
+                await createImageBitmap(
+                    bitmap,
+                    x,
+                    y,
+                    Math.min(TILE, bitmap.width - x),
+                    Math.min(TILE, bitmap.height - y),
+                    asItIs,
+                ),
+            );
+    return {
+        width: bitmap.width,
+        height: bitmap.height,
+        columns: Math.ceil(bitmap.width / TILE),
+        tile: TILE,
+        tiles,
+    };
+}
+
+const halved = (bitmap) =>
+    createImageBitmap(bitmap, {
+        ...asItIs,
+        resizeQuality: 'medium',
+        resizeWidth: Math.max(1, bitmap.width >> 1),
+        resizeHeight: Math.max(1, bitmap.height >> 1),
+    });
+
+/** Smaller and smaller copies of what is in BITMAP. */
+async function copiesOf(bitmap) {
+    const copies = [];
+    for (let now = bitmap; Math.max(now.width, now.height) > SMALLEST;) {
+        const next = await halved(now);
+        if (now !== bitmap) now.close();
+        copies.push(await cut(next));
+        now = next;
+    }
+    return copies;
+}
+
+/** Counts of every level of every channel, in strips: no buffer of the whole picture. */
+function countsOf(bitmap) {
+    const counts = newCounts();
+    const rows = Math.max(1, Math.min(bitmap.height, Math.floor(STRIP_PIXELS / bitmap.width)));
+    const canvas = new OffscreenCanvas(bitmap.width, rows);
+    const context = canvas.getContext('2d', { willReadFrequently: true });
+    for (let y = 0; y < bitmap.height; y += rows) {
+        const height = Math.min(rows, bitmap.height - y);
+        context.clearRect(0, 0, bitmap.width, rows);
+        context.drawImage(bitmap, 0, y, bitmap.width, height, 0, 0, bitmap.width, height);
+        countStrip(counts, context.getImageData(0, 0, bitmap.width, height).data);
+    }
+    return counts;
+}
+
+function smaller(bitmap, scale) {
+    const canvas = new OffscreenCanvas(
+        Math.max(1, Math.round(bitmap.width * scale)),
+        Math.max(1, Math.round(bitmap.height * scale)),
+    );
+    const context = canvas.getContext('2d', { willReadFrequently: true });
+    context.imageSmoothingQuality = 'high';
+    context.drawImage(bitmap, 0, 0, canvas.width, canvas.height);
+    return { canvas, pixels: context.getImageData(0, 0, canvas.width, canvas.height) };
+}
+
+/** The picture in about PIXELS, as a file that is quick to read and to send; with alpha a PNG. */
+async function previewOf(bitmap, pixels, { transparent, gray }) {
+    const scale = Math.min(1, Math.sqrt(pixels / (bitmap.width * bitmap.height)));
+    const small = smaller(bitmap, scale);
+    const bytes = transparent
+        ? await (await small.canvas.convertToBlob({ type: 'image/png' })).arrayBuffer()
+        : writePnm(small.pixels, gray).buffer;
+    return {
+        bytes,
+        type: transparent ? 'png' : 'pnm',
+        scale: small.canvas.width / bitmap.width,
+        width: small.canvas.width,
+        height: small.canvas.height,
+    };
+}
+
+/** A mask in another size: the daemon takes what is half white for white. */
+async function resize({ id, blob, width, height }) {
+    const { bitmap } = await decode(blob);
+    const canvas = new OffscreenCanvas(width, height);
+    const context = canvas.getContext('2d');
+    context.drawImage(bitmap, 0, 0, width, height);
+    postMessage({
+        id,
+        part: 'resized',
+        blob: new Blob([writePnm(context.getImageData(0, 0, width, height), true)]),
+    });
+}
+
+const channelsOf = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
+
+/**
+ * IMAGES: a PNM, and the same with more and more seams in red. Each seam in the colour of the first
+ * that has it.
+ */
+async function seams({ id, images, colours }) {
+    const [base, ...drawn] = images.map((bytes) => pnmPixels(new Uint8Array(bytes)));
+    const out = new ImageData(base.width, base.height);
+    const RED = new Uint32Array(new Uint8Array([255, 0, 0, 255]).buffer)[0]; // in this machine's order of bytes
+    const words = (image) => new Uint32Array(image.data.buffer);
+    const palette = words({
+        data: new Uint8Array(colours.flatMap((text) => [...channelsOf(text), 255])),
+    });
+    const to = words(out);
+    const from = words(base);
+    for (let part = drawn.length - 1; part >= 0; part--) {
+        const now = words(drawn[part]);
+        for (let i = 0; i < to.length; i++)
+            if (now[i] === RED && from[i] !== RED) to[i] = palette[part];
+    }
+    const bitmap = await createImageBitmap(out, asItIs);
+    const levels = [await cut(bitmap)];
+    postMessage(
+        { id, part: 'picture', width: base.width, height: base.height, levels },
+        tilesOf(levels),
+    );
+    postMessage({ id, part: 'end', levels: [] });
+}
+
+/** Hexadecimal; null where the browser gives pages like this one no digests. */
+async function digest({ id, blob }) {
+    const bytes =
+        globalThis.crypto?.subtle &&
+        new Uint8Array(await crypto.subtle.digest('SHA-256', await blob.arrayBuffer()));
+    postMessage({
+        id,
+        part: 'digest',
+        text: bytes
+            ? Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+            : null,
+    });
+}
+
+const tilesOf = (levels) => levels.flatMap((level) => level.tiles);
+
+/**
+ * The picture, as soon as it can be drawn. The copies of one that fits a tile are made after that,
+ * as its counts and its preview are: `rest` waits until no picture has to be opened.
+ */
+async function open({ id, blob, preview, once }) {
+    const { bitmap, pixels } = await decode(blob);
+    const { width, height } = bitmap;
+    const large = Math.max(width, height) > TILE;
+    const levels = [await cut(bitmap), ...(large ? await copiesOf(bitmap) : [])];
+    postMessage({ id, part: 'picture', width, height, levels }, tilesOf(levels));
+    finish({ id, bitmap, pixels, preview, copies: !large && !once });
+}
+
+/** In pieces, so that what is urgent can come between them. */
+function finish({ id, bitmap, pixels, preview, copies }) {
+    let counts = null;
+    const then = (run) => rest.push({ id, run });
+    then(async () => {
+        counts = pixels ? countStrip(newCounts(), pixels.data) : countsOf(bitmap);
+        postMessage({ id, part: 'counts', counts });
+    });
+    then(async () => {
+        if (!preview) return;
+        postMessage({ id, part: 'preview', ...(await previewOf(bitmap, preview, counts)) });
+    });
+    then(async () => {
+        const levels = copies ? await copiesOf(bitmap) : [];
+        postMessage({ id, part: 'end', levels }, tilesOf(levels));
+        bitmap.close();
+    });
+}
+
+// ---- what is to be done: pictures first
+
+const urgent = [];
+const rest = [];
+let working = false;
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 0)); // in which messages come
+
+async function work() {
+    if (working) return;
+    working = true;
+    for (let next; (next = urgent.shift() ?? rest.shift()); await turn()) {
+        try {
+            await next.run();
+        } catch (error) {
+            postMessage({ id: next.id, part: 'error', text: String(error?.message ?? error) });
+        }
+    }
+    working = false;
+}
+
+const kinds = { open, resize, seams, digest };
+
+onmessage = ({ data }) => {
+    const list = data.kind === 'open' || data.kind === 'resize' ? urgent : rest;
+    list.push({ id: data.id, run: () => kinds[data.kind](data) });
+    work();
+};

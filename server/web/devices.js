@@ -1,0 +1,151 @@
+// Which devices there are, and the same run on each of them: times side by side, and whether the
+// bytes are equal.
+import { byId, element, milliseconds } from './element.js';
+import { megapixelsPerSecond } from './account.js';
+import { digestOf } from './picture.js';
+import { filesOf, operations } from './plan.js';
+import { run } from './service.js';
+
+/** Names for device=, from GET /readyz: auto, cpu, cuda, and each GPU where there are several. */
+export function deviceNames(ready) {
+    const found = [...new Set(ready.workers.map((worker) => worker.device.split(' ')[0]))];
+    const gpus = found.filter((name) => name.startsWith('cuda'));
+    return {
+        all: [
+            'auto',
+            ...(found.includes('cpu') ? ['cpu'] : []),
+            ...(gpus.length ? ['cuda'] : []),
+            ...(gpus.length > 1 ? gpus : []),
+        ],
+        gpus,
+    };
+}
+
+export function showDeviceChoice(ready, chosen) {
+    const select = byId('device');
+    const { all } = deviceNames(ready);
+    if (!all.includes(chosen)) all.push(chosen); // an address may ask for one that is not here just now
+    select.replaceChildren(...all.map((name) => element('option', { value: name }, name)));
+    select.value = chosen;
+}
+
+async function sameBytes(a, b) {
+    const [left, right] = (await Promise.all([a.arrayBuffer(), b.arrayBuffer()])).map(
+        (buffer) => new Uint8Array(buffer),
+    );
+    return left.length === right.length && left.every((byte, i) => byte === right[i]);
+}
+
+function row(name, cells) {
+    return element(
+        'tr',
+        {},
+        element('th', { scope: 'row' }, name),
+        ...cells.map((cell) => element('td', {}, cell)),
+    );
+}
+
+function comparison(runs, equal) {
+    const [cpu, gpu] = runs;
+    const times = cpu.report.ms.compute / Math.max(gpu.report.ms.compute, 1e-6);
+    return [
+        element(
+            'table',
+            { className: 'numbers', 'aria-label': 'CPU and GPU' },
+            element(
+                'thead',
+                {},
+                element(
+                    'tr',
+                    {},
+                    element('td', {}),
+                    ...runs.map((one) => element('th', { scope: 'col' }, one.device)),
+                ),
+            ),
+            element(
+                'tbody',
+                {},
+                row(
+                    'compute',
+                    runs.map((one) => milliseconds(one.report.ms.compute)),
+                ),
+                row(
+                    'total',
+                    runs.map((one) => milliseconds(one.report.ms.total)),
+                ),
+                row(
+                    'operators',
+                    runs.map((one) => megapixelsPerSecond(one.report, one.report.ms.compute)),
+                ),
+            ),
+        ),
+        element(
+            'p',
+            { className: equal ? 'same' : 'different' },
+            equal
+                ? `The same bytes. Compute is ${times >= 1 ? times.toFixed(1) : (1 / times).toFixed(1)} times as fast on the ${times >= 1 ? 'GPU' : 'CPU'}.`
+                : 'The bytes differ: that is a mistake of Burin.',
+        ),
+        ...runs.map((one) =>
+            element(
+                'p',
+                { className: 'digest' },
+                `${one.device}: ${one.digest ?? 'no digest: this browser gives them to https and localhost alone'}`,
+            ),
+        ),
+    ];
+}
+
+async function compare({ input, steps }, out) {
+    out.replaceChildren(
+        element('p', { className: 'hint' }, 'Running on the CPU, then on the GPU…'),
+    );
+    const runs = [];
+    for (const device of ['cpu', 'cuda']) {
+        const answer = await run({
+            operations: operations(steps),
+            image: input.blob,
+            files: filesOf(steps),
+            type: 'png',
+            device,
+        });
+        runs.push({ ...answer, device: answer.report.device, digest: await digestOf(answer.blob) });
+    }
+    out.replaceChildren(...comparison(runs, await sameBytes(runs[0].blob, runs[1].blob)));
+}
+
+/** FACTS: { ready, state, result }; `failed` is called with what a run throws. */
+export async function showDevices(box, { ready, state, result }, failed) {
+    if (!result?.blob) return box.replaceChildren();
+    const out = element('div', { 'aria-live': 'polite' });
+    const { gpus } = deviceNames(ready);
+    const both = gpus.length && ready.workers.some((worker) => worker.device.startsWith('cpu'));
+    const button = element(
+        'button',
+        { type: 'button', id: 'compare-devices', onclick: () => compare(state, out).catch(failed) },
+        'Run on both and compare',
+    );
+    box.replaceChildren(
+        element('h3', {}, 'CPU and GPU'),
+        both
+            ? button
+            : element(
+                  'p',
+                  { className: 'hint' },
+                  'This daemon has no GPU to compare with. On one, the same run has this digest:',
+              ),
+        out,
+    );
+    const text = await digestOf(result.blob).catch(() => null);
+    if (!both && box.contains(out))
+        out.replaceChildren(
+            element(
+                'p',
+                { className: 'digest' },
+                text
+                    ? `sha256 ${text}`
+                    : 'This browser gives digests to https and localhost alone.',
+            ),
+        );
+    return undefined;
+}

@@ -1,0 +1,78 @@
+// Opening and saving: dialog, drop, paste; the question before unsaved work is lost.
+import { byId, element } from './element.js';
+
+/** OPEN is called with a File. */
+export function listenForFiles(open) {
+    const input = byId('file-input');
+    const choose = () => input.click();
+    byId('open').addEventListener('click', choose);
+    byId('open-empty').addEventListener('click', choose);
+    input.addEventListener('change', () => {
+        if (input.files[0]) open(input.files[0]);
+        input.value = ''; // the same file may be chosen again
+    });
+    listenForDrop(open);
+    addEventListener('paste', (event) => {
+        const file = [...(event.clipboardData?.files ?? [])].find(isPicture);
+        if (file) open(file);
+    });
+}
+
+const isPicture = (file) =>
+    file.type.startsWith('image/') || /\.(p[gpn]m|png|jpe?g)$/i.test(file.name);
+
+function listenForDrop(open) {
+    const shade = byId('drop');
+    const carries = (event) => [...(event.dataTransfer?.types ?? [])].includes('Files');
+    let depth = 0;
+    addEventListener('dragenter', (event) => {
+        if (!carries(event)) return;
+        depth++;
+        shade.hidden = false;
+    });
+    addEventListener('dragleave', (event) => {
+        if (carries(event) && --depth <= 0) shade.hidden = true;
+    });
+    addEventListener('dragover', (event) => carries(event) && event.preventDefault());
+    addEventListener('drop', (event) => {
+        if (!carries(event)) return;
+        event.preventDefault();
+        depth = 0;
+        shade.hidden = true;
+        if (event.dataTransfer.files[0]) open(event.dataTransfer.files[0]);
+    });
+}
+
+export function saveBlob(blob, name) {
+    const url = URL.createObjectURL(blob);
+    const link = element('a', { href: url, download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), 60000);
+}
+
+/** 'save', 'discard' or 'cancel'. */
+export function askUnsaved(text) {
+    const dialog = byId('unsaved');
+    const asked = new AbortController();
+    const { signal } = asked;
+    byId('unsaved-text').textContent = text;
+    dialog.showModal();
+    // Not the event "close", which comes later: the next question may be open by then.
+    return new Promise((resolve) => {
+        const answer = (value) => {
+            asked.abort();
+            resolve(value);
+        };
+        dialog.addEventListener('submit', (event) => answer(event.submitter.value), { signal });
+        dialog.addEventListener('cancel', () => answer('cancel'), { signal });
+    });
+}
+
+/** The browser's own question when the page is left, as long as UNSAVED() says so. */
+export function guardLeaving(unsaved) {
+    addEventListener('beforeunload', (event) => {
+        if (!unsaved()) return;
+        event.preventDefault();
+        event.returnValue = '';
+    });
+}

@@ -1,0 +1,49 @@
+// The line under the bar: what went wrong, and what to do.
+import { byId, element } from './element.js';
+
+const box = byId('notice');
+
+/** Shows TITLE and DETAIL; ACTION: { text, run } is a button. */
+export function showNotice(title, detail, action) {
+    box.replaceChildren(
+        element('strong', {}, title),
+        element('span', { className: 'detail' }, detail),
+        action ? element('button', { type: 'button', onclick: action.run }, action.text) : '',
+    );
+    box.hidden = false;
+}
+
+export function hideNotice() {
+    box.hidden = true;
+    box.replaceChildren();
+}
+
+const titles = {
+    400: 'Not with these values',
+    413: 'Too large',
+    415: 'Not a picture',
+    422: 'Not this picture',
+    503: 'No room',
+    504: 'Too slow',
+};
+
+const advice = {
+    413: 'Choose a smaller file, or start the daemon with a larger body_bytes_max.',
+    415: 'Burin reads JPEG, PNG and PNM.',
+    422: 'Choose another picture or other values.',
+    503: 'The daemon has no room just now. Try again in a moment.',
+    504: 'It took too long. Try fewer steps or a smaller change, or start the daemon with a larger processing_ms.',
+};
+
+/** What the daemon said stands first: its message tells what to do. */
+export function showProblem(problem, again) {
+    const tip = advice[problem.status];
+    const sentence = problem.message
+        .replace(/^./, (letter) => letter.toUpperCase())
+        .replace(/([^.!?])$/, '$1.');
+    showNotice(
+        titles[problem.status] ?? problem.title,
+        tip ? `${sentence} ${tip}` : sentence,
+        again && { text: 'Try again', run: again },
+    );
+}

@@ -1,0 +1,174 @@
+// A decoded picture: tiles of its pixels and of smaller copies, drawn in any scale. Its
+// histograms, and its copy for previews, come a moment later.
+
+class Decoder {
+    constructor() {
+        this.worker = new Worker('/web/decoder.js', { type: 'module' });
+        this.waiting = new Map();
+        this.count = 0;
+        this.worker.onmessage = ({ data }) => this.waiting.get(data.id)?.(data);
+    }
+
+    /** PART is called with each message about the work. */
+    ask(message, part) {
+        const id = ++this.count;
+        this.waiting.set(id, (data) => {
+            if (
+                data.part === 'end' ||
+                data.part === 'error' ||
+                data.part === 'resized' ||
+                data.part === 'digest'
+            )
+                this.waiting.delete(id);
+            part(data);
+        });
+        this.worker.postMessage(
+            { ...message, id },
+            message.blob instanceof ArrayBuffer ? [message.blob] : [],
+        );
+    }
+}
+
+// None of the three kinds of pictures holds up another.
+const decoders = { input: new Decoder(), result: new Decoder(), preview: new Decoder() };
+
+export class Picture {
+    constructor({ width, height, levels }) {
+        this.width = width;
+        this.height = height;
+        this.levels = levels;
+        this.unit = [1, 1]; // pixels of the full picture that one of this is wide, and high
+    }
+
+    close() {
+        closeAll(this.levels);
+        this.levels = [];
+    }
+
+    addLevels(levels) {
+        if (this.levels.length) this.levels.push(...levels);
+        else closeAll(levels);
+    }
+
+    /** Size in pixels of the full picture. */
+    get fullWidth() {
+        return this.width * this.unit[0];
+    }
+
+    get fullHeight() {
+        return this.height * this.unit[1];
+    }
+
+    /**
+     * Draws with its corner at X, Y and ZOOM screen pixels for a pixel of the full picture, where
+     * the canvas shows it.
+     */
+    draw(context, x, y, zoom) {
+        const scale = zoom * this.unit[0];
+        const wanted = Math.max(0, Math.floor(Math.log2(1 / scale) + 0.001));
+        const level = this.levels[Math.min(wanted, this.levels.length - 1)];
+        if (!level) return;
+        const across = (scale * this.width) / level.width,
+            down = (zoom * this.fullHeight) / level.height;
+        context.imageSmoothingEnabled = across !== 1 && across < 2;
+        context.imageSmoothingQuality = 'medium';
+        const { width, height } = context.canvas;
+        level.tiles.forEach((tile, i) => {
+            const left = x + (i % level.columns) * level.tile * across,
+                top = y + Math.floor(i / level.columns) * level.tile * down;
+            const right = left + tile.width * across,
+                bottom = top + tile.height * down;
+            if (right < 0 || bottom < 0 || left > width || top > height) return;
+            drawPart(context, tile, left, top, across, down);
+        });
+    }
+
+    /** The four samples of the pixel at X, Y of the full picture; null: outside. */
+    pixel(x, y) {
+        const level = this.levels[0];
+        const column = Math.floor(x / this.unit[0]),
+            row = Math.floor(y / this.unit[1]);
+        if (!level || column < 0 || row < 0 || column >= this.width || row >= this.height)
+            return null;
+        const tile =
+            level.tiles[
+                Math.floor(row / level.tile) * level.columns + Math.floor(column / level.tile)
+            ];
+        probe.clearRect(0, 0, 1, 1);
+        probe.drawImage(tile, -(column % level.tile), -(row % level.tile));
+        return probe.getImageData(0, 0, 1, 1).data;
+    }
+}
+
+function closeAll(levels) {
+    for (const level of levels) for (const tile of level.tiles) tile.close();
+}
+
+/** Of a tile only what is seen is given to the canvas. */
+function drawPart(context, tile, left, top, across, down) {
+    const { width, height } = context.canvas;
+    const x0 = Math.max(0, Math.floor(-left / across)),
+        y0 = Math.max(0, Math.floor(-top / down));
+    const x1 = Math.min(tile.width, Math.ceil((width - left) / across)),
+        y1 = Math.min(tile.height, Math.ceil((height - top) / down));
+    if (x1 <= x0 || y1 <= y0) return;
+    context.drawImage(
+        tile,
+        x0,
+        y0,
+        x1 - x0,
+        y1 - y0,
+        left + x0 * across,
+        top + y0 * down,
+        (x1 - x0) * across,
+        (y1 - y0) * down,
+    );
+}
+
+const probe = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
+
+/**
+ * Decodes BLOB, which may be an ArrayBuffer too, and is given away then. ROLE: input, result or
+ * preview. PREVIEW: pixels of the copy to be made for previews. The picture comes first; `later` is
+ * called with { counts } and with the preview { bytes, type, scale, width, height } when they are
+ * there.
+ */
+export function openPicture(blob, { role = 'result', preview = 0, later } = {}) {
+    let picture = null;
+    return new Promise((resolve, reject) => {
+        decoders[role].ask({ kind: 'open', blob, preview, once: role === 'preview' }, (data) => {
+            if (data.part === 'picture') resolve((picture = new Picture(data)));
+            else if (data.part === 'error') reject(new Error(data.text));
+            else if (data.part === 'end') picture.addLevels(data.levels);
+            else later?.(data);
+        });
+    });
+}
+
+/** Nothing but seams: see the decoder's `seams`. */
+export function openSeams(images, colours) {
+    return new Promise((resolve, reject) => {
+        decoders.result.ask({ kind: 'seams', images, colours }, (data) => {
+            if (data.part === 'picture') resolve(new Picture(data));
+            else if (data.part === 'error') reject(new Error(data.text));
+        });
+    });
+}
+
+/** SHA-256 in hexadecimal; null where the browser gives pages like this one no digests. */
+export function digestOf(blob) {
+    return new Promise((resolve, reject) => {
+        decoders.result.ask({ kind: 'digest', blob }, (data) =>
+            data.part === 'digest' ? resolve(data.text) : reject(new Error(data.text)),
+        );
+    });
+}
+
+/** A mask in another size, as a PGM. */
+export function resizedMask(blob, width, height) {
+    return new Promise((resolve, reject) => {
+        decoders.preview.ask({ kind: 'resize', blob, width, height }, (data) =>
+            data.part === 'resized' ? resolve(data.blob) : reject(new Error(data.text)),
+        );
+    });
+}

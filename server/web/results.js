@@ -1,0 +1,108 @@
+// What a run brings, and where it is shown.
+import { showAccount } from './account.js';
+import { failed } from './connection.js';
+import { showDevices } from './devices.js';
+import { byId, milliseconds, whole } from './element.js';
+import { hideNotice } from './notice.js';
+import { histograms, mark, page, say, state, stepList } from './page.js';
+import { dropSeams, fillStrip, showPictures, showViewer, updateSeams } from './stages.js';
+import { showTold } from './told_values.js';
+
+export function showIdle() {
+    byId('busy').hidden = true;
+}
+
+/** NOW: what GET /progress told, or null. */
+export function showBusy(now) {
+    byId('busy').hidden = false;
+    const bar = byId('progress');
+    if (!now?.total) {
+        bar.removeAttribute('value');
+        byId('busy-text').textContent =
+            now?.state === 'waiting'
+                ? 'Waiting in the queue…'
+                : page.input?.picture
+                  ? 'Working…'
+                  : 'Reading…';
+        return;
+    }
+    bar.max = now.total;
+    bar.value = now.done;
+    byId('busy-text').textContent =
+        `${now.operation ?? 'Working'}: ${whole(now.done)} of ${whole(now.total)} ${now.unit ?? ''}`.trim();
+}
+
+export function showPreview(picture, ms) {
+    const old = page.preview;
+    page.preview = picture;
+    showViewer();
+    old?.close();
+    say(`Preview in ${milliseconds(ms)}; in full when the value rests.`);
+    mark('previewMs', ms.toFixed(1));
+}
+
+export function showPreviewCounts(counts) {
+    if (page.preview) histograms.set('after', counts);
+}
+
+export function showCounts(result, counts) {
+    result.counts = counts;
+    if (result === page.result) histograms.set('after', counts);
+}
+
+/** MS: from the start of the run to the picture. */
+export function showResult(result, ms) {
+    const old = page.result;
+    page.result = result;
+    const preview = page.preview;
+    page.preview = null;
+    showPictures();
+    preview?.close();
+    closeResult(old);
+    if (page.input.counts) histograms.set('before', page.input.counts);
+    hideNotice();
+    byId('statistics-empty').hidden = true;
+    byId('save').disabled = !result.blob;
+    showAccount(byId('account'), result.report, ms);
+    showTold(byId('told'), result.report.values);
+    showDevices(byId('devices'), { ready: page.ready, state: state(), result }, failed);
+    const names = stepList.steps.map((step) => step.operator.name).join(', ');
+    say(`Done: ${names} in ${milliseconds(result.report.ms.total)} on ${result.report.device}.`);
+    mark('resultMs', ms.toFixed(1));
+    mark('shown', result.text);
+    updateSeams();
+    fillStrip();
+}
+
+/** A run failed: what was there before it stays. */
+export function showFailure(error) {
+    failed(error);
+    dropPreview();
+    showPictures();
+}
+
+// ---- an end of what is shown
+
+export function dropPreview() {
+    page.preview?.close();
+    page.preview = null;
+}
+
+/** The input's own picture is another's. */
+export function closeResult(result) {
+    if (result?.picture && result.picture !== page.input?.picture) result.picture.close();
+}
+
+export function dropResult() {
+    const old = page.result;
+    page.result = null;
+    dropPreview();
+    dropSeams();
+    histograms.clear();
+    if (page.input?.counts) histograms.set('before', page.input.counts);
+    for (const box of ['account', 'told', 'devices', 'seams']) byId(box).replaceChildren();
+    byId('statistics-empty').hidden = false;
+    byId('save').disabled = true;
+    showPictures();
+    closeResult(old);
+}

@@ -1,0 +1,160 @@
+// Runs the pipeline as it changes: while a value is dragged on the preview, at once; when it
+// rests in full. One run of each kind at most is under way: the newest. The daemon cancels the
+// job of a run that is given up.
+import { resizedMask, openPicture } from './picture.js';
+import { filesOf, operations, planText, tellsAny, tellsOnly } from './plan.js';
+import { Gone, newRequestId, progress, run } from './service.js';
+
+const REST_MS = 250; // without a change, until the full run begins
+const YOUNG_MS = 80; // a preview younger than this is let finish, or fast dragging would never show one
+const BUSY_MS = 180; // a shorter run shows no bar
+const PROGRESS_MS = 150;
+
+const aborted = (error) => error.name === 'AbortError';
+
+export class Runner {
+    /** SHOW: { preview, result, busy, idle, problem } are called with what comes. */
+    constructor(show) {
+        this.show = show;
+        this.state = null; // { input, steps, device }
+        this.full = null; // AbortController of the full run
+        this.quick = null; // of the preview
+        this.wanted = false; // a preview is worth showing: nothing in full is there yet
+        this.timer = 0;
+    }
+
+    /** STATE: { input, steps, device }. DRAGGING: more changes are likely to follow. */
+    change(state, dragging = false) {
+        this.state = state;
+        this.stop();
+        if (!state.input || !state.steps.length) return;
+        const live =
+            state.input.preview && state.input.preview.scale < 1 && !tellsOnly(state.steps);
+        this.wanted = live;
+        if (live) this.preview();
+        this.timer = setTimeout(() => this.runFull(), dragging ? REST_MS : live ? 30 : 0);
+    }
+
+    /** Gives up what is under way in full. */
+    stop() {
+        clearTimeout(this.timer);
+        this.full?.abort();
+        this.full = null;
+        this.wanted = false;
+        this.show.idle();
+    }
+
+    // ---- on the preview
+
+    async preview() {
+        if (this.quick) {
+            this.again = true;
+            if (performance.now() - this.quickStart > YOUNG_MS) this.quick.abort();
+            return;
+        }
+        const { input, steps, device } = this.state;
+        const control = (this.quick = new AbortController());
+        this.quickStart = performance.now();
+        this.again = false;
+        try {
+            const picture = await previewOf(
+                { input, steps, device, signal: control.signal },
+                (counts) => this.show.previewCounts(counts),
+            );
+            if (this.wanted && input === this.state.input)
+                this.show.preview(picture, performance.now() - this.quickStart);
+            else picture.close();
+        } catch (error) {
+            if (error instanceof Gone) this.show.problem(error);
+            // anything else the full run will tell
+        }
+        this.quick = null;
+        if (this.again && this.wanted) this.preview();
+    }
+
+    // ---- in full
+
+    async runFull() {
+        const { input, steps, device } = this.state;
+        const control = (this.full = new AbortController());
+        const id = newRequestId();
+        const start = performance.now();
+        const busy = setTimeout(() => this.show.busy(null), BUSY_MS);
+        const asking = setInterval(() => this.askProgress(id, control.signal), PROGRESS_MS);
+        try {
+            const only = tellsOnly(steps);
+            const answer = await run({
+                operations: operations(steps),
+                image: input.blob,
+                files: filesOf(steps),
+                type: 'png',
+                device,
+                tells: tellsAny(steps),
+                only,
+                requestId: id,
+                signal: control.signal,
+            });
+            const result = { ...answer, text: planText(steps), steps };
+            const later = (part) => part.counts && this.show.counts(result, part.counts);
+            result.picture = only ? await input.opened : await openPicture(answer.blob, { later });
+            if (control.signal.aborted) return only || result.picture.close();
+            this.quick?.abort();
+            this.wanted = false;
+            this.show.result(result, performance.now() - start);
+            if (only) this.show.counts(result, input.counts);
+        } catch (error) {
+            if (!aborted(error) && !control.signal.aborted) this.show.problem(error);
+        } finally {
+            clearTimeout(busy);
+            clearInterval(asking);
+            if (this.full === control) {
+                this.full = null;
+                this.show.idle();
+            }
+        }
+        return undefined;
+    }
+
+    async askProgress(id, signal) {
+        if (this.asked) return;
+        this.asked = true;
+        const now = await progress(id).catch(() => null);
+        this.asked = false;
+        if (now && !signal.aborted && this.full?.signal === signal) this.show.busy(now);
+    }
+}
+
+const masks = new WeakMap(); // files in the preview's size
+
+async function previewFiles(steps, { width, height }) {
+    const files = {};
+    for (const [name, file] of Object.entries(filesOf(steps))) {
+        const kept = masks.get(file);
+        if (kept?.width !== width || kept?.height !== height)
+            masks.set(file, { width, height, blob: await resizedMask(file, width, height) });
+        files[name] = masks.get(file).blob;
+    }
+    return files;
+}
+
+/** What the steps make of the input's preview, in the units of the full picture. */
+export async function previewOf({ input, steps, device, signal }, counts) {
+    const { bytes, type, scale } = input.preview;
+    const { width, height } = input.picture;
+    const small = { width: input.preview.width, height: input.preview.height };
+    const answer = await run({
+        operations: operations(steps, scale),
+        bytes,
+        type,
+        device,
+        signal,
+        raw: true,
+        files: await previewFiles(steps, small),
+    });
+    const picture = await openPicture(answer.bytes, {
+        role: 'preview',
+        later: (part) => part.counts && counts?.(part.counts),
+    });
+    picture.unit = [width / small.width, height / small.height];
+    return picture;
+}

@@ -1,0 +1,120 @@
+// The seams of a carving step over the picture that it gets, and their order: which are taken
+// first. The daemon draws the seams of any change; those of a part of it are the first of all,
+// so a few such pictures tell the order.
+import { drawing, element } from './element.js';
+import { openSeams } from './picture.js';
+import { operations, parameterOf } from './plan.js';
+import { run } from './service.js';
+
+const PARTS = 8; // of the change: as many colours
+export const seamColours = [
+    '#ffe945',
+    '#ffb938',
+    '#ff8a3d',
+    '#f95f52',
+    '#de3f72',
+    '#b32d91',
+    '#7c2ba6',
+    '#4a24a0',
+];
+
+/**
+ * The place of the first step that can draw seams, and does not draw anything else just now; -1:
+ * none.
+ */
+export function seamStep(steps) {
+    return steps.findIndex(
+        (step) =>
+            parameterOf(step, 'show')?.choices?.includes('seams') &&
+            (step.values.show ?? 'result') === 'result',
+    );
+}
+
+const number = (step, name) => (step.values[name] ? Number(step.values[name]) : 0);
+
+/** By how much the step changes the picture's sides, in its own pixels. */
+function changeOf(step, picture) {
+    const dx = step.values.width ? number(step, 'width') - picture.width : number(step, 'dx');
+    const dy = step.values.height ? number(step, 'height') - picture.height : number(step, 'dy');
+    return { dx, dy };
+}
+
+/** The same step with a part of its change, as a drawing. */
+function partOf(step, change, share) {
+    const values = {
+        ...step.values,
+        show: 'seams',
+        dx: String(Math.round(change.dx * share)),
+        dy: String(Math.round(change.dy * share)),
+    };
+    delete values.width;
+    delete values.height;
+    return { ...step, values, files: {} };
+}
+
+/** A picture of nothing but the seams, coloured by their order; null: there are none. */
+export async function seamsOf({ input, steps, device }, signal) {
+    const at = seamStep(steps);
+    const { bytes, type, scale, width, height } = input.preview;
+    const change = changeOf(steps[at], input.picture);
+    if (type !== 'pnm' || (!change.dx && !change.dy)) return null;
+    const ask = async (list) =>
+        (await run({ operations: operations(list, scale), bytes, type, device, raw: true, signal }))
+            .bytes;
+    const before = steps.slice(0, at);
+    const images = [before.length ? await ask(before) : bytes.slice(0)];
+    // Of both sides at once the cheaper seam goes first, whichever side it is: parts of both would not be the first of all.
+    const parts = change.dx && change.dy ? 1 : PARTS;
+    for (let part = 1; part <= parts; part++)
+        images.push(await ask([...before, partOf(steps[at], change, part / parts)]));
+    const picture = await openSeams(images, parts === 1 ? seamColours.slice(3, 4) : seamColours);
+    picture.unit = [input.picture.width / width, input.picture.height / height];
+    return picture;
+}
+
+const legend = () =>
+    element(
+        'p',
+        { className: 'legend' },
+        'first ',
+        drawing(
+            'svg',
+            {
+                viewBox: `0 0 ${PARTS * 16} 10`,
+                width: PARTS * 16,
+                height: 10,
+                role: 'img',
+                'aria-label': 'Colours from the first seams to the last',
+            },
+            ...seamColours.map((fill, i) =>
+                drawing('rect', { x: 16 * i, y: 0, width: 16, height: 10, fill }),
+            ),
+        ),
+        ' last',
+    );
+
+const hint = ({ preview }) =>
+    element(
+        'p',
+        { className: 'hint' },
+        preview?.scale < 1
+            ? `As they are in the preview of ${preview.width} × ${preview.height}.`
+            : '',
+    );
+
+/** TOGGLE is called with true or false. */
+export function showSeams(box, { steps, input }, on, toggle) {
+    if (seamStep(steps) < 0) return box.replaceChildren();
+    const button = element(
+        'button',
+        {
+            type: 'button',
+            id: 'show-seams',
+            'aria-pressed': String(on),
+            onclick: () => toggle(!on),
+        },
+        'Show the seams over the input',
+    );
+    box.replaceChildren(element('h3', {}, 'Seams'), button, ...(on ? [legend(), hint(input)] : []));
+    return undefined;
+}

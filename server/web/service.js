@@ -1,0 +1,135 @@
+// Talks to the daemon. A refusal becomes a Problem with the daemon's own sentence; no answer at
+// all becomes Gone.
+
+export class Problem extends Error {
+    constructor(status, body, retryAfter) {
+        super(body?.message ?? `the daemon answered ${status}`);
+        this.status = status;
+        this.title = body?.title ?? `Status ${status}`;
+        this.requestId = body?.request_id;
+        this.retryAfter = Number(retryAfter) || 0;
+    }
+}
+
+export class Gone extends Error {
+    constructor() {
+        super('The daemon does not answer.');
+    }
+}
+
+async function ask(path, options) {
+    let response;
+    try {
+        response = await fetch(path, options);
+    } catch (error) {
+        if (error.name === 'AbortError') throw error;
+        throw new Gone();
+    }
+    return response;
+}
+
+async function refuse(response) {
+    const body = await response.json().catch(() => null);
+    throw new Problem(response.status, body, response.headers.get('Retry-After'));
+}
+
+/** The operators as GET /ops tells them. */
+export async function operators() {
+    const response = await ask('/ops');
+    if (!response.ok) await refuse(response);
+    return (await response.json()).operators;
+}
+
+/** GET /readyz, whatever its status: { status, workers: [{ device, healthy, role, ... }] }. */
+export async function readiness(signal) {
+    const response = await ask('/readyz', { signal });
+    if (response.status !== 200 && response.status !== 503) await refuse(response);
+    return response.json();
+}
+
+/** How far the request with that id is: { state, step, done, total }; null: it is not under way. */
+export async function progress(id) {
+    const response = await ask(`/progress/${id}`);
+    return response.ok ? response.json() : null;
+}
+
+let requests = 0;
+export function newRequestId() {
+    return `page-${Date.now().toString(36)}-${(++requests).toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
+}
+
+const TARGET_MAX = 4000; // bytes of a path with its query: the daemon takes 4094
+
+/** Of bytes at hand that nothing goes beside, the body itself; else a form. */
+function messageOf({ bytes, ...request }) {
+    const { operations, device, type, files } = request;
+    const query = new URLSearchParams({ operations: JSON.stringify(operations), type });
+    if (device && device !== 'auto') query.set('device', device);
+    const target = `/pipeline?${query}`;
+    if (bytes && !Object.keys(files ?? {}).length && target.length <= TARGET_MAX)
+        return [target, bytes];
+    return ['/pipeline', formOf({ ...request, image: request.image ?? new Blob([bytes]) })];
+}
+
+function formOf({ operations, image, files, type, quality, device }) {
+    const form = new FormData();
+    form.append('operations', JSON.stringify(operations));
+    if (device && device !== 'auto') form.append('device', device);
+    if (type) form.append('type', type);
+    if (type === 'jpeg' && quality) form.append('quality', String(quality));
+    form.append('image', image, 'image');
+    for (const [name, file] of Object.entries(files ?? {})) form.append(name, file, name);
+    return form;
+}
+
+/** A part's head, and where its body lies in BYTES from AT on. */
+function readPart(bytes, at) {
+    const text = new TextDecoder('latin1').decode(bytes.subarray(at, at + 1024));
+    const end = text.indexOf('\r\n\r\n');
+    const head = text.slice(0, end);
+    const length = Number(/content-length: *(\d+)/i.exec(head)[1]);
+    const start = at + end + 4;
+    return { type: /content-type: *([^\r\n;]+)/i.exec(head)[1], start, end: start + length };
+}
+
+/** multipart/mixed as the daemon sends it: the image, then the report. */
+function readParts(buffer) {
+    const bytes = new Uint8Array(buffer);
+    const image = readPart(bytes, 0);
+    const report = readPart(bytes, image.end);
+    return {
+        blob: new Blob([bytes.subarray(image.start, image.end)], { type: image.type }),
+        report: JSON.parse(new TextDecoder().decode(bytes.subarray(report.start, report.end))),
+    };
+}
+
+/**
+ * Runs a pipeline: { blob, report }. `tells`: what its steps tell may be too long for a header.
+ * `only`: the image would be the one that came in, and is not sent back. `raw`: an ArrayBuffer
+ * instead of the blob. The image is `image`, a Blob, or `bytes`, an ArrayBuffer.
+ */
+export async function run({ tells, only, raw, signal, requestId, ...request }) {
+    const accept = only
+        ? 'application/json'
+        : tells
+          ? `multipart/mixed, image/${request.type === 'jpeg' ? 'jpeg' : 'png'}`
+          : '*/*';
+    const headers = { Accept: accept, 'X-Request-ID': requestId ?? newRequestId() };
+    if (only) delete request.type;
+    const [target, body] = messageOf(request);
+    const response = await ask(target, { method: 'POST', body, headers, signal });
+    if (!response.ok) await refuse(response);
+    try {
+        if (only) return { blob: null, report: await response.json() };
+        if (response.headers.get('Content-Type').startsWith('multipart/'))
+            return readParts(await response.arrayBuffer());
+        if (raw) return { bytes: await response.arrayBuffer() };
+        return {
+            blob: await response.blob(),
+            report: JSON.parse(response.headers.get('X-Burin-Timing')),
+        };
+    } catch (error) {
+        if (error.name === 'AbortError') throw error;
+        throw new Gone();
+    }
+}

@@ -1,0 +1,177 @@
+// The list of steps: a form each, dragged by its handle or moved by keys; and the palette they
+// are taken from.
+import { byId, element } from './element.js';
+import { parameterField, partField } from './fields.js';
+import { fileStep, newStep } from './plan.js';
+
+const STEPS_MAX = 10; // of one pipeline, as the daemon has it
+
+export class StepList {
+    /** CHANGED(dragging) is called after each change. */
+    constructor(changed) {
+        this.steps = [];
+        this.changed = changed;
+        this.picture = null; // { width, height }: the bounds of sliders in pixels
+        this.list = byId('steps');
+    }
+
+    set(steps) {
+        this.steps = steps;
+        this.draw();
+    }
+
+    /** The sliders know the picture's size from now on. */
+    setPicture(picture) {
+        this.picture = picture;
+        this.draw();
+    }
+
+    add(operator) {
+        if (this.steps.length >= STEPS_MAX) return;
+        this.steps.push(newStep(operator));
+        this.draw();
+        this.list.lastElementChild.scrollIntoView({ block: 'nearest' });
+        this.changed(false);
+    }
+
+    remove(index) {
+        this.steps.splice(index, 1);
+        this.draw();
+        (
+            this.list.children[Math.min(index, this.steps.length - 1)]?.querySelector('.handle') ??
+            byId('palette').querySelector('button')
+        )?.focus();
+        this.changed(false);
+    }
+
+    move(from, to) {
+        if (to < 0 || to >= this.steps.length || to === from) return;
+        this.steps.splice(to, 0, ...this.steps.splice(from, 1));
+        this.draw();
+        this.list.children[to].querySelector('.handle').focus();
+        this.changed(false);
+    }
+
+    /** Marks the step and the field that MESSAGE begins with: "edge: threshold must be 0..255". */
+    blame(message) {
+        const [, operator, name] = /^(\w+): (\w+)/.exec(message) ?? [];
+        for (const card of this.list.children) {
+            const wrong = card.dataset.operator === operator;
+            card.classList.toggle('wrong', wrong);
+            for (const input of card.querySelectorAll('input[type="number"]'))
+                if (input.validity.valid)
+                    input.setAttribute('aria-invalid', String(wrong && input.name === name));
+        }
+    }
+
+    // ---- what is drawn
+
+    draw() {
+        byId('steps-empty').hidden = this.steps.length > 0;
+        this.list.replaceChildren(...this.steps.map((step, i) => this.card(step, i)));
+        for (const button of byId('palette').querySelectorAll('button'))
+            button.disabled = this.steps.length >= STEPS_MAX;
+    }
+
+    card(step, index) {
+        const { operator } = step;
+        const handle = element(
+            'button',
+            {
+                type: 'button',
+                className: 'handle',
+                title: 'Drag, or press the arrow keys, to move',
+                'aria-label': `Move step ${index + 1}, ${operator.name}: arrow keys`,
+            },
+            '⋮⋮',
+        );
+        const remove = element(
+            'button',
+            {
+                type: 'button',
+                'aria-label': `Remove step ${index + 1}, ${operator.name}`,
+                title: 'Remove',
+                onclick: () => this.remove(index),
+            },
+            '✕',
+        );
+        const changed = (dragging) => this.changed(dragging);
+        const fields = operator.parameters.map((parameter) =>
+            parameterField(parameter, step, this.picture, changed),
+        );
+        if (fileStep(this.steps) === step)
+            fields.push(...operator.parts.map((part) => partField(part, step, changed)));
+        const card = element(
+            'li',
+            { className: 'step', 'data-operator': operator.name },
+            element(
+                'div',
+                { className: 'step-head' },
+                handle,
+                element(
+                    'h3',
+                    { title: operator.summary },
+                    element('span', { className: 'number' }, `${index + 1} `),
+                    operator.name,
+                ),
+                remove,
+            ),
+            element('div', { className: 'step-body' }, ...fields),
+        );
+        this.listenToHandle(handle, card, index);
+        return card;
+    }
+
+    listenToHandle(handle, card, index) {
+        handle.addEventListener('keydown', (event) => {
+            const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+            if (!by) return;
+            event.preventDefault();
+            this.move(index, index + by);
+        });
+        handle.addEventListener('pointerdown', (event) => {
+            handle.setPointerCapture(event.pointerId);
+            card.classList.add('dragged');
+        });
+        handle.addEventListener('pointermove', (event) => {
+            if (!handle.hasPointerCapture(event.pointerId)) return;
+            const others = [...this.list.children].filter((other) => other !== card);
+            const next = others.find(
+                (other) =>
+                    event.clientY < other.getBoundingClientRect().top + other.offsetHeight / 2,
+            );
+            if (next ? card.nextElementSibling !== next : card !== this.list.lastElementChild) {
+                this.list.insertBefore(card, next ?? null);
+                handle.setPointerCapture(event.pointerId); // moving the element lets it go
+            }
+        });
+        const drop = () => {
+            card.classList.remove('dragged');
+            const to = [...this.list.children].indexOf(card);
+            if (to >= 0 && to !== index) this.move(index, to);
+        };
+        handle.addEventListener('pointerup', drop);
+        handle.addEventListener('pointercancel', () => this.draw());
+    }
+}
+
+export function drawPalette(operators, add) {
+    byId('palette').replaceChildren(
+        ...operators.map((operator) =>
+            element(
+                'li',
+                {},
+                element(
+                    'button',
+                    {
+                        type: 'button',
+                        'data-operator': operator.name,
+                        onclick: () => add(operator),
+                    },
+                    element('span', { className: 'name' }, operator.name),
+                    element('span', { className: 'summary' }, operator.summary),
+                ),
+            ),
+        ),
+    );
+}

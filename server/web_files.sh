@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# web_files.sh FILE... - the page's files as C, for server/http/page_files.c: the bytes of each, plain and compressed, and a
+# table of them. The same files give the same text: gzip stores neither name nor time.
+set -eu
+
+bytes() { # NAME, from standard input
+    echo "static const unsigned char $1[] = {"
+    od -An -v -tu1 | sed 's/[0-9][0-9]*/&,/g'
+    echo "};"
+}
+
+media_type() {
+    case "$1" in
+    *.html) echo "text/html; charset=utf-8" ;;
+    *.css) echo "text/css; charset=utf-8" ;;
+    *.js) echo "text/javascript; charset=utf-8" ;;
+    *.svg) echo "image/svg+xml" ;;
+    *) echo "web_files.sh: $1 is of no type that the page is made of" >&2 && exit 1 ;;
+    esac
+}
+
+count=0
+rows=
+for file in "$@"; do
+    bytes "web_$count" <"$file"
+    gzip -9nc "$file" | bytes "web_${count}_gzip"
+    digest=$(sha256sum <"$file" | cut -c1-24)
+    type=$(media_type "$file")
+    rows="$rows    { \"${file##*/}\", \"$type\", web_$count, web_${count}_gzip, sizeof web_$count, sizeof web_${count}_gzip,
+      \"\\\"$digest\\\"\", \"\\\"$digest-gzip\\\"\" },
+"
+    count=$((count + 1))
+done
+echo "static const struct page_file page_files[] = {"
+printf '%s' "$rows"
+echo "};"

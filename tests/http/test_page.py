@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the page is served: its files as they are in server/web/, in both forms, with what a browser must know of them. What
+the page does in a browser is tests/page/'s.
+
+covers: server/http/handle_page.c server/http/page_files.c"""
+import gzip
+import pathlib
+import re
+
+import pytest
+
+from conftest import check_problem
+
+WEB = pathlib.Path(__file__).parents[2] / "server/web"
+FILES = sorted(path.name for path in WEB.iterdir())
+TYPES = {".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+         ".svg": "image/svg+xml"}
+BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "Accept-Encoding": "gzip, deflate, br"}
+GZIPPED_MAX = 150_000  # bytes of all files together
+
+
+def check_headers(headers):
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "script-src 'self';" in policy and "style-src 'self';" in policy
+    assert "unsafe" not in policy and "data:" not in policy and "http" not in policy and "*" not in policy
+    assert "frame-ancestors 'none'" in policy and "base-uri 'none'" in policy
+    assert headers["X-Content-Type-Options"] == "nosniff"
+    assert headers["Referrer-Policy"] == "no-referrer"
+    assert headers["Cache-Control"] == "no-cache"
+    assert re.fullmatch(r'"[0-9a-f]{24}(-gzip)?"', headers["ETag"])
+    assert "Accept-Encoding" in headers["Vary"]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_in_both_forms(daemon, name):
+    content = (WEB / name).read_bytes()
+    plain = daemon.get(f"/web/{name}")
+    packed = daemon.get(f"/web/{name}", **{"Accept-Encoding": "gzip"})
+    assert plain.status == packed.status == 200
+    assert plain.body == gzip.decompress(packed.body) == content
+    assert plain.headers["Content-Encoding"] is None and packed.headers["Content-Encoding"] == "gzip"
+    assert plain.headers["ETag"] != packed.headers["ETag"]
+    for answer in (plain, packed):
+        check_headers(answer.headers)
+        assert answer.headers["Content-Type"] == TYPES[pathlib.Path(name).suffix]
+        assert int(answer.headers["Content-Length"]) == len(answer.body)
+
+
+def test_all_of_it_is_small(daemon):
+    total = sum(len(daemon.get(f"/web/{name}", **{"Accept-Encoding": "gzip"}).body) for name in FILES)
+    assert 0 < total < GZIPPED_MAX, total
+
+
+def test_the_page_is_for_browsers_and_json_for_programs(daemon):
+    page = daemon.get("/", Accept=BROWSER["Accept"])
+    assert page.status == 200 and page.body == (WEB / "index.html").read_bytes()
+    check_headers(page.headers)
+    for accept in (None, "*/*", "application/json", "text/plain"):
+        answer = daemon.get("/", **({"Accept": accept} if accept else {}))
+        assert answer.status == 200 and answer.headers["Content-Type"] == "application/json"
+        assert answer.json["name"] == "burin"
+        assert "Accept" in answer.headers["Vary"].split(", ")
+    assert "Accept" in page.headers["Vary"].split(", ")
+
+
+@pytest.mark.parametrize("path", ["/", "/web/main.js"])
+def test_head_says_the_same(daemon, path):
+    got, head = daemon.get(path, **BROWSER), daemon.request("HEAD", path, None, BROWSER)
+    assert got.status == head.status == 200 and got.body and head.body == b""
+    for name in ("Content-Type", "Content-Length", "Content-Encoding", "ETag", "Cache-Control", "Content-Security-Policy", "Vary"):
+        assert got.headers[name] == head.headers[name], name
+
+
+@pytest.mark.parametrize("coding", ["gzip", "identity"])
+def test_what_is_known_is_not_sent_again(daemon, coding):
+    first = daemon.get("/web/main.js", **{"Accept-Encoding": coding})
+    tag = first.headers["ETag"]
+    for known in (tag, f"W/{tag}", f'"other", {tag}', "*"):
+        answer = daemon.get("/web/main.js", **{"Accept-Encoding": coding, "If-None-Match": known})
+        assert answer.status == 304 and answer.body == b"", known
+        check_headers(answer.headers)
+        assert answer.headers["ETag"] == tag
+    for unknown in ('"other"', tag.strip('"'), tag[:-2] + '"'):
+        answer = daemon.get("/web/main.js", **{"Accept-Encoding": coding, "If-None-Match": unknown})
+        assert answer.status == 200 and answer.body == first.body, unknown
+
+
+def test_a_tag_of_one_form_is_none_of_the_other(daemon):
+    tag = daemon.get("/web/main.js").headers["ETag"]
+    assert daemon.get("/web/main.js", **{"Accept-Encoding": "gzip", "If-None-Match": tag}).status == 200
+
+
+@pytest.mark.parametrize("path", ["/web", "/web/", "/web/nothing.js", "/web/../main.c", "/web/%2e%2e/main.c", "/web/main.js/",
+                                  "/web/MAIN.JS", "/web//main.js", "/web/index.html%00", "/main.js", "//"])
+def test_no_other_path(daemon, path):
+    answer = daemon.get(path)
+    assert answer.status in (400, 404), answer.status
+    assert answer.headers["Content-Type"] == "application/problem+json"
+
+
+def test_only_to_be_read(daemon):
+    for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+        answer = daemon.request(method, "/web/main.js", b"")
+        check_problem(answer, 405, "GET")
+        assert answer.headers["Allow"] == "GET, HEAD"
+
+
+def test_not_on_the_admin_socket(start):
+    import socket
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    daemon = start("--admin-listen", f"127.0.0.1:{port}")
+    daemon.port = port
+    assert daemon.get("/", **BROWSER).status == 404
+    assert daemon.get("/web/main.js").status == 404
+
+
+def test_files_name_each_other_and_nothing_outside():
+    """Every file is used, what is named is there, and no address but the daemon's stands anywhere."""
+    named = {"index.html"}
+    for name in FILES:
+        text = (WEB / name).read_text(encoding="utf-8")
+        found = set(re.findall(r"""["'(]/web/([\w.]+)""", text)) | set(re.findall(r"""from '\./([\w.]+)'""", text))
+        named |= found
+        assert found <= set(FILES), (name, found - set(FILES))
+        outside = set(re.findall(r"\bhttps?://[^\s'\"]+", text)) - {"http://www.w3.org/2000/svg"}
+        assert not outside, (name, outside)
+        assert "innerHTML" not in text and "eval(" not in text, name
+    assert named == set(FILES), set(FILES) - named
+    page = (WEB / "index.html").read_text(encoding="utf-8")
+    assert not re.search(r"<style|style=|<script(?![^>]* src=)|\son\w+=", page), "the policy forbids what stands inline"

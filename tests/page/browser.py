@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chromium without a window, driven by Debian's selenium, and what the tests of the page ask of it.
+
+Its profile and downloads lie in the test's own folder. Whatever it asks of the network goes through a proxy that is not
+there, but for 127.0.0.1: a request to the outside would fail, and stand in the log."""
+import base64
+import json
+import os
+import pathlib
+import shutil
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "http"))
+from conftest import PATIENCE_S  # noqa: E402
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.by import By
+except ImportError:
+    webdriver = None
+
+CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+missing = [name for name, found in (("python3-selenium", webdriver), ("chromium", CHROMIUM), ("chromium-driver", DRIVER)) if not found]
+needs_browser = pytest.mark.skipif(bool(missing), reason="not installed: " + ", ".join(missing))
+
+
+class Browser:
+    def __init__(self, folder):
+        self.downloads = pathlib.Path(folder, "downloads")
+        self.downloads.mkdir()
+        options = webdriver.ChromeOptions()
+        options.binary_location = CHROMIUM
+        flags = ["--headless=new", "--disable-dev-shm-usage", "--hide-scrollbars", "--force-device-scale-factor=1",
+                 "--window-size=1440,900", f"--user-data-dir={folder}/profile", "--no-first-run", "--disable-background-networking",
+                 "--disable-component-update", "--proxy-server=127.0.0.1:9", "--proxy-bypass-list=127.0.0.1"]
+        if os.getuid() == 0:
+            flags.append("--no-sandbox")
+        for flag in flags:
+            options.add_argument(flag)
+        options.add_experimental_option("prefs", {"download.default_directory": str(self.downloads), "download.prompt_for_download": False})
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        options.set_capability("unhandledPromptBehavior", "ignore")
+        self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
+        self.driver.set_script_timeout(PATIENCE_S)
+        self.daemons = []  # whose pages were open
+        self.size(1440, 900)
+
+    def quit(self):
+        self.driver.quit()
+
+    # ---- looking and acting
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def wait(self, condition, what=None):
+        """Until the JavaScript expression is true; its value."""
+        end = time.monotonic() + PATIENCE_S
+        while time.monotonic() < end:
+            value = self.run(f"return {condition}")
+            if value:
+                return value
+            time.sleep(0.02)
+        notice = self.run("return document.getElementById('notice').textContent")
+        raise AssertionError(f"never true: {what or condition}; the page says {notice!r}, {self.text('#status')!r}")
+
+    def find(self, selector):
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def text(self, selector):
+        return self.run("return document.querySelector(arguments[0])?.textContent ?? null", selector)
+
+    def visible(self, selector):
+        return self.run("const e = document.querySelector(arguments[0]); return Boolean(e && !e.closest('[hidden]'))", selector)
+
+    def size(self, width, height):
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                    {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+
+    # ---- the page
+
+    def open_page(self, url, address=""):
+        self.daemons.append(url)
+        self.driver.get("about:blank")
+        self.driver.get(url + address)
+        self.wait("document.documentElement.hasAttribute('data-ready')", "the page is ready")
+
+    def choose_file(self, path):
+        """By the dialog: the file is given to its input."""
+        self.find("#file-input").send_keys(str(path))
+
+    def opened(self):
+        self.wait("document.documentElement.dataset.opened", "a picture is open")
+
+    def add_step(self, operator):
+        self.run("document.querySelector(`#palette [data-operator=\"${arguments[0]}\"]`).click()", operator)
+
+    def shown(self, text):
+        """The result of just these steps is on the screen."""
+        self.wait(f"document.documentElement.dataset.shown === {text!r}", f"the result of {text} is shown")
+
+    def set_field(self, operator, name, value):
+        """As a person types, and leaves the field."""
+        self.run("""
+            const box = document.querySelector(`.step[data-operator="${arguments[0]}"] input[name="${arguments[1]}"]`);
+            box.focus(); box.value = arguments[2];
+            box.dispatchEvent(new Event('input', { bubbles: true })); box.dispatchEvent(new Event('change', { bubbles: true }));""",
+                 operator, name, str(value))
+
+    def canvas_pixels(self, left, top, width, height):
+        """RGB samples of the viewer's canvas, at full size, where the picture's corner is at the canvas's."""
+        data = self.run("""
+            const canvas = document.getElementById('canvas');
+            const data = canvas.getContext('2d').getImageData(arguments[0], arguments[1], arguments[2], arguments[3]).data;
+            let text = '';
+            for (let i = 0; i < data.length; i += 32768) text += String.fromCharCode(...data.subarray(i, i + 32768));
+            return btoa(text);""", left, top, width, height)
+        return base64.b64decode(data)
+
+    # ---- what must not be
+
+    def errors(self):
+        """Lines of the console that are errors or warnings, but for what the tests themselves cause: they read the canvas back,
+        and leave the page without ever having touched it."""
+        ours = ("willReadFrequently", "Blocked attempt to show a 'beforeunload'")
+        return [line for line in self.driver.get_log("browser")
+                if line["level"] in ("SEVERE", "WARNING") and not any(words in line["message"] for words in ours)]
+
+    def strangers(self):
+        """What was asked of anyone but the daemons, since the last call."""
+        found = []
+        for entry in self.driver.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                found.append(message["params"]["request"]["url"])
+        return [url for url in found if not url.startswith(("about:", *self.daemons, *("blob:" + url for url in self.daemons)))]

@@ -1,0 +1,790 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page in a real browser: open a picture, change it, look at it, save it. What the canvas shows is compared with what
+`burin run` makes of the same file. After each test: no error in the console, and nothing was asked of anyone but the daemon.
+
+covers: server/http/handle_page.c"""
+import base64
+import io
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from PIL import Image, PngImagePlugin
+
+from browser import Browser, needs_browser
+from conftest import BURIN, PATIENCE_S, Daemon, encode, noise, pnm, smooth, wait_until
+
+pytestmark = needs_browser
+ROOT = pathlib.Path(__file__).parents[2]
+ROCKET = ROOT / "tests/golden/photos/rocket.jpg"
+
+
+# ---- what every test has
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("browser"))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture(scope="module")
+def daemon():
+    daemon = Daemon()
+    yield daemon
+    assert daemon.stop() == 0, daemon.log_text()
+
+
+@pytest.fixture(scope="module")
+def photo(tmp_path_factory):
+    """A real photograph, as a PNG: no decoder has a say in its pixels."""
+    path = tmp_path_factory.mktemp("photo") / "rocket.png"
+    Image.open(ROCKET).convert("RGB").save(path)
+    return path
+
+
+@pytest.fixture
+def page(browser, daemon):
+    """The page, open and empty."""
+    browser.errors(), browser.strangers()
+    browser.size(1440, 900)
+    browser.url = f"http://127.0.0.1:{daemon.port}/"
+    browser.open_page(browser.url)
+    yield browser
+    assert browser.errors() == []
+    assert browser.strangers() == []
+
+
+def run_pixels(tmp_path, source, *steps):
+    """RGB of what `burin run` makes of it."""
+    out = tmp_path / "expected.png"
+    subprocess.run([BURIN, "run", *steps, "--device", "cpu", str(source), str(out)], check=True, capture_output=True)
+    return np.array(Image.open(out).convert("RGB"))
+
+
+def canvas_picture(browser, width, height):
+    """RGB of the picture on the canvas, in the middle of it at its own size, nothing beside it."""
+    if browser.run("return document.getElementById('compare').ariaPressed") == "true":
+        browser.find("#compare").click()
+    if browser.text("#zoom") != "100 %":
+        browser.find("#zoom-real").click()
+        browser.wait("document.getElementById('zoom').textContent === '100 %'")
+    across, down = browser.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+        const canvas = document.getElementById('canvas'); done([canvas.width, canvas.height]); })))""")
+    left, top = int(np.floor(across / 2 - width / 2 + 0.5)), int(np.floor(down / 2 - height / 2 + 0.5))
+    data = np.frombuffer(browser.canvas_pixels(left, top, width, height), np.uint8).reshape(height, width, 4)
+    assert (data[:, :, 3] == 255).all(), "the picture does not lie where it should"
+    return data[:, :, :3]
+
+
+def check_canvas(browser, expected):
+    shown = canvas_picture(browser, expected.shape[1], expected.shape[0])
+    assert (shown == expected).all(), f"{(shown != expected).any(axis=2).sum()} pixels differ"
+
+
+# ---- opening
+
+def give(browser, path, how):
+    """A drop or a paste, as the system makes them of a file."""
+    browser.run("""
+        const bytes = Uint8Array.from(atob(arguments[0]), (c) => c.charCodeAt(0));
+        const data = new DataTransfer();
+        data.items.add(new File([bytes], arguments[1], { type: 'image/png' }));
+        if (arguments[2] === 'paste') return dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true }));
+        const at = document.getElementById('canvas');
+        for (const name of ['dragenter', 'dragover', 'drop'])
+            at.dispatchEvent(new DragEvent(name, { dataTransfer: data, bubbles: true, cancelable: true }));""",
+                base64.b64encode(path.read_bytes()).decode(), path.name, how)
+
+
+@pytest.mark.parametrize("way", ["dialog", "drop", "paste"])
+def test_open(page, photo, way):
+    assert page.visible("#empty")
+    if way == "dialog":
+        page.choose_file(photo)
+    else:
+        give(page, photo, way)
+    page.opened()
+    assert "rocket.png" in page.text("#file") and "480 × 320" in page.text("#file")
+    assert not page.visible("#empty") and not page.visible("#drop") and not page.visible("#notice")
+    check_canvas(page, np.array(Image.open(photo)))
+
+
+def test_open_what_a_browser_cannot_read(page, tmp_path):
+    """PNM in 8 and 16 bits, gray and colour."""
+    for picture in (smooth(90, 70), smooth(90, 70, 1), noise(50, 60, 3, 16), noise(50, 60, 1, 16)):
+        path = tmp_path / "picture.pnm"
+        path.write_bytes(pnm(picture))
+        page.choose_file(path)
+        page.opened()
+        eight = (picture >> 8).astype(np.uint8) if picture.dtype == np.uint16 else picture
+        check_canvas(page, np.repeat(eight[:, :, None], 3, 2) if eight.ndim == 2 else eight)
+
+
+def test_samples_are_shown_as_they_are(page, tmp_path):
+    """Whatever a file says of its colours: gamma and profile change nothing. A turned one is turned, as the daemon does it."""
+    picture = smooth(120, 80)
+    plain = PngImagePlugin.PngInfo()
+    plain.add(b"gAMA", (10000).to_bytes(4, "big"))
+    path = tmp_path / "dark.png"
+    Image.fromarray(picture).save(path, pnginfo=plain)
+    page.choose_file(path)
+    page.opened()
+    check_canvas(page, picture)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    turned = tmp_path / "turned.jpg"
+    Image.fromarray(picture).save(turned, exif=exif, quality=90)
+    page.choose_file(turned)
+    page.opened()
+    assert "80 × 120" in page.text("#file")
+    page.add_step("edge")
+    page.shown("edge")
+    check_canvas(page, run_pixels(tmp_path, turned, "edge"))
+
+
+def test_transparency(page, tmp_path):
+    """It is kept, in previews too; opaque pixels are exact."""
+    picture = np.dstack([np.tile(smooth(200, 150), (8, 8, 1)), np.full((1200, 1600), 255, np.uint8)])
+    picture[:, :800, 3] = 0
+    path = tmp_path / "half.png"
+    path.write_bytes(encode(picture, "PNG", compress_level=1))
+    page.choose_file(path)
+    page.opened()
+    page.add_step("brightness")
+    page.shown("brightness")
+    page.set_field("brightness", "shift", 20)
+    page.wait("document.documentElement.dataset.previewMs")
+    page.shown("brightness:shift=20")
+    page.find("#compare").click()
+    page.find("#zoom-real").click()
+    page.wait("document.getElementById('zoom').textContent === '100 %'")
+    shown = canvas_part(page, 400, 300, 4)
+    assert (shown[:, :200, 3] == 0).all() and (shown[:, 200:, 3] == 255).all()
+    expected = np.clip(picture[450:750, 800:1000, :3].astype(int) + 20, 0, 255)
+    assert (shown[:, 200:, :3] == expected).all()
+
+
+def test_what_is_no_picture(page, tmp_path):
+    path = tmp_path / "letter.png"
+    path.write_bytes(b"Dear Sir or Madam, this is not a picture.")
+    page.choose_file(path)
+    page.wait("!document.getElementById('notice').hidden")
+    assert "Burin reads JPEG, PNG and PNM" in page.text("#notice")
+    assert page.visible("#empty")
+    assert all("/info" in line["message"] and "415" in line["message"] for line in page.errors())
+
+
+# ---- operators
+
+def operators(daemon):
+    return daemon.get("/ops").json["operators"]
+
+
+def test_each_operator(page, daemon, photo, tmp_path):
+    """Every operator of GET /ops by itself, as it is when it is added."""
+    page.choose_file(photo)
+    page.opened()
+    for operator in operators(daemon):
+        name = operator["name"]
+        page.add_step(name)
+        text = name + (":taps=0,0,0,0,1,0,0,0,0" if name == "convolve" else "")
+        page.shown(text)
+        assert page.find(f'.step[data-operator="{name}"]')
+        fields = page.run("return [...document.querySelectorAll('.step-body > .field')].length")
+        assert fields == len(operator["parameters"]) + len(operator["parts"])
+        if operator.get("values"):
+            assert page.visible("#told table") and name in page.text("#told")
+        else:
+            check_canvas(page, run_pixels(tmp_path, photo, text))
+        page.find(f'.step[data-operator="{name}"] [aria-label^="Remove"]').click()
+        page.wait("!document.querySelector('.step')")
+
+
+CHANGES = [
+    ("histeq", {"bins": 16}, "histeq:bins=16"),
+    ("edge", {"threshold": 60, "brightness": -20}, "edge:brightness=-20,threshold=60"),
+    ("carve", {"dx": -33}, "carve:dx=-33"),
+    ("carve", {"width": 470, "height": 310}, "carve:width=470,height=310"),
+    ("brightness", {"shift": -255}, "brightness:shift=-255"),
+]
+
+
+@pytest.mark.parametrize("operator,values,text", CHANGES)
+def test_change_parameters(page, photo, tmp_path, operator, values, text):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step(operator)
+    for name, value in values.items():
+        page.set_field(operator, name, value)
+    page.shown(text)
+    check_canvas(page, run_pixels(tmp_path, photo, text))
+    assert page.run("return decodeURIComponent(location.hash)") == f"#steps={text}"
+
+
+def test_choices_switches_and_taps(page, photo, tmp_path):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("edge")
+    page.find('.step [data-name="kernel"] input[value="sobel5"]').click()
+    page.find('.step input[name="binary"]').click()
+    page.shown("edge:kernel=sobel5,binary=true")
+    check_canvas(page, run_pixels(tmp_path, photo, "edge:kernel=sobel5,binary=true"))
+    page.add_step("convolve")
+    page.run("""const cells = document.querySelectorAll('.step[data-operator=convolve] .grid-of input');
+        [0, -1, 0, -1, 5, -1, 0, -1, 0].forEach((tap, i) => { cells[i].value = tap; cells[i].dispatchEvent(new Event('input')); });
+        cells[0].dispatchEvent(new Event('change'));""")
+    text = "convolve:taps=0,-1,0,-1,5,-1,0,-1,0"
+    page.shown("edge:kernel=sobel5,binary=true;" + text)
+    check_canvas(page, run_pixels(tmp_path, photo, "edge:kernel=sobel5,binary=true", text))
+
+
+def test_masks(page, photo, tmp_path):
+    mask = np.zeros((320, 480), np.uint8)
+    mask[:, 200:280] = 255
+    path = tmp_path / "keep it.png"
+    Image.fromarray(mask).save(path)
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("carve")
+    page.find('.step input[name="rmask"]').send_keys(str(path))
+    page.set_field("carve", "dx", -40)
+    page.shown("carve:dx=-40")
+    out = tmp_path / "out.png"
+    subprocess.run([BURIN, "run", "carve:dx=-40", "--rmask", str(path), str(photo), str(out)], check=True)
+    check_canvas(page, np.array(Image.open(out)))
+
+
+def test_steps_are_moved_and_removed(page, photo, tmp_path):
+    page.choose_file(photo)
+    page.opened()
+    for name in ("histeq", "edge", "threshold"):
+        page.add_step(name)
+    page.shown("histeq;edge;threshold")
+    from selenium.webdriver.common.keys import Keys
+    page.run("document.querySelectorAll('.handle')[1].focus()")
+    page.driver.switch_to.active_element.send_keys(Keys.ARROW_UP)
+    page.shown("edge;histeq;threshold")
+    check_canvas(page, run_pixels(tmp_path, photo, "edge", "histeq", "threshold"))
+    from selenium.webdriver import ActionChains
+    handles = page.driver.find_elements("css selector", ".handle")
+    target = page.find(".step:first-child")
+    ActionChains(page.driver).click_and_hold(handles[2]).move_to_element_with_offset(target, 0, -target.size["height"] // 2 - 4).release().perform()
+    page.shown("threshold;edge;histeq")
+    page.find('.step[data-operator="edge"] [aria-label^="Remove"]').click()
+    page.shown("threshold;histeq")
+    assert page.run("return [...document.querySelectorAll('#filmstrip .name')].map((e) => e.textContent)") == ["Input", "1 threshold", "Output"]
+
+
+def test_the_address_is_enough(page, daemon, photo, tmp_path):
+    text = "edge:threshold=40,binary=true;brightness:shift=9"
+    page.open_page(page.url, f"#steps={text}&device=cpu")
+    assert page.run("return document.getElementById('device').value") == "cpu"
+    page.choose_file(photo)
+    page.shown(text)
+    check_canvas(page, run_pixels(tmp_path, photo, *text.split(";")))
+    page.open_page(page.url, "#steps=histeq:bins=9,shine=3;sparkle")
+    page.wait("!document.getElementById('notice').hidden")
+    assert "shine=3" in page.text("#notice") and "sparkle" in page.text("#notice")
+
+
+def test_values(page, photo, tmp_path):
+    """Numbers and lists are the command line's, also beside a picture."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("mean")
+    page.shown("mean")
+    told = subprocess.run([BURIN, "run", "mean", str(photo)], check=True, capture_output=True, text=True).stdout.split()
+    assert page.run("return [...document.querySelectorAll('#told td')].map((e) => e.textContent)") == [f"{float(n):.3f}" for n in told]
+    page.add_step("grayscale")
+    page.add_step("histogram")
+    page.shown("mean;grayscale;histogram")
+    counts = page.run("return [...document.querySelectorAll('#told details tbody td')].map((e) => Number(e.textContent.replaceAll(',', '')))")
+    expected = subprocess.run([BURIN, "run", "grayscale", "histogram", str(photo), str(tmp_path / "out.png")], check=True, capture_output=True, text=True).stdout.split()
+    assert counts == [int(n) for n in expected]
+
+
+# ---- looking
+
+def test_the_divider_compares_one_place(page, photo, tmp_path):
+    """At any zoom and pan: left of it the input, right of it the output, each pixel where it belongs."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("histeq")
+    page.shown("histeq")
+    before, after = np.array(Image.open(photo)), run_pixels(tmp_path, photo, "histeq")
+    page.run("document.getElementById('canvas').focus()")
+    keys = page.driver.switch_to.active_element
+    for press, zoom in (("1", 1), ("+++++++", 1.5 ** 7), ("0", 1)):
+        keys.send_keys(press)
+        page.wait(f"Math.abs(parseFloat(document.getElementById('zoom').textContent) - {100 * zoom}) < 0.01 * {100 * zoom}")
+        if zoom > 2:
+            from selenium.webdriver.common.keys import Keys
+            keys.send_keys(Keys.ARROW_LEFT * 3 + Keys.ARROW_UP)
+        found = page.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+            const canvas = document.getElementById('canvas'), box = canvas.getBoundingClientRect();
+            const split = Number(document.getElementById('divider').style.left.replace('%', '')) / 100 * canvas.width;
+            const middle = Math.round(canvas.height / 2), found = [];
+            for (const x of [Math.round(split) - 40, Math.round(split) + 40]) {
+                canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + x + 0.5, clientY: box.top + middle + 0.5 }));
+                found.push([x < split, document.getElementById('pixel').textContent, [...canvas.getContext('2d').getImageData(x, middle, 1, 1).data]]);
+            }
+            done(found); })))""")
+        for left, text, samples in found:
+            place, colours = text.split("  ")
+            x, y = (int(part) for part in place.split(", "))
+            assert colours == "#%02x%02x%02x → #%02x%02x%02x" % (*before[y, x], *after[y, x])
+            assert samples[:3] == list((before if left else after)[y, x])
+
+
+def test_each_stage_can_be_compared(page, photo, tmp_path):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("brightness")
+    page.set_field("brightness", "shift", 60)
+    page.add_step("edge")
+    page.shown("brightness:shift=60;edge")
+    page.wait("document.querySelectorAll('#filmstrip canvas').length === 3")
+    page.find('#filmstrip [data-key="step-1"]').click()
+    page.wait("document.getElementById('label-before').textContent === 'After step 1'")
+    bright = run_pixels(tmp_path, photo, "brightness:shift=60")
+    page.wait("document.querySelector('#filmstrip [data-key=step-1] .size').textContent.includes('480')")
+
+    def same():
+        data = page.run("""const canvas = document.getElementById('canvas');
+            const left = Math.round(canvas.width / 2 - 240), top = Math.round(canvas.height / 2 - 160);
+            return [...canvas.getContext('2d').getImageData(left, top + 100, 100, 1).data]""")
+        return (np.array(data, np.uint8).reshape(100, 4)[:, :3] == bright[100, :100]).all()
+
+    assert wait_until(same)
+    # another value before it: the stage follows, in full
+    page.set_field("brightness", "shift", 61)
+    page.shown("brightness:shift=61;edge")
+    bright = run_pixels(tmp_path, photo, "brightness:shift=61")
+    assert wait_until(same)
+    assert page.text("#label-before") == "After step 1"
+    page.find('#filmstrip [data-key="output"]').click()
+    page.wait("document.getElementById('divider').hidden")
+
+
+def test_histograms_can_be_read(page, photo, tmp_path):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("histeq")
+    page.shown("histeq")
+    page.wait("document.querySelectorAll('#histograms svg').length === 2")
+    for side, picture in (("before", np.array(Image.open(photo))), ("after", run_pixels(tmp_path, photo, "histeq"))):
+        counts = np.bincount(picture.max(axis=2).ravel(), minlength=256)
+        page.run(f"document.querySelector('#histograms svg[data-side={side}]').focus()")
+        from selenium.webdriver.common.keys import Keys
+        page.driver.switch_to.active_element.send_keys(Keys.HOME + Keys.PAGE_UP + Keys.ARROW_RIGHT)
+        said = page.run(f"return document.querySelector('#histograms svg[data-side={side}]').getAttribute('aria-valuetext')")
+        assert said.startswith(f"Level 17: {counts[17]:,} pixels")
+        assert f"{100 * counts[:18].sum() / counts.sum():.1f}" in said or f"{100 * counts[:18].sum() / counts.sum():.2f}" in said
+    rows = page.run("return [...document.querySelectorAll('#histograms tbody tr')].map((r) => r.children[3].textContent)")
+    assert [int(text.replace(",", "")) for text in rows] == [int(counts[i:i + 16].sum()) for i in range(0, 256, 16)]
+
+
+def test_the_account_is_the_reports(page, photo):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("histeq")
+    page.shown("histeq")
+    rows = page.run("return [...document.querySelectorAll('#account tr')].map((r) => [r.className, r.querySelector('th').textContent])")
+    names = [name for _, name in rows]
+    for name in ("receive", "queue", "decode", "upload", "compute", "download", "encode", "wait", "total"):
+        assert name in names
+    assert names[names.index("compute") + 1] == "histeq" and names[names.index("histeq") + 1] == "histogram"
+    assert "MP/s" in page.text("#account") and "480 × 320" in page.text("#account") and "cpu" in page.text("#account")
+    digest = page.text("#devices .digest") or page.wait("document.querySelector('#devices .digest')?.textContent")
+    assert len(digest.split()[-1]) == 64
+
+
+@pytest.fixture(scope="module")
+def huge(tmp_path_factory):
+    """64 megapixels: red tells the column, green the row."""
+    picture = np.zeros((8192, 8192, 3), np.uint8)
+    picture[:, :, 0] = np.arange(8192) >> 5
+    picture[:, :, 1] = np.arange(8192)[:, None] >> 5
+    path = tmp_path_factory.mktemp("huge") / "huge.ppm"
+    path.write_bytes(pnm(picture))
+    packed = path.with_suffix(".png")
+    subprocess.run([BURIN, "run", "--pixels-max", "70000000", str(path), str(packed)], check=True)
+    path.unlink()
+    return packed
+
+
+def test_64_megapixels(page, huge):
+    """Opened, changed and looked at in full size, at both ends. Meanwhile the page goes on: its clock ticks."""
+    page.run("window.ticks = 0; setInterval(() => ticks++, 20)")
+    page.choose_file(huge)
+    page.add_step("brightness")
+    page.set_field("brightness", "shift", 3)
+    page.shown("brightness:shift=3")
+    assert "8,192 × 8,192" in page.text("#file")
+    page.find("#compare").click()
+    page.find("#zoom-real").click()
+    page.run("document.getElementById('canvas').focus()")
+    for end, sign in ((0, 1), (8191, -1)):
+        x, y, samples = page.run("""return new Promise((done) => {
+            const canvas = document.getElementById('canvas'), box = canvas.getBoundingClientRect();
+            const sign = arguments[0];
+            canvas.dispatchEvent(new KeyboardEvent('keydown', { key: '1' }));
+            for (let i = 0; i < 400; i++) {
+                canvas.dispatchEvent(new KeyboardEvent('keydown', { key: sign > 0 ? 'ArrowLeft' : 'ArrowRight' }));
+                canvas.dispatchEvent(new KeyboardEvent('keydown', { key: sign > 0 ? 'ArrowUp' : 'ArrowDown' }));
+            }
+            requestAnimationFrame(() => requestAnimationFrame(() => {
+                const at = sign > 0 ? 1 : -2;
+                const x = Math.round(canvas.width / 2) + at, y = Math.round(canvas.height / 2) + at;
+                canvas.dispatchEvent(new PointerEvent('pointermove', { clientX: box.left + x + 0.5, clientY: box.top + y + 0.5 }));
+                const place = document.getElementById('pixel').textContent.split('  ')[0].split(', ').map(Number);
+                done([...place, [...canvas.getContext('2d').getImageData(x, y, 1, 1).data]]);
+            })); })""", sign)
+        assert abs(x - end) < 4 and abs(y - end) < 4, (x, y)
+        assert samples == [min(255, (x >> 5) + 3), min(255, (y >> 5) + 3), 3, 255]
+    assert page.run("return ticks") > 10
+
+
+# ---- saving, and what is unsaved
+
+@pytest.mark.parametrize("kind,extension", [("png", "png"), ("jpeg", "jpg"), ("pnm", "pnm")])
+def test_save(page, photo, tmp_path, kind, extension):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("histeq")
+    page.shown("histeq")
+    page.run("const s = document.getElementById('save-type'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))", kind)
+    page.find("#save").click()
+    saved = page.downloads / f"rocket-histeq.{extension}"
+    assert wait_until(saved.exists), list(page.downloads.iterdir())
+    expected = tmp_path / f"expected.{extension}"
+    subprocess.run([BURIN, "run", "histeq", str(photo), str(expected)], check=True)
+    assert wait_until(lambda: saved.read_bytes() == expected.read_bytes())
+    saved.unlink()
+    assert not page.run("return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"), "it is saved: no question"
+
+
+def test_the_unsaved_question(page, photo, tmp_path):
+    other = tmp_path / "other.png"
+    other.write_bytes(encode(smooth(60, 50), "PNG"))
+    page.choose_file(photo)
+    page.opened()
+    asks = "return !dispatchEvent(new Event('beforeunload', { cancelable: true }))"
+    assert not page.run(asks)
+    page.add_step("histeq")
+    page.shown("histeq")
+    assert page.run(asks)
+    for answer, name in (("cancel", "rocket.png"), ("save", "other.png")):
+        page.choose_file(other)
+        page.wait("document.getElementById('unsaved').open")
+        page.find(f'#unsaved button[value="{answer}"]').click()
+        page.wait(f"document.getElementById('file').textContent.startsWith({name!r})")
+    saved = page.downloads / "rocket-histeq.png"
+    assert wait_until(saved.exists)
+    saved.unlink()
+    page.shown("histeq")
+    page.choose_file(photo)
+    page.wait("document.getElementById('unsaved').open")
+    page.find('#unsaved button[value="discard"]').click()
+    page.wait("document.getElementById('file').textContent.startsWith('rocket.png')")
+
+
+# ---- the same without the page
+
+NASTY = ["it's a \"photo\"; rm -rf, 100%.png", "-o.png", "$(touch pwned) `id`.png", "a b\\c,d;type=x.png", "δύση.png"]
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_the_lines_are_what_they_say(page, daemon, photo, tmp_path, name):
+    """Both lines, through a shell, with names that a shell or curl could misread, and every kind of parameter."""
+    (tmp_path / name).write_bytes(photo.read_bytes())
+    page.choose_file(tmp_path / name)
+    page.opened()
+    page.add_step("convolve")
+    page.add_step("edge")
+    page.set_field("edge", "threshold", 40)
+    page.shown("convolve:taps=0,0,0,0,1,0,0,0,0;edge:threshold=40")
+    expected = run_pixels(tmp_path, photo, "convolve:taps=0,0,0,0,1,0,0,0,0", "edge:threshold=40")
+    lines = page.run("return [...document.querySelectorAll('.command pre')].map((e) => e.textContent)")
+    assert len(lines) == 2 and lines[0].startswith("curl ") and lines[1].startswith("burin run ")
+    before = set(os.listdir(tmp_path))
+    for line in lines:
+        path = f"{os.path.dirname(os.path.abspath(BURIN))}:{os.environ['PATH']}"
+        done = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, text=True, env={**os.environ, "PATH": path}, timeout=60)
+        assert done.returncode == 0, (line, done.stderr)
+        made, = set(os.listdir(tmp_path)) - before
+        assert made == name[:-4] + "-convolve-edge.png"
+        assert (np.array(Image.open(tmp_path / made).convert("RGB")) == expected).all(), line
+        (tmp_path / made).unlink()
+
+
+def test_one_step_has_a_path_of_its_own(page, photo, tmp_path):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("histeq")
+    page.set_field("histeq", "bins", 64)
+    page.shown("histeq:bins=64")
+    curl, run = page.run("return [...document.querySelectorAll('.command pre')].map((e) => e.textContent)")
+    assert curl == f"curl -F image=@rocket.png '{page.url}histeq?bins=64' -o rocket-histeq.png"
+    assert run == "burin run histeq:bins=64 rocket.png rocket-histeq.png"
+    page.run("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.copied = text; } } })")
+    page.run("document.getElementById('commands').open = true; document.querySelector('.command button').click()")
+    assert page.wait("window.copied") == curl
+
+
+# ---- long runs, refusals, an end of the daemon
+
+def test_cancel_and_progress(page, daemon, tmp_path):
+    path = tmp_path / "large.jpg"
+    path.write_bytes(encode(smooth(2600, 2000), "JPEG", quality=80))
+    page.choose_file(path)
+    page.opened()
+    page.add_step("carve")
+    page.set_field("carve", "dx", -1500)
+    text = page.wait("!document.getElementById('busy').hidden && /of 1,500 seams/.test(document.getElementById('busy-text').textContent)"
+                     " && document.getElementById('busy-text').textContent")
+    assert text.startswith("carve: ")
+    assert page.run("return document.getElementById('progress').max") == 1500
+    page.find("#cancel").click()
+    page.wait("document.getElementById('busy').hidden")
+    assert daemon.becomes_idle()
+    assert page.text("#status") == "Cancelled."
+
+
+def test_a_refusal_says_what_to_do(page, photo):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("carve")
+    page.set_field("carve", "dx", -480)
+    page.wait("!document.getElementById('notice').hidden")
+    assert "carve" in page.text("#notice").lower() or "width" in page.text("#notice").lower()
+    page.set_field("carve", "dx", -4)
+    page.shown("carve:dx=-4")
+    assert not page.visible("#notice")
+    assert all("pipeline" in line["message"] for line in page.errors())
+
+
+def test_the_daemon_goes_and_comes_back(page, browser, photo, tmp_path):
+    first = Daemon()
+    try:
+        page.open_page(f"http://127.0.0.1:{first.port}/")
+        page.choose_file(photo)
+        page.opened()
+        assert first.stop() == 0
+        page.add_step("histeq")
+        page.wait("document.getElementById('notice').textContent.includes('does not answer')")
+        first = Daemon("--listen", f"127.0.0.1:{first.port}")
+        page.shown("histeq")
+        assert not page.visible("#notice")
+        check_canvas(page, run_pixels(tmp_path, photo, "histeq"))
+    finally:
+        first.stop()
+    expected = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "/readyz")  # 503 until its worker is ready
+    assert [line for line in page.errors() if not any(words in line["message"] for words in expected)] == []
+
+
+def test_a_users_operator_appears(page, photo, tmp_path):
+    if not any(os.access(os.path.join(folder, name), os.X_OK) for folder in os.environ["PATH"].split(":") for name in ("cc", "tcc")):
+        pytest.skip("no compiler for users' operators")
+    folder = tmp_path / "operators"
+    folder.mkdir(mode=0o755)
+    (folder / "white.c").write_text("""
+#STRUCT
+typedef struct {
+    int level; // 127 [0,255] pixels above become white
+} settings;
+
+// White over a level, else black.
+#P2P_FUNC
+static unsigned char white(unsigned char pixel, int index, settings s) { return pixel > s.level ? 255 : 0; }
+""")
+    daemon = Daemon("--operators-dir", str(folder), "--operators-cache-dir", str(tmp_path / "cache"))
+    try:
+        page.open_page(f"http://127.0.0.1:{daemon.port}/")
+        assert "White over a level" in page.text('#palette [data-operator="white"]')
+        page.choose_file(photo)
+        page.opened()
+        page.add_step("white")
+        page.set_field("white", "level", 90)
+        page.shown("white:level=90")
+        check_canvas(page, np.where(np.array(Image.open(photo)) > 90, 255, 0).astype(np.uint8))
+    finally:
+        daemon.stop()
+
+
+# ---- live
+
+def test_dragging_shows_a_preview_first(page, tmp_path):
+    picture = np.tile(smooth(200, 150), (8, 8, 1))
+    path = tmp_path / "large.png"
+    path.write_bytes(encode(picture, "PNG", compress_level=1))
+    page.choose_file(path)
+    page.opened()
+    page.add_step("threshold")
+    page.shown("threshold")
+    page.run("""
+        window.labels = new Set();
+        new MutationObserver(() => labels.add(document.getElementById('label-after').textContent))
+            .observe(document.getElementById('label-after'), { childList: true, characterData: true, subtree: true });
+        const slider = document.querySelector('.step input[type=range]');
+        let level = 100;
+        const drag = setInterval(() => {
+            slider.value = ++level; slider.dispatchEvent(new Event('input', { bubbles: true }));
+            if (level === 120) { clearInterval(drag); slider.dispatchEvent(new Event('change', { bubbles: true })); }
+        }, 25);""")
+    page.shown("threshold:level=120")
+    assert page.run("return [...labels]") == ["Preview", "Output"]
+    page.find("#compare").click()
+    page.find("#zoom-real").click()
+    shown = canvas_part(page, 400, 300)
+    expected = np.where(picture > 120, 255, 0).astype(np.uint8)[600 - 150:600 + 150, 800 - 200:800 + 200]
+    assert (shown == expected).all()
+
+
+def canvas_part(page, width, height, channels=3):
+    """Samples around the canvas's centre, where the picture's centre lies."""
+    across, down = page.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+        const canvas = document.getElementById('canvas'); done([canvas.width, canvas.height]); })))""")
+    left, top = (across + 1) // 2 - width // 2, (down + 1) // 2 - height // 2
+    return np.frombuffer(page.canvas_pixels(left, top, width, height), np.uint8).reshape(height, width, 4)[:, :, :channels]
+
+
+# ---- seams and devices
+
+def test_seams_over_the_input_in_their_order(page, photo, tmp_path):
+    """Every pixel of a seam has a colour, and no other; the first eighth of the seams has the first."""
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("carve")
+    page.set_field("carve", "dx", -40)
+    page.shown("carve:dx=-40")
+    page.find("#show-seams").click()
+    page.wait("document.documentElement.dataset.seams === 'carve:dx=-40'")
+    page.run("document.getElementById('divider').focus()")
+    from selenium.webdriver.common.keys import Keys
+    page.driver.switch_to.active_element.send_keys(Keys.END)
+    page.wait("document.getElementById('divider').style.left === '100%'")
+    across, down = page.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+        const canvas = document.getElementById('canvas'); done([canvas.width, canvas.height]); })))""")
+    shown = np.frombuffer(page.canvas_pixels((across + 1) // 2 - 240, (down + 1) // 2 - 160, 480, 320), np.uint8).reshape(320, 480, 4)[:, :, :3]
+    before = np.array(Image.open(photo))
+    red = (255, 0, 0)
+    seams, first = ((run_pixels(tmp_path, photo, f"carve:dx={dx},show=seams") == red).all(axis=2) & (before != red).any(axis=2) for dx in (-40, -5))
+    assert first.sum() >= 5 * 320 and seams.sum() >= 40 * 320
+    assert (shown[~seams] == before[~seams]).all()
+    assert (shown[first] == (0xff, 0xe9, 0x45)).all()
+    assert (shown[seams & ~first] != (0xff, 0xe9, 0x45)).any(axis=1).all()
+    page.find("#show-seams").click()
+    page.wait("document.getElementById('show-seams').ariaPressed === 'false'")
+
+
+def test_cpu_and_gpu_side_by_side(page, photo):
+    """Where /readyz names both. There is none here: the page is told of one, and what it asks of it the CPU does."""
+    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+        const real = window.fetch;
+        window.fetch = async (target, options) => {
+            if (options?.body instanceof FormData && options.body.get('device') === 'cuda') options.body.set('device', 'cpu');
+            const response = await real(target, options);
+            if (!String(target).endsWith('/readyz')) return response;
+            const told = await response.json();
+            told.workers.unshift({ ...told.workers[0], device: 'cuda:0' });
+            return new Response(JSON.stringify(told));
+        };"""})
+    try:
+        page.open_page(page.url)
+        assert page.run("return [...document.getElementById('device').options].map((o) => o.value)") == ["auto", "cpu", "cuda"]
+        page.choose_file(photo)
+        page.opened()
+        page.add_step("histeq")
+        page.shown("histeq")
+        page.find("#compare-devices").click()
+        page.wait("document.querySelector('#devices .same, #devices .different')")
+        assert page.text("#devices .same").startswith("The same bytes.")
+        digests = page.run("return [...document.querySelectorAll('#devices .digest')].map((e) => e.textContent.split(' ').pop())")
+        assert len(digests) == 2 and digests[0] == digests[1] and len(digests[0]) == 64
+        rows = page.run("return [...document.querySelectorAll('#devices tbody th')].map((e) => e.textContent)")
+        assert rows == ["compute", "total", "operators"]
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
+# ---- for everybody
+
+@pytest.mark.parametrize("width,height", [(390, 844), (820, 1180), (1440, 900)])
+def test_nothing_is_wider_than_the_screen(page, photo, width, height):
+    page.size(width, height)
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("carve")
+    page.add_step("histogram")
+    page.shown("carve;histogram")
+    assert page.run("return document.documentElement.scrollWidth") <= width
+    assert page.run("return document.getElementById('canvas').clientHeight") > 200
+
+
+def test_everything_that_acts_has_a_name(page, photo):
+    """As the browser tells it to a screen reader."""
+    page.choose_file(photo)
+    page.opened()
+    for name in ("carve", "convolve", "edge"):
+        page.add_step(name)
+    page.shown("carve;convolve:taps=0,0,0,0,1,0,0,0,0;edge")
+    nodes = page.driver.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    acting = {"button", "slider", "spinbutton", "checkbox", "radio", "combobox", "textbox", "link", "progressbar", "img"}
+    nameless = [node for node in nodes if not node["ignored"] and node["role"]["value"] in acting and not node.get("name", {}).get("value")]
+    assert not nameless, nameless[:3]
+
+
+@pytest.fixture(scope="module")
+def axe(tmp_path_factory):
+    """axe-core as package-lock.json has it, its digest too."""
+    npm = shutil.which("npm")
+    if not npm:
+        pytest.skip("npm is not installed")
+    folder = tmp_path_factory.mktemp("axe")
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(ROOT / "tests/page" / name, folder)
+    done = subprocess.run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, text=True, timeout=120)
+    if done.returncode and "EINTEGRITY" not in done.stderr:
+        pytest.skip("npm could not fetch axe-core: " + done.stderr.strip()[-200:])
+    assert done.returncode == 0, done.stderr
+    return (folder / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width,height", [(1440, 900), (390, 844)])
+def test_axe_finds_nothing(page, photo, axe, scheme, width, height):
+    def violations():
+        page.run(axe)
+        return page.driver.execute_async_script("""const done = arguments[0];
+            axe.run().then((found) => done(found.violations.map((v) => [v.id, v.nodes.map((n) => n.html).slice(0, 3)])));""")
+
+    page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})  # for axe, which is no file of the daemon's
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    try:
+        page.open_page(page.url)
+        page.size(width, height)
+        assert violations() == []
+        page.choose_file(photo)
+        page.opened()
+        for name in ("carve", "convolve", "histogram", "mean"):
+            page.add_step(name)
+        page.set_field("carve", "dx", -40)
+        page.shown("carve:dx=-40;convolve:taps=0,0,0,0,1,0,0,0,0;histogram;mean")
+        page.wait("document.querySelectorAll('#histograms svg').length === 2")
+        page.run("for (const e of document.querySelectorAll('details')) e.open = true")
+        assert violations() == []
+        page.set_field("carve", "dx", -480)
+        page.wait("!document.getElementById('notice').hidden")
+        assert violations() == []
+        page.run("document.getElementById('unsaved').showModal()")
+        assert violations() == []
+        assert all("pipeline" in line["message"] for line in page.errors())
+    finally:
+        page.driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": False})
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
