@@ -126,8 +126,13 @@ static enum status parse_step(struct plan *plan, char *text, struct failure *fai
 }
 
 enum status plan_parse(struct plan *plan, const char *text, struct failure *failure) {
+    return plan_parse_of(plan, NULL, text, failure);
+}
+
+enum status plan_parse_of(struct plan *plan, const struct op_set *ops, const char *text,
+                          struct failure *failure) {
     char copy[PLAN_TEXT_MAX];
-    plan->ops = NULL;
+    plan->ops = ops;
     plan->count = 0;
     size_t length = strnlen(text, sizeof copy);
     if (length == sizeof copy)

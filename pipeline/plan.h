@@ -67,6 +67,10 @@ enum status plan_complete(const struct plan *plan, struct failure *failure);
  * form. */
 enum status plan_parse(struct plan *plan, const char *text, struct failure *failure);
 
+/* The same of OPS. */
+enum status plan_parse_of(struct plan *plan, const struct op_set *ops, const char *text,
+                          struct failure *failure);
+
 /* STATUS_BAD_PARAM when TEXT is too small. Parameters at their default are left out. */
 enum status plan_print(const struct plan *plan, char *text, size_t size, struct failure *failure);
 

@@ -143,7 +143,10 @@ static const char openapi_schemas[] =
     "'Readiness':{'type':'object','properties':{'status':" OPENAPI_TEXT ","
     "'queued':" OPENAPI_COUNT ",'queue_jobs':" OPENAPI_COUNT ",'workers':{'type':'array','items':{"
     "'type':'object'}}},'required':['status','queued','queue_jobs','workers']},"
-    "'Live':{'type':'object','properties':{'status':{'const':'live'}},'required':['status']}";
+    "'Live':{'type':'object','properties':{'status':{'const':'live'}},'required':['status']},"
+    "'Progress':{'type':'object','properties':{'state':{'enum':['waiting','running','unknown']},"
+    "'step':" OPENAPI_COUNT ",'operation':" OPENAPI_TEXT ",'done':" OPENAPI_COUNT ","
+    "'total':" OPENAPI_COUNT ",'unit':" OPENAPI_TEXT "},'required':['state']}";
 
 #define OPENAPI_GET(path, id, summary, answers)                                                    \
     "'" path "':{'get':{'operationId':'" id "','tags':['service'],'summary':'" summary             \
@@ -159,6 +162,11 @@ static const char openapi_service_paths[] =
     OPENAPI_GET("/openapi.json", "get-openapi", "This description",
                 "'200':{'description':'OpenAPI 3.1','content':{'application/json':{'schema':{"
                 "'type':'object'}}}}") ","
+    "'/progress/{id}':{'get':{'operationId':'get-progress','tags':['service'],'summary':'How far "
+    "the request is that was sent with this X-Request-ID','parameters':[{'name':'id','in':'path',"
+    "'required':true,'schema':{'type':'string'},'example':'example-1'}],'responses':{"
+    "'200':" OPENAPI_JSON("Unknown where no such request is at work", "Progress") ","
+    "'4XX':{'$ref':'#/components/responses/400'}}}},"
     OPENAPI_GET("/livez", "get-livez", "Does the process run?",
                 "'200':" OPENAPI_JSON("It does", "Live")) ","
     OPENAPI_GET("/health", "get-health", "Does the process run?",

@@ -7,10 +7,11 @@
 #include <string.h>
 
 /* A GPU is given all steps at once: at which of several it is, is not told. */
-static json_t *describe(const struct job_progress *now) {
+static json_t *describe(const struct op_set *ops, const struct job_progress *now) {
     struct plan plan;
     json_t *json = json_pack("{s:s}", "state", now->waiting ? "waiting" : "running");
-    if (now->waiting || plan_parse(&plan, now->plan, NULL) || now->step >= (uint32_t)plan.count)
+    if (now->waiting || plan_parse_of(&plan, ops, now->plan, NULL) ||
+        now->step >= (uint32_t)plan.count)
         return json;
     const bool told = now->in_order || plan.count == 1;
     const struct op *op = plan.steps[now->step].op;
@@ -29,7 +30,7 @@ enum status handle_progress(struct exchange *exchange, struct reply *reply,
     struct job_progress now;
     const char *id = exchange->path + strlen(PROGRESS_PATH);
     const bool found = supervisor_progress(exchange->front->supervisor, id, &now);
-    *reply =
-        reply_json(MHD_HTTP_OK, found ? describe(&now) : json_pack("{s:s}", "state", "unknown"));
+    *reply = reply_json(MHD_HTTP_OK, found ? describe(&exchange->generation->ops, &now)
+                                           : json_pack("{s:s}", "state", "unknown"));
     return STATUS_OK;
 }

@@ -518,3 +518,26 @@ def test_hostile_operators_under_load(start, tmp_path):
     assert wait_until(lambda: daemon.post("/white", pnm(noise(9, 9))).status == 200)
     builtin, = [w for w in daemon.get("/readyz").json["workers"] if w["role"] == "built-in"]
     assert builtin["restarts"] == 0
+
+
+SLOW = """#P2P_FUNC
+static unsigned char slow(unsigned char pixel, int index) {
+    unsigned k = pixel | 1;
+    for (int n = 0; n < 300; n++) k = k * 1664525u + index;
+    return k >> 24;
+}
+"""
+
+
+def test_progress_names_a_users_step(start, tmp_path):
+    daemon = begin(start, folder(tmp_path, slow=SLOW))
+    heals(daemon)
+    steps = '/pipeline?operations=[{"operation":"threshold"},{"operation":"slow"}]'
+    answers = []
+    thread = threading.Thread(target=lambda: answers.append(daemon.post(steps, pnm(noise(4000, 3000)), {"X-Request-ID": "one"})))
+    thread.start()
+    told = []
+    assert wait_until(lambda: told.append(daemon.get("/progress/one").json) or answers)
+    thread.join()
+    assert answers[0].status == 200, answers[0].body
+    assert {"state": "running", "step": 1, "operation": "slow"} in told
