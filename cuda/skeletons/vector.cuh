@@ -95,11 +95,8 @@ static __device__ __forceinline__ void count_batch(const struct batch_of<CAPACIT
     extern __shared__ int shared_lists[];
     const struct batch_image &image = batch.images[blockIdx.y];
     const int length = bins * P::COLOURS;
+    if (copies == 0) return count_in_place<P>(image, (int *)image.out, bins, function);
     if (blockIdx.x >= pixel_blocks<P, VECTOR_THREADS>(image)) return;
-    if (copies == 0) {
-        count_in_place<P>(image, (int *)image.out, bins, function);
-        return;
-    }
     for (int i = threadIdx.x; i < copies * length; i += VECTOR_THREADS) shared_lists[i] = 0;
     __syncthreads();
     count_image<P>(image, shared_lists + threadIdx.x / 32 % copies * length, bins, function);
