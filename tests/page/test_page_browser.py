@@ -592,6 +592,21 @@ def test_a_refusal_says_what_to_do(page, photo):
     assert all("pipeline" in line["message"] for line in page.errors())
 
 
+def test_a_file_that_is_too_large(page, tmp_path):
+    """Refused before it is read, and the page says so: not that the daemon is gone."""
+    daemon = Daemon("--body-bytes-max", "1000000")
+    path = tmp_path / "large.png"
+    path.write_bytes(encode(noise(2400, 2000, 3), "PNG", compress_level=0))
+    try:
+        page.open_page(f"http://127.0.0.1:{daemon.port}/", "#steps=edge")
+        page.choose_file(path)
+        page.wait("!document.getElementById('notice').hidden")
+        assert "Too large" in page.text("#notice") and "1000000 bytes" in page.text("#notice")
+        assert all("413" in line["message"] for line in page.errors())
+    finally:
+        daemon.stop()
+
+
 def test_the_daemon_goes_and_comes_back(page, browser, photo, tmp_path):
     first = Daemon()
     try:
