@@ -42,7 +42,7 @@ export function failed(error) {
     } else {
         showNotice('This did not work', String(error.message));
     }
-    return say('Not done.');
+    return say(page.result ? 'Not done: the output shown is the one before.' : 'Not done.');
 }
 
 /** Asks every second, until a worker is healthy again; then goes on where it was. */

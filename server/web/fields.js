@@ -17,22 +17,23 @@ const help = (parameter, id) =>
 
 // ---- numbers
 
+/** The picture's side that a number of pixels is measured by. */
+const sideOf = (parameter, picture) =>
+    /height|dy|^y$/.test(parameter.name) ? picture.height : picture.width;
+
 /**
  * What of a range is worth dragging over: in pixels no more than the picture has, or twice of it.
  */
 function dragRange(parameter, picture) {
     if (parameter.unit !== 'pixels' || !picture) return [parameter.min, parameter.max];
-    const side = /height|dy|^y$/.test(parameter.name) ? picture.height : picture.width;
-    return [
-        Math.max(parameter.min, 1 - side),
-        Math.min(parameter.max, parameter.min < 0 ? side : 2 * side),
-    ];
+    const side = sideOf(parameter, picture);
+    const most = parameter.min < 0 ? side : 2 * side;
+    return [Math.max(parameter.min, 1 - side), Math.min(parameter.max, most)];
 }
 
 /** Between a slider's place and the value; by ratios where the range is wide and above 0. */
 function scaleOf(parameter, picture) {
     const [min, max] = dragRange(parameter, picture);
-    const whole = parameter.type === 'integer';
     if (parameter.unit !== 'pixels' && min >= 1 && max / min > 1000) {
         const ratio = Math.log(max / min);
         return {
@@ -43,6 +44,7 @@ function scaleOf(parameter, picture) {
             value: (place) => Math.round(min * Math.exp((ratio * place) / 1000)),
         };
     }
+    const whole = parameter.type === 'integer';
     return {
         min,
         max,
@@ -52,91 +54,104 @@ function scaleOf(parameter, picture) {
     };
 }
 
-function numberField(parameter, step, picture, changed) {
-    const id = `field-${++fields}`;
-    const whole = parameter.type === 'integer';
-    const scale = scaleOf(parameter, picture);
-    const usual = defaultText(parameter);
-    const box = element('input', {
-        type: 'number',
-        id,
-        min: parameter.min,
-        max: parameter.max,
-        step: whole ? 1 : 'any',
-        name: parameter.name,
-        placeholder: usual === undefined ? '–' : '',
-        'aria-describedby': `${id}-help`,
-    });
-    const slider = element('input', {
-        type: 'range',
-        min: scale.min,
-        max: scale.max,
-        step: scale.step,
-        'aria-label': `${parameter.name}, slider`,
-    });
-    const reset = element(
-        'button',
-        {
-            type: 'button',
-            className: 'reset',
-            title: 'As it was',
-            'aria-label': `Reset ${parameter.name}`,
-        },
-        '↺',
-    );
+/** A slider and a box for the same number. */
+class NumberField {
+    constructor(parameter, step, picture, changed) {
+        Object.assign(this, { parameter, step, picture, changed });
+        this.usual = defaultText(parameter);
+        this.scale = scaleOf(parameter, picture);
+        this.id = `field-${++fields}`;
+        this.box = this.makeBox();
+        this.slider = this.makeSlider();
+        this.reset = this.makeReset();
+        this.show();
+    }
 
-    function show() {
-        const text = step.values[parameter.name] ?? usual ?? '';
-        if (document.activeElement !== box) box.value = text;
-        const unset =
-            scale.min <= 0 && scale.max >= 0 && scale.step === 1 && parameter.min < 1
-                ? 0
-                : scale.max;
-        slider.value =
-            text === ''
-                ? picture && parameter.unit === 'pixels'
-                    ? scale.place(neutral())
-                    : unset
-                : scale.place(Number(text));
-        slider.setAttribute(
-            'aria-valuetext',
-            text === '' ? 'not set' : `${text} ${parameter.unit ?? ''}`.trim(),
+    makeBox() {
+        const { parameter, usual, id } = this;
+        const box = element('input', {
+            type: 'number',
+            id,
+            min: parameter.min,
+            max: parameter.max,
+            step: parameter.type === 'integer' ? 1 : 'any',
+            name: parameter.name,
+            placeholder: usual === undefined ? '–' : '',
+            'aria-describedby': `${id}-help`,
+        });
+        box.addEventListener('input', () => {
+            box.setAttribute('aria-invalid', String(!box.checkValidity()));
+            if (box.checkValidity()) this.set(box.value, true);
+        });
+        box.addEventListener('change', () => this.changed(false));
+        box.addEventListener('blur', () => this.show());
+        return box;
+    }
+
+    makeSlider() {
+        const { min, max, step, value } = this.scale;
+        const label = `${this.parameter.name}, slider`;
+        const slider = element('input', { type: 'range', min, max, step, 'aria-label': label });
+        slider.addEventListener('input', () => {
+            this.box.value = String(value(Number(slider.value)));
+            this.set(this.box.value, true);
+        });
+        slider.addEventListener('change', () => this.changed(false));
+        return slider;
+    }
+
+    makeReset() {
+        const label = `Reset ${this.parameter.name}`;
+        const button = { type: 'button', className: 'reset', title: label, 'aria-label': label };
+        const onclick = () => {
+            this.box.value = this.usual ?? '';
+            this.set('', false);
+        };
+        return element('button', { ...button, onclick }, '↺');
+    }
+
+    /** Where the slider stands while nothing is set. */
+    get unset() {
+        const { parameter, picture, scale } = this;
+        if (parameter.unit === 'pixels' && picture && parameter.min > 0)
+            return sideOf(parameter, picture);
+        return Math.min(Math.max(0, scale.min), scale.max);
+    }
+
+    show() {
+        const { parameter, step, box, slider, scale } = this;
+        const text = step.values[parameter.name] ?? this.usual ?? '';
+        if (document.activeElement !== box) {
+            box.value = text;
+            box.setAttribute('aria-invalid', 'false');
+        }
+        slider.value = text === '' ? this.unset : scale.place(Number(text));
+        const spoken = text === '' ? 'not set' : `${text} ${parameter.unit ?? ''}`.trim();
+        slider.setAttribute('aria-valuetext', spoken);
+        this.reset.hidden = step.values[parameter.name] === undefined || parameter.required;
+    }
+
+    set(text, dragging) {
+        const { values } = this.step;
+        if (text === '') delete values[this.parameter.name];
+        else values[this.parameter.name] = text;
+        this.show();
+        this.changed(dragging);
+    }
+
+    get element() {
+        return element(
+            'div',
+            { className: 'field' },
+            element('label', { htmlFor: this.id }, ...heading(this.parameter)),
+            element('span', { className: 'value' }, this.reset, this.box),
+            this.slider,
+            help(this.parameter, this.id),
         );
-        reset.hidden = step.values[parameter.name] === undefined || parameter.required;
     }
-    const neutral = () => (/height|^y$/.test(parameter.name) ? picture.height : picture.width);
-
-    function set(text, dragging) {
-        if (text === '') delete step.values[parameter.name];
-        else step.values[parameter.name] = text;
-        show();
-        changed(dragging);
-    }
-    slider.addEventListener('input', () => {
-        box.value = String(scale.value(Number(slider.value)));
-        set(box.value, true);
-    });
-    slider.addEventListener('change', () => changed(false));
-    box.addEventListener('input', () => {
-        box.setAttribute('aria-invalid', String(!box.checkValidity()));
-        if (box.checkValidity()) set(box.value, true);
-    });
-    box.addEventListener('change', () => changed(false));
-    box.addEventListener('blur', show);
-    reset.addEventListener('click', () => {
-        box.value = usual ?? '';
-        set('', false);
-    });
-    show();
-    return element(
-        'div',
-        { className: 'field' },
-        element('label', { htmlFor: id }, ...heading(parameter)),
-        element('span', { className: 'value' }, reset, box),
-        slider,
-        help(parameter, id),
-    );
 }
+
+const numberField = (...facts) => new NumberField(...facts).element;
 
 // ---- the others
 

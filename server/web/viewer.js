@@ -92,26 +92,22 @@ export class Viewer {
         return Math.min(1, this.canvas.width / width, this.canvas.height / height) / 4;
     }
 
-    /** X, Y: the point of the canvas that stays where it is. */
-    zoomTo(zoom, x, y) {
-        if (!this.after) return;
-        const bounded = Math.min(ZOOM_MAX, Math.max(this.zoomMin, zoom));
-        if (x === undefined)
-            return this.zoomAbout(
-                ...this.centre,
-                bounded,
-                this.canvas.width / 2,
-                this.canvas.height / 2,
-            );
-        return this.zoomAbout(...this.place(x, y), bounded, x, y);
+    bounded(zoom) {
+        return Math.min(ZOOM_MAX, Math.max(this.zoomMin, zoom));
     }
 
-    zoomAbout(px, py, bounded, x, y) {
+    /** X, Y: the point of the canvas that stays where it is. */
+    zoomTo(zoom, x = this.canvas.width / 2, y = this.canvas.height / 2) {
+        if (this.after) this.zoomAbout(...this.exactPlace(x, y), this.bounded(zoom), x, y);
+    }
+
+    /** PX, PY: the picture's place that comes under X, Y. */
+    zoomAbout(px, py, zoom, x, y) {
         this.fitted = false;
-        this.zoom = bounded;
+        this.zoom = zoom;
         this.centre = [
-            px - (x - this.canvas.width / 2) / bounded,
-            py - (y - this.canvas.height / 2) / bounded,
+            px - (x - this.canvas.width / 2) / zoom,
+            py - (y - this.canvas.height / 2) / zoom,
         ];
         this.hold();
         this.paint();
@@ -145,7 +141,15 @@ export class Viewer {
         ];
     }
 
-    /** The picture's place under a point of the canvas. */
+    /** As if the corner could be anywhere: no rounding adds up over many small steps. */
+    exactPlace(x, y) {
+        return [
+            this.centre[0] + (x - this.canvas.width / 2) / this.zoom,
+            this.centre[1] + (y - this.canvas.height / 2) / this.zoom,
+        ];
+    }
+
+    /** The picture's place under a point of the canvas, as it is painted. */
     place(x, y) {
         const [left, top] = this.corner;
         return [(x - left) / this.zoom, (y - top) / this.zoom];
@@ -219,7 +223,7 @@ export class Viewer {
                 before = pointers.get(event.pointerId);
             this.pointed?.(...this.place(...now));
             if (!before) return;
-            if (pointers.size === 2) this.pinch(pointers, event.pointerId, now);
+            if (pointers.size === 2 && this.after) this.pinch(pointers, event.pointerId, now);
             else this.pan(now[0] - before[0], now[1] - before[1]);
             pointers.set(event.pointerId, now);
         });
@@ -244,15 +248,14 @@ export class Viewer {
         this.listenToDivider();
     }
 
+    /** What was under the middle of two fingers stays under it. */
     pinch(pointers, id, now) {
         const [other] = [...pointers].filter(([key]) => key !== id).map(([, point]) => point);
         const before = pointers.get(id);
         const length = (point) => Math.hypot(point[0] - other[0], point[1] - other[1]) || 1;
-        this.zoomTo(
-            (this.zoom * length(now)) / length(before),
-            (now[0] + other[0]) / 2,
-            (now[1] + other[1]) / 2,
-        );
+        const middle = (point) => [(point[0] + other[0]) / 2, (point[1] + other[1]) / 2];
+        const zoom = this.bounded((this.zoom * length(now)) / length(before));
+        this.zoomAbout(...this.exactPlace(...middle(before)), zoom, ...middle(now));
     }
 
     listenToDivider() {

@@ -341,6 +341,29 @@ def test_the_divider_compares_one_place(page, photo, tmp_path):
             assert samples[:3] == list((before if left else after)[y, x])
 
 
+def test_the_wheel_zooms_about_the_pointer(page, photo):
+    """The place under it stays under it; pinching with two fingers does the same about their middle."""
+    page.choose_file(photo)
+    page.opened()
+    places = page.run("""return new Promise((done) => {
+        const canvas = document.getElementById('canvas'), box = canvas.getBoundingClientRect();
+        const at = (x, y) => ({ clientX: box.left + x + 0.5, clientY: box.top + y + 0.5, bubbles: true, cancelable: true });
+        const place = () => { canvas.dispatchEvent(new PointerEvent('pointermove', at(300, 250)));
+            return document.getElementById('pixel').textContent.split('  ')[0].split(', ').map(Number); };
+        const found = [place()];
+        for (const by of [-240, -480, 300]) { canvas.dispatchEvent(new WheelEvent('wheel', { deltaY: by, ...at(300, 250) })); found.push(place()); }
+        const finger = (id, name, x, y) => canvas.dispatchEvent(new PointerEvent(name, { pointerId: id, pointerType: 'touch', ...at(x, y) }));
+        canvas.setPointerCapture = () => {};
+        finger(1, 'pointerdown', 280, 250); finger(2, 'pointerdown', 320, 250);
+        for (let out = 1; out <= 40; out++) { finger(1, 'pointermove', 280 - out, 250); finger(2, 'pointermove', 320 + out, 250); }
+        finger(1, 'pointerup', 240, 250); finger(2, 'pointerup', 360, 250);
+        found.push(place());
+        requestAnimationFrame(() => done([found, document.getElementById('zoom').textContent])); })""")
+    points, zoom = places
+    assert all(abs(x - points[0][0]) <= 3 and abs(y - points[0][1]) <= 3 for x, y in points), points
+    assert abs(float(zoom.split()[0]) - 100 * 2 ** ((240 + 480 - 300) / 240) * 3) < 10, zoom
+
+
 def test_each_stage_can_be_compared(page, photo, tmp_path):
     page.choose_file(photo)
     page.opened()
@@ -567,6 +590,21 @@ def test_a_refusal_says_what_to_do(page, photo):
     page.shown("carve:dx=-4")
     assert not page.visible("#notice")
     assert all("pipeline" in line["message"] for line in page.errors())
+
+
+def test_a_file_that_is_too_large(page, tmp_path):
+    """Refused before it is read, and the page says so: not that the daemon is gone."""
+    daemon = Daemon("--body-bytes-max", "1000000")
+    path = tmp_path / "large.png"
+    path.write_bytes(encode(noise(2400, 2000, 3), "PNG", compress_level=0))
+    try:
+        page.open_page(f"http://127.0.0.1:{daemon.port}/", "#steps=edge")
+        page.choose_file(path)
+        page.wait("!document.getElementById('notice').hidden")
+        assert "Too large" in page.text("#notice") and "1000000 bytes" in page.text("#notice")
+        assert all("413" in line["message"] for line in page.errors())
+    finally:
+        daemon.stop()
 
 
 def test_the_daemon_goes_and_comes_back(page, browser, photo, tmp_path):
