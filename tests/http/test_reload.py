@@ -109,6 +109,7 @@ def test_nothing_has_changed(start, tmp_path):
     before = daemon.children()
     reload(daemon)
     assert "nothing has changed" in daemon.log_text() and daemon.children() == before
+    assert daemon.log_text().count("white.c: 1 operator") == 1, "nor is it checked again"
 
 
 def test_from_none_to_some_to_none(start, tmp_path):
@@ -161,6 +162,7 @@ def test_a_name_that_two_files_want(start, tmp_path):
     write(path, zz=add(2))
     reload(daemon)
     assert re.search(r"zz\.c:2: #P2P_FUNC: .*called white", daemon.log_text())
+    assert "nothing has changed" in daemon.log_text()
     assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
     (path / "white.c").unlink()
     reload(daemon)
@@ -198,9 +200,12 @@ def test_the_signal_to_every_process(start, tmp_path):
     assert heals(daemon)
     everyone = [*daemon.children(), sandbox(daemon)]
     for pid in everyone:
+        with open(f"/proc/{pid}/status") as f:
+            blocked = int(re.search(r"SigBlk:\s+(\w+)", f.read())[1], 16)
+        assert blocked >> signal.SIGHUP - 1 & 1, "from its first instruction on"
         os.kill(pid, signal.SIGHUP)
     reload(daemon)
-    assert [*daemon.children(), sandbox(daemon)] == everyone
+    assert [*daemon.children(), sandbox(daemon)] == everyone and worker(daemon)["restarts"] == 0
     assert daemon.post("/white", pnm(PICTURE)).status == 200 and daemon.works()
 
 
