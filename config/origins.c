@@ -58,7 +58,7 @@ bool origins_are_a_list(const char *text) {
 
 bool origins_name(const char *list, const char *origin) {
     const size_t length = strnlen(origin, CONFIG_ORIGINS_MAX);
-    while (length && *list) {
+    while (length && length < CONFIG_ORIGINS_MAX && *list) {
         const size_t named = strcspn(list, ",");
         if (named == length && memcmp(list, origin, length) == 0) return true;
         list += named + (list[named] == ',');
