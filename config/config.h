@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CONFIG_TEXT_MAX = 256 };
+enum { CONFIG_TEXT_MAX = 256, CONFIG_ORIGINS_MAX = 1024 };
 
 struct config {
     /* where the daemon listens */
@@ -29,6 +29,7 @@ struct config {
     long io_threads;
     long connections_max;
     bool insecure;
+    char cors_origins[CONFIG_ORIGINS_MAX]; /* origins.h reads it; "": pages of no other site */
 
     /* what a request may cost */
     long body_bytes_max;

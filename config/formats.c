@@ -3,6 +3,7 @@
 
 #include "config/config.h"
 #include "config/devices.h"
+#include "config/origins.h"
 #include "pipeline/param.h"
 
 #include <arpa/inet.h>
@@ -61,4 +62,10 @@ bool formats_path_or_empty(const char *text) {
 bool formats_devices(const char *text) {
     struct devices ignored;
     return devices_read(text, &ignored);
+}
+
+/* ---- origins */
+
+bool formats_origins(const char *text) {
+    return origins_are_a_list(text);
 }

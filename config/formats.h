@@ -22,4 +22,7 @@ bool formats_path_or_empty(const char *text);
 /* "all", or a list of cpu and cuda:N, each once, with commas between. */
 bool formats_devices(const char *text);
 
+/* Nothing, "*", or origins as browsers send them, with commas between. */
+bool formats_origins(const char *text);
+
 #endif

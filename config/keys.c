@@ -42,6 +42,11 @@ static const struct key keys[] = {
     { FIELD(insecure, KEY_BOOL), .def = 0,
       .why = "allow an address in listen that other machines can reach; put a proxy that "
              "authenticates in front" },
+    { FIELD(cors_origins, KEY_TEXT), .text = "", .fits = formats_origins,
+      .format = "nothing, *, or origins as browsers send them: https://a.example,http://b:8080",
+      .why = "web sites whose pages may call burin and read its answers (CORS): lower case, no "
+             "path, no port that the scheme has anyway, 1023 bytes at most; *: every site; empty: "
+             "only the page that burin serves" },
 
     { FIELD(body_bytes_max, KEY_SIZE), .def = 64 * MIB, .min = 1, .max = 4 * GIB, .unit = "bytes",
       .why = "the largest upload, all parts together; judged by Content-Length, before the body "

@@ -20,7 +20,7 @@ enum key_type {
     KEY_BOOL,
 };
 
-enum { KEY_CHOICES_MAX = 4, KEY_VALUE_MAX = CONFIG_TEXT_MAX + 8, KEY_FLAG_MAX = 64 };
+enum { KEY_CHOICES_MAX = 4, KEY_VALUE_MAX = CONFIG_ORIGINS_MAX + 8, KEY_FLAG_MAX = 64 };
 
 struct key {
     const char *name;

@@ -33,13 +33,16 @@ void reference_help(FILE *out) {
     keys_defaults(&config);
     for (int i = 0; i < keys_count(); i++) {
         char flag[KEY_FLAG_MAX], value[KEY_VALUE_MAX], range[96];
+        char values[sizeof range + sizeof value + 16];
         const struct key *key = keys_at(i);
         key_flag(key->name, flag, sizeof flag);
         key_print(key, &config, value);
         key_range(key, range, sizeof range);
         fprintf(out, "  %-23s ", flag);
         print_wrapped(out, key->why, HELP_INDENT, HELP_WIDTH);
-        fprintf(out, "%*s%s; default %s\n", HELP_INDENT, "", range, *value ? value : "empty");
+        snprintf(values, sizeof values, "%s; default %s", range, *value ? value : "empty");
+        fprintf(out, "%*s", HELP_INDENT, "");
+        print_wrapped(out, values, HELP_INDENT, HELP_WIDTH);
     }
 }
 

@@ -267,8 +267,9 @@ static void operations_schema(struct json_writer *json, const struct op_set *ops
         next(json);
         json_writer_string(json, op_set_at(ops, i)->name);
     }
-    put(json, "]},'params':{'type':'object'}},'required':['operation'],"
-              "'additionalProperties':false}}");
+    put(json,
+        "]},'params':{'type':'object'},'ignore_failure':{'const':false}},'required':['operation'],"
+        "'additionalProperties':false}}");
 }
 
 static void stages_schema(struct json_writer *json) {

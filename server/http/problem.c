@@ -4,6 +4,7 @@
  * headers that depend on the status stand in one function for both. */
 #include "server/http/problem.h"
 
+#include "server/http/cors.h"
 #include "server/http/upload.h"
 
 #include <stdio.h>
@@ -118,6 +119,7 @@ static size_t write_head(const struct exchange *exchange, size_t body_length, ch
                          size_t room) {
     const int http_status = problem_http_status(exchange);
     struct field fields[FIELDS_MAX];
+    struct cors_field cors[CORS_FIELDS_MAX];
     size_t length =
         (size_t)snprintf(out, room,
                          "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\n"
@@ -129,16 +131,21 @@ static size_t write_head(const struct exchange *exchange, size_t body_length, ch
     for (int i = 0; i < count; i++)
         length += (size_t)snprintf(out + length, room - length, "%s: %s\r\n", fields[i].name,
                                    fields[i].value);
+    const int cors_count = cors_fields(exchange, cors);
+    for (int i = 0; i < cors_count; i++)
+        length += (size_t)snprintf(out + length, room - length, "%s: %s\r\n", cors[i].name,
+                                   cors[i].value);
     return length + (size_t)snprintf(out + length, room - length, "\r\n");
 }
 
 /* A client reads nothing behind the head of an answer to HEAD, and would read a body as the next
  * answer. */
 size_t problem_on_socket(const struct exchange *exchange) {
-    enum { HEAD_MAX = 768 }; /* FIELDS_MAX fields, an id and the rest */
+    /* FIELDS_MAX fields, an id and the rest; and a body */
+    enum { HEAD_MAX = 768 + CORS_FIELDS_BYTES, ANSWER_MAX = HEAD_MAX + 1280 };
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange->library, MHD_CONNECTION_INFO_CONNECTION_FD);
-    char *body = problem_text(exchange, problem_http_status(exchange)), answer[2048];
+    char *body = problem_text(exchange, problem_http_status(exchange)), answer[ANSWER_MAX];
     const size_t body_length = body ? strlen(body) : 0;
     size_t length = write_head(exchange, body_length, answer, HEAD_MAX);
     const bool fits = body && length + body_length <= sizeof answer;

@@ -7,6 +7,7 @@
  * sent: the library accepts none in the middle of a body. */
 #include "server/http/request_flow.h"
 
+#include "server/http/cors.h"
 #include "server/http/problem.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
@@ -37,11 +38,19 @@ static void release_generation(struct exchange *exchange) {
     exchange->generation = NULL;
 }
 
+static void add_cors(const struct exchange *exchange, struct MHD_Response *response) {
+    struct cors_field fields[CORS_FIELDS_MAX];
+    const int count = cors_fields(exchange, fields);
+    for (int i = 0; i < count; i++)
+        MHD_add_response_header(response, fields[i].name, fields[i].value);
+}
+
 /* The body is no longer held, however long the client takes to read the answer. */
 static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply) {
     if (!reply.response) return MHD_NO;
     MHD_add_response_header(reply.response, "X-Request-ID", exchange->request_id);
     MHD_add_response_header(reply.response, "X-Content-Type-Options", "nosniff");
+    add_cors(exchange, reply.response);
     if (__atomic_load_n(&exchange->front->last_requests, __ATOMIC_SEQ_CST))
         MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONNECTION, "close");
     if (reply.takes_slot) exchange->slot = -1;
@@ -194,9 +203,11 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
 }
 
 static enum status find_work(struct exchange *exchange, const char *path, struct failure *failure) {
+    exchange->path = path;
+    exchange->route = cors_preflight(exchange);
+    if (exchange->route) return STATUS_OK;
     const struct route_match match = route_find(&exchange->generation->ops, exchange->method, path,
                                                 exchange->listener->admin, failure);
-    exchange->path = path;
     exchange->route = match.route;
     exchange->http_status = match.http_status;
     exchange->allow = match.allow;

@@ -107,12 +107,36 @@ static enum status set_from_json(struct plan *plan, const char *name, const json
     return plan_set(plan, name, text, failure);
 }
 
+/* What may be beside "operation" and "params": clients of imaginary send it. */
+static enum status check_ignore_failure(const json_t *value, struct failure *failure) {
+    if (!value || json_is_false(value)) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM,
+                "operations: \"ignore_failure\" must be false: if a step fails, the request fails");
+}
+
+/* The answer's type and the like are no step's, where clients of imaginary put them. */
+static enum status check_param_name(const char *name, struct failure *failure) {
+    const char *reserved_name;
+    for (int i = 0; (reserved_name = settings_reserved(i)); i++)
+        if (strcmp(name, reserved_name) == 0)
+            return fail(failure, STATUS_BAD_PARAM,
+                        "operations: \"%s\" belongs beside operations, in the query or as a form "
+                        "field, not in the params of a step",
+                        name);
+    return STATUS_OK;
+}
+
+static bool is_key_of_item(const char *key) {
+    return strcmp(key, "operation") == 0 || strcmp(key, "params") == 0 ||
+           strcmp(key, "ignore_failure") == 0;
+}
+
 static enum status add_operation(struct plan *plan, const json_t *item, struct failure *failure) {
     const char *key;
     char shown[PARAM_SHOWN_MAX];
     json_t *value;
     json_object_foreach ((json_t *)item, key, value)
-        if (strcmp(key, "operation") != 0 && strcmp(key, "params") != 0)
+        if (!is_key_of_item(key))
             return fail(failure, STATUS_BAD_PARAM,
                         "operations: \"%s\" is not known; an item has \"operation\" and \"params\"",
                         param_shown(key, shown));
@@ -121,10 +145,12 @@ static enum status add_operation(struct plan *plan, const json_t *item, struct f
     if (!json_is_string(name) || (params && !json_is_object(params)))
         return fail(failure, STATUS_BAD_PARAM,
                     "operations: each item must be {\"operation\": \"name\", \"params\": {...}}");
-    enum status status = plan_add(plan, json_string_value(name), failure);
+    enum status status = check_ignore_failure(json_object_get(item, "ignore_failure"), failure);
+    if (!status) status = plan_add(plan, json_string_value(name), failure);
     if (status) return status;
     json_object_foreach (params, key, value) {
-        status = set_from_json(plan, key, value, failure);
+        status = check_param_name(key, failure);
+        if (!status) status = set_from_json(plan, key, value, failure);
         if (status) return status;
     }
     return STATUS_OK;

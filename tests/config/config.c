@@ -284,11 +284,19 @@ static void forms(void **state) {
     char path[120] = "unix:/"; /* one byte too many for a socket's address */
     memset(path + 6, 'p', 107);
     static const char *const fine[][2] = {
-        { "listen", "127.0.0.1:0" }, { "listen", "0.0.0.0:65535" },
-        { "listen", "[::1]:8080" },  { "listen", "unix:/run/burin.sock" },
-        { "admin_listen", "" },      { "admin_listen", "127.0.0.2:9090" },
-        { "devices", "all" },        { "devices", "cpu" },
-        { "devices", "cuda:0" },     { "devices", "cpu,cuda:10,cuda:1" }
+        { "listen", "127.0.0.1:0" },
+        { "listen", "0.0.0.0:65535" },
+        { "listen", "[::1]:8080" },
+        { "listen", "unix:/run/burin.sock" },
+        { "admin_listen", "" },
+        { "admin_listen", "127.0.0.2:9090" },
+        { "devices", "all" },
+        { "devices", "cpu" },
+        { "devices", "cuda:0" },
+        { "devices", "cpu,cuda:10,cuda:1" },
+        { "cors_origins", "" },
+        { "cors_origins", "*" },
+        { "cors_origins", "https://a.example,http://localhost:3000" },
     };
     static const char *const wrong[][2] = {
         { "listen", "" },
@@ -324,6 +332,8 @@ static void forms(void **state) {
         { "devices", "cuda:-1" },
         { "devices", "cuda:9223372036854775808" },
         { "devices", "all,cpu" },
+        { "cors_origins", "null" },
+        { "cors_origins", "https://a.example/" },
     };
     struct config config;
     keys_defaults(&config);

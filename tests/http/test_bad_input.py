@@ -176,6 +176,12 @@ OPERATIONS = [
     ('[{"operation":"histeq","params":{"bins":123456789012345678901234567890}}]', ["operations"]),
     ('[{"operation":"histeq","operation":"grayscale"}]', ["operations"]),
     ('[{"operation":"histeq","params":{"bins":5,"bins":6}}]', ["operations"]),
+    ('[{"operation":"histeq","ignore_failure":true}]', ["ignore_failure", "must be false", "the request fails"]),
+    ('[{"operation":"histeq","ignore_failure":"false"}]', ["ignore_failure", "must be false"]),
+    ('[{"operation":"histeq","ignore_failure":null}]', ["ignore_failure", "must be false"]),
+    ('[{"operation":"histeq","params":{"ignore_failure":false}}]', ["ignore_failure"]),
+    ('[{"operation":"histeq","params":{"type":"png"}}]', ['"type" belongs beside operations', "query"]),
+    ('[{"operation":"histeq"},{"operation":"grayscale","params":{"quality":80}}]', ['"quality" belongs beside']),
     (json.dumps([{"operation": "histeq"}] * 11), ["10 steps"]),
     ("[" * 5000, ["operations"]),
 ]

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/cors.h"
+
+#include "config/origins.h"
+
+#include <string.h>
+
+/* What an answer may have beside the headers that pages see without permission. */
+static const char exposed[] =
+    "Accept-Encoding, Allow, ETag, Retry-After, Server-Timing, X-Burin-Device, X-Burin-Timing, "
+    "X-Origin-Height, X-Origin-Width, X-Request-ID, X-Result-Height, X-Result-Width";
+
+/* The asterisk stands for all but Authorization; old browsers take it for a name. */
+static const char allowed_headers[] =
+    "Accept, Cache-Control, Content-Type, If-None-Match, X-Request-ID, X-Requested-With, *";
+
+static bool is_on(const struct exchange *exchange) {
+    return exchange->front->config->cors_origins[0] && !exchange->listener->admin;
+}
+
+/* NULL: none. The request's own text is sent back only where it equals one that is configured. */
+static const char *allowed_origin(const struct exchange *exchange) {
+    const char *list = exchange->front->config->cors_origins;
+    struct header_lines lines;
+    if (origins_are_any(list)) return list;
+    connection_header_lines(exchange->library, MHD_HTTP_HEADER_ORIGIN, &lines);
+    return lines.count == 1 && origins_name(list, lines.values[0]) ? lines.values[0] : NULL;
+}
+
+int cors_fields(const struct exchange *exchange, struct cors_field fields[CORS_FIELDS_MAX]) {
+    if (!is_on(exchange)) return 0;
+    const char *origin = allowed_origin(exchange);
+    int count = 0;
+    /* Also where the origin is not allowed, or not told: a cache must not give this answer to one
+     * that is. */
+    if (!origins_are_any(exchange->front->config->cors_origins))
+        fields[count++] = (struct cors_field){ MHD_HTTP_HEADER_VARY, "Origin" };
+    if (!origin) return count;
+    fields[count++] = (struct cors_field){ "Access-Control-Allow-Origin", origin };
+    fields[count++] = (struct cors_field){ "Access-Control-Expose-Headers", exposed };
+    fields[count++] = (struct cors_field){ "Timing-Allow-Origin", origin };
+    return count;
+}
+
+/* ---- preflights */
+
+static enum status answer_preflight(struct exchange *exchange, struct reply *reply,
+                                    struct failure *failure) {
+    (void)failure;
+    reply->http_status = MHD_HTTP_NO_CONTENT;
+    reply->response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    if (!reply->response || !allowed_origin(exchange)) return STATUS_OK;
+    static const struct cors_field fields[] = {
+        { "Access-Control-Allow-Methods", "GET, HEAD, POST, PUT" },
+        { "Access-Control-Allow-Headers", allowed_headers },
+        { "Access-Control-Max-Age", "7200" }, /* seconds; browsers keep it no longer */
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        MHD_add_response_header(reply->response, fields[i].name, fields[i].value);
+    return STATUS_OK;
+}
+
+static const struct route preflight_route = { .path = "*", .answer = answer_preflight };
+
+const struct route *cors_preflight(const struct exchange *exchange) {
+    const bool asks = is_on(exchange) && strcmp(exchange->method, MHD_HTTP_METHOD_OPTIONS) == 0 &&
+                      connection_header(exchange->library, MHD_HTTP_HEADER_ORIGIN) &&
+                      connection_header(exchange->library, "Access-Control-Request-Method");
+    return asks ? &preflight_route : NULL;
+}

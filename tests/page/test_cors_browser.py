@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""README's example for web front ends, as it stands there, run by a real browser on a page of another origin.
+
+covers: server/http/cors.c"""
+import base64
+import functools
+import http.server
+import pathlib
+import re
+import threading
+
+import pytest
+
+from browser import Browser, needs_browser
+from conftest import Daemon, jpeg, smooth
+
+pytestmark = needs_browser
+README = pathlib.Path(__file__).parents[2] / "README.md"
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory):
+    """A web site of its own, with one empty page; its origin."""
+    folder = tmp_path_factory.mktemp("shop")
+    (folder / "index.html").write_text('<!doctype html><link rel="icon" href="data:,"><title>shop</title>')
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietHandler, directory=folder))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    browser = Browser(tmp_path_factory.mktemp("cors_browser"))
+    yield browser
+    browser.quit()
+
+
+@pytest.fixture
+def serve(request):
+    def serve(*flags):
+        daemon = Daemon(*flags)
+        request.addfinalizer(daemon.stop)
+        return daemon
+
+    return serve
+
+
+def example(daemon):
+    block, = re.findall(r"(?:^    .*\n)*^    .*fetch\(.*\n(?:^    .*\n)*", README.read_text(encoding="utf-8"), re.M)
+    assert block.count("http://127.0.0.1:8080") == 1
+    return block.replace("http://127.0.0.1:8080", f"http://127.0.0.1:{daemon.port}")
+
+
+def run(browser, script, *arguments):
+    """SCRIPT is the body of an async function; what it returns, or the text of what it throws."""
+    return browser.driver.execute_async_script(
+        f"const done = arguments[arguments.length - 1];"
+        f"(async (...given) => {{ {script} }})(...arguments).then(done, problem => done(String(problem)));", *arguments)
+
+
+POST = """
+const bytes = Uint8Array.from(atob(given[0]), c => c.charCodeAt(0));
+const address = await equalized(new Blob([bytes]));
+const got = new Uint8Array(await (await fetch(address)).arrayBuffer());
+return btoa(String.fromCharCode(...got));
+"""
+
+
+def test_the_example(browser, serve, shop):
+    daemon = serve("--cors-origins", f"https://shop.example,{shop}")
+    browser.driver.get(shop)
+    photo = jpeg(smooth(96, 64))
+    got = run(browser, example(daemon) + POST, base64.b64encode(photo).decode())
+    assert base64.b64decode(got) == daemon.post("/histeq?type=jpeg", photo).body
+    refusal = run(browser, example(daemon) + POST, base64.b64encode(b"this is no image").decode())
+    assert refusal == "Error: " + daemon.post("/histeq", b"this is no image").json["message"]
+
+
+def test_headers_and_times_can_be_read(browser, serve, shop):
+    """After a preflight too: of a body with a type of its own, of a header, of PUT."""
+    daemon = serve("--cors-origins", shop)
+    browser.driver.get(shop)
+    got = run(browser, """
+        const address = given[0] + "/grayscale";
+        const bytes = Uint8Array.from(atob(given[1]), c => c.charCodeAt(0));
+        const answer = await fetch(address, { method: "PUT", body: bytes,
+                                              headers: { "Content-Type": "image/jpeg", "X-Request-ID": "shop-1" } });
+        await answer.arrayBuffer();
+        let entry;
+        while (!(entry = performance.getEntriesByName(address).find(one => one.serverTiming.length)))
+            await new Promise(soon => setTimeout(soon, 10));
+        return { status: answer.status, headers: Object.fromEntries(answer.headers), stages: entry.serverTiming.map(one => one.name) };
+        """, f"http://127.0.0.1:{daemon.port}", base64.b64encode(jpeg(smooth(96, 64))).decode())
+    assert got["status"] == 200 and got["headers"]["x-request-id"] == "shop-1"
+    assert {"x-burin-timing", "x-burin-device", "server-timing", "x-origin-width", "x-result-height"} <= set(got["headers"])
+    assert {"queue", "decode", "compute", "encode", "total"} <= set(got["stages"])
+
+
+@pytest.mark.parametrize("flags", [(), ("--cors-origins", "https://shop.example")], ids=["off", "another site"])
+def test_who_is_not_named_reads_nothing(browser, serve, shop, flags):
+    daemon = serve(*flags)
+    browser.driver.get(shop)
+    got = run(browser, example(daemon) + POST, base64.b64encode(jpeg(smooth(96, 64))).decode())
+    assert got == "TypeError: Failed to fetch"
