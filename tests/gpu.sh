@@ -37,7 +37,7 @@ have() {
 # GPU refuses; everything else that was bundled passes here too. Users' operators need NVIDIA's libnvrtc.
 check() {
     for t in tests/*; do step "$(basename "$t")" "$t"; done
-    step users-operators tests/cuda-every_op operators
+    step users-operators tests/cuda-every_op small operators
 }
 
 # Small sizes. The allocation that test_memory wants to fail, and the launches that a test wants to be refused, are no
