@@ -160,7 +160,7 @@ $(B)/burin: $(OBJECTS) $(B)/server/main.o
 	$(SAY) link $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
 
-# The registry: one line an operator, and one for each twin. Rewritten only when the list changes.
+# Built-in operators: one line each, and one for each twin. Rewritten only when the list changes.
 $(B)/ops.inc: FORCE
 	@mkdir -p $(@D)
 	@{ for o in $(OPS); do echo "OP($$o)"; done; } >$@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
@@ -197,7 +197,7 @@ $(B)/%.cu.o: %.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
 	$(SAY) nvcc $<
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
-$(B)/pipeline/registry.o: $(B)/ops.inc
+$(B)/pipeline/builtin_ops.o: $(B)/ops.inc
 $(B)/server/version.o $(B)/cuda/skeletons/kernel_compiler.o: $(B)/version.inc
 $(B)/cuda/op_registry.cu.o: $(B)/cuda_ops.inc
 

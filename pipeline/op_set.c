@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/op_set.h"
 
-#include "pipeline/registry.h"
+#include "pipeline/builtin_ops.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +13,13 @@ bool op_set_add(struct op_set *set, const struct op *op) {
 }
 
 int op_set_count(const struct op_set *set) {
-    return registry_builtin_count() + set->added_count;
+    return builtin_op_count() + set->added_count;
 }
 
 const struct op *op_set_at(const struct op_set *set, int index) {
-    const int builtin = registry_builtin_count();
+    const int builtin = builtin_op_count();
     if (index < 0 || index >= builtin + set->added_count) return NULL;
-    return index < builtin ? registry_builtin_at(index) : set->added[index - builtin];
+    return index < builtin ? builtin_op_at(index) : set->added[index - builtin];
 }
 
 bool op_set_is_added(const struct op_set *set, const struct op *op) {

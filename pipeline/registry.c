@@ -3,32 +3,11 @@
 
 #include <string.h>
 
-#define OP(name) extern const struct op op_##name;
-#include "ops.inc"
-#undef OP
-
-/* NULL ends it, so that a program without any operator compiles too. */
-static const struct op *const ops[] = {
-#define OP(name) &op_##name,
-#include "ops.inc"
-#undef OP
-    NULL
-};
-enum { OP_COUNT = sizeof ops / sizeof *ops - 1 };
-
 /* Written before there are threads, then only read. */
 static struct op_set own;
 
 const struct op_set *registry_set(void) {
     return &own;
-}
-
-int registry_builtin_count(void) {
-    return OP_COUNT;
-}
-
-const struct op *registry_builtin_at(int index) {
-    return ops[index];
 }
 
 int registry_count(void) {

@@ -5,6 +5,7 @@
  * asked of its owner when the text is printed, and never kept. */
 #include "server/metrics.h"
 
+#include "pipeline/builtin_ops.h"
 #include "pipeline/registry.h"
 
 #include <stdlib.h>
@@ -42,7 +43,7 @@ struct metrics {
 };
 
 struct metrics *metrics_create(void) {
-    const int most = EXTRA_LABELS + registry_builtin_count() + OP_SET_ADDED_MAX;
+    const int most = EXTRA_LABELS + builtin_op_count() + OP_SET_ADDED_MAX;
     struct metrics *metrics = calloc(1, sizeof *metrics + (size_t)most * sizeof(struct series));
     if (!metrics) return NULL;
     metrics->labels_max = most;

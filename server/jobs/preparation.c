@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/jobs/preparation.h"
 
+#include "pipeline/builtin_ops.h"
 #include "pipeline/registry.h"
 #include "server/log.h"
 
@@ -19,7 +20,7 @@ enum { SHAPES = sizeof shapes / sizeof *shapes, COMMON = 4 };
 static bool prepare_all(struct preparation *preparation, struct shape shape,
                         bool failed[REGISTRY_ADDED_MAX]) {
     struct lane *lane = preparation->lane;
-    const int first = registry_builtin_count(), count = registry_count();
+    const int first = builtin_op_count(), count = registry_count();
     for (int i = first; i < count; i++) {
         struct failure failure = { 0 };
         if (__atomic_load_n(&preparation->stop, __ATOMIC_RELAXED)) return false;

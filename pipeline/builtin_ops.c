@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/builtin_ops.h"
+
+#define OP(name) extern const struct op op_##name;
+#include "ops.inc"
+#undef OP
+
+/* NULL ends it, so that a program without any operator compiles too. */
+static const struct op *const ops[] = {
+#define OP(name) &op_##name,
+#include "ops.inc"
+#undef OP
+    NULL
+};
+enum { OP_COUNT = sizeof ops / sizeof *ops - 1 };
+
+int builtin_op_count(void) {
+    return OP_COUNT;
+}
+
+const struct op *builtin_op_at(int index) {
+    return ops[index];
+}
