@@ -239,6 +239,8 @@ enum status convert_gpu_write(const struct user_file *file, const char *folder,
         { "neighbourhood.cuh", embedded_neighbourhood, NULL },
         { "scalar.cuh", embedded_scalar, NULL },
         { "vector.cuh", embedded_vector, NULL },
+        { "nvcc_steps.awk", embedded_nvcc_steps, NULL },
+        { "ptx_negation.sed", embedded_ptx_negation, NULL },
         { .name = NULL },
     };
     return convert_write_files(files, file, folder, failure);

@@ -22,3 +22,9 @@ const char embedded_vector[] = {
 const char embedded_convert_launch[] = {
 #include "embedded/cuda/skeletons/convert_launch.cu.in.inc"
 };
+const char embedded_nvcc_steps[] = {
+#include "embedded/cuda/skeletons/convert_nvcc_steps.awk.in.inc"
+};
+const char embedded_ptx_negation[] = {
+#include "embedded/cuda/skeletons/convert_ptx_negation.sed.in.inc"
+};

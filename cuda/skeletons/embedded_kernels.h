@@ -10,7 +10,7 @@
 #define BURIN_EMBEDDED_KERNELS_H
 
 extern const char embedded_kernel_prelude[], embedded_parameters[];
-extern const char embedded_convert_launch[];
+extern const char embedded_convert_launch[], embedded_nvcc_steps[], embedded_ptx_negation[];
 extern const char embedded_point[], embedded_neighbourhood[], embedded_scalar[], embedded_vector[];
 
 #endif

@@ -472,6 +472,7 @@ def test_the_cuda_part_compiles_and_gives_the_same_where_there_is_a_gpu(operator
     built = subprocess.run(["make", "-C", tmp_path / "p", f"NVCC={NVCC}", f"ARCH={'native' if gpu else 'sm_90'}"],
                            capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
+    assert b"burin_zero" in (tmp_path / "p/op_gpu.o").read_bytes()  # ptx_negation.sed was a step
     for depth in 8, 16:
         for channels in 1, 3:
             for height, width in SIZES:
