@@ -168,6 +168,13 @@ HOST_DEVICE int jpeg_reciprocal_place(int row, int column) {
     return column / 2 * 16 + row * 2 + column % 2;
 }
 
+/* On the host, from the steps at 8 * row + column. */
+static inline void jpeg_reciprocals_init(float reciprocals[JPEG_BLOCK],
+                                         const uint8_t steps[JPEG_BLOCK]) {
+    for (int i = 0; i < JPEG_BLOCK; i++)
+        reciprocals[jpeg_reciprocal_place(i / 8, i % 8)] = jpeg_reciprocal(steps[i]);
+}
+
 /* Samples of a block, two words a row, to coefficients in zigzag order. RECIPROCALS begin at a
  * multiple of 16 bytes. Returns a bit for each that is not 0, the DC left out: number 1 is the
  * highest, 63 is bit 1. */
