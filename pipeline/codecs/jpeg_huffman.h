@@ -111,8 +111,8 @@ HOST_DEVICE uint32_t jpeg_sign_and_size(int32_t number) {
 
 HOST_DEVICE uint32_t jpeg_dc_symbol(const uint32_t *symbols, int32_t difference) {
     const uint32_t s = jpeg_sign_and_size(difference);
-    const uint32_t index = s ? (s & 15) | (s >> 4 & JPEG_SYMBOLS_DC_NEGATIVE) : JPEG_SYMBOL_NONE;
-    return symbols[JPEG_SYMBOLS_AC + index];
+    const uint32_t index = (s & 15) | (s >> 4 & JPEG_SYMBOLS_DC_NEGATIVE);
+    return symbols[JPEG_SYMBOLS_AC + (s ? index : (uint32_t)JPEG_SYMBOL_NONE)];
 }
 
 HOST_DEVICE uint32_t jpeg_leading_zeros(uint64_t mask) {

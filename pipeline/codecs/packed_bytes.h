@@ -15,7 +15,7 @@
 
 #include <stdint.h>
 
-#ifdef __CUDACC__
+#ifdef __CUDA_ARCH__
 #define PACKED_UNROLL _Pragma("unroll")
 #else
 #define PACKED_UNROLL
