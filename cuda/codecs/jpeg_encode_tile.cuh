@@ -46,7 +46,7 @@ struct tile_memory {
 
 /* What a thread knows of its tile. */
 struct tile_task {
-    const struct source *source;
+    struct source source;     /* a copy: in memory, any store might change it */
     uint32_t number;          /* in the batch */
     uint32_t first_mcu, mcus; /* of the picture */
 };
@@ -131,9 +131,9 @@ static __device__ __forceinline__ bool place_strip(struct jpeg_strip &strip,
     strip = jpeg_strip_of(SAMPLING, number);
     const uint32_t mcu = task.first_mcu + (uint32_t)strip.mcu;
     const bool there = number < strip_shape<SAMPLING>::STRIPS && mcu < task.mcus;
-    const uint32_t row = there ? mcu_row(*task.source, mcu) : 0;
-    const uint32_t column = there ? mcu - row * task.source->frame.mcus_across : 0;
-    jpeg_strip_place(&strip, &task.source->frame, column, row);
+    const uint32_t row = there ? mcu_row(task.source, mcu) : 0;
+    const uint32_t column = there ? mcu - row * task.source.frame.mcus_across : 0;
+    jpeg_strip_place(&strip, &task.source.frame, column, row);
     return there;
 }
 
@@ -186,9 +186,9 @@ static __device__ __forceinline__ void take_pixels(struct tile_memory &memory,
 #pragma unroll
     for (int round = 0; round < shape::ROUNDS; round++) {
         if (!place_strip<SAMPLING>(strip, task, round)) continue;
-        load_pixels(words[round][0], *task.source, strip.x, strip.above);
+        load_pixels(words[round][0], task.source, strip.x, strip.above);
         if constexpr (SAMPLING == JPEG_420)
-            load_pixels(words[round][1], *task.source, strip.x, strip.below);
+            load_pixels(words[round][1], task.source, strip.x, strip.below);
     }
 #pragma unroll
     for (int round = 0; round < shape::ROUNDS; round++) {
@@ -213,10 +213,10 @@ struct worker {
 };
 
 static __device__ __forceinline__ struct worker worker_of(const struct tile_task &task) {
-    const struct jpeg_frame &frame = task.source->frame;
+    const struct jpeg_frame &frame = task.source.frame;
     struct worker worker;
     worker.block = jpeg_block_of(frame.sampling, threadIdx.x);
-    const uint32_t mcu = task.first_mcu + worker.block.mcu, row = mcu_row(*task.source, mcu);
+    const uint32_t mcu = task.first_mcu + worker.block.mcu, row = mcu_row(task.source, mcu);
     const uint32_t column = mcu - row * frame.mcus_across, within = worker.block.within;
     worker.which = frame.sampling == JPEG_420 ? within >= 4 : within > 0;
     worker.place = worker.block.mcu * jpeg_mcu_blocks(frame.sampling) + within;
@@ -402,9 +402,9 @@ static __device__ __forceinline__ void write_string(struct tile_memory &memory,
 static __device__ __forceinline__ struct tile_task task_of(const struct batch &batch) {
     struct tile_task task;
     task.number = blockIdx.x;
-    task.source = sources(batch) + find_image(first_tiles(batch), batch.count, blockIdx.x);
-    const struct jpeg_frame &frame = task.source->frame;
-    task.first_mcu = (blockIdx.x - task.source->first_tile) * jpeg_tile_mcus(frame.sampling);
+    task.source = sources(batch)[find_image(first_tiles(batch), batch.count, blockIdx.x)];
+    const struct jpeg_frame &frame = task.source.frame;
+    task.first_mcu = (blockIdx.x - task.source.first_tile) * jpeg_tile_mcus(frame.sampling);
     task.mcus = jpeg_frame_mcus(&frame);
     return task;
 }
@@ -415,8 +415,8 @@ static __global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS_RESIDENT)
     struct tile_memory &memory = *(struct tile_memory *)dynamic_memory;
     let_next_begin();
     const struct tile_task task = task_of(batch);
-    const uint32_t sampling = task.source->frame.sampling;
-    begin_tile(memory, *batch.tables, task.source->quality);
+    const uint32_t sampling = task.source.frame.sampling;
+    begin_tile(memory, *batch.tables, task.source.quality);
     if (sampling == JPEG_420)
         take_pixels<JPEG_420>(memory, task);
     else if (sampling == JPEG_444)

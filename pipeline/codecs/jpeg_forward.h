@@ -125,19 +125,19 @@ HOST_DEVICE void jpeg_forward_column(const struct jpeg_column_pair *pair, int wh
     const int32_t half = 1 << 14;
     out[0] = (jpeg_column_half(pair->out0, which) - 32768 + 2) >> 2;
     out[4] = (jpeg_column_half(pair->out4, which) - 32768 + 2) >> 2;
-    out[2] = (JPEG_C6 * t12 + JPEG_C2 * t13 + half - 16384 * (JPEG_C6 + JPEG_C2)) >> 15;
-    out[6] = (JPEG_C6 * t13 - (JPEG_C2 + 1) * t12 + half + 16384 * (JPEG_C2 + 1 - JPEG_C6)) >> 15;
-    out[1] = (JPEG_C1 * t7 + JPEG_C3 * t6 + JPEG_C5 * t5 + JPEG_C7 * t4 + half -
-              8192 * (JPEG_C1 + JPEG_C3 + JPEG_C5 + JPEG_C7)) >>
+    out[2] = (half - 16384 * (JPEG_C6 + JPEG_C2) + JPEG_C6 * t12 + JPEG_C2 * t13) >> 15;
+    out[6] = (half - 16384 * (JPEG_C6 - JPEG_C2 - 1) + JPEG_C6 * t13 - (JPEG_C2 + 1) * t12) >> 15;
+    out[1] = (half - 8192 * (JPEG_C1 + JPEG_C3 + JPEG_C5 + JPEG_C7) + JPEG_C1 * t7 + JPEG_C3 * t6 +
+              JPEG_C5 * t5 + JPEG_C7 * t4) >>
              15;
-    out[3] = (JPEG_C3 * t7 - (JPEG_C7 - 1) * t6 - (JPEG_C1 - 1) * t5 - (JPEG_C5 - 1) * t4 + half -
-              8192 * (JPEG_C3 - JPEG_C7 - JPEG_C1 - JPEG_C5 + 3)) >>
+    out[3] = (half - 8192 * (JPEG_C3 - JPEG_C7 - JPEG_C1 - JPEG_C5 + 3) + JPEG_C3 * t7 -
+              (JPEG_C7 - 1) * t6 - (JPEG_C1 - 1) * t5 - (JPEG_C5 - 1) * t4) >>
              15;
-    out[5] = (JPEG_C5 * t7 - (JPEG_C1 - 1) * t6 + (JPEG_C7 + 1) * t5 + JPEG_C3 * t4 + half -
-              8192 * (JPEG_C5 - JPEG_C1 + JPEG_C7 + JPEG_C3 + 2)) >>
+    out[5] = (half - 8192 * (JPEG_C5 - JPEG_C1 + JPEG_C7 + JPEG_C3 + 2) + JPEG_C5 * t7 -
+              (JPEG_C1 - 1) * t6 + (JPEG_C7 + 1) * t5 + JPEG_C3 * t4) >>
              15;
-    out[7] = (JPEG_C7 * t7 - (JPEG_C5 - 1) * t6 + JPEG_C3 * t5 - JPEG_C1 * t4 + half -
-              8192 * (JPEG_C7 - JPEG_C5 + JPEG_C3 - JPEG_C1 + 1)) >>
+    out[7] = (half - 8192 * (JPEG_C7 - JPEG_C5 + JPEG_C3 - JPEG_C1 + 1) + JPEG_C7 * t7 -
+              (JPEG_C5 - 1) * t6 + JPEG_C3 * t5 - JPEG_C1 * t4) >>
              15;
 }
 
@@ -181,6 +181,7 @@ static inline void jpeg_reciprocals_init(float reciprocals[JPEG_BLOCK],
 HOST_DEVICE uint64_t jpeg_forward(const uint32_t *samples, const float *reciprocals,
                                   int16_t *coefficients) {
     const uint8_t number[JPEG_BLOCK] = JPEG_ZIGZAG_NUMBER;
+    const float *aligned = (const float *)__builtin_assume_aligned(reciprocals, 16);
     uint32_t rows[4][8], high = 0, low = 0;
     PACKED_UNROLL
     for (int r = 0; r < 8; r++) {
@@ -193,12 +194,15 @@ HOST_DEVICE uint64_t jpeg_forward(const uint32_t *samples, const float *reciproc
     for (int p = 0; p < 4; p++) {
         const struct jpeg_column_pair pair = jpeg_column_sums(rows[p]);
         int32_t columns[2][8];
+        float by[16]; /* all before the first store, so that they are read four at a time */
+        PACKED_UNROLL
+        for (int i = 0; i < 16; i++) by[i] = aligned[16 * p + i];
         jpeg_forward_column(&pair, 0, columns[0]);
         jpeg_forward_column(&pair, 1, columns[1]);
         PACKED_UNROLL
         for (int i = 0; i < 16; i++) {
             const int k = number[8 * (i / 2) + 2 * p + i % 2];
-            const uint32_t bits = jpeg_quotient(columns[i % 2][i / 2], reciprocals[16 * p + i]);
+            const uint32_t bits = jpeg_quotient(columns[i % 2][i / 2], by[i]);
             coefficients[k] = (int16_t)(uint16_t)bits;
             if (k == 0 || bits == JPEG_ROUNDER_BITS) continue;
             if (k <= 32)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Segment after segment, in the order in which libjpeg has them: JFIF, the profile in
+ * pieces, the tables of quantization, the frame, the Huffman tables as they are needed, the scan. */
 #include "pipeline/codecs/jpeg_prologue.h"
 
 #include <string.h>
