@@ -12,12 +12,17 @@
 #include "cuda/check.cuh"
 #include "pipeline/codecs/jpeg_prologue.h"
 
+#include <cassert>
 #include <cstdlib>
 #include <cstring>
 
 namespace jpeg_encode {
 
-enum { SIDE_MAX = 65500, /* libjpeg's */ TILE_BITS_MAX = JPEG_TILE_BLOCKS * JPEG_BLOCK_BITS_MAX };
+enum {
+    SIDE_MAX = 65500, /* libjpeg's */
+    TILE_BITS_MAX = JPEG_TILE_BLOCKS * JPEG_BLOCK_BITS_MAX,
+    PROLOGUE_BYTES_MAX = 640 /* without a profile: 623 */
+};
 
 /* Bytes one after another; with no memory behind it, it counts. */
 struct arena {
@@ -105,6 +110,31 @@ static void set_division(struct source &source, uint32_t divisor) {
     source.shift = divisor == 1 ? 0 : log2_up - 1;
 }
 
+/* Prologues without a profile, for one pixel: [colour][quality - 1]. To write one takes longer than
+ * a small image's kernels. */
+struct prologues {
+    uint8_t bytes[2][QUALITIES][PROLOGUE_BYTES_MAX];
+};
+
+static void fill_prologues(struct prologues &prologues) {
+    for (int colour = 0; colour < 2; colour++)
+        for (unsigned quality = 1; quality <= QUALITIES; quality++) {
+            const struct jpeg_frame frame =
+                jpeg_frame_of(1, 1, jpeg_sampling_of(colour ? 3 : 1, quality));
+            jpeg_prologue_write(&frame, quality, NULL, 0, prologues.bytes[colour][quality - 1]);
+        }
+}
+
+static void write_prologue(const struct prologues &prologues, const struct jpeg_frame &frame,
+                           const struct jpeg_encode_image &image, uint8_t *bytes) {
+    const size_t length = prologue_bytes(image);
+    if (image.profile_length)
+        return jpeg_prologue_write(&frame, image.quality, image.profile, image.profile_length,
+                                   bytes);
+    memcpy(bytes, prologues.bytes[image.image.channels > 1][image.quality - 1], length);
+    jpeg_prologue_resize(&frame, bytes, length);
+}
+
 static struct source source_of(const struct jpeg_encode_image &image, uint8_t *prologue,
                                uint64_t first_tile) {
     struct source source = {};
@@ -119,16 +149,15 @@ static struct source source_of(const struct jpeg_encode_image &image, uint8_t *p
     set_division(source, source.frame.mcus_across);
     source.prologue = (const uint4 *)prologue;
     source.prologue_bytes = (uint32_t)prologue_bytes(image);
-    jpeg_prologue_write(&source.frame, image.quality, image.profile, image.profile_length,
-                        prologue);
     return source;
 }
 
-static void describe_images(const struct jpeg_encode_batch *asked, struct source *sources,
-                            uint32_t *firsts, uint8_t *prologues) {
+static void describe_images(const struct jpeg_encode_batch *asked, const struct prologues &ready,
+                            struct source *sources, uint32_t *firsts, uint8_t *prologues) {
     uint64_t tiles = 0, pieces = 0;
     for (int i = 0; i < asked->count; i++) {
         sources[i] = source_of(asked->images[i], prologues, tiles);
+        write_prologue(ready, sources[i].frame, asked->images[i], prologues);
         firsts[i] = (uint32_t)tiles;
         firsts[asked->count + i] = (uint32_t)pieces;
         tiles += sources[i].tiles;
@@ -194,6 +223,7 @@ using namespace jpeg_encode;
 struct jpeg_encoder {
     struct tables *tables; /* device */
     bool overlaps;         /* the GPU lets a kernel begin early */
+    struct prologues prologues;
 };
 
 static enum status set_up(struct jpeg_encoder *encoder, const struct tables *tables,
@@ -217,6 +247,7 @@ extern "C" enum status jpeg_encoder_create(struct jpeg_encoder **encoder, struct
         fail(failure, status, "no memory for the tables of JPEG");
     } else {
         fill_tables(*tables);
+        fill_prologues((*encoder)->prologues);
         status = set_up(*encoder, tables, failure);
     }
     free(tables);
@@ -254,6 +285,7 @@ extern "C" struct jpeg_encode_needs jpeg_encode_needs(const struct jpeg_encode_i
 static enum status check_batch(const struct jpeg_encode_batch *batch, const struct totals &totals,
                                struct failure *failure) {
     const struct jpeg_encode_needs needs = jpeg_encode_needs(batch->images, batch->count);
+    assert(batch->count > 0 && batch->count <= JPEG_ENCODE_IMAGES_MAX);
     if (totals.tiles > INT32_MAX || totals.pieces > INT32_MAX)
         return fail(failure, STATUS_TOO_LARGE, "too many pixels for one batch of JPEGs on the GPU");
     if (batch->pinned_bytes >= needs.pinned_bytes && batch->scratch_bytes >= needs.fixed_bytes)
@@ -261,16 +293,14 @@ static enum status check_batch(const struct jpeg_encode_batch *batch, const stru
     return fail(failure, STATUS_TOO_LARGE, "too little memory for a batch of JPEGs on the GPU");
 }
 
-extern "C" enum status jpeg_encode_launch(struct jpeg_encoder *encoder,
-                                          const struct jpeg_encode_batch *asked,
-                                          struct failure *failure) {
-    const struct totals totals = totals_of(asked->images, asked->count);
-    const enum status status = check_batch(asked, totals, failure);
-    if (status) return status;
+/* What the kernels are told; the host's part of it is written. */
+static struct batch make_batch(const struct jpeg_encoder *encoder,
+                               const struct jpeg_encode_batch *asked, const struct totals &totals,
+                               struct host_part &part) {
+    struct arena pinned = { (uint8_t *)asked->pinned, 0 };
+    struct arena scratch = { (uint8_t *)asked->scratch, 0 };
     struct batch batch = {};
-    struct arena pinned = { (uint8_t *)asked->pinned, 0 },
-                 scratch = { (uint8_t *)asked->scratch, 0 };
-    const struct host_part part = host_part_of(pinned, totals, asked->count);
+    part = host_part_of(pinned, totals, asked->count);
     lay_out(batch, scratch, totals, asked->count);
     const size_t places = (asked->scratch_bytes - scratch.used) / JPEG_PLACE_BYTES;
     batch.string_places = places < JPEG_NO_PLACE ? (uint32_t)places : JPEG_NO_PLACE - 1;
@@ -282,9 +312,20 @@ extern "C" enum status jpeg_encode_launch(struct jpeg_encoder *encoder,
     batch.tiles = (uint32_t)totals.tiles;
     batch.pieces = (uint32_t)totals.pieces;
     const bool few = asked->count <= FEW;
-    describe_images(asked, few ? batch.few : part.sources, few ? batch.few_firsts : part.firsts,
-                    part.prologues);
-    if (!few)
+    describe_images(asked, encoder->prologues, few ? batch.few : part.sources,
+                    few ? batch.few_firsts : part.firsts, part.prologues);
+    return batch;
+}
+
+extern "C" enum status jpeg_encode_launch(struct jpeg_encoder *encoder,
+                                          const struct jpeg_encode_batch *asked,
+                                          struct failure *failure) {
+    const struct totals totals = totals_of(asked->images, asked->count);
+    const enum status status = check_batch(asked, totals, failure);
+    if (status) return status;
+    struct host_part part;
+    const struct batch batch = make_batch(encoder, asked, totals, part);
+    if (asked->count > FEW)
         CUDA_TRY(failure, cudaMemcpyAsync((void *)batch.many, part.sources, part.many_bytes,
                                           cudaMemcpyHostToDevice, asked->stream));
     return launch_all(batch, asked->stream, encoder->overlaps, failure);

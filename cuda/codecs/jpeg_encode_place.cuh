@@ -22,7 +22,8 @@ struct place_memory {
     uint32_t missing, last;
 };
 
-/* The sum of all threads' values before this one's; TOTAL is that of all. TURN is 0 and 1 in turn. */
+/* The sum of all threads' values before this one's; TOTAL is that of all. TURN is 0 and 1 in
+ * turn. */
 static __device__ __forceinline__ uint32_t sum_before(struct place_memory &memory, int turn,
                                                       uint32_t value, uint32_t &total) {
     const uint32_t lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;

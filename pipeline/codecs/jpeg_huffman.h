@@ -125,7 +125,8 @@ HOST_DEVICE uint32_t jpeg_leading_zeros(uint64_t mask) {
 }
 
 /* A block's bits from its first to its last, of which words FIRST.. are stored: JPEG_STAGE_WORDS at
- * most, the last one filled up with zeros. MASK is jpeg_forward's. Returns how many bits all are. */
+ * most, the last one filled up with zeros. MASK is jpeg_forward's. Returns how many bits all
+ * are. */
 HOST_DEVICE uint32_t jpeg_code_block(const int16_t *coefficients, uint64_t mask, int32_t difference,
                                      const uint32_t *symbols, uint32_t *words, uint32_t first) {
     struct jpeg_bits bits;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Segment after segment, in the order in which libjpeg has them: JFIF, the profile in
- * pieces, the tables of quantization, the frame, the Huffman tables as they are needed, the scan. */
+ * pieces, the tables of quantization, the frame, the Huffman tables, the scan. */
 #include "pipeline/codecs/jpeg_prologue.h"
 
 #include <string.h>
@@ -50,14 +50,22 @@ static size_t profile_pieces(size_t profile_length) {
     return (profile_length + PROFILE_PIECE - 1) / PROFILE_PIECE;
 }
 
-size_t jpeg_prologue_bytes(enum jpeg_sampling sampling, size_t profile_length) {
-    const unsigned components = components_of(sampling);
-    size_t bytes =
-        JFIF_BYTES + profile_length + profile_pieces(profile_length) * PROFILE_PIECE_HEAD;
+/* From the Huffman tables on, which come after the frame. */
+static size_t bytes_after_frame(enum jpeg_sampling sampling) {
+    size_t bytes = 8 + 2 * components_of(sampling); /* SOS */
     for (int i = 0; i < classes_of(sampling); i++)
-        bytes += DQT_BYTES + 2 * DHT_HEAD + jpeg_standard_dc[i].symbol_count +
-                 jpeg_standard_ac[i].symbol_count;
-    return bytes + 10 + 3 * components + 8 + 2 * components; /* SOF0 and SOS */
+        bytes += 2 * DHT_HEAD + jpeg_standard_dc[i].symbol_count + jpeg_standard_ac[i].symbol_count;
+    return bytes;
+}
+
+static size_t frame_bytes(enum jpeg_sampling sampling) {
+    return 10 + 3 * components_of(sampling);
+}
+
+size_t jpeg_prologue_bytes(enum jpeg_sampling sampling, size_t profile_length) {
+    const size_t profile = profile_length + profile_pieces(profile_length) * PROFILE_PIECE_HEAD;
+    return JFIF_BYTES + profile + (size_t)classes_of(sampling) * DQT_BYTES + frame_bytes(sampling) +
+           bytes_after_frame(sampling);
 }
 
 /* ---- segments */
@@ -148,4 +156,9 @@ void jpeg_prologue_write(const struct jpeg_frame *frame, unsigned quality, const
         at = put_codes(at, &jpeg_standard_ac[i], 0x10 | i);
     }
     put_scan(at, components_of(sampling));
+}
+
+void jpeg_prologue_resize(const struct jpeg_frame *frame, uint8_t *bytes, size_t length) {
+    const enum jpeg_sampling sampling = (enum jpeg_sampling)frame->sampling;
+    put_frame(bytes + length - bytes_after_frame(sampling) - frame_bytes(sampling), frame);
 }

@@ -28,6 +28,9 @@ size_t jpeg_prologue_bytes(enum jpeg_sampling sampling, size_t profile_length);
 void jpeg_prologue_write(const struct jpeg_frame *frame, unsigned quality, const uint8_t *profile,
                          size_t profile_length, uint8_t *bytes);
 
+/* One that is written, LENGTH bytes, for a frame of another size and the same sampling. */
+void jpeg_prologue_resize(const struct jpeg_frame *frame, uint8_t *bytes, size_t length);
+
 #ifdef __cplusplus
 }
 #endif

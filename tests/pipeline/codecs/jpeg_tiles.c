@@ -5,6 +5,7 @@
  * covers: pipeline/codecs/jpeg_prologue.c
  */
 #include "pipeline/codecs/jpeg_tiles.h"
+#include "pipeline/codecs/jpeg_prologue.h"
 
 #include "tests/pipeline/codecs/made_files.h"
 
@@ -157,6 +158,23 @@ static void test_room_that_is_too_small(void **state) {
     free(image.pixels);
 }
 
+static void test_another_size_of_the_same_prologue(void **state) {
+    (void)state;
+    for (int sampling = JPEG_GRAY; sampling <= JPEG_420; sampling++)
+        for (size_t profile = 0; profile < 70000; profile += 69999) {
+            const struct jpeg_frame frames[] = { jpeg_frame_of(3, 5, (uint32_t)sampling),
+                                                 jpeg_frame_of(65500, 301, (uint32_t)sampling) };
+            const size_t length = jpeg_prologue_bytes((enum jpeg_sampling)sampling, profile);
+            uint8_t *bytes[] = { malloc(length), malloc(length) }, *icc = calloc(1, profile + 1);
+            for (int i = 0; i < 2; i++) jpeg_prologue_write(&frames[i], 77, icc, profile, bytes[i]);
+            assert_memory_not_equal(bytes[0], bytes[1], length);
+            jpeg_prologue_resize(&frames[1], bytes[0], length);
+            assert_memory_equal(bytes[0], bytes[1], length);
+            for (int i = 0; i < 2; i++) free(bytes[i]);
+            free(icc);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_sizes),
@@ -164,6 +182,7 @@ int main(void) {
         cmocka_unit_test(test_every_quality),
         cmocka_unit_test(test_profiles),
         cmocka_unit_test(test_room_that_is_too_small),
+        cmocka_unit_test(test_another_size_of_the_same_prologue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
