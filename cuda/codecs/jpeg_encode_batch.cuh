@@ -98,14 +98,14 @@ static __device__ __forceinline__ uint32_t find_image(const uint32_t *firsts, ui
 
 static __device__ __forceinline__ void let_next_begin(void) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    cudaTriggerProgrammaticLaunchCompletion();
+    asm volatile("griddepcontrol.launch_dependents;");
 #endif
 }
 
 /* Nothing that the kernel before has written is read above this. */
 static __device__ __forceinline__ void wait_for_previous(void) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    cudaGridDependencySynchronize();
+    asm volatile("griddepcontrol.wait;" ::: "memory");
 #endif
 }
 

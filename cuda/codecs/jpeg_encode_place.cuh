@@ -20,6 +20,7 @@ enum { PLACE_THREADS = 256, PLACE_WARPS = PLACE_THREADS / WARP, END_BYTES = 2 /*
 struct place_memory {
     uint32_t sums[2][PLACE_WARPS]; /* in turn, so that one barrier does */
     uint32_t missing, last;
+    uint2 size; /* of the batch's only image */
 };
 
 /* The sum of all threads' values before this one's; TOTAL is that of all. TURN is 0 and 1 in
@@ -88,7 +89,10 @@ static __device__ __forceinline__ void place_images(const struct batch &batch,
     for (uint32_t base = 0; base < batch.count; base += PLACE_THREADS) {
         const uint32_t i = base + threadIdx.x;
         uint2 told = make_uint2(0, JPEG_ENCODE_TOO_LARGE);
-        if (i < batch.count) told = __ldcg((const uint2 *)batch.sizes + i);
+        if (batch.count == 1)
+            told = memory.size;
+        else if (i < batch.count)
+            told = __ldcg((const uint2 *)batch.sizes + i);
         const struct image_size size = { told.x, told.y };
         const bool fits = size.verdict == JPEG_ENCODE_WRITTEN && size.bytes <= batch.out_bytes;
         /* in units of OUT_ALIGN, so that 256 files are not too many for 32 bits */
@@ -114,6 +118,18 @@ static __device__ __forceinline__ void place_images(const struct batch &batch,
     batch.tables->images_done = 0;
 }
 
+/* One thread. An image alone need not ask who else is done. */
+static __device__ __forceinline__ void tell_size(const struct batch &batch,
+                                                 struct place_memory &memory, uint2 size) {
+    memory.size = size;
+    memory.last = 1;
+    if (batch.count == 1) return;
+    __stcg((uint2 *)batch.sizes + blockIdx.x, size);
+    __threadfence();
+    memory.last = atomicAdd(&batch.tables->images_done, 1u) == batch.count - 1;
+    __threadfence();
+}
+
 static __global__ void __launch_bounds__(PLACE_THREADS)
     place_kernel(const __grid_constant__ struct batch batch) {
     __shared__ struct place_memory memory;
@@ -126,10 +142,7 @@ static __global__ void __launch_bounds__(PLACE_THREADS)
     __syncthreads();
     if (threadIdx.x == 0) {
         const struct image_size size = judge_image(source, memory, bytes);
-        __stcg((uint2 *)batch.sizes + blockIdx.x, make_uint2(size.bytes, size.verdict));
-        __threadfence();
-        memory.last = atomicAdd(&batch.tables->images_done, 1u) == batch.count - 1;
-        __threadfence();
+        tell_size(batch, memory, make_uint2(size.bytes, size.verdict));
     }
     __syncthreads();
     if (memory.last) place_images(batch, memory);

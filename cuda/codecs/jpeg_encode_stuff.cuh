@@ -149,18 +149,21 @@ static __device__ __forceinline__ void stuff_tile(const struct batch &batch, uin
                                                   uint8_t *bytes) {
     const uint32_t index = find_image(first_tiles(batch), batch.count, tile);
     const struct source &source = sources(batch)[index];
+    const uint32_t first = source.first_tile, end = first + source.tiles;
+    wait_for_previous();
     const struct jpeg_encode_result &result = batch.results[index];
     const struct jpeg_string &string = batch.strings[tile];
     const struct tile_place place = batch.tile_places[tile];
+    const uint32_t tail = tile == first ? 0 : batch.strings[tile - 1].tail;
     if (result.verdict != JPEG_ENCODE_WRITTEN) return;
     struct stuff_task task;
     task.string = (const uint4 *)(batch.string_bytes + (size_t)JPEG_PLACE_BYTES * string.place);
     task.vectors = (string.bits + 127) / 128;
     task.phase = place.phase;
     task.end = place.phase + string.bits;
-    task.last = tile + 1 == source.first_tile + source.tiles;
+    task.last = tile + 1 == end;
     task.bytes = (task.end + (task.last ? 7 : 0)) / 8;
-    task.tail = tile == source.first_tile ? 0 : batch.strings[tile - 1].tail;
+    task.tail = tail;
     uint8_t *to = batch.out + result.offset + place.offset;
     struct stuff_row row;
     row.bytes = bytes;
@@ -169,27 +172,38 @@ static __device__ __forceinline__ void stuff_tile(const struct batch &batch, uin
     stuff_string(task, row);
 }
 
-/* PIECE_BYTES of what stands before an image's blocks. Files begin at OUT_ALIGN. */
+/* PIECE_BYTES of what stands before an image's blocks, read while the kernel before is at work.
+ * Files begin at OUT_ALIGN. */
 static __device__ __forceinline__ void copy_piece(const struct batch &batch, uint32_t piece) {
+    constexpr uint32_t VECTORS = PIECE_BYTES / ROUND_BYTES;
     const uint32_t *firsts = first_pieces(batch);
     const uint32_t index = find_image(firsts, batch.count, piece), lane = threadIdx.x % WARP;
     const struct source &source = sources(batch)[index];
-    const struct jpeg_encode_result &result = batch.results[index];
-    if (result.verdict != JPEG_ENCODE_WRITTEN) return;
     const uint32_t start = (piece - firsts[index]) * PIECE_BYTES;
     const uint32_t bytes = min(source.prologue_bytes - start, (uint32_t)PIECE_BYTES);
-    const uint4 *from = source.prologue + start / VECTOR_BYTES;
-    uint8_t *to = batch.out + result.offset + start;
-    for (uint32_t v = lane; v < bytes / VECTOR_BYTES; v += WARP) ((uint4 *)to)[v] = from[v];
     const uint32_t whole = bytes / VECTOR_BYTES * VECTOR_BYTES;
-    if (whole + lane < bytes) to[whole + lane] = ((const uint8_t *)from)[whole + lane];
+    const uint8_t *from = (const uint8_t *)source.prologue + start;
+    uint4 vectors[VECTORS];
+    uint8_t rest = 0;
+#pragma unroll
+    for (uint32_t i = 0; i < VECTORS; i++)
+        if (VECTOR_BYTES * (WARP * i + lane) < whole)
+            vectors[i] = ((const uint4 *)from)[WARP * i + lane];
+    if (whole + lane < bytes) rest = from[whole + lane];
+    wait_for_previous();
+    const struct jpeg_encode_result &result = batch.results[index];
+    if (result.verdict != JPEG_ENCODE_WRITTEN) return;
+    uint8_t *to = batch.out + result.offset + start;
+#pragma unroll
+    for (uint32_t i = 0; i < VECTORS; i++)
+        if (VECTOR_BYTES * (WARP * i + lane) < whole) ((uint4 *)to)[WARP * i + lane] = vectors[i];
+    if (whole + lane < bytes) to[whole + lane] = rest;
 }
 
 static __global__ void __launch_bounds__(STUFF_THREADS)
     stuff_kernel(const __grid_constant__ struct batch batch) {
     __shared__ __align__(16) uint8_t rows[STUFF_WARPS][STUFF_BYTES];
     const uint32_t warp = threadIdx.x / WARP, unit = blockIdx.x * STUFF_WARPS + warp;
-    wait_for_previous();
     if (unit < batch.tiles)
         stuff_tile(batch, unit, rows[warp]);
     else if (unit - batch.tiles < batch.pieces)
