@@ -204,11 +204,11 @@ HOST_DEVICE uint64_t jpeg_forward(const uint32_t *samples, const float *reciproc
             const int k = number[8 * (i / 2) + 2 * p + i % 2];
             const uint32_t bits = jpeg_quotient(columns[i % 2][i / 2], by[i]);
             coefficients[k] = (int16_t)(uint16_t)bits;
-            if (k == 0 || bits == JPEG_ROUNDER_BITS) continue;
+            if (k == 0) continue;
             if (k <= 32)
-                high |= 1u << (32 - k);
+                high = packed_mark(high, 1u << (32 - k), bits, JPEG_ROUNDER_BITS);
             else
-                low |= 1u << (64 - k);
+                low = packed_mark(low, 1u << (64 - k), bits, JPEG_ROUNDER_BITS);
         }
     }
     return (uint64_t)high << 32 | low;

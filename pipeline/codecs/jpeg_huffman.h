@@ -78,25 +78,24 @@ static inline void jpeg_symbols_init(uint32_t symbols[JPEG_SYMBOLS], int which) 
 
 struct jpeg_bits {
     uint32_t *words;
-    uint32_t first; /* the word that stands in words[0]; JPEG_STAGE_WORDS from there are stored */
-    uint32_t count; /* bits so far */
-    uint32_t word;  /* the one that is being filled, from the highest bit down */
+    uint32_t place;  /* in `words`, of which JPEG_STAGE_WORDS are stored; others are left out */
+    uint32_t offset; /* bits of the word that is being filled */
+    uint32_t word;   /* from the highest bit down */
 };
 
 HOST_DEVICE void jpeg_put(struct jpeg_bits *bits, uint32_t value, uint32_t length) {
-    const uint32_t end = (bits->count & 31) + length;
+    const uint32_t end = bits->offset + length;
     const uint64_t window = (uint64_t)value << (64 - end);
     const uint32_t filled = bits->word | (uint32_t)(window >> 32);
-    const uint32_t place = (bits->count >> 5) - bits->first;
-    if (place < JPEG_STAGE_WORDS) bits->words[place] = filled;
+    if (bits->place < JPEG_STAGE_WORDS) bits->words[bits->place] = filled;
     bits->word = end < 32 ? filled : (uint32_t)window;
-    bits->count += length;
+    bits->place += end >> 5;
+    bits->offset = end & 31;
 }
 
 /* What the last symbol left for a word of its own. */
 HOST_DEVICE void jpeg_put_rest(struct jpeg_bits *bits) {
-    const uint32_t place = (bits->count >> 5) - bits->first;
-    if ((bits->count & 31) && place < JPEG_STAGE_WORDS) bits->words[place] = bits->word;
+    if (bits->offset && bits->place < JPEG_STAGE_WORDS) bits->words[bits->place] = bits->word;
 }
 
 HOST_DEVICE void jpeg_put_symbol(struct jpeg_bits *bits, uint32_t symbol, int32_t number) {
@@ -115,49 +114,59 @@ HOST_DEVICE uint32_t jpeg_dc_symbol(const uint32_t *symbols, int32_t difference)
     return symbols[JPEG_SYMBOLS_AC + (s ? index : (uint32_t)JPEG_SYMBOL_NONE)];
 }
 
-HOST_DEVICE uint32_t jpeg_leading_zeros(uint64_t mask) {
+HOST_DEVICE uint32_t jpeg_leading_zeros(uint32_t mask) {
 #ifdef __CUDA_ARCH__
-    const uint32_t high = (uint32_t)(mask >> 32);
-    return (uint32_t)__clz((int)(high ? high : (uint32_t)mask)) + (high ? 0 : 32);
+    return (uint32_t)__clz((int)mask);
 #else
-    return (uint32_t)__builtin_clzll(mask);
+    return (uint32_t)__builtin_clz(mask);
 #endif
 }
 
+HOST_DEVICE void jpeg_put_coefficient(struct jpeg_bits *bits, const uint32_t *symbols,
+                                      uint32_t zeros, int32_t number) {
+    PACKED_NO_UNROLL
+    for (; zeros > 15; zeros -= 16) jpeg_put_symbol(bits, symbols[JPEG_SYMBOL_16_ZEROS], 0);
+    const uint32_t s = jpeg_sign_and_size(number) & (JPEG_SYMBOL_NEGATIVE | 15);
+    jpeg_put_symbol(bits, symbols[zeros * 16 + s], number);
+}
+
 /* A block's bits from its first to its last, of which words FIRST.. are stored: JPEG_STAGE_WORDS at
- * most, the last one filled up with zeros. MASK is jpeg_forward's. Returns how many bits all
- * are. */
+ * most, the last one filled up with zeros. MASK is jpeg_forward's. Returns how many bits all are.
+ */
 HOST_DEVICE uint32_t jpeg_code_block(const int16_t *coefficients, uint64_t mask, int32_t difference,
                                      const uint32_t *symbols, uint32_t *words, uint32_t first) {
     struct jpeg_bits bits;
-    const int open = !(mask & 2); /* the last coefficient is 0: the block needs an end */
-    uint32_t place = 0, run = 0;
-    int32_t next = 0;
+    const uint32_t halves[2] = { (uint32_t)(mask >> 32), (uint32_t)mask };
+    uint32_t before = 0; /* the last coefficient that is coded */
     bits.words = words;
-    bits.first = first;
-    bits.count = bits.word = 0;
-    if (mask) {
-        run = jpeg_leading_zeros(mask);
-        place = run + 1;
-        next = coefficients[place];
-    }
+    bits.place = 0 - first;
+    bits.offset = bits.word = 0;
     jpeg_put_symbol(&bits, jpeg_dc_symbol(symbols, difference), difference);
-    while (mask) {
-        const int32_t number = next;
-        uint32_t zeros = run;
-        mask = mask << run << 1;
-        if (mask) { /* early, so that nothing waits for it later */
-            run = jpeg_leading_zeros(mask);
-            place += run + 1;
-            next = coefficients[place];
+    PACKED_NO_UNROLL
+    for (uint32_t start = 1; start < JPEG_BLOCK; start += 32) {
+        uint32_t left = start == 1 ? halves[0] : halves[1], skipped = 0;
+        int32_t next = 0;
+        if (left) {
+            skipped = jpeg_leading_zeros(left);
+            next = coefficients[start + skipped];
         }
-        for (; zeros > 15; zeros -= 16) jpeg_put_symbol(&bits, symbols[JPEG_SYMBOL_16_ZEROS], 0);
-        const uint32_t s = jpeg_sign_and_size(number) & (JPEG_SYMBOL_NEGATIVE | 15);
-        jpeg_put_symbol(&bits, symbols[zeros * 16 + s], number);
+        PACKED_NO_UNROLL
+        while (left) {
+            const uint32_t k = start + skipped;
+            const int32_t number = next;
+            left &= 0x7fffffffu >> skipped;
+            if (left) { /* early, so that nothing waits for it later */
+                skipped = jpeg_leading_zeros(left);
+                next = coefficients[start + skipped];
+            }
+            jpeg_put_coefficient(&bits, symbols, k - before - 1, number);
+            before = k;
+        }
     }
-    if (open) jpeg_put_symbol(&bits, symbols[JPEG_SYMBOL_BLOCK_END], 0);
+    /* the last coefficient is 0: the block needs an end */
+    if (!(mask & 2)) jpeg_put_symbol(&bits, symbols[JPEG_SYMBOL_BLOCK_END], 0);
     jpeg_put_rest(&bits);
-    return bits.count;
+    return 32 * (bits.place + first) + bits.offset;
 }
 
 #endif

@@ -16,8 +16,10 @@
 #include <stdint.h>
 
 #ifdef __CUDA_ARCH__
-#define PACKED_UNROLL _Pragma("unroll")
+#define PACKED_UNROLL    _Pragma("unroll")
+#define PACKED_NO_UNROLL _Pragma("unroll 1")
 #else
+#define PACKED_NO_UNROLL
 #define PACKED_UNROLL
 #endif
 
@@ -72,6 +74,15 @@ static __device__ __forceinline__ int32_t packed_sdot4(uint32_t weights, uint32_
     return sum;
 }
 
+/* MASK, with BIT where VALUE is not OTHER. */
+static __device__ __forceinline__ uint32_t packed_mark(uint32_t mask, uint32_t bit, uint32_t value,
+                                                       uint32_t other) {
+    asm("{ .reg .pred differs; setp.ne.u32 differs, %1, %2; @differs or.b32 %0, %0, %3; }"
+        : "+r"(mask)
+        : "r"(value), "r"(other), "r"(bit));
+    return mask;
+}
+
 static __device__ __forceinline__ uint32_t packed_select(uint32_t low, uint32_t high,
                                                          uint32_t which) {
     return __byte_perm(low, high, which);
@@ -120,6 +131,10 @@ HOST_DEVICE int32_t packed_sdot2_high(uint32_t pair, uint32_t bytes, int32_t sum
 HOST_DEVICE int32_t packed_sdot4(uint32_t weights, uint32_t bytes, int32_t sum) {
     for (int i = 0; i < 4; i++) sum += packed_signed(weights, i) * packed_signed(bytes, i);
     return sum;
+}
+
+HOST_DEVICE uint32_t packed_mark(uint32_t mask, uint32_t bit, uint32_t value, uint32_t other) {
+    return value == other ? mask : mask | bit;
 }
 
 HOST_DEVICE uint32_t packed_select(uint32_t low, uint32_t high, uint32_t which) {
