@@ -145,9 +145,9 @@ static __device__ __forceinline__ void stuff_string(const struct stuff_task &tas
     finish_row(row, task.last);
 }
 
-static __device__ __forceinline__ void stuff_tile(const struct batch &batch, uint32_t tile,
-                                                  uint8_t *bytes) {
-    const uint32_t index = find_image(first_tiles(batch), batch.count, tile);
+/* A tile of image INDEX. */
+static __device__ __forceinline__ void stuff_tile(const struct batch &batch, uint32_t index,
+                                                  uint32_t tile, uint8_t *bytes) {
     const struct source &source = sources(batch)[index];
     const uint32_t first = source.first_tile, end = first + source.tiles;
     wait_for_previous();
@@ -174,12 +174,12 @@ static __device__ __forceinline__ void stuff_tile(const struct batch &batch, uin
 
 /* PIECE_BYTES of what stands before an image's blocks, read while the kernel before is at work.
  * Files begin at OUT_ALIGN. */
-static __device__ __forceinline__ void copy_piece(const struct batch &batch, uint32_t piece) {
+static __device__ __forceinline__ void copy_piece(const struct batch &batch, uint32_t index,
+                                                  uint32_t piece) {
     constexpr uint32_t VECTORS = PIECE_BYTES / ROUND_BYTES;
-    const uint32_t *firsts = first_pieces(batch);
-    const uint32_t index = find_image(firsts, batch.count, piece), lane = threadIdx.x % WARP;
     const struct source &source = sources(batch)[index];
-    const uint32_t start = (piece - firsts[index]) * PIECE_BYTES;
+    const uint32_t start = (piece - first_pieces(batch)[index]) * PIECE_BYTES;
+    const uint32_t lane = threadIdx.x % WARP;
     const uint32_t bytes = min(source.prologue_bytes - start, (uint32_t)PIECE_BYTES);
     const uint32_t whole = bytes / VECTOR_BYTES * VECTOR_BYTES;
     const uint8_t *from = (const uint8_t *)source.prologue + start;
@@ -200,14 +200,19 @@ static __device__ __forceinline__ void copy_piece(const struct batch &batch, uin
     if (whole + lane < bytes) to[whole + lane] = rest;
 }
 
-static __global__ void __launch_bounds__(STUFF_THREADS)
+static __global__ void __launch_bounds__(STUFF_THREADS, 8)
     stuff_kernel(const __grid_constant__ struct batch batch) {
     __shared__ __align__(16) uint8_t rows[STUFF_WARPS][STUFF_BYTES];
     const uint32_t warp = threadIdx.x / WARP, unit = blockIdx.x * STUFF_WARPS + warp;
-    if (unit < batch.tiles)
-        stuff_tile(batch, unit, rows[warp]);
-    else if (unit - batch.tiles < batch.pieces)
-        copy_piece(batch, unit - batch.tiles);
+    if (unit >= batch.tiles + batch.pieces) return;
+    const bool tile = unit < batch.tiles;
+    const uint32_t number = tile ? unit : unit - batch.tiles;
+    const uint32_t index =
+        find_image(tile ? first_tiles(batch) : first_pieces(batch), batch.count, number);
+    if (tile)
+        stuff_tile(batch, index, number, rows[warp]);
+    else
+        copy_piece(batch, index, number);
 }
 
 } // namespace jpeg_encode
