@@ -135,6 +135,10 @@ static void write_prologue(const struct prologues &prologues, const struct jpeg_
     jpeg_prologue_resize(&frame, bytes, length);
 }
 
+static uint32_t mcu_side(const struct source &source) {
+    return source.frame.sampling == JPEG_420 ? 16 : 8;
+}
+
 static struct source source_of(const struct jpeg_encode_image &image, uint8_t *prologue,
                                uint64_t first_tile) {
     struct source source = {};
@@ -142,6 +146,8 @@ static struct source source_of(const struct jpeg_encode_image &image, uint8_t *p
     source.pixels = image.image.pixels;
     source.stride = (uint32_t)image.image.stride;
     source.aligned = ((uintptr_t)source.pixels | source.stride) % 8 == 0;
+    source.plain =
+        source.aligned && source.frame.width == mcu_side(source) * source.frame.mcus_across;
     source.first_tile = (uint32_t)first_tile;
     source.tiles = jpeg_frame_tiles(&source.frame);
     source.quality = (uint8_t)image.quality;

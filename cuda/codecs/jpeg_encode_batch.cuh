@@ -39,6 +39,7 @@ struct source {
     uint32_t reciprocal; /* with `shift`: division by mcus_across without dividing */
     uint8_t shift, quality;
     bool aligned; /* every row starts at 8 bytes */
+    bool plain;   /* and no MCU reaches beyond the right edge */
 };
 
 /* Where a tile's bytes begin in its file, and its phase there. */

@@ -100,18 +100,25 @@ static __device__ __forceinline__ void load_edge(uint32_t (&words)[WORDS], const
 }
 
 template <int WORDS>
-static __device__ __forceinline__ void
-load_pixels(uint32_t (&words)[WORDS], const struct source &source, uint32_t x, uint32_t y) {
-    const uint8_t *row = source.pixels + (size_t)y * source.stride;
-    const uint8_t *from = row + x * (WORDS / 2);
-    if (x + 8 > source.frame.width) return load_edge(words, row, x, source.frame.width);
-    if (!source.aligned) return load_unaligned(words, from, 4 * WORDS);
+static __device__ __forceinline__ void load_aligned(uint32_t (&words)[WORDS], const uint8_t *from) {
 #pragma unroll
     for (int i = 0; i < WORDS / 2; i++) {
         const uint2 two = __ldg((const uint2 *)from + i);
         words[2 * i] = two.x;
         words[2 * i + 1] = two.y;
     }
+}
+
+/* PLAIN: there is no branch, so that all loads are on their way at once. */
+template <bool PLAIN, int WORDS>
+static __device__ __forceinline__ void
+load_pixels(uint32_t (&words)[WORDS], const struct source &source, uint32_t x, uint32_t y) {
+    const uint8_t *row = source.pixels + (size_t)y * source.stride;
+    const uint8_t *from = row + x * (WORDS / 2);
+    if (PLAIN) return load_aligned(words, from);
+    if (x + 8 > source.frame.width) return load_edge(words, row, x, source.frame.width);
+    if (source.aligned) return load_aligned(words, from);
+    load_unaligned(words, from, 4 * WORDS);
 }
 
 template <int SAMPLING> struct strip_shape {
@@ -123,7 +130,7 @@ template <int SAMPLING> struct strip_shape {
     static constexpr int ROUNDS = (STRIPS + TILE_THREADS - 1) / TILE_THREADS;
 };
 
-/* The strip and whether there is one. */
+/* The strip and whether there is one; if not, its place is the picture's first. */
 template <int SAMPLING>
 static __device__ __forceinline__ bool place_strip(struct jpeg_strip &strip,
                                                    const struct tile_task &task, int round) {
@@ -177,7 +184,7 @@ store_gray(struct tile_memory &memory, const struct jpeg_strip &strip, const uin
     to[1] = row[1] ^ JPEG_LEVELS;
 }
 
-template <int SAMPLING>
+template <int SAMPLING, bool PLAIN>
 static __device__ __forceinline__ void take_pixels(struct tile_memory &memory,
                                                    const struct tile_task &task) {
     using shape = strip_shape<SAMPLING>;
@@ -185,10 +192,10 @@ static __device__ __forceinline__ void take_pixels(struct tile_memory &memory,
     struct jpeg_strip strip;
 #pragma unroll
     for (int round = 0; round < shape::ROUNDS; round++) {
-        if (!place_strip<SAMPLING>(strip, task, round)) continue;
-        load_pixels(words[round][0], task.source, strip.x, strip.above);
+        if (!place_strip<SAMPLING>(strip, task, round) && !PLAIN) continue;
+        load_pixels<PLAIN>(words[round][0], task.source, strip.x, strip.above);
         if constexpr (SAMPLING == JPEG_420)
-            load_pixels(words[round][1], task.source, strip.x, strip.below);
+            load_pixels<PLAIN>(words[round][1], task.source, strip.x, strip.below);
     }
 #pragma unroll
     for (int round = 0; round < shape::ROUNDS; round++) {
@@ -197,6 +204,15 @@ static __device__ __forceinline__ void take_pixels(struct tile_memory &memory,
         if constexpr (SAMPLING == JPEG_444) store_full(memory, strip, words[round][0]);
         if constexpr (SAMPLING == JPEG_GRAY) store_gray(memory, strip, words[round][0]);
     }
+}
+
+template <int SAMPLING>
+static __device__ __forceinline__ void take_pixels_of(struct tile_memory &memory,
+                                                      const struct tile_task &task) {
+    if (task.source.plain)
+        take_pixels<SAMPLING, true>(memory, task);
+    else
+        take_pixels<SAMPLING, false>(memory, task);
 }
 
 /* ---- blocks */
@@ -418,11 +434,11 @@ static __global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS_RESIDENT)
     const uint32_t sampling = task.source.frame.sampling;
     begin_tile(memory, *batch.tables, task.source.quality);
     if (sampling == JPEG_420)
-        take_pixels<JPEG_420>(memory, task);
+        take_pixels_of<JPEG_420>(memory, task);
     else if (sampling == JPEG_444)
-        take_pixels<JPEG_444>(memory, task);
+        take_pixels_of<JPEG_444>(memory, task);
     else
-        take_pixels<JPEG_GRAY>(memory, task);
+        take_pixels_of<JPEG_GRAY>(memory, task);
     __pipeline_wait_prior(0);
     __syncthreads();
     const struct worker worker = worker_of(task);
