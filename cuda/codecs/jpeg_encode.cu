@@ -299,6 +299,12 @@ static enum status check_batch(const struct jpeg_encode_batch *batch, const stru
     return fail(failure, STATUS_TOO_LARGE, "too little memory for a batch of JPEGs on the GPU");
 }
 
+/* Rounded up, so that the first of an image's tiles is not taken for the last of the one before. */
+static uint32_t ratio_of(uint32_t images, uint32_t parts) {
+    const uint64_t ratio = (((uint64_t)images << 32) + parts - 1) / parts;
+    return ratio < UINT32_MAX ? (uint32_t)ratio : UINT32_MAX;
+}
+
 /* What the kernels are told; the host's part of it is written. */
 static struct batch make_batch(const struct jpeg_encoder *encoder,
                                const struct jpeg_encode_batch *asked, const struct totals &totals,
@@ -317,6 +323,8 @@ static struct batch make_batch(const struct jpeg_encoder *encoder,
     batch.count = (uint32_t)asked->count;
     batch.tiles = (uint32_t)totals.tiles;
     batch.pieces = (uint32_t)totals.pieces;
+    batch.tile_ratio = ratio_of(batch.count, batch.tiles);
+    batch.piece_ratio = ratio_of(batch.count, batch.pieces);
     const bool few = asked->count <= FEW;
     describe_images(asked, encoder->prologues, few ? batch.few : part.sources,
                     few ? batch.few_firsts : part.firsts, part.prologues);

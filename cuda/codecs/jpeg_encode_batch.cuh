@@ -64,6 +64,7 @@ struct batch {
     uint32_t string_places; /* room there, in JPEG_PLACE_BYTES */
     uint32_t out_bytes;
     uint32_t count, tiles, pieces;
+    uint32_t tile_ratio, piece_ratio; /* images a tile or piece, in 2^-32: guess_image */
     struct source few[FEW];
     uint32_t few_firsts[2 * FEW];
 };
@@ -80,10 +81,17 @@ static __device__ __forceinline__ const uint32_t *first_pieces(const struct batc
     return first_tiles(batch) + batch.count;
 }
 
-/* The image that tile or piece NUMBER belongs to; FIRSTS are each image's first ones. All lanes of
- * a warp ask together, so that two loads find one of 1024. */
-static __device__ __forceinline__ uint32_t find_image(const uint32_t *firsts, uint32_t count,
-                                                      uint32_t number) {
+/* The image of tile or piece NUMBER where all have equally many: what belongs to it can be asked
+ * for before it is known to be right. */
+static __device__ __forceinline__ uint32_t guess_image(const struct batch &batch, uint32_t ratio,
+                                                       uint32_t number) {
+    return min(__umulhi(number, ratio), batch.count - 1);
+}
+
+/* The image that NUMBER belongs to; FIRSTS are each image's first ones. All lanes of a warp ask
+ * together, so that two loads find one of 1024. */
+static __device__ __forceinline__ uint32_t search_image(const uint32_t *firsts, uint32_t count,
+                                                        uint32_t number) {
     const uint32_t lane = threadIdx.x % WARP, step = (count + WARP - 1) / WARP;
     uint32_t base = 0;
     if (count > WARP) {
@@ -93,6 +101,13 @@ static __device__ __forceinline__ uint32_t find_image(const uint32_t *firsts, ui
     }
     const uint32_t i = base + lane;
     return base + __popc(__ballot_sync(~0u, i < count && firsts[i < count ? i : 0] <= number)) - 1;
+}
+
+static __device__ __forceinline__ uint32_t find_image(const uint32_t *firsts, uint32_t count,
+                                                      uint32_t number, uint32_t guess) {
+    const uint32_t first = firsts[guess], next = guess + 1 < count ? firsts[guess + 1] : UINT32_MAX;
+    if (first <= number && number < next) return guess;
+    return search_image(firsts, count, number);
 }
 
 /* ---- a kernel that begins while the one before it ends */

@@ -207,8 +207,9 @@ static __global__ void __launch_bounds__(STUFF_THREADS, 8)
     if (unit >= batch.tiles + batch.pieces) return;
     const bool tile = unit < batch.tiles;
     const uint32_t number = tile ? unit : unit - batch.tiles;
+    const uint32_t guess = guess_image(batch, tile ? batch.tile_ratio : batch.piece_ratio, number);
     const uint32_t index =
-        find_image(tile ? first_tiles(batch) : first_pieces(batch), batch.count, number);
+        find_image(tile ? first_tiles(batch) : first_pieces(batch), batch.count, number, guess);
     if (tile)
         stuff_tile(batch, index, number, rows[warp]);
     else

@@ -95,7 +95,10 @@ static __device__ __forceinline__ int32_t dc_difference(const struct tile_memory
 static __device__ __forceinline__ struct tile_task task_of(const struct batch &batch) {
     struct tile_task task;
     task.number = blockIdx.x;
-    task.source = sources(batch)[find_image(first_tiles(batch), batch.count, blockIdx.x)];
+    const uint32_t guess = guess_image(batch, batch.tile_ratio, blockIdx.x);
+    task.source = sources(batch)[guess];
+    const uint32_t index = find_image(first_tiles(batch), batch.count, blockIdx.x, guess);
+    if (index != guess) task.source = sources(batch)[index];
     const struct jpeg_frame &frame = task.source.frame;
     task.first_mcu = (blockIdx.x - task.source.first_tile) * jpeg_tile_mcus(frame.sampling);
     task.mcus = jpeg_frame_mcus(&frame);
