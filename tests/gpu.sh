@@ -55,6 +55,10 @@ sanitize() {
         step $tool-histeq compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-ops-histeq
         step $tool-reduction compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-reduction
     done
+    [ -x tests/cuda-codecs-jpeg_encode ] && for tool in memcheck synccheck racecheck initcheck; do
+        step $tool-jpeg_encode compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
+            tests/cuda-codecs-jpeg_encode small
+    done
     step memcheck-users-operators compute-sanitizer --report-api-errors no --error-exitcode 9 tests/cuda-every_op tiny operators
     step memcheck-device compute-sanitizer --report-api-errors no --error-exitcode 9 tests/cuda-device
 }

@@ -35,7 +35,7 @@ wall '^config/' '(server|cuda)/' "config/ stands on pipeline/ alone"
 wall '^server/http/' 'pipeline/(run|device|codecs/|ops/)|server/jobs/(worker|executor|channel|self_test)|cuda/' "http/ links no codec, no operator and no device"
 wall '^server/http/engine/' 'config/|server/jobs/|server/http/[a-z_]*\.h' "engine/ knows no request: nothing of http/ outside it"
 wall '^server/jobs/' 'server/http/' "jobs/ does not know HTTP"
-grep -nE 'ifdef.*CUDA' $(echo "$sources" | grep -v '^cuda/') | grep -v __CUDACC__ && complain "no #ifdef CUDA outside cuda/"
+grep -nE 'ifdef.*CUDA' $(echo "$sources" | grep -v '^cuda/') | grep -vE '__CUDACC__|__CUDA_ARCH__' && complain "no #ifdef CUDA outside cuda/"
 
 # Twins and tests: every operator has a test; every CUDA twin has its reference.
 for f in $(files ':(glob)pipeline/ops/*.c'); do

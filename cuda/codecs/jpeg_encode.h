@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/* jpeg_encode.h - images in device memory to JPEG files in device memory, with the bytes that the
+ * CPU codec writes, a batch of any sizes and samplings at a time.
+ *
+ * Used by:  tests; a lane that answers with JPEGs.
+ * Owns:     an encoder its tables on the device; all else is the caller's. What a batch points to
+ *           stays where it is until its stream has come to the batch's end.
+ * Fails:    what cannot be queued: a status. What one image's file turns out to be: a verdict in
+ *           that image's result, when the stream has come to the batch's end.
+ * Threads:  an encoder belongs to one stream: it counts there.
+ * Limits:   JPEG_ENCODE_IMAGES_MAX images, 8 bits, 1 or 3 channels, sides of 65500; 4 GiB of files.
+ */
+#ifndef BURIN_JPEG_ENCODE_H
+#define BURIN_JPEG_ENCODE_H
+
+#include "pipeline/image.h"
+#include "pipeline/status.h"
+
+#include <cuda_runtime.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { JPEG_ENCODE_IMAGES_MAX = 1024, JPEG_ENCODE_ALIGN = 256 };
+
+enum jpeg_encode_verdict {
+    JPEG_ENCODE_WRITTEN,
+    JPEG_ENCODE_TOO_LARGE, /* for its `room`, or for what is left of `out` */
+    JPEG_ENCODE_NO_SCRATCH /* the strings of bits had no room: the same image may do alone */
+};
+
+struct jpeg_encode_image {
+    struct image image;     /* pixels on the device */
+    unsigned quality;       /* 1..100 */
+    const uint8_t *profile; /* ICC, host memory, copied by jpeg_encode_launch; may be NULL */
+    size_t profile_length;  /* 0: none */
+    size_t room;            /* bytes that its file may have */
+};
+
+struct jpeg_encode_result {
+    uint32_t offset;  /* in `out`, a multiple of 16 */
+    uint32_t bytes;   /* 0 unless it was written */
+    uint32_t verdict; /* enum jpeg_encode_verdict */
+    uint32_t needed;  /* bytes that the file would have; 0 where that is not known */
+};
+
+/* What a batch needs of its caller. */
+struct jpeg_encode_needs {
+    size_t pinned_bytes;
+    size_t fixed_bytes;      /* of scratch, beside the strings of bits */
+    size_t string_bytes_max; /* of scratch for the strings, with which none is refused for that */
+};
+
+struct jpeg_encode_batch {
+    const struct jpeg_encode_image *images;
+    int count;
+    void *scratch; /* device, aligned to JPEG_ENCODE_ALIGN */
+    size_t scratch_bytes;
+    void *pinned; /* host memory that the device may read and write, aligned likewise */
+    size_t pinned_bytes;
+    uint8_t *out; /* device, aligned to 16 */
+    size_t out_bytes;
+    cudaStream_t stream;
+};
+
+struct jpeg_encoder;
+
+enum status jpeg_encoder_create(struct jpeg_encoder **encoder, struct failure *failure);
+void jpeg_encoder_destroy(struct jpeg_encoder *encoder); /* may be NULL */
+
+/* Whether it is an image that a batch may hold. */
+bool jpeg_encode_takes(const struct image *image);
+
+struct jpeg_encode_needs jpeg_encode_needs(const struct jpeg_encode_image *images, int count);
+
+/* Queues three kernels, before them a copy where there are many images. Never waits. */
+enum status jpeg_encode_launch(struct jpeg_encoder *encoder, const struct jpeg_encode_batch *batch,
+                               struct failure *failure);
+
+/* One for each image, in the batch's pinned memory. */
+const struct jpeg_encode_result *jpeg_encode_results(const struct jpeg_encode_batch *batch);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
