@@ -9,10 +9,10 @@
  *
  * Used by:  jpeg_baseline.c.
  * Threads:  any.
- * Limits:   a column's sum of magnitudes is at most 5900: the transform's first pass scales by at
- *           most 1.388 x 4 before it cuts to 16 bits, and 5900 x 1.388 x 4 < 32768. Of a real
- *           picture, whose 64 samples are within +-128, it is at most sqrt(8) x 8 x 128 = 2896, and
- *           8 x 255 / 2 of rounding.
+ * Limits:   the sum of magnitudes is at most 5900 in columns 0 and 4 together, 1 and 5, 3 and 7, and
+ *           in 2 and 6 each: the transform's first pass scales by at most 1.388 x 4 before it cuts
+ *           to 16 bits, its second pass adds those pairs in 16 bits, and 5900 x 1.388 x 4 < 32768.
+ *           Pictures, even those of black and white noise, reach 3058 in a pair.
  * Source:   ITU-T T.81, annexes C, F and H.
  */
 #ifndef BURIN_JPEG_SCAN_H
