@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Bits stand in a 64-bit window, filled eight bytes at a time where none of them is
  * 0xff. A table of all the next ten bits tells code, number and length at once; longer codes are
- * found by their lengths' first and last values. Of each block only the sums of magnitudes are kept,
- * by the columns that the transform's second pass adds up, to bound it. */
+ * found by their lengths' first and last values. Of each block only the sums of magnitudes are
+ * kept, by the columns that the transform's second pass adds up, to bound it. */
 #include "pipeline/codecs/jpeg_scan.h"
 
 #include <string.h>
@@ -41,22 +41,34 @@ static void fill_lookup(struct huffman *huffman, int bits, uint32_t value, uint8
     }
 }
 
+bool huffman_is_code(const uint8_t counts[16]) {
+    uint32_t value = 0;
+    bool any = false;
+    for (int bits = 1; bits <= 16; bits++, value *= 2) {
+        const uint32_t count = counts[bits - 1];
+        /* The code of ones alone is no code, of any length. */
+        if (count && value + count >= 1u << bits) return false;
+        any |= count > 0;
+        value += count;
+    }
+    return any;
+}
+
 bool huffman_make(struct huffman *huffman, const uint8_t counts[16], const uint8_t *symbols) {
     uint32_t value = 0;
     int place = 0;
+    if (!huffman_is_code(counts)) return false;
     memset(huffman->lookup, 0, sizeof huffman->lookup);
     for (int bits = 1; bits <= 16; bits++, value *= 2) {
         huffman->first[bits] = (int32_t)value;
         huffman->from[bits] = place;
-        /* The code of ones alone is no code, of any length. */
-        if (counts[bits - 1] && value + counts[bits - 1] >= 1u << bits) return false;
         for (int i = 0; i < counts[bits - 1]; i++, place++, value++) {
             huffman->symbols[place] = symbols[place];
             fill_lookup(huffman, bits, value, symbols[place]);
         }
         huffman->last[bits] = counts[bits - 1] ? (int32_t)value - 1 : -1;
     }
-    return place > 0;
+    return true;
 }
 
 /* ---- bits */

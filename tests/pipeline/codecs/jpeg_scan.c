@@ -239,12 +239,12 @@ static void columns_within_their_bound(void **state) {
     assert_false(sound(gray(8, 0, tens), MOST "0"));
 }
 
-/* Columns 0 and 4, 1 and 5, 3 and 7 are added in 16 bits by the transform's second pass; 2 and 6 are
- * not. */
+/* Columns 0 and 4, 1 and 5, 3 and 7 are added in 16 bits by the transform's second pass; 2 and 6
+ * are not. */
 static void pairs_of_columns_within_their_bound(void **state) {
     (void)state;
-    /* End of block 0000, sizes of 10 bits behind a run: of 0 0001, 1 0010, 4 0011, 5 0100, 11 0101,
-     * 13 0110; 16 zeros 0111. */
+    /* End of block 0000, sizes of 10 bits behind a run: of 0 0001, 1 0010, 4 0011, 5 0100,
+     * 11 0101, 13 0110; 16 zeros 0111. */
     static const uint8_t counts[16] = { 0, 0, 0, 8 };
     static const uint8_t symbols[] = { 0x00, 0x0a, 0x1a, 0x4a, 0x5a, 0xba, 0xda, 0xf0 };
     static const struct {
