@@ -120,6 +120,10 @@ HOST_DEVICE uint32_t jpeg_write_subs(const struct jpeg_picture *picture,
     const struct jpeg_base *after = &picture->bases[to];
     uint32_t state = jpeg_true_start(picture, from);
     struct jpeg_sink sink;
+    sink.list = picture->list;
+    sink.heads = picture->heads;
+    sink.list_max = picture->list_max;
+    sink.blocks_max = picture->blocks;
     sink.base = picture->bases[from];
     sink.first = sink.base.coefficients;
     sink.flags = 0;
@@ -129,7 +133,7 @@ HOST_DEVICE uint32_t jpeg_write_subs(const struct jpeg_picture *picture,
         jpeg_words_load(picture, sub, buffer, words.stride);
         state = jpeg_walk(picture, lookups, words, bits, sub, state, NULL, &sink);
     }
-    jpeg_sink_flush(picture, &sink);
+    jpeg_sink_flush(&sink);
     if (state != picture->ends[to - 1] || sink.base.blocks != after->blocks ||
         sink.base.coefficients != after->coefficients)
         sink.flags |= JPEG_FLAG_PROOF;

@@ -194,25 +194,19 @@ static uint32_t find_misfits(const struct jpeg_picture *picture, uint32_t subs) 
     return count;
 }
 
-/* Of COUNT that are pending, in the order of the picture: each reads where the one before ends
- * before that one is decoded again. Returns how many are pending then. */
+/* Of COUNT that are pending; all read where the one before ends before any is decoded again.
+ * Returns how many are pending then. */
 static uint32_t repair_round(struct jpeg_picture *picture, uint32_t round, uint32_t count,
                              uint32_t subs) {
     uint32_t buffer[JPEG_SUB_WORDS], changed = 0;
     const struct jpeg_words words = { .at = buffer, .stride = 1 };
-    for (uint32_t i = count; i-- > 0;) {
-        const uint32_t sub = picture->pending[round % 2][i];
-        if (jpeg_repair(picture, picture->lookups, words, buffer, 8 * picture->facts->bytes, sub,
-                        picture->ends[sub - 1]) &&
-            sub + 1 < subs)
-            picture->pending[1 - round % 2][changed++] = sub + 1;
-    }
-    for (uint32_t i = 0; i < changed / 2; i++) { /* they came last one first */
-        uint32_t *low = &picture->pending[1 - round % 2][i], *high = low + changed - 1 - 2 * i;
-        const uint32_t sub = *low;
-        *low = *high;
-        *high = sub;
-    }
+    const uint32_t *pending = picture->pending[round % 2], bits = 8 * picture->facts->bytes;
+    for (uint32_t i = 0; i < count; i++) picture->pending_starts[i] = picture->ends[pending[i] - 1];
+    for (uint32_t i = 0; i < count; i++)
+        if (jpeg_repair(picture, picture->lookups, words, buffer, bits, pending[i],
+                        picture->pending_starts[i]) &&
+            pending[i] + 1 < subs)
+            picture->pending[1 - round % 2][changed++] = pending[i] + 1;
     return changed;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* jpeg_parallel.h - the CPU's twin of a GPU's JPEG decoder: the same steps over the same memory, one
- * thread of the GPU after the other.
+/* jpeg_parallel.h - the CPU's twin of a GPU's JPEG decoder: the same steps over the same memory,
+ * one thread of the GPU after the other.
  *
  * It is no faster than libjpeg: it is there so that the method is tested where there is no GPU, and
  * by sanitizers and fuzzers.

@@ -83,6 +83,7 @@ static size_t place(struct jpeg_picture *p, uint8_t *arena) {
     p->starts = take(arena, &used, subs * sizeof *p->starts);
     p->ends = take(arena, &used, subs * sizeof *p->ends);
     for (int i = 0; i < 2; i++) p->pending[i] = take(arena, &used, subs * sizeof **p->pending);
+    p->pending_starts = take(arena, &used, subs * sizeof *p->pending_starts);
     p->tallies = take(arena, &used, subs * sizeof *p->tallies);
     p->candidates = take(arena, &used, subs * JPEG_PHASES * sizeof *p->candidates);
     p->bases = take(arena, &used, (subs + 1) * sizeof *p->bases);

@@ -102,7 +102,8 @@ struct jpeg_picture {
     uint8_t *bits;                     /* unstuffed */
     uint32_t *segment_ends;            /* bytes; the last one's is facts->bytes */
     uint32_t *starts, *ends;           /* states of each subsequence (jpeg_walk.h) */
-    uint32_t *pending[2];              /* subsequences to be decoded again, and then */
+    uint32_t *pending[2];              /* subsequences to be decoded again, now and next */
+    uint32_t *pending_starts;          /* where from */
     struct jpeg_tally *tallies;        /* of each */
     struct jpeg_candidate *candidates; /* JPEG_PHASES of each */
     struct jpeg_base *bases;           /* before each, and one behind the last */

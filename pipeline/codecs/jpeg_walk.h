@@ -49,7 +49,7 @@ HOST_DEVICE struct jpeg_state jpeg_state_unpack(uint32_t packed) {
 HOST_DEVICE void jpeg_words_load(const struct jpeg_picture *picture, uint32_t sub, uint32_t *into,
                                  uint32_t stride) {
     const uint8_t *bytes = picture->bits + (size_t)sub * (JPEG_SUB_BITS / 8);
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__)
 #pragma unroll
     for (int i = 0; i < JPEG_SUB_WORDS - 2; i += 4) {
         const uint4 four = *(const uint4 *)(bytes + 4 * i);
@@ -82,7 +82,7 @@ HOST_DEVICE void jpeg_words_seek(struct jpeg_words *words, uint32_t bit) {
 
 /* The 32 bits from BIT on, which lies in `high`. */
 HOST_DEVICE uint32_t jpeg_words_next(const struct jpeg_words *words, uint32_t bit) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__)
     return __funnelshift_l(words->low, words->high, bit);
 #else
     const uint64_t both = (uint64_t)words->high << 32 | words->low;
@@ -90,9 +90,24 @@ HOST_DEVICE uint32_t jpeg_words_next(const struct jpeg_words *words, uint32_t bi
 #endif
 }
 
+/* ---- sums by component: by comparison, so that they stay in registers */
+
+HOST_DEVICE uint32_t jpeg_at(const uint32_t dc[JPEG_PLANES], uint32_t component) {
+    return component == 0 ? dc[0] : component == 1 ? dc[1] : dc[2];
+}
+
+HOST_DEVICE void jpeg_add_at(uint32_t dc[JPEG_PLANES], uint32_t component, uint32_t value) {
+    dc[0] += component == 0 ? value : 0;
+    dc[1] += component == 1 ? value : 0;
+    dc[2] += component == 2 ? value : 0;
+}
+
 /* ---- where coefficients go */
 
 struct jpeg_sink {
+    uint32_t *list;
+    struct jpeg_head *heads;
+    uint32_t list_max, blocks_max;
     struct jpeg_base base; /* before the next symbol */
     uint32_t first;        /* coefficient of the subsequence */
     uint32_t flags;
@@ -100,53 +115,48 @@ struct jpeg_sink {
     uint32_t stride;
 };
 
-HOST_DEVICE void jpeg_sink_store(const struct jpeg_picture *picture, struct jpeg_sink *sink,
-                                 uint32_t from, uint32_t to) {
-    if (to > picture->list_max) return;
-    for (uint32_t i = from; i < to; i++)
-        picture->list[i] = sink->group[i % JPEG_GROUP * sink->stride];
+HOST_DEVICE void jpeg_sink_store(struct jpeg_sink *sink, uint32_t from, uint32_t to) {
+    if (to > sink->list_max) return;
+    for (uint32_t i = from; i < to; i++) sink->list[i] = sink->group[i % JPEG_GROUP * sink->stride];
 }
 
 /* A whole group at once, 32 bytes. */
-HOST_DEVICE void jpeg_sink_store_group(const struct jpeg_picture *picture, struct jpeg_sink *sink,
-                                       uint32_t from) {
-#ifdef __CUDA_ARCH__
+HOST_DEVICE void jpeg_sink_store_group(struct jpeg_sink *sink, uint32_t from) {
+#if defined(__CUDA_ARCH__)
     const uint32_t *group = sink->group;
     const uint32_t s = sink->stride;
-    uint4 *into = (uint4 *)(picture->list + from);
-    if (from + JPEG_GROUP > picture->list_max) return;
+    uint4 *into = (uint4 *)(sink->list + from);
+    if (from + JPEG_GROUP > sink->list_max) return;
     into[0] = make_uint4(group[0], group[s], group[2 * s], group[3 * s]);
     into[1] = make_uint4(group[4 * s], group[5 * s], group[6 * s], group[7 * s]);
 #else
-    jpeg_sink_store(picture, sink, from, from + JPEG_GROUP);
+    jpeg_sink_store(sink, from, from + JPEG_GROUP);
 #endif
 }
 
-HOST_DEVICE void jpeg_sink_put(const struct jpeg_picture *picture, struct jpeg_sink *sink,
-                               int32_t value, uint32_t place) {
+HOST_DEVICE void jpeg_sink_put(struct jpeg_sink *sink, int32_t value, uint32_t place) {
     const uint32_t at = sink->base.coefficients++;
     sink->group[at % JPEG_GROUP * sink->stride] = (uint32_t)value << 6 | (place & 63);
     if (at % JPEG_GROUP != JPEG_GROUP - 1) return;
     const uint32_t from = at + 1 - JPEG_GROUP;
     if (from >= sink->first)
-        jpeg_sink_store_group(picture, sink, from);
+        jpeg_sink_store_group(sink, from);
     else
-        jpeg_sink_store(picture, sink, sink->first, at + 1);
+        jpeg_sink_store(sink, sink->first, at + 1);
 }
 
 /* What is left of the last group. */
-HOST_DEVICE void jpeg_sink_flush(const struct jpeg_picture *picture, struct jpeg_sink *sink) {
+HOST_DEVICE void jpeg_sink_flush(struct jpeg_sink *sink) {
     const uint32_t end = sink->base.coefficients, group = end / JPEG_GROUP * JPEG_GROUP;
-    jpeg_sink_store(picture, sink, group > sink->first ? group : sink->first, end);
+    jpeg_sink_store(sink, group > sink->first ? group : sink->first, end);
 }
 
-HOST_DEVICE void jpeg_sink_head(const struct jpeg_picture *picture, struct jpeg_sink *sink,
-                                uint32_t component) {
-    const int32_t dc = (int32_t)sink->base.dc[component];
+HOST_DEVICE void jpeg_sink_head(struct jpeg_sink *sink, uint32_t component) {
+    const int32_t dc = (int32_t)jpeg_at(sink->base.dc, component);
     if (dc > JPEG_DC_MAX || dc < -JPEG_DC_MAX) sink->flags |= JPEG_FLAG_DC;
-    if (sink->base.blocks < picture->blocks) {
-        picture->heads[sink->base.blocks].first = sink->base.coefficients;
-        picture->heads[sink->base.blocks].dc = dc;
+    if (sink->base.blocks < sink->blocks_max) {
+        sink->heads[sink->base.blocks].first = sink->base.coefficients;
+        sink->heads[sink->base.blocks].dc = dc;
     } else {
         sink->flags |= JPEG_FLAG_BLOCKS;
     }
@@ -195,7 +205,7 @@ HOST_DEVICE bool jpeg_segment_ends(const struct jpeg_segment_of_bits *segment,
 
 /* ---- walking */
 
-/* COUNT: what of TALLY is not zero is added to; its sums start again at a restart. */
+/* Its sums start again. */
 HOST_DEVICE void jpeg_tally_restart(struct jpeg_tally *tally) {
     tally->counts |= 1u << 31;
     for (int i = 0; i < JPEG_PLANES; i++) tally->dc[i] = 0;
@@ -217,6 +227,7 @@ HOST_DEVICE uint32_t jpeg_walk(const struct jpeg_picture *picture,
                                uint32_t bits, uint32_t sub, uint32_t from, struct jpeg_tally *tally,
                                struct jpeg_sink *sink) {
     const uint32_t cut = sub * JPEG_SUB_BITS;
+    const uint32_t kinds = picture->kinds, phases = picture->phases;
     const uint32_t limit = bits - cut < JPEG_SUB_BITS ? bits - cut : JPEG_SUB_BITS;
     struct jpeg_state state = jpeg_state_unpack(from);
     struct jpeg_segment_of_bits segment;
@@ -237,7 +248,7 @@ HOST_DEVICE uint32_t jpeg_walk(const struct jpeg_picture *picture,
         if (state.bit >= limit) break;
 
         const uint32_t next = jpeg_words_next(&words, state.bit);
-        const uint32_t kind = picture->kinds >> 4 * state.block & 15;
+        const uint32_t kind = kinds >> 4 * state.block & 15;
         const bool dc = state.place == 0;
         const uint32_t entry =
             jpeg_lookup_find(lookups + (dc ? kind >> 2 & 1 : 2 + (kind >> 3)), next);
@@ -248,19 +259,19 @@ HOST_DEVICE uint32_t jpeg_walk(const struct jpeg_picture *picture,
             if (step == 0) sink->flags |= JPEG_FLAG_CODE;
             if (past > 64 && past < JPEG_STEP_END) sink->flags |= JPEG_FLAG_RUN;
             if (dc) {
-                sink->base.dc[kind & 3] += (uint32_t)number;
-                jpeg_sink_head(picture, sink, kind & 3);
+                jpeg_add_at(sink->base.dc, kind & 3, (uint32_t)number);
+                jpeg_sink_head(sink, kind & 3);
             } else if (size) {
-                jpeg_sink_put(picture, sink, number, past - 1);
+                jpeg_sink_put(sink, number, past - 1);
             }
         } else {
             tally->counts += dc ? 1 : size ? 1u << 12 : 0;
-            if (dc) tally->dc[kind & 3] += (uint32_t)number;
+            if (dc) jpeg_add_at(tally->dc, kind & 3, (uint32_t)number);
         }
         const uint32_t before = state.bit;
         state.bit += length + size;
         state.place = past >= 64 ? 0 : past;
-        if (past >= 64) state.block = state.block + 1 == picture->phases ? 0 : state.block + 1;
+        if (past >= 64) state.block = state.block + 1 == phases ? 0 : state.block + 1;
         if ((state.bit ^ before) >> 5) {
             words.high = words.low;
             words.low = words.at[((state.bit >> 5) + 1) * words.stride];

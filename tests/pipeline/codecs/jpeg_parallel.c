@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The GPU's way to decode a JPEG, one thread after the other: the samples of the CPU codec for every
- * sound file, and for a damaged one either a flag or, again, the CPU codec's samples.
+/* The GPU's way to decode a JPEG, one thread after the other: the samples of the CPU codec for
+ * every sound file, and for a damaged one either a flag or, again, the CPU codec's samples.
  * covers: pipeline/codecs/jpeg_picture.c
  */
 #include "pipeline/codecs/jpeg_parallel.h"
