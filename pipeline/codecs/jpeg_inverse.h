@@ -14,6 +14,7 @@
 
 #include "pipeline/host_device.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { JPEG_SUM_MAX = 5900, JPEG_COLUMN_SHIFT = 11, JPEG_ROW_SHIFT = 18, JPEG_PAIRS = 4 };

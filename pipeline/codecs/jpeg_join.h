@@ -58,7 +58,7 @@ HOST_DEVICE uint32_t jpeg_candidate_find(const struct jpeg_picture *picture, uin
     uint32_t found = JPEG_NONE;
     for (uint32_t i = 0; i < picture->phases; i++)
         if (candidates[i].start == start) found = i;
-    return picture->starts[sub] == start ? JPEG_WALKED : found;
+    return picture->starts[sub] == start ? (uint32_t)JPEG_WALKED : found;
 }
 
 /* Bits 3 i .. 3 i + 2: which decoding of SUB follows decoding I of the one before. */
@@ -74,7 +74,7 @@ HOST_DEVICE uint32_t jpeg_followers(const struct jpeg_picture *picture, uint32_t
 /* The decoding that follows AFTER; where none does, the walk's, which does not fit. */
 HOST_DEVICE uint32_t jpeg_follow(uint32_t followers, uint32_t after) {
     const uint32_t next = followers >> 3 * after & 7;
-    return next == JPEG_NONE ? JPEG_WALKED : next;
+    return next == JPEG_NONE ? (uint32_t)JPEG_WALKED : next;
 }
 
 /* Puts decoding CHOSEN in the walk's place. */

@@ -17,6 +17,7 @@
 
 #include "pipeline/host_device.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {

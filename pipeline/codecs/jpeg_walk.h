@@ -193,8 +193,8 @@ HOST_DEVICE void jpeg_segment_find(const struct jpeg_picture *picture, uint32_t 
     jpeg_segment_set(picture, cut, bits, low, segment);
 }
 
-/* Whether the segment ends at STATE: nothing is left of it, or fill alone. Fill never crosses a cut,
- * which is at a whole byte: what lies behind one is the next subsequence's to see. */
+/* Whether the segment ends at STATE: nothing is left of it, or fill alone. Fill never crosses a
+ * cut, which is at a whole byte: what lies behind one is the next subsequence's to see. */
 HOST_DEVICE bool jpeg_segment_ends(const struct jpeg_segment_of_bits *segment,
                                    const struct jpeg_state *state, const struct jpeg_words *words) {
     if (state->bit >= segment->end) return true;
@@ -228,7 +228,7 @@ HOST_DEVICE uint32_t jpeg_walk(const struct jpeg_picture *picture,
                                struct jpeg_sink *sink) {
     const uint32_t cut = sub * JPEG_SUB_BITS;
     const uint32_t kinds = picture->kinds, phases = picture->phases;
-    const uint32_t limit = bits - cut < JPEG_SUB_BITS ? bits - cut : JPEG_SUB_BITS;
+    const uint32_t limit = bits - cut < JPEG_SUB_BITS ? bits - cut : (uint32_t)JPEG_SUB_BITS;
     struct jpeg_state state = jpeg_state_unpack(from);
     struct jpeg_segment_of_bits segment;
     jpeg_segment_find(picture, cut, state.bit, bits, &segment);
