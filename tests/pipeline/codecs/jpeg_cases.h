@@ -2,13 +2,29 @@
 /* jpeg_cases.h - baseline JPEGs of many kinds, made by libjpeg, whole and damaged, for the tests of
  * decoders that must give the CPU codec's samples or refuse.
  *
- * Used by:  tests/pipeline/codecs/jpeg_parallel.c, tests/cuda/codecs/jpeg_decode.c.
+ * Used by:  tests/pipeline/codecs/jpeg_parallel.c, tests/cuda/codecs/jpeg_decode.cu: as C and as C++.
  * Owns:     what a function returns is the caller's; free() its bytes or pixels.
  */
 #ifndef BURIN_JPEG_CASES_H
 #define BURIN_JPEG_CASES_H
 
-#include "tests/pipeline/codecs/made_files.h"
+#include "pipeline/codec.h"
+#include "tests/noise.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+struct jpeg_file {
+    uint8_t *data;
+    size_t length;
+};
+
+static inline uint32_t cases_random(uint32_t *state) {
+    return noise_next(state) >> 8;
+}
 
 enum jpeg_drawing {
     DRAW_WAVES,
@@ -43,7 +59,7 @@ struct jpeg_case {
 
 static inline uint8_t draw_sample(const struct jpeg_case *made, uint32_t x, uint32_t y, uint32_t c,
                                   uint32_t *state) {
-    const uint32_t noise = next_random(state);
+    const uint32_t noise = cases_random(state);
     switch (made->drawing) {
     case DRAW_WAVES: return (uint8_t)(128 + (x * (3 + c) + y * 2) % 97);
     case DRAW_NOISE: return (uint8_t)noise;
@@ -59,7 +75,8 @@ static inline uint8_t draw_sample(const struct jpeg_case *made, uint32_t x, uint
 }
 
 static inline struct image draw_case(const struct jpeg_case *made) {
-    struct image image = new_image(made->width, made->height, (unsigned)made->channels, 8);
+    struct image image = image_shape(made->width, made->height, (unsigned)made->channels, 8);
+    image.pixels = (uint8_t *)calloc(1, image_bytes(&image));
     uint32_t state = made->seed * 977 + made->width;
     for (uint32_t y = 0; y < image.height; y++)
         for (uint32_t x = 0; x < image.width; x++)
@@ -93,7 +110,7 @@ static inline void set_case_tables(struct jpeg_compress_struct *cinfo,
     for (int i = 0; made->steps_255 && i < 2; i++) jpeg_add_quant_table(cinfo, i, steps, 100, TRUE);
 }
 
-static inline struct bytes make_case(const struct jpeg_case *made) {
+static inline struct jpeg_file make_case(const struct jpeg_case *made) {
     struct jpeg_compress_struct cinfo;
     struct jpeg_error_mgr errors;
     unsigned char *data = NULL;
@@ -114,8 +131,9 @@ static inline struct bytes make_case(const struct jpeg_case *made) {
     set_case_tables(&cinfo, made);
     jpeg_start_compress(&cinfo, TRUE);
     if (made->orientation) {
-        uint8_t exif[32] = "Exif\0";
-        write_tiff(exif + 6, made->orientation, true);
+        uint8_t exif[32] = { 'E', 'x',  'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1,
+                             1,   0x12, 0,   3,   0, 0, 0,   1,   0, 0,  0, 0, 0, 0, 0, 0 };
+        exif[25] = (uint8_t)made->orientation;
         jpeg_write_marker(&cinfo, JPEG_APP0 + 1, exif, sizeof exif);
     }
     for (uint32_t y = 0; y < image.height; y++) {
@@ -125,12 +143,13 @@ static inline struct bytes make_case(const struct jpeg_case *made) {
     jpeg_finish_compress(&cinfo);
     jpeg_destroy_compress(&cinfo);
     free(image.pixels);
-    return (struct bytes){ data, length };
+    struct jpeg_file file = { data, length };
+    return file;
 }
 
 /* ---- damage */
 
-static inline size_t scan_start(const struct bytes *bytes) {
+static inline size_t scan_start(const struct jpeg_file *bytes) {
     for (size_t i = 2; i + 3 < bytes->length;) {
         const size_t size = (size_t)bytes->data[i + 2] << 8 | bytes->data[i + 3];
         if (bytes->data[i + 1] == 0xda) return i + 2 + size;
@@ -140,7 +159,7 @@ static inline size_t scan_start(const struct bytes *bytes) {
 }
 
 /* The place of a restart marker's number, picked by WHICH; 0: there is none. */
-static inline size_t find_restart(const struct bytes *bytes, size_t from, uint32_t which) {
+static inline size_t find_restart(const struct jpeg_file *bytes, size_t from, uint32_t which) {
     size_t count = 0, found = 0;
     for (size_t i = from; i + 1 < bytes->length; i++)
         if (bytes->data[i] == 0xff && (bytes->data[i + 1] & 0xf8) == 0xd0 && which % ++count == 0)
@@ -148,33 +167,32 @@ static inline size_t find_restart(const struct bytes *bytes, size_t from, uint32
     return found;
 }
 
-static inline void move_tail(struct bytes *bytes, size_t to, size_t from) {
+static inline void move_tail(struct jpeg_file *bytes, size_t to, size_t from) {
     memmove(bytes->data + to, bytes->data + from, bytes->length - from);
     bytes->length = bytes->length - from + to;
 }
 
 /* A copy of BYTES with one kind of damage in its scan, or, now and then, in its header. */
-static inline struct bytes damaged_copy(const struct bytes *bytes, uint32_t seed) {
+static inline struct jpeg_file damaged_copy(const struct jpeg_file *bytes, uint32_t seed) {
     uint32_t state = seed * 2654435761u + 1;
-    struct bytes copy = { malloc(bytes->length + 64), bytes->length };
+    struct jpeg_file copy = { (uint8_t *)malloc(bytes->length + 64), bytes->length };
     const size_t scan = scan_start(bytes), size = bytes->length - scan;
-    const uint32_t kind = next_random(&state) % 14;
-    const size_t at = scan + next_random(&state) % (size > 2 ? size - 2 : 1);
-    const size_t restart = find_restart(bytes, scan, next_random(&state) % 100 + 1);
-    assert_non_null(copy.data);
+    const uint32_t kind = cases_random(&state) % 14;
+    const size_t at = scan + cases_random(&state) % (size > 2 ? size - 2 : 1);
+    const size_t restart = find_restart(bytes, scan, cases_random(&state) % 100 + 1);
     memcpy(copy.data, bytes->data, bytes->length);
     switch (kind) {
     case 0:
     case 1:
-    case 2: copy.data[at] ^= (uint8_t)(1u << next_random(&state) % 8); break;
-    case 3: copy.data[at] = (uint8_t)next_random(&state); break;
+    case 2: copy.data[at] ^= (uint8_t)(1u << cases_random(&state) % 8); break;
+    case 3: copy.data[at] = (uint8_t)cases_random(&state); break;
     case 4: copy.data[at] = 0xff; break;
     case 5: /* 0xff put in, with its 0 or without */
         move_tail(&copy, at + 2, at);
-        memcpy(copy.data + at, next_random(&state) & 1 ? "\xff\0" : "\xff\xff", 2);
+        memcpy(copy.data + at, cases_random(&state) & 1 ? "\xff\0" : "\xff\xff", 2);
         break;
     case 6: /* a hole */
-        move_tail(&copy, at, at + 1 + next_random(&state) % (copy.length - at - 1));
+        move_tail(&copy, at, at + 1 + cases_random(&state) % (copy.length - at - 1));
         break;
     case 7: copy.length = at; break;
     case 8: memset(copy.data + at, 0, copy.length - at < 9 ? copy.length - at : 9); break;
@@ -185,16 +203,17 @@ static inline struct bytes damaged_copy(const struct bytes *bytes, uint32_t seed
         if (restart) move_tail(&copy, restart + 1, restart - 1);
         break;
     case 11: /* out of order */
-        if (restart) copy.data[restart] ^= (uint8_t)(1 + next_random(&state) % 7);
+        if (restart) copy.data[restart] ^= (uint8_t)(1 + cases_random(&state) % 7);
         break;
     case 12: /* fill bits */
         copy.data[(restart ? restart : copy.length - 1) - 2] ^=
-            (uint8_t)(1u << next_random(&state) % 3);
+            (uint8_t)(1u << cases_random(&state) % 3);
         break;
     default:
-        copy.data[2 + next_random(&state) % (scan - 2)] ^= (uint8_t)(1u << next_random(&state) % 8);
+        copy.data[2 + cases_random(&state) % (scan - 2)] ^=
+            (uint8_t)(1u << cases_random(&state) % 8);
     }
-    if (kind == 7 && next_random(&state) & 1) { /* a cut that ends as a file should */
+    if (kind == 7 && cases_random(&state) & 1) { /* a cut that ends as a file should */
         memcpy(copy.data + copy.length, "\xff\xd9", 2);
         copy.length += 2;
     }
@@ -204,14 +223,15 @@ static inline struct bytes damaged_copy(const struct bytes *bytes, uint32_t seed
 /* ---- what is expected */
 
 /* The CPU codec's samples; no pixels where it refuses. */
-static inline struct image expected_image(const struct bytes *bytes, const struct probe *probe) {
+static inline struct image expected_image(const struct jpeg_file *bytes,
+                                          const struct probe *probe) {
     struct image image =
         image_shape(probe->shape.width, probe->shape.height, probe->shape.channels, 8);
-    struct metadata metadata = { 0 };
+    struct metadata metadata;
     struct failure failure;
     uint32_t notes = 0;
-    image.pixels = calloc(1, image_bytes(&image));
-    assert_non_null(image.pixels);
+    memset(&metadata, 0, sizeof metadata);
+    image.pixels = (uint8_t *)calloc(1, image_bytes(&image));
     if (codec_decode(bytes->data, bytes->length, probe, &codec_limits_default, NULL, &image,
                      &metadata, &notes, &failure) != STATUS_OK) {
         free(image.pixels);

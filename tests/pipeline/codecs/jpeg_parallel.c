@@ -8,6 +8,11 @@
 
 #include "tests/pipeline/codecs/jpeg_cases.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
 /* Blocks of few threads, so that small pictures have many of them. Their lead is what a thread of
  * codes of 16 bits needs to come into step. */
 static const struct jpeg_division small_blocks = { 16, 4, 32, 64 };
@@ -18,7 +23,8 @@ static const struct jpeg_division *const divisions[] = { &jpeg_division_default,
 static const int samplings[][3] = { { 1, 1, 1 }, { 3, 1, 1 }, { 3, 2, 1 }, { 3, 2, 2 } };
 
 /* Its arena is of exactly the bytes that it asks for. */
-static bool lay_out(struct jpeg_picture *picture, const struct bytes *bytes, struct probe *probe) {
+static bool lay_out(struct jpeg_picture *picture, const struct jpeg_file *bytes,
+                    struct probe *probe) {
     struct failure failure;
     struct jpeg_baseline jpeg;
     if (probe_image(bytes->data, bytes->length, &codec_limits_default.probe, probe, &failure) ||
@@ -30,7 +36,8 @@ static bool lay_out(struct jpeg_picture *picture, const struct bytes *bytes, str
     assert_non_null(arena);
     memset(arena, 0xa5, jpeg_picture_bytes(picture)); /* of a picture before */
     jpeg_picture_place(picture, arena);
-    picture->into = new_image(probe->shape.width, probe->shape.height, probe->shape.channels, 8);
+    picture->into = image_shape(probe->shape.width, probe->shape.height, probe->shape.channels, 8);
+    picture->into.pixels = calloc(1, image_bytes(&picture->into));
     return true;
 }
 
@@ -39,7 +46,7 @@ static void release(struct jpeg_picture *picture) {
     free(picture->facts); /* the arena's start */
 }
 
-static uint32_t decode(const struct bytes *bytes, const struct jpeg_division *division,
+static uint32_t decode(const struct jpeg_file *bytes, const struct jpeg_division *division,
                        struct image *image, struct probe *probe) {
     struct jpeg_picture picture;
     if (!lay_out(&picture, bytes, probe)) return UINT32_MAX;
@@ -51,7 +58,7 @@ static uint32_t decode(const struct bytes *bytes, const struct jpeg_division *di
 }
 
 static void check_case(const struct jpeg_case *made, const struct jpeg_division *division) {
-    const struct bytes bytes = make_case(made);
+    const struct jpeg_file bytes = make_case(made);
     struct probe probe;
     struct image image;
     const uint32_t flags = decode(&bytes, division, &image, &probe);
@@ -153,7 +160,7 @@ static void coefficients_and_planes(void **state) {
         static const uint8_t natural[64] = JPEG_ZIGZAG;
         struct jpeg_case made = a_case(i);
         made.drawing = DRAW_NOISE;
-        const struct bytes bytes = make_case(&made);
+        const struct jpeg_file bytes = make_case(&made);
         struct jpeg_decompress_struct cinfo;
         struct jpeg_error_mgr errors;
         struct jpeg_picture picture;
@@ -214,7 +221,7 @@ static void hard_pictures(void **state) {
     made.width = 1600;
     made.height = 1000;
     made.drawing = DRAW_WHITE;
-    const struct bytes bytes = make_case(&made);
+    const struct jpeg_file bytes = make_case(&made);
     struct jpeg_picture picture;
     struct probe probe;
     assert_true(lay_out(&picture, &bytes, &probe));
@@ -238,7 +245,7 @@ static void noise_of_best_quality(void **state) {
     }
 }
 
-static unsigned check_damaged(const struct bytes *bytes, const struct jpeg_division *division) {
+static unsigned check_damaged(const struct jpeg_file *bytes, const struct jpeg_division *division) {
     struct probe probe;
     struct image image = { 0 };
     const uint32_t flags = decode(bytes, division, &image, &probe);
@@ -260,9 +267,9 @@ static void damage(void **state) {
         made.drawing = i / 4 % DRAWINGS;
         made.interval = i % 3 ? i % 7 : 0;
         made.tables = i % 5 ? TABLES_STANDARD : TABLES_OPTIMIZED;
-        const struct bytes bytes = make_case(&made);
+        const struct jpeg_file bytes = make_case(&made);
         for (unsigned k = 0; k < 250; k++, all++) {
-            struct bytes copy = damaged_copy(&bytes, i * 1000 + k);
+            struct jpeg_file copy = damaged_copy(&bytes, i * 1000 + k);
             taken += check_damaged(&copy, divisions[k % 3]);
             free(copy.data);
         }
