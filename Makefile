@@ -225,6 +225,10 @@ $(B)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay_main.c $(B)/libburin.a
 	@mkdir -p $(@D)
 	$(SAY) replay $<
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $< tests/fuzz/replay_main.c $(B)/libburin.a $(LIBS) -o $@
+# It reads files as the daemon does.
+$(B)/tests/bench/kernels/jpeg_decode: $(B)/tests/bench/kernels/jpeg_decode.cu.o $(B)/libburin.a
+	$(SAY) ladder $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
 $(B)/tests/bench/kernels/%: tests/bench/kernels/%.cu
 	@mkdir -p $(@D)
 	$(SAY) nvcc $<

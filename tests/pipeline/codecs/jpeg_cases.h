@@ -2,7 +2,7 @@
 /* jpeg_cases.h - baseline JPEGs of many kinds, made by libjpeg, whole and damaged, for the tests of
  * decoders that must give the CPU codec's samples or refuse.
  *
- * Used by:  tests/pipeline/codecs/jpeg_parallel.c, tests/cuda/codecs/jpeg_decode.cu: as C and as C++.
+ * Used by:  tests/pipeline/codecs/jpeg_parallel.c as C, tests/cuda/codecs/jpeg_decode.cu as C++.
  * Owns:     what a function returns is the caller's; free() its bytes or pixels.
  */
 #ifndef BURIN_JPEG_CASES_H
