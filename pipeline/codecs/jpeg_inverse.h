@@ -17,7 +17,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { JPEG_SUM_MAX = 5900, JPEG_COLUMN_SHIFT = 11, JPEG_ROW_SHIFT = 18, JPEG_PAIRS = 4 };
+enum {
+    JPEG_SUM_MAX = 5900,
+    JPEG_PAIRS = 4,
+    JPEG_COLUMN_SHIFT = 11,
+    JPEG_ROW_SHIFT = 18,
+    JPEG_ROW_LEVEL = 128 << (JPEG_ROW_SHIFT - 13), /* what makes every value of a row 128 more */
+};
 
 /* The columns whose sums are bounded together, except the last two, which are bounded each. */
 HOST_DEVICE uint32_t jpeg_pair_first(uint32_t pair) {
@@ -64,10 +70,14 @@ HOST_DEVICE void jpeg_inverse_line(int32_t v[8], int shift) {
     v[4] = (even3 - odd3) >> shift;
 }
 
-/* A sample from what the second pass gives. */
-HOST_DEVICE uint32_t jpeg_sample(int32_t value) {
-    const int32_t sample = value + 128;
-    return (uint32_t)(sample < 0 ? 0 : sample > 255 ? 255 : sample);
+HOST_DEVICE void jpeg_inverse_column(int32_t v[8]) {
+    jpeg_inverse_line(v, JPEG_COLUMN_SHIFT);
+}
+
+/* To samples, not clamped yet. */
+HOST_DEVICE void jpeg_inverse_row(int32_t v[8]) {
+    v[0] += JPEG_ROW_LEVEL;
+    jpeg_inverse_line(v, JPEG_ROW_SHIFT);
 }
 
 #endif

@@ -12,7 +12,6 @@
 #include "pipeline/codecs/jpeg_inverse.h"
 #include "pipeline/codecs/jpeg_join.h"
 #include "pipeline/codecs/jpeg_unstuff.h"
-#include "pipeline/codecs/jpeg_zigzag.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -256,15 +255,15 @@ void jpeg_parallel_write(struct jpeg_picture *picture, const struct jpeg_divisio
 /* ---- 5: inverse */
 
 /* Dequantized, by row and column. */
-static void read_block(const struct jpeg_picture *picture, uint32_t block, const uint8_t *steps,
+static void read_block(const struct jpeg_picture *picture, uint32_t block, const uint16_t *steps,
                        int32_t values[64]) {
-    static const uint8_t natural[64] = JPEG_ZIGZAG;
     const struct jpeg_head *head = &picture->heads[block];
     memset(values, 0, 64 * sizeof *values);
-    values[0] = head->dc * steps[0];
+    values[0] = head->dc * (steps[0] >> 6);
     for (uint32_t i = head[0].first; i < head[1].first; i++) {
         const int32_t entry = (int32_t)picture->list[i];
-        values[natural[entry & 63]] = (entry >> 6) * steps[entry & 63];
+        const uint32_t step = steps[entry & 63];
+        values[step & 63] = (entry >> 6) * (int32_t)(step >> 6);
     }
 }
 
@@ -285,11 +284,11 @@ static bool inverse_block(const struct jpeg_picture *picture, uint32_t block) {
     for (int x = 0; x < 8; x++)
         for (int y = 0; y < 8; y++) columns[x][y] = values[8 * y + x];
     if (!fits(columns)) return false;
-    for (int x = 0; x < 8; x++) jpeg_inverse_line(columns[x], JPEG_COLUMN_SHIFT);
+    for (int x = 0; x < 8; x++) jpeg_inverse_column(columns[x]);
     for (int y = 0; y < 8; y++) {
         for (int x = 0; x < 8; x++) row[x] = columns[x][y];
-        jpeg_inverse_line(row, JPEG_ROW_SHIFT);
-        for (int x = 0; x < 8; x++) into[y * (size_t)stride + x] = (uint8_t)jpeg_sample(row[x]);
+        jpeg_inverse_row(row);
+        for (int x = 0; x < 8; x++) into[y * (size_t)stride + x] = (uint8_t)jpeg_clamp(row[x]);
     }
     return true;
 }

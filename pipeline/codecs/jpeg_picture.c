@@ -3,6 +3,7 @@
  * unstuffed bits there are at most as many, a coefficient takes two of them at least, a block its
  * place in the frame. The arena is the arrays in turn, each at a multiple of JPEG_ARENA_ALIGN. */
 #include "pipeline/codecs/jpeg_picture.h"
+#include "pipeline/codecs/jpeg_zigzag.h"
 
 #include <string.h>
 
@@ -15,15 +16,29 @@ static void copy_code(struct jpeg_picture *picture, int number, const struct jpe
 }
 
 static void set_tables(struct jpeg_picture *picture, const struct jpeg_baseline *jpeg) {
+    static const uint8_t natural[JPEG_BLOCK] = JPEG_ZIGZAG;
     for (int i = 0; i < JPEG_CODES; i++) {
         copy_code(picture, i, &jpeg->dc_codes[i]);
         copy_code(picture, JPEG_CODES + i, &jpeg->ac_codes[i]);
     }
-    memcpy(picture->steps, jpeg->steps, sizeof picture->steps);
+    for (int c = 0; c < picture->components; c++)
+        for (int i = 0; i < JPEG_BLOCK; i++)
+            picture->steps[c][i] = (uint16_t)(jpeg->steps[c][i] << 6 | natural[i]);
 }
 
 static uint32_t divide_up(uint32_t value, uint32_t by) {
     return (value + by - 1) / by;
+}
+
+/* Granlund and Montgomery, Division by Invariant Integers using Multiplication. */
+static struct jpeg_divisor divisor_of(uint32_t value) {
+    struct jpeg_divisor divisor = { 0 };
+    uint32_t log2_up = 0;
+    while ((UINT64_C(1) << log2_up) < value) log2_up++;
+    if (value == 1) return divisor;
+    divisor.reciprocal = (uint32_t)(((UINT64_C(1) << (31 + log2_up)) + value - 1) / value);
+    divisor.shift = log2_up - 1;
+    return divisor;
 }
 
 static void set_frame(struct jpeg_picture *picture, const struct jpeg_baseline *jpeg) {
@@ -45,6 +60,8 @@ static void set_frame(struct jpeg_picture *picture, const struct jpeg_baseline *
         picture->plane_stride[c] = picture->mcus_across * (c ? 8 : across);
     }
     picture->blocks = picture->mcus * picture->phases;
+    picture->by_phases = divisor_of(picture->phases);
+    picture->by_mcus_across = divisor_of(picture->mcus_across);
 }
 
 bool jpeg_picture_init(struct jpeg_picture *picture, const struct jpeg_baseline *jpeg) {

@@ -22,6 +22,17 @@
 extern "C" {
 #endif
 
+/* Division of numbers below 2^31 without dividing. */
+struct jpeg_divisor {
+    uint32_t reciprocal; /* 0: by 1 */
+    uint32_t shift;
+};
+
+HOST_DEVICE uint32_t jpeg_divide(uint32_t value, const struct jpeg_divisor *divisor) {
+    if (!divisor->reciprocal) return value;
+    return (uint32_t)((uint64_t)value * divisor->reciprocal >> 32) >> divisor->shift;
+}
+
 enum {
     JPEG_SUB_BITS = 512,
     JPEG_SUB_WORDS = JPEG_SUB_BITS / 32 + 2, /* and the start of the next one */
@@ -89,8 +100,9 @@ struct jpeg_picture {
     uint32_t blocks;             /* of the picture */
     uint32_t subs_max, list_max;
     uint8_t components, across, down, orientation;
-    uint8_t steps[JPEG_PLANES][64]; /* zigzag order */
-    uint8_t code_counts[4][16];     /* DC 0, 1, AC 0, 1; all 0: not there */
+    struct jpeg_divisor by_phases, by_mcus_across;
+    uint16_t steps[JPEG_PLANES][64]; /* zigzag order: step << 6 | 8 * row + column */
+    uint8_t code_counts[4][16];      /* DC 0, 1, AC 0, 1; all 0: not there */
     uint8_t code_symbols[4][JPEG_SYMBOLS];
     uint32_t plane_stride[JPEG_PLANES];
 
@@ -149,8 +161,10 @@ struct jpeg_block_place {
 
 HOST_DEVICE struct jpeg_block_place jpeg_block_place_of(const struct jpeg_picture *picture,
                                                         uint32_t block) {
-    const uint32_t mcu = block / picture->phases, within = block - mcu * picture->phases;
-    const uint32_t row = mcu / picture->mcus_across, column = mcu - row * picture->mcus_across;
+    const uint32_t mcu = jpeg_divide(block, &picture->by_phases);
+    const uint32_t within = block - mcu * picture->phases;
+    const uint32_t row = jpeg_divide(mcu, &picture->by_mcus_across);
+    const uint32_t column = mcu - row * picture->mcus_across;
     struct jpeg_block_place place;
     place.component = picture->kinds >> 4 * within & 3;
     if (place.component) {

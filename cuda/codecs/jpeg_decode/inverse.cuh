@@ -10,24 +10,22 @@
 #ifndef BURIN_JPEG_INVERSE_CUH
 #define BURIN_JPEG_INVERSE_CUH
 
+#include "cuda/codecs/jpeg_decode/pack.cuh"
 #include "cuda/codecs/jpeg_decode/units.cuh"
 #include "pipeline/codecs/jpeg_inverse.h"
-#include "pipeline/codecs/jpeg_zigzag.h"
 
 enum { JPEG_BLOCK_WORDS = 68 };
 
-static __constant__ uint8_t jpeg_natural[64] = JPEG_ZIGZAG;
-
 struct jpeg_inverse_shared {
-    int32_t blocks[JPEG_BLOCKS_OF_UNIT * JPEG_BLOCK_WORDS];
-    uint16_t steps[JPEG_PLANES][64]; /* step << 6 | place by row and column */
+    int32_t blocks[JPEG_BLOCKS_AT_ONCE * JPEG_BLOCK_WORDS];
+    uint16_t steps[JPEG_PLANES][64];
 };
 
 static __device__ __forceinline__ void jpeg_load_steps(const struct jpeg_picture *picture,
                                                        struct jpeg_inverse_shared &shared) {
-    for (uint32_t i = threadIdx.x; i < JPEG_PLANES * 64; i += JPEG_BLOCK_THREADS)
-        (&shared.steps[0][0])[i] =
-            (uint16_t)((&picture->steps[0][0])[i] << 6 | jpeg_natural[i % 64]);
+    static_assert(sizeof shared.steps / 4 <= JPEG_BLOCK_THREADS, "a word a thread");
+    if (threadIdx.x < sizeof shared.steps / 4)
+        ((uint32_t *)shared.steps)[threadIdx.x] = ((const uint32_t *)picture->steps)[threadIdx.x];
 }
 
 /* QUARTER of the block's four threads. */
@@ -60,8 +58,8 @@ static __device__ __forceinline__ bool jpeg_inverse_columns(int32_t *values, uin
     }
     const bool fits =
         jpeg_inverse_fits(quarter, jpeg_magnitudes(columns[0]), jpeg_magnitudes(columns[1]));
-    jpeg_inverse_line(columns[0], JPEG_COLUMN_SHIFT);
-    jpeg_inverse_line(columns[1], JPEG_COLUMN_SHIFT);
+    jpeg_inverse_column(columns[0]);
+    jpeg_inverse_column(columns[1]);
 #pragma unroll
     for (int y = 0; y < 8; y++) {
         values[8 * y + first] = columns[0][y];
@@ -71,14 +69,28 @@ static __device__ __forceinline__ bool jpeg_inverse_columns(int32_t *values, uin
     return fits;
 }
 
-static __device__ __forceinline__ void jpeg_inverse_row(const int32_t *values, uint8_t *into) {
+static __device__ __forceinline__ void jpeg_store_samples(const int32_t *values, uint8_t *into) {
     const int4 left = *(const int4 *)values, right = *(const int4 *)(values + 4);
     int32_t row[8] = { left.x, left.y, left.z, left.w, right.x, right.y, right.z, right.w };
-    uint32_t words[2] = { 0, 0 };
-    jpeg_inverse_line(row, JPEG_ROW_SHIFT);
-#pragma unroll
-    for (int x = 0; x < 8; x++) words[x / 4] |= jpeg_sample(row[x]) << 8 * (x % 4);
-    *(uint2 *)into = make_uint2(words[0], words[1]);
+    jpeg_inverse_row(row);
+    *(uint2 *)into = make_uint2(jpeg_pack(row[0], row[1], row[2], row[3]),
+                                jpeg_pack(row[4], row[5], row[6], row[7]));
+}
+
+static __device__ __forceinline__ bool jpeg_inverse_block(const struct jpeg_picture *picture,
+                                                          struct jpeg_inverse_shared &shared,
+                                                          uint32_t block) {
+    const uint32_t quarter = threadIdx.x % 4;
+    const struct jpeg_block_place place = jpeg_block_place_of(picture, block);
+    const uint32_t stride = picture->plane_stride[place.component];
+    uint8_t *into = picture->planes[place.component] + (size_t)place.y * stride + place.x;
+    int32_t *values = shared.blocks + threadIdx.x / 4 * JPEG_BLOCK_WORDS;
+    jpeg_read_block(picture, block, quarter, shared.steps[place.component], values);
+    const bool fits = jpeg_inverse_columns(values, quarter);
+    jpeg_store_samples(values + 8 * quarter, into + (size_t)quarter * stride);
+    jpeg_store_samples(values + 8 * quarter + 32, into + (size_t)(quarter + 4) * stride);
+    __syncwarp();
+    return fits;
 }
 
 static __global__ void __launch_bounds__(JPEG_BLOCK_THREADS)
@@ -86,20 +98,15 @@ static __global__ void __launch_bounds__(JPEG_BLOCK_THREADS)
     __shared__ __align__(16) struct jpeg_inverse_shared shared;
     const struct jpeg_unit unit = jpeg_unit_of(units, JPEG_STAGE_BLOCKS);
     const struct jpeg_picture *picture = unit.picture;
-    const uint32_t quarter = threadIdx.x % 4, within = threadIdx.x / 4;
-    /* Threads behind the last block do it once more: all of a warp meet at its barriers. */
-    const uint32_t block = min(unit.index * JPEG_BLOCKS_OF_UNIT + within, picture->blocks - 1);
+    const uint32_t last = picture->blocks - 1;
+    uint32_t block = unit.index * JPEG_BLOCKS_OF_UNIT + threadIdx.x / 4;
+    bool fits = true;
     if (picture->facts->flags & ~JPEG_FLAG_SUM) return;
     jpeg_load_steps(picture, shared);
     __syncthreads();
-    const struct jpeg_block_place place = jpeg_block_place_of(picture, block);
-    int32_t *values = shared.blocks + within * JPEG_BLOCK_WORDS;
-    jpeg_read_block(picture, block, quarter, shared.steps[place.component], values);
-    const bool fits = jpeg_inverse_columns(values, quarter);
-    const uint32_t stride = picture->plane_stride[place.component];
-    uint8_t *into = picture->planes[place.component] + (size_t)place.y * stride + place.x;
-    jpeg_inverse_row(values + 8 * quarter, into + (size_t)quarter * stride);
-    jpeg_inverse_row(values + 8 * quarter + 32, into + (size_t)(quarter + 4) * stride);
+    /* Threads behind the last block do it once more: all of a warp meet at its barriers. */
+    for (int i = 0; i < JPEG_BLOCK_ROUNDS; i++, block += JPEG_BLOCKS_AT_ONCE)
+        fits &= jpeg_inverse_block(picture, shared, min(block, last));
     if (!__all_sync(~0u, fits) && threadIdx.x % 32 == 0)
         atomicOr(&picture->facts->flags, JPEG_FLAG_SUM);
 }

@@ -11,6 +11,7 @@
 #ifndef BURIN_JPEG_PIXELS_CUH
 #define BURIN_JPEG_PIXELS_CUH
 
+#include "cuda/codecs/jpeg_decode/pack.cuh"
 #include "cuda/codecs/jpeg_decode/units.cuh"
 
 enum { JPEG_SPAN = 8 /* pixels of a thread's row */, JPEG_ROW_WORDS = JPEG_TILE_COLUMNS * 3 / 4 };
@@ -68,19 +69,18 @@ static __device__ __forceinline__ void jpeg_chroma_spread(const uint32_t samples
 /* Bytes of 8 pixels, 24, as six words. */
 static __device__ __forceinline__ void jpeg_pack_span(uint2 luma, const int32_t cb[8],
                                                       const int32_t cr[8], uint32_t words[6]) {
-    uint32_t pixels[8];
+    int32_t samples[24];
 #pragma unroll
     for (int i = 0; i < 8; i++) {
-        const uint32_t y = (i < 4 ? luma.x : luma.y) >> 8 * (i % 4) & 255;
-        pixels[i] = jpeg_rgb((int32_t)y, cb[i], cr[i]);
+        const int32_t y = (int32_t)((i < 4 ? luma.x : luma.y) >> 8 * (i % 4) & 255);
+        samples[3 * i] = jpeg_red(y, cr[i]);
+        samples[3 * i + 1] = jpeg_green(y, cb[i], cr[i]);
+        samples[3 * i + 2] = jpeg_blue(y, cb[i]);
     }
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-        const uint32_t *four = pixels + 4 * i;
-        words[3 * i] = four[0] | four[1] << 24;
-        words[3 * i + 1] = four[1] >> 8 | four[2] << 16;
-        words[3 * i + 2] = four[2] >> 16 | four[3] << 8;
-    }
+    for (int i = 0; i < 6; i++)
+        words[i] =
+            jpeg_pack(samples[4 * i], samples[4 * i + 1], samples[4 * i + 2], samples[4 * i + 3]);
 }
 
 /* A warp's row: 24 bytes a lane become 16, of which VALID in all belong to the row at OUT. */
