@@ -10,7 +10,9 @@
  *
  * How it works. The next 9 bits tell all codes up to that length. Longer ones have the greatest
  * values, as DHT numbers codes: a second table holds the 16-bit values from the first long one on.
- * Values beyond it, of rare tables, are found by the lengths' limits.
+ * Values beyond it, of rare tables, are found by the lengths' limits. Who only counts takes two
+ * symbols at once where 9 bits show a coefficient and the code behind it: their steps are added,
+ * and the entry's size is that of the second.
  */
 #ifndef BURIN_JPEG_LOOKUP_H
 #define BURIN_JPEG_LOOKUP_H
@@ -27,7 +29,9 @@ enum {
     JPEG_SHORTS = 1 << JPEG_SHORT_BITS,
     JPEG_LONGS = 1024,
     JPEG_NO_CODE = 1,
-    JPEG_STEP_END = 127, /* beyond any place that runs of zeros lead to */
+    JPEG_STEP_END = 127,   /* beyond any place that runs of zeros lead to */
+    JPEG_PAIR = 16,        /* in the bits of an entry for two symbols, which are 9 at most */
+    JPEG_PAIR_PLACES = 48, /* from a place below it no first symbol ends a block */
 };
 
 struct jpeg_lookup {
@@ -36,6 +40,7 @@ struct jpeg_lookup {
     uint16_t shorts[JPEG_SHORTS];       /* by the next 9 bits; 0: longer, or no code */
     uint16_t longs[JPEG_LONGS];         /* by the next 16 bits less the last short code's end */
     uint16_t symbols[JPEG_SYMBOLS];     /* entries in the order of the codes */
+    uint16_t pairs[JPEG_SHORTS];        /* of AC: `shorts`, two symbols at once where 9 bits do */
 };
 
 HOST_DEVICE uint32_t jpeg_entry_bits(uint32_t entry) {
@@ -106,15 +111,50 @@ HOST_DEVICE uint16_t jpeg_lookup_long(const struct jpeg_lookup *lookup, uint32_t
     return (uint16_t)jpeg_lookup_search(lookup, next, JPEG_SHORT_BITS + 1);
 }
 
+/* Two symbols, of which the first is a coefficient and the second one too or the block's end. */
+HOST_DEVICE uint16_t jpeg_lookup_pair(const struct jpeg_lookup *lookup, uint32_t index) {
+    const uint32_t first = jpeg_lookup_short(lookup, index), size = jpeg_entry_size(first);
+    const uint32_t used = jpeg_entry_bits(first) + size;
+    if (size == 0 || used >= JPEG_SHORT_BITS) return (uint16_t)first;
+    const uint32_t next = index << (JPEG_CODE_LENGTHS - JPEG_SHORT_BITS) << used & 0xffff;
+    const uint32_t second = jpeg_lookup_search(lookup, next, 1);
+    const bool end = jpeg_entry_step(second) == JPEG_STEP_END;
+    const uint32_t bits = used + jpeg_entry_bits(second);
+    if (bits > JPEG_SHORT_BITS || (jpeg_entry_size(second) == 0 && !end)) return (uint16_t)first;
+    const uint32_t step = jpeg_entry_step(first) + (end ? 64 : jpeg_entry_step(second));
+    return (uint16_t)(bits | JPEG_PAIR | jpeg_entry_size(second) << 5 | step << 9);
+}
+
 /* ---- reading them */
 
+/* What comes next. */
+struct jpeg_symbol {
+    uint32_t length, size; /* bits of the code, or of two with a number between; of the number */
+    uint32_t step;
+    uint32_t pair; /* 1: a coefficient before it */
+};
+
 /* NEXT: the next 32 bits. */
-HOST_DEVICE uint32_t jpeg_lookup_find(const struct jpeg_lookup *lookup, uint32_t next) {
-    const uint32_t entry = lookup->shorts[next >> (32 - JPEG_SHORT_BITS)];
-    if (entry) return entry;
+HOST_DEVICE uint32_t jpeg_lookup_beyond(const struct jpeg_lookup *lookup, uint32_t next) {
     const uint32_t index = (next >> 16) - lookup->limits[JPEG_SHORT_BITS - 1];
     if (index < JPEG_LONGS) return lookup->longs[index];
     return jpeg_lookup_search(lookup, next >> 16, JPEG_SHORT_BITS + 1);
+}
+
+/* TWO: two symbols at once if they are there. */
+HOST_DEVICE struct jpeg_symbol jpeg_lookup_find(const struct jpeg_lookup *lookup, uint32_t next,
+                                                bool two) {
+    uint32_t entry = (two ? lookup->pairs : lookup->shorts)[next >> (32 - JPEG_SHORT_BITS)];
+    struct jpeg_symbol symbol;
+    symbol.length = entry & (JPEG_PAIR - 1);
+    symbol.pair = entry / JPEG_PAIR & 1;
+    if (!entry) {
+        entry = jpeg_lookup_beyond(lookup, next);
+        symbol.length = jpeg_entry_bits(entry);
+    }
+    symbol.size = jpeg_entry_size(entry);
+    symbol.step = jpeg_entry_step(entry);
+    return symbol;
 }
 
 /* The number of SIZE bits at the top of BITS, as T.81's EXTEND has it; 0 of none. */

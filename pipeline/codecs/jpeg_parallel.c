@@ -25,7 +25,10 @@ static void make_lookup(struct jpeg_lookup *lookup, const uint8_t *counts, const
     jpeg_lookup_measure(lookup, counts);
     for (uint32_t i = 0; i < JPEG_SYMBOLS; i++)
         lookup->symbols[i] = jpeg_lookup_symbol(counts, symbols, i, dc);
-    for (uint32_t i = 0; i < JPEG_SHORTS; i++) lookup->shorts[i] = jpeg_lookup_short(lookup, i);
+    for (uint32_t i = 0; i < JPEG_SHORTS; i++) {
+        lookup->shorts[i] = jpeg_lookup_short(lookup, i);
+        lookup->pairs[i] = jpeg_lookup_pair(lookup, i);
+    }
     for (uint32_t i = 0; i < JPEG_LONGS; i++) lookup->longs[i] = jpeg_lookup_long(lookup, i);
 }
 

@@ -220,8 +220,47 @@ HOST_DEVICE void jpeg_sink_restart(const struct jpeg_picture *picture, struct jp
     for (int i = 0; i < JPEG_PLANES; i++) sink->base.dc[i] = 0;
 }
 
+/* Past the segments that end at STATE, where there are such. */
+HOST_DEVICE void jpeg_walk_segments(const struct jpeg_picture *picture, uint32_t cut, uint32_t bits,
+                                    struct jpeg_words *words, struct jpeg_state *state,
+                                    struct jpeg_segment_of_bits *segment, struct jpeg_tally *tally,
+                                    struct jpeg_sink *sink) {
+    while (state->bit + 8 > segment->end && jpeg_segment_ends(segment, state, words)) {
+        if (sink)
+            jpeg_sink_restart(picture, sink, state, segment);
+        else
+            jpeg_tally_restart(tally);
+        state->bit = segment->end;
+        state->place = state->block = 0;
+        if (segment->last) break;
+        jpeg_segment_set(picture, cut, bits, segment->number + 1, segment);
+        if (state->bit < JPEG_SUB_BITS) jpeg_words_seek(words, state->bit);
+    }
+}
+
+/* A symbol of AC, or a DC difference NUMBER, that leads to place PAST. */
+HOST_DEVICE void jpeg_sink_symbol(struct jpeg_sink *sink, const struct jpeg_symbol *symbol,
+                                  int32_t number, uint32_t past, bool dc, uint32_t component) {
+    if (symbol->step == 0) sink->flags |= JPEG_FLAG_CODE;
+    if (past > 64 && past < JPEG_STEP_END) sink->flags |= JPEG_FLAG_RUN;
+    if (dc) {
+        jpeg_add_at(sink->base.dc, component, (uint32_t)number);
+        jpeg_sink_head(sink, component);
+    } else if (symbol->size) {
+        jpeg_sink_put(sink, number, past - 1);
+    }
+}
+
+HOST_DEVICE void jpeg_tally_symbol(struct jpeg_tally *tally, const struct jpeg_symbol *symbol,
+                                   int32_t number, bool dc, uint32_t component) {
+    const uint32_t coefficients = (symbol->size ? 1 : 0) + symbol->pair;
+    tally->counts += dc ? 1 : coefficients << 12;
+    if (dc) jpeg_add_at(tally->dc, component, (uint32_t)number);
+}
+
 /* Decodes subsequence SUB, of BITS bits in all, from packed state FROM; returns the packed state at
- * its end. SINK NULL: adds to TALLY; else TALLY may be NULL. */
+ * its end. SINK NULL: adds to TALLY, two symbols at once where nothing ends near them; else TALLY
+ * may be NULL. */
 HOST_DEVICE uint32_t jpeg_walk(const struct jpeg_picture *picture,
                                const struct jpeg_lookup *lookups, struct jpeg_words words,
                                uint32_t bits, uint32_t sub, uint32_t from, struct jpeg_tally *tally,
@@ -234,42 +273,24 @@ HOST_DEVICE uint32_t jpeg_walk(const struct jpeg_picture *picture,
     jpeg_segment_find(picture, cut, state.bit, bits, &segment);
     jpeg_words_seek(&words, state.bit);
     for (;;) {
-        while (state.bit + 8 > segment.end && jpeg_segment_ends(&segment, &state, &words)) {
-            if (sink)
-                jpeg_sink_restart(picture, sink, &state, &segment);
-            else
-                jpeg_tally_restart(tally);
-            state.bit = segment.end;
-            state.place = state.block = 0;
-            if (segment.last) break;
-            jpeg_segment_set(picture, cut, bits, segment.number + 1, &segment);
-            if (state.bit < JPEG_SUB_BITS) jpeg_words_seek(&words, state.bit);
+        const bool far = state.bit + JPEG_SHORT_BITS <= (segment.end < limit ? segment.end : limit);
+        if (!far) {
+            jpeg_walk_segments(picture, cut, bits, &words, &state, &segment, tally, sink);
+            if (state.bit >= limit) break;
         }
-        if (state.bit >= limit) break;
-
-        const uint32_t next = jpeg_words_next(&words, state.bit);
+        const uint32_t next = jpeg_words_next(&words, state.bit), before = state.bit;
         const uint32_t kind = kinds >> 4 * state.block & 15;
         const bool dc = state.place == 0;
-        const uint32_t entry =
-            jpeg_lookup_find(lookups + (dc ? kind >> 2 & 1 : 2 + (kind >> 3)), next);
-        const uint32_t size = jpeg_entry_size(entry), length = jpeg_entry_bits(entry);
-        const uint32_t step = jpeg_entry_step(entry), past = state.place + step;
-        const int32_t number = jpeg_number(next << length, size);
-        if (sink) {
-            if (step == 0) sink->flags |= JPEG_FLAG_CODE;
-            if (past > 64 && past < JPEG_STEP_END) sink->flags |= JPEG_FLAG_RUN;
-            if (dc) {
-                jpeg_add_at(sink->base.dc, kind & 3, (uint32_t)number);
-                jpeg_sink_head(sink, kind & 3);
-            } else if (size) {
-                jpeg_sink_put(sink, number, past - 1);
-            }
-        } else {
-            tally->counts += dc ? 1 : size ? 1u << 12 : 0;
-            if (dc) jpeg_add_at(tally->dc, kind & 3, (uint32_t)number);
-        }
-        const uint32_t before = state.bit;
-        state.bit += length + size;
+        const bool two = !sink && far && !dc && state.place < JPEG_PAIR_PLACES;
+        const struct jpeg_symbol symbol =
+            jpeg_lookup_find(lookups + (dc ? kind >> 2 & 1 : 2 + (kind >> 3)), next, two);
+        const uint32_t past = state.place + symbol.step;
+        const int32_t number = jpeg_number(next << symbol.length, symbol.size);
+        if (sink)
+            jpeg_sink_symbol(sink, &symbol, number, past, dc, kind & 3);
+        else
+            jpeg_tally_symbol(tally, &symbol, number, dc, kind & 3);
+        state.bit += symbol.length + symbol.size;
         state.place = past >= 64 ? 0 : past;
         if (past >= 64) state.block = state.block + 1 == phases ? 0 : state.block + 1;
         if ((state.bit ^ before) >> 5) {

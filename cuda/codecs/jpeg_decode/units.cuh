@@ -4,8 +4,8 @@
  * Used by:  the kernels of cuda/codecs/jpeg_decode/.
  *
  * How it works. Each stage cuts each picture into units, a block of threads each. They are numbered
- * through the batch; a table tells each picture's first one. A warp searches it together, 32 places at a time: two loads
- * that wait for one another where a binary search has ten.
+ * through the batch; a table tells each picture's first one. A warp searches it together, 32 places
+ * at a time: two loads that wait for one another where a binary search has ten.
  */
 #ifndef BURIN_JPEG_UNITS_CUH
 #define BURIN_JPEG_UNITS_CUH

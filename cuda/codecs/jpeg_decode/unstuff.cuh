@@ -78,8 +78,10 @@ static __device__ void jpeg_make_lookup(const struct jpeg_picture *picture, uint
         lookup->symbols[i] =
             jpeg_lookup_symbol(counts, picture->code_symbols[number], i, number < 2);
     __syncthreads();
-    for (uint32_t i = threadIdx.x; i < JPEG_SHORTS; i += blockDim.x)
+    for (uint32_t i = threadIdx.x; i < JPEG_SHORTS; i += blockDim.x) {
         lookup->shorts[i] = jpeg_lookup_short(lookup, i);
+        lookup->pairs[i] = jpeg_lookup_pair(lookup, i);
+    }
     for (uint32_t i = threadIdx.x; i < JPEG_LONGS; i += blockDim.x)
         lookup->longs[i] = jpeg_lookup_long(lookup, i);
 }
