@@ -17,7 +17,7 @@
 
 /* A thread that decodes more subsequences on end starts less often from a guess; so many threads a
  * multiprocessor must remain. */
-enum { JPEG_THREADS_LEAST = 512 };
+enum { JPEG_THREADS_LEAST = 512, JPEG_PHASES_BLOCKS = 4 /* a multiprocessor */ };
 
 const char *const jpeg_decode_stages[JPEG_DECODE_STAGES] = { "count",   "unstuff", "walk",
                                                              "phases",  "join",    "write",
@@ -79,8 +79,6 @@ static uint64_t units_of(const struct jpeg_picture *picture, int stage, uint32_t
     switch (stage) {
     case JPEG_STAGE_PIECES: return picture->pieces;
     case JPEG_STAGE_PARTS: return (subs + jpeg_part_subs(run) - 1) / jpeg_part_subs(run);
-    case JPEG_STAGE_PHASES:
-        return (subs * picture->phases + JPEG_WALK_THREADS - 1) / JPEG_WALK_THREADS;
     case JPEG_STAGE_WRITES: return (subs + JPEG_WALK_THREADS * run - 1) / (JPEG_WALK_THREADS * run);
     case JPEG_STAGE_BLOCKS: return jpeg_divide_up(picture->blocks, JPEG_BLOCKS_OF_UNIT);
     default: return (uint64_t)jpeg_tiles_across(picture) * jpeg_tiles_down(picture);
@@ -108,6 +106,7 @@ struct launcher {
     cudaStream_t stream;
     struct jpeg_units units;
     const unsigned *totals;
+    unsigned phases_blocks;
     cudaEvent_t *events; /* NULL, or the next one */
 };
 
@@ -119,7 +118,7 @@ template <int RUN> static void launch_runs(struct launcher *l) {
     const struct jpeg_units units = l->units;
     jpeg_walk_kernel<RUN><<<l->totals[JPEG_STAGE_PARTS], JPEG_WALK_THREADS, 0, l->stream>>>(units);
     record(l);
-    jpeg_phases_kernel<<<l->totals[JPEG_STAGE_PHASES], JPEG_WALK_THREADS, 0, l->stream>>>(units);
+    jpeg_phases_kernel<<<l->phases_blocks, JPEG_WALK_THREADS, 0, l->stream>>>(units);
     record(l);
     jpeg_join_kernel<<<units.count, JPEG_JOIN_THREADS, 0, l->stream>>>(units);
     record(l);
@@ -160,6 +159,7 @@ enum status jpeg_decode_queue(const struct cuda_context *context, struct jpeg_de
                                  { (const struct jpeg_picture *)d_pictures,
                                    (const uint32_t *)d_units, count },
                                  totals,
+                                 (unsigned)context->multiprocessors * JPEG_PHASES_BLOCKS,
                                  batch->events };
     if (count < 1 || count > JPEG_DECODE_MAX || !number_units(batch, run, totals))
         return fail(failure, STATUS_TOO_LARGE, "too many JPEGs for one batch on the GPU");

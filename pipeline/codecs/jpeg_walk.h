@@ -279,11 +279,11 @@ HOST_DEVICE uint32_t jpeg_walk(const struct jpeg_picture *picture,
             if (state.bit >= limit) break;
         }
         const uint32_t next = jpeg_words_next(&words, state.bit), before = state.bit;
-        const uint32_t kind = kinds >> 4 * state.block & 15;
+        const uint32_t kind = kinds >> 4 * state.block; /* and of the blocks behind it */
         const bool dc = state.place == 0;
         const bool two = !sink && far && !dc && state.place < JPEG_PAIR_PLACES;
         const struct jpeg_symbol symbol =
-            jpeg_lookup_find(lookups + (dc ? kind >> 2 & 1 : 2 + (kind >> 3)), next, two);
+            jpeg_lookup_find(lookups + (kind >> (dc ? 2 : 3) & 1) + (dc ? 0 : 2), next, two);
         const uint32_t past = state.place + symbol.step;
         const int32_t number = jpeg_number(next << symbol.length, symbol.size);
         if (sink)

@@ -140,21 +140,35 @@ static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
 
 /* ---- hard pictures: from every block of an MCU, a thread each */
 
+/* Blocks of the grid take 128 decodings by turns, the first one where the picture before ended. */
+static __device__ uint32_t jpeg_walk_phases(const struct jpeg_picture *picture,
+                                            struct jpeg_walk_shared<JPEG_WALK_THREADS> &shared,
+                                            uint32_t turn) {
+    const uint32_t decodings = jpeg_subs_of(picture) * picture->phases;
+    const uint32_t bits = 8 * picture->facts->bytes;
+    const uint32_t mine = (blockIdx.x + gridDim.x - turn % gridDim.x) % gridDim.x;
+    __syncthreads();
+    jpeg_load_lookups(picture, shared);
+    __syncthreads();
+    for (uint32_t i = mine * JPEG_WALK_THREADS + threadIdx.x; i < decodings;
+         i += gridDim.x * JPEG_WALK_THREADS)
+        jpeg_make_candidate(picture, shared.lookups, jpeg_words_of(shared),
+                            shared.words + threadIdx.x, bits, i / picture->phases,
+                            i % picture->phases);
+    return turn + jpeg_divide_up(decodings, JPEG_WALK_THREADS);
+}
+
+/* Most batches have no such picture: then a few loads a block are all it takes. */
 static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
     jpeg_phases_kernel(const struct jpeg_units units) {
     __shared__ __align__(16) struct jpeg_walk_shared<JPEG_WALK_THREADS> shared;
-    const struct jpeg_unit unit = jpeg_unit_of(units, JPEG_STAGE_PHASES);
-    const struct jpeg_picture *picture = unit.picture;
-    const uint32_t subs = jpeg_subs_of(picture);
-    const uint32_t index = unit.index * JPEG_WALK_THREADS + threadIdx.x;
-    const uint32_t sub = index / picture->phases;
-    if (!picture->facts->hard || unit.index * JPEG_WALK_THREADS / picture->phases >= subs) return;
-    jpeg_load_lookups(picture, shared);
-    __syncthreads();
-    if (sub < subs)
-        jpeg_make_candidate(picture, shared.lookups, jpeg_words_of(shared),
-                            shared.words + threadIdx.x, 8 * picture->facts->bytes, sub,
-                            index % picture->phases);
+    uint32_t turn = 0;
+    for (int first = 0; first < units.count; first += 32) {
+        const int mine = first + (int)(threadIdx.x % 32);
+        const bool is_hard = mine < units.count && units.pictures[mine].facts->hard;
+        for (uint32_t hard = __ballot_sync(~0u, is_hard); hard; hard &= hard - 1)
+            turn = jpeg_walk_phases(units.pictures + first + __ffs((int)hard) - 1, shared, turn);
+    }
 }
 
 /* ---- write what is proven */
