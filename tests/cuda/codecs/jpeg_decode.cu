@@ -269,6 +269,17 @@ static void damage(void **state) {
     assert_true(flagged > copies / 4 && taken > copies / 50);
 }
 
+static void blocks_at_the_bound(void **state) {
+    (void)state;
+    flagged = taken = 0;
+    for (unsigned i = 0; i < 20000; i++) {
+        add_file(make_bound_case(i), false);
+        if (items.size() == BATCH) decode();
+    }
+    decode();
+    assert_true(flagged > 2000 && taken > 2000);
+}
+
 int main(void) {
     int count = 0;
     if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
@@ -282,7 +293,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(drawings_and_tables), cmocka_unit_test(restarts_and_orientations),
         cmocka_unit_test(larger_pictures),     cmocka_unit_test(damage),
-        cmocka_unit_test(sizes_and_qualities),
+        cmocka_unit_test(blocks_at_the_bound), cmocka_unit_test(sizes_and_qualities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,6 +147,52 @@ static inline struct jpeg_file make_case(const struct jpeg_case *made) {
     return file;
 }
 
+/* A gray picture of one block, whose coefficients by row and column are DATA, of one step. */
+static inline struct jpeg_file make_block_case(const JCOEF data[64], unsigned step) {
+    struct jpeg_compress_struct cinfo;
+    struct jpeg_error_mgr errors;
+    unsigned char *bytes = NULL;
+    unsigned long length = 0;
+    unsigned steps[64];
+    for (int i = 0; i < 64; i++) steps[i] = step;
+    cinfo.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&cinfo);
+    jpeg_mem_dest(&cinfo, &bytes, &length);
+    cinfo.image_width = cinfo.image_height = 8;
+    cinfo.input_components = 1;
+    cinfo.in_color_space = JCS_GRAYSCALE;
+    jpeg_set_defaults(&cinfo);
+    jpeg_add_quant_table(&cinfo, 0, steps, 100, TRUE);
+    jvirt_barray_ptr blocks =
+        cinfo.mem->request_virt_barray((j_common_ptr)&cinfo, JPOOL_IMAGE, TRUE, 1, 1, 1);
+    jpeg_write_coefficients(&cinfo, &blocks);
+    JBLOCKARRAY rows = cinfo.mem->access_virt_barray((j_common_ptr)&cinfo, blocks, 0, 1, TRUE);
+    memcpy(rows[0][0], data, sizeof rows[0][0]);
+    jpeg_finish_compress(&cinfo);
+    jpeg_destroy_compress(&cinfo);
+    struct jpeg_file file = { bytes, length };
+    return file;
+}
+
+/* A block of few coefficients in two columns, whose magnitudes add up to about 5900. */
+static inline struct jpeg_file make_bound_case(uint32_t seed) {
+    static const uint8_t pairs[][2] = {
+        { 0, 4 }, { 1, 5 }, { 3, 7 }, { 2, 6 }, { 0, 1 }, { 2, 3 }
+    };
+    uint32_t state = seed * 2654435761u + 7;
+    const uint8_t *pair = pairs[cases_random(&state) % 6];
+    const unsigned step = 6 + cases_random(&state) % 40;
+    const int count = 2 + (int)(cases_random(&state) % 5);
+    const int size = (int)(5900 / step) * 2 / count;
+    JCOEF data[64] = { 0 };
+    for (int i = 0; i < count; i++) {
+        const int value = size * (int)(70 + cases_random(&state) % 45) / 100;
+        data[8 * (cases_random(&state) % 8) + pair[i % 2]] =
+            (JCOEF)((cases_random(&state) & 1 ? 1 : -1) * (value > 1023 ? 1023 : value));
+    }
+    return make_block_case(data, step);
+}
+
 /* ---- damage */
 
 static inline size_t scan_start(const struct jpeg_file *bytes) {

@@ -278,6 +278,18 @@ static void damage(void **state) {
     assert_in_range(taken, all / 20, all - all / 3); /* both ends are seen */
 }
 
+/* What is above the bound comes out of libjpeg's transform otherwise; below it nothing does. */
+static void blocks_at_the_bound(void **state) {
+    (void)state;
+    unsigned taken = 0;
+    for (unsigned i = 0; i < 4000; i++) {
+        struct jpeg_file file = make_bound_case(i);
+        taken += check_damaged(&file, divisions[0]);
+        free(file.data);
+    }
+    assert_in_range(taken, 400, 3600);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_and_qualities),
@@ -290,6 +302,7 @@ int main(void) {
         cmocka_unit_test(hard_pictures),
         cmocka_unit_test(noise_of_best_quality),
         cmocka_unit_test(damage),
+        cmocka_unit_test(blocks_at_the_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
