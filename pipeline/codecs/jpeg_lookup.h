@@ -144,7 +144,8 @@ HOST_DEVICE uint32_t jpeg_lookup_beyond(const struct jpeg_lookup *lookup, uint32
 /* TWO: two symbols at once if they are there. */
 HOST_DEVICE struct jpeg_symbol jpeg_lookup_find(const struct jpeg_lookup *lookup, uint32_t next,
                                                 bool two) {
-    uint32_t entry = (two ? lookup->pairs : lookup->shorts)[next >> (32 - JPEG_SHORT_BITS)];
+    const uint16_t *entries = two ? &lookup->pairs[0] : &lookup->shorts[0];
+    uint32_t entry = entries[next >> (32 - JPEG_SHORT_BITS)];
     struct jpeg_symbol symbol;
     symbol.length = entry & (JPEG_PAIR - 1);
     symbol.pair = entry / JPEG_PAIR & 1;
