@@ -70,6 +70,7 @@ ifneq ($(CUDA),0)
 GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/ops/carve_checked)
 KERNELS = $(call kept,$(wildcard tests/bench/kernels/*.cu))
 BENCH_KERNELS = $(call kept,$(wildcard tests/bench/*.cu))
+CODEC_LADDERS = $(call kept,$(wildcard tests/bench/kernels/jpeg_*.cu))
 endif
 TARGETS = $(filter-out replay_main,$(basename $(notdir $(wildcard tests/fuzz/*.c))))
 FUZZERS = $(TARGETS:%=build/fuzz/%)
@@ -225,14 +226,15 @@ $(B)/tests/replay/%: tests/fuzz/%.c tests/fuzz/replay_main.c $(B)/libburin.a
 	@mkdir -p $(@D)
 	$(SAY) replay $<
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes $(LDFLAGS) $< tests/fuzz/replay_main.c $(B)/libburin.a $(LIBS) -o $@
-# It reads files as the daemon does.
-$(B)/tests/bench/kernels/jpeg_decode: $(B)/tests/bench/kernels/jpeg_decode.cu.o $(B)/libburin.a
-	$(SAY) ladder $@
-	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
 $(B)/tests/bench/kernels/%: tests/bench/kernels/%.cu
 	@mkdir -p $(@D)
 	$(SAY) nvcc $<
 	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $@.d $< -o $@ -ldl
+
+# A ladder that compares with the CPU codec links it.
+$(CODEC_LADDERS): %: %.cu.o $(B)/libburin.a
+	$(SAY) link $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
 
 # Fuzzers are built by clang with everything they touch, apart from the other objects.
 build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc $(EMBEDDED)
@@ -243,7 +245,7 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc $(EMBEDDED)
 	  multipart.c part_headers.c header_params.c delimiter.c)) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
--include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d)
+-include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d)
 
 # ---- installing, packages, images. A package gives PREFIX=/usr and DESTDIR; SYSCONFDIR is where the program looks.
 PREFIX = /usr/local
