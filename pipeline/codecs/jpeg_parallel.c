@@ -160,15 +160,16 @@ void jpeg_parallel_walk(struct jpeg_picture *picture, const struct jpeg_division
     const uint32_t subs = subs_of(picture), most = division->threads * division->run;
     const uint32_t own = most - division->lead;
     uint32_t *memory = calloc((size_t)most * 5, sizeof *memory);
-    struct part part = { .starts = memory,
-                         .ends = memory + most,
-                         .starting = memory + 2 * (size_t)most,
-                         .pending = memory + 3 * (size_t)most,
-                         .changed = memory + 4 * (size_t)most };
+    struct part part = { 0 };
     if (!memory) {
         picture->facts->flags |= JPEG_FLAG_REPAIRS;
         return;
     }
+    part.starts = memory;
+    part.ends = memory + most;
+    part.starting = memory + 2 * (size_t)most;
+    part.pending = memory + 3 * (size_t)most;
+    part.changed = memory + 4 * (size_t)most;
     for (part.first = 0; part.first < subs; part.first += own) {
         part.begin = part.first < division->lead ? 0 : part.first - division->lead;
         part.end = subs - part.first < own ? subs : part.first + own;
