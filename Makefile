@@ -71,7 +71,7 @@ ifneq ($(CUDA),0)
 GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/ops/carve_checked)
 KERNELS = $(call kept,$(wildcard tests/bench/kernels/*.cu))
 BENCH_KERNELS = $(call kept,$(wildcard tests/bench/*.cu))
-CODEC_LADDERS = $(B)/tests/bench/kernels/jpeg_encode
+CODEC_LADDERS = $(call kept,$(wildcard tests/bench/kernels/jpeg_*.cu))
 endif
 TARGETS = $(filter-out replay_main,$(basename $(notdir $(wildcard tests/fuzz/*.c))))
 FUZZERS = $(TARGETS:%=build/fuzz/%)

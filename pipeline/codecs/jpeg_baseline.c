@@ -8,14 +8,13 @@
 
 #include <string.h>
 
-enum { TABLES = 4, HUFFMANS = 2, COEFFICIENTS = 64, COUNTS = 16, DC_SIZE_MAX = 11 };
+enum { TABLES = 4, COEFFICIENTS = 64, COUNTS = 16, DC_SIZE_MAX = 11 };
 
 /* What the segments before the scan define. */
 struct tables {
-    uint8_t quantization[TABLES][COEFFICIENTS];
-    struct huffman huffman[2][HUFFMANS]; /* of DC and of AC */
-    bool has_quantization[TABLES], has_huffman[2][HUFFMANS];
-    uint32_t interval; /* MCUs from restart to restart; 0: none */
+    const uint8_t *quantization[TABLES];   /* NULL: none yet */
+    struct jpeg_code codes[2][JPEG_CODES]; /* of DC and of AC; likewise */
+    uint32_t interval;                     /* MCUs from restart to restart; 0: none */
 };
 
 /* ---- tables */
@@ -26,8 +25,7 @@ static bool read_quantization(const struct segment *segment, struct tables *tabl
     for (size_t at = 0; at < segment->length; at += 1 + COEFFICIENTS) {
         const uint8_t *data = segment->data + at;
         if (data[0] >= TABLES || memchr(data + 1, 0, COEFFICIENTS)) return false;
-        memcpy(tables->quantization[data[0]], data + 1, COEFFICIENTS);
-        tables->has_quantization[data[0]] = true;
+        tables->quantization[data[0]] = data + 1;
     }
     return true;
 }
@@ -46,12 +44,11 @@ static bool read_huffman(const struct segment *segment, struct tables *tables) {
         const unsigned kind = data[0] >> 4, number = data[0] & 15;
         size_t count = 0;
         for (int i = 0; i < COUNTS; i++) count += data[1 + i];
-        if (kind > 1 || number >= HUFFMANS || count > 256 || left < 1 + COUNTS + count)
+        if (kind > 1 || number >= JPEG_CODES || count > 256 || left < 1 + COUNTS + count)
             return false;
         if (kind == 0 && !are_sizes(data + 1 + COUNTS, count)) return false;
-        struct huffman *huffman = &tables->huffman[kind][number];
-        if (!huffman_make(huffman, data + 1, data + 1 + COUNTS)) return false;
-        tables->has_huffman[kind][number] = true;
+        if (!huffman_is_code(data + 1)) return false;
+        tables->codes[kind][number] = (struct jpeg_code){ data + 1, data + 1 + COUNTS };
         data += 1 + COUNTS + count;
         left -= 1 + COUNTS + count;
     }
@@ -110,39 +107,51 @@ static bool read_frame(const struct segment *frame, const struct probe *probe,
 
 /* All components in the frame's order, all coefficients at once, by tables that are there. */
 static bool read_scan(const struct segment *header, const struct segment *frame,
-                      const struct tables *tables, struct jpeg_scan *scan) {
-    const int components = scan->components;
+                      const struct tables *tables, struct jpeg_baseline *jpeg) {
+    const int components = jpeg->into.channels;
     const uint8_t *range = header->data + 1 + 2 * components;
     if (header->length != 4u + 2u * (unsigned)components || header->data[0] != components)
         return false;
     for (int c = 0; c < components; c++) {
         const uint8_t *selector = header->data + 1 + 2 * c, *its = frame->data + 6 + 3 * c;
         const unsigned dc = selector[1] >> 4, ac = selector[1] & 15, quantization = its[2];
-        if (selector[0] != its[0] || dc >= HUFFMANS || ac >= HUFFMANS || quantization >= TABLES)
+        if (selector[0] != its[0] || dc >= JPEG_CODES || ac >= JPEG_CODES || quantization >= TABLES)
             return false;
-        if (!tables->has_huffman[0][dc] || !tables->has_huffman[1][ac] ||
-            !tables->has_quantization[quantization])
+        if (!tables->codes[0][dc].counts || !tables->codes[1][ac].counts ||
+            !tables->quantization[quantization])
             return false;
-        scan->dc[c] = &tables->huffman[0][dc];
-        scan->ac[c] = &tables->huffman[1][ac];
-        scan->quantization[c] = tables->quantization[quantization];
+        jpeg->dc[c] = (uint8_t)dc;
+        jpeg->ac[c] = (uint8_t)ac;
+        memcpy(jpeg->steps[c], tables->quantization[quantization], COEFFICIENTS);
     }
+    memcpy(jpeg->dc_codes, tables->codes[0], sizeof jpeg->dc_codes);
+    memcpy(jpeg->ac_codes, tables->codes[1], sizeof jpeg->ac_codes);
+    jpeg->interval = tables->interval;
+    jpeg->scan = header->data + header->length;
     return range[0] == 0 && range[1] == 63 && range[2] == 0;
 }
 
-static bool is_sound(const struct segment *header, const struct segment *frame,
-                     const struct tables *tables, const struct jpeg_baseline *jpeg) {
+static bool is_sound(const struct jpeg_baseline *jpeg) {
+    struct huffman codes[2][JPEG_CODES]; /* 18 KB */
     struct jpeg_scan scan = {
         .components = jpeg->into.channels,
         .across = jpeg->across,
         .down = jpeg->down,
         .width = jpeg->width,
         .height = jpeg->height,
-        .interval = tables->interval,
+        .interval = jpeg->interval,
     };
-    const uint8_t *data = header->data + header->length;
-    return read_scan(header, frame, tables, &scan) &&
-           jpeg_scan_is_sound(&scan, data, (size_t)(jpeg->bytes + jpeg->length - data));
+    for (int i = 0; i < JPEG_CODES; i++) {
+        const struct jpeg_code *dc = &jpeg->dc_codes[i], *ac = &jpeg->ac_codes[i];
+        if (dc->counts && !huffman_make(&codes[0][i], dc->counts, dc->symbols)) return false;
+        if (ac->counts && !huffman_make(&codes[1][i], ac->counts, ac->symbols)) return false;
+    }
+    for (int c = 0; c < scan.components; c++) {
+        scan.dc[c] = &codes[0][jpeg->dc[c]];
+        scan.ac[c] = &codes[1][jpeg->ac[c]];
+        scan.quantization[c] = jpeg->steps[c];
+    }
+    return jpeg_scan_is_sound(&scan, jpeg->scan, (size_t)(jpeg->bytes + jpeg->length - jpeg->scan));
 }
 
 /* ---- all of it */
@@ -153,25 +162,22 @@ static bool is_plain(const struct probe *probe, const struct codec_limits *limit
            (uint64_t)probe->width * probe->height <= limits->scan_pixels_max;
 }
 
-bool jpeg_baseline_read(const uint8_t *bytes, size_t length, const struct probe *probe,
-                        const struct codec_limits *limits, struct jpeg_baseline *out) {
+bool jpeg_baseline_read_header(const uint8_t *bytes, size_t length, const struct probe *probe,
+                               const struct codec_limits *limits, struct jpeg_baseline *out) {
     struct segment segment, frame = { .marker = 0 };
-    struct tables tables; /* 18 KB */
-    size_t at = 2;        /* past SOI */
+    struct tables tables = { .interval = 0 };
+    size_t at = 2; /* past SOI */
     *out = (struct jpeg_baseline){ .bytes = bytes,
                                    .length = length,
                                    .width = probe->width,
                                    .height = probe->height,
                                    .orientation = probe->orientation,
                                    .into = probe->shape };
-    memset(tables.has_quantization, 0, sizeof tables.has_quantization);
-    memset(tables.has_huffman, 0, sizeof tables.has_huffman);
-    tables.interval = 0;
     if (!is_plain(probe, limits)) return false;
     while (jpeg_segment(bytes, length, &at, &segment)) {
         if (segment.skipped) return false;
         if (segment.marker == MARKER_SOS)
-            return frame.marker && is_sound(&segment, &frame, &tables, out);
+            return frame.marker && read_scan(&segment, &frame, &tables, out);
         if (segment.marker != MARKER_SOF0) {
             if (!read_other(&segment, probe, &tables)) return false;
             continue;
@@ -180,4 +186,9 @@ bool jpeg_baseline_read(const uint8_t *bytes, size_t length, const struct probe 
         frame = segment;
     }
     return false;
+}
+
+bool jpeg_baseline_read(const uint8_t *bytes, size_t length, const struct probe *probe,
+                        const struct codec_limits *limits, struct jpeg_baseline *out) {
+    return jpeg_baseline_read_header(bytes, length, probe, limits, out) && is_sound(out);
 }

@@ -89,14 +89,23 @@ HOST_DEVICE uint32_t jpeg_clamp(int32_t value) {
     return (uint32_t)(value < 0 ? 0 : value > 255 ? 255 : value);
 }
 
-/* Red in the lowest byte, then green, then blue. Right shifts of what is below 0 round down. */
+/* What JFIF makes of a pixel, not clamped yet. Right shifts of what is below 0 round down. */
+HOST_DEVICE int32_t jpeg_red(int32_t y, int32_t cr) {
+    return y + ((91881 * (cr - 128) + (1 << 15)) >> 16);
+}
+
+HOST_DEVICE int32_t jpeg_green(int32_t y, int32_t cb, int32_t cr) {
+    return y + (((1 << 15) - 22554 * (cb - 128) - 46802 * (cr - 128)) >> 16);
+}
+
+HOST_DEVICE int32_t jpeg_blue(int32_t y, int32_t cb) {
+    return y + ((116130 * (cb - 128) + (1 << 15)) >> 16);
+}
+
+/* Red in the lowest byte, then green, then blue. */
 HOST_DEVICE uint32_t jpeg_rgb(int32_t y, int32_t cb, int32_t cr) {
-    const int32_t half = 1 << 15;
-    const int32_t b = cb - 128, r = cr - 128;
-    const uint32_t red = jpeg_clamp(y + ((91881 * r + half) >> 16));
-    const uint32_t green = jpeg_clamp(y + ((half - 22554 * b - 46802 * r) >> 16));
-    const uint32_t blue = jpeg_clamp(y + ((116130 * b + half) >> 16));
-    return red | green << 8 | blue << 16;
+    return jpeg_clamp(jpeg_red(y, cr)) | jpeg_clamp(jpeg_green(y, cb, cr)) << 8 |
+           jpeg_clamp(jpeg_blue(y, cb)) << 16;
 }
 
 /* The stored pixel (X, Y) of a gray JPEG. */

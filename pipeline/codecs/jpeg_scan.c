@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Bits stand in a 64-bit window, filled eight bytes at a time where none of them is
  * 0xff. A table of all the next ten bits tells code, number and length at once; longer codes are
- * found by their lengths' first and last values. Of each block only the sums of magnitudes by
- * column are kept, to bound the transform. */
+ * found by their lengths' first and last values. Of each block only the sums of magnitudes are
+ * kept, by the columns that the transform's second pass adds up, to bound it. */
 #include "pipeline/codecs/jpeg_scan.h"
 
 #include <string.h>
@@ -15,7 +15,8 @@ enum {
     DC_BITS_MAX = 11,
     DC_MAX = 2047,
     AC_BITS_MAX = 10,
-    COLUMN_MAX = 5900,
+    SUMS = 5,
+    SUM_MAX = 5900,
 };
 
 /* ---- prefix codes */
@@ -40,22 +41,34 @@ static void fill_lookup(struct huffman *huffman, int bits, uint32_t value, uint8
     }
 }
 
+bool huffman_is_code(const uint8_t counts[16]) {
+    uint32_t value = 0;
+    bool any = false;
+    for (int bits = 1; bits <= 16; bits++, value *= 2) {
+        const uint32_t count = counts[bits - 1];
+        /* The code of ones alone is no code, of any length. */
+        if (count && value + count >= 1u << bits) return false;
+        any |= count > 0;
+        value += count;
+    }
+    return any;
+}
+
 bool huffman_make(struct huffman *huffman, const uint8_t counts[16], const uint8_t *symbols) {
     uint32_t value = 0;
     int place = 0;
+    if (!huffman_is_code(counts)) return false;
     memset(huffman->lookup, 0, sizeof huffman->lookup);
     for (int bits = 1; bits <= 16; bits++, value *= 2) {
         huffman->first[bits] = (int32_t)value;
         huffman->from[bits] = place;
-        /* The code of ones alone is no code, of any length. */
-        if (counts[bits - 1] && value + counts[bits - 1] >= 1u << bits) return false;
         for (int i = 0; i < counts[bits - 1]; i++, place++, value++) {
             huffman->symbols[place] = symbols[place];
             fill_lookup(huffman, bits, value, symbols[place]);
         }
         huffman->last[bits] = counts[bits - 1] ? (int32_t)value - 1 : -1;
     }
-    return place > 0;
+    return true;
 }
 
 /* ---- bits */
@@ -135,10 +148,11 @@ static inline bool read_symbol(struct bits *bits, const struct huffman *huffman,
 
 /* ---- blocks */
 
-/* Of a place in zigzag order. */
-static const uint8_t column_of[BLOCK] = {
-    0, 1, 0, 0, 1, 2, 3, 2, 1, 0, 0, 1, 2, 3, 4, 5, 4, 3, 2, 1, 0, 0, 1, 2, 3, 4, 5, 6, 7, 6, 5, 4,
-    3, 2, 1, 0, 1, 2, 3, 4, 5, 6, 7, 7, 6, 5, 4, 3, 2, 3, 4, 5, 6, 7, 7, 6, 5, 4, 5, 6, 7, 7, 6, 7,
+/* Of a place in zigzag order: columns 0 and 4 are summed together, 1 and 5, 3 and 7; 2 and 6 each
+ * on its own, as 2 and 4. */
+static const uint8_t sum_of[BLOCK] = {
+    0, 1, 0, 0, 1, 2, 3, 2, 1, 0, 0, 1, 2, 3, 0, 1, 0, 3, 2, 1, 0, 0, 1, 2, 3, 0, 1, 4, 3, 4, 1, 0,
+    3, 2, 1, 0, 1, 2, 3, 0, 1, 4, 3, 3, 4, 1, 0, 3, 2, 3, 0, 1, 4, 3, 3, 4, 1, 0, 1, 4, 3, 3, 4, 3,
 };
 
 static uint32_t magnitude(int number) {
@@ -156,9 +170,9 @@ static bool walk_block(struct bits *told, const struct jpeg_scan *scan, int comp
     const uint8_t *quantization = scan->quantization[component];
     const struct huffman *huffman = scan->ac[component];
     struct bits bits = *told; /* in registers */
-    uint32_t columns[SIDE] = { 0 }, all = 0;
+    uint32_t sums[SUMS] = { 0 }, all = 0;
     if (!walk_dc(&bits, scan->dc[component], dc)) return false;
-    all = columns[0] = magnitude(*dc) * quantization[0];
+    all = sums[0] = magnitude(*dc) * quantization[0];
     for (int k = 1; k < BLOCK; k++) {
         struct huffman_entry entry;
         if (!read_symbol(&bits, huffman, &entry)) return false;
@@ -167,12 +181,12 @@ static bool walk_block(struct bits *told, const struct jpeg_scan *scan, int comp
         if (k >= BLOCK || (entry.symbol & 15) > AC_BITS_MAX) return false;
         if (!entry.number && entry.symbol != 0xf0) return false;
         const uint32_t share = magnitude(entry.number) * quantization[k];
-        columns[column_of[k]] += share;
+        sums[sum_of[k]] += share;
         all += share;
     }
     *told = bits;
-    for (int c = 0; all > COLUMN_MAX && c < SIDE; c++)
-        if (columns[c] > COLUMN_MAX) return false;
+    for (int i = 0; all > SUM_MAX && i < SUMS; i++)
+        if (sums[i] > SUM_MAX) return false;
     return true;
 }
 

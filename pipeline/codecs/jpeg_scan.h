@@ -4,15 +4,15 @@
  *
  * Sound means that libjpeg has nothing to warn of, and that any decoder that follows the standard
  * gives the samples of libjpeg-turbo's accurate integer transform: all blocks are there, between
- * restarts in their order, not a byte more; coefficients stay within their block, and so small that
- * no step of a transform in 16 bits overflows. A picture's own always are.
+ * restarts in their order, not a byte more; coefficients stay within their block, and so small
+ * that no step of a transform in 16 bits overflows. A picture's own always are.
  *
  * Used by:  jpeg_baseline.c.
  * Threads:  any.
- * Limits:   a column's sum of magnitudes is at most 5900: the transform's first pass scales by at
- *           most 1.388 x 4 before it cuts to 16 bits, and 5900 x 1.388 x 4 < 32768. Of a real
- *           picture, whose 64 samples are within +-128, it is at most sqrt(8) x 8 x 128 = 2896, and
- *           8 x 255 / 2 of rounding.
+ * Limits:   the sum of magnitudes is at most 5900 in columns 0 and 4 together, 1 and 5, 3 and 7,
+ *           and in 2 and 6 each: the transform's first pass scales by at most 1.388 x 4 before it
+ *           cuts to 16 bits, its second pass adds those pairs in 16 bits, and 5900 x 1.388 x 4 <
+ *           32768. Pictures, even those of black and white noise, reach 3058 in a pair.
  * Source:   ITU-T T.81, annexes C, F and H.
  */
 #ifndef BURIN_JPEG_SCAN_H
@@ -40,6 +40,7 @@ struct huffman {
 };
 
 /* COUNTS: of codes of 1..16 bits. false: they make no prefix code. */
+bool huffman_is_code(const uint8_t counts[16]);
 bool huffman_make(struct huffman *huffman, const uint8_t counts[16], const uint8_t *symbols);
 
 /* The components in their order; the first has ACROSS x DOWN blocks an MCU, the others one. */

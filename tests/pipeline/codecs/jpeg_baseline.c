@@ -366,6 +366,50 @@ static void within_the_limits(void **state) {
     free(bytes.data);
 }
 
+/* A gray block of 8x8 whose coefficients, by row and column, are DATA's. */
+static struct bytes file_of_block(const JCOEF data[64], unsigned step) {
+    struct jpeg_compress_struct cinfo;
+    struct jpeg_error_mgr errors;
+    unsigned char *bytes = NULL;
+    unsigned long length = 0;
+    unsigned steps[64];
+    for (int i = 0; i < 64; i++) steps[i] = step;
+    cinfo.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&cinfo);
+    jpeg_mem_dest(&cinfo, &bytes, &length);
+    cinfo.image_width = cinfo.image_height = 8;
+    cinfo.input_components = 1;
+    cinfo.in_color_space = JCS_GRAYSCALE;
+    jpeg_set_defaults(&cinfo);
+    jpeg_add_quant_table(&cinfo, 0, steps, 100, TRUE);
+    jvirt_barray_ptr blocks =
+        cinfo.mem->request_virt_barray((j_common_ptr)&cinfo, JPOOL_IMAGE, TRUE, 1, 1, 1);
+    jpeg_write_coefficients(&cinfo, &blocks);
+    JBLOCKARRAY rows = cinfo.mem->access_virt_barray((j_common_ptr)&cinfo, blocks, 0, 1, TRUE);
+    memcpy(rows[0][0], data, sizeof rows[0][0]);
+    jpeg_finish_compress(&cinfo);
+    jpeg_destroy_compress(&cinfo);
+    return (struct bytes){ bytes, length };
+}
+
+/* libjpeg's transform overflows 16 bits in the second, which any reader in 32 bits takes for
+ * another picture. */
+static void transforms_without_overflow(void **state) {
+    (void)state;
+    struct jpeg_baseline jpeg;
+    JCOEF block[64] = { [0] = 737 };
+    struct bytes bytes = file_of_block(block, 8);
+    assert_true(plain(bytes.data, bytes.length, &jpeg));
+    free(bytes.data);
+    block[4] = 737; /* the fifteenth in zigzag order */
+    bytes = file_of_block(block, 8);
+    const struct image image = plain_jpeg(&bytes);
+    assert_int_equal(image.pixels[0], 0); /* the exact sum is above 255 */
+    assert_false(plain(bytes.data, bytes.length, &jpeg));
+    free(image.pixels);
+    free(bytes.data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_kinds),
@@ -381,6 +425,7 @@ int main(void) {
         cmocka_unit_test(colours_not_in_doubt),
         cmocka_unit_test(segments_of_other_kinds),
         cmocka_unit_test(scan_of_the_frame),
+        cmocka_unit_test(transforms_without_overflow),
         cmocka_unit_test(within_the_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,6 +239,37 @@ static void columns_within_their_bound(void **state) {
     assert_false(sound(gray(8, 0, tens), MOST "0"));
 }
 
+/* Columns 0 and 4, 1 and 5, 3 and 7 are added in 16 bits by the transform's second pass; 2 and 6
+ * are not. */
+static void pairs_of_columns_within_their_bound(void **state) {
+    (void)state;
+    /* End of block 0000, sizes of 10 bits behind a run: of 0 0001, 1 0010, 4 0011, 5 0100,
+     * 11 0101, 13 0110; 16 zeros 0111. */
+    static const uint8_t counts[16] = { 0, 0, 0, 8 };
+    static const uint8_t symbols[] = { 0x00, 0x0a, 0x1a, 0x4a, 0x5a, 0xba, 0xda, 0xf0 };
+    static const struct {
+        const char *first, *second;
+        bool paired;
+    } places[] = {
+        { "0010", "0101", true },       /* 2 and 14: columns 0 and 4 */
+        { "0001", "0110", true },       /* 1 and 15: 1 and 5 */
+        { "0100", "0111 0100", true },  /* 6 and 28: 3 and 7 */
+        { "0011", "0111 0100", false }, /* 5 and 27: 2 and 6 */
+    };
+    static struct huffman runs;
+    struct jpeg_scan scan = gray(8, 0, tens);
+    scan.ac[0] = &runs;
+    assert_true(huffman_make(&runs, counts, symbols));
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        char text[80];
+        snprintf(text, sizeof text, "00 %s 1001001110 0000", places[i].first);
+        assert_true(sound(scan, text)); /* 590 */
+        snprintf(text, sizeof text, "00 %s 1001001110 %s 0110110001 0000", places[i].first,
+                 places[i].second);
+        assert_int_equal(sound(scan, text), !places[i].paired); /* and -590 */
+    }
+}
+
 /* 2x2 blocks of the first component, one of each other, each with a DC of its own. */
 static void components_by_turns(void **state) {
     (void)state;
@@ -276,6 +308,7 @@ int main(void) {
         cmocka_unit_test(dc_within_its_range),
         cmocka_unit_test(coefficients_within_the_block),
         cmocka_unit_test(columns_within_their_bound),
+        cmocka_unit_test(pairs_of_columns_within_their_bound),
         cmocka_unit_test(components_by_turns),
     };
     return cmocka_run_group_tests(tests, make_codes, NULL);

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. All grids follow from headers and lengths alone, so nothing is read back between
+ * the launches: one copy of descriptors up, eight kernels, one copy of the verdicts down, whatever
+ * the batch. 1: the codes' tables, and what each piece of a scan keeps; 2: the scans' bits
+ * (unstuff.cuh). 3: subsequences brought into step; 4: those of hard pictures decoded from every
+ * block of an MCU (walk.cuh). 5: fitted together and added up (join.cuh). 6: written and proven
+ * (walk.cuh). 7: the transform (inverse.cuh). 8: pixels (pixels.cuh). A flawed picture takes no
+ * part from the kernel on that finds it. jpeg_parallel.c does the same on the CPU. */
+#include "cuda/codecs/jpeg_decode.h"
+
+#include "cuda/check.cuh"
+#include "cuda/codecs/jpeg_decode/inverse.cuh"
+#include "cuda/codecs/jpeg_decode/join.cuh"
+#include "cuda/codecs/jpeg_decode/pixels.cuh"
+#include "cuda/codecs/jpeg_decode/unstuff.cuh"
+#include "cuda/codecs/jpeg_decode/walk.cuh"
+
+/* A thread that decodes more subsequences on end starts less often from a guess; so many threads a
+ * multiprocessor must remain. */
+enum { JPEG_THREADS_LEAST = 512, JPEG_PHASES_BLOCKS = 4 /* a multiprocessor */ };
+
+const char *const jpeg_decode_stages[JPEG_DECODE_STAGES] = { "count",   "unstuff", "walk",
+                                                             "phases",  "join",    "write",
+                                                             "inverse", "pixels" };
+
+/* ---- arena: facts, descriptors, units, then each picture's own */
+
+static size_t align_up(size_t bytes) {
+    return (bytes + JPEG_ARENA_ALIGN - 1) / JPEG_ARENA_ALIGN * JPEG_ARENA_ALIGN;
+}
+
+static size_t facts_bytes(int count) {
+    return align_up((size_t)count * sizeof(struct jpeg_facts));
+}
+
+static size_t pictures_bytes(int count) {
+    return align_up((size_t)count * sizeof(struct jpeg_picture));
+}
+
+size_t jpeg_decode_units(int count) {
+    return (size_t)JPEG_UNIT_STAGES * ((size_t)count + 1);
+}
+
+static size_t shared_bytes(int count) {
+    return facts_bytes(count) + pictures_bytes(count) +
+           align_up(jpeg_decode_units(count) * sizeof(uint32_t));
+}
+
+size_t jpeg_decode_bytes(const struct jpeg_picture *pictures, int count) {
+    size_t bytes = shared_bytes(count);
+    for (int i = 0; i < count; i++) bytes += jpeg_picture_bytes(&pictures[i]);
+    return bytes;
+}
+
+static void place_pictures(const struct jpeg_decode_batch *batch) {
+    uint8_t *arena = batch->arena + shared_bytes(batch->count);
+    for (int i = 0; i < batch->count; i++) {
+        struct jpeg_picture *picture = &batch->pictures[i];
+        jpeg_picture_place(picture, arena);
+        arena += jpeg_picture_bytes(picture);
+        picture->facts = (struct jpeg_facts *)batch->arena + i;
+    }
+}
+
+/* ---- units */
+
+static uint32_t choose_run(const struct cuda_context *context,
+                           const struct jpeg_decode_batch *batch) {
+    uint64_t subs = 0;
+    uint32_t run = 1;
+    for (int i = 0; i < batch->count; i++) subs += batch->pictures[i].subs_max;
+    while (run < 8 && subs > (uint64_t)run * context->multiprocessors * JPEG_THREADS_LEAST)
+        run *= 2;
+    return run;
+}
+
+static uint64_t units_of(const struct jpeg_picture *picture, int stage, uint32_t run) {
+    const uint64_t subs = picture->subs_max;
+    switch (stage) {
+    case JPEG_STAGE_PIECES: return picture->pieces;
+    case JPEG_STAGE_PARTS: return (subs + jpeg_part_subs(run) - 1) / jpeg_part_subs(run);
+    case JPEG_STAGE_WRITES: return (subs + JPEG_WALK_THREADS * run - 1) / (JPEG_WALK_THREADS * run);
+    case JPEG_STAGE_BLOCKS: return jpeg_divide_up(picture->blocks, JPEG_BLOCKS_OF_UNIT);
+    default: return (uint64_t)jpeg_tiles_across(picture) * jpeg_tiles_down(picture);
+    }
+}
+
+/* Numbers them through the batch; false: more than a grid has. TOTALS: of each stage. */
+static bool number_units(const struct jpeg_decode_batch *batch, uint32_t run, unsigned *totals) {
+    uint32_t *first = batch->units;
+    for (int stage = 0; stage < JPEG_UNIT_STAGES; stage++) {
+        uint64_t units = 0;
+        for (int i = 0; i < batch->count; i++) {
+            *first++ = (uint32_t)units;
+            units += units_of(&batch->pictures[i], stage, run);
+            if (units + 4 * JPEG_DECODE_MAX > INT32_MAX) return false;
+        }
+        totals[stage] = *first++ = (uint32_t)units;
+    }
+    return true;
+}
+
+/* ---- launches */
+
+struct launcher {
+    cudaStream_t stream;
+    struct jpeg_units units;
+    const unsigned *totals;
+    unsigned phases_blocks;
+    cudaEvent_t *events; /* NULL, or the next one */
+};
+
+static void record(struct launcher *launcher) {
+    if (launcher->events) cudaEventRecord(*launcher->events++, launcher->stream);
+}
+
+template <int RUN> static void launch_runs(struct launcher *l) {
+    const struct jpeg_units units = l->units;
+    jpeg_walk_kernel<RUN><<<l->totals[JPEG_STAGE_PARTS], JPEG_WALK_THREADS, 0, l->stream>>>(units);
+    record(l);
+    jpeg_phases_kernel<<<l->phases_blocks, JPEG_WALK_THREADS, 0, l->stream>>>(units);
+    record(l);
+    jpeg_join_kernel<<<units.count, JPEG_JOIN_THREADS, 0, l->stream>>>(units);
+    record(l);
+    jpeg_write_kernel<RUN>
+        <<<l->totals[JPEG_STAGE_WRITES], JPEG_WALK_THREADS, 0, l->stream>>>(units);
+    record(l);
+}
+
+static void launch(struct launcher *l, uint32_t run) {
+    const struct jpeg_units units = l->units;
+    const unsigned pieces = l->totals[JPEG_STAGE_PIECES];
+    record(l);
+    jpeg_count_kernel<<<pieces + 4 * units.count, JPEG_PIECE_THREADS, 0, l->stream>>>(units,
+                                                                                      pieces);
+    record(l);
+    jpeg_unstuff_kernel<<<pieces, JPEG_PIECE_THREADS, 0, l->stream>>>(units);
+    record(l);
+    switch (run) {
+    case 1: launch_runs<1>(l); break;
+    case 2: launch_runs<2>(l); break;
+    case 4: launch_runs<4>(l); break;
+    default: launch_runs<8>(l);
+    }
+    jpeg_inverse_kernel<<<l->totals[JPEG_STAGE_BLOCKS], JPEG_BLOCK_THREADS, 0, l->stream>>>(units);
+    record(l);
+    jpeg_pixels_kernel<<<l->totals[JPEG_STAGE_TILES], JPEG_TILE_THREADS, 0, l->stream>>>(units);
+    record(l);
+}
+
+enum status jpeg_decode_queue(const struct cuda_context *context, struct jpeg_decode_batch *batch,
+                              struct failure *failure) {
+    const int count = batch->count;
+    const uint32_t run = batch->run ? batch->run : choose_run(context, batch);
+    uint8_t *d_pictures = batch->arena + facts_bytes(count);
+    uint8_t *d_units = d_pictures + pictures_bytes(count);
+    unsigned totals[JPEG_UNIT_STAGES];
+    struct launcher launcher = { context->stream,
+                                 { (const struct jpeg_picture *)d_pictures,
+                                   (const uint32_t *)d_units, count },
+                                 totals,
+                                 (unsigned)context->multiprocessors * JPEG_PHASES_BLOCKS,
+                                 batch->events };
+    if (count < 1 || count > JPEG_DECODE_MAX || !number_units(batch, run, totals))
+        return fail(failure, STATUS_TOO_LARGE, "too many JPEGs for one batch on the GPU");
+    place_pictures(batch);
+    CUDA_TRY(failure, cudaMemcpyAsync(d_pictures, batch->pictures, count * sizeof *batch->pictures,
+                                      cudaMemcpyHostToDevice, context->stream));
+    CUDA_TRY(failure,
+             cudaMemcpyAsync(d_units, batch->units, jpeg_decode_units(count) * sizeof *batch->units,
+                             cudaMemcpyHostToDevice, context->stream));
+    CUDA_TRY(failure, cudaMemsetAsync(batch->arena, 0, facts_bytes(count), context->stream));
+    launch(&launcher, run);
+    CUDA_LAUNCHED(failure);
+    CUDA_TRY(failure, cudaMemcpyAsync(batch->facts, batch->arena, count * sizeof *batch->facts,
+                                      cudaMemcpyDeviceToHost, context->stream));
+    return STATUS_OK;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+/* join.cuh - fits the subsequences of each picture together and adds up what lies before each.
+ *
+ * Used by:  jpeg_decode.cu.
+ *
+ * How it works. A block a picture. Of hard pictures the path through the candidates is followed by
+ * one thread, by tables of a tile that all threads made in shared memory. Rounds of repairs are
+ * those of walk.cuh, over the whole picture. The sums go tile by tile, four subsequences a thread.
+ */
+#ifndef BURIN_JPEG_JOIN_CUH
+#define BURIN_JPEG_JOIN_CUH
+
+#include "cuda/codecs/jpeg_decode/walk.cuh"
+
+enum { JPEG_CHOICE_TILE = 1024, JPEG_SUM_RUN = 4 };
+
+struct jpeg_join_shared {
+    struct jpeg_walk_shared<JPEG_JOIN_THREADS> walk;
+    union {
+        struct {
+            uint32_t followers[JPEG_CHOICE_TILE];
+            uint8_t chosen[JPEG_CHOICE_TILE];
+        } choice;
+        struct jpeg_base warps[JPEG_JOIN_THREADS / 32];
+    };
+    uint32_t last_chosen, counts[2];
+    bool restarts[JPEG_JOIN_THREADS / 32]; /* in a warp's subsequences */
+};
+
+/* ---- hard pictures */
+
+static __device__ void jpeg_choose_tile(const struct jpeg_picture *picture,
+                                        struct jpeg_join_shared &shared, uint32_t from,
+                                        uint32_t to) {
+    for (uint32_t i = threadIdx.x; i < to - from; i += JPEG_JOIN_THREADS)
+        shared.choice.followers[i] = jpeg_followers(picture, from + i);
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        uint32_t chosen = shared.last_chosen;
+        for (uint32_t i = 0; i < to - from; i++) {
+            chosen = jpeg_follow(shared.choice.followers[i], chosen);
+            shared.choice.chosen[i] = (uint8_t)chosen;
+        }
+        shared.last_chosen = chosen;
+    }
+    __syncthreads();
+    for (uint32_t i = threadIdx.x; i < to - from; i += JPEG_JOIN_THREADS)
+        jpeg_choose(picture, from + i, shared.choice.chosen[i]);
+    __syncthreads();
+}
+
+/* ---- repairs */
+
+static __device__ void jpeg_find_misfits(const struct jpeg_picture *picture,
+                                         struct jpeg_join_shared &shared, uint32_t subs) {
+    if (threadIdx.x < 2) shared.counts[threadIdx.x] = 0;
+    __syncthreads();
+    for (uint32_t sub = 1 + threadIdx.x; sub < subs; sub += JPEG_JOIN_THREADS)
+        if (picture->starts[sub] != picture->ends[sub - 1])
+            picture->pending[0][atomicAdd(&shared.counts[0], 1)] = sub;
+    __syncthreads();
+}
+
+static __device__ void jpeg_repair_round(const struct jpeg_picture *picture,
+                                         struct jpeg_join_shared &shared, uint32_t round,
+                                         uint32_t subs) {
+    const uint32_t count = shared.counts[round & 1], bits = 8 * picture->facts->bytes;
+    const uint32_t *pending = picture->pending[round & 1];
+    for (uint32_t i = threadIdx.x; i < count; i += JPEG_JOIN_THREADS)
+        picture->pending_starts[i] = picture->ends[pending[i] - 1];
+    __syncthreads();
+    if (threadIdx.x == 0) shared.counts[round & 1] = 0;
+    for (uint32_t i = threadIdx.x; i < count; i += JPEG_JOIN_THREADS) {
+        const uint32_t sub = pending[i];
+        if (jpeg_repair(picture, shared.walk.lookups, jpeg_words_of(shared.walk),
+                        shared.walk.words + threadIdx.x, bits, sub, picture->pending_starts[i]) &&
+            sub + 1 < subs)
+            picture->pending[~round & 1][atomicAdd(&shared.counts[~round & 1], 1)] = sub + 1;
+    }
+    __syncthreads();
+}
+
+/* Returns flags. */
+static __device__ uint32_t jpeg_repair_all(const struct jpeg_picture *picture,
+                                           struct jpeg_join_shared &shared, uint32_t subs) {
+    uint32_t repairs = 0;
+    jpeg_find_misfits(picture, shared, subs);
+    if (shared.counts[0]) jpeg_load_lookups(picture, shared.walk);
+    for (uint32_t round = 0;; round++) {
+        __syncthreads();
+        const uint32_t count = shared.counts[round & 1];
+        if (!count) break;
+        repairs += count;
+        if (round == JPEG_ROUNDS_MAX || repairs > JPEG_REPAIRS_MAX) return JPEG_FLAG_REPAIRS;
+        jpeg_repair_round(picture, shared, round, subs);
+    }
+    if (threadIdx.x == 0) picture->facts->repairs = repairs;
+    return 0;
+}
+
+/* ---- sums */
+
+/* Of some subsequences; RESTART: one of them begins its sums of DC anew. */
+struct jpeg_sums {
+    struct jpeg_base base;
+    bool restart;
+};
+
+/* LATER behind EARLIER. */
+static __device__ __forceinline__ struct jpeg_sums jpeg_sums_add(const struct jpeg_sums &earlier,
+                                                                 const struct jpeg_sums &later) {
+    struct jpeg_sums sums = later;
+    sums.base.blocks += earlier.base.blocks;
+    sums.base.coefficients += earlier.base.coefficients;
+    for (int i = 0; i < JPEG_PLANES; i++) sums.base.dc[i] += later.restart ? 0 : earlier.base.dc[i];
+    sums.restart |= earlier.restart;
+    return sums;
+}
+
+static __device__ __forceinline__ struct jpeg_sums jpeg_sums_up(const struct jpeg_sums &sums,
+                                                                uint32_t lanes) {
+    struct jpeg_sums up;
+    up.base.blocks = __shfl_up_sync(~0u, sums.base.blocks, lanes);
+    up.base.coefficients = __shfl_up_sync(~0u, sums.base.coefficients, lanes);
+    for (int i = 0; i < JPEG_PLANES; i++)
+        up.base.dc[i] = __shfl_up_sync(~0u, sums.base.dc[i], lanes);
+    up.restart = __shfl_up_sync(~0u, sums.restart, lanes);
+    return up;
+}
+
+static __device__ __forceinline__ struct jpeg_sums jpeg_sums_of(const struct jpeg_picture *picture,
+                                                                uint32_t sub, uint32_t subs) {
+    struct jpeg_sums sums = {};
+    if (sub >= subs) return sums;
+    const uint4 tally = *(const uint4 *)&picture->tallies[sub];
+    sums.base.blocks = tally.x & 0xfff;
+    sums.base.coefficients = tally.x >> 12 & 0xfff;
+    sums.restart = tally.x >> 31;
+    sums.base.dc[0] = tally.y;
+    sums.base.dc[1] = tally.z;
+    sums.base.dc[2] = tally.w;
+    return sums;
+}
+
+/* All before this thread's, from what lies before the block's; MINE becomes what lies behind the
+ * block's last. */
+static __device__ __forceinline__ struct jpeg_sums jpeg_sums_scan(struct jpeg_join_shared &shared,
+                                                                  const struct jpeg_sums &before,
+                                                                  const struct jpeg_sums &mine,
+                                                                  struct jpeg_sums *behind) {
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    struct jpeg_sums sums = mine, earlier = before;
+    for (uint32_t step = 1; step < 32; step *= 2) {
+        const struct jpeg_sums up = jpeg_sums_up(sums, step);
+        if (lane >= step) sums = jpeg_sums_add(up, sums);
+    }
+    __syncthreads();
+    if (lane == 31) {
+        shared.warps[warp] = sums.base;
+        shared.restarts[warp] = sums.restart;
+    }
+    __syncthreads();
+    *behind = before;
+    for (uint32_t i = 0; i < JPEG_JOIN_THREADS / 32; i++) {
+        const struct jpeg_sums its = { shared.warps[i], shared.restarts[i] };
+        if (i == warp) earlier = *behind;
+        *behind = jpeg_sums_add(*behind, its);
+    }
+    const struct jpeg_sums up = jpeg_sums_up(sums, 1);
+    return lane ? jpeg_sums_add(earlier, up) : earlier;
+}
+
+static __device__ void jpeg_add_up(const struct jpeg_picture *picture,
+                                   struct jpeg_join_shared &shared, uint32_t subs) {
+    struct jpeg_sums before = {};
+    for (uint32_t tile = 0; tile < subs; tile += JPEG_JOIN_THREADS * JPEG_SUM_RUN) {
+        const uint32_t first = tile + threadIdx.x * JPEG_SUM_RUN;
+        struct jpeg_sums mine = {}, behind;
+        for (uint32_t i = 0; i < JPEG_SUM_RUN; i++)
+            mine = jpeg_sums_add(mine, jpeg_sums_of(picture, first + i, subs));
+        struct jpeg_sums at = jpeg_sums_scan(shared, before, mine, &behind);
+        for (uint32_t i = 0; i < JPEG_SUM_RUN && first + i < subs; i++) {
+            picture->bases[first + i] = at.base;
+            at = jpeg_sums_add(at, jpeg_sums_of(picture, first + i, subs));
+        }
+        before = behind;
+    }
+    if (threadIdx.x) return;
+    picture->bases[subs] = before.base;
+    const uint32_t flags = jpeg_joined_flags(picture, &before.base, subs);
+    if (flags) picture->facts->flags |= flags;
+}
+
+static __global__ void __launch_bounds__(JPEG_JOIN_THREADS)
+    jpeg_join_kernel(const struct jpeg_units units) {
+    __shared__ __align__(16) struct jpeg_join_shared shared;
+    const struct jpeg_picture *picture = units.pictures + blockIdx.x;
+    const uint32_t subs = jpeg_subs_of(picture);
+    if (picture->facts->flags) return;
+    __syncthreads();
+    if (picture->facts->hard) {
+        if (threadIdx.x == 0) shared.last_chosen = JPEG_WALKED;
+        for (uint32_t from = 1; from < subs; from += JPEG_CHOICE_TILE)
+            jpeg_choose_tile(picture, shared, from, min(from + JPEG_CHOICE_TILE, subs));
+    }
+    const uint32_t flags = jpeg_repair_all(picture, shared, subs);
+    if (flags) {
+        if (threadIdx.x == 0) picture->facts->flags |= flags;
+        return;
+    }
+    jpeg_add_up(picture, shared, subs);
+}
+
+#endif

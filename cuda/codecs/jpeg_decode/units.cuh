@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+/* units.cuh - which picture of a batch a block of threads works on.
+ *
+ * Used by:  the kernels of cuda/codecs/jpeg_decode/.
+ *
+ * How it works. Each stage cuts each picture into units, a block of threads each. They are numbered
+ * through the batch; a table tells each picture's first one. A warp searches it together, 32 places
+ * at a time: two loads that wait for one another where a binary search has ten.
+ */
+#ifndef BURIN_JPEG_UNITS_CUH
+#define BURIN_JPEG_UNITS_CUH
+
+#include "pipeline/codecs/jpeg_join.h"
+
+enum jpeg_stage {
+    JPEG_STAGE_PIECES,
+    JPEG_STAGE_PARTS,
+    JPEG_STAGE_WRITES,
+    JPEG_STAGE_BLOCKS,
+    JPEG_STAGE_TILES,
+    JPEG_UNIT_STAGES,
+};
+
+enum {
+    JPEG_PIECE_THREADS = 256,
+    JPEG_WALK_THREADS = 128,
+    JPEG_WALK_LEAD = 16, /* subsequences; pictures are in step after fewer */
+    JPEG_WALK_ROUNDS = 64,
+    JPEG_JOIN_THREADS = 256,
+    JPEG_BLOCK_THREADS = 128, /* of the transform, 4 a block */
+    JPEG_BLOCK_ROUNDS = 2,    /* of a unit */
+    JPEG_BLOCKS_AT_ONCE = JPEG_BLOCK_THREADS / 4,
+    JPEG_BLOCKS_OF_UNIT = JPEG_BLOCKS_AT_ONCE * JPEG_BLOCK_ROUNDS,
+    JPEG_TILE_THREADS = 256,
+    JPEG_TILE_COLUMNS = 256, /* 8 a thread */
+    JPEG_TILE_PAIRS = 8,     /* of rows, a warp each */
+};
+
+/* What every kernel is given. */
+struct jpeg_units {
+    const struct jpeg_picture *pictures;
+    const uint32_t *firsts; /* JPEG_UNIT_STAGES tables of count + 1 */
+    int count;
+};
+
+static inline __host__ __device__ uint32_t jpeg_divide_up(uint32_t value, uint32_t by) {
+    return (value + by - 1) / by;
+}
+
+/* Subsequences that are a block of threads' own. */
+static inline __host__ __device__ uint32_t jpeg_part_subs(uint32_t run) {
+    return JPEG_WALK_THREADS * run - JPEG_WALK_LEAD;
+}
+
+static inline __host__ __device__ uint32_t jpeg_tiles_across(const struct jpeg_picture *picture) {
+    return jpeg_divide_up(picture->into.width, JPEG_TILE_COLUMNS);
+}
+
+/* Pair j is rows 2j - 1 and 2j: of 4:2:0 they lie between the same rows of chroma. */
+static inline __host__ __device__ uint32_t jpeg_tiles_down(const struct jpeg_picture *picture) {
+    return jpeg_divide_up(picture->into.height / 2 + 1, JPEG_TILE_PAIRS);
+}
+
+struct jpeg_unit {
+    const struct jpeg_picture *picture;
+    uint32_t index; /* of the picture's units */
+};
+
+static __device__ __forceinline__ struct jpeg_unit jpeg_unit_of(const struct jpeg_units &units,
+                                                                int stage) {
+    const uint32_t *firsts = units.firsts + stage * (units.count + 1);
+    const uint32_t lane = threadIdx.x % 32;
+    uint32_t low = 0, left = (uint32_t)units.count;
+    while (left > 1) {
+        const uint32_t step = jpeg_divide_up(left, 32), at = lane * step;
+        const bool before = at < left && firsts[low + at] <= blockIdx.x;
+        const uint32_t skip = (__popc(__ballot_sync(~0u, before)) - 1) * step;
+        low += skip;
+        left = min(step, left - skip);
+    }
+    return { units.pictures + low, blockIdx.x - firsts[low] };
+}
+
+/* Sum over the block's threads before this one, and of all of them. A barrier on both sides.
+ * SHARED: a word a warp. */
+static __device__ __forceinline__ uint32_t jpeg_scan_block(uint32_t value, uint32_t *shared,
+                                                           uint32_t *total) {
+    const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    uint32_t sum = value;
+    for (uint32_t step = 1; step < 32; step *= 2) {
+        const uint32_t other = __shfl_up_sync(~0u, sum, step);
+        sum += lane >= step ? other : 0;
+    }
+    __syncthreads();
+    if (lane == 31) shared[warp] = sum;
+    __syncthreads();
+    uint32_t before = 0, all = 0;
+    for (uint32_t i = 0; i < warps; i++) {
+        before += i < warp ? shared[i] : 0;
+        all += shared[i];
+    }
+    *total = all;
+    return before + sum - value;
+}
+
+#endif

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+/* jpeg_picture.h - one JPEG on its way through a decoder of many threads: what its header says, and
+ * the memory that each step hands to the next.
+ *
+ * The scan's bytes lose their stuffing and markers and become one string of bits, which is cut into
+ * subsequences of JPEG_SUB_BITS. A symbol belongs to the subsequence in which its first bit lies.
+ *
+ * Used by:  jpeg_parallel.c, and a GPU's kernels, which see the same struct.
+ * Owns:     nothing; the arena is whoever's laid it out.
+ * Fails:    jpeg_picture_init: false for a scan too long for 32-bit positions.
+ * Limits:   whatever the bits say, a step writes within the arrays below: lengths are known from
+ *           the header and the file's length.
+ */
+#ifndef BURIN_JPEG_PICTURE_H
+#define BURIN_JPEG_PICTURE_H
+
+#include "pipeline/codecs/jpeg_baseline.h"
+#include "pipeline/codecs/jpeg_lookup.h"
+#include "pipeline/codecs/jpeg_samples.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Division of numbers below 2^31 without dividing. */
+struct jpeg_divisor {
+    uint32_t reciprocal; /* 0: by 1 */
+    uint32_t shift;
+};
+
+HOST_DEVICE uint32_t jpeg_divide(uint32_t value, const struct jpeg_divisor *divisor) {
+    if (!divisor->reciprocal) return value;
+    return (uint32_t)((uint64_t)value * divisor->reciprocal >> 32) >> divisor->shift;
+}
+
+enum {
+    JPEG_SUB_BITS = 512,
+    JPEG_SUB_WORDS = JPEG_SUB_BITS / 32 + 2, /* and the start of the next one */
+    JPEG_PIECE_BYTES = 4096,                 /* of the scan, unstuffed by one block of threads */
+    JPEG_BITS_PADDING = 128,                 /* bytes of ones behind the last bit */
+    JPEG_PHASES = 6,                         /* blocks of an MCU, at most */
+    JPEG_ARENA_ALIGN = 256,
+    JPEG_SCAN_BYTES_MAX = 1 << 28,
+};
+
+/* Why the cores must decode it; 0: the samples are libjpeg's. */
+enum jpeg_flag {
+    JPEG_FLAG_MARKER = 1 << 0,   /* a marker or fill byte that does not belong into the scan */
+    JPEG_FLAG_RESTARTS = 1 << 1, /* in another order or number */
+    JPEG_FLAG_CODE = 1 << 2,     /* bits that are no code, or a symbol that baseline has not */
+    JPEG_FLAG_RUN = 1 << 3,      /* past the block's last coefficient */
+    JPEG_FLAG_BLOCKS = 1 << 4,   /* more or fewer than the frame has, or bits left over */
+    JPEG_FLAG_DC = 1 << 5,       /* beyond +-2047 */
+    JPEG_FLAG_SUM = 1 << 6,      /* coefficients beyond jpeg_inverse.h's bound */
+    JPEG_FLAG_REPAIRS = 1 << 7,  /* the subsequences did not fit together in time */
+    JPEG_FLAG_PROOF = 1 << 8,    /* a subsequence ended elsewhere than its successor starts */
+};
+
+/* A block as the list of its coefficients finds it: it ends where the next one starts. */
+struct jpeg_head {
+    uint32_t first; /* in the list */
+    int32_t dc;
+};
+
+/* What a subsequence holds, packed: blocks begun and coefficients in 12 bits each, bit 31: a
+ * restart, from which on DC differences count. */
+struct jpeg_tally {
+    uint32_t counts;
+    uint32_t dc[JPEG_PLANES]; /* sums modulo 2^32 */
+};
+
+/* What lies before a subsequence. */
+struct jpeg_base {
+    uint32_t blocks, coefficients;
+    uint32_t dc[JPEG_PLANES];
+};
+
+/* A decoding that started from block PHASE of an MCU, some subsequences before. */
+struct jpeg_candidate {
+    uint32_t start, end; /* states at the subsequence's two ends */
+    struct jpeg_tally tally;
+};
+
+/* What only decoding tells. */
+struct jpeg_facts {
+    uint32_t flags; /* enum jpeg_flag */
+    uint32_t bytes; /* of the scan without stuffing and markers */
+    uint32_t hard;  /* walking alone did not bring the subsequences into step */
+    uint32_t repairs;
+};
+
+struct jpeg_picture {
+    const uint8_t *scan; /* without the last marker */
+    uint32_t scan_bytes, pieces;
+    uint32_t width, height; /* as stored */
+    uint32_t mcus_across, mcus;
+    uint32_t interval, segments; /* MCUs of a segment, all but the last one's; how many */
+    uint32_t kinds;              /* of an MCU's blocks, 4 bits each: component, DC and AC code */
+    uint32_t phases;             /* blocks of an MCU */
+    uint32_t blocks;             /* of the picture */
+    uint32_t subs_max, list_max;
+    uint8_t components, across, down, orientation;
+    struct jpeg_divisor by_phases, by_mcus_across;
+    uint16_t steps[JPEG_PLANES][64]; /* zigzag order: step << 6 | 8 * row + column */
+    uint8_t code_counts[4][16];      /* DC 0, 1, AC 0, 1; all 0: not there */
+    uint8_t code_symbols[4][JPEG_SYMBOLS];
+    uint32_t plane_stride[JPEG_PLANES];
+
+    /* The arena, in the order of use. */
+    struct jpeg_facts *facts;
+    struct jpeg_lookup *lookups;       /* 4 */
+    uint32_t *piece_kept;              /* bytes that each piece keeps */
+    uint32_t *piece_restarts;          /* and its restart markers */
+    uint8_t *bits;                     /* unstuffed */
+    uint32_t *segment_ends;            /* bytes; the last one's is facts->bytes */
+    uint32_t *starts, *ends;           /* states of each subsequence (jpeg_walk.h) */
+    uint32_t *pending[2];              /* subsequences to be decoded again, now and next */
+    uint32_t *pending_starts;          /* where from */
+    struct jpeg_tally *tallies;        /* of each */
+    struct jpeg_candidate *candidates; /* JPEG_PHASES of each */
+    struct jpeg_base *bases;           /* before each, and one behind the last */
+    struct jpeg_head *heads;           /* of each block, and one behind the last */
+    uint32_t *list;                    /* coefficients: value << 6 | zigzag index */
+    uint8_t *planes[JPEG_PLANES];      /* whole MCUs */
+    struct image into;                 /* upright */
+};
+
+/* All but the arena. */
+bool jpeg_picture_init(struct jpeg_picture *picture, const struct jpeg_baseline *jpeg);
+/* Bytes of its arena, which starts at a multiple of JPEG_ARENA_ALIGN. */
+size_t jpeg_picture_bytes(const struct jpeg_picture *picture);
+void jpeg_picture_place(struct jpeg_picture *picture, uint8_t *arena);
+
+HOST_DEVICE struct jpeg_planes jpeg_picture_planes(const struct jpeg_picture *picture) {
+    struct jpeg_planes planes;
+    for (int i = 0; i < JPEG_PLANES; i++) planes.samples[i] = picture->planes[i];
+    planes.width = picture->width;
+    planes.height = picture->height;
+    planes.luma_stride = picture->plane_stride[0];
+    planes.chroma_stride = picture->plane_stride[1];
+    planes.across = picture->across;
+    planes.down = picture->down;
+    return planes;
+}
+
+/* Subsequences of so many unstuffed bytes. */
+HOST_DEVICE uint32_t jpeg_subs(uint32_t bytes) {
+    return (8 * bytes + JPEG_SUB_BITS - 1) / JPEG_SUB_BITS;
+}
+
+/* Blocks before segment NUMBER, or of the picture. */
+HOST_DEVICE uint32_t jpeg_blocks_before(const struct jpeg_picture *picture, uint32_t number) {
+    const uint64_t mcus = (uint64_t)picture->interval * number;
+    return (mcus < picture->mcus ? (uint32_t)mcus : picture->mcus) * picture->phases;
+}
+
+/* Where a block lies, of the picture's in the order of the scan. */
+struct jpeg_block_place {
+    uint32_t component, x, y; /* samples of its plane */
+};
+
+HOST_DEVICE struct jpeg_block_place jpeg_block_place_of(const struct jpeg_picture *picture,
+                                                        uint32_t block) {
+    const uint32_t mcu = jpeg_divide(block, &picture->by_phases);
+    const uint32_t within = block - mcu * picture->phases;
+    const uint32_t row = jpeg_divide(mcu, &picture->by_mcus_across);
+    const uint32_t column = mcu - row * picture->mcus_across;
+    struct jpeg_block_place place;
+    place.component = picture->kinds >> 4 * within & 3;
+    if (place.component) {
+        place.x = 8 * column;
+        place.y = 8 * row;
+    } else {
+        const uint32_t down = picture->across == 2 ? within >> 1 : within;
+        place.x = 8 * (column * picture->across + (within & (picture->across - 1u)));
+        place.y = 8 * (row * picture->down + down);
+    }
+    return place;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/* jpeg_unstuff.h - which bytes of a JPEG's scan are data.
+ *
+ * Used by:  jpeg_parallel.c, and a GPU's kernels.
+ * Source:   ITU-T T.81, B.1.1.
+ *
+ * How it works. A 0 behind 0xff is stuffed; 0xff before anything else is a marker, which of all
+ * markers only a restart may be here. So a byte and its two neighbours tell.
+ */
+#ifndef BURIN_JPEG_UNSTUFF_H
+#define BURIN_JPEG_UNSTUFF_H
+
+#include "pipeline/codecs/jpeg_picture.h"
+
+/* Behind the scan stands the 0xff of the end's marker. */
+HOST_DEVICE uint32_t jpeg_scan_byte(const struct jpeg_picture *picture, uint32_t at) {
+    return at < picture->scan_bytes ? picture->scan[at] : 0xff;
+}
+
+HOST_DEVICE bool jpeg_is_data(uint32_t before, uint32_t byte, uint32_t after) {
+    return before != 0xff && (byte != 0xff || after == 0);
+}
+
+/* BYTE is the first of a restart's marker. */
+HOST_DEVICE bool jpeg_is_restart(uint32_t byte, uint32_t after) {
+    return byte == 0xff && after >= 0xd0 && after <= 0xd7;
+}
+
+HOST_DEVICE bool jpeg_is_stray(uint32_t byte, uint32_t after) {
+    return byte == 0xff && after != 0 && !jpeg_is_restart(byte, after);
+}
+
+/* Notes the restart marker AFTER, the NUMBER-th of the scan, behind KEPT bytes of data. Returns
+ * flags. */
+HOST_DEVICE uint32_t jpeg_note_restart(const struct jpeg_picture *picture, uint32_t number,
+                                       uint32_t after, uint32_t kept) {
+    if (number + 1 >= picture->segments || (after & 7) != (number & 7)) return JPEG_FLAG_RESTARTS;
+    picture->segment_ends[number] = kept;
+    return 0;
+}
+
+#endif
