@@ -55,9 +55,11 @@ sanitize() {
         step $tool-histeq compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-ops-histeq
         step $tool-reduction compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-reduction
     done
-    [ -x tests/cuda-codecs-jpeg_encode ] && for tool in memcheck synccheck racecheck initcheck; do
-        step $tool-jpeg_encode compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
-            tests/cuda-codecs-jpeg_encode small
+    for codec in jpeg_encode jpeg_decode; do
+        [ -x tests/cuda-codecs-$codec ] && for tool in memcheck synccheck racecheck initcheck; do
+            step $tool-$codec compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \
+                tests/cuda-codecs-$codec small
+        done
     done
     step memcheck-users-operators compute-sanitizer --report-api-errors no --error-exitcode 9 tests/cuda-every_op tiny operators
     step memcheck-device compute-sanitizer --report-api-errors no --error-exitcode 9 tests/cuda-device
