@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/nvml.h"
 
+#include "cuda/shared_library.h"
+
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,19 +33,16 @@ struct nvml {
 
 /* ---- open and close */
 
-/* FUNCTION: the address of a pointer to a function, which ISO C does not let us assign. */
-static void find_symbol(void *library, const char *name, void *function) {
-    void *const symbol = dlsym(library, name);
-    memcpy(function, &symbol, sizeof symbol);
-}
-
 static void find_symbols(struct nvml *nvml) {
-    find_symbol(nvml->object, "nvmlInit_v2", &nvml->init);
-    find_symbol(nvml->object, "nvmlShutdown", &nvml->shutdown);
-    find_symbol(nvml->object, "nvmlDeviceGetHandleByPciBusId_v2", &nvml->find);
-    find_symbol(nvml->object, "nvmlDeviceGetUtilizationRates", &nvml->utilization);
-    find_symbol(nvml->object, "nvmlDeviceGetMemoryInfo", &nvml->memory);
-    find_symbol(nvml->object, "nvmlDeviceGetTotalEnergyConsumption", &nvml->energy);
+    const struct shared_symbol symbols[] = {
+        { "nvmlInit_v2", &nvml->init },
+        { "nvmlShutdown", &nvml->shutdown },
+        { "nvmlDeviceGetHandleByPciBusId_v2", &nvml->find },
+        { "nvmlDeviceGetUtilizationRates", &nvml->utilization },
+        { "nvmlDeviceGetMemoryInfo", &nvml->memory },
+        { "nvmlDeviceGetTotalEnergyConsumption", &nvml->energy },
+    };
+    shared_library_find(nvml->object, symbols, sizeof symbols / sizeof *symbols);
 }
 
 static bool begin(struct nvml *nvml, const char *bus) {
@@ -54,7 +53,7 @@ static bool begin(struct nvml *nvml, const char *bus) {
 }
 
 struct nvml *nvml_open(const char *library, const char *bus) {
-    struct nvml found = { .object = dlopen(library, RTLD_NOW | RTLD_LOCAL) };
+    struct nvml found = { .object = shared_library_open(&library, 1) };
     if (!found.object) return NULL;
     find_symbols(&found);
     struct nvml *nvml = malloc(sizeof *nvml);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/skeletons/nvjitlink.h"
 
-#include <dlfcn.h>
+#include "cuda/shared_library.h"
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,21 +27,11 @@ static struct {
 static bool there;
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 
-static void *open_library(void) {
+static void load(void) {
     static const char *const names[] = { "libnvJitLink.so.13", "libnvJitLink.so.12",
                                          "libnvJitLink.so",
                                          "/usr/local/cuda/lib64/libnvJitLink.so" };
-    void *library = NULL;
-    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
-
-static void load(void) {
-    const struct {
-        const char *name;
-        void *address; /* of a pointer to a function */
-    } symbols[] = {
+    const struct shared_symbol symbols[] = {
         { "nvJitLinkVersion", &nvjitlink.version },
         { "nvJitLinkCreate", &nvjitlink.create },
         { "nvJitLinkAddData", &nvjitlink.add },
@@ -49,12 +40,8 @@ static void load(void) {
         { "nvJitLinkGetLinkedCubin", &nvjitlink.cubin },
         { "nvJitLinkDestroy", &nvjitlink.destroy },
     };
-    void *library = open_library();
-    there = library != NULL;
-    for (size_t i = 0; library && i < sizeof symbols / sizeof *symbols; i++) {
-        *(void **)symbols[i].address = dlsym(library, symbols[i].name);
-        there = there && *(void **)symbols[i].address;
-    }
+    void *library = shared_library_open(names, sizeof names / sizeof *names);
+    there = library && shared_library_find(library, symbols, sizeof symbols / sizeof *symbols);
 }
 
 static bool is_there(void) {

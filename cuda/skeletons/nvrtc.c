@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cuda/skeletons/nvrtc.h"
 
+#include "cuda/shared_library.h"
 #include "cuda/skeletons/ptx_negation.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,20 +27,10 @@ static struct {
 static const char *missing;
 static pthread_once_t loaded = PTHREAD_ONCE_INIT;
 
-static void *open_library(void) {
+static void load(void) {
     static const char *const names[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
                                          "/usr/local/cuda/lib64/libnvrtc.so" };
-    void *library = NULL;
-    for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    return library;
-}
-
-static void load(void) {
-    const struct {
-        const char *name;
-        void *address; /* of a pointer to a function */
-    } symbols[] = {
+    const struct shared_symbol symbols[] = {
         { "nvrtcVersion", &nvrtc.version },
         { "nvrtcCreateProgram", &nvrtc.create },
         { "nvrtcCompileProgram", &nvrtc.compile },
@@ -51,14 +41,12 @@ static void load(void) {
         { "nvrtcDestroyProgram", &nvrtc.destroy },
         { "nvrtcGetErrorString", &nvrtc.error_text },
     };
-    void *library = open_library();
+    void *library = shared_library_open(names, sizeof names / sizeof *names);
     missing = library ? NULL
                       : "there is no libnvrtc on this machine, which compiles operators for the "
                         "GPU: install cuda-nvrtc of the CUDA toolkit, or use device=cpu";
-    for (size_t i = 0; library && i < sizeof symbols / sizeof *symbols; i++) {
-        *(void **)symbols[i].address = dlsym(library, symbols[i].name);
-        if (!*(void **)symbols[i].address) missing = "the libnvrtc of this machine is too old";
-    }
+    if (library && !shared_library_find(library, symbols, sizeof symbols / sizeof *symbols))
+        missing = "the libnvrtc of this machine is too old";
 }
 
 const char *nvrtc_missing(void) {

@@ -39,8 +39,8 @@ static char *source_of(const void *identity) {
 
 /* A library keeps its kernels as long as the process; these are freed at the tests' end. */
 enum { KERNELS_MAX = 64 };
-static void *kernels[KERNELS_MAX];
-static int kernel_count;
+static void *loaded[KERNELS_MAX];
+static int loaded_count;
 
 static enum status load(const void *code, size_t bytes, const char *name, void **kernel,
                         struct failure *failure) {
@@ -50,9 +50,9 @@ static enum status load(const void *code, size_t bytes, const char *name, void *
         refusals--;
         return (fail)(failure, refusal, "not loaded");
     }
-    const int place = __atomic_fetch_add(&kernel_count, 1, __ATOMIC_RELAXED);
+    const int place = __atomic_fetch_add(&loaded_count, 1, __ATOMIC_RELAXED);
     assert_true(place < KERNELS_MAX);
-    *kernel = kernels[place] = malloc(bytes + 1);
+    *kernel = loaded[place] = malloc(bytes + 1);
     memcpy(*kernel, code, bytes + 1);
     return STATUS_OK;
 }
@@ -98,7 +98,7 @@ static int make_folder(void **state) {
 static int remove_folder(void **state) {
     (void)state;
     twin_cache_remove_folder(folder);
-    for (int i = 0; i < kernel_count; i++) free(kernels[i]);
+    for (int i = 0; i < loaded_count; i++) free(loaded[i]);
     return 0;
 }
 

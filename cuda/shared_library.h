@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+/* shared_library.h - libraries of NVIDIA's that may be on a machine or not, opened while the
+ * program runs.
+ *
+ * Used by:  nvml.c, skeletons/nvrtc.c, skeletons/nvjitlink.c.
+ * Owns:     nothing: the caller closes what it opened, or keeps it as long as the process.
+ * Threads:  any.
+ */
+#ifndef BURIN_SHARED_LIBRARY_H
+#define BURIN_SHARED_LIBRARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct shared_symbol {
+    const char *name;
+    void *function; /* the address of a pointer to a function; that becomes NULL where there is none
+                     */
+};
+
+/* The first of COUNT names that can be opened; NULL: none. */
+void *shared_library_open(const char *const *names, size_t count);
+
+/* Sets the pointers of COUNT symbols. true: all were found. */
+bool shared_library_find(void *library, const struct shared_symbol *symbols, size_t count);
+
+#endif
