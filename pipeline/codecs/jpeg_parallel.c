@@ -151,9 +151,9 @@ static void walk_phases(struct jpeg_picture *picture) {
     uint32_t buffer[JPEG_SUB_WORDS];
     const struct jpeg_words words = { .at = buffer, .stride = 1 };
     for (uint32_t sub = 0; sub < subs_of(picture); sub++)
-        for (uint32_t phase = 0; phase < picture->phases; phase++)
+        for (uint32_t guess = 0; guess < picture->guesses; guess++)
             jpeg_make_candidate(picture, picture->lookups, words, buffer, 8 * picture->facts->bytes,
-                                sub, phase);
+                                sub, guess);
 }
 
 void jpeg_parallel_walk(struct jpeg_picture *picture, const struct jpeg_division *division) {
@@ -218,7 +218,7 @@ static void repair(struct jpeg_picture *picture, uint32_t subs) {
     uint32_t count = find_misfits(picture, subs);
     for (uint32_t round = 0; count; round++) {
         facts->repairs += count;
-        if (round == JPEG_ROUNDS_MAX || facts->repairs > JPEG_REPAIRS_MAX) {
+        if (round == JPEG_ROUNDS_MAX || facts->repairs > jpeg_repairs_max(subs)) {
             facts->flags |= JPEG_FLAG_REPAIRS;
             return;
         }

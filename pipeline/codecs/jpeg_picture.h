@@ -39,6 +39,7 @@ enum {
     JPEG_PIECE_BYTES = 4096,                 /* of the scan, unstuffed by one block of threads */
     JPEG_BITS_PADDING = 128,                 /* bytes of ones behind the last bit */
     JPEG_PHASES = 6,                         /* blocks of an MCU, at most */
+    JPEG_GUESSES = 6,                        /* a multiple of 1 and 3, so that few stay unused */
     JPEG_ARENA_ALIGN = 256,
     JPEG_SCAN_BYTES_MAX = 1 << 28,
 };
@@ -75,7 +76,7 @@ struct jpeg_base {
     uint32_t dc[JPEG_PLANES];
 };
 
-/* A decoding that started from block PHASE of an MCU, some subsequences before. */
+/* A decoding that started from a guess, some subsequences before. */
 struct jpeg_candidate {
     uint32_t start, end; /* states at the subsequence's two ends */
     struct jpeg_tally tally;
@@ -97,6 +98,8 @@ struct jpeg_picture {
     uint32_t interval, segments; /* MCUs of a segment, all but the last one's; how many */
     uint32_t kinds;              /* of an MCU's blocks, 4 bits each: component, DC and AC code */
     uint32_t phases;             /* blocks of an MCU */
+    uint32_t guesses;            /* candidates of a subsequence: jpeg_join.h */
+    uint32_t guess_step;         /* bits between the places that they start from */
     uint32_t blocks;             /* of the picture */
     uint32_t subs_max, list_max;
     uint8_t components, across, down, orientation;
@@ -117,7 +120,7 @@ struct jpeg_picture {
     uint32_t *pending[2];              /* subsequences to be decoded again, now and next */
     uint32_t *pending_starts;          /* where from */
     struct jpeg_tally *tallies;        /* of each */
-    struct jpeg_candidate *candidates; /* JPEG_PHASES of each */
+    struct jpeg_candidate *candidates; /* JPEG_GUESSES of each */
     struct jpeg_base *bases;           /* before each, and one behind the last */
     struct jpeg_head *heads;           /* of each block, and one behind the last */
     uint32_t *list;                    /* coefficients: value << 6 | zigzag index */

@@ -144,7 +144,7 @@ static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
 static __device__ uint32_t jpeg_walk_phases(const struct jpeg_picture *picture,
                                             struct jpeg_walk_shared<JPEG_WALK_THREADS> &shared,
                                             uint32_t turn) {
-    const uint32_t decodings = jpeg_subs_of(picture) * picture->phases;
+    const uint32_t decodings = jpeg_subs_of(picture) * picture->guesses;
     const uint32_t bits = 8 * picture->facts->bytes;
     const uint32_t mine = (blockIdx.x + gridDim.x - turn % gridDim.x) % gridDim.x;
     __syncthreads();
@@ -153,8 +153,8 @@ static __device__ uint32_t jpeg_walk_phases(const struct jpeg_picture *picture,
     for (uint32_t i = mine * JPEG_WALK_THREADS + threadIdx.x; i < decodings;
          i += gridDim.x * JPEG_WALK_THREADS)
         jpeg_make_candidate(picture, shared.lookups, jpeg_words_of(shared),
-                            shared.words + threadIdx.x, bits, i / picture->phases,
-                            i % picture->phases);
+                            shared.words + threadIdx.x, bits, i / picture->guesses,
+                            i % picture->guesses);
     return turn + jpeg_divide_up(decodings, JPEG_WALK_THREADS);
 }
 
