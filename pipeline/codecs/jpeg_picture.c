@@ -78,7 +78,6 @@ static void set_frame(struct jpeg_picture *picture, const struct jpeg_baseline *
         picture->plane_stride[c] = picture->mcus_across * (c ? 8 : across);
     }
     picture->blocks = picture->mcus * picture->phases;
-    picture->by_phases = divisor_of(picture->phases);
     picture->by_mcus_across = divisor_of(picture->mcus_across);
 }
 

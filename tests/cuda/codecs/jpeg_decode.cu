@@ -177,7 +177,11 @@ static void decode(void) {
     if (items.empty()) return;
     lay_out(memory);
     upload(memory);
-    memory.batch.run = 1u << batches++ % 4;
+    memory.batch.run = 1u << batches % 4;
+    memory.batch.write_run = 1u << batches / 4 % 4;
+    memory.batch.tile_run = 1 + batches % 5;
+    memory.batch.lead = batches % 3 ? 0 : 1 + batches % 64;
+    batches++;
     if (jpeg_decode_queue(&context, &memory.batch, &failure) != STATUS_OK)
         fail_msg("%s", failure.message);
     TRY(cudaStreamSynchronize(context.stream));
