@@ -32,6 +32,7 @@ static struct twin_device {
     int batches, decoded, encoded;
     size_t uploaded, downloaded;
     size_t room;              /* of a file on the device; 0: any */
+    size_t cut;               /* bytes that a file lacks at its end */
     enum status decode_fails; /* with this */
 } twin_device;
 
@@ -145,7 +146,7 @@ static void twin_deliver(struct lane_encoding *encoding, const uint8_t *file, si
     const size_t room = twin_device.room ? twin_device.room : SIZE_MAX;
     const bool fits = length <= encoding->capacity && length <= room;
     if (fits) memcpy(encoding->bytes, file, length);
-    encoding->length = fits ? length : 0;
+    encoding->length = fits ? length - twin_device.cut : 0;
 }
 
 static enum status twin_finish(struct lane *lane, struct lane_times *times, struct timing *spans,
