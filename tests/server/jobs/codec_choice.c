@@ -5,98 +5,39 @@
  */
 #include "server/jobs/codec_choice.h"
 
-#include "tests/server/jobs/file_jobs.h"
+#include "tests/server/jobs/file_scenes.h"
 #include "tests/twin_device.h"
-
-static const char *const plans[] = {
-    "",
-    "brightness:shift=10",
-    "grayscale",
-    "minimum",
-    "histogram;mean",
-    "minimum;brightness:shift=10;mean",
-    "grayscale;brightness:shift=3;threshold:level=99;mean",
-    "carve:dx=-3",
-};
-enum { PLANS = sizeof plans / sizeof *plans };
-
-/* Every kind of file, of one sort of answer, in as few batches as their samples allow. */
-static void any_files_to(enum format type, int quality) {
-    for (int p = 0; p < PLANS; p++) {
-        const struct wish wish = { .type = type, .quality = quality, .margin = (size_t)p * 77 };
-        add_all_kinds(plans[p], &wish, 21, 19);
-        run_file_jobs();
-    }
-}
 
 static void files_of_their_own_type(void **state) {
     (void)state;
-    any_files_to(FORMAT_NONE, 85);
+    run_any_files_to(FORMAT_NONE, 85, 21, 19);
 }
 
 static void files_to_jpeg(void **state) {
     (void)state;
-    any_files_to(FORMAT_JPEG, 50);
-    any_files_to(FORMAT_JPEG, 97);
+    run_any_files_to(FORMAT_JPEG, 50, 21, 19);
+    run_any_files_to(FORMAT_JPEG, 97, 21, 19);
 }
 
 static void files_to_png_and_pnm(void **state) {
     (void)state;
-    any_files_to(FORMAT_PNG, 85);
-    any_files_to(FORMAT_PNM, 85);
+    run_any_files_to(FORMAT_PNG, 85, 21, 19);
+    run_any_files_to(FORMAT_PNM, 85, 21, 19);
 }
 
-/* Every other job wants something else. */
 static void wishes_mix(void **state) {
     (void)state;
-    static const struct wish wishes[] = {
-        { .type = FORMAT_JPEG },
-        { .type = FORMAT_PNG },
-        { .type = FORMAT_JPEG, .json_only = true },
-        { .type = FORMAT_JPEG, .quality = 100, .margin = 4095 },
-        { .json_only = true },
-        { .accept_damage = true, .background = 40 },
-    };
-    for (int p = 0; p < PLANS; p++)
-        for (int turn = 0; turn < 2; turn++) {
-            for (unsigned i = 0; i < 30; i++) {
-                const uint32_t side = 9 + i;
-                struct bytes file = i % 5 == 4
-                                        ? png_of(side, 30, PNG_COLOR_TYPE_RGB, 8, NULL)
-                                        : jpeg_of(side, 40 - i, 3, 2, 1 + (int)i % 2, i % 9, NULL);
-                if (i % 7 == 6) damage_jpeg(&file);
-                add_and_free(file, plans[p], &wishes[(i + (unsigned)turn) % 6]);
-            }
-            run_file_jobs();
-        }
+    run_mixed_wishes();
 }
 
 static void files_alone(void **state) {
     (void)state;
-    const struct wish wish = { .type = FORMAT_NONE };
-    for (int p = 0; p < PLANS; p++) {
-        add_and_free(jpeg_of(33, 17, 3, 2, 2, 6, NULL), plans[p], &wish);
-        run_file_jobs();
-    }
+    run_files_alone();
 }
 
-/* The first mask is whole, the second damaged, and so is the third with its image. */
 static void masks_beside(void **state) {
     (void)state;
-    struct bytes mask = png_of(30, 30, PNG_COLOR_TYPE_GRAY, 8, NULL);
-    struct bytes broken = png_of(30, 30, PNG_COLOR_TYPE_GRAY, 8, NULL);
-    memset(broken.data + broken.length / 2, 0, 9);
-    for (int i = 0; i < 8; i++) {
-        const struct wish wish = { .type = i % 2 ? FORMAT_JPEG : FORMAT_PNG };
-        struct bytes file = jpeg_of(30, 30, 3, 2, 2, 0, NULL);
-        if (i % 4 == 3) damage_jpeg(&file);
-        const int number = add_file_job(&file, "carve:dx=-4", &wish);
-        if (i < 6) add_mask(number, i % 2, i % 3 == 2 ? &broken : &mask);
-        free(file.data);
-    }
-    run_file_jobs();
-    free(mask.data);
-    free(broken.data);
+    run_masks();
 }
 
 static void clear(void) {

@@ -2,7 +2,7 @@
 /* file_jobs.h - jobs of all kinds of files, run twice: one by one on the CPU, and together on the
  * device that is tested. Status, sentence, notes, values and bytes of the answers must be equal.
  *
- * Used by:  tests/server/jobs/codec_choice.c, tests/cuda/lane_codec.c.
+ * Used by:  tests/server/jobs/file_scenes.h, codec_choice.c; tests/cuda/lane_codec.c.
  */
 #ifndef BURIN_FILE_JOBS_H
 #define BURIN_FILE_JOBS_H
