@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Events that are made once are recorded between the pieces of a batch, each with the
+ * name of what ended there. When the last one has come, the time between two neighbours is that
+ * piece's, and a stage's time is from the last event of the stage before to its own last one. */
 #include "cuda/timeline.cuh"
 
 #include "cuda/check.cuh"

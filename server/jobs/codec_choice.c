@@ -1,63 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/jobs/codec_choice.h"
 
-#include "server/jobs/slot.h"
-#include "server/values_json.h"
-
-static enum codec_place choose_decoder(const struct codec_choice *choice,
-                                       struct codec_candidate *candidate) {
-    struct job *job = candidate->job;
-    const uint8_t *bytes = candidate->bytes + job->image_offset;
-    if (!choice->codec) return choice->cores;
-    if (job->probe.format != FORMAT_JPEG) return CODEC_FORMAT;
-    if (!jpeg_baseline_read_header(bytes, job->image_length, &job->probe, choice->limits,
-                                   &candidate->jpeg) ||
-        !choice->codec->decode_bytes(&candidate->jpeg))
+static enum codec_place choose_decoder(const struct device_codec *codec,
+                                       const struct codec_limits *limits,
+                                       const struct codec_request *request,
+                                       struct codec_choice *choice) {
+    if (request->probe->format != FORMAT_JPEG) return CODEC_FORMAT;
+    if (!jpeg_baseline_read_header(request->bytes, request->length, request->probe, limits,
+                                   &choice->jpeg) ||
+        !codec->decode_bytes(&choice->jpeg))
         return CODEC_KIND;
-    if (codec_read_metadata(bytes, job->image_length, &job->probe, choice->limits,
-                            &candidate->metadata, &job->notes, NULL))
+    if (codec_read_metadata(request->bytes, request->length, request->probe, limits,
+                            &choice->metadata, &choice->notes, NULL))
         return CODEC_PROFILE;
     return CODEC_DEVICE;
 }
 
-/* Behind the values, whose length is known only when they are. */
-static uint64_t result_offset(const struct job *job) {
-    const uint64_t offset = slot_paged(job->body_length);
-    return job->value_count ? slot_paged(offset + values_json_bound(job->value_count)) : offset;
-}
-
-static enum codec_place choose_encoder(const struct codec_choice *choice,
-                                       struct codec_candidate *candidate,
-                                       const struct image *result, struct lane_encoding *file) {
-    struct job *job = candidate->job;
-    const struct metadata *metadata = &candidate->metadata;
-    const uint64_t offset = result_offset(job);
-    if (job->json_only) return CODEC_NOBODY;
-    if (!choice->codec) return choice->cores;
-    if ((job->type ? job->type : job->probe.format) != FORMAT_JPEG) return CODEC_FORMAT;
-    if (job->probe.profile && job->decoded_by != CODEC_DEVICE) return CODEC_PROFILE;
-    if (offset >= candidate->span) return CODEC_ROOM;
-    *file = (struct lane_encoding){ .image = *result, .quality = job->quality };
-    file->bytes = candidate->bytes + offset;
-    file->capacity = candidate->span - offset;
-    if (!choice->codec->encode_bytes(file)) return CODEC_KIND;
-    if (!codec_profile_fits(metadata, image_colours(result), &job->notes)) return CODEC_DEVICE;
+/* RESULT: its shape. A profile that only the cores can find is known too late to be laid out. */
+static enum codec_place choose_encoder(const struct device_codec *codec,
+                                       const struct codec_request *request,
+                                       const struct image *result, struct codec_choice *choice,
+                                       struct lane_encoding *file) {
+    const struct metadata *metadata = &choice->metadata;
+    if (request->type != FORMAT_JPEG) return CODEC_FORMAT;
+    if (request->probe->profile && choice->decoded_by != CODEC_DEVICE) return CODEC_PROFILE;
+    if (!request->room_bytes) return CODEC_ROOM;
+    *file = (struct lane_encoding){ .image = *result,
+                                    .quality = request->quality,
+                                    .bytes = request->room,
+                                    .capacity = request->room_bytes };
+    if (!codec->encode_bytes(file)) return CODEC_KIND;
+    if (!codec_profile_fits(metadata, image_colours(result), &choice->notes)) return CODEC_DEVICE;
     file->profile = metadata->profile;
     file->profile_length = metadata->profile_length;
-    return choice->codec->encode_bytes(file) ? CODEC_DEVICE : CODEC_PROFILE;
+    return codec->encode_bytes(file) ? CODEC_DEVICE : CODEC_PROFILE;
 }
 
-void codec_choose(const struct codec_choice *choice, struct codec_candidate *candidate,
+void codec_choose(const struct device_codec *codec, enum codec_place cores,
+                  const struct codec_limits *limits, const struct plan *plan,
+                  const struct codec_request *request, struct codec_choice *choice,
                   struct run_item *run) {
-    struct job *job = candidate->job;
     struct image shapes[PLAN_STEPS_MAX + 1];
-    candidate->metadata = (struct metadata){ 0 };
-    job->decoded_by = (uint8_t)choose_decoder(choice, candidate);
-    run->jpeg = job->decoded_by == CODEC_DEVICE ? &candidate->jpeg : NULL;
-    run->want = job->json_only ? RUN_NOTHING : RUN_PIXELS;
+    const bool wanted = request->type != FORMAT_NONE;
+    *choice = (struct codec_choice){ .decoded_by = cores };
+    choice->encoded_by = wanted ? cores : CODEC_NOBODY;
+    run->jpeg = NULL;
+    run->want = wanted ? RUN_PIXELS : RUN_NOTHING;
+    if (!codec) return;
+    choice->decoded_by = choose_decoder(codec, limits, request, choice);
+    if (choice->decoded_by == CODEC_DEVICE) run->jpeg = &choice->jpeg;
     /* A shape that the plan refuses is told by run_reserve. */
-    if (plan_shapes(choice->plan, &job->probe.shape, UINT64_MAX, shapes, NULL)) return;
-    job->encoded_by =
-        (uint8_t)choose_encoder(choice, candidate, &shapes[choice->plan->count], &run->file);
-    if (job->encoded_by == CODEC_DEVICE) run->want = RUN_FILE;
+    if (!wanted || plan_shapes(plan, &run->in, UINT64_MAX, shapes, NULL)) return;
+    choice->encoded_by = choose_encoder(codec, request, &shapes[plan->count], choice, &run->file);
+    if (choice->encoded_by == CODEC_DEVICE) run->want = RUN_FILE;
 }

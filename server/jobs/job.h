@@ -79,8 +79,12 @@ struct job {
     int64_t finished_ns;
     char device_name[DEVICE_NAME_MAX];
     uint8_t decoded_by, encoded_by; /* enum codec_place */
-    struct timing timing; /* queue, decode... encode; receive and total by the front */
+    struct timing timing;           /* queue, decode... encode; receive and total by the front */
 };
+
+static inline enum format job_result_format(const struct job *job) {
+    return job->type ? job->type : job->probe.format;
+}
 
 /* Where the last of the upload, the values and the result ends in the slot's bytes. */
 static inline uint64_t job_bytes_end(const struct job *job) {
