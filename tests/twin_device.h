@@ -31,9 +31,9 @@ static struct twin_device {
     int decoding_count, encoding_count;
     int batches, decoded, encoded;
     size_t uploaded, downloaded;
-    size_t room;              /* of a file on the device; 0: any */
-    size_t cut;               /* bytes that a file lacks at its end */
-    enum status decode_fails; /* with this */
+    size_t room;                         /* of a file on the device; 0: any */
+    size_t cut;                          /* bytes that a file lacks at its end */
+    enum status decode_fails, run_fails; /* with this */
 } twin_device;
 
 static enum status twin_reserve(struct lane *lane, const struct lane_need *need,
@@ -167,6 +167,12 @@ static enum status twin_finish(struct lane *lane, struct lane_times *times, stru
     return status;
 }
 
+static enum status twin_run(struct lane *lane, const struct op *op, struct op_call *calls,
+                            int count) {
+    if (!twin_device.run_fails) return device_cpu.run(lane, op, calls, count);
+    return (fail)(calls[0].failure, twin_device.run_fails, "the operator's launch was refused");
+}
+
 static const struct device_codec twin_codec = {
     .decode_bytes = twin_decode_bytes,
     .encode_bytes = twin_encode_bytes,
@@ -180,6 +186,8 @@ static inline void twin_device_take(struct lane *lane) {
     driver = device_cpu;
     driver.codec = &twin_codec;
     driver.reserve = twin_reserve;
+    driver.kind = "twin";
+    driver.run = twin_run;
     driver.upload = twin_upload;
     driver.download = twin_download;
     driver.finish = twin_finish;

@@ -3,7 +3,8 @@
  * who decodes and encodes an image is codec_choice.h. What the device's codec refused runs again
  * after the answers of the others, with the codecs of the cores; so does all that a batch of one
  * could not get done for want of memory, or because the device refused a launch. A larger batch
- * that fails so runs one by one, so that each job gets its own answer. */
+ * that fails so runs one by one, so that each job gets its own answer. What the device cannot run
+ * even then runs on the CPU, in this process. */
 #include "server/jobs/executor.h"
 
 #include "server/jobs/batch.h"
@@ -88,6 +89,30 @@ static void run_apart(struct batch *batch, struct lane *lane, struct failure *fa
         run_again(batch, lane, &batch->items[i].slot, 1, codec, reason, failure);
 }
 
+/* Whether the batch, of one, may run on a CPU after all: the client has not asked for the GPU, and
+ * what failed is the GPU's alone. A user's operator was compiled for one of them. */
+static bool may_run_on_cpu(const struct batch *batch, const struct lane *lane, enum status status) {
+    const char *device = batch->items[0].job->device;
+    return (status == STATUS_INTERNAL || status == STATUS_NO_MEMORY) &&
+           strcmp(lane->driver->kind, "cpu") != 0 && !plan_has_user_operators(&batch->plan) &&
+           (!*device || strcmp(device, "auto") == 0);
+}
+
+/* By the threads of the codecs, in memory that is allocated for it: rare, and better than an error.
+ * Returns false where nothing came of that either, and FAILURE says what did before. */
+static bool run_on_cpu(struct batch *batch, struct failure *failure) {
+    const struct lane_options options = { .pool = batch->executor->codecs };
+    struct executor executor = *batch->executor;
+    struct lane *lane;
+    if (device_cpu.open(0, &options, &lane, NULL)) return false;
+    snprintf(executor.device_name, sizeof executor.device_name, "cpu");
+    batch_release(batch);
+    failure->status = STATUS_OK;
+    run_some(&executor, lane, &batch->items[0].slot, 1, NULL, CODEC_FAILED, failure);
+    device_cpu.close(lane);
+    return true;
+}
+
 /* STATUS: of its plan, so far. */
 static void run_together(struct batch *batch, struct lane *lane, enum status status,
                          struct failure *failure) {
@@ -102,7 +127,7 @@ static void run_together(struct batch *batch, struct lane *lane, enum status sta
         run_again(batch, lane, batch->refused, batch->refused_count, NULL, CODEC_REFUSED, failure);
     } else if (may_do_apart(batch, status)) {
         run_apart(batch, lane, failure);
-    } else {
+    } else if (!may_run_on_cpu(batch, lane, status) || !run_on_cpu(batch, failure)) {
         batch_refuse(batch, failure);
     }
 }

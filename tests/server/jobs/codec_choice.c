@@ -123,6 +123,28 @@ static void a_decoder_that_fails(void **state) {
     assert_int_equal(file_jobs.decoded[CODEC_FAILED], 5);
 }
 
+/* An operator that the device cannot run: the CPU does, unless the client wants the device. */
+static void an_operator_that_fails(void **state) {
+    (void)state;
+    clear();
+    twin_device.run_fails = STATUS_INTERNAL;
+    for (unsigned i = 0; i < 4; i++)
+        add_and_free(jpeg_of(16 + i, 64, 3, 2, 2, 0, NULL), "histeq",
+                     &(struct wish){ .type = i % 2 ? FORMAT_PNG : FORMAT_JPEG });
+    const int first = file_jobs.taken[1];
+    run_file_jobs();
+    assert_string_equal(slot_job(file_jobs.slots, first)->device_name, "cpu");
+    assert_int_equal(file_jobs.decoded[CODEC_FAILED], 4);
+    add_and_free(jpeg_of(16, 64, 3, 2, 2, 0, NULL), "histeq", &(struct wish){ .quality = 85 });
+    struct job *job = slot_job(file_jobs.slots, file_jobs.taken[1]);
+    strcpy(job->device, "cuda");
+    run_side(file_jobs.device, 1, true);
+    assert_int_equal(job->failure.status, STATUS_INTERNAL);
+    assert_non_null(strstr(job->failure.message, "launch was refused"));
+    twin_device.run_fails = STATUS_OK;
+    file_jobs.count = 0;
+}
+
 /* More than the lane's memory holds goes in several batches. */
 static void memory_bounds_a_batch(void **state) {
     (void)state;
@@ -197,6 +219,7 @@ int main(void) {
         cmocka_unit_test(a_file_too_large_for_the_device),
         cmocka_unit_test(a_file_too_large_for_its_slot),
         cmocka_unit_test(a_decoder_that_fails),
+        cmocka_unit_test(an_operator_that_fails),
         cmocka_unit_test(memory_bounds_a_batch),
         cmocka_unit_test(times_are_told),
     };
