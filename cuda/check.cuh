@@ -3,8 +3,8 @@
  *
  * Used by:  every file of cuda/ that calls the CUDA runtime.
  * Fails:    STATUS_NO_MEMORY when memory cannot be allocated, STATUS_INTERNAL when the GPU refuses
- *           a launch for its shape: the context is as before. STATUS_DEVICE for all other errors:
- *           most of them spoil the context, and the process should end.
+ *           a launch for its shape, or the driver a call: the context is as before. STATUS_DEVICE
+ *           for all other errors: most of them spoil the context, and the process should end.
  * Threads:  any.
  */
 #ifndef BURIN_CHECK_CUH
@@ -34,7 +34,11 @@ static inline enum status cuda_status(cudaError_t error) {
     case cudaErrorMemoryAllocation: return STATUS_NO_MEMORY;
     case cudaErrorCooperativeLaunchTooLarge:
     case cudaErrorLaunchOutOfResources:
-    case cudaErrorInvalidConfiguration: return STATUS_INTERNAL;
+    case cudaErrorInvalidConfiguration:
+    case cudaErrorInvalidValue:
+    case cudaErrorNotSupported:
+    case cudaErrorHostMemoryAlreadyRegistered:
+    case cudaErrorHostMemoryNotRegistered: return STATUS_INTERNAL;
     default: return STATUS_DEVICE;
     }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A lane is one stream with its memory (lane_buffer.cuh) and its events
- * (timeline.cuh). Calls come in this order: reserve, upload, run for each operator, download,
- * finish. All but the last only queue work on the stream; finish waits for it, passes on the
- * progress of long kernels meanwhile (kernel_progress.cuh), and reads the times.
+ * (timeline.cuh). Calls come in this order: reserve, upload, decode, run for each operator, encode,
+ * download, finish. All but the last only queue work on the stream; finish waits for it, passes on
+ * the progress of long kernels meanwhile (kernel_progress.cuh), and reads verdicts and times. Files
+ * are decoded and encoded by lane_codec.cuh.
  * Memory is made at open. Only a batch that is too large for it gets more, which is kept for as
  * long as the batches after it need that much. Lanes share nothing but the GPU. */
 #include "pipeline/device.h"
@@ -12,6 +13,8 @@
 #include "cuda/device_info.cuh"
 #include "cuda/kernel_progress.cuh"
 #include "cuda/lane_buffer.cuh"
+#include "cuda/lane_codec.cuh"
+#include "cuda/pinned_ranges.cuh"
 #include "cuda/skeletons/kernel_chain.h"
 #include "cuda/skeletons/user_twin.h"
 #include "cuda/timeline.cuh"
@@ -41,6 +44,7 @@ struct cuda_lane {
     struct timeline timeline;
     struct kernel_progress_table kernel_progress;
     struct lane_buffer host_in, host_out, arena;
+    struct lane_codec codec;
 };
 
 static struct cuda_lane *cuda_lane_of(struct lane *lane) {
@@ -65,6 +69,7 @@ static enum status make_memory(struct cuda_lane *lane, const struct lane_options
     enum status status = lane_buffer_init(&lane->host_in, true, staging_bytes, failure);
     if (!status) status = lane_buffer_init(&lane->host_out, true, staging_bytes, failure);
     if (!status) status = lane_buffer_init(&lane->arena, false, arena_bytes, failure);
+    if (!status) status = lane_codec_init(&lane->codec, failure);
     if (status) return status;
     CUDA_TRY(failure, cudaMalloc((void **)&lane->context.zeroed, ZEROED_BYTES));
     CUDA_TRY(failure, cudaMemsetAsync(lane->context.zeroed, 0, ZEROED_BYTES, lane->stream));
@@ -99,6 +104,7 @@ static void close_lane(struct lane *opened) {
     lane_buffer_release(&lane->host_in);
     lane_buffer_release(&lane->host_out);
     lane_buffer_release(&lane->arena);
+    lane_codec_release(&lane->codec);
     cudaFree(lane->context.zeroed);
     cudaFreeHost(lane->kernel_progress.entries);
     if (lane->stream) cudaStreamDestroy(lane->stream);
@@ -129,20 +135,22 @@ static enum status open_lane(int index, const struct lane_options *options, stru
 static void begin_batch(struct cuda_lane *lane) {
     timeline_clear(&lane->timeline);
     kernel_progress_clear(&lane->kernel_progress);
+    lane_codec_clear(&lane->codec);
 }
 
 static enum status reserve(struct lane *opened, const struct lane_need *need,
                            struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     const size_t in = aligned(need->in), work = aligned(need->work), out = aligned(need->out);
+    const size_t host_in = need->in - need->device_in, host_out = need->out - need->device_out;
     CUDA_TRY(failure, cudaSetDevice(lane->index));
-    enum status status = lane_buffer_fit(&lane->host_in, in, failure);
-    if (!status) status = lane_buffer_fit(&lane->host_out, out, failure);
+    enum status status = lane_buffer_fit(&lane->host_in, host_in, failure);
+    if (!status) status = lane_buffer_fit(&lane->host_out, host_out, failure);
     if (!status) status = lane_buffer_fit(&lane->arena, in + work + out, failure);
     count_pinned(lane);
     if (!status) {
-        lane_buffer_use(&lane->host_in, in);
-        lane_buffer_use(&lane->host_out, out);
+        lane_buffer_use(&lane->host_in, host_in);
+        lane_buffer_use(&lane->host_out, host_out);
         lane_buffer_use(&lane->arena, in + work + out);
     }
     opened->host_in = lane_buffer_memory(&lane->host_in);
@@ -166,6 +174,7 @@ static enum status empty(struct lane *opened, struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     CUDA_TRY(failure, cudaSetDevice(lane->index));
     CUDA_TRY(failure, cudaMemsetAsync(lane->context.zeroed, 0, ZEROED_BYTES, lane->stream));
+    lane_codec_empty(&lane->codec);
     struct lane_buffer *const buffers[] = { &lane->host_in, &lane->host_out, &lane->arena };
     for (int i = 0; i < 3; i++) {
         const enum status status = lane_buffer_empty(buffers[i], lane->stream, failure);
@@ -200,12 +209,21 @@ static enum status upload(struct lane *opened, size_t bytes, struct failure *fai
     CUDA_TRY(failure, cudaSetDevice(lane->index));
     const enum status status = timeline_start(&lane->timeline, lane->stream, failure);
     if (status) return status;
-    CUDA_TRY(failure, cudaMemcpyAsync(opened->in, opened->host_in, bytes, cudaMemcpyHostToDevice,
-                                      lane->stream));
-    return timeline_start_computing(&lane->timeline, lane->stream, failure);
+    if (bytes)
+        CUDA_TRY(failure, cudaMemcpyAsync(opened->in, opened->host_in, bytes,
+                                          cudaMemcpyHostToDevice, lane->stream));
+    return STATUS_OK;
 }
 
-/* Nothing where an upload, or an operator before, has done so. */
+/* Queues what brings the files; the upload ends with that. */
+static enum status decode(struct lane *opened, struct lane_decoding *decodings, int count,
+                          struct failure *failure) {
+    struct cuda_lane *lane = cuda_lane_of(opened);
+    return lane_codec_decode(&lane->codec, &lane->context, opened->work, opened->work_bytes,
+                             decodings, count, failure);
+}
+
+/* Nothing where the decoder, or an operator before, has done so. */
 static enum status start_computing(struct cuda_lane *lane, struct failure *failure) {
     if (!lane->timeline.started) CUDA_TRY(failure, cudaSetDevice(lane->index));
     return timeline_start_computing(&lane->timeline, lane->stream, failure);
@@ -253,12 +271,23 @@ static enum status run(struct lane *opened, const struct op *op, struct op_call 
     return status;
 }
 
+/* The files are taken out by what is queued behind the encoder: that is download. */
+static enum status encode(struct lane *opened, struct lane_encoding *encodings, int count,
+                          struct failure *failure) {
+    struct cuda_lane *lane = cuda_lane_of(opened);
+    const enum status status = start_computing(lane, failure);
+    if (status) return status;
+    return lane_codec_encode(&lane->codec, &lane->context, opened->work, opened->work_bytes,
+                             encodings, count, failure);
+}
+
 static enum status download(struct lane *opened, size_t bytes, struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     const enum status status = start_computing(lane, failure);
     if (status) return status;
-    CUDA_TRY(failure, cudaMemcpyAsync(opened->host_out, opened->out, bytes, cudaMemcpyDeviceToHost,
-                                      lane->stream));
+    if (bytes)
+        CUDA_TRY(failure, cudaMemcpyAsync(opened->host_out, opened->out, bytes,
+                                          cudaMemcpyDeviceToHost, lane->stream));
     return STATUS_OK;
 }
 
@@ -284,18 +313,28 @@ static enum status finish(struct lane *opened, struct lane_times *times, struct 
     struct cuda_lane *lane = cuda_lane_of(opened);
     *times = {};
     if (!lane->timeline.started) return STATUS_OK;
-    const enum status status = timeline_end(&lane->timeline, lane->stream, failure);
+    double copy_ms = 0;
+    enum status status = timeline_end(&lane->timeline, lane->stream, failure);
     if (status) return status;
     CUDA_TRY(failure, wait_for(lane->timeline.end, &lane->kernel_progress));
     kernel_progress_judge(&lane->kernel_progress);
+    status = lane_codec_finish(&lane->codec, lane->stream, &copy_ms, failure);
+    if (status) return status;
     timeline_times(&lane->timeline, times);
+    times->download_ms += copy_ms;
     if (spans) timeline_spans(&lane->timeline, &lane->kernel_progress, spans);
     timeline_clear(&lane->timeline);
     return STATUS_OK;
 }
 
+static const struct device_codec cuda_codec = {
+    lane_codec_decode_bytes, lane_codec_encode_bytes, decode, encode,
+    pinned_ranges_add,       pinned_ranges_remove,
+};
+
 const struct device_driver device_cuda = {
     "cuda",
+    &cuda_codec,
     cuda_device_count,
     cuda_device_describe,
     open_lane,

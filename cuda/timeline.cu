@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. Events that are made once are recorded between the pieces of a batch, each with the
+ * name of what ended there. When the last one has come, the time between two neighbours is that
+ * piece's, and a stage's time is from the last event of the stage before to its own last one. */
 #include "cuda/timeline.cuh"
 
 #include "cuda/check.cuh"
@@ -35,6 +38,7 @@ static cudaError_t record(struct timeline *timeline, cudaStream_t stream, const 
     struct timeline_mark *next = &timeline->marks[timeline->count++];
     next->kernel = kernel;
     next->op = NULL;
+    next->level = SPAN_KERNEL;
     return cudaEventRecord(next->event, stream);
 }
 
@@ -67,6 +71,27 @@ enum status timeline_end_op(struct timeline *timeline, cudaStream_t stream, int 
     return STATUS_OK;
 }
 
+bool timeline_lend(struct timeline *timeline, enum span_level level, const char *const *names,
+                   int count, cudaEvent_t *events) {
+    if (!timeline || timeline->count + count + PLAN_STEPS_MAX >= TIMELINE_MARKS_MAX) return false;
+    for (int i = 0; i <= count; i++) {
+        if (i == 0 && timeline->count) {
+            events[0] = timeline->marks[timeline->count - 1].event;
+            continue;
+        }
+        struct timeline_mark *next = &timeline->marks[timeline->count++];
+        *next = { next->event, i ? names[i - 1] : NULL, NULL, level };
+        events[i] = next->event;
+    }
+    return true;
+}
+
+void timeline_end_kernel(struct timeline *timeline, cudaStream_t stream, enum span_level level,
+                         const char *name) {
+    if (!timeline || record(timeline, stream, name, 0) != cudaSuccess) return;
+    timeline->marks[timeline->count - 1].level = level;
+}
+
 enum status timeline_end(struct timeline *timeline, cudaStream_t stream, struct failure *failure) {
     CUDA_TRY(failure, cudaEventRecord(timeline->end, stream));
     return STATUS_OK;
@@ -80,19 +105,37 @@ static double elapsed_ms(cudaEvent_t from, cudaEvent_t to) {
     return ms;
 }
 
+/* The last mark of what has such kernels; BEFORE where nothing has. */
+static int last_mark(const struct timeline *timeline, enum span_level level, int before) {
+    for (int i = timeline->count - 1; i > before; i--)
+        if (timeline->marks[i].level == level) return i;
+    return before;
+}
+
 void timeline_times(const struct timeline *timeline, struct lane_times *times) {
+    const struct timeline_mark *marks = timeline->marks;
     if (timeline->count == 0) return;
-    const cudaEvent_t first = timeline->marks[0].event;
-    const cudaEvent_t last = timeline->marks[timeline->count - 1].event;
-    times->upload_ms = elapsed_ms(timeline->start, first);
-    times->compute_ms = elapsed_ms(first, last);
-    times->download_ms = elapsed_ms(last, timeline->end);
+    const int decoded = last_mark(timeline, SPAN_DECODE, 0);
+    const int computed = last_mark(timeline, SPAN_KERNEL, decoded);
+    const int encoded = last_mark(timeline, SPAN_ENCODE, computed);
+    times->upload_ms = elapsed_ms(timeline->start, marks[0].event);
+    if (decoded) times->decode_ms = elapsed_ms(marks[0].event, marks[decoded].event);
+    if (computed > decoded)
+        times->compute_ms = elapsed_ms(marks[decoded].event, marks[computed].event);
+    if (encoded > computed)
+        times->encode_ms = elapsed_ms(marks[computed].event, marks[encoded].event);
+    times->download_ms = elapsed_ms(marks[encoded].event, timeline->end);
 }
 
 void timeline_spans(const struct timeline *timeline, const struct kernel_progress_table *progress,
                     struct timing *spans) {
     const struct timeline_mark *marks = timeline->marks;
     for (int from = 0, to = 1, step = 0; to < timeline->count; to++) {
+        if (marks[to].level >= SPAN_DECODE) {
+            timing_span(spans, marks[to].kernel, marks[to].level,
+                        elapsed_ms(marks[to - 1].event, marks[to].event));
+            from = to;
+        }
         if (!marks[to].op) continue;
         timing_span(spans, marks[to].op, 0, elapsed_ms(marks[from].event, marks[to].event));
         for (int i = from + 1; i <= to; i++)

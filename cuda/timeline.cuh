@@ -8,8 +8,8 @@
  * Limits:   TIMELINE_MARKS_MAX marks a batch. PLAN_STEPS_MAX of them are kept for the ends of
  *           operators: a longer batch's last kernels are told as one.
  *
- * A batch's events: start, the first mark (the upload has ended, computing starts), a mark after
- * each kernel, end (the download has ended).
+ * A batch's events: start, the first mark (the upload has ended), a mark after each kernel that
+ * decodes, after each of the operators', after those that encode, end (the download has ended).
  */
 #ifndef BURIN_TIMELINE_CUH
 #define BURIN_TIMELINE_CUH
@@ -23,6 +23,7 @@ enum { TIMELINE_MARKS_MAX = TIMING_SPANS_MAX };
 struct timeline_mark {
     cudaEvent_t event;
     const char *kernel, *op; /* what ended here; NULL: none */
+    enum span_level level;   /* SPAN_DECODE, SPAN_ENCODE; else an operator's */
 };
 
 struct timeline {
@@ -46,6 +47,15 @@ enum status timeline_start_computing(struct timeline *timeline, cudaStream_t str
 /* KERNELS: how many marks there were before the operator NAME, a constant. */
 enum status timeline_end_op(struct timeline *timeline, cudaStream_t stream, int kernels,
                             const char *name, struct failure *failure);
+
+/* COUNT kernels called NAMES follow, and somebody else records EVENTS: the first one before them,
+ * another behind each. false where there are too few marks, or TIMELINE is NULL. */
+bool timeline_lend(struct timeline *timeline, enum span_level level, const char *const *names,
+                   int count, cudaEvent_t *events);
+/* The same of one, recorded now. */
+void timeline_end_kernel(struct timeline *timeline, cudaStream_t stream, enum span_level level,
+                         const char *name);
+
 enum status timeline_end(struct timeline *timeline, cudaStream_t stream, struct failure *failure);
 
 /* Once the end event has come. SPANS: each operator before its kernels, then what long kernels

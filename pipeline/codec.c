@@ -64,6 +64,16 @@ enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe
     return status;
 }
 
+enum status codec_read_metadata(const uint8_t *bytes, size_t length, const struct probe *probe,
+                                const struct codec_limits *limits, struct metadata *metadata,
+                                uint32_t *notes, struct failure *failure) {
+    const struct decoding decoding = { bytes, length,   probe, limits, NULL,
+                                       NULL,  metadata, notes, failure };
+    assert(probe->format == FORMAT_JPEG);
+    *metadata = (struct metadata){ 0 };
+    return probe->profile ? jpeg_profile(&decoding) : STATUS_OK;
+}
+
 enum status codec_encode(const struct image *image, const struct metadata *metadata,
                          const struct encode_options *options, struct progress *progress,
                          uint8_t *bytes, size_t capacity, size_t *length, uint32_t *notes,

@@ -67,6 +67,15 @@ enum status codec_decode(const uint8_t *bytes, size_t length, const struct probe
                          const struct image *into, struct metadata *metadata, uint32_t *notes,
                          struct failure *failure);
 
+/* Of a JPEG that somebody else decodes, what codec_decode would put into METADATA and NOTES. */
+enum status codec_read_metadata(const uint8_t *bytes, size_t length, const struct probe *probe,
+                                const struct codec_limits *limits, struct metadata *metadata,
+                                uint32_t *notes, struct failure *failure);
+
+/* Whether there is a profile and it may stand in a file of COLOURS (1 or 3) channels. One that may
+ * not is noted in NOTES. METADATA may be NULL. */
+bool codec_profile_fits(const struct metadata *metadata, unsigned colours, uint32_t *notes);
+
 struct encode_options {
     enum format format;
     int quality;           /* JPEG 1..100 */

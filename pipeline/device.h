@@ -3,7 +3,8 @@
  *
  * A lane is one thread's share of a device: on a GPU a stream, pinned staging and a device arena,
  * on the CPU plain memory and threads. A lane runs a batch: reserve, fill `host_in`, upload, run
- * operators, download, finish, read `host_out`.
+ * operators, download, finish, read `host_out`. A device with a codec of its own also takes files:
+ * it decodes before the operators and encodes after them, and those pixels never leave it.
  *
  * Used by:  run.c walks a plan through it; the worker and the commands open lanes.
  * Owns:     the lane owns all memory it hands out, until the next reserve or trim.
@@ -22,6 +23,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+struct jpeg_baseline; /* pipeline/codecs/jpeg_baseline.h */
 
 /* What `burin devices` prints; 0 or "" where a device has no such thing. */
 struct device_info {
@@ -49,23 +52,63 @@ struct lane_options {
 struct lane {
     const struct device_driver *driver;
     uint8_t *host_in, *host_out; /* where the caller writes inputs and reads results */
-    uint8_t *in, *work, *out;    /* the same, and intermediates with scratch, on the device */
+    uint8_t *in, *work, *out;    /* these and more of them, and memory in between, on the device */
     size_t work_bytes;           /* of `work`, as run_reserve asked for them */
     size_t pinned_bytes;         /* page-locked staging; atomic: read by the GPU sampler too */
     uint32_t fused; /* run.c's own: bit s, step s hands its image on to the next inside a kernel */
 };
 
 struct lane_need {
-    size_t in, work, out; /* bytes */
+    size_t in, work, out;         /* bytes */
+    size_t device_in, device_out; /* of `in` and `out`, what lies last and the device alone has */
 };
 
-/* The last batch, in milliseconds: by events on a GPU. */
+/* The last batch, in milliseconds: by events on a GPU. What the files take to come to the device
+ * and to leave it counts as upload and download. */
 struct lane_times {
-    double upload_ms, compute_ms, download_ms;
+    double upload_ms, decode_ms, compute_ms, encode_ms, download_ms;
+};
+
+/* A JPEG that the device decodes. Stays where it is, with the file's bytes, until finish. */
+struct lane_decoding {
+    const struct jpeg_baseline *jpeg;
+    struct image into; /* device memory */
+    bool refused;      /* told by finish: the pixels mean nothing, the CPU's codec must decode it */
+};
+
+/* A JPEG that the device makes, with the bytes of the CPU's codec. Likewise. */
+struct lane_encoding {
+    struct image image; /* device memory */
+    int quality;
+    const uint8_t *profile; /* ICC, host memory; length 0: none */
+    size_t profile_length;
+    uint8_t *bytes; /* the file, in host memory; complete when finish returns */
+    size_t capacity;
+    size_t length; /* told by finish; 0: refused, the CPU's codec must encode it */
+};
+
+/* A device's own codec of baseline JPEGs. `work` of the lane is its memory while it is at work: the
+ * bytes that all files of a batch need add up. What it cannot do alone it refuses, file by file. */
+struct device_codec {
+    /* Of `work`, for that one file; 0: it is left to the CPU's codec. Shapes alone are looked at.
+     */
+    size_t (*decode_bytes)(const struct jpeg_baseline *jpeg);
+    size_t (*encode_bytes)(const struct lane_encoding *encoding);
+    /* Both only queue work: decode behind upload, encode before download. */
+    enum status (*decode)(struct lane *lane, struct lane_decoding *decodings, int count,
+                          struct failure *failure);
+    enum status (*encode)(struct lane *lane, struct lane_encoding *encodings, int count,
+                          struct failure *failure);
+    /* The device reads and writes files within BYTES..+LENGTH, whole pages, where they lie. Any
+     * other memory it copies to and from. Not while lanes of the device are at work. A failure
+     * leaves that memory as it was: usable, and copied. */
+    enum status (*pin)(int index, uint8_t *bytes, size_t length, struct failure *failure);
+    void (*unpin)(int index, uint8_t *bytes);
 };
 
 struct device_driver {
-    const char *kind; /* "cpu" or "cuda" */
+    const char *kind;                 /* "cpu" or "cuda" */
+    const struct device_codec *codec; /* NULL: it takes pixels alone */
     int (*count)(void);
     enum status (*describe)(int index, struct device_info *info, struct failure *failure);
 

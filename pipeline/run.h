@@ -2,9 +2,12 @@
 /* run.h - walks a plan over a batch of images on a lane, without leaving the device in between.
  *
  *     run_reserve(lane, plan, items, n, ...)   lays out memory
- *     ... the caller decodes into items[i].in ...
- *     run_batch(lane, plan, items, n)          upload, operators, download; items[i].out is ready,
- *                                              and so are items[i].values
+ *     ... the caller decodes into items[i].in, where items[i].jpeg is NULL ...
+ *     run_batch(lane, plan, items, n)          upload, operators, download; items[i].out or .file
+ *                                              is ready, and so are items[i].values
+ *
+ * Where the device has a codec (device.h), an item may come as a file, and leave as one: each for
+ * itself, whatever the others of the batch do.
  *
  * Used by:  the worker, `burin run`, benchmarks.
  * Owns:     nothing; pixels and values belong to the lane and are good until its next run_reserve
@@ -21,16 +24,29 @@
 
 enum { RUN_BATCH_MAX = 64 };
 
+/* What the caller wants of an item's result. */
+enum run_result {
+    RUN_PIXELS, /* in host memory */
+    RUN_FILE,   /* a JPEG that the device's codec takes (encode_bytes) */
+    RUN_NOTHING /* its values alone */
+};
+
 struct run_item {
     struct image in; /* shape set by the caller; pixels by run_reserve, in host memory */
     struct image aux[OP_AUX_MAX]; /* likewise, of the first step that takes any */
+    /* The file of `in`, which the device's codec takes (decode_bytes): the caller decodes nothing.
+     * NULL: the caller does. */
+    const struct jpeg_baseline *jpeg;
+    enum run_result want;
+    struct lane_encoding file; /* with RUN_FILE: quality, profile, bytes, capacity by the caller */
+    bool refused;              /* by the device's codec: neither result nor values mean anything */
     /* Set by run_reserve, filled by run_batch, in host memory: the result, which is `in` where no
      * step makes an image, and what each step tells (type VALUE_NONE: nothing). */
     struct image out;
     struct values values[PLAN_STEPS_MAX];
-    struct progress *progress;               /* may be NULL */
-    struct timing *timing;                   /* all but decode is written, and spans; may be NULL */
-    struct failure failure;                  /* of this item alone */
+    struct progress *progress; /* may be NULL */
+    struct timing *timing;     /* upload to download, what the device did; may be NULL */
+    struct failure failure;    /* of this item alone */
     struct image shapes[PLAN_STEPS_MAX + 1]; /* run.c's own */
 };
 

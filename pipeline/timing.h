@@ -2,8 +2,8 @@
 /* timing.h - where the milliseconds of a request went.
  *
  * Stages follow one another and sum to the total; spans tell what happened inside compute, each
- * operator (level 0) followed by its kernels (level 1). On a GPU upload, compute and download are
- * measured with events. Plain data, no pointer: it travels in shared memory.
+ * operator followed by its kernels, and inside decode and encode where a GPU did that. On a GPU
+ * upload to download are measured with events. Plain data, no pointer: it travels in shared memory.
  *
  * Used by:  devices, run.c, the worker and the front, each for its own stages.
  * Threads:  one at a time.
@@ -32,9 +32,17 @@ enum stage {
 
 enum { TIMING_SPANS_MAX = 64 };
 
+enum span_level {
+    SPAN_OPERATOR,
+    SPAN_KERNEL, /* of the operator before it */
+    SPAN_DECODE, /* a kernel of decode */
+    SPAN_ENCODE,
+    SPAN_LEVELS
+};
+
 struct span {
     char name[28];
-    int32_t level; /* 0 operator, 1 kernel */
+    int32_t level; /* enum span_level */
     double ms;
 };
 

@@ -3,13 +3,15 @@
  *
  * How it works. `struct work` is filled from top to bottom: options, device, files with the sizes
  * in their headers, the shapes after each step, a lane with room for just that, pixels, the encoded
- * result. The first failure ends it; work_release frees whatever there is. On stderr a line tells
- * how far it is. */
+ * result. The first failure ends it; work_release frees whatever there is. Who decodes and encodes
+ * is chosen as in the daemon; what the device's codec refuses is done again by the CPU's. On stderr
+ * a line tells how far it is. */
 #include "pipeline/aux_image.h"
 #include "pipeline/registry.h"
 #include "pipeline/run.h"
 #include "server/command.h"
 #include "server/files.h"
+#include "server/jobs/codec_choice.h"
 #include "server/progress_line.h"
 #include "server/run_options.h"
 #include "server/timing_report.h"
@@ -43,9 +45,10 @@ struct work {
     struct run_item item;
     struct progress progress;
     struct progress_line line;
+    struct codec_choice choice;
     struct metadata metadata;
     uint8_t *result; /* encoded, heap */
-    size_t result_length;
+    size_t result_length, result_room;
     uint32_t notes;
     struct timing timing;
 };
@@ -140,6 +143,7 @@ static enum status open_lane(struct work *work, struct failure *failure) {
         if (bytes > options.staging_bytes) options.staging_bytes = bytes;
         options.arena_bytes += bytes;
     }
+    if (work->driver->codec) options.arena_bytes += 2 * options.staging_bytes + 32 * work->length;
     for (int p = 0; p < OP_AUX_MAX; p++) {
         options.staging_bytes += image_bytes(&work->item.aux[p]);
         options.arena_bytes += image_bytes(&work->item.aux[p]);
@@ -159,9 +163,11 @@ static enum status open_lane(struct work *work, struct failure *failure) {
 static enum status decode(struct work *work, struct failure *failure) {
     const int64_t start = clock_ns();
     progress_line_stage(&work->line, "decoding");
-    enum status status =
-        codec_decode(work->bytes, work->length, &work->probe, &work->limits, &work->progress,
-                     &work->item.in, &work->metadata, &work->notes, failure);
+    enum status status = STATUS_OK;
+    if (!work->item.jpeg)
+        status =
+            codec_decode(work->bytes, work->length, &work->probe, &work->limits, &work->progress,
+                         &work->item.in, &work->metadata, &work->notes, failure);
     for (int p = 0; p < OP_AUX_MAX && status == STATUS_OK; p++) {
         const struct aux_file *aux = &work->aux[p];
         if (aux->length)
@@ -183,31 +189,69 @@ static enum status compute(struct work *work, struct failure *failure) {
     return run_batch(work->lane, plan, &work->item, 1, failure);
 }
 
+/* Before the pixels are there, so that the device may write into it: with the longest profile. */
+static enum status allocate_result(struct work *work, struct failure *failure) {
+    const struct metadata most = { .profile_length = work->limits.profile_max };
+    if (!work->options.output) return STATUS_OK;
+    work->result_room = codec_encode_bound(&work->shapes[work->options.plan.count], &most,
+                                           work->options.encode.format);
+    work->result = malloc(work->result_room);
+    if (work->result) return STATUS_OK;
+    return fail(failure, STATUS_NO_MEMORY, "out of memory for the output");
+}
+
 static enum status encode(struct work *work, struct failure *failure) {
     const int64_t start = clock_ns();
     progress_line_stage(&work->line, "encoding");
-    const struct encode_options *options = &work->options.encode;
-    const size_t capacity = codec_encode_bound(&work->item.out, &work->metadata, options->format);
-    work->result = malloc(capacity);
-    if (!work->result) return fail(failure, STATUS_NO_MEMORY, "out of memory for the output");
     const enum status status =
-        codec_encode(&work->item.out, &work->metadata, options, &work->progress, work->result,
-                     capacity, &work->result_length, &work->notes, failure);
+        codec_encode(&work->item.out, &work->metadata, &work->options.encode, &work->progress,
+                     work->result, work->result_room, &work->result_length, &work->notes, failure);
     work->timing.stage_ms[STAGE_ENCODE] = ns_to_ms(clock_ns() - start);
     return status;
 }
 
-static enum status process(struct work *work, struct failure *failure) {
-    const struct plan *plan = &work->options.plan;
+/* CODEC: the device's; NULL: the CPU's does all. */
+static void choose_codecs(struct work *work, const struct device_codec *codec) {
+    const struct codec_request request = {
+        .bytes = work->bytes,
+        .length = work->length,
+        .probe = &work->probe,
+        .type = work->options.output ? work->options.encode.format : FORMAT_NONE,
+        .quality = work->options.encode.quality,
+        .room = work->result,
+        .room_bytes = work->result_room,
+    };
+    metadata_release(&work->metadata);
+    codec_choose(codec, CODEC_NOBODY, &work->limits, &work->options.plan, &request, &work->choice,
+                 &work->item);
+    work->metadata = work->choice.metadata;
+    work->notes = work->choice.notes;
+}
+
+static enum status recode(struct work *work, const struct device_codec *codec,
+                          struct failure *failure) {
+    const double receive_ms = work->timing.stage_ms[STAGE_RECEIVE];
+    work->timing = (struct timing){ .span_count = 0 };
+    work->timing.stage_ms[STAGE_RECEIVE] = receive_ms;
     work->item.in = work->probe.shape;
     work->item.progress = &work->progress;
     work->item.timing = &work->timing;
-    const int64_t start = clock_ns();
-    enum status status =
-        run_reserve(work->lane, plan, &work->item, 1, work->limits.probe.pixels_max, failure);
+    choose_codecs(work, codec);
+    enum status status = run_reserve(work->lane, &work->options.plan, &work->item, 1,
+                                     work->limits.probe.pixels_max, failure);
     if (status == STATUS_OK) status = decode(work, failure);
     if (status == STATUS_OK) status = compute(work, failure);
-    if (status == STATUS_OK && work->options.output) status = encode(work, failure);
+    if (status != STATUS_OK || work->item.refused) return status;
+    work->result_length = work->item.file.length;
+    return work->item.want == RUN_PIXELS ? encode(work, failure) : STATUS_OK;
+}
+
+static enum status process(struct work *work, struct failure *failure) {
+    const int64_t start = clock_ns();
+    enum status status = allocate_result(work, failure);
+    if (status == STATUS_OK) status = recode(work, work->driver->codec, failure);
+    if (work->item.refused || (status == STATUS_INTERNAL && work->driver->codec))
+        status = recode(work, NULL, failure);
     timing_close(&work->timing,
                  work->timing.stage_ms[STAGE_RECEIVE] + ns_to_ms(clock_ns() - start));
     return status;

@@ -21,6 +21,13 @@ static const char *const extra_labels[EXTRA_LABELS] = { "pipeline", "info", "oth
 static const char *const reasons[REJECTIONS] = { "queue",   "slots",    "bytes",
                                                  "answers", "draining", "malformed" };
 
+/* Why cores did what a GPU's codec might have; of CODEC_DEVICE: none. */
+static const char *const codec_reasons[CODEC_PLACES] = {
+    [CODEC_DEVICE] = "",         [CODEC_FORMAT] = "format", [CODEC_KIND] = "kind",
+    [CODEC_PROFILE] = "profile", [CODEC_ROOM] = "room",     [CODEC_REFUSED] = "refused",
+    [CODEC_FAILED] = "failed",
+};
+
 /* Of one label. */
 struct series {
     char label[LABEL_MAX];
@@ -38,6 +45,7 @@ struct metrics {
     int labels; /* extra_labels, then operators; atomic: those before it are written */
     int labels_max;
     uint64_t pixels, rejected[REJECTIONS];
+    uint64_t codec[2][CODEC_PLACES]; /* images decoded, encoded */
     struct waits waits;
     struct series series[];
 };
@@ -116,6 +124,11 @@ void metrics_request(struct metrics *metrics, const char *label, int http_status
 
 void metrics_reject(struct metrics *metrics, enum rejection reason) {
     add(&metrics->rejected[reason], 1);
+}
+
+void metrics_codec(struct metrics *metrics, unsigned decoded_by, unsigned encoded_by) {
+    if (decoded_by < CODEC_PLACES) add(&metrics->codec[0][decoded_by], 1);
+    if (encoded_by < CODEC_PLACES) add(&metrics->codec[1][encoded_by], 1);
 }
 
 /* ---- text */
@@ -271,6 +284,24 @@ static void print_connections(const struct deadline_counts *connections, FILE *o
                 deadline_thread_reason_name((enum end_reason)r), connections->by_reason[r]);
 }
 
+/* Nothing where no worker has a codec of its own. */
+static void print_codec(const struct metrics *metrics, FILE *out) {
+    static const char *const stages[2] = { "decode", "encode" };
+    bool headed = false;
+    for (int i = 0; i < 2 * CODEC_PLACES; i++) {
+        const int stage = i / CODEC_PLACES, place = i % CODEC_PLACES;
+        const uint64_t count = get(&metrics->codec[stage][place]);
+        if (place == CODEC_NOBODY || !count) continue;
+        if (!headed)
+            head(out, "codec_images_total", "counter",
+                 "Images of a GPU's jobs, by who decoded and encoded them, and why the cores did");
+        headed = true;
+        fprintf(out, "burin_codec_images_total{stage=\"%s\",by=\"%s\",reason=\"%s\"} %lu\n",
+                stages[stage], place == CODEC_DEVICE ? "gpu" : "cores", codec_reasons[place],
+                count);
+    }
+}
+
 static void print_gauge(FILE *out, const char *name, const char *help, int64_t value) {
     head(out, name, "gauge", help);
     fprintf(out, "burin_%s %ld\n", name, value);
@@ -287,6 +318,7 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
                 get(&metrics->rejected[r]));
     head(out, "input_pixels_total", "counter", "Pixels of the images that were processed");
     fprintf(out, "burin_input_pixels_total %lu\n", get(&metrics->pixels));
+    print_codec(metrics, out);
     print_workers(now, out);
     print_gpus(now, out);
     for (int r = 0; r < GAUGE_ROWS; r++) print_gauge_row(&gauge_rows[r], now, out);

@@ -35,6 +35,10 @@ void metrics_add_operators(struct metrics *metrics, const struct op_set *ops);
 void metrics_request(struct metrics *metrics, const char *label, int http_status, double total_ms,
                      const struct timing *timing, uint64_t pixels);
 
+/* One image that a worker with a codec of its own was given: who decoded and encoded it, of enum
+ * codec_place; what is none of them, and CODEC_NOBODY, is not counted. */
+void metrics_codec(struct metrics *metrics, unsigned decoded_by, unsigned encoded_by);
+
 /* Why a request was refused: "queue", "slots", "bytes", "answers", "draining", "malformed"; all
  * before its work began, but for an answer for which there is no room in the end. */
 enum rejection {

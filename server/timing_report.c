@@ -49,6 +49,7 @@ static void write_operators(struct json_writer *json, const struct timing *timin
     int before = -1; /* level of the span before */
     for (int i = 0; i < timing->span_count; i++) {
         const struct span *span = &timing->spans[i];
+        if (span->level > SPAN_KERNEL) continue;
         const int level = span->level && before >= 0;
         if (before >= 0 && !level) json_writer_add(json, "]},");
         if (before > 0 && level) json_writer_add(json, ",");
@@ -66,12 +67,31 @@ static void write_operators(struct json_writer *json, const struct timing *timin
     json_writer_add(json, before >= 0 ? "]}]" : "]");
 }
 
+/* The codec's kernels on a GPU; left out where cores did it. */
+static void write_kernels(struct json_writer *json, const char *key, const struct timing *timing,
+                          enum span_level level) {
+    bool any = false;
+    for (int i = 0; i < timing->span_count; i++) {
+        const struct span *span = &timing->spans[i];
+        if (span->level != (int)level) continue;
+        if (!any) json_writer_key(json, key);
+        json_writer_add(json, any ? ",{" : "[{");
+        json_writer_key_string(json, "name", span->name);
+        json_writer_key_ms(json, "ms", span->ms);
+        json_writer_add(json, "}");
+        any = true;
+    }
+    if (any) json_writer_add(json, "]");
+}
+
 static void write_stages(struct json_writer *json, const struct timing *timing) {
     json_writer_key(json, "ms");
     json_writer_add(json, "{");
     for (int stage = 0; stage < STAGE_COUNT; stage++) {
         json_writer_key_ms(json, stage_name((enum stage)stage), timing->stage_ms[stage]);
+        if (stage == STAGE_DECODE) write_kernels(json, "decode_kernels", timing, SPAN_DECODE);
         if (stage == STAGE_COMPUTE) write_operators(json, timing);
+        if (stage == STAGE_ENCODE) write_kernels(json, "encode_kernels", timing, SPAN_ENCODE);
     }
     json_writer_key_ms(json, "total", timing->total_ms);
     json_writer_add(json, "}");

@@ -40,7 +40,8 @@ struct timing_report {
 };
 
 /* {"request_id", "device", "input": {...}, "output": {...}, "notes": [...], "ms": {stages,
- * "operators" behind compute, "total"}, "values": [...]} in one line; milliseconds with three
+ * "operators" behind compute, "decode_kernels" and "encode_kernels" behind decode and encode where
+ * a GPU did that, "total"}, "values": [...]} in one line; milliseconds with three
  * decimals. "values" is the last member; it is left out where it is longer than REPORT_VALUES_MAX,
  * or nothing is told. Returns its length. */
 size_t timing_report_write(const struct timing_report *report, char text[TIMING_REPORT_MAX]);

@@ -61,6 +61,9 @@ sanitize() {
                 tests/cuda-codecs-$codec small
         done
     done
+    for tool in memcheck synccheck; do
+        step $tool-lane_codec compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-lane_codec small
+    done
     step memcheck-users-operators compute-sanitizer --report-api-errors no --error-exitcode 9 tests/cuda-every_op tiny operators
     step memcheck-device compute-sanitizer --report-api-errors no --error-exitcode 9 tests/cuda-device
 }

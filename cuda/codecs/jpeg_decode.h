@@ -6,7 +6,7 @@
  * (jpeg_picture_init), brings the file's bytes to where the device reads them, and tells the
  * picture: `scan` as the device addresses it, `into` in device memory.
  *
- * Used by:  tests/cuda/codecs/jpeg_decode.c, tests/bench/kernels/jpeg_decode.cu.
+ * Used by:  lane_codec.cu, tests/cuda/codecs/jpeg_decode.cu, tests/bench/kernels/jpeg_decode.cu.
  * Owns:     nothing: arenas and facts are the caller's until the stream has passed.
  * Fails:    as check.cuh says. A picture's flaws are in its facts: where `flags` is not 0, its
  *           pixels mean nothing and the CPU codec must decode it.

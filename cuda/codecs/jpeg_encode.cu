@@ -349,3 +349,11 @@ extern "C" const struct jpeg_encode_result *
 jpeg_encode_results(const struct jpeg_encode_batch *batch) {
     return (const struct jpeg_encode_result *)batch->pinned;
 }
+
+extern "C" const struct jpeg_encode_result *
+jpeg_encode_device_results(const struct jpeg_encode_batch *asked) {
+    struct arena scratch = { (uint8_t *)asked->scratch, 0 };
+    struct batch batch;
+    lay_out(batch, scratch, totals_of(asked->images, asked->count), asked->count);
+    return batch.results;
+}

@@ -2,7 +2,7 @@
 /* jpeg_encode.h - images in device memory to JPEG files in device memory, with the bytes that the
  * CPU codec writes, a batch of any sizes and samplings at a time.
  *
- * Used by:  tests; a lane that answers with JPEGs.
+ * Used by:  lane_codec.cu, tests.
  * Owns:     an encoder its tables on the device; all else is the caller's. What a batch points to
  *           stays where it is until its stream has come to the batch's end.
  * Fails:    what cannot be queued: a status. What one image's file turns out to be: a verdict in
@@ -83,6 +83,8 @@ enum status jpeg_encode_launch(struct jpeg_encoder *encoder, const struct jpeg_e
 
 /* One for each image, in the batch's pinned memory. */
 const struct jpeg_encode_result *jpeg_encode_results(const struct jpeg_encode_batch *batch);
+/* The same on the device, for a kernel behind the batch's in its stream. */
+const struct jpeg_encode_result *jpeg_encode_device_results(const struct jpeg_encode_batch *batch);
 
 #ifdef __cplusplus
 }

@@ -65,10 +65,6 @@ void codec_damage(const struct decoding *decoding, const char *text);
 /* The answer to a caller whose CAPACITY does not hold the result. */
 enum status codec_overflow(const struct encoding *encoding);
 
-/* Whether there is a profile and it may stand in a file of COLOURS (1 or 3) channels. One that may
- * not is noted in NOTES. */
-bool codec_profile_fits(const struct metadata *metadata, unsigned colours, uint32_t *notes);
-
 static inline uint32_t read_be16(const uint8_t *bytes) {
     return (uint32_t)bytes[0] << 8 | bytes[1];
 }

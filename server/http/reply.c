@@ -113,6 +113,7 @@ static void write_report(struct exchange *exchange, char text[TIMING_REPORT_MAX]
     job->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(exchange->received_ns - exchange->start_ns);
     timing_close(&job->timing, ns_to_ms(clock_ns() - exchange->start_ns));
     memcpy(&exchange->timing, &job->timing, offsetof(struct timing, spans));
+    metrics_codec(exchange->front->metrics, job->decoded_by, job->encoded_by);
     exchange->pixels = image_pixels(&job->probe.shape);
     snprintf(exchange->device, sizeof exchange->device, "%s", job->device_name);
     const struct timing_report report = {

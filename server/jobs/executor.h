@@ -6,7 +6,8 @@
  * Fails:    a job's own failure is written into the job and answered. STATUS_DEVICE in FAILURE: the
  *           rest was not answered, and the process should end.
  * Threads:  any number of lanes share one executor, which is read-only once they run.
- * Limits:   RUN_BATCH_MAX jobs, and pixels of batch_bytes, in one batch.
+ * Limits:   RUN_BATCH_MAX jobs in one batch, batch_bytes of what cores decode and encode,
+ *           arena_bytes of what the GPU does.
  */
 #ifndef BURIN_EXECUTOR_H
 #define BURIN_EXECUTOR_H
@@ -21,6 +22,7 @@ struct executor {
     struct codec_limits limits;
     struct pool *codecs; /* NULL: a lane decodes and encodes by itself */
     size_t batch_bytes;  /* of a batch's pixels: what the staging holds */
+    size_t arena_bytes;  /* of device memory for files that the device decodes or encodes */
     char device_name[DEVICE_NAME_MAX];
     void (*answer)(void *context, int slot); /* the slot is the front's again */
     void *context;

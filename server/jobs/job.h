@@ -25,6 +25,19 @@
 
 enum { REQUEST_ID_MAX = 64, DEVICE_NAME_MAX = 64, DEVICE_WANT_MAX = 24 };
 
+/* Who decoded or encoded a job's image: the GPU, or the cores, and why they. */
+enum codec_place {
+    CODEC_NOBODY,  /* nothing was encoded, or the device has no codec */
+    CODEC_DEVICE,  /* the GPU */
+    CODEC_FORMAT,  /* not a JPEG */
+    CODEC_KIND,    /* a JPEG of another kind than its codec takes, or another image */
+    CODEC_PROFILE, /* known only when decoded, or too long */
+    CODEC_ROOM,    /* the slot has no room for what may come */
+    CODEC_REFUSED, /* the GPU's codec gave it back: damage, or a file too large for its room */
+    CODEC_FAILED,  /* the GPU could not run the batch */
+    CODEC_PLACES
+};
+
 /* A further image of the upload, in the slot's bytes. */
 struct job_aux {
     uint64_t offset, length; /* length 0: not given */
@@ -65,8 +78,13 @@ struct job {
     char warning[WARNING_MAX]; /* with NOTE_DAMAGED */
     int64_t finished_ns;
     char device_name[DEVICE_NAME_MAX];
-    struct timing timing; /* queue, decode... encode; receive and total by the front */
+    uint8_t decoded_by, encoded_by; /* enum codec_place */
+    struct timing timing;           /* queue, decode... encode; receive and total by the front */
 };
+
+static inline enum format job_result_format(const struct job *job) {
+    return job->type ? job->type : job->probe.format;
+}
 
 /* Where the last of the upload, the values and the result ends in the slot's bytes. */
 static inline uint64_t job_bytes_end(const struct job *job) {

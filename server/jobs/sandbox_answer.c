@@ -26,7 +26,7 @@ static void clean_timing(struct timing *timing) {
     for (int i = 0; i < timing->span_count; i++) {
         struct span *span = &timing->spans[i];
         sandbox_answer_clean(span->name, sizeof span->name);
-        span->level = span->level != 0;
+        if (span->level < 0 || span->level >= SPAN_LEVELS) span->level = SPAN_KERNEL;
         span->ms = clean_ms(span->ms);
     }
 }

@@ -232,3 +232,7 @@ uint8_t *slot_bytes(const struct slots *slots, int slot) {
 size_t slot_span(const struct slots *slots) {
     return slots->layout.span_bytes;
 }
+
+size_t slot_hot(const struct slots *slots, int slot) {
+    return hot_bytes(slots, slot) - slots->layout.job_bytes;
+}

@@ -64,5 +64,6 @@ void slot_give(struct slots *slots, int slot);
 struct job *slot_job(const struct slots *slots, int slot);
 uint8_t *slot_bytes(const struct slots *slots, int slot);
 size_t slot_span(const struct slots *slots);
+size_t slot_hot(const struct slots *slots, int slot); /* bytes of it that stay; whole pages */
 
 #endif

@@ -71,6 +71,28 @@ static void give_up(const struct failure *failure) {
     _exit(WORKER_FAILED);
 }
 
+/* The device reads uploads and writes answers where they lie. What cannot be pinned it copies. Not
+ * in a sandbox: a user's kernel could write into any slot. */
+static void pin_slots(const struct worker *worker, const struct device_driver *driver, int index) {
+    const struct slots *slots = worker->executor.slots;
+    struct failure failure = { 0 };
+    int refused = 0;
+    if (!driver->codec || !driver->codec->pin || worker->sandbox) return;
+    for (int i = 0; i < slots_count(slots); i++)
+        refused +=
+            driver->codec->pin(index, slot_bytes(slots, i), slot_hot(slots, i), &failure) != 0;
+    if (refused)
+        log_event(LOG_ERROR, "worker: %d of %d slots could not be pinned, and are copied: %s",
+                  refused, slots_count(slots), failure.message);
+}
+
+static void unpin_slots(const struct worker *worker, const struct device_driver *driver,
+                        int index) {
+    const struct slots *slots = worker->executor.slots;
+    if (!driver->codec || !driver->codec->pin || worker->sandbox) return;
+    for (int i = 0; i < slots_count(slots); i++) driver->codec->unpin(index, slot_bytes(slots, i));
+}
+
 static void answer_self_test(struct worker *worker, struct lane *lane) {
     struct message message = { .kind = CHANNEL_SELF_TESTED };
     struct failure failure = { 0 };
@@ -265,9 +287,11 @@ static int run(struct slots *slots, int channel, const struct config *config,
                   failure.message);
         code = WORKER_FAILED;
     } else {
+        pin_slots(worker, driver, index);
         run_lanes(worker);
     }
     for (int i = 0; i < worker->opened; i++) driver->close(worker->lane[i]);
+    unpin_slots(worker, driver, index);
     pool_destroy(worker->executor.codecs);
     pool_destroy(worker->pool);
     free(worker);

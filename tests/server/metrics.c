@@ -154,8 +154,44 @@ static void operators_of_users_come_and_go(void **state) {
     metrics_destroy(metrics);
 }
 
+/* By who did it and why; nothing where no GPU's codec is in question. */
+static void codecs_are_counted(void **state) {
+    (void)state;
+    const struct metrics_now now = { .version = "1" };
+    struct metrics *metrics = metrics_create();
+    char *text = NULL;
+    size_t length = 0;
+    metrics_codec(metrics, CODEC_NOBODY, CODEC_NOBODY);
+    for (int turn = 0; turn < 2; turn++) {
+        FILE *out = open_memstream(&text, &length);
+        metrics_print(metrics, &now, out);
+        fclose(out);
+        if (turn == 0) assert_null(strstr(text, "codec_images"));
+        if (turn == 0) free(text);
+        metrics_codec(metrics, CODEC_DEVICE, CODEC_FORMAT);
+        metrics_codec(metrics, CODEC_REFUSED, 200);
+    }
+    assert_int_equal(
+        lines(text, "burin_codec_images_total{stage=\"decode\",by=\"gpu\",reason=\"\"} 1", false),
+        1);
+    assert_int_equal(lines(text,
+                           "burin_codec_images_total{stage=\"decode\",by=\"cores\",reason=\""
+                           "refused\"} 1",
+                           false),
+                     1);
+    assert_int_equal(lines(text,
+                           "burin_codec_images_total{stage=\"encode\",by=\"cores\",reason=\""
+                           "format\"} 1",
+                           false),
+                     1);
+    assert_int_equal(lines(text, "burin_codec_images_total{", true), 3);
+    free(text);
+    metrics_destroy(metrics);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(codecs_are_counted),
         cmocka_unit_test(every_gauge_has_its_line),
         cmocka_unit_test(what_was_not_told_is_left_out),
         cmocka_unit_test(without_a_gpu_there_is_no_series_of_one),

@@ -100,6 +100,30 @@ static void reads_back(void **state) {
     json_decref(json);
 }
 
+/* Of a GPU's codec, beside operators: each list behind its stage. */
+static void kernels_of_a_codec(void **state) {
+    (void)state;
+    struct timing timing = { .total_ms = 1 };
+    struct timing_report report = { .device = "cuda:0", .timing = &timing };
+    char memory[TIMING_REPORT_MAX];
+    timing_span(&timing, "walk", SPAN_DECODE, 0.25);
+    timing_span(&timing, "pixels", SPAN_DECODE, 0.5);
+    timing_span(&timing, "histeq", SPAN_OPERATOR, 1);
+    timing_span(&timing, "equalize", SPAN_KERNEL, 1);
+    timing_span(&timing, "tiles", SPAN_ENCODE, 2);
+    timing_report_write(&report, memory);
+    assert_non_null(strstr(memory, "\"decode\":0.000,\"decode_kernels\":[{\"name\":\"walk\",\"ms\":"
+                                   "0.250},{\"name\":\"pixels\",\"ms\":0.500}],\"upload\""));
+    assert_non_null(strstr(memory, "\"operators\":[{\"name\":\"histeq\",\"ms\":1.000,\"kernels\":[{"
+                                   "\"name\":\"equalize\",\"ms\":1.000}]}],"));
+    assert_non_null(strstr(memory,
+                           "\"encode\":0.000,\"encode_kernels\":[{\"name\":\"tiles\",\"ms\":"
+                           "2.000}],\"wait\""));
+    timing.span_count = 0;
+    timing_report_write(&report, memory);
+    assert_null(strstr(memory, "code_kernels"));
+}
+
 /* Of values the longest that are in the report; one byte more, and they are left out. */
 static void values_are_the_last_member_while_they_are_short(void **state) {
     (void)state;
@@ -157,6 +181,7 @@ int main(void) {
         cmocka_unit_test(strange_words_stay_json),
         cmocka_unit_test(full_is_told_and_stays_text),
         cmocka_unit_test(reads_back),
+        cmocka_unit_test(kernels_of_a_codec),
         cmocka_unit_test(values_are_the_last_member_while_they_are_short),
         cmocka_unit_test(the_longest_fits),
     };

@@ -5,6 +5,7 @@
 #include "server/jobs/self_test.h"
 
 #include "pipeline/device.h"
+#include "tests/twin_device.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +44,31 @@ static void an_error_of_one_bit_is_found(void **state) {
     device_cpu.close(lane);
 }
 
+/* A codec that works, one that refuses the file, and one that writes a byte less. */
+static void a_wrong_codec_is_found(void **state) {
+    (void)state;
+    const struct lane_options options = { .staging_bytes = 1 << 16 };
+    struct failure failure = { 0 };
+    struct lane *lane;
+    assert_int_equal(device_cpu.open(0, &options, &lane, &failure), STATUS_OK);
+    twin_device_take(lane);
+    assert_int_equal(self_test_run(lane, &failure), STATUS_OK);
+    assert_int_equal(twin_device.decoded, 1);
+    assert_int_equal(twin_device.encoded, 1);
+    twin_device.room = 100;
+    assert_int_equal(self_test_run(lane, &failure), STATUS_DEVICE);
+    assert_non_null(strstr(failure.message, "wrong JPEG"));
+    twin_device.room = 0;
+    twin_device.cut = 1;
+    assert_int_equal(self_test_run(lane, &failure), STATUS_DEVICE);
+    device_cpu.close(lane);
+    twin_device_release();
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(an_error_of_one_bit_is_found) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_error_of_one_bit_is_found),
+        cmocka_unit_test(a_wrong_codec_is_found),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. `work` is first the decoder's: room for each scan's bytes, then its arena. A kernel
+ * brings all scans that lie in pinned memory (file_transfer.cuh); others are copied one by one.
+ * Later `work` is the encoder's: room for the files, then its scratch, which is all that is left.
+ * A kernel writes the files into pinned memory, as far as that reaches; how long they are nobody
+ * needs to know on the host. What does not lie there, or is longer, is copied at the end. So a
+ * batch in pinned memory costs the same launches and copies however many files it has.
+ * How much room a file gets is a guess that holds for all but noise: whatever is larger is refused,
+ * and the CPU's codec encodes it. */
+#include "cuda/lane_codec.cuh"
+
+#include "cuda/check.cuh"
+#include "cuda/file_transfer.cuh"
+#include "cuda/pinned_ranges.cuh"
+#include "cuda/timeline.cuh"
+
+#include <cassert>
+#include <cstdlib>
+#include <cstring>
+
+enum {
+    ALIGN = 256,
+    SCAN_BEFORE = 8,  /* bytes in front of a scan that its decoder may read */
+    SCAN_AROUND = 64, /* room beside a scan: its place within 16 bytes, whole words behind */
+    FULL_CHROMA_QUALITY = 95,
+    HEADER_ROOM = 1024,
+};
+
+static size_t aligned(size_t bytes) {
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* ---- memory that is made once */
+
+/* The most that a batch's descriptions take. */
+static size_t encode_pinned_max(void) {
+    struct jpeg_encode_image images[CUDA_BATCH_MAX] = {};
+    for (int i = 0; i < CUDA_BATCH_MAX; i++) {
+        images[i].image = image_shape(16, 16, 3, 8);
+        images[i].quality = 100;
+        images[i].profile_length = LANE_CODEC_PROFILE_MAX;
+    }
+    return jpeg_encode_needs(images, CUDA_BATCH_MAX).pinned_bytes;
+}
+
+enum status lane_codec_init(struct lane_codec *codec, struct failure *failure) {
+    const size_t pictures = aligned(CUDA_BATCH_MAX * sizeof(struct jpeg_picture));
+    const size_t units = aligned(jpeg_decode_units(CUDA_BATCH_MAX) * sizeof(uint32_t));
+    const size_t facts = aligned(CUDA_BATCH_MAX * sizeof(struct jpeg_facts));
+    codec->encode_pinned_bytes = encode_pinned_max();
+    codec->pinned_bytes = pictures + units + facts + codec->encode_pinned_bytes;
+    CUDA_TRY(failure, cudaHostAlloc((void **)&codec->pinned, codec->pinned_bytes, 0));
+    lane_codec_empty(codec);
+    codec->pictures = (struct jpeg_picture *)codec->pinned;
+    codec->units = (uint32_t *)(codec->pinned + pictures);
+    codec->facts = (struct jpeg_facts *)(codec->pinned + pictures + units);
+    codec->encode_pinned = codec->pinned + pictures + units + facts;
+    return jpeg_encoder_create(&codec->encoder, failure);
+}
+
+void lane_codec_release(struct lane_codec *codec) {
+    jpeg_encoder_destroy(codec->encoder);
+    cudaFreeHost(codec->pinned);
+}
+
+void lane_codec_clear(struct lane_codec *codec) {
+    codec->decoding_count = codec->encoding_count = 0;
+}
+
+void lane_codec_empty(struct lane_codec *codec) {
+    memset(codec->pinned, 0, codec->pinned_bytes);
+}
+
+/* ---- copies of what is not pinned */
+
+/* The driver refuses a copy that is pinned in part. TO_HOST: from the device. */
+static enum status copy_pieces(uint8_t *host, uint8_t *device, size_t length, bool to_host,
+                               cudaStream_t stream, struct failure *failure) {
+    for (size_t within; length; host += within, device += within, length -= within) {
+        pinned_ranges_find(host, length, &within);
+        if (to_host)
+            CUDA_TRY(failure,
+                     cudaMemcpyAsync(host, device, within, cudaMemcpyDeviceToHost, stream));
+        else
+            CUDA_TRY(failure,
+                     cudaMemcpyAsync(device, host, within, cudaMemcpyHostToDevice, stream));
+    }
+    return STATUS_OK;
+}
+
+/* ---- decode */
+
+static size_t scan_room(const struct jpeg_baseline *jpeg) {
+    return aligned((size_t)(jpeg->bytes + jpeg->length - jpeg->scan) + SCAN_AROUND);
+}
+
+size_t lane_codec_decode_bytes(const struct jpeg_baseline *jpeg) {
+    struct jpeg_picture picture;
+    if (!jpeg_picture_init(&picture, jpeg)) return 0;
+    return scan_room(jpeg) + jpeg_decode_bytes(&picture, 1);
+}
+
+/* Brings the bytes of JPEG's scan to TO, now or with GATHERING. SCAN: where the device finds it. */
+static enum status bring_scan(const struct jpeg_baseline *jpeg, uint8_t *to,
+                              struct gathering *gathering, cudaStream_t stream,
+                              const uint8_t **scan, struct failure *failure) {
+    const uint8_t *from = jpeg->scan - SCAN_BEFORE;
+    const size_t length = (size_t)(jpeg->bytes + jpeg->length - from);
+    size_t within;
+    const uint8_t *mapped = pinned_ranges_find(from, length, &within);
+    if (mapped && within == length) {
+        *scan = gathering_add(gathering, mapped, length, to) + SCAN_BEFORE;
+        return STATUS_OK;
+    }
+    *scan = to + SCAN_BEFORE;
+    return copy_pieces((uint8_t *)from, to, length, false, stream, failure);
+}
+
+static enum status bring_scans(struct lane_codec *codec, cudaStream_t stream, uint8_t *work,
+                               struct failure *failure) {
+    struct gathering gathering;
+    gathering.count = 0;
+    gathering.blocks = 0;
+    for (int i = 0; i < codec->decoding_count; i++) {
+        const struct lane_decoding *decoding = &codec->decodings[i];
+        struct jpeg_picture *picture = &codec->pictures[i];
+        if (!jpeg_picture_init(picture, decoding->jpeg))
+            return fail(failure, STATUS_INTERNAL, "a JPEG that the GPU does not decode");
+        picture->into = decoding->into;
+        const enum status status =
+            bring_scan(decoding->jpeg, work, &gathering, stream, &picture->scan, failure);
+        if (status) return status;
+        work += scan_room(decoding->jpeg);
+    }
+    return gathering_launch(&gathering, stream, failure);
+}
+
+enum status lane_codec_decode(struct lane_codec *codec, const struct cuda_context *context,
+                              uint8_t *work, size_t work_bytes, struct lane_decoding *decodings,
+                              int count, struct failure *failure) {
+    cudaEvent_t events[JPEG_DECODE_STAGES + 1];
+    struct jpeg_decode_batch batch = {};
+    size_t scans = 0;
+    assert(count <= CUDA_BATCH_MAX);
+    codec->decodings = decodings;
+    codec->decoding_count = count;
+    const enum status status = bring_scans(codec, context->stream, work, failure);
+    if (status) return status;
+    for (int i = 0; i < count; i++) scans += scan_room(decodings[i].jpeg);
+    batch.pictures = codec->pictures;
+    batch.count = count;
+    batch.units = codec->units;
+    batch.facts = codec->facts;
+    batch.arena = work + scans;
+    assert(scans + jpeg_decode_bytes(batch.pictures, count) <= work_bytes);
+    if (timeline_lend(context->timeline, SPAN_DECODE, jpeg_decode_stages, JPEG_DECODE_STAGES,
+                      events))
+        batch.events = events;
+    return jpeg_decode_queue(context, &batch, failure);
+}
+
+/* ---- encode */
+
+/* Bytes that a file gets. */
+static size_t file_room(const struct lane_encoding *encoding) {
+    const struct image *image = &encoding->image;
+    const size_t across = (image->width + 15) / 16 * 16, down = (image->height + 15) / 16 * 16;
+    const bool full = encoding->quality >= FULL_CHROMA_QUALITY;
+    const size_t samples = across * down * (full ? image->channels : 1);
+    return aligned(samples + samples / 4 + HEADER_ROOM + encoding->profile_length);
+}
+
+/* For strings of bits, beside what is fixed: as much, and each tile's rounding. */
+static size_t string_room(const struct lane_encoding *encoding,
+                          const struct jpeg_encode_needs *needs) {
+    const size_t room = file_room(encoding) + file_room(encoding) / 8;
+    return aligned(room < needs->string_bytes_max ? room : needs->string_bytes_max);
+}
+
+static struct jpeg_encode_image describe(const struct lane_encoding *encoding) {
+    const size_t room = file_room(encoding);
+    struct jpeg_encode_image image = {};
+    image.image = encoding->image;
+    image.quality = (unsigned)encoding->quality;
+    image.profile = encoding->profile;
+    image.profile_length = encoding->profile_length;
+    image.room = room < encoding->capacity ? room : encoding->capacity;
+    return image;
+}
+
+size_t lane_codec_encode_bytes(const struct lane_encoding *encoding) {
+    if (!jpeg_encode_takes(&encoding->image) || encoding->quality < 1 || encoding->quality > 100 ||
+        encoding->profile_length > LANE_CODEC_PROFILE_MAX)
+        return 0;
+    const struct jpeg_encode_image image = describe(encoding);
+    const struct jpeg_encode_needs needs = jpeg_encode_needs(&image, 1);
+    return file_room(encoding) + needs.fixed_bytes + string_room(encoding, &needs);
+}
+
+/* Where a kernel may write files, and how much. */
+static struct scattering place_files(struct lane_codec *codec) {
+    struct scattering scattering;
+    size_t largest = 0;
+    scattering.count = codec->encoding_count;
+    scattering.out = codec->encode_batch.out;
+    scattering.results = jpeg_encode_device_results(&codec->encode_batch);
+    for (int i = 0; i < codec->encoding_count; i++) {
+        const struct lane_encoding *encoding = &codec->encodings[i];
+        size_t within;
+        uint8_t *to = pinned_ranges_find(encoding->bytes, encoding->capacity, &within);
+        if ((uintptr_t)to % TRANSFER_VECTOR) to = NULL;
+        if (!to) within = 0;
+        codec->written_rooms[i] = within < UINT32_MAX ? (uint32_t)within : UINT32_MAX;
+        scattering.files[i].to = to;
+        scattering.files[i].room = codec->written_rooms[i];
+        if (image_pixels(&encoding->image) > largest) largest = image_pixels(&encoding->image);
+    }
+    /* At 1 to 2 bits a pixel a block goes round some four times. */
+    const size_t blocks = largest / (8 * TRANSFER_BLOCK_BYTES) + 1;
+    scattering.blocks_each = (uint32_t)(blocks < 32 ? blocks : 32);
+    return scattering;
+}
+
+static void lay_out(struct lane_codec *codec, cudaStream_t stream, uint8_t *work,
+                    size_t work_bytes) {
+    struct jpeg_encode_batch *batch = &codec->encode_batch;
+    size_t rooms = 0;
+    for (int i = 0; i < codec->encoding_count; i++) {
+        codec->images[i] = describe(&codec->encodings[i]);
+        rooms += file_room(&codec->encodings[i]);
+    }
+    batch->images = codec->images;
+    batch->count = codec->encoding_count;
+    batch->out = work;
+    batch->out_bytes = rooms;
+    batch->scratch = work + rooms;
+    batch->scratch_bytes = work_bytes - rooms;
+    batch->pinned = codec->encode_pinned;
+    batch->pinned_bytes = codec->encode_pinned_bytes;
+    batch->stream = stream;
+}
+
+enum status lane_codec_encode(struct lane_codec *codec, const struct cuda_context *context,
+                              uint8_t *work, size_t work_bytes, struct lane_encoding *encodings,
+                              int count, struct failure *failure) {
+    assert(count <= CUDA_BATCH_MAX);
+    codec->encodings = encodings;
+    codec->encoding_count = count;
+    lay_out(codec, context->stream, work, work_bytes);
+    /* Whatever the kernels do not tell is refused. */
+    memset(codec->encode_pinned, 0xff, count * sizeof(struct jpeg_encode_result));
+    const enum status status = jpeg_encode_launch(codec->encoder, &codec->encode_batch, failure);
+    if (status) return status;
+    timeline_end_kernel(context->timeline, context->stream, SPAN_ENCODE, "tiles, places, files");
+    const struct scattering scattering = place_files(codec);
+    return scattering_launch(&scattering, context->stream, failure);
+}
+
+/* ---- the end */
+
+enum status lane_codec_finish(struct lane_codec *codec, cudaStream_t stream, double *copy_ms,
+                              struct failure *failure) {
+    const int64_t start = clock_ns();
+    bool copied = false;
+    for (int i = 0; i < codec->decoding_count; i++)
+        codec->decodings[i].refused = codec->facts[i].flags != 0;
+    for (int i = 0; i < codec->encoding_count; i++) {
+        const struct jpeg_encode_result *result = jpeg_encode_results(&codec->encode_batch) + i;
+        struct lane_encoding *encoding = &codec->encodings[i];
+        const bool written =
+            result->verdict == JPEG_ENCODE_WRITTEN && result->bytes <= encoding->capacity;
+        encoding->length = written ? result->bytes : 0;
+        if (encoding->length <= codec->written_rooms[i]) continue;
+        copied = true;
+        const enum status status =
+            copy_pieces(encoding->bytes, codec->encode_batch.out + result->offset, encoding->length,
+                        true, stream, failure);
+        if (status) return status;
+    }
+    if (copied) CUDA_TRY(failure, cudaStreamSynchronize(stream));
+    *copy_ms = copied ? ns_to_ms(clock_ns() - start) : 0;
+    lane_codec_clear(codec);
+    return STATUS_OK;
+}

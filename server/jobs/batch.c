@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. What cores decode and encode is spread over the pool, an image a thread. A batch
+ * keeps its layout: an image that fails to decode goes through it blank, and its job is answered
+ * with the failure. A job is answered as soon as its own result is there, by the thread that made
+ * it. What steps tell is written as JSON by the same thread: a long histogram would keep an I/O
+ * thread of the front busy. */
+#include "server/jobs/batch.h"
+
+#include "pipeline/aux_image.h"
+#include "server/values_json.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- answering */
+
+/* How far a job came that was too slow. */
+static void add_progress(struct job *job) {
+    struct plan plan;
+    char *message = job->failure.message;
+    const size_t length = strnlen(message, sizeof job->failure.message);
+    if (job->failure.status == STATUS_DEADLINE && job->progress.total &&
+        plan_parse(&plan, job->plan, NULL) == STATUS_OK)
+        snprintf(message + length, sizeof job->failure.message - length, "; %u of %u %s were done",
+                 job->progress.done, job->progress.total, plan_unit(&plan));
+}
+
+static void answer(const struct executor *executor, struct item *item) {
+    struct job *job = item->job;
+    add_progress(job);
+    metadata_release(&item->choice.metadata);
+    snprintf(job->device_name, sizeof job->device_name, "%s", executor->device_name);
+    __atomic_store_n(&job->finished_ns, clock_ns(), __ATOMIC_RELEASE);
+    executor->answer(executor->context, item->slot);
+}
+
+static enum status check_progress(struct job *job) {
+    switch (progress_check(&job->progress)) {
+    case STATUS_OK: return STATUS_OK;
+    case STATUS_CANCELLED:
+        return fail(&job->failure, STATUS_CANCELLED, "the client has disconnected");
+    default: return fail(&job->failure, STATUS_DEADLINE, "not done within the time allowed");
+    }
+}
+
+/* ---- decode */
+
+static enum status decode_aux(const struct batch *batch, const struct item *item,
+                              const struct run_item *run) {
+    struct job *job = item->job;
+    const uint8_t *bytes = item->bytes;
+    enum status status = STATUS_OK;
+    for (int p = 0; p < OP_AUX_MAX && !status; p++) {
+        const struct job_aux *aux = &job->aux[p];
+        if (aux->length)
+            status = fail_named(plan_aux_name(&batch->plan, p),
+                                aux_image_decode(bytes + aux->offset, aux->length, &aux->probe,
+                                                 &batch->executor->limits, &job->progress,
+                                                 &run->aux[p], &job->failure),
+                                &job->failure);
+    }
+    return status;
+}
+
+static enum status decode_image(const struct batch *batch, struct item *item,
+                                const struct image *into) {
+    struct job *job = item->job;
+    struct codec_limits limits = batch->executor->limits;
+    limits.accept_damage = job->accept_damage;
+    return codec_decode(item->bytes + job->image_offset, job->image_length, &job->probe, &limits,
+                        &job->progress, into, &item->choice.metadata, &job->notes, &job->failure);
+}
+
+/* Which of the two is damaged is told by the order in which the cores decode them. */
+static bool fail_beside(const struct batch *batch, struct item *item, struct run_item *run) {
+    struct job *job = item->job;
+    if (!decode_aux(batch, item, run)) return false;
+    if (!run->jpeg || check_progress(job)) return true;
+    job->failure.status = STATUS_OK;
+    run->refused = true;
+    return false;
+}
+
+/* Where the device decodes the image, the images beside it alone. */
+static void decode_one(void *argument, int index) {
+    struct batch *batch = argument;
+    const int number = batch->chosen[index];
+    struct item *item = &batch->items[number];
+    struct job *job = item->job;
+    struct run_item *run = &batch->run_items[number];
+    const int64_t start = clock_ns();
+    item->failed = check_progress(job) || (!run->jpeg && decode_image(batch, item, &run->in)) ||
+                   fail_beside(batch, item, run);
+    if (item->failed && !run->jpeg) memset(run->in.pixels, 0, image_bytes(&run->in));
+    memcpy(job->warning, item->choice.metadata.warning, sizeof job->warning);
+    job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
+}
+
+static bool has_aux(const struct job *job) {
+    bool any = false;
+    for (int p = 0; p < OP_AUX_MAX; p++) any |= job->aux[p].length != 0;
+    return any;
+}
+
+bool batch_decode(struct batch *batch) {
+    int count = 0;
+    bool any = false;
+    for (int i = 0; i < batch->count; i++) {
+        struct item *item = &batch->items[i];
+        if (!batch->run_items[i].jpeg || has_aux(item->job))
+            batch->chosen[count++] = i;
+        else
+            item->failed = check_progress(item->job) != STATUS_OK;
+    }
+    if (count) pool_run(batch->executor->codecs, decode_one, batch, count);
+    for (int i = 0; i < batch->count; i++) any |= !batch->items[i].failed;
+    return any;
+}
+
+/* ---- encode and answer */
+
+/* Behind the upload, before the result: how long they become is known beforehand. */
+static enum status write_values(const struct batch *batch, struct item *item,
+                                const struct run_item *run) {
+    struct job *job = item->job;
+    const struct executor *executor = batch->executor;
+    if (!job->value_count) return STATUS_OK;
+    const uint64_t offset = slot_paged(job->body_length), span = slot_span(executor->slots);
+    const size_t room = offset < span ? span - offset : 0;
+    char *text = (char *)item->bytes + offset;
+    job->values_offset = offset;
+    job->values_length = room ? values_json_write(&batch->plan, run->values, text, room) : 0;
+    if (job->values_length) return STATUS_OK;
+    return fail(&job->failure, STATUS_INTERNAL, "the slot has no room for %u values",
+                job->value_count);
+}
+
+static enum status encode(const struct executor *executor, struct item *item,
+                          const struct image *result) {
+    struct job *job = item->job;
+    struct encode_options options = {
+        .format = job_result_format(job),
+        .quality = job->quality,
+        .compression = job->compression,
+    };
+    memcpy(options.background, job->background, sizeof options.background);
+    job->result_offset = slot_paged(job_bytes_end(job));
+    size_t length = 0;
+    const enum status status = codec_encode(
+        result, &item->choice.metadata, &options, &job->progress, item->bytes + job->result_offset,
+        slot_span(executor->slots) - job->result_offset, &length, &job->notes, &job->failure);
+    job->result_length = length;
+    return status;
+}
+
+static void tell_result(struct item *item, const struct run_item *run) {
+    struct job *job = item->job;
+    job->result = run->out;
+    job->result.pixels = NULL;
+    job->result_type = job_result_format(job);
+    if (run->want != RUN_FILE) return;
+    job->result_offset = (uint64_t)(run->file.bytes - item->bytes);
+    job->result_length = run->file.length;
+}
+
+/* What it tells, its result where the cores encode that, and the answer. */
+static void finish(struct batch *batch, int number) {
+    struct item *item = &batch->items[number];
+    const struct run_item *run = &batch->run_items[number];
+    struct job *job = item->job;
+    const int64_t start = clock_ns();
+    if (!job->failure.status) job->failure = run->failure;
+    if (!job->failure.status) {
+        if (!check_progress(job) && !write_values(batch, item, run)) {
+            tell_result(item, run);
+            if (run->want == RUN_PIXELS) encode(batch->executor, item, &run->out);
+        }
+        if (run->want == RUN_PIXELS || job->value_count)
+            job->timing.stage_ms[STAGE_ENCODE] += ns_to_ms(clock_ns() - start);
+    }
+    answer(batch->executor, item);
+}
+
+static void finish_one(void *argument, int index) {
+    struct batch *batch = argument;
+    finish(batch, batch->chosen[index]);
+}
+
+/* Whether it runs again: whatever else failed is an answer. */
+static bool is_refused(const struct batch *batch, int i) {
+    const struct job *job = batch->items[i].job;
+    return batch->run_items[i].refused && !job->failure.status &&
+           !batch->run_items[i].failure.status;
+}
+
+void batch_answer(struct batch *batch) {
+    int count = 0;
+    for (int i = 0; i < batch->count; i++) {
+        const struct run_item *run = &batch->run_items[i];
+        const struct job *job = batch->items[i].job;
+        if (is_refused(batch, i)) {
+            metadata_release(&batch->items[i].choice.metadata);
+            batch->refused[batch->refused_count++] = batch->items[i].slot;
+        } else if (run->want != RUN_PIXELS && !job->value_count) {
+            finish(batch, i);
+        } else {
+            batch->chosen[count++] = i;
+        }
+    }
+    if (count) pool_run(batch->executor->codecs, finish_one, batch, count);
+}
+
+void batch_refuse(struct batch *batch, const struct failure *failure) {
+    for (int i = 0; i < batch->count; i++) {
+        struct item *item = &batch->items[i];
+        struct job *job = item->job;
+        if (!job->failure.status) job->failure = *failure;
+        answer(batch->executor, item);
+    }
+}
+
+void batch_release(struct batch *batch) {
+    for (int i = 0; i < batch->count; i++) metadata_release(&batch->items[i].choice.metadata);
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+/* batch.h - jobs that run together on a lane, from their slots to their answers.
+ *
+ *     batch_gather(batch, slots, count)   takes what may run together, and decides who decodes and
+ *                                         encodes each
+ *     ... run_reserve(batch->run_items) ...
+ *     batch_decode(batch)                 what the cores decode
+ *     ... run_batch(batch->run_items) ...
+ *     batch_answer(batch)                 what the cores encode, and the answers
+ *
+ * Used by:  executor.c.
+ * Owns:     the profiles of its items, until they are answered or batch_release().
+ * Fails:    a job's own failure is written into the job and answered.
+ * Threads:  the lane's, which shares the cores' part out over the executor's pool.
+ * Limits:   RUN_BATCH_MAX jobs.
+ */
+#ifndef BURIN_BATCH_H
+#define BURIN_BATCH_H
+
+#include "server/jobs/codec_choice.h"
+#include "server/jobs/executor.h"
+
+struct item {
+    int slot;
+    struct job *job;
+    uint8_t *bytes;             /* the slot's */
+    struct codec_choice choice; /* and what stands beside the pixels in the file */
+    bool failed;                /* its answer is a failure; its pixels are blank */
+};
+
+struct batch {
+    const struct executor *executor;
+    const struct device_codec *codec; /* NULL: the cores do what it would have done */
+    enum codec_place cores;           /* then, why */
+    struct plan plan;
+    int count;
+    struct item items[RUN_BATCH_MAX];
+    struct run_item run_items[RUN_BATCH_MAX];
+    int chosen[RUN_BATCH_MAX];                 /* items that cores work on now */
+    int refused[RUN_BATCH_MAX], refused_count; /* slots: by the device's codec */
+};
+
+/* The first of SLOTS and those like it, as many as the lane holds; the rest closes up. Returns how
+ * many they are. The batch has executor, codec, cores and plan, and no items. */
+int batch_gather(struct batch *batch, int *slots, int count);
+
+/* Returns whether there is anything to run for. */
+bool batch_decode(struct batch *batch);
+
+/* Those that the device encoded first. What its codec refused is not answered but listed. */
+void batch_answer(struct batch *batch);
+
+/* Answers all with their own failure, or with FAILURE. */
+void batch_refuse(struct batch *batch, const struct failure *failure);
+
+/* Nothing is answered: the jobs are to run again. */
+void batch_release(struct batch *batch);
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. The first job decides: whoever has the same plan for the same kind of samples joins
+ * it, while staging and device memory last. Each is first proposed: begun anew, and looked at for
+ * who decodes and encodes it, since that tells what it takes. */
+#include "server/jobs/batch.h"
+
+#include "pipeline/aux_image.h"
+#include "server/values_json.h"
+
+#include <string.h>
+
+/* Whether one launch can do both: the same plan over the same kind of samples. */
+static bool alike(const struct job *a, const struct job *b) {
+    const struct image *one = &a->probe.shape, *other = &b->probe.shape;
+    return one->channels == other->channels && one->depth == other->depth &&
+           strcmp(a->plan, b->plan) == 0;
+}
+
+/* It may have been begun before: by a worker that died, or in a batch that was split. */
+static void begin(struct job *job, int64_t now) {
+    job->timing = (struct timing){ .span_count = 0 };
+    job->failure = (struct failure){ .status = STATUS_OK };
+    job->notes = 0;
+    job->result_offset = job->result_length = 0;
+    job->values_offset = job->values_length = 0;
+    job->decoded_by = job->encoded_by = CODEC_NOBODY;
+    job->timing.stage_ms[STAGE_QUEUE] = ns_to_ms(now - job->submitted_ns);
+}
+
+/* Behind the values, whose length is known only when they are. */
+static uint64_t room_offset(const struct job *job) {
+    const uint64_t offset = slot_paged(job->body_length);
+    return job->value_count ? slot_paged(offset + values_json_bound(job->value_count)) : offset;
+}
+
+static void choose_codecs(const struct batch *batch, struct item *item, struct run_item *run) {
+    struct job *job = item->job;
+    const size_t span = slot_span(batch->executor->slots);
+    const uint64_t offset = room_offset(job);
+    const struct codec_request request = {
+        .bytes = item->bytes + job->image_offset,
+        .length = job->image_length,
+        .probe = &job->probe,
+        .type = job->json_only ? FORMAT_NONE : job_result_format(job),
+        .quality = job->quality,
+        .room = item->bytes + offset,
+        .room_bytes = offset < span ? span - offset : 0,
+    };
+    codec_choose(batch->codec, batch->cores, &batch->executor->limits, &batch->plan, &request,
+                 &item->choice, run);
+    job->notes = item->choice.notes;
+    job->decoded_by = (uint8_t)item->choice.decoded_by;
+    job->encoded_by = (uint8_t)item->choice.encoded_by;
+}
+
+/* The next item of the batch, if it fits; nothing of it is counted yet. */
+static void propose(struct batch *batch, int slot, int64_t now) {
+    const struct slots *slots = batch->executor->slots;
+    struct item *item = &batch->items[batch->count];
+    struct run_item *run = &batch->run_items[batch->count];
+    struct job *job = slot_job(slots, slot);
+    begin(job, now);
+    item->slot = slot;
+    item->job = job;
+    item->bytes = slot_bytes(slots, slot);
+    item->failed = false;
+    *run = (struct run_item){ .in = job->probe.shape,
+                              .progress = &job->progress,
+                              .timing = &job->timing };
+    for (int p = 0; p < OP_AUX_MAX; p++)
+        if (job->aux[p].length) run->aux[p] = aux_image_shape(&job->aux[p].probe);
+    choose_codecs(batch, item, run);
+}
+
+/* Bytes of staging, and of device memory, that a batch takes. */
+struct load {
+    size_t host, device;
+};
+
+static struct load load_of(const struct batch *batch, const struct run_item *run,
+                           const struct job *job) {
+    const struct device_codec *codec = batch->codec;
+    const size_t image = image_bytes(&run->in);
+    const size_t decoder = run->jpeg ? codec->decode_bytes(run->jpeg) : 0;
+    const size_t encoder = run->want == RUN_FILE ? codec->encode_bytes(&run->file) : 0;
+    struct load load = { .host = sizeof(int64_t) * job->value_count };
+    if (!run->jpeg || run->want == RUN_PIXELS) load.host += image;
+    for (int p = 0; p < OP_AUX_MAX; p++) load.host += image_bytes(&run->aux[p]);
+    if (decoder || encoder) load.device = 2 * image + (decoder > encoder ? decoder : encoder);
+    return load;
+}
+
+/* The first job and those like it, as many as the lane holds, become the batch; the rest closes
+ * up. */
+int batch_gather(struct batch *batch, int *slots, int count) {
+    const struct executor *executor = batch->executor;
+    const struct job *first = slot_job(executor->slots, slots[0]);
+    const int64_t now = clock_ns();
+    struct load all = { 0, 0 };
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        struct job *job = slot_job(executor->slots, slots[i]);
+        bool taken = alike(job, first);
+        if (taken) {
+            propose(batch, slots[i], now);
+            const struct load one = load_of(batch, &batch->run_items[batch->count], job);
+            taken = batch->count == 0 || (all.host + one.host <= executor->batch_bytes &&
+                                          all.device + one.device <= executor->arena_bytes);
+            if (taken) {
+                all.host += one.host;
+                all.device += one.device;
+                batch->count++;
+            } else {
+                metadata_release(&batch->items[batch->count].choice.metadata);
+            }
+        }
+        if (!taken) slots[left++] = slots[i];
+    }
+    return left;
+}

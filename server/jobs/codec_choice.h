@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+/* codec_choice.h - who decodes and who encodes an image: the device, or the cores.
+ *
+ * Used by:  executor.c, job by job, before a batch is laid out; command_run.c.
+ * Owns:     nothing; a profile that it reads is the caller's metadata.
+ * Fails:    never: what the device does not take is the cores'.
+ * Threads:  any.
+ */
+#ifndef BURIN_CODEC_CHOICE_H
+#define BURIN_CODEC_CHOICE_H
+
+#include "pipeline/codecs/jpeg_baseline.h"
+#include "pipeline/run.h"
+#include "server/jobs/job.h"
+
+/* What is asked of one image. */
+struct codec_request {
+    const uint8_t *bytes; /* the file */
+    size_t length;
+    const struct probe *probe;
+    enum format type; /* of the result; FORMAT_NONE: only values are wanted */
+    int quality;
+    uint8_t *room; /* for the result */
+    size_t room_bytes;
+};
+
+/* Lives as long as the run item that points into it. */
+struct codec_choice {
+    enum codec_place decoded_by, encoded_by;
+    struct jpeg_baseline jpeg; /* where the device decodes it */
+    struct metadata metadata;  /* likewise, what stands in the file; the caller's to release */
+    uint32_t notes;            /* likewise */
+};
+
+/* Sets `jpeg`, `want` and `file` of RUN, whose `in` is the probe's shape. CODEC: NULL: the cores do
+ * everything, because of CORES. */
+void codec_choose(const struct device_codec *codec, enum codec_place cores,
+                  const struct codec_limits *limits, const struct plan *plan,
+                  const struct codec_request *request, struct codec_choice *choice,
+                  struct run_item *run);
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Jobs whose files the device decodes and encodes, by the twins of the GPU's codec, beside the same
+ * jobs on the CPU: whatever mixes in a batch, answers are equal in status and bytes.
+ * covers: server/jobs/batch.c server/jobs/batch_gather.c pipeline/run_layout.c
+ */
+#include "server/jobs/codec_choice.h"
+
+#include "tests/server/jobs/file_scenes.h"
+#include "tests/twin_device.h"
+
+static void files_of_their_own_type(void **state) {
+    (void)state;
+    run_any_files_to(FORMAT_NONE, 85, 21, 19);
+}
+
+static void files_to_jpeg(void **state) {
+    (void)state;
+    run_any_files_to(FORMAT_JPEG, 50, 21, 19);
+    run_any_files_to(FORMAT_JPEG, 97, 21, 19);
+}
+
+static void files_to_png_and_pnm(void **state) {
+    (void)state;
+    run_any_files_to(FORMAT_PNG, 85, 21, 19);
+    run_any_files_to(FORMAT_PNM, 85, 21, 19);
+}
+
+static void wishes_mix(void **state) {
+    (void)state;
+    run_mixed_wishes();
+}
+
+static void files_alone(void **state) {
+    (void)state;
+    run_files_alone();
+}
+
+static void masks_beside(void **state) {
+    (void)state;
+    run_masks();
+}
+
+static void clear(void) {
+    memset(file_jobs.decoded, 0, sizeof file_jobs.decoded);
+    memset(file_jobs.encoded, 0, sizeof file_jobs.encoded);
+    twin_device.batches = twin_device.decoded = twin_device.encoded = 0;
+    twin_device.uploaded = twin_device.downloaded = 0;
+    file_jobs.count = 0; /* a test before may have failed */
+}
+
+/* Pixels never leave the device where it decodes and encodes. */
+static void no_pixel_is_copied(void **state) {
+    (void)state;
+    clear();
+    for (unsigned i = 0; i < 40; i++)
+        add_and_free(jpeg_of(16 + i, 20, 3, 2, 2, 0, NULL), "histeq",
+                     &(struct wish){ .quality = 85 });
+    run_file_jobs();
+    assert_int_equal(twin_device.batches, 1);
+    assert_int_equal(twin_device.decoded, 40);
+    assert_int_equal(twin_device.encoded, 40);
+    assert_int_equal(twin_device.uploaded, 0);
+    assert_int_equal(twin_device.downloaded, 0);
+    assert_int_equal(file_jobs.decoded[CODEC_DEVICE], 40);
+    assert_int_equal(file_jobs.encoded[CODEC_DEVICE], 40);
+}
+
+/* One of 20 is damaged: it alone runs again, and the others are decoded once. */
+static void a_refused_file_runs_alone(void **state) {
+    (void)state;
+    clear();
+    for (unsigned i = 0; i < 20; i++) {
+        struct bytes file = jpeg_of(64, 64, 3, 2, 2, 0, NULL);
+        if (i == 7) damage_jpeg(&file);
+        add_and_free(file, "brightness:shift=1", &(struct wish){ .quality = 85 });
+    }
+    run_file_jobs();
+    assert_int_equal(twin_device.decoded, 20);
+    assert_int_equal(file_jobs.decoded[CODEC_DEVICE], 19);
+    assert_int_equal(file_jobs.decoded[CODEC_REFUSED], 1);
+}
+
+/* The device has less room for its file than the slot. */
+static void a_file_too_large_for_the_device(void **state) {
+    (void)state;
+    clear();
+    twin_device.room = 1500;
+    for (unsigned i = 0; i < 10; i++)
+        add_and_free(jpeg_of(16 + 40 * (i % 2), 64, 3, 2, 2, 0, NULL), "",
+                     &(struct wish){ .quality = 85 });
+    run_file_jobs();
+    twin_device.room = 0;
+    assert_int_equal(file_jobs.encoded[CODEC_DEVICE], 5);
+    assert_int_equal(file_jobs.encoded[CODEC_REFUSED], 5);
+}
+
+/* Nor does the slot hold it: the answer is the CPU's. */
+static void a_file_too_large_for_its_slot(void **state) {
+    (void)state;
+    struct image noise = new_noise(300, 300, 3, 8, 5);
+    const struct jpeg_recipe recipe = { .image = &noise };
+    struct bytes file = make_jpeg(&recipe);
+    clear();
+    file_jobs.executor.limits = codec_limits_default;
+    for (int i = 0; i < 3; i++)
+        add_file_job(&file, "", &(struct wish){ .quality = i == 1 ? 100 : 30 });
+    run_file_jobs();
+    assert_int_equal(file_jobs.encoded[CODEC_REFUSED], 1);
+    free(noise.pixels);
+    free(file.data);
+}
+
+/* A launch that the device refuses: each job runs alone, and then without the device's codec. */
+static void a_decoder_that_fails(void **state) {
+    (void)state;
+    clear();
+    twin_device.decode_fails = STATUS_INTERNAL;
+    for (unsigned i = 0; i < 5; i++)
+        add_and_free(jpeg_of(16 + i, 64, 3, 2, 2, 0, NULL), "mean",
+                     &(struct wish){ .quality = 85 });
+    run_file_jobs();
+    twin_device.decode_fails = STATUS_OK;
+    assert_int_equal(file_jobs.decoded[CODEC_FAILED], 5);
+}
+
+/* An operator that the device cannot run: the CPU does, unless the client wants the device. */
+static void an_operator_that_fails(void **state) {
+    (void)state;
+    clear();
+    twin_device.run_fails = STATUS_INTERNAL;
+    for (unsigned i = 0; i < 4; i++)
+        add_and_free(jpeg_of(16 + i, 64, 3, 2, 2, 0, NULL), "histeq",
+                     &(struct wish){ .type = i % 2 ? FORMAT_PNG : FORMAT_JPEG });
+    const int first = file_jobs.taken[1];
+    run_file_jobs();
+    assert_string_equal(slot_job(file_jobs.slots, first)->device_name, "cpu");
+    assert_int_equal(file_jobs.decoded[CODEC_FAILED], 4);
+    add_and_free(jpeg_of(16, 64, 3, 2, 2, 0, NULL), "histeq", &(struct wish){ .quality = 85 });
+    struct job *job = slot_job(file_jobs.slots, file_jobs.taken[1]);
+    strcpy(job->device, "cuda");
+    run_side(file_jobs.device, 1, true);
+    assert_int_equal(job->failure.status, STATUS_INTERNAL);
+    assert_non_null(strstr(job->failure.message, "launch was refused"));
+    twin_device.run_fails = STATUS_OK;
+    file_jobs.count = 0;
+}
+
+/* More than the lane's memory holds goes in several batches. */
+static void memory_bounds_a_batch(void **state) {
+    (void)state;
+    const size_t arena = file_jobs.executor.arena_bytes;
+    clear();
+    file_jobs.executor.arena_bytes = 400 << 10;
+    for (unsigned i = 0; i < 12; i++)
+        add_and_free(jpeg_of(64, 64, 3, 2, 2, 0, NULL), "mean", &(struct wish){ .quality = 85 });
+    run_file_jobs();
+    file_jobs.executor.arena_bytes = arena;
+    assert_true(twin_device.batches > 1 && twin_device.batches < 12);
+    assert_int_equal(file_jobs.decoded[CODEC_DEVICE], 12);
+}
+
+/* Decode and encode are told for whom the device did that, with their kernels. */
+static void times_are_told(void **state) {
+    (void)state;
+    struct bytes jpeg = jpeg_of(40, 40, 3, 2, 2, 0, NULL);
+    struct bytes png = png_of(40, 40, PNG_COLOR_TYPE_RGB, 8, NULL);
+    add_file_job(&jpeg, "histeq", &(struct wish){ .type = FORMAT_JPEG });
+    add_file_job(&png, "histeq", &(struct wish){ .type = FORMAT_JPEG });
+    add_file_job(&jpeg, "histeq", &(struct wish){ .type = FORMAT_PNG });
+    run_side(file_jobs.device, 1, true);
+    for (int i = 0; i < 3; i++) {
+        const struct timing *timing =
+            &slot_job(file_jobs.slots, file_jobs.taken[2 * i + 1])->timing;
+        int decode = 0, encode = 0;
+        for (int k = 0; k < timing->span_count; k++) {
+            decode += timing->spans[k].level == SPAN_DECODE;
+            encode += timing->spans[k].level == SPAN_ENCODE;
+        }
+        assert_int_equal(decode, i != 1);
+        assert_int_equal(encode, i != 2);
+        if (i != 1) assert_true(timing->stage_ms[STAGE_DECODE] == 0.25);
+        if (i != 2) assert_true(timing->stage_ms[STAGE_ENCODE] == 0.5);
+    }
+    run_file_jobs();
+    free(jpeg.data);
+    free(png.data);
+}
+
+static struct lane *lane;
+
+static int open_all(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    const struct lane_options options = { .staging_bytes = 1 << 20 };
+    if (device_cpu.open(0, &options, &lane, &failure)) return 1;
+    twin_device_take(lane);
+    file_jobs_open(lane, 64 << 10, 192 << 10);
+    return 0;
+}
+
+static int close_all(void **state) {
+    (void)state;
+    device_cpu.close(lane);
+    file_jobs_close();
+    twin_device_release();
+    return 0;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_of_their_own_type),
+        cmocka_unit_test(files_to_jpeg),
+        cmocka_unit_test(files_to_png_and_pnm),
+        cmocka_unit_test(wishes_mix),
+        cmocka_unit_test(files_alone),
+        cmocka_unit_test(masks_beside),
+        cmocka_unit_test(no_pixel_is_copied),
+        cmocka_unit_test(a_refused_file_runs_alone),
+        cmocka_unit_test(a_file_too_large_for_the_device),
+        cmocka_unit_test(a_file_too_large_for_its_slot),
+        cmocka_unit_test(a_decoder_that_fails),
+        cmocka_unit_test(an_operator_that_fails),
+        cmocka_unit_test(memory_bounds_a_batch),
+        cmocka_unit_test(times_are_told),
+    };
+    return cmocka_run_group_tests(tests, open_all, close_all);
+}

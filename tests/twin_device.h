@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+/* twin_device.h - the CPU as a device that takes whole files, by the twins of the GPU's codec: so
+ * that the way of files through a batch is tested where there is no GPU.
+ *
+ * How it works. A lane of device_cpu gets another driver. Host memory is apart from the device's
+ * and of exactly the bytes that are copied, everything is filled with 0xa5 when it is reserved, and
+ * `work` is written over between the codec and the operators: what is read that nobody has written
+ * shows. Verdicts and files come in `finish`, not before.
+ */
+#ifndef BURIN_TESTS_TWIN_DEVICE_H
+#define BURIN_TESTS_TWIN_DEVICE_H
+
+#include "pipeline/codecs/jpeg_parallel.h"
+#include "pipeline/codecs/jpeg_tiles.h"
+#include "pipeline/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TWIN_GUARD = 0xa5, TWIN_SCRATCH = 5000, TWIN_PROFILE_MAX = 16 << 10 };
+
+/* Of the last batches, since it was cleared; and what shall go wrong. */
+static struct twin_device {
+    uint8_t *host_in, *host_out;
+    struct lane_need need;
+    struct lane_decoding *decodings;
+    struct lane_encoding *encodings;
+    uint32_t flags[RUN_BATCH_MAX];
+    uint8_t *files[RUN_BATCH_MAX];
+    size_t lengths[RUN_BATCH_MAX];
+    int decoding_count, encoding_count;
+    int batches, decoded, encoded;
+    size_t uploaded, downloaded;
+    size_t room;                         /* of a file on the device; 0: any */
+    size_t cut;                          /* bytes that a file lacks at its end */
+    enum status decode_fails, run_fails; /* with this */
+} twin_device;
+
+static enum status twin_reserve(struct lane *lane, const struct lane_need *need,
+                                struct failure *failure) {
+    const enum status status = device_cpu.reserve(lane, need, failure);
+    if (status) return status;
+    free(twin_device.host_in);
+    free(twin_device.host_out);
+    twin_device.need = *need;
+    lane->host_in = twin_device.host_in = aligned_alloc(256, need->in - need->device_in + 256);
+    lane->host_out = twin_device.host_out = aligned_alloc(256, need->out - need->device_out + 256);
+    memset(lane->host_in, TWIN_GUARD, need->in - need->device_in);
+    memset(lane->host_out, TWIN_GUARD, need->out - need->device_out);
+    memset(lane->in, TWIN_GUARD, need->in);
+    memset(lane->work, TWIN_GUARD, need->work);
+    memset(lane->out, TWIN_GUARD, need->out);
+    return STATUS_OK;
+}
+
+static enum status twin_upload(struct lane *lane, size_t bytes, struct failure *failure) {
+    (void)failure;
+    if (bytes > twin_device.need.in - twin_device.need.device_in) abort();
+    memcpy(lane->in, lane->host_in, bytes);
+    twin_device.uploaded += bytes;
+    twin_device.decoding_count = twin_device.encoding_count = 0;
+    return STATUS_OK;
+}
+
+static enum status twin_download(struct lane *lane, size_t bytes, struct failure *failure) {
+    (void)failure;
+    if (bytes > twin_device.need.out - twin_device.need.device_out) abort();
+    memcpy(lane->host_out, lane->out, bytes);
+    twin_device.downloaded += bytes;
+    return STATUS_OK;
+}
+
+static size_t twin_decode_bytes(const struct jpeg_baseline *jpeg) {
+    struct jpeg_picture picture;
+    return jpeg_picture_init(&picture, jpeg) ? jpeg_picture_bytes(&picture) : 0;
+}
+
+static enum status twin_decode(struct lane *lane, struct lane_decoding *decodings, int count,
+                               struct failure *failure) {
+    uint8_t *arena = lane->work;
+    if (twin_device.decode_fails)
+        return (fail)(failure, twin_device.decode_fails, "the decoder's launch was refused");
+    for (int i = 0; i < count; i++) {
+        struct jpeg_picture picture;
+        if (!jpeg_picture_init(&picture, decodings[i].jpeg)) abort();
+        jpeg_picture_place(&picture, arena);
+        arena += jpeg_picture_bytes(&picture);
+        if (arena > lane->work + twin_device.need.work) abort();
+        picture.into = decodings[i].into;
+        twin_device.flags[i] = jpeg_parallel_decode(&picture, &jpeg_division_default);
+        decodings[i].refused = !twin_device.flags[i]; /* the wrong way round, until finish */
+    }
+    twin_device.decodings = decodings;
+    twin_device.decoding_count = count;
+    twin_device.decoded += count;
+    memset(lane->work, TWIN_GUARD, twin_device.need.work);
+    return STATUS_OK;
+}
+
+static size_t twin_encode_bytes(const struct lane_encoding *encoding) {
+    const struct image *image = &encoding->image;
+    const bool takes = image->depth == 8 && !image_has_alpha(image) && image->width <= 65500 &&
+                       image->height <= 65500 && encoding->quality >= 1 &&
+                       encoding->quality <= 100 && encoding->profile_length <= TWIN_PROFILE_MAX;
+    return takes ? TWIN_SCRATCH : 0;
+}
+
+static void twin_encode_one(const struct lane_encoding *encoding, int place) {
+    const size_t room = codec_encode_bound(&encoding->image, NULL, FORMAT_JPEG);
+    const struct metadata metadata = { .profile = (uint8_t *)encoding->profile,
+                                       .profile_length = encoding->profile_length };
+    struct encode_options options = encode_options_default;
+    uint32_t notes = 0;
+    uint8_t *file = malloc(room + encoding->profile_length + 1024);
+    options.quality = encoding->quality;
+    const struct encoding of = { &encoding->image,
+                                 &metadata,
+                                 &options,
+                                 NULL,
+                                 file,
+                                 room + encoding->profile_length + 1024,
+                                 &twin_device.lengths[place],
+                                 &notes,
+                                 NULL };
+    twin_device.lengths[place] = 0;
+    if (jpeg_tiles_encode(&of) != STATUS_OK || notes) abort();
+    twin_device.files[place] = file;
+}
+
+static enum status twin_encode(struct lane *lane, struct lane_encoding *encodings, int count,
+                               struct failure *failure) {
+    (void)failure;
+    if ((size_t)count * TWIN_SCRATCH > twin_device.need.work) abort();
+    memset(lane->work, TWIN_GUARD, (size_t)count * TWIN_SCRATCH);
+    for (int i = 0; i < count; i++) {
+        twin_encode_one(&encodings[i], i);
+        encodings[i].length = 12345; /* until finish */
+    }
+    twin_device.encodings = encodings;
+    twin_device.encoding_count = count;
+    twin_device.encoded += count;
+    return STATUS_OK;
+}
+
+static void twin_deliver(struct lane_encoding *encoding, const uint8_t *file, size_t length) {
+    const size_t room = twin_device.room ? twin_device.room : SIZE_MAX;
+    const bool fits = length <= encoding->capacity && length <= room;
+    if (fits) memcpy(encoding->bytes, file, length);
+    encoding->length = fits ? length - twin_device.cut : 0;
+}
+
+static enum status twin_finish(struct lane *lane, struct lane_times *times, struct timing *spans,
+                               struct failure *failure) {
+    for (int i = 0; i < twin_device.decoding_count; i++)
+        twin_device.decodings[i].refused = twin_device.flags[i] != 0;
+    for (int i = 0; i < twin_device.encoding_count; i++) {
+        twin_deliver(&twin_device.encodings[i], twin_device.files[i], twin_device.lengths[i]);
+        free(twin_device.files[i]);
+    }
+    if (spans && twin_device.decoding_count) timing_span(spans, "walk", SPAN_DECODE, 0.25);
+    const enum status status = device_cpu.finish(lane, times, spans, failure);
+    if (spans && twin_device.encoding_count) timing_span(spans, "tiles", SPAN_ENCODE, 0.5);
+    times->decode_ms = twin_device.decoding_count ? 0.25 : 0;
+    times->encode_ms = twin_device.encoding_count ? 0.5 : 0;
+    twin_device.decoding_count = twin_device.encoding_count = 0;
+    twin_device.batches++;
+    return status;
+}
+
+static enum status twin_run(struct lane *lane, const struct op *op, struct op_call *calls,
+                            int count) {
+    if (!twin_device.run_fails) return device_cpu.run(lane, op, calls, count);
+    return (fail)(calls[0].failure, twin_device.run_fails, "the operator's launch was refused");
+}
+
+static const struct device_codec twin_codec = {
+    .decode_bytes = twin_decode_bytes,
+    .encode_bytes = twin_encode_bytes,
+    .decode = twin_decode,
+    .encode = twin_encode,
+};
+
+/* LANE is one of device_cpu; a process has one such. */
+static inline void twin_device_take(struct lane *lane) {
+    static struct device_driver driver;
+    driver = device_cpu;
+    driver.codec = &twin_codec;
+    driver.reserve = twin_reserve;
+    driver.kind = "twin";
+    driver.run = twin_run;
+    driver.upload = twin_upload;
+    driver.download = twin_download;
+    driver.finish = twin_finish;
+    lane->driver = &driver;
+}
+
+static inline void twin_device_release(void) {
+    free(twin_device.host_in);
+    free(twin_device.host_out);
+    memset(&twin_device, 0, sizeof twin_device);
+}
+
+#endif
