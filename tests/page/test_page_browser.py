@@ -174,8 +174,9 @@ def test_what_is_no_picture(page, tmp_path):
     path.write_bytes(b"Dear Sir or Madam, this is not a picture.")
     page.choose_file(path)
     page.wait("!document.getElementById('notice').hidden")
-    assert "Burin reads JPEG, PNG and PNM" in page.text("#notice")
+    assert "send JPEG, PNG or binary PNM" in page.text("#notice")
     assert page.visible("#empty")
+    assert page.run("return [...document.querySelectorAll('#view-tools button')].every((button) => button.disabled)")
     assert all("/info" in line["message"] and "415" in line["message"] for line in page.errors())
 
 
@@ -394,6 +395,59 @@ def test_each_stage_can_be_compared(page, photo, tmp_path):
     page.wait("document.getElementById('divider').hidden")
 
 
+def strip(page):
+    return page.run("return [...document.querySelectorAll('#filmstrip .name')].map((e) => e.textContent)")
+
+
+def test_the_strip_is_the_outputs(page, photo):
+    """No stage beside the output where the steps after it only tell values; after a failure, those of what is shown."""
+    page.choose_file(photo)
+    page.opened()
+    for name in ("brightness", "carve", "mean", "histogram"):
+        page.add_step(name)
+    page.set_field("carve", "dx", -9)
+    page.shown("brightness;carve:dx=-9;mean;histogram")
+    assert strip(page) == ["Input", "1 brightness", "Output"]
+    page.find('#filmstrip [data-key="step-1"]').click()
+    page.wait("document.getElementById('label-before').textContent === 'After step 1'")
+    page.set_field("brightness", "shift", 20)
+    page.set_field("carve", "dx", -480)
+    page.wait("!document.getElementById('notice').hidden")
+    assert page.text("#status") == "Not done: the output shown is the one before."
+    assert page.text("#notice").startswith("Not with these valuescarve: dx must be")
+    assert strip(page) == ["Input", "1 brightness", "Output"] and page.text("#label-before") == "After step 1"
+    assert page.run("return [...document.querySelectorAll('#filmstrip .size')].every((e) => e.textContent.includes('×'))")
+    assert all("pipeline" in line["message"] for line in page.errors())
+
+
+def areas(page):
+    """How high the bars of each plot are, and the readout's rows."""
+    return page.run("""return [[...document.querySelectorAll('#histograms .area')].map((e) => e.getBBox().height),
+        [...document.querySelectorAll('.readout tr')].map((e) => e.firstChild.textContent)]""")
+
+
+def test_histograms_of_a_preview_have_the_same_scale(page, daemon, tmp_path):
+    """It has fewer pixels; its plot is as high. What is cancelled leaves the histogram of the output."""
+    path = tmp_path / "large.jpg"
+    path.write_bytes(encode(smooth(2600, 2000), "JPEG", quality=80))
+    page.choose_file(path)
+    page.opened()
+    page.add_step("carve")
+    page.shown("carve")
+    page.wait("document.querySelectorAll('#histograms svg').length === 2")
+    (before, after), sides = areas(page)
+    assert sides[1:] == ["before", "after"] and before == after > 60
+    page.set_field("carve", "dx", -1500)
+    page.wait("document.querySelector('.readout tr:last-child td')?.textContent === 'preview'")
+    (before, after), sides = areas(page)
+    assert sides[1:] == ["before", "preview"] and after > 0.6 * before
+    page.find("#cancel").click()
+    page.wait("document.querySelector('.readout tr:last-child td')?.textContent === 'after'")
+    (before, after), _ = areas(page)
+    assert before == after
+    assert daemon.becomes_idle()
+
+
 def test_histograms_can_be_read(page, photo, tmp_path):
     page.choose_file(photo)
     page.opened()
@@ -471,6 +525,22 @@ def test_64_megapixels(page, huge):
         assert abs(x - end) < 4 and abs(y - end) < 4, (x, y)
         assert samples == [min(255, (x >> 5) + 3), min(255, (y >> 5) + 3), 3, 255]
     assert page.run("return ticks") > 10
+
+
+def test_cancel_while_it_is_read(page, photo, huge):
+    """Nothing is open then, and what was read is not shown later."""
+    page.choose_file(huge)
+    page.wait("!document.getElementById('busy').hidden")
+    assert page.text("#busy-text") == "Reading…"
+    page.find("#cancel").click()
+    assert page.visible("#empty") and not page.visible("#busy") and page.text("#file") == "No picture"
+    page.run("window.given = 0; const close = ImageBitmap.prototype.close;"
+             "ImageBitmap.prototype.close = function () { window.given++; close.call(this); }")
+    page.wait("given >= 16", "the tiles of what was read are given back")
+    assert page.visible("#empty") and page.text("#file") == "No picture"
+    page.choose_file(photo)
+    page.opened()
+    check_canvas(page, np.array(Image.open(photo)))
 
 
 # ---- saving, and what is unsaved
@@ -721,6 +791,64 @@ def test_seams_over_the_input_in_their_order(page, photo, tmp_path):
     page.wait("document.getElementById('show-seams').ariaPressed === 'false'")
 
 
+def seams_on_canvas(page, width, height):
+    """Where the left side, drawn to the right end, has a colour of the seams."""
+    from selenium.webdriver.common.keys import Keys
+    page.run("document.getElementById('divider').focus()")
+    page.driver.switch_to.active_element.send_keys(Keys.END)
+    page.wait("document.getElementById('divider').style.left === '100%'")
+    across, down = page.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+        const canvas = document.getElementById('canvas'); done([canvas.width, canvas.height]); })))""")
+    data = page.canvas_pixels((across + 1) // 2 - width // 2, (down + 1) // 2 - height // 2, width, height)
+    return np.frombuffer(data, np.uint8).reshape(height, width, 4)[:, :, :3]
+
+
+@pytest.mark.parametrize("alpha", [False, True])
+def test_seams_keep_to_the_masks(page, photo, tmp_path, alpha):
+    """They cross what is to be removed, as those of the output do; also in a picture with transparent pixels."""
+    before = np.array(Image.open(photo))
+    if alpha:
+        photo = tmp_path / "alpha.png"
+        Image.fromarray(np.dstack([before, np.full(before.shape[:2], 255, np.uint8)])).save(photo)
+        picture = np.array(Image.open(photo))
+        picture[:20, :20, 3] = 0
+        Image.fromarray(picture).save(photo)
+    mask = np.zeros((320, 480), np.uint8)
+    mask[:, 200:280] = 255
+    path = tmp_path / "remove.png"
+    Image.fromarray(mask).save(path)
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("carve")
+    page.find('.step input[name="rmask"]').send_keys(str(path))
+    page.set_field("carve", "dx", -40)
+    page.shown("carve:dx=-40")
+    page.find("#show-seams").click()
+    page.wait("document.documentElement.dataset.seams === 'carve:dx=-40'")
+    out = tmp_path / "seams.ppm"
+    subprocess.run([BURIN, "run", "carve:dx=-40,show=seams", "--rmask", str(path), str(photo), str(out)], check=True)
+    seams = (np.array(Image.open(out)) == (255, 0, 0)).all(axis=2) & (before != (255, 0, 0)).any(axis=2)
+    shown = seams_on_canvas(page, 480, 320)
+    assert seams.sum() >= 40 * 320 and not seams[20:, :150].any()
+    assert (shown[20:][~seams[20:]] == before[20:][~seams[20:]]).all()
+    assert (shown[seams] != before[seams]).any(axis=1).mean() > 0.99
+
+
+@pytest.mark.parametrize("values,said", [({"dx": -9, "dy": -9}, "Of both directions, without their order."),
+                                         ({}, "None: this step does not change the size.")])
+def test_seams_without_an_order(page, photo, values, said):
+    page.choose_file(photo)
+    page.opened()
+    page.add_step("carve")
+    for name, value in values.items():
+        page.set_field("carve", name, value)
+    page.shown("carve" + (":dx=-9,dy=-9" if values else ""))
+    page.find("#show-seams").click()
+    page.wait("document.documentElement.dataset.seams")
+    assert page.text("#seams .hint").strip() == said
+    assert not page.run("return Boolean(document.querySelector('#seams .legend'))")
+
+
 def test_cpu_and_gpu_side_by_side(page, photo):
     """Where /readyz names both. There is none here: the page is told of one, and what it asks of it the CPU does."""
     script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
@@ -746,7 +874,7 @@ def test_cpu_and_gpu_side_by_side(page, photo):
         digests = page.run("return [...document.querySelectorAll('#devices .digest')].map((e) => e.textContent.split(' ').pop())")
         assert len(digests) == 2 and digests[0] == digests[1] and len(digests[0]) == 64
         rows = page.run("return [...document.querySelectorAll('#devices tbody th')].map((e) => e.textContent)")
-        assert rows == ["compute", "total", "operators"]
+        assert rows == ["compute", "total", "compute rate"]
     finally:
         page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
 
@@ -763,6 +891,39 @@ def test_nothing_is_wider_than_the_screen(page, photo, width, height):
     page.shown("carve;histogram")
     assert page.run("return document.documentElement.scrollWidth") <= width
     assert page.run("return document.getElementById('canvas').clientHeight") > 200
+
+
+def in_sight(page, selector):
+    """All of its height is on the screen, and nothing lies over its middle."""
+    return page.run("""const e = document.querySelector(arguments[0]), box = e.getBoundingClientRect();
+        const over = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
+        return box.height > 0 && box.top >= 0 && box.bottom <= innerHeight && (e.contains(over) || over.contains(e));""", selector)
+
+
+@pytest.mark.parametrize("width,height", [(390, 844), (768, 1024), (1000, 520), (1280, 800)])
+def test_what_went_wrong_is_in_sight(page, photo, width, height):
+    """Wherever the page is scrolled to; and where the window is large enough, adding steps leaves the picture where it is."""
+    page.size(width, height)
+    page.choose_file(photo)
+    page.opened()
+    for name in ("carve", "edge", "histogram"):
+        page.add_step(name)
+    page.shown("carve;edge;histogram")
+    if (width, height) != (1000, 520):
+        assert page.run("const box = document.getElementById('view').getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight")
+    page.run("scrollTo(0, 600)")
+    page.set_field("carve", "dx", -480)
+    page.wait("!document.getElementById('notice').hidden")
+    assert in_sight(page, "#notice")
+    assert all("pipeline" in line["message"] for line in page.errors())
+
+
+def test_what_is_dropped_covers_what_was_there(page):
+    page.run("""const data = new DataTransfer();
+        data.items.add(new File(['x'], 'a.png', { type: 'image/png' }));
+        document.getElementById('canvas').dispatchEvent(new DragEvent('dragenter', { dataTransfer: data, bubbles: true }));""")
+    assert page.visible("#drop") and page.text("#drop").strip() == "Drop to open"
+    assert page.run("return getComputedStyle(document.getElementById('empty')).visibility") == "hidden"
 
 
 def test_everything_that_acts_has_a_name(page, photo):
