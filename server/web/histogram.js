@@ -7,7 +7,7 @@ import { foldedTable } from './table.js';
 
 const WIDTH = 256,
     HEIGHT = 80,
-    LEFT = 36, // for the scale of the levels
+    LEFT = 40, // for the scale of the levels
     RIGHT = 36, // for that of the cumulative line
     TOP = 8,
     BOTTOM = 15;

@@ -80,7 +80,7 @@ function takeIn(input) {
     viewer.clear();
     old?.picture?.close();
     histograms.clear();
-    hideNotice();
+    if (!page.gone) hideNotice();
     byId('empty').hidden = true;
     byId('file').textContent = input.name;
     byId('save-type').value = input.type;

@@ -686,6 +686,10 @@ def test_the_daemon_goes_and_comes_back(page, browser, photo, tmp_path):
         assert first.stop() == 0
         page.add_step("histeq")
         page.wait("document.getElementById('notice').textContent.includes('does not answer')")
+        page.run("document.documentElement.dataset.opened = ''")
+        page.choose_file(photo)
+        page.opened()
+        assert page.visible("#notice"), "another picture does not bring the daemon back"
         first = Daemon("--listen", f"127.0.0.1:{first.port}")
         page.shown("histeq")
         assert not page.visible("#notice")
