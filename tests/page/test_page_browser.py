@@ -66,17 +66,27 @@ def run_pixels(tmp_path, source, *steps):
     return np.array(Image.open(out).convert("RGB"))
 
 
-def canvas_picture(browser, width, height):
-    """RGB of the picture on the canvas, in the middle of it at its own size, nothing beside it."""
-    if browser.run("return document.getElementById('compare').ariaPressed") == "true":
-        browser.find("#compare").click()
-    if browser.text("#zoom") != "100 %":
-        browser.find("#zoom-real").click()
-        browser.wait("document.getElementById('zoom').textContent === '100 %'")
-    across, down = browser.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
+def middle_pixels(page, width, height):
+    """RGBA samples of the canvas, from where a picture of that size begins that lies in the middle of it."""
+    across, down = page.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
         const canvas = document.getElementById('canvas'); done([canvas.width, canvas.height]); })))""")
     left, top = int(np.floor(across / 2 - width / 2 + 0.5)), int(np.floor(down / 2 - height / 2 + 0.5))
-    data = np.frombuffer(browser.canvas_pixels(left, top, width, height), np.uint8).reshape(height, width, 4)
+    return np.frombuffer(page.canvas_pixels(left, top, width, height), np.uint8).reshape(height, width, 4)
+
+
+def show_output_alone(page):
+    """At its own size, its middle in the middle of the canvas where it was fitted before."""
+    if page.run("return document.getElementById('compare').ariaPressed") == "true":
+        page.find("#compare").click()
+    if page.text("#zoom") != "100 %":
+        page.find("#zoom-real").click()
+        page.wait("document.getElementById('zoom').textContent === '100 %'")
+
+
+def canvas_picture(page, width, height):
+    """RGB of the picture on the canvas, in the middle of it at its own size, nothing beside it."""
+    show_output_alone(page)
+    data = middle_pixels(page, width, height)
     assert (data[:, :, 3] == 255).all(), "the picture does not lie where it should"
     return data[:, :, :3]
 
@@ -147,23 +157,26 @@ def test_samples_are_shown_as_they_are(page, tmp_path):
     check_canvas(page, run_pixels(tmp_path, turned, "edge"))
 
 
+def open_large(page, tmp_path, picture, operator):
+    """A picture that previews are smaller than, with one step."""
+    path = tmp_path / "large.png"
+    path.write_bytes(encode(picture, "PNG", compress_level=1))
+    page.choose_file(path)
+    page.opened()
+    page.add_step(operator)
+    page.shown(operator)
+
+
 def test_transparency(page, tmp_path):
     """It is kept, in previews too; opaque pixels are exact."""
     picture = np.dstack([np.tile(smooth(200, 150), (8, 8, 1)), np.full((1200, 1600), 255, np.uint8)])
     picture[:, :800, 3] = 0
-    path = tmp_path / "half.png"
-    path.write_bytes(encode(picture, "PNG", compress_level=1))
-    page.choose_file(path)
-    page.opened()
-    page.add_step("brightness")
-    page.shown("brightness")
+    open_large(page, tmp_path, picture, "brightness")
     page.set_field("brightness", "shift", 20)
     page.wait("document.documentElement.dataset.previewMs")
     page.shown("brightness:shift=20")
-    page.find("#compare").click()
-    page.find("#zoom-real").click()
-    page.wait("document.getElementById('zoom').textContent === '100 %'")
-    shown = canvas_part(page, 400, 300, 4)
+    show_output_alone(page)
+    shown = middle_pixels(page, 400, 300)
     assert (shown[:, :200, 3] == 0).all() and (shown[:, 200:, 3] == 255).all()
     expected = np.clip(picture[450:750, 800:1000, :3].astype(int) + 20, 0, 255)
     assert (shown[:, 200:, :3] == expected).all()
@@ -733,12 +746,7 @@ static unsigned char white(unsigned char pixel, int index, settings s) { return 
 
 def test_dragging_shows_a_preview_first(page, tmp_path):
     picture = np.tile(smooth(200, 150), (8, 8, 1))
-    path = tmp_path / "large.png"
-    path.write_bytes(encode(picture, "PNG", compress_level=1))
-    page.choose_file(path)
-    page.opened()
-    page.add_step("threshold")
-    page.shown("threshold")
+    open_large(page, tmp_path, picture, "threshold")
     page.run("""
         window.labels = new Set();
         new MutationObserver(() => labels.add(document.getElementById('label-after').textContent))
@@ -751,22 +759,21 @@ def test_dragging_shows_a_preview_first(page, tmp_path):
         }, 25);""")
     page.shown("threshold:level=120")
     assert page.run("return [...labels]") == ["Preview", "Output"]
-    page.find("#compare").click()
-    page.find("#zoom-real").click()
-    shown = canvas_part(page, 400, 300)
+    shown = canvas_picture(page, 400, 300)
     expected = np.where(picture > 120, 255, 0).astype(np.uint8)[600 - 150:600 + 150, 800 - 200:800 + 200]
     assert (shown == expected).all()
 
 
-def canvas_part(page, width, height, channels=3):
-    """Samples around the canvas's centre, where the picture's centre lies."""
-    across, down = page.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
-        const canvas = document.getElementById('canvas'); done([canvas.width, canvas.height]); })))""")
-    left, top = (across + 1) // 2 - width // 2, (down + 1) // 2 - height // 2
-    return np.frombuffer(page.canvas_pixels(left, top, width, height), np.uint8).reshape(height, width, 4)[:, :, :channels]
-
-
 # ---- seams and devices
+
+def left_side(page, width, height):
+    """What stands left of the divider, which goes to the right end."""
+    from selenium.webdriver.common.keys import Keys
+    page.run("document.getElementById('divider').focus()")
+    page.driver.switch_to.active_element.send_keys(Keys.END)
+    page.wait("document.getElementById('divider').style.left === '100%'")
+    return middle_pixels(page, width, height)[:, :, :3]
+
 
 def test_seams_over_the_input_in_their_order(page, photo, tmp_path):
     """Every pixel of a seam has a colour, and no other; the first eighth of the seams has the first."""
@@ -777,13 +784,7 @@ def test_seams_over_the_input_in_their_order(page, photo, tmp_path):
     page.shown("carve:dx=-40")
     page.find("#show-seams").click()
     page.wait("document.documentElement.dataset.seams === 'carve:dx=-40'")
-    page.run("document.getElementById('divider').focus()")
-    from selenium.webdriver.common.keys import Keys
-    page.driver.switch_to.active_element.send_keys(Keys.END)
-    page.wait("document.getElementById('divider').style.left === '100%'")
-    across, down = page.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
-        const canvas = document.getElementById('canvas'); done([canvas.width, canvas.height]); })))""")
-    shown = np.frombuffer(page.canvas_pixels((across + 1) // 2 - 240, (down + 1) // 2 - 160, 480, 320), np.uint8).reshape(320, 480, 4)[:, :, :3]
+    shown = left_side(page, 480, 320)
     before = np.array(Image.open(photo))
     red = (255, 0, 0)
     seams, first = ((run_pixels(tmp_path, photo, f"carve:dx={dx},show=seams") == red).all(axis=2) & (before != red).any(axis=2) for dx in (-40, -5))
@@ -793,18 +794,6 @@ def test_seams_over_the_input_in_their_order(page, photo, tmp_path):
     assert (shown[seams & ~first] != (0xff, 0xe9, 0x45)).any(axis=1).all()
     page.find("#show-seams").click()
     page.wait("document.getElementById('show-seams').ariaPressed === 'false'")
-
-
-def seams_on_canvas(page, width, height):
-    """Where the left side, drawn to the right end, has a colour of the seams."""
-    from selenium.webdriver.common.keys import Keys
-    page.run("document.getElementById('divider').focus()")
-    page.driver.switch_to.active_element.send_keys(Keys.END)
-    page.wait("document.getElementById('divider').style.left === '100%'")
-    across, down = page.run("""return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => {
-        const canvas = document.getElementById('canvas'); done([canvas.width, canvas.height]); })))""")
-    data = page.canvas_pixels((across + 1) // 2 - width // 2, (down + 1) // 2 - height // 2, width, height)
-    return np.frombuffer(data, np.uint8).reshape(height, width, 4)[:, :, :3]
 
 
 @pytest.mark.parametrize("alpha", [False, True])
@@ -832,7 +821,7 @@ def test_seams_keep_to_the_masks(page, photo, tmp_path, alpha):
     out = tmp_path / "seams.ppm"
     subprocess.run([BURIN, "run", "carve:dx=-40,show=seams", "--rmask", str(path), str(photo), str(out)], check=True)
     seams = (np.array(Image.open(out)) == (255, 0, 0)).all(axis=2) & (before != (255, 0, 0)).any(axis=2)
-    shown = seams_on_canvas(page, 480, 320)
+    shown = left_side(page, 480, 320)
     assert seams.sum() >= 40 * 320 and not seams[20:, :150].any()
     assert (shown[20:][~seams[20:]] == before[20:][~seams[20:]]).all()
     assert (shown[seams] != before[seams]).any(axis=1).mean() > 0.99
