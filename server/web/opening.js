@@ -73,6 +73,7 @@ function takeIn(input) {
     page.runner.stop();
     mark('shown', null);
     mark('opened', null);
+    mark('live', null);
     dropResult();
     forgetBetween();
     const old = page.input;
@@ -91,7 +92,9 @@ function later(input, part) {
     if (part.bytes) input.preview = part;
     if (input !== page.input) return;
     if (part.counts) histograms.set('before', part.counts);
-    if (part.bytes && page.result) fillStrip();
+    if (!part.bytes) return;
+    mark('live', '');
+    if (page.result) fillStrip();
 }
 
 function showOpened(input, ms) {

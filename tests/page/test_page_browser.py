@@ -157,12 +157,18 @@ def test_samples_are_shown_as_they_are(page, tmp_path):
     check_canvas(page, run_pixels(tmp_path, turned, "edge"))
 
 
+def open_live(page, path):
+    """Until changes of it are previewed."""
+    page.choose_file(path)
+    page.opened()
+    page.wait("document.documentElement.hasAttribute('data-live')")
+
+
 def open_large(page, tmp_path, picture, operator):
     """A picture that previews are smaller than, with one step."""
     path = tmp_path / "large.png"
     path.write_bytes(encode(picture, "PNG", compress_level=1))
-    page.choose_file(path)
-    page.opened()
+    open_live(page, path)
     page.add_step(operator)
     page.shown(operator)
 
@@ -443,8 +449,7 @@ def test_histograms_of_a_preview_have_the_same_scale(page, daemon, tmp_path):
     """It has fewer pixels; its plot is as high. What is cancelled leaves the histogram of the output."""
     path = tmp_path / "large.jpg"
     path.write_bytes(encode(smooth(2600, 2000), "JPEG", quality=80))
-    page.choose_file(path)
-    page.opened()
+    open_live(page, path)
     page.add_step("carve")
     page.shown("carve")
     page.wait("document.querySelectorAll('#histograms svg').length === 2")
