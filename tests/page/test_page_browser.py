@@ -8,7 +8,6 @@ import io
 import json
 import os
 import pathlib
-import shutil
 import subprocess
 
 import numpy as np
@@ -17,6 +16,7 @@ from PIL import Image, PngImagePlugin
 
 from browser import Browser, needs_browser
 from conftest import BURIN, PATIENCE_S, Daemon, encode, noise, pnm, smooth, wait_until
+from npm import npm_packages
 
 pytestmark = needs_browser
 ROOT = pathlib.Path(__file__).parents[2]
@@ -941,17 +941,7 @@ def test_everything_that_acts_has_a_name(page, photo):
 @pytest.fixture(scope="module")
 def axe(tmp_path_factory):
     """axe-core as package-lock.json has it, its digest too."""
-    npm = shutil.which("npm")
-    if not npm:
-        pytest.skip("npm is not installed")
-    folder = tmp_path_factory.mktemp("axe")
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(ROOT / "tests/page" / name, folder)
-    done = subprocess.run([npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, text=True, timeout=120)
-    if done.returncode and "EINTEGRITY" not in done.stderr:
-        pytest.skip("npm could not fetch axe-core: " + done.stderr.strip()[-200:])
-    assert done.returncode == 0, done.stderr
-    return (folder / "node_modules/axe-core/axe.min.js").read_text(encoding="utf-8")
+    return (npm_packages(tmp_path_factory.mktemp("axe")) / "axe-core/axe.min.js").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
