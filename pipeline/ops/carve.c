@@ -17,13 +17,13 @@
 
 static const struct param params[] = {
     [CARVE_WIDTH] = { .name = "width",
-                      .summary = "Width to carve to; as it is where not given",
+                      .summary = "Width to carve to; unchanged if not given",
                       .unit = "pixels",
                       .type = PARAM_INT,
                       .min = 1,
                       .max = IMAGE_SIDE_MAX },
     [CARVE_HEIGHT] = { .name = "height",
-                       .summary = "Height to carve to; as it is where not given",
+                       .summary = "Height to carve to; unchanged if not given",
                        .unit = "pixels",
                        .type = PARAM_INT,
                        .min = 1,
@@ -41,7 +41,7 @@ static const struct param params[] = {
                    .min = 1 - IMAGE_SIDE_MAX,
                    .max = IMAGE_SIDE_MAX - 1 },
     [CARVE_ENERGY] = { .name = "energy",
-                       .summary = "What makes a pixel dear: differences to neighbours, or the "
+                       .summary = "What seams avoid: differences to neighbours, or the "
                                   "length of a Sobel gradient",
                        .type = PARAM_CHOICE,
                        .choices = { "gradient", "sobel3", "sobel5" } },
@@ -187,8 +187,9 @@ const struct op op_carve = {
     .summary = "Seam carving: changes the size where it is seen least",
     .unit = "seams",
     .params = params,
-    .aux = { { "mask", "pixels to keep are white; alpha is not looked at" },
-             { "rmask", "pixels to remove are white; likewise" } },
+    .aux = { { "mask", "What is white in it is kept, as large as the image; alpha is ignored" },
+             { "rmask",
+               "What is white in it is removed first, as large as the image; alpha is ignored" } },
     .size = carve_size,
     .scratch = carve_scratch,
     .run = carve_run,

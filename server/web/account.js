@@ -50,18 +50,33 @@ function bar(row, total) {
     );
 }
 
-function tableRow(row, total) {
+/** For who points at a row. */
+function detail({ name, ms }, report) {
+    const share = `${((100 * ms) / Math.max(report.ms.total, 1e-6)).toFixed(1)} % of the total`;
+    return ms ? `${name}: ${share}, ${megapixelsPerSecond(report, ms)}` : name;
+}
+
+function tableRow(row, total, report) {
     return element(
         'tr',
-        { className: `level-${row.level}${row.ms ? '' : ' none'}` },
-        element('th', { scope: 'row', title: row.name }, row.name),
+        {
+            className: `level-${row.level}${row.ms ? '' : ' none'}`,
+            title: detail(row, report),
+        },
+        element('th', { scope: 'row' }, row.name),
         element('td', {}, bar(row, total)),
         element('td', { className: 'ms' }, row.ms ? milliseconds(row.ms) : '0'),
     );
 }
 
-function figure(name, value) {
-    return element('div', {}, element('dt', {}, name), element('dd', {}, value));
+function figure(name, value, rate = '') {
+    return element(
+        'div',
+        {},
+        element('dt', {}, name),
+        element('dd', {}, value),
+        element('dd', { className: 'hint' }, rate),
+    );
 }
 
 const imageText = ({ width, height, channels, depth, type, bytes }) =>
@@ -87,10 +102,8 @@ export function showAccount(box, report, pageMs) {
         element(
             'dl',
             { className: 'figures' },
-            figure('Total', milliseconds(ms.total)),
-            figure('Compute', milliseconds(ms.compute)),
-            figure('Operators', megapixelsPerSecond(report, ms.compute)),
-            figure('Overall', megapixelsPerSecond(report, ms.total)),
+            figure('Total', milliseconds(ms.total), megapixelsPerSecond(report, ms.total)),
+            figure('Compute', milliseconds(ms.compute), megapixelsPerSecond(report, ms.compute)),
             pageMs === undefined ? null : figure('To the screen', milliseconds(pageMs)),
         ),
         element(
@@ -99,7 +112,7 @@ export function showAccount(box, report, pageMs) {
             element(
                 'tbody',
                 {},
-                ...rowsOf(ms).map((row) => tableRow(row, total)),
+                ...rowsOf(ms).map((row) => tableRow(row, total, report)),
                 element(
                     'tr',
                     { className: 'total' },

@@ -3,8 +3,8 @@
 import { byId, element, milliseconds } from './element.js';
 import { megapixelsPerSecond } from './account.js';
 import { digestOf } from './picture.js';
-import { filesOf, operations } from './plan.js';
-import { run } from './service.js';
+import { fullRun } from './runner.js';
+import { numberTable } from './table.js';
 
 /** Names for device=, from GET /readyz: auto, cpu, cuda, and each GPU where there are several. */
 export function deviceNames(ready) {
@@ -38,48 +38,21 @@ async function sameBytes([{ blob: a, digest: first }, { blob: b, digest: second 
     return left.length === right.length && left.every((byte, i) => byte === right[i]);
 }
 
-function row(name, cells) {
-    return element(
-        'tr',
-        {},
-        element('th', { scope: 'row' }, name),
-        ...cells.map((cell) => element('td', {}, cell)),
-    );
-}
-
 function comparison(runs, equal) {
     const [cpu, gpu] = runs;
     const times = cpu.report.ms.compute / Math.max(gpu.report.ms.compute, 1e-6);
     return [
-        element(
-            'table',
-            { className: 'numbers', 'aria-label': 'CPU and GPU' },
-            element(
-                'thead',
-                {},
-                element(
-                    'tr',
-                    {},
-                    element('td', {}),
-                    ...runs.map((one) => element('th', { scope: 'col' }, one.device)),
-                ),
-            ),
-            element(
-                'tbody',
-                {},
-                row(
-                    'compute',
-                    runs.map((one) => milliseconds(one.report.ms.compute)),
-                ),
-                row(
-                    'total',
-                    runs.map((one) => milliseconds(one.report.ms.total)),
-                ),
-                row(
-                    'operators',
-                    runs.map((one) => megapixelsPerSecond(one.report, one.report.ms.compute)),
-                ),
-            ),
+        numberTable(
+            ['', ...runs.map((one) => one.device)],
+            [
+                ['compute', ...runs.map(({ report }) => milliseconds(report.ms.compute))],
+                ['total', ...runs.map(({ report }) => milliseconds(report.ms.total))],
+                [
+                    'compute rate',
+                    ...runs.map(({ report }) => megapixelsPerSecond(report, report.ms.compute)),
+                ],
+            ],
+            { 'aria-label': 'CPU and GPU' },
         ),
         element(
             'p',
@@ -98,19 +71,13 @@ function comparison(runs, equal) {
     ];
 }
 
-async function compare({ input, steps }, out) {
+async function compare(state, out) {
     out.replaceChildren(
         element('p', { className: 'hint' }, 'Running on the CPU, then on the GPU…'),
     );
     const runs = [];
     for (const device of ['cpu', 'cuda']) {
-        const answer = await run({
-            operations: operations(steps),
-            image: input.blob,
-            files: filesOf(steps),
-            type: 'png',
-            device,
-        });
+        const answer = await fullRun({ ...state, device });
         runs.push({ ...answer, device: answer.report.device, digest: await digestOf(answer.blob) });
     }
     out.replaceChildren(...comparison(runs, await sameBytes(runs)));

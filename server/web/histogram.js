@@ -1,13 +1,16 @@
 // Histograms before and after, with the cumulative line: plots one can read values off, by
-// pointer or arrow keys, and the same as a table.
+// pointer or arrow keys, and the same as a table. Heights are shares of all pixels, so that
+// pictures of different sizes, a preview among them, can be compared.
 import { drawing, element, whole } from './element.js';
 import { channels } from './histogram_counts.js';
+import { foldedTable } from './table.js';
 
 const WIDTH = 256,
-    HEIGHT = 110,
-    LEFT = 4,
-    TOP = 6,
-    BOTTOM = 14;
+    HEIGHT = 80,
+    LEFT = 40, // for the scale of the levels
+    RIGHT = 36, // for that of the cumulative line
+    TOP = 8,
+    BOTTOM = 15;
 
 const sum = (counts) => counts.reduce((all, count) => all + count, 0);
 
@@ -18,23 +21,51 @@ export function cumulative(counts) {
     return Array.from(counts, (count) => (below += count) / total);
 }
 
+function sharesOf(counts) {
+    const total = sum(counts) || 1;
+    return Array.from(counts, (count) => count / total);
+}
+
 /**
- * What a plot's height stands for: the highest count, unless a few levels stand far above all
- * others.
+ * What a plot's height stands for: the highest of all, unless a few stand far above all others.
  */
 export function heightOf(lists) {
     const heights = lists.map((counts) => {
         const used = Array.from(counts)
             .filter(Boolean)
             .sort((a, b) => a - b);
-        if (!used.length) return 1;
+        if (!used.length) return 0;
         const most = used[Math.floor(0.97 * (used.length - 1))];
         return Math.min(used[used.length - 1], 2 * most);
     });
-    return Math.max(1, ...heights);
+    return Math.max(...heights) || 1;
 }
 
+const shortPercent = (share) => `${Number((100 * share).toPrecision(2))} %`;
 const percent = (share) => `${(100 * share).toFixed(share < 0.1 ? 2 : 1)} %`;
+
+const heightAt = (share) => TOP + (1 - share) * HEIGHT;
+
+const textAt = (x, y, anchor, text) => drawing('text', { x, y, 'text-anchor': anchor }, text);
+
+/** Lines and numbers: levels below, what a level's height is on the left, the sum on the right. */
+function scales(highest) {
+    const end = LEFT + WIDTH;
+    const lines = [0.25, 0.5, 0.75, 1].map((share) => `M${LEFT} ${heightAt(share)}H${end}`);
+    return [
+        drawing('path', { class: 'grid', d: lines.join('') }),
+        drawing('path', { class: 'axis', d: `M${LEFT} ${heightAt(0) + 0.5}H${end}` }),
+        ...[0, 64, 128, 192, 255].map((level) =>
+            textAt(LEFT + level + 0.5, TOP + HEIGHT + 11, 'middle', String(level)),
+        ),
+        ...[0.5, 1].map((share) =>
+            textAt(LEFT - 3, heightAt(share) + 3.5, 'end', shortPercent(share * highest)),
+        ),
+        ...[0.5, 1].map((share) =>
+            textAt(end + 3, heightAt(share) + 3.5, 'start', `${100 * share} %`),
+        ),
+    ];
+}
 
 export class Histograms {
     constructor(box) {
@@ -42,35 +73,48 @@ export class Histograms {
         this.channel = 'value';
         this.level = 128;
         this.counts = {}; // before, after
+        this.preview = false; // is what is shown after
     }
 
-    set(side, counts) {
+    /** PREVIEW: the counts after are those of a preview. */
+    set(side, counts, preview = false) {
         this.counts[side] = counts;
+        if (side === 'after') this.preview = preview;
         clearTimeout(this.timer);
         this.timer = setTimeout(() => this.draw(), 0);
     }
 
     clear() {
         this.counts = {};
+        this.preview = false;
         this.box.replaceChildren();
+    }
+
+    get sides() {
+        return ['before', 'after'].filter((side) => this.counts[side]);
+    }
+
+    nameOf(side) {
+        return side === 'after' && this.preview ? 'preview' : side;
     }
 
     // ---- one plot
 
-    plot(side, title, highest) {
+    plot(side, highest) {
         const counts = this.counts[side][this.channel];
         const line = cumulative(counts);
-        const y = (share) => TOP + (1 - share) * HEIGHT;
+        const title = { before: 'Before', after: 'After', preview: 'Preview' }[this.nameOf(side)];
+        const y = heightAt;
         let area = `M${LEFT} ${y(0)}`,
             curve = '';
-        counts.forEach((count, level) => {
-            area += `V${y(Math.min(1, count / highest)).toFixed(1)}H${LEFT + level + 1}`;
+        sharesOf(counts).forEach((share, level) => {
+            area += `V${y(Math.min(1, share / highest)).toFixed(1)}H${LEFT + level + 1}`;
             curve += `${level ? 'L' : 'M'}${LEFT + level + 0.5} ${y(line[level]).toFixed(1)}`;
         });
         const svg = drawing(
             'svg',
             {
-                viewBox: `0 0 ${WIDTH + 2 * LEFT} ${TOP + HEIGHT + BOTTOM}`,
+                viewBox: `0 0 ${LEFT + WIDTH + RIGHT} ${TOP + HEIGHT + BOTTOM}`,
                 role: 'slider',
                 tabindex: 0,
                 'data-side': side,
@@ -80,31 +124,22 @@ export class Histograms {
                 'aria-orientation': 'horizontal',
             },
             drawing('path', { class: 'area', d: `${area}V${y(0)}Z` }),
+            ...scales(highest),
             drawing('path', { class: 'sum', d: curve }),
-            drawing('path', { class: 'axis', d: `M${LEFT} ${y(0) + 0.5}H${LEFT + 256}` }),
-            ...[0, 64, 128, 192, 255].map((level) =>
-                drawing(
-                    'text',
-                    {
-                        x: LEFT + level + 0.5,
-                        y: TOP + HEIGHT + 11,
-                        'text-anchor': level === 0 ? 'start' : level === 255 ? 'end' : 'middle',
-                    },
-                    String(level),
-                ),
-            ),
             drawing('path', { class: 'cross' }),
             drawing('circle', { class: 'dot', r: 3 }),
         );
         this.listen(svg);
-        return element('figure', { className: 'plot' }, svg, element('figcaption', {}, title));
+        return element('figure', { className: 'plot' }, element('figcaption', {}, title), svg);
     }
 
     listen(svg) {
         svg.addEventListener('pointermove', (event) => {
             const box = svg.getBoundingClientRect();
             this.moveTo(
-                Math.floor(((event.clientX - box.left) / box.width) * (WIDTH + 2 * LEFT) - LEFT),
+                Math.floor(
+                    ((event.clientX - box.left) / box.width) * (LEFT + WIDTH + RIGHT) - LEFT,
+                ),
             );
         });
         svg.addEventListener('keydown', (event) => {
@@ -142,7 +177,7 @@ export class Histograms {
 
     sentence(side) {
         const [count, share, below] = this.values(side);
-        return `Level ${this.level}: ${count} pixels (${share}), ${below} up to here`;
+        return `Level ${this.level}: ${count} pixels (${share}), cumulative ${below}`;
     }
 
     /** The same level in all plots. */
@@ -150,7 +185,7 @@ export class Histograms {
         for (const svg of this.box.querySelectorAll('svg')) {
             const share = cumulative(this.counts[svg.dataset.side][this.channel])[this.level];
             const x = LEFT + this.level + 0.5,
-                y = TOP + (1 - share) * HEIGHT;
+                y = heightAt(share);
             svg.querySelector('.cross').setAttribute('d', `M${x} ${TOP}V${TOP + HEIGHT}`);
             svg.querySelector('.dot').setAttribute('cx', x);
             svg.querySelector('.dot').setAttribute('cy', y);
@@ -166,15 +201,15 @@ export class Histograms {
         this.box
             .querySelector('.readout')
             .replaceChildren(
-                row([`level ${this.level}`, 'pixels', 'share', 'up to here'], 'th'),
-                ...Object.keys(this.counts).map((side) => row([side, ...this.values(side)], 'td')),
+                row([`level ${this.level}`, 'pixels', 'share', 'cumulative'], 'th'),
+                ...this.sides.map((side) => row([this.nameOf(side), ...this.values(side)], 'td')),
             );
     }
 
     // ---- all of them
 
     table() {
-        const sides = Object.keys(this.counts);
+        const { sides } = this;
         const rows = [];
         for (let from = 0; from < 256; from += 16) {
             const cells = sides.flatMap((side) => {
@@ -184,48 +219,15 @@ export class Histograms {
                     percent(cumulative(counts)[from + 15]),
                 ];
             });
-            rows.push(
-                element(
-                    'tr',
-                    {},
-                    element('th', { scope: 'row' }, `${from}–${from + 15}`),
-                    ...cells.map((cell) => element('td', {}, cell)),
-                ),
-            );
+            rows.push([`${from}–${from + 15}`, ...cells]);
         }
-        const heads = ['levels', ...sides.flatMap((side) => [side, 'up to here'])];
-        return element(
-            'details',
-            {
-                className: 'table',
-                open: this.tableOpen,
-                ontoggle: (event) => (this.tableOpen = event.target.open),
-            },
-            element('summary', {}, 'As a table'),
-            element(
-                'div',
-                {
-                    className: 'scroll',
-                    tabIndex: 0,
-                    role: 'group',
-                    'aria-label': 'Histograms as a table',
-                },
-                element(
-                    'table',
-                    { className: 'numbers' },
-                    element(
-                        'thead',
-                        {},
-                        element(
-                            'tr',
-                            {},
-                            ...heads.map((head) => element('th', { scope: 'col' }, head)),
-                        ),
-                    ),
-                    element('tbody', {}, ...rows),
-                ),
-            ),
-        );
+        return foldedTable({
+            heads: ['levels', ...sides.flatMap((side) => [this.nameOf(side), 'cumulative'])],
+            rows,
+            label: 'Histograms as a table',
+            open: this.tableOpen,
+            ontoggle: (event) => (this.tableOpen = event.target.open),
+        });
     }
 
     choice() {
@@ -244,20 +246,18 @@ export class Histograms {
     }
 
     draw() {
-        const sides = Object.keys(this.counts).filter((side) => this.counts[side]);
+        const { sides } = this;
         if (!sides.length) return this.box.replaceChildren();
         const focused = document.activeElement?.closest?.('#histograms svg')?.dataset.side;
-        const shown = sides.map((side) => this.counts[side][this.channel]);
+        const shown = sides.map((side) => sharesOf(this.counts[side][this.channel]));
         const highest = heightOf(shown);
-        const cut = shown.some((counts) => counts.some((count) => count > highest));
+        const cut = shown.some((shares) => shares.some((share) => share > highest));
         this.box.replaceChildren(
             element('div', { className: 'head' }, element('h3', {}, 'Histograms'), this.choice()),
             element(
                 'div',
                 { className: 'plots' },
-                ...sides.map((side) =>
-                    this.plot(side, side === 'before' ? 'Before' : 'After', highest),
-                ),
+                ...sides.map((side) => this.plot(side, highest)),
             ),
             element('table', { className: 'readout', role: 'presentation' }),
             element(
@@ -266,9 +266,9 @@ export class Histograms {
                 element(
                     'span',
                     { className: 'key-area' },
-                    cut ? `pixels, up to ${whole(highest)}` : 'pixels',
+                    cut ? 'share of pixels, cut off at the top' : 'share of pixels',
                 ),
-                element('span', { className: 'key-sum' }, 'sum up to the level'),
+                element('span', { className: 'key-sum' }, 'cumulative'),
             ),
             this.table(),
         );

@@ -5,7 +5,7 @@ import { connect, readSteps } from './connection.js';
 import { showDeviceChoice } from './devices.js';
 import { byId } from './element.js';
 import { guardLeaving, listenForFiles } from './files.js';
-import { JPEG_QUALITY, open, save } from './opening.js';
+import { closeInput, JPEG_QUALITY, open, save } from './opening.js';
 import { mark, page, say, state, stepList, unsaved, viewer } from './page.js';
 import { planText } from './plan.js';
 import {
@@ -88,7 +88,8 @@ function toggleComparing() {
 function cancel() {
     page.runner.stop();
     dropPreview();
-    showPictures();
+    if (page.input?.picture) showPictures();
+    else closeInput();
     say('Cancelled.');
 }
 

@@ -29,18 +29,21 @@ const titles = {
 
 const advice = {
     413: 'Choose a smaller file, or start the daemon with a larger body_bytes_max.',
-    415: 'Burin reads JPEG, PNG and PNM.',
     422: 'Choose another picture or other values.',
     503: 'The daemon has no room just now. Try again in a moment.',
     504: 'It took too long. Try fewer steps or a smaller change, or start the daemon with a larger processing_ms.',
 };
 
+/** Words as a sentence; the name of an operator at their begin stays as it is. */
+const sentenceOf = (words) =>
+    words
+        .replace(/^[a-z](?!\w*:)/, (letter) => letter.toUpperCase())
+        .replace(/([^.!?])$/, '$1.');
+
 /** What the daemon said stands first: its message tells what to do. */
 export function showProblem(problem, again) {
     const tip = advice[problem.status];
-    const sentence = problem.message
-        .replace(/^./, (letter) => letter.toUpperCase())
-        .replace(/([^.!?])$/, '$1.');
+    const sentence = sentenceOf(problem.message);
     showNotice(
         titles[problem.status] ?? problem.title,
         tip ? `${sentence} ${tip}` : sentence,

@@ -6,9 +6,9 @@ import { askUnsaved, saveBlob } from './files.js';
 import { hideNotice, showNotice, showProblem } from './notice.js';
 import { histograms, mark, page, say, stepList, unsaved, viewer } from './page.js';
 import { openPicture } from './picture.js';
-import { filesOf, operations } from './plan.js';
 import { dropResult, showBusy } from './results.js';
-import { Problem, run } from './service.js';
+import { fullRun } from './runner.js';
+import { Problem } from './service.js';
 import { fillStrip, forgetBetween, showPictures } from './stages.js';
 
 export const JPEG_QUALITY = 85; // the daemon's own default
@@ -73,6 +73,7 @@ function takeIn(input) {
     page.runner.stop();
     mark('shown', null);
     mark('opened', null);
+    mark('live', null);
     dropResult();
     forgetBetween();
     const old = page.input;
@@ -80,7 +81,7 @@ function takeIn(input) {
     viewer.clear();
     old?.picture?.close();
     histograms.clear();
-    hideNotice();
+    if (!page.gone) hideNotice();
     byId('empty').hidden = true;
     byId('file').textContent = input.name;
     byId('save-type').value = input.type;
@@ -91,7 +92,9 @@ function later(input, part) {
     if (part.bytes) input.preview = part;
     if (input !== page.input) return;
     if (part.counts) histograms.set('before', part.counts);
-    if (part.bytes && page.result) fillStrip();
+    if (!part.bytes) return;
+    mark('live', '');
+    if (page.result) fillStrip();
 }
 
 function showOpened(input, ms) {
@@ -107,13 +110,18 @@ function showOpened(input, ms) {
     if (!stepList.steps.length) say(`Opened in ${milliseconds(ms)}. Add a step.`);
 }
 
-/** The browser cannot read it: what the daemon thinks of it says more. */
-async function unreadable(input, error) {
-    if (page.input !== input) return;
+/** As if nothing had been opened. */
+export function closeInput() {
     page.input = null;
     page.runner.stop();
     dropResult();
     byId('file').textContent = 'No picture';
+}
+
+/** The browser cannot read it: what the daemon thinks of it says more. */
+async function unreadable(input, error) {
+    if (page.input !== input) return;
+    closeInput();
     const headers = { 'Content-Type': 'application/octet-stream' };
     const answer = await fetch('/info', { method: 'POST', body: input.blob, headers }).catch(
         () => null,
@@ -133,13 +141,10 @@ export async function save() {
     const { result, input, device } = page;
     if (!result?.blob) return false;
     const type = byId('save-type').value;
-    const plan = { operations: operations(result.steps), files: filesOf(result.steps) };
     try {
-        const blob =
-            type === 'png'
-                ? result.blob
-                : (await run({ ...plan, image: input.blob, type, quality: JPEG_QUALITY, device }))
-                      .blob;
+        const done = { input, steps: result.steps, device };
+        const { blob } =
+            type === 'png' ? result : await fullRun(done, { type, quality: JPEG_QUALITY });
         const name = outputName(input.name, result.steps, type);
         saveBlob(blob, name);
         result.saved = true;

@@ -42,7 +42,7 @@ export function showPreview(picture, ms) {
 }
 
 export function showPreviewCounts(counts) {
-    if (page.preview) histograms.set('after', counts);
+    if (page.preview) histograms.set('after', counts, true);
 }
 
 export function showCounts(result, counts) {
@@ -84,6 +84,7 @@ export function showFailure(error) {
 // ---- an end of what is shown
 
 export function dropPreview() {
+    if (page.preview) histograms.set('after', page.result?.counts);
     page.preview?.close();
     page.preview = null;
 }

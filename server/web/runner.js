@@ -83,17 +83,10 @@ export class Runner {
         const asking = setInterval(() => this.askProgress(id, control.signal), PROGRESS_MS);
         try {
             const only = tellsOnly(steps);
-            const answer = await run({
-                operations: operations(steps),
-                image: input.blob,
-                files: filesOf(steps),
-                type: 'png',
-                device,
-                tells: tellsAny(steps),
-                only,
-                requestId: id,
-                signal: control.signal,
-            });
+            const answer = await fullRun(
+                { input, steps, device },
+                { tells: tellsAny(steps), only, requestId: id, signal: control.signal },
+            );
             const result = { ...answer, text: planText(steps), steps };
             const later = (part) => part.counts && this.show.counts(result, part.counts);
             result.picture = only ? await input.opened : await openPicture(answer.blob, { later });
@@ -124,9 +117,16 @@ export class Runner {
     }
 }
 
+/** What the steps make of the whole picture, as a PNG where MORE does not say otherwise. */
+export function fullRun({ input, steps, device }, more) {
+    const plan = { operations: operations(steps), files: filesOf(steps) };
+    return run({ ...plan, image: input.blob, type: 'png', device, ...more });
+}
+
 const masks = new WeakMap(); // files in the preview's size
 
-async function previewFiles(steps, { width, height }) {
+/** Those of the steps, in the size of the preview. */
+export async function previewFiles(steps, { width, height }) {
     const files = {};
     for (const [name, file] of Object.entries(filesOf(steps))) {
         const kept = masks.get(file);

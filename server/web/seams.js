@@ -4,6 +4,7 @@
 import { drawing, element } from './element.js';
 import { openSeams } from './picture.js';
 import { operations, parameterOf } from './plan.js';
+import { previewFiles } from './runner.js';
 import { run } from './service.js';
 
 const PARTS = 8; // of the change: as many colours
@@ -39,6 +40,9 @@ function changeOf(step, picture) {
     return { dx, dy };
 }
 
+/** Of both sides at once the cheaper seam goes first: parts of both would not be the first of all. */
+const isOrdered = ({ dx, dy }) => !dx || !dy;
+
 /** The same step with a part of its change, as a drawing. */
 function partOf(step, change, share) {
     const values = {
@@ -49,24 +53,24 @@ function partOf(step, change, share) {
     };
     delete values.width;
     delete values.height;
-    return { ...step, values, files: {} };
+    return { ...step, values };
 }
 
 /** A picture of nothing but the seams, coloured by their order; null: there are none. */
-export async function seamsOf({ input, steps, device }, signal) {
+export async function seamsOf({ input, steps, device }) {
     const at = seamStep(steps);
-    const { bytes, type, scale, width, height } = input.preview;
+    const { bytes, scale, width, height } = input.preview;
     const change = changeOf(steps[at], input.picture);
-    if (type !== 'pnm' || (!change.dx && !change.dy)) return null;
-    const ask = async (list) =>
-        (await run({ operations: operations(list, scale), bytes, type, device, raw: true, signal }))
-            .bytes;
-    const before = steps.slice(0, at);
-    const images = [before.length ? await ask(before) : bytes.slice(0)];
-    // Of both sides at once the cheaper seam goes first, whichever side it is: parts of both would not be the first of all.
-    const parts = change.dx && change.dy ? 1 : PARTS;
-    for (let part = 1; part <= parts; part++)
-        images.push(await ask([...before, partOf(steps[at], change, part / parts)]));
+    if (!change.dx && !change.dy) return null;
+    const files = await previewFiles(steps, { width, height });
+    const ask = async (share) => {
+        const list = [...steps.slice(0, at), partOf(steps[at], change, share)];
+        const plan = { operations: operations(list, scale), files };
+        return (await run({ ...plan, bytes, type: 'pnm', device, raw: true })).bytes;
+    };
+    const parts = isOrdered(change) ? PARTS : 1;
+    const images = []; // the first without a seam
+    for (let part = 0; part <= parts; part++) images.push(await ask(part / parts));
     const picture = await openSeams(images, parts === 1 ? seamColours.slice(3, 4) : seamColours);
     picture.unit = [input.picture.width / width, input.picture.height / height];
     return picture;
@@ -93,18 +97,19 @@ const legend = () =>
         ' last',
     );
 
-const hint = ({ preview }) =>
-    element(
-        'p',
-        { className: 'hint' },
+function hintText(change, preview) {
+    if (!change.dx && !change.dy) return 'None: this step does not change the size.';
+    const place =
         preview?.scale < 1
             ? `As they are in the preview of ${preview.width} × ${preview.height}.`
-            : '',
-    );
+            : '';
+    return isOrdered(change) ? place : `Of both directions, without their order. ${place}`;
+}
 
 /** TOGGLE is called with true or false. */
 export function showSeams(box, { steps, input }, on, toggle) {
     if (seamStep(steps) < 0) return box.replaceChildren();
+    const change = changeOf(steps[seamStep(steps)], input.picture);
     const button = element(
         'button',
         {
@@ -115,6 +120,12 @@ export function showSeams(box, { steps, input }, on, toggle) {
         },
         'Show the seams over the input',
     );
-    box.replaceChildren(element('h3', {}, 'Seams'), button, ...(on ? [legend(), hint(input)] : []));
+    const hint = () => element('p', { className: 'hint' }, hintText(change, input.preview));
+    const ordered = isOrdered(change) && (change.dx || change.dy);
+    box.replaceChildren(
+        element('h3', {}, 'Seams'),
+        button,
+        ...(on ? [ordered ? legend() : '', hint()] : []),
+    );
     return undefined;
 }

@@ -5,12 +5,17 @@ import { drawFilmstrip } from './filmstrip.js';
 import { failed } from './connection.js';
 import { mark, page, state, stepList, viewer } from './page.js';
 import { openPicture } from './picture.js';
-import { copyOf, filesOf, operations, planText } from './plan.js';
-import { previewOf } from './runner.js';
+import { copyOf, planText } from './plan.js';
+import { fullRun, previewOf } from './runner.js';
 import { seamsOf, seamStep, showSeams } from './seams.js';
-import { run } from './service.js';
 
-const stepText = (count) => planText(stepList.steps.slice(0, count));
+/** Those of the output that is shown: a failed change has no stages. */
+const shownSteps = () => page.result?.steps ?? stepList.steps;
+
+/** After so many steps the picture is the output's: those that follow only tell values. */
+const outputCount = () => shownSteps().findLastIndex((step) => !step.operator.values) + 1;
+
+const stepText = (count) => planText(shownSteps().slice(0, count));
 
 const chosenStep = () => (page.chosen.startsWith('step-') ? Number(page.chosen.slice(5)) : 0);
 
@@ -25,7 +30,7 @@ function beforeStage() {
 // ---- what is shown
 
 export function showPictures() {
-    if (chosenStep() >= stepList.steps.length)
+    if (chosenStep() >= outputCount())
         page.chosen = page.chosen === 'output' ? 'output' : 'input';
     showViewer();
     drawStrip();
@@ -39,6 +44,7 @@ export function showViewer() {
     if (after) viewer.show(comparable, after, [before.name, page.preview ? 'Preview' : 'Output']);
     else viewer.clear();
     byId('canvas').setAttribute('aria-label', describe(after));
+    for (const button of byId('view-tools').querySelectorAll('button')) button.disabled = !after;
 }
 
 function describe(after) {
@@ -49,17 +55,29 @@ function describe(after) {
     return `${page.input.name} after ${stepList.steps.map((step) => step.operator.name).join(', ')}, ${size}`;
 }
 
-function drawStrip() {
-    if (!page.input?.picture || !page.result) return drawFilmstrip([], '', choose);
-    const items = [{ name: 'Input', picture: page.input.picture, exact: true, key: 'input' }];
-    stepList.steps.slice(0, -1).forEach((step, i) => {
+/** The pictures between input and output. */
+function stagesBetween() {
+    const stages = shownSteps().map((step, i) => {
         const between = page.between.get(stepText(i + 1));
-        const exact = between?.full || page.input.preview?.scale === 1;
-        const name = `${i + 1} ${step.operator.name}`;
-        const stage = { name, picture: between?.picture ?? null, exact, key: `step-${i + 1}` };
-        if (!step.operator.values) items.push(stage);
+        return {
+            name: `${i + 1} ${step.operator.name}`,
+            picture: between?.picture ?? null,
+            exact: between?.full || page.input.preview?.scale === 1,
+            key: `step-${i + 1}`,
+            tells: step.operator.values,
+        };
     });
-    items.push({ name: 'Output', picture: page.result.picture, exact: true, key: 'output' });
+    return stages.slice(0, Math.max(0, outputCount() - 1)).filter((stage) => !stage.tells);
+}
+
+function drawStrip() {
+    const { input, result } = page;
+    if (!input?.picture || !result) return drawFilmstrip([], '', choose);
+    const items = [
+        { name: 'Input', picture: input.picture, exact: true, key: 'input' },
+        ...stagesBetween(),
+        { name: 'Output', picture: result.picture, exact: true, key: 'output' },
+    ];
     return drawFilmstrip(items, page.chosen, choose);
 }
 
@@ -85,25 +103,19 @@ async function fillChosen() {
     const count = chosenStep();
     const text = stepText(count);
     if (!count || page.between.get(text)?.full) return;
-    const steps = copyOf(stepList.steps.slice(0, count));
-    const answer = await run({
-        operations: operations(steps),
-        image: input.blob,
-        files: filesOf(steps),
-        type: 'png',
-        device,
-    });
+    const steps = copyOf(shownSteps().slice(0, count));
+    const answer = await fullRun({ input, steps, device });
     keepBetween(input, text, { picture: await openPicture(answer.blob), full: true });
 }
 
 /** All others small, one after the other, while nothing else is to be done. */
 async function fillOthers() {
     const { input, result } = page;
-    for (let count = 1; count < stepList.steps.length; count++) {
+    for (let count = 1; count < outputCount(); count++) {
         const text = stepText(count);
-        if (page.between.has(text) || stepList.steps[count - 1].operator.values) continue;
+        if (page.between.has(text) || shownSteps()[count - 1].operator.values) continue;
         if (!input.preview) return;
-        const steps = copyOf(stepList.steps.slice(0, count));
+        const steps = copyOf(shownSteps().slice(0, count));
         const picture = await previewOf({ input, steps, device: page.device });
         keepBetween(input, text, { picture, full: false });
         if (result !== page.result || input !== page.input) return;
@@ -117,7 +129,7 @@ export async function fillStrip() {
     await fillChosen().catch(() => {});
 }
 
-const isStage = (text) => stepList.steps.some((_, i) => i > 0 && stepText(i) === text);
+const isStage = (text) => shownSteps().some((_, i) => i > 0 && stepText(i) === text);
 
 function keepBetween(input, text, made) {
     if (input !== page.input || !isStage(text)) return made.picture.close();

@@ -155,6 +155,9 @@ export class StepList {
     }
 }
 
+/** What it does, without what goes without saying: that stands behind a semicolon. */
+const shortOf = (summary) => summary.split(';')[0];
+
 export function drawPalette(operators, add) {
     byId('palette').replaceChildren(
         ...operators.map((operator) =>
@@ -166,10 +169,11 @@ export function drawPalette(operators, add) {
                     {
                         type: 'button',
                         'data-operator': operator.name,
+                        title: operator.summary,
                         onclick: () => add(operator),
                     },
                     element('span', { className: 'name' }, operator.name),
-                    element('span', { className: 'summary' }, operator.summary),
+                    element('span', { className: 'summary' }, shortOf(operator.summary)),
                 ),
             ),
         ),

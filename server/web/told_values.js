@@ -2,37 +2,23 @@
 // a plot and a table.
 import { drawing, element, whole } from './element.js';
 import { heightOf } from './histogram.js';
+import { foldedTable, numberTable } from './table.js';
+
+const ROWS_MAX = 1024; // of a table
 
 const names = { 1: ['gray'], 3: ['red', 'green', 'blue'] };
 const number = (value) => (Number.isInteger(value) ? whole(value) : value.toFixed(3));
 
-function numbersRow({ operation, step, value }) {
-    return element(
-        'tr',
-        {},
-        element('th', { scope: 'row' }, `${step + 1} ${operation}`),
-        ...value.map((one) => element('td', {}, number(one))),
-    );
-}
+const channelNames = (count) =>
+    names[count] ?? Array.from({ length: count }, (_, i) => `channel ${i + 1}`);
 
 function numbersTable(told) {
-    const count = Math.max(...told.map((one) => one.value.length));
-    const heads = names[count] ?? Array.from({ length: count }, (_, i) => `channel ${i + 1}`);
-    return element(
-        'table',
-        { className: 'numbers', 'aria-label': 'Values' },
-        element(
-            'thead',
-            {},
-            element(
-                'tr',
-                {},
-                element('th', { scope: 'col' }, 'step'),
-                ...heads.map((head) => element('th', { scope: 'col' }, head)),
-            ),
-        ),
-        element('tbody', {}, ...told.map(numbersRow)),
-    );
+    const heads = channelNames(Math.max(...told.map((one) => one.value.length)));
+    const rows = told.map(({ operation, step, value }) => [
+        `${step + 1} ${operation}`,
+        ...value.map(number),
+    ]);
+    return numberTable(['step', ...heads], rows, { 'aria-label': 'Values' });
 }
 
 function listPlot(list, title) {
@@ -61,53 +47,24 @@ function listPlot(list, title) {
 }
 
 function listBlock({ operation, step, value }) {
-    const heads = names[value.length] ?? value.map((_, i) => `channel ${i + 1}`);
+    const heads = channelNames(value.length);
+    const count = value[0].length;
     const rows = value[0]
-        .slice(0, 1024)
-        .map((_, i) =>
-            element(
-                'tr',
-                {},
-                element('th', { scope: 'row' }, String(i)),
-                ...value.map((list) => element('td', {}, number(list[i]))),
-            ),
-        );
+        .slice(0, ROWS_MAX)
+        .map((_, i) => [String(i), ...value.map((list) => number(list[i]))]);
     return [
-        element('p', {}, `${step + 1} ${operation}: ${value[0].length} values`),
-        element('div', { className: 'plots' }, ...value.map((list, i) => listPlot(list, heads[i]))),
+        element('p', {}, `${step + 1} ${operation}: ${whole(count)} values`),
         element(
-            'details',
-            { className: 'table' },
-            element(
-                'summary',
-                {},
-                rows.length < value[0].length ? 'The first 1024 as a table' : 'As a table',
-            ),
-            element(
-                'div',
-                {
-                    className: 'scroll',
-                    tabIndex: 0,
-                    role: 'group',
-                    'aria-label': `${operation} as a table`,
-                },
-                element(
-                    'table',
-                    { className: 'numbers' },
-                    element(
-                        'thead',
-                        {},
-                        element(
-                            'tr',
-                            {},
-                            element('th', { scope: 'col' }, 'bin'),
-                            ...heads.map((head) => element('th', { scope: 'col' }, head)),
-                        ),
-                    ),
-                    element('tbody', {}, ...rows),
-                ),
-            ),
+            'div',
+            { className: 'small-plots' },
+            ...value.map((list, i) => listPlot(list, heads[i])),
         ),
+        foldedTable({
+            heads: ['bin', ...heads],
+            rows,
+            label: `${operation} as a table`,
+            summary: count > ROWS_MAX ? `The first ${whole(ROWS_MAX)} as a table` : undefined,
+        }),
     ];
 }
 

@@ -361,7 +361,8 @@ def compiler(tmp_path, body):
     return {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
 
-def test_a_slow_compiler_keeps_nobody_waiting(start, tmp_path):
+def compiling(start, tmp_path):
+    """A daemon with `white`, in the middle of a reload: its compiler goes on when the file `slow` is removed."""
     path = folder(tmp_path, white=add(1))
     slow = compiler(tmp_path, f"while [ -e {tmp_path}/slow ]; do sleep 0.05; done")
     daemon = begin(start, path, env=slow)
@@ -369,6 +370,11 @@ def test_a_slow_compiler_keeps_nobody_waiting(start, tmp_path):
     write(path, white=add(2))
     hang_up(daemon)
     assert wait_until(lambda: any("--check" in open(f"/proc/{pid}/cmdline").read() for pid in daemon.children()))
+    return daemon
+
+
+def test_a_slow_compiler_keeps_nobody_waiting(start, tmp_path):
+    daemon = compiling(start, tmp_path)
     for _ in range(10):
         assert daemon.works() and daemon.get("/readyz").status == 200
         assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 1).tolist()
@@ -380,13 +386,7 @@ def test_a_slow_compiler_keeps_nobody_waiting(start, tmp_path):
 
 
 def test_stops_in_the_middle_of_it(start, tmp_path):
-    path = folder(tmp_path, white=add(1))
-    slow = compiler(tmp_path, f"while [ -e {tmp_path}/slow ]; do sleep 0.05; done")
-    daemon = begin(start, path, env=slow)
-    (tmp_path / "slow").touch()
-    write(path, white=add(2))
-    hang_up(daemon)
-    assert wait_until(lambda: any("--check" in open(f"/proc/{pid}/cmdline").read() for pid in daemon.children()))
+    daemon = compiling(start, tmp_path)
     children = daemon.children()
     daemon.process.send_signal(signal.SIGTERM)
     assert daemon.process.wait(60) == 0

@@ -29,7 +29,8 @@ needs_browser = pytest.mark.skipif(bool(missing), reason="not installed: " + ", 
 
 
 class Browser:
-    def __init__(self, folder):
+    def __init__(self, folder, watched=True):
+        """WATCHED: what it asks of the network is logged, for strangers(); that costs each request time, much for a large body."""
         self.downloads = pathlib.Path(folder, "downloads")
         self.downloads.mkdir()
         options = webdriver.ChromeOptions()
@@ -42,7 +43,7 @@ class Browser:
         for flag in flags:
             options.add_argument(flag)
         options.add_experimental_option("prefs", {"download.default_directory": str(self.downloads), "download.prompt_for_download": False})
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", **({"performance": "ALL"} if watched else {})})
         options.set_capability("unhandledPromptBehavior", "ignore")
         self.driver = webdriver.Chrome(service=Service(DRIVER), options=options)
         self.driver.set_script_timeout(PATIENCE_S)
