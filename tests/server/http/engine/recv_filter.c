@@ -30,7 +30,7 @@ struct wire {
 static struct wire open_wire(void) {
     int pair[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
-    struct wire wire = { pair[0], pair[1], recv_filter_open(pair[0], HEAD_MAX, NULL) };
+    struct wire wire = { pair[0], pair[1], recv_filter_open(pair[0], HEAD_MAX, NULL, NULL) };
     assert_non_null(wire.filter);
     return wire;
 }
