@@ -16,6 +16,7 @@
 #include "pipeline/timing.h"
 #include "server/http/engine/framing.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -97,14 +98,24 @@ static bool substitute(struct recv_filter *filter) {
 
 /* ---- reading */
 
-/* Behind what is held: the bytes read, and *FULL if there may be more of them. */
-static ssize_t read_behind_held(struct recv_filter *filter, int flags, bool *full) {
-    const size_t room = room_of(filter) - filter->held_length;
+/* A body may begin to go its own way only where all that passes before it fits into the library's
+ * buffer in this call: what is still held would come to it later than what follows. */
+static void allow_apart(struct recv_filter *filter, bool allowed) {
+    filter->framing.apart_min = allowed && filter->sink.place ? APART_MIN : 0;
+}
+
+/* Behind what is held: the bytes read, and *FULL if there may be more of them. ROOM: the library's.
+ * No more is read than fits there, where that is something. */
+static ssize_t read_behind_held(struct recv_filter *filter, size_t room, int flags, bool *full) {
+    const size_t ours = room_of(filter) - filter->held_length;
+    const size_t fits = room > filter->held_length ? room - filter->held_length : 0;
+    const size_t most = fits && fits < ours ? fits : ours;
     const ssize_t got =
-        recvfrom(filter->fd, filter->held + filter->held_length, room, flags, NULL, NULL);
+        recvfrom(filter->fd, filter->held + filter->held_length, most, flags, NULL, NULL);
     if (got <= 0) return got;
-    *full = (size_t)got == room;
+    *full = (size_t)got == most;
     filter->held_length += (size_t)got;
+    allow_apart(filter, most == fits);
     filter->passing =
         framing_pass(&filter->framing, filter->held, filter->held_length, &filter->failure);
     return got;
@@ -112,6 +123,7 @@ static ssize_t read_behind_held(struct recv_filter *filter, int flags, bool *ful
 
 /* What of LENGTH bytes in the library's BUFFER cannot pass yet is held; *PASSED bytes may. */
 static void pass(struct recv_filter *filter, char *buffer, size_t length, size_t *passed) {
+    allow_apart(filter, true);
     *passed = framing_pass(&filter->framing, buffer, length, &filter->failure);
     if (filter->framing.refused) return;
     if (!hold(filter, buffer + *passed, length - *passed)) filter->broken = true;
@@ -185,14 +197,16 @@ static ssize_t read_filtered(struct recv_filter *filter, char *buffer, size_t ro
     for (bool full = true; full && done < room;) {
         size_t passed = 0;
         full = false;
-        if (filter->framing.refused)
+        if (filter->framing.refused) {
             got = drop(filter, buffer + done, room - done, flags);
-        else if (filter->held)
-            got = read_behind_held(filter, flags, &full);
-        else if (framing_apart(&filter->framing))
-            got = read_apart(filter, buffer + done, room - done, flags, &full, &passed);
-        else
+        } else if (filter->held) {
+            got = read_behind_held(filter, room - done, flags, &full);
+        } else if (framing_apart(&filter->framing)) {
+            assert(done == 0); /* allow_apart */
+            got = read_apart(filter, buffer, room, flags, &full, &passed);
+        } else {
             got = read_direct(filter, buffer + done, room - done, flags, &full, &passed);
+        }
         if (got <= 0) break;
         if (filter->framing.refused) {
             full = true; /* to the dropping */
@@ -228,10 +242,7 @@ struct recv_filter *recv_filter_open(int fd, size_t head_max, struct deadline *d
     filter->fd = fd;
     filter->deadline = deadline;
     filter->framing.head_max = head_max;
-    if (sink) {
-        filter->sink = *sink;
-        filter->framing.apart_min = APART_MIN;
-    }
+    if (sink) filter->sink = *sink;
     atomic_store_explicit(&filters[fd], filter, memory_order_release);
     return filter;
 }
