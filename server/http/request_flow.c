@@ -3,8 +3,9 @@
  * its body goes into a slot, its job goes to a worker and comes back, its answer is queued, and the
  * end is counted and logged. All of it runs on the I/O thread of its connection, in calls of the
  * library: request_flow_proceed once for the head, for each piece of the body, at its end, and once
- * more after a resume; of a large body most pieces come to request_flow_body_take. Whatever fails is noted once, and becomes a problem where an answer may be
- * sent: the library accepts none in the middle of a body. */
+ * more after a resume; of a large body most pieces come to request_flow_body_take. Whatever fails
+ * is noted once, and becomes a problem where an answer may be sent: the library accepts none in the
+ * middle of a body. */
 #include "server/http/request_flow.h"
 
 #include "server/http/cors.h"
