@@ -52,6 +52,7 @@ struct config {
     long slots_small;
     long slots_medium;
     long slots_large;
+    long slots_huge;
 
     /* deadlines */
     long header_ms;

@@ -90,13 +90,18 @@ static const struct key keys[] = {
              "four of the largest" },
 
     { FIELD(slots_small, KEY_INTEGER), .def = 256, .min = 1, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory, with 256 KiB each allocated at start: as many as jobs may "
-             "wait" },
-    { FIELD(slots_medium, KEY_INTEGER), .def = 24, .min = 0, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory, with 8 MiB each allocated at start: what lanes have under "
-             "way" },
-    { FIELD(slots_large, KEY_INTEGER), .def = 40, .min = 0, .max = 4096, .unit = "slots",
-      .why = "pieces of shared memory, allocated page by page and freed after the request" },
+      .why = "pieces of shared memory, with 128 KiB each allocated at start, 32 MiB in all: an "
+             "upload of up to 32 KiB and its answer; as many as jobs may wait" },
+    { FIELD(slots_medium, KEY_INTEGER), .def = 128, .min = 0, .max = 4096, .unit = "slots",
+      .why = "pieces of shared memory, with 1.5 MiB each allocated at start, 192 MiB in all: an "
+             "upload of up to 736 KiB, a photograph of 1080p, and its answer; as many as a GPU's "
+             "lanes have under way" },
+    { FIELD(slots_large, KEY_INTEGER), .def = 12, .min = 0, .max = 4096, .unit = "slots",
+      .why = "pieces of shared memory, with 8 MiB each allocated at start, 96 MiB in all: an "
+             "upload of up to 4 MiB, and its answer" },
+    { FIELD(slots_huge, KEY_INTEGER), .def = 40, .min = 0, .max = 4096, .unit = "slots",
+      .why = "pieces of shared memory, allocated page by page and freed after the request: 0.6 ms "
+             "a MiB; for what is larger, and while the others are taken" },
 
     { FIELD(header_ms, KEY_INTEGER), .def = 10000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "the time from the first byte of a request to the end of its headers; a "

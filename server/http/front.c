@@ -27,7 +27,8 @@ static int listener_count(const struct front *front) {
 
 static enum status open_pipes(struct front *front, struct failure *failure) {
     const struct config *config = front->config;
-    const long slots = config->slots_small + config->slots_medium + config->slots_large;
+    const long slots =
+        config->slots_small + config->slots_medium + config->slots_large + config->slots_huge;
     for (int i = 0; i < (int)config->io_threads; i++) {
         struct front_listener *listener = &front->listeners[i];
         const enum status status = completion_pipe_open(listener->pipe, (int)slots, failure);
@@ -43,9 +44,10 @@ static enum status open_slots(struct front *front, struct failure *failure) {
     const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
     const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* and up to a page before the result */
     const struct slot_options options = {
-        .classes = { { (int)config->slots_small, 256 << 10 },
-                     { (int)config->slots_medium, 8 << 20 },
-                     { (int)config->slots_large, 0 } },
+        .classes = { { (int)config->slots_small, 128 << 10 },
+                     { (int)config->slots_medium, 3 << 19 },
+                     { (int)config->slots_large, 8 << 20 },
+                     { (int)config->slots_huge, 0 } },
         .span_bytes = (size_t)config->body_bytes_max + answer + answer / 64 + values + (2 << 20),
         .preamble = config,
         .preamble_bytes = sizeof *config,
@@ -101,7 +103,9 @@ static enum status open_listener(struct front *front, long place, int fd, struct
         .connection = { .deadlines = front->deadlines,
                         .lingering = front->lingering,
                         .header_bytes_max = (size_t)front->config->header_bytes,
-                        .request_bytes = sizeof(struct exchange) },
+                        .request_bytes = sizeof(struct exchange),
+                        .body_place = request_flow_body_place,
+                        .body_take = request_flow_body_take },
         .pipe = listener->pipe[0],
         .request = request_flow_proceed,
         .ended = request_flow_ended,

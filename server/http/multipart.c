@@ -197,6 +197,12 @@ enum status multipart_next(struct multipart *m, const uint8_t **at, const uint8_
     return m->status;
 }
 
+bool multipart_in_data(const struct multipart *m, size_t *kept) {
+    const struct delimiter *d = &m->delimiter;
+    *kept = d->matched - d->assumed + (m->state == TAIL ? d->tail_length : 0);
+    return m->in_part && (m->state == DATA || m->state == TAIL);
+}
+
 enum status multipart_finish(struct multipart *m, struct multipart_event *event,
                              struct failure *failure) {
     *event = (struct multipart_event){ .kind = MULTIPART_MORE };

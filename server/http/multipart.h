@@ -61,6 +61,10 @@ enum status multipart_init(struct multipart *multipart, const char *content_type
 enum status multipart_next(struct multipart *multipart, const uint8_t **at, const uint8_t *end,
                            struct multipart_event *event, struct failure *failure);
 
+/* What comes next are data of a part, or *KEPT bytes of it wait here for what comes, because they
+ * may begin a delimiter. */
+bool multipart_in_data(const struct multipart *multipart, size_t *kept);
+
 /* The body is complete: fails if the closing boundary never came. EVENT may be one more PART_END.
  */
 enum status multipart_finish(struct multipart *multipart, struct multipart_event *event,

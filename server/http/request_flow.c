@@ -3,8 +3,9 @@
  * its body goes into a slot, its job goes to a worker and comes back, its answer is queued, and the
  * end is counted and logged. All of it runs on the I/O thread of its connection, in calls of the
  * library: request_flow_proceed once for the head, for each piece of the body, at its end, and once
- * more after a resume. Whatever fails is noted once, and becomes a problem where an answer may be
- * sent: the library accepts none in the middle of a body. */
+ * more after a resume; of a large body most pieces come to request_flow_body_take. Whatever fails
+ * is noted once, and becomes a problem where an answer may be sent: the library accepts none in the
+ * middle of a body. */
 #include "server/http/request_flow.h"
 
 #include "server/http/cors.h"
@@ -265,6 +266,20 @@ static enum MHD_Result read_body(struct exchange *exchange, const char *bytes, s
     if (!status) return MHD_YES;
     refuse(exchange, &failure);
     return !wanted || much_is_to_come(exchange) ? send_problem_early(exchange) : MHD_YES;
+}
+
+/* A large body comes beside the library (engine/recv_filter.h): here, until its last byte. */
+void *request_flow_body_place(void *memory, size_t *room) {
+    struct exchange *exchange = memory;
+    const bool wanted = exchange->state == EXCHANGE_BODY && !exchange->failure.status &&
+                        exchange->route->begin != NULL;
+    return wanted ? upload_place(exchange, room) : NULL;
+}
+
+bool request_flow_body_take(void *memory, const void *bytes, size_t length) {
+    struct exchange *exchange = memory;
+    if (exchange->state != EXCHANGE_BODY && exchange->state != EXCHANGE_LINGERING) return false;
+    return read_body(exchange, bytes, length) == MHD_YES;
 }
 
 /* ---- its job */

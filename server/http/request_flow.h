@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* request_flow.h - the way of a request, from its first line to the last byte of its answer.
  *
- * Used by:  front.c gives the three functions to its listeners.
+ * Used by:  front.c gives the functions to its listeners.
  * Owns:     each struct exchange, from the first call for a request to request_flow_ended.
  * Threads:  the I/O thread of the connection.
  */
@@ -9,12 +9,16 @@
 #define BURIN_REQUEST_FLOW_H
 
 #include <microhttpd.h>
+#include <stdbool.h>
 #include <stddef.h>
 
-/* For listener_options; CONTEXT is a struct front_listener, *STATE the request's exchange. */
+/* For listener_options and, the two in the middle, connection_options. CONTEXT is a struct
+ * front_listener, *STATE and MEMORY the request's exchange. */
 enum MHD_Result request_flow_proceed(void *context, struct MHD_Connection *library,
                                      const char *path, const char *method, const char *version,
                                      const char *body, size_t *length, void **state);
+void *request_flow_body_place(void *memory, size_t *room);
+bool request_flow_body_take(void *memory, const void *bytes, size_t length);
 void request_flow_jobs_completed(void *context, int pipe);
 void request_flow_ended(void *context, struct MHD_Connection *library, void **state,
                         enum MHD_RequestTerminationCode how);

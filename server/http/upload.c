@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. At the head the body is refused if it is too large, coded, or if there is no room
  * now; nothing is reserved, since a client may announce a body and send nothing. With the first
- * bytes a slot is taken, and each byte counts against queue_bytes from when it has come. Image
- * bytes are copied once, from the library's buffer into the slot; a form is read event by event
- * (multipart.h), its fields become settings. */
+ * bytes a slot is taken, and each byte counts against queue_bytes from when it has come. A form is
+ * read event by event (multipart.h), its fields become settings. Image bytes are copied once, from
+ * the library's buffer into the slot; those of a large body are received in the slot, where they
+ * belong, and a form is read there. */
 #include "server/http/upload.h"
 
 #include "pipeline/param.h"
@@ -101,6 +102,24 @@ enum status upload_begin(struct exchange *exchange, struct failure *failure) {
 
 /* ---- images, into the slot */
 
+/* Where the next byte of an image is stored. */
+static uint8_t *store_place(const struct exchange *exchange) {
+    return slot_bytes(exchange->front->slots, exchange->slot) + exchange_job(exchange)->body_length;
+}
+
+static bool is_in_slot(const struct exchange *exchange, const uint8_t *bytes) {
+    const uint8_t *start = slot_bytes(exchange->front->slots, exchange->slot);
+    return bytes >= start && bytes < start + slot_span(exchange->front->slots);
+}
+
+/* Of bytes that were received in the slot some are the form's own, and lie behind its images: their
+ * pages are the slot's to give back, too. */
+static void note_written(const struct exchange *exchange, const uint8_t *end) {
+    struct job *job = exchange_job(exchange);
+    const uint64_t written = (uint64_t)(end - slot_bytes(exchange->front->slots, exchange->slot));
+    if (written > job->written_length) job->written_length = written;
+}
+
 /* Where the next image of the body begins in the slot. */
 static uint64_t next_offset(struct job *job) {
     job->body_length = (job->body_length + IMAGE_ALIGN - 1) / IMAGE_ALIGN * IMAGE_ALIGN;
@@ -142,7 +161,8 @@ static enum status store_image(struct exchange *exchange, const uint8_t *bytes, 
         return fail(failure, STATUS_BODY_TOO_LARGE,
                     "the body is larger than %ld bytes (body_bytes_max)",
                     exchange->front->config->body_bytes_max);
-    memcpy(slot_bytes(exchange->front->slots, exchange->slot) + job->body_length, bytes, length);
+    uint8_t *place = store_place(exchange);
+    if (place != bytes) memmove(place, bytes, length); /* they may overlap: see upload_place */
     job->body_length += length;
     *exchange->upload.image_length += length;
     return STATUS_OK;
@@ -216,6 +236,19 @@ static enum status handle_event(struct exchange *exchange, const struct multipar
     }
 }
 
+/* A further image begins in bytes that were received in the slot, and its place lies behind its
+ * first byte: storing it there would overwrite what is not read yet. So that moves first, by less
+ * than IMAGE_ALIGN. */
+static void make_way(struct exchange *exchange, const uint8_t **bytes, const uint8_t **end) {
+    uint8_t *place = store_place(exchange);
+    const size_t length = (size_t)(*end - *bytes);
+    if (!is_in_slot(exchange, *bytes) || place <= *bytes) return;
+    memmove(place, *bytes, length);
+    *bytes = place;
+    *end = place + length;
+    note_written(exchange, *end);
+}
+
 static enum status read_form(struct exchange *exchange, const uint8_t *bytes, size_t length,
                              struct failure *failure) {
     const uint8_t *end = bytes + length;
@@ -224,6 +257,7 @@ static enum status read_form(struct exchange *exchange, const uint8_t *bytes, si
     do {
         status = multipart_next(&exchange->upload.parser, &bytes, end, &event, failure);
         if (!status) status = handle_event(exchange, &event, failure);
+        if (!status && event.kind == MULTIPART_PART_BEGIN) make_way(exchange, &bytes, &end);
     } while (!status && event.kind != MULTIPART_MORE);
     return status;
 }
@@ -273,6 +307,18 @@ static enum status take_slot(struct exchange *exchange, struct failure *failure)
     return exchange->upload.multipart ? STATUS_OK : begin_image(exchange, failure);
 }
 
+/* In the middle of an image, and behind what the form's parser has kept back of it: if that turns
+ * out to be data, it fits in between. A client that announces a body and sends nothing has no slot,
+ * so there is no place before the first bytes. */
+void *upload_place(struct exchange *exchange, size_t *room) {
+    const struct upload *upload = &exchange->upload;
+    size_t kept = 0;
+    (void)room; /* a slot has addresses for the largest body, and the head was checked against it */
+    if (exchange->slot < 0 || !upload->image_length) return NULL;
+    if (upload->multipart && !multipart_in_data(&upload->parser, &kept)) return NULL;
+    return store_place(exchange) + kept;
+}
+
 enum status upload_feed(struct exchange *exchange, const uint8_t *bytes, size_t length,
                         struct failure *failure) {
     struct upload *upload = &exchange->upload;
@@ -282,6 +328,7 @@ enum status upload_feed(struct exchange *exchange, const uint8_t *bytes, size_t 
     enum status status = hold(exchange, (int64_t)length, failure);
     if (!status && exchange->slot < 0) status = take_slot(exchange, failure);
     if (status) return status;
+    if (is_in_slot(exchange, bytes)) note_written(exchange, bytes + length);
     return upload->multipart ? read_form(exchange, bytes, length, failure)
                              : store_image(exchange, bytes, length, failure);
 }

@@ -21,7 +21,11 @@
 /* After the headers. Holds nothing yet. */
 enum status upload_begin(struct exchange *exchange, struct failure *failure);
 
-/* The first call takes the slot. */
+/* Where the next bytes of the body may be received, so that upload_feed need not copy them: up to
+ * *ROOM. NULL: nowhere yet; hand them to upload_feed from elsewhere. */
+void *upload_place(struct exchange *exchange, size_t *room);
+
+/* The first call takes the slot. BYTES may be where upload_place said. */
 enum status upload_feed(struct exchange *exchange, const uint8_t *bytes, size_t length,
                         struct failure *failure);
 

@@ -51,7 +51,8 @@ struct job {
     char device[DEVICE_WANT_MAX];        /* auto, cpu, cuda, cuda:N */
     struct probe probe;                  /* of the image's header, within the limits */
     uint64_t image_offset, image_length; /* in the slot's bytes */
-    uint64_t body_length;                /* bytes of the slot in use by the upload */
+    uint64_t body_length;                /* bytes of the slot in use by the upload's images */
+    uint64_t written_length;             /* bytes of the slot that the front wrote, if more */
     struct job_aux aux[OP_AUX_MAX];      /* of plan_aux_step's operator */
     enum format type;                    /* of the answer; FORMAT_NONE: as the input */
     int32_t quality, compression;
@@ -86,12 +87,15 @@ static inline enum format job_result_format(const struct job *job) {
     return job->type ? job->type : job->probe.format;
 }
 
-/* Where the last of the upload, the values and the result ends in the slot's bytes. */
+/* Where the last of the upload, the values and the result ends in the slot's bytes: what lies
+ * behind was never written. */
 static inline uint64_t job_bytes_end(const struct job *job) {
     const uint64_t result = job->result_offset + job->result_length;
     const uint64_t values = job->values_offset + job->values_length;
     const uint64_t answer = result > values ? result : values;
-    return answer > job->body_length ? answer : job->body_length;
+    const uint64_t upload =
+        job->written_length > job->body_length ? job->written_length : job->body_length;
+    return answer > upload ? answer : upload;
 }
 
 #endif

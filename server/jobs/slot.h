@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SLOT_CLASSES = 3, SLOT_PAGE = 4096 };
+enum { SLOT_CLASSES = 4, SLOT_PAGE = 4096 };
 
 /* The next border of a page. */
 static inline uint64_t slot_paged(uint64_t bytes) {

@@ -78,7 +78,7 @@ def main():
         print(__doc__)
         return
     out, photographs = sys.argv[1], sys.argv[2:]
-    photographs = photographs or sorted(glob.glob("/usr/share/backgrounds/mate/nature/*.jpg"))[:8]
+    photographs = photographs or sorted(glob.glob("/usr/share/backgrounds/mate/nature/*.jpg"))[:12]
     if not photographs:
         sys.exit("photos.py: no photograph; name some, or install mate-backgrounds")
     os.makedirs(out, exist_ok=True)

@@ -196,6 +196,8 @@ def test_a_way_refuses_strangers(name):
 class Closing(threading.Thread):
     """A server that closes each connection after three answers, and says so beforehand or not."""
 
+    requests = 3
+
     def __init__(self, says_so):
         super().__init__(daemon=True)
         self.says_so, self.server = says_so, socket.create_server(("127.0.0.1", 0), backlog=64)
@@ -210,9 +212,13 @@ class Closing(threading.Thread):
                 return
             threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
 
+    def answer(self, number):
+        """Type and body."""
+        return b"text/plain", b"hello"
+
     def serve(self, connection):
         with connection, connection.makefile("rb") as stream:
-            for i in range(3):
+            for i in range(self.requests):
                 length = 0
                 while (line := stream.readline().strip()):
                     if line.startswith(b"Content-Length: "):
@@ -221,7 +227,26 @@ class Closing(threading.Thread):
                     return
                 stream.read(length)
                 close = b"Connection: close\r\n" if i == 2 and self.says_so else b""
-                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n" + close + b"\r\nhello")
+                media, body = self.answer(i)
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n%s" %
+                                   (media, len(body), close, body))
+
+
+class Changing(Closing):
+    """Its 50th answer is not like the others: by ADDED bytes, or in the byte at PLACE."""
+
+    requests = 1000
+
+    def __init__(self, added, place):
+        self.added, self.place = added, place
+        super().__init__(False)
+
+    def answer(self, number):
+        body = bytearray(b"0123456789" * 10000)
+        if number == 49:
+            body[self.place] ^= 1
+            body += bytes(self.added)
+        return b"image/png", bytes(body)
 
 
 @pytest.mark.parametrize("says_so", [True, False], ids=["said", "unsaid"])
@@ -236,6 +261,19 @@ def test_load_goes_on_when_connections_are_closed(says_so, connections, tmp_path
     row, = json.loads(done.stdout)
     assert done.returncode == 0 and row["requests"] == 60 and row["failed"] == 0
     assert 60 // 3 - connections <= row["reopened"] <= 60 // 3
+
+
+@pytest.mark.parametrize("added,place,wrong", [(0, 3, 1), (0, -1, 1), (0, -20, 1), (1, 50, 1), (0, 50_000, 0)])
+def test_load_compares_images_with_the_first(added, place, wrong, tmp_path):
+    """Length, first and last bytes of each; the middle of every 64th alone."""
+    (tmp_path / "a").write_bytes(bytes(1000))
+    server = Changing(added, place)
+    done = subprocess.run([program("load"), "--json", "--port", str(server.port), "--count", "150", "--concurrency",
+                           "1", str(tmp_path / "a")], capture_output=True, text=True, timeout=60)
+    server.server.close()
+    row, = json.loads(done.stdout)
+    assert row["failed"] == row["wrong"] == wrong and row["requests"] == 150 - wrong
+    assert done.returncode == wrong
 
 
 @pytest.mark.parametrize("name", ["carve_band", "codec", "edge_ways", "energy_ways", "launch_shapes", "load", "throughput"])

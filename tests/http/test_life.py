@@ -226,7 +226,7 @@ def test_full_queue(start):
 
 def test_no_slot_left(start):
     """Refused at the headers: nothing of a large body is read."""
-    daemon = start("--lanes", "1", "--slots-small", "1", "--slots-medium", "1", "--slots-large", "1")
+    daemon = start("--lanes", "1", "--slots-small", "1", "--slots-medium", "1", "--slots-large", "0", "--slots-huge", "1")
     worker, = daemon.children()
     freeze(worker)
     try:
@@ -248,7 +248,7 @@ def test_no_slot_left(start):
 
 def test_same_advice_whatever_the_size(start, long_job):
     """When to try again depends on how long jobs take, and not on the way of the answer."""
-    daemon = start("--lanes", "1", "--slots-small", "1", "--slots-medium", "0", "--slots-large", "0")
+    daemon = start("--lanes", "1", "--slots-small", "1", "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "0")
     worker, = daemon.children()
     used = cpu_seconds(worker)
     job = Background(daemon, LONG_PATH, long_job)
@@ -277,7 +277,7 @@ def test_same_advice_whatever_the_size(start, long_job):
                          ids=["length", "chunked", "form"])
 def test_silent_clients_take_no_slot(start, framing):
     """Far more of them than slots, each within body_ms: all others are served at once, and they when they speak."""
-    daemon = start("--slots-small", "2", "--slots-medium", "1", "--slots-large", "1")
+    daemon = start("--slots-small", "2", "--slots-medium", "1", "--slots-large", "0", "--slots-huge", "1")
     silent = [daemon.socket() for _ in range(30)]
     for s in silent:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + framing + b"\r\n\r\n")
@@ -294,7 +294,7 @@ def test_silent_clients_take_no_slot(start, framing):
 
 def test_slots_run_out_in_mid_body(start):
     """Whoever speaks when the last slot is gone hears it, and the connection is as good as before."""
-    daemon = start("--slots-small", "1", "--slots-medium", "0", "--slots-large", "0")
+    daemon = start("--slots-small", "1", "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "0")
     with begun(daemon, len(PICTURE)) as first, daemon.socket() as second:
         second.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(PICTURE))
         assert wait_until(lambda: daemon.metric("requests_in_progress") == 3)
@@ -315,7 +315,7 @@ def test_slots_run_out_in_mid_body(start):
     assert daemon.becomes_idle()
 
 
-@pytest.mark.parametrize("flags,word", [(["--slots-small", "1", "--slots-medium", "0", "--slots-large", "0"],
+@pytest.mark.parametrize("flags,word", [(["--slots-small", "1", "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "0"],
                                          b"being served"), (["--queue-bytes", "4MiB"], b"queue_bytes")],
                          ids=["slots", "bytes"])
 def test_no_room_in_mid_body_is_told_at_once(start, flags, word):
@@ -387,7 +387,7 @@ def test_bytes_that_come_are_held_within_bounds(start):
                          ids=["length", "chunked"])
 def test_refused_upload_holds_nothing(start, framing):
     """Its client has the answer and stays, in the middle of the body: others must not be refused for that."""
-    daemon = start("--queue-bytes", "1MiB", "--slots-small", "1", "--slots-medium", "0", "--slots-large", "0")
+    daemon = start("--queue-bytes", "1MiB", "--slots-small", "1", "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "0")
     with daemon.socket() as s:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\n" + framing)
         assert wait_until(lambda: daemon.samples()['burin_rejected_total{reason="bytes"}'] == 1)
@@ -801,15 +801,36 @@ def test_three_thousand_requests(start):
 
 def test_slots_are_mapped_from_the_start(start):
     """A worker has every page of shared memory that the front has touched, after its death too, and none beyond."""
-    daemon = start("--lanes", "1", "--slots-small", "20", "--slots-medium", "3", "--slots-large", "4")
+    daemon = start("--lanes", "1", "--slots-small", "20", "--slots-medium", "3", "--slots-large", "2",
+                   "--slots-huge", "4")
     touched = memory(daemon.process.pid, "RssShmem")
-    assert touched >= 20 * MB // 4 + 3 * 8 * MB
+    assert touched >= 20 * MB // 8 + 3 * 3 * MB // 2 + 2 * 8 * MB
     for _ in range(2):
         worker, = daemon.children()
         assert abs(memory(worker, "RssShmem") - touched) < MB // 4
         assert memory(daemon.process.pid, "RssShmem") == touched
         os.kill(worker, signal.SIGKILL)
         assert wait_until(lambda: daemon.children() not in ([worker], []) and daemon.ready())
+
+
+def test_photographs_of_128_clients_need_no_more_memory_than_there_is_at_the_start(start):
+    """Bodies of 300 KB, all of them in slots at once, and their answers: not one page more is allocated."""
+    daemon = start()
+    touched = memory(daemon.process.pid, "RssShmem")
+    assert 320 * MB <= touched <= 325 * MB  # what config/README.md says, and a page or two a slot
+    body = pnm(noise(400, 256, 3))
+    assert 300_000 < len(body) < 310_000
+    clients = [daemon.socket() for _ in range(128)]
+    head = f"POST /brightness?shift=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    for client in clients:
+        client.sendall(head + body[:-1])
+    assert wait_until(lambda: daemon.samples()["burin_body_bytes_held"] == 128 * (len(body) - 1))
+    assert memory(daemon.process.pid, "RssShmem") == touched
+    for client in clients:
+        client.sendall(body[-1:])
+    answers = {responses(read_to_end(client))[0][2] for client in clients}
+    assert len(answers) == 1 and len(answers.pop()) == len(body)
+    assert memory(daemon.process.pid, "RssShmem") == touched
 
 
 def test_large_requests_give_their_memory_back(start):

@@ -8,6 +8,22 @@
 #include <string.h>
 #include <strings.h>
 
+/* ---- bodies beside the library: those of the request that its handler has begun, no other */
+
+static void *place_body(void *context, int64_t number, size_t *room) {
+    struct connection *connection = context;
+    if (number != connection->requests) return NULL;
+    return connection->options->body_place(connection->memory, room);
+}
+
+static bool take_body(void *context, int64_t number, const void *bytes, size_t length) {
+    struct connection *connection = context;
+    return number == connection->requests &&
+           connection->options->body_take(connection->memory, bytes, length);
+}
+
+/* ---- life */
+
 static struct connection *open_connection(struct MHD_Connection *library,
                                           const struct connection_options *options) {
     const union MHD_ConnectionInfo *info =
@@ -16,8 +32,10 @@ static struct connection *open_connection(struct MHD_Connection *library,
         info ? calloc(1, sizeof(struct connection) + options->request_bytes) : NULL;
     if (!connection) return NULL;
     connection->deadline = deadline_thread_add(options->deadlines, info->connect_fd);
+    connection->options = options;
+    const struct recv_sink sink = { place_body, take_body, connection };
     connection->filter =
-        recv_filter_open(info->connect_fd, options->header_bytes_max, connection->deadline);
+        recv_filter_open(info->connect_fd, options->header_bytes_max, connection->deadline, &sink);
     return connection;
 }
 
@@ -47,6 +65,8 @@ struct connection *connection_of(struct MHD_Connection *library) {
         MHD_get_connection_info(library, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info ? info->socket_context : NULL;
 }
+
+/* ---- requests */
 
 void *connection_begin_request(void *unused, const char *target, struct MHD_Connection *library) {
     (void)unused;
@@ -79,6 +99,8 @@ void connection_read_facts(struct MHD_Connection *library, struct request_facts 
         .chunked = connection_header(library, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL,
         .expects_continue = connection_header(library, MHD_HTTP_HEADER_EXPECT) != NULL,
     };
+    const struct connection *connection = connection_of(library);
+    recv_filter_passed_by(connection->filter, connection->requests, &facts->length);
 }
 
 static enum MHD_Result add_line(void *context, enum MHD_ValueKind kind, const char *name,

@@ -27,7 +27,8 @@ struct connection {
     int64_t requests;           /* so far, the one under way among them */
     int64_t start_ns;           /* of the request under way: its first byte, as far as known */
     size_t target_length;       /* of the request under way, as sent */
-    max_align_t memory[];       /* the request's, zeroed at the start of the connection */
+    const struct connection_options *options;
+    max_align_t memory[]; /* the request's, zeroed at the start of the connection */
 };
 
 struct connection_options {
@@ -35,6 +36,10 @@ struct connection_options {
     struct lingering_close *lingering;
     size_t header_bytes_max; /* of a request */
     size_t request_bytes;    /* of memory for its requests */
+
+    /* Of a large body, beside the library (struct recv_sink); MEMORY: the request's. */
+    void *(*body_place)(void *memory, size_t *room);
+    bool (*body_take)(void *memory, const void *bytes, size_t length);
 };
 
 /* For MHD_OPTION_NOTIFY_CONNECTION: opens and closes. OPTIONS: struct connection_options. */
@@ -51,7 +56,8 @@ struct connection *connection_of(struct MHD_Connection *library);
 bool connection_refusal(const struct connection *connection, struct failure *failure,
                         bool *too_long);
 
-/* What the library read in a head that was not refused: the same that request_check read. */
+/* What the library read in the head of the request under way, which was not refused: the same that
+ * request_check read, but for the length of a body that passes by the library. */
 void connection_read_facts(struct MHD_Connection *library, struct request_facts *facts);
 
 /* Value of a request header, or NULL; of several lines of that name the first. */

@@ -32,17 +32,33 @@ enum framing_state {
     FRAMING_STATES
 };
 
-/* Zeroed at the start of a connection, but for head_max. */
+/* Zeroed at the start of a connection, but for the first two. */
 struct framing {
-    size_t head_max; /* bytes */
+    size_t head_max;    /* bytes */
+    uint64_t apart_min; /* a body of which so many bytes or more are still to come when its head
+                           passes goes its own way, apart from the library; 0: none does */
     enum framing_state state;
     uint64_t left;                  /* bytes of the body or chunk still to come */
     size_t scanned;                 /* bytes of the head under way whose lines are whole */
     size_t trailers, trailer_bytes; /* so far */
     int empty_lines;                /* before the head under way */
     int64_t heads;                  /* that passed, and the refused one */
+    int64_t apart_head;             /* the last whose body goes its own way */
+    uint64_t apart_length;          /* of that body, as its head said */
     bool refused, too_long;
 };
+
+/* Bytes that come next and belong to a body that goes its own way: framing_take() counts them. The
+ * library was told of a shorter body, of the bytes that came with the head and one more: the last,
+ * which passes as any other, so that it learns of the end when it comes. */
+static inline uint64_t framing_apart(const struct framing *framing) {
+    const bool apart = framing->state == FRAMING_BODY && framing->apart_head == framing->heads;
+    return apart && framing->left > 1 ? framing->left - 1 : 0;
+}
+
+static inline void framing_take(struct framing *framing, uint64_t bytes) {
+    framing->left -= bytes;
+}
 
 /* How many of BYTES may pass. Where that is not all of them, either the rest is part of a line or
  * head, less than the greater of head_max and FRAMING_LINES_MAX, to be brought again with more

@@ -5,23 +5,31 @@
  *
  * The library learns of new bytes once, edge triggered, and forgets that there are more when it
  * gets fewer than it has room for: so it gets fewer only when the kernel had no more either. Bytes
- * are read straight into its buffer, and only a part of a head or line is held back in ours. */
+ * are read straight into its buffer, and only a part of a head or line is held back in ours.
+ *
+ * A large body would cost a turn of the library and a copy for every 16 KiB. So its head is changed
+ * on the way: the library expects what came with the head and one byte more. When it asks for that,
+ * the rest goes from the kernel to the sink's place, in as few calls as there are pauses in it, and
+ * the last byte passes. */
 #include "server/http/engine/recv_filter.h"
 
 #include "pipeline/timing.h"
 #include "server/http/engine/framing.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 enum { DESCRIPTORS = 1 << 20, DROP_MAX = 1 << 20, SUBSTITUTE_MAX = 64 };
 
 struct recv_filter {
     int fd;
     struct deadline *deadline;
+    struct recv_sink sink;
     struct framing framing;
     struct failure failure; /* why it is refused, once it is */
     char *held;             /* heap; NULL where nothing is held */
@@ -90,28 +98,67 @@ static bool substitute(struct recv_filter *filter) {
 
 /* ---- reading */
 
-/* Behind what is held: the bytes read, and *FULL if there may be more of them. */
-static ssize_t read_behind_held(struct recv_filter *filter, int flags, bool *full) {
-    const size_t room = room_of(filter) - filter->held_length;
+/* A body may begin to go its own way only where all that passes before it fits into the library's
+ * buffer in this call: what is still held would come to it later than what follows. */
+static void allow_apart(struct recv_filter *filter, bool allowed) {
+    filter->framing.apart_min = allowed && filter->sink.place ? APART_MIN : 0;
+}
+
+/* Behind what is held: the bytes read, and *FULL if there may be more of them. ROOM: the library's.
+ * No more is read than fits there, where that is something. */
+static ssize_t read_behind_held(struct recv_filter *filter, size_t room, int flags, bool *full) {
+    const size_t ours = room_of(filter) - filter->held_length;
+    const size_t fits = room > filter->held_length ? room - filter->held_length : 0;
+    const size_t most = fits && fits < ours ? fits : ours;
     const ssize_t got =
-        recvfrom(filter->fd, filter->held + filter->held_length, room, flags, NULL, NULL);
+        recvfrom(filter->fd, filter->held + filter->held_length, most, flags, NULL, NULL);
     if (got <= 0) return got;
-    *full = (size_t)got == room;
+    *full = (size_t)got == most;
     filter->held_length += (size_t)got;
+    allow_apart(filter, most == fits);
     filter->passing =
         framing_pass(&filter->framing, filter->held, filter->held_length, &filter->failure);
     return got;
 }
 
-/* Straight into the library's BUFFER; what cannot pass yet is held. *PASSED bytes may. */
+/* What of LENGTH bytes in the library's BUFFER cannot pass yet is held; *PASSED bytes may. */
+static void pass(struct recv_filter *filter, char *buffer, size_t length, size_t *passed) {
+    allow_apart(filter, true);
+    *passed = framing_pass(&filter->framing, buffer, length, &filter->failure);
+    if (filter->framing.refused) return;
+    if (!hold(filter, buffer + *passed, length - *passed)) filter->broken = true;
+}
+
+/* Straight into the library's BUFFER. */
 static ssize_t read_direct(struct recv_filter *filter, char *buffer, size_t room, int flags,
                            bool *full, size_t *passed) {
     const ssize_t got = recvfrom(filter->fd, buffer, room, flags, NULL, NULL);
     if (got <= 0) return got;
     *full = (size_t)got == room;
-    *passed = framing_pass(&filter->framing, buffer, (size_t)got, &filter->failure);
-    if (filter->framing.refused) return got;
-    if (!hold(filter, buffer + *passed, (size_t)got - *passed)) filter->broken = true;
+    pass(filter, buffer, (size_t)got, passed);
+    return got;
+}
+
+/* The bytes of a body up to its last but one to their place, and in the same call what comes behind
+ * them to the library's BUFFER: *PASSED bytes of that may pass. */
+static ssize_t read_apart(struct recv_filter *filter, char *buffer, size_t room, int flags,
+                          bool *full, size_t *passed) {
+    const uint64_t left = framing_apart(&filter->framing);
+    size_t wanted = left < APART_READ_MAX ? (size_t)left : APART_READ_MAX;
+    void *place = filter->sink.place(filter->sink.context, filter->framing.heads, &wanted);
+    if (!place && wanted > room) wanted = room;
+    const bool behind = place && wanted == left;
+    struct iovec pieces[2] = { { place ? place : buffer, wanted }, { buffer, room } };
+    struct msghdr message = { .msg_iov = pieces, .msg_iovlen = behind ? 2 : 1 };
+    const ssize_t got = recvmsg(filter->fd, &message, flags);
+    if (got <= 0) return got;
+    *full = (size_t)got == wanted + (behind ? room : 0);
+    const size_t taken = (size_t)got < wanted ? (size_t)got : wanted;
+    framing_take(&filter->framing, taken);
+    if (!filter->sink.take(filter->sink.context, filter->framing.heads, pieces[0].iov_base, taken))
+        filter->broken = true;
+    else
+        pass(filter, buffer, (size_t)got - taken, passed);
     return got;
 }
 
@@ -150,12 +197,16 @@ static ssize_t read_filtered(struct recv_filter *filter, char *buffer, size_t ro
     for (bool full = true; full && done < room;) {
         size_t passed = 0;
         full = false;
-        if (filter->framing.refused)
+        if (filter->framing.refused) {
             got = drop(filter, buffer + done, room - done, flags);
-        else if (filter->held)
-            got = read_behind_held(filter, flags, &full);
-        else
+        } else if (filter->held) {
+            got = read_behind_held(filter, room - done, flags, &full);
+        } else if (framing_apart(&filter->framing)) {
+            assert(done == 0); /* allow_apart */
+            got = read_apart(filter, buffer, room, flags, &full, &passed);
+        } else {
             got = read_direct(filter, buffer + done, room - done, flags, &full, &passed);
+        }
         if (got <= 0) break;
         if (filter->framing.refused) {
             full = true; /* to the dropping */
@@ -184,12 +235,14 @@ ssize_t recv_filter_recv(int fd, void *buffer, size_t room, int flags) {
 
 /* ---- for the connection */
 
-struct recv_filter *recv_filter_open(int fd, size_t head_max, struct deadline *deadline) {
+struct recv_filter *recv_filter_open(int fd, size_t head_max, struct deadline *deadline,
+                                     const struct recv_sink *sink) {
     struct recv_filter *filter = fd >= 0 && fd < DESCRIPTORS ? calloc(1, sizeof *filter) : NULL;
     if (!filter) return NULL;
     filter->fd = fd;
     filter->deadline = deadline;
     filter->framing.head_max = head_max;
+    if (sink) filter->sink = *sink;
     atomic_store_explicit(&filters[fd], filter, memory_order_release);
     return filter;
 }
@@ -203,6 +256,12 @@ void recv_filter_close(struct recv_filter *filter) {
 
 int64_t recv_filter_request_start_ns(const struct recv_filter *filter, int64_t number) {
     return number == filter->start_number ? filter->start_ns : 0;
+}
+
+bool recv_filter_passed_by(const struct recv_filter *filter, int64_t number, int64_t *length) {
+    if (number != filter->framing.apart_head) return false;
+    *length = (int64_t)filter->framing.apart_length;
+    return true;
 }
 
 bool recv_filter_has_partial_head(const struct recv_filter *filter) {

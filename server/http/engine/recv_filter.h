@@ -22,11 +22,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where large bodies go: not through the library, 16 KiB at a time, but from the socket to their
+ * place. Of a body of at least APART_MIN bytes the library gets those that came with the head, and
+ * the last one; it calls its handler with these as with any others. Both are called while it reads,
+ * for the body of the connection's request NUMBER. */
+struct recv_sink {
+    /* The place for what comes next, *ROOM bytes or fewer: set it. NULL: none at present. */
+    void *(*place)(void *context, int64_t number, size_t *room);
+    /* LENGTH bytes of the body have come, to that place or, without one, to where they lie now.
+     * false: the connection ends. */
+    bool (*take)(void *context, int64_t number, const void *bytes, size_t length);
+    void *context;
+};
+
+enum { APART_MIN = 16 << 10, APART_READ_MAX = 1 << 20 /* at once */ };
+
 struct recv_filter;
 
 /* For connection FD, heads of HEAD_MAX bytes at most. DEADLINE (may be NULL) learns when a head
- * has begun to come. Without a filter nothing may be served. */
-struct recv_filter *recv_filter_open(int fd, size_t head_max, struct deadline *deadline);
+ * has begun to come. SINK is copied; NULL: all bodies go through the library. Without a filter
+ * nothing may be served. */
+struct recv_filter *recv_filter_open(int fd, size_t head_max, struct deadline *deadline,
+                                     const struct recv_sink *sink);
+
+/* Did the body of request NUMBER pass by the library, which was told another length? Then *LENGTH
+ * is what its head said. */
+bool recv_filter_passed_by(const struct recv_filter *filter, int64_t number, int64_t *length);
 
 /* Before FD is closed. Accepts NULL. */
 void recv_filter_close(struct recv_filter *filter);

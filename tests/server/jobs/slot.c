@@ -41,7 +41,7 @@ void *calloc(size_t count, size_t size) {
 
 static struct slots *make(void) {
     const struct slot_options options = {
-        .classes = { { 2, 64 << 10 }, { 2, 256 << 10 }, { 1, 0 } },
+        .classes = { { 2, 64 << 10 }, { 2, 256 << 10 }, { 1, 1 << 20 }, { 1, 0 } },
         .span_bytes = 16 << 20,
         .preamble = "hello, worker",
         .preamble_bytes = 14,
@@ -62,16 +62,32 @@ static long resident_bytes(const struct slots *slots) {
 static void classes_fit_and_overflow_upwards(void **state) {
     (void)state;
     struct slots *slots = make();
-    assert_int_equal(slots_count(slots), 5);
+    assert_int_equal(slots_count(slots), 6);
     assert_int_equal(slot_take(slots, 1000, NULL), 0);
     assert_int_equal(slot_take(slots, 100 << 10, NULL), 2);
-    assert_int_equal(slot_take(slots, 10 << 20, NULL), 4);
+    assert_int_equal(slot_take(slots, 10 << 20, NULL), 5);
     assert_int_equal(slot_take(slots, 1000, NULL), 1);
     assert_int_equal(slot_take(slots, 1000, NULL), 3);
-    assert_int_equal(slots_in_use(slots), 5);
+    assert_int_equal(slot_take(slots, 1000, NULL), 4);
+    assert_int_equal(slots_in_use(slots), 6);
     assert_int_equal(slot_take(slots, 1, NULL), -1);
     slot_give(slots, 2);
     assert_int_equal(slot_take(slots, 1, NULL), 2);
+    slots_destroy(slots);
+}
+
+/* The exact size fits; one byte more goes to the next class; what fits nowhere has no hot memory,
+ * and of smaller classes the largest is taken when there is nothing else. */
+static void the_smallest_that_fits(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    assert_int_equal(slot_take(slots, 64 << 10, NULL), 0);
+    assert_int_equal(slot_take(slots, (64 << 10) + 1, NULL), 2);
+    assert_int_equal(slot_take(slots, (256 << 10) + 1, NULL), 4);
+    assert_int_equal(slot_take(slots, (256 << 10) + 1, NULL), 5);
+    assert_int_equal(slot_take(slots, 1 << 30, NULL), 3);
+    assert_int_equal(slot_take(slots, 1 << 30, NULL), 1);
+    assert_int_equal(slot_take(slots, 1 << 30, NULL), -1);
     slots_destroy(slots);
 }
 
@@ -96,6 +112,20 @@ static void what_grew_is_given_back(void **state) {
     memset(slot_bytes(slots, slot), 7, 10 << 20);
     slot_job(slots, slot)->body_length = 10 << 20;
     assert_true(resident_bytes(slots) > before + (9 << 20));
+    slot_give(slots, slot);
+    assert_int_equal(resident_bytes(slots), before);
+    slots_destroy(slots);
+}
+
+/* A form that was received there may end behind its images. */
+static void what_the_front_wrote_is_given_back(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    const long before = resident_bytes(slots);
+    const int slot = slot_take(slots, 1, NULL);
+    memset(slot_bytes(slots, slot), 7, 5 << 20);
+    slot_job(slots, slot)->body_length = 1000;
+    slot_job(slots, slot)->written_length = 5 << 20;
     slot_give(slots, slot);
     assert_int_equal(resident_bytes(slots), before);
     slots_destroy(slots);
@@ -166,8 +196,8 @@ static void a_worker_maps_what_is_hot_and_no_more(void **state) {
     struct slots *other = slots_open(dup(slots_fd(slots)), &failure);
     assert_non_null(other);
     assert_int_equal(resident_bytes(slots), before);
-    static const long hot[] = { 64 << 10, 64 << 10, 256 << 10, 256 << 10, 0 };
-    for (int slot = 0; slot < 5; slot++) {
+    static const long hot[] = { 64 << 10, 64 << 10, 256 << 10, 256 << 10, 1 << 20, 0 };
+    for (int slot = 0; slot < 6; slot++) {
         const uint8_t *start = (const uint8_t *)slot_job(other, slot);
         const long job = slot_bytes(other, slot) - start;
         const long mapped = mapped_bytes(start, (size_t)job + slot_span(other));
@@ -211,8 +241,10 @@ static void no_memory_is_told_with_a_sentence(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes_fit_and_overflow_upwards),
+        cmocka_unit_test(the_smallest_that_fits),
         cmocka_unit_test(owner_is_remembered_and_job_blank),
         cmocka_unit_test(what_grew_is_given_back),
+        cmocka_unit_test(what_the_front_wrote_is_given_back),
         cmocka_unit_test(what_a_failed_job_wrote_is_given_back),
         cmocka_unit_test(a_worker_sees_the_same_memory),
         cmocka_unit_test(a_worker_maps_what_is_hot_and_no_more),

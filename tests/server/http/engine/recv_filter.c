@@ -27,12 +27,16 @@ struct wire {
     struct recv_filter *filter;
 };
 
-static struct wire open_wire(void) {
+static struct wire open_wire_with(const struct recv_sink *sink) {
     int pair[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
-    struct wire wire = { pair[0], pair[1], recv_filter_open(pair[0], HEAD_MAX, NULL) };
+    struct wire wire = { pair[0], pair[1], recv_filter_open(pair[0], HEAD_MAX, NULL, sink) };
     assert_non_null(wire.filter);
     return wire;
+}
+
+static struct wire open_wire(void) {
+    return open_wire_with(NULL);
 }
 
 static void close_wire(struct wire *wire) {
@@ -250,6 +254,136 @@ static void pieces_of_any_size(void **state) {
     }
 }
 
+/* ---- large bodies, beside the library */
+
+enum { REQUESTS = 12, BODY_MAX = 200000 };
+
+/* What came past the library of each request's body. */
+struct sunk {
+    char bytes[REQUESTS][BODY_MAX];
+    size_t length[REQUESTS];
+    int64_t number;
+    char *place; /* the last that was told */
+};
+
+static void *place_now(void *context, int64_t number, size_t *room) {
+    struct sunk *sunk = context;
+    sunk->number = number;
+    sunk->place = NULL;
+    if (rand() % 4 == 0) return NULL;
+    if (rand() % 3 == 0) *room = 1 + (size_t)rand() % *room;
+    return sunk->place = sunk->bytes[number - 1] + sunk->length[number - 1];
+}
+
+static bool take_now(void *context, int64_t number, const void *bytes, size_t length) {
+    struct sunk *sunk = context;
+    assert_int_equal(number, sunk->number);
+    if (sunk->place) assert_ptr_equal(bytes, sunk->place);
+    memmove(sunk->bytes[number - 1] + sunk->length[number - 1], bytes, length);
+    sunk->length[number - 1] += length;
+    return true;
+}
+
+static int large_body(int request) {
+    static const int lengths[] = { 0, 100, APART_MIN, APART_MIN + 1, 40000, BODY_MAX - 1 };
+    return lengths[request % 6];
+}
+
+static size_t compose_large(char *text, int first) {
+    size_t length = 0;
+    for (int i = 0; i < REQUESTS; i++) {
+        const int body = large_body(first + i);
+        length += (size_t)sprintf(
+            text + length, "POST /%d HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", i, body);
+        for (int k = 0; k < body; k++) text[length++] = (char)('a' + (i + k % 97) % 26);
+    }
+    return length;
+}
+
+/* What the library heard and what went past it are together what was said: of each body the bytes
+ * that came with its head, those of the sink, and the last one. Returns how many went past it. */
+static size_t check_bodies(const struct wire *wire, const struct sunk *sunk, const char *heard,
+                           const char *text, int first) {
+    size_t past = 0;
+    for (int i = 0; i < REQUESTS; i++) {
+        const size_t body = (size_t)large_body(first + i), aside = sunk->length[i];
+        const char *end = strstr(text, "\r\n\r\n") + 4, *heard_end = strstr(heard, "\r\n\r\n") + 4;
+        const size_t told = (size_t)atol(strstr(heard, "Length: ") + 8);
+        int64_t length = 0;
+        assert_int_equal(told + aside, body);
+        assert_int_equal(heard_end - heard, end - text);
+        if (aside) {
+            assert_memory_equal(heard_end, end, told - 1);
+            assert_memory_equal(sunk->bytes[i], end + told - 1, aside);
+            assert_int_equal(heard_end[told - 1], end[body - 1]);
+        } else {
+            assert_memory_equal(heard_end, end, body);
+        }
+        if (recv_filter_passed_by(wire->filter, i + 1, &length)) assert_int_equal(length, body);
+        text = end + body;
+        heard = heard_end + told;
+        past += aside;
+    }
+    return past;
+}
+
+static void large_bodies_of_any_pieces(void **state) {
+    (void)state;
+    static char text[REQUESTS * (BODY_MAX + 100)], heard[sizeof text];
+    static struct sunk sunk;
+    const struct recv_sink sink = { place_now, take_now, &sunk };
+    size_t past = 0;
+    srand(2);
+    for (int round = 0; round < 60; round++) {
+        struct wire wire = open_wire_with(&sink);
+        const size_t length = compose_large(text, round);
+        size_t said = 0, got = 0;
+        memset(sunk.length, 0, sizeof sunk.length);
+        memset(heard, 0, sizeof heard);
+        while (said < length) {
+            size_t piece = 1 + (size_t)rand() % (round % 3 ? 60000 : 900);
+            if (piece > length - said) piece = length - said;
+            send_text(&wire, text + said, piece);
+            said += piece;
+            for (ssize_t now = 1; now > 0;) {
+                const size_t room = 1 + (size_t)rand() % (round % 2 ? 16384 : 300);
+                now = recv(wire.ours, heard + got, room, 0);
+                if (now > 0) got += (size_t)now;
+                if (now > 0 && (size_t)now == room) continue;
+                nothing_waits_unnoticed(&wire);
+                break;
+            }
+        }
+        past += check_bodies(&wire, &sunk, heard, text, round);
+        close_wire(&wire);
+    }
+    assert_true(past > 60 * BODY_MAX);
+}
+
+/* As one does that has no room for it. */
+static bool refuse_all(void *context, int64_t number, const void *bytes, size_t length) {
+    (void)context, (void)number, (void)bytes, (void)length;
+    return false;
+}
+
+static void a_body_that_is_refused_ends_its_connection(void **state) {
+    (void)state;
+    static char text[BODY_MAX];
+    static struct sunk sunk;
+    const struct recv_sink sink = { place_now, refuse_all, &sunk };
+    struct wire wire = open_wire_with(&sink);
+    char buffer[1024];
+    const int head = sprintf(text, "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+    send_text(&wire, text, (size_t)head);
+    assert_int_equal(recv(wire.ours, buffer, sizeof buffer, 0), head);
+    assert_non_null(memmem(buffer, (size_t)head, "Content-Length: 000001\r\n", 24));
+    send_text(&wire, text, 500);
+    assert_int_equal(recv(wire.ours, buffer, sizeof buffer, 0), -1);
+    assert_int_equal(errno, ECONNRESET);
+    assert_int_equal(recv(wire.theirs, buffer, sizeof buffer, 0), 0);
+    close_wire(&wire);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_messages_pass),
@@ -261,6 +395,8 @@ int main(void) {
         cmocka_unit_test(long_trailers),
         cmocka_unit_test(other_descriptors_pass_untouched),
         cmocka_unit_test(pieces_of_any_size),
+        cmocka_unit_test(large_bodies_of_any_pieces),
+        cmocka_unit_test(a_body_that_is_refused_ends_its_connection),
     };
     return cmocka_run_group_tests_name("recv_filter", tests, NULL, NULL);
 }

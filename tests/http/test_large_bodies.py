@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Large bodies come into their slot beside the library: the same answers however they are cut, and whatever stands behind the
+image in a form; refusals in their middle; memory that the form's other bytes took; requests that follow at once.
+
+covers: server/http/upload.c server/http/request_flow.c server/http/engine/connection.c
+"""
+import random
+import socket
+import time
+
+import numpy as np
+import pytest
+
+from conftest import form, memory, needs, noise, pnm, read_to_end, responses, wait_until
+
+MB = 1 << 20
+PICTURE = noise(300, 200, 3)  # 180 KB: several pieces, whatever the system does
+BODY = pnm(PICTURE)
+SUM = pnm(np.minimum(PICTURE.astype(int) + 5, 255).astype(np.uint8))
+BOUNDARY = "testboundary7d1"
+
+
+def head(path, length, *lines):
+    return "\r\n".join([f"POST {path} HTTP/1.1", "Host: x", f"Content-Length: {length}", *lines, "", ""]).encode()
+
+
+def form_head(path, body, *lines):
+    return head(path, len(body), f"Content-Type: multipart/form-data; boundary={BOUNDARY}", *lines)
+
+
+def say(client, data, cuts):
+    """In pieces that the daemon reads one by one: each is waited for until it has been taken."""
+    at = 0
+    for cut in [*sorted(cuts), len(data)]:
+        client.sendall(data[at:cut])
+        at = cut
+        time.sleep(0.002)
+
+
+def ask(daemon, data, cuts=()):
+    with daemon.socket() as client:
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        say(client, data, cuts)
+        return responses(read_to_end(client))
+
+
+def test_raw_bodies_in_any_pieces(daemon):
+    draw = random.Random(1)
+    start = head("/brightness?shift=5", len(BODY), "Connection: close")
+    for cuts in ([], [len(start)], [len(start) + 1], [len(start) - 3], [len(start) + len(BODY) - 1],
+                 *(draw.sample(range(1, len(start + BODY)), 7) for _ in range(6))):
+        (status, _, body), = ask(daemon, start + BODY, cuts)
+        assert status == 200 and body == SUM, cuts
+
+
+def test_forms_in_any_pieces(daemon):
+    """Cuts around every delimiter, and data that nearly is one."""
+    lookalike = PICTURE.copy()
+    text = f"\r\n--{BOUNDARY}x\r\n--{BOUNDARY[:-1]}\r\n--{BOUNDARY} \t \r-\r\n\r\n--".encode()
+    for at in (0, 70_000, 100_001, lookalike.size - len(text)):
+        lookalike.reshape(-1)[at:at + len(text)] = np.frombuffer(text, np.uint8)
+    wanted = pnm(np.minimum(lookalike.astype(int) + 5, 255).astype(np.uint8))
+    body, _ = form([("image", pnm(lookalike), "f"), ("shift", "5", None)])
+    data = form_head("/brightness", body, "Connection: close") + body
+    places = [i for i in range(len(data)) if data.startswith(b"\r\n--", i)]
+    draw = random.Random(2)
+    for round_ in range(25):
+        near = [place + draw.randrange(-3, 24) for place in places]
+        cuts = near if round_ < 12 else draw.sample(range(1, len(data)), 9)
+        (status, _, got), = ask(daemon, data, [cut for cut in cuts if 0 < cut < len(data)])
+        assert status == 200 and got == wanted, cuts
+
+
+@needs("carve")
+@pytest.mark.parametrize("first", ["image", "mask"])
+def test_two_images_of_a_form(daemon, first):
+    """The second begins where a slot lets images begin, and not where its bytes came to lie: for all remainders."""
+    picture, mask = noise(210, 190, 3), np.full((190, 210), 0, np.uint8)
+    mask[:, 40:60] = 255
+    wanted = None
+    for pad in range(0, 70, 3):
+        parts = [("image", pnm(picture), "f"), ("mask", pnm(mask)[:2] + b"\n#" + b"x" * pad + pnm(mask)[2:], "m")]
+        body, _ = form(parts if first == "image" else parts[::-1])
+        (status, _, got), = ask(daemon, form_head("/carve?width=208", body, "Connection: close") + body,
+                                [2000, len(body) - 41_000 + pad])
+        assert status == 200, got
+        wanted = wanted or got
+        assert got == wanted, pad
+
+
+def test_the_next_request_may_come_in_the_same_piece(daemon):
+    request, last = head("/brightness?shift=5", len(BODY)) + BODY, head("/brightness?shift=5", len(BODY), "Connection: close") + BODY
+    small = head("/brightness?shift=5", len(pnm(noise(4, 4)))) + pnm(noise(4, 4))
+    for middle in (request, small, b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"):
+        for cuts in ([], [len(request) - 5, len(request) + 20], [len(request) + len(middle) + 9]):
+            found = ask(daemon, request + middle + last, cuts)
+            assert [status for status, _, _ in found] == [200, 200, 200]
+            assert found[0][2] == found[2][2] == SUM
+
+
+def test_permission_to_send_is_still_given(daemon):
+    with daemon.socket() as client:
+        client.sendall(head("/brightness?shift=5", len(BODY), "Expect: 100-continue", "Connection: close"))
+        assert client.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        client.sendall(BODY)
+        (status, _, body), = responses(read_to_end(client))
+        assert status == 200 and body == SUM
+
+
+def test_a_body_that_is_not_a_jobs(daemon):
+    (status, _, body), = ask(daemon, head("/info", len(BODY), "Connection: close") + BODY, [150, 90_000])
+    assert status == 200 and b'"width":300' in body.replace(b" ", b"")
+
+
+def test_refusals_at_a_bodys_middle_and_end(daemon):
+    """A wrong field behind the image; a second image; a body without an end."""
+    for parts, word in (([("image", BODY, "f"), ("shift", "lots", None)], b"shift"),
+                        ([("image", BODY, "f"), ("image", BODY, "f"), ("shift", "1", None)], b"two image parts")):
+        body, _ = form(parts)
+        (status, _, got), = ask(daemon, form_head("/brightness", body, "Connection: close") + body, [60_000])
+        assert status == 400 and word in got
+    body = b"x" * 200_000
+    found = ask(daemon, form_head("/brightness", body, "Connection: close") + body, [60_000])
+    assert [status for status, _, _ in found] == [400] and b"boundary" in found[0][2]
+    assert daemon.works()
+
+
+def test_clients_that_leave_in_the_middle(daemon):
+    for sent in (100, 20_000, 100_000, len(BODY) - 1):
+        with daemon.socket() as client:
+            client.sendall(head("/brightness?shift=5", len(BODY)) + BODY[:sent])
+            assert wait_until(lambda: daemon.samples()["burin_body_bytes_held"] == sent)
+    assert wait_until(lambda: daemon.samples()["burin_slots_in_use"] == 0)
+    assert daemon.samples()["burin_body_bytes_held"] == 0
+
+
+def test_memory_behind_the_image_is_given_back(start):
+    """What stands behind the last delimiter of a form is read and dropped; some of it was received in the slot."""
+    daemon = start()
+    daemon.works()
+    before = memory(daemon.process.pid, "RssShmem")
+    body, _ = form([("image", pnm(noise(32, 32)), "f")])
+    body += b"e" * (30 * MB)
+    for _ in range(3):
+        (status, _, _), = ask(daemon, form_head("/brightness", body, "Connection: close") + body)
+        assert status == 200
+    assert wait_until(lambda: daemon.samples()["burin_slots_in_use"] == 0)
+    assert memory(daemon.process.pid, "RssShmem") <= before
+
+
+def test_a_body_that_exceeds_what_may_be_held(start):
+    """There was room for it when its head came, and in its middle there is none: 503, and what it held is free at once."""
+    daemon = start("--queue-bytes", "400000")
+    clients = [daemon.socket() for _ in range(3)]
+
+    def held(count):
+        return wait_until(lambda: daemon.samples()["burin_body_bytes_held"] == count)
+
+    for i, client in enumerate(clients):
+        client.sendall(head("/brightness?shift=5", len(BODY), "Connection: close") + BODY[:100])
+        assert held(100 * (i + 1))
+    for i, client in enumerate(clients[:2]):
+        client.sendall(BODY[100:-1])
+        assert held(300 + (i + 1) * (len(BODY) - 101))
+    clients[2].sendall(BODY[100:])
+    (status, _, body), = responses(read_to_end(clients[2]))
+    assert status == 503 and b"queue_bytes" in body
+    assert held(2 * (len(BODY) - 1))
+    for client in clients[:2]:
+        client.sendall(BODY[-1:])
+        (status, _, body), = responses(read_to_end(client))
+        assert status == 200 and body == SUM
+    assert held(0) and wait_until(lambda: daemon.samples()["burin_slots_in_use"] == 0)
