@@ -53,12 +53,12 @@ CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 SKIPPED = $(foreach o,$(OPS_SKIP),server/bench/$o.c server/bench/plain_$o.c)
 below = $(if $(wildcard $1),$(sort $(shell find $1 -name '$2')))
 C_SOURCES = $(filter-out server/main.c $(SKIPPED) pipeline/ops/%,$(call below,server config pipeline,*.c)) \
-  $(filter-out %_none.c,$(wildcard cuda/*.c cuda/skeletons/*.c)) \
+  $(filter-out %_none.c,$(wildcard cuda/*.c cuda/bench/*.c cuda/skeletons/*.c)) \
   $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
 ifeq ($(CUDA),0)
-C_SOURCES += $(wildcard cuda/*_none.c)
+C_SOURCES += $(wildcard cuda/*_none.c cuda/bench/*_none.c)
 else
-CU_SOURCES = $(wildcard cuda/*.cu cuda/codecs/*.cu cuda/skeletons/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
+CU_SOURCES = $(wildcard cuda/*.cu cuda/bench/*.cu cuda/codecs/*.cu cuda/skeletons/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
 LIBS += $(CUDA_LIBRARIES) -l:libcudart_static.a -lrt -lstdc++
 endif
 WEB = $(wildcard server/web/*)
