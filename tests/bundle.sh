@@ -17,6 +17,8 @@ for t in "$build"/tests/bench/kernels/*; do [ -x "$t" ] && [ ! -d "$t" ] && cp "
 # Everything but what every glibc system has.
 ldd "$out"/bin/* "$out"/tests/* | awk '/=> \// { print $3 }' | sort -u |
     grep -vE '/(libc|libm|libpthread|libdl|librt|libstdc\+\+|libgcc_s)\.so' | while read -r lib; do cp -L "$lib" "$out/lib/"; done
+# Only `burin bench jpeg` opens it, for rows beside ours; NVJPEG=/path/libnvjpeg.so.12 names another one.
+for lib in $NVJPEG /usr/local/cuda/lib64/libnvjpeg.so.1?; do [ -e "$lib" ] && cp -L "$lib" "$out/lib/"; done
 command -v wrk >/dev/null && cp "$(command -v wrk)" "$out/bin/" && ldd "$out/bin/wrk" | awk '/=> \// { print $3 }' |
     grep -vE '/(libc|libm|libpthread|libdl|librt|libgcc_s)\.so' | while read -r lib; do cp -L "$lib" "$out/lib/"; done
 # A command with the bundle's libraries, for it alone: the machine's own programs keep theirs.

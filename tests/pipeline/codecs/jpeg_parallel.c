@@ -280,7 +280,7 @@ static void damage(void **state) {
     assert_in_range(taken, all / 20, all - all / 3); /* both ends are seen */
 }
 
-/* Every fault is found, and what is sound is taken, unless its coefficients are beyond the bound. */
+/* What is sound is taken, unless its coefficients are beyond the bound. */
 static void scans_written_by_hand(void **state) {
     (void)state;
     unsigned taken = 0;
