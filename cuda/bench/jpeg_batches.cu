@@ -210,7 +210,8 @@ enum status jpeg_batches_measure(const struct jpeg_batches *batches,
     enum status status = open_bench(bench, failure);
     if (!status) status = check(bench, failure);
     if (!status) status = time_trains(bench, &times->batch_us, failure);
-    if (!status && batches->streams == 1) status = time_alone(bench, &times->alone_us, failure);
+    if (!status && batches->batch * batches->streams == 1)
+        status = time_alone(bench, &times->alone_us, failure);
     close_bench(bench);
     return status;
 }

@@ -55,9 +55,9 @@ struct jpeg_batches {
 };
 
 struct jpeg_batches_times {
-    double batch_us; /* a batch in a train of them, by events: the median of all rounds */
-    double alone_us; /* a batch from its launch until the host knows that it is done, by the clock;
-                        0 where there are several streams */
+    double batch_us;   /* a batch in a train of them, by events: the median of all rounds */
+    double alone_us;   /* one picture from its launch until the host knows that it is done, by the
+                        clock; 0 of larger batches and of several streams */
     double file_bytes; /* the mean file that is read, or written where none is read */
     double difference; /* mean of a sample from the CPU codec's; 0: equal */
 };

@@ -347,7 +347,7 @@ static enum status measure(struct bench *bench, struct jpeg_batches_times *times
     if (!status) status = time_train(bench, 1, &first, failure);
     const int train = std::clamp((int)(TRAIN_US / (first + 1)), 1, (int)TRAIN_MAX);
     if (!status) status = time_trains(bench, train, &times->batch_us, failure);
-    if (!status) status = time_trains(bench, 1, &times->alone_us, failure);
+    if (!status && bench->of->batch == 1) status = time_trains(bench, 1, &times->alone_us, failure);
     return status;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A list that is given is taken as it is, and with it every pair. Without one, all
  * qualities are measured of 4:2:0, the other samplings with the quality that they are used with,
- * and batches of every size of 4:2:0 of quality 85 alone: else it would be a thousand rows. */
+ * and batches of every size of 4:2:0 of quality 85 alone: else it would be a thousand rows, and
+ * large pictures of all kinds in large batches take minutes to be brought and checked. */
 #include "server/bench/jpeg_choice.h"
 
 #include "pipeline/param.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SMALL_PIXELS = 400000, MAIN_QUALITY = 85, WORD_MAX = 32 };
+enum { SMALL_PIXELS = 400000, MAIN_QUALITY = 85, OTHERS_BATCH = 32, WORD_MAX = 32 };
 
 struct jpeg_choice jpeg_choice;
 
@@ -189,10 +190,12 @@ int jpeg_choice_batches(const struct jpeg_size *size, enum jpeg_kind kind, int q
         return count;
     }
     if (!small) count--;
-    if (is_main(kind, quality) && !jpeg_choice.quick) return count;
-    const int most = batches[count - 1];
-    batches[is_main(kind, quality) ? 1 : 0] = most; /* behind 1, or alone */
-    return is_main(kind, quality) ? 2 : 1;
+    if (!is_main(kind, quality)) {
+        batches[0] = small ? batches[count - 1] : OTHERS_BATCH;
+        return 1;
+    }
+    if (jpeg_choice.quick) batches[1] = batches[count - 1]; /* behind batches of 1 */
+    return jpeg_choice.quick ? 2 : count;
 }
 
 bool jpeg_choice_work(enum jpeg_work work) {

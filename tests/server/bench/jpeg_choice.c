@@ -92,7 +92,9 @@ static void batches_by_size(void **state) {
     assert_int_equal(count, 5);
     assert_int_equal(largest(&large, JPEG_KIND_420, 85, &count), 128);
     assert_int_equal(count, 4);
-    assert_int_equal(largest(&large, JPEG_KIND_GRAY, 85, &count), 128);
+    assert_int_equal(largest(&large, JPEG_KIND_GRAY, 85, &count), 32);
+    assert_int_equal(count, 1);
+    assert_int_equal(largest(&small, JPEG_KIND_420, 50, &count), 1024);
     assert_int_equal(count, 1);
     set("--quick", NULL);
     assert_int_equal(largest(&small, JPEG_KIND_420, 85, &count), 1024);
