@@ -15,6 +15,7 @@ enum {
     ALIGN = 256,
     TURNS_MAX = 2048,
     OUT_SPARE = 4096,
+    FILE_SPARE = 48, /* bytes between one file and the next one, at most */
     ZEROED_BYTES = CUDA_ZEROED_WORDS * sizeof(uint32_t),
 };
 static const size_t ROTATED_BYTES = 400 << 20;
@@ -164,7 +165,7 @@ static void lay_out(const struct jpeg_lines *lines, struct jpeg_line *line, stru
 /* Files lie at odd places, as in slots. */
 static size_t files_bytes(const struct jpeg_lines *lines) {
     return jpeg_lines_decode(lines)
-               ? ALIGN + (lines->file_bytes_max + 32) * lines->of->batch * lines->turns
+               ? ALIGN + (lines->file_bytes_max + FILE_SPARE) * lines->of->batch * lines->turns
                : 0;
 }
 

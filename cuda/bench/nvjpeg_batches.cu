@@ -23,7 +23,7 @@ const char *nvjpeg_backend(void) {
 
 /* ---- a batch with its memory */
 
-enum { ENCODERS = 8, IMAGES_MAX = 4096, TRAIN_MAX = 8 };
+enum { SUBJECTS_MAX = 64, ENCODERS = 8, IMAGES_MAX = 4096, TRAIN_MAX = 8 };
 static const size_t ROTATED_BYTES = 400 << 20;
 static const double TRAIN_US = 20000;
 
@@ -46,7 +46,8 @@ struct bench {
     cudaEvent_t decoded;
     uint8_t *files, *pixels, *worked, *op_scratch; /* files are pinned */
     size_t stride, op_scratch_bytes, room;
-    int slots, next; /* pictures that take turns, and the next one */
+    int slots, next;                           /* pictures that take turns, and the next one */
+    const unsigned char *places[SUBJECTS_MAX]; /* of the files */
     const unsigned char *data[JPEG_BATCH_MAX];
     size_t lengths[JPEG_BATCH_MAX];
     struct nvjpeg_image images[JPEG_BATCH_MAX];
@@ -81,14 +82,11 @@ static enum status open_decoder(struct bench *bench, struct failure *failure) {
     for (int s = 0; s < of->subject_count; s++) bytes += of->subjects[s].file.length;
     CUDA_TRY(failure, cudaMallocHost((void **)&bench->files, bytes));
     uint8_t *at = bench->files;
-    for (int i = 0; i < of->batch || i < of->subject_count; i++) {
-        const struct jpeg_bytes *file = &subject_of(bench, i)->file;
-        if (i < of->subject_count) memcpy(at, file->data, file->length);
-        if (i < of->batch) {
-            bench->data[i] = i < of->subject_count ? at : bench->data[i - of->subject_count];
-            bench->lengths[i] = file->length;
-        }
-        if (i < of->subject_count) at += file->length;
+    for (int s = 0; s < of->subject_count; s++) {
+        const struct jpeg_bytes *file = &of->subjects[s].file;
+        memcpy(at, file->data, file->length);
+        bench->places[s] = at;
+        at += file->length;
     }
     NVJPEG_TRY("open its decoder",
                bench->api->create(bench->api->backend, NULL, NULL, 0, &bench->decoder));
@@ -223,11 +221,15 @@ static enum status encode(struct bench *bench, uint8_t *pixels, struct failure *
 }
 
 static enum status run(struct bench *bench, struct failure *failure) {
-    uint8_t *pixels = bench->pixels + bench->next * bench->stride;
+    const int first = bench->next;
+    uint8_t *pixels = bench->pixels + first * bench->stride;
     enum status status = STATUS_OK;
-    bench->next = (bench->next + bench->of->batch) % bench->slots;
-    for (int i = 0; decodes(bench) && i < bench->of->batch; i++)
+    bench->next = (first + bench->of->batch) % bench->slots;
+    for (int i = 0; decodes(bench) && i < bench->of->batch; i++) {
+        bench->data[i] = bench->places[(first + i) % bench->of->subject_count];
+        bench->lengths[i] = subject_of(bench, first + i)->file.length;
         bench->images[i] = image_at(bench, pixels + i * bench->stride);
+    }
     if (decodes(bench))
         NVJPEG_TRY("decode",
                    bench->api->decode(bench->decoder, bench->state, bench->data, bench->lengths,
@@ -355,7 +357,8 @@ enum status nvjpeg_batches_measure(const struct jpeg_batches *batches,
                                    struct jpeg_batches_times *times, struct failure *failure) {
     *times = {};
     if (!nvjpeg_backend()) return fail(failure, STATUS_BAD_PARAM, "there is no libnvjpeg here");
-    if (batches->batch > JPEG_BATCH_MAX || batches->rounds > JPEG_ROUNDS_MAX)
+    if (batches->batch > JPEG_BATCH_MAX || batches->rounds > JPEG_ROUNDS_MAX ||
+        batches->subject_count > SUBJECTS_MAX)
         return fail(failure, STATUS_BAD_PARAM, "more pictures or rounds than there may be");
     if (batches->work != JPEG_WORK_DECODE && batches->subjects[0].pixels.channels == 1)
         return fail(failure, STATUS_BAD_PARAM, "gray pictures are not encoded by nvJPEG here");
