@@ -271,8 +271,9 @@ def draw_jpeg(folder, result):
     figure = Panels(folder, "jpeg", result["machine"], len(sizes), len(works))
     for y, (width, height) in enumerate(sizes):
         for x, work in enumerate(works):
-            name = "decode, histeq, encode" if work == "both" else work
+            name = "both, histeq between" if work == "both" else work
             figure.panel(y, x, title=f"{width}x{height} {sampling} q{quality}, {name}", xlabel="batch", ylabel="images a second")
+            figure.axes.title.set_fontsize(8.5)
             figure.ticks(batches)
             for label, mine, style in jpeg_ways(of(rows, width=width, height=height, work=work)):
                 points = [(row["batch"], row["images_s"]) for row in mine]
