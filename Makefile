@@ -53,12 +53,12 @@ CUDA_OPS = $(filter $(OPS),$(basename $(notdir $(wildcard cuda/ops/*.cu))))
 SKIPPED = $(foreach o,$(OPS_SKIP),server/bench/$o.c server/bench/plain_$o.c)
 below = $(if $(wildcard $1),$(sort $(shell find $1 -name '$2')))
 C_SOURCES = $(filter-out server/main.c $(SKIPPED) pipeline/ops/%,$(call below,server config pipeline,*.c)) \
-  $(filter-out %_none.c,$(wildcard cuda/*.c cuda/skeletons/*.c)) \
+  $(filter-out %_none.c,$(wildcard cuda/*.c cuda/bench/*.c cuda/skeletons/*.c)) \
   $(foreach o,$(OPS),pipeline/ops/$o.c $(wildcard pipeline/ops/$o/*.c))
 ifeq ($(CUDA),0)
-C_SOURCES += $(wildcard cuda/*_none.c)
+C_SOURCES += $(wildcard cuda/*_none.c cuda/bench/*_none.c)
 else
-CU_SOURCES = $(wildcard cuda/*.cu cuda/codecs/*.cu cuda/skeletons/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
+CU_SOURCES = $(wildcard cuda/*.cu cuda/bench/*.cu cuda/codecs/*.cu cuda/skeletons/*.cu) $(foreach o,$(CUDA_OPS),cuda/ops/$o.cu $(wildcard cuda/ops/$o/*.cu))
 LIBS += $(CUDA_LIBRARIES) -l:libcudart_static.a -lrt -lstdc++
 endif
 WEB = $(wildcard server/web/*)
@@ -68,7 +68,8 @@ kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(n
 TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config),*.c) tests/cuda/ops/histeq_fixed_point.c $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
 ifneq ($(CUDA),0)
-GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/ops/carve_checked)
+PTX_TESTS = $(foreach t,decode encode copies,$(B)/tests/cuda/codecs/jpeg_$(t)_ptx75)
+GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(PTX_TESTS) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/ops/carve_checked)
 KERNELS = $(call kept,$(wildcard tests/bench/kernels/*.cu))
 BENCH_KERNELS = $(call kept,$(wildcard tests/bench/*.cu))
 CODEC_LADDERS = $(call kept,$(wildcard tests/bench/kernels/jpeg_*.cu))
@@ -130,8 +131,8 @@ bench: $(PROGRAM) $(BENCHES) ## measure what this machine can do; `make bench AR
 
 tools: $(PROGRAM) $(BENCHES) ## build the programs of tests/bench
 
-# Without two tests that compile carve.cu once more each, for a minute and longer: a bundle has them.
-gpu: $(filter-out %/carve_checked %/carve_method,$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
+# Without two tests that compile carve.cu once more each, for a minute and longer, and the codec's for the oldest GPU: a bundle has them.
+gpu: $(filter-out %/carve_checked %/carve_method $(PTX_TESTS),$(GPU_TESTS)) ## build the tests that only a machine with a GPU can run
 
 kernels: $(KERNELS) $(BENCH_KERNELS) ## build the ladders of tests/bench/kernels, and what of tests/bench has kernels of its own
 
@@ -224,6 +225,16 @@ $(B)/tests/server/jobs/gpu_sampler: | $(B)/tests/fake/nvml.so
 $(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o $(B)/libburin.a
 	$(SAY) test $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
+# The codec's tests as the oldest GPU runs them: intermediate code for it alone, which a newer GPU compiles when they start.
+$(B)/ptx75/%.cu.o: GENCODE = -gencode arch=compute_75,code=compute_75
+$(B)/ptx75/%.cu.o: %.cu | $(B)/ops.inc $(B)/cuda_ops.inc
+	@mkdir -p $(@D)
+	$(SAY) nvcc "$< for the oldest GPU"
+	$(Q)$(NVCC) $(NVCCFLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+$(B)/tests/cuda/codecs/%_ptx75: $(B)/ptx75/tests/cuda/codecs/%.cu.o $(B)/ptx75/cuda/codecs/jpeg_decode.cu.o $(B)/ptx75/cuda/codecs/jpeg_encode.cu.o $(B)/libburin.a
+	@mkdir -p $(@D)
+	$(SAY) test $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -lcmocka -o $@
 # The same test of a build of its own, in which racecheck finds nothing that it would misunderstand.
 $(B)/cuda/ops/carve.checked.o: cuda/ops/carve.cu | $(B)/ops.inc $(B)/cuda_ops.inc
 	@mkdir -p $(@D)
@@ -255,7 +266,7 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc $(EMBEDDED)
 	  multipart.c part_headers.c header_params.c delimiter.c)) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
--include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d)
+-include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
 
 # ---- installing, packages, images. A package gives PREFIX=/usr and DESTDIR; SYSCONFDIR is where the program looks.
 PREFIX = /usr/local

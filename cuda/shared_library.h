@@ -2,7 +2,7 @@
 /* shared_library.h - libraries of NVIDIA's that may be on a machine or not, opened while the
  * program runs.
  *
- * Used by:  nvml.c, skeletons/nvrtc.c, skeletons/nvjitlink.c.
+ * Used by:  nvml.c, skeletons/nvrtc.c, skeletons/nvjitlink.c, bench/nvjpeg_library.cu.
  * Owns:     nothing: the caller closes what it opened, or keeps it as long as the process.
  * Threads:  any.
  */
@@ -11,6 +11,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 struct shared_symbol {
     const char *name;
@@ -24,4 +28,7 @@ void *shared_library_open(const char *const *names, size_t count);
 /* Sets the pointers of COUNT symbols. true: all were found. */
 bool shared_library_find(void *library, const struct shared_symbol *symbols, size_t count);
 
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -15,6 +15,7 @@ static const struct entry {
     { "edge", &bench_edge },
     { "carve", &bench_carve },
     { "skeletons", &bench_skeletons },
+    { "jpeg", &bench_jpeg },
 };
 enum { ENTRY_COUNT = sizeof entries / sizeof *entries };
 

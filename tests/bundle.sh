@@ -9,7 +9,7 @@ rm -rf "$out"
 mkdir -p "$out/bin" "$out/lib" "$out/tests" "$out/kernels" "$out/photos"
 cp "$program" "$out/bin/burin"
 # A test is named by its path: cuda/ops/carve is cuda-ops-carve there.
-for t in "$build"/tests/pipeline/ops/* "$build"/tests/pipeline/rows/* "$build"/tests/cuda/* "$build"/tests/cuda/ops/* "$build"/tests/cuda/skeletons/* "$build"/tests/cuda/codecs/*; do
+for t in "$build"/tests/pipeline/ops/* "$build"/tests/pipeline/rows/* "$build"/tests/cuda/* "$build"/tests/cuda/ops/* "$build"/tests/cuda/skeletons/* "$build"/tests/cuda/codecs/* "$build"/tests/cuda/bench/*; do
     [ -x "$t" ] && [ ! -d "$t" ] && case $t in *.d) ;; *) cp "$t" "$out/tests/$(echo "${t#"$build"/tests/}" | tr / -)" ;; esac
 done
 for t in "$build"/tests/bench/* ; do [ -x "$t" ] && [ ! -d "$t" ] && cp "$t" "$out/bin/"; done
@@ -17,6 +17,8 @@ for t in "$build"/tests/bench/kernels/*; do [ -x "$t" ] && [ ! -d "$t" ] && cp "
 # Everything but what every glibc system has.
 ldd "$out"/bin/* "$out"/tests/* | awk '/=> \// { print $3 }' | sort -u |
     grep -vE '/(libc|libm|libpthread|libdl|librt|libstdc\+\+|libgcc_s)\.so' | while read -r lib; do cp -L "$lib" "$out/lib/"; done
+# Only `burin bench jpeg` opens it, for rows beside ours; NVJPEG=/path/libnvjpeg.so.12 names another one.
+for lib in $NVJPEG /usr/local/cuda/lib64/libnvjpeg.so.1?; do [ -e "$lib" ] && cp -L "$lib" "$out/lib/"; done
 command -v wrk >/dev/null && cp "$(command -v wrk)" "$out/bin/" && ldd "$out/bin/wrk" | awk '/=> \// { print $3 }' |
     grep -vE '/(libc|libm|libpthread|libdl|librt|libgcc_s)\.so' | while read -r lib; do cp -L "$lib" "$out/lib/"; done
 # A command with the bundle's libraries, for it alone: the machine's own programs keep theirs.

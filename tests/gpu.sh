@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # gpu.sh [check] [sanitize] [bench] [profile] - what only a machine with a GPU can tell; all four without arguments.
 # Runs out of build/bundle (there it is called test-gpu), where `make bundle` has packed everything that it needs.
-# Logs, times and machine code go to $OUT, or to out/ beside it.
+# Logs, times and machine code go to $OUT, or to out/ beside it. JPEG_SETS: folders of JPEGs beside photos/; JPEG_SECONDS:
+# how long a million damaged copies may take.
 here=$(cd "$(dirname "$0")" && pwd)
 OUT=${OUT:-$here/out}
 export OUT LD_LIBRARY_PATH="$here/lib:$LD_LIBRARY_PATH" BURIN="$here/bin/burin"
@@ -34,10 +35,13 @@ have() {
 }
 
 # Every operator's twin against its reference, lanes side by side, the device, waits that never end, launches that the
-# GPU refuses; everything else that was bundled passes here too. Users' operators need NVIDIA's libnvrtc.
+# GPU refuses; everything else that was bundled passes here too. Users' operators need NVIDIA's libnvrtc. Tests whose names
+# end in _ptx75 are intermediate code for the oldest GPU alone: the driver compiles it when they start.
 check() {
     for t in tests/*; do step "$(basename "$t")" "$t"; done
     step users-operators tests/cuda-every_op small operators
+    [ ! -x tests/cuda-codecs-jpeg_copies ] || step jpeg-million tests/cuda-codecs-jpeg_copies --copies 1000000 \
+        --seconds "${JPEG_SECONDS:-200}" $(find photos $JPEG_SETS -maxdepth 0 2>/dev/null)
 }
 
 # Small sizes. The allocation that test_memory wants to fail, and the launches that a test wants to be refused, are no

@@ -228,16 +228,15 @@ using namespace jpeg_encode;
 
 struct jpeg_encoder {
     struct tables *tables; /* device */
-    bool overlaps;         /* the GPU lets a kernel begin early */
+    bool overlaps;         /* kernels may begin early: their code is of 9.0, and waits itself */
     struct prologues prologues;
 };
 
 static enum status set_up(struct jpeg_encoder *encoder, const struct tables *tables,
                           struct failure *failure) {
-    int device, major;
-    CUDA_TRY(failure, cudaGetDevice(&device));
-    CUDA_TRY(failure, cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    encoder->overlaps = major >= 9;
+    struct cudaFuncAttributes place;
+    CUDA_TRY(failure, cudaFuncGetAttributes(&place, place_kernel));
+    encoder->overlaps = place.ptxVersion >= 90;
     CUDA_TRY(failure, cudaFuncSetAttribute(tile_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                            (int)sizeof(struct tile_memory)));
     CUDA_TRY(failure, cudaMalloc((void **)&encoder->tables, sizeof *tables));

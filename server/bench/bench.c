@@ -11,7 +11,8 @@ static bool takes_no_words(const struct bench_options *options) {
 }
 
 int bench_run(const struct bench *bench, int argc, char **argv) {
-    struct bench_options options = { .program = bench->program ? bench->program : "burin bench" };
+    struct bench_options options = { .program = bench->program ? bench->program : "burin bench",
+                                     .own = bench->options };
     struct lanes lanes;
     struct report report;
     if (!bench_options_parse(&options, argc, argv)) return 2;

@@ -18,6 +18,7 @@ struct bench {
     const char *name;    /* of the operator or subject; "bench" in the JSON */
     const char *summary; /* one line of help */
     const char *notes;   /* lines of help, each indented by 12 spaces and ended by \n */
+    const struct bench_option *options; /* its own; NULL: none; NOTES tell of them */
 
     /* Are the words that are no options understood? Prints a sentence if not. NULL: none may be
      * given. */
@@ -44,5 +45,6 @@ extern const struct bench bench_edge __attribute__((weak));
 extern const struct bench bench_carve __attribute__((weak));
 
 extern const struct bench bench_skeletons; /* of what users write */
+extern const struct bench bench_jpeg;      /* of the codec on both sides */
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* options.h - the options that all benchmarks share.
+/* options.h - the options that all benchmarks share, and those that one has for itself.
  *
  * Used by:  bench.c, which parses them; each benchmark reads them.
  * Owns:     nothing: strings are those of argv.
@@ -19,8 +19,16 @@ enum { BENCH_REPEATS = 15 };
     "  --pixels-max N  leave out pictures of more than N pixels; 0 (default): none\n"              \
     "  --repeats N     take the median of N runs, 1 to 1000 (default 15)\n"
 
+/* One that a single benchmark has; it keeps the value itself. */
+struct bench_option {
+    const char *name;               /* "--size"; NULL ends a list */
+    const char *range;              /* as messages tell it; NULL: a switch, which has no value */
+    bool (*set)(const char *value); /* false: not in the range; a switch is given NULL */
+};
+
 struct bench_options {
-    const char *program; /* set by the caller; begins every message */
+    const char *program;            /* set by the caller; begins every message */
+    const struct bench_option *own; /* set by the caller; NULL: none */
     bool json;
     const char *device; /* "all", or as device_choose reads it */
     long pixels_max;    /* 0: no bound */

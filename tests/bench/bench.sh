@@ -39,6 +39,9 @@ load() {
     done
     "$burin" bench skeletons # compiled there: without a C compiler the rows of the CPU's operators are left out
     "$burin" bench skeletons --json >"$out/skeletons.json"
+    photos=$([ -e "$here/photos/large0.jpg" ] && echo "--photos $here/photos")
+    "$burin" bench jpeg $photos --json >"$out/jpeg.json"
+    "$burin" bench jpeg $photos --quick
     for program in edge_ways energy_ways launch_shapes; do
         [ -x "$here/bin/$program" ] || continue
         say "$program"

@@ -6,6 +6,7 @@ Draws figures as SVG: times in ms, us a seam or shares, by size. JSON is what th
   burin bench carve          figures 5.8 to 5.16 of the thesis of 2010
   tests/bench/energy_ways    its figures 5.3 to 5.6
   burin bench skeletons      figure 5 of the paper of 2017 on skeletons
+  burin bench jpeg           JPEGs a second by batch: a row of panels a size; decode, encode, both
   tests/bench/edge_ways      figure 3 of the course project of 2022; `burin bench edge`: the operator's lines alone
 
 Every figure says where and when it was measured. Axes are logarithmic where sizes are. Where a result's machine has cpu_rows,
@@ -245,7 +246,44 @@ def draw_skeletons(folder, result):
     figure.save()
 
 
-DRAW = {"energy": draw_energy, "carve": draw_carve, "edge": draw_edge, "skeletons": draw_skeletons}
+# ---- jpeg: images a second by batch
+
+def jpeg_ways(rows):
+    """Label, rows, style: cores first, as level lines, since they take one picture at a time; then by codec and streams."""
+    gpus = [row for row in rows if row["codec"] != "libjpeg-turbo"]
+    for device in devices(of(rows, codec="libjpeg-turbo")):
+        yield f"libjpeg-turbo, {device}", of(rows, device=device), {"linestyle": "--", "color": "#888888" if "1 core" in device else "#444444"}
+    ways = dict.fromkeys((row["codec"], row["device"], row["streams"]) for row in gpus)
+    for (codec, device, streams), colour in zip(ways, STEP_COLOURS):
+        label = f"{codec}, {device}" + (f", {streams} streams" if codec == "burin" else "")
+        yield label.replace("1 streams", "1 stream"), of(gpus, codec=codec, device=device, streams=streams), {"color": colour}
+
+
+def draw_jpeg(folder, result):
+    """Of 4:2:0 and quality 85, or of the first pair there is."""
+    rows = of(result["rows"], timing="throughput")
+    pairs = dict.fromkeys((row["sampling"], row["quality"]) for row in rows)
+    sampling, quality = ("4:2:0", 85) if ("4:2:0", 85) in pairs else next(iter(pairs))
+    rows = of(rows, sampling=sampling, quality=quality)
+    sizes = list(dict.fromkeys((row["width"], row["height"]) for row in rows))
+    works = list(dict.fromkeys(row["work"] for row in rows))
+    batches = sorted({row["batch"] for row in rows})
+    figure = Panels(folder, "jpeg", result["machine"], len(sizes), len(works))
+    for y, (width, height) in enumerate(sizes):
+        for x, work in enumerate(works):
+            name = "both, histeq between" if work == "both" else work
+            figure.panel(y, x, title=f"{width}x{height} {sampling} q{quality}, {name}", xlabel="batch", ylabel="images a second")
+            figure.axes.title.set_fontsize(8.5)
+            figure.ticks(batches)
+            for label, mine, style in jpeg_ways(of(rows, width=width, height=height, work=work)):
+                points = [(row["batch"], row["images_s"]) for row in mine]
+                if mine and mine[0]["codec"] == "libjpeg-turbo":
+                    points = [(batch, points[0][1]) for batch in batches]
+                figure.line(points, label, mine[0]["device"], **style)
+    figure.save()
+
+
+DRAW = {"energy": draw_energy, "carve": draw_carve, "edge": draw_edge, "skeletons": draw_skeletons, "jpeg": draw_jpeg}
 
 
 def main(arguments):

@@ -24,7 +24,7 @@ extern "C" {
 
 #define TRY(call) assert_int_equal((int)(call), (int)cudaSuccess)
 
-enum { GUARD = 0xa5, GUARD_BYTES = 64, QUALITIES = 5, KINDS = 6, SIDES = 70 };
+enum { GUARD = 0xa5, GUARD_BYTES = 64, QUALITIES = 5, KINDS = 8, SIDES = 70 };
 
 /* From one side to the next; 1: the full cross, and pictures of megapixels. */
 static uint32_t side_step = 1;
@@ -48,6 +48,8 @@ static uint8_t sample_of(int kind, uint32_t x, uint32_t y, uint32_t noise) {
     case 2: return 200;
     case 3: return (uint8_t)(3 * x + 2 * y);
     case 4: return (uint8_t)(128 + (x * 3 + y * 2) % 97 + noise % 8);
+    case 5: return y % 16 < 9 && x % 7 < 5 && (noise & 96) ? 20 : 255; /* as text */
+    case 6: return x / 3 % 2 ? 230 : 30;
     default: return 255;
     }
 }

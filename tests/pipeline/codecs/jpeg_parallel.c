@@ -6,7 +6,7 @@
 #include "pipeline/codecs/jpeg_parallel.h"
 #include "pipeline/codecs/jpeg_zigzag.h"
 
-#include "tests/pipeline/codecs/jpeg_cases.h"
+#include "tests/pipeline/codecs/jpeg_bits.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -89,14 +89,16 @@ static struct jpeg_case a_case(size_t sampling) {
 static void sizes_and_qualities(void **state) {
     (void)state;
     static const int qualities[] = { 1, 50, 85, 95, 100 };
-    for (unsigned i = 0; i < 70 * 70; i += 7) {
-        struct jpeg_case made = a_case(i % 4);
-        made.width = 1 + i % 70;
-        made.height = 1 + i / 70;
-        made.quality = qualities[i % 5];
-        made.drawing = i % 3 ? DRAW_NOISE : DRAW_WAVES;
-        check_case(&made, divisions[i % 3]);
-    }
+    /* 29: each sampling meets odd and even sides, and each quality every width. */
+    for (unsigned s = 0; s < 4; s++)
+        for (unsigned i = 3 * s, round = s; i < 70 * 70; i += 29, round++) {
+            struct jpeg_case made = a_case(s);
+            made.width = 1 + i % 70;
+            made.height = 1 + i / 70;
+            made.quality = qualities[(round + round / 5) % 5];
+            made.drawing = round % 3 ? DRAW_NOISE : DRAW_WAVES;
+            check_case(&made, divisions[round % 3]);
+        }
 }
 
 static void drawings_and_tables(void **state) {
@@ -282,6 +284,18 @@ static void damage(void **state) {
     assert_in_range(taken, all / 20, all - all / 3); /* both ends are seen */
 }
 
+/* What is sound is taken, unless its coefficients are beyond the bound. */
+static void scans_written_by_hand(void **state) {
+    (void)state;
+    unsigned taken = 0;
+    for (unsigned i = 0; i < 3000; i++) {
+        struct jpeg_file file = make_bits_case(i);
+        taken += check_damaged(&file, divisions[i % 3]);
+        free(file.data);
+    }
+    assert_in_range(taken, 300, 1500);
+}
+
 /* What is above the bound comes out of libjpeg's transform otherwise; below it nothing does. */
 static void blocks_at_the_bound(void **state) {
     (void)state;
@@ -306,6 +320,7 @@ int main(void) {
         cmocka_unit_test(hard_pictures),
         cmocka_unit_test(noise_of_best_quality),
         cmocka_unit_test(damage),
+        cmocka_unit_test(scans_written_by_hand),
         cmocka_unit_test(blocks_at_the_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,48 @@ static void who_is_held_against_whom(void **state) {
     assert_false(lanes_mixed(&(struct lanes){ .count = 1, .all = { gpu } }));
 }
 
+static const char *own_value;
+static bool own_switch;
+
+static bool set_value(const char *value) {
+    own_value = value;
+    return *value == 'g';
+}
+
+static bool set_switch(const char *value) {
+    own_switch = !value;
+    return true;
+}
+
+static const struct bench_option own[] = {
+    { "--colour", "green or gray", set_value },
+    { "--fast", NULL, set_switch },
+    { NULL, NULL, NULL },
+};
+
+static int run_own(int count, char **arguments, const struct bench_option *options) {
+    const struct bench bench = { .name = "nothing", .options = options, .measure = measure };
+    rows_are_good = true;
+    measured = 0;
+    own_value = NULL;
+    own_switch = false;
+    return bench_run(&bench, count, arguments);
+}
+
+static void options_of_its_own(void **state) {
+    (void)state;
+    char *all[] = { "nothing", "--fast", "--device", "cpu", "--colour", "green", NULL };
+    assert_int_equal(run_own(6, all, own), 0);
+    assert_string_equal(own_value, "green");
+    assert_true(own_switch);
+    assert_int_equal(measured, 1);
+    assert_int_equal(run_own(5, all, own), 2); /* without its value */
+    all[5] = "red";
+    assert_int_equal(run_own(6, all, own), 2);
+    assert_int_equal(run_own(2, all, NULL), 2); /* another benchmark has it not */
+    assert_int_equal(measured, 0);
+}
+
 static void a_picture_of_too_many_pixels_is_left_out(void **state) {
     (void)state;
     const struct bench_options some = { .pixels_max = 100 }, all = { .pixels_max = 0 };
@@ -96,6 +138,7 @@ int main(void) {
         cmocka_unit_test(exit_codes),
         cmocka_unit_test(what_is_prepared_comes_first),
         cmocka_unit_test(who_is_held_against_whom),
+        cmocka_unit_test(options_of_its_own),
         cmocka_unit_test(a_picture_of_too_many_pixels_is_left_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
