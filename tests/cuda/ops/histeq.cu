@@ -171,6 +171,11 @@ static void test_status(void **) {
     assert_int_equal(cuda_status(cudaErrorMemoryAllocation), STATUS_NO_MEMORY);
     assert_int_equal(cuda_status(cudaErrorCooperativeLaunchTooLarge), STATUS_INTERNAL);
     assert_int_equal(cuda_status(cudaErrorLaunchOutOfResources), STATUS_INTERNAL);
+    assert_int_equal(cuda_status(cudaErrorInvalidConfiguration), STATUS_INTERNAL);
+    assert_int_equal(cuda_status(cudaErrorInvalidClusterSize), STATUS_INTERNAL);
+    assert_int_equal(cuda_status(cudaErrorNotSupported), STATUS_INTERNAL);
+    assert_int_equal(cuda_status(cudaErrorLaunchTimeout), STATUS_DEVICE);
+    assert_int_equal(cuda_status(cudaErrorUnknown), STATUS_DEVICE);
     assert_int_equal(cuda_status(cudaErrorLaunchFailure), STATUS_DEVICE);
     assert_int_equal(cuda_status(cudaErrorIllegalAddress), STATUS_DEVICE);
     assert_int_equal(cuda_status(cudaErrorNoDevice), STATUS_DEVICE);
