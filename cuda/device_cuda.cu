@@ -257,8 +257,8 @@ static enum status upload(struct lane *opened, size_t bytes, struct failure *fai
     CUDA_TRY(failure, cudaSetDevice(lane->index));
     const enum status status = timeline_start(&lane->timeline, lane->stream, failure);
     if (status) return status;
-    CUDA_TRY(failure, pinned_range_copy(opened->in, opened->host_in, bytes, cudaMemcpyHostToDevice,
-                                        lane->stream));
+    CUDA_TRY(failure, pinned_pool_copy(opened->in, opened->host_in, bytes, cudaMemcpyHostToDevice,
+                                       lane->stream));
     return timeline_start_computing(&lane->timeline, lane->stream, failure);
 }
 
@@ -314,8 +314,8 @@ static enum status download(struct lane *opened, size_t bytes, struct failure *f
     struct cuda_lane *lane = cuda_lane_of(opened);
     const enum status status = start_computing(lane, failure);
     if (status) return status;
-    CUDA_TRY(failure, pinned_range_copy(opened->host_out, opened->out, bytes,
-                                        cudaMemcpyDeviceToHost, lane->stream));
+    CUDA_TRY(failure, pinned_pool_copy(opened->host_out, opened->out, bytes, cudaMemcpyDeviceToHost,
+                                       lane->stream));
     return STATUS_OK;
 }
 

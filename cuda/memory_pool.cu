@@ -56,7 +56,7 @@ static void release_all(void) {
         memory = {};
     }
     cudaGetLastError();
-    pinned_range_release();
+    pinned_pool_release();
 }
 
 void memory_pool_close(void) {
@@ -114,9 +114,9 @@ static struct device_memory *memory_of(int device) {
 static enum status check_bounds(const struct device_memory *memory, const struct memory_need *need,
                                 struct failure *failure) {
     const size_t pinned =
-        pinned_range_rounded(need->pinned_in) + pinned_range_rounded(need->pinned_out);
+        pinned_pool_rounded(need->pinned_in) + pinned_pool_rounded(need->pinned_out);
     const size_t steps = pool.pinned_bound / PINNED_STEP * PINNED_STEP;
-    const size_t most = steps < PINNED_RANGE ? steps : PINNED_RANGE;
+    const size_t most = steps < PINNED_POOL_MAX ? steps : PINNED_POOL_MAX;
     if (pinned > most)
         return fail(failure, STATUS_NO_MEMORY,
                     "the job needs %zu MiB of pinned memory for large images, pinned_pool_bytes "
@@ -131,7 +131,7 @@ static enum status check_bounds(const struct device_memory *memory, const struct
 }
 
 static bool take_pinned(size_t bytes, struct pinned_run *run) {
-    return !bytes || pinned_range_take(bytes, pool.pinned_bound, run);
+    return !bytes || pinned_pool_take(bytes, pool.pinned_bound, run);
 }
 
 static bool take(struct device_memory *memory, const struct memory_need *need,
@@ -139,7 +139,7 @@ static bool take(struct device_memory *memory, const struct memory_need *need,
     if (need->device && memory->lent + need->device > memory->bound) return false;
     if (!take_pinned(need->pinned_in, &loan->pinned_in) ||
         !take_pinned(need->pinned_out, &loan->pinned_out)) {
-        pinned_range_give(&loan->pinned_in);
+        pinned_pool_give(&loan->pinned_in);
         return false;
     }
     if (need->device) memory->lent += need->device;
@@ -196,8 +196,8 @@ enum status memory_pool_lend(int device, const struct memory_need *need, cudaStr
                  MEMORY_POOL_WAIT_MS / 1000);
     pthread_mutex_unlock(&pool.lock);
     if (status) return status;
-    status = pinned_range_prepare(&loan->pinned_in, failure);
-    if (!status) status = pinned_range_prepare(&loan->pinned_out, failure);
+    status = pinned_pool_prepare(&loan->pinned_in, failure);
+    if (!status) status = pinned_pool_prepare(&loan->pinned_out, failure);
     if (!status) status = allocate(memory, stream, loan, failure);
     if (status) memory_pool_give_back(device, loan, stream);
     return status;
@@ -213,8 +213,8 @@ void memory_pool_give_back(int device, struct memory_loan *loan, cudaStream_t st
     cudaGetLastError(); /* a fault of the stream is told by what waits for it */
     pthread_mutex_lock(&pool.lock);
     if (memory) memory->lent -= loan->need.device;
-    pinned_range_give(&loan->pinned_in);
-    pinned_range_give(&loan->pinned_out);
+    pinned_pool_give(&loan->pinned_in);
+    pinned_pool_give(&loan->pinned_out);
     *loan = {};
     pthread_cond_broadcast(&pool.changed);
     pthread_mutex_unlock(&pool.lock);

@@ -12,7 +12,7 @@
 #ifndef BURIN_MEMORY_POOL_CUH
 #define BURIN_MEMORY_POOL_CUH
 
-#include "cuda/pinned_range.cuh"
+#include "cuda/pinned_pool.cuh"
 
 enum {
     /* A third of the time that a request has by default: large jobs take seconds, and somebody who

@@ -2,7 +2,7 @@
 /* The pool that lanes borrow from: bounds, order, what comes back, and that nothing of it waits for
  * another lane's kernels. The first tests need no GPU: without one memory is only not locked.
  *
- * covers: cuda/memory_pool.cu cuda/pinned_range.cu cuda/lane_buffer.cuh
+ * covers: cuda/memory_pool.cu cuda/pinned_pool.cu cuda/lane_buffer.cuh
  */
 #include "cuda/memory_pool.cuh"
 
@@ -157,7 +157,7 @@ static bool use(const struct lane *lane, uint32_t *state) {
         for (size_t at = 0; at < lengths[i]; at += 4096) runs[i][at] = (uint8_t)lane->number;
     if (gpus) {
         right = !cudaMemsetAsync(loan.device, lane->number, need.device, lane->stream) &&
-                !pinned_range_copy(runs[0], loan.device, in, cudaMemcpyDeviceToHost, lane->stream);
+                !pinned_pool_copy(runs[0], loan.device, in, cudaMemcpyDeviceToHost, lane->stream);
         right = right && !cudaStreamSynchronize(lane->stream);
     }
     sched_yield();
@@ -215,10 +215,10 @@ static void test_waits_for_no_kernel(void **) {
         const struct memory_need need = { bytes, bytes, bytes };
         assert_int_equal(memory_pool_lend(0, &need, mine, &loan, NULL), STATUS_OK);
         memset(loan.pinned_in.memory, i, bytes);
-        TRY(pinned_range_copy(loan.device, loan.pinned_in.memory, bytes, cudaMemcpyHostToDevice,
-                              mine));
-        TRY(pinned_range_copy(loan.pinned_out.memory, loan.device, bytes, cudaMemcpyDeviceToHost,
-                              mine));
+        TRY(pinned_pool_copy(loan.device, loan.pinned_in.memory, bytes, cudaMemcpyHostToDevice,
+                             mine));
+        TRY(pinned_pool_copy(loan.pinned_out.memory, loan.device, bytes, cudaMemcpyDeviceToHost,
+                             mine));
         TRY(cudaStreamSynchronize(mine));
         assert_memory_equal(loan.pinned_in.memory, loan.pinned_out.memory, bytes);
         memory_pool_give_back(0, &loan, mine);

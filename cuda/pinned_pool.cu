@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cuda/pinned_range.cuh"
+#include "cuda/pinned_pool.cuh"
 
 #include "cuda/check.cuh"
 
@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 enum { STEPS = 4096, PAGE = 4096 };
-static_assert(STEPS * PINNED_STEP == PINNED_RANGE, "a flag for each step");
+static_assert(STEPS * PINNED_STEP == PINNED_POOL_MAX, "a flag for each step");
 
 enum step_state : uint8_t { STEP_BARE, STEP_PAGEABLE, STEP_PINNED };
 
@@ -19,25 +19,25 @@ static struct {
 
 static bool reserve_range(void) {
     if (range.base) return true;
-    void *const base =
-        mmap(NULL, PINNED_RANGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *const base = mmap(NULL, PINNED_POOL_MAX, PROT_NONE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) return false;
-    madvise(base, PINNED_RANGE, MADV_HUGEPAGE); /* fewer pages to touch and to lock */
+    madvise(base, PINNED_POOL_MAX, MADV_HUGEPAGE); /* fewer pages to touch and to lock */
     __atomic_store_n(&range.base, (uint8_t *)base, __ATOMIC_RELEASE);
     return true;
 }
 
 static bool is_inside(const uint8_t *memory) {
     const uint8_t *const base = __atomic_load_n(&range.base, __ATOMIC_ACQUIRE);
-    return base && memory >= base && memory < base + PINNED_RANGE;
+    return base && memory >= base && memory < base + PINNED_POOL_MAX;
 }
 
 /* ---- runs */
 
-bool pinned_range_take(size_t bytes, size_t bound, struct pinned_run *run) {
-    const size_t most = bound < PINNED_RANGE ? bound : PINNED_RANGE;
+bool pinned_pool_take(size_t bytes, size_t bound, struct pinned_run *run) {
+    const size_t most = bound < PINNED_POOL_MAX ? bound : PINNED_POOL_MAX;
     if (bytes > most || !reserve_range()) return false;
-    const size_t wanted = pinned_range_rounded(bytes) / PINNED_STEP, steps = most / PINNED_STEP;
+    const size_t wanted = pinned_pool_rounded(bytes) / PINNED_STEP, steps = most / PINNED_STEP;
     size_t free_steps = 0;
     for (size_t i = 0; i < steps; i++) {
         free_steps = range.taken[i] ? 0 : free_steps + 1;
@@ -50,7 +50,7 @@ bool pinned_range_take(size_t bytes, size_t bound, struct pinned_run *run) {
     return false;
 }
 
-void pinned_range_give(struct pinned_run *run) {
+void pinned_pool_give(struct pinned_run *run) {
     if (!run->memory) return;
     memset(range.taken + (run->memory - range.base) / PINNED_STEP, 0, run->bytes / PINNED_STEP);
     *run = {};
@@ -71,7 +71,7 @@ static enum step_state lock_step(uint8_t *step) {
     return STEP_PAGEABLE;
 }
 
-enum status pinned_range_prepare(const struct pinned_run *run, struct failure *failure) {
+enum status pinned_pool_prepare(const struct pinned_run *run, struct failure *failure) {
     for (size_t at = 0; at < run->bytes; at += PINNED_STEP) {
         uint8_t *const step = run->memory + at;
         enum step_state *const state = &range.state[(step - range.base) / PINNED_STEP];
@@ -87,8 +87,8 @@ enum status pinned_range_prepare(const struct pinned_run *run, struct failure *f
 
 /* ---- copies */
 
-cudaError_t pinned_range_copy(uint8_t *to, const uint8_t *from, size_t bytes,
-                              enum cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t pinned_pool_copy(uint8_t *to, const uint8_t *from, size_t bytes,
+                             enum cudaMemcpyKind kind, cudaStream_t stream) {
     const uint8_t *const host = kind == cudaMemcpyHostToDevice ? from : to;
     if (!is_inside(host)) return cudaMemcpyAsync(to, from, bytes, kind, stream);
     const size_t skew = (size_t)(host - range.base) % PINNED_STEP;
@@ -103,11 +103,11 @@ cudaError_t pinned_range_copy(uint8_t *to, const uint8_t *from, size_t bytes,
 
 /* ---- the end */
 
-void pinned_range_release(void) {
+void pinned_pool_release(void) {
     if (!range.base) return;
     for (size_t i = 0; i < STEPS; i++)
         if (range.state[i] == STEP_PINNED) cudaHostUnregister(range.base + i * PINNED_STEP);
     cudaGetLastError();
-    munmap(range.base, PINNED_RANGE);
+    munmap(range.base, PINNED_POOL_MAX);
     memset(&range, 0, sizeof range);
 }
