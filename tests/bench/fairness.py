@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fairness.py BURIN [--device cuda|cpu] [--side 8192] [--seams 800] [--carvers 2] [--seconds 8] - what small requests feel of
+"""fairness.py BURIN [--device cuda|cpu] [--side 8192] [--seams 800] [--carvers 2] [--type pnm|jpeg] [--seconds 8] - what small requests feel of
 long ones: 320x240 through histeq and threshold at 8 connections, alone, then beside two clients that carve 800 seams out of
 8192 x 8192 one after the other. Runs in less than a minute.
 
@@ -91,8 +91,10 @@ def judge(name, alone, beside):
 
 
 def run(port, options, file):
-    path = f"/carve?dx=-{options.seams}&type=pnm&device={options.device}"
+    path = f"/carve?dx=-{options.seams}&type={options.type}&device={options.device}"
     large = pgm(options.side, options.side)
+    if options.type == "jpeg":
+        _, large = post(port, "/brightness?type=jpeg", large)
     first = Carver(port, path, large)
     for turn in range(3):  # the first one pins memory
         status, body = post(port, path, large) if turn < 2 else (200, b"")
@@ -134,6 +136,7 @@ def main():
     arguments.add_argument("--side", type=int, default=8192)
     arguments.add_argument("--seams", type=int, default=800)
     arguments.add_argument("--carvers", type=int, default=2)
+    arguments.add_argument("--type", choices=("pnm", "jpeg"), default="pnm", help="of the large images: bodies of 67 or some 20 MB")
     arguments.add_argument("--seconds", type=int, default=8)
     arguments.add_argument("--port", type=int, default=8303)
     arguments.add_argument("--flag", action="append", default=[], help="for the daemon: --flag=--lanes=6")

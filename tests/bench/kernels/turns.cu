@@ -57,9 +57,10 @@ static struct {
     cudaEvent_t done;
     uint32_t *words;
     uint4 *from, *to;
+    uint8_t *host;
 } gpu;
 
-static const size_t COPY_BYTES = (size_t)256 << 20;
+static const size_t COPY_BYTES = (size_t)256 << 20, SMALL_BYTES = 320 * 240 * 3;
 
 static double host_us() {
     struct timespec t;
@@ -90,13 +91,12 @@ static void run_small(cudaStream_t stream, int blocks, bool cooperative) {
 }
 
 /* While WATCHED is busy, or SAMPLES / 10 times where it is NULL. */
-static void measure(const char *name, cudaStream_t watched, cudaStream_t small, int blocks,
-                    bool cooperative) {
+template <class RUN> static void sample(const char *name, cudaStream_t watched, const RUN &run) {
     std::vector<double> us;
     while (watched ? us.size() < SAMPLES && cudaStreamQuery(watched) == cudaErrorNotReady
                    : us.size() < SAMPLES / 10) {
         const double began = host_us();
-        run_small(small, blocks, cooperative);
+        run();
         us.push_back(host_us() - began);
     }
     cudaGetLastError();
@@ -108,6 +108,30 @@ static void measure(const char *name, cudaStream_t watched, cudaStream_t small, 
         printf("%-64s %8zu %10.1f %10.1f %10.1f\n", name, us.size(), us[us.size() / 2],
                us[us.size() * 99 / 100], us.back());
     fflush(stdout);
+}
+
+static void measure(const char *name, cudaStream_t watched, cudaStream_t small, int blocks,
+                    bool cooperative) {
+    sample(name, watched, [&] { run_small(small, blocks, cooperative); });
+}
+
+/* ---- copies: 225 KB to the device beside COPY_BYTES in pieces */
+
+static void measure_copy(const char *name, size_t piece, int streams) {
+    const cudaStream_t small = gpu.high[2];
+    for (size_t at = 0, i = 0; piece && at < COPY_BYTES; at += piece, i++) {
+        const cudaStream_t stream = gpu.low[i % streams];
+        TRY(cudaMemcpyAsync((uint8_t *)gpu.to + at, gpu.host + at, piece, cudaMemcpyHostToDevice,
+                            stream));
+        if (streams == 1) continue;
+        TRY(cudaEventRecord(gpu.done, stream));
+        TRY(cudaStreamWaitEvent(gpu.low[(i + 1) % streams], gpu.done, 0));
+    }
+    sample(name, piece ? gpu.low[0] : NULL, [&] {
+        TRY(cudaMemcpyAsync(gpu.from, gpu.host + COPY_BYTES, SMALL_BYTES, cudaMemcpyHostToDevice,
+                            small));
+        TRY(cudaStreamSynchronize(small));
+    });
 }
 
 static void open_gpu() {
@@ -124,6 +148,7 @@ static void open_gpu() {
     TRY(cudaMalloc(&gpu.words, (size_t)gpu.multiprocessors * SMALL_THREADS * sizeof(uint32_t)));
     TRY(cudaMalloc(&gpu.from, COPY_BYTES));
     TRY(cudaMalloc(&gpu.to, COPY_BYTES));
+    TRY(cudaHostAlloc(&gpu.host, COPY_BYTES + SMALL_BYTES, 0));
     for (int i = 0; i < 3; i++) { /* loads the kernels: later that would wait for long ones */
         run_small(gpu.high[2], gpu.multiprocessors, i > 0);
         start_copy(gpu.low[0]);
@@ -180,5 +205,10 @@ int main() {
     for (int i = 0; i < 20; i++) start_copy(gpu.low[1]);
     measure("beside a long one and large plain ones of lower priority", gpu.low[1], small,
             SMALL_BLOCKS, false);
+    measure_copy("a copy of 225 KB alone", 0, 1);
+    measure_copy("beside a copy of 256 MB", COPY_BYTES, 1);
+    measure_copy("beside one in pieces of 16 MB", (size_t)16 << 20, 1);
+    measure_copy("beside one in pieces of 2 MB", (size_t)2 << 20, 1);
+    measure_copy("beside one in pieces of 2 MB, in two streams in turn", (size_t)2 << 20, 2);
     return 0;
 }
