@@ -122,15 +122,12 @@ cudaStream_t cooperative_lane_begin_long(struct cooperative_lane *lane, cudaStre
     return lane->stream;
 }
 
-cudaError_t cooperative_lane_end_long(struct cooperative_lane *lane, cudaStream_t stream,
-                                      bool launched) {
-    cudaError_t error = cudaSuccess;
-    if (!lane) return error;
-    if (launched) {
-        error = cudaEventRecord(lane->done, lane->stream);
-        if (!error && stream != lane->stream) error = cudaStreamWaitEvent(stream, lane->done, 0);
-        if (!error) last_long[lane->device] = lane;
-    }
+/* Also where the launch was refused: what this turn waits for, the next one need not look at. */
+cudaError_t cooperative_lane_end_long(struct cooperative_lane *lane, cudaStream_t stream) {
+    if (!lane) return cudaSuccess;
+    cudaError_t error = cudaEventRecord(lane->done, lane->stream);
+    if (!error && stream != lane->stream) error = cudaStreamWaitEvent(stream, lane->done, 0);
+    if (!error) last_long[lane->device] = lane;
     pthread_mutex_unlock(&turn);
     return error;
 }

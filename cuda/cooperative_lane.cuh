@@ -56,8 +56,7 @@ void cooperative_lane_end_short(struct cooperative_lane *lane);
 cudaStream_t cooperative_lane_begin_long(struct cooperative_lane *lane, cudaStream_t stream,
                                          const void *kernel, cudaError_t *error);
 
-/* What is queued on STREAM from now on comes behind the kernel. LAUNCHED: whether there is one. */
-cudaError_t cooperative_lane_end_long(struct cooperative_lane *lane, cudaStream_t stream,
-                                      bool launched);
+/* What is queued on STREAM from now on comes behind the kernel, if one was launched. */
+cudaError_t cooperative_lane_end_long(struct cooperative_lane *lane, cudaStream_t stream);
 
 #endif

@@ -81,8 +81,7 @@ static cudaError_t launch_long(struct cuda_context *context, struct held *held) 
         cooperative_lane_begin_long(context->cooperative, context->stream, launch.kernel, &error);
     if (error) return error;
     error = cooperative_launch_in(context, &launch, share(), stream);
-    const cudaError_t ended =
-        cooperative_lane_end_long(context->cooperative, context->stream, error == cudaSuccess);
+    const cudaError_t ended = cooperative_lane_end_long(context->cooperative, context->stream);
     return error ? error : ended;
 }
 

@@ -41,7 +41,7 @@ cudaStream_t cooperative_lane_begin_long(struct cooperative_lane *, cudaStream_t
     *error = cudaSuccess;
     return stream;
 }
-cudaError_t cooperative_lane_end_long(struct cooperative_lane *, cudaStream_t, bool) {
+cudaError_t cooperative_lane_end_long(struct cooperative_lane *, cudaStream_t) {
     return cudaSuccess;
 }
 

@@ -98,8 +98,7 @@ static enum status launch_clusters(const struct cuda_context *context, void (*ke
     const cudaLaunchConfig_t config = cluster_config(plan.blocks, BLOCK_THREADS, plan.args.cluster,
                                                      plan.shared_bytes, attributes, stream);
     error = cudaLaunchKernelEx(&config, kernel, params...);
-    const cudaError_t ended =
-        cooperative_lane_end_long(context->cooperative, context->stream, error == cudaSuccess);
+    const cudaError_t ended = cooperative_lane_end_long(context->cooperative, context->stream);
     *fits = !is_cluster_refusal(error);
     if (*fits && error) return cuda_fail(failure, error, "cudaLaunchKernelEx", __FILE__, __LINE__);
     if (error) cudaGetLastError(); /* a refusal must not meet the next check */

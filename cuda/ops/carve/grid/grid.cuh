@@ -361,8 +361,7 @@ static inline cudaError_t grid_launch(const struct cuda_context *context,
                cudaErrorCooperativeLaunchTooLarge &&
            blocks > 1)
         blocks /= 2;
-    const cudaError_t ended =
-        cooperative_lane_end_long(context->cooperative, context->stream, error == cudaSuccess);
+    const cudaError_t ended = cooperative_lane_end_long(context->cooperative, context->stream);
     return error ? error : ended;
 }
 
