@@ -41,10 +41,10 @@ struct device_info {
 struct lane_options {
     size_t staging_bytes; /* made, touched and pinned at open, each way */
     size_t arena_bytes;   /* device memory made at open */
-    /* What larger jobs may borrow beyond that, all lanes of the process together; device memory:
+    struct pool *pool;    /* CPU: threads for an operator; NULL: the lane's own */
+    /* What jobs too large for that may borrow, all lanes of the process together; device memory:
      * for each device. 0: as much as there is. */
     size_t pinned_pool_bytes, device_pool_bytes;
-    struct pool *pool; /* CPU: threads for an operator; NULL: the lane's own */
 };
 
 /* Memory for one batch, every pointer 256-byte aligned. On the CPU `in` is host_in, `out` host_out.
