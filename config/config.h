@@ -71,6 +71,8 @@ struct config {
     long batch;
     long staging_bytes;
     long arena_bytes;
+    long pinned_pool_bytes;
+    long device_pool_bytes;
     long worker_start_ms;
     long self_test_ms;
 

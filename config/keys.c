@@ -144,8 +144,16 @@ static const struct key keys[] = {
              "0.4 ms a MiB" },
     { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
       .unit = "bytes",
-      .why = "device memory per lane, allocated at start; a larger job allocates more while it "
-             "runs" },
+      .why = "device memory per lane, allocated at start; a larger job borrows from "
+             "device_pool_bytes" },
+    { FIELD(pinned_pool_bytes, KEY_SIZE), .def = 2 * GIB, .min = 16 * MIB, .max = 64 * GIB,
+      .unit = "bytes",
+      .why = "the most pinned memory of a worker for images larger than staging_bytes, pinned when "
+             "first needed and then kept; room for two of 64 megapixels, 16 bits and alpha" },
+    { FIELD(device_pool_bytes, KEY_SIZE), .def = 8 * GIB, .min = 64 * KIB, .max = 256 * GIB,
+      .unit = "bytes",
+      .why = "the most device memory of a worker for jobs larger than arena_bytes, allocated when "
+             "first needed and then kept; carving 64 megapixels of RGB takes 1.5 GiB" },
     { FIELD(worker_start_ms, KEY_INTEGER), .def = 60000, .min = 100, .max = HOUR_MS, .unit = "ms",
       .why = "how long a new worker may take to open its device and pass its first self-test "
              "before it is replaced; 0.3 s on a GPU, longer where the driver must be loaded "

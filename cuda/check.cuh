@@ -2,9 +2,9 @@
 /* check.cuh - a CUDA error becomes a status and a sentence; nothing is logged here.
  *
  * Used by:  every file of cuda/ that calls the CUDA runtime.
- * Fails:    STATUS_NO_MEMORY when memory cannot be allocated, STATUS_INTERNAL when the GPU refuses
- *           a launch for its shape, or the driver a call: the context is as before. STATUS_DEVICE
- *           for all other errors: most of them spoil the context, and the process should end.
+ * Fails:    STATUS_NO_MEMORY when memory cannot be allocated, STATUS_INTERNAL when a call is
+ *           refused and nothing has run: the context is as before. STATUS_DEVICE for all other
+ *           errors: most of them spoil the context, and the process should end.
  * Threads:  any.
  */
 #ifndef BURIN_CHECK_CUH
@@ -29,18 +29,35 @@ static inline bool is_kernel_failure(cudaError_t error) {
            error == cudaErrorIllegalAddress;
 }
 
-static inline enum status cuda_status(cudaError_t error) {
+/* Errors that a call answers at once, having done nothing. An error that is not listed may be one
+ * of a kernel that ran, told by the next call, and the context is lost then. The first four are met
+ * where other processes share the GPU (MPS, MIG) and a launch is larger than this one's part. */
+static inline bool is_harmless(cudaError_t error) {
     switch (error) {
-    case cudaErrorMemoryAllocation: return STATUS_NO_MEMORY;
     case cudaErrorCooperativeLaunchTooLarge:
     case cudaErrorLaunchOutOfResources:
     case cudaErrorInvalidConfiguration:
-    case cudaErrorInvalidValue:
+    case cudaErrorInvalidClusterSize:
     case cudaErrorNotSupported:
+    case cudaErrorNotPermitted:
+    case cudaErrorInvalidValue:
+    case cudaErrorInvalidPitchValue:
+    case cudaErrorInvalidMemcpyDirection:
+    case cudaErrorInvalidDeviceFunction:
+    case cudaErrorInvalidKernelImage:
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+    case cudaErrorSymbolNotFound:
+    case cudaErrorInvalidResourceHandle:
     case cudaErrorHostMemoryAlreadyRegistered:
-    case cudaErrorHostMemoryNotRegistered: return STATUS_INTERNAL;
-    default: return STATUS_DEVICE;
+    case cudaErrorHostMemoryNotRegistered: return true;
+    default: return false;
     }
+}
+
+static inline enum status cuda_status(cudaError_t error) {
+    if (error == cudaErrorMemoryAllocation) return STATUS_NO_MEMORY;
+    return is_harmless(error) ? STATUS_INTERNAL : STATUS_DEVICE;
 }
 
 static inline enum status cuda_fail(struct failure *failure, cudaError_t error, const char *call,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* cooperative.cuh - launches whose blocks all run at once, so that they may wait for one another.
  *
- * Used by:  histeq; carve's grid method. (Its methods in clusters have launch_kernel.cuh.)
- * Fails:    cudaErrorCooperativeLaunchTooLarge when so many blocks do not run at once: launch again
- *           with fewer. Nothing is spoilt by that. Never returned for one block.
+ * Used by:  histeq (short ones); carving (long ones). What that means: cooperative_lane.cuh.
+ * Fails:    cudaErrorCooperativeLaunchTooLarge when so many blocks do not run at once, or when a
+ *           long kernel has the GPU: do the same with fewer blocks, or with none that wait. Nothing
+ *           is spoilt by that. Never returned for one block.
  * Threads:  the lane's.
  * Limits:   how many run at once is not asked beforehand and not remembered: it follows from what
  *           other processes were given (MPS, MIG), and the launch itself is the only answer that
@@ -12,6 +13,7 @@
 #ifndef BURIN_COOPERATIVE_CUH
 #define BURIN_COOPERATIVE_CUH
 
+#include "cuda/cooperative_lane.cuh"
 #include "cuda/cuda_op.h"
 
 struct cooperative_launch {
@@ -27,20 +29,39 @@ static inline bool is_refusal(cudaError_t error) {
     return error == cudaErrorCooperativeLaunchTooLarge || error == cudaErrorNotSupported;
 }
 
-static inline cudaError_t cooperative_launch(const struct cuda_context *context,
-                                             const struct cooperative_launch *launch,
-                                             unsigned blocks) {
+/* Of so many multiprocessors those that a long kernel may take: an eighth is left. There small
+ * kernels run as soon as they come, with the blocks of one or two images of 320 x 240 at once; and
+ * carving, which waits for memory, not for arithmetic, is hardly slower for it. */
+static inline unsigned cooperative_share(unsigned multiprocessors) {
+    return multiprocessors - multiprocessors / 8;
+}
+
+/* Without a turn: of a long kernel, between the turn's beginning and end. */
+static inline cudaError_t cooperative_launch_in(const struct cuda_context *context,
+                                                const struct cooperative_launch *launch,
+                                                unsigned blocks, cudaStream_t stream) {
     const unsigned most = context->cooperative_blocks_max;
     if (blocks == 1)
         return cudaLaunchKernel(launch->kernel, 1, launch->threads, launch->arguments,
-                                launch->shared_bytes, context->stream);
+                                launch->shared_bytes, stream);
     if (most && blocks > most) return cudaErrorCooperativeLaunchTooLarge;
-    const cudaError_t error =
-        cudaLaunchCooperativeKernel(launch->kernel, blocks, launch->threads, launch->arguments,
-                                    launch->shared_bytes, context->stream);
+    const cudaError_t error = cudaLaunchCooperativeKernel(
+        launch->kernel, blocks, launch->threads, launch->arguments, launch->shared_bytes, stream);
     if (!is_refusal(error)) return error;
     cudaGetLastError(); /* else the next check would meet it */
     return cudaErrorCooperativeLaunchTooLarge;
+}
+
+/* A short kernel. */
+static inline cudaError_t cooperative_launch(const struct cuda_context *context,
+                                             const struct cooperative_launch *launch,
+                                             unsigned blocks) {
+    if (blocks == 1) return cooperative_launch_in(context, launch, blocks, context->stream);
+    if (!cooperative_lane_begin_short(context->cooperative, context->stream))
+        return cudaErrorCooperativeLaunchTooLarge;
+    const cudaError_t error = cooperative_launch_in(context, launch, blocks, context->stream);
+    cooperative_lane_end_short(context->cooperative);
+    return error;
 }
 
 #endif

@@ -46,7 +46,8 @@ struct cuda_context {
     /* Device words that are 0 between kernels: whoever writes there leaves 0 behind. So a kernel
      * has counters ready without a memset before it. The lane's alone. */
     uint32_t *zeroed;
-    struct timeline *timeline; /* NULL: no times are taken */
+    struct cooperative_lane *cooperative; /* NULL: there are no other lanes */
+    struct timeline *timeline;            /* NULL: no times are taken */
     struct kernel_progress_table *kernel_progress;
 };
 

@@ -4,16 +4,20 @@
  * download, finish. All but the last only queue work on the stream; finish waits for it, passes on
  * the progress of long kernels meanwhile (kernel_progress.cuh), and reads verdicts and times. Files
  * are decoded and encoded by lane_codec.cuh.
- * Memory is made at open. Only a batch that is too large for it gets more, which is kept for as
- * long as the batches after it need that much. Lanes share nothing but the GPU. */
+ * Memory is made at open. Only a batch that is too large for it borrows more from the pool that the
+ * lanes share (memory_pool.cuh), until the next trim or reserve. Such a batch is long: it has a
+ * stream of its own whose kernels get a multiprocessor only when those of short ones want none.
+ * Kernels of which all blocks must run at once take turns (cooperative.cuh). */
 #include "pipeline/device.h"
 
 #include "cuda/check.cuh"
+#include "cuda/cooperative_lane.cuh"
 #include "cuda/cuda_op.h"
 #include "cuda/device_info.cuh"
 #include "cuda/kernel_progress.cuh"
 #include "cuda/lane_buffer.cuh"
 #include "cuda/lane_codec.cuh"
+#include "cuda/memory_pool.cuh"
 #include "cuda/pinned_ranges.cuh"
 #include "cuda/skeletons/kernel_chain.h"
 #include "cuda/skeletons/user_twin.h"
@@ -39,12 +43,15 @@ enum {
 struct cuda_lane {
     struct lane lane; /* first: a struct lane * is a struct cuda_lane * */
     int index;
-    cudaStream_t stream;
+    cudaStream_t stream; /* the present batch's, one of these two */
+    cudaStream_t short_stream, long_stream;
     struct cuda_context context;
+    struct cooperative_lane cooperative;
     struct timeline timeline;
     struct kernel_progress_table kernel_progress;
     struct lane_buffer host_in, host_out, arena;
     struct lane_codec codec;
+    struct memory_loan loan; /* the buffers' larger memory */
 };
 
 static struct cuda_lane *cuda_lane_of(struct lane *lane) {
@@ -58,7 +65,8 @@ static size_t aligned(size_t bytes) {
 /* ---- open and close */
 
 static void count_pinned(struct cuda_lane *lane) {
-    const size_t bytes = lane_buffer_bytes(&lane->host_in) + lane_buffer_bytes(&lane->host_out);
+    const size_t bytes = lane->host_in.base_bytes + lane->host_out.base_bytes +
+                         lane->loan.need.pinned_in + lane->loan.need.pinned_out;
     __atomic_store_n(&lane->lane.pinned_bytes, bytes, __ATOMIC_RELAXED);
 }
 
@@ -76,20 +84,36 @@ static enum status make_memory(struct cuda_lane *lane, const struct lane_options
     return STATUS_OK;
 }
 
+static void use_stream(struct cuda_lane *lane, cudaStream_t stream) {
+    lane->stream = lane->context.stream = stream;
+}
+
+static enum status make_streams(struct cuda_lane *lane, struct failure *failure) {
+    int least, most;
+    CUDA_TRY(failure, cudaDeviceGetStreamPriorityRange(&least, &most));
+    CUDA_TRY(failure,
+             cudaStreamCreateWithPriority(&lane->short_stream, cudaStreamNonBlocking, most));
+    CUDA_TRY(failure,
+             cudaStreamCreateWithPriority(&lane->long_stream, cudaStreamNonBlocking, least));
+    use_stream(lane, lane->short_stream);
+    lane->context.cooperative = &lane->cooperative;
+    return cooperative_lane_open(&lane->cooperative, lane->index, lane->short_stream, failure);
+}
+
 static enum status make_lane(struct cuda_lane *lane, const struct lane_options *options,
                              struct failure *failure) {
     const int index = lane->index;
     struct cuda_context *context = &lane->context;
     CUDA_TRY(failure, cudaSetDevice(index));
-    CUDA_TRY(failure, cudaStreamCreateWithFlags(&lane->stream, cudaStreamNonBlocking));
-    context->stream = lane->stream;
+    enum status status = make_streams(lane, failure);
+    if (status) return status;
     context->multiprocessors = cuda_device_attribute(index, cudaDevAttrMultiProcessorCount);
     context->capability = 10 * cuda_device_attribute(index, cudaDevAttrComputeCapabilityMajor) +
                           cuda_device_attribute(index, cudaDevAttrComputeCapabilityMinor);
     context->shared_bytes = cuda_device_attribute(index, cudaDevAttrMaxSharedMemoryPerBlockOptin);
     context->timeline = &lane->timeline;
     context->kernel_progress = &lane->kernel_progress;
-    enum status status = timeline_init(&lane->timeline, failure);
+    status = timeline_init(&lane->timeline, failure);
     if (!status) status = kernel_progress_init(&lane->kernel_progress, failure);
     return status ? status : make_memory(lane, options, failure);
 }
@@ -99,7 +123,10 @@ static void close_lane(struct lane *opened) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     kernel_chain_wait();
     cudaSetDevice(lane->index);
-    if (lane->stream) cudaStreamSynchronize(lane->stream);
+    if (lane->short_stream) cudaStreamSynchronize(lane->short_stream);
+    if (lane->long_stream) cudaStreamSynchronize(lane->long_stream);
+    cooperative_lane_close(&lane->cooperative);
+    memory_pool_give_back(lane->index, &lane->loan, lane->long_stream);
     timeline_release(&lane->timeline);
     lane_buffer_release(&lane->host_in);
     lane_buffer_release(&lane->host_out);
@@ -107,8 +134,10 @@ static void close_lane(struct lane *opened) {
     lane_codec_release(&lane->codec);
     cudaFree(lane->context.zeroed);
     cudaFreeHost(lane->kernel_progress.entries);
-    if (lane->stream) cudaStreamDestroy(lane->stream);
+    if (lane->short_stream) cudaStreamDestroy(lane->short_stream);
+    if (lane->long_stream) cudaStreamDestroy(lane->long_stream);
     cudaGetLastError();
+    memory_pool_close();
     free(lane);
 }
 
@@ -119,6 +148,7 @@ static enum status open_lane(int index, const struct lane_options *options, stru
     if (!lane) return fail(failure, STATUS_NO_MEMORY, "no memory for a lane");
     lane->lane.driver = &device_cuda;
     lane->index = index;
+    memory_pool_open(options->pinned_pool_bytes, options->device_pool_bytes);
     const enum status status = make_lane(lane, options, failure);
     if (status) {
         close_lane(&lane->lane);
@@ -138,15 +168,38 @@ static void begin_batch(struct cuda_lane *lane) {
     lane_codec_clear(&lane->codec);
 }
 
+static void give_back(struct cuda_lane *lane) {
+    struct lane_buffer *const buffers[] = { &lane->host_in, &lane->host_out, &lane->arena };
+    for (struct lane_buffer *buffer : buffers) lane_buffer_set_larger(buffer, NULL);
+    memory_pool_give_back(lane->index, &lane->loan, lane->long_stream);
+}
+
+/* What the present loan does not cover is borrowed anew, all of it at once. */
+static enum status borrow(struct cuda_lane *lane, const struct memory_need *need,
+                          struct failure *failure) {
+    const bool none = memory_need_is_none(need);
+    use_stream(lane, none ? lane->short_stream : lane->long_stream);
+    if (!none && memory_loan_covers(&lane->loan, need)) return STATUS_OK;
+    give_back(lane);
+    if (none) return STATUS_OK;
+    const enum status status =
+        memory_pool_lend(lane->index, need, lane->stream, &lane->loan, failure);
+    lane_buffer_set_larger(&lane->host_in, lane->loan.pinned_in.memory);
+    lane_buffer_set_larger(&lane->host_out, lane->loan.pinned_out.memory);
+    lane_buffer_set_larger(&lane->arena, lane->loan.device);
+    return status;
+}
+
 static enum status reserve(struct lane *opened, const struct lane_need *need,
                            struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     const size_t in = aligned(need->in), work = aligned(need->work), out = aligned(need->out);
     const size_t host_in = need->in - need->device_in, host_out = need->out - need->device_out;
     CUDA_TRY(failure, cudaSetDevice(lane->index));
-    enum status status = lane_buffer_fit(&lane->host_in, host_in, failure);
-    if (!status) status = lane_buffer_fit(&lane->host_out, host_out, failure);
-    if (!status) status = lane_buffer_fit(&lane->arena, in + work + out, failure);
+    const struct memory_need beyond = { lane_buffer_beyond(&lane->host_in, host_in),
+                                        lane_buffer_beyond(&lane->host_out, host_out),
+                                        lane_buffer_beyond(&lane->arena, in + work + out) };
+    const enum status status = borrow(lane, &beyond, failure);
     count_pinned(lane);
     if (!status) {
         lane_buffer_use(&lane->host_in, host_in);
@@ -162,10 +215,14 @@ static enum status reserve(struct lane *opened, const struct lane_need *need,
     return status;
 }
 
-/* Freeing what a large batch took waits for the device, so the next reserve does it, not trim. */
-static bool trim(struct lane *lane) {
-    (void)lane;
-    return false;
+/* What a large batch borrowed is the next lane's at once. */
+static bool trim(struct lane *opened) {
+    struct cuda_lane *lane = cuda_lane_of(opened);
+    if (memory_need_is_none(&lane->loan.need)) return false;
+    cudaSetDevice(lane->index);
+    give_back(lane);
+    count_pinned(lane);
+    return true;
 }
 
 /* In the stream's order: whatever is under way still writes before it. The counters are not ours
@@ -210,8 +267,8 @@ static enum status upload(struct lane *opened, size_t bytes, struct failure *fai
     const enum status status = timeline_start(&lane->timeline, lane->stream, failure);
     if (status) return status;
     if (bytes)
-        CUDA_TRY(failure, cudaMemcpyAsync(opened->in, opened->host_in, bytes,
-                                          cudaMemcpyHostToDevice, lane->stream));
+        CUDA_TRY(failure, pinned_pool_copy(opened->in, opened->host_in, bytes,
+                                           cudaMemcpyHostToDevice, lane->stream));
     return STATUS_OK;
 }
 
@@ -286,8 +343,8 @@ static enum status download(struct lane *opened, size_t bytes, struct failure *f
     const enum status status = start_computing(lane, failure);
     if (status) return status;
     if (bytes)
-        CUDA_TRY(failure, cudaMemcpyAsync(opened->host_out, opened->out, bytes,
-                                          cudaMemcpyDeviceToHost, lane->stream));
+        CUDA_TRY(failure, pinned_pool_copy(opened->host_out, opened->out, bytes,
+                                           cudaMemcpyDeviceToHost, lane->stream));
     return STATUS_OK;
 }
 

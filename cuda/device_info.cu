@@ -7,8 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* CUDA reads it when it makes a context. Streams share the device's queues, 8 unless told
+ * otherwise, and one that waits for an event holds up all of its queue: lanes have two streams
+ * each. */
+static void widen_queues(void) {
+    setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+}
+
 int cuda_device_count(void) {
     int gpus = 0;
+    widen_queues();
     if (cudaGetDeviceCount(&gpus) == cudaSuccess) return gpus;
     cudaGetLastError(); /* no driver, or no GPU that it may use */
     return 0;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* lane_buffer.cuh - a lane's memory of one kind, pinned on the host or on the device: made when the
- * lane opens, exchanged for a larger one while batches need that.
+/* lane_buffer.cuh - a lane's memory of one kind, pinned on the host or on the device: its own, made
+ * when the lane opens, and a larger one from the pool while a batch needs that.
  *
  * Used by:  device_cuda.cu.
- * Owns:     its memory, until lane_buffer_release().
- * Fails:    STATUS_NO_MEMORY; what was made at open stays.
- * Threads:  the lane's. Fitting may free memory, which waits for the device.
+ * Owns:     its own memory, until lane_buffer_release(); the larger one is memory_pool.cuh's.
+ * Fails:    STATUS_NO_MEMORY.
+ * Threads:  the lane's.
  */
 #ifndef BURIN_LANE_BUFFER_CUH
 #define BURIN_LANE_BUFFER_CUH
@@ -13,11 +13,12 @@
 #include "cuda/check.cuh"
 
 #include <stdint.h>
+#include <string.h>
 
 struct lane_buffer {
     bool pinned;            /* on the host */
-    uint8_t *base, *larger; /* LARGER: NULL where the base is enough */
-    size_t base_bytes, larger_bytes;
+    uint8_t *base, *larger; /* LARGER: lent by the pool; NULL where the base is enough */
+    size_t base_bytes;
     size_t base_used, larger_used; /* since they were last emptied */
 };
 
@@ -40,21 +41,17 @@ static inline enum status lane_buffer_init(struct lane_buffer *buffer, bool pinn
 /* A zeroed buffer may be released too. */
 static inline void lane_buffer_release(struct lane_buffer *buffer) {
     lane_buffer_free(buffer->pinned, buffer->base);
-    lane_buffer_free(buffer->pinned, buffer->larger);
 }
 
-/* Makes room for BYTES. The larger memory is given back by the first batch that does without. */
-static inline enum status lane_buffer_fit(struct lane_buffer *buffer, size_t bytes,
-                                          struct failure *failure) {
-    if (bytes > buffer->base_bytes && bytes <= buffer->larger_bytes) return STATUS_OK;
-    uint8_t *const larger = buffer->larger;
-    buffer->larger = NULL;
-    buffer->larger_bytes = buffer->larger_used = 0;
-    if (larger) CUDA_TRY(failure, lane_buffer_free(buffer->pinned, larger));
-    if (bytes <= buffer->base_bytes) return STATUS_OK;
-    CUDA_TRY(failure, lane_buffer_allocate(buffer->pinned, &buffer->larger, bytes));
-    buffer->larger_bytes = bytes;
-    return STATUS_OK;
+/* Bytes that the pool has to lend for BYTES; 0: none. */
+static inline size_t lane_buffer_beyond(const struct lane_buffer *buffer, size_t bytes) {
+    return bytes > buffer->base_bytes ? bytes : 0;
+}
+
+/* LARGER: NULL takes it away. */
+static inline void lane_buffer_set_larger(struct lane_buffer *buffer, uint8_t *larger) {
+    buffer->larger = larger;
+    buffer->larger_used = 0;
 }
 
 /* BYTES of what lane_buffer_memory() gives are about to be used. */
@@ -63,23 +60,24 @@ static inline void lane_buffer_use(struct lane_buffer *buffer, size_t bytes) {
     if (bytes > *used) *used = bytes;
 }
 
-/* Writes zeros over what was used. */
+/* Writes zeros over what was used, in the stream's order; over the pool's pinned memory, which is
+ * locked step by step, by the caller's own hands when the stream is done. */
 static inline enum status lane_buffer_empty(struct lane_buffer *buffer, cudaStream_t stream,
                                             struct failure *failure) {
     if (buffer->base_used)
         CUDA_TRY(failure, cudaMemsetAsync(buffer->base, 0, buffer->base_used, stream));
-    if (buffer->larger_used)
+    if (buffer->larger_used && buffer->pinned) {
+        CUDA_TRY(failure, cudaStreamSynchronize(stream));
+        memset(buffer->larger, 0, buffer->larger_used);
+    } else if (buffer->larger_used) {
         CUDA_TRY(failure, cudaMemsetAsync(buffer->larger, 0, buffer->larger_used, stream));
+    }
     buffer->base_used = buffer->larger_used = 0;
     return STATUS_OK;
 }
 
 static inline uint8_t *lane_buffer_memory(const struct lane_buffer *buffer) {
     return buffer->larger ? buffer->larger : buffer->base;
-}
-
-static inline size_t lane_buffer_bytes(const struct lane_buffer *buffer) {
-    return buffer->base_bytes + buffer->larger_bytes;
 }
 
 #endif

@@ -43,8 +43,11 @@ struct device_info {
 
 struct lane_options {
     size_t staging_bytes; /* made, touched and pinned at open, each way */
-    size_t arena_bytes;   /* device memory made at open; more is allocated and freed job by job */
+    size_t arena_bytes;   /* device memory made at open */
     struct pool *pool;    /* CPU: threads for an operator; NULL: the lane's own */
+    /* What jobs too large for that may borrow, all lanes of the process together; device memory:
+     * for each device. 0: as much as there is. */
+    size_t pinned_pool_bytes, device_pool_bytes;
 };
 
 /* Memory for one batch, every pointer 256-byte aligned. On the CPU `in` is host_in, `out` host_out.
@@ -118,8 +121,8 @@ struct device_driver {
 
     enum status (*reserve)(struct lane *lane, const struct lane_need *need,
                            struct failure *failure);
-    /* Between batches: gives back to the system a piece of what a large one took beyond what is
-     * kept, in well under a millisecond. false where there was none. */
+    /* Between batches: gives back, to the system or to other lanes, a piece of what a large one
+     * took beyond what is kept, in well under a millisecond. false where there was none. */
     bool (*trim)(struct lane *lane);
     /* Between batches: nothing that batches have left in the lane's memory, be it on the host or on
      * the device, can be read any more by those that come. */

@@ -59,6 +59,9 @@ sanitize() {
         step $tool-histeq compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-ops-histeq
         step $tool-reduction compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 tests/cuda-reduction
     done
+    for part in memory_pool cooperative_lane; do
+        step memcheck-$part compute-sanitizer --report-api-errors no --error-exitcode 9 tests/cuda-$part small
+    done
     for codec in jpeg_encode jpeg_decode; do
         [ -x tests/cuda-codecs-$codec ] && for tool in memcheck synccheck racecheck initcheck; do
             step $tool-$codec compute-sanitizer --tool $tool --report-api-errors no --error-exitcode 9 \

@@ -173,6 +173,8 @@ static enum status open_lanes(struct worker *worker, const struct config *config
         .staging_bytes = worker->pool ? 0 : (size_t)config->staging_bytes,
         .pool = worker->pool,
         .arena_bytes = (size_t)config->arena_bytes,
+        .pinned_pool_bytes = (size_t)config->pinned_pool_bytes,
+        .device_pool_bytes = (size_t)config->device_pool_bytes,
     };
     for (int i = 0; i < worker->lanes; i++) {
         const enum status status = driver->open(index, &options, &worker->lane[i], failure);

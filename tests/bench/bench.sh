@@ -85,5 +85,7 @@ load() {
         load "$(echo "$here"/photos/large*.jpg)" 1,16,64,128
         curl -s -F image=@"$here/photos/large0.jpg" "http://127.0.0.1:$port/histeq" -o /dev/null -D - | grep -i -E 'server-timing|x-burin'
         stop
+        say "320x240 beside two carves of 800 seams out of 8192 x 8192"
+        python3 "$here/fairness.py" "$burin"
     fi
 } 2>&1 | tee "$out/bench.txt"

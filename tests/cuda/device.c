@@ -84,6 +84,9 @@ static void test_memory(void **state) {
     equalize(lane, 2000, 1500, &spans);
     assert_ptr_not_equal(lane->host_in, own);
     assert_in_range(lane->pinned_bytes, pinned + 2 * 2000 * 1500, pinned + 2 * 2000 * 1500 + 4096);
+    assert_true(device_cuda.trim(lane)); /* what it borrowed is others' */
+    assert_false(device_cuda.trim(lane));
+    assert_int_equal(lane->pinned_bytes, pinned);
     equalize(lane, 4000, 3000, &spans);
     equalize(lane, 100, 100, &spans);
     assert_ptr_equal(lane->host_in, own);
@@ -93,6 +96,32 @@ static void test_memory(void **state) {
     assert_int_equal(device_cuda.reserve(lane, &too_much, &failure), STATUS_NO_MEMORY);
     equalize(lane, 100, 100, &spans); /* the lane is as before */
     device_cuda.close(lane);
+}
+
+/* Less than a bound that two lanes share, more than it, and one that waits for the other. */
+static void test_bounded_memory(void **state) {
+    (void)state;
+    struct lane_options bounded = options;
+    struct lane *lanes[2];
+    struct failure failure = { 0 };
+    const size_t step = 16 << 20;
+    bounded.pinned_pool_bytes = 2 * step;
+    bounded.device_pool_bytes = 2 * step;
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(device_cuda.open(0, &bounded, &lanes[i], NULL), STATUS_OK);
+    const struct lane_need fits = { step, 0, step }, pinned = { step + 256, 0, step },
+                           arena = { 256, 3 * step, 256 };
+    assert_int_equal(device_cuda.reserve(lanes[0], &pinned, &failure), STATUS_NO_MEMORY);
+    assert_non_null(strstr(failure.message, "pinned_pool_bytes"));
+    assert_int_equal(device_cuda.reserve(lanes[0], &arena, &failure), STATUS_NO_MEMORY);
+    assert_non_null(strstr(failure.message, "device_pool_bytes"));
+    equalize(lanes[0], 100, 100, NULL);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(device_cuda.reserve(lanes[i % 2], &fits, &failure), STATUS_OK);
+        memset(lanes[i % 2]->host_in, i, step);
+        assert_true(device_cuda.trim(lanes[i % 2]));
+    }
+    for (int i = 0; i < 2; i++) device_cuda.close(lanes[i]);
 }
 
 static void test_spans(void **state) {
@@ -199,11 +228,9 @@ int main(void) {
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_spans),
-        cmocka_unit_test(test_latency),
-        cmocka_unit_test(test_lanes_side_by_side),
+        cmocka_unit_test(test_info),           cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_bounded_memory), cmocka_unit_test(test_spans),
+        cmocka_unit_test(test_latency),        cmocka_unit_test(test_lanes_side_by_side),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
  * How it works. Every lane is a thread that carves in one direction and in both, and equalizes, in
  * an order of its own over many rounds; results are compared with the reference. Then carving while
  * somebody else holds multiprocessors that it needs. If the GPU hangs, the alarm ends the test.
- * covers: cuda/device_cuda.cu cuda/kernel_progress.cuh
+ * covers: cuda/device_cuda.cu cuda/kernel_progress.cuh cuda/memory_pool.cu cuda/cooperative_lane.cu
  */
 #include <cuda_runtime.h>
 #include <pthread.h>
@@ -124,9 +124,11 @@ static void *work_on(void *argument) {
     return NULL;
 }
 
-static void open_worker(struct worker *worker, int number, int first, int rounds) {
+static const struct lane_options roomy = { 64 << 20, 256 << 20 };
+
+static void open_worker(struct worker *worker, int number, int first, int rounds,
+                        const struct lane_options &options = roomy) {
     struct failure failure = {};
-    const struct lane_options options = { 64 << 20, 256 << 20, NULL };
     *worker = {};
     worker->number = number;
     worker->first = first;
@@ -153,6 +155,17 @@ static void test_mixed(void **) {
     for (struct worker &worker : workers) finish(&worker);
     print_message("%d lanes, %d jobs each: %.0f ms\n", (int)LANES, (int)ROUNDS,
                   ns_to_ms(clock_ns() - began));
+}
+
+/* The same, with so little memory of their own that lanes borrow for most jobs, within a bound that
+ * is too small for all at once: some wait for others, large and small batches take turns. */
+static void test_borrowed(void **) {
+    struct worker workers[LANES];
+    const size_t mib = 1 << 20;
+    const struct lane_options tight = { 2 * mib, 8 * mib, NULL, 128 * mib, 512 * mib };
+    for (int i = 0; i < LANES; i++) open_worker(&workers[i], i, i, 2 * KINDS, tight);
+    for (struct worker &worker : workers) start(&worker);
+    for (struct worker &worker : workers) finish(&worker);
 }
 
 /* All at the same work: several times as many blocks as there are multiprocessors. */
@@ -269,10 +282,8 @@ int main() {
         return 77;
     }
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mixed),
-        cmocka_unit_test(test_alike),
-        cmocka_unit_test(test_held),
-        cmocka_unit_test(test_crowded),
+        cmocka_unit_test(test_mixed), cmocka_unit_test(test_borrowed), cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_held),  cmocka_unit_test(test_crowded),
     };
     return cmocka_run_group_tests(tests, prepare, NULL);
 }

@@ -4,7 +4,8 @@
  *
  * Used by:  cuda/ops/histeq.cu, tests/bench/kernels/histeq.cu.
  * Fails:    spin_limit.cuh's trap, see counters8.cuh.
- * Limits:   any number of blocks that run at once is right, one too.
+ * Limits:   any number of blocks that run at once is right, one too; where they may not wait for
+ *           one another, count and apply are a launch each.
  *
  * How it works.
  * Count:  256 counters are in shared memory once for each bank, and a lane counts in its own bank:
@@ -22,20 +23,20 @@
 #include "cuda/ops/histeq/histogram8.cuh"
 #include "cuda/ops/histeq/table8.cuh"
 
-/* Parameters in the order of use: the batch's beginning shares a line of constants with them.
- * CAPACITY is in images. One image has a kernel of its own, since parameters cost time: a launch
- * with those of a whole batch, 3.7 KB, takes 0.2 us more. */
-template <int CHANNELS, int MODE, int CAPACITY>
-static __global__ void __launch_bounds__(THREADS, 1)
-    equalize_kernel(struct histeq_rule rule, uint32_t *counts, uint32_t *chunks_done,
-                    const __grid_constant__ struct batch_of<CAPACITY> batch) {
+enum { PART_COUNT = 1, PART_APPLY = 2, PART_BOTH = 3 };
+
+/* Counts, then the table and what follows from it, of the block's share of BATCH. */
+template <int CHANNELS, int MODE, int CAPACITY, int PARTS>
+static __device__ __forceinline__ void equalize_share(struct histeq_rule rule, uint32_t *counts,
+                                                      uint32_t *chunks_done,
+                                                      const struct batch_of<CAPACITY> &batch) {
     typedef layout8<CHANNELS, MODE> L;
     const struct shared_memory8 shared = shared_memory8_of<L>();
     const struct chunk_range block = block_chunks(batch);
     const int begin = batch_find(batch, block.first), end = batch_find(batch, block.end - 1) + 1;
     const int warp = threadIdx.x / 32;
     uint32_t chunks[L::CHUNKS][L::WORDS], ticket = 0;
-    for (int i = begin; i < end; i++) {
+    for (int i = begin; PARTS & PART_COUNT && i < end; i++) {
         const struct batch_image image = batch.images[i];
         const struct chunk_range range = image_chunks(image, block);
         if (image.contiguous)
@@ -46,7 +47,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         publish_counts<L>(shared.table, counts + i * L::TABLES * COUNTS_WORDS);
         if (i + 1 < end) __syncthreads();
     }
-    for (int i = end; i-- > begin;) {
+    for (int i = end; PARTS & PART_APPLY && i-- > begin;) {
         const struct batch_image image = batch.images[i];
         const struct chunk_range range = image_chunks(image, block);
         if (warp < L::TABLES)
@@ -58,7 +59,7 @@ static __global__ void __launch_bounds__(THREADS, 1)
         fill_tables<CHANNELS, MODE, L>(image.pixels, rule, shared);
         __syncthreads();
         const uint32_t black = black_level<CHANNELS, MODE>(shared, image.pixels, rule);
-        const bool loaded = i == end - 1;
+        const bool loaded = PARTS & PART_COUNT && i == end - 1;
         if (image.contiguous)
             apply_range<CHANNELS, MODE, L, true>(image, range, shared, black, loaded, chunks);
         else
@@ -67,6 +68,32 @@ static __global__ void __launch_bounds__(THREADS, 1)
                           image.chunks - (range.end - range.first));
         if (i > begin) __syncthreads();
     }
+}
+
+/* Parameters in the order of use: the batch's beginning shares a line of constants with them.
+ * CAPACITY is in images. One image has a kernel of its own, since parameters cost time: a launch
+ * with those of a whole batch, 3.7 KB, takes 0.2 us more. */
+template <int CHANNELS, int MODE, int CAPACITY>
+static __global__ void __launch_bounds__(THREADS, 1)
+    equalize_kernel(struct histeq_rule rule, uint32_t *counts, uint32_t *chunks_done,
+                    const __grid_constant__ struct batch_of<CAPACITY> batch) {
+    equalize_share<CHANNELS, MODE, CAPACITY, PART_BOTH>(rule, counts, chunks_done, batch);
+}
+
+/* The same in two launches, of which no block waits for another: for any number of
+ * multiprocessors. */
+template <int CHANNELS, int MODE, int CAPACITY>
+static __global__ void __launch_bounds__(THREADS, 1)
+    count_kernel(struct histeq_rule rule, uint32_t *counts, uint32_t *chunks_done,
+                 const __grid_constant__ struct batch_of<CAPACITY> batch) {
+    equalize_share<CHANNELS, MODE, CAPACITY, PART_COUNT>(rule, counts, chunks_done, batch);
+}
+
+template <int CHANNELS, int MODE, int CAPACITY>
+static __global__ void __launch_bounds__(THREADS, 1)
+    apply_kernel(struct histeq_rule rule, uint32_t *counts, uint32_t *chunks_done,
+                 const __grid_constant__ struct batch_of<CAPACITY> batch) {
+    equalize_share<CHANNELS, MODE, CAPACITY, PART_APPLY>(rule, counts, chunks_done, batch);
 }
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* launch8.cuh - launches the kernel for 8-bit samples on as many blocks as run at once.
+/* launch8.cuh - launches the kernel for 8-bit samples on as many blocks as run at once, or, where
+ * none may wait for another, its two parts.
  *
  * Used by:  cuda/ops/histeq.cu.
  * Fails:    as batch.cuh and check.cuh say.
@@ -10,19 +11,58 @@
 #include "cuda/cooperative.cuh"
 #include "cuda/ops/histeq/equalize8.cuh"
 
-/* One block a multiprocessor; fewer where the GPU, shared with other processes, refuses that. */
-template <int CAPACITY>
-static cudaError_t launch_divided(const struct cuda_context *context,
-                                  const struct cooperative_launch *launch,
-                                  struct batch_of<CAPACITY> *batch) {
-    cudaError_t error;
-    unsigned most = context->multiprocessors;
-    do {
-        const unsigned blocks = batch_divide(batch, THREADS, most);
-        error = cooperative_launch(context, launch, blocks);
-        most = blocks / 2;
-    } while (error == cudaErrorCooperativeLaunchTooLarge && most);
+/* The multiprocessors that a long kernel leaves: fewer blocks with more work each are quicker there
+ * than blocks that wait for one another's end. */
+static inline unsigned blocks_beside(const struct cuda_context *context) {
+    const unsigned all = (unsigned)context->multiprocessors;
+    const unsigned left = all - cooperative_share(all);
+    return left ? left : 1;
+}
+
+/* Of SHARED bytes more than the 48 KB that any kernel may have, and of its code, which CUDA loads
+ * when it is first asked for and may wait for long kernels then: so, once for each device, before
+ * there is need. */
+static inline cudaError_t prepare_kernels(const void *const *kernels, int count, int shared_bytes,
+                                          uint64_t *prepared) {
+    int device = 0;
+    cudaError_t error = cudaGetDevice(&device);
+    const uint64_t mine = UINT64_C(1) << device % 64;
+    if (error || __atomic_load_n(prepared, __ATOMIC_ACQUIRE) & mine) return error;
+    for (int i = 0; i < count && !error; i++)
+        error = cudaFuncSetAttribute(kernels[i], cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     shared_bytes);
+    if (!error) __atomic_fetch_or(prepared, mine, __ATOMIC_RELEASE);
     return error;
+}
+
+template <class BATCH> struct equalization {
+    const void *both, *count, *apply; /* kernels */
+    size_t shared_bytes;
+    void **arguments; /* of each; the last is the batch */
+    BATCH *batch;
+};
+
+template <class BATCH>
+static cudaError_t launch_parts(const struct cuda_context *context,
+                                const struct equalization<BATCH> &work) {
+    const unsigned blocks = batch_divide(work.batch, THREADS, blocks_beside(context));
+    const cudaError_t error = cudaLaunchKernel(work.count, blocks, THREADS, work.arguments,
+                                               work.shared_bytes, context->stream);
+    return error ? error
+                 : cudaLaunchKernel(work.apply, blocks, THREADS, work.arguments, work.shared_bytes,
+                                    context->stream);
+}
+
+/* One block a multiprocessor; in parts where a long kernel has the GPU, or where it is shared with
+ * other processes and refuses that. */
+template <class BATCH>
+static cudaError_t launch_whole(const struct cuda_context *context,
+                                const struct equalization<BATCH> &work) {
+    const unsigned blocks = batch_divide(work.batch, THREADS, (unsigned)context->multiprocessors);
+    const struct cooperative_launch launch = { work.both, THREADS, work.shared_bytes,
+                                               work.arguments };
+    const cudaError_t error = cooperative_launch(context, &launch, blocks);
+    return error == cudaErrorCooperativeLaunchTooLarge ? launch_parts(context, work) : error;
 }
 
 template <int CHANNELS, int MODE, int CAPACITY>
@@ -37,12 +77,15 @@ static enum status launch_batch8(const struct cuda_context *context, struct op_c
                                 (int)calls[0].params->number[HISTEQ_SCALE] };
     uint32_t *chunks_done = context->zeroed, *counts = chunks_done + SECTOR_WORDS;
     void *arguments[] = { &rule, &counts, &chunks_done, &batch };
-    const void *kernel = (const void *)equalize_kernel<CHANNELS, MODE, CAPACITY>;
-    const struct cooperative_launch launch = { kernel, THREADS, L::SHARED_BYTES, arguments };
-    if (L::SHARED_BYTES > 48 << 10)
-        CUDA_TRY(failure, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                               L::SHARED_BYTES));
-    CUDA_TRY(failure, launch_divided(context, &launch, &batch));
+    const void *const kernels[] = { (const void *)equalize_kernel<CHANNELS, MODE, CAPACITY>,
+                                    (const void *)count_kernel<CHANNELS, MODE, CAPACITY>,
+                                    (const void *)apply_kernel<CHANNELS, MODE, CAPACITY> };
+    static uint64_t prepared; /* a bit for each device */
+    CUDA_TRY(failure, prepare_kernels(kernels, 3, L::SHARED_BYTES, &prepared));
+    const struct equalization<struct batch_of<CAPACITY>> work = {
+        kernels[0], kernels[1], kernels[2], L::SHARED_BYTES, arguments, &batch
+    };
+    CUDA_TRY(failure, launch_whole(context, work));
     cuda_record_kernel(context, "equalize");
     return STATUS_OK;
 }

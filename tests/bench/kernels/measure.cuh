@@ -9,6 +9,7 @@
 #define BURIN_MEASURE_CUH
 
 #include "cuda/check.cuh"
+#include "cuda/cooperative_lane.cuh"
 #include "cuda/cuda_op.h"
 
 #include <algorithm>
@@ -28,6 +29,20 @@ enum status fail(struct failure *failure, enum status status, const char *format
     vsnprintf(failure->message, sizeof failure->message, format, arguments);
     va_end(arguments);
     return status;
+}
+
+/* A ladder is alone on its GPU: nobody takes turns. */
+bool cooperative_lane_begin_short(struct cooperative_lane *, cudaStream_t) {
+    return true;
+}
+void cooperative_lane_end_short(struct cooperative_lane *) {}
+cudaStream_t cooperative_lane_begin_long(struct cooperative_lane *, cudaStream_t stream,
+                                         const void *, cudaError_t *error) {
+    *error = cudaSuccess;
+    return stream;
+}
+cudaError_t cooperative_lane_end_long(struct cooperative_lane *, cudaStream_t) {
+    return cudaSuccess;
 }
 
 /* Tells what it knows of a failure; may be NULL. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Equalization where fewer blocks run at once than there are multiprocessors, down to one: the same
- * result as the reference, and the shared counters are 0 again after every launch.
+/* Equalization where fewer blocks run at once than there are multiprocessors, down to one, so that
+ * it is done in two launches: the same result as the reference, and the shared counters are 0 again
+ * after every launch.
  *
  * How it works. The operator runs in a context made here, whose `cooperative_blocks_max` refuses
  * launches as the GPU would; the refusal itself is compared with the GPU's own.
@@ -171,6 +172,11 @@ static void test_status(void **) {
     assert_int_equal(cuda_status(cudaErrorMemoryAllocation), STATUS_NO_MEMORY);
     assert_int_equal(cuda_status(cudaErrorCooperativeLaunchTooLarge), STATUS_INTERNAL);
     assert_int_equal(cuda_status(cudaErrorLaunchOutOfResources), STATUS_INTERNAL);
+    assert_int_equal(cuda_status(cudaErrorInvalidConfiguration), STATUS_INTERNAL);
+    assert_int_equal(cuda_status(cudaErrorInvalidClusterSize), STATUS_INTERNAL);
+    assert_int_equal(cuda_status(cudaErrorNotSupported), STATUS_INTERNAL);
+    assert_int_equal(cuda_status(cudaErrorLaunchTimeout), STATUS_DEVICE);
+    assert_int_equal(cuda_status(cudaErrorUnknown), STATUS_DEVICE);
     assert_int_equal(cuda_status(cudaErrorLaunchFailure), STATUS_DEVICE);
     assert_int_equal(cuda_status(cudaErrorIllegalAddress), STATUS_DEVICE);
     assert_int_equal(cuda_status(cudaErrorNoDevice), STATUS_DEVICE);

@@ -78,6 +78,11 @@ static inline enum status describe_energies(CUtensorMap *plane, const struct clu
     return STATUS_OK;
 }
 
+static inline bool is_cluster_refusal(cudaError_t error) {
+    return is_refusal(error) || error == cudaErrorInvalidClusterSize ||
+           error == cudaErrorLaunchOutOfResources;
+}
+
 template <class... PARAMS>
 static enum status launch_clusters(const struct cuda_context *context, void (*kernel)(PARAMS...),
                                    const struct cluster_plan &plan, bool *fits,
@@ -86,14 +91,18 @@ static enum status launch_clusters(const struct cuda_context *context, void (*ke
     *fits = !most || plan.blocks <= most;
     if (!*fits) return STATUS_OK;
     cudaLaunchAttribute attributes[2];
-    const cudaLaunchConfig_t config =
-        cluster_config(plan.blocks, BLOCK_THREADS, plan.args.cluster, plan.shared_bytes, attributes,
-                       context->stream);
-    const cudaError_t error = cudaLaunchKernelEx(&config, kernel, params...);
-    *fits = !is_refusal(error) && error != cudaErrorInvalidClusterSize &&
-            error != cudaErrorLaunchOutOfResources;
+    cudaError_t error;
+    const cudaStream_t stream = cooperative_lane_begin_long(context->cooperative, context->stream,
+                                                            (const void *)kernel, &error);
+    CUDA_TRY(failure, error);
+    const cudaLaunchConfig_t config = cluster_config(plan.blocks, BLOCK_THREADS, plan.args.cluster,
+                                                     plan.shared_bytes, attributes, stream);
+    error = cudaLaunchKernelEx(&config, kernel, params...);
+    const cudaError_t ended = cooperative_lane_end_long(context->cooperative, context->stream);
+    *fits = !is_cluster_refusal(error);
     if (*fits && error) return cuda_fail(failure, error, "cudaLaunchKernelEx", __FILE__, __LINE__);
     if (error) cudaGetLastError(); /* a refusal must not meet the next check */
+    CUDA_TRY(failure, ended);
     return STATUS_OK;
 }
 

@@ -13,6 +13,7 @@
 #ifndef BURIN_CARVE_CLUSTER_PLAN_CUH
 #define BURIN_CARVE_CLUSTER_PLAN_CUH
 
+#include "cuda/cooperative.cuh"
 #include "cuda/ops/carve/cluster/band.cuh"
 #include "cuda/ops/carve/cluster/energy_pipeline.cuh"
 #include "cuda/ops/carve/cluster/traceback.cuh"
@@ -44,10 +45,9 @@ struct carve_limits {
                          uint32_t cluster);
 };
 
-/* Multiprocessors of one search: an eighth is left to other lanes, which else would wait for all of
- * it. */
+/* Multiprocessors of one search. */
 static inline uint32_t limits_share(const struct carve_limits *limits) {
-    return limits->multiprocessors - limits->multiprocessors / 8;
+    return cooperative_share(limits->multiprocessors);
 }
 
 /* ---- the plan */

@@ -350,9 +350,22 @@ static inline size_t grid_scratch(const struct seam_search *search) {
     return arena.bytes;
 }
 
-/* Takes the seams out of SEARCH. Origins are numbered by origin_stride. An eighth of the GPU stays
- * free, as limits_share() says. The kernel does with any number of blocks: with half as many where
- * the driver refuses. */
+/* The kernel does with any number of blocks: with half as many where the driver refuses. */
+static inline cudaError_t grid_launch(const struct cuda_context *context,
+                                      const struct cooperative_launch *launch, uint32_t blocks) {
+    cudaError_t error;
+    const cudaStream_t stream =
+        cooperative_lane_begin_long(context->cooperative, context->stream, launch->kernel, &error);
+    if (error) return error;
+    while ((error = cooperative_launch_in(context, launch, blocks, stream)) ==
+               cudaErrorCooperativeLaunchTooLarge &&
+           blocks > 1)
+        blocks /= 2;
+    const cudaError_t ended = cooperative_lane_end_long(context->cooperative, context->stream);
+    return error ? error : ended;
+}
+
+/* Takes the seams out of SEARCH. Origins are numbered by origin_stride. */
 static inline enum status grid_run(const struct cuda_context *context,
                                    const struct seam_search *search, struct failure *failure) {
     struct arena arena = { (uint8_t *)search->scratch, 0 };
@@ -363,7 +376,7 @@ static inline enum status grid_run(const struct cuda_context *context,
     void (*const kernels[])(
         struct grid_args) = { grid_kernel<uint32_t, false>, grid_kernel<uint32_t, true>,
                               grid_kernel<uint64_t, false>, grid_kernel<uint64_t, true> };
-    const uint32_t most = (uint32_t)(context->multiprocessors - context->multiprocessors / 8);
+    const uint32_t most = cooperative_share((unsigned)context->multiprocessors);
     void *arguments[] = { &args };
     const struct cooperative_launch launch = {
         (const void *)kernels[(search->marks ? 2 : 0) + (search->rows ? 1 : 0)], GRID_THREADS, 0,
@@ -374,13 +387,7 @@ static inline enum status grid_run(const struct cuda_context *context,
     const uint32_t roles =
         2 * (1 + MAPPERS) * ((args.memories[0].stride + args.memories[1].stride) / WINDOW_OWN);
     const uint32_t wanted = max((roles + 3) / 4, (args.height + GRID_WARPS - 1) / GRID_WARPS);
-    uint32_t blocks = min(wanted, most);
-    cudaError_t error;
-    while ((error = cooperative_launch(context, &launch, blocks)) ==
-               cudaErrorCooperativeLaunchTooLarge &&
-           blocks > 1)
-        blocks /= 2;
-    CUDA_TRY(failure, error);
+    CUDA_TRY(failure, grid_launch(context, &launch, min(wanted, most)));
     return STATUS_OK;
 }
 

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. All open lanes are in one list, under one lock that is held from the beginning of a
+ * turn to its end: so turns have an order, in which each stream waits for those before it, and
+ * waits never go round in a circle. For each device the lane of its last long kernel is known; its
+ * event says whether that one is done. Of short kernels it is enough to know the stream: the next
+ * long one records an event there and waits for that. So a short launch costs a lock and, only
+ * while a long kernel is under way, one look at an event. */
+#include "cuda/cooperative_lane.cuh"
+
+#include "cuda/check.cuh"
+
+#include <pthread.h>
+
+enum { DEVICES_MAX = 64 };
+
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static struct cooperative_lane *lanes, *last_long[DEVICES_MAX];
+
+/* ---- lanes */
+
+static cudaError_t make_events(struct cooperative_lane *lane) {
+    cudaEvent_t *const events[] = { &lane->before, &lane->drained, &lane->done };
+    cudaError_t error = cudaSuccess;
+    for (int i = 0; i < 3 && error == cudaSuccess; i++)
+        error = cudaEventCreateWithFlags(events[i], cudaEventDisableTiming);
+    return error;
+}
+
+enum status cooperative_lane_open(struct cooperative_lane *lane, int device, cudaStream_t stream,
+                                  struct failure *failure) {
+    if (device >= DEVICES_MAX)
+        return fail(failure, STATUS_NO_MEMORY, "more than %d GPUs", DEVICES_MAX);
+    *lane = {};
+    lane->device = device;
+    lane->stream = stream;
+    CUDA_TRY(failure, make_events(lane));
+    pthread_mutex_lock(&turn);
+    lane->next = lanes;
+    lanes = lane;
+    pthread_mutex_unlock(&turn);
+    return STATUS_OK;
+}
+
+void cooperative_lane_close(struct cooperative_lane *lane) {
+    pthread_mutex_lock(&turn);
+    for (struct cooperative_lane **place = &lanes; *place; place = &(*place)->next)
+        if (*place == lane) {
+            *place = lane->next;
+            break;
+        }
+    if (last_long[lane->device] == lane) last_long[lane->device] = NULL;
+    pthread_mutex_unlock(&turn);
+    if (lane->before) cudaEventDestroy(lane->before);
+    if (lane->drained) cudaEventDestroy(lane->drained);
+    if (lane->done) cudaEventDestroy(lane->done);
+}
+
+/* ---- turns */
+
+/* Whether a long kernel is queued or runs. An error of its stream is told by its own lane. */
+static bool is_long_under_way(int device) {
+    struct cooperative_lane *const last = last_long[device];
+    if (!last) return false;
+    const bool runs = cudaEventQuery(last->done) == cudaErrorNotReady;
+    if (runs)
+        cudaGetLastError(); /* else the next check would meet it */
+    else
+        last_long[device] = NULL;
+    return runs;
+}
+
+bool cooperative_lane_begin_short(struct cooperative_lane *lane, cudaStream_t stream) {
+    if (!lane) return true;
+    pthread_mutex_lock(&turn);
+    const bool free_now = !is_long_under_way(lane->device);
+    if (free_now)
+        lane->short_stream = stream;
+    else
+        pthread_mutex_unlock(&turn);
+    return free_now;
+}
+
+void cooperative_lane_end_short(struct cooperative_lane *lane) {
+    if (lane) pthread_mutex_unlock(&turn);
+}
+
+/* STREAM waits for what is queued on OTHER by now. */
+static cudaError_t wait_for_stream(cudaStream_t stream, cudaStream_t other, cudaEvent_t event) {
+    const cudaError_t error = cudaEventRecord(event, other);
+    return error == cudaSuccess ? cudaStreamWaitEvent(stream, event, 0) : error;
+}
+
+static cudaError_t wait_for_others(struct cooperative_lane *lane) {
+    struct cooperative_lane *const last = last_long[lane->device];
+    cudaError_t error = cudaSuccess;
+    if (last && last != lane) error = cudaStreamWaitEvent(lane->stream, last->done, 0);
+    for (struct cooperative_lane *other = lanes; other && !error; other = other->next) {
+        if (other == lane || other->device != lane->device || !other->short_stream) continue;
+        error = wait_for_stream(lane->stream, other->short_stream, other->drained);
+        other->short_stream = NULL;
+    }
+    return error;
+}
+
+/* A kernel's first launch may load it, for which CUDA may wait until the GPU is idle: not under the
+ * lock. */
+static cudaError_t load_kernel(const void *kernel) {
+    struct cudaFuncAttributes ignored;
+    return cudaFuncGetAttributes(&ignored, kernel);
+}
+
+cudaStream_t cooperative_lane_begin_long(struct cooperative_lane *lane, cudaStream_t stream,
+                                         const void *kernel, cudaError_t *error) {
+    *error = cudaSuccess;
+    if (!lane) return stream;
+    *error = load_kernel(kernel);
+    if (*error) return stream;
+    pthread_mutex_lock(&turn);
+    if (stream != lane->stream) *error = wait_for_stream(lane->stream, stream, lane->before);
+    if (!*error) *error = wait_for_others(lane);
+    if (*error) pthread_mutex_unlock(&turn);
+    return lane->stream;
+}
+
+/* Also where the launch was refused: what this turn waits for, the next one need not look at. */
+cudaError_t cooperative_lane_end_long(struct cooperative_lane *lane, cudaStream_t stream) {
+    if (!lane) return cudaSuccess;
+    cudaError_t error = cudaEventRecord(lane->done, lane->stream);
+    if (!error && stream != lane->stream) error = cudaStreamWaitEvent(stream, lane->done, 0);
+    if (!error) last_long[lane->device] = lane;
+    pthread_mutex_unlock(&turn);
+    return error;
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Turns of kernels of which all blocks must run at once: two long ones never run side by side, a
+ * short one is refused beside a long one, a small plain one runs beside it at once, and what is
+ * refused comes back when the long one is done. And which errors of CUDA end a worker.
+ *
+ * How it works. The long kernel here holds multiprocessors until it is told to end, or for 5 s. A
+ * second lane's is queued behind it; each writes the time at which it began and ended.
+ * covers: cuda/cooperative_lane.cu cuda/cooperative.cuh cuda/check.cuh
+ */
+#include "cuda/check.cuh"
+#include "cuda/cooperative.cuh"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern "C" {
+#include "pipeline/timing.h"
+
+#include <cmocka.h>
+}
+
+#define TRY(call) assert_int_equal((int)(call), (int)cudaSuccess)
+
+enum { LANES = 3, THREADS = 64 };
+
+struct times {
+    uint64_t began, ended; /* ns; 0: not yet */
+};
+
+struct held {
+    uint32_t release;
+    struct times times;
+};
+
+static struct cooperative_lane lanes[LANES];
+static struct cuda_context contexts[LANES];
+static cudaStream_t slow; /* the last lane's, for large batches */
+static int shared_bytes;
+
+static __device__ uint64_t now_ns() {
+    uint64_t now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+/* A block with all of a multiprocessor's shared memory. */
+static __global__ void hold(volatile struct held *held) {
+    extern __shared__ uint8_t memory[];
+    const uint64_t began = now_ns();
+    memory[threadIdx.x] = (uint8_t)began;
+    if (blockIdx.x == 0 && threadIdx.x == 0) held->times.began = began;
+    while (!held->release && now_ns() - began < UINT64_C(5000000000)) {
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) held->times.ended = now_ns();
+}
+
+static __global__ void tell(volatile uint32_t *told, uint32_t number) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) *told = number;
+}
+
+static struct held *make_held(void) {
+    struct held *held;
+    TRY(cudaHostAlloc((void **)&held, sizeof *held, cudaHostAllocMapped));
+    memset(held, 0, sizeof *held);
+    return held;
+}
+
+static unsigned share(void) {
+    return cooperative_share((unsigned)contexts[0].multiprocessors);
+}
+
+static cudaError_t launch_long(struct cuda_context *context, struct held *held) {
+    void *arguments[] = { &held };
+    const struct cooperative_launch launch = { (const void *)hold, THREADS, (size_t)shared_bytes,
+                                               arguments };
+    cudaError_t error;
+    const cudaStream_t stream =
+        cooperative_lane_begin_long(context->cooperative, context->stream, launch.kernel, &error);
+    if (error) return error;
+    error = cooperative_launch_in(context, &launch, share(), stream);
+    const cudaError_t ended = cooperative_lane_end_long(context->cooperative, context->stream);
+    return error ? error : ended;
+}
+
+static cudaError_t launch_short(struct cuda_context *context, uint32_t *told, uint32_t number) {
+    void *arguments[] = { &told, &number };
+    const struct cooperative_launch launch = { (const void *)tell, THREADS, 0, arguments };
+    return cooperative_launch(context, &launch, (unsigned)context->multiprocessors);
+}
+
+static void wait_until_begun(const struct held *held) {
+    const int64_t began = clock_ns();
+    while (!((volatile const struct held *)held)->times.began)
+        if (clock_ns() - began > INT64_C(4000000000)) fail_msg("the GPU is not ours");
+}
+
+static void let_go(struct held *held) {
+    *(volatile uint32_t *)&held->release = 1;
+}
+
+/* ---- turns */
+
+static void test_beside_long_ones(void **) {
+    struct held *first = make_held(), *second = make_held();
+    uint32_t *told = &make_held()->release;
+    TRY(launch_short(&contexts[2], told, 1));
+    TRY(launch_long(&contexts[0], first));
+    TRY(launch_long(&contexts[1], second)); /* behind the first */
+    wait_until_begun(first);
+    assert_int_equal(*(volatile uint32_t *)told, 1); /* the long one waited for it */
+
+    assert_int_equal(launch_short(&contexts[2], told, 2), cudaErrorCooperativeLaunchTooLarge);
+    TRY(cudaGetLastError());
+    /* A plain one, of as many blocks, is not behind those that wait. */
+    tell<<<contexts[2].multiprocessors, THREADS, 0, contexts[2].stream>>>(told, 3);
+    TRY(cudaStreamSynchronize(contexts[2].stream));
+    assert_int_equal(*(volatile uint32_t *)told, 3);
+    assert_int_equal(cudaStreamQuery(contexts[0].stream), cudaErrorNotReady);
+    assert_true(second->times.began == 0);
+
+    let_go(first);
+    wait_until_begun(second);
+    TRY(cudaStreamSynchronize(contexts[0].stream));
+    assert_int_equal(launch_short(&contexts[2], told, 4), cudaErrorCooperativeLaunchTooLarge);
+    let_go(second);
+    TRY(cudaStreamSynchronize(contexts[1].stream));
+    assert_true(first->times.ended <= second->times.began);
+    TRY(launch_short(&contexts[2], told, 5));
+    TRY(cudaStreamSynchronize(contexts[2].stream));
+    assert_int_equal(*(volatile uint32_t *)told, 5);
+    TRY(cudaFreeHost(first));
+    TRY(cudaFreeHost(second));
+    TRY(cudaFreeHost(told));
+}
+
+/* From a stream of low priority: the kernel comes behind what is queued there and before what
+ * follows. */
+static void test_of_a_large_batch(void **) {
+    struct held *held = make_held();
+    uint32_t *told = &make_held()->release;
+    struct cuda_context context = contexts[2];
+    context.stream = slow;
+    tell<<<1, 1, 0, slow>>>(told, 6);
+    TRY(launch_long(&context, held));
+    wait_until_begun(held);
+    assert_int_equal(*(volatile uint32_t *)told, 6);
+    tell<<<1, 1, 0, slow>>>(told, 7);
+    assert_int_equal(*(volatile uint32_t *)told, 6);
+    let_go(held);
+    TRY(cudaStreamSynchronize(slow));
+    assert_int_equal(*(volatile uint32_t *)told, 7);
+    TRY(cudaFreeHost(held));
+    TRY(cudaFreeHost(told));
+}
+
+/* Many of them, of all lanes, without anybody waiting on the host. */
+static void test_many(void **) {
+    struct held *held = make_held();
+    uint32_t *told = &make_held()->release;
+    let_go(held);
+    for (uint32_t i = 0; i < 300; i++) {
+        struct cuda_context *context = &contexts[i * 7 % LANES];
+        if (i % 3)
+            TRY(launch_long(context, held));
+        else if (launch_short(context, told, i) == cudaErrorCooperativeLaunchTooLarge)
+            tell<<<context->multiprocessors, THREADS, 0, context->stream>>>(told, i);
+    }
+    for (struct cuda_context &context : contexts) TRY(cudaStreamSynchronize(context.stream));
+    TRY(cudaGetLastError());
+    TRY(cudaFreeHost(held));
+    TRY(cudaFreeHost(told));
+}
+
+/* ---- errors */
+
+/* Launches that no GPU takes: refused at once, an ordinary failure, and the context goes on. */
+static enum status launch_absurd(dim3 blocks, dim3 threads, size_t bytes, struct failure *failure) {
+    uint32_t *told = NULL, number = 0;
+    void *arguments[] = { &told, &number };
+    CUDA_TRY(failure, cudaLaunchKernel((const void *)tell, blocks, threads, arguments, bytes,
+                                       contexts[0].stream));
+    return STATUS_OK;
+}
+
+static void test_refused_launches(void **) {
+    struct failure failure = {};
+    uint32_t *told = &make_held()->release;
+    assert_int_equal(launch_absurd(1, 4096, 0, &failure), STATUS_INTERNAL);
+    assert_int_equal(launch_absurd(0, 32, 0, &failure), STATUS_INTERNAL);
+    assert_int_equal(launch_absurd(dim3(1, 70000, 70000), 32, 0, &failure), STATUS_INTERNAL);
+    assert_int_equal(launch_absurd(1, 32, (size_t)1 << 30, &failure), STATUS_INTERNAL);
+    assert_non_null(strstr(failure.message, "cudaLaunchKernel"));
+    TRY(cudaGetLastError());
+    TRY(launch_short(&contexts[0], told, 9));
+    TRY(cudaStreamSynchronize(contexts[0].stream));
+    assert_int_equal(*(volatile uint32_t *)told, 9);
+    TRY(cudaFreeHost(told));
+}
+
+/* ---- */
+
+static int open_lanes(void **) {
+    int least, most;
+    struct failure failure;
+    TRY(cudaSetDevice(0));
+    TRY(cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+    TRY(cudaFuncSetAttribute(hold, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+    struct cudaFuncAttributes facts; /* loaded now: later that would wait for what is held */
+    TRY(cudaFuncGetAttributes(&facts, tell));
+    TRY(cudaDeviceGetStreamPriorityRange(&least, &most));
+    TRY(cudaStreamCreateWithPriority(&slow, cudaStreamNonBlocking, least));
+    for (int i = 0; i < LANES; i++) {
+        struct cuda_context *context = &contexts[i];
+        TRY(cudaDeviceGetAttribute(&context->multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+        TRY(cudaStreamCreateWithPriority(&context->stream, cudaStreamNonBlocking, most));
+        context->cooperative = &lanes[i];
+        assert_int_equal(cooperative_lane_open(&lanes[i], 0, context->stream, &failure), STATUS_OK);
+    }
+    return 0;
+}
+
+static int close_lanes(void **) {
+    for (int i = 0; i < LANES; i++) {
+        cooperative_lane_close(&lanes[i]);
+        TRY(cudaStreamDestroy(contexts[i].stream));
+    }
+    TRY(cudaStreamDestroy(slow));
+    return 0;
+}
+
+/* "small": under a sanitizer, which runs one kernel at a time, so that none can be held. */
+int main(int argc, char **argv) {
+    int gpus = 0;
+    if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
+        puts("no GPU here: nothing to test");
+        return 77;
+    }
+    const struct CMUnitTest any[] = {
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_refused_launches),
+    };
+    const struct CMUnitTest held[] = {
+        cmocka_unit_test(test_beside_long_ones),
+        cmocka_unit_test(test_of_a_large_batch),
+    };
+    const int failed = cmocka_run_group_tests(any, open_lanes, close_lanes);
+    if (argc > 1 && strcmp(argv[1], "small") == 0) return failed;
+    return failed + cmocka_run_group_tests(held, open_lanes, close_lanes);
+}

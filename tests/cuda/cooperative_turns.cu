@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The order of turns, over thousands of random runs of four lanes on a GPU that is made up here:
+ * two long kernels never run at once, a short one never beside a long one, and all come to an end.
+ * Needs no GPU.
+ *
+ * How it works. The source under test is compiled in here, with CUDA's events replaced. A stream is
+ * a line of records, waits and kernels; at each tick the first of some of them moves on, chosen at
+ * random, so that streams drift apart in every way.
+ * covers: cuda/cooperative_lane.cu
+ */
+#include <cuda_runtime.h>
+
+#include <deque>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* ---- a GPU of our own */
+
+enum kind { RECORD, WAIT, LONG, SHORT, PLAIN };
+
+struct fake_event {
+    long recorded, done; /* how often */
+};
+
+struct item {
+    enum kind kind;
+    struct fake_event *event;
+    long number;   /* RECORD, WAIT: of the record */
+    uint32_t left; /* kernels: ticks */
+    bool runs;
+};
+
+typedef std::deque<struct item> fake_stream;
+
+static fake_stream *stream_of(cudaStream_t stream) {
+    return (fake_stream *)stream;
+}
+
+static cudaError_t fake_create(cudaEvent_t *event, unsigned) {
+    *event = (cudaEvent_t) new fake_event();
+    return cudaSuccess;
+}
+
+static cudaError_t fake_destroy(cudaEvent_t event) {
+    delete (struct fake_event *)event;
+    return cudaSuccess;
+}
+
+static cudaError_t fake_record(cudaEvent_t event, cudaStream_t stream) {
+    struct fake_event *const fake = (struct fake_event *)event;
+    stream_of(stream)->push_back({ RECORD, fake, ++fake->recorded, 0, false });
+    return cudaSuccess;
+}
+
+static cudaError_t fake_wait(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    struct fake_event *const fake = (struct fake_event *)event;
+    stream_of(stream)->push_back({ WAIT, fake, fake->recorded, 0, false });
+    return cudaSuccess;
+}
+
+static cudaError_t fake_query(cudaEvent_t event) {
+    const struct fake_event *const fake = (const struct fake_event *)event;
+    return fake->done >= fake->recorded ? cudaSuccess : cudaErrorNotReady;
+}
+
+static cudaError_t fake_attributes(struct cudaFuncAttributes *, const void *) {
+    return cudaSuccess;
+}
+
+#define cudaEventCreateWithFlags fake_create
+#define cudaEventDestroy         fake_destroy
+#define cudaEventRecord          fake_record
+#define cudaStreamWaitEvent      fake_wait
+#define cudaEventQuery           fake_query
+#define cudaFuncGetAttributes    fake_attributes
+#include "cuda/cooperative_lane.cu"
+
+extern "C" {
+#include "tests/noise.h"
+
+#include <cmocka.h> /* after it: has a fail() of its own */
+}
+
+/* ---- lanes at work */
+
+enum { LANES = 4, STREAMS = 2 * LANES, BATCHES = 60, STEPS_MAX = 3, RUNS = 3000, TICKS = 100000 };
+
+struct run {
+    uint32_t random;
+    struct cooperative_lane lanes[LANES];
+    fake_stream streams[STREAMS]; /* a lane's two beside each other */
+    int batches;
+};
+
+static uint32_t draw(struct run *run, uint32_t below) {
+    noise_next(&run->random);
+    return (run->random >> 16) % below;
+}
+
+static void queue_kernel(struct run *run, fake_stream *stream, enum kind kind, uint32_t most) {
+    stream->push_back({ kind, NULL, 0, 1 + draw(run, most), false });
+}
+
+static void queue_long(struct run *run, struct cooperative_lane *lane, fake_stream *stream) {
+    cudaError_t error;
+    const cudaStream_t place =
+        cooperative_lane_begin_long(lane, (cudaStream_t)stream, NULL, &error);
+    assert_int_equal(error, cudaSuccess);
+    const bool refused = draw(run, 8) == 0; /* by the driver */
+    if (!refused) queue_kernel(run, stream_of(place), LONG, 30);
+    cooperative_lane_end_long(lane, (cudaStream_t)stream);
+}
+
+static void queue_short(struct run *run, struct cooperative_lane *lane, fake_stream *stream) {
+    if (!cooperative_lane_begin_short(lane, (cudaStream_t)stream))
+        return queue_kernel(run, stream, PLAIN, 3);
+    queue_kernel(run, stream, SHORT, 3);
+    cooperative_lane_end_short(lane);
+}
+
+/* A lane whose last batch is over may begin another, of a few steps, on one of its streams. */
+static void begin_batch(struct run *run) {
+    const uint32_t i = draw(run, LANES);
+    if (run->batches == BATCHES || draw(run, 3)) return;
+    if (!run->streams[2 * i].empty() || !run->streams[2 * i + 1].empty()) return;
+    fake_stream *const stream = &run->streams[2 * i + draw(run, 2)];
+    run->batches++;
+    for (uint32_t steps = 1 + draw(run, STEPS_MAX); steps; steps--) {
+        const uint32_t what = draw(run, 6);
+        if (what == 0)
+            queue_long(run, &run->lanes[i], stream);
+        else if (what < 5)
+            queue_short(run, &run->lanes[i], stream);
+        else
+            queue_kernel(run, stream, PLAIN, 4);
+    }
+}
+
+/* The first item of STREAM; false where it has to wait. */
+static bool advance(fake_stream *stream) {
+    struct item *const first = &stream->front();
+    if (first->kind == WAIT && first->event->done < first->number) return false;
+    if (first->kind == RECORD) first->event->done = first->number;
+    first->runs = first->kind >= LONG;
+    if (!first->runs || first->left-- == 0) stream->pop_front();
+    return true;
+}
+
+/* How many kernels of KIND run. */
+static int count_running(const struct run *run, enum kind kind) {
+    int count = 0;
+    for (const fake_stream &stream : run->streams)
+        count += !stream.empty() && stream.front().runs && stream.front().kind == kind;
+    return count;
+}
+
+static bool tick(struct run *run) {
+    bool any = false, stuck = true;
+    for (fake_stream &stream : run->streams) {
+        if (stream.empty()) continue;
+        any = true;
+        const bool moved = draw(run, 2) && advance(&stream);
+        const bool waits = !stream.empty() && stream.front().kind == WAIT &&
+                           stream.front().event->done < stream.front().number;
+        stuck = stuck && !moved && waits;
+    }
+    assert_false(any && stuck);
+    const int longs = count_running(run, LONG);
+    assert_true(longs <= 1);
+    assert_false(longs && count_running(run, SHORT));
+    return any;
+}
+
+static void test_random_runs(void **) {
+    for (int i = 0; i < RUNS; i++) {
+        struct run run = {};
+        run.random = (uint32_t)i;
+        for (int k = 0; k < LANES; k++)
+            assert_int_equal(
+                cooperative_lane_open(&run.lanes[k], 0, (cudaStream_t)&run.streams[2 * k], NULL),
+                STATUS_OK);
+        int ticks = 0;
+        for (bool any = true; any || run.batches < BATCHES; any = tick(&run)) {
+            begin_batch(&run);
+            assert_true(ticks++ < TICKS);
+        }
+        for (struct cooperative_lane &lane : run.lanes) cooperative_lane_close(&lane);
+    }
+}
+
+/* A lane alone, as in a benchmark, has no turns to take. */
+static void test_alone(void **) {
+    fake_stream stream;
+    cudaError_t error = cudaErrorUnknown;
+    assert_true(cooperative_lane_begin_short(NULL, (cudaStream_t)&stream));
+    cooperative_lane_end_short(NULL);
+    assert_ptr_equal(cooperative_lane_begin_long(NULL, (cudaStream_t)&stream, NULL, &error),
+                     &stream);
+    assert_int_equal(error, cudaSuccess);
+    assert_int_equal(cooperative_lane_end_long(NULL, (cudaStream_t)&stream), cudaSuccess);
+    assert_true(stream.empty());
+}
+
+int main() {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_runs),
+        cmocka_unit_test(test_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
