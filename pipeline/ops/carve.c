@@ -122,6 +122,18 @@ static enum status carve_size(const struct params *values, const struct image *i
     }
 }
 
+/* Seams: each is looked for in the whole picture. */
+static uint32_t carve_passes(const struct params *values, const struct image *in) {
+    struct side sides[2];
+    uint32_t seams = 0;
+    if (values->number[CARVE_SHOW] == CARVE_SHOW_ENERGY || find_goals(values, in, sides, NULL))
+        return 1;
+    for (int i = 0; i < 2; i++)
+        seams += sides[i].goal > sides[i].now ? sides[i].goal - sides[i].now
+                                              : sides[i].now - sides[i].goal;
+    return seams ? seams : 1;
+}
+
 static enum status begin_context(struct carve_context *context, const struct op_call *call,
                                  void *memory) {
     struct side sides[2];
@@ -190,6 +202,7 @@ const struct op op_carve = {
     .aux = { { "mask", "pixels to keep are white; alpha is not looked at" },
              { "rmask", "pixels to remove are white; likewise" } },
     .size = carve_size,
+    .passes = carve_passes,
     .scratch = carve_scratch,
     .run = carve_run,
 };
