@@ -30,6 +30,7 @@ void backlog_add(struct backlog *backlog, const struct backlog_job *job) {
         backlog->longs++;
         backlog->long_end_ms += job->end_ms;
     } else {
+        if (!backlog->shorts) backlog->moved_ms = job->end_ms - job->ms;
         backlog->shorts++;
         backlog->short_ms += job->ms;
     }
@@ -59,6 +60,7 @@ static void learn_speed(struct backlog *backlog, int64_t now) {
 
 void backlog_complete(struct backlog *backlog, const struct backlog_job *job, int64_t now) {
     backlog_remove(backlog, job);
+    backlog->moved_ms = ns_to_ms(now);
     if (backlog->longs || backlog->shorts < backlog->lanes) {
         backlog->window_ns = 0;
         return;
@@ -83,9 +85,19 @@ static double wait_for(int count, double total_ms, int lanes, double speed) {
     return count < lanes ? 0 : total_ms * (count - lanes + 1) / count / speed;
 }
 
-static double longs_left_ms(const struct backlog *backlog, int64_t now) {
+/* For a lane out of LANES, those that long jobs leave. */
+static double wait_for_shorts(const struct backlog *backlog, int lanes, double speed, int64_t now) {
+    const double wait = wait_for(backlog->shorts, backlog->short_ms, lanes, speed);
+    const double still = ns_to_ms(now) - backlog->moved_ms;
+    const bool held_up = backlog->lanes <= 1 && backlog->longs; /* a long one is at work */
+    const bool late =
+        !held_up && backlog->shorts >= lanes && still * backlog->shorts > backlog->short_ms;
+    return late && still > wait ? still : wait;
+}
+
+static double wait_for_longs(const struct backlog *backlog, int most, int64_t now) {
     const double left = backlog->long_end_ms - backlog->longs * ns_to_ms(now);
-    return left > 0 ? left : 0;
+    return wait_for(backlog->longs, left > 0 ? left : -left, most, most);
 }
 
 double backlog_wait_ms(const struct backlog *backlog, const struct backlog_job *job, int64_t now) {
@@ -93,7 +105,7 @@ double backlog_wait_ms(const struct backlog *backlog, const struct backlog_job *
     const int held = lanes == 1 ? 0 : backlog->longs < most ? backlog->longs : most;
     const double speed = backlog->speed > 0 ? backlog->speed : 1;
     const double shorts =
-        wait_for(backlog->shorts, backlog->short_ms, lanes - held, speed * (lanes - held) / lanes);
+        wait_for_shorts(backlog, lanes - held, speed * (lanes - held) / lanes, now);
     if (!job->is_long && lanes > 1) return shorts;
-    return shorts + wait_for(backlog->longs, longs_left_ms(backlog, now), most, most);
+    return shorts + wait_for_longs(backlog, most, now);
 }

@@ -2,7 +2,8 @@
 /* backlog.h - what a worker still has to do, and how long one more job would wait there.
  *
  * A job is short or long. Long ones leave a lane free wherever a worker has two or more, so that a
- * short job waits for short jobs alone, and a long one for whatever is ahead of it.
+ * short job waits for short jobs alone, and a long one for whatever is ahead of it. What takes
+ * longer than predicted is expected to go on for as long again.
  *
  * Used by:  dispatcher.c, one for each worker, under the supervisor's lock.
  * Owns:     nothing; plain data.
@@ -18,6 +19,7 @@ struct backlog {
     int lanes; /* 0: not known yet, taken as one */
     int shorts, longs;
     double short_ms;     /* predicted of the short ones together, each alone on a lane */
+    double moved_ms;     /* time of clock_ns when a job came back or the first short one went in */
     double long_end_ms;  /* sum of the times of clock_ns, in ms, at which the long ones end */
     double long_from_ms; /* a job that takes so long is long */
     double speed;        /* ms of predicted work done in a ms, while no lane is idle */

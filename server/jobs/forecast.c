@@ -42,6 +42,7 @@ void forecast_begin(struct forecast *forecast, struct forecast_round *round) {
 /* What a worker is to a job that looks for one; the first that differs decides. */
 struct offer {
     bool again;       /* it died with this job before */
+    bool alone;       /* it runs a job with which another died, nobody knows for how long */
     int ahead;        /* jobs that a suspect must wait for */
     double answer_ms; /* until it would have answered */
     int running;
@@ -49,6 +50,7 @@ struct offer {
 
 static bool better(const struct offer *a, const struct offer *b) {
     if (a->again != b->again) return b->again;
+    if (a->alone != b->alone) return b->alone;
     if (a->ahead != b->ahead) return a->ahead < b->ahead;
     if (a->answer_ms < b->answer_ms || a->answer_ms > b->answer_ms)
         return a->answer_ms < b->answer_ms;
@@ -70,6 +72,7 @@ int forecast_choose(const struct forecast *forecast, const struct forecast_round
         const struct backlog_job there = job_at(round, job, i);
         const struct offer offer = {
             .again = died_at == i,
+            .alone = forecast->workers->all[i].alone,
             .ahead = suspect ? running : 0,
             .answer_ms = there.ms + backlog_wait_ms(&round->backlogs[i], &there, round->now),
             .running = running,

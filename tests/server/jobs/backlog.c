@@ -68,8 +68,8 @@ static void a_long_one_waits_for_long_ones_to_end(void **state) {
     CHECK(wait_ms(&backlog, 600, 0), 0);
     add(&backlog, 600, 0);
     CHECK(wait_ms(&backlog, 600, 0), 1200.0 / 2 / 2);
-    CHECK(wait_ms(&backlog, 600, 500 * ms_ns), 200.0 / 2 / 2); /* most of it is done */
-    CHECK(wait_ms(&backlog, 600, 5000 * ms_ns), 0);            /* longer than predicted */
+    CHECK(wait_ms(&backlog, 600, 500 * ms_ns), 200.0 / 2 / 2);   /* most of it is done */
+    CHECK(wait_ms(&backlog, 600, 5000 * ms_ns), 8800.0 / 2 / 2); /* as late as they are */
 }
 
 static void the_only_lane_is_everybodys(void **state) {
@@ -80,6 +80,21 @@ static void the_only_lane_is_everybodys(void **state) {
     CHECK(wait_ms(&backlog, 1, 0), 1000);
     add(&backlog, 5, 0);
     CHECK(wait_ms(&backlog, 1, 400 * ms_ns), 605);
+}
+
+/* An operator that never ends, predicted to take a millisecond, on the only lane. */
+static void a_worker_that_does_not_move_is_late(void **state) {
+    (void)state;
+    struct backlog backlog = make(1, true);
+    const struct backlog_job job = add(&backlog, 1, 100 * ms_ns);
+    add(&backlog, 1, 105 * ms_ns);
+    CHECK(wait_ms(&backlog, 1, 101 * ms_ns), 2);
+    CHECK(wait_ms(&backlog, 1, 900 * ms_ns), 800);
+    backlog_complete(&backlog, &job, 900 * ms_ns);
+    CHECK(wait_ms(&backlog, 1, 900 * ms_ns), 1);
+    struct backlog more = make(2, true);
+    add(&more, 1, 0);
+    CHECK(wait_ms(&more, 1, 900 * ms_ns), 0); /* the other lane is free */
 }
 
 static void what_is_over_counts_no_more(void **state) {
@@ -125,6 +140,7 @@ int main(void) {
         cmocka_unit_test(short_ones_wait_for_short_ones_alone),
         cmocka_unit_test(a_long_one_waits_for_long_ones_to_end),
         cmocka_unit_test(the_only_lane_is_everybodys),
+        cmocka_unit_test(a_worker_that_does_not_move_is_late),
         cmocka_unit_test(what_is_over_counts_no_more),
         cmocka_unit_test(speed_is_learned_while_no_lane_is_idle),
     };

@@ -115,6 +115,16 @@ static void a_suspect_goes_elsewhere_and_where_it_is_alone_soon(void **state) {
     assert_int_equal(choose(&suspect, &predicted, 0), 0); /* better than nobody */
 }
 
+/* Whatever time is predicted for the suspect that a worker runs, others do not wait for it. */
+static void nobody_waits_for_a_suspect(void **state) {
+    (void)state;
+    workers.all[0].alone = true;
+    assert_int_equal(assign(job_of("auto", 50, 0)), 1);
+    workers.all[1].alone = true;
+    assert_int_equal(assign(job_of("auto", 50, 0)), CPU);
+    assert_int_equal(assign(job_of("cuda:0", 50, 0)), 0);
+}
+
 /* GPUs whose decodes take 2 s, as where their driver is ill, are left to those who name them. */
 static void what_jobs_took_is_learned(void **state) {
     (void)state;
@@ -163,6 +173,7 @@ int main(void) {
         TEST(a_long_job_is_not_the_cpus),
         TEST(a_device_that_is_named_decides),
         TEST(a_suspect_goes_elsewhere_and_where_it_is_alone_soon),
+        TEST(nobody_waits_for_a_suspect),
         TEST(what_jobs_took_is_learned),
         TEST(failures_are_not_learned),
     };
