@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { SLOTS = 64, LANES_MAX = 4, HANGS_S = 120 };
+enum { SLOTS = 64, LANES_MAX = 4, HANGS_S = 60 };
 
 static struct slots *slots;
 static int ends[2];
