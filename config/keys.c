@@ -128,8 +128,9 @@ static const struct key keys[] = {
 
     { FIELD(devices, KEY_TEXT), .text = "all", .fits = formats_devices,
       .format = "all, or a list of cpu and cuda:N, each once",
-      .why = "what does the work; all: every GPU; a CPU worker always stands by, named or not: "
-             "it takes jobs that ask for it, and all jobs while no GPU is healthy" },
+      .why = "what does the work; all: every GPU; a CPU worker is always there, named or not: it "
+             "takes jobs that ask for it, and those that it is predicted to answer before the "
+             "GPUs" },
     { FIELD(lanes, KEY_INTEGER), .def = 0, .min = 0, .max = 64, .unit = "threads",
       .why = "threads of a worker that run jobs side by side; 0: one per core on the CPU, 4 on a "
              "GPU" },

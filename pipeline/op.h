@@ -75,6 +75,9 @@ struct op {
     struct values_shape (*values)(const struct op *op, const struct params *params,
                                   const struct image *in);
 
+    /* How often the pixels are gone through, which is what its time grows with. NULL: once. */
+    uint32_t (*passes)(const struct params *params, const struct image *in);
+
     /* Scratch bytes the reference wants for CALL, whose params and shapes alone are set. NULL:
      * none. */
     size_t (*scratch)(const struct op_call *call);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin run: the pipeline of the daemon on one file, in this process.
  *
- * How it works. `struct work` is filled from top to bottom: options, device, files with the sizes
+ * How it works. `struct run_state` is filled from top to bottom: options, device, files with the sizes
  * in their headers, the shapes after each step, a lane with room for just that, pixels, the encoded
  * result. The first failure ends it; work_release frees whatever there is. Who decodes and encodes
  * is chosen as in the daemon; what the device's codec refuses is done again by the CPU's. On stderr
@@ -30,7 +30,7 @@ struct aux_file {
 };
 
 /* Everything that one run holds; zeroed, then filled from top to bottom. */
-struct work {
+struct run_state {
     struct run_options options;
     struct codec_limits limits;
     const struct device_driver *driver;
@@ -95,39 +95,40 @@ static int usage(void) {
 
 /* ---- files */
 
-static enum status read_aux(struct work *work, const struct run_aux *option,
+static enum status read_aux(struct run_state *state, const struct run_aux *option,
                             struct failure *failure) {
-    const int place = plan_aux(&work->options.plan, option->name);
+    const int place = plan_aux(&state->options.plan, option->name);
     if (place < 0)
         return fail(failure, STATUS_BAD_PARAM, "none of the steps takes --%s", option->name);
-    struct aux_file *aux = &work->aux[place];
+    struct aux_file *aux = &state->aux[place];
     enum status status = files_read(option->path, &aux->bytes, &aux->length, failure);
     if (status == STATUS_OK)
         status = fail_named(
             option->name,
-            probe_image(aux->bytes, aux->length, &work->limits.probe, &aux->probe, failure),
+            probe_image(aux->bytes, aux->length, &state->limits.probe, &aux->probe, failure),
             failure);
     if (status == STATUS_OK)
-        status = plan_aux_fits(&work->options.plan, option->name, &aux->probe.shape, work->shapes,
+        status = plan_aux_fits(&state->options.plan, option->name, &aux->probe.shape, state->shapes,
                                failure);
-    if (status == STATUS_OK) work->item.aux[place] = aux_image_shape(&aux->probe);
+    if (status == STATUS_OK) state->item.aux[place] = aux_image_shape(&aux->probe);
     return status;
 }
 
 /* The image and what its steps want beside it; what comes of it is within the limits. */
-static enum status read_input(struct work *work, struct failure *failure) {
-    struct run_options *options = &work->options;
+static enum status read_input(struct run_state *state, struct failure *failure) {
+    struct run_options *options = &state->options;
     const int64_t start = clock_ns();
-    enum status status = files_read(options->input, &work->bytes, &work->length, failure);
+    enum status status = files_read(options->input, &state->bytes, &state->length, failure);
     if (status == STATUS_OK)
-        status = probe_image(work->bytes, work->length, &work->limits.probe, &work->probe, failure);
+        status =
+            probe_image(state->bytes, state->length, &state->limits.probe, &state->probe, failure);
     if (status == STATUS_OK)
-        status = plan_shapes(&options->plan, &work->probe.shape, work->limits.probe.pixels_max,
-                             work->shapes, failure);
-    if (!options->encode.format) options->encode.format = work->probe.format;
+        status = plan_shapes(&options->plan, &state->probe.shape, state->limits.probe.pixels_max,
+                             state->shapes, failure);
+    if (!options->encode.format) options->encode.format = state->probe.format;
     for (int i = 0; i < OP_AUX_MAX && status == STATUS_OK && options->aux[i].name; i++)
-        status = read_aux(work, &options->aux[i], failure);
-    work->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(clock_ns() - start);
+        status = read_aux(state, &options->aux[i], failure);
+    state->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(clock_ns() - start);
     return status;
 }
 
@@ -135,133 +136,134 @@ static enum status read_input(struct work *work, struct failure *failure) {
 
 /* A lane with room for this one job: memory is allocated before the clock runs, as in the
  * daemon. */
-static enum status open_lane(struct work *work, struct failure *failure) {
-    const struct plan *plan = &work->options.plan;
+static enum status open_lane(struct run_state *state, struct failure *failure) {
+    const struct plan *plan = &state->options.plan;
     struct lane_options options = { .staging_bytes = 1 << 20, .arena_bytes = 64 << 20 };
     for (int i = 0; i <= plan->count; i++) {
-        const size_t bytes = image_bytes(&work->shapes[i]);
+        const size_t bytes = image_bytes(&state->shapes[i]);
         if (bytes > options.staging_bytes) options.staging_bytes = bytes;
         options.arena_bytes += bytes;
     }
-    if (work->driver->codec) options.arena_bytes += 2 * options.staging_bytes + 32 * work->length;
+    if (state->driver->codec) options.arena_bytes += 2 * options.staging_bytes + 32 * state->length;
     for (int p = 0; p < OP_AUX_MAX; p++) {
-        options.staging_bytes += image_bytes(&work->item.aux[p]);
-        options.arena_bytes += image_bytes(&work->item.aux[p]);
+        options.staging_bytes += image_bytes(&state->item.aux[p]);
+        options.arena_bytes += image_bytes(&state->item.aux[p]);
     }
-    if (work->driver == &device_cpu) {
-        int threads = work->options.threads;
+    if (state->driver == &device_cpu) {
+        int threads = state->options.threads;
         struct device_info facts = { .multiprocessors = 1 };
         if (!threads && device_cpu.describe(0, &facts, failure) == STATUS_OK)
             threads = facts.multiprocessors;
-        work->pool = pool_create(threads > 0 ? threads : 1);
-        if (!work->pool) return fail(failure, STATUS_NO_MEMORY, "cannot start %d threads", threads);
-        options.pool = work->pool;
+        state->pool = pool_create(threads > 0 ? threads : 1);
+        if (!state->pool)
+            return fail(failure, STATUS_NO_MEMORY, "cannot start %d threads", threads);
+        options.pool = state->pool;
     }
-    return work->driver->open(work->index, &options, &work->lane, failure);
+    return state->driver->open(state->index, &options, &state->lane, failure);
 }
 
-static enum status decode(struct work *work, struct failure *failure) {
+static enum status decode(struct run_state *state, struct failure *failure) {
     const int64_t start = clock_ns();
-    progress_line_stage(&work->line, "decoding");
+    progress_line_stage(&state->line, "decoding");
     enum status status = STATUS_OK;
-    if (!work->item.jpeg)
-        status =
-            codec_decode(work->bytes, work->length, &work->probe, &work->limits, &work->progress,
-                         &work->item.in, &work->metadata, &work->notes, failure);
+    if (!state->item.jpeg)
+        status = codec_decode(state->bytes, state->length, &state->probe, &state->limits,
+                              &state->progress, &state->item.in, &state->metadata, &state->notes,
+                              failure);
     for (int p = 0; p < OP_AUX_MAX && status == STATUS_OK; p++) {
-        const struct aux_file *aux = &work->aux[p];
+        const struct aux_file *aux = &state->aux[p];
         if (aux->length)
             status =
-                fail_named(plan_aux_name(&work->options.plan, p),
-                           aux_image_decode(aux->bytes, aux->length, &aux->probe, &work->limits,
-                                            &work->progress, &work->item.aux[p], failure),
+                fail_named(plan_aux_name(&state->options.plan, p),
+                           aux_image_decode(aux->bytes, aux->length, &aux->probe, &state->limits,
+                                            &state->progress, &state->item.aux[p], failure),
                            failure);
     }
-    work->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
+    state->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
     return status;
 }
 
 /* A GPU is given all steps at once, and which of several it is at is not told. */
-static enum status compute(struct work *work, struct failure *failure) {
-    const struct plan *plan = &work->options.plan;
-    const bool told = plan->count == 1 || work->driver == &device_cpu;
-    if (plan->count) progress_line_stage(&work->line, told ? NULL : "computing");
-    return run_batch(work->lane, plan, &work->item, 1, failure);
+static enum status compute(struct run_state *state, struct failure *failure) {
+    const struct plan *plan = &state->options.plan;
+    const bool told = plan->count == 1 || state->driver == &device_cpu;
+    if (plan->count) progress_line_stage(&state->line, told ? NULL : "computing");
+    return run_batch(state->lane, plan, &state->item, 1, failure);
 }
 
 /* Before the pixels are there, so that the device may write into it: with the longest profile. */
-static enum status allocate_result(struct work *work, struct failure *failure) {
-    const struct metadata most = { .profile_length = work->limits.profile_max };
-    if (!work->options.output) return STATUS_OK;
-    work->result_room = codec_encode_bound(&work->shapes[work->options.plan.count], &most,
-                                           work->options.encode.format);
-    work->result = malloc(work->result_room);
-    if (work->result) return STATUS_OK;
+static enum status allocate_result(struct run_state *state, struct failure *failure) {
+    const struct metadata most = { .profile_length = state->limits.profile_max };
+    if (!state->options.output) return STATUS_OK;
+    state->result_room = codec_encode_bound(&state->shapes[state->options.plan.count], &most,
+                                            state->options.encode.format);
+    state->result = malloc(state->result_room);
+    if (state->result) return STATUS_OK;
     return fail(failure, STATUS_NO_MEMORY, "out of memory for the output");
 }
 
-static enum status encode(struct work *work, struct failure *failure) {
+static enum status encode(struct run_state *state, struct failure *failure) {
     const int64_t start = clock_ns();
-    progress_line_stage(&work->line, "encoding");
-    const enum status status =
-        codec_encode(&work->item.out, &work->metadata, &work->options.encode, &work->progress,
-                     work->result, work->result_room, &work->result_length, &work->notes, failure);
-    work->timing.stage_ms[STAGE_ENCODE] = ns_to_ms(clock_ns() - start);
+    progress_line_stage(&state->line, "encoding");
+    const enum status status = codec_encode(
+        &state->item.out, &state->metadata, &state->options.encode, &state->progress, state->result,
+        state->result_room, &state->result_length, &state->notes, failure);
+    state->timing.stage_ms[STAGE_ENCODE] = ns_to_ms(clock_ns() - start);
     return status;
 }
 
 /* CODEC: the device's; NULL: the CPU's does all. */
-static void choose_codecs(struct work *work, const struct device_codec *codec) {
+static void choose_codecs(struct run_state *state, const struct device_codec *codec) {
     const struct codec_request request = {
-        .bytes = work->bytes,
-        .length = work->length,
-        .probe = &work->probe,
-        .type = work->options.output ? work->options.encode.format : FORMAT_NONE,
-        .quality = work->options.encode.quality,
-        .room = work->result,
-        .room_bytes = work->result_room,
+        .bytes = state->bytes,
+        .length = state->length,
+        .probe = &state->probe,
+        .type = state->options.output ? state->options.encode.format : FORMAT_NONE,
+        .quality = state->options.encode.quality,
+        .room = state->result,
+        .room_bytes = state->result_room,
     };
-    metadata_release(&work->metadata);
-    codec_choose(codec, CODEC_NOBODY, &work->limits, &work->options.plan, &request, &work->choice,
-                 &work->item);
-    work->metadata = work->choice.metadata;
-    work->notes = work->choice.notes;
+    metadata_release(&state->metadata);
+    codec_choose(codec, CODEC_NOBODY, &state->limits, &state->options.plan, &request,
+                 &state->choice, &state->item);
+    state->metadata = state->choice.metadata;
+    state->notes = state->choice.notes;
 }
 
-static enum status recode(struct work *work, const struct device_codec *codec,
+static enum status recode(struct run_state *state, const struct device_codec *codec,
                           struct failure *failure) {
-    const double receive_ms = work->timing.stage_ms[STAGE_RECEIVE];
-    work->timing = (struct timing){ .span_count = 0 };
-    work->timing.stage_ms[STAGE_RECEIVE] = receive_ms;
-    work->item.in = work->probe.shape;
-    work->item.progress = &work->progress;
-    work->item.timing = &work->timing;
-    choose_codecs(work, codec);
-    enum status status = run_reserve(work->lane, &work->options.plan, &work->item, 1,
-                                     work->limits.probe.pixels_max, failure);
-    if (status == STATUS_OK) status = decode(work, failure);
-    if (status == STATUS_OK) status = compute(work, failure);
-    if (status != STATUS_OK || work->item.refused) return status;
-    work->result_length = work->item.file.length;
-    return work->item.want == RUN_PIXELS ? encode(work, failure) : STATUS_OK;
+    const double receive_ms = state->timing.stage_ms[STAGE_RECEIVE];
+    state->timing = (struct timing){ .span_count = 0 };
+    state->timing.stage_ms[STAGE_RECEIVE] = receive_ms;
+    state->item.in = state->probe.shape;
+    state->item.progress = &state->progress;
+    state->item.timing = &state->timing;
+    choose_codecs(state, codec);
+    enum status status = run_reserve(state->lane, &state->options.plan, &state->item, 1,
+                                     state->limits.probe.pixels_max, failure);
+    if (status == STATUS_OK) status = decode(state, failure);
+    if (status == STATUS_OK) status = compute(state, failure);
+    if (status != STATUS_OK || state->item.refused) return status;
+    state->result_length = state->item.file.length;
+    return state->item.want == RUN_PIXELS ? encode(state, failure) : STATUS_OK;
 }
 
-static enum status process(struct work *work, struct failure *failure) {
+static enum status process(struct run_state *state, struct failure *failure) {
     const int64_t start = clock_ns();
-    enum status status = allocate_result(work, failure);
-    if (status == STATUS_OK) status = recode(work, work->driver->codec, failure);
-    if (work->item.refused || (status == STATUS_INTERNAL && work->driver->codec))
-        status = recode(work, NULL, failure);
-    timing_close(&work->timing,
-                 work->timing.stage_ms[STAGE_RECEIVE] + ns_to_ms(clock_ns() - start));
+    enum status status = allocate_result(state, failure);
+    if (status == STATUS_OK) status = recode(state, state->driver->codec, failure);
+    if (state->item.refused || (status == STATUS_INTERNAL && state->driver->codec))
+        status = recode(state, NULL, failure);
+    timing_close(&state->timing,
+                 state->timing.stage_ms[STAGE_RECEIVE] + ns_to_ms(clock_ns() - start));
     return status;
 }
 
 /* ---- what steps tell, and the timing report */
 
 /* Not where the image goes. */
-static FILE *text_out(const struct work *work) {
-    const char *output = work->options.output;
+static FILE *text_out(const struct run_state *state) {
+    const char *output = state->options.output;
     return output && strcmp(output, "-") == 0 ? stderr : stdout;
 }
 
@@ -272,10 +274,10 @@ static void print_number(FILE *out, const struct values *values, size_t index, c
     fprintf(out, "%s%c", text, after);
 }
 
-static void print_values(const struct work *work) {
-    FILE *out = text_out(work);
-    for (int s = 0; s < work->options.plan.count; s++) {
-        const struct values *values = &work->item.values[s];
+static void print_values(const struct run_state *state) {
+    FILE *out = text_out(state);
+    for (int s = 0; s < state->options.plan.count; s++) {
+        const struct values *values = &state->item.values[s];
         const uint64_t count = values_count(&values->shape);
         const uint64_t line = values->shape.is_list ? values->shape.length : count;
         for (uint64_t i = 0; i < count; i++)
@@ -283,47 +285,47 @@ static void print_values(const struct work *work) {
     }
 }
 
-static void name_device(const struct work *work, char *text, size_t size) {
+static void name_device(const struct run_state *state, char *text, size_t size) {
     struct device_info facts = { 0 };
-    if (work->driver == &device_cpu)
+    if (state->driver == &device_cpu)
         snprintf(text, size, "cpu");
-    else if (work->driver->describe(work->index, &facts, NULL) == STATUS_OK)
-        snprintf(text, size, "%s:%d (%s)", work->driver->kind, work->index, facts.name);
+    else if (state->driver->describe(state->index, &facts, NULL) == STATUS_OK)
+        snprintf(text, size, "%s:%d (%s)", state->driver->kind, state->index, facts.name);
     else
-        snprintf(text, size, "%s:%d", work->driver->kind, work->index);
+        snprintf(text, size, "%s:%d", state->driver->kind, state->index);
 }
 
 /* In one line: a histogram of a number a line would be nothing to look at. */
-static void print_values_member(const struct work *work, FILE *out) {
-    const struct plan *plan = &work->options.plan;
-    const uint64_t count = plan_value_count(plan, work->shapes);
+static void print_values_member(const struct run_state *state, FILE *out) {
+    const struct plan *plan = &state->options.plan;
+    const uint64_t count = plan_value_count(plan, state->shapes);
     const size_t size = values_json_bound(count);
     char *text = count ? malloc(size) : NULL;
-    if (text && values_json_write(plan, work->item.values, text, size))
+    if (text && values_json_write(plan, state->item.values, text, size))
         fprintf(out, ",\n  \"values\": %s", text);
     free(text);
 }
 
-static void print_timing(const struct work *work) {
+static void print_timing(const struct run_state *state) {
     char device[128];
-    name_device(work, device, sizeof device);
+    name_device(state, device, sizeof device);
     const struct timing_report report = {
         .device = device,
-        .input = timing_report_image(&work->probe.shape, work->probe.format, work->length),
-        .output =
-            timing_report_image(&work->item.out, work->options.encode.format, work->result_length),
-        .timing = &work->timing,
-        .notes = work->notes,
-        .warning = work->metadata.warning,
+        .input = timing_report_image(&state->probe.shape, state->probe.format, state->length),
+        .output = timing_report_image(&state->item.out, state->options.encode.format,
+                                      state->result_length),
+        .timing = &state->timing,
+        .notes = state->notes,
+        .warning = state->metadata.warning,
     };
-    FILE *out = text_out(work);
+    FILE *out = text_out(state);
     char text[TIMING_REPORT_MAX];
     timing_report_write(&report, text);
     json_t *json = json_loads(text, 0, NULL); /* for its indentation */
     char *shown = json_dumps(json, JSON_INDENT(2) | JSON_REAL_PRECISION(9) | JSON_PRESERVE_ORDER);
     const size_t length = shown ? strlen(shown) - strlen("\n}") : 0;
     fprintf(out, "%.*s", (int)length, shown ? shown : "");
-    print_values_member(work, out);
+    print_values_member(state, out);
     fputs("\n}\n", out);
     free(shown);
     json_decref(json);
@@ -336,53 +338,54 @@ static void print_notes(uint32_t notes, const char *warning) {
     if (notes & NOTE_DAMAGED) fprintf(stderr, "burin: note: %s\n", warning);
 }
 
-static void print_results(const struct work *work) {
-    print_values(work);
-    print_notes(work->notes, work->metadata.warning);
+static void print_results(const struct run_state *state) {
+    print_values(state);
+    print_notes(state->notes, state->metadata.warning);
 }
 
 /* ---- the command */
 
-static enum status work_through(struct work *work, struct failure *failure) {
-    progress_line_init(&work->line, &work->progress, &work->options.plan, "starting");
-    enum status status = device_choose(work->options.device, &work->driver, &work->index, failure);
-    work->limits = codec_limits_default;
-    work->limits.probe.pixels_max = (uint64_t)work->options.pixels_max;
-    work->limits.accept_damage = work->options.accept_damage;
-    if (status == STATUS_OK) progress_line_stage(&work->line, "reading");
-    if (status == STATUS_OK) status = read_input(work, failure);
-    if (status == STATUS_OK) progress_line_stage(&work->line, "starting");
-    if (status == STATUS_OK) status = open_lane(work, failure);
-    if (status == STATUS_OK) status = process(work, failure);
-    if (status == STATUS_OK && work->options.output) {
-        progress_line_stage(&work->line, "writing");
-        status = files_write(work->options.output, work->result, work->result_length, failure);
+static enum status work_through(struct run_state *state, struct failure *failure) {
+    progress_line_init(&state->line, &state->progress, &state->options.plan, "starting");
+    enum status status =
+        device_choose(state->options.device, &state->driver, &state->index, failure);
+    state->limits = codec_limits_default;
+    state->limits.probe.pixels_max = (uint64_t)state->options.pixels_max;
+    state->limits.accept_damage = state->options.accept_damage;
+    if (status == STATUS_OK) progress_line_stage(&state->line, "reading");
+    if (status == STATUS_OK) status = read_input(state, failure);
+    if (status == STATUS_OK) progress_line_stage(&state->line, "starting");
+    if (status == STATUS_OK) status = open_lane(state, failure);
+    if (status == STATUS_OK) status = process(state, failure);
+    if (status == STATUS_OK && state->options.output) {
+        progress_line_stage(&state->line, "writing");
+        status = files_write(state->options.output, state->result, state->result_length, failure);
     }
-    progress_line_release(&work->line);
+    progress_line_release(&state->line);
     return status;
 }
 
-static void work_release(struct work *work) {
-    if (work->lane) work->driver->close(work->lane);
-    pool_destroy(work->pool);
-    metadata_release(&work->metadata);
-    free(work->result);
-    for (int p = 0; p < OP_AUX_MAX; p++) free(work->aux[p].bytes);
-    free(work->bytes);
+static void work_release(struct run_state *state) {
+    if (state->lane) state->driver->close(state->lane);
+    pool_destroy(state->pool);
+    metadata_release(&state->metadata);
+    free(state->result);
+    for (int p = 0; p < OP_AUX_MAX; p++) free(state->aux[p].bytes);
+    free(state->bytes);
 }
 
 int command_run(int argc, char **argv) {
-    struct work work = { .driver = NULL };
+    struct run_state state = { .driver = NULL };
     struct failure failure = { 0 };
-    enum status status = run_options_read(&work.options, argc, argv, &failure);
-    if (status == STATUS_OK && work.options.help) return usage();
-    if (status == STATUS_OK) status = work_through(&work, &failure);
-    if (status == STATUS_OK && work.options.timing)
-        print_timing(&work);
+    enum status status = run_options_read(&state.options, argc, argv, &failure);
+    if (status == STATUS_OK && state.options.help) return usage();
+    if (status == STATUS_OK) status = work_through(&state, &failure);
+    if (status == STATUS_OK && state.options.timing)
+        print_timing(&state);
     else if (status == STATUS_OK)
-        print_results(&work);
+        print_results(&state);
     else
         fprintf(stderr, "burin: %s\n", *failure.message ? failure.message : status_name(status));
-    work_release(&work);
+    work_release(&state);
     return status == STATUS_OK ? 0 : status == STATUS_BAD_PARAM ? 2 : 1;
 }

@@ -8,6 +8,7 @@
 #include "pipeline/builtin_ops.h"
 #include "pipeline/registry.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,6 +219,34 @@ static void print_workers(const struct metrics_now *now, FILE *out) {
                 role_label(&now->workers[i]), now->workers[i].restarts);
 }
 
+/* Seconds by worker; each is a field of struct worker_account in ms. */
+static const struct account_row {
+    const char *name, *type, *help;
+    size_t offset;
+} account_rows[] = {
+    { "job_seconds_total", "counter", "Time in the worker of the jobs that it answered",
+      offsetof(struct worker_account, actual_ms) },
+    { "job_predicted_seconds_total", "counter", "What had been predicted for those jobs",
+      offsetof(struct worker_account, predicted_ms) },
+    { "job_prediction_error_seconds_total", "counter",
+      "By how much those predictions were wrong, too long or too short",
+      offsetof(struct worker_account, error_ms) },
+    { "worker_wait_seconds", "gauge", "Predicted time until the worker would begin one more job",
+      offsetof(struct worker_account, wait_ms) },
+};
+enum { ACCOUNT_ROWS = sizeof account_rows / sizeof *account_rows };
+
+static void print_account_row(const struct account_row *row, const struct metrics_now *now,
+                              FILE *out) {
+    head(out, row->name, row->type, row->help);
+    for (int i = 0; i < now->worker_count; i++) {
+        const struct worker_facts *worker = &now->workers[i];
+        const char *account = (const char *)&worker->account;
+        fprintf(out, "burin_%s{device=\"%s\"%s} %.9g\n", row->name, worker->device,
+                role_label(worker), *(const double *)(account + row->offset) / 1000);
+    }
+}
+
 static bool any_gpu(const struct metrics_now *now) {
     bool any = false;
     for (int i = 0; i < now->worker_count; i++) any |= !now->workers[i].cpu;
@@ -320,6 +349,7 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
     fprintf(out, "burin_input_pixels_total %lu\n", get(&metrics->pixels));
     print_codec(metrics, out);
     print_workers(now, out);
+    for (int r = 0; r < ACCOUNT_ROWS; r++) print_account_row(&account_rows[r], now, out);
     print_gpus(now, out);
     for (int r = 0; r < GAUGE_ROWS; r++) print_gauge_row(&gauge_rows[r], now, out);
     print_gauge(out, "queue_depth", "Jobs that wait for a worker", now->queued);

@@ -122,6 +122,18 @@ static enum status carve_size(const struct params *values, const struct image *i
     }
 }
 
+/* Seams: each is looked for in the whole picture. */
+static uint32_t carve_passes(const struct params *values, const struct image *in) {
+    struct side sides[2];
+    uint32_t seams = 0;
+    if (values->number[CARVE_SHOW] == CARVE_SHOW_ENERGY || find_goals(values, in, sides, NULL))
+        return 1;
+    for (int i = 0; i < 2; i++)
+        seams += sides[i].goal > sides[i].now ? sides[i].goal - sides[i].now
+                                              : sides[i].now - sides[i].goal;
+    return seams ? seams : 1;
+}
+
 static enum status begin_context(struct carve_context *context, const struct op_call *call,
                                  void *memory) {
     struct side sides[2];
@@ -191,6 +203,7 @@ const struct op op_carve = {
              { "rmask",
                "What is white in it is removed first, as large as the image; alpha is ignored" } },
     .size = carve_size,
+    .passes = carve_passes,
     .scratch = carve_scratch,
     .run = carve_run,
 };

@@ -21,10 +21,10 @@ static struct probe_limits limits_of(const struct config *config) {
 }
 
 /* Input and every step's output fit the limits: known before anything is decoded. */
-static enum status check_image(struct exchange *exchange, struct failure *failure) {
+static enum status check_image(struct exchange *exchange, struct image *shapes,
+                               struct failure *failure) {
     struct job *job = exchange_job(exchange);
     const struct probe_limits limits = limits_of(exchange->front->config);
-    struct image shapes[PLAN_STEPS_MAX + 1];
     enum status status = settings_complete(&exchange->settings, failure);
     if (!status)
         status = probe_image(slot_bytes(exchange->front->slots, exchange->slot) + job->image_offset,
@@ -61,10 +61,24 @@ static void fill_job(struct exchange *exchange) {
         exchange->received_ns + exchange->front->config->processing_ms * INT64_C(1000000);
 }
 
+static void describe_work(struct exchange *exchange, const struct image *shapes) {
+    struct job *job = exchange_job(exchange);
+    const struct plan *plan = &exchange->settings.plan;
+    work_add_file(&job->work, &job->probe, job->image_length);
+    for (int i = 0; i < OP_AUX_MAX; i++)
+        if (job->aux[i].length) work_add_file(&job->work, &job->aux[i].probe, job->aux[i].length);
+    work_add_plan(&job->work, plan, shapes);
+    if (!job->json_only)
+        work_add_result(&job->work, &shapes[plan->count], job->type ? job->type : job->probe.format,
+                        job->compression);
+}
+
 enum status process_submit(struct exchange *exchange, struct failure *failure) {
     struct front *front = exchange->front;
-    if (check_image(exchange, failure)) return failure->status;
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    if (check_image(exchange, shapes, failure)) return failure->status;
     fill_job(exchange);
+    describe_work(exchange, shapes);
     if (!supervisor_submit(front->supervisor, exchange->slot, failure)) return STATUS_OK;
     if (failure->status == STATUS_BUSY)
         metrics_reject(front->metrics, front_draining(front) ? REJECTED_DRAINING : REJECTED_QUEUE);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The first job decides: whoever has the same plan for the same kind of samples joins
- * it, while staging and device memory last. Each is first proposed: begun anew, and looked at for
- * who decodes and encodes it, since that tells what it takes. */
+/* How it works. The first job decides: whoever has the same plan for the same kind of samples, and
+ * a like cost, joins it, while staging and device memory last. executor_group() guesses what each
+ * takes, since all lanes wait for it; batch_gather() knows: each is proposed, begun anew, and
+ * looked at for who decodes and encodes it. */
 #include "server/jobs/batch.h"
 
 #include "pipeline/aux_image.h"
@@ -9,12 +10,72 @@
 
 #include <string.h>
 
+/* Costs are alike if the larger is at most so many times the smaller, and a millisecond more. */
+enum { LIKE_TIMES = 4, LIKE_MS = 1 };
+
+/* Whoever shares a batch waits for all of it. */
+static bool like_cost(const struct job *a, const struct job *b) {
+    const bool more = a->predicted_ms > b->predicted_ms;
+    const double most = more ? a->predicted_ms : b->predicted_ms;
+    const double least = more ? b->predicted_ms : a->predicted_ms;
+    return most <= LIKE_TIMES * least + LIKE_MS;
+}
+
 /* Whether one launch can do both: the same plan over the same kind of samples. */
 static bool alike(const struct job *a, const struct job *b) {
     const struct image *one = &a->probe.shape, *other = &b->probe.shape;
     return one->channels == other->channels && one->depth == other->depth &&
-           strcmp(a->plan, b->plan) == 0;
+           strcmp(a->plan, b->plan) == 0 && like_cost(a, b);
 }
+
+/* Bytes of staging, and of device memory, that a batch takes. */
+struct load {
+    size_t host, device;
+};
+
+static bool add_load(struct load *all, const struct load *one, const struct executor *executor) {
+    const struct load sum = { all->host + one->host, all->device + one->device };
+    const bool fits = sum.host <= executor->batch_bytes && sum.device <= executor->arena_bytes;
+    if (fits) *all = sum;
+    return fits;
+}
+
+/* ---- groups */
+
+/* What a file takes to be decoded there and encoded: coefficients are at most 16 times as long as
+ * the bytes that they come from, and planes and files take no more than pixels do. */
+static struct load guess_load(const struct executor *executor, const struct job *job) {
+    const size_t image = image_bytes(&job->probe.shape);
+    struct load load = { .host = sizeof(int64_t) * job->value_count };
+    if (executor->device_codec && job->probe.format == FORMAT_JPEG)
+        load.device = 4 * image + 20 * (size_t)job->image_length;
+    else
+        load.host += image;
+    for (int p = 0; p < OP_AUX_MAX; p++)
+        if (job->aux[p].length) load.host += image_pixels(&job->aux[p].probe.shape);
+    return load;
+}
+
+/* To the place TO, which is not behind it; those in between move on by one. */
+static void move_to(int *slots, int to, int from) {
+    const int slot = slots[from];
+    memmove(slots + to + 1, slots + to, (size_t)(from - to) * sizeof *slots);
+    slots[to] = slot;
+}
+
+int executor_group(const struct executor *executor, int *slots, int count, int most) {
+    const struct job *first = slot_job(executor->slots, slots[0]);
+    struct load all = guess_load(executor, first);
+    int chosen = 1;
+    for (int i = 1; i < count && chosen < most && !first->is_long; i++) {
+        const struct job *job = slot_job(executor->slots, slots[i]);
+        const struct load one = guess_load(executor, job);
+        if (alike(job, first) && add_load(&all, &one, executor)) move_to(slots, chosen++, i);
+    }
+    return chosen;
+}
+
+/* ---- a batch */
 
 /* It may have been begun before: by a worker that died, or in a batch that was split. */
 static void begin(struct job *job, int64_t now) {
@@ -72,11 +133,6 @@ static void propose(struct batch *batch, int slot, int64_t now) {
     choose_codecs(batch, item, run);
 }
 
-/* Bytes of staging, and of device memory, that a batch takes. */
-struct load {
-    size_t host, device;
-};
-
 static struct load load_of(const struct batch *batch, const struct run_item *run,
                            const struct job *job) {
     const struct device_codec *codec = batch->codec;
@@ -90,6 +146,17 @@ static struct load load_of(const struct batch *batch, const struct run_item *run
     return load;
 }
 
+/* Whether the job, proposed, is the batch's from now on. */
+static bool join(struct batch *batch, const struct job *job, struct load *all) {
+    const struct load one = load_of(batch, &batch->run_items[batch->count], job);
+    if (batch->count == 0)
+        *all = one;
+    else if (!add_load(all, &one, batch->executor))
+        return metadata_release(&batch->items[batch->count].choice.metadata), false;
+    batch->count++;
+    return true;
+}
+
 /* The first job and those like it, as many as the lane holds, become the batch; the rest closes
  * up. */
 int batch_gather(struct batch *batch, int *slots, int count) {
@@ -99,22 +166,11 @@ int batch_gather(struct batch *batch, int *slots, int count) {
     struct load all = { 0, 0 };
     int left = 0;
     for (int i = 0; i < count; i++) {
-        struct job *job = slot_job(executor->slots, slots[i]);
-        bool taken = alike(job, first);
-        if (taken) {
-            propose(batch, slots[i], now);
-            const struct load one = load_of(batch, &batch->run_items[batch->count], job);
-            taken = batch->count == 0 || (all.host + one.host <= executor->batch_bytes &&
-                                          all.device + one.device <= executor->arena_bytes);
-            if (taken) {
-                all.host += one.host;
-                all.device += one.device;
-                batch->count++;
-            } else {
-                metadata_release(&batch->items[batch->count].choice.metadata);
-            }
-        }
-        if (!taken) slots[left++] = slots[i];
+        const struct job *job = slot_job(executor->slots, slots[i]);
+        const bool proposed = alike(job, first);
+        if (proposed) propose(batch, slots[i], now);
+        if (!proposed || !join(batch, job, &all)) slots[left++] = slots[i];
     }
+    for (int i = 0; i < batch->count; i++) batch->items[i].job->batch = (uint32_t)batch->count;
     return left;
 }

@@ -31,6 +31,7 @@ struct message {
     int32_t slot;
     int32_t capacity;
     int32_t ok;
+    int32_t lanes; /* READY: that run jobs side by side */
     union {
         char text[232]; /* READY: the device's name; SELF_TESTED: what went wrong */
         struct gauges gauges;

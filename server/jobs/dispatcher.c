@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. `places` says of every slot where its job is: WAITING covers the queue and jobs
+/* How it works. A walk over the queue, oldest first, asks the forecast where each job should go. A
+ * job waits for that worker if it has no room, even where another one has some, and counts there as
+ * ahead of those behind it.
+ *
+ * `places` says of every slot where its job is: WAITING covers the queue and jobs
  * that are not here at all, COMING_BACK those that the dispatcher itself sent back, a number the
  * worker that runs it. Each run of a slot has a number, which travels with the completion: a worker
  * may die just after it told of a job, and its message must not be taken for that of the next run.
@@ -19,6 +23,7 @@ static const int64_t ms_ns = 1000000;
 struct place {
     short at;      /* WAITING, COMING_BACK, or the worker's number */
     short died_at; /* the worker that died with it, or NOWHERE */
+    struct forecast_job forecast;
 };
 
 struct dispatcher {
@@ -28,6 +33,7 @@ struct dispatcher {
     uint32_t runs;        /* numbers them */
     int running;
     double service_ms; /* smoothed time of a job in a worker; 0 before the first */
+    struct forecast forecast;
 };
 
 struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
@@ -43,7 +49,9 @@ struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
         fail(failure, STATUS_NO_MEMORY, "out of memory for the queue of jobs");
         return dispatcher_destroy(dispatcher), NULL;
     }
-    for (int i = 0; i < slots; i++) dispatcher->places[i] = (struct place){ WAITING, NOWHERE };
+    for (int i = 0; i < slots; i++)
+        dispatcher->places[i] = (struct place){ .at = WAITING, .died_at = NOWHERE };
+    forecast_init(&dispatcher->forecast, options->workers);
     return dispatcher;
 }
 
@@ -73,60 +81,56 @@ static void send_back(struct dispatcher *dispatcher, int slot) {
 
 /* ---- handing out */
 
-static bool any_gpu_healthy(const struct worker_list *workers, const struct job *job) {
-    for (int i = 0; i < workers->count; i++)
-        if (!workers->all[i].cpu && worker_handle_serves(&workers->all[i], job) &&
-            worker_handle_healthy(&workers->all[i]))
-            return true;
-    return false;
+/* A long job finds no room where short ones still do. */
+static bool has_room(const struct dispatcher *dispatcher, int worker, const struct job *job,
+                     bool is_long) {
+    const struct backlog *backlog = &dispatcher->forecast.backlogs[worker];
+    if (is_long && !job->deaths && backlog->longs >= backlog_longs_max(backlog)) return false;
+    return worker_handle_has_room(&dispatcher->options.workers->all[worker], job,
+                                  dispatcher->forecast.costs[worker].mean_ms);
 }
 
-/* The least busy healthy worker that may run the job, or NULL. */
-static struct worker_handle *choose(struct dispatcher *dispatcher, int slot) {
-    struct worker_list *workers = dispatcher->options.workers;
-    const struct job *job = job_of(dispatcher, slot);
-    const bool spare_cpu =
-        strcmp(job->device, "auto") == 0 && !job->deaths && any_gpu_healthy(workers, job);
-    struct worker_handle *best = NULL;
-    bool best_again = false; /* the best so far died with this job before */
-    for (int i = 0; i < workers->count; i++) {
-        struct worker_handle *worker = &workers->all[i];
-        if (!worker_handle_healthy(worker) || !worker_handle_serves(worker, job) ||
-            (spare_cpu && worker->cpu))
-            continue;
-        const bool again = dispatcher->places[slot].died_at == i;
-        if (!best || (best_again && !again) ||
-            (best_again == again && worker->running < best->running)) {
-            best = worker;
-            best_again = again;
-        }
-    }
-    return best;
-}
-
-static bool hand_to(struct dispatcher *dispatcher, struct worker_handle *worker, int slot) {
+static bool hand_to(struct dispatcher *dispatcher, int worker, int slot,
+                    const struct backlog_job *backlog) {
     struct job *job = job_of(dispatcher, slot);
+    struct place *place = &dispatcher->places[slot];
     job->run_number = ++dispatcher->runs;
-    if (!worker_handle_send_job(worker, slot, job)) return false;
+    job->predicted_ms = backlog->ms;
+    job->is_long = backlog->is_long;
+    if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;
-    dispatcher->places[slot].at = number_of(dispatcher, worker);
+    place->at = (short)worker;
+    place->forecast.backlog = *backlog;
+    backlog_add(&dispatcher->forecast.backlogs[worker], backlog);
     return true;
 }
 
+/* The oldest that waits and follows, to the worker that it should go to; else it waits for that. */
+static void hand_out(struct dispatcher *dispatcher, struct forecast_round *round, int slot) {
+    const struct job *job = job_of(dispatcher, slot);
+    const struct place *place = &dispatcher->places[slot];
+    const int worker = forecast_choose(&dispatcher->forecast, round, &place->forecast,
+                                       place->died_at, job->deaths > 0);
+    if (worker == NOWHERE) return;
+    const struct backlog_job backlog = forecast_count(round, &place->forecast, worker);
+    if (round->full[worker]) return;
+    if (has_room(dispatcher, worker, job, backlog.is_long) &&
+        hand_to(dispatcher, worker, slot, &backlog)) {
+        queue_remove(dispatcher->queue, slot);
+    } else if (!backlog.is_long || job->deaths || !has_room(dispatcher, worker, job, false)) {
+        round->full[worker] = true;
+        round->open--;
+    }
+}
+
 void dispatcher_hand_out(struct dispatcher *dispatcher) {
-    bool full[WORKERS_MAX] = { false }; /* no room, or it must empty for a suspect */
-    int open = dispatcher->options.workers->count;
-    for (int slot = queue_first(dispatcher->queue), next; slot >= 0 && open > 0; slot = next) {
+    struct forecast_round round;
+    int slot = queue_first(dispatcher->queue);
+    if (slot < 0) return;
+    forecast_begin(&dispatcher->forecast, &round);
+    for (int next; slot >= 0 && round.open > 0; slot = next) {
         next = queue_next(dispatcher->queue, slot);
-        struct worker_handle *worker = choose(dispatcher, slot);
-        if (!worker || full[number_of(dispatcher, worker)]) continue;
-        if (worker_handle_has_room(worker, job_of(dispatcher, slot), dispatcher->service_ms) &&
-            hand_to(dispatcher, worker, slot)) {
-            queue_remove(dispatcher->queue, slot);
-        } else {
-            full[number_of(dispatcher, worker)] = true;
-            open--;
-        }
+        hand_out(dispatcher, &round, slot);
     }
 }
 
@@ -166,7 +170,10 @@ static bool too_many_for_operators(const struct dispatcher *dispatcher, int *wai
 
 enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct failure *failure) {
     struct job *job = job_of(dispatcher, slot);
-    dispatcher->places[slot] = (struct place){ WAITING, NOWHERE };
+    struct place *place = &dispatcher->places[slot];
+    place->at = WAITING;
+    place->died_at = NOWHERE;
+    forecast_predict(&dispatcher->forecast, job, &place->forecast);
     job->submitted_ns = clock_ns();
     if (!served(dispatcher->options.workers, job))
         return fail(failure, STATUS_BAD_PARAM,
@@ -184,13 +191,15 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
     return STATUS_OK;
 }
 
-static void record_run(struct dispatcher *dispatcher, struct worker_handle *worker,
-                       const struct job *job) {
-    dispatcher->running--;
-    worker_handle_completed(worker, clock_ns());
-    if (worker->operators) return; /* they say nothing of how long others take */
+static void record_run(struct dispatcher *dispatcher, struct worker_handle *worker, int slot) {
+    const struct job *job = job_of(dispatcher, slot);
     const double ms =
         ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
+    dispatcher->running--;
+    worker_handle_completed(worker, clock_ns());
+    forecast_learn(&dispatcher->forecast, number_of(dispatcher, worker),
+                   &dispatcher->places[slot].forecast, job);
+    if (worker->operators) return; /* they say nothing of how long others take */
     dispatcher->service_ms +=
         (ms - dispatcher->service_ms) / (dispatcher->service_ms > 0 ? SMOOTHING : 1);
 }
@@ -202,7 +211,7 @@ bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_
     if (job->run_number != run_number || at == WAITING) return false;
     dispatcher->places[slot].at = WAITING;
     if (at != COMING_BACK) {
-        record_run(dispatcher, &dispatcher->options.workers->all[at], job);
+        record_run(dispatcher, &dispatcher->options.workers->all[at], slot);
         dispatcher_hand_out(dispatcher);
     }
     return true;
@@ -268,6 +277,8 @@ static void recover(struct dispatcher *dispatcher, short worker, int slot) {
     struct job *job = job_of(dispatcher, slot);
     dispatcher->places[slot].at = WAITING;
     dispatcher->running--;
+    backlog_remove(&dispatcher->forecast.backlogs[worker],
+                   &dispatcher->places[slot].forecast.backlog);
     if (__atomic_load_n(&job->started, __ATOMIC_ACQUIRE)) {
         job->deaths++;
         dispatcher->places[slot].died_at = worker;
@@ -332,6 +343,11 @@ bool dispatcher_progress(const struct dispatcher *dispatcher, const char *reques
     };
     memcpy(progress->plan, job->plan, sizeof progress->plan - 1);
     return true;
+}
+
+void dispatcher_account(const struct dispatcher *dispatcher, int worker,
+                        struct worker_account *account) {
+    forecast_account(&dispatcher->forecast, worker, account);
 }
 
 int dispatcher_retry_after_s(const struct dispatcher *dispatcher) {

@@ -2,8 +2,8 @@
 /* dispatcher.h - where every job is, and which worker runs it next.
  *
  * A job waits in the queue, runs on a worker, or is on its way back through its completion pipe.
- * The oldest goes first, to the least busy healthy worker that may run it; a worker without room is
- * left alone for the rest.
+ * The oldest goes first, to the healthy worker that may run it and is predicted to answer first; it
+ * waits where that one has no room. A long job leaves a lane of every worker to short ones.
  *
  * Used by:  supervisor.c, under its lock; a dispatcher has none of its own.
  * Owns:     the queue, and a submitted job until dispatcher_completed says true.
@@ -16,6 +16,7 @@
 #define BURIN_DISPATCHER_H
 
 #include "config/config.h"
+#include "server/jobs/forecast.h"
 #include "server/jobs/slot.h"
 #include "server/jobs/worker_list.h"
 
@@ -80,6 +81,10 @@ int dispatcher_running(const struct dispatcher *dispatcher);
  * ask now and then. */
 bool dispatcher_progress(const struct dispatcher *dispatcher, const char *request_id,
                          struct job_progress *progress);
+
+/* Of the worker with that number in the list. */
+void dispatcher_account(const struct dispatcher *dispatcher, int worker,
+                        struct worker_account *account);
 
 /* Seconds after which a refused client should try again: 1 to 30. */
 int dispatcher_retry_after_s(const struct dispatcher *dispatcher);

@@ -27,6 +27,7 @@ struct executor executor_make(struct slots *slots, const struct config *config,
                               const struct device_driver *driver, int index) {
     struct executor executor = { .slots = slots,
                                  .limits = limits_of(config),
+                                 .device_codec = driver->codec != NULL,
                                  .batch_bytes = (size_t)config->staging_bytes,
                                  .arena_bytes = (size_t)config->arena_bytes };
     struct device_info facts;

@@ -21,6 +21,7 @@ struct executor {
     struct slots *slots;
     struct codec_limits limits;
     struct pool *codecs; /* NULL: a lane decodes and encodes by itself */
+    bool device_codec;   /* the device decodes and encodes JPEGs by itself */
     size_t batch_bytes;  /* of a batch's pixels: what the staging holds */
     size_t arena_bytes;  /* of device memory for files that the device decodes or encodes */
     char device_name[DEVICE_NAME_MAX];
@@ -36,5 +37,10 @@ struct executor executor_make(struct slots *slots, const struct config *config,
  * they are. */
 int executor_run(const struct executor *executor, struct lane *lane, int *slots, int count,
                  struct failure *failure);
+
+/* Moves the first of SLOTS and those that may run with it, up to MOST, to the front, in their
+ * order; returns how many. They have the same plan, the same kind of samples and a like cost, and
+ * fit the staging together. A long job is alone. */
+int executor_group(const struct executor *executor, int *slots, int count, int most);
 
 #endif

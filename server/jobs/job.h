@@ -20,6 +20,7 @@
 #include "pipeline/progress.h"
 #include "pipeline/status.h"
 #include "pipeline/timing.h"
+#include "server/jobs/cost.h"
 
 #include <stdint.h>
 
@@ -62,9 +63,12 @@ struct job {
     uint32_t value_count; /* numbers that the plan's steps tell of this image */
     uint32_t generation;  /* some step is a user's, of that generation: for the workers of those,
                                and no other; 0: none is */
+    struct work work;     /* for the prediction of its time */
     int64_t submitted_ns;
     int32_t io_thread;   /* whose completion pipe it comes back through */
     uint32_t run_number; /* of this run of this slot, sent back with it: tells late news apart */
+    double predicted_ms; /* on the worker that has it; by the dispatcher, as is_long */
+    int32_t is_long;     /* there: a lane is kept free of such (backlog.h) */
     struct progress progress; /* deadline and cancel by the front, done and total by the worker */
 
     /* ---- the answer: written by the worker */
@@ -75,6 +79,7 @@ struct job {
     enum format result_type;
     uint64_t result_offset, result_length; /* in the slot's bytes */
     uint64_t values_offset, values_length; /* likewise: values_json_write()'s; length 0: none */
+    uint32_t batch; /* jobs that ran together, itself among them: its times are theirs */
     uint32_t notes;
     char warning[WARNING_MAX]; /* with NOTE_DAMAGED */
     int64_t finished_ns;

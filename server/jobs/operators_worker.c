@@ -200,7 +200,7 @@ static bool take_from_sandbox(struct operators_worker *worker) {
     for (int i = 0; i < count; i++) {
         struct message *message = &messages[i];
         if (!is_expected(worker, message->kind)) continue;
-        message->capacity = 1;
+        message->capacity = message->lanes = 1;
         sandbox_answer_clean(message->text, sizeof message->text);
         channel_send(worker->channel, message);
     }

@@ -106,6 +106,7 @@ void sandbox_answer_take(const struct slots *front, int to, const struct slots *
     const bool failed = answer.failure.status != STATUS_OK;
     clean(&answer);
     job->timing = answer.timing;
+    job->batch = 1; /* a sandbox runs one job at a time */
     memcpy(job->device_name, answer.device_name, sizeof job->device_name);
     if (failed && (unsigned)answer.failure.status < STATUS_COUNT)
         job->failure = answer.failure;

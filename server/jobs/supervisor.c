@@ -365,6 +365,13 @@ int supervisor_jobs(struct supervisor *supervisor, int *waiting) {
     return queued + running;
 }
 
+static void set_standby(struct worker_facts *facts, int count) {
+    for (int i = 0; i < count; i++)
+        for (int j = 0; facts[i].cpu && !facts[i].running && j < count; j++)
+            facts[i].standby |=
+                !facts[j].cpu && facts[j].healthy && facts[j].operators == facts[i].operators;
+}
+
 int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]) {
     const int64_t every_ns = supervisor->options.config->self_test_ms * ms_ns;
     pthread_mutex_lock(&supervisor->lock);
@@ -374,9 +381,9 @@ int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[
         if (worker->operators && (!worker->generation || !generation_in_force(worker->generation)))
             continue;
         worker_handle_describe(worker, clock_ns(), every_ns, &facts[count]);
-        facts[count].standby = facts[count].cpu && !supervisor->workers.all[0].cpu;
-        count++;
+        dispatcher_account(supervisor->dispatcher, i, &facts[count++].account);
     }
+    set_standby(facts, count);
     pthread_mutex_unlock(&supervisor->lock);
     return count;
 }

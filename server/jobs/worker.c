@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. worker_run opens every lane and runs the self-test on each, starts a thread for
- * each lane and one for the heartbeat, and only then says READY. All lanes take messages from the
- * one channel, which is the worker's queue: a lane takes up to a batch, marks those jobs as
- * started, and runs what is alike together until none is left. When the front closes the channel
- * each lane's take returns 0 and its thread ends. Whatever only a new process recovers from ends
- * this one by _exit, in mid-job: the front hands its jobs to another. */
+ * each lane and one for the heartbeat, and only then says READY. The lanes take jobs from one list
+ * (pending.h), each a group that runs in one batch, and mark them as started. When the front closes
+ * the channel no lane gets another group and each thread ends. Whatever only a new process recovers
+ * from ends this one by _exit, in mid-job: the front hands its jobs to another. */
 #include "server/jobs/worker.h"
 
 #include "cuda/nvml.h"
@@ -15,6 +14,7 @@
 #include "server/jobs/executor.h"
 #include "server/jobs/gpu_sampler.h"
 #include "server/jobs/heartbeat.h"
+#include "server/jobs/pending.h"
 #include "server/jobs/preparation.h"
 #include "server/jobs/process.h"
 #include "server/jobs/self_test.h"
@@ -41,6 +41,7 @@ enum { PREPARATION_WAIT_MS = 1000 };
 struct worker {
     struct executor executor; /* shared by the lanes, read-only */
     int channel;
+    struct pending *pending; /* jobs */
     int lanes, batch;
     struct lane *lane[LANES_MAX];
     int busy[LANES_MAX]; /* by lane: 1 while it runs a batch; atomic */
@@ -109,16 +110,10 @@ static void begin(struct job *job) {
     __atomic_store_n(&job->started, 1, __ATOMIC_RELEASE);
 }
 
-/* Jobs that are alike share a batch; whoever differs waits for the next round of this loop. */
-static void run_messages(struct worker *worker, struct lane *lane, struct message *messages,
-                         int count) {
-    int slots[RUN_BATCH_MAX], left = 0;
-    for (int i = 0; i < count; i++) {
-        if (messages[i].kind == CHANNEL_RUN)
-            slots[left++] = messages[i].slot;
-        else if (messages[i].kind == CHANNEL_SELF_TEST)
-            answer_self_test(worker, lane);
-    }
+/* In one batch, as it was chosen; whoever the executor leaves over waits for the next. */
+static void run_group(struct worker *worker, struct lane *lane, struct group *group) {
+    int *slots = group->slots, left = group->count;
+    if (group->self_test) answer_self_test(worker, lane);
     for (int i = 0; i < left; i++) begin(slot_job(worker->executor.slots, slots[i]));
     while (left > 0) {
         struct failure failure = { 0 };
@@ -136,24 +131,23 @@ static void empty(struct lane *lane) {
  * since a lane may never be idle, and the rest while nothing waits. So a job waits for one piece at
  * most; and a lane that sleeps in between wakes at once where cores are scarce. In a
  * sandbox the next job's operator is to find nothing of the last. */
-static int take_messages(const struct worker *worker, struct lane *lane, struct message *messages) {
-    int count = -1;
+static bool take_group(const struct worker *worker, struct lane *lane, struct group *group) {
+    enum pending_outcome outcome = PENDING_NONE;
     if (worker->sandbox) empty(lane);
-    while (count < 0 && lane->driver->trim(lane))
-        count = channel_take(worker->channel, messages, worker->batch, TRIM_MS);
-    return count < 0 ? channel_take(worker->channel, messages, worker->batch, CHANNEL_FOREVER)
-                     : count;
+    while (outcome == PENDING_NONE && lane->driver->trim(lane))
+        outcome = pending_take(worker->pending, group, TRIM_MS);
+    if (outcome == PENDING_NONE) outcome = pending_take(worker->pending, group, CHANNEL_FOREVER);
+    return outcome == PENDING_TAKEN;
 }
 
 static void *lane_main(void *argument) {
     struct lane_thread *self = argument;
     struct worker *worker = self->worker;
-    struct message messages[RUN_BATCH_MAX];
-    int count;
+    struct group group = { .count = 0 };
     struct lane *lane = worker->lane[self->number];
-    while ((count = take_messages(worker, lane, messages)) > 0) {
+    while (take_group(worker, lane, &group)) {
         __atomic_store_n(&worker->busy[self->number], 1, __ATOMIC_RELAXED);
-        run_messages(worker, lane, messages, count);
+        run_group(worker, lane, &group);
         __atomic_store_n(&worker->busy[self->number], 0, __ATOMIC_RELAXED);
     }
     return NULL;
@@ -189,11 +183,16 @@ static enum status open_lanes(struct worker *worker, const struct config *config
     return STATUS_OK;
 }
 
+/* A batch under way and one waiting for each lane, so that no lane idles for a message. */
+static int capacity(const struct worker *worker) {
+    return worker->sandbox ? 1 : 2 * worker->lanes * worker->batch;
+}
+
 static void say_ready(const struct worker *worker) {
     struct message message = {
         .kind = CHANNEL_READY,
-        /* A batch under way and one waiting for each lane, so that no lane idles for a message. */
-        .capacity = worker->sandbox ? 1 : 2 * worker->lanes * worker->batch,
+        .capacity = capacity(worker),
+        .lanes = worker->lanes,
         .ok = 1,
     };
     snprintf(message.text, sizeof message.text, "%s", worker->executor.device_name);
@@ -229,6 +228,25 @@ static void run_lanes(struct worker *worker) {
     preparation_join(&worker->preparation);
     gpu_sampler_join(&worker->sampler);
     heartbeat_join(&worker->heartbeat);
+}
+
+static int group(const void *context, int *slots, int count, int most) {
+    return executor_group(context, slots, count, most);
+}
+
+static enum status make_pending(struct worker *worker, struct failure *failure) {
+    const struct pending_options options = {
+        .channel = worker->channel,
+        .lanes = worker->lanes,
+        .batch = worker->batch,
+        .capacity = capacity(worker),
+        .slots = worker->executor.slots,
+        .group = group,
+        .context = &worker->executor,
+    };
+    worker->pending = pending_create(&options);
+    return worker->pending ? STATUS_OK
+                           : fail(failure, STATUS_NO_MEMORY, "out of memory for waiting jobs");
 }
 
 static struct pool *start_pool(int threads, struct failure *failure) {
@@ -284,7 +302,8 @@ static int run(struct slots *slots, int channel, const struct config *config,
     int code = 0;
     const bool sized = size_worker(worker, config, &failure) == STATUS_OK;
     worker->sampler.options = sampler_options(worker, config, driver, index);
-    if (!sized || open_lanes(worker, config, driver, index, &failure)) {
+    if (!sized || make_pending(worker, &failure) ||
+        open_lanes(worker, config, driver, index, &failure)) {
         log_event(LOG_ERROR, "worker: %s could not be opened: %s", worker->executor.device_name,
                   failure.message);
         code = WORKER_FAILED;
@@ -296,6 +315,7 @@ static int run(struct slots *slots, int channel, const struct config *config,
     unpin_slots(worker, driver, index);
     pool_destroy(worker->executor.codecs);
     pool_destroy(worker->pool);
+    pending_destroy(worker->pending);
     free(worker);
     return code;
 }

@@ -123,6 +123,7 @@ bool worker_handle_reap(struct worker_handle *worker) {
 static void became_ready(struct worker_handle *worker, const struct message *message) {
     worker->ready = worker->self_test_ok = true; /* it runs the self-test before it says so */
     worker->capacity = message->capacity;
+    worker->lanes = message->lanes;
     worker->early_deaths = 0;
     worker->trouble[0] = 0;
     worker->self_test_sent_ns = worker->heartbeat_ns = worker->moved_ns = clock_ns();

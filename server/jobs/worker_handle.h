@@ -41,6 +41,7 @@ struct worker_handle {
     bool ready;            /* has opened its device */
     bool alone;            /* runs a job with which a worker died: nothing beside it */
     int capacity, running; /* jobs */
+    int lanes;             /* that run them side by side; 0: it has not been ready yet */
     char name[DEVICE_NAME_MAX];
     char trouble[WORKER_TROUBLE_MAX]; /* why it is not healthy; "" if it is */
     bool self_test_ok, self_test_pending;
@@ -56,6 +57,14 @@ struct worker_handle {
     int64_t gauges_ns;    /* when that came */
 };
 
+/* How well a worker's times were predicted, in ms over all jobs that came back whole, and what it
+ * has to do. */
+struct worker_account {
+    double predicted_ms, actual_ms;
+    double error_ms; /* the differences' absolute values */
+    double wait_ms;  /* predicted, until a lane would begin one more short job */
+};
+
 /* What /readyz and /metrics tell of one worker. */
 struct worker_facts {
     char device[DEVICE_WANT_MAX]; /* "cpu", "cuda:0" */
@@ -65,9 +74,11 @@ struct worker_facts {
     bool operators; /* for users' operators */
     bool alive;     /* there is a process */
     bool healthy;   /* alive, opened its device, passed its last self-test, not still */
-    bool standby;   /* the CPU beside GPUs of the same kind; set by the supervisor */
+    /* By the supervisor: the CPU without a job, beside a healthy GPU with the same operators. */
+    bool standby;
     int running, capacity, restarts;
-    struct gauges gauges; /* none told if the last were too long ago */
+    struct worker_account account; /* by the supervisor */
+    struct gauges gauges;          /* none told if the last were too long ago */
 };
 
 void worker_handle_init(struct worker_handle *worker, const char *device, bool operators);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* worker_list.h - which workers there are to be: the key `devices`, against what the machine has.
  *
- * The GPUs that are named, or all, and then the CPU, always and last: it stands by for jobs that
- * ask for it, and for all jobs while no GPU is healthy, whether `devices` names it or not.
+ * The GPUs that are named, or all, and then the CPU, always and last: it takes jobs that ask for
+ * it, and those that it is predicted to answer before the GPUs, whether `devices` names it or not.
  *
  * Where there may be users' operators, each device has two further workers for them, behind all the
  * first: the bank of one generation and that of the next, of which one at least is mostly idle.

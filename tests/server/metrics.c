@@ -39,7 +39,11 @@ static int lines(const char *text, const char *line, bool head) {
 }
 
 static const struct worker_facts cpu = {
-    .device = "cpu", .cpu = true, .alive = true, .running = 5
+    .device = "cpu",
+    .cpu = true,
+    .alive = true,
+    .running = 5,
+    .account = { .predicted_ms = 1500, .actual_ms = 1250, .error_ms = 750, .wait_ms = 0.5 },
 };
 
 static struct worker_facts gpu(const char *device) {
@@ -93,6 +97,26 @@ static void what_was_not_told_is_left_out(void **state) {
     assert_null(strstr(text, "pinned_pool_bytes"));
     assert_int_equal(lines(text, "burin_gpu_up{gpu=\"cuda:0\"} 0", false), 1);
     assert_int_equal(lines(text, "burin_workers{gpu=\"cuda:0\"} 1", false), 1);
+    free(text);
+}
+
+static void predictions_stand_beside_what_jobs_took(void **state) {
+    (void)state;
+    struct worker_facts workers[] = { cpu, cpu };
+    workers[1].operators = true;
+    workers[1].account.wait_ms = 3000;
+    char *text = print(workers, 2);
+    static const char *const wanted[] = {
+        "burin_job_seconds_total{device=\"cpu\"} 1.25",
+        "burin_job_predicted_seconds_total{device=\"cpu\"} 1.5",
+        "burin_job_prediction_error_seconds_total{device=\"cpu\"} 0.75",
+        "burin_worker_wait_seconds{device=\"cpu\"} 0.0005",
+        "burin_worker_wait_seconds{device=\"cpu\",role=\"operators\"} 3",
+        "# TYPE burin_job_seconds_total counter",
+        "# TYPE burin_worker_wait_seconds gauge",
+    };
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (lines(text, wanted[i], false) != 1) fail_msg("no \"%s\" in\n%s", wanted[i], text);
     free(text);
 }
 
@@ -194,6 +218,7 @@ int main(void) {
         cmocka_unit_test(codecs_are_counted),
         cmocka_unit_test(every_gauge_has_its_line),
         cmocka_unit_test(what_was_not_told_is_left_out),
+        cmocka_unit_test(predictions_stand_beside_what_jobs_took),
         cmocka_unit_test(without_a_gpu_there_is_no_series_of_one),
         cmocka_unit_test(histograms_are_in_form),
         cmocka_unit_test(operators_of_users_come_and_go),

@@ -95,8 +95,15 @@ static bool all_healthy(const struct front *front) {
 static struct worker_facts gpu_facts(const struct front *front) {
     struct worker_facts facts[WORKERS_MAX];
     assert_int_equal(supervisor_workers(front->supervisor, facts), 2);
-    assert_true(facts[1].cpu && facts[1].healthy); /* the one that stands by, always */
+    assert_true(facts[1].cpu && facts[1].healthy); /* always there */
     return facts[0];
+}
+
+static bool cpu_stands_by(const struct front *front) {
+    struct worker_facts facts[WORKERS_MAX];
+    assert_int_equal(supervisor_workers(front->supervisor, facts), 2);
+    assert_false(facts[0].standby);
+    return facts[1].standby;
 }
 
 static bool wait_healthy(const struct front *front) {
@@ -243,6 +250,7 @@ static void auto_jobs_go_to_the_gpu(void **state) {
     const int slot = submit(front, USUAL_WIDTH);
     assert_int_equal(returned(front, LATE_MS), slot);
     assert_true(done_by(front, slot, "cuda:0"));
+    assert_true(cpu_stands_by(front));
 }
 
 /* The CPU takes what comes while it stands still, and then what it had. */
@@ -255,6 +263,7 @@ static void a_stopped_worker_with_a_job_is_ill(void **state) {
     assert_int_equal(kill(pid, SIGSTOP), 0);
     assert_true(ill_after_ms(front, begin) > 2 * SELF_TEST_MS);
     assert_non_null(strstr(gpu_facts(front).trouble, "no sign of life"));
+    assert_false(cpu_stands_by(front)); /* it is needed now */
     const int slot = submit(front, USUAL_WIDTH);
     assert_int_equal(returned(front, LATE_MS), slot);
     assert_true(done_by(front, slot, "cpu"));

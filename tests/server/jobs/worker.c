@@ -108,6 +108,7 @@ static void it_is_ready_and_beats_and_ends_with_the_front(void **state) {
     struct scene scene = begin(worker_run, NONE);
     assert_true(hear(&scene, CHANNEL_READY, &message));
     assert_int_equal(message.capacity, 2 * LANES);
+    assert_int_equal(message.lanes, LANES);
     assert_string_equal(message.text, "cpu");
     for (int i = 0; i < 3; i++) assert_true(hear(&scene, CHANNEL_HEARTBEAT, &message));
     assert_true(channel_send(scene.channel, &(struct message){ .kind = CHANNEL_SELF_TEST }));
@@ -140,6 +141,7 @@ static void a_sandbox_does_too(void **state) {
     struct scene scene = begin(worker_run_sandbox, NONE);
     assert_true(hear(&scene, CHANNEL_READY, &message));
     assert_int_equal(message.capacity, 1);
+    assert_int_equal(message.lanes, 1);
     assert_int_equal(end(&scene), 0);
 }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+/* backlog.h - what a worker still has to do, and how long one more job would wait there.
+ *
+ * A job is short or long. Long ones leave a lane free wherever a worker has two or more, so that a
+ * short job waits for short jobs alone, and a long one for whatever is ahead of it. What takes
+ * longer than predicted is expected to go on for as long again.
+ *
+ * Used by:  dispatcher.c, one for each worker, under the supervisor's lock.
+ * Owns:     nothing; plain data.
+ * Threads:  one at a time.
+ */
+#ifndef BURIN_BACKLOG_H
+#define BURIN_BACKLOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct backlog {
+    int lanes; /* 0: not known yet, taken as one */
+    int shorts, longs;
+    double short_ms;     /* predicted of the short ones together, each alone on a lane */
+    double moved_ms;     /* time of clock_ns when a job came back or the first short one went in */
+    double long_end_ms;  /* sum of the times of clock_ns, in ms, at which the long ones end */
+    double long_from_ms; /* a job that takes so long is long */
+    double speed;        /* ms of predicted work done in a ms, while no lane is idle */
+    int64_t window_ns;   /* since when no lane was idle; 0: one is */
+    double window_ms;    /* predicted work done since */
+    int window_jobs;
+};
+
+/* One job of it. */
+struct backlog_job {
+    double ms; /* predicted, alone on a lane */
+    bool is_long;
+    double end_ms; /* when it should be done, if it is long */
+};
+
+/* A worker has so many lanes: known once it is ready. What was learned of its speed stays while
+ * their number does. */
+void backlog_set_lanes(struct backlog *backlog, int lanes, bool cpu);
+
+struct backlog_job backlog_job(const struct backlog *backlog, double ms, int64_t now);
+
+void backlog_add(struct backlog *backlog, const struct backlog_job *job);
+void backlog_remove(struct backlog *backlog, const struct backlog_job *job); /* undone or lost */
+void backlog_complete(struct backlog *backlog, const struct backlog_job *job, int64_t now);
+
+/* How many long jobs may be there at once. */
+int backlog_longs_max(const struct backlog *backlog);
+
+/* Milliseconds until a lane would begin JOB. */
+double backlog_wait_ms(const struct backlog *backlog, const struct backlog_job *job, int64_t now);
+
+#endif

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. A stage's prediction is the sum of its terms, coefficient times amount. What the
+ * stage took, divided by that, is a ratio that the terms answer for by their shares: a small file
+ * teaches what a file costs, a large one what a megabyte does, and neither spoils the other's
+ * coefficient. Each step goes a part of the way (a half at first, an eighth once eight were seen),
+ * and a ratio counts as 4 at most and a quarter at least, so that one outlier moves little. Of a
+ * batch it is only known that one job's part lies between the whole time and that divided by their
+ * number: a prediction in between is left as it is. */
+#include "server/jobs/cost.h"
+
+#include "pipeline/builtin_ops.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { DECODE_JPEG, DECODE_JPEG_CORES, DECODE_PNG, DECODE_PNM };
+enum { ENCODE_JPEG, ENCODE_PNG, ENCODE_PNM = ENCODE_PNG + 4 };
+enum { RATIO_MAX = 4, SEEN_MAX = 6, SMOOTHING = 16 };
+static const double total_max_ms = 3600e3, predicted_min_ms = 1e-3;
+
+/* ---- defaults, from tests/bench/results: cores of a Xeon at 2.1 GHz and an H200. ms a file, a
+ * megabyte of file, a megabyte of pixels. A GPU decodes and encodes JPEG itself; the rest is its
+ * cores' work too. */
+
+static const float decoders[2][COST_DECODE_KINDS][3] = {
+    { { 0.15f, 0.02f, 0.01f }, { 0.05f, 8, 2 }, { 0.05f, 3, 1.2f }, { 0.02f, 0.05f, 0.1f } },
+    { { 0.05f, 5, 1 }, { 0.05f, 8, 2 }, { 0.05f, 3, 1.2f }, { 0.02f, 0.05f, 0.1f } },
+};
+static const float encoders[2][COST_ENCODE_KINDS][2] = {
+    { { 0.02f, 0.004f },
+      { 0.05f, 0.5f },
+      { 0.05f, 2.2f },
+      { 0.05f, 5 },
+      { 0.05f, 12 },
+      { 0.02f, 0.1f } },
+    { { 0.03f, 1 },
+      { 0.05f, 0.5f },
+      { 0.05f, 2.2f },
+      { 0.05f, 5 },
+      { 0.05f, 12 },
+      { 0.02f, 0.1f } },
+};
+static const float rest[2][2] = { { 0.05f, 0.01f }, { 0.03f, 0.005f } };
+
+/* ms a pass, and a megabyte of it: of operators that are not listed, of users', of those listed. */
+static const float any_op[2][2] = { { 0.02f, 0.004f }, { 0.01f, 0.2f } };
+static const float user_op[2][2] = { { 0.05f, 0.01f }, { 0.05f, 1 } };
+static const struct op_default {
+    const char *name;
+    float gpu[2], cpu[2];
+} op_defaults[] = {
+    { "carve", { 0.02f, 0.001f }, { 0.005f, 0.08f } },
+    { "convolve", { 0.02f, 0.01f }, { 0.01f, 1 } },
+    { "edge", { 0.02f, 0.004f }, { 0.01f, 0.5f } },
+    { "histeq", { 0.02f, 0.004f }, { 0.01f, 0.45f } },
+    { "histogram", { 0.02f, 0.004f }, { 0.01f, 0.4f } },
+};
+
+static const float *defaults_of_op(const char *name, bool cpu) {
+    for (size_t i = 0; i < sizeof op_defaults / sizeof *op_defaults; i++)
+        if (strcmp(op_defaults[i].name, name) == 0)
+            return cpu ? op_defaults[i].cpu : op_defaults[i].gpu;
+    return any_op[cpu];
+}
+
+void cost_init(struct cost *cost, bool cpu) {
+    *cost = (struct cost){ .mean_ms = 0 };
+    memcpy(cost->rows, decoders[cpu], sizeof decoders[cpu]);
+    memcpy(cost->rows + COST_ENCODE_ROWS, encoders[cpu], sizeof encoders[cpu]);
+    memcpy(cost->rows + COST_REST_ROWS, rest[cpu], sizeof rest[cpu]);
+    for (int i = 0; i < COST_BUILTIN_OPS + COST_USER_OPS; i++) {
+        const float *of = i >= COST_BUILTIN_OPS    ? user_op[cpu]
+                          : i < builtin_op_count() ? defaults_of_op(builtin_op_at(i)->name, cpu)
+                                                   : any_op[cpu];
+        memcpy(cost->rows + COST_OP_ROWS + 2 * i, of, 2 * sizeof *of);
+    }
+    memcpy(cost->defaults, cost->rows, sizeof cost->rows);
+}
+
+/* ---- the work */
+
+static double megabytes(const struct image *image) {
+    return (double)image_pixels(image) * (double)image_pixel_bytes(image) / 1e6;
+}
+
+static void add(struct work *work, int row, enum cost_stage stage, double amount) {
+    if (work->count < WORK_TERMS_MAX && amount > 0)
+        work->terms[work->count++] =
+            (struct work_term){ (uint16_t)row, (uint16_t)stage, (float)amount };
+}
+
+/* A GPU takes baseline files of one or three components alone. */
+static int decode_kind(const struct probe *probe) {
+    switch (probe->format) {
+    case FORMAT_JPEG:
+        return probe->progressive || probe->components == 4 ? DECODE_JPEG_CORES : DECODE_JPEG;
+    case FORMAT_PNG: return DECODE_PNG;
+    default: return DECODE_PNM;
+    }
+}
+
+void work_add_file(struct work *work, const struct probe *probe, uint64_t file_bytes) {
+    const int row = 3 * decode_kind(probe);
+    add(work, row, COST_DECODE, 1);
+    add(work, row + 1, COST_DECODE, (double)file_bytes / 1e6);
+    add(work, row + 2, COST_DECODE, megabytes(&probe->shape));
+}
+
+static int row_of_op(const struct op *op) {
+    uint32_t hash = 2166136261u;
+    for (int i = 0; i < builtin_op_count() && i < COST_BUILTIN_OPS; i++)
+        if (builtin_op_at(i) == op) return COST_OP_ROWS + 2 * i;
+    for (const char *c = op->name; *c; c++) hash = (hash ^ (unsigned char)*c) * 16777619u;
+    return COST_OP_ROWS + 2 * (COST_BUILTIN_OPS + (int)(hash % COST_USER_OPS));
+}
+
+void work_add_plan(struct work *work, const struct plan *plan, const struct image *shapes) {
+    for (int s = 0; s < plan->count; s++) {
+        const struct step *step = &plan->steps[s];
+        const double in = megabytes(&shapes[s]), out = megabytes(&shapes[s + 1]);
+        const double passes = step->op->passes ? step->op->passes(&step->params, &shapes[s]) : 1;
+        const int row = row_of_op(step->op);
+        add(work, row, COST_COMPUTE, passes);
+        add(work, row + 1, COST_COMPUTE, passes * (in + out) / 2);
+    }
+    add(work, COST_REST_ROWS, COST_REST, 1);
+    add(work, COST_REST_ROWS + 1, COST_REST, megabytes(&shapes[0]));
+}
+
+void work_add_result(struct work *work, const struct image *result, enum format type,
+                     int compression) {
+    const int level = compression < 0 ? 0 : compression > 3 ? 3 : compression;
+    const int kind = type == FORMAT_JPEG  ? ENCODE_JPEG
+                     : type == FORMAT_PNG ? ENCODE_PNG + level
+                                          : ENCODE_PNM;
+    add(work, COST_ENCODE_ROWS + 2 * kind, COST_ENCODE, 1);
+    add(work, COST_ENCODE_ROWS + 2 * kind + 1, COST_ENCODE, megabytes(result));
+}
+
+/* ---- prediction */
+
+double cost_predict(const struct cost *cost, const struct work *work) {
+    double ms = 0;
+    for (uint32_t i = 0; i < work->count && i < WORK_TERMS_MAX; i++)
+        if (work->terms[i].row < COST_ROWS)
+            ms += (double)cost->rows[work->terms[i].row] * (double)work->terms[i].amount;
+    return ms > predicted_min_ms ? ms : predicted_min_ms;
+}
+
+/* ---- learning */
+
+static double clamp(double value, double least, double most) {
+    return value < least ? least : value > most ? most : value;
+}
+
+static double stage_predicted(const struct cost *cost, const struct work *work, unsigned stage) {
+    double ms = 0;
+    for (uint32_t i = 0; i < work->count; i++)
+        if (work->terms[i].stage == stage)
+            ms += (double)cost->rows[work->terms[i].row] * (double)work->terms[i].amount;
+    return ms;
+}
+
+static void learn_row(struct cost *cost, int row, double share, double ratio) {
+    const double step = 1.0 / (2 + cost->seen[row]);
+    const double least = (double)cost->defaults[row] / COST_RANGE;
+    const double most = (double)cost->defaults[row] * COST_RANGE;
+    if (cost->seen[row] < SEEN_MAX && share > 0.25) cost->seen[row]++;
+    cost->rows[row] =
+        (float)clamp((double)cost->rows[row] * (1 + step * share * (ratio - 1)), least, most);
+}
+
+static void learn_stage(struct cost *cost, const struct work *work, unsigned stage, double took_ms,
+                        uint32_t batch) {
+    const double predicted = stage_predicted(cost, work, stage);
+    if (predicted <= 0 || took_ms < 0) return;
+    const double observed = clamp(predicted, took_ms / batch, took_ms);
+    const double ratio = clamp(observed / predicted, 1.0 / RATIO_MAX, RATIO_MAX);
+    float shares[WORK_TERMS_MAX] = { 0 }; /* before any of the rows changes */
+    for (uint32_t i = 0; i < work->count; i++)
+        shares[i] = (float)((double)cost->rows[work->terms[i].row] * (double)work->terms[i].amount /
+                            predicted);
+    for (uint32_t i = 0; i < work->count; i++)
+        if (work->terms[i].stage == stage)
+            learn_row(cost, work->terms[i].row, (double)shares[i], ratio);
+}
+
+/* What a worker wrote may be anything. */
+static bool makes_sense(const struct work *work, const double took_ms[COST_STAGES], double total_ms,
+                        uint32_t batch) {
+    bool sense = batch > 0 && work->count <= WORK_TERMS_MAX && isfinite(total_ms) &&
+                 total_ms >= 0 && total_ms < total_max_ms;
+    for (int s = 0; s < COST_STAGES; s++)
+        sense = sense && isfinite(took_ms[s]) && took_ms[s] <= total_ms;
+    for (uint32_t i = 0; sense && i < work->count; i++) sense = work->terms[i].row < COST_ROWS;
+    return sense;
+}
+
+void cost_learn(struct cost *cost, const struct work *work, const struct timing *timing,
+                double total_ms, double predicted_ms, uint32_t batch) {
+    double took_ms[COST_STAGES] = { [COST_DECODE] = timing->stage_ms[STAGE_DECODE],
+                                    [COST_COMPUTE] = timing->stage_ms[STAGE_COMPUTE],
+                                    [COST_ENCODE] = timing->stage_ms[STAGE_ENCODE] };
+    took_ms[COST_REST] = total_ms - took_ms[0] - took_ms[1] - took_ms[2];
+    if (!makes_sense(work, took_ms, total_ms, batch)) return;
+    for (unsigned s = 0; s < COST_STAGES; s++) learn_stage(cost, work, s, took_ms[s], batch);
+    cost->mean_ms += (total_ms - cost->mean_ms) / (cost->mean_ms > 0 ? SMOOTHING : 1);
+    cost->predicted_ms += predicted_ms;
+    cost->actual_ms += total_ms;
+    cost->error_ms += fabs(total_ms - predicted_ms);
+}

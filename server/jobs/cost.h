@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+/* cost.h - predicts how many milliseconds a job takes on a worker, and learns from what jobs took.
+ *
+ * A job's work is a list of amounts: files, megabytes of files and of pixels, passes of operators
+ * over them. A worker's cost has a coefficient for each kind of amount; the prediction is their sum
+ * of products, for the job alone on one lane. Coefficients begin at measured defaults.
+ *
+ * Used by:  http/handle_process.c describes a job's work; dispatcher.c predicts and learns.
+ * Owns:     nothing; plain data.
+ * Fails:    never: what makes no sense, from a worker that went wild, is not learned.
+ * Threads:  one at a time; a dispatcher's are under the supervisor's lock.
+ * Limits:   a coefficient stays within COST_RANGE times its default, either way. Users' operators
+ *           share COST_USER_OPS coefficients by a hash of their names.
+ */
+#ifndef BURIN_COST_H
+#define BURIN_COST_H
+
+#include "pipeline/plan.h"
+#include "pipeline/probe.h"
+#include "pipeline/timing.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What is measured on its own, and so learned on its own. */
+enum cost_stage {
+    COST_DECODE,
+    COST_COMPUTE,
+    COST_ENCODE,
+    COST_REST, /* copies to and from a GPU, messages */
+    COST_STAGES
+};
+
+enum {
+    COST_DECODE_KINDS = 4, /* JPEG; JPEG that cores alone decode; PNG; PNM */
+    COST_ENCODE_KINDS = 6, /* JPEG; PNG by its compression, 0 to 3; PNM */
+    COST_BUILTIN_OPS = 48,
+    COST_USER_OPS = 16,
+    /* Rows: of a decoder the file, its megabytes, the pixels' megabytes; of an encoder, of an
+     * operator's pass and of the rest: each one, and the pixels' megabytes. */
+    COST_ENCODE_ROWS = 3 * COST_DECODE_KINDS,
+    COST_REST_ROWS = COST_ENCODE_ROWS + 2 * COST_ENCODE_KINDS,
+    COST_OP_ROWS = COST_REST_ROWS + 2,
+    COST_ROWS = COST_OP_ROWS + 2 * (COST_BUILTIN_OPS + COST_USER_OPS),
+    COST_RANGE = 1000,
+    /* Image and masks, result, the rest, steps. */
+    WORK_TERMS_MAX = 3 * (1 + OP_AUX_MAX) + 2 + 2 + 2 * PLAN_STEPS_MAX
+};
+
+/* Amounts of which a job's time is made. All zero: nothing is known of it. */
+struct work {
+    uint32_t count;
+    struct work_term {
+        uint16_t row;   /* of the coefficients */
+        uint16_t stage; /* enum cost_stage */
+        float amount;
+    } terms[WORK_TERMS_MAX];
+};
+
+/* One file to be decoded. */
+void work_add_file(struct work *work, const struct probe *probe, uint64_t file_bytes);
+
+/* The steps of PLAN; SHAPES is plan_shapes'. */
+void work_add_plan(struct work *work, const struct plan *plan, const struct image *shapes);
+
+/* The result's encoding; COMPRESSION of a PNG. */
+void work_add_result(struct work *work, const struct image *result, enum format type,
+                     int compression);
+
+/* The coefficients of one worker, and how good they have been. */
+struct cost {
+    float rows[COST_ROWS], defaults[COST_ROWS]; /* ms for each unit of amount */
+    uint8_t seen[COST_ROWS];                    /* observations, as far as they are counted */
+    double mean_ms;                             /* of the jobs of late; 0 before the first */
+    /* Over all jobs that came back whole. */
+    double predicted_ms, actual_ms, error_ms; /* error: the differences' absolute values */
+};
+
+void cost_init(struct cost *cost, bool cpu);
+
+/* Milliseconds of the job alone on a lane. */
+double cost_predict(const struct cost *cost, const struct work *work);
+
+/* A job took TOTAL_MS, of which TIMING tells the stages, PREDICTED_MS had been told, and BATCH jobs
+ * ran together: its times are theirs. */
+void cost_learn(struct cost *cost, const struct work *work, const struct timing *timing,
+                double total_ms, double predicted_ms, uint32_t batch);
+
+#endif

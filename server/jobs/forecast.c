@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. A worker's answer to a job is predicted as the wait for a lane (backlog.h), which
+ * counts the jobs that it has and those ahead in the queue that should go there, and the job's own
+ * time (cost.h). All devices give the same bytes, so nothing but time decides. A round copies the
+ * backlogs, since jobs that wait are added to the copies alone. What a job takes on each worker is
+ * predicted once, when it comes. */
+#include "server/jobs/forecast.h"
+
+enum { NOWHERE = -1 };
+
+void forecast_init(struct forecast *forecast, const struct worker_list *workers) {
+    forecast->workers = workers;
+    for (int i = 0; i < workers->count; i++) {
+        cost_init(&forecast->costs[i], workers->all[i].cpu);
+        forecast->backlogs[i] = (struct backlog){ .lanes = 0 };
+    }
+}
+
+void forecast_predict(const struct forecast *forecast, const struct job *job,
+                      struct forecast_job *predicted) {
+    predicted->work = job->work;
+    for (int i = 0; i < forecast->workers->count; i++)
+        predicted->own_ms[i] = worker_handle_serves(&forecast->workers->all[i], job)
+                                   ? (float)cost_predict(&forecast->costs[i], &predicted->work)
+                                   : -1;
+}
+
+void forecast_begin(struct forecast *forecast, struct forecast_round *round) {
+    round->now = clock_ns();
+    round->open = 0;
+    for (int i = 0; i < forecast->workers->count; i++) {
+        const struct worker_handle *worker = &forecast->workers->all[i];
+        round->healthy[i] = worker_handle_healthy(worker);
+        round->full[i] = !round->healthy[i];
+        round->open += round->healthy[i];
+        if (!round->healthy[i]) continue;
+        backlog_set_lanes(&forecast->backlogs[i], worker->lanes, worker->cpu);
+        round->backlogs[i] = forecast->backlogs[i];
+    }
+}
+
+/* What a worker is to a job that looks for one; the first that differs decides. */
+struct offer {
+    bool again;       /* it died with this job before */
+    bool alone;       /* it runs a job with which another died, nobody knows for how long */
+    int ahead;        /* jobs that a suspect must wait for */
+    double answer_ms; /* until it would have answered */
+    int running;
+};
+
+static bool better(const struct offer *a, const struct offer *b) {
+    if (a->again != b->again) return b->again;
+    if (a->alone != b->alone) return b->alone;
+    if (a->ahead != b->ahead) return a->ahead < b->ahead;
+    if (a->answer_ms < b->answer_ms || a->answer_ms > b->answer_ms)
+        return a->answer_ms < b->answer_ms;
+    return a->running < b->running;
+}
+
+static struct backlog_job job_at(const struct forecast_round *round, const struct forecast_job *job,
+                                 int worker) {
+    return backlog_job(&round->backlogs[worker], (double)job->own_ms[worker], round->now);
+}
+
+int forecast_choose(const struct forecast *forecast, const struct forecast_round *round,
+                    const struct forecast_job *job, int died_at, bool suspect) {
+    struct offer best = { .again = false };
+    int chosen = NOWHERE;
+    for (int i = 0; i < forecast->workers->count; i++) {
+        if (!round->healthy[i] || job->own_ms[i] < 0) continue;
+        const int running = forecast->workers->all[i].running;
+        const struct backlog_job there = job_at(round, job, i);
+        const struct offer offer = {
+            .again = died_at == i,
+            .alone = forecast->workers->all[i].alone,
+            .ahead = suspect ? running : 0,
+            .answer_ms = there.ms + backlog_wait_ms(&round->backlogs[i], &there, round->now),
+            .running = running,
+        };
+        if (chosen != NOWHERE && !better(&offer, &best)) continue;
+        best = offer;
+        chosen = i;
+    }
+    return chosen;
+}
+
+struct backlog_job forecast_count(struct forecast_round *round, const struct forecast_job *job,
+                                  int worker) {
+    const struct backlog_job there = job_at(round, job, worker);
+    backlog_add(&round->backlogs[worker], &there);
+    return there;
+}
+
+void forecast_learn(struct forecast *forecast, int worker, const struct forecast_job *predicted,
+                    const struct job *job) {
+    const double ms =
+        ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
+    backlog_complete(&forecast->backlogs[worker], &predicted->backlog, clock_ns());
+    if (!job->failure.status)
+        cost_learn(&forecast->costs[worker], &predicted->work, &job->timing, ms,
+                   predicted->backlog.ms, job->batch);
+}
+
+void forecast_account(const struct forecast *forecast, int worker, struct worker_account *account) {
+    const struct cost *cost = &forecast->costs[worker];
+    const struct backlog *backlog = &forecast->backlogs[worker];
+    const struct backlog_job next = { .ms = 0 };
+    *account = (struct worker_account){ .predicted_ms = cost->predicted_ms,
+                                        .actual_ms = cost->actual_ms,
+                                        .error_ms = cost->error_ms,
+                                        .wait_ms = backlog_wait_ms(backlog, &next, clock_ns()) };
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Leader and followers: of the lanes that are free one, the leader, waits on the
+ * channel; the others sleep. The leader puts what came into the list, takes a group for itself, and
+ * wakes a follower, which takes the next group or becomes the leader. So a lone job is run by the
+ * thread that its message woke. Where a batch is one job, nothing is gained by a list: all free
+ * lanes wait on the channel, each takes one message, and only long jobs that must wait are listed.
+ *
+ * A job that no free lane may take is looked at again whenever a lane becomes free, and by whoever
+ * waits on the channel when it is old enough. `lock` guards all but the channel, on which nobody
+ * waits with it. */
+#include "server/jobs/pending.h"
+
+#include "server/jobs/channel.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MESSAGES = 64, SELF_TEST = -1, AGE_MAX_MS = 1000, SELF_TESTS = 8 };
+static const int64_t ms_ns = 1000000;
+
+struct pending {
+    struct pending_options options;
+    int leaders_max;
+    pthread_mutex_t lock; /* everything below */
+    pthread_cond_t woken; /* for followers */
+    int leaders, followers;
+    int free_lanes, longs; /* lanes that run nothing; lanes that run a long job */
+    bool closed;
+    int count;
+    int *waiting;    /* slots, or SELF_TEST; oldest first */
+    int *candidates; /* room for one search */
+};
+
+struct pending *pending_create(const struct pending_options *options) {
+    struct pending *pending = calloc(1, sizeof *pending);
+    const size_t places = (size_t)(options->capacity + SELF_TESTS + MESSAGES + options->lanes);
+    pthread_condattr_t attributes;
+    if (!pending) return NULL;
+    pending->options = *options;
+    pending->leaders_max = options->batch > 1 ? 1 : options->lanes;
+    pending->waiting = calloc(places, sizeof *pending->waiting);
+    pending->candidates = calloc(places, sizeof *pending->candidates);
+    pthread_mutex_init(&pending->lock, NULL);
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&pending->woken, &attributes);
+    pthread_condattr_destroy(&attributes);
+    if (!pending->waiting || !pending->candidates) return pending_destroy(pending), NULL;
+    return pending;
+}
+
+void pending_destroy(struct pending *pending) {
+    if (!pending) return;
+    pthread_cond_destroy(&pending->woken);
+    pthread_mutex_destroy(&pending->lock);
+    free(pending->waiting);
+    free(pending->candidates);
+    free(pending);
+}
+
+/* ---- which is next */
+
+/* When a long job has waited for as long as it takes. */
+static int64_t old_at(const struct job *job) {
+    const double ms = job->predicted_ms < AGE_MAX_MS ? job->predicted_ms : AGE_MAX_MS;
+    return job->submitted_ns + (int64_t)(ms * 1e6);
+}
+
+/* May the lane that asks, one of the free ones, take the job? Where there are more than agreed, the
+ * oldest is taken whatever it is. */
+static bool may_take(const struct pending *pending, int slot, int64_t now) {
+    if (slot == SELF_TEST || pending->options.lanes == 1) return true;
+    if (pending->count > pending->options.capacity) return true;
+    const struct job *job = slot_job(pending->options.slots, slot);
+    if (!job->is_long || pending->free_lanes > 1) return true;
+    return pending->longs < pending->options.lanes - 1 && now >= old_at(job);
+}
+
+static void remove_slot(struct pending *pending, int from, int slot) {
+    while (pending->waiting[from] != slot) from++;
+    pending->count--;
+    memmove(pending->waiting + from, pending->waiting + from + 1,
+            (size_t)(pending->count - from) * sizeof *pending->waiting);
+}
+
+/* The job at PLACE, and those behind it that may run with it. */
+static void fill(struct pending *pending, int place, struct group *group) {
+    int count = 0;
+    for (int i = place; i < pending->count; i++)
+        if (pending->waiting[i] != SELF_TEST) pending->candidates[count++] = pending->waiting[i];
+    group->count = pending->options.group(pending->options.context, pending->candidates, count,
+                                          pending->options.batch);
+    group->is_long = slot_job(pending->options.slots, pending->candidates[0])->is_long;
+    for (int i = 0; i < group->count; i++) {
+        group->slots[i] = pending->candidates[i];
+        remove_slot(pending, place, group->slots[i]);
+    }
+}
+
+static bool find(struct pending *pending, struct group *group) {
+    const int64_t now = pending->count ? clock_ns() : 0;
+    for (int i = 0; i < pending->count; i++) {
+        const int slot = pending->waiting[i];
+        if (!may_take(pending, slot, now)) continue;
+        group->self_test = slot == SELF_TEST;
+        if (group->self_test)
+            remove_slot(pending, i, slot);
+        else
+            fill(pending, i, group);
+        pending->free_lanes--;
+        pending->longs += group->is_long;
+        return true;
+    }
+    return false;
+}
+
+/* ---- waiting */
+
+static void add(struct pending *pending, const struct message *messages, int count) {
+    if (count == 0) pending->closed = true;
+    for (int i = 0; i < count; i++) {
+        if (messages[i].kind == CHANNEL_RUN)
+            pending->waiting[pending->count++] = messages[i].slot;
+        else if (messages[i].kind == CHANNEL_SELF_TEST)
+            pending->waiting[pending->count++] = SELF_TEST;
+    }
+}
+
+/* Room is kept for the self-tests, and for what a leader takes while another adds. */
+static int room(const struct pending *pending) {
+    if (pending->leaders_max > 1) return 1;
+    const int left = pending->options.capacity + SELF_TESTS - pending->count;
+    return left < 1 ? 1 : left < MESSAGES ? left : MESSAGES;
+}
+
+/* What came while all lanes were at work, so that the group is as large as it can be. */
+static void drain(struct pending *pending) {
+    struct message messages[MESSAGES];
+    if (pending->leaders_max > 1 || pending->leaders || pending->closed) return;
+    const int count = channel_take(pending->options.channel, messages, room(pending), 0);
+    if (count >= 0) add(pending, messages, count);
+}
+
+/* Milliseconds for which to wait on the channel: as long as asked, but no longer than until a
+ * waiting job is old. */
+static int patience(const struct pending *pending, int64_t until) {
+    const int64_t now = clock_ns();
+    for (int i = 0; i < pending->count; i++) {
+        if (pending->waiting[i] == SELF_TEST) continue;
+        const int64_t old = old_at(slot_job(pending->options.slots, pending->waiting[i]));
+        if (old > now && old < until) until = old;
+    }
+    return until == INT64_MAX ? CHANNEL_FOREVER
+           : until > now      ? (int)((until - now) / ms_ns) + 1
+                              : 1;
+}
+
+static void lead(struct pending *pending, int64_t until) {
+    struct message messages[MESSAGES];
+    const int most = room(pending), wait_ms = patience(pending, until);
+    pending->leaders++;
+    pthread_mutex_unlock(&pending->lock);
+    const int count = channel_take(pending->options.channel, messages, most, wait_ms);
+    pthread_mutex_lock(&pending->lock);
+    pending->leaders--;
+    if (count >= 0) add(pending, messages, count);
+}
+
+static void follow(struct pending *pending, int64_t until) {
+    const struct timespec time = { until / (1000 * ms_ns), until % (1000 * ms_ns) };
+    pending->followers++;
+    if (until == INT64_MAX)
+        pthread_cond_wait(&pending->woken, &pending->lock);
+    else
+        pthread_cond_timedwait(&pending->woken, &pending->lock, &time);
+    pending->followers--;
+}
+
+/* The lane leaves, and the lock with it: another one takes what it left, or leads. */
+static void hand_over(struct pending *pending) {
+    const bool closed = pending->closed;
+    const bool wanted = pending->followers && pending->leaders < pending->leaders_max;
+    pthread_mutex_unlock(&pending->lock);
+    if (closed)
+        pthread_cond_broadcast(&pending->woken);
+    else if (wanted)
+        pthread_cond_signal(&pending->woken);
+}
+
+static void finish(struct pending *pending, struct group *group) {
+    pending->longs -= group->is_long;
+    pending->free_lanes++;
+    group->count = 0;
+    group->self_test = group->is_long = false;
+}
+
+enum pending_outcome pending_take(struct pending *pending, struct group *group, int wait_ms) {
+    const int64_t until = wait_ms < 0 ? INT64_MAX : clock_ns() + wait_ms * ms_ns;
+    enum pending_outcome outcome = PENDING_NONE;
+    pthread_mutex_lock(&pending->lock);
+    finish(pending, group);
+    drain(pending);
+    while (!pending->closed) {
+        if (find(pending, group)) {
+            outcome = PENDING_TAKEN;
+            break;
+        }
+        if (until != INT64_MAX && clock_ns() >= until) break;
+        if (pending->leaders < pending->leaders_max)
+            lead(pending, until);
+        else
+            follow(pending, until);
+    }
+    if (pending->closed) outcome = PENDING_CLOSED;
+    if (outcome == PENDING_NONE) pending->free_lanes--;
+    hand_over(pending);
+    return outcome;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What one more job would wait for, from numbers that are worked out by hand. */
+#include "server/jobs/backlog.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const int64_t ms_ns = 1000000;
+
+static struct backlog make(int lanes, bool cpu) {
+    struct backlog backlog = { .lanes = 0 };
+    backlog_set_lanes(&backlog, lanes, cpu);
+    return backlog;
+}
+
+static struct backlog_job add(struct backlog *backlog, double ms, int64_t now) {
+    const struct backlog_job job = backlog_job(backlog, ms, now);
+    backlog_add(backlog, &job);
+    return job;
+}
+
+static double wait_ms(const struct backlog *backlog, double ms, int64_t now) {
+    const struct backlog_job job = backlog_job(backlog, ms, now);
+    return backlog_wait_ms(backlog, &job, now);
+}
+
+#define CHECK(value, expected) assert_float_equal((float)(value), (float)(expected), 0.001F)
+
+static void a_free_lane_is_no_wait(void **state) {
+    (void)state;
+    struct backlog backlog = make(4, true);
+    for (int i = 0; i < 4; i++) {
+        CHECK(wait_ms(&backlog, 10, 0), 0);
+        add(&backlog, 10, 0);
+    }
+    CHECK(wait_ms(&backlog, 10, 0), 2.5); /* of four that end evenly spread the first */
+    for (int i = 0; i < 4; i++) add(&backlog, 10, 0);
+    CHECK(wait_ms(&backlog, 10, 0), 12.5);
+}
+
+/* A GPU does six times a lone job's work. */
+static void a_gpu_is_faster_than_its_lanes(void **state) {
+    (void)state;
+    struct backlog backlog = make(4, false);
+    for (int i = 0; i < 30; i++) add(&backlog, 0.3, 0);
+    CHECK(wait_ms(&backlog, 0.3, 0), 9.0 * 27 / 30 / 6);
+}
+
+static void short_ones_wait_for_short_ones_alone(void **state) {
+    (void)state;
+    struct backlog backlog = make(4, false);
+    for (int i = 0; i < 3; i++) add(&backlog, 1000, 0);
+    assert_int_equal(backlog.longs, 3);
+    assert_int_equal(backlog_longs_max(&backlog), 3);
+    CHECK(wait_ms(&backlog, 0.3, 0), 0);
+    add(&backlog, 0.3, 0);
+    CHECK(wait_ms(&backlog, 0.3, 0), 0.3 / (6 * 0.25)); /* one lane of four is theirs */
+    CHECK(wait_ms(&backlog, 9.99, 0), 0.3 / (6 * 0.25));
+}
+
+static void a_long_one_waits_for_long_ones_to_end(void **state) {
+    (void)state;
+    struct backlog backlog = make(3, true);
+    add(&backlog, 600, 0);
+    CHECK(wait_ms(&backlog, 600, 0), 0);
+    add(&backlog, 600, 0);
+    CHECK(wait_ms(&backlog, 600, 0), 1200.0 / 2 / 2);
+    CHECK(wait_ms(&backlog, 600, 500 * ms_ns), 200.0 / 2 / 2);   /* most of it is done */
+    CHECK(wait_ms(&backlog, 600, 5000 * ms_ns), 8800.0 / 2 / 2); /* as late as they are */
+}
+
+static void the_only_lane_is_everybodys(void **state) {
+    (void)state;
+    struct backlog backlog = make(1, true);
+    assert_int_equal(backlog_longs_max(&backlog), 1);
+    add(&backlog, 1000, 0);
+    CHECK(wait_ms(&backlog, 1, 0), 1000);
+    add(&backlog, 5, 0);
+    CHECK(wait_ms(&backlog, 1, 400 * ms_ns), 605);
+}
+
+/* An operator that never ends, predicted to take a millisecond, on the only lane. */
+static void a_worker_that_does_not_move_is_late(void **state) {
+    (void)state;
+    struct backlog backlog = make(1, true);
+    const struct backlog_job job = add(&backlog, 1, 100 * ms_ns);
+    add(&backlog, 1, 105 * ms_ns);
+    CHECK(wait_ms(&backlog, 1, 101 * ms_ns), 2);
+    CHECK(wait_ms(&backlog, 1, 900 * ms_ns), 800);
+    backlog_complete(&backlog, &job, 900 * ms_ns);
+    CHECK(wait_ms(&backlog, 1, 900 * ms_ns), 1);
+    struct backlog more = make(2, true);
+    add(&more, 1, 0);
+    CHECK(wait_ms(&more, 1, 900 * ms_ns), 0); /* the other lane is free */
+}
+
+static void what_is_over_counts_no_more(void **state) {
+    (void)state;
+    struct backlog backlog = make(2, true);
+    struct backlog_job jobs[4];
+    for (int i = 0; i < 4; i++) jobs[i] = add(&backlog, i % 2 ? 0.1 : 777, i);
+    backlog_remove(&backlog, &jobs[0]);
+    backlog_complete(&backlog, &jobs[1], 0);
+    backlog_complete(&backlog, &jobs[2], 0);
+    backlog_remove(&backlog, &jobs[3]);
+    assert_int_equal(backlog.shorts + backlog.longs, 0);
+    CHECK(backlog.short_ms, 0);
+    CHECK(backlog.long_end_ms, 0);
+}
+
+/* Twenty jobs of 1 ms come back in each ms, while there are always more. */
+static void speed_is_learned_while_no_lane_is_idle(void **state) {
+    (void)state;
+    struct backlog backlog = make(4, false);
+    struct backlog_job job = { .ms = 1 };
+    for (int i = 0; i < 40; i++) backlog_add(&backlog, &job);
+    for (int i = 1; i < 20000; i++) {
+        backlog_complete(&backlog, &job, i * ms_ns / 20);
+        backlog_add(&backlog, &job);
+    }
+    assert_true(backlog.speed > 19 && backlog.speed < 21);
+    backlog_set_lanes(&backlog, 4, false); /* it is ready again after a restart */
+    assert_true(backlog.speed > 19);
+    const double speed = backlog.speed;
+    for (int i = 0; i < 38; i++) backlog_remove(&backlog, &job);
+    for (int64_t i = 20000; i < 40000; i++) { /* one job at a time says nothing of that */
+        backlog_complete(&backlog, &job, i * ms_ns);
+        backlog_add(&backlog, &job);
+    }
+    CHECK(backlog.speed, speed);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_free_lane_is_no_wait),
+        cmocka_unit_test(a_gpu_is_faster_than_its_lanes),
+        cmocka_unit_test(short_ones_wait_for_short_ones_alone),
+        cmocka_unit_test(a_long_one_waits_for_long_ones_to_end),
+        cmocka_unit_test(the_only_lane_is_everybodys),
+        cmocka_unit_test(a_worker_that_does_not_move_is_late),
+        cmocka_unit_test(what_is_over_counts_no_more),
+        cmocka_unit_test(speed_is_learned_while_no_lane_is_idle),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Defaults against what was measured, and what is learned from jobs whose times are made here. */
+#include "server/jobs/cost.h"
+
+#include "tests/noise.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- works */
+
+static struct work work_of(const char *text, uint32_t width, uint32_t height, enum format in,
+                           uint64_t file_bytes, enum format out) {
+    struct work work = { .count = 0 };
+    struct plan plan;
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    struct failure failure = { 0 };
+    const struct probe probe = { .format = in,
+                                 .components = 3,
+                                 .shape = image_shape(width, height, 3, 8) };
+    if (plan_parse(&plan, text, &failure) ||
+        plan_shapes(&plan, &probe.shape, UINT64_C(1) << 32, shapes, &failure))
+        fail_msg("%s", failure.message);
+    work_add_file(&work, &probe, file_bytes);
+    work_add_plan(&work, &plan, shapes);
+    if (out) work_add_result(&work, &shapes[plan.count], out, 1);
+    return work;
+}
+
+static struct work photo(const char *plan) {
+    return work_of(plan, 1920, 1080, FORMAT_JPEG, 500000, FORMAT_JPEG);
+}
+
+static double predict(bool cpu, struct work work) {
+    struct cost cost;
+    cost_init(&cost, cpu);
+    return cost_predict(&cost, &work);
+}
+
+static void check_between(double value, double least, double most) {
+    if (!(value >= least && value <= most)) fail_msg("%g is not %g to %g", value, least, most);
+}
+
+/* ---- defaults */
+
+static void defaults_are_near_what_was_measured(void **state) {
+    (void)state;
+    check_between(predict(false, photo("histeq")), 0.2, 1);
+    check_between(predict(true, photo("histeq")), 12, 25);
+    check_between(predict(true, work_of("histeq", 320, 240, FORMAT_JPEG, 15000, FORMAT_JPEG)), 0.3,
+                  1.5);
+    /* 100 seams: 2.5 ms on a GPU, 50 on a core. */
+    check_between(predict(false, photo("carve:dx=-100")), 1.5, 5);
+    check_between(predict(true, photo("carve:dx=-100")), 40, 100);
+    /* What only cores can decode costs the same everywhere. */
+    const struct work png = work_of("histeq", 1920, 1080, FORMAT_PNG, 3000000, FORMAT_PNG);
+    check_between(predict(false, png) / predict(true, png), 0.7, 1);
+}
+
+static void the_work_grows_with_the_image_and_the_seams(void **state) {
+    (void)state;
+    for (int cpu = 0; cpu < 2; cpu++) {
+        assert_true(predict(cpu, photo("carve:dx=-200")) >
+                    1.5 * predict(cpu, photo("carve:dx=-100")));
+        assert_true(predict(cpu, photo("carve:dx=-50,dy=50")) >
+                    0.8 * predict(cpu, photo("carve:dx=100")));
+        assert_true(predict(cpu, photo("histeq;histeq")) > predict(cpu, photo("histeq")));
+        assert_true(predict(cpu, photo("histeq")) >
+                    predict(cpu, work_of("histeq", 1920, 1080, FORMAT_JPEG, 500000, FORMAT_NONE)));
+        assert_true(predict(cpu, photo("carve:dx=-100,show=energy")) <
+                    predict(cpu, photo("carve:dx=-9")));
+    }
+}
+
+static void an_empty_work_is_hardly_any_time(void **state) {
+    (void)state;
+    check_between(predict(true, (struct work){ .count = 0 }), 1e-9, 0.01);
+}
+
+/* ---- learning: a worker whose true coefficients differ from the defaults */
+
+static double noise_unit(uint32_t *noise) {
+    return (noise_next(noise) >> 8) / (double)(1 << 24);
+}
+
+static struct work some_photo(uint32_t *noise) {
+    const uint32_t width = 16 + (uint32_t)(noise_unit(noise) * noise_unit(noise) * 4000);
+    static const char *const plans[] = { "histeq", "edge", "brightness:shift=3" };
+    return work_of(plans[(noise_next(noise) >> 20) % 3], width, width, FORMAT_JPEG,
+                   (uint64_t)width * width / 4, FORMAT_JPEG);
+}
+
+/* What the stages of WORK take with the coefficients of TRUTH. */
+static struct timing run(const struct cost *truth, const struct work *work, double *total_ms) {
+    static const enum stage stages[COST_STAGES] = { STAGE_DECODE, STAGE_COMPUTE, STAGE_ENCODE,
+                                                    STAGE_WAIT };
+    struct timing timing = { .span_count = 0 };
+    for (uint32_t i = 0; i < work->count; i++)
+        timing.stage_ms[stages[work->terms[i].stage]] +=
+            (double)truth->rows[work->terms[i].row] * (double)work->terms[i].amount;
+    *total_ms = cost_predict(truth, work);
+    return timing;
+}
+
+static struct cost slower_truth(void) {
+    struct cost truth;
+    uint32_t noise = 3;
+    cost_init(&truth, true);
+    for (int i = 0; i < COST_ROWS; i++)
+        truth.rows[i] *= (float)(noise_unit(&noise) < 0.5 ? 3 : 0.3);
+    return truth;
+}
+
+/* The mean of |predicted / true - 1| over JOBS, learning from each; one in OUTLIERS takes a hundred
+ * times as long (0: none). */
+static double mean_error(struct cost *cost, const struct cost *truth, int jobs, int outliers,
+                         uint32_t *noise) {
+    double sum = 0;
+    for (int i = 0; i < jobs; i++) {
+        const struct work work = some_photo(noise);
+        const double predicted = cost_predict(cost, &work);
+        double total;
+        struct timing timing = run(truth, &work, &total);
+        sum += fabs(predicted / total - 1);
+        if (outliers && i % outliers == 0) {
+            for (int s = 0; s < STAGE_COUNT; s++) timing.stage_ms[s] *= 100;
+            total *= 100;
+        }
+        cost_learn(cost, &work, &timing, total, predicted, 1);
+    }
+    return sum / jobs;
+}
+
+static void predictions_come_near_the_truth(void **state) {
+    (void)state;
+    const struct cost truth = slower_truth();
+    struct cost cost;
+    uint32_t noise = 1;
+    cost_init(&cost, true);
+    assert_true(mean_error(&cost, &truth, 10, 0, &noise) > 0.3);
+    mean_error(&cost, &truth, 200, 0, &noise);
+    check_between(mean_error(&cost, &truth, 200, 0, &noise), 0, 0.15);
+}
+
+static void an_outlier_moves_little(void **state) {
+    (void)state;
+    const struct cost truth = slower_truth();
+    struct cost cost;
+    uint32_t noise = 1;
+    cost_init(&cost, true);
+    mean_error(&cost, &truth, 400, 20, &noise);
+    check_between(mean_error(&cost, &truth, 200, 20, &noise), 0, 0.35);
+}
+
+/* Small files alone say nothing of what megabytes cost, nor the other way round. */
+static void small_jobs_do_not_spoil_large_ones(void **state) {
+    (void)state;
+    struct cost cost;
+    cost_init(&cost, true);
+    const struct work small = work_of("histeq", 4, 4, FORMAT_JPEG, 600, FORMAT_JPEG);
+    const struct work large = photo("histeq");
+    const double before = cost_predict(&cost, &large);
+    for (int i = 0; i < 100; i++) {
+        const struct timing timing = { .stage_ms = { [STAGE_DECODE] = 1, [STAGE_ENCODE] = 1 } };
+        cost_learn(&cost, &small, &timing, 2.5, 1, 1);
+    }
+    check_between(cost_predict(&cost, &small), 2, 3);
+    check_between(cost_predict(&cost, &large), before * 0.8, before * 1.5 + 3);
+}
+
+/* Of eight that ran together in 1.7 ms each may have taken 0.2 to 1.7. */
+static void a_batchs_time_is_that_of_all(void **state) {
+    (void)state;
+    struct cost cost;
+    cost_init(&cost, false);
+    const struct work work = photo("histeq");
+    const double before = cost_predict(&cost, &work);
+    struct timing timing = {
+        .stage_ms = { [STAGE_DECODE] = 1, [STAGE_COMPUTE] = 0.2, [STAGE_ENCODE] = 0.3 }
+    };
+    for (int i = 0; i < 50; i++) cost_learn(&cost, &work, &timing, 1.7, before, 8);
+    check_between(cost_predict(&cost, &work), before * 0.99, before * 1.01);
+    timing.stage_ms[STAGE_DECODE] = 80;
+    for (int i = 0; i < 50; i++) cost_learn(&cost, &work, &timing, 80.6, before, 8);
+    check_between(cost_predict(&cost, &work), 9, 12); /* a decode takes a tenth of 80 at least */
+}
+
+static void coefficients_stay_within_bounds(void **state) {
+    (void)state;
+    struct cost cost;
+    cost_init(&cost, true);
+    const struct work work = photo("histeq");
+    const double before = cost_predict(&cost, &work);
+    const struct timing slow = {
+        .stage_ms = { [STAGE_DECODE] = 9e5, [STAGE_COMPUTE] = 9e5, [STAGE_ENCODE] = 9e5 }
+    };
+    const struct timing none = { .span_count = 0 };
+    for (int i = 0; i < 500; i++) cost_learn(&cost, &work, &slow, 3e6, 1, 1);
+    check_between(cost_predict(&cost, &work), before * 100, before * COST_RANGE);
+    for (int i = 0; i < 2000; i++) cost_learn(&cost, &work, &none, 0, 1, 1);
+    check_between(cost_predict(&cost, &work), before / COST_RANGE, before / 100);
+}
+
+/* A worker that went wild may have written anything. */
+static void nonsense_is_not_learned(void **state) {
+    (void)state;
+    struct cost cost, before;
+    cost_init(&cost, true);
+    before = cost;
+    struct work work = photo("histeq");
+    struct timing timing = { .stage_ms = { [STAGE_DECODE] = NAN } };
+    cost_learn(&cost, &work, &timing, 1, 1, 1);
+    timing.stage_ms[STAGE_DECODE] = 2;
+    cost_learn(&cost, &work, &timing, 1, 1, 1); /* more than all of it */
+    timing.stage_ms[STAGE_DECODE] = 1;
+    cost_learn(&cost, &work, &timing, INFINITY, 1, 1);
+    cost_learn(&cost, &work, &timing, -1, 1, 1);
+    cost_learn(&cost, &work, &timing, 5, 1, 0);
+    work.terms[0].row = COST_ROWS;
+    cost_learn(&cost, &work, &timing, 5, 1, 1);
+    check_between(cost_predict(&cost, &work), 0, 1e3);
+    work.count = WORK_TERMS_MAX + 1;
+    cost_learn(&cost, &work, &timing, 5, 1, 1);
+    assert_memory_equal(&cost, &before, sizeof cost);
+}
+
+static void the_account_is_kept(void **state) {
+    (void)state;
+    struct cost cost;
+    cost_init(&cost, true);
+    const struct work work = photo("histeq");
+    const struct timing timing = { .span_count = 0 };
+    cost_learn(&cost, &work, &timing, 10, 12, 1);
+    cost_learn(&cost, &work, &timing, 26, 20, 1);
+    check_between(cost.actual_ms, 36, 36);
+    check_between(cost.predicted_ms, 32, 32);
+    check_between(cost.error_ms, 8, 8);
+    check_between(cost.mean_ms, 11, 11);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_near_what_was_measured),
+        cmocka_unit_test(the_work_grows_with_the_image_and_the_seams),
+        cmocka_unit_test(an_empty_work_is_hardly_any_time),
+        cmocka_unit_test(predictions_come_near_the_truth),
+        cmocka_unit_test(an_outlier_moves_little),
+        cmocka_unit_test(small_jobs_do_not_spoil_large_ones),
+        cmocka_unit_test(a_batchs_time_is_that_of_all),
+        cmocka_unit_test(coefficients_stay_within_bounds),
+        cmocka_unit_test(nonsense_is_not_learned),
+        cmocka_unit_test(the_account_is_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
