@@ -24,26 +24,37 @@ function sizeText(picture, exact) {
     return exact ? size : `≈ ${size}`;
 }
 
-function frame({ name, picture, exact, key }, chosen, choose) {
-    const title = key === 'output' ? 'Show the output alone' : `Compare the output with: ${name}`;
-    const pressed = String(key === chosen);
-    return element(
-        'button',
-        {
-            type: 'button',
-            title,
-            'aria-pressed': pressed,
-            'data-key': key,
-            onclick: () => choose(key),
-        },
+function newFrame(key, choose) {
+    const button = element('button', {
+        type: 'button',
+        title: key === 'output' ? 'Show the output alone' : 'Compare the output with this',
+        'data-key': key,
+        onclick: () => choose(key),
+    });
+    return element('li', {}, button);
+}
+
+function fill(button, { name, picture, exact, key }, chosen) {
+    button.setAttribute('aria-pressed', String(key === chosen));
+    button.replaceChildren(
         picture ? thumbnail(picture) : empty(),
         element('span', { className: 'name' }, name),
         element('span', { className: 'size' }, picture ? sizeText(picture, exact) : '…'),
     );
 }
 
-/** ITEMS: { name, picture or null, exact, key }; CHOSEN: a key; CHOOSE is called with one. */
+/**
+ * ITEMS: { name, picture or null, exact, key }; CHOSEN: a key; CHOOSE is called with one. Buttons stay
+ * where they are: pictures come while one of them may be pressed.
+ */
 export function drawFilmstrip(items, chosen, choose) {
-    const frames = items.map((item) => element('li', {}, frame(item, chosen, choose)));
-    byId('filmstrip').replaceChildren(...frames);
+    const strip = byId('filmstrip');
+    const kept = new Map([...strip.children].map((frame) => [frame.firstChild.dataset.key, frame]));
+    items.forEach((item, place) => {
+        const frame = kept.get(item.key) ?? newFrame(item.key, choose);
+        kept.delete(item.key);
+        fill(frame.firstChild, item, chosen);
+        if (strip.children[place] !== frame) strip.insertBefore(frame, strip.children[place] ?? null);
+    });
+    for (const frame of kept.values()) frame.remove();
 }

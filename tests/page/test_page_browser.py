@@ -404,12 +404,14 @@ def test_each_stage_can_be_compared(page, photo, tmp_path):
         return (np.array(data, np.uint8).reshape(100, 4)[:, :3] == bright[100, :100]).all()
 
     assert wait_until(same)
-    # another value before it: the stage follows, in full
+    # another value before it: the stage follows, in full; nobody's button goes away meanwhile
+    page.run("window.buttons = [...document.querySelectorAll('#filmstrip button')]")
     page.set_field("brightness", "shift", 61)
     page.shown("brightness:shift=61;edge")
     bright = run_pixels(tmp_path, photo, "brightness:shift=61")
     assert wait_until(same)
     assert page.text("#label-before") == "After step 1"
+    assert page.run("return buttons.every((button) => button.isConnected)")
     page.find('#filmstrip [data-key="output"]').click()
     page.wait("document.getElementById('divider').hidden")
 
