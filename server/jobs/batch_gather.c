@@ -28,14 +28,15 @@ static bool alike(const struct job *a, const struct job *b) {
            strcmp(a->plan, b->plan) == 0 && like_cost(a, b);
 }
 
-/* Bytes of staging, and of device memory, that a batch takes. */
+/* Bytes of staging, each way, and of device memory that a batch takes. */
 struct load {
-    size_t host, device;
+    size_t in, out, device;
 };
 
 static bool add_load(struct load *all, const struct load *one, const struct executor *executor) {
-    const struct load sum = { all->host + one->host, all->device + one->device };
-    const bool fits = sum.host <= executor->batch_bytes && sum.device <= executor->arena_bytes;
+    const struct load sum = { all->in + one->in, all->out + one->out, all->device + one->device };
+    const bool fits = sum.in <= executor->batch_bytes && sum.out <= executor->batch_bytes &&
+                      sum.device <= executor->arena_bytes;
     if (fits) *all = sum;
     return fits;
 }
@@ -46,13 +47,13 @@ static bool add_load(struct load *all, const struct load *one, const struct exec
  * the bytes that they come from, and planes and files take no more than pixels do. */
 static struct load guess_load(const struct executor *executor, const struct job *job) {
     const size_t image = image_bytes(&job->probe.shape);
-    struct load load = { .host = sizeof(int64_t) * job->value_count };
+    struct load load = { .out = sizeof(int64_t) * job->value_count };
     if (executor->device_codec && job->probe.format == FORMAT_JPEG)
         load.device = 4 * image + 20 * (size_t)job->image_length;
     else
-        load.host += image;
+        load.in = image;
     for (int p = 0; p < OP_AUX_MAX; p++)
-        if (job->aux[p].length) load.host += image_pixels(&job->aux[p].probe.shape);
+        if (job->aux[p].length) load.in += image_pixels(&job->aux[p].probe.shape);
     return load;
 }
 
@@ -133,16 +134,24 @@ static void propose(struct batch *batch, int slot, int64_t now) {
     choose_codecs(batch, item, run);
 }
 
+/* Of what a plan makes of it; 0 where it refuses the image, as run_reserve will say. */
+static size_t result_bytes(const struct batch *batch, const struct run_item *run) {
+    struct image shapes[PLAN_STEPS_MAX + 1];
+    return plan_shapes(&batch->plan, &run->in, UINT64_MAX, shapes, NULL)
+               ? 0
+               : image_bytes(&shapes[batch->plan.count]);
+}
+
 static struct load load_of(const struct batch *batch, const struct run_item *run,
                            const struct job *job) {
     const struct device_codec *codec = batch->codec;
-    const size_t image = image_bytes(&run->in);
+    const size_t image = image_bytes(&run->in), result = result_bytes(batch, run);
     const size_t decoder = run->jpeg ? codec->decode_bytes(run->jpeg) : 0;
     const size_t encoder = run->want == RUN_FILE ? codec->encode_bytes(&run->file) : 0;
-    struct load load = { .host = sizeof(int64_t) * job->value_count };
-    if (!run->jpeg || run->want == RUN_PIXELS) load.host += image;
-    for (int p = 0; p < OP_AUX_MAX; p++) load.host += image_bytes(&run->aux[p]);
-    if (decoder || encoder) load.device = 2 * image + (decoder > encoder ? decoder : encoder);
+    struct load load = { .in = run->jpeg ? 0 : image, .out = sizeof(int64_t) * job->value_count };
+    if (run->want == RUN_PIXELS) load.out += result;
+    for (int p = 0; p < OP_AUX_MAX; p++) load.in += image_bytes(&run->aux[p]);
+    if (decoder || encoder) load.device = image + result + (decoder > encoder ? decoder : encoder);
     return load;
 }
 
@@ -163,7 +172,7 @@ int batch_gather(struct batch *batch, int *slots, int count) {
     const struct executor *executor = batch->executor;
     const struct job *first = slot_job(executor->slots, slots[0]);
     const int64_t now = clock_ns();
-    struct load all = { 0, 0 };
+    struct load all = { 0, 0, 0 };
     int left = 0;
     for (int i = 0; i < count; i++) {
         const struct job *job = slot_job(executor->slots, slots[i]);

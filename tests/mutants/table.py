@@ -90,7 +90,7 @@ TABLE = [
      "image_digest(&item.out) != known_answer", "known_answer == 0", "unit jobs/self_test"),
     ("jobs of 8 bits travel in a batch of 16", "jobs/batch_gather.c",
      "one->depth == other->depth", "one->depth <= other->depth", "unit jobs/executor"),
-    ("a batch takes more than the staging holds", "jobs/batch_gather.c", "all.host + one.host <= executor->batch_bytes", "all.host <= SIZE_MAX",
+    ("a batch takes more than the staging holds", "jobs/batch_gather.c", "sum.out <= executor->batch_bytes", "sum.out <= SIZE_MAX",
      "unit jobs/executor"),
     ("times of a first try stay in the account", "jobs/batch_gather.c",
      "job->timing = (struct timing){ .span_count = 0 };", "", "unit jobs/executor"),
