@@ -19,8 +19,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* A core moves 10,000 bodies and answers of 300 KB each in a second: a quarter of the cores is twice
- * what a GPU makes of the rest. */
+/* A core moves 10,000 bodies and answers of 300 KB in a second: a quarter of them is twice what a
+ * GPU can process. */
 static int io_threads_of(const struct config *config) {
     cpu_set_t set;
     if (config->io_threads) return (int)config->io_threads;
