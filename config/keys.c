@@ -33,8 +33,9 @@ static const struct key keys[] = {
       .fits = formats_address_or_empty,
       .why = "a second address that serves only probes and metrics; empty: they are served on "
              "listen" },
-    { FIELD(io_threads, KEY_INTEGER), .def = 2, .min = 1, .max = 64, .unit = "threads",
-      .why = "threads that copy bytes between sockets and shared memory; workers do the pixels" },
+    { FIELD(io_threads, KEY_INTEGER), .def = 0, .min = 0, .max = 64, .unit = "threads",
+      .why = "threads that copy bytes between sockets and shared memory; workers do the pixels; "
+             "0: one for every 4 cores, 2 at least" },
     { FIELD(connections_max, KEY_INTEGER), .def = 1024, .min = 1, .max = 100000,
       .unit = "connections",
       .why = "connections open at the same time, io_threads at least; further ones wait in the "

@@ -36,7 +36,9 @@ struct front {
     struct supervisor *supervisor;
     struct deadline_thread *deadlines;
     struct lingering_close *lingering;
+    struct accept_balance balance; /* of the listeners of `listen` */
     struct metrics *metrics;
+    int io_threads;
     struct front_listener listeners[LISTENERS_MAX]; /* io_threads of them for `listen`, then one for
                                                        `admin_listen` */
     int pipes[COMPLETION_PIPES_MAX];                /* their write ends, for the supervisor */

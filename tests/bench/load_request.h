@@ -51,8 +51,8 @@ static void request_keep(struct request *request, const char *text) {
     memcpy(request->bytes, text, request->length);
 }
 
-/* A POST of the file PATH to TARGET; ACCEPT may be NULL; RAW: the file is the body, else the part of
- * a form. */
+/* A POST of the file PATH to TARGET; ACCEPT may be NULL; RAW: the file is the body, else it is the
+ * part of a form. */
 static struct request request_make(const char *target, const char *accept, bool raw,
                                    const char *path) {
     size_t length;

@@ -174,7 +174,7 @@ def test_config_refuses(command):
                         ("listen", "unix:"), ("admin-listen", "foo"), ("devices", "gpu"), ("devices", "")):
         message = refused(command, f"--{flag}={value}")
         assert f"--{flag}: {flag.replace('-', '_')} must be" in message and f'not "{value}"' in message
-    message = refused(command, "--connections-max", "1")
+    message = refused(command, "--connections-max", "1", "--io-threads", "2")
     assert "connections_max" in message and "io_threads" in message
     message = refused(command, "--insecure", "maybe")
     assert "insecure must be true | false" in message and 'not "maybe"' in message

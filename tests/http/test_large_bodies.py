@@ -112,6 +112,16 @@ def test_a_body_that_is_not_a_jobs(daemon):
     assert status == 200 and b'"width":300' in body.replace(b" ", b"")
 
 
+@pytest.mark.parametrize("line,status", [("GET /livez", 200), ("POST /nothing", 404), ("DELETE /histeq", 405), ("POST /brightness?shift=x", 400)])
+def test_bodies_that_nobody_wants(daemon, line, status):
+    """They are read for the sake of the next request."""
+    unwanted = f"{line} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(BODY)}\r\n\r\n".encode() + BODY
+    last = head("/brightness?shift=5", len(BODY), "Connection: close") + BODY
+    for cuts in ([], [60, 300, 70_000], [len(unwanted) - 1], [len(unwanted) + 7]):
+        found = ask(daemon, unwanted + last, cuts)
+        assert [status for status, _, _ in found] == [status, 200] and found[1][2] == SUM
+
+
 def test_refusals_at_a_bodys_middle_and_end(daemon):
     """A wrong field behind the image; a second image; a body without an end."""
     for parts, word in (([("image", BODY, "f"), ("shift", "lots", None)], b"shift"),

@@ -14,6 +14,7 @@
 #ifndef BURIN_CONNECTION_H
 #define BURIN_CONNECTION_H
 
+#include "server/http/engine/accept_balance.h"
 #include "server/http/engine/deadline_thread.h"
 #include "server/http/engine/lingering_close.h"
 #include "server/http/engine/request_check.h"
@@ -34,8 +35,9 @@ struct connection {
 struct connection_options {
     struct deadline_thread *deadlines;
     struct lingering_close *lingering;
-    size_t header_bytes_max; /* of a request */
-    size_t request_bytes;    /* of memory for its requests */
+    struct accept_share *share; /* the listener's; may be NULL */
+    size_t header_bytes_max;    /* of a request */
+    size_t request_bytes;       /* of memory for its requests */
 
     /* Of a large body, beside the library (struct recv_sink); MEMORY: the request's. */
     void *(*body_place)(void *memory, size_t *room);

@@ -65,11 +65,15 @@ struct listener *listener_open(const struct listener_options *options) {
     if (!listener) return NULL;
     listener->options = *options;
     listener->fd = fcntl(options->fd, F_DUPFD_CLOEXEC, 0);
+    if (options->balance && listener->fd >= 0)
+        listener->options.connection.share =
+            accept_balance_join(options->balance, listener->fd, (int)options->connections_max);
     struct MHD_Daemon *library = listener->fd >= 0 ? start_library(listener) : NULL;
     if (library)
         listener->io =
             io_thread_start(library, options->pipe, options->jobs_completed, options->context);
     if (listener->io) return listener;
+    accept_balance_leave(listener->options.connection.share);
     if (library)
         MHD_stop_daemon(library); /* and with it the socket */
     else if (listener->fd >= 0)
@@ -85,6 +89,7 @@ void listener_stop_accepting(struct listener *listener) {
         listen_socket_ignore_new(listener->fd);
         return;
     }
+    accept_balance_leave(listener->options.connection.share);
     io_thread_stop_accepting(listener->io);
     close(listener->fd); /* closed, never shut down: that would end it for everybody */
     listener->fd = -1;
@@ -100,6 +105,7 @@ uint64_t listener_turns(const struct listener *listener) {
 
 void listener_close(struct listener *listener) {
     if (!listener) return;
+    accept_balance_leave(listener->options.connection.share);
     io_thread_stop(listener->io);
     free(listener);
 }

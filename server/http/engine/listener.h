@@ -21,6 +21,7 @@ struct listener_options {
     int fd;         /* a listening socket */
     bool inherited; /* other processes have it too, or will: no trace of us may stay at it */
     unsigned connections_max;
+    struct accept_balance *balance; /* with other listeners of the socket; NULL: there are none */
     struct connection_options connection;
     int pipe; /* read end on which finished jobs come back; -1: none */
 
