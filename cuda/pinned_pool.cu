@@ -19,8 +19,8 @@ static struct {
 
 static bool reserve_range(void) {
     if (range.base) return true;
-    void *const base = mmap(NULL, PINNED_POOL_MAX, PROT_NONE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *const base =
+        mmap(NULL, PINNED_POOL_MAX, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) return false;
     madvise(base, PINNED_POOL_MAX, MADV_HUGEPAGE); /* fewer pages to touch and to lock */
     __atomic_store_n(&range.base, (uint8_t *)base, __ATOMIC_RELEASE);

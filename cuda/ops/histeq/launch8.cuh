@@ -19,9 +19,9 @@ static inline unsigned blocks_beside(const struct cuda_context *context) {
     return left ? left : 1;
 }
 
-/* Of SHARED bytes more than the 48 KB that any kernel may have, and of its code, which CUDA loads
- * when it is first asked for and may wait for long kernels then: so, once for each device, before
- * there is need. */
+/* Lets kernels have more shared memory than the 48 KB that any may have, and makes CUDA load them:
+ * it does that at the first call about a kernel, and may wait for long kernels then. Once for each
+ * device. */
 static inline cudaError_t prepare_kernels(const void *const *kernels, int count, int shared_bytes,
                                           uint64_t *prepared) {
     int device = 0;
@@ -42,15 +42,19 @@ template <class BATCH> struct equalization {
     BATCH *batch;
 };
 
+/* Counters that nobody looks at would be the next launch's: they are cleared. */
 template <class BATCH>
 static cudaError_t launch_parts(const struct cuda_context *context,
                                 const struct equalization<BATCH> &work) {
     const unsigned blocks = batch_divide(work.batch, THREADS, blocks_beside(context));
-    const cudaError_t error = cudaLaunchKernel(work.count, blocks, THREADS, work.arguments,
-                                               work.shared_bytes, context->stream);
-    return error ? error
-                 : cudaLaunchKernel(work.apply, blocks, THREADS, work.arguments, work.shared_bytes,
-                                    context->stream);
+    cudaError_t error = cudaLaunchKernel(work.count, blocks, THREADS, work.arguments,
+                                         work.shared_bytes, context->stream);
+    if (error) return error;
+    error = cudaLaunchKernel(work.apply, blocks, THREADS, work.arguments, work.shared_bytes,
+                             context->stream);
+    if (error)
+        cudaMemsetAsync(context->zeroed, 0, CUDA_ZEROED_WORDS * sizeof(uint32_t), context->stream);
+    return error;
 }
 
 /* One block a multiprocessor; in parts where a long kernel has the GPU, or where it is shared with
