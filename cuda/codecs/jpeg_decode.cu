@@ -17,7 +17,16 @@
 
 /* A thread that decodes more subsequences on end starts less often from a guess; so many threads a
  * multiprocessor must remain. */
-enum { JPEG_THREADS_LEAST = 512, JPEG_PHASES_BLOCKS = 4 /* a multiprocessor */ };
+enum {
+    JPEG_THREADS_LEAST = 512,
+    JPEG_PHASES_BLOCKS = 4, /* a multiprocessor */
+    JPEG_WALK_LEAD = 16,    /* pictures are in step after fewer */
+};
+
+/* How much a thread takes on, of struct jpeg_decode_batch. */
+struct shape {
+    uint32_t run, write_run, tile_run, lead;
+};
 
 const char *const jpeg_decode_stages[JPEG_DECODE_STAGES] = { "count",   "unstuff", "walk",
                                                              "phases",  "join",    "write",
@@ -64,6 +73,16 @@ static void place_pictures(const struct jpeg_decode_batch *batch) {
 
 /* ---- units */
 
+/* A thread that goes on to the next rows reads less: where all threads are at work anyway. */
+static uint32_t choose_tile_run(const struct cuda_context *context,
+                                const struct jpeg_decode_batch *batch) {
+    uint64_t spans = 0; /* of 8 pixels of two rows */
+    for (int i = 0; i < batch->count; i++)
+        spans += (uint64_t)batch->pictures[i].width * batch->pictures[i].height / 16;
+    const uint64_t threads = (uint64_t)context->multiprocessors * 2048;
+    return spans > 8 * threads ? 4 : spans > 2 * threads ? 2 : 1;
+}
+
 static uint32_t choose_run(const struct cuda_context *context,
                            const struct jpeg_decode_batch *batch) {
     uint64_t subs = 0;
@@ -74,25 +93,40 @@ static uint32_t choose_run(const struct cuda_context *context,
     return run;
 }
 
-static uint64_t units_of(const struct jpeg_picture *picture, int stage, uint32_t run) {
+/* To write, no thread gains by going on: it knows where it starts. */
+static struct shape choose_shape(const struct cuda_context *context,
+                                 const struct jpeg_decode_batch *batch) {
+    struct shape shape = { batch->run, batch->write_run, batch->tile_run, batch->lead };
+    if (!shape.run) shape.run = choose_run(context, batch);
+    if (!shape.write_run) shape.write_run = 1;
+    if (!shape.lead) shape.lead = JPEG_WALK_LEAD;
+    if (!shape.tile_run) shape.tile_run = choose_tile_run(context, batch);
+    return shape;
+}
+
+static uint64_t units_of(const struct jpeg_picture *picture, int stage, const struct shape *shape) {
     const uint64_t subs = picture->subs_max;
+    const uint32_t own = jpeg_part_subs(shape->run, shape->lead);
+    const uint32_t writes = JPEG_WALK_THREADS * shape->write_run;
     switch (stage) {
     case JPEG_STAGE_PIECES: return picture->pieces;
-    case JPEG_STAGE_PARTS: return (subs + jpeg_part_subs(run) - 1) / jpeg_part_subs(run);
-    case JPEG_STAGE_WRITES: return (subs + JPEG_WALK_THREADS * run - 1) / (JPEG_WALK_THREADS * run);
+    case JPEG_STAGE_PARTS: return (subs + own - 1) / own;
+    case JPEG_STAGE_WRITES: return (subs + writes - 1) / writes;
     case JPEG_STAGE_BLOCKS: return jpeg_divide_up(picture->blocks, JPEG_BLOCKS_OF_UNIT);
-    default: return (uint64_t)jpeg_tiles_across(picture) * jpeg_tiles_down(picture);
+    default:
+        return (uint64_t)jpeg_tiles_across(picture) * jpeg_tiles_down(picture, shape->tile_run);
     }
 }
 
 /* Numbers them through the batch; false: more than a grid has. TOTALS: of each stage. */
-static bool number_units(const struct jpeg_decode_batch *batch, uint32_t run, unsigned *totals) {
+static bool number_units(const struct jpeg_decode_batch *batch, const struct shape *shape,
+                         unsigned *totals) {
     uint32_t *first = batch->units;
     for (int stage = 0; stage < JPEG_UNIT_STAGES; stage++) {
         uint64_t units = 0;
         for (int i = 0; i < batch->count; i++) {
             *first++ = (uint32_t)units;
-            units += units_of(&batch->pictures[i], stage, run);
+            units += units_of(&batch->pictures[i], stage, shape);
             if (units + 4 * JPEG_DECODE_MAX > INT32_MAX) return false;
         }
         totals[stage] = *first++ = (uint32_t)units;
@@ -114,20 +148,12 @@ static void record(struct launcher *launcher) {
     if (launcher->events) cudaEventRecord(*launcher->events++, launcher->stream);
 }
 
-template <int RUN> static void launch_runs(struct launcher *l) {
-    const struct jpeg_units units = l->units;
-    jpeg_walk_kernel<RUN><<<l->totals[JPEG_STAGE_PARTS], JPEG_WALK_THREADS, 0, l->stream>>>(units);
-    record(l);
-    jpeg_phases_kernel<<<l->phases_blocks, JPEG_WALK_THREADS, 0, l->stream>>>(units);
-    record(l);
-    jpeg_join_kernel<<<units.count, JPEG_JOIN_THREADS, 0, l->stream>>>(units);
-    record(l);
-    jpeg_write_kernel<RUN>
-        <<<l->totals[JPEG_STAGE_WRITES], JPEG_WALK_THREADS, 0, l->stream>>>(units);
-    record(l);
+template <int RUN> static void launch_walk(struct launcher *l) {
+    jpeg_walk_kernel<RUN>
+        <<<l->totals[JPEG_STAGE_PARTS], JPEG_WALK_THREADS, 0, l->stream>>>(l->units);
 }
 
-static void launch(struct launcher *l, uint32_t run) {
+static void launch(struct launcher *l, const struct shape *shape) {
     const struct jpeg_units units = l->units;
     const unsigned pieces = l->totals[JPEG_STAGE_PIECES];
     record(l);
@@ -136,12 +162,20 @@ static void launch(struct launcher *l, uint32_t run) {
     record(l);
     jpeg_unstuff_kernel<<<pieces, JPEG_PIECE_THREADS, 0, l->stream>>>(units);
     record(l);
-    switch (run) {
-    case 1: launch_runs<1>(l); break;
-    case 2: launch_runs<2>(l); break;
-    case 4: launch_runs<4>(l); break;
-    default: launch_runs<8>(l);
+    switch (shape->run) {
+    case 1: launch_walk<1>(l); break;
+    case 2: launch_walk<2>(l); break;
+    case 4: launch_walk<4>(l); break;
+    default: launch_walk<8>(l);
     }
+    record(l);
+    jpeg_phases_kernel<<<l->phases_blocks, JPEG_WALK_THREADS, 0, l->stream>>>(units);
+    record(l);
+    jpeg_join_kernel<<<units.count, JPEG_JOIN_THREADS, 0, l->stream>>>(units);
+    record(l);
+    jpeg_write_kernel<<<l->totals[JPEG_STAGE_WRITES], JPEG_WALK_THREADS, 0, l->stream>>>(
+        units, shape->write_run);
+    record(l);
     jpeg_inverse_kernel<<<l->totals[JPEG_STAGE_BLOCKS], JPEG_BLOCK_THREADS, 0, l->stream>>>(units);
     record(l);
     jpeg_pixels_kernel<<<l->totals[JPEG_STAGE_TILES], JPEG_TILE_THREADS, 0, l->stream>>>(units);
@@ -151,17 +185,17 @@ static void launch(struct launcher *l, uint32_t run) {
 enum status jpeg_decode_queue(const struct cuda_context *context, struct jpeg_decode_batch *batch,
                               struct failure *failure) {
     const int count = batch->count;
-    const uint32_t run = batch->run ? batch->run : choose_run(context, batch);
+    const struct shape shape = choose_shape(context, batch);
     uint8_t *d_pictures = batch->arena + facts_bytes(count);
     uint8_t *d_units = d_pictures + pictures_bytes(count);
     unsigned totals[JPEG_UNIT_STAGES];
     struct launcher launcher = { context->stream,
                                  { (const struct jpeg_picture *)d_pictures,
-                                   (const uint32_t *)d_units, count },
+                                   (const uint32_t *)d_units, count, shape.lead, shape.tile_run },
                                  totals,
                                  (unsigned)context->multiprocessors * JPEG_PHASES_BLOCKS,
                                  batch->events };
-    if (count < 1 || count > JPEG_DECODE_MAX || !number_units(batch, run, totals))
+    if (count < 1 || count > JPEG_DECODE_MAX || !number_units(batch, &shape, totals))
         return fail(failure, STATUS_TOO_LARGE, "too many JPEGs for one batch on the GPU");
     place_pictures(batch);
     CUDA_TRY(failure, cudaMemcpyAsync(d_pictures, batch->pictures, count * sizeof *batch->pictures,
@@ -170,7 +204,7 @@ enum status jpeg_decode_queue(const struct cuda_context *context, struct jpeg_de
              cudaMemcpyAsync(d_units, batch->units, jpeg_decode_units(count) * sizeof *batch->units,
                              cudaMemcpyHostToDevice, context->stream));
     CUDA_TRY(failure, cudaMemsetAsync(batch->arena, 0, facts_bytes(count), context->stream));
-    launch(&launcher, run);
+    launch(&launcher, &shape);
     CUDA_LAUNCHED(failure);
     CUDA_TRY(failure, cudaMemcpyAsync(batch->facts, batch->arena, count * sizeof *batch->facts,
                                       cudaMemcpyDeviceToHost, context->stream));

@@ -32,8 +32,11 @@ struct jpeg_decode_batch {
     uint32_t *units;          /* pinned memory, jpeg_decode_units() of them */
     struct jpeg_facts *facts; /* pinned memory, COUNT of them: the verdicts */
     uint8_t *arena;           /* device memory, jpeg_decode_bytes() */
-    uint32_t run;             /* subsequences that a thread decodes: 1, 2, 4, 8; 0: by the batch */
-    cudaEvent_t *events;      /* NULL, or JPEG_DECODE_STAGES + 1: recorded between the stages */
+    /* Subsequences that a thread decodes to find their ends, and to write them: 1, 2, 4, 8; pairs
+     * of rows that a thread makes pixels of. 0: chosen by the batch. */
+    uint32_t run, write_run, tile_run;
+    uint32_t lead;       /* subsequences, 1 to 64, that blocks of threads decode twice; 0: 16 */
+    cudaEvent_t *events; /* NULL, or JPEG_DECODE_STAGES + 1: recorded between the stages */
 };
 
 enum { JPEG_DECODE_STAGES = 8 };

@@ -151,9 +151,9 @@ static void walk_phases(struct jpeg_picture *picture) {
     uint32_t buffer[JPEG_SUB_WORDS];
     const struct jpeg_words words = { .at = buffer, .stride = 1 };
     for (uint32_t sub = 0; sub < subs_of(picture); sub++)
-        for (uint32_t phase = 0; phase < picture->phases; phase++)
+        for (uint32_t guess = 0; guess < picture->guesses; guess++)
             jpeg_make_candidate(picture, picture->lookups, words, buffer, 8 * picture->facts->bytes,
-                                sub, phase);
+                                sub, guess);
 }
 
 void jpeg_parallel_walk(struct jpeg_picture *picture, const struct jpeg_division *division) {
@@ -218,7 +218,7 @@ static void repair(struct jpeg_picture *picture, uint32_t subs) {
     uint32_t count = find_misfits(picture, subs);
     for (uint32_t round = 0; count; round++) {
         facts->repairs += count;
-        if (round == JPEG_ROUNDS_MAX || facts->repairs > JPEG_REPAIRS_MAX) {
+        if (round == JPEG_ROUNDS_MAX || facts->repairs > jpeg_repairs_max(subs)) {
             facts->flags |= JPEG_FLAG_REPAIRS;
             return;
         }
@@ -279,12 +279,12 @@ static bool fits(int32_t columns[8][8]) {
     return true;
 }
 
-static bool inverse_block(const struct jpeg_picture *picture, uint32_t block) {
-    const struct jpeg_block_place place = jpeg_block_place_of(picture, block);
+static bool inverse_block(const struct jpeg_picture *picture, uint32_t number) {
+    const struct jpeg_block_place place = jpeg_block_place_of(picture, number);
     const uint32_t stride = picture->plane_stride[place.component];
     uint8_t *into = picture->planes[place.component] + (size_t)place.y * stride + place.x;
     int32_t values[64], columns[8][8], row[8];
-    read_block(picture, block, picture->steps[place.component], values);
+    read_block(picture, place.block, picture->steps[place.component], values);
     for (int x = 0; x < 8; x++)
         for (int y = 0; y < 8; y++) columns[x][y] = values[8 * y + x];
     if (!fits(columns)) return false;
@@ -299,8 +299,8 @@ static bool inverse_block(const struct jpeg_picture *picture, uint32_t block) {
 
 void jpeg_parallel_inverse(struct jpeg_picture *picture) {
     if (picture->facts->flags) return;
-    for (uint32_t block = 0; block < picture->blocks; block++)
-        if (!inverse_block(picture, block)) picture->facts->flags |= JPEG_FLAG_SUM;
+    for (uint32_t number = 0; number < picture->blocks; number++)
+        if (!inverse_block(picture, number)) picture->facts->flags |= JPEG_FLAG_SUM;
 }
 
 /* ---- 6: pixels */

@@ -26,6 +26,24 @@ static void set_tables(struct jpeg_picture *picture, const struct jpeg_baseline 
             picture->steps[c][i] = (uint16_t)(jpeg->steps[c][i] << 6 | natural[i]);
 }
 
+/* Bits of the code of symbol 0, which is a difference of 0 or a block's end; 0: there is none. */
+static uint32_t zero_bits(const struct jpeg_picture *picture, uint32_t number) {
+    uint32_t place = 0;
+    for (uint32_t i = 0; i < JPEG_CODE_LENGTHS; i++)
+        for (uint32_t k = 0; k < picture->code_counts[number][i]; k++)
+            if (picture->code_symbols[number][place++] == 0) return i + 1;
+    return 0;
+}
+
+/* Flat blocks are all of one length: they start at multiples of what it has in common with a
+ * subsequence's, seen from any cut. */
+static void set_guesses(struct jpeg_picture *picture) {
+    const uint32_t kind = picture->kinds;
+    uint32_t flat = zero_bits(picture, kind >> 2 & 1) + zero_bits(picture, 2 + (kind >> 3 & 1));
+    picture->guesses = JPEG_GUESSES / picture->phases * picture->phases;
+    picture->guess_step = flat ? flat & -flat : 1;
+}
+
 static uint32_t divide_up(uint32_t value, uint32_t by) {
     return (value + by - 1) / by;
 }
@@ -60,7 +78,6 @@ static void set_frame(struct jpeg_picture *picture, const struct jpeg_baseline *
         picture->plane_stride[c] = picture->mcus_across * (c ? 8 : across);
     }
     picture->blocks = picture->mcus * picture->phases;
-    picture->by_phases = divisor_of(picture->phases);
     picture->by_mcus_across = divisor_of(picture->mcus_across);
 }
 
@@ -76,6 +93,7 @@ bool jpeg_picture_init(struct jpeg_picture *picture, const struct jpeg_baseline 
     picture->list_max = 4 * picture->scan_bytes;
     set_frame(picture, jpeg);
     set_tables(picture, jpeg);
+    set_guesses(picture);
     return true;
 }
 
@@ -102,7 +120,7 @@ static size_t place(struct jpeg_picture *p, uint8_t *arena) {
     for (int i = 0; i < 2; i++) p->pending[i] = take(arena, &used, subs * sizeof **p->pending);
     p->pending_starts = take(arena, &used, subs * sizeof *p->pending_starts);
     p->tallies = take(arena, &used, subs * sizeof *p->tallies);
-    p->candidates = take(arena, &used, subs * JPEG_PHASES * sizeof *p->candidates);
+    p->candidates = take(arena, &used, subs * JPEG_GUESSES * sizeof *p->candidates);
     p->bases = take(arena, &used, (subs + 1) * sizeof *p->bases);
     p->heads = take(arena, &used, ((size_t)p->blocks + 1) * sizeof *p->heads);
     p->list = take(arena, &used, (size_t)p->list_max * sizeof *p->list);

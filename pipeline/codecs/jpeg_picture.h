@@ -39,6 +39,7 @@ enum {
     JPEG_PIECE_BYTES = 4096,                 /* of the scan, unstuffed by one block of threads */
     JPEG_BITS_PADDING = 128,                 /* bytes of ones behind the last bit */
     JPEG_PHASES = 6,                         /* blocks of an MCU, at most */
+    JPEG_GUESSES = 6,                        /* a multiple of 1 and 3, so that few stay unused */
     JPEG_ARENA_ALIGN = 256,
     JPEG_SCAN_BYTES_MAX = 1 << 28,
 };
@@ -75,7 +76,7 @@ struct jpeg_base {
     uint32_t dc[JPEG_PLANES];
 };
 
-/* A decoding that started from block PHASE of an MCU, some subsequences before. */
+/* A decoding that started from a guess, some subsequences before. */
 struct jpeg_candidate {
     uint32_t start, end; /* states at the subsequence's two ends */
     struct jpeg_tally tally;
@@ -97,10 +98,12 @@ struct jpeg_picture {
     uint32_t interval, segments; /* MCUs of a segment, all but the last one's; how many */
     uint32_t kinds;              /* of an MCU's blocks, 4 bits each: component, DC and AC code */
     uint32_t phases;             /* blocks of an MCU */
+    uint32_t guesses;            /* candidates of a subsequence: jpeg_join.h */
+    uint32_t guess_step;         /* bits between the places that they start from */
     uint32_t blocks;             /* of the picture */
     uint32_t subs_max, list_max;
     uint8_t components, across, down, orientation;
-    struct jpeg_divisor by_phases, by_mcus_across;
+    struct jpeg_divisor by_mcus_across;
     uint16_t steps[JPEG_PLANES][64]; /* zigzag order: step << 6 | 8 * row + column */
     uint8_t code_counts[4][16];      /* DC 0, 1, AC 0, 1; all 0: not there */
     uint8_t code_symbols[4][JPEG_SYMBOLS];
@@ -117,7 +120,7 @@ struct jpeg_picture {
     uint32_t *pending[2];              /* subsequences to be decoded again, now and next */
     uint32_t *pending_starts;          /* where from */
     struct jpeg_tally *tallies;        /* of each */
-    struct jpeg_candidate *candidates; /* JPEG_PHASES of each */
+    struct jpeg_candidate *candidates; /* JPEG_GUESSES of each */
     struct jpeg_base *bases;           /* before each, and one behind the last */
     struct jpeg_head *heads;           /* of each block, and one behind the last */
     uint32_t *list;                    /* coefficients: value << 6 | zigzag index */
@@ -154,26 +157,34 @@ HOST_DEVICE uint32_t jpeg_blocks_before(const struct jpeg_picture *picture, uint
     return (mcus < picture->mcus ? (uint32_t)mcus : picture->mcus) * picture->phases;
 }
 
-/* Where a block lies, of the picture's in the order of the scan. */
 struct jpeg_block_place {
     uint32_t component, x, y; /* samples of its plane */
+    uint32_t block;           /* of the picture's in the order of the scan */
 };
 
+/* Block NUMBER of the planes' one after the other, each row by row: neighbours write into the same
+ * rows. */
 HOST_DEVICE struct jpeg_block_place jpeg_block_place_of(const struct jpeg_picture *picture,
-                                                        uint32_t block) {
-    const uint32_t mcu = jpeg_divide(block, &picture->by_phases);
-    const uint32_t within = block - mcu * picture->phases;
-    const uint32_t row = jpeg_divide(mcu, &picture->by_mcus_across);
-    const uint32_t column = mcu - row * picture->mcus_across;
+                                                        uint32_t number) {
+    const uint32_t across_log2 = picture->across - 1u, down_log2 = picture->down - 1u;
+    const uint32_t luma = picture->mcus << across_log2 << down_log2, mcus = picture->mcus;
     struct jpeg_block_place place;
-    place.component = picture->kinds >> 4 * within & 3;
-    if (place.component) {
+    place.component = 0;
+    if (number < luma) {
+        const uint32_t row = jpeg_divide(number >> across_log2, &picture->by_mcus_across);
+        const uint32_t column = number - (row * picture->mcus_across << across_log2);
+        const uint32_t mcu = (row >> down_log2) * picture->mcus_across + (column >> across_log2);
+        const uint32_t left = column & across_log2, upper = row & down_log2;
         place.x = 8 * column;
         place.y = 8 * row;
+        place.block = mcu * picture->phases + (upper << across_log2) + left;
     } else {
-        const uint32_t down = picture->across == 2 ? within >> 1 : within;
-        place.x = 8 * (column * picture->across + (within & (picture->across - 1u)));
-        place.y = 8 * (row * picture->down + down);
+        const uint32_t mcu = number - luma < mcus ? number - luma : number - luma - mcus;
+        const uint32_t row = jpeg_divide(mcu, &picture->by_mcus_across);
+        place.component = number - luma < mcus ? 1 : 2;
+        place.x = 8 * (mcu - row * picture->mcus_across);
+        place.y = 8 * row;
+        place.block = mcu * picture->phases + picture->phases - 3 + place.component;
     }
     return place;
 }

@@ -151,12 +151,21 @@ HOST_DEVICE void jpeg_sink_flush(struct jpeg_sink *sink) {
     jpeg_sink_store(sink, group > sink->first ? group : sink->first, end);
 }
 
+/* At once, 8 bytes. */
+HOST_DEVICE void jpeg_head_store(struct jpeg_head *head, uint32_t first, int32_t dc) {
+#if defined(__CUDA_ARCH__)
+    *(uint2 *)head = make_uint2(first, (uint32_t)dc);
+#else
+    head->first = first;
+    head->dc = dc;
+#endif
+}
+
 HOST_DEVICE void jpeg_sink_head(struct jpeg_sink *sink, uint32_t component) {
     const int32_t dc = (int32_t)jpeg_at(sink->base.dc, component);
     if (dc > JPEG_DC_MAX || dc < -JPEG_DC_MAX) sink->flags |= JPEG_FLAG_DC;
     if (sink->base.blocks < sink->blocks_max) {
-        sink->heads[sink->base.blocks].first = sink->base.coefficients;
-        sink->heads[sink->base.blocks].dc = dc;
+        jpeg_head_store(&sink->heads[sink->base.blocks], sink->base.coefficients, dc);
     } else {
         sink->flags |= JPEG_FLAG_BLOCKS;
     }

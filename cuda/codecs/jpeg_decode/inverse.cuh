@@ -5,7 +5,8 @@
  *
  * How it works. Four threads a block, which lies in shared memory, dequantized: each takes a pair
  * of columns, those whose sums are bounded together (jpeg_inverse.h), then two rows. Blocks are 68
- * words apart, so that a warp's eight use all banks, in columns and in rows.
+ * words apart, so that a warp's eight use all banks, in columns and in rows. They are neighbours in
+ * their plane, not in the scan, so that a warp's stores fill whole sectors.
  */
 #ifndef BURIN_JPEG_INVERSE_CUH
 #define BURIN_JPEG_INVERSE_CUH
@@ -79,13 +80,13 @@ static __device__ __forceinline__ void jpeg_store_samples(const int32_t *values,
 
 static __device__ __forceinline__ bool jpeg_inverse_block(const struct jpeg_picture *picture,
                                                           struct jpeg_inverse_shared &shared,
-                                                          uint32_t block) {
+                                                          uint32_t number) {
     const uint32_t quarter = threadIdx.x % 4;
-    const struct jpeg_block_place place = jpeg_block_place_of(picture, block);
+    const struct jpeg_block_place place = jpeg_block_place_of(picture, number);
     const uint32_t stride = picture->plane_stride[place.component];
     uint8_t *into = picture->planes[place.component] + (size_t)place.y * stride + place.x;
     int32_t *values = shared.blocks + threadIdx.x / 4 * JPEG_BLOCK_WORDS;
-    jpeg_read_block(picture, block, quarter, shared.steps[place.component], values);
+    jpeg_read_block(picture, place.block, quarter, shared.steps[place.component], values);
     const bool fits = jpeg_inverse_columns(values, quarter);
     jpeg_store_samples(values + 8 * quarter, into + (size_t)quarter * stride);
     jpeg_store_samples(values + 8 * quarter + 32, into + (size_t)(quarter + 4) * stride);

@@ -91,7 +91,7 @@ static __device__ uint32_t jpeg_repair_all(const struct jpeg_picture *picture,
         const uint32_t count = shared.counts[round & 1];
         if (!count) break;
         repairs += count;
-        if (round == JPEG_ROUNDS_MAX || repairs > JPEG_REPAIRS_MAX) return JPEG_FLAG_REPAIRS;
+        if (round == JPEG_ROUNDS_MAX || repairs > jpeg_repairs_max(subs)) return JPEG_FLAG_REPAIRS;
         jpeg_repair_round(picture, shared, round, subs);
     }
     if (threadIdx.x == 0) picture->facts->repairs = repairs;

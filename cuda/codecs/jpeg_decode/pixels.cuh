@@ -3,10 +3,12 @@
  *
  * Used by:  jpeg_decode.cu.
  *
- * How it works. A thread makes 8 pixels of two rows: of 4:2:0 those between two rows of chroma,
- * which it weighs once. A warp's 256 pixels of a row go through shared memory, so that they leave
- * in 16 bytes a thread. Pictures that are turned, rows that do not start at 16 bytes and chroma of
- * one or two columns are made pixel by pixel, by jpeg_samples.h alone.
+ * How it works. Eight lanes make 64 pixels of two rows, so that narrow pictures fill a warp too;
+ * each then goes on to the rows below, which have one row of chroma in common with it, and asks for
+ * theirs before it works on its own. Of 4:2:0 Cb and Cr are weighed together, 16 bits each. A row's
+ * 192 bytes go through shared memory, so that they leave in 16 bytes a thread. Pictures that are
+ * turned, rows that do not start at 16 bytes and chroma of one or two columns are made pixel by
+ * pixel, by jpeg_samples.h alone.
  */
 #ifndef BURIN_JPEG_PIXELS_CUH
 #define BURIN_JPEG_PIXELS_CUH
@@ -14,7 +16,12 @@
 #include "cuda/codecs/jpeg_decode/pack.cuh"
 #include "cuda/codecs/jpeg_decode/units.cuh"
 
-enum { JPEG_SPAN = 8 /* pixels of a thread's row */, JPEG_ROW_WORDS = JPEG_TILE_COLUMNS * 3 / 4 };
+enum {
+    JPEG_SPAN = 8, /* pixels of a thread's row */
+    JPEG_GROUPS_OF_WARP = 32 / JPEG_TILE_LANES,
+    JPEG_WARP_WORDS = 32 * JPEG_SPAN * 3 / 4,   /* of all its groups' rows */
+    JPEG_ROW_QUADS = JPEG_TILE_COLUMNS * 3 / 16 /* 16 bytes of a group's row */
+};
 
 /* ---- pixel by pixel */
 
@@ -39,7 +46,7 @@ static __device__ void jpeg_pixels_slowly(const struct jpeg_picture *picture, ui
 
 /* ---- eight pixels of a row */
 
-/* Chroma under 8 pixels from X on, one sample more on either side, of 4:2:x; the plane's own last
+/* Chroma under 8 pixels from X on, one sample more on either side, of 4:2:2; the plane's own last
  * column goes on. */
 static __device__ __forceinline__ void jpeg_chroma_row(const uint8_t *row, uint32_t x,
                                                        uint32_t columns, uint32_t samples[6]) {
@@ -54,15 +61,12 @@ static __device__ __forceinline__ void jpeg_chroma_row(const uint8_t *row, uint3
         if (first + i > columns - 1) samples[i + 1] = samples[i];
 }
 
-/* From samples, or sums of two rows of them, to 8 pixels' values. */
-template <int SHIFT>
 static __device__ __forceinline__ void jpeg_chroma_spread(const uint32_t samples[6],
                                                           int32_t chroma[8]) {
-    const uint32_t even = SHIFT == 4 ? 8 : 1, odd = SHIFT == 4 ? 7 : 2;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        chroma[2 * i] = (int32_t)((3 * samples[i + 1] + samples[i] + even) >> SHIFT);
-        chroma[2 * i + 1] = (int32_t)((3 * samples[i + 1] + samples[i + 2] + odd) >> SHIFT);
+        chroma[2 * i] = (int32_t)((3 * samples[i + 1] + samples[i] + 1) >> 2);
+        chroma[2 * i + 1] = (int32_t)((3 * samples[i + 1] + samples[i + 2] + 2) >> 2);
     }
 }
 
@@ -83,72 +87,156 @@ static __device__ __forceinline__ void jpeg_pack_span(uint2 luma, const int32_t 
             jpeg_pack(samples[4 * i], samples[4 * i + 1], samples[4 * i + 2], samples[4 * i + 3]);
 }
 
-/* A warp's row: 24 bytes a lane become 16, of which VALID in all belong to the row at OUT. */
-static __device__ __forceinline__ void jpeg_store_row(uint32_t *shared, const uint32_t words[6],
-                                                      uint8_t *out, uint32_t valid) {
+/* Where a thread's pixels are. */
+struct jpeg_span {
+    const struct jpeg_picture *picture;
+    uint32_t x;          /* of this thread */
+    uint32_t load_x;     /* the same, where its planes have samples */
+    uint32_t first_x;    /* of the group, and of all its warp's */
+    uint32_t group;      /* of the warp's */
+    uint32_t group_rows; /* from one group to the next */
+    uint32_t *shared;    /* JPEG_WARP_WORDS of its warp */
+};
+
+/* Row Y of this group; the others' lie GROUP_ROWS apart. 24 bytes a lane become 16; what is no row
+ * or lies behind a row's end is left out. */
+static __device__ __forceinline__ void jpeg_store_rows(const struct jpeg_span &span, uint32_t y,
+                                                       const uint32_t words[6]) {
+    const struct image *into = &span.picture->into;
     const uint32_t lane = threadIdx.x % 32;
+    const uint32_t valid = 3 * min(into->width - span.first_x, (uint32_t)JPEG_TILE_COLUMNS);
 #pragma unroll
     for (int i = 0; i < 3; i++)
-        ((uint2 *)shared)[3 * lane + i] = make_uint2(words[2 * i], words[2 * i + 1]);
+        ((uint2 *)span.shared)[3 * lane + i] = make_uint2(words[2 * i], words[2 * i + 1]);
     __syncwarp();
-    for (uint32_t at = 16 * lane; at < valid; at += 16 * 32) {
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const uint32_t quad = lane + 32 * i, group = quad / JPEG_ROW_QUADS;
+        const uint32_t at = 16 * (quad - group * JPEG_ROW_QUADS);
+        const uint32_t row = y + (group - span.group) * span.group_rows;
+        if (quad >= JPEG_GROUPS_OF_WARP * JPEG_ROW_QUADS || row >= into->height || at >= valid)
+            continue;
+        uint8_t *out = into->pixels + (size_t)row * into->stride + 3 * span.first_x + at;
         if (at + 16 <= valid) {
-            *(uint4 *)(out + at) = ((const uint4 *)shared)[at / 16];
+            *(uint4 *)out = ((const uint4 *)span.shared)[quad];
         } else {
-            for (uint32_t i = at; i < valid; i++) out[i] = ((const uint8_t *)shared)[i];
+            for (uint32_t k = 0; k < valid - at; k++)
+                out[k] = ((const uint8_t *)span.shared)[16 * quad + k];
         }
     }
     __syncwarp();
 }
 
-struct jpeg_span {
-    const struct jpeg_picture *picture;
-    uint32_t x;       /* of this thread */
-    uint32_t first_x; /* of its warp */
-    uint32_t *shared; /* JPEG_ROW_WORDS of its warp */
-};
-
-/* Row Y of the picture; lanes beyond the row's end take part with whatever they have. */
-static __device__ __forceinline__ void jpeg_finish_row(const struct jpeg_span &span, uint32_t y,
-                                                       const int32_t cb[8], const int32_t cr[8]) {
+/* A row that may lie outside stands for the nearest one. */
+static __device__ __forceinline__ uint2 jpeg_load_luma(const struct jpeg_span &span, uint32_t y) {
     const struct jpeg_picture *picture = span.picture;
-    const uint8_t *luma = picture->planes[0] + (size_t)y * picture->plane_stride[0];
-    uint32_t words[6];
-    const uint2 eight =
-        span.x < picture->width ? *(const uint2 *)(luma + span.x) : make_uint2(0, 0);
-    jpeg_pack_span(eight, cb, cr, words);
-    jpeg_store_row(span.shared, words,
-                   picture->into.pixels + (size_t)y * picture->into.stride + 3 * span.first_x,
-                   3 * min(picture->width - span.first_x, (uint32_t)JPEG_TILE_COLUMNS));
+    const uint32_t row = (int32_t)y < 0 ? 0 : min(y, picture->height - 1);
+    return *(const uint2 *)(picture->planes[0] + (size_t)row * picture->plane_stride[0] +
+                            span.load_x);
 }
 
-/* ---- by kind, rows 2 PAIR - 1 and 2 PAIR */
+/* Row Y of the picture; rows and lanes beyond its end take part with whatever they have. */
+static __device__ __forceinline__ void jpeg_finish_row(const struct jpeg_span &span, uint32_t y,
+                                                       uint2 luma, const int32_t cb[8],
+                                                       const int32_t cr[8]) {
+    uint32_t words[6];
+    jpeg_pack_span(luma, cb, cr, words);
+    jpeg_store_rows(span, y, words);
+}
 
-static __device__ __forceinline__ void jpeg_pair_420(const struct jpeg_span &span, uint32_t pair) {
+/* ---- 4:2:0: Cb in the lower half of a word, Cr in the upper one */
+
+/* As loaded: four samples of each plane, and those on either side. */
+struct jpeg_chroma_raw {
+    uint32_t words[2], left[2], right[2];
+};
+
+static __device__ __forceinline__ struct jpeg_chroma_raw
+jpeg_load_chroma(const struct jpeg_span &span, uint32_t y, uint32_t columns, uint32_t rows) {
+    const struct jpeg_picture *picture = span.picture;
+    const uint32_t row = (int32_t)y < 0 ? 0 : min(y, rows - 1), first = span.load_x / 2;
+    struct jpeg_chroma_raw raw;
+#pragma unroll
+    for (int c = 0; c < 2; c++) {
+        const uint8_t *at =
+            picture->planes[1 + c] + (size_t)row * picture->plane_stride[1 + c] + first;
+        raw.words[c] = *(const uint32_t *)at;
+        raw.left[c] = first ? at[-1] : 0;
+        raw.right[c] = first + 4 < columns ? at[4] : 0;
+    }
+    return raw;
+}
+
+/* Six samples of both planes; at the plane's ends its own last column goes on. */
+static __device__ __forceinline__ void jpeg_unpack_chroma(const struct jpeg_span &span,
+                                                          struct jpeg_chroma_raw raw,
+                                                          uint32_t columns, uint32_t samples[6]) {
+    const uint32_t first = span.load_x / 2;
+    const uint32_t valid = first + 4 < columns ? 5 : columns - first; /* 1 .. 5 */
+    const uint32_t low = __byte_perm(raw.words[0], raw.words[1], 0x5140);
+    const uint32_t high = __byte_perm(raw.words[0], raw.words[1], 0x7362);
+    samples[0] = raw.left[0] | raw.left[1] << 16;
+    samples[1] = __byte_perm(low, 0, 0x4140);
+    samples[2] = __byte_perm(low, 0, 0x4342);
+    samples[3] = __byte_perm(high, 0, 0x4140);
+    samples[4] = __byte_perm(high, 0, 0x4342);
+    samples[5] = raw.right[0] | raw.right[1] << 16;
+    if (first == 0) samples[0] = samples[1];
+    if (valid == 5) return;
+#pragma unroll
+    for (uint32_t i = 1; i < 5; i++)
+        if (i >= valid) samples[i + 1] = samples[i];
+}
+
+/* Eight pixels of the row that NEAR is closer to. */
+static __device__ __forceinline__ void
+jpeg_weigh_chroma(const uint32_t near[6], const uint32_t far[6], int32_t cb[8], int32_t cr[8]) {
+    uint32_t sums[6];
+#pragma unroll
+    for (int i = 0; i < 6; i++) sums[i] = 3 * near[i] + far[i];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const uint32_t own = 3 * sums[i + 1] + 0x00080008;
+        const uint32_t even = own + sums[i], odd = own + sums[i + 2] - 0x00010001;
+        cb[2 * i] = (int32_t)(even >> 4 & 255);
+        cr[2 * i] = (int32_t)(even >> 20);
+        cb[2 * i + 1] = (int32_t)(odd >> 4 & 255);
+        cr[2 * i + 1] = (int32_t)(odd >> 20);
+    }
+}
+
+/* COUNT pairs from PAIR on, rows 2 PAIR - 1 and 2 PAIR each: they lie between the same two rows of
+ * chroma. */
+static __device__ __forceinline__ void jpeg_pairs_420(const struct jpeg_span &span, uint32_t pair,
+                                                      uint32_t count) {
     const struct jpeg_picture *picture = span.picture;
     const uint32_t columns = jpeg_chroma_length(picture->width, 2);
     const uint32_t rows = jpeg_chroma_length(picture->height, 2);
-    const uint32_t upper = pair ? pair - 1 : 0, lower = min(pair, rows - 1);
-    int32_t above[2][8], below[2][8];
-#pragma unroll
-    for (int c = 0; c < 2; c++) {
-        const uint8_t *plane = picture->planes[1 + c];
-        const uint32_t stride = picture->plane_stride[1 + c];
-        uint32_t high[6] = {}, low[6] = {}, sums[6];
-        if (span.x < picture->width) {
-            jpeg_chroma_row(plane + (size_t)upper * stride, span.x, columns, high);
-            jpeg_chroma_row(plane + (size_t)lower * stride, span.x, columns, low);
+    struct jpeg_chroma_raw raw = jpeg_load_chroma(span, pair, columns, rows);
+    uint2 upper = jpeg_load_luma(span, 2 * pair - 1), lower = jpeg_load_luma(span, 2 * pair);
+    uint32_t above[6];
+    jpeg_unpack_chroma(span, jpeg_load_chroma(span, pair - 1, columns, rows), columns, above);
+#pragma unroll 1
+    for (uint32_t end = pair + count; pair < end; pair++) {
+        const uint2 luma[2] = { upper, lower };
+        uint32_t below[6];
+        int32_t cb[8], cr[8];
+        jpeg_unpack_chroma(span, raw, columns, below);
+        if (pair + 1 < end) {
+            raw = jpeg_load_chroma(span, pair + 1, columns, rows);
+            upper = jpeg_load_luma(span, 2 * pair + 1);
+            lower = jpeg_load_luma(span, 2 * pair + 2);
         }
+        jpeg_weigh_chroma(above, below, cb, cr);
+        jpeg_finish_row(span, 2 * pair - 1, luma[0], cb, cr);
+        jpeg_weigh_chroma(below, above, cb, cr);
+        jpeg_finish_row(span, 2 * pair, luma[1], cb, cr);
 #pragma unroll
-        for (int i = 0; i < 6; i++) sums[i] = 3 * high[i] + low[i];
-        jpeg_chroma_spread<4>(sums, above[c]);
-#pragma unroll
-        for (int i = 0; i < 6; i++) sums[i] = 3 * low[i] + high[i];
-        jpeg_chroma_spread<4>(sums, below[c]);
+        for (int i = 0; i < 6; i++) above[i] = below[i];
     }
-    if (pair) jpeg_finish_row(span, 2 * pair - 1, above[0], above[1]);
-    if (2 * pair < picture->height) jpeg_finish_row(span, 2 * pair, below[0], below[1]);
 }
+
+/* ---- other kinds, a row each */
 
 static __device__ __forceinline__ void jpeg_row_422(const struct jpeg_span &span, uint32_t y) {
     const struct jpeg_picture *picture = span.picture;
@@ -156,13 +244,13 @@ static __device__ __forceinline__ void jpeg_row_422(const struct jpeg_span &span
     int32_t chroma[2][8];
 #pragma unroll
     for (int c = 0; c < 2; c++) {
-        uint32_t samples[6] = {};
-        if (span.x < picture->width)
-            jpeg_chroma_row(picture->planes[1 + c] + (size_t)y * picture->plane_stride[1 + c],
-                            span.x, columns, samples);
-        jpeg_chroma_spread<2>(samples, chroma[c]);
+        const uint32_t row = min(y, picture->height - 1);
+        uint32_t samples[6];
+        jpeg_chroma_row(picture->planes[1 + c] + (size_t)row * picture->plane_stride[1 + c],
+                        span.load_x, columns, samples);
+        jpeg_chroma_spread(samples, chroma[c]);
     }
-    jpeg_finish_row(span, y, chroma[0], chroma[1]);
+    jpeg_finish_row(span, y, jpeg_load_luma(span, y), chroma[0], chroma[1]);
 }
 
 static __device__ __forceinline__ void jpeg_row_444(const struct jpeg_span &span, uint32_t y) {
@@ -170,19 +258,20 @@ static __device__ __forceinline__ void jpeg_row_444(const struct jpeg_span &span
     int32_t chroma[2][8];
 #pragma unroll
     for (int c = 0; c < 2; c++) {
-        const uint8_t *row = picture->planes[1 + c] + (size_t)y * picture->plane_stride[1 + c];
+        const uint32_t row = min(y, picture->height - 1);
         const uint2 eight =
-            span.x < picture->width ? *(const uint2 *)(row + span.x) : make_uint2(0, 0);
+            *(const uint2 *)(picture->planes[1 + c] + (size_t)row * picture->plane_stride[1 + c] +
+                             span.load_x);
 #pragma unroll
         for (int i = 0; i < 8; i++)
             chroma[c][i] = (int32_t)((i < 4 ? eight.x : eight.y) >> 8 * (i % 4) & 255);
     }
-    jpeg_finish_row(span, y, chroma[0], chroma[1]);
+    jpeg_finish_row(span, y, jpeg_load_luma(span, y), chroma[0], chroma[1]);
 }
 
 static __device__ __forceinline__ void jpeg_row_gray(const struct jpeg_span &span, uint32_t y) {
     const struct jpeg_picture *picture = span.picture;
-    if (span.x >= picture->width) return;
+    if (span.x >= picture->width || y >= picture->height) return;
     const uint8_t *row = picture->planes[0] + (size_t)y * picture->plane_stride[0] + span.x;
     uint8_t *out = picture->into.pixels + (size_t)y * picture->into.stride + span.x;
     if (span.x + JPEG_SPAN <= picture->width) {
@@ -198,35 +287,48 @@ static __device__ __forceinline__ bool jpeg_is_plain(const struct jpeg_picture *
            ((uintptr_t)picture->into.pixels | picture->into.stride) % 16 == 0;
 }
 
-static __global__ void __launch_bounds__(JPEG_TILE_THREADS)
+/* All lanes of a warp take the same way. */
+static __device__ __forceinline__ void jpeg_row_of(const struct jpeg_span &span, uint32_t y) {
+    const struct jpeg_picture *picture = span.picture;
+    if (picture->components == 1)
+        jpeg_row_gray(span, y);
+    else if (picture->across == 2)
+        jpeg_row_422(span, y);
+    else
+        jpeg_row_444(span, y);
+}
+
+static __global__ void __launch_bounds__(JPEG_TILE_THREADS, 8)
     jpeg_pixels_kernel(const struct jpeg_units units) {
-    __shared__ __align__(16) uint32_t shared[JPEG_TILE_PAIRS][JPEG_ROW_WORDS];
+    __shared__ __align__(16) uint32_t shared[JPEG_TILE_THREADS / 32][JPEG_WARP_WORDS];
     const struct jpeg_unit unit = jpeg_unit_of(units, JPEG_STAGE_TILES);
     const struct jpeg_picture *picture = unit.picture;
     if (picture->facts->flags) return;
     const uint32_t across = jpeg_tiles_across(picture), tile_y = unit.index / across;
-    const uint32_t pair = tile_y * JPEG_TILE_PAIRS + threadIdx.x / 32;
+    const uint32_t pairs = units.tile_run, group = threadIdx.x / JPEG_TILE_LANES;
+    const uint32_t height = picture->into.height;
+    uint32_t pair = (tile_y * JPEG_TILE_GROUPS + group) * pairs;
     struct jpeg_span span;
     span.picture = picture;
     span.first_x = (unit.index - tile_y * across) * JPEG_TILE_COLUMNS;
-    span.x = span.first_x + threadIdx.x % 32 * JPEG_SPAN;
+    span.x = span.first_x + threadIdx.x % JPEG_TILE_LANES * JPEG_SPAN;
+    span.load_x = min(span.x, (picture->width - 1) / JPEG_SPAN * JPEG_SPAN);
+    span.group = group % JPEG_GROUPS_OF_WARP;
+    span.group_rows = 2 * pairs;
     span.shared = shared[threadIdx.x / 32];
-    const uint32_t height = picture->into.height;
-    if (2 * pair > height) return; /* of a warp all or none */
-    if (jpeg_is_plain(picture) && picture->down == 2) {
-        jpeg_pair_420(span, pair);
+    if (2 * (pair - span.group * pairs) > height) return; /* of a warp all or none */
+    const bool plain = jpeg_is_plain(picture);
+    if (plain && picture->down == 2) {
+        jpeg_pairs_420(span, pair, pairs);
         return;
     }
-    for (uint32_t y = pair ? 2 * pair - 1 : 0; y < min(2 * pair + 1, height); y++) {
-        if (!jpeg_is_plain(picture))
-            jpeg_pixels_slowly(picture, span.x, y);
-        else if (picture->components == 1)
-            jpeg_row_gray(span, y);
-        else if (picture->across == 2)
-            jpeg_row_422(span, y);
-        else
-            jpeg_row_444(span, y);
-    }
+    for (uint32_t end = pair + pairs; pair < end; pair++)
+        for (uint32_t y = 2 * pair - 1; y != 2 * pair + 1; y++) {
+            if (plain)
+                jpeg_row_of(span, y);
+            else if (y < height)
+                jpeg_pixels_slowly(picture, span.x, y);
+        }
 }
 
 #endif

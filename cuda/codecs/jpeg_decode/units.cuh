@@ -24,16 +24,16 @@ enum jpeg_stage {
 enum {
     JPEG_PIECE_THREADS = 256,
     JPEG_WALK_THREADS = 128,
-    JPEG_WALK_LEAD = 16, /* subsequences; pictures are in step after fewer */
     JPEG_WALK_ROUNDS = 64,
     JPEG_JOIN_THREADS = 256,
     JPEG_BLOCK_THREADS = 128, /* of the transform, 4 a block */
     JPEG_BLOCK_ROUNDS = 2,    /* of a unit */
     JPEG_BLOCKS_AT_ONCE = JPEG_BLOCK_THREADS / 4,
     JPEG_BLOCKS_OF_UNIT = JPEG_BLOCKS_AT_ONCE * JPEG_BLOCK_ROUNDS,
-    JPEG_TILE_THREADS = 256,
-    JPEG_TILE_COLUMNS = 256, /* 8 a thread */
-    JPEG_TILE_PAIRS = 8,     /* of rows, a warp each */
+    JPEG_TILE_THREADS = 128,
+    JPEG_TILE_LANES = 8, /* that make a row's pixels, a group */
+    JPEG_TILE_COLUMNS = 8 * JPEG_TILE_LANES,
+    JPEG_TILE_GROUPS = JPEG_TILE_THREADS / JPEG_TILE_LANES,
 };
 
 /* What every kernel is given. */
@@ -41,6 +41,8 @@ struct jpeg_units {
     const struct jpeg_picture *pictures;
     const uint32_t *firsts; /* JPEG_UNIT_STAGES tables of count + 1 */
     int count;
+    uint32_t lead;     /* subsequences that a block of jpeg_walk_kernel decodes before its own */
+    uint32_t tile_run; /* pairs of rows that a thread makes pixels of */
 };
 
 static inline __host__ __device__ uint32_t jpeg_divide_up(uint32_t value, uint32_t by) {
@@ -48,8 +50,8 @@ static inline __host__ __device__ uint32_t jpeg_divide_up(uint32_t value, uint32
 }
 
 /* Subsequences that are a block of threads' own. */
-static inline __host__ __device__ uint32_t jpeg_part_subs(uint32_t run) {
-    return JPEG_WALK_THREADS * run - JPEG_WALK_LEAD;
+static inline __host__ __device__ uint32_t jpeg_part_subs(uint32_t run, uint32_t lead) {
+    return JPEG_WALK_THREADS * run - lead;
 }
 
 static inline __host__ __device__ uint32_t jpeg_tiles_across(const struct jpeg_picture *picture) {
@@ -57,8 +59,9 @@ static inline __host__ __device__ uint32_t jpeg_tiles_across(const struct jpeg_p
 }
 
 /* Pair j is rows 2j - 1 and 2j: of 4:2:0 they lie between the same rows of chroma. */
-static inline __host__ __device__ uint32_t jpeg_tiles_down(const struct jpeg_picture *picture) {
-    return jpeg_divide_up(picture->into.height / 2 + 1, JPEG_TILE_PAIRS);
+static inline __host__ __device__ uint32_t jpeg_tiles_down(const struct jpeg_picture *picture,
+                                                           uint32_t tile_run) {
+    return jpeg_divide_up(picture->into.height / 2 + 1, JPEG_TILE_GROUPS * tile_run);
 }
 
 struct jpeg_unit {

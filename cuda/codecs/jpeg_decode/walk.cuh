@@ -120,9 +120,9 @@ static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
     const struct jpeg_picture *picture = unit.picture;
     const uint32_t subs = jpeg_subs_of(picture), bits = 8 * picture->facts->bytes;
     struct jpeg_part_range range;
-    range.first = unit.index * jpeg_part_subs(RUN);
-    range.begin = range.first - min(range.first, (uint32_t)JPEG_WALK_LEAD);
-    range.end = min(range.first + jpeg_part_subs(RUN), subs);
+    range.first = unit.index * jpeg_part_subs(RUN, units.lead);
+    range.begin = range.first - min(range.first, units.lead);
+    range.end = min(range.first + jpeg_part_subs(RUN, units.lead), subs);
     if (range.first >= subs) return;
     jpeg_load_lookups(picture, part.walk);
     if (threadIdx.x < 2) part.counts[threadIdx.x] = 0;
@@ -144,7 +144,7 @@ static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
 static __device__ uint32_t jpeg_walk_phases(const struct jpeg_picture *picture,
                                             struct jpeg_walk_shared<JPEG_WALK_THREADS> &shared,
                                             uint32_t turn) {
-    const uint32_t decodings = jpeg_subs_of(picture) * picture->phases;
+    const uint32_t decodings = jpeg_subs_of(picture) * picture->guesses;
     const uint32_t bits = 8 * picture->facts->bytes;
     const uint32_t mine = (blockIdx.x + gridDim.x - turn % gridDim.x) % gridDim.x;
     __syncthreads();
@@ -153,8 +153,8 @@ static __device__ uint32_t jpeg_walk_phases(const struct jpeg_picture *picture,
     for (uint32_t i = mine * JPEG_WALK_THREADS + threadIdx.x; i < decodings;
          i += gridDim.x * JPEG_WALK_THREADS)
         jpeg_make_candidate(picture, shared.lookups, jpeg_words_of(shared),
-                            shared.words + threadIdx.x, bits, i / picture->phases,
-                            i % picture->phases);
+                            shared.words + threadIdx.x, bits, i / picture->guesses,
+                            i % picture->guesses);
     return turn + jpeg_divide_up(decodings, JPEG_WALK_THREADS);
 }
 
@@ -173,22 +173,21 @@ static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
 
 /* ---- write what is proven */
 
-template <int RUN>
 static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
-    jpeg_write_kernel(const struct jpeg_units units) {
+    jpeg_write_kernel(const struct jpeg_units units, uint32_t run) {
     __shared__ __align__(16) struct jpeg_walk_shared<JPEG_WALK_THREADS> shared;
     __shared__ uint32_t groups[JPEG_GROUP * JPEG_WALK_THREADS];
     const struct jpeg_unit unit = jpeg_unit_of(units, JPEG_STAGE_WRITES);
     const struct jpeg_picture *picture = unit.picture;
     const uint32_t subs = jpeg_subs_of(picture);
-    const uint32_t from = (unit.index * JPEG_WALK_THREADS + threadIdx.x) * RUN;
-    if (unit.index * JPEG_WALK_THREADS * RUN >= subs) return;
+    const uint32_t from = (unit.index * JPEG_WALK_THREADS + threadIdx.x) * run;
+    if (unit.index * JPEG_WALK_THREADS * run >= subs) return;
     jpeg_load_lookups(picture, shared);
     __syncthreads();
     if (from >= subs) return;
     const uint32_t flags = jpeg_write_subs(picture, shared.lookups, jpeg_words_of(shared),
                                            shared.words + threadIdx.x, groups + threadIdx.x,
-                                           8 * picture->facts->bytes, from, min(from + RUN, subs));
+                                           8 * picture->facts->bytes, from, min(from + run, subs));
     if (flags) atomicOr(&picture->facts->flags, flags);
 }
 

@@ -4,15 +4,21 @@
  * size found there, 1920x1080 and 320x240 first of all, is measured on its own, its files by turns.
  * Before a time is printed every picture of the batch is compared with the CPU codec's.
  *
- * Columns: subsequences that a thread decodes (`run`; * is what the decoder chooses by itself),
+ * Columns: subsequences that a thread decodes to find their ends (`run`) and to write them
+ * (`write`), pairs of rows that a thread makes pixels of (`tile`), subsequences decoded twice
+ * (`lead`), 0 being what the decoder chooses
+ * by itself; subsequences that were decoded again to join them, in the whole batch (`again`);
  * microseconds by events for a batch, its descriptors' copies included, for a picture, pictures a
  * second; `alone`: from the call until the host knows the verdicts; then the stages. The last lines
  * keep three streams busy. Medians of 41.
  *
- * Predicted for an H200 before it ran, photographs of about 300 KB at 1080p and 19 KB at 320x240:
- * 1080p: 1 in 170 us, 8 in 330, 32 in 850, 128 in 2,300 us (55,000 a second, 68,000 with three
- * streams); 320x240: 32 in 200, 256 in 450, 1024 in 1,100 us (930,000 a second). Of 1080p x 128:
- * count and unstuff 200 us, walk 750, phases 10, join 60, write 380, inverse 450, pixels 450. */
+ * Ten photographs of 228 KB at 1080p and 13 KB at 320x240 took, on an H200, 305 us alone, 2,382 in
+ * 128 (53,700 a second, 64,200 with three streams: walk 424, join 80, write 507, inverse 519,
+ * pixels 692), and 320x240 x 1024 1,781 (575,000 and 918,000: write 374, inverse 187, pixels 326).
+ * Predicted since: x 128: write 435, inverse 410 (stores by whole sectors, 4 of which a warp's rows
+ * were spread over 16), pixels 400 (half the instructions, a third of the waits): 1,920 us in all,
+ * 66,500 a second, 78,000 with three streams; x 1024: write 204, inverse 160, pixels 130: 1,390 us,
+ * 735,000 and 1,150,000 a second. Alone as before. */
 #include "cuda/codecs/jpeg_decode.h"
 
 #include <algorithm>
@@ -193,11 +199,23 @@ static double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-static void measure(struct lane &lane, bool chosen, uint32_t run) {
+/* What a thread takes on: 0 is the decoder's choice. */
+struct shape {
+    uint32_t run, write_run, tile_run, lead;
+};
+
+static void set_shape(struct lane &lane, const struct shape &shape) {
+    lane.batch.run = shape.run;
+    lane.batch.write_run = shape.write_run;
+    lane.batch.tile_run = shape.tile_run;
+    lane.batch.lead = shape.lead;
+}
+
+static void measure(struct lane &lane, const struct shape &shape) {
     cudaEvent_t events[JPEG_DECODE_STAGES + 3];
     std::vector<double> whole, alone, stages[JPEG_DECODE_STAGES];
     for (cudaEvent_t &event : events) TRY(cudaEventCreate(&event));
-    lane.batch.run = chosen ? 0 : run;
+    set_shape(lane, shape);
     for (int i = -3; i < REPEATS; i++) {
         float ms;
         const auto start = std::chrono::steady_clock::now();
@@ -223,8 +241,11 @@ static void measure(struct lane &lane, bool chosen, uint32_t run) {
     }
     for (cudaEvent_t &event : events) TRY(cudaEventDestroy(event));
     const double us = median(whole);
-    printf("%6d %5u%s %9.1f %8.2f %10.0f %8.1f ", lane.batch.count, run, chosen ? "*" : " ", us,
-           us / lane.batch.count, 1e6 * lane.batch.count / us, median(alone));
+    uint32_t again = 0;
+    for (int i = 0; i < lane.batch.count; i++) again += lane.batch.facts[i].repairs;
+    printf("%6d %5u %5u %5u %5u %6u %9.1f %8.2f %10.0f %8.1f ", lane.batch.count, shape.run,
+           shape.write_run, shape.tile_run, shape.lead, again, us, us / lane.batch.count,
+           1e6 * lane.batch.count / us, median(alone));
     for (const std::vector<double> &stage : stages) printf(" %7.1f", median(stage));
     printf("\n");
 }
@@ -244,19 +265,26 @@ static void measure_streams(const album &photos, int count) {
     for (struct lane &lane : lanes) close_lane(lane);
 }
 
+/* One thing changed at a time. */
+static const struct shape shapes[] = {
+    { 0, 0, 0, 0 }, { 1, 0, 0, 0 }, { 2, 0, 0, 0 },  { 4, 0, 0, 0 },
+    { 8, 0, 0, 0 }, { 0, 2, 0, 0 }, { 0, 4, 0, 0 },  { 0, 0, 1, 0 },
+    { 0, 0, 2, 0 }, { 0, 0, 4, 0 }, { 0, 0, 0, 32 }, { 0, 0, 0, 64 },
+};
+
 static void measure_album(const album &photos, const std::vector<int> &counts) {
-    printf("%6s %6s %9s %8s %10s %8s ", "batch", "run", "us", "us/image", "images/s", "alone");
+    printf("%6s %5s %5s %5s %5s %6s %9s %8s %10s %8s ", "batch", "run", "write", "tile", "lead",
+           "again", "us", "us/image", "images/s", "alone");
     for (const char *stage : jpeg_decode_stages) printf(" %7s", stage);
     printf("\n");
     for (int count : counts) {
         struct lane lane;
         open_lane(lane, photos, count);
-        for (uint32_t run = 1; run <= 8; run *= 2) {
-            lane.batch.run = run;
+        for (const struct shape &shape : shapes) {
+            set_shape(lane, shape);
             verify(lane, photos);
-            measure(lane, false, run);
+            measure(lane, shape);
         }
-        measure(lane, true, 0);
         close_lane(lane);
     }
     for (int count : counts)

@@ -177,6 +177,7 @@ struct scene {
 
 static struct image host_image(const struct kind &kind, const bytes &content) {
     struct image image = image_shape(kind.width, kind.height, kind.channels, 8);
+    image.stride = image_row_bytes(&image); /* contents have no gaps */
     image.pixels = (uint8_t *)content.data();
     return image;
 }

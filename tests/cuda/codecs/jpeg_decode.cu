@@ -45,14 +45,15 @@ static unsigned damaged_copies(void) {
 struct item {
     struct jpeg_file file;
     struct probe probe;
-    bool sound; /* must be taken */
+    struct jpeg_case made; /* width 0: none */
+    bool sound;            /* must be taken */
 };
 
 static std::vector<struct item> items;
 static std::vector<struct jpeg_baseline> headers;
 
-static void add_file(struct jpeg_file file, bool sound) {
-    struct item item = { file, {}, sound };
+static void add_file(struct jpeg_file file, const struct jpeg_case &made, bool sound) {
+    struct item item = { file, {}, made, sound };
     struct failure failure;
     struct jpeg_baseline header;
     struct jpeg_picture picture;
@@ -73,12 +74,12 @@ static size_t align(size_t bytes) {
 }
 
 /* What a batch needs, allocated for it alone. */
-struct memory {
+static struct memory {
     struct jpeg_decode_batch batch;
     uint8_t *files, *pixels;
     std::vector<uint8_t> out;
     std::vector<size_t> places;
-};
+} memory;
 
 static void lay_out(struct memory &memory) {
     const int count = (int)items.size();
@@ -124,9 +125,17 @@ static void release(struct memory &memory) {
     TRY(cudaFree(memory.batch.arena));
     TRY(cudaFree(memory.files));
     TRY(cudaFree(memory.pixels));
+    memory = {};
     for (struct item &item : items) free(item.file.data);
     items.clear();
     headers.clear();
+}
+
+/* After each test: one that fails leaves its batch, which is not the next one's. */
+static int leave_nothing(void **state) {
+    (void)state;
+    release(memory);
+    return 0;
 }
 
 /* ---- what came out */
@@ -137,6 +146,16 @@ static void check_gaps(const struct image &image) {
             assert_int_equal(image_row(&image, y)[i], GUARD);
 }
 
+static void fail_case(const struct memory &memory, int i, const char *what, uint32_t flags) {
+    const struct jpeg_case &made = items[i].made;
+    const struct jpeg_facts &facts = memory.batch.facts[i];
+    fail_msg("%ux%u of %d, %dx%d, quality %d, drawing %d, tables %d, DRI %u, orientation %u, seed "
+             "%u, steps %d; picture %d, run %u, hard %u, %u repairs: %s %x",
+             made.width, made.height, made.channels, made.h, made.v, made.quality, made.drawing,
+             made.tables, made.interval, made.orientation, made.seed, made.steps_255, i,
+             memory.batch.run, facts.hard, facts.repairs, what, flags);
+}
+
 static void check_item(struct memory &memory, int i) {
     const struct item &item = items[i];
     const uint32_t flags = memory.batch.facts[i].flags;
@@ -145,25 +164,24 @@ static void check_item(struct memory &memory, int i) {
     check_gaps(image);
     flagged += flags != 0;
     taken += flags == 0;
-    if (flags && item.sound)
-        fail_msg("%ux%u of %u, orientation %u: flags %x", item.probe.width, item.probe.height,
-                 item.probe.components, item.probe.orientation, flags);
+    if (flags && item.sound) fail_case(memory, i, "flags", flags);
     if (flags) return;
     struct image expected = expected_image(&item.file, &item.probe);
-    if (!expected.pixels || !same_rows(&image, &expected))
-        fail_msg("%ux%u of %u, orientation %u, run %u: %s", item.probe.width, item.probe.height,
-                 item.probe.components, item.probe.orientation, memory.batch.run,
-                 expected.pixels ? "other samples" : "the CPU refuses it");
+    if (!expected.pixels) fail_case(memory, i, "the CPU refuses it", 0);
+    if (!same_rows(&image, &expected)) fail_case(memory, i, "other samples", 0);
     free(expected.pixels);
 }
 
 static void decode(void) {
-    struct memory memory = {};
     struct failure failure = {};
     if (items.empty()) return;
     lay_out(memory);
     upload(memory);
-    memory.batch.run = 1u << batches++ % 4;
+    memory.batch.run = 1u << batches % 4;
+    memory.batch.write_run = 1u << batches / 4 % 4;
+    memory.batch.tile_run = 1 + batches % 5;
+    memory.batch.lead = batches % 3 ? 0 : 1 + batches % 64;
+    batches++;
     if (jpeg_decode_queue(&context, &memory.batch, &failure) != STATUS_OK)
         fail_msg("%s", failure.message);
     TRY(cudaStreamSynchronize(context.stream));
@@ -173,7 +191,7 @@ static void decode(void) {
 }
 
 static void add_case(const struct jpeg_case *made, bool sound) {
-    add_file(make_case(made), sound);
+    add_file(make_case(made), *made, sound);
     if (items.size() == BATCH) decode();
 }
 
@@ -261,7 +279,7 @@ static void damage(void **state) {
         if (i % 31 == 0) made.width = 640;
         struct jpeg_file file = make_case(&made);
         for (unsigned k = 0; k < 61; k++, i++) {
-            add_file(damaged_copy(&file, i), false);
+            add_file(damaged_copy(&file, i), made, false);
             if (items.size() == BATCH) decode();
         }
         free(file.data);
@@ -275,7 +293,9 @@ static void blocks_at_the_bound(void **state) {
     (void)state;
     flagged = taken = 0;
     for (unsigned i = 0; i < (small ? 500u : 20000u); i++) {
-        add_file(make_bound_case(i), false);
+        struct jpeg_case made = a_case(0);
+        made.seed = i;
+        add_file(make_bound_case(i), made, false);
         if (items.size() == BATCH) decode();
     }
     decode();
@@ -294,9 +314,12 @@ int main(int arguments, char **argument) {
             cudaSuccess)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(drawings_and_tables), cmocka_unit_test(restarts_and_orientations),
-        cmocka_unit_test(larger_pictures),     cmocka_unit_test(damage),
-        cmocka_unit_test(blocks_at_the_bound), cmocka_unit_test(sizes_and_qualities),
+        cmocka_unit_test_teardown(drawings_and_tables, leave_nothing),
+        cmocka_unit_test_teardown(restarts_and_orientations, leave_nothing),
+        cmocka_unit_test_teardown(larger_pictures, leave_nothing),
+        cmocka_unit_test_teardown(damage, leave_nothing),
+        cmocka_unit_test_teardown(blocks_at_the_bound, leave_nothing),
+        cmocka_unit_test_teardown(sizes_and_qualities, leave_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
