@@ -129,7 +129,8 @@ static const struct key keys[] = {
       .why = "threads of a worker that run jobs side by side; 0: one per core on the CPU, 4 on a "
              "GPU" },
     { FIELD(codec_threads, KEY_INTEGER), .def = 0, .min = 0, .max = 1024, .unit = "threads",
-      .why = "threads that decode and encode for a GPU worker; 0: one per core" },
+      .why = "threads that decode and encode for a GPU worker what the GPU does not; 0: one per "
+             "core" },
     { FIELD(batch, KEY_INTEGER), .def = 32, .min = 1, .max = RUN_BATCH_MAX, .unit = "images",
       .why = "the most images that a lane runs at once on a GPU: it takes what waits, and never "
              "waits for more" },
@@ -139,8 +140,8 @@ static const struct key keys[] = {
              "0.4 ms a MiB" },
     { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
       .unit = "bytes",
-      .why = "device memory per lane, allocated at start; a larger job allocates more while it "
-             "runs" },
+      .why = "device memory per lane, allocated at start; it bounds how many JPEGs a GPU decodes "
+             "and encodes at once; a larger job allocates more while it runs" },
     { FIELD(worker_start_ms, KEY_INTEGER), .def = 60000, .min = 100, .max = HOUR_MS, .unit = "ms",
       .why = "how long a new worker may take to open its device and pass its first self-test "
              "before it is replaced; 0.3 s on a GPU, longer where the driver must be loaded "
