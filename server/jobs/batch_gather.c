@@ -77,12 +77,10 @@ struct load {
     size_t host, device;
 };
 
-static struct load load_of(const struct batch *batch, const struct run_item *run,
-                           const struct job *job) {
-    const struct device_codec *codec = batch->codec;
+static struct load load_of(const struct run_item *run, const struct job *job) {
     const size_t image = image_bytes(&run->in);
-    const size_t decoder = run->jpeg ? codec->decode_bytes(run->jpeg) : 0;
-    const size_t encoder = run->want == RUN_FILE ? codec->encode_bytes(&run->file) : 0;
+    const size_t decoder = run->jpeg ? run->decode_bytes : 0;
+    const size_t encoder = run->want == RUN_FILE ? run->encode_bytes : 0;
     struct load load = { .host = sizeof(int64_t) * job->value_count };
     if (!run->jpeg || run->want == RUN_PIXELS) load.host += image;
     for (int p = 0; p < OP_AUX_MAX; p++) load.host += image_bytes(&run->aux[p]);
@@ -103,7 +101,7 @@ int batch_gather(struct batch *batch, int *slots, int count) {
         bool taken = alike(job, first);
         if (taken) {
             propose(batch, slots[i], now);
-            const struct load one = load_of(batch, &batch->run_items[batch->count], job);
+            const struct load one = load_of(&batch->run_items[batch->count], job);
             taken = batch->count == 0 || (all.host + one.host <= executor->batch_bytes &&
                                           all.device + one.device <= executor->arena_bytes);
             if (taken) {
