@@ -17,14 +17,16 @@ static bool alike(const struct job *a, const struct job *b) {
 }
 
 /* It may have been begun before: by a worker that died, or in a batch that was split. */
-static void begin(struct job *job, int64_t now) {
+static void begin(struct job *job, int64_t now, bool again) {
+    const double queue_ms =
+        again ? job->timing.stage_ms[STAGE_QUEUE] : ns_to_ms(now - job->submitted_ns);
     job->timing = (struct timing){ .span_count = 0 };
     job->failure = (struct failure){ .status = STATUS_OK };
     job->notes = 0;
     job->result_offset = job->result_length = 0;
     job->values_offset = job->values_length = 0;
     job->decoded_by = job->encoded_by = CODEC_NOBODY;
-    job->timing.stage_ms[STAGE_QUEUE] = ns_to_ms(now - job->submitted_ns);
+    job->timing.stage_ms[STAGE_QUEUE] = queue_ms;
 }
 
 /* Behind the values, whose length is known only when they are. */
@@ -46,8 +48,8 @@ static void choose_codecs(const struct batch *batch, struct item *item, struct r
         .room = item->bytes + offset,
         .room_bytes = offset < span ? span - offset : 0,
     };
-    codec_choose(batch->codec, batch->cores, &batch->executor->limits, &batch->plan, &request,
-                 &item->choice, run);
+    codec_choose(batch->attempt.codec, batch->attempt.cores, &batch->executor->limits, &batch->plan,
+                 &request, &item->choice, run);
     job->notes = item->choice.notes;
     job->decoded_by = (uint8_t)item->choice.decoded_by;
     job->encoded_by = (uint8_t)item->choice.encoded_by;
@@ -59,7 +61,7 @@ static void propose(struct batch *batch, int slot, int64_t now) {
     struct item *item = &batch->items[batch->count];
     struct run_item *run = &batch->run_items[batch->count];
     struct job *job = slot_job(slots, slot);
-    begin(job, now);
+    begin(job, now, batch->attempt.again);
     item->slot = slot;
     item->job = job;
     item->bytes = slot_bytes(slots, slot);
