@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The first job decides: whoever has the same plan for the same kind of samples joins
- * it, while staging and device memory last. Each is first proposed: begun anew, and looked at for
- * who decodes and encodes it, since that tells what it takes. */
+ * it, while staging and device memory last; those that the device decodes keep to themselves. Each
+ * is first proposed: begun anew, and looked at for who decodes and encodes it, since that tells
+ * what it takes. */
 #include "server/jobs/batch.h"
 
 #include "pipeline/aux_image.h"
@@ -90,31 +91,36 @@ static struct load load_of(const struct run_item *run, const struct job *job) {
     return load;
 }
 
-/* The first job and those like it, as many as the lane holds, become the batch; the rest closes
- * up. */
-int batch_gather(struct batch *batch, int *slots, int count) {
+/* What the device decodes waits for no core: that takes a hundred times as long. */
+static bool decodes_alike(const struct batch *batch) {
+    return !batch->run_items[0].jpeg == !batch->run_items[batch->count].jpeg;
+}
+
+/* Whether the job joins the batch, which takes ALL so far. */
+static bool take(struct batch *batch, int slot, int64_t now, struct load *all) {
     const struct executor *executor = batch->executor;
-    const struct job *first = slot_job(executor->slots, slots[0]);
+    const struct job *job = slot_job(executor->slots, slot);
+    if (batch->count && !alike(job, batch->items[0].job)) return false;
+    propose(batch, slot, now);
+    const struct load one = load_of(&batch->run_items[batch->count], job);
+    all->host += one.host;
+    all->device += one.device;
+    const bool fits = all->host <= executor->batch_bytes && all->device <= executor->arena_bytes;
+    if (batch->count == 0 || (fits && decodes_alike(batch))) {
+        batch->count++;
+        return true;
+    }
+    all->host -= one.host;
+    all->device -= one.device;
+    metadata_release(&batch->items[batch->count].choice.metadata);
+    return false;
+}
+
+int batch_gather(struct batch *batch, int *slots, int count) {
     const int64_t now = clock_ns();
     struct load all = { 0, 0 };
     int left = 0;
-    for (int i = 0; i < count; i++) {
-        struct job *job = slot_job(executor->slots, slots[i]);
-        bool taken = alike(job, first);
-        if (taken) {
-            propose(batch, slots[i], now);
-            const struct load one = load_of(&batch->run_items[batch->count], job);
-            taken = batch->count == 0 || (all.host + one.host <= executor->batch_bytes &&
-                                          all.device + one.device <= executor->arena_bytes);
-            if (taken) {
-                all.host += one.host;
-                all.device += one.device;
-                batch->count++;
-            } else {
-                metadata_release(&batch->items[batch->count].choice.metadata);
-            }
-        }
-        if (!taken) slots[left++] = slots[i];
-    }
+    for (int i = 0; i < count; i++)
+        if (!take(batch, slots[i], now, &all)) slots[left++] = slots[i];
     return left;
 }

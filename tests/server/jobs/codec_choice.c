@@ -102,6 +102,20 @@ static void the_queue_is_told_once(void **state) {
     file_jobs.count = 0;
 }
 
+/* A JPEG that the device decodes shares no batch with what cores decode, whichever came first. */
+static void no_jpeg_waits_for_a_core(void **state) {
+    (void)state;
+    clear();
+    for (unsigned i = 0; i < 6; i++)
+        add_and_free(i % 2 ? jpeg_of(30, 30, 3, 2, 2, 0, NULL)
+                           : png_of(30, 30, PNG_COLOR_TYPE_RGB, 8, NULL),
+                     "histeq", &(struct wish){ .type = FORMAT_JPEG });
+    run_file_jobs();
+    assert_int_equal(twin_device.batches, 2);
+    assert_int_equal(twin_device.decoded, 3);
+    assert_int_equal(twin_device.encoded, 6);
+}
+
 /* The device has less room for its file than the slot. */
 static void a_file_too_large_for_the_device(void **state) {
     (void)state;
@@ -238,6 +252,7 @@ int main(void) {
         cmocka_unit_test(masks_beside),
         cmocka_unit_test(no_pixel_is_copied),
         cmocka_unit_test(a_refused_file_runs_alone),
+        cmocka_unit_test(no_jpeg_waits_for_a_core),
         cmocka_unit_test(the_queue_is_told_once),
         cmocka_unit_test(a_file_too_large_for_the_device),
         cmocka_unit_test(a_file_too_large_for_its_slot),
