@@ -80,14 +80,17 @@ struct load {
     size_t host, device;
 };
 
-static struct load load_of(const struct run_item *run, const struct job *job) {
+/* Between two steps there are two more images, where the codec works at other times. */
+static struct load load_of(const struct batch *batch, const struct run_item *run,
+                           const struct job *job) {
     const size_t image = image_bytes(&run->in);
-    const size_t decoder = run->jpeg ? run->decode_bytes : 0;
-    const size_t encoder = run->want == RUN_FILE ? run->encode_bytes : 0;
     struct load load = { .host = sizeof(int64_t) * job->value_count };
+    size_t work = batch->plan.count > 1 ? 2 * image : 0;
+    if (run->jpeg && run->decode_bytes > work) work = run->decode_bytes;
+    if (run->want == RUN_FILE && run->encode_bytes > work) work = run->encode_bytes;
+    if (run->jpeg || run->want == RUN_FILE) load.device = 2 * image + work;
     if (!run->jpeg || run->want == RUN_PIXELS) load.host += image;
     for (int p = 0; p < OP_AUX_MAX; p++) load.host += image_bytes(&run->aux[p]);
-    if (decoder || encoder) load.device = 2 * image + (decoder > encoder ? decoder : encoder);
     return load;
 }
 
@@ -102,7 +105,7 @@ static bool take(struct batch *batch, int slot, int64_t now, struct load *all) {
     const struct job *job = slot_job(executor->slots, slot);
     if (batch->count && !alike(job, batch->items[0].job)) return false;
     propose(batch, slot, now);
-    const struct load one = load_of(&batch->run_items[batch->count], job);
+    const struct load one = load_of(batch, &batch->run_items[batch->count], job);
     all->host += one.host;
     all->device += one.device;
     const bool fits = all->host <= executor->batch_bytes && all->device <= executor->arena_bytes;
