@@ -136,7 +136,8 @@ static const struct key keys[] = {
       .why = "threads of a worker that run jobs side by side; 0: one per core on the CPU, 4 on a "
              "GPU" },
     { FIELD(codec_threads, KEY_INTEGER), .def = 0, .min = 0, .max = 1024, .unit = "threads",
-      .why = "threads that decode and encode for a GPU worker; 0: one per core" },
+      .why = "threads that decode and encode for a GPU worker what the GPU does not; 0: one per "
+             "core" },
     { FIELD(batch, KEY_INTEGER), .def = 32, .min = 1, .max = RUN_BATCH_MAX, .unit = "images",
       .why = "the most images that a lane runs at once on a GPU: it takes what waits, and never "
              "waits for more" },
@@ -146,8 +147,8 @@ static const struct key keys[] = {
              "0.4 ms a MiB" },
     { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
       .unit = "bytes",
-      .why = "device memory per lane, allocated at start; a larger job borrows from "
-             "device_pool_bytes" },
+      .why = "device memory per lane, allocated at start; it bounds how many JPEGs a GPU decodes "
+              "and encodes at once; a larger job borrows from device_pool_bytes" },
     { FIELD(pinned_pool_bytes, KEY_SIZE), .def = 2 * GIB, .min = 16 * MIB, .max = 64 * GIB,
       .unit = "bytes",
       .why = "the most pinned memory of a worker for images larger than staging_bytes, pinned when "

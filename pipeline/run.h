@@ -37,8 +37,10 @@ struct run_item {
     /* The file of `in`, which the device's codec takes (decode_bytes): the caller decodes nothing.
      * NULL: the caller does. */
     const struct jpeg_baseline *jpeg;
+    size_t decode_bytes; /* what the codec says of it */
     enum run_result want;
     struct lane_encoding file; /* with RUN_FILE: quality, profile, bytes, capacity by the caller */
+    size_t encode_bytes;       /* and what the codec says of it */
     bool refused;              /* by the device's codec: neither result nor values mean anything */
     /* Set by run_reserve, filled by run_batch, in host memory: the result, which is `in` where no
      * step makes an image, and what each step tells (type VALUE_NONE: nothing). */

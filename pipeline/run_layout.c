@@ -30,6 +30,10 @@ static bool makes_image(const struct lane *lane, const struct plan *plan, int s)
     return !plan->steps[s].op->values && !run_is_fused(lane, s);
 }
 
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
 /* ---- bytes */
 
 static size_t shape_bytes(const struct run_item *item, int step) {
@@ -89,18 +93,14 @@ size_t run_downloaded_bytes(const struct plan *plan, const struct run_item *item
     return result_bytes(plan, items, count, true) + all_values_bytes(plan, items, count);
 }
 
-static size_t decode_bytes(const struct lane *lane, const struct run_item *items, int count) {
-    size_t bytes = 0;
-    for (int i = 0; i < count; i++)
-        if (items[i].jpeg) bytes += lane->driver->codec->decode_bytes(items[i].jpeg);
-    return bytes;
-}
-
-static size_t encode_bytes(const struct lane *lane, const struct run_item *items, int count) {
-    size_t bytes = 0;
-    for (int i = 0; i < count; i++)
-        if (items[i].want == RUN_FILE) bytes += lane->driver->codec->encode_bytes(&items[i].file);
-    return bytes;
+/* The decoder and the encoder are not at work at the same time. */
+static size_t codec_bytes(const struct run_item *items, int count) {
+    size_t decode = 0, encode = 0;
+    for (int i = 0; i < count; i++) {
+        if (items[i].jpeg) decode += items[i].decode_bytes;
+        if (items[i].want == RUN_FILE) encode += items[i].encode_bytes;
+    }
+    return larger(decode, encode);
 }
 
 /* ---- the steps' memory */
@@ -144,17 +144,12 @@ struct run_layout run_layout_of(struct lane *lane, const struct plan *plan, stru
     return layout;
 }
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
 struct lane_need run_layout_need(struct lane *lane, const struct plan *plan, struct run_item *items,
                                  int count) {
     const struct run_layout layout = run_layout_of(lane, plan, items, count);
     const size_t steps = layout.half[0] + layout.half[1] + aligned(layout.scratch);
-    const size_t codec = larger(decode_bytes(lane, items, count), encode_bytes(lane, items, count));
     struct lane_need need = { .in = run_uploaded_bytes(items, count),
-                              .work = larger(steps, codec),
+                              .work = larger(steps, codec_bytes(items, count)),
                               .out = run_downloaded_bytes(plan, items, count) };
     for (int i = 0; i < count; i++)
         if (items[i].jpeg && !is_passed_on(plan, &items[i]))

@@ -33,6 +33,7 @@ static struct twin_device {
     size_t uploaded, downloaded;
     size_t room;                         /* of a file on the device; 0: any */
     size_t cut;                          /* bytes that a file lacks at its end */
+    void (*at_finish)(void);             /* of every batch; may be NULL */
     enum status decode_fails, run_fails; /* with this */
 } twin_device;
 
@@ -164,6 +165,7 @@ static enum status twin_finish(struct lane *lane, struct lane_times *times, stru
     times->encode_ms = twin_device.encoding_count ? 0.5 : 0;
     twin_device.decoding_count = twin_device.encoding_count = 0;
     twin_device.batches++;
+    if (twin_device.at_finish) twin_device.at_finish();
     return status;
 }
 

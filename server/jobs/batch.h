@@ -28,10 +28,16 @@ struct item {
     bool failed;                /* its answer is a failure; its pixels are blank */
 };
 
-struct batch {
-    const struct executor *executor;
+/* Of several to run the same job. */
+struct attempt {
     const struct device_codec *codec; /* NULL: the cores do what it would have done */
     enum codec_place cores;           /* then, why */
+    bool again;                       /* in this worker: its time in the queue is known */
+};
+
+struct batch {
+    const struct executor *executor;
+    struct attempt attempt;
     struct plan plan;
     int count;
     struct item items[RUN_BATCH_MAX];
@@ -41,7 +47,7 @@ struct batch {
 };
 
 /* The first of SLOTS and those like it, as many as the lane holds; the rest closes up. Returns how
- * many they are. The batch has executor, codec, cores and plan, and no items. */
+ * many they are. The batch has executor, attempt and plan, and no items. */
 int batch_gather(struct batch *batch, int *slots, int count);
 
 /* Returns whether there is anything to run for. */

@@ -4,12 +4,13 @@
 static enum codec_place choose_decoder(const struct device_codec *codec,
                                        const struct codec_limits *limits,
                                        const struct codec_request *request,
-                                       struct codec_choice *choice) {
+                                       struct codec_choice *choice, size_t *bytes) {
     if (request->probe->format != FORMAT_JPEG) return CODEC_FORMAT;
     if (!jpeg_baseline_read_header(request->bytes, request->length, request->probe, limits,
-                                   &choice->jpeg) ||
-        !codec->decode_bytes(&choice->jpeg))
+                                   &choice->jpeg))
         return CODEC_KIND;
+    *bytes = codec->decode_bytes(&choice->jpeg);
+    if (!*bytes) return CODEC_KIND;
     if (codec_read_metadata(request->bytes, request->length, request->probe, limits,
                             &choice->metadata, &choice->notes, NULL))
         return CODEC_PROFILE;
@@ -20,7 +21,8 @@ static enum codec_place choose_decoder(const struct device_codec *codec,
 static enum codec_place choose_encoder(const struct device_codec *codec,
                                        const struct codec_request *request,
                                        const struct image *result, struct codec_choice *choice,
-                                       struct lane_encoding *file) {
+                                       struct run_item *run) {
+    struct lane_encoding *file = &run->file;
     const struct metadata *metadata = &choice->metadata;
     if (request->type != FORMAT_JPEG) return CODEC_FORMAT;
     if (request->probe->profile && choice->decoded_by != CODEC_DEVICE) return CODEC_PROFILE;
@@ -29,11 +31,13 @@ static enum codec_place choose_encoder(const struct device_codec *codec,
                                     .quality = request->quality,
                                     .bytes = request->room,
                                     .capacity = request->room_bytes };
-    if (!codec->encode_bytes(file)) return CODEC_KIND;
+    run->encode_bytes = codec->encode_bytes(file);
+    if (!run->encode_bytes) return CODEC_KIND;
     if (!codec_profile_fits(metadata, image_colours(result), &choice->notes)) return CODEC_DEVICE;
     file->profile = metadata->profile;
     file->profile_length = metadata->profile_length;
-    return codec->encode_bytes(file) ? CODEC_DEVICE : CODEC_PROFILE;
+    run->encode_bytes = codec->encode_bytes(file);
+    return run->encode_bytes ? CODEC_DEVICE : CODEC_PROFILE;
 }
 
 void codec_choose(const struct device_codec *codec, enum codec_place cores,
@@ -47,10 +51,10 @@ void codec_choose(const struct device_codec *codec, enum codec_place cores,
     run->jpeg = NULL;
     run->want = wanted ? RUN_PIXELS : RUN_NOTHING;
     if (!codec) return;
-    choice->decoded_by = choose_decoder(codec, limits, request, choice);
+    choice->decoded_by = choose_decoder(codec, limits, request, choice, &run->decode_bytes);
     if (choice->decoded_by == CODEC_DEVICE) run->jpeg = &choice->jpeg;
     /* A shape that the plan refuses is told by run_reserve. */
     if (!wanted || plan_shapes(plan, &run->in, UINT64_MAX, shapes, NULL)) return;
-    choice->encoded_by = choose_encoder(codec, request, &shapes[plan->count], choice, &run->file);
+    choice->encoded_by = choose_encoder(codec, request, &shapes[plan->count], choice, run);
     if (choice->encoded_by == CODEC_DEVICE) run->want = RUN_FILE;
 }

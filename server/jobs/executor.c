@@ -45,15 +45,12 @@ struct executor executor_make(struct slots *slots, const struct config *config,
 static void run_together(struct batch *batch, struct lane *lane, enum status status,
                          struct failure *failure);
 
-/* Takes a batch out of SLOTS. CODEC: NULL: the cores do what it would have done, for that reason.
- */
+/* Takes a batch out of SLOTS. */
 static int run_some(const struct executor *executor, struct lane *lane, int *slots, int count,
-                    const struct device_codec *codec, enum codec_place reason,
-                    struct failure *failure) {
-    struct batch batch; /* some 200 KB: on the lane's own stack */
+                    const struct attempt *attempt, struct failure *failure) {
+    struct batch batch; /* some 150 KB: on the lane's own stack */
     batch.executor = executor;
-    batch.codec = codec;
-    batch.cores = reason;
+    batch.attempt = *attempt;
     batch.count = batch.refused_count = 0;
     const enum status status =
         plan_parse(&batch.plan, slot_job(executor->slots, slots[0])->plan, failure);
@@ -63,12 +60,14 @@ static int run_some(const struct executor *executor, struct lane *lane, int *slo
     return left;
 }
 
+/* CODEC: NULL: without it, because of CORES. */
 static void run_again(const struct batch *batch, struct lane *lane, int *slots, int count,
-                      const struct device_codec *codec, enum codec_place reason,
+                      const struct device_codec *codec, enum codec_place cores,
                       struct failure *failure) {
+    const struct attempt attempt = { codec, cores, true };
     while (count > 0 && failure->status != STATUS_DEVICE) {
         failure->status = STATUS_OK;
-        count = run_some(batch->executor, lane, slots, count, codec, reason, failure);
+        count = run_some(batch->executor, lane, slots, count, &attempt, failure);
     }
 }
 
@@ -83,11 +82,11 @@ static bool may_do_apart(const struct batch *batch, enum status status) {
 
 /* Where memory does not suffice for all at once, or one of them fails on the device. */
 static void run_apart(struct batch *batch, struct lane *lane, struct failure *failure) {
-    const struct device_codec *codec = batch->count > 1 ? batch->codec : NULL;
-    const enum codec_place reason = batch->codec ? CODEC_FAILED : batch->cores;
+    const struct device_codec *codec = batch->count > 1 ? batch->attempt.codec : NULL;
+    const enum codec_place cores = batch->attempt.codec ? CODEC_FAILED : batch->attempt.cores;
     batch_release(batch);
     for (int i = 0; i < batch->count && failure->status != STATUS_DEVICE; i++)
-        run_again(batch, lane, &batch->items[i].slot, 1, codec, reason, failure);
+        run_again(batch, lane, &batch->items[i].slot, 1, codec, cores, failure);
 }
 
 /* Whether the batch, of one, may run on a CPU after all: the client has not asked for the GPU, and
@@ -109,7 +108,8 @@ static bool run_on_cpu(struct batch *batch, struct failure *failure) {
     snprintf(executor.device_name, sizeof executor.device_name, "cpu");
     batch_release(batch);
     failure->status = STATUS_OK;
-    run_some(&executor, lane, &batch->items[0].slot, 1, NULL, CODEC_FAILED, failure);
+    const struct attempt attempt = { NULL, CODEC_FAILED, true };
+    run_some(&executor, lane, &batch->items[0].slot, 1, &attempt, failure);
     device_cpu.close(lane);
     return true;
 }
@@ -135,5 +135,6 @@ static void run_together(struct batch *batch, struct lane *lane, enum status sta
 
 int executor_run(const struct executor *executor, struct lane *lane, int *slots, int count,
                  struct failure *failure) {
-    return run_some(executor, lane, slots, count, lane->driver->codec, CODEC_NOBODY, failure);
+    const struct attempt first = { lane->driver->codec, CODEC_NOBODY, false };
+    return run_some(executor, lane, slots, count, &first, failure);
 }

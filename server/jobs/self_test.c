@@ -79,6 +79,9 @@ static enum status recode(struct lane *lane, const struct file *file, struct fil
     if (!jpeg_baseline_read_header(file->bytes, file->length, &file->probe, &codec_limits_default,
                                    &jpeg))
         return fail(failure, STATUS_INTERNAL, "the self-test made a JPEG that it cannot read");
+    item.file.image = file->probe.shape;
+    item.decode_bytes = lane->driver->codec->decode_bytes(&jpeg);
+    item.encode_bytes = lane->driver->codec->encode_bytes(&item.file);
     enum status status = run_reserve(lane, &plan, &item, 1, SIDE * SIDE, failure);
     if (!status) status = run_batch(lane, &plan, &item, 1, failure);
     made->length = item.refused ? 0 : item.file.length;

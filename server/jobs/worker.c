@@ -80,8 +80,9 @@ static void pin_slots(const struct worker *worker, const struct device_driver *d
     int refused = 0;
     if (!driver->codec || !driver->codec->pin || worker->sandbox) return;
     for (int i = 0; i < slots_count(slots); i++)
-        refused +=
-            driver->codec->pin(index, slot_bytes(slots, i), slot_hot(slots, i), &failure) != 0;
+        if (slot_hot(slots, i))
+            refused +=
+                driver->codec->pin(index, slot_bytes(slots, i), slot_hot(slots, i), &failure) != 0;
     if (refused)
         log_event(LOG_ERROR, "worker: %d of %d slots could not be pinned, and are copied: %s",
                   refused, slots_count(slots), failure.message);

@@ -49,7 +49,7 @@ static void equalize(struct lane *lane, uint32_t width, uint32_t height, struct 
     params_init(&params, op->params);
     struct image in = image_shape(width, height, 1, 8), out = in;
     const size_t bytes = image_bytes(&in);
-    const struct lane_need need = { bytes, 0, bytes };
+    const struct lane_need need = { .in = bytes, .out = bytes };
     assert_int_equal(device_cuda.reserve(lane, &need, &failure), STATUS_OK);
     for (size_t i = 0; i < bytes; i++) lane->host_in[i] = (uint8_t)(i * i >> 7 ^ i);
     in.pixels = lane->in;
@@ -92,7 +92,7 @@ static void test_memory(void **state) {
     assert_ptr_equal(lane->host_in, own);
     assert_int_equal(lane->pinned_bytes, pinned);
     struct failure failure = { 0 };
-    const struct lane_need too_much = { 0, (size_t)1 << 46, 0 };
+    const struct lane_need too_much = { .work = (size_t)1 << 46 };
     assert_int_equal(device_cuda.reserve(lane, &too_much, &failure), STATUS_NO_MEMORY);
     equalize(lane, 100, 100, &spans); /* the lane is as before */
     device_cuda.close(lane);
@@ -155,7 +155,7 @@ static void tell_latency(struct lane *lane, uint32_t width, uint32_t height) {
     params_init(&params, op->params);
     struct image in = image_shape(width, height, 1, 8), out = in;
     const size_t bytes = image_bytes(&in);
-    const struct lane_need need = { bytes, 0, bytes };
+    const struct lane_need need = { .in = bytes, .out = bytes };
     for (int i = 0; i < REPEATS; i++) {
         at[0] = clock_ns();
         device_cuda.reserve(lane, &need, &failure);

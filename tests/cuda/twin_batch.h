@@ -99,8 +99,9 @@ static void run_gpu(struct job *job, size_t in_bytes, size_t out_bytes) {
     struct lane_times times;
     make_calls(job, calls, &failure);
     const size_t upload_bytes = in_bytes + place_aux(job, NULL, 0);
-    const struct lane_need need = { upload_bytes, device_cuda.scratch(lane, op, calls, job->count),
-                                    out_bytes };
+    const struct lane_need need = { .in = upload_bytes,
+                                    .work = device_cuda.scratch(lane, op, calls, job->count),
+                                    .out = out_bytes };
     if (device_cuda.reserve(lane, &need, &failure)) fail_msg("%s: %s", job->name, failure.message);
     cudaMemset(lane->work, PATTERN, need.work);
     cudaMemset(lane->out, PATTERN, out_bytes);

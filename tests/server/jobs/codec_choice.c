@@ -80,6 +80,42 @@ static void a_refused_file_runs_alone(void **state) {
     assert_int_equal(file_jobs.decoded[CODEC_REFUSED], 1);
 }
 
+/* As if the first attempt had taken an hour. */
+static void pass_an_hour(void) {
+    slot_job(file_jobs.slots, file_jobs.taken[1])->submitted_ns -= INT64_C(3600000000000);
+}
+
+/* What the first attempt took is no time in the queue. */
+static void the_queue_is_told_once(void **state) {
+    (void)state;
+    struct bytes file = jpeg_of(64, 64, 3, 2, 2, 0, NULL);
+    clear();
+    damage_jpeg(&file);
+    add_and_free(file, "mean", &(struct wish){ .accept_damage = true });
+    struct job *job = slot_job(file_jobs.slots, file_jobs.taken[1]);
+    job->submitted_ns = clock_ns();
+    twin_device.at_finish = pass_an_hour;
+    run_side(file_jobs.device, 1, true);
+    twin_device.at_finish = NULL;
+    assert_int_equal(job->decoded_by, CODEC_REFUSED);
+    assert_true(job->timing.stage_ms[STAGE_QUEUE] < 3e6);
+    file_jobs.count = 0;
+}
+
+/* A JPEG that the device decodes shares no batch with what cores decode, whichever came first. */
+static void no_jpeg_waits_for_a_core(void **state) {
+    (void)state;
+    clear();
+    for (unsigned i = 0; i < 6; i++)
+        add_and_free(i % 2 ? jpeg_of(30, 30, 3, 2, 2, 0, NULL)
+                           : png_of(30, 30, PNG_COLOR_TYPE_RGB, 8, NULL),
+                     "histeq", &(struct wish){ .type = FORMAT_JPEG });
+    run_file_jobs();
+    assert_int_equal(twin_device.batches, 2);
+    assert_int_equal(twin_device.decoded, 3);
+    assert_int_equal(twin_device.encoded, 6);
+}
+
 /* The device has less room for its file than the slot. */
 static void a_file_too_large_for_the_device(void **state) {
     (void)state;
@@ -216,6 +252,8 @@ int main(void) {
         cmocka_unit_test(masks_beside),
         cmocka_unit_test(no_pixel_is_copied),
         cmocka_unit_test(a_refused_file_runs_alone),
+        cmocka_unit_test(no_jpeg_waits_for_a_core),
+        cmocka_unit_test(the_queue_is_told_once),
         cmocka_unit_test(a_file_too_large_for_the_device),
         cmocka_unit_test(a_file_too_large_for_its_slot),
         cmocka_unit_test(a_decoder_that_fails),

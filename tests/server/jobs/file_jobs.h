@@ -51,6 +51,7 @@ static inline void file_jobs_open(struct lane *device, size_t hot, size_t span) 
     file_jobs.device = device;
     file_jobs.executor = (struct executor){ .slots = file_jobs.slots,
                                             .limits = codec_limits_default,
+                                            .codecs = pool_create(3),
                                             .batch_bytes = 64 << 20,
                                             .arena_bytes = 256 << 20,
                                             .answer = file_jobs_answer };
@@ -58,6 +59,7 @@ static inline void file_jobs_open(struct lane *device, size_t hot, size_t span) 
 
 static inline void file_jobs_close(void) {
     device_cpu.close(file_jobs.cpu);
+    pool_destroy(file_jobs.executor.codecs);
     slots_destroy(file_jobs.slots);
 }
 
