@@ -75,10 +75,6 @@ void backlog_complete(struct backlog *backlog, const struct backlog_job *job, in
     learn_speed(backlog, now);
 }
 
-int backlog_longs_max(const struct backlog *backlog) {
-    return backlog->lanes > 1 ? backlog->lanes - 1 : 1;
-}
-
 /* COUNT jobs of TOTAL_MS that LANES work on, SPEED times as fast as one: when one more begins. They
  * are taken to be spread evenly, so that lanes become free one after the other. */
 static double wait_for(int count, double total_ms, int lanes, double speed) {
@@ -101,7 +97,8 @@ static double wait_for_longs(const struct backlog *backlog, int most, int64_t no
 }
 
 double backlog_wait_ms(const struct backlog *backlog, const struct backlog_job *job, int64_t now) {
-    const int lanes = backlog->lanes > 1 ? backlog->lanes : 1, most = backlog_longs_max(backlog);
+    const int lanes = backlog->lanes > 1 ? backlog->lanes : 1;
+    const int most = lanes > 1 ? lanes - 1 : 1; /* long ones at once */
     const int held = lanes == 1 ? 0 : backlog->longs < most ? backlog->longs : most;
     const double speed = backlog->speed > 0 ? backlog->speed : 1;
     const double shorts =

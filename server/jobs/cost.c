@@ -139,26 +139,32 @@ void work_add_result(struct work *work, const struct image *result, enum format 
 
 /* ---- prediction */
 
+static double term_ms(const struct cost *cost, const struct work_term *term) {
+    return term->row < COST_ROWS ? (double)cost->rows[term->row] * (double)term->amount : 0;
+}
+
 double cost_predict(const struct cost *cost, const struct work *work) {
     double ms = 0;
     for (uint32_t i = 0; i < work->count && i < WORK_TERMS_MAX; i++)
-        if (work->terms[i].row < COST_ROWS)
-            ms += (double)cost->rows[work->terms[i].row] * (double)work->terms[i].amount;
+        ms += term_ms(cost, &work->terms[i]);
     return ms > predicted_min_ms ? ms : predicted_min_ms;
+}
+
+static double stage_predicted(const struct cost *cost, const struct work *work, unsigned stage) {
+    double ms = 0;
+    for (uint32_t i = 0; i < work->count && i < WORK_TERMS_MAX; i++)
+        if (work->terms[i].stage == stage) ms += term_ms(cost, &work->terms[i]);
+    return ms;
+}
+
+double cost_predict_compute(const struct cost *cost, const struct work *work) {
+    return stage_predicted(cost, work, COST_COMPUTE);
 }
 
 /* ---- learning */
 
 static double clamp(double value, double least, double most) {
     return value < least ? least : value > most ? most : value;
-}
-
-static double stage_predicted(const struct cost *cost, const struct work *work, unsigned stage) {
-    double ms = 0;
-    for (uint32_t i = 0; i < work->count; i++)
-        if (work->terms[i].stage == stage)
-            ms += (double)cost->rows[work->terms[i].row] * (double)work->terms[i].amount;
-    return ms;
 }
 
 static void learn_row(struct cost *cost, int row, double share, double ratio) {
@@ -178,8 +184,7 @@ static void learn_stage(struct cost *cost, const struct work *work, unsigned sta
     const double ratio = clamp(observed / predicted, 1.0 / RATIO_MAX, RATIO_MAX);
     float shares[WORK_TERMS_MAX] = { 0 }; /* before any of the rows changes */
     for (uint32_t i = 0; i < work->count; i++)
-        shares[i] = (float)((double)cost->rows[work->terms[i].row] * (double)work->terms[i].amount /
-                            predicted);
+        shares[i] = (float)(term_ms(cost, &work->terms[i]) / predicted);
     for (uint32_t i = 0; i < work->count; i++)
         if (work->terms[i].stage == stage)
             learn_row(cost, work->terms[i].row, (double)shares[i], ratio);

@@ -81,6 +81,9 @@ void cost_init(struct cost *cost, bool cpu);
 /* Milliseconds of the job alone on a lane. */
 double cost_predict(const struct cost *cost, const struct work *work);
 
+/* What of that are its operators'. */
+double cost_predict_compute(const struct cost *cost, const struct work *work);
+
 /* A job took TOTAL_MS, of which TIMING tells the stages, PREDICTED_MS had been told, and BATCH jobs
  * ran together: its times are theirs. */
 void cost_learn(struct cost *cost, const struct work *work, const struct timing *timing,

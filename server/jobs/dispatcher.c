@@ -81,13 +81,19 @@ static void send_back(struct dispatcher *dispatcher, int slot) {
 
 /* ---- handing out */
 
+/* Long jobs that a worker may have: they never take all the room. A CPU's has as many as it may
+ * run, all lanes but one; a GPU's makes batches of those that may share one. */
+static int longs_max(const struct worker_handle *worker) {
+    return worker->capacity / 2 > 2 ? worker->capacity / 2 - 1 : 1;
+}
+
 /* A long job finds no room where short ones still do. */
-static bool has_room(const struct dispatcher *dispatcher, int worker, const struct job *job,
+static bool has_room(const struct dispatcher *dispatcher, int number, const struct job *job,
                      bool is_long) {
-    const struct backlog *backlog = &dispatcher->forecast.backlogs[worker];
-    if (is_long && !job->deaths && backlog->longs >= backlog_longs_max(backlog)) return false;
-    return worker_handle_has_room(&dispatcher->options.workers->all[worker], job,
-                                  dispatcher->forecast.costs[worker].mean_ms);
+    const struct worker_handle *worker = &dispatcher->options.workers->all[number];
+    const int longs = dispatcher->forecast.backlogs[number].longs;
+    if (is_long && !job->deaths && longs >= longs_max(worker)) return false;
+    return worker_handle_has_room(worker, job, dispatcher->forecast.costs[number].mean_ms);
 }
 
 static bool hand_to(struct dispatcher *dispatcher, int worker, int slot,
@@ -97,6 +103,7 @@ static bool hand_to(struct dispatcher *dispatcher, int worker, int slot,
     job->run_number = ++dispatcher->runs;
     job->predicted_ms = backlog->ms;
     job->is_long = backlog->is_long;
+    job->unbatched = forecast_is_unbatched(&dispatcher->forecast, &place->forecast, worker);
     if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;
     place->at = (short)worker;

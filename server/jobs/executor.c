@@ -16,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Costs are alike if the larger is at most so many times the smaller, and a millisecond more. */
-enum { LIKE_TIMES = 4, LIKE_MS = 1 };
+/* Costs are alike if the larger is at most so many times the smaller, and a millisecond more. So
+ * many milliseconds of work, each job alone, are enough for a batch. */
+enum { LIKE_TIMES = 4, LIKE_MS = 1, GROUP_MS = 20 };
 
 /* One job of the batch. */
 struct item {
@@ -222,16 +223,25 @@ static void move_to(int *slots, int to, int from) {
     slots[to] = slot;
 }
 
+/* Whether a batch of jobs like FIRST, of BYTES and MS so far, may take JOB too. Enough milliseconds
+ * are enough; but where the codecs take them, cores work at as many files at once as there are. */
+static bool may_join(const struct executor *executor, const struct job *first,
+                     const struct job *job, size_t bytes, double ms) {
+    return !first->unbatched && bytes + staging_of(job) <= executor->batch_bytes &&
+           (first->is_long || ms + job->predicted_ms <= GROUP_MS);
+}
+
 int executor_group(const struct executor *executor, int *slots, int count, int most) {
     int chosen = 0;
     size_t bytes = 0;
+    double ms = 0;
     const struct job *first = slot_job(executor->slots, slots[0]);
     for (int i = 0; i < count && chosen < most; i++) {
         const struct job *job = slot_job(executor->slots, slots[i]);
-        const size_t more = staging_of(job);
-        const bool fits = chosen == 0 || (!first->is_long && bytes + more <= executor->batch_bytes);
+        const bool fits = chosen == 0 || may_join(executor, first, job, bytes, ms);
         if (!fits || !alike(job, first)) continue;
-        bytes += more;
+        bytes += staging_of(job);
+        ms += job->predicted_ms;
         move_to(slots, chosen++, i);
     }
     return chosen;

@@ -37,7 +37,7 @@ int executor_run(const struct executor *executor, struct lane *lane, int *slots,
 
 /* Moves the first of SLOTS and those that may run with it, up to MOST, to the front, in their
  * order; returns how many. They have the same plan, the same kind of samples and a like cost, and
- * fit the staging together. A long job is alone. */
+ * fit the staging together. A job whose operators take long is alone. */
 int executor_group(const struct executor *executor, int *slots, int count, int most);
 
 #endif

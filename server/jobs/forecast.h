@@ -52,6 +52,10 @@ int forecast_choose(const struct forecast *forecast, const struct forecast_round
 struct backlog_job forecast_count(struct forecast_round *round, const struct forecast_job *job,
                                   int worker);
 
+/* Whether the job's operators alone make it long on WORKER. */
+bool forecast_is_unbatched(const struct forecast *forecast, const struct forecast_job *job,
+                           int worker);
+
 /* The job of WORKER came back; BATCH as in struct job. */
 void forecast_learn(struct forecast *forecast, int worker, const struct forecast_job *predicted,
                     const struct job *job);

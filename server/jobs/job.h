@@ -55,6 +55,7 @@ struct job {
     uint32_t run_number; /* of this run of this slot, sent back with it: tells late news apart */
     double predicted_ms; /* on the worker that has it; by the dispatcher, as is_long */
     int32_t is_long;     /* there: a lane is kept free of such (backlog.h) */
+    int32_t unbatched;   /* its operators take long: nobody waits for them in the same batch */
     struct progress progress; /* deadline and cancel by the front, done and total by the worker */
 
     /* ---- the answer: written by the worker */

@@ -2,7 +2,7 @@
 /* pending.h - the jobs that wait inside a worker, shared by its lanes.
  *
  * A lane takes one group of jobs that run together; the others are there for the next lane at once.
- * A long job runs alone, and is not taken by the last lane that is free, so that a short one never
+ * A long job is not taken by the last lane that is free, so that a short one never
  * waits for it; but once it has waited for as long as it takes, it gets the next lane, as long as
  * another one has no long job.
  *

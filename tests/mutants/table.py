@@ -118,6 +118,8 @@ TABLE = [
      "now >= old_at(job)", "now < 0", "unit jobs/pending"),
     ("long jobs get all lanes once they are old", "jobs/pending.c",
      "pending->longs < pending->options.lanes - 1 &&", "", "unit jobs/pending"),
+    ("a batch goes on although it takes long", "jobs/executor.c",
+     "(first->is_long || ms + job->predicted_ms <= GROUP_MS)", "true", "unit jobs/executor"),
     ("one outlier moves a coefficient as far as it likes", "jobs/cost.c",
      "1.0 / RATIO_MAX, RATIO_MAX);", "0, 1e9);", "unit jobs/cost"),
     ("a small file teaches what a megabyte costs", "jobs/cost.c",

@@ -210,7 +210,7 @@ static void check_group(int *of, int count, int most, const int *expected, int c
     for (int i = 0; i < count; i++) assert_int_equal(of[i], expected[i]);
 }
 
-static void groups_are_of_like_cost_and_long_jobs_alone(void **state) {
+static void groups_are_of_like_cost_and_end_in_time(void **state) {
     (void)state;
     static const double ms[] = { 2, 9, 10, 0.2, 8 };
     int of[5], all[5];
@@ -222,7 +222,12 @@ static void groups_are_of_like_cost_and_long_jobs_alone(void **state) {
     check_group(of, 5, 8, (int[]){ all[0], all[1], all[4], all[2], all[3] }, 3);
     check_group(of + 3, 2, 8, (int[]){ all[2], all[3] }, 1);
     check_group(of, 5, 2, (int[]){ all[0], all[1], all[4], all[2], all[3] }, 2);
+    slot_job(slots, all[3])->predicted_ms = 4;
+    check_group(of, 5, 8, (int[]){ all[0], all[1], all[4], all[2], all[3] }, 3); /* 19 ms */
     for (int i = 0; i < 5; i++) slot_job(slots, all[i])->is_long = 1;
+    slot_job(slots, all[2])->predicted_ms = 9;
+    check_group(of, 5, 8, (int[]){ all[0], all[1], all[4], all[2], all[3] }, 5);
+    for (int i = 0; i < 5; i++) slot_job(slots, all[i])->unbatched = 1;
     check_group(of, 5, 8, (int[]){ all[0], all[1], all[4], all[2], all[3] }, 1);
     run_all(of, 5);
     assert_int_equal(run_count, 5);
@@ -286,7 +291,7 @@ int main(void) {
         cmocka_unit_test(nothing_of_a_first_try_stays),
         cmocka_unit_test(plans_go_apart),
         cmocka_unit_test(no_more_than_the_staging_holds),
-        cmocka_unit_test(groups_are_of_like_cost_and_long_jobs_alone),
+        cmocka_unit_test(groups_are_of_like_cost_and_end_in_time),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }
