@@ -7,7 +7,8 @@
  * and 0.05 of many. A core does one. */
 enum { GPU_SPEED = 6 };
 
-enum { GPU_LONG_MS = 10, CPU_LONG_MS = 500 };
+/* LATE_MS: no lane ends a short job for so long only if something is wrong with one. */
+enum { GPU_LONG_MS = 10, CPU_LONG_MS = 500, LATE_MS = 1000 };
 enum { WINDOW_JOBS = 16, WINDOW_MS = 50, CHANGE_MAX = 4, SMOOTHING = 4, SPEED_MAX = 4096 };
 
 void backlog_set_lanes(struct backlog *backlog, int lanes, bool cpu) {
@@ -86,8 +87,7 @@ static double wait_for_shorts(const struct backlog *backlog, int lanes, double s
     const double wait = wait_for(backlog->shorts, backlog->short_ms, lanes, speed);
     const double still = ns_to_ms(now) - backlog->moved_ms;
     const bool held_up = backlog->lanes <= 1 && backlog->longs; /* a long one is at work */
-    const bool late =
-        !held_up && backlog->shorts >= lanes && still * backlog->shorts > backlog->short_ms;
+    const bool late = !held_up && backlog->shorts >= lanes && still > LATE_MS;
     return late && still > wait ? still : wait;
 }
 

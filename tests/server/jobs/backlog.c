@@ -87,12 +87,13 @@ static void a_worker_that_does_not_move_is_late(void **state) {
     const struct backlog_job job = add(&backlog, 1, 100 * ms_ns);
     add(&backlog, 1, 105 * ms_ns);
     CHECK(wait_ms(&backlog, 1, 101 * ms_ns), 2);
-    CHECK(wait_ms(&backlog, 1, 900 * ms_ns), 800);
-    backlog_complete(&backlog, &job, 900 * ms_ns);
-    CHECK(wait_ms(&backlog, 1, 900 * ms_ns), 1);
+    CHECK(wait_ms(&backlog, 1, 1099 * ms_ns), 2);
+    CHECK(wait_ms(&backlog, 1, 1900 * ms_ns), 1800);
+    backlog_complete(&backlog, &job, 1900 * ms_ns);
+    CHECK(wait_ms(&backlog, 1, 1900 * ms_ns), 1);
     struct backlog more = make(2, true);
     add(&more, 1, 0);
-    CHECK(wait_ms(&more, 1, 900 * ms_ns), 0); /* the other lane is free */
+    CHECK(wait_ms(&more, 1, 1900 * ms_ns), 0); /* the other lane is free */
 }
 
 static void what_is_over_counts_no_more(void **state) {
