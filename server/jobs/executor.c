@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. executor_group() finds the first job and all that may share a batch with it,
- * gather() makes the batch; decoding and encoding are spread over the pool `codecs`, an image a
- * thread; the plan runs once over all images in between. A batch keeps its layout: an image that
- * fails to decode goes through it blank, and its job is answered with the failure. Where the whole
- * batch fails for want of memory, or because of one image, its jobs run one by one, so that each
- * gets its own answer. A job is answered as soon as its own result is encoded. What steps tell is
- * written as JSON by the same thread as the result: a long histogram would keep an I/O thread of
- * the front busy. */
+/* How it works. gather() moves the first job, and all that may share a batch with it, out of the
+ * list; decoding and encoding are spread over the pool `codecs`, an image a thread; the plan runs
+ * once over all images in between. A batch keeps its layout: an image that fails to decode goes
+ * through it blank, and its job is answered with the failure. Where the whole batch fails for want
+ * of memory, or because of one image, its jobs run one by one, so that each gets its own answer. A
+ * job is answered as soon as its own result is encoded. What steps tell is written as JSON by the
+ * same thread as the result: a long histogram would keep an I/O thread of the front busy. */
 #include "server/jobs/executor.h"
 
 #include "pipeline/aux_image.h"
@@ -15,10 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Costs are alike if the larger is at most so many times the smaller, and a millisecond more. So
- * many milliseconds of work, each job alone, are enough for a batch. */
-enum { LIKE_TIMES = 4, LIKE_MS = 1, GROUP_MS = 20 };
 
 /* One job of the batch. */
 struct item {
@@ -193,69 +188,34 @@ static void encode_one(void *argument, int index) {
 
 /* ---- batch */
 
-/* Cost of like size: whoever shares a batch waits for all of it. */
-static bool like_cost(const struct job *a, const struct job *b) {
-    const bool more = a->predicted_ms > b->predicted_ms;
-    const double most = more ? a->predicted_ms : b->predicted_ms;
-    const double least = more ? b->predicted_ms : a->predicted_ms;
-    return most <= LIKE_TIMES * least + LIKE_MS;
-}
-
 /* Whether one launch can do both: the same plan over the same kind of samples. */
 static bool alike(const struct job *a, const struct job *b) {
     const struct image *one = &a->probe.shape, *other = &b->probe.shape;
     return one->channels == other->channels && one->depth == other->depth &&
-           strcmp(a->plan, b->plan) == 0 && like_cost(a, b);
+           strcmp(a->plan, b->plan) == 0;
 }
 
-/* Bytes of the staging that a job needs. */
-static size_t staging_of(const struct job *job) {
-    size_t bytes = image_bytes(&job->probe.shape) + sizeof(int64_t) * job->value_count;
-    for (int p = 0; p < OP_AUX_MAX; p++)
-        if (job->aux[p].length) bytes += image_pixels(&job->aux[p].probe.shape);
-    return bytes;
-}
-
-/* To the place TO, which is not behind it; those in between move on by one. */
-static void move_to(int *slots, int to, int from) {
-    const int slot = slots[from];
-    memmove(slots + to + 1, slots + to, (size_t)(from - to) * sizeof *slots);
-    slots[to] = slot;
-}
-
-/* Whether a batch of jobs like FIRST, of BYTES and MS so far, may take JOB too. Enough milliseconds
- * are enough; but where the codecs take them, cores work at as many files at once as there are. */
-static bool may_join(const struct executor *executor, const struct job *first,
-                     const struct job *job, size_t bytes, double ms) {
-    return !first->unbatched && bytes + staging_of(job) <= executor->batch_bytes &&
-           (first->is_long || ms + job->predicted_ms <= GROUP_MS);
-}
-
-int executor_group(const struct executor *executor, int *slots, int count, int most) {
-    int chosen = 0;
+/* The first job and those like it, as many as the staging holds, become the batch; the rest closes
+ * up. */
+static int gather(struct batch *batch, int *slots, int count) {
+    int left = 0;
     size_t bytes = 0;
-    double ms = 0;
-    const struct job *first = slot_job(executor->slots, slots[0]);
-    for (int i = 0; i < count && chosen < most; i++) {
-        const struct job *job = slot_job(executor->slots, slots[i]);
-        const bool fits = chosen == 0 || may_join(executor, first, job, bytes, ms);
-        if (!fits || !alike(job, first)) continue;
-        bytes += staging_of(job);
-        ms += job->predicted_ms;
-        move_to(slots, chosen++, i);
-    }
-    return chosen;
-}
-
-/* Makes the batch of the first COUNT. */
-static void gather(struct batch *batch, const int *slots, int count) {
+    const struct job *first = slot_job(batch->executor->slots, slots[0]);
     const int64_t now = clock_ns();
     for (int i = 0; i < count; i++) {
         struct job *job = slot_job(batch->executor->slots, slots[i]);
+        size_t more = image_bytes(&job->probe.shape) + sizeof(int64_t) * job->value_count;
+        for (int p = 0; p < OP_AUX_MAX; p++)
+            if (job->aux[p].length) more += image_pixels(&job->aux[p].probe.shape);
+        const bool fits = batch->count == 0 || bytes + more <= batch->executor->batch_bytes;
+        if (!fits || !alike(job, first)) {
+            slots[left++] = slots[i];
+            continue;
+        }
+        bytes += more;
         /* It may have been begun before: by a worker that died, or in a batch that was split. */
         job->timing = (struct timing){ .span_count = 0 };
         job->failure = (struct failure){ .status = STATUS_OK };
-        job->batch = (uint32_t)count;
         job->notes = 0;
         job->result_offset = job->result_length = 0;
         job->values_offset = job->values_length = 0;
@@ -268,6 +228,7 @@ static void gather(struct batch *batch, const int *slots, int count) {
         for (int p = 0; p < OP_AUX_MAX; p++)
             if (job->aux[p].length) run->aux[p] = aux_image_shape(&job->aux[p].probe);
     }
+    return left;
 }
 
 static void refuse_all(struct batch *batch, const struct failure *failure) {
@@ -313,9 +274,9 @@ int executor_run(const struct executor *executor, struct lane *lane, int *slots,
     struct batch batch; /* some 50 KB: on the lane's own stack */
     batch.executor = executor;
     batch.count = 0;
-    const int chosen = executor_group(executor, slots, count, RUN_BATCH_MAX);
-    gather(&batch, slots, chosen);
+    const int left = gather(&batch, slots, count);
+    for (int i = 0; i < batch.count; i++) batch.items[i].job->batch = (uint32_t)batch.count;
+    if (left && executor->leave) executor->leave(executor->context, slots, left);
     run_together(&batch, lane, failure);
-    memmove(slots, slots + chosen, (size_t)(count - chosen) * sizeof *slots);
-    return count - chosen;
+    return executor->leave ? 0 : left;
 }
