@@ -21,7 +21,7 @@ struct forecast {
 
 /* What is predicted of one job. */
 struct forecast_job {
-    struct work work;           /* a copy: a worker that goes wild writes into the slot */
+    struct cost_work work;      /* a copy: a worker that goes wild writes into the slot */
     float own_ms[WORKERS_MAX];  /* by worker, alone on a lane; negative: it may not run there */
     struct backlog_job backlog; /* what it is in the backlog of the worker that has it */
 };

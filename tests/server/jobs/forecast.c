@@ -37,9 +37,9 @@ enum { GPU_0_02_CPU_5 = 1, BOTH_0_05 = 6 };
 static struct job job_of(const char *device, double fast_on_gpu, double same) {
     struct job job = { .batch = 1 };
     snprintf(job.device, sizeof job.device, "%s", device);
-    job.work = (struct work){ .count = 2,
-                              .terms = { { GPU_0_02_CPU_5, COST_DECODE, (float)fast_on_gpu },
-                                         { BOTH_0_05, COST_DECODE, (float)same } } };
+    job.work = (struct cost_work){ .count = 2,
+                                   .terms = { { GPU_0_02_CPU_5, COST_DECODE, (float)fast_on_gpu },
+                                              { BOTH_0_05, COST_DECODE, (float)same } } };
     return job;
 }
 
