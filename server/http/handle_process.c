@@ -64,13 +64,14 @@ static void fill_job(struct exchange *exchange) {
 static void describe_work(struct exchange *exchange, const struct image *shapes) {
     struct job *job = exchange_job(exchange);
     const struct plan *plan = &exchange->settings.plan;
-    work_add_file(&job->work, &job->probe, job->image_length);
+    cost_work_add_file(&job->work, &job->probe, job->image_length);
     for (int i = 0; i < OP_AUX_MAX; i++)
-        if (job->aux[i].length) work_add_file(&job->work, &job->aux[i].probe, job->aux[i].length);
-    work_add_plan(&job->work, plan, shapes);
+        if (job->aux[i].length)
+            cost_work_add_file(&job->work, &job->aux[i].probe, job->aux[i].length);
+    cost_work_add_plan(&job->work, plan, shapes);
     if (!job->json_only)
-        work_add_result(&job->work, &shapes[plan->count], job->type ? job->type : job->probe.format,
-                        job->compression);
+        cost_work_add_result(&job->work, &shapes[plan->count],
+                             job->type ? job->type : job->probe.format, job->compression);
 }
 
 enum status process_submit(struct exchange *exchange, struct failure *failure) {

@@ -7,7 +7,8 @@
  * and 0.05 of many. A core does one. */
 enum { GPU_SPEED = 6 };
 
-enum { GPU_LONG_MS = 10, CPU_LONG_MS = 500 };
+/* LATE_MS: no lane ends a short job for so long only if something is wrong with one. */
+enum { GPU_LONG_MS = 10, CPU_LONG_MS = 500, LATE_MS = 1000 };
 enum { WINDOW_JOBS = 16, WINDOW_MS = 50, CHANGE_MAX = 4, SMOOTHING = 4, SPEED_MAX = 4096 };
 
 void backlog_set_lanes(struct backlog *backlog, int lanes, bool cpu) {
@@ -75,10 +76,6 @@ void backlog_complete(struct backlog *backlog, const struct backlog_job *job, in
     learn_speed(backlog, now);
 }
 
-int backlog_longs_max(const struct backlog *backlog) {
-    return backlog->lanes > 1 ? backlog->lanes - 1 : 1;
-}
-
 /* COUNT jobs of TOTAL_MS that LANES work on, SPEED times as fast as one: when one more begins. They
  * are taken to be spread evenly, so that lanes become free one after the other. */
 static double wait_for(int count, double total_ms, int lanes, double speed) {
@@ -90,8 +87,7 @@ static double wait_for_shorts(const struct backlog *backlog, int lanes, double s
     const double wait = wait_for(backlog->shorts, backlog->short_ms, lanes, speed);
     const double still = ns_to_ms(now) - backlog->moved_ms;
     const bool held_up = backlog->lanes <= 1 && backlog->longs; /* a long one is at work */
-    const bool late =
-        !held_up && backlog->shorts >= lanes && still * backlog->shorts > backlog->short_ms;
+    const bool late = !held_up && backlog->shorts >= lanes && still > LATE_MS;
     return late && still > wait ? still : wait;
 }
 
@@ -101,7 +97,8 @@ static double wait_for_longs(const struct backlog *backlog, int most, int64_t no
 }
 
 double backlog_wait_ms(const struct backlog *backlog, const struct backlog_job *job, int64_t now) {
-    const int lanes = backlog->lanes > 1 ? backlog->lanes : 1, most = backlog_longs_max(backlog);
+    const int lanes = backlog->lanes > 1 ? backlog->lanes : 1;
+    const int most = lanes > 1 ? lanes - 1 : 1; /* long ones at once */
     const int held = lanes == 1 ? 0 : backlog->longs < most ? backlog->longs : most;
     const double speed = backlog->speed > 0 ? backlog->speed : 1;
     const double shorts =

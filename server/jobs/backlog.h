@@ -45,9 +45,6 @@ void backlog_add(struct backlog *backlog, const struct backlog_job *job);
 void backlog_remove(struct backlog *backlog, const struct backlog_job *job); /* undone or lost */
 void backlog_complete(struct backlog *backlog, const struct backlog_job *job, int64_t now);
 
-/* How many long jobs may be there at once. */
-int backlog_longs_max(const struct backlog *backlog);
-
 /* Milliseconds until a lane would begin JOB. */
 double backlog_wait_ms(const struct backlog *backlog, const struct backlog_job *job, int64_t now);
 

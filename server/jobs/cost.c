@@ -83,10 +83,10 @@ static double megabytes(const struct image *image) {
     return (double)image_pixels(image) * (double)image_pixel_bytes(image) / 1e6;
 }
 
-static void add(struct work *work, int row, enum cost_stage stage, double amount) {
-    if (work->count < WORK_TERMS_MAX && amount > 0)
+static void add(struct cost_work *work, int row, enum cost_stage stage, double amount) {
+    if (work->count < COST_TERMS_MAX && amount > 0)
         work->terms[work->count++] =
-            (struct work_term){ (uint16_t)row, (uint16_t)stage, (float)amount };
+            (struct cost_term){ (uint16_t)row, (uint16_t)stage, (float)amount };
 }
 
 /* A GPU takes baseline files of one or three components alone. */
@@ -99,7 +99,7 @@ static int decode_kind(const struct probe *probe) {
     }
 }
 
-void work_add_file(struct work *work, const struct probe *probe, uint64_t file_bytes) {
+void cost_work_add_file(struct cost_work *work, const struct probe *probe, uint64_t file_bytes) {
     const int row = 3 * decode_kind(probe);
     add(work, row, COST_DECODE, 1);
     add(work, row + 1, COST_DECODE, (double)file_bytes / 1e6);
@@ -114,7 +114,8 @@ static int row_of_op(const struct op *op) {
     return COST_OP_ROWS + 2 * (COST_BUILTIN_OPS + (int)(hash % COST_USER_OPS));
 }
 
-void work_add_plan(struct work *work, const struct plan *plan, const struct image *shapes) {
+void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
+                        const struct image *shapes) {
     for (int s = 0; s < plan->count; s++) {
         const struct step *step = &plan->steps[s];
         const double in = megabytes(&shapes[s]), out = megabytes(&shapes[s + 1]);
@@ -127,8 +128,8 @@ void work_add_plan(struct work *work, const struct plan *plan, const struct imag
     add(work, COST_REST_ROWS + 1, COST_REST, megabytes(&shapes[0]));
 }
 
-void work_add_result(struct work *work, const struct image *result, enum format type,
-                     int compression) {
+void cost_work_add_result(struct cost_work *work, const struct image *result, enum format type,
+                          int compression) {
     const int level = compression < 0 ? 0 : compression > 3 ? 3 : compression;
     const int kind = type == FORMAT_JPEG  ? ENCODE_JPEG
                      : type == FORMAT_PNG ? ENCODE_PNG + level
@@ -139,26 +140,33 @@ void work_add_result(struct work *work, const struct image *result, enum format 
 
 /* ---- prediction */
 
-double cost_predict(const struct cost *cost, const struct work *work) {
+static double term_ms(const struct cost *cost, const struct cost_term *term) {
+    return term->row < COST_ROWS ? (double)cost->rows[term->row] * (double)term->amount : 0;
+}
+
+double cost_predict(const struct cost *cost, const struct cost_work *work) {
     double ms = 0;
-    for (uint32_t i = 0; i < work->count && i < WORK_TERMS_MAX; i++)
-        if (work->terms[i].row < COST_ROWS)
-            ms += (double)cost->rows[work->terms[i].row] * (double)work->terms[i].amount;
+    for (uint32_t i = 0; i < work->count && i < COST_TERMS_MAX; i++)
+        ms += term_ms(cost, &work->terms[i]);
     return ms > predicted_min_ms ? ms : predicted_min_ms;
+}
+
+static double stage_predicted(const struct cost *cost, const struct cost_work *work,
+                              unsigned stage) {
+    double ms = 0;
+    for (uint32_t i = 0; i < work->count && i < COST_TERMS_MAX; i++)
+        if (work->terms[i].stage == stage) ms += term_ms(cost, &work->terms[i]);
+    return ms;
+}
+
+double cost_predict_compute(const struct cost *cost, const struct cost_work *work) {
+    return stage_predicted(cost, work, COST_COMPUTE);
 }
 
 /* ---- learning */
 
 static double clamp(double value, double least, double most) {
     return value < least ? least : value > most ? most : value;
-}
-
-static double stage_predicted(const struct cost *cost, const struct work *work, unsigned stage) {
-    double ms = 0;
-    for (uint32_t i = 0; i < work->count; i++)
-        if (work->terms[i].stage == stage)
-            ms += (double)cost->rows[work->terms[i].row] * (double)work->terms[i].amount;
-    return ms;
 }
 
 static void learn_row(struct cost *cost, int row, double share, double ratio) {
@@ -170,25 +178,24 @@ static void learn_row(struct cost *cost, int row, double share, double ratio) {
         (float)clamp((double)cost->rows[row] * (1 + step * share * (ratio - 1)), least, most);
 }
 
-static void learn_stage(struct cost *cost, const struct work *work, unsigned stage, double took_ms,
-                        uint32_t batch) {
+static void learn_stage(struct cost *cost, const struct cost_work *work, unsigned stage,
+                        double took_ms, uint32_t batch) {
     const double predicted = stage_predicted(cost, work, stage);
     if (predicted <= 0 || took_ms < 0) return;
     const double observed = clamp(predicted, took_ms / batch, took_ms);
     const double ratio = clamp(observed / predicted, 1.0 / RATIO_MAX, RATIO_MAX);
-    float shares[WORK_TERMS_MAX] = { 0 }; /* before any of the rows changes */
+    float shares[COST_TERMS_MAX] = { 0 }; /* before any of the rows changes */
     for (uint32_t i = 0; i < work->count; i++)
-        shares[i] = (float)((double)cost->rows[work->terms[i].row] * (double)work->terms[i].amount /
-                            predicted);
+        shares[i] = (float)(term_ms(cost, &work->terms[i]) / predicted);
     for (uint32_t i = 0; i < work->count; i++)
         if (work->terms[i].stage == stage)
             learn_row(cost, work->terms[i].row, (double)shares[i], ratio);
 }
 
 /* What a worker wrote may be anything. */
-static bool makes_sense(const struct work *work, const double took_ms[COST_STAGES], double total_ms,
-                        uint32_t batch) {
-    bool sense = batch > 0 && work->count <= WORK_TERMS_MAX && isfinite(total_ms) &&
+static bool makes_sense(const struct cost_work *work, const double took_ms[COST_STAGES],
+                        double total_ms, uint32_t batch) {
+    bool sense = batch > 0 && work->count <= COST_TERMS_MAX && isfinite(total_ms) &&
                  total_ms >= 0 && total_ms < total_max_ms;
     for (int s = 0; s < COST_STAGES; s++)
         sense = sense && isfinite(took_ms[s]) && took_ms[s] <= total_ms;
@@ -196,7 +203,7 @@ static bool makes_sense(const struct work *work, const double took_ms[COST_STAGE
     return sense;
 }
 
-void cost_learn(struct cost *cost, const struct work *work, const struct timing *timing,
+void cost_learn(struct cost *cost, const struct cost_work *work, const struct timing *timing,
                 double total_ms, double predicted_ms, uint32_t batch) {
     double took_ms[COST_STAGES] = { [COST_DECODE] = timing->stage_ms[STAGE_DECODE],
                                     [COST_COMPUTE] = timing->stage_ms[STAGE_COMPUTE],

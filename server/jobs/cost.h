@@ -44,28 +44,29 @@ enum {
     COST_ROWS = COST_OP_ROWS + 2 * (COST_BUILTIN_OPS + COST_USER_OPS),
     COST_RANGE = 1000,
     /* Image and masks, result, the rest, steps. */
-    WORK_TERMS_MAX = 3 * (1 + OP_AUX_MAX) + 2 + 2 + 2 * PLAN_STEPS_MAX
+    COST_TERMS_MAX = 3 * (1 + OP_AUX_MAX) + 2 + 2 + 2 * PLAN_STEPS_MAX
 };
 
 /* Amounts of which a job's time is made. All zero: nothing is known of it. */
-struct work {
+struct cost_work {
     uint32_t count;
-    struct work_term {
+    struct cost_term {
         uint16_t row;   /* of the coefficients */
         uint16_t stage; /* enum cost_stage */
         float amount;
-    } terms[WORK_TERMS_MAX];
+    } terms[COST_TERMS_MAX];
 };
 
 /* One file to be decoded. */
-void work_add_file(struct work *work, const struct probe *probe, uint64_t file_bytes);
+void cost_work_add_file(struct cost_work *work, const struct probe *probe, uint64_t file_bytes);
 
 /* The steps of PLAN; SHAPES is plan_shapes'. */
-void work_add_plan(struct work *work, const struct plan *plan, const struct image *shapes);
+void cost_work_add_plan(struct cost_work *work, const struct plan *plan,
+                        const struct image *shapes);
 
 /* The result's encoding; COMPRESSION of a PNG. */
-void work_add_result(struct work *work, const struct image *result, enum format type,
-                     int compression);
+void cost_work_add_result(struct cost_work *work, const struct image *result, enum format type,
+                          int compression);
 
 /* The coefficients of one worker, and how good they have been. */
 struct cost {
@@ -79,11 +80,14 @@ struct cost {
 void cost_init(struct cost *cost, bool cpu);
 
 /* Milliseconds of the job alone on a lane. */
-double cost_predict(const struct cost *cost, const struct work *work);
+double cost_predict(const struct cost *cost, const struct cost_work *work);
+
+/* What of that are its operators'. */
+double cost_predict_compute(const struct cost *cost, const struct cost_work *work);
 
 /* A job took TOTAL_MS, of which TIMING tells the stages, PREDICTED_MS had been told, and BATCH jobs
  * ran together: its times are theirs. */
-void cost_learn(struct cost *cost, const struct work *work, const struct timing *timing,
+void cost_learn(struct cost *cost, const struct cost_work *work, const struct timing *timing,
                 double total_ms, double predicted_ms, uint32_t batch);
 
 #endif

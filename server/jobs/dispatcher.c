@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A walk over the queue, oldest first, asks the forecast where each job should go. A
  * job waits for that worker if it has no room, even where another one has some, and counts there as
- * ahead of those behind it.
+ * ahead of those behind it. A walk costs some 50 ns a job and comes with every job that comes or
+ * goes: so most walks end after a few jobs that wait, and one in a millisecond looks at all.
  *
  * `places` says of every slot where its job is: WAITING covers the queue and jobs
  * that are not here at all, COMING_BACK those that the dispatcher itself sent back, a number the
@@ -18,6 +19,7 @@
 #include <string.h>
 
 enum { WAITING = -1, COMING_BACK = -2, NOWHERE = -1, SMOOTHING = 16, OPERATORS_SHARE = 4 };
+enum { PASSED_MAX = 32, WHOLE_WALK_MS = 1 };
 static const int64_t ms_ns = 1000000;
 
 struct place {
@@ -34,6 +36,7 @@ struct dispatcher {
     int running;
     double service_ms; /* smoothed time of a job in a worker; 0 before the first */
     struct forecast forecast;
+    int64_t whole_walk_ns; /* when all that waits was looked at last */
 };
 
 struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
@@ -81,13 +84,19 @@ static void send_back(struct dispatcher *dispatcher, int slot) {
 
 /* ---- handing out */
 
+/* Long jobs that a worker may have: they never take all the room. A CPU's has as many as it may
+ * run, all lanes but one; a GPU's makes batches of those that may share one. */
+static int longs_max(const struct worker_handle *worker) {
+    return worker->capacity / 2 > 2 ? worker->capacity / 2 - 1 : 1;
+}
+
 /* A long job finds no room where short ones still do. */
-static bool has_room(const struct dispatcher *dispatcher, int worker, const struct job *job,
+static bool has_room(const struct dispatcher *dispatcher, int number, const struct job *job,
                      bool is_long) {
-    const struct backlog *backlog = &dispatcher->forecast.backlogs[worker];
-    if (is_long && !job->deaths && backlog->longs >= backlog_longs_max(backlog)) return false;
-    return worker_handle_has_room(&dispatcher->options.workers->all[worker], job,
-                                  dispatcher->forecast.costs[worker].mean_ms);
+    const struct worker_handle *worker = &dispatcher->options.workers->all[number];
+    const int longs = dispatcher->forecast.backlogs[number].longs;
+    if (is_long && !job->deaths && longs >= longs_max(worker)) return false;
+    return worker_handle_has_room(worker, job, dispatcher->forecast.costs[number].mean_ms);
 }
 
 static bool hand_to(struct dispatcher *dispatcher, int worker, int slot,
@@ -97,6 +106,7 @@ static bool hand_to(struct dispatcher *dispatcher, int worker, int slot,
     job->run_number = ++dispatcher->runs;
     job->predicted_ms = backlog->ms;
     job->is_long = backlog->is_long;
+    job->unbatched = forecast_is_unbatched(&dispatcher->forecast, &place->forecast, worker);
     if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;
     place->at = (short)worker;
@@ -105,22 +115,25 @@ static bool hand_to(struct dispatcher *dispatcher, int worker, int slot,
     return true;
 }
 
-/* The oldest that waits and follows, to the worker that it should go to; else it waits for that. */
-static void hand_out(struct dispatcher *dispatcher, struct forecast_round *round, int slot) {
+/* To the worker that the job should go to. False: it waits for that, or there is none. */
+static bool hand_out(struct dispatcher *dispatcher, struct forecast_round *round, int slot) {
     const struct job *job = job_of(dispatcher, slot);
     const struct place *place = &dispatcher->places[slot];
     const int worker = forecast_choose(&dispatcher->forecast, round, &place->forecast,
                                        place->died_at, job->deaths > 0);
-    if (worker == NOWHERE) return;
+    if (worker == NOWHERE) return false;
     const struct backlog_job backlog = forecast_count(round, &place->forecast, worker);
-    if (round->full[worker]) return;
+    if (round->full[worker]) return false;
     if (has_room(dispatcher, worker, job, backlog.is_long) &&
         hand_to(dispatcher, worker, slot, &backlog)) {
         queue_remove(dispatcher->queue, slot);
-    } else if (!backlog.is_long || job->deaths || !has_room(dispatcher, worker, job, false)) {
+        return true;
+    }
+    if (!backlog.is_long || job->deaths || !has_room(dispatcher, worker, job, false)) {
         round->full[worker] = true;
         round->open--;
     }
+    return false;
 }
 
 void dispatcher_hand_out(struct dispatcher *dispatcher) {
@@ -128,9 +141,12 @@ void dispatcher_hand_out(struct dispatcher *dispatcher) {
     int slot = queue_first(dispatcher->queue);
     if (slot < 0) return;
     forecast_begin(&dispatcher->forecast, &round);
-    for (int next; slot >= 0 && round.open > 0; slot = next) {
+    const bool whole = round.now - dispatcher->whole_walk_ns >= WHOLE_WALK_MS * ms_ns;
+    if (whole) dispatcher->whole_walk_ns = round.now;
+    for (int next, passed = 0; slot >= 0 && round.open > 0 && (whole || passed < PASSED_MAX);
+         slot = next) {
         next = queue_next(dispatcher->queue, slot);
-        hand_out(dispatcher, &round, slot);
+        passed += !hand_out(dispatcher, &round, slot);
     }
 }
 

@@ -27,7 +27,6 @@ struct executor executor_make(struct slots *slots, const struct config *config,
                               const struct device_driver *driver, int index) {
     struct executor executor = { .slots = slots,
                                  .limits = limits_of(config),
-                                 .device_codec = driver->codec != NULL,
                                  .batch_bytes = (size_t)config->staging_bytes,
                                  .arena_bytes = (size_t)config->arena_bytes };
     struct device_info facts;
@@ -55,7 +54,11 @@ static int run_some(const struct executor *executor, struct lane *lane, int *slo
     const enum status status =
         plan_parse(&batch.plan, slot_job(executor->slots, slots[0])->plan, failure);
     if (status) batch.plan.count = 0;
-    const int left = batch_gather(&batch, slots, count);
+    int left = batch_gather(&batch, slots, count);
+    if (left && executor->leave && !attempt->again) {
+        executor->leave(executor->context, slots, left);
+        left = 0;
+    }
     run_together(&batch, lane, status, failure);
     return left;
 }

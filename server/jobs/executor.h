@@ -21,11 +21,13 @@ struct executor {
     struct slots *slots;
     struct codec_limits limits;
     struct pool *codecs; /* NULL: a lane decodes and encodes by itself */
-    bool device_codec;   /* the device decodes and encodes JPEGs by itself */
     size_t batch_bytes;  /* of a batch's pixels: what the staging holds */
     size_t arena_bytes;  /* of device memory for files that the device decodes or encodes */
     char device_name[DEVICE_NAME_MAX];
     void (*answer)(void *context, int slot); /* the slot is the front's again */
+    /* COUNT jobs found no place in a batch, which is about to run. NULL: executor_run() returns
+     * them when it has run. */
+    void (*leave)(void *context, const int *slots, int count);
     void *context;
 };
 
@@ -34,13 +36,8 @@ struct executor executor_make(struct slots *slots, const struct config *config,
 
 /* Takes the first of SLOTS and all that have the same plan for images of as many channels and as
  * deep, runs and answers them. The others are moved to the beginning of SLOTS; returns how many
- * they are. */
+ * they are, 0 where they were left to somebody else. */
 int executor_run(const struct executor *executor, struct lane *lane, int *slots, int count,
                  struct failure *failure);
-
-/* Moves the first of SLOTS and those that may run with it, up to MOST, to the front, in their
- * order; returns how many. They have the same plan, the same kind of samples and a like cost, and
- * fit the staging together. A long job is alone. */
-int executor_group(const struct executor *executor, int *slots, int count, int most);
 
 #endif

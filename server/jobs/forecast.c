@@ -91,6 +91,12 @@ struct backlog_job forecast_count(struct forecast_round *round, const struct for
     return there;
 }
 
+bool forecast_is_unbatched(const struct forecast *forecast, const struct forecast_job *job,
+                           int worker) {
+    return cost_predict_compute(&forecast->costs[worker], &job->work) >=
+           forecast->backlogs[worker].long_from_ms;
+}
+
 void forecast_learn(struct forecast *forecast, int worker, const struct forecast_job *predicted,
                     const struct job *job) {
     const double ms =

@@ -21,7 +21,7 @@ struct forecast {
 
 /* What is predicted of one job. */
 struct forecast_job {
-    struct work work;           /* a copy: a worker that goes wild writes into the slot */
+    struct cost_work work;      /* a copy: a worker that goes wild writes into the slot */
     float own_ms[WORKERS_MAX];  /* by worker, alone on a lane; negative: it may not run there */
     struct backlog_job backlog; /* what it is in the backlog of the worker that has it */
 };
@@ -51,6 +51,10 @@ int forecast_choose(const struct forecast *forecast, const struct forecast_round
  * follow. Returns what it is in the backlog there. */
 struct backlog_job forecast_count(struct forecast_round *round, const struct forecast_job *job,
                                   int worker);
+
+/* Whether the job's operators alone make it long on WORKER. */
+bool forecast_is_unbatched(const struct forecast *forecast, const struct forecast_job *job,
+                           int worker);
 
 /* The job of WORKER came back; BATCH as in struct job. */
 void forecast_learn(struct forecast *forecast, int worker, const struct forecast_job *predicted,

@@ -58,17 +58,18 @@ struct job {
     enum format type;                    /* of the answer; FORMAT_NONE: as the input */
     int32_t quality, compression;
     uint8_t background[3];
-    bool accept_damage;   /* of a damaged image, what can be had (codec.h) */
-    int32_t json_only;    /* the client wants the account alone: nothing is encoded */
-    uint32_t value_count; /* numbers that the plan's steps tell of this image */
-    uint32_t generation;  /* some step is a user's, of that generation: for the workers of those,
+    bool accept_damage;    /* of a damaged image, what can be had (codec.h) */
+    int32_t json_only;     /* the client wants the account alone: nothing is encoded */
+    uint32_t value_count;  /* numbers that the plan's steps tell of this image */
+    uint32_t generation;   /* some step is a user's, of that generation: for the workers of those,
                                and no other; 0: none is */
-    struct work work;     /* for the prediction of its time */
+    struct cost_work work; /* for the prediction of its time */
     int64_t submitted_ns;
     int32_t io_thread;   /* whose completion pipe it comes back through */
     uint32_t run_number; /* of this run of this slot, sent back with it: tells late news apart */
     double predicted_ms; /* on the worker that has it; by the dispatcher, as is_long */
     int32_t is_long;     /* there: a lane is kept free of such (backlog.h) */
+    int32_t unbatched;   /* its operators take long: nobody waits for them in the same batch */
     struct progress progress; /* deadline and cancel by the front, done and total by the worker */
 
     /* ---- the answer: written by the worker */

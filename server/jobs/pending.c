@@ -34,7 +34,9 @@ struct pending {
 
 struct pending *pending_create(const struct pending_options *options) {
     struct pending *pending = calloc(1, sizeof *pending);
-    const size_t places = (size_t)(options->capacity + SELF_TESTS + MESSAGES + options->lanes);
+    /* Those that are returned were there before, but others came meanwhile. */
+    const size_t places =
+        (size_t)(options->capacity + SELF_TESTS + MESSAGES + options->lanes * (options->batch + 1));
     pthread_condattr_t attributes;
     if (!pending) return NULL;
     pending->options = *options;
@@ -89,13 +91,8 @@ static void fill(struct pending *pending, int place, struct group *group) {
     int count = 0;
     for (int i = place; i < pending->count; i++)
         if (pending->waiting[i] != SELF_TEST) pending->candidates[count++] = pending->waiting[i];
-    group->count = pending->options.group(pending->options.context, pending->candidates, count,
-                                          pending->options.batch);
-    group->is_long = slot_job(pending->options.slots, pending->candidates[0])->is_long;
-    for (int i = 0; i < group->count; i++) {
-        group->slots[i] = pending->candidates[i];
-        remove_slot(pending, place, group->slots[i]);
-    }
+    group_choose(group, pending->options.slots, pending->candidates, count, pending->options.batch);
+    for (int i = 0; i < group->count; i++) remove_slot(pending, place, group->slots[i]);
 }
 
 static bool find(struct pending *pending, struct group *group) {
@@ -180,7 +177,8 @@ static void follow(struct pending *pending, int64_t until) {
 /* The lane leaves, and the lock with it: another one takes what it left, or leads. */
 static void hand_over(struct pending *pending) {
     const bool closed = pending->closed;
-    const bool wanted = pending->followers && pending->leaders < pending->leaders_max;
+    const bool wanted =
+        pending->followers && (pending->count || pending->leaders < pending->leaders_max);
     pthread_mutex_unlock(&pending->lock);
     if (closed)
         pthread_cond_broadcast(&pending->woken);
@@ -216,4 +214,15 @@ enum pending_outcome pending_take(struct pending *pending, struct group *group, 
     if (outcome == PENDING_NONE) pending->free_lanes--;
     hand_over(pending);
     return outcome;
+}
+
+void pending_return(struct pending *pending, const int *slots, int count) {
+    pthread_mutex_lock(&pending->lock);
+    memmove(pending->waiting + count, pending->waiting,
+            (size_t)pending->count * sizeof *pending->waiting);
+    memcpy(pending->waiting, slots, (size_t)count * sizeof *slots);
+    pending->count += count;
+    const bool wanted = pending->followers > 0;
+    pthread_mutex_unlock(&pending->lock);
+    if (wanted) pthread_cond_signal(&pending->woken);
 }

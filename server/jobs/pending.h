@@ -2,7 +2,7 @@
 /* pending.h - the jobs that wait inside a worker, shared by its lanes.
  *
  * A lane takes one group of jobs that run together; the others are there for the next lane at once.
- * A long job runs alone, and is not taken by the last lane that is free, so that a short one never
+ * A long job is not taken by the last lane that is free, so that a short one never
  * waits for it; but once it has waited for as long as it takes, it gets the next lane, as long as
  * another one has no long job.
  *
@@ -15,10 +15,7 @@
 #ifndef BURIN_PENDING_H
 #define BURIN_PENDING_H
 
-#include "pipeline/run.h"
-#include "server/jobs/slot.h"
-
-#include <stdint.h>
+#include "server/jobs/group.h"
 
 struct pending;
 
@@ -28,18 +25,6 @@ struct pending_options {
     int batch;    /* jobs in a group */
     int capacity; /* jobs */
     struct slots *slots;
-    /* Moves the first of SLOTS and those that may run with it, up to MOST, to the front; returns
-     * how many. executor_group() is one. */
-    int (*group)(const void *context, int *slots, int count, int most);
-    const void *context;
-};
-
-/* What a lane takes. */
-struct group {
-    int slots[RUN_BATCH_MAX];
-    int count;      /* 0: nothing yet, or the self-test */
-    bool self_test; /* the front asks for one */
-    bool is_long;
 };
 
 struct pending *pending_create(const struct pending_options *options);
@@ -51,5 +36,9 @@ enum pending_outcome { PENDING_CLOSED, PENDING_TAKEN, PENDING_NONE };
  * CHANNEL_FOREVER. PENDING_NONE: there was none in that time. PENDING_CLOSED: the other end of the
  * channel is closed, and what waits is nobody's any more. */
 enum pending_outcome pending_take(struct pending *pending, struct group *group, int wait_ms);
+
+/* Jobs of a lane's group that it does not run after all: they are first again, and at once there
+ * for lanes that sleep. */
+void pending_return(struct pending *pending, const int *slots, int count);
 
 #endif

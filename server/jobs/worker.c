@@ -111,16 +111,13 @@ static void begin(struct job *job) {
     __atomic_store_n(&job->started, 1, __ATOMIC_RELEASE);
 }
 
-/* In one batch, as it was chosen; whoever the executor leaves over waits for the next. */
 static void run_group(struct worker *worker, struct lane *lane, struct group *group) {
-    int *slots = group->slots, left = group->count;
+    struct failure failure = { 0 };
     if (group->self_test) answer_self_test(worker, lane);
-    for (int i = 0; i < left; i++) begin(slot_job(worker->executor.slots, slots[i]));
-    while (left > 0) {
-        struct failure failure = { 0 };
-        left = executor_run(&worker->executor, lane, slots, left, &failure);
-        if (failure.status == STATUS_DEVICE) give_up(&failure);
-    }
+    if (!group->count) return;
+    for (int i = 0; i < group->count; i++) begin(slot_job(worker->executor.slots, group->slots[i]));
+    executor_run(&worker->executor, lane, group->slots, group->count, &failure);
+    if (failure.status == STATUS_DEVICE) give_up(&failure);
 }
 
 static void empty(struct lane *lane) {
@@ -152,6 +149,14 @@ static void *lane_main(void *argument) {
         __atomic_store_n(&worker->busy[self->number], 0, __ATOMIC_RELAXED);
     }
     return NULL;
+}
+
+/* What does not fit the lane's memory is another lane's, and has not begun. */
+static void leave(void *context, const int *slots, int count) {
+    const struct worker *worker = context;
+    for (int i = 0; i < count; i++)
+        __atomic_store_n(&slot_job(worker->executor.slots, slots[i])->started, 0, __ATOMIC_RELEASE);
+    pending_return(worker->pending, slots, count);
 }
 
 static void answer(void *context, int slot) {
@@ -231,10 +236,6 @@ static void run_lanes(struct worker *worker) {
     heartbeat_join(&worker->heartbeat);
 }
 
-static int group(const void *context, int *slots, int count, int most) {
-    return executor_group(context, slots, count, most);
-}
-
 static enum status make_pending(struct worker *worker, struct failure *failure) {
     const struct pending_options options = {
         .channel = worker->channel,
@@ -242,8 +243,6 @@ static enum status make_pending(struct worker *worker, struct failure *failure) 
         .batch = worker->batch,
         .capacity = capacity(worker),
         .slots = worker->executor.slots,
-        .group = group,
-        .context = &worker->executor,
     };
     worker->pending = pending_create(&options);
     return worker->pending ? STATUS_OK
@@ -297,6 +296,7 @@ static int run(struct slots *slots, int channel, const struct config *config,
         (struct heartbeat){ .channel = channel, .every_ms = (int)config->self_test_ms };
     worker->executor = executor_make(slots, config, driver, index);
     worker->executor.answer = answer;
+    worker->executor.leave = leave;
     worker->executor.context = worker;
     worker->gpu = strcmp(driver->kind, "cpu") != 0;
     struct failure failure = { 0 };

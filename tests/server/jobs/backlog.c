@@ -54,7 +54,6 @@ static void short_ones_wait_for_short_ones_alone(void **state) {
     struct backlog backlog = make(4, false);
     for (int i = 0; i < 3; i++) add(&backlog, 1000, 0);
     assert_int_equal(backlog.longs, 3);
-    assert_int_equal(backlog_longs_max(&backlog), 3);
     CHECK(wait_ms(&backlog, 0.3, 0), 0);
     add(&backlog, 0.3, 0);
     CHECK(wait_ms(&backlog, 0.3, 0), 0.3 / (6 * 0.25)); /* one lane of four is theirs */
@@ -75,7 +74,6 @@ static void a_long_one_waits_for_long_ones_to_end(void **state) {
 static void the_only_lane_is_everybodys(void **state) {
     (void)state;
     struct backlog backlog = make(1, true);
-    assert_int_equal(backlog_longs_max(&backlog), 1);
     add(&backlog, 1000, 0);
     CHECK(wait_ms(&backlog, 1, 0), 1000);
     add(&backlog, 5, 0);
@@ -89,12 +87,13 @@ static void a_worker_that_does_not_move_is_late(void **state) {
     const struct backlog_job job = add(&backlog, 1, 100 * ms_ns);
     add(&backlog, 1, 105 * ms_ns);
     CHECK(wait_ms(&backlog, 1, 101 * ms_ns), 2);
-    CHECK(wait_ms(&backlog, 1, 900 * ms_ns), 800);
-    backlog_complete(&backlog, &job, 900 * ms_ns);
-    CHECK(wait_ms(&backlog, 1, 900 * ms_ns), 1);
+    CHECK(wait_ms(&backlog, 1, 1099 * ms_ns), 2);
+    CHECK(wait_ms(&backlog, 1, 1900 * ms_ns), 1800);
+    backlog_complete(&backlog, &job, 1900 * ms_ns);
+    CHECK(wait_ms(&backlog, 1, 1900 * ms_ns), 1);
     struct backlog more = make(2, true);
     add(&more, 1, 0);
-    CHECK(wait_ms(&more, 1, 900 * ms_ns), 0); /* the other lane is free */
+    CHECK(wait_ms(&more, 1, 1900 * ms_ns), 0); /* the other lane is free */
 }
 
 static void what_is_over_counts_no_more(void **state) {

@@ -14,9 +14,9 @@
 
 /* ---- works */
 
-static struct work work_of(const char *text, uint32_t width, uint32_t height, enum format in,
-                           uint64_t file_bytes, enum format out) {
-    struct work work = { .count = 0 };
+static struct cost_work work_of(const char *text, uint32_t width, uint32_t height, enum format in,
+                                uint64_t file_bytes, enum format out) {
+    struct cost_work work = { .count = 0 };
     struct plan plan;
     struct image shapes[PLAN_STEPS_MAX + 1];
     struct failure failure = { 0 };
@@ -26,17 +26,17 @@ static struct work work_of(const char *text, uint32_t width, uint32_t height, en
     if (plan_parse(&plan, text, &failure) ||
         plan_shapes(&plan, &probe.shape, UINT64_C(1) << 32, shapes, &failure))
         fail_msg("%s", failure.message);
-    work_add_file(&work, &probe, file_bytes);
-    work_add_plan(&work, &plan, shapes);
-    if (out) work_add_result(&work, &shapes[plan.count], out, 1);
+    cost_work_add_file(&work, &probe, file_bytes);
+    cost_work_add_plan(&work, &plan, shapes);
+    if (out) cost_work_add_result(&work, &shapes[plan.count], out, 1);
     return work;
 }
 
-static struct work photo(const char *plan) {
+static struct cost_work photo(const char *plan) {
     return work_of(plan, 1920, 1080, FORMAT_JPEG, 500000, FORMAT_JPEG);
 }
 
-static double predict(bool cpu, struct work work) {
+static double predict(bool cpu, struct cost_work work) {
     struct cost cost;
     cost_init(&cost, cpu);
     return cost_predict(&cost, &work);
@@ -58,7 +58,7 @@ static void defaults_are_near_what_was_measured(void **state) {
     check_between(predict(false, photo("carve:dx=-100")), 1.5, 5);
     check_between(predict(true, photo("carve:dx=-100")), 40, 100);
     /* What only cores can decode costs the same everywhere. */
-    const struct work png = work_of("histeq", 1920, 1080, FORMAT_PNG, 3000000, FORMAT_PNG);
+    const struct cost_work png = work_of("histeq", 1920, 1080, FORMAT_PNG, 3000000, FORMAT_PNG);
     check_between(predict(false, png) / predict(true, png), 0.7, 1);
 }
 
@@ -79,7 +79,7 @@ static void the_work_grows_with_the_image_and_the_seams(void **state) {
 
 static void an_empty_work_is_hardly_any_time(void **state) {
     (void)state;
-    check_between(predict(true, (struct work){ .count = 0 }), 1e-9, 0.01);
+    check_between(predict(true, (struct cost_work){ .count = 0 }), 1e-9, 0.01);
 }
 
 /* ---- learning: a worker whose true coefficients differ from the defaults */
@@ -88,7 +88,7 @@ static double noise_unit(uint32_t *noise) {
     return (noise_next(noise) >> 8) / (double)(1 << 24);
 }
 
-static struct work some_photo(uint32_t *noise) {
+static struct cost_work some_photo(uint32_t *noise) {
     const uint32_t width = 16 + (uint32_t)(noise_unit(noise) * noise_unit(noise) * 4000);
     static const char *const plans[] = { "histeq", "edge", "brightness:shift=3" };
     return work_of(plans[(noise_next(noise) >> 20) % 3], width, width, FORMAT_JPEG,
@@ -96,7 +96,7 @@ static struct work some_photo(uint32_t *noise) {
 }
 
 /* What the stages of WORK take with the coefficients of TRUTH. */
-static struct timing run(const struct cost *truth, const struct work *work, double *total_ms) {
+static struct timing run(const struct cost *truth, const struct cost_work *work, double *total_ms) {
     static const enum stage stages[COST_STAGES] = { STAGE_DECODE, STAGE_COMPUTE, STAGE_ENCODE,
                                                     STAGE_WAIT };
     struct timing timing = { .span_count = 0 };
@@ -122,7 +122,7 @@ static double mean_error(struct cost *cost, const struct cost *truth, int jobs, 
                          uint32_t *noise) {
     double sum = 0;
     for (int i = 0; i < jobs; i++) {
-        const struct work work = some_photo(noise);
+        const struct cost_work work = some_photo(noise);
         const double predicted = cost_predict(cost, &work);
         double total;
         struct timing timing = run(truth, &work, &total);
@@ -162,8 +162,8 @@ static void small_jobs_do_not_spoil_large_ones(void **state) {
     (void)state;
     struct cost cost;
     cost_init(&cost, true);
-    const struct work small = work_of("histeq", 4, 4, FORMAT_JPEG, 600, FORMAT_JPEG);
-    const struct work large = photo("histeq");
+    const struct cost_work small = work_of("histeq", 4, 4, FORMAT_JPEG, 600, FORMAT_JPEG);
+    const struct cost_work large = photo("histeq");
     const double before = cost_predict(&cost, &large);
     for (int i = 0; i < 100; i++) {
         const struct timing timing = { .stage_ms = { [STAGE_DECODE] = 1, [STAGE_ENCODE] = 1 } };
@@ -178,7 +178,7 @@ static void a_batchs_time_is_that_of_all(void **state) {
     (void)state;
     struct cost cost;
     cost_init(&cost, false);
-    const struct work work = photo("histeq");
+    const struct cost_work work = photo("histeq");
     const double before = cost_predict(&cost, &work);
     struct timing timing = {
         .stage_ms = { [STAGE_DECODE] = 1, [STAGE_COMPUTE] = 0.2, [STAGE_ENCODE] = 0.3 }
@@ -194,7 +194,7 @@ static void coefficients_stay_within_bounds(void **state) {
     (void)state;
     struct cost cost;
     cost_init(&cost, true);
-    const struct work work = photo("histeq");
+    const struct cost_work work = photo("histeq");
     const double before = cost_predict(&cost, &work);
     const struct timing slow = {
         .stage_ms = { [STAGE_DECODE] = 9e5, [STAGE_COMPUTE] = 9e5, [STAGE_ENCODE] = 9e5 }
@@ -212,7 +212,7 @@ static void nonsense_is_not_learned(void **state) {
     struct cost cost, before;
     cost_init(&cost, true);
     before = cost;
-    struct work work = photo("histeq");
+    struct cost_work work = photo("histeq");
     struct timing timing = { .stage_ms = { [STAGE_DECODE] = NAN } };
     cost_learn(&cost, &work, &timing, 1, 1, 1);
     timing.stage_ms[STAGE_DECODE] = 2;
@@ -224,7 +224,7 @@ static void nonsense_is_not_learned(void **state) {
     work.terms[0].row = COST_ROWS;
     cost_learn(&cost, &work, &timing, 5, 1, 1);
     check_between(cost_predict(&cost, &work), 0, 1e3);
-    work.count = WORK_TERMS_MAX + 1;
+    work.count = COST_TERMS_MAX + 1;
     cost_learn(&cost, &work, &timing, 5, 1, 1);
     assert_memory_equal(&cost, &before, sizeof cost);
 }
@@ -233,7 +233,7 @@ static void the_account_is_kept(void **state) {
     (void)state;
     struct cost cost;
     cost_init(&cost, true);
-    const struct work work = photo("histeq");
+    const struct cost_work work = photo("histeq");
     const struct timing timing = { .span_count = 0 };
     cost_learn(&cost, &work, &timing, 10, 12, 1);
     cost_learn(&cost, &work, &timing, 26, 20, 1);

@@ -63,8 +63,8 @@ static int end(void **state) {
 }
 
 /* So many megabytes of JPEG: 0.02 ms on a GPU, 5 on the CPU (forecast.c). */
-static struct work work_of(float megabytes) {
-    return (struct work){ .count = 1, .terms = { { 1, COST_DECODE, megabytes } } };
+static struct cost_work work_of(float megabytes) {
+    return (struct cost_work){ .count = 1, .terms = { { 1, COST_DECODE, megabytes } } };
 }
 
 static int new_job(const char *device) {
@@ -75,7 +75,7 @@ static int new_job(const char *device) {
     return slot;
 }
 
-static int submit_work(const char *device, struct work work) {
+static int submit_work(const char *device, struct cost_work work) {
     struct failure failure = { 0 };
     const int slot = new_job(device);
     slot_job(slots, slot)->work = work;

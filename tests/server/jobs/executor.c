@@ -204,34 +204,6 @@ static void plans_go_apart(void **state) {
     for (int i = 0; i < 3; i++) slot_give(slots, all[i]);
 }
 
-/* The first and those like it, in front, in order; SLOTS stays a list of the same jobs. */
-static void check_group(int *of, int count, int most, const int *expected, int chosen) {
-    assert_int_equal(executor_group(&executor, of, count, most), chosen);
-    for (int i = 0; i < count; i++) assert_int_equal(of[i], expected[i]);
-}
-
-static void groups_are_of_like_cost_and_long_jobs_alone(void **state) {
-    (void)state;
-    static const double ms[] = { 2, 9, 10, 0.2, 8 };
-    int of[5], all[5];
-    for (int i = 0; i < 5; i++) {
-        all[i] = of[i] = publish("histeq", 3, 8, 60);
-        slot_job(slots, all[i])->predicted_ms = ms[i];
-    }
-    /* 9 ms are four times 2 and one more; 0.2 is near 2, but then 10 is not near 0.2. */
-    check_group(of, 5, 8, (int[]){ all[0], all[1], all[4], all[2], all[3] }, 3);
-    check_group(of + 3, 2, 8, (int[]){ all[2], all[3] }, 1);
-    check_group(of, 5, 2, (int[]){ all[0], all[1], all[4], all[2], all[3] }, 2);
-    for (int i = 0; i < 5; i++) slot_job(slots, all[i])->is_long = 1;
-    check_group(of, 5, 8, (int[]){ all[0], all[1], all[4], all[2], all[3] }, 1);
-    run_all(of, 5);
-    assert_int_equal(run_count, 5);
-    for (int i = 0; i < 5; i++) {
-        assert_int_equal(slot_job(slots, all[i])->batch, 1);
-        slot_give(slots, all[i]);
-    }
-}
-
 static void no_more_than_the_staging_holds(void **state) {
     (void)state;
     int of[4], all[4];
@@ -246,6 +218,38 @@ static void no_more_than_the_staging_holds(void **state) {
     run_all(of, 4); /* with their values two are more than that */
     executor.batch_bytes = room;
     assert_int_equal(run_count, 4);
+    for (int i = 0; i < 4; i++) slot_give(slots, all[i]);
+}
+
+static int left[JOBS_MAX], left_count, runs_when_left;
+
+static void note_left(void *context, const int *of, int count) {
+    (void)context;
+    memcpy(left, of, (size_t)count * sizeof *of);
+    left_count = count;
+    runs_when_left = run_count;
+}
+
+/* Before the batch runs, so that somebody else may run them meanwhile. */
+static void what_finds_no_place_is_left_at_once(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    int of[4], all[4];
+    for (int i = 0; i < 4; i++)
+        all[i] = of[i] = publish(i == 2 ? "histeq" : "brightness:shift=10", 1, 8, 30);
+    const size_t room = executor.batch_bytes;
+    executor.batch_bytes = 2 * image_bytes(&slot_job(slots, all[0])->probe.shape);
+    executor.leave = note_left;
+    run_count = 0;
+    assert_int_equal(executor_run(&executor, lane, of, 4, &failure), 0);
+    executor.leave = NULL;
+    executor.batch_bytes = room;
+    assert_int_equal(left_count, 2);
+    assert_int_equal(left[0], all[2]);
+    assert_int_equal(left[1], all[3]);
+    assert_int_equal(runs_when_left, 0);
+    assert_int_equal(run_count, 1);
+    assert_int_equal(slot_job(slots, all[1])->batch, 2);
     for (int i = 0; i < 4; i++) slot_give(slots, all[i]);
 }
 
@@ -286,7 +290,7 @@ int main(void) {
         cmocka_unit_test(nothing_of_a_first_try_stays),
         cmocka_unit_test(plans_go_apart),
         cmocka_unit_test(no_more_than_the_staging_holds),
-        cmocka_unit_test(groups_are_of_like_cost_and_long_jobs_alone),
+        cmocka_unit_test(what_finds_no_place_is_left_at_once),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -37,9 +37,9 @@ enum { GPU_0_02_CPU_5 = 1, BOTH_0_05 = 6 };
 static struct job job_of(const char *device, double fast_on_gpu, double same) {
     struct job job = { .batch = 1 };
     snprintf(job.device, sizeof job.device, "%s", device);
-    job.work = (struct work){ .count = 2,
-                              .terms = { { GPU_0_02_CPU_5, COST_DECODE, (float)fast_on_gpu },
-                                         { BOTH_0_05, COST_DECODE, (float)same } } };
+    job.work = (struct cost_work){ .count = 2,
+                                   .terms = { { GPU_0_02_CPU_5, COST_DECODE, (float)fast_on_gpu },
+                                              { BOTH_0_05, COST_DECODE, (float)same } } };
     return job;
 }
 
@@ -115,6 +115,22 @@ static void a_suspect_goes_elsewhere_and_where_it_is_alone_soon(void **state) {
     assert_int_equal(choose(&suspect, &predicted, 0), 0); /* better than nobody */
 }
 
+/* 40 ms of a GPU's operators keep others of a batch waiting; so long a decode is for cores. */
+static void long_operators_are_not_batched(void **state) {
+    (void)state;
+    struct forecast_job predicted;
+    struct job job = job_of("auto", 2000, 0);
+    assert_int_equal(choose(&job, &predicted, NOBODY), 0);
+    assert_true(forecast_count(&round_now, &predicted, 0).is_long);
+    assert_false(forecast_is_unbatched(&forecast, &predicted, 0));
+    job.work.terms[0].stage = COST_COMPUTE;
+    forecast_predict(&forecast, &job, &predicted);
+    assert_true(forecast_is_unbatched(&forecast, &predicted, 0));
+    job.work.terms[0].amount = 100;
+    forecast_predict(&forecast, &job, &predicted);
+    assert_false(forecast_is_unbatched(&forecast, &predicted, 0));
+}
+
 /* Whatever time is predicted for the suspect that a worker runs, others do not wait for it. */
 static void nobody_waits_for_a_suspect(void **state) {
     (void)state;
@@ -173,6 +189,7 @@ int main(void) {
         TEST(a_long_job_is_not_the_cpus),
         TEST(a_device_that_is_named_decides),
         TEST(a_suspect_goes_elsewhere_and_where_it_is_alone_soon),
+        TEST(long_operators_are_not_batched),
         TEST(nobody_waits_for_a_suspect),
         TEST(what_jobs_took_is_learned),
         TEST(failures_are_not_learned),

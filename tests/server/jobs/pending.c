@@ -23,28 +23,13 @@ static int ends[2];
 static struct pending *pending;
 static int next_slot;
 
-/* ---- jobs: those with the same plan run together, long ones alone */
-
-static int group(const void *context, int *of, int count, int most) {
-    const struct job *first = slot_job(slots, of[0]);
-    int chosen = 0;
-    (void)context;
-    for (int i = 0; i < count && chosen < most; i++) {
-        const int slot = of[i];
-        if (chosen && (first->is_long || strcmp(slot_job(slots, slot)->plan, first->plan) != 0))
-            continue;
-        memmove(of + chosen + 1, of + chosen, (size_t)(i - chosen) * sizeof *of);
-        of[chosen++] = slot;
-    }
-    return chosen;
-}
-
 static int send_job(const char *plan, bool is_long, bool old) {
     const int slot = next_slot++ % SLOTS;
     struct job *job = slot_job(slots, slot);
     snprintf(job->plan, sizeof job->plan, "%s", plan);
     job->is_long = is_long;
-    job->predicted_ms = 100;
+    job->unbatched = is_long;
+    job->predicted_ms = is_long ? 100 : 1;
     job->submitted_ns = old ? 1 : clock_ns() + INT64_C(3600000000000);
     assert_true(channel_send(ends[0], &(struct message){ .kind = CHANNEL_RUN, .slot = slot }));
     return slot;
@@ -59,12 +44,9 @@ static void begin(int lanes, int batch) {
     for (int i = 0; i < SLOTS; i++) assert_true(slot_take(slots, 1, NULL) >= 0);
     assert_true(channel_open(ends));
     next_slot = 0;
-    const struct pending_options how = { .channel = ends[1],
-                                         .lanes = lanes,
-                                         .batch = batch,
-                                         .capacity = SLOTS,
-                                         .slots = slots,
-                                         .group = group };
+    const struct pending_options how = {
+        .channel = ends[1], .lanes = lanes, .batch = batch, .capacity = SLOTS, .slots = slots
+    };
     pending = pending_create(&how);
     assert_non_null(pending);
 }
@@ -188,6 +170,38 @@ static void a_self_test_is_taken_once_and_alone(void **state) {
     assert_int_equal(pending_take(pending, &first, 0), PENDING_NONE);
     close(ends[0]);
     end();
+}
+
+/* They are first again, before what came later, and may go to another lane. */
+static void what_is_returned_comes_first(void **state) {
+    (void)state;
+    struct group first = { .count = 0 }, second = { .count = 0 };
+    begin(3, 4);
+    for (int i = 0; i < 3; i++) send_job("a", false, false);
+    assert_int_equal(pending_take(pending, &first, CHANNEL_FOREVER), PENDING_TAKEN);
+    check_group(&first, (int[]){ 0, 1, 2 }, 3);
+    send_job("b", false, false);
+    send_job("a", false, false);
+    pending_return(pending, first.slots + 1, 2);
+    assert_int_equal(pending_take(pending, &second, CHANNEL_FOREVER), PENDING_TAKEN);
+    check_group(&second, (int[]){ 1, 2, 4 }, 3);
+    close(ends[0]);
+    end();
+}
+
+/* One of two lanes waits on the channel, the other sleeps; the third returns what it took. */
+static void a_sleeper_is_woken_for_what_is_returned(void **state) {
+    (void)state;
+    struct group own = { .count = 0 };
+    begin(3, 2);
+    const int kept = send_job("a", false, false), returned = send_job("a", false, false);
+    assert_int_equal(pending_take(pending, &own, CHANNEL_FOREVER), PENDING_TAKEN);
+    check_group(&own, (int[]){ kept, returned }, 2);
+    start_lanes(2);
+    pending_return(pending, &returned, 1);
+    wait_taken(1);
+    assert_true(lane_with(returned) >= 0);
+    end_lanes(2);
 }
 
 /* ---- long jobs */
@@ -340,7 +354,7 @@ static void flood(int batch) {
         const int slot = free_slot();
         struct job *job = slot_job(slots, slot);
         job->quality = i;
-        job->is_long = noise_next(&noise) >> 28 == 0;
+        job->is_long = job->unbatched = noise_next(&noise) >> 28 == 0;
         job->predicted_ms = 0.01;
         job->submitted_ns = clock_ns();
         snprintf(job->plan, sizeof job->plan, "%u", noise_next(&noise) >> 30);
@@ -366,6 +380,8 @@ int main(void) {
         cmocka_unit_test(a_lane_takes_what_is_alike_and_leaves_the_rest),
         cmocka_unit_test(a_group_is_as_large_as_it_can_be),
         cmocka_unit_test(a_self_test_is_taken_once_and_alone),
+        cmocka_unit_test(what_is_returned_comes_first),
+        cmocka_unit_test(a_sleeper_is_woken_for_what_is_returned),
         cmocka_unit_test(on_a_gpu_long_jobs_leave_a_lane_free),
         cmocka_unit_test(on_a_cpu_long_jobs_leave_a_core_free),
         cmocka_unit_test(old_ones_get_the_last_lane_but_not_all_lanes),
