@@ -48,16 +48,16 @@ static enum status twin_reserve(struct lane *lane, const struct lane_need *need,
     lane->host_out = twin_device.host_out = aligned_alloc(256, need->out - need->device_out + 256);
     memset(lane->host_in, TWIN_GUARD, need->in - need->device_in);
     memset(lane->host_out, TWIN_GUARD, need->out - need->device_out);
-    memset(lane->in, TWIN_GUARD, need->in);
-    memset(lane->work, TWIN_GUARD, need->work);
-    memset(lane->out, TWIN_GUARD, need->out);
+    if (need->in) memset(lane->in, TWIN_GUARD, need->in);
+    if (need->work) memset(lane->work, TWIN_GUARD, need->work);
+    if (need->out) memset(lane->out, TWIN_GUARD, need->out);
     return STATUS_OK;
 }
 
 static enum status twin_upload(struct lane *lane, size_t bytes, struct failure *failure) {
     (void)failure;
     if (bytes > twin_device.need.in - twin_device.need.device_in) abort();
-    memcpy(lane->in, lane->host_in, bytes);
+    if (bytes) memcpy(lane->in, lane->host_in, bytes);
     twin_device.uploaded += bytes;
     twin_device.decoding_count = twin_device.encoding_count = 0;
     return STATUS_OK;
@@ -66,7 +66,7 @@ static enum status twin_upload(struct lane *lane, size_t bytes, struct failure *
 static enum status twin_download(struct lane *lane, size_t bytes, struct failure *failure) {
     (void)failure;
     if (bytes > twin_device.need.out - twin_device.need.device_out) abort();
-    memcpy(lane->host_out, lane->out, bytes);
+    if (bytes) memcpy(lane->host_out, lane->out, bytes);
     twin_device.downloaded += bytes;
     return STATUS_OK;
 }
