@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct jpeg_division jpeg_division_default = { 128, 8, 16, 64 };
+const struct jpeg_division jpeg_division_default = { 128, 8, 16, 64, 0, 0, 0 };
 
 /* ---- 1: tables and bits */
 
@@ -78,7 +78,7 @@ void jpeg_parallel_unstuff(struct jpeg_picture *picture) {
 /* ---- 2: walk */
 
 static uint32_t subs_of(const struct jpeg_picture *picture) {
-    return picture->facts->flags ? 0 : jpeg_subs(picture->facts->bytes);
+    return picture->facts->flags ? 0 : jpeg_subs(picture->facts->bytes, picture->sub_log2);
 }
 
 /* Subsequences that a block of threads decodes, its lead first, and what it knows of them. */
@@ -152,11 +152,86 @@ static void walk_phases(struct jpeg_picture *picture) {
     const struct jpeg_words words = { .at = buffer, .stride = 1 };
     for (uint32_t sub = 0; sub < subs_of(picture); sub++)
         for (uint32_t guess = 0; guess < picture->guesses; guess++)
-            jpeg_make_candidate(picture, picture->lookups, words, buffer, 8 * picture->facts->bytes,
-                                sub, guess);
+            picture->candidates[(size_t)sub * JPEG_GUESSES + guess] = jpeg_make_candidate(
+                picture, picture->lookups, words, buffer, 8 * picture->facts->bytes, sub, guess);
+}
+
+/* ---- or: all decodings of neighbours */
+
+/* What a block of threads has decoded: a row for each of its subsequences. */
+struct phases {
+    struct jpeg_candidate made[JPEG_PHASE_SUBS][JPEG_GUESSES];
+    uint32_t orders[JPEG_PHASE_SUBS]; /* of jpeg_continue */
+    uint32_t begin, count;
+};
+
+/* Returns how many decodings must be continued. */
+static uint32_t order_phases(const struct jpeg_picture *picture, struct phases *phases) {
+    uint32_t ends[JPEG_GUESSES], starts[JPEG_GUESSES], count = 0;
+    for (uint32_t at = 1; at < phases->count; at++) {
+        for (uint32_t i = 0; i < picture->guesses; i++) {
+            ends[i] = phases->made[at - 1][i].end;
+            starts[i] = phases->made[at][i].start;
+        }
+        phases->orders[at] = jpeg_continue(ends, starts, picture->guesses);
+        count += phases->orders[at] != 0;
+    }
+    return count;
+}
+
+/* The last one first: all read where the one before ends before that is decoded again. */
+static void continue_phases(const struct jpeg_picture *picture, struct phases *phases) {
+    uint32_t buffer[JPEG_SUB_WORDS];
+    const struct jpeg_words words = { .at = buffer, .stride = 1 };
+    for (uint32_t at = phases->count - 1; at > 0; at--)
+        for (uint32_t slot = 0; slot < picture->guesses; slot++) {
+            const uint32_t from = phases->orders[at] >> 4 * slot & 15;
+            if (from)
+                phases->made[at][slot] = jpeg_candidate_from(
+                    picture, picture->lookups, words, buffer, 8 * picture->facts->bytes,
+                    phases->begin + at, phases->made[at - 1][from - 1].end);
+        }
+}
+
+static void make_phases(struct jpeg_picture *picture, struct phases *phases, uint32_t rounds,
+                        uint32_t first, uint32_t end) {
+    uint32_t buffer[JPEG_SUB_WORDS];
+    const struct jpeg_words words = { .at = buffer, .stride = 1 };
+    phases->begin = first < JPEG_PHASE_OVERLAP ? 0 : first - JPEG_PHASE_OVERLAP;
+    phases->count = end - phases->begin;
+    for (uint32_t at = 0; at < phases->count; at++)
+        for (uint32_t i = 0; i < picture->guesses; i++)
+            phases->made[at][i] =
+                jpeg_make_candidate(picture, picture->lookups, words, buffer,
+                                    8 * picture->facts->bytes, phases->begin + at, i);
+    for (uint32_t round = 0; round < rounds && order_phases(picture, phases); round++)
+        continue_phases(picture, phases);
+    for (uint32_t sub = first; sub < end; sub++) {
+        memcpy(picture->candidates + (size_t)sub * JPEG_GUESSES, phases->made[sub - phases->begin],
+               sizeof phases->made[0]);
+        jpeg_put(picture, sub, phases->made[sub - phases->begin]);
+    }
+}
+
+static void walk_short(struct jpeg_picture *picture, uint32_t rounds) {
+    const uint32_t subs = subs_of(picture);
+    struct phases *phases = calloc(1, sizeof *phases);
+    if (!phases) picture->facts->flags |= JPEG_FLAG_REPAIRS;
+    for (uint32_t first = 0; phases && first < subs; first += JPEG_PHASE_OWN)
+        make_phases(picture, phases, rounds, first,
+                    subs - first < JPEG_PHASE_OWN ? subs : first + JPEG_PHASE_OWN);
+    free(phases);
 }
 
 void jpeg_parallel_walk(struct jpeg_picture *picture, const struct jpeg_division *division) {
+    if (division->short_log2) {
+        jpeg_picture_cut(picture, division->short_log2, division->phase_lead);
+        if (picture->sub_log2 < JPEG_SUB_LOG2) {
+            walk_short(picture, division->phase_rounds);
+            return;
+        }
+    }
+    jpeg_picture_cut(picture, JPEG_SUB_LOG2, JPEG_PHASE_LEAD);
     const uint32_t subs = subs_of(picture), most = division->threads * division->run;
     const uint32_t own = most - division->lead;
     uint32_t *memory = calloc((size_t)most * 5, sizeof *memory);
@@ -180,6 +255,21 @@ void jpeg_parallel_walk(struct jpeg_picture *picture, const struct jpeg_division
 }
 
 /* ---- 3: join */
+
+/* Through blocks of JPEG_PHASE_OWN, by the path from each one's first subsequence. */
+static void choose_blocks(struct jpeg_picture *picture, uint32_t subs) {
+    const size_t step = sizeof(struct jpeg_candidate) / sizeof(uint32_t);
+    uint32_t chosen = 0, path = 0;
+    for (uint32_t sub = 1; sub < subs; sub++) {
+        const struct jpeg_candidate *its = picture->candidates + (size_t)sub * JPEG_GUESSES;
+        const uint32_t next =
+            jpeg_path(&its[-JPEG_GUESSES].end, step, &its->start, step, picture->guesses);
+        const bool first = sub % JPEG_PHASE_OWN == 1;
+        path = first ? next : jpeg_path_join(path, next);
+        jpeg_choose(picture, sub, jpeg_path_go(path, chosen));
+        if (sub % JPEG_PHASE_OWN == 0) chosen = jpeg_path_go(path, chosen);
+    }
+}
 
 /* Of a hard picture: the path through the decodings of its subsequences. */
 static void choose(struct jpeg_picture *picture, uint32_t subs) {
@@ -218,7 +308,7 @@ static void repair(struct jpeg_picture *picture, uint32_t subs) {
     uint32_t count = find_misfits(picture, subs);
     for (uint32_t round = 0; count; round++) {
         facts->repairs += count;
-        if (round == JPEG_ROUNDS_MAX || facts->repairs > jpeg_repairs_max(subs)) {
+        if (round == jpeg_rounds_max(picture) || facts->repairs > jpeg_repairs_max(picture, subs)) {
             facts->flags |= JPEG_FLAG_REPAIRS;
             return;
         }
@@ -238,7 +328,10 @@ static void add_up(struct jpeg_picture *picture, uint32_t subs) {
 
 void jpeg_parallel_join(struct jpeg_picture *picture) {
     const uint32_t subs = subs_of(picture);
-    if (picture->facts->hard) choose(picture, subs);
+    if (picture->sub_log2 < JPEG_SUB_LOG2)
+        choose_blocks(picture, subs);
+    else if (picture->facts->hard)
+        choose(picture, subs);
     repair(picture, subs);
     if (!picture->facts->flags) add_up(picture, subs);
 }
