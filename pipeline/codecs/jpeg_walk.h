@@ -13,7 +13,8 @@
  *           list are written within the picture's blocks and list_max alone.
  *
  * How it works. Two words of bits stand in registers, and one look-up tells a code with the size of
- * its number (jpeg_lookup.h). At most 7 bits, all ones, fill a segment's last byte: no code
+ * its number (jpeg_lookup.h). What lanes of a warp would branch for at different symbols is done at
+ * each: a chain of symbols is what a picture alone waits for, and each branch costs two barriers. At most 7 bits, all ones, fill a segment's last byte: no code
  * consists of ones alone, so fill is never taken for a symbol, nor a symbol for fill.
  */
 #ifndef BURIN_JPEG_WALK_H
@@ -136,10 +137,13 @@ HOST_DEVICE void jpeg_sink_store_group(struct jpeg_sink *sink, uint32_t from) {
 #endif
 }
 
-HOST_DEVICE void jpeg_sink_put(struct jpeg_sink *sink, int32_t value, uint32_t place) {
-    const uint32_t at = sink->base.coefficients++;
+/* One that is NOT_ZERO; of others the next one takes the place, so that lanes stay together. */
+HOST_DEVICE void jpeg_sink_put(struct jpeg_sink *sink, bool not_zero, int32_t value,
+                               uint32_t place) {
+    const uint32_t at = sink->base.coefficients;
     sink->group[at % JPEG_GROUP * sink->stride] = (uint32_t)value << 6 | (place & 63);
-    if (at % JPEG_GROUP != JPEG_GROUP - 1) return;
+    sink->base.coefficients += not_zero;
+    if (!not_zero || at % JPEG_GROUP != JPEG_GROUP - 1) return;
     const uint32_t from = at + 1 - JPEG_GROUP;
     if (from >= sink->first)
         jpeg_sink_store_group(sink, from);
@@ -255,19 +259,16 @@ HOST_DEVICE void jpeg_sink_symbol(struct jpeg_sink *sink, const struct jpeg_symb
                                   int32_t number, uint32_t past, bool dc, uint32_t component) {
     if (symbol->step == 0) sink->flags |= JPEG_FLAG_CODE;
     if (past > 64 && past < JPEG_STEP_END) sink->flags |= JPEG_FLAG_RUN;
-    if (dc) {
-        jpeg_add_at(sink->base.dc, component, (uint32_t)number);
-        jpeg_sink_head(sink, component);
-    } else if (symbol->size) {
-        jpeg_sink_put(sink, number, past - 1);
-    }
+    jpeg_sink_put(sink, !dc && symbol->size, number, past - 1);
+    jpeg_add_at(sink->base.dc, component, dc ? (uint32_t)number : 0);
+    if (dc) jpeg_sink_head(sink, component);
 }
 
 HOST_DEVICE void jpeg_tally_symbol(struct jpeg_tally *tally, const struct jpeg_symbol *symbol,
                                    int32_t number, bool dc, uint32_t component) {
     const uint32_t coefficients = (symbol->size ? 1 : 0) + symbol->pair;
     tally->counts += dc ? 1 : coefficients << 12;
-    if (dc) jpeg_add_at(tally->dc, component, (uint32_t)number);
+    jpeg_add_at(tally->dc, component, dc ? (uint32_t)number : 0);
 }
 
 /* Decodes subsequence SUB, of BITS bits in all, from packed state FROM; returns the packed state at
@@ -305,10 +306,8 @@ HOST_DEVICE uint32_t jpeg_walk(const struct jpeg_picture *picture,
         state.bit += symbol.length + symbol.size;
         state.place = past >= 64 ? 0 : past;
         if (past >= 64) state.block = state.block + 1 == phases ? 0 : state.block + 1;
-        if ((state.bit ^ before) >> 5) {
-            words.high = words.low;
-            words.low = words.at[((state.bit >> 5) + 1) * words.stride];
-        }
+        words.high = (state.bit ^ before) >> 5 ? words.low : words.high;
+        words.low = words.at[((state.bit >> 5) + 1) * words.stride];
     }
     return jpeg_state_pack(state, limit);
 }
