@@ -3,9 +3,10 @@
  * the launches: one copy of descriptors up, eight kernels, one copy of the verdicts down, whatever
  * the batch. 1: the codes' tables, and what each piece of a scan keeps; 2: the scans' bits
  * (unstuff.cuh). 3: subsequences brought into step; 4: those of hard pictures decoded from every
- * block of an MCU (walk.cuh); or both at once, where there are few (phases.cuh). 5: fitted together and added up (join.cuh). 6: written and proven
- * (walk.cuh). 7: the transform (inverse.cuh). 8: pixels (pixels.cuh). A flawed picture takes no
- * part from the kernel on that finds it. jpeg_parallel.c does the same on the CPU. */
+ * block of an MCU (walk.cuh); or both at once, where there are few (phases.cuh). 5: fitted together
+ * and added up (join.cuh). 6: written and proven (walk.cuh). 7: the transform (inverse.cuh). 8:
+ * pixels (pixels.cuh). A flawed picture takes no part from the kernel on that finds it.
+ * jpeg_parallel.c does the same on the CPU. */
 #include "cuda/codecs/jpeg_decode.h"
 
 #include "cuda/check.cuh"
@@ -24,7 +25,7 @@ enum {
     JPEG_SHORT_LOG2 = 7,
     JPEG_SHORT_LEAD = 3,
     JPEG_SHORT_ROUNDS = 8,
-    JPEG_SHORT_BATCH = 32, /* JPEG_SUB_BITS a multiprocessor, at most */
+    JPEG_SHORT_BATCH = 64, /* JPEG_SUB_BITS a multiprocessor, at most */
 };
 
 /* How much a thread takes on, of struct jpeg_decode_batch. */

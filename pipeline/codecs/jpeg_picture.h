@@ -142,8 +142,8 @@ bool jpeg_picture_init(struct jpeg_picture *picture, const struct jpeg_baseline 
 size_t jpeg_picture_bytes(const struct jpeg_picture *picture);
 void jpeg_picture_place(struct jpeg_picture *picture, uint8_t *arena);
 
-/* Cuts its bits into subsequences of 2^LOG2 bits, or of more, up to JPEG_SUB_BITS, where these would
- * be too many or too short. LEAD: see the struct. The arena is the same for any. */
+/* Cuts its bits into subsequences of 2^LOG2 bits, or of more, up to JPEG_SUB_BITS, where these
+ * would be too many or too short. LEAD: see the struct. The arena is the same for any. */
 void jpeg_picture_cut(struct jpeg_picture *picture, uint32_t log2, uint32_t lead);
 
 HOST_DEVICE struct jpeg_planes jpeg_picture_planes(const struct jpeg_picture *picture) {

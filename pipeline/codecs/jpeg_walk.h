@@ -14,8 +14,9 @@
  *
  * How it works. Two words of bits stand in registers, and one look-up tells a code with the size of
  * its number (jpeg_lookup.h). What lanes of a warp would branch for at different symbols is done at
- * each: a chain of symbols is what a picture alone waits for, and each branch costs two barriers. At most 7 bits, all ones, fill a segment's last byte: no code
- * consists of ones alone, so fill is never taken for a symbol, nor a symbol for fill.
+ * each: a chain of symbols is what a picture alone waits for, and each branch costs two barriers.
+ * At most 7 bits, all ones, fill a segment's last byte: no code consists of ones alone, so fill is
+ * never taken for a symbol, nor a symbol for fill.
  */
 #ifndef BURIN_JPEG_WALK_H
 #define BURIN_JPEG_WALK_H

@@ -4,9 +4,10 @@
  * Used by:  jpeg_decode.cu.
  *
  * How it works. A block a picture, of more threads where it has many subsequences. Of short ones
- * blocks made their paths, which are chained here (phases.cuh). Of hard pictures the path through the candidates is followed by
- * one thread, by tables of a tile that all threads made in shared memory. Rounds of repairs are
- * those of walk.cuh, over the whole picture. The sums go tile by tile, four subsequences a thread.
+ * blocks made their paths, which are chained here (phases.cuh). Of hard pictures the path through
+ * the candidates is followed by one thread, by tables of a tile that all threads made in shared
+ * memory. Rounds of repairs are those of walk.cuh, over the whole picture. The sums go tile by
+ * tile, four subsequences a thread.
  */
 #ifndef BURIN_JPEG_JOIN_CUH
 #define BURIN_JPEG_JOIN_CUH
@@ -60,7 +61,7 @@ static __device__ void jpeg_choose_tile(const struct jpeg_picture *picture,
     __syncthreads();
 }
 
-/* ---- pictures of short subsequences: `pending_starts` has the paths from each block's first one */
+/* ---- short subsequences: `pending_starts` has the paths from each block's first one */
 
 /* Which decoding of each block's first subsequence: the chain of blocks is one thread's. */
 template <int THREADS>

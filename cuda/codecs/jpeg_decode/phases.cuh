@@ -5,11 +5,11 @@
  *
  * How it works. What makes a walk long is the block of the MCU, which comes into step late; from
  * all of them at once, the bit and the place do after a few hundred bits. A block of threads takes
- * JPEG_PHASE_SUBS neighbours, a thread each candidate, those of a subsequence in neighbouring lanes,
- * which then read the same bits. An end that no decoding of the next subsequence starts at is
- * continued there, in the place of one that follows no end, in rounds (jpeg_continue); a first warp
- * gives out the orders. At last it composes the tables of who follows whom to paths from the block's
- * first subsequence, into `pending_starts`, so that one thread a block is left to chain.
+ * JPEG_PHASE_SUBS neighbours, a thread each candidate, those of a subsequence in neighbouring
+ * lanes, which then read the same bits. An end that no decoding of the next subsequence starts at
+ * is continued there, in the place of one that follows no end, in rounds (jpeg_continue); a first
+ * warp gives out the orders. At last it composes the tables of who follows whom to paths from the
+ * block's first subsequence, into `pending_starts`, so that one thread a block is left to chain.
  */
 #ifndef BURIN_JPEG_PHASES_CUH
 #define BURIN_JPEG_PHASES_CUH

@@ -7,19 +7,19 @@
  * Columns, 0 being what the decoder chooses by itself: how subsequences find where they start
  * (`short`: 9, by a walk, else of 2^7 or 2^8 bits, from all phases, after `lead` others, and
  * `rounds` of continuing); subsequences that a thread walks (`run`); threads of which one writes a
- * subsequence (`spread`); threads that join a picture (`join`); subsequences that were decoded again
- * to join them, in the whole batch (`again`); microseconds by events for a batch, its descriptors'
- * copies included, for a picture, pictures a second; `alone`: from the call until the host knows the
- * verdicts; then the stages: of short subsequences `walk` is their decoding from all phases. The
- * last lines keep three streams busy. Medians of 41.
+ * subsequence (`spread`); threads that join a picture (`join`); subsequences that were decoded
+ * again to join them, in the whole batch (`again`); microseconds by events for a batch, its
+ * descriptors' copies included, for a picture, pictures a second; `alone`: from the call until the
+ * host knows the verdicts; then the stages: of short subsequences `walk` is their decoding from all
+ * phases. The last lines keep three streams busy. Medians of 41.
  *
  * Ten photographs of 228 KB at 1080p and 13 KB at 320x240 took, on an H200, 307 us alone (walk 189,
  * write 57, join 18), 415 in 8 (join 29), 1,998 in 128 (64,000 a second, 74,000 with three streams:
  * walk 422, join 80, write 426, inverse 475, pixels 421); one of 320x240 235 (walk 142, write 49),
  * 1,024 of them 1,554 (1,188,000 with three streams).
- * Predicted since, by count of symbol steps at 0.3 us: one 1080p 155 us (all phases 70, join 16,
- * write 20), one of 320x240 125 (60, 8, 18); 8 of 1080p 400, and with 8 bits and 64 as limit rather
- * than a walk 350; join in 128: 35, so 1,950 us. */
+ * Predicted since, by count of symbol steps: one 1080p 150 us (all phases 65, join 16, write 20),
+ * one of 320x240 120 (55, 8, 18), 32 of them 270; 8 of 1080p 390 by a walk, as short ones of 8 and 2
+ * and 4 rounds 370; 128: join 35, walk and write 5 in 100 less without their branches: 1,910 us. */
 #include "cuda/codecs/jpeg_decode.h"
 
 #include <algorithm>
