@@ -95,28 +95,21 @@ static uint32_t choose_run(const struct cuda_context *context, uint64_t subs) {
     return run;
 }
 
-/* Returns whether all have room for it. */
-static bool cut_pictures(const struct jpeg_decode_batch *batch, uint32_t log2, uint32_t lead) {
-    bool fits = true;
-    for (int i = 0; i < batch->count; i++) {
-        jpeg_picture_cut(&batch->pictures[i], log2, lead);
-        fits &= batch->pictures[i].sub_log2 < JPEG_SUB_LOG2;
-    }
-    return fits;
-}
-
-/* Cuts the pictures into subsequences; a batch that fills the GPU is walked, which decodes each
- * about twice, where all phases are eight decodings and more. Leaves rounds 0 of a walk. */
+/* Cuts the pictures into subsequences. A batch that fills the GPU is walked, which decodes each
+ * about twice, where all phases are a dozen decodings and more; so is a picture that is not fit to
+ * be cut short. */
 static void choose_cut(const struct cuda_context *context, const struct jpeg_decode_batch *batch,
                        uint64_t subs, struct shape *shape) {
     const bool few = subs <= (uint64_t)context->multiprocessors * JPEG_SHORT_BATCH;
     if (!shape->short_log2) shape->short_log2 = few ? +JPEG_SHORT_LOG2 : +JPEG_SUB_LOG2;
     if (!shape->lead) shape->lead = JPEG_SHORT_LEAD;
     if (!shape->rounds) shape->rounds = JPEG_SHORT_ROUNDS;
-    if (shape->short_log2 < JPEG_SUB_LOG2 && cut_pictures(batch, shape->short_log2, shape->lead))
-        return;
-    shape->rounds = 0;
-    cut_pictures(batch, JPEG_SUB_LOG2, JPEG_PHASE_LEAD);
+    for (int i = 0; i < batch->count; i++) {
+        struct jpeg_picture *picture = &batch->pictures[i];
+        jpeg_picture_cut(picture, shape->short_log2, shape->lead);
+        if (picture->sub_log2 == JPEG_SUB_LOG2)
+            jpeg_picture_cut(picture, JPEG_SUB_LOG2, JPEG_PHASE_LEAD);
+    }
 }
 
 /* To write, a warp needs four lanes at least, and the GPU not more threads than it has. */
@@ -155,11 +148,13 @@ static struct shape choose_shape(const struct cuda_context *context,
 
 static uint64_t units_of(const struct jpeg_picture *picture, int stage, const struct shape *shape) {
     const uint64_t subs = picture->subs_max;
-    const uint32_t own = shape->rounds ? (uint32_t)JPEG_PHASE_OWN : jpeg_part_subs(shape->run);
+    const uint32_t own = jpeg_part_subs(shape->run);
+    const bool is_short = picture->sub_log2 < JPEG_SUB_LOG2;
     const uint32_t writes = JPEG_WALK_THREADS / shape->spread;
     switch (stage) {
     case JPEG_STAGE_PIECES: return picture->pieces;
-    case JPEG_STAGE_PARTS: return (subs + own - 1) / own;
+    case JPEG_STAGE_PARTS: return is_short ? 0 : (subs + own - 1) / own;
+    case JPEG_STAGE_SHORTS: return is_short ? (subs + JPEG_PHASE_OWN - 1) / JPEG_PHASE_OWN : 0;
     case JPEG_STAGE_WRITES: return (subs + writes - 1) / writes;
     case JPEG_STAGE_BLOCKS: return jpeg_divide_up(picture->blocks, JPEG_BLOCKS_OF_UNIT);
     default:
@@ -202,6 +197,19 @@ template <int RUN> static void launch_walk(struct launcher *l) {
         <<<l->totals[JPEG_STAGE_PARTS], JPEG_WALK_THREADS, 0, l->stream>>>(l->units);
 }
 
+/* Into step, by pictures of both kinds. */
+static void launch_steps(struct launcher *l, uint32_t run) {
+    const unsigned shorts = l->totals[JPEG_STAGE_SHORTS];
+    if (shorts) jpeg_short_kernel<<<shorts, JPEG_PHASE_THREADS, 0, l->stream>>>(l->units);
+    if (!l->totals[JPEG_STAGE_PARTS]) return;
+    switch (run) {
+    case 1: launch_walk<1>(l); break;
+    case 2: launch_walk<2>(l); break;
+    case 4: launch_walk<4>(l); break;
+    default: launch_walk<8>(l);
+    }
+}
+
 static void launch(struct launcher *l, const struct shape *shape) {
     const struct jpeg_units units = l->units;
     const unsigned pieces = l->totals[JPEG_STAGE_PIECES];
@@ -211,17 +219,9 @@ static void launch(struct launcher *l, const struct shape *shape) {
     record(l);
     jpeg_unstuff_kernel<<<pieces, JPEG_PIECE_THREADS, 0, l->stream>>>(units);
     record(l);
-    switch (shape->rounds ? 0 : shape->run) {
-    case 0:
-        jpeg_short_kernel<<<l->totals[JPEG_STAGE_PARTS], JPEG_PHASE_THREADS, 0, l->stream>>>(units);
-        break;
-    case 1: launch_walk<1>(l); break;
-    case 2: launch_walk<2>(l); break;
-    case 4: launch_walk<4>(l); break;
-    default: launch_walk<8>(l);
-    }
+    launch_steps(l, shape->run);
     record(l);
-    if (!shape->rounds)
+    if (l->totals[JPEG_STAGE_PARTS])
         jpeg_phases_kernel<<<l->phases_blocks, JPEG_WALK_THREADS, 0, l->stream>>>(units);
     record(l);
     if (shape->join_threads > 256)

@@ -285,7 +285,7 @@ static __global__ void __launch_bounds__(THREADS) jpeg_join_kernel(const struct 
     const uint32_t subs = jpeg_subs_of(picture);
     if (picture->facts->flags) return;
     __syncthreads();
-    if (units.rounds) {
+    if (picture->sub_log2 < JPEG_SUB_LOG2) {
         jpeg_choose_short(picture, shared, subs);
     } else if (picture->facts->hard) {
         if (threadIdx.x == 0) shared.last_chosen = JPEG_WALKED;

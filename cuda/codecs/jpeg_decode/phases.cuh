@@ -106,7 +106,7 @@ static __device__ __forceinline__ void jpeg_short_paths(const struct jpeg_pictur
 static __global__ void __launch_bounds__(JPEG_PHASE_THREADS)
     jpeg_short_kernel(const struct jpeg_units units) {
     __shared__ __align__(16) struct jpeg_short_shared shared;
-    const struct jpeg_unit unit = jpeg_unit_of(units, JPEG_STAGE_PARTS);
+    const struct jpeg_unit unit = jpeg_unit_of(units, JPEG_STAGE_SHORTS);
     const struct jpeg_picture *picture = unit.picture;
     const uint32_t subs = jpeg_subs_of(picture), guesses = picture->guesses;
     const uint32_t first = unit.index * JPEG_PHASE_OWN;

@@ -14,7 +14,8 @@
 
 enum jpeg_stage {
     JPEG_STAGE_PIECES,
-    JPEG_STAGE_PARTS,
+    JPEG_STAGE_PARTS,  /* of pictures that are walked */
+    JPEG_STAGE_SHORTS, /* of those of short subsequences */
     JPEG_STAGE_WRITES,
     JPEG_STAGE_BLOCKS,
     JPEG_STAGE_TILES,
@@ -43,7 +44,7 @@ struct jpeg_units {
     const struct jpeg_picture *pictures;
     const uint32_t *firsts; /* JPEG_UNIT_STAGES tables of count + 1 */
     int count;
-    uint32_t rounds;   /* of jpeg_short_kernel; 0: jpeg_walk_kernel runs in its place */
+    uint32_t rounds;   /* of jpeg_short_kernel */
     uint32_t tile_run; /* pairs of rows that a thread makes pixels of */
 };
 

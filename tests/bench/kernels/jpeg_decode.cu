@@ -18,8 +18,8 @@
  * walk 422, join 80, write 426, inverse 475, pixels 421); one of 320x240 235 (walk 142, write 49),
  * 1,024 of them 1,554 (1,188,000 with three streams).
  * Predicted since, by count of symbol steps: one 1080p 150 us (all phases 65, join 16, write 20),
- * one of 320x240 120 (55, 8, 18), 32 of them 270; 8 of 1080p 390 by a walk, as short ones of 8 and 2
- * and 4 rounds 370; 128: join 35, walk and write 5 in 100 less without their branches: 1,910 us. */
+ * one of 320x240 120 (55, 8, 18), 32 of them 270; 8 of 1080p 390 by a walk, as short ones of 8, 2
+ * and 4 rounds 370; 128: join 35, walk and write 5 in 100 less without branches: 1,910 us. */
 #include "cuda/codecs/jpeg_decode.h"
 
 #include <algorithm>
