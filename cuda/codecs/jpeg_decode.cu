@@ -3,14 +3,16 @@
  * the launches: one copy of descriptors up, eight kernels, one copy of the verdicts down, whatever
  * the batch. 1: the codes' tables, and what each piece of a scan keeps; 2: the scans' bits
  * (unstuff.cuh). 3: subsequences brought into step; 4: those of hard pictures decoded from every
- * block of an MCU (walk.cuh). 5: fitted together and added up (join.cuh). 6: written and proven
- * (walk.cuh). 7: the transform (inverse.cuh). 8: pixels (pixels.cuh). A flawed picture takes no
- * part from the kernel on that finds it. jpeg_parallel.c does the same on the CPU. */
+ * block of an MCU (walk.cuh); or both at once, where there are few (phases.cuh). 5: fitted together
+ * and added up (join.cuh). 6: written and proven (walk.cuh). 7: the transform (inverse.cuh). 8:
+ * pixels (pixels.cuh). A flawed picture takes no part from the kernel on that finds it.
+ * jpeg_parallel.c does the same on the CPU. */
 #include "cuda/codecs/jpeg_decode.h"
 
 #include "cuda/check.cuh"
 #include "cuda/codecs/jpeg_decode/inverse.cuh"
 #include "cuda/codecs/jpeg_decode/join.cuh"
+#include "cuda/codecs/jpeg_decode/phases.cuh"
 #include "cuda/codecs/jpeg_decode/pixels.cuh"
 #include "cuda/codecs/jpeg_decode/unstuff.cuh"
 #include "cuda/codecs/jpeg_decode/walk.cuh"
@@ -20,12 +22,15 @@
 enum {
     JPEG_THREADS_LEAST = 512,
     JPEG_PHASES_BLOCKS = 4, /* a multiprocessor */
-    JPEG_WALK_LEAD = 16,    /* pictures are in step after fewer */
+    JPEG_SHORT_LOG2 = 7,
+    JPEG_SHORT_LEAD = 3,
+    JPEG_SHORT_ROUNDS = 8,
+    JPEG_SHORT_BATCH = 64, /* JPEG_SUB_BITS a multiprocessor, at most */
 };
 
 /* How much a thread takes on, of struct jpeg_decode_batch. */
 struct shape {
-    uint32_t run, write_run, tile_run, lead;
+    uint32_t run, short_log2, lead, rounds, spread, join_threads, tile_run;
 };
 
 const char *const jpeg_decode_stages[JPEG_DECODE_STAGES] = { "count",   "unstuff", "walk",
@@ -80,37 +85,76 @@ static uint32_t choose_tile_run(const struct cuda_context *context,
     for (int i = 0; i < batch->count; i++)
         spans += (uint64_t)batch->pictures[i].width * batch->pictures[i].height / 16;
     const uint64_t threads = (uint64_t)context->multiprocessors * 2048;
-    return spans > 8 * threads ? 4 : spans > 2 * threads ? 2 : 1;
+    return spans > 2 * threads ? 4 : 1;
 }
 
-static uint32_t choose_run(const struct cuda_context *context,
-                           const struct jpeg_decode_batch *batch) {
-    uint64_t subs = 0;
+static uint32_t choose_run(const struct cuda_context *context, uint64_t subs) {
     uint32_t run = 1;
-    for (int i = 0; i < batch->count; i++) subs += batch->pictures[i].subs_max;
     while (run < 8 && subs > (uint64_t)run * context->multiprocessors * JPEG_THREADS_LEAST)
         run *= 2;
     return run;
 }
 
-/* To write, no thread gains by going on: it knows where it starts. */
+/* Cuts the pictures into subsequences. A batch that fills the GPU is walked, which decodes each
+ * about twice, where all phases are a dozen decodings and more; so is a picture that is not fit to
+ * be cut short. */
+static void choose_cut(const struct cuda_context *context, const struct jpeg_decode_batch *batch,
+                       uint64_t subs, struct shape *shape) {
+    const bool few = subs <= (uint64_t)context->multiprocessors * JPEG_SHORT_BATCH;
+    if (!shape->short_log2) shape->short_log2 = few ? +JPEG_SHORT_LOG2 : +JPEG_SUB_LOG2;
+    if (!shape->lead) shape->lead = JPEG_SHORT_LEAD;
+    if (!shape->rounds) shape->rounds = JPEG_SHORT_ROUNDS;
+    for (int i = 0; i < batch->count; i++) {
+        struct jpeg_picture *picture = &batch->pictures[i];
+        jpeg_picture_cut(picture, shape->short_log2, shape->lead);
+        if (picture->sub_log2 == JPEG_SUB_LOG2)
+            jpeg_picture_cut(picture, JPEG_SUB_LOG2, JPEG_PHASE_LEAD);
+    }
+}
+
+/* To write, a warp needs four lanes at least, and the GPU not more threads than it has. */
+static uint32_t choose_spread(const struct cuda_context *context, uint64_t subs) {
+    uint32_t spread = 1;
+    while (spread < 4 && subs * spread <= (uint64_t)context->multiprocessors * JPEG_THREADS_LEAST)
+        spread *= 2;
+    return spread;
+}
+
 static struct shape choose_shape(const struct cuda_context *context,
                                  const struct jpeg_decode_batch *batch) {
-    struct shape shape = { batch->run, batch->write_run, batch->tile_run, batch->lead };
-    if (!shape.run) shape.run = choose_run(context, batch);
-    if (!shape.write_run) shape.write_run = 1;
-    if (!shape.lead) shape.lead = JPEG_WALK_LEAD;
-    if (!shape.tile_run) shape.tile_run = choose_tile_run(context, batch);
+    struct shape shape = { batch->run,
+                           batch->short_log2,
+                           batch->lead,
+                           batch->rounds,
+                           batch->spread,
+                           batch->join_threads,
+                           0 };
+    uint64_t subs = 0, cut = 0;
+    uint32_t most = 0;
+    for (int i = 0; i < batch->count; i++)
+        subs += jpeg_subs(batch->pictures[i].scan_bytes, JPEG_SUB_LOG2);
+    choose_cut(context, batch, subs, &shape);
+    for (int i = 0; i < batch->count; i++) {
+        const uint32_t its = batch->pictures[i].subs_max;
+        cut += its;
+        most = its > most ? its : most;
+    }
+    if (!shape.run) shape.run = choose_run(context, subs);
+    if (!shape.spread) shape.spread = choose_spread(context, cut);
+    if (!shape.join_threads) shape.join_threads = most > 1024 ? 1024 : 256;
+    shape.tile_run = choose_tile_run(context, batch);
     return shape;
 }
 
 static uint64_t units_of(const struct jpeg_picture *picture, int stage, const struct shape *shape) {
     const uint64_t subs = picture->subs_max;
-    const uint32_t own = jpeg_part_subs(shape->run, shape->lead);
-    const uint32_t writes = JPEG_WALK_THREADS * shape->write_run;
+    const uint32_t own = jpeg_part_subs(shape->run);
+    const bool is_short = picture->sub_log2 < JPEG_SUB_LOG2;
+    const uint32_t writes = JPEG_WALK_THREADS / shape->spread;
     switch (stage) {
     case JPEG_STAGE_PIECES: return picture->pieces;
-    case JPEG_STAGE_PARTS: return (subs + own - 1) / own;
+    case JPEG_STAGE_PARTS: return is_short ? 0 : (subs + own - 1) / own;
+    case JPEG_STAGE_SHORTS: return is_short ? (subs + JPEG_PHASE_OWN - 1) / JPEG_PHASE_OWN : 0;
     case JPEG_STAGE_WRITES: return (subs + writes - 1) / writes;
     case JPEG_STAGE_BLOCKS: return jpeg_divide_up(picture->blocks, JPEG_BLOCKS_OF_UNIT);
     default:
@@ -153,6 +197,19 @@ template <int RUN> static void launch_walk(struct launcher *l) {
         <<<l->totals[JPEG_STAGE_PARTS], JPEG_WALK_THREADS, 0, l->stream>>>(l->units);
 }
 
+/* Into step, by pictures of both kinds. */
+static void launch_steps(struct launcher *l, uint32_t run) {
+    const unsigned shorts = l->totals[JPEG_STAGE_SHORTS];
+    if (shorts) jpeg_short_kernel<<<shorts, JPEG_PHASE_THREADS, 0, l->stream>>>(l->units);
+    if (!l->totals[JPEG_STAGE_PARTS]) return;
+    switch (run) {
+    case 1: launch_walk<1>(l); break;
+    case 2: launch_walk<2>(l); break;
+    case 4: launch_walk<4>(l); break;
+    default: launch_walk<8>(l);
+    }
+}
+
 static void launch(struct launcher *l, const struct shape *shape) {
     const struct jpeg_units units = l->units;
     const unsigned pieces = l->totals[JPEG_STAGE_PIECES];
@@ -162,19 +219,18 @@ static void launch(struct launcher *l, const struct shape *shape) {
     record(l);
     jpeg_unstuff_kernel<<<pieces, JPEG_PIECE_THREADS, 0, l->stream>>>(units);
     record(l);
-    switch (shape->run) {
-    case 1: launch_walk<1>(l); break;
-    case 2: launch_walk<2>(l); break;
-    case 4: launch_walk<4>(l); break;
-    default: launch_walk<8>(l);
-    }
+    launch_steps(l, shape->run);
     record(l);
-    jpeg_phases_kernel<<<l->phases_blocks, JPEG_WALK_THREADS, 0, l->stream>>>(units);
+    if (l->totals[JPEG_STAGE_PARTS])
+        jpeg_phases_kernel<<<l->phases_blocks, JPEG_WALK_THREADS, 0, l->stream>>>(units);
     record(l);
-    jpeg_join_kernel<<<units.count, JPEG_JOIN_THREADS, 0, l->stream>>>(units);
+    if (shape->join_threads > 256)
+        jpeg_join_kernel<1024><<<units.count, 1024, 0, l->stream>>>(units);
+    else
+        jpeg_join_kernel<256><<<units.count, 256, 0, l->stream>>>(units);
     record(l);
     jpeg_write_kernel<<<l->totals[JPEG_STAGE_WRITES], JPEG_WALK_THREADS, 0, l->stream>>>(
-        units, shape->write_run);
+        units, shape->spread);
     record(l);
     jpeg_inverse_kernel<<<l->totals[JPEG_STAGE_BLOCKS], JPEG_BLOCK_THREADS, 0, l->stream>>>(units);
     record(l);
@@ -191,7 +247,7 @@ enum status jpeg_decode_queue(const struct cuda_context *context, struct jpeg_de
     unsigned totals[JPEG_UNIT_STAGES];
     struct launcher launcher = { context->stream,
                                  { (const struct jpeg_picture *)d_pictures,
-                                   (const uint32_t *)d_units, count, shape.lead, shape.tile_run },
+                                   (const uint32_t *)d_units, count, shape.rounds, shape.tile_run },
                                  totals,
                                  (unsigned)context->multiprocessors * JPEG_PHASES_BLOCKS,
                                  batch->events };

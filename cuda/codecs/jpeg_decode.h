@@ -32,11 +32,12 @@ struct jpeg_decode_batch {
     uint32_t *units;          /* pinned memory, jpeg_decode_units() of them */
     struct jpeg_facts *facts; /* pinned memory, COUNT of them: the verdicts */
     uint8_t *arena;           /* device memory, jpeg_decode_bytes() */
-    /* Subsequences that a thread decodes to find their ends, and to write them: 1, 2, 4, 8; pairs
-     * of rows that a thread makes pixels of. 0: chosen by the batch. */
-    uint32_t run, write_run, tile_run;
-    uint32_t lead;       /* subsequences, 1 to 64, that blocks of threads decode twice; 0: 16 */
-    cudaEvent_t *events; /* NULL, or JPEG_DECODE_STAGES + 1: recorded between the stages */
+    /* Each 0: chosen by the batch. How subsequences find where they start: 9, by a walk, a thread
+     * decoding RUN of them, 1, 2, 4, 8; or 7, 8, from all phases, with 2^short_log2 bits each,
+     * after LEAD others, and ROUNDS of continuing. One thread of SPREAD, 1, 2, 4, 8, writes. */
+    uint32_t run, short_log2, lead, rounds, spread;
+    uint32_t join_threads; /* of a picture, 256 or 1024 */
+    cudaEvent_t *events;   /* NULL, or JPEG_DECODE_STAGES + 1: recorded between the stages */
 };
 
 enum { JPEG_DECODE_STAGES = 8 };

@@ -11,12 +11,13 @@
 #include "pipeline/codecs/jpeg_parallel.h"
 #include "pipeline/codecs/jpeg_inverse.h"
 #include "pipeline/codecs/jpeg_join.h"
+#include "pipeline/codecs/jpeg_parallel_short.h"
 #include "pipeline/codecs/jpeg_unstuff.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const struct jpeg_division jpeg_division_default = { 128, 8, 16, 64 };
+const struct jpeg_division jpeg_division_default = { 128, 8, 16, 64, 0, 0, 0 };
 
 /* ---- 1: tables and bits */
 
@@ -78,7 +79,7 @@ void jpeg_parallel_unstuff(struct jpeg_picture *picture) {
 /* ---- 2: walk */
 
 static uint32_t subs_of(const struct jpeg_picture *picture) {
-    return picture->facts->flags ? 0 : jpeg_subs(picture->facts->bytes);
+    return picture->facts->flags ? 0 : jpeg_subs(picture->facts->bytes, picture->sub_log2);
 }
 
 /* Subsequences that a block of threads decodes, its lead first, and what it knows of them. */
@@ -152,11 +153,19 @@ static void walk_phases(struct jpeg_picture *picture) {
     const struct jpeg_words words = { .at = buffer, .stride = 1 };
     for (uint32_t sub = 0; sub < subs_of(picture); sub++)
         for (uint32_t guess = 0; guess < picture->guesses; guess++)
-            jpeg_make_candidate(picture, picture->lookups, words, buffer, 8 * picture->facts->bytes,
-                                sub, guess);
+            picture->candidates[(size_t)sub * JPEG_GUESSES + guess] = jpeg_make_candidate(
+                picture, picture->lookups, words, buffer, 8 * picture->facts->bytes, sub, guess);
 }
 
 void jpeg_parallel_walk(struct jpeg_picture *picture, const struct jpeg_division *division) {
+    if (division->short_log2) {
+        jpeg_picture_cut(picture, division->short_log2, division->phase_lead);
+        if (picture->sub_log2 < JPEG_SUB_LOG2) {
+            jpeg_parallel_walk_short(picture, division->phase_rounds);
+            return;
+        }
+    }
+    jpeg_picture_cut(picture, JPEG_SUB_LOG2, JPEG_PHASE_LEAD);
     const uint32_t subs = subs_of(picture), most = division->threads * division->run;
     const uint32_t own = most - division->lead;
     uint32_t *memory = calloc((size_t)most * 5, sizeof *memory);
@@ -218,7 +227,7 @@ static void repair(struct jpeg_picture *picture, uint32_t subs) {
     uint32_t count = find_misfits(picture, subs);
     for (uint32_t round = 0; count; round++) {
         facts->repairs += count;
-        if (round == JPEG_ROUNDS_MAX || facts->repairs > jpeg_repairs_max(subs)) {
+        if (round == jpeg_rounds_max(picture) || facts->repairs > jpeg_repairs_max(picture, subs)) {
             facts->flags |= JPEG_FLAG_REPAIRS;
             return;
         }
@@ -238,7 +247,10 @@ static void add_up(struct jpeg_picture *picture, uint32_t subs) {
 
 void jpeg_parallel_join(struct jpeg_picture *picture) {
     const uint32_t subs = subs_of(picture);
-    if (picture->facts->hard) choose(picture, subs);
+    if (picture->sub_log2 < JPEG_SUB_LOG2)
+        jpeg_parallel_choose_short(picture, subs);
+    else if (picture->facts->hard)
+        choose(picture, subs);
     repair(picture, subs);
     if (!picture->facts->flags) add_up(picture, subs);
 }

@@ -89,15 +89,38 @@ bool jpeg_picture_init(struct jpeg_picture *picture, const struct jpeg_baseline 
     picture->scan = jpeg->scan;
     picture->scan_bytes = (uint32_t)length - 2;
     picture->pieces = divide_up(picture->scan_bytes, JPEG_PIECE_BYTES);
-    picture->subs_max = jpeg_subs(picture->scan_bytes);
     picture->list_max = 4 * picture->scan_bytes;
     set_frame(picture, jpeg);
     set_tables(picture, jpeg);
     set_guesses(picture);
+    jpeg_picture_cut(picture, JPEG_SUB_LOG2, JPEG_PHASE_LEAD);
     return true;
 }
 
+/* Long blocks come into step after many bits, which short subsequences are not worth. */
+static bool may_be_short(const struct jpeg_picture *picture, uint32_t log2) {
+    return jpeg_subs(picture->scan_bytes, log2) <= JPEG_SHORT_SUBS &&
+           8 * (uint64_t)picture->scan_bytes <= (uint64_t)JPEG_SHORT_BLOCK * picture->blocks;
+}
+
+void jpeg_picture_cut(struct jpeg_picture *picture, uint32_t log2, uint32_t lead) {
+    while (log2 < JPEG_SUB_LOG2 && !may_be_short(picture, log2)) log2++;
+    picture->sub_log2 = log2;
+    picture->lead = lead;
+    picture->subs_max = jpeg_subs(picture->scan_bytes, log2);
+}
+
 /* ---- the arena */
+
+/* Room for subsequences of any length that jpeg_picture_cut gives them. */
+static uint32_t subs_room(const struct jpeg_picture *picture) {
+    uint32_t room = 0;
+    for (uint32_t log2 = JPEG_SUB_LOG2_MIN; log2 <= JPEG_SUB_LOG2; log2++) {
+        const uint32_t subs = jpeg_subs(picture->scan_bytes, log2);
+        if ((log2 == JPEG_SUB_LOG2 || may_be_short(picture, log2)) && subs > room) room = subs;
+    }
+    return room;
+}
 
 /* The next BYTES of it, at NULL while it is only measured. */
 static void *take(uint8_t *arena, size_t *used, size_t bytes) {
@@ -107,7 +130,7 @@ static void *take(uint8_t *arena, size_t *used, size_t bytes) {
 }
 
 static size_t place(struct jpeg_picture *p, uint8_t *arena) {
-    const size_t subs = p->subs_max;
+    const size_t subs = subs_room(p);
     size_t used = 0;
     p->facts = take(arena, &used, sizeof *p->facts);
     p->lookups = take(arena, &used, 4 * sizeof *p->lookups);

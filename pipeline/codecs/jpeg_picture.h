@@ -3,7 +3,8 @@
  * the memory that each step hands to the next.
  *
  * The scan's bytes lose their stuffing and markers and become one string of bits, which is cut into
- * subsequences of JPEG_SUB_BITS. A symbol belongs to the subsequence in which its first bit lies.
+ * subsequences: of JPEG_SUB_BITS, or of fewer where there are more threads than subsequences. A
+ * symbol belongs to the subsequence in which its first bit lies.
  *
  * Used by:  jpeg_parallel.c, and a GPU's kernels, which see the same struct.
  * Owns:     nothing; the arena is whoever's laid it out.
@@ -34,12 +35,17 @@ HOST_DEVICE uint32_t jpeg_divide(uint32_t value, const struct jpeg_divisor *divi
 }
 
 enum {
-    JPEG_SUB_BITS = 512,
+    JPEG_SUB_LOG2 = 9, /* a subsequence's bits, at most */
+    JPEG_SUB_BITS = 1 << JPEG_SUB_LOG2,
+    JPEG_SUB_LOG2_MIN = 7,
     JPEG_SUB_WORDS = JPEG_SUB_BITS / 32 + 2, /* and the start of the next one */
-    JPEG_PIECE_BYTES = 4096,                 /* of the scan, unstuffed by one block of threads */
-    JPEG_BITS_PADDING = 128,                 /* bytes of ones behind the last bit */
-    JPEG_PHASES = 6,                         /* blocks of an MCU, at most */
-    JPEG_GUESSES = 6,                        /* a multiple of 1 and 3, so that few stay unused */
+    JPEG_SHORT_SUBS = 1 << 14, /* a picture has no more of fewer bits than JPEG_SUB_BITS, */
+    JPEG_SHORT_BLOCK = 100,    /* and its blocks take no more bits, on average */
+    JPEG_PIECE_BYTES = 4096,   /* of the scan, unstuffed by one block of threads */
+    JPEG_BITS_PADDING = 128,   /* bytes of ones behind the last bit */
+    JPEG_PHASES = 6,           /* blocks of an MCU, at most */
+    JPEG_GUESSES = 6,          /* a multiple of 1 and 3, so that few stay unused */
+    JPEG_PHASE_LEAD = 2,       /* of hard pictures */
     JPEG_ARENA_ALIGN = 256,
     JPEG_SCAN_BYTES_MAX = 1 << 28,
 };
@@ -101,6 +107,8 @@ struct jpeg_picture {
     uint32_t guesses;            /* candidates of a subsequence: jpeg_join.h */
     uint32_t guess_step;         /* bits between the places that they start from */
     uint32_t blocks;             /* of the picture */
+    uint32_t sub_log2;           /* bits of a subsequence: jpeg_picture_cut */
+    uint32_t lead;               /* subsequences that a candidate decodes before its own */
     uint32_t subs_max, list_max;
     uint8_t components, across, down, orientation;
     struct jpeg_divisor by_mcus_across;
@@ -128,11 +136,15 @@ struct jpeg_picture {
     struct image into;                 /* upright */
 };
 
-/* All but the arena. */
+/* All but the arena. Subsequences have JPEG_SUB_BITS. */
 bool jpeg_picture_init(struct jpeg_picture *picture, const struct jpeg_baseline *jpeg);
 /* Bytes of its arena, which starts at a multiple of JPEG_ARENA_ALIGN. */
 size_t jpeg_picture_bytes(const struct jpeg_picture *picture);
 void jpeg_picture_place(struct jpeg_picture *picture, uint8_t *arena);
+
+/* Cuts its bits into subsequences of 2^LOG2 bits, or of more, up to JPEG_SUB_BITS, where these
+ * would be too many or too short. LEAD: see the struct. The arena is the same for any. */
+void jpeg_picture_cut(struct jpeg_picture *picture, uint32_t log2, uint32_t lead);
 
 HOST_DEVICE struct jpeg_planes jpeg_picture_planes(const struct jpeg_picture *picture) {
     struct jpeg_planes planes;
@@ -146,9 +158,9 @@ HOST_DEVICE struct jpeg_planes jpeg_picture_planes(const struct jpeg_picture *pi
     return planes;
 }
 
-/* Subsequences of so many unstuffed bytes. */
-HOST_DEVICE uint32_t jpeg_subs(uint32_t bytes) {
-    return (8 * bytes + JPEG_SUB_BITS - 1) / JPEG_SUB_BITS;
+/* Subsequences of 2^LOG2 bits in so many unstuffed bytes. */
+HOST_DEVICE uint32_t jpeg_subs(uint32_t bytes, uint32_t log2) {
+    return (8 * bytes + (1u << log2) - 1) >> log2;
 }
 
 /* Blocks before segment NUMBER, or of the picture. */

@@ -9,12 +9,14 @@
  *
  * Used by:  jpeg_parallel.c, and a GPU's kernels.
  * Threads:  one a subsequence.
- * Limits:   each symbol takes a bit or more, so a call ends after JPEG_SUB_BITS of them. Heads and
+ * Limits:   each symbol takes a bit or more, so a call ends after JPEG_SUB_BITS at most. Heads and
  *           list are written within the picture's blocks and list_max alone.
  *
  * How it works. Two words of bits stand in registers, and one look-up tells a code with the size of
- * its number (jpeg_lookup.h). At most 7 bits, all ones, fill a segment's last byte: no code
- * consists of ones alone, so fill is never taken for a symbol, nor a symbol for fill.
+ * its number (jpeg_lookup.h). What lanes of a warp would branch for at different symbols is done at
+ * each: a chain of symbols is what a picture alone waits for, and each branch costs two barriers.
+ * At most 7 bits, all ones, fill a segment's last byte: no code consists of ones alone, so fill is
+ * never taken for a symbol, nor a symbol for fill.
  */
 #ifndef BURIN_JPEG_WALK_H
 #define BURIN_JPEG_WALK_H
@@ -45,24 +47,26 @@ HOST_DEVICE struct jpeg_state jpeg_state_unpack(uint32_t packed) {
 
 /* ---- bits */
 
-/* The bits of SUB and the first of the next one as JPEG_SUB_WORDS words, STRIDE apart. */
+/* The bits of SUB and the first of the next one as words, JPEG_SUB_WORDS at most, STRIDE apart. */
 HOST_DEVICE void jpeg_words_load(const struct jpeg_picture *picture, uint32_t sub, uint32_t *into,
                                  uint32_t stride) {
-    const uint8_t *bytes = picture->bits + (size_t)sub * (JPEG_SUB_BITS / 8);
+    const uint32_t words = 1u << (picture->sub_log2 - 5);
+    const uint8_t *bytes = picture->bits + (size_t)sub * words * 4;
 #if defined(__CUDA_ARCH__)
 #pragma unroll
-    for (int i = 0; i < JPEG_SUB_WORDS - 2; i += 4) {
+    for (uint32_t i = 0; i < JPEG_SUB_WORDS - 2; i += 4) {
+        if (i >= words) break;
         const uint4 four = *(const uint4 *)(bytes + 4 * i);
         into[i * stride] = __byte_perm(four.x, 0, 0x0123);
         into[(i + 1) * stride] = __byte_perm(four.y, 0, 0x0123);
         into[(i + 2) * stride] = __byte_perm(four.z, 0, 0x0123);
         into[(i + 3) * stride] = __byte_perm(four.w, 0, 0x0123);
     }
-    const uint2 two = *(const uint2 *)(bytes + JPEG_SUB_BITS / 8);
-    into[(JPEG_SUB_WORDS - 2) * stride] = __byte_perm(two.x, 0, 0x0123);
-    into[(JPEG_SUB_WORDS - 1) * stride] = __byte_perm(two.y, 0, 0x0123);
+    const uint2 two = *(const uint2 *)(bytes + 4 * words);
+    into[words * stride] = __byte_perm(two.x, 0, 0x0123);
+    into[(words + 1) * stride] = __byte_perm(two.y, 0, 0x0123);
 #else
-    for (uint32_t i = 0; i < JPEG_SUB_WORDS; i++)
+    for (uint32_t i = 0; i < words + 2; i++)
         into[i * stride] = (uint32_t)bytes[4 * i] << 24 | (uint32_t)bytes[4 * i + 1] << 16 |
                            (uint32_t)bytes[4 * i + 2] << 8 | bytes[4 * i + 3];
 #endif
@@ -134,10 +138,13 @@ HOST_DEVICE void jpeg_sink_store_group(struct jpeg_sink *sink, uint32_t from) {
 #endif
 }
 
-HOST_DEVICE void jpeg_sink_put(struct jpeg_sink *sink, int32_t value, uint32_t place) {
-    const uint32_t at = sink->base.coefficients++;
+/* One that is NOT_ZERO; of others the next one takes the place, so that lanes stay together. */
+HOST_DEVICE void jpeg_sink_put(struct jpeg_sink *sink, bool not_zero, int32_t value,
+                               uint32_t place) {
+    const uint32_t at = sink->base.coefficients;
     sink->group[at % JPEG_GROUP * sink->stride] = (uint32_t)value << 6 | (place & 63);
-    if (at % JPEG_GROUP != JPEG_GROUP - 1) return;
+    sink->base.coefficients += not_zero;
+    if (!not_zero || at % JPEG_GROUP != JPEG_GROUP - 1) return;
     const uint32_t from = at + 1 - JPEG_GROUP;
     if (from >= sink->first)
         jpeg_sink_store_group(sink, from);
@@ -204,10 +211,10 @@ HOST_DEVICE void jpeg_segment_find(const struct jpeg_picture *picture, uint32_t 
 
 /* Whether the segment ends at STATE: nothing is left of it, or fill alone. Fill never crosses a
  * cut, which is at a whole byte: what lies behind one is the next subsequence's to see. */
-HOST_DEVICE bool jpeg_segment_ends(const struct jpeg_segment_of_bits *segment,
+HOST_DEVICE bool jpeg_segment_ends(const struct jpeg_segment_of_bits *segment, uint32_t sub_bits,
                                    const struct jpeg_state *state, const struct jpeg_words *words) {
     if (state->bit >= segment->end) return true;
-    if (state->bit >= JPEG_SUB_BITS || (state->place | state->block)) return false;
+    if (state->bit >= sub_bits || (state->place | state->block)) return false;
     const uint32_t left = segment->end - state->bit;
     return ~jpeg_words_next(words, state->bit) >> (32 - left) == 0;
 }
@@ -234,7 +241,8 @@ HOST_DEVICE void jpeg_walk_segments(const struct jpeg_picture *picture, uint32_t
                                     struct jpeg_words *words, struct jpeg_state *state,
                                     struct jpeg_segment_of_bits *segment, struct jpeg_tally *tally,
                                     struct jpeg_sink *sink) {
-    while (state->bit + 8 > segment->end && jpeg_segment_ends(segment, state, words)) {
+    const uint32_t sub_bits = 1u << picture->sub_log2;
+    while (state->bit + 8 > segment->end && jpeg_segment_ends(segment, sub_bits, state, words)) {
         if (sink)
             jpeg_sink_restart(picture, sink, state, segment);
         else
@@ -243,7 +251,7 @@ HOST_DEVICE void jpeg_walk_segments(const struct jpeg_picture *picture, uint32_t
         state->place = state->block = 0;
         if (segment->last) break;
         jpeg_segment_set(picture, cut, bits, segment->number + 1, segment);
-        if (state->bit < JPEG_SUB_BITS) jpeg_words_seek(words, state->bit);
+        if (state->bit < sub_bits) jpeg_words_seek(words, state->bit);
     }
 }
 
@@ -252,19 +260,16 @@ HOST_DEVICE void jpeg_sink_symbol(struct jpeg_sink *sink, const struct jpeg_symb
                                   int32_t number, uint32_t past, bool dc, uint32_t component) {
     if (symbol->step == 0) sink->flags |= JPEG_FLAG_CODE;
     if (past > 64 && past < JPEG_STEP_END) sink->flags |= JPEG_FLAG_RUN;
-    if (dc) {
-        jpeg_add_at(sink->base.dc, component, (uint32_t)number);
-        jpeg_sink_head(sink, component);
-    } else if (symbol->size) {
-        jpeg_sink_put(sink, number, past - 1);
-    }
+    jpeg_sink_put(sink, !dc && symbol->size, number, past - 1);
+    jpeg_add_at(sink->base.dc, component, dc ? (uint32_t)number : 0);
+    if (dc) jpeg_sink_head(sink, component);
 }
 
 HOST_DEVICE void jpeg_tally_symbol(struct jpeg_tally *tally, const struct jpeg_symbol *symbol,
                                    int32_t number, bool dc, uint32_t component) {
     const uint32_t coefficients = (symbol->size ? 1 : 0) + symbol->pair;
     tally->counts += dc ? 1 : coefficients << 12;
-    if (dc) jpeg_add_at(tally->dc, component, (uint32_t)number);
+    jpeg_add_at(tally->dc, component, dc ? (uint32_t)number : 0);
 }
 
 /* Decodes subsequence SUB, of BITS bits in all, from packed state FROM; returns the packed state at
@@ -274,9 +279,9 @@ HOST_DEVICE uint32_t jpeg_walk(const struct jpeg_picture *picture,
                                const struct jpeg_lookup *lookups, struct jpeg_words words,
                                uint32_t bits, uint32_t sub, uint32_t from, struct jpeg_tally *tally,
                                struct jpeg_sink *sink) {
-    const uint32_t cut = sub * JPEG_SUB_BITS;
+    const uint32_t cut = sub << picture->sub_log2, sub_bits = 1u << picture->sub_log2;
     const uint32_t kinds = picture->kinds, phases = picture->phases;
-    const uint32_t limit = bits - cut < JPEG_SUB_BITS ? bits - cut : (uint32_t)JPEG_SUB_BITS;
+    const uint32_t limit = bits - cut < sub_bits ? bits - cut : sub_bits;
     struct jpeg_state state = jpeg_state_unpack(from);
     struct jpeg_segment_of_bits segment;
     jpeg_segment_find(picture, cut, state.bit, bits, &segment);
@@ -302,10 +307,8 @@ HOST_DEVICE uint32_t jpeg_walk(const struct jpeg_picture *picture,
         state.bit += symbol.length + symbol.size;
         state.place = past >= 64 ? 0 : past;
         if (past >= 64) state.block = state.block + 1 == phases ? 0 : state.block + 1;
-        if ((state.bit ^ before) >> 5) {
-            words.high = words.low;
-            words.low = words.at[((state.bit >> 5) + 1) * words.stride];
-        }
+        words.high = (state.bit ^ before) >> 5 ? words.low : words.high;
+        words.low = words.at[((state.bit >> 5) + 1) * words.stride];
     }
     return jpeg_state_pack(state, limit);
 }

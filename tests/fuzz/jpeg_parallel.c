@@ -11,7 +11,8 @@ enum { BLOCKS_MAX = 4096 }; /* larger ones are slow and show nothing else */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
 
 static const struct jpeg_division divisions[] = {
-    { 128, 8, 16, 64 }, { 128, 1, 16, 64 }, { 8, 2, 3, 2 }, { 16, 4, 32, 1 }
+    { 128, 8, 16, 64, 0, 0, 0 }, { 128, 1, 16, 64, 0, 0, 0 }, { 8, 2, 3, 2, 0, 0, 0 },
+    { 16, 4, 32, 1, 0, 0, 0 },   { 8, 1, 3, 2, 7, 2, 8 },     { 8, 2, 3, 2, 8, 1, 2 }
 };
 
 static bool read_picture(const uint8_t *bytes, size_t length, struct probe *probe,
@@ -46,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length) {
     struct probe probe;
     struct jpeg_picture picture;
     if (length < 2) return 0;
-    const struct jpeg_division *division = &divisions[bytes[--length] % 4];
+    const struct jpeg_division *division = &divisions[bytes[--length] % 6];
     if (!read_picture(bytes, length, &probe, &picture) || picture.blocks > BLOCKS_MAX) return 0;
     uint8_t *arena = new_arena(&picture);
     jpeg_picture_place(&picture, arena);

@@ -3,36 +3,48 @@
  *
  * Used by:  jpeg_decode.cu.
  *
- * How it works. A block a picture. Of hard pictures the path through the candidates is followed by
- * one thread, by tables of a tile that all threads made in shared memory. Rounds of repairs are
- * those of walk.cuh, over the whole picture. The sums go tile by tile, four subsequences a thread.
+ * How it works. A block a picture, of more threads where it has many subsequences. Of short ones
+ * blocks made their paths, which are chained here (phases.cuh). Of hard pictures the path through
+ * the candidates is followed by one thread, by tables of a tile that all threads made in shared
+ * memory. Rounds of repairs are those of walk.cuh, over the whole picture. The sums go tile by
+ * tile, four subsequences a thread.
  */
 #ifndef BURIN_JPEG_JOIN_CUH
 #define BURIN_JPEG_JOIN_CUH
 
 #include "cuda/codecs/jpeg_decode/walk.cuh"
 
-enum { JPEG_CHOICE_TILE = 1024, JPEG_SUM_RUN = 4 };
+enum {
+    JPEG_CHOICE_TILE = 1024,
+    JPEG_SUM_RUN = 4,
+    JPEG_AT_ONCE = 4, /* loads of a thread */
+    JPEG_SHORT_BLOCKS = (JPEG_SHORT_SUBS + JPEG_PHASE_OWN - 1) / JPEG_PHASE_OWN,
+};
 
-struct jpeg_join_shared {
-    struct jpeg_walk_shared<JPEG_JOIN_THREADS> walk;
+template <int THREADS> struct jpeg_join_shared {
+    struct jpeg_walk_shared<JPEG_REPAIR_THREADS> walk;
     union {
         struct {
             uint32_t followers[JPEG_CHOICE_TILE];
             uint8_t chosen[JPEG_CHOICE_TILE];
         } choice;
-        struct jpeg_base warps[JPEG_JOIN_THREADS / 32];
+        struct {
+            uint32_t into[JPEG_SHORT_BLOCKS]; /* its first from the last one before; then chosen */
+            uint32_t through[JPEG_SHORT_BLOCKS]; /* its last one from the last one before */
+        } blocks;
+        struct jpeg_base warps[THREADS / 32];
     };
     uint32_t last_chosen, counts[2];
-    bool restarts[JPEG_JOIN_THREADS / 32]; /* in a warp's subsequences */
+    bool restarts[THREADS / 32]; /* in a warp's subsequences */
 };
 
 /* ---- hard pictures */
 
+template <int THREADS>
 static __device__ void jpeg_choose_tile(const struct jpeg_picture *picture,
-                                        struct jpeg_join_shared &shared, uint32_t from,
+                                        struct jpeg_join_shared<THREADS> &shared, uint32_t from,
                                         uint32_t to) {
-    for (uint32_t i = threadIdx.x; i < to - from; i += JPEG_JOIN_THREADS)
+    for (uint32_t i = threadIdx.x; i < to - from; i += THREADS)
         shared.choice.followers[i] = jpeg_followers(picture, from + i);
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -44,33 +56,103 @@ static __device__ void jpeg_choose_tile(const struct jpeg_picture *picture,
         shared.last_chosen = chosen;
     }
     __syncthreads();
-    for (uint32_t i = threadIdx.x; i < to - from; i += JPEG_JOIN_THREADS)
+    for (uint32_t i = threadIdx.x; i < to - from; i += THREADS)
         jpeg_choose(picture, from + i, shared.choice.chosen[i]);
+    __syncthreads();
+}
+
+/* ---- short subsequences: `pending_starts` has the paths from each block's first one */
+
+/* Which decoding of each block's first subsequence: the chain of blocks is one thread's. */
+template <int THREADS>
+static __device__ void jpeg_choose_firsts(const struct jpeg_picture *picture,
+                                          struct jpeg_join_shared<THREADS> &shared, uint32_t subs) {
+    const uint32_t blocks = jpeg_divide_up(subs, JPEG_PHASE_OWN);
+    const uint32_t step = sizeof(struct jpeg_candidate) / sizeof(uint32_t);
+    for (uint32_t b = threadIdx.x; b < blocks; b += THREADS) {
+        const uint32_t first = b * JPEG_PHASE_OWN, last = min(first + JPEG_PHASE_OWN, subs) - 1;
+        const struct jpeg_candidate *its = picture->candidates + (size_t)first * JPEG_GUESSES;
+        const uint32_t into =
+            b ? jpeg_path(&(its - JPEG_GUESSES)->end, step, &its->start, step, picture->guesses)
+              : (uint32_t)JPEG_PATH_STAY;
+        shared.blocks.into[b] = into;
+        shared.blocks.through[b] = jpeg_path_join(into, picture->pending_starts[last]);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        uint32_t chosen = 0;
+#pragma unroll 4
+        for (uint32_t b = 0; b < blocks; b++) {
+            const uint32_t into = shared.blocks.into[b], through = shared.blocks.through[b];
+            shared.blocks.into[b] = jpeg_path_go(into, chosen);
+            chosen = jpeg_path_go(through, chosen);
+        }
+    }
+    __syncthreads();
+}
+
+/* Decoding 0 stands there already. */
+template <int THREADS>
+static __device__ void jpeg_choose_short(const struct jpeg_picture *picture,
+                                         struct jpeg_join_shared<THREADS> &shared, uint32_t subs) {
+    jpeg_choose_firsts(picture, shared, subs);
+    for (uint32_t tile = 0; tile < subs; tile += JPEG_AT_ONCE * THREADS) {
+        struct jpeg_candidate its[JPEG_AT_ONCE];
+        uint32_t chosen[JPEG_AT_ONCE];
+#pragma unroll
+        for (uint32_t i = 0; i < JPEG_AT_ONCE; i++) {
+            const uint32_t sub = tile + i * THREADS + threadIdx.x;
+            chosen[i] = sub < subs ? jpeg_path_go(picture->pending_starts[sub],
+                                                  shared.blocks.into[sub / JPEG_PHASE_OWN])
+                                   : 0;
+        }
+#pragma unroll
+        for (uint32_t i = 0; i < JPEG_AT_ONCE; i++) {
+            const uint32_t sub = tile + i * THREADS + threadIdx.x;
+            if (chosen[i]) its[i] = picture->candidates[(size_t)sub * JPEG_GUESSES + chosen[i]];
+        }
+#pragma unroll
+        for (uint32_t i = 0; i < JPEG_AT_ONCE; i++)
+            if (chosen[i]) jpeg_put(picture, tile + i * THREADS + threadIdx.x, &its[i]);
+    }
     __syncthreads();
 }
 
 /* ---- repairs */
 
+template <int THREADS>
 static __device__ void jpeg_find_misfits(const struct jpeg_picture *picture,
-                                         struct jpeg_join_shared &shared, uint32_t subs) {
+                                         struct jpeg_join_shared<THREADS> &shared, uint32_t subs) {
     if (threadIdx.x < 2) shared.counts[threadIdx.x] = 0;
     __syncthreads();
-    for (uint32_t sub = 1 + threadIdx.x; sub < subs; sub += JPEG_JOIN_THREADS)
-        if (picture->starts[sub] != picture->ends[sub - 1])
-            picture->pending[0][atomicAdd(&shared.counts[0], 1)] = sub;
+    for (uint32_t tile = 1; tile < subs; tile += JPEG_AT_ONCE * THREADS) {
+        uint32_t misfits = 0;
+#pragma unroll
+        for (uint32_t i = 0; i < JPEG_AT_ONCE; i++) {
+            const uint32_t sub = min(tile + i * THREADS + threadIdx.x, subs - 1);
+            const uint32_t misfit = picture->starts[sub] != picture->ends[sub - 1];
+            misfits |= tile + i * THREADS + threadIdx.x < subs ? misfit << i : 0;
+        }
+        for (; misfits; misfits &= misfits - 1)
+            picture->pending[0][atomicAdd(&shared.counts[0], 1)] =
+                tile + (__ffs((int)misfits) - 1) * THREADS + threadIdx.x;
+    }
     __syncthreads();
 }
 
+template <int THREADS>
 static __device__ void jpeg_repair_round(const struct jpeg_picture *picture,
-                                         struct jpeg_join_shared &shared, uint32_t round,
+                                         struct jpeg_join_shared<THREADS> &shared, uint32_t round,
                                          uint32_t subs) {
     const uint32_t count = shared.counts[round & 1], bits = 8 * picture->facts->bytes;
     const uint32_t *pending = picture->pending[round & 1];
-    for (uint32_t i = threadIdx.x; i < count; i += JPEG_JOIN_THREADS)
+    const uint32_t first =
+        threadIdx.x < JPEG_REPAIR_THREADS ? threadIdx.x : count; /* who repairs */
+    for (uint32_t i = first; i < count; i += JPEG_REPAIR_THREADS)
         picture->pending_starts[i] = picture->ends[pending[i] - 1];
     __syncthreads();
     if (threadIdx.x == 0) shared.counts[round & 1] = 0;
-    for (uint32_t i = threadIdx.x; i < count; i += JPEG_JOIN_THREADS) {
+    for (uint32_t i = first; i < count; i += JPEG_REPAIR_THREADS) {
         const uint32_t sub = pending[i];
         if (jpeg_repair(picture, shared.walk.lookups, jpeg_words_of(shared.walk),
                         shared.walk.words + threadIdx.x, bits, sub, picture->pending_starts[i]) &&
@@ -81,17 +163,21 @@ static __device__ void jpeg_repair_round(const struct jpeg_picture *picture,
 }
 
 /* Returns flags. */
+template <int THREADS>
 static __device__ uint32_t jpeg_repair_all(const struct jpeg_picture *picture,
-                                           struct jpeg_join_shared &shared, uint32_t subs) {
+                                           struct jpeg_join_shared<THREADS> &shared,
+                                           uint32_t subs) {
     uint32_t repairs = 0;
     jpeg_find_misfits(picture, shared, subs);
-    if (shared.counts[0]) jpeg_load_lookups(picture, shared.walk);
+    if (shared.counts[0] && threadIdx.x < JPEG_REPAIR_THREADS)
+        jpeg_load_lookups(picture, shared.walk);
     for (uint32_t round = 0;; round++) {
         __syncthreads();
         const uint32_t count = shared.counts[round & 1];
         if (!count) break;
         repairs += count;
-        if (round == JPEG_ROUNDS_MAX || repairs > jpeg_repairs_max(subs)) return JPEG_FLAG_REPAIRS;
+        if (round == jpeg_rounds_max(picture) || repairs > jpeg_repairs_max(picture, subs))
+            return JPEG_FLAG_REPAIRS;
         jpeg_repair_round(picture, shared, round, subs);
     }
     if (threadIdx.x == 0) picture->facts->repairs = repairs;
@@ -144,10 +230,10 @@ static __device__ __forceinline__ struct jpeg_sums jpeg_sums_of(const struct jpe
 
 /* All before this thread's, from what lies before the block's; MINE becomes what lies behind the
  * block's last. */
-static __device__ __forceinline__ struct jpeg_sums jpeg_sums_scan(struct jpeg_join_shared &shared,
-                                                                  const struct jpeg_sums &before,
-                                                                  const struct jpeg_sums &mine,
-                                                                  struct jpeg_sums *behind) {
+template <int THREADS>
+static __device__ __forceinline__ struct jpeg_sums
+jpeg_sums_scan(struct jpeg_join_shared<THREADS> &shared, const struct jpeg_sums &before,
+               const struct jpeg_sums &mine, struct jpeg_sums *behind) {
     const uint32_t lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     struct jpeg_sums sums = mine, earlier = before;
     for (uint32_t step = 1; step < 32; step *= 2) {
@@ -161,7 +247,7 @@ static __device__ __forceinline__ struct jpeg_sums jpeg_sums_scan(struct jpeg_jo
     }
     __syncthreads();
     *behind = before;
-    for (uint32_t i = 0; i < JPEG_JOIN_THREADS / 32; i++) {
+    for (uint32_t i = 0; i < THREADS / 32; i++) {
         const struct jpeg_sums its = { shared.warps[i], shared.restarts[i] };
         if (i == warp) earlier = *behind;
         *behind = jpeg_sums_add(*behind, its);
@@ -170,10 +256,11 @@ static __device__ __forceinline__ struct jpeg_sums jpeg_sums_scan(struct jpeg_jo
     return lane ? jpeg_sums_add(earlier, up) : earlier;
 }
 
+template <int THREADS>
 static __device__ void jpeg_add_up(const struct jpeg_picture *picture,
-                                   struct jpeg_join_shared &shared, uint32_t subs) {
+                                   struct jpeg_join_shared<THREADS> &shared, uint32_t subs) {
     struct jpeg_sums before = {};
-    for (uint32_t tile = 0; tile < subs; tile += JPEG_JOIN_THREADS * JPEG_SUM_RUN) {
+    for (uint32_t tile = 0; tile < subs; tile += THREADS * JPEG_SUM_RUN) {
         const uint32_t first = tile + threadIdx.x * JPEG_SUM_RUN;
         struct jpeg_sums mine = {}, behind;
         for (uint32_t i = 0; i < JPEG_SUM_RUN; i++)
@@ -191,14 +278,16 @@ static __device__ void jpeg_add_up(const struct jpeg_picture *picture,
     if (flags) picture->facts->flags |= flags;
 }
 
-static __global__ void __launch_bounds__(JPEG_JOIN_THREADS)
-    jpeg_join_kernel(const struct jpeg_units units) {
-    __shared__ __align__(16) struct jpeg_join_shared shared;
+template <int THREADS>
+static __global__ void __launch_bounds__(THREADS) jpeg_join_kernel(const struct jpeg_units units) {
+    __shared__ __align__(16) struct jpeg_join_shared<THREADS> shared;
     const struct jpeg_picture *picture = units.pictures + blockIdx.x;
     const uint32_t subs = jpeg_subs_of(picture);
     if (picture->facts->flags) return;
     __syncthreads();
-    if (picture->facts->hard) {
+    if (picture->sub_log2 < JPEG_SUB_LOG2) {
+        jpeg_choose_short(picture, shared, subs);
+    } else if (picture->facts->hard) {
         if (threadIdx.x == 0) shared.last_chosen = JPEG_WALKED;
         for (uint32_t from = 1; from < subs; from += JPEG_CHOICE_TILE)
             jpeg_choose_tile(picture, shared, from, min(from + JPEG_CHOICE_TILE, subs));

@@ -14,7 +14,8 @@
 
 enum jpeg_stage {
     JPEG_STAGE_PIECES,
-    JPEG_STAGE_PARTS,
+    JPEG_STAGE_PARTS,  /* of pictures that are walked */
+    JPEG_STAGE_SHORTS, /* of those of short subsequences */
     JPEG_STAGE_WRITES,
     JPEG_STAGE_BLOCKS,
     JPEG_STAGE_TILES,
@@ -25,9 +26,11 @@ enum {
     JPEG_PIECE_THREADS = 256,
     JPEG_WALK_THREADS = 128,
     JPEG_WALK_ROUNDS = 64,
-    JPEG_JOIN_THREADS = 256,
-    JPEG_BLOCK_THREADS = 128, /* of the transform, 4 a block */
-    JPEG_BLOCK_ROUNDS = 2,    /* of a unit */
+    JPEG_WALK_LEAD = 16, /* subsequences: pictures are in step after fewer */
+    JPEG_PHASE_THREADS = JPEG_PHASE_SUBS * JPEG_GUESSES,
+    JPEG_REPAIR_THREADS = 256, /* of a picture; as many or more join it */
+    JPEG_BLOCK_THREADS = 128,  /* of the transform, 4 a block */
+    JPEG_BLOCK_ROUNDS = 2,     /* of a unit */
     JPEG_BLOCKS_AT_ONCE = JPEG_BLOCK_THREADS / 4,
     JPEG_BLOCKS_OF_UNIT = JPEG_BLOCKS_AT_ONCE * JPEG_BLOCK_ROUNDS,
     JPEG_TILE_THREADS = 128,
@@ -41,7 +44,7 @@ struct jpeg_units {
     const struct jpeg_picture *pictures;
     const uint32_t *firsts; /* JPEG_UNIT_STAGES tables of count + 1 */
     int count;
-    uint32_t lead;     /* subsequences that a block of jpeg_walk_kernel decodes before its own */
+    uint32_t rounds;   /* of jpeg_short_kernel */
     uint32_t tile_run; /* pairs of rows that a thread makes pixels of */
 };
 
@@ -50,8 +53,8 @@ static inline __host__ __device__ uint32_t jpeg_divide_up(uint32_t value, uint32
 }
 
 /* Subsequences that are a block of threads' own. */
-static inline __host__ __device__ uint32_t jpeg_part_subs(uint32_t run, uint32_t lead) {
-    return JPEG_WALK_THREADS * run - lead;
+static inline __host__ __device__ uint32_t jpeg_part_subs(uint32_t run) {
+    return JPEG_WALK_THREADS * run - JPEG_WALK_LEAD;
 }
 
 static inline __host__ __device__ uint32_t jpeg_tiles_across(const struct jpeg_picture *picture) {

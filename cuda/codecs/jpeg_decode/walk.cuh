@@ -41,7 +41,7 @@ jpeg_words_of(const struct jpeg_walk_shared<THREADS> &shared) {
 
 /* 0 of a picture that is flawed already. */
 static __device__ __forceinline__ uint32_t jpeg_subs_of(const struct jpeg_picture *picture) {
-    return picture->facts->flags ? 0 : jpeg_subs(picture->facts->bytes);
+    return picture->facts->flags ? 0 : jpeg_subs(picture->facts->bytes, picture->sub_log2);
 }
 
 /* Subsequences of this block, its lead first, and what it knows of them. */
@@ -120,9 +120,9 @@ static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
     const struct jpeg_picture *picture = unit.picture;
     const uint32_t subs = jpeg_subs_of(picture), bits = 8 * picture->facts->bytes;
     struct jpeg_part_range range;
-    range.first = unit.index * jpeg_part_subs(RUN, units.lead);
-    range.begin = range.first - min(range.first, units.lead);
-    range.end = min(range.first + jpeg_part_subs(RUN, units.lead), subs);
+    range.first = unit.index * jpeg_part_subs(RUN);
+    range.begin = range.first - min(range.first, (uint32_t)JPEG_WALK_LEAD);
+    range.end = min(range.first + jpeg_part_subs(RUN), subs);
     if (range.first >= subs) return;
     jpeg_load_lookups(picture, part.walk);
     if (threadIdx.x < 2) part.counts[threadIdx.x] = 0;
@@ -152,9 +152,10 @@ static __device__ uint32_t jpeg_walk_phases(const struct jpeg_picture *picture,
     __syncthreads();
     for (uint32_t i = mine * JPEG_WALK_THREADS + threadIdx.x; i < decodings;
          i += gridDim.x * JPEG_WALK_THREADS)
-        jpeg_make_candidate(picture, shared.lookups, jpeg_words_of(shared),
-                            shared.words + threadIdx.x, bits, i / picture->guesses,
-                            i % picture->guesses);
+        picture->candidates[(size_t)(i / picture->guesses) * JPEG_GUESSES + i % picture->guesses] =
+            jpeg_make_candidate(picture, shared.lookups, jpeg_words_of(shared),
+                                shared.words + threadIdx.x, bits, i / picture->guesses,
+                                i % picture->guesses);
     return turn + jpeg_divide_up(decodings, JPEG_WALK_THREADS);
 }
 
@@ -173,21 +174,24 @@ static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
 
 /* ---- write what is proven */
 
+/* One thread of SPREAD writes a subsequence: where the GPU has threads to spare, a warp of few of
+ * them diverges less, and waits for none that has more symbols. */
 static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
-    jpeg_write_kernel(const struct jpeg_units units, uint32_t run) {
+    jpeg_write_kernel(const struct jpeg_units units, uint32_t spread) {
     __shared__ __align__(16) struct jpeg_walk_shared<JPEG_WALK_THREADS> shared;
     __shared__ uint32_t groups[JPEG_GROUP * JPEG_WALK_THREADS];
     const struct jpeg_unit unit = jpeg_unit_of(units, JPEG_STAGE_WRITES);
     const struct jpeg_picture *picture = unit.picture;
     const uint32_t subs = jpeg_subs_of(picture);
-    const uint32_t from = (unit.index * JPEG_WALK_THREADS + threadIdx.x) * run;
-    if (unit.index * JPEG_WALK_THREADS * run >= subs) return;
+    const uint32_t own = JPEG_WALK_THREADS / spread;
+    const uint32_t sub = unit.index * own + threadIdx.x / spread;
+    if (unit.index * own >= subs) return;
     jpeg_load_lookups(picture, shared);
     __syncthreads();
-    if (from >= subs) return;
-    const uint32_t flags = jpeg_write_subs(picture, shared.lookups, jpeg_words_of(shared),
-                                           shared.words + threadIdx.x, groups + threadIdx.x,
-                                           8 * picture->facts->bytes, from, min(from + run, subs));
+    if (sub >= subs || threadIdx.x % spread) return;
+    const uint32_t flags =
+        jpeg_write_subs(picture, shared.lookups, jpeg_words_of(shared), shared.words + threadIdx.x,
+                        groups + threadIdx.x, 8 * picture->facts->bytes, sub, sub + 1);
     if (flags) atomicOr(&picture->facts->flags, flags);
 }
 

@@ -4,21 +4,22 @@
  * size found there, 1920x1080 and 320x240 first of all, is measured on its own, its files by turns.
  * Before a time is printed every picture of the batch is compared with the CPU codec's.
  *
- * Columns: subsequences that a thread decodes to find their ends (`run`) and to write them
- * (`write`), pairs of rows that a thread makes pixels of (`tile`), subsequences decoded twice
- * (`lead`), 0 being what the decoder chooses
- * by itself; subsequences that were decoded again to join them, in the whole batch (`again`);
- * microseconds by events for a batch, its descriptors' copies included, for a picture, pictures a
- * second; `alone`: from the call until the host knows the verdicts; then the stages. The last lines
- * keep three streams busy. Medians of 41.
+ * Columns, 0 being what the decoder chooses by itself: how subsequences find where they start
+ * (`short`: 9, by a walk, else of 2^7 or 2^8 bits, from all phases, after `lead` others, and
+ * `rounds` of continuing); subsequences that a thread walks (`run`); threads of which one writes a
+ * subsequence (`spread`); threads that join a picture (`join`); subsequences that were decoded
+ * again to join them, in the whole batch (`again`); microseconds by events for a batch, its
+ * descriptors' copies included, for a picture, pictures a second; `alone`: from the call until the
+ * host knows the verdicts; then the stages: of short subsequences `walk` is their decoding from all
+ * phases. The last lines keep three streams busy. Medians of 41.
  *
- * Ten photographs of 228 KB at 1080p and 13 KB at 320x240 took, on an H200, 305 us alone, 2,382 in
- * 128 (53,700 a second, 64,200 with three streams: walk 424, join 80, write 507, inverse 519,
- * pixels 692), and 320x240 x 1024 1,781 (575,000 and 918,000: write 374, inverse 187, pixels 326).
- * Predicted since: x 128: write 435, inverse 410 (stores by whole sectors, 4 of which a warp's rows
- * were spread over 16), pixels 400 (half the instructions, a third of the waits): 1,920 us in all,
- * 66,500 a second, 78,000 with three streams; x 1024: write 204, inverse 160, pixels 130: 1,390 us,
- * 735,000 and 1,150,000 a second. Alone as before. */
+ * Ten photographs of 228 KB at 1080p and 13 KB at 320x240 took, on an H200, 307 us alone (walk 189,
+ * write 57, join 18), 415 in 8 (join 29), 1,998 in 128 (64,000 a second, 74,000 with three streams:
+ * walk 422, join 80, write 426, inverse 475, pixels 421); one of 320x240 235 (walk 142, write 49),
+ * 1,024 of them 1,554 (1,188,000 with three streams).
+ * Predicted since, by count of symbol steps: one 1080p 150 us (all phases 65, join 16, write 20),
+ * one of 320x240 120 (55, 8, 18), 32 of them 270; 8 of 1080p 390 by a walk, as short ones of 8, 2
+ * and 4 rounds 370; 128: join 35, walk and write 5 in 100 less without branches: 1,910 us. */
 #include "cuda/codecs/jpeg_decode.h"
 
 #include <algorithm>
@@ -201,14 +202,16 @@ static double median(std::vector<double> values) {
 
 /* What a thread takes on: 0 is the decoder's choice. */
 struct shape {
-    uint32_t run, write_run, tile_run, lead;
+    uint32_t short_log2, lead, rounds, run, spread, join;
 };
 
 static void set_shape(struct lane &lane, const struct shape &shape) {
-    lane.batch.run = shape.run;
-    lane.batch.write_run = shape.write_run;
-    lane.batch.tile_run = shape.tile_run;
+    lane.batch.short_log2 = shape.short_log2;
     lane.batch.lead = shape.lead;
+    lane.batch.rounds = shape.rounds;
+    lane.batch.run = shape.run;
+    lane.batch.spread = shape.spread;
+    lane.batch.join_threads = shape.join;
 }
 
 static void measure(struct lane &lane, const struct shape &shape) {
@@ -243,9 +246,9 @@ static void measure(struct lane &lane, const struct shape &shape) {
     const double us = median(whole);
     uint32_t again = 0;
     for (int i = 0; i < lane.batch.count; i++) again += lane.batch.facts[i].repairs;
-    printf("%6d %5u %5u %5u %5u %6u %9.1f %8.2f %10.0f %8.1f ", lane.batch.count, shape.run,
-           shape.write_run, shape.tile_run, shape.lead, again, us, us / lane.batch.count,
-           1e6 * lane.batch.count / us, median(alone));
+    printf("%6d %5u %5u %6u %5u %6u %5u %6u %9.1f %8.2f %10.0f %8.1f ", lane.batch.count,
+           shape.short_log2, shape.lead, shape.rounds, shape.run, shape.spread, shape.join, again,
+           us, us / lane.batch.count, 1e6 * lane.batch.count / us, median(alone));
     for (const std::vector<double> &stage : stages) printf(" %7.1f", median(stage));
     printf("\n");
 }
@@ -267,14 +270,18 @@ static void measure_streams(const album &photos, int count) {
 
 /* One thing changed at a time. */
 static const struct shape shapes[] = {
-    { 0, 0, 0, 0 }, { 1, 0, 0, 0 }, { 2, 0, 0, 0 },  { 4, 0, 0, 0 },
-    { 8, 0, 0, 0 }, { 0, 2, 0, 0 }, { 0, 4, 0, 0 },  { 0, 0, 1, 0 },
-    { 0, 0, 2, 0 }, { 0, 0, 4, 0 }, { 0, 0, 0, 32 }, { 0, 0, 0, 64 },
+    { 0, 0, 0, 0, 0, 0 }, { 9, 0, 0, 0, 0, 0 }, { 7, 0, 0, 0, 0, 0 },   { 8, 0, 0, 0, 0, 0 },
+    { 7, 1, 0, 0, 0, 0 }, { 7, 2, 0, 0, 0, 0 }, { 7, 4, 0, 0, 0, 0 },   { 7, 6, 0, 0, 0, 0 },
+    { 7, 0, 2, 0, 0, 0 }, { 7, 0, 4, 0, 0, 0 }, { 7, 0, 6, 0, 0, 0 },   { 7, 0, 12, 0, 0, 0 },
+    { 8, 1, 3, 0, 0, 0 }, { 8, 1, 5, 0, 0, 0 }, { 8, 2, 2, 0, 0, 0 },   { 8, 2, 4, 0, 0, 0 },
+    { 9, 0, 0, 1, 0, 0 }, { 9, 0, 0, 2, 0, 0 }, { 9, 0, 0, 4, 0, 0 },   { 9, 0, 0, 8, 0, 0 },
+    { 0, 0, 0, 0, 1, 0 }, { 0, 0, 0, 0, 2, 0 }, { 0, 0, 0, 0, 4, 0 },   { 0, 0, 0, 0, 8, 0 },
+    { 9, 0, 0, 0, 4, 0 }, { 9, 0, 0, 0, 8, 0 }, { 0, 0, 0, 0, 0, 256 }, { 0, 0, 0, 0, 0, 1024 },
 };
 
 static void measure_album(const album &photos, const std::vector<int> &counts) {
-    printf("%6s %5s %5s %5s %5s %6s %9s %8s %10s %8s ", "batch", "run", "write", "tile", "lead",
-           "again", "us", "us/image", "images/s", "alone");
+    printf("%6s %5s %5s %6s %5s %6s %5s %6s %9s %8s %10s %8s ", "batch", "short", "lead", "rounds",
+           "run", "spread", "join", "again", "us", "us/image", "images/s", "alone");
     for (const char *stage : jpeg_decode_stages) printf(" %7s", stage);
     printf("\n");
     for (int count : counts) {

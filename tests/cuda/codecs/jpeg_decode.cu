@@ -32,6 +32,7 @@ enum { GUARD = 0xa5, BATCH = 256 };
 
 static struct cuda_context context;
 static const int samplings[][3] = { { 1, 1, 1 }, { 3, 1, 1 }, { 3, 2, 1 }, { 3, 2, 2 } };
+static const uint32_t ways[] = { 0, 7, 8, 9, 7 }; /* bits of subsequences; 9: by a walk */
 static uint32_t batches, flagged, taken;
 static bool small;
 
@@ -178,9 +179,11 @@ static void decode(void) {
     lay_out(memory);
     upload(memory);
     memory.batch.run = 1u << batches % 4;
-    memory.batch.write_run = 1u << batches / 4 % 4;
-    memory.batch.tile_run = 1 + batches % 5;
-    memory.batch.lead = batches % 3 ? 0 : 1 + batches % 64;
+    memory.batch.short_log2 = ways[batches % 5];
+    memory.batch.lead = batches % 3;
+    memory.batch.rounds = batches % 7;
+    memory.batch.spread = 1u << batches / 4 % 4;
+    memory.batch.join_threads = batches % 2 ? 256 : 1024;
     batches++;
     if (jpeg_decode_queue(&context, &memory.batch, &failure) != STATUS_OK)
         fail_msg("%s", failure.message);

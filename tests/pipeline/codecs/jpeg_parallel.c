@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* The GPU's way to decode a JPEG, one thread after the other: the samples of the CPU codec for
  * every sound file, and for a damaged one either a flag or, again, the CPU codec's samples.
- * covers: pipeline/codecs/jpeg_picture.c
+ * covers: pipeline/codecs/jpeg_picture.c pipeline/codecs/jpeg_parallel_short.c
  */
 #include "pipeline/codecs/jpeg_parallel.h"
 #include "pipeline/codecs/jpeg_zigzag.h"
@@ -15,10 +15,12 @@
 
 /* Blocks of few threads, so that small pictures have many of them. Their lead is what a thread of
  * codes of 16 bits needs to come into step. */
-static const struct jpeg_division small_blocks = { 16, 4, 32, 64 };
-static const struct jpeg_division single_runs = { 128, 1, 16, 64 };
+static const struct jpeg_division small_blocks = { 16, 4, 32, 64, 0, 0, 0 };
+static const struct jpeg_division single_runs = { 128, 1, 16, 64, 0, 0, 0 };
+static const struct jpeg_division short_subs = { 128, 1, 16, 64, 7, 2, 8 };
+static const struct jpeg_division least_lead = { 128, 2, 16, 64, 8, 1, 2 };
 static const struct jpeg_division *const divisions[] = { &jpeg_division_default, &small_blocks,
-                                                         &single_runs };
+                                                         &single_runs, &short_subs, &least_lead };
 
 static const int samplings[][3] = { { 1, 1, 1 }, { 3, 1, 1 }, { 3, 2, 1 }, { 3, 2, 2 } };
 
@@ -97,7 +99,7 @@ static void sizes_and_qualities(void **state) {
             made.height = 1 + i / 70;
             made.quality = qualities[(round + round / 5) % 5];
             made.drawing = round % 3 ? DRAW_NOISE : DRAW_WAVES;
-            check_case(&made, divisions[round % 3]);
+            check_case(&made, divisions[round / 3 % 5]);
         }
 }
 
@@ -109,7 +111,7 @@ static void drawings_and_tables(void **state) {
         made.tables = i / 4 / DRAWINGS;
         made.quality = made.drawing % 2 ? 90 : 75;
         if (made.tables == TABLES_ONE) made.drawing = DRAW_MIDDLE;
-        check_case(&made, divisions[i % 3]);
+        check_case(&made, divisions[i % 5]);
     }
 }
 
@@ -121,7 +123,7 @@ static void larger_pictures(void **state) {
         made.width = 640;
         made.height = 417;
         made.quality = i % 3 ? 85 : 98;
-        check_case(&made, divisions[i % 2]);
+        check_case(&made, divisions[i % 5]);
     }
 }
 
@@ -132,7 +134,7 @@ static void restarts(void **state) {
         struct jpeg_case made = a_case(i % 4);
         made.drawing = i / 4 % 3 == 0 ? DRAW_NOISE : i / 4 % 3 == 1 ? DRAW_WHITE : DRAW_TEXT;
         made.interval = intervals[i / 12];
-        check_case(&made, divisions[i % 3]);
+        check_case(&made, divisions[i % 5]);
     }
 }
 
@@ -142,7 +144,7 @@ static void steps_of_255(void **state) {
         struct jpeg_case made = a_case(i % 4);
         made.drawing = i / 4;
         made.steps_255 = true;
-        check_case(&made, divisions[i % 3]);
+        check_case(&made, divisions[i % 5]);
     }
 }
 
@@ -151,7 +153,7 @@ static void orientations(void **state) {
     for (unsigned i = 0; i < 4 * 8; i++) {
         struct jpeg_case made = a_case(i % 4);
         made.orientation = 1 + i / 4;
-        check_case(&made, divisions[i % 3]);
+        check_case(&made, divisions[i % 5]);
     }
 }
 
@@ -233,6 +235,8 @@ static void hard_pictures(void **state) {
         assert_int_equal(jpeg_parallel_decode(&picture, &single_runs), 0);
         if (i < 2) assert_int_equal(picture.facts->hard, 1);
         assert_in_range(picture.facts->repairs, 0, 1); /* the candidates fit */
+        assert_int_equal(jpeg_parallel_decode(&picture, &short_subs), 0);
+        assert_in_range(picture.facts->repairs, 0, 1);
         release(&picture);
         free(bytes.data);
     }
@@ -241,13 +245,13 @@ static void hard_pictures(void **state) {
 /* Blocks of noise are longer than a subsequence: it takes dozens to come into step. */
 static void noise_of_best_quality(void **state) {
     (void)state;
-    for (unsigned i = 0; i < 8; i++) {
+    for (unsigned i = 0; i < 16; i++) {
         struct jpeg_case made = a_case(i % 4);
         made.width = 500;
         made.height = 300;
         made.quality = i % 3 ? 100 : 97;
-        made.drawing = i < 4 ? DRAW_NOISE : DRAW_BINARY;
-        check_case(&made, divisions[i % 3]);
+        made.drawing = i / 4 % 2 ? DRAW_BINARY : DRAW_NOISE;
+        check_case(&made, divisions[i % 5]);
     }
 }
 
@@ -276,7 +280,7 @@ static void damage(void **state) {
         const struct jpeg_file bytes = make_case(&made);
         for (unsigned k = 0; k < 250; k++, all++) {
             struct jpeg_file copy = damaged_copy(&bytes, i * 1000 + k);
-            taken += check_damaged(&copy, divisions[k % 3]);
+            taken += check_damaged(&copy, divisions[k % 5]);
             free(copy.data);
         }
         free(bytes.data);
