@@ -259,10 +259,7 @@ static void times_are_told(void **state) {
 
 int main(int arguments, char **argument) {
     struct failure failure = { 0 };
-    const struct lane_options options = { .staging_bytes = 64 << 20,
-                                          .arena_bytes = 1u << 30,
-                                          .pinned_pool_bytes = 256 << 20,
-                                          .device_pool_bytes = 4ul << 30 };
+    const struct lane_options options = { .staging_bytes = 64 << 20, .arena_bytes = 1u << 30 };
     small = arguments > 1 && strcmp(argument[1], "small") == 0;
     if (device_cuda.count() == 0) {
         puts("no GPU here: nothing to compare");
