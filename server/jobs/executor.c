@@ -8,6 +8,7 @@
 #include "server/jobs/executor.h"
 
 #include "server/jobs/batch.h"
+#include "server/log.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -83,10 +84,19 @@ static bool may_do_apart(const struct batch *batch, enum status status) {
     return coded && status != STATUS_CANCELLED && status != STATUS_DEADLINE;
 }
 
+/* What is no image's fault somebody should hear of, though the jobs get their answers. */
+static void tell(const struct batch *batch, const struct failure *failure) {
+    if (failure->status == STATUS_INTERNAL || failure->status == STATUS_NO_MEMORY)
+        log_event(LOG_ERROR, "worker: %d job%s of \"%.60s\" did not run on the device at once: %s",
+                  batch->count, batch->count > 1 ? "s" : "", batch->items[0].job->plan,
+                  failure->message);
+}
+
 /* Where memory does not suffice for all at once, or one of them fails on the device. */
 static void run_apart(struct batch *batch, struct lane *lane, struct failure *failure) {
     const struct device_codec *codec = batch->count > 1 ? batch->attempt.codec : NULL;
     const enum codec_place cores = batch->attempt.codec ? CODEC_FAILED : batch->attempt.cores;
+    tell(batch, failure);
     batch_release(batch);
     for (int i = 0; i < batch->count && failure->status != STATUS_DEVICE; i++)
         run_again(batch, lane, &batch->items[i].slot, 1, codec, cores, failure);
