@@ -22,9 +22,9 @@
 enum {
     JPEG_THREADS_LEAST = 512,
     JPEG_PHASES_BLOCKS = 4, /* a multiprocessor */
-    JPEG_SHORT_LOG2 = 7,
-    JPEG_SHORT_LEAD = 3,
-    JPEG_SHORT_ROUNDS = 8,
+    JPEG_SHORT_LOG2 = 8,
+    JPEG_SHORT_LEAD = 1,
+    JPEG_SHORT_ROUNDS = 5,
     JPEG_SHORT_BATCH = 64, /* JPEG_SUB_BITS a multiprocessor, at most */
 };
 

@@ -42,7 +42,7 @@ enum {
     COST_REST_ROWS = COST_ENCODE_ROWS + 2 * COST_ENCODE_KINDS,
     COST_OP_ROWS = COST_REST_ROWS + 2,
     COST_ROWS = COST_OP_ROWS + 2 * (COST_BUILTIN_OPS + COST_USER_OPS),
-    COST_RANGE = 1000,
+    COST_RANGE = 10000,
     /* Image and masks, result, the rest, steps. */
     COST_TERMS_MAX = 3 * (1 + OP_AUX_MAX) + 2 + 2 + 2 * PLAN_STEPS_MAX
 };

@@ -8,6 +8,12 @@
 
 enum { NOWHERE = -1 };
 
+/* Cores also receive requests and feed GPUs. Where a GPU serves a job too, the CPU gets it only if
+ * it is predicted to answer so many times sooner: on 16 cores beside an H200, at 128 connections, a
+ * CPU that took what it would answer just a little sooner made 24,900 JPEGs of 320x240 a second of
+ * 106,000. */
+enum { CORES_SHARE = 8 };
+
 void forecast_init(struct forecast *forecast, const struct worker_list *workers) {
     forecast->workers = workers;
     for (int i = 0; i < workers->count; i++) {
@@ -44,7 +50,7 @@ struct offer {
     bool again;       /* it died with this job before */
     bool alone;       /* it runs a job with which another died, nobody knows for how long */
     int ahead;        /* jobs that a suspect must wait for */
-    double answer_ms; /* until it would have answered */
+    double answer_ms; /* until it would have answered; of cores, times CORES_SHARE */
     int running;
 };
 
@@ -62,19 +68,30 @@ static struct backlog_job job_at(const struct forecast_round *round, const struc
     return backlog_job(&round->backlogs[worker], (double)job->own_ms[worker], round->now);
 }
 
+static bool gpu_serves(const struct forecast *forecast, const struct forecast_round *round,
+                       const struct forecast_job *job) {
+    bool any = false;
+    for (int i = 0; i < forecast->workers->count; i++)
+        any |= !forecast->workers->all[i].cpu && round->healthy[i] && job->own_ms[i] >= 0;
+    return any;
+}
+
 int forecast_choose(const struct forecast *forecast, const struct forecast_round *round,
                     const struct forecast_job *job, int died_at, bool suspect) {
+    const double cpu_times = gpu_serves(forecast, round, job) ? CORES_SHARE : 1;
     struct offer best = { .again = false };
     int chosen = NOWHERE;
     for (int i = 0; i < forecast->workers->count; i++) {
         if (!round->healthy[i] || job->own_ms[i] < 0) continue;
         const int running = forecast->workers->all[i].running;
+        const double times = forecast->workers->all[i].cpu ? cpu_times : 1;
         const struct backlog_job there = job_at(round, job, i);
         const struct offer offer = {
             .again = died_at == i,
             .alone = forecast->workers->all[i].alone,
             .ahead = suspect ? running : 0,
-            .answer_ms = there.ms + backlog_wait_ms(&round->backlogs[i], &there, round->now),
+            .answer_ms =
+                times * (there.ms + backlog_wait_ms(&round->backlogs[i], &there, round->now)),
             .running = running,
         };
         if (chosen != NOWHERE && !better(&offer, &best)) continue;

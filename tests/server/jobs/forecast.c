@@ -71,15 +71,16 @@ static void an_idle_gpu_is_first(void **state) {
     for (int i = 0; i < 2000; i++) assert_int_equal(assign(job_of("auto", 50, 0)), i % 2);
 }
 
-/* Of 5.96 ms on a GPU, which does six such at once, and 8.45 on the CPU. */
+/* Of 5.96 ms on a GPU, which does six such at once, and 8.45 on the CPU: an eighth of what waits
+ * there. */
 static void full_gpus_are_helped_by_the_cpu(void **state) {
     (void)state;
     int count[WORKERS] = { 0 };
-    for (int i = 0; i < 6; i++) count[assign(job_of("auto", 0.5, 119))]++;
+    for (int i = 0; i < 60; i++) count[assign(job_of("auto", 0.5, 119))]++;
     assert_int_equal(count[CPU], 0);
-    for (int i = 0; i < 100; i++) count[assign(job_of("auto", 0.5, 119))]++;
-    assert_true(count[CPU] >= 4 && count[CPU] <= 10); /* a core beside twice six */
-    assert_true(count[0] >= 45 && count[1] >= 45);
+    for (int i = 0; i < 600; i++) count[assign(job_of("auto", 0.5, 119))]++;
+    assert_true(count[CPU] >= 2 && count[CPU] <= 40);
+    assert_true(count[0] >= 300 && count[1] >= 300);
 }
 
 /* 0.1 s on a GPU, 25 s on the CPU, and each GPU has two to do already. */
