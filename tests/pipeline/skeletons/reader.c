@@ -315,6 +315,12 @@ static const struct broken {
       "3: a static variable in a function must be const: an operator keeps nothing from pixel to "
       "pixel" },
     { P2P F "{ return f(p, i); }\n", "2: f calls itself: recursion is not accepted, write a loop" },
+    { "[[noreturn]] static void g(void) {}\n" GOOD,
+      "1: [[ is not accepted: an operator has no attributes" },
+    { "[ [gnu::unused] ] static const int g = 1;\n" GOOD,
+      "1: [[ is not accepted: an operator has no attributes" },
+    { "#define A [ gnu::constructor ]\n" GOOD,
+      "1: :: is not accepted: an operator has no attributes" },
     { P2P F "{ int class = 1; return class; }\n",
       "2: \"class\" is not accepted: it is a word of C++, which the GPU's compiler reads; choose "
       "another name" },
