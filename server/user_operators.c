@@ -218,13 +218,15 @@ struct generation *user_operators_read(const struct config *config, const struct
 
 /* ---- a worker */
 
-void user_operators_open(const char *texts, size_t length, const struct config *config) {
+bool user_operators_open(const char *texts, size_t length, const struct config *config) {
     const struct operators_options options = options_in(config);
     struct generation_text text;
+    bool all = true;
     kernel_library_keep_in(options.cache);
     for (const char *at = texts; generation_next_text(&at, texts + length, &text);) {
         struct user_file *file =
             operators_dir_make(text.path, text.text, text.length, &options, NULL);
-        if (file) operators_dir_add(file, &options);
+        all = file && operators_dir_add(file, &options) == file->count && all;
     }
+    return all;
 }

@@ -249,6 +249,7 @@ static void run_singly(const struct batch *batch, struct lane *lane, struct fail
 
 static void run_together(struct batch *batch, struct lane *lane, struct failure *failure) {
     enum status status = plan_parse(&batch->plan, batch->items[0].job->plan, failure);
+    if (status) failure->status = status = STATUS_INTERNAL; /* the front has parsed it */
     if (!status)
         status = run_reserve(lane, &batch->plan, batch->run_items, batch->count,
                              batch->executor->limits.probe.pixels_max, failure);

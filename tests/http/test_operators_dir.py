@@ -420,6 +420,23 @@ def test_what_a_sandbox_has_open(start, tmp_path):
     assert not front & {own[4], own[6]}, (own, front)
 
 
+def test_a_sandbox_that_lacks_an_operator_is_not_ready(start, tmp_path):
+    """Where nothing can be compiled any more: the fault is not the client's, and /readyz tells."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    daemon = start("--operators-dir", str(folder(tmp_path, white=WHITE)), "--operators-cache-dir",
+                   str(tmp_path / "not" / "there"), env={"TMPDIR": str(temporary)})
+    assert heals(daemon) and daemon.post("/white", pnm(noise(9, 9))).status == 200
+    temporary.rename(tmp_path / "gone")
+    os.kill(sandbox(daemon), signal.SIGKILL)
+    assert wait_until(lambda: "cannot make a folder to compile in" in daemon.log_text()), daemon.log_text()
+    answer = daemon.post("/white", pnm(noise(9, 9)))
+    assert answer.status == 503, answer.body
+    assert not worker(daemon)["healthy"]
+    (tmp_path / "gone").rename(temporary)
+    assert heals(daemon) and daemon.post("/white", pnm(noise(9, 9))).status == 200
+
+
 def test_a_sandbox_that_compiles_ends_with_its_worker(start, tmp_path):
     """It is a worker from the first moment on: Ctrl-C is not for it, and nothing of it is left behind."""
     env = slow_compiler(tmp_path, f"if [ -e {tmp_path}/checked ]; then while [ ! -e {tmp_path}/go ]; do sleep 0.05; done; fi; "
