@@ -11,6 +11,7 @@
 #include "pipeline/timing.h"
 #include "server/command.h"
 #include "server/http/front.h"
+#include "server/jobs/process.h"
 #include "server/log.h"
 #include "server/systemd.h"
 #include "server/user_operators.h"
@@ -19,7 +20,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 /* START_MS: how long the first worker is waited for before we say where we listen. SPARE_MS: what a
@@ -56,7 +56,7 @@ static void catch_signals(void) {
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGHUP, &hangup, NULL);
     signal(SIGPIPE, SIG_IGN);
-    prctl(PR_SET_DUMPABLE, 0); /* a core dump would hold users' pictures */
+    process_keep_memory_private(); /* nor does it dump a core, which would hold users' pictures */
 }
 
 static void usage(FILE *out) {

@@ -42,6 +42,7 @@ int command_worker(int argc, char **argv) {
     const bool operators = argc == 4 && strcmp(argv[3], "--operators") == 0;
     const bool sandbox = argc == 4 && strcmp(argv[3], "--sandbox") == 0;
     if ((argc != 3 && !operators && !sandbox) || strcmp(argv[1], "--device") != 0) return usage();
+    if (operators || strcmp(argv[2], "cpu") == 0) process_keep_memory_private();
     const struct device_driver *driver;
     int index;
     struct failure failure = { 0 };

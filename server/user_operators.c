@@ -60,7 +60,6 @@ int user_operators_check(const char *name, const char *cache, size_t bytes_max) 
     size_t length;
     enum twin_state state;
     options.tell = print_sentence;
-    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
     if (getrlimit(RLIMIT_CPU, &cpu) == 0) {
         cpu.rlim_cur = CHECK_CPU_S; /* the compiler sets a limit of its own */
         setrlimit(RLIMIT_CPU, &cpu);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,11 +88,17 @@ pid_t process_start(const char *device, enum process_role role, const struct pro
     return pid;
 }
 
-/* The front decides when to stop: a terminal's Ctrl-C must not end a worker in mid-job. */
+/* The front decides when to stop: a terminal's Ctrl-C must not end a worker in mid-job. A core dump
+ * would hold users' pictures. */
 void process_become_worker(void) {
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+}
+
+void process_keep_memory_private(void) {
+    prctl(PR_SET_DUMPABLE, 0);
 }
 
 bool process_reap(pid_t pid, int *code) {

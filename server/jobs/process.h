@@ -46,8 +46,13 @@ enum process_role {
 /* `burin worker --device DEVICE`; returns when that program runs. */
 pid_t process_start(const char *device, enum process_role role, const struct process_files *files);
 
-/* In `burin worker`, before all else: signals are the front's, and it ends when its parent does. */
+/* In `burin worker`, before all else: signals are the front's, it ends when its parent does, and it
+ * dumps no core. */
 void process_become_worker(void);
+
+/* No other process of the same user can read its memory or open its files by /proc. For processes
+ * without a GPU's driver, which looks at itself there. exec undoes it. */
+void process_keep_memory_private(void);
 
 /* Whether a process has ended, and then its exit code or minus the signal. Never waits, for a
  * driver may hold a process that was killed. */

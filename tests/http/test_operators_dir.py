@@ -6,10 +6,12 @@ covers: server/user_operators.c server/jobs/confinement.c server/command_worker.
 import contextlib
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -418,6 +420,31 @@ def test_what_a_sandbox_has_open(start, tmp_path):
     assert set(own) == {0, 1, 2, 3, 4, 6} and own[0] == own[1] == "/dev/null", own
     front = set(files(daemon.process.pid).values())
     assert not front & {own[4], own[6]}, (own, front)
+
+
+def test_workers_dump_no_core(start, tmp_path):
+    """Every client's pictures are in their memory. The limit that the daemon was started with is not theirs."""
+    daemon = begin(start, folder(tmp_path, white=WHITE), command=["prlimit", "--core=1000000:1000000", BURIN])
+    assert heals(daemon)
+    for pid in (*daemon.children(), sandbox(daemon)):
+        with open(f"/proc/{pid}/limits") as f:
+            core, = [line.split()[4:6] for line in f if line.startswith("Max core file size")]
+        assert core == ["0", "0"], pid
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become another user")
+def test_workers_memory_is_no_other_process(start):
+    """Not even of the same user: an operator that got out of its sandbox would have that one."""
+    with tempfile.TemporaryDirectory() as name:
+        place = pathlib.Path(name)
+        place.chmod(0o755)
+        shutil.copy(BURIN, place / "burin")
+        daemon = start("--operators-dir", str(folder(place, white=WHITE)), "--operators-cache-dir", str(place / "cache"),
+                       command=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(place / "burin")])
+        assert heals(daemon)
+        for pid in (daemon.process.pid, *daemon.children(), sandbox(daemon)):
+            reader = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "head", "-c1", f"/proc/{pid}/fd/3"]
+            assert b"denied" in subprocess.run(reader, capture_output=True).stderr, pid
 
 
 def test_a_sandbox_that_lacks_an_operator_is_not_ready(start, tmp_path):
