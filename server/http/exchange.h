@@ -52,7 +52,7 @@ struct exchange {
     const struct front_listener *listener;
     struct connection *connection;
     struct MHD_Connection *library; /* its name for the connection */
-    struct generation *generation;  /* its operators, held until it is answered; then NULL */
+    struct generation *generation;  /* its operators, held as long as one may be planned; or NULL */
     const struct route *route;      /* NULL: none, as http_status says */
     enum exchange_state state;
     const char *method, *path; /* the library's; path: without the query, unescaped */

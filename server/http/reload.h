@@ -9,8 +9,9 @@
  * Fails:    reload_run: false with a sentence, and all is as it was.
  * Threads:  the main thread. I/O threads and the supervisor's wait for nothing but two locks that
  *           are held for microseconds.
- * Limits:   two generations of workers at a time: a reload waits for the requests of the last but
- *           one, which is as long as a request may take.
+ * Limits:   two generations of workers at a time: a reload waits for those requests of the last but
+ *           one that may mean a user's operator. Bodies that still come after processing_ms are
+ *           refused, so it is twice that at most.
  */
 #ifndef BURIN_RELOAD_H
 #define BURIN_RELOAD_H

@@ -25,17 +25,30 @@ enum { DROP_MAX = 1 << 20, LINGER_MS = 2000 };
 
 /* ---- answers, at whatever point of the way */
 
-/* Notes the first failure of the request; later ones are its consequences. Its slot and its bytes
- * are free at once: a client may take its time to send the rest of a body that nobody wants. */
-static void refuse(struct exchange *exchange, const struct failure *failure) {
-    if (!exchange->failure.status) exchange->failure = *failure;
-    upload_release(exchange);
-}
-
-/* Nothing is planned any more: whoever takes long to read must not keep its operators. */
+/* No user's operator is planned any more: a client that is slow must not keep them. */
 static void release_generation(struct exchange *exchange) {
     generation_release(exchange->generation);
     exchange->generation = NULL;
+    exchange->settings.plan.ops = NULL; /* they were its */
+}
+
+/* Only a request that may still mean a user's operator keeps its generation while its body comes:
+ * a reload waits for it. */
+static void release_unless_planned(struct exchange *exchange) {
+    const struct plan *plan = &exchange->settings.plan;
+    if (!exchange->generation) return;
+    const bool may_plan = exchange->route && exchange->route->submit &&
+                          (!plan->count || plan_has_user_operators(plan));
+    if (!may_plan) release_generation(exchange);
+}
+
+/* Notes the first failure of the request; later ones are its consequences. Its slot, its bytes and
+ * its operators are free at once: a client may take its time to send the rest of a body that nobody
+ * wants. */
+static void refuse(struct exchange *exchange, const struct failure *failure) {
+    if (!exchange->failure.status) exchange->failure = *failure;
+    upload_release(exchange);
+    release_generation(exchange);
 }
 
 static void add_cors(const struct exchange *exchange, struct MHD_Response *response) {
@@ -226,6 +239,7 @@ static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
         return send_problem(exchange);
     }
     if (find_work(exchange, path, &failure)) refuse(exchange, &failure);
+    release_unless_planned(exchange);
     exchange->state = EXCHANGE_BODY;
     if (exchange->failure.status && much_is_to_come(exchange)) return send_problem_early(exchange);
     const struct request_facts *facts = &exchange->facts;
@@ -252,6 +266,16 @@ static enum status drop_unwanted(struct exchange *exchange, size_t length,
                 exchange->front->config->body_bytes_max);
 }
 
+/* It may not keep a reload waiting for as long as its client likes. */
+static enum status check_reload(const struct exchange *exchange, struct failure *failure) {
+    const int64_t end = __atomic_load_n(&exchange->front->reload_waits_until, __ATOMIC_RELAXED);
+    if (!end || !exchange->generation || generation_in_force(exchange->generation) ||
+        clock_ns() < end)
+        return STATUS_OK;
+    return fail(failure, STATUS_BUSY,
+                "users' operators were changed twice while this body was received; send it again");
+}
+
 static enum MHD_Result read_body(struct exchange *exchange, const char *bytes, size_t length) {
     struct failure failure = { 0 };
     exchange->facts.expects_continue = false; /* the library has sent its 100 */
@@ -259,9 +283,10 @@ static enum MHD_Result read_body(struct exchange *exchange, const char *bytes, s
     deadline_body_progress(exchange->connection->deadline,
                            (int64_t)(exchange->upload.bytes + length));
     const bool wanted = !exchange->failure.status && exchange->route->begin;
-    const enum status status = wanted
-                                   ? upload_feed(exchange, (const uint8_t *)bytes, length, &failure)
-                                   : drop_unwanted(exchange, length, &failure);
+    enum status status = wanted ? upload_feed(exchange, (const uint8_t *)bytes, length, &failure)
+                                : drop_unwanted(exchange, length, &failure);
+    release_unless_planned(exchange);
+    if (!status) status = check_reload(exchange, &failure);
     if (!status) return MHD_YES;
     refuse(exchange, &failure);
     return !wanted || much_is_to_come(exchange) ? send_problem_early(exchange) : MHD_YES;
@@ -306,6 +331,7 @@ static enum MHD_Result end_body(struct exchange *exchange) {
         status = route->submit(exchange, &failure);
         if (!status) return wait_for_job(exchange);
     } else if (!status) {
+        exchange->generation = generations_hold(&exchange->front->generations);
         status = route->answer(exchange, &reply, &failure);
     }
     if (!status) return send_reply(exchange, reply);
