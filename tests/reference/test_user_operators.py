@@ -559,6 +559,24 @@ def test_an_entry_is_for_one_processor_though_proc_is_hidden(tmp_path):
     assert processor(tmp_path / "hidden") == processor(tmp_path / "seen")
 
 
+def test_read_only_for_us_alone(tmp_path):
+    """As a service manager or a container mounts it: whoever is outside writes all the same."""
+    mounted = ["unshare", "--mount", "sh", "-c", 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && '
+               '! touch "$1/new" 2>/dev/null && shift && exec "$@"', "sh", tmp_path, tmp_path]
+    if subprocess.run([*mounted, "true"], capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+    path = write(tmp_path, "op.c", GOOD)
+    tmp_path.chmod(0o777)
+    run = [*mounted, os.path.abspath(BURIN), "ops", "--operators-dir", tmp_path]
+    name = re.search(r"(\w+)\(", GOOD).group(1)
+    listed = subprocess.run(run, capture_output=True, text=True)
+    assert name in listed.stdout and not listed.stderr, listed.stderr
+    for mode, who in ((0o666, "everyone"), (0o664, "its group")):
+        path.chmod(mode)
+        listed = subprocess.run(run, capture_output=True, text=True)
+        assert name not in listed.stdout and f"{who} may write to it" in listed.stderr
+
+
 CRASH = "{ int *where = (int *)16; *where = 1; }\n"
 
 
