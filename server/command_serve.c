@@ -49,6 +49,13 @@ static int interrupted(void) {
     return signals_seen > 1; /* a second signal: now */
 }
 
+/* While signals are kept here, and this thread is busy. */
+static int stop_is_pending(void) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1);
+}
+
 static void catch_signals(void) {
     struct sigaction action = { .sa_handler = on_signal };
     struct sigaction hangup = { .sa_handler = on_hangup, .sa_flags = SA_RESTART };
@@ -239,8 +246,9 @@ static int serve(const struct config *config) {
     loading = false;
     /* First the GPUs are counted, then their workers start. */
     say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
-    service.front = front_create(config, service.systemd.sockets, operators, &failure);
-    if (!service.front) return complain(&failure);
+    service.front =
+        front_create(config, service.systemd.sockets, operators, stop_is_pending, &failure);
+    if (!service.front) return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);
     wait_ready(&service, &before);
     if (!signals_seen) greet(front_address(service.front));
     wait_for_stop(&service, config, &before);

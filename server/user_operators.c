@@ -103,6 +103,7 @@ static bool check(const struct reading *reading, const char *path, const char *b
     const struct config *config = reading->config;
     char most[24], *output = malloc(OUTPUT_MAX);
     const char *why = NULL;
+    struct failure failure = { 0 };
     const int fd = memfd_create("burin-operators", MFD_CLOEXEC);
     snprintf(most, sizeof most, "%ld", config->operators_source_bytes_max);
     char *const arguments[] = {
@@ -112,12 +113,12 @@ static bool check(const struct reading *reading, const char *path, const char *b
     bool good = false;
     if (!output || fd < 0 || write(fd, bytes, length) != (ssize_t)length ||
         lseek(fd, 0, SEEK_SET) != 0)
-        why = "there is no memory to check it";
-    else if (process_check(arguments, fd, &limits, output, OUTPUT_MAX, &good))
+        why = "there is no memory";
+    else if (!process_check(arguments, fd, &limits, output, OUTPUT_MAX, &good, &failure))
         log_lines(output);
-    else if (!is_interrupted(reading))
-        why = "the process that checks it crashed, or took too long";
-    if (why) log_event(LOG_ERROR, "%s: not used: %s", path, why);
+    else if (failure.status != STATUS_CANCELLED)
+        why = failure.message;
+    if (why) log_event(LOG_ERROR, "%s: not used: it could not be checked: %s", path, why);
     if (fd >= 0) close(fd);
     free(output);
     return good;

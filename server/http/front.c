@@ -74,12 +74,14 @@ static enum status start_watching(struct front *front, struct failure *failure) 
                 "the threads that watch connections could not be started");
 }
 
-static enum status start_workers(struct front *front, struct failure *failure) {
+static enum status start_workers(struct front *front, int (*interrupted)(void),
+                                 struct failure *failure) {
     const struct supervisor_options options = { .config = front->config,
                                                 .slots = front->slots,
                                                 .pipes = front->pipes,
                                                 .pipe_count = (int)front->config->io_threads,
-                                                .generation = front->generations.current };
+                                                .generation = front->generations.current,
+                                                .interrupted = interrupted };
     front->supervisor = supervisor_create(&options, failure);
     return front->supervisor ? STATUS_OK : STATUS_NO_MEMORY;
 }
@@ -163,7 +165,7 @@ static enum status start_listeners(struct front *front, struct front_sockets *so
 }
 
 static enum status start(struct front *front, struct front_sockets *sockets,
-                         struct failure *failure) {
+                         int (*interrupted)(void), struct failure *failure) {
     if (check_sockets(front, sockets, failure)) return failure->status;
     front->metrics = metrics_create();
     if (!front->metrics)
@@ -172,7 +174,7 @@ static enum status start(struct front *front, struct front_sockets *sockets,
     enum status status = open_pipes(front, failure);
     if (!status) status = open_slots(front, failure);
     if (!status) status = start_watching(front, failure);
-    if (!status) status = start_workers(front, failure);
+    if (!status) status = start_workers(front, interrupted, failure);
     return status ? status : start_listeners(front, sockets, failure);
 }
 
@@ -182,7 +184,8 @@ static void close_sockets(const struct front_sockets *sockets) {
 }
 
 struct front *front_create(const struct config *config, struct front_sockets sockets,
-                           struct generation *operators, struct failure *failure) {
+                           struct generation *operators, int (*interrupted)(void),
+                           struct failure *failure) {
     struct front *front = calloc(1, sizeof *front);
     if (!front) {
         generation_release(operators);
@@ -195,7 +198,7 @@ struct front *front_create(const struct config *config, struct front_sockets soc
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
     front->listeners[config->io_threads].admin = true;
     if (getrandom(&front->run_id, sizeof front->run_id, 0) < 0) front->run_id = (uint32_t)getpid();
-    const enum status status = start(front, &sockets, failure);
+    const enum status status = start(front, &sockets, interrupted, failure);
     close_sockets(&sockets);
     if (status) return front_destroy(front), NULL;
     return front;

@@ -11,6 +11,7 @@
 #ifndef BURIN_PROCESS_H
 #define BURIN_PROCESS_H
 
+#include "pipeline/status.h"
 #include "server/jobs/completion_pipe.h"
 
 #include <stdbool.h>
@@ -68,13 +69,14 @@ struct process_limits {
 };
 
 /* Runs this program with ARGUMENTS and INPUT as its standard input, and waits for its end. OUTPUT:
- * what it wrote, cut to SIZE. GOOD: its exit status was 0. false: it crashed, could not be started,
- * or was killed as LIMITS say. */
-bool process_check(char *const arguments[], int input, const struct process_limits *limits,
-                   char *output, size_t size, bool *good);
+ * what it wrote, cut to SIZE. GOOD: its exit status was 0. STATUS_INTERNAL: it crashed or could not
+ * be started; STATUS_DEADLINE, STATUS_CANCELLED: it was killed as LIMITS say. */
+enum status process_check(char *const arguments[], int input, const struct process_limits *limits,
+                          char *output, size_t size, bool *good, struct failure *failure);
 
 /* How many GPUs `burin worker --count` sees: asked in a process of its own, since asking wakes the
- * driver, which the front must stay clear of. -1: it gave no answer within TIMEOUT_MS. */
-int process_count_gpus(int timeout_ms);
+ * driver, which the front must stay clear of. Fails as process_check does. */
+enum status process_count_gpus(const struct process_limits *limits, int *count,
+                               struct failure *failure);
 
 #endif
