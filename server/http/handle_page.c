@@ -34,10 +34,13 @@ static bool is_known(const struct exchange *exchange, const char *etag) {
 }
 
 static struct reply file_reply(const struct page_file *file, bool gzip, bool known) {
-    struct reply reply = { .http_status = known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK };
-    if (!known) reply.bytes = gzip ? file->gzip_length : file->length;
-    reply.response = MHD_create_response_from_buffer(
-        reply.bytes, (void *)(gzip ? file->gzip_bytes : file->bytes), MHD_RESPMEM_PERSISTENT);
+    const size_t length = gzip ? file->gzip_length : file->length;
+    struct reply reply = { .http_status = known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
+                           .bytes = known ? 0 : length };
+    reply.response =
+        MHD_create_response_from_buffer(/* a 304 tells the length, too */
+                                        length, (void *)(gzip ? file->gzip_bytes : file->bytes),
+                                        MHD_RESPMEM_PERSISTENT);
     if (!reply.response) return reply;
     add(reply.response, MHD_HTTP_HEADER_ETAG, gzip ? file->gzip_etag : file->etag);
     add(reply.response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
