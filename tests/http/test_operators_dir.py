@@ -253,6 +253,16 @@ def test_broken_files_beside_good_ones(start, tmp_path):
     assert daemon.post("/white", pnm(noise(9, 9))).status == 200 and daemon.works()
 
 
+def test_a_mistake_is_told_whole(start, tmp_path):
+    """However long the path before it is; and a name in UTF-8 can be found again."""
+    path = tmp_path / ("long_" * 15) / ("σφάλμα_" * 4)
+    path.mkdir(parents=True, mode=0o755)
+    (path / "a.c").write_text("#import <x>\n" + WHITE)
+    daemon = begin(start, path)
+    event, = [e["event"] for e in map(json.loads, daemon.log_text().splitlines()) if "#import" in e["event"]]
+    assert event.startswith(f"{path}/a.c:1: ") and event.endswith("#include"), event
+
+
 @pytest.mark.parametrize("how", ["writable", "missing"])
 def test_a_folder_that_cannot_be_used(tmp_path, how):
     path = tmp_path / "operators"
