@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "config/reference.h"
 #include "pipeline/timing.h"
+#include "pipeline/utf8.h"
 #include "server/command.h"
 #include "server/http/front.h"
 #include "server/jobs/process.h"
@@ -108,7 +109,8 @@ struct service {
     struct systemd systemd;
     struct front *front;
     struct watchdog *watchdog;
-    bool ready; /* it was told */
+    bool ready;      /* it was told */
+    int64_t then_ms; /* what a reload may take when its files are checked */
 };
 
 /* What we do, and how long it may take until we say the next thing: no unit knows how many
@@ -162,20 +164,34 @@ static void wait_ready(struct service *service, const sigset_t *mask) {
 
 /* ---- operators_dir, again */
 
-static void tell_serving(const struct service *service, const char *why) {
+static void tell_serving(const struct service *service, const char *reason) {
+    char why[sizeof(struct failure)];
+    snprintf(why, sizeof why, "%s", reason);
+    utf8_clean(why);
     systemd_notify(&service->systemd, "READY=1\nSTATUS=Serving on %s%s%s",
                    front_address(service->front), *why ? "; not reloaded: " : "", why);
+}
+
+static void say_checking(void *context, const char *path) {
+    const struct service *service = context;
+    char what[256];
+    snprintf(what, sizeof what, "STATUS=%s: checking %.200s",
+             service->front ? "Reloading" : "Starting", path);
+    utf8_clean(what); /* a line of its own would be a variable */
+    say(&service->systemd, what, USER_OPERATORS_CHECK_MS + service->then_ms);
 }
 
 /* As the service manager waits for it: the time is not before that of the signal. */
 static void reload(struct service *service, const struct config *config) {
     struct failure failure = { 0 };
+    const struct user_operators_watch watch = { stopping, say_checking, service };
+    service->then_ms = 2 * config->processing_ms + config->worker_start_ms; /* see reload.h */
     reload_wanted = 0;
     systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
                    (long long)(clock_ns() / 1000));
     if (!*config->operators_dir)
         log_event(LOG_INFO, "SIGHUP: there is nothing to read again, for operators_dir is not set");
-    else if (!front_reload(service->front, stopping, &failure))
+    else if (!front_reload(service->front, &watch, &failure))
         log_event(LOG_ERROR, "operators_dir: all stays as it was: %s", failure.message);
     tell_serving(service, failure.message);
 }
@@ -223,13 +239,6 @@ static void wait_for_stop(struct service *service, const struct config *config,
 static int complain(const struct failure *failure) {
     fprintf(stderr, "burin serve: %s\n", failure->message);
     return failure->status == STATUS_BAD_PARAM ? 2 : 1;
-}
-
-static void say_checking(void *context, const char *path) {
-    const struct service *service = context;
-    char what[256];
-    snprintf(what, sizeof what, "STATUS=Starting: checking %.200s", path);
-    say(&service->systemd, what, USER_OPERATORS_CHECK_MS);
 }
 
 static int serve(const struct config *config) {

@@ -229,8 +229,9 @@ const char *front_address(const struct front *front) {
     return front->address;
 }
 
-bool front_reload(struct front *front, int (*interrupted)(void), struct failure *failure) {
-    return reload_run(front, interrupted, failure);
+bool front_reload(struct front *front, const struct user_operators_watch *watch,
+                  struct failure *failure) {
+    return reload_run(front, watch, failure);
 }
 
 /* ---- stop */

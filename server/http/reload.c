@@ -6,7 +6,6 @@
 #include "server/http/reload.h"
 
 #include "server/log.h"
-#include "server/user_operators.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -84,15 +83,15 @@ static enum status put_in_force(struct front *front, struct generation *next,
     return STATUS_OK;
 }
 
-bool reload_run(struct front *front, int (*interrupted)(void), struct failure *failure) {
+bool reload_run(struct front *front, const struct user_operators_watch *watch,
+                struct failure *failure) {
     struct generation *now = generations_hold(&front->generations);
-    const struct user_operators_watch watch = { .interrupted = interrupted };
-    struct generation *next = user_operators_read(front->config, now, &watch, failure);
+    struct generation *next = user_operators_read(front->config, now, watch, failure);
     const bool same = next && is_same(now, next);
     generation_release(now);
     if (next && same) {
         log_event(LOG_INFO, "operators_dir was read again: nothing has changed");
         generation_release(next);
     }
-    return next && (same || !put_in_force(front, next, interrupted, failure));
+    return next && (same || !put_in_force(front, next, watch->interrupted, failure));
 }

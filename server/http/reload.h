@@ -17,8 +17,11 @@
 #define BURIN_RELOAD_H
 
 #include "server/http/front_state.h"
+#include "server/user_operators.h"
 
-/* INTERRUPTED is asked now and then: true ends it, and it fails. */
-bool reload_run(struct front *front, int (*interrupted)(void), struct failure *failure);
+/* WATCH: as user_operators_read asks and tells it; when it was told of the last file, the rest takes
+ * no longer than a check, twice processing_ms and worker_start_ms. */
+bool reload_run(struct front *front, const struct user_operators_watch *watch,
+                struct failure *failure);
 
 #endif
