@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin serve: the daemon. Starts the pieces, waits for a signal, drains, stops.
  *
- * How it works. The main thread alone takes signals: while operators are loaded one ends the
- * process, while workers start it ends the wait for them, and then it begins the drain. It tells
- * the service manager, where one has started us, what becomes of us; systemd.h and watchdog.h are
- * its two ways. On SIGHUP it reads operators_dir again, in this thread, which no request waits for;
- * one that comes meanwhile has it done once more. The configuration is read once. */
+ * How it works. The main thread alone takes signals: one ends the check of operators and the process
+ * with it, or the wait for the first worker, and later begins the drain. It tells the service
+ * manager, where one has started us, what becomes of us; systemd.h and watchdog.h are its two ways.
+ * On SIGHUP it reads operators_dir again, in this thread, which no request waits for; one that comes
+ * meanwhile has it done once more. The configuration is read once.
+ */
 #include "config/config.h"
 #include "config/reference.h"
 #include "pipeline/timing.h"
@@ -33,8 +34,8 @@ static volatile sig_atomic_t reload_wanted;
 
 static void on_signal(int signal) {
     (void)signal;
-    if (loading) _exit(0); /* what was started ends with us */
     signals_seen++;
+    if (loading && signals_seen > 1) _exit(0); /* before it is seen that it was asked to stop */
 }
 
 static void on_hangup(int signal) {
@@ -250,7 +251,7 @@ static int serve(const struct config *config) {
     catch_signals();
     const struct user_operators_watch watch = { stopping, say_checking, &service };
     struct generation *operators = user_operators_read(config, NULL, &watch, &failure);
-    if (!operators) return complain(&failure);
+    if (!operators) return signals_seen ? 0 : complain(&failure);
     const sigset_t before = keep_signals_here();
     loading = false;
     /* First the GPUs are counted, then their workers start. */

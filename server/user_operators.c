@@ -6,6 +6,7 @@
 #include "server/user_operators.h"
 
 #include "cuda/skeletons/kernel_library.h"
+#include "pipeline/skeletons/compiler.h"
 #include "pipeline/skeletons/operators_dir.h"
 #include "pipeline/skeletons/reader.h"
 #include "pipeline/skeletons/twin.h"
@@ -60,6 +61,7 @@ int user_operators_check(const char *name, const char *cache, size_t bytes_max) 
     size_t length;
     enum twin_state state;
     options.tell = print_sentence;
+    compiler_stay_in_group(); /* which is killed when this process has ended, or is given up */
     if (getrlimit(RLIMIT_CPU, &cpu) == 0) {
         cpu.rlim_cur = CHECK_CPU_S; /* the compiler sets a limit of its own */
         setrlimit(RLIMIT_CPU, &cpu);
@@ -196,10 +198,19 @@ static void log_removed(const struct generation *before, const struct generation
             log_event(LOG_INFO, "%s: its operators are removed", text.path);
 }
 
+/* Each start of a sandbox would compile everything again. */
+static void check_cache(const struct config *config) {
+    const char *folder = config->operators_cache_dir;
+    const char *trouble = *config->operators_dir && *folder ? twin_cache_trouble(folder) : NULL;
+    if (trouble)
+        log_event(LOG_ERROR, "operators_cache_dir: nothing is kept in %s: %s", folder, trouble);
+}
+
 struct generation *user_operators_read(const struct config *config, const struct generation *before,
                                        const struct user_operators_watch *watch,
                                        struct failure *failure) {
     const struct operators_options options = options_in(config);
+    if (!before) check_cache(config);
     static uint32_t number; /* of the last, in force or not */
     struct reading reading = { config, watch, before, generation_create(++number) };
     const bool read =

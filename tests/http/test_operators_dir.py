@@ -253,6 +253,21 @@ def test_broken_files_beside_good_ones(start, tmp_path):
     assert daemon.post("/white", pnm(noise(9, 9))).status == 200 and daemon.works()
 
 
+@pytest.mark.parametrize("how, told", [("missing", "No such file"), ("open", "may write to it"), ("file", "no folder")])
+def test_a_cache_that_cannot_be_used_is_told(start, tmp_path, how, told):
+    """Once: every start of a sandbox compiles again."""
+    cache = tmp_path / "not" / "there" if how == "missing" else tmp_path / "cache"
+    if how == "open":
+        cache.mkdir()
+        cache.chmod(0o770)
+    if how == "file":
+        cache.write_text("")
+    daemon = start("--operators-dir", str(folder(tmp_path, white=WHITE)), "--operators-cache-dir", str(cache))
+    assert heals(daemon) and daemon.post("/white", pnm(noise(9, 9))).status == 200
+    lines = [line for line in daemon.log_text().splitlines() if "operators_cache_dir" in line]
+    assert len(lines) == 1 and told in lines[0] and str(cache) in lines[0], lines
+
+
 def test_a_mistake_is_told_whole(start, tmp_path):
     """However long the path before it is; and a name in UTF-8 can be found again."""
     path = tmp_path / ("long_" * 15) / ("σφάλμα_" * 4)
@@ -411,6 +426,24 @@ def test_a_start_that_compiles_is_ended_at_once(tmp_path, end):
     finally:
         daemon.kill()
         daemon.wait()
+
+
+def test_a_start_that_ends_leaves_no_part_of_a_compiler(tmp_path):
+    """A compiler is a program that starts others."""
+    env = slow_compiler(tmp_path, f"sleep 1000 & echo $! >{tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; wait")
+    daemon = subprocess.Popen([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--operators-dir",
+                               str(folder(tmp_path, white=WHITE)), "--operators-cache-dir", str(tmp_path / "cache")], env=env)
+    assert wait_until((tmp_path / "pid").exists)
+    part = int((tmp_path / "pid").read_text())
+    try:
+        daemon.send_signal(signal.SIGTERM)
+        assert daemon.wait(60) == 0
+        assert wait_until(lambda: not alive(part), 5)
+    finally:
+        daemon.kill()
+        daemon.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(part, signal.SIGKILL)
 
 
 def test_what_a_sandbox_has_open(start, tmp_path):
