@@ -76,6 +76,17 @@ struct exchange {
     uint64_t pixels;              /* of the input image */
 };
 
+/* A request has come on a connection; in its memory. NULL: the library has none for it. */
+struct exchange *exchange_begin(const struct front_listener *listener,
+                                struct MHD_Connection *library, const char *method);
+
+/* No user's operator is planned any more: a client that is slow must not keep them. */
+void exchange_release_generation(struct exchange *exchange);
+
+/* Only a request that may still mean a user's operator keeps its generation while its body comes:
+ * a reload waits for it. */
+void exchange_release_unplanned(struct exchange *exchange);
+
 static inline struct job *exchange_job(const struct exchange *exchange) {
     return slot_job(exchange->front->slots, exchange->slot);
 }
