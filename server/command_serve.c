@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin serve: the daemon. Starts the pieces, waits for a signal, drains, stops.
  *
- * How it works. The main thread alone takes signals: one ends the check of operators and the process
- * with it, or the wait for the first worker, and later begins the drain. It tells the service
+ * How it works. The main thread alone takes signals: one ends the check of operators and with it
+ * the process, or the wait for the first worker, and later begins the drain. It tells the service
  * manager, where one has started us, what becomes of us; systemd.h and watchdog.h are its two ways.
- * On SIGHUP it reads operators_dir again, in this thread, which no request waits for; one that comes
- * meanwhile has it done once more. The configuration is read once.
+ * On SIGHUP it reads operators_dir again, in this thread, which no request waits for; one that
+ * comes meanwhile has it done once more. The configuration is read once.
  */
 #include "config/config.h"
 #include "config/reference.h"

@@ -2,8 +2,8 @@
 /* How it works. Whoever can write to the folder or to a file of it can run code here: both must
  * belong to root or to us, and nobody else may write to them. A read-only mount tells little, for
  * it may be read-only for us alone: it only excuses the mode of a folder of root's, as containers
- * mount their configuration; the files in it have to be as safe as any. Files are taken in the alphabet's order, so that of two operators with one name always the same
- * one is left out. */
+ * mount their configuration; the files in it have to be as safe as any. Files are taken in the
+ * alphabet's order, so that of two operators with one name always the same one is left out. */
 #include "pipeline/skeletons/operators_dir.h"
 
 #include "pipeline/registry.h"

@@ -26,8 +26,8 @@ struct front_sockets {
     int http, admin;
 };
 
-/* Takes the SOCKETS and the caller's hold of the OPERATORS, also where it fails. INTERRUPTED (may be
- * NULL) is asked while GPUs are counted: true ends it, and it fails with STATUS_CANCELLED. */
+/* Takes the SOCKETS and the caller's hold of the OPERATORS, also where it fails. INTERRUPTED (may
+ * be NULL) is asked while GPUs are counted: true ends it, and it fails with STATUS_CANCELLED. */
 struct front *front_create(const struct config *config, struct front_sockets sockets,
                            struct generation *operators, int (*interrupted)(void),
                            struct failure *failure);

@@ -19,8 +19,8 @@
 #include "server/http/front_state.h"
 #include "server/user_operators.h"
 
-/* WATCH: as user_operators_read asks and tells it; when it was told of the last file, the rest takes
- * no longer than a check, twice processing_ms and worker_start_ms. */
+/* WATCH: as user_operators_read asks and tells it; when it was told of the last file, the rest
+ * takes no longer than a check, twice processing_ms and worker_start_ms. */
 bool reload_run(struct front *front, const struct user_operators_watch *watch,
                 struct failure *failure);
 
