@@ -118,8 +118,8 @@ static bool list_params(struct user_op *op, const char *directive,
 
 static bool name_is_free(const struct user_file *file, const struct token *name,
                          const char *directive, struct diagnostics *diagnostics) {
-    static const char *const paths[] = { "pipeline", "info",    "ops",    "livez",
-                                         "readyz",   "metrics", "health", "openapi" };
+    static const char *const paths[] = { "pipeline", "info",    "ops",   "livez",
+                                         "readyz",   "metrics", "health" };
     char shown[TOKEN_SHOWN_MAX];
     token_shown(name, shown);
     const char *reason = registry_find(shown) ? "there is an operator of that name already" : NULL;
@@ -127,6 +127,7 @@ static bool name_is_free(const struct user_file *file, const struct token *name,
         if (token_is(name, file->ops[i].op.name)) reason = "this file has such an operator already";
     for (unsigned i = 0; i < sizeof paths / sizeof *paths; i++)
         if (token_is(name, paths[i])) reason = "the daemon answers at that path itself";
+    if (token_is(name, "other")) reason = "in /metrics that is what has no name";
     if (name->length > 40) reason = "a name has at most 40 characters";
     if (reason)
         diagnostics_add(diagnostics, name->line, directive,

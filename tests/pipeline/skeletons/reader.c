@@ -199,6 +199,9 @@ static const struct broken {
     { P2P "static unsigned char pipeline(unsigned char p, int i) { return p; }\n",
       "2: #P2P_FUNC: an operator cannot be called pipeline: the daemon answers at that path "
       "itself; choose another name" },
+    { P2P "static unsigned char other(unsigned char p, int i) { return p; }\n",
+      "2: #P2P_FUNC: an operator cannot be called other: in /metrics that is what has no name; "
+      "choose another name" },
     { "#P2P_FUNC int\n" F "{ return p; }\n",
       "1: #P2P_FUNC: expected nothing behind the directive, found int" },
     /* signatures */
@@ -413,6 +416,13 @@ static void a_long_text_is_cut_at_a_character(void **state) {
     }
 }
 
+/* The daemon answers at /openapi.json, which is no operator's path. */
+static void a_name_that_is_free(void **state) {
+    (void)state;
+    reader_destroy(
+        read_good(P2P "static unsigned char openapi(unsigned char p, int i) { return p; }\n"));
+}
+
 static void a_name_of_a_file_in_no_encoding(void **state) {
     (void)state;
     struct user_file *file = reader_read("dir/caf\xe9\n.c", GOOD, strlen(GOOD), 0, &diagnostics);
@@ -431,6 +441,7 @@ int main(void) {
         cmocka_unit_test(a_macro_may_look_at_the_position),
         cmocka_unit_test(a_long_text_is_cut_at_a_character),
         cmocka_unit_test(a_name_of_a_file_in_no_encoding),
+        cmocka_unit_test(a_name_that_is_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
