@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/exchange.h"
 
+#include "server/http/representation.h"
 #include "server/http/route.h"
 
 #include <stddef.h>
@@ -54,6 +55,14 @@ struct exchange *exchange_begin(const struct front_listener *listener,
     set_id(exchange);
     __atomic_add_fetch(&front->exchanges, 1, __ATOMIC_RELAXED);
     return exchange;
+}
+
+bool exchange_is_known(const struct exchange *exchange, const char *etag) {
+    struct header_lines lines;
+    bool known = false;
+    connection_header_lines(exchange->library, MHD_HTTP_HEADER_IF_NONE_MATCH, &lines);
+    for (int i = 0; i < lines.count; i++) known |= representation_is_known(lines.values[i], etag);
+    return known;
 }
 
 /* ---- its operators */

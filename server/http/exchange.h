@@ -87,6 +87,9 @@ void exchange_release_generation(struct exchange *exchange);
  * a reload waits for it. */
 void exchange_release_unplanned(struct exchange *exchange);
 
+/* The client has what ETAG names, as its If-None-Match says. */
+bool exchange_is_known(const struct exchange *exchange, const char *etag);
+
 static inline struct job *exchange_job(const struct exchange *exchange) {
     return slot_job(exchange->front->slots, exchange->slot);
 }

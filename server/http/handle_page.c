@@ -25,14 +25,6 @@ static bool takes_gzip(const struct exchange *exchange) {
     return representation_takes_gzip(&codings);
 }
 
-static bool is_known(const struct exchange *exchange, const char *etag) {
-    struct header_lines lines;
-    connection_header_lines(exchange->library, MHD_HTTP_HEADER_IF_NONE_MATCH, &lines);
-    bool known = false;
-    for (int i = 0; i < lines.count; i++) known |= representation_is_known(lines.values[i], etag);
-    return known;
-}
-
 static struct reply file_reply(const struct page_file *file, bool gzip, bool known) {
     const size_t length = gzip ? file->gzip_length : file->length;
     struct reply reply = { .http_status = known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
@@ -57,7 +49,8 @@ enum status handle_page(struct exchange *exchange, struct reply *reply, struct f
     (void)failure;
     const struct page_file *file = page_file_find(exchange->path);
     const bool gzip = takes_gzip(exchange);
-    *reply = file_reply(file, gzip, is_known(exchange, gzip ? file->gzip_etag : file->etag));
+    *reply =
+        file_reply(file, gzip, exchange_is_known(exchange, gzip ? file->gzip_etag : file->etag));
     const bool is_page = strcmp(exchange->path, "/") == 0;
     if (reply->response)
         add(reply->response, MHD_HTTP_HEADER_VARY,
