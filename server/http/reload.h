@@ -7,8 +7,9 @@
  * Used by:  front.c.
  * Owns:     nothing.
  * Fails:    reload_run: false with a sentence, and all is as it was.
- * Threads:  the main thread. I/O threads and the supervisor's wait for nothing but two locks that
- *           are held for microseconds.
+ * Threads:  the main thread. I/O threads and the supervisor's wait for nothing but two locks: one
+ *           is held for microseconds, the supervisor's while a process starts on each device,
+ *           about a millisecond for one.
  * Limits:   two generations of workers at a time: a reload waits for those requests of the last but
  *           one that may mean a user's operator. Bodies that still come after processing_ms are
  *           refused, so it is twice that at most.

@@ -3,8 +3,9 @@
  *
  * A CUDA process must not be forked from one with threads, so a worker is always a fresh program.
  *
- * Used by:  worker_handle.c, worker_list.c, supervisor.c, operators_worker.c and user_operators.c.
- * Fails:    process_start returns -1; process_count_gpus 0, or -1 for a driver that hangs.
+ * Used by:  worker_handle.c, worker_list.c, supervisor.c, operators_worker.c and worker.c;
+ *           user_operators.c, command_worker.c and command_serve.c.
+ * Fails:    process_start returns -1; those that ask say why in their failure.
  * Threads:  any; no state.
  * Limits:   whoever waits for a process waits no longer than its timeout and PROCESS_END_MS.
  */
