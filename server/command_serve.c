@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin serve: the daemon. Starts the pieces, waits for a signal, drains, stops.
  *
- * How it works. The main thread alone takes signals: while operators are loaded one ends the
- * process, while workers start it ends the wait for them, and then it begins the drain. It tells
- * the service manager, where one has started us, what becomes of us; systemd.h and watchdog.h are
- * its two ways. On SIGHUP it reads operators_dir again, in this thread, which no request waits for;
- * one that comes meanwhile has it done once more. The configuration is read once. */
+ * How it works. The main thread alone takes signals: one ends the check of operators and with it
+ * the process, or the wait for the first worker, and later begins the drain. It tells the service
+ * manager, where one has started us, what becomes of us; systemd.h and watchdog.h are its two ways.
+ * On SIGHUP it reads operators_dir again, in this thread, which no request waits for; one that
+ * comes meanwhile has it done once more. The configuration is read once.
+ */
 #include "config/config.h"
 #include "config/reference.h"
 #include "pipeline/timing.h"
+#include "pipeline/utf8.h"
 #include "server/command.h"
 #include "server/http/front.h"
+#include "server/jobs/process.h"
 #include "server/log.h"
 #include "server/systemd.h"
 #include "server/user_operators.h"
@@ -19,7 +22,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 /* START_MS: how long the first worker is waited for before we say where we listen. SPARE_MS: what a
@@ -32,8 +34,8 @@ static volatile sig_atomic_t reload_wanted;
 
 static void on_signal(int signal) {
     (void)signal;
-    if (loading) _exit(0); /* what was started ends with us */
     signals_seen++;
+    if (loading && signals_seen > 1) _exit(0); /* before it is seen that it was asked to stop */
 }
 
 static void on_hangup(int signal) {
@@ -49,6 +51,13 @@ static int interrupted(void) {
     return signals_seen > 1; /* a second signal: now */
 }
 
+/* While signals are kept here, and this thread is busy. */
+static int stop_is_pending(void) {
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1);
+}
+
 static void catch_signals(void) {
     struct sigaction action = { .sa_handler = on_signal };
     struct sigaction hangup = { .sa_handler = on_hangup, .sa_flags = SA_RESTART };
@@ -56,7 +65,7 @@ static void catch_signals(void) {
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGHUP, &hangup, NULL);
     signal(SIGPIPE, SIG_IGN);
-    prctl(PR_SET_DUMPABLE, 0); /* a core dump would hold users' pictures */
+    process_keep_memory_private(); /* nor does it dump a core, which would hold users' pictures */
 }
 
 static void usage(FILE *out) {
@@ -101,7 +110,8 @@ struct service {
     struct systemd systemd;
     struct front *front;
     struct watchdog *watchdog;
-    bool ready; /* it was told */
+    bool ready;      /* it was told */
+    int64_t then_ms; /* what a reload may take when its files are checked */
 };
 
 /* What we do, and how long it may take until we say the next thing: no unit knows how many
@@ -155,20 +165,34 @@ static void wait_ready(struct service *service, const sigset_t *mask) {
 
 /* ---- operators_dir, again */
 
-static void tell_serving(const struct service *service, const char *why) {
+static void tell_serving(const struct service *service, const char *reason) {
+    char why[sizeof(struct failure)];
+    snprintf(why, sizeof why, "%s", reason);
+    utf8_clean(why);
     systemd_notify(&service->systemd, "READY=1\nSTATUS=Serving on %s%s%s",
                    front_address(service->front), *why ? "; not reloaded: " : "", why);
+}
+
+static void say_checking(void *context, const char *path) {
+    const struct service *service = context;
+    char what[256];
+    snprintf(what, sizeof what, "STATUS=%s: checking %.200s",
+             service->front ? "Reloading" : "Starting", path);
+    utf8_clean(what); /* a line of its own would be a variable */
+    say(&service->systemd, what, USER_OPERATORS_CHECK_MS + service->then_ms);
 }
 
 /* As the service manager waits for it: the time is not before that of the signal. */
 static void reload(struct service *service, const struct config *config) {
     struct failure failure = { 0 };
+    const struct user_operators_watch watch = { stopping, say_checking, service };
+    service->then_ms = 2 * config->processing_ms + config->worker_start_ms; /* see reload.h */
     reload_wanted = 0;
     systemd_notify(&service->systemd, "RELOADING=1\nMONOTONIC_USEC=%lld",
                    (long long)(clock_ns() / 1000));
     if (!*config->operators_dir)
         log_event(LOG_INFO, "SIGHUP: there is nothing to read again, for operators_dir is not set");
-    else if (!front_reload(service->front, stopping, &failure))
+    else if (!front_reload(service->front, &watch, &failure))
         log_event(LOG_ERROR, "operators_dir: all stays as it was: %s", failure.message);
     tell_serving(service, failure.message);
 }
@@ -218,13 +242,6 @@ static int complain(const struct failure *failure) {
     return failure->status == STATUS_BAD_PARAM ? 2 : 1;
 }
 
-static void say_checking(void *context, const char *path) {
-    const struct service *service = context;
-    char what[256];
-    snprintf(what, sizeof what, "STATUS=Starting: checking %.200s", path);
-    say(&service->systemd, what, USER_OPERATORS_CHECK_MS);
-}
-
 static int serve(const struct config *config) {
     struct failure failure = { 0 };
     struct service service = { 0 };
@@ -234,13 +251,14 @@ static int serve(const struct config *config) {
     catch_signals();
     const struct user_operators_watch watch = { stopping, say_checking, &service };
     struct generation *operators = user_operators_read(config, NULL, &watch, &failure);
-    if (!operators) return complain(&failure);
+    if (!operators) return signals_seen ? 0 : complain(&failure);
     const sigset_t before = keep_signals_here();
     loading = false;
     /* First the GPUs are counted, then their workers start. */
     say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
-    service.front = front_create(config, service.systemd.sockets, operators, &failure);
-    if (!service.front) return complain(&failure);
+    service.front =
+        front_create(config, service.systemd.sockets, operators, stop_is_pending, &failure);
+    if (!service.front) return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);
     wait_ready(&service, &before);
     if (!signals_seen) greet(front_address(service.front));
     wait_for_stop(&service, config, &before);

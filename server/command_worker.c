@@ -21,11 +21,14 @@ static int usage(void) {
     return 2;
 }
 
-/* They lie behind the configuration. */
-static void open_operators(const struct slots *slots) {
+/* They lie behind the configuration. Without one of them this worker would refuse what the daemon
+ * offers: another attempt may find the folder or the memory that this one lacked. */
+static bool open_operators(const struct slots *slots, struct failure *failure) {
     const struct config *config = slots_preamble(slots);
-    user_operators_open((const char *)(config + 1), slots_preamble_bytes(slots) - sizeof *config,
-                        config);
+    const bool all = user_operators_open((const char *)(config + 1),
+                                         slots_preamble_bytes(slots) - sizeof *config, config);
+    if (!all) fail(failure, STATUS_INTERNAL, "not all users' operators could be loaded");
+    return all;
 }
 
 int command_worker(int argc, char **argv) {
@@ -39,6 +42,7 @@ int command_worker(int argc, char **argv) {
     const bool operators = argc == 4 && strcmp(argv[3], "--operators") == 0;
     const bool sandbox = argc == 4 && strcmp(argv[3], "--sandbox") == 0;
     if ((argc != 3 && !operators && !sandbox) || strcmp(argv[1], "--device") != 0) return usage();
+    if (operators || strcmp(argv[2], "cpu") == 0) process_keep_memory_private();
     const struct device_driver *driver;
     int index;
     struct failure failure = { 0 };
@@ -52,8 +56,8 @@ int command_worker(int argc, char **argv) {
         slots_destroy(slots);
         return ended;
     }
-    if (sandbox && slots) open_operators(slots);
-    if (!slots || device_choose(argv[2], &driver, &index, &failure)) {
+    if (!slots || (sandbox && !open_operators(slots, &failure)) ||
+        device_choose(argv[2], &driver, &index, &failure)) {
         log_event(LOG_ERROR, "worker: %s", failure.message);
         slots_destroy(slots);
         return WORKER_FAILED;

@@ -8,6 +8,7 @@
  * 64 bits, then path and text. */
 #include "server/generation.h"
 
+#include "pipeline/fnv1a.h"
 #include "pipeline/skeletons/reader.h"
 #include "server/openapi_json.h"
 #include "server/ops_json.h"
@@ -66,12 +67,11 @@ static bool write_texts(struct generation *generation) {
 
 /* TEXT is heap; NULL: out of memory. */
 static bool set_document(struct generation_document *document, char *text) {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
     if (!text) return false;
     document->text = text;
     document->length = strlen(text);
-    for (const char *at = text; *at; at++) hash = (hash ^ (unsigned char)*at) * 0x100000001b3u;
-    snprintf(document->etag, sizeof document->etag, "\"%016llx\"", (unsigned long long)hash);
+    snprintf(document->etag, sizeof document->etag, "\"%016llx\"",
+             (unsigned long long)fnv1a(FNV1A_START, text, document->length));
     return true;
 }
 

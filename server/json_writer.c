@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/json_writer.h"
 
+#include "pipeline/utf8.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,17 +68,22 @@ void json_writer_ms(struct json_writer *json, double ms) {
                       4);
 }
 
+/* Characters as they are; what is none as the one that stands for it. */
 void json_writer_string(struct json_writer *json, const char *text) {
     static const char hex[] = "0123456789abcdef";
     json_writer_bytes(json, "\"", 1);
-    for (; *text; text++) {
+    for (size_t bytes; *text; text += bytes) {
         const unsigned char c = (unsigned char)*text;
+        bytes = c < 0x80 ? 1 : utf8_character(text, strnlen(text, 4));
         if (c == '"' || c == '\\')
             json_writer_bytes(json, (char[]){ '\\', (char)c }, 2);
-        else if (c < 32 || c > 126)
+        else if (c < 32 || c == 127)
             json_writer_bytes(json, (char[]){ '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15] }, 6);
+        else if (!bytes)
+            json_writer_bytes(json, "\\ufffd", 6);
         else
-            json_writer_bytes(json, text, 1);
+            json_writer_bytes(json, text, bytes);
+        bytes += !bytes;
     }
     json_writer_bytes(json, "\"", 1);
 }

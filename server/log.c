@@ -9,7 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TEXT_MAX = 256 };
+/* A sentence with a path, and a line with every byte of it escaped. */
+enum { TEXT_MAX = 1024, LINE_BYTES = 6 * TEXT_MAX + 256 };
 
 static bool as_json;
 static enum log_level threshold = LOG_ERROR;
@@ -54,7 +55,7 @@ static void plain(struct json_writer *line, const char *fields) {
 
 void log_fields(enum log_level level, const char *fields) {
     if (!log_wants(level)) return;
-    char when[48], memory[4608];
+    char when[48], memory[LINE_BYTES];
     struct json_writer line = json_writer_in(memory, sizeof memory - 2);
     stamp(when, sizeof when);
     const char *word = level == LOG_ERROR ? "error" : "info";
@@ -74,7 +75,7 @@ void log_fields(enum log_level level, const char *fields) {
 
 void log_event(enum log_level level, const char *format, ...) {
     if (!log_wants(level)) return;
-    char words[TEXT_MAX], memory[6 * TEXT_MAX + 32];
+    char words[TEXT_MAX], memory[LINE_BYTES - 128];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(words, sizeof words, format, arguments);

@@ -52,23 +52,33 @@ const char *ops_values(const struct op *op) {
     return op->values(op, &params, &gray).is_list ? "list" : "number";
 }
 
+/* false: ITEM is NULL, for a text of it is no UTF-8, or there is no memory. */
+static bool append(json_t *array, json_t *item) {
+    return json_array_append_new(array, item) == 0;
+}
+
 static json_t *op_json(const struct op *op) {
-    json_t *params = json_array();
+    json_t *params = json_array(), *parts = json_array();
+    bool all = true;
     for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
-        json_array_append_new(params, param_json(param));
-    json_t *parts = json_array();
+        all &= append(params, param_json(param));
     for (int i = 0; i < OP_AUX_MAX && op->aux[i].name; i++)
-        json_array_append_new(
+        all &= append(
             parts, json_pack("{s:s, s:s}", "name", op->aux[i].name, "summary", op->aux[i].summary));
     json_t *json = json_pack("{s:s, s:s, s:o, s:o, s:s*}", "name", op->name, "summary", op->summary,
                              "parameters", params, "parts", parts, "values", ops_values(op));
     if (op->depth) json_object_set_new(json, "depth", json_integer(op->depth));
-    return json;
+    if (all) return json;
+    json_decref(json);
+    return NULL;
 }
 
 json_t *ops_json(const struct op_set *ops) {
     json_t *operators = json_array();
+    bool all = true;
     for (int i = 0; i < op_set_count(ops); i++)
-        json_array_append_new(operators, op_json(op_set_at(ops, i)));
-    return json_pack("{s:o}", "operators", operators);
+        all &= append(operators, op_json(op_set_at(ops, i)));
+    if (all) return json_pack("{s:o}", "operators", operators);
+    json_decref(operators);
+    return NULL;
 }

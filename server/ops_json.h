@@ -3,7 +3,7 @@
  *
  * Used by:  generation.c (GET /ops), command_ops.c (`burin ops --json`).
  * Owns:     nothing; the result is the caller's.
- * Fails:    NULL without memory.
+ * Fails:    NULL without memory, or where a text is no UTF-8.
  * Threads:  any.
  */
 #ifndef BURIN_OPS_JSON_H
@@ -20,7 +20,7 @@ const char *ops_values(const struct op *op);
  * "max", "choices", "counts", "default", "required"}], "parts": [{"name", "summary"}], "values",
  * "depth"}]}. What says nothing is left out: members of a parameter; "values", which is
  * ops_values(), where an operator tells nothing; "depth", 8 or 16, where it takes both. "parts" are
- * further images of the upload. A new reference; NULL where memory is short. */
+ * further images of the upload. A new reference. */
 json_t *ops_json(const struct op_set *ops);
 
 #endif

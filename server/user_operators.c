@@ -6,6 +6,7 @@
 #include "server/user_operators.h"
 
 #include "cuda/skeletons/kernel_library.h"
+#include "pipeline/skeletons/compiler.h"
 #include "pipeline/skeletons/operators_dir.h"
 #include "pipeline/skeletons/reader.h"
 #include "pipeline/skeletons/twin.h"
@@ -60,7 +61,7 @@ int user_operators_check(const char *name, const char *cache, size_t bytes_max) 
     size_t length;
     enum twin_state state;
     options.tell = print_sentence;
-    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+    compiler_stay_in_group(); /* which is killed when this process has ended, or is given up */
     if (getrlimit(RLIMIT_CPU, &cpu) == 0) {
         cpu.rlim_cur = CHECK_CPU_S; /* the compiler sets a limit of its own */
         setrlimit(RLIMIT_CPU, &cpu);
@@ -104,6 +105,7 @@ static bool check(const struct reading *reading, const char *path, const char *b
     const struct config *config = reading->config;
     char most[24], *output = malloc(OUTPUT_MAX);
     const char *why = NULL;
+    struct failure failure = { 0 };
     const int fd = memfd_create("burin-operators", MFD_CLOEXEC);
     snprintf(most, sizeof most, "%ld", config->operators_source_bytes_max);
     char *const arguments[] = {
@@ -113,12 +115,12 @@ static bool check(const struct reading *reading, const char *path, const char *b
     bool good = false;
     if (!output || fd < 0 || write(fd, bytes, length) != (ssize_t)length ||
         lseek(fd, 0, SEEK_SET) != 0)
-        why = "there is no memory to check it";
-    else if (process_check(arguments, fd, &limits, output, OUTPUT_MAX, &good))
+        why = "there is no memory";
+    else if (!process_check(arguments, fd, &limits, output, OUTPUT_MAX, &good, &failure))
         log_lines(output);
-    else if (!is_interrupted(reading))
-        why = "the process that checks it crashed, or took too long";
-    if (why) log_event(LOG_ERROR, "%s: not used: %s", path, why);
+    else if (failure.status != STATUS_CANCELLED)
+        why = failure.message;
+    if (why) log_event(LOG_ERROR, "%s: not used: it could not be checked: %s", path, why);
     if (fd >= 0) close(fd);
     free(output);
     return good;
@@ -196,10 +198,19 @@ static void log_removed(const struct generation *before, const struct generation
             log_event(LOG_INFO, "%s: its operators are removed", text.path);
 }
 
+/* Each start of a sandbox would compile everything again. */
+static void check_cache(const struct config *config) {
+    const char *folder = config->operators_cache_dir;
+    const char *trouble = *config->operators_dir && *folder ? twin_cache_trouble(folder) : NULL;
+    if (trouble)
+        log_event(LOG_ERROR, "operators_cache_dir: nothing is kept in %s: %s", folder, trouble);
+}
+
 struct generation *user_operators_read(const struct config *config, const struct generation *before,
                                        const struct user_operators_watch *watch,
                                        struct failure *failure) {
     const struct operators_options options = options_in(config);
+    if (!before) check_cache(config);
     static uint32_t number; /* of the last, in force or not */
     struct reading reading = { config, watch, before, generation_create(++number) };
     const bool read =
@@ -218,13 +229,15 @@ struct generation *user_operators_read(const struct config *config, const struct
 
 /* ---- a worker */
 
-void user_operators_open(const char *texts, size_t length, const struct config *config) {
+bool user_operators_open(const char *texts, size_t length, const struct config *config) {
     const struct operators_options options = options_in(config);
     struct generation_text text;
+    bool all = true;
     kernel_library_keep_in(options.cache);
     for (const char *at = texts; generation_next_text(&at, texts + length, &text);) {
         struct user_file *file =
             operators_dir_make(text.path, text.text, text.length, &options, NULL);
-        if (file) operators_dir_add(file, &options);
+        all = file && operators_dir_add(file, &options) == file->count && all;
     }
+    return all;
 }

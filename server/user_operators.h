@@ -37,8 +37,9 @@ struct generation *user_operators_read(const struct config *config, const struct
                                        struct failure *failure);
 
 /* In a worker that runs them: compiles or finds each in the cache, loads and registers it. TEXTS
- * are a generation's. */
-void user_operators_open(const char *texts, size_t length, const struct config *config);
+ * are a generation's. false: one of them is missing here, though it was found right before; why was
+ * logged. */
+bool user_operators_open(const char *texts, size_t length, const struct config *config);
 
 /* In a process that checks the file NAME, whose text is its standard input: 0, or 1 with its
  * mistakes on standard output. CACHE "": the default. */

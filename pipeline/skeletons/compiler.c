@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. The child leads a process group of its own, has no standard input, no file of ours
- * and an environment of three variables; its messages come through a pipe. When the pipe ends, or
- * at the time limit, the whole group is killed, and the child's status tells the rest. */
+/* How it works. The child leads a process group of its own, unless somebody kills ours as a whole;
+ * it has no standard input, no file of ours and an environment of three variables; its messages
+ * come through a pipe. When the pipe ends, or at the time limit, it is killed, and its status tells
+ * the rest. */
 #include "pipeline/skeletons/compiler.h"
 
 #include "pipeline/timing.h"
@@ -121,6 +122,12 @@ const char *compiler_options(const struct compiler *compiler) {
 
 /* ---- the child */
 
+static bool in_our_group;
+
+void compiler_stay_in_group(void) {
+    in_our_group = true;
+}
+
 static void limit(int resource, rlim_t most) {
     const struct rlimit both = { most, most };
     setrlimit(resource, &both);
@@ -143,7 +150,7 @@ static void become_compiler(const struct compiler *compiler, const char *directo
     snprintf(temporary, sizeof temporary, "TMPDIR=%s", directory);
     char *environment[] = { path, temporary, (char[]){ "LC_ALL=C" }, NULL };
     const int nothing = open("/dev/null", O_RDONLY);
-    setpgid(0, 0);
+    if (!in_our_group) setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* who checks a file may be killed */
     limit(RLIMIT_CPU, COMPILER_CPU_S);
     limit(RLIMIT_AS, (rlim_t)2 << 30);
@@ -184,7 +191,7 @@ static bool read_output(int in, char output[COMPILER_OUTPUT_MAX]) {
 
 static bool wait_for(pid_t child, bool in_time) {
     int status = -1;
-    if (!in_time) kill(-child, SIGKILL);
+    if (!in_time) kill(in_our_group ? child : -child, SIGKILL);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
     return in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -199,7 +206,7 @@ bool compiler_run(const struct compiler *compiler, const char *directory,
     close(ends[1]);
     bool good = child > 0;
     if (good) {
-        setpgid(child, child); /* the child does too: whoever comes first */
+        if (!in_our_group) setpgid(child, child); /* the child does too: whoever comes first */
         const bool in_time = read_output(ends[0], output);
         good = wait_for(child, in_time);
         if (!in_time)

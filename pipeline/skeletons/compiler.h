@@ -4,7 +4,7 @@
  * cc, gcc, clang or tcc, the first that is on the PATH. It reads no header and links no library: a
  * name that the source does not define is an error.
  *
- * Used by:  twin_library.c.
+ * Used by:  twin_library.c; server/user_operators.c, in a process that checks.
  * Owns:     nothing.
  * Fails:    compiler_find returns false; compiler_run false, with what the compiler wrote.
  * Threads:  any; but compiler_run forks, so it is called before a process has many.
@@ -35,6 +35,10 @@ bool compiler_find(struct compiler *compiler);
 
 /* The options that it is given, for the cache's key. */
 const char *compiler_options(const struct compiler *compiler);
+
+/* From now on a compiler stays in this process's group: whoever kills the whole group ends what the
+ * compiler has started, too. Else it has one of its own, which is killed at its time limit. */
+void compiler_stay_in_group(void);
 
 /* Compiles DIRECTORY/twin.c to DIRECTORY/twin.so. OUTPUT: its messages, NUL-terminated. */
 bool compiler_run(const struct compiler *compiler, const char *directory,

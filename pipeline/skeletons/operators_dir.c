@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Whoever can write to the folder or to a file of it can run code here: both must
- * belong to root or to us, and nobody else may write to them, unless the file system is read-only.
- * Files are taken in the alphabet's order, so that of two operators with one name always the same
- * one is left out. */
+ * belong to root or to us, and nobody else may write to them. A read-only mount tells little, for
+ * it may be read-only for us alone: it only excuses the mode of a folder of root's, as containers
+ * mount their configuration; the files in it have to be as safe as any. Files are taken in the
+ * alphabet's order, so that of two operators with one name always the same one is left out. */
 #include "pipeline/skeletons/operators_dir.h"
 
 #include "pipeline/registry.h"
@@ -40,7 +41,9 @@ static const char *danger_of(int fd, const struct stat *facts) {
     struct statvfs system;
     if (facts->st_uid != 0 && facts->st_uid != geteuid())
         return "it belongs to another user: chown it to root or to the user who runs burin";
-    if (fstatvfs(fd, &system) == 0 && (system.f_flag & ST_RDONLY)) return NULL;
+    if (S_ISDIR(facts->st_mode) && facts->st_uid == 0 && fstatvfs(fd, &system) == 0 &&
+        (system.f_flag & ST_RDONLY))
+        return NULL;
     if (facts->st_mode & S_IWOTH) return "everyone may write to it: chmod o-w";
     if (facts->st_mode & S_IWGRP) return "its group may write to it: chmod g-w";
     return NULL;

@@ -4,6 +4,8 @@
  * "default [min,max] meaning": numbers as whole ones, or as thousandths for float and double. */
 #include "pipeline/skeletons/parameter_struct.h"
 
+#include "pipeline/utf8.h"
+
 #include <limits.h>
 #include <string.h>
 
@@ -137,8 +139,9 @@ static void apply_note(const struct note *note, const struct field *field, struc
     if (param->def < param->min || param->def > param->max)
         default_outside(param, line, diagnostics);
     if (note->words_length)
-        param->summary = text_arena_copy(arena, note->words,
-                                         note->words_length < 160 ? note->words_length : 160);
+        param->summary = text_arena_copy(
+            arena, note->words,
+            utf8_cut(note->words, note->words_length < 160 ? note->words_length : 160));
 }
 
 /* ---- fields */

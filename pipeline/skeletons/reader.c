@@ -7,32 +7,19 @@
 #include "pipeline/registry.h"
 #include "pipeline/skeletons/refusals.h"
 #include "pipeline/skeletons/signature.h"
+#include "pipeline/utf8.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- the text */
 
-/* Bytes of the UTF-8 character at AT; 0: it is none. */
-static size_t character_bytes(const unsigned char *at, const unsigned char *end) {
-    const size_t bytes = *at < 0x80                  ? 1
-                         : *at >= 0xc2 && *at < 0xe0 ? 2
-                         : *at >= 0xe0 && *at < 0xf0 ? 3
-                         : *at >= 0xf0 && *at < 0xf5 ? 4
-                                                     : 0;
-    if (!bytes || bytes > (size_t)(end - at)) return 0;
-    for (size_t i = 1; i < bytes; i++)
-        if ((at[i] & 0xc0) != 0x80) return 0;
-    const bool overlong = (*at == 0xe0 && at[1] < 0xa0) || (*at == 0xf0 && at[1] < 0x90);
-    const bool outside = (*at == 0xed && at[1] >= 0xa0) || (*at == 0xf4 && at[1] >= 0x90);
-    return overlong || outside ? 0 : bytes;
-}
-
 static bool check_characters(const char *text, size_t length, struct diagnostics *diagnostics) {
     int line = 1;
     const unsigned char *at = (const unsigned char *)text, *end = at + length;
     for (size_t bytes; at < end; at += bytes) {
-        bytes = character_bytes(at, end);
+        bytes = utf8_character((const char *)at, (size_t)(end - at));
         if (!bytes) {
             diagnostics_add(diagnostics, line, NULL, "expected UTF-8 text, found the byte 0x%02x",
                             *at);
@@ -84,16 +71,16 @@ static const char *summary_of(struct user_file *file, const struct declaration *
             if (!blank || !again) text[used++] = blank ? ' ' : *at;
         }
     }
-    /* A cut character leaves no half behind. */
-    while (used == sizeof text - 1 && (text[used - 1] & 0xc0) == 0x80) used--;
-    if (used == sizeof text - 1) used--;
+    used = utf8_cut(text, used);
     text[used] = '\0';
     char *stop = strstr(text, ". ");
     if (stop) used = (size_t)(stop - text);
     while (used && strchr(" .", text[used - 1])) used--;
     if (used) return text_arena_copy(&file->arena, text, used);
-    const enum skeleton skeleton = file->ops[file->count].skeleton;
-    return text_arena_print(&file->arena, "%s, from %s", made[skeleton], file->name);
+    char from[320]; /* a file's name may be any bytes */
+    snprintf(from, sizeof from, "%s, from %s", made[file->ops[file->count].skeleton], file->name);
+    utf8_clean(from);
+    return text_arena_copy(&file->arena, from, strlen(from));
 }
 
 static bool list_params(struct user_op *op, const char *directive,
@@ -131,8 +118,8 @@ static bool list_params(struct user_op *op, const char *directive,
 
 static bool name_is_free(const struct user_file *file, const struct token *name,
                          const char *directive, struct diagnostics *diagnostics) {
-    static const char *const paths[] = { "pipeline", "info",    "ops",    "livez",
-                                         "readyz",   "metrics", "health", "openapi" };
+    static const char *const paths[] = { "pipeline", "info",    "ops",   "livez",
+                                         "readyz",   "metrics", "health" };
     char shown[TOKEN_SHOWN_MAX];
     token_shown(name, shown);
     const char *reason = registry_find(shown) ? "there is an operator of that name already" : NULL;
@@ -140,6 +127,7 @@ static bool name_is_free(const struct user_file *file, const struct token *name,
         if (token_is(name, file->ops[i].op.name)) reason = "this file has such an operator already";
     for (unsigned i = 0; i < sizeof paths / sizeof *paths; i++)
         if (token_is(name, paths[i])) reason = "the daemon answers at that path itself";
+    if (token_is(name, "other")) reason = "in /metrics that is what has no name";
     if (name->length > 40) reason = "a name has at most 40 characters";
     if (reason)
         diagnostics_add(diagnostics, name->line, directive,

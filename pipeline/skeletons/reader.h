@@ -8,7 +8,7 @@
  * Owns:     the caller destroys what reader_read returns; registered operators stay for ever.
  * Fails:    what is wrong goes into the diagnostics, and NULL comes back.
  * Threads:  any; no state but the registry's names.
- * Limits:   READER_BYTES_MAX of source.
+ * Limits:   READER_BYTES_MAX of source where the caller names no other.
  */
 #ifndef BURIN_READER_H
 #define BURIN_READER_H

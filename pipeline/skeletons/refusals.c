@@ -159,6 +159,19 @@ static void check_paste(const struct token *token, struct diagnostics *diagnosti
                         "## is not accepted: a name must be readable where it stands");
 }
 
+/* C23 writes [[gnu::constructor]] where C17 has no such signs: neither form means anything in it,
+ * nor in a macro that makes one of them. */
+static void check_attribute(const struct token *token, struct diagnostics *diagnostics) {
+    const struct token *next = token + 1;
+    const bool brackets = token_is(token, "[") && token_is(next, "[");
+    const bool colons =
+        token_is(token, ":") && token_is(next, ":") && next->text == token->text + 1;
+    if (brackets || colons)
+        diagnostics_add(diagnostics, token->line, NULL,
+                        "%s is not accepted: an operator has no attributes",
+                        brackets ? "[[" : "::");
+}
+
 void refusals_in_tokens(const struct tokens *tokens, struct diagnostics *diagnostics) {
     int depth = 0;
     for (int i = 0; i < tokens->count; i++) {
@@ -166,6 +179,7 @@ void refusals_in_tokens(const struct tokens *tokens, struct diagnostics *diagnos
         const bool begins = token->preprocessor && token->first && token_is(token, "#");
         if (token->kind == TOKEN_WORD) check_word(token, diagnostics);
         if (token->kind == TOKEN_WORD) check_pair(token, diagnostics);
+        if (token->kind == TOKEN_PUNCTUATOR) check_attribute(token, diagnostics);
         if (token->preprocessor) check_paste(token, diagnostics);
         if (begins) depth += check_line(token, diagnostics);
         if (token->kind == TOKEN_DIRECTIVE && depth > 0)

@@ -51,10 +51,18 @@ bool twin_cache_is_ours_at(int fd) {
     return fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode) && is_ours(&facts);
 }
 
-bool twin_cache_open(const char *folder) {
+const char *twin_cache_trouble(const char *folder) {
     struct stat facts;
-    if (mkdir(folder, 0700) != 0 && errno != EEXIST) return false;
-    return stat(folder, &facts) == 0 && S_ISDIR(facts.st_mode) && is_ours(&facts);
+    if ((mkdir(folder, 0700) != 0 && errno != EEXIST) || stat(folder, &facts) != 0)
+        return strerror(errno);
+    if (!S_ISDIR(facts.st_mode)) return "it is no folder";
+    if (facts.st_uid != geteuid()) return "it belongs to another user";
+    if (!is_ours(&facts)) return "its group or everyone may write to it: chmod go-w";
+    return access(folder, W_OK | X_OK) == 0 ? NULL : strerror(errno);
+}
+
+bool twin_cache_open(const char *folder) {
+    return !twin_cache_trouble(folder);
 }
 
 /* ---- finding */

@@ -5,7 +5,7 @@
  * and CPU in its first lines: it is taken only if that text is the same.
  *
  * Used by:  twin_library.c; kernel_cache.c, which has its own files in the same folder;
- *           server/operators.c and server/user_operators.c, which name the folder.
+ *           server/operators.c, user_operators.c and bench/skeletons.c name the folder.
  * Owns:     nothing in memory. The folder is ours alone: what is in it is run.
  * Fails:    an entry that is not there, or not to be trusted, is not found.
  * Threads:  any, and several processes: an entry is whole or not there.
@@ -22,8 +22,9 @@ enum { TWIN_CACHE_DAYS = 30, TWIN_CACHE_PATH_MAX = 1024 };
  * $HOME/.cache/burin; NULL: there is none. */
 const char *twin_cache_default(void);
 
-/* Made if it is not there; false where it belongs to others or they may write to it. */
-bool twin_cache_open(const char *folder);
+/* Made if it is not there. Why nothing can be kept in it; NULL: it can. */
+const char *twin_cache_trouble(const char *folder);
+bool twin_cache_open(const char *folder); /* there is no trouble */
 
 /* The path of the library that was made of TEXT. */
 bool twin_cache_find(const char *folder, const char *text, char path[TWIN_CACHE_PATH_MAX]);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The complete text, with compiler, options and CPU before it, is looked up in the
  * cache. If it is not there, it is compiled in a folder that mkdtemp made, and loaded from there
- * before it goes to the cache, or away with the folder where there is none. */
+ * before it goes to the cache, or away with the folder where there is none. Nothing is loaded that
+ * would run code of its own then. */
 #include "pipeline/skeletons/twin_library.h"
 
 #include "pipeline/fnv1a.h"
 #include "pipeline/skeletons/compiler.h"
+#include "pipeline/skeletons/shared_object.h"
 #include "pipeline/skeletons/twin_cache.h"
 #include "pipeline/skeletons/twin_source.h"
 #include "pipeline/skeletons/user_text.h"
@@ -132,9 +134,14 @@ static bool find_loops(struct user_file *file, void *library) {
     return all;
 }
 
-static bool load(struct user_file *file, const char *path) {
+/* Why not; NULL: it is loaded, and no code of it has run. */
+static const char *load(struct user_file *file, const char *path) {
+    const char *reason = shared_object_refusal(path);
+    if (reason) return reason;
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return library && find_loops(file, library);
+    if (library && find_loops(file, library)) return NULL;
+    reason = library ? NULL : dlerror();
+    return reason ? reason : "its functions are not there";
 }
 
 /* In FOLDER, which is empty and ours. */
@@ -149,11 +156,10 @@ static bool compile(struct user_file *file, const struct compiler *compiler, con
     free(output);
     if (!good) return false;
     snprintf(path, sizeof path, "%s/twin.so", folder);
-    if (load(file, path)) return true;
-    const char *reason = dlerror();
-    diagnostics_add(diagnostics, 1, NULL, "the compiled operator cannot be loaded: %s",
-                    reason ? reason : "its functions are not there");
-    return false;
+    const char *reason = load(file, path);
+    if (reason)
+        diagnostics_add(diagnostics, 1, NULL, "the compiled operator cannot be loaded: %s", reason);
+    return !reason;
 }
 
 /* In a folder of its own, below CACHE where there is one. */
@@ -188,7 +194,7 @@ enum twin_state twin_library_load(struct user_file *file, const char *cache,
         return TWIN_WRONG;
     }
     if (cache && !twin_cache_open(cache)) cache = NULL;
-    const bool good = (cache && twin_cache_find(cache, key, path) && load(file, path)) ||
+    const bool good = (cache && twin_cache_find(cache, key, path) && !load(file, path)) ||
                       compile_and_keep(file, &compiler, cache, key, diagnostics);
     free(key);
     return good ? TWIN_LOADED : TWIN_WRONG;

@@ -52,7 +52,7 @@ struct exchange {
     const struct front_listener *listener;
     struct connection *connection;
     struct MHD_Connection *library; /* its name for the connection */
-    struct generation *generation;  /* its operators, held until it is answered; then NULL */
+    struct generation *generation;  /* its operators, held as long as one may be planned; or NULL */
     const struct route *route;      /* NULL: none, as http_status says */
     enum exchange_state state;
     const char *method, *path; /* the library's; path: without the query, unescaped */
@@ -75,6 +75,20 @@ struct exchange {
     char device[DEVICE_NAME_MAX]; /* "": no worker got it */
     uint64_t pixels;              /* of the input image */
 };
+
+/* A request has come on a connection; in its memory. NULL: the library has none for it. */
+struct exchange *exchange_begin(const struct front_listener *listener,
+                                struct MHD_Connection *library, const char *method);
+
+/* No user's operator is planned any more: a client that is slow must not keep them. */
+void exchange_release_generation(struct exchange *exchange);
+
+/* Only a request that may still mean a user's operator keeps its generation while its body comes:
+ * a reload waits for it. */
+void exchange_release_unplanned(struct exchange *exchange);
+
+/* The client has what ETAG names, as its If-None-Match says. */
+bool exchange_is_known(const struct exchange *exchange, const char *etag);
 
 static inline struct job *exchange_job(const struct exchange *exchange) {
     return slot_job(exchange->front->slots, exchange->slot);

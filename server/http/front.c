@@ -88,12 +88,14 @@ static enum status start_watching(struct front *front, struct failure *failure) 
                 "the threads that watch connections could not be started");
 }
 
-static enum status start_workers(struct front *front, struct failure *failure) {
+static enum status start_workers(struct front *front, int (*interrupted)(void),
+                                 struct failure *failure) {
     const struct supervisor_options options = { .config = front->config,
                                                 .slots = front->slots,
                                                 .pipes = front->pipes,
                                                 .pipe_count = front->io_threads,
-                                                .generation = front->generations.current };
+                                                .generation = front->generations.current,
+                                                .interrupted = interrupted };
     front->supervisor = supervisor_create(&options, failure);
     return front->supervisor ? STATUS_OK : STATUS_NO_MEMORY;
 }
@@ -179,7 +181,7 @@ static enum status start_listeners(struct front *front, struct front_sockets *so
 }
 
 static enum status start(struct front *front, struct front_sockets *sockets,
-                         struct failure *failure) {
+                         int (*interrupted)(void), struct failure *failure) {
     if (check_sockets(front, sockets, failure)) return failure->status;
     front->metrics = metrics_create();
     if (!front->metrics)
@@ -188,7 +190,7 @@ static enum status start(struct front *front, struct front_sockets *sockets,
     enum status status = open_pipes(front, failure);
     if (!status) status = open_slots(front, failure);
     if (!status) status = start_watching(front, failure);
-    if (!status) status = start_workers(front, failure);
+    if (!status) status = start_workers(front, interrupted, failure);
     return status ? status : start_listeners(front, sockets, failure);
 }
 
@@ -198,7 +200,8 @@ static void close_sockets(const struct front_sockets *sockets) {
 }
 
 struct front *front_create(const struct config *config, struct front_sockets sockets,
-                           struct generation *operators, struct failure *failure) {
+                           struct generation *operators, int (*interrupted)(void),
+                           struct failure *failure) {
     struct front *front = calloc(1, sizeof *front);
     if (!front) {
         generation_release(operators);
@@ -212,7 +215,7 @@ struct front *front_create(const struct config *config, struct front_sockets soc
     front->io_threads = io_threads_of(config);
     front->listeners[front->io_threads].admin = true;
     if (getrandom(&front->run_id, sizeof front->run_id, 0) < 0) front->run_id = (uint32_t)getpid();
-    const enum status status = start(front, &sockets, failure);
+    const enum status status = start(front, &sockets, interrupted, failure);
     close_sockets(&sockets);
     if (status) return front_destroy(front), NULL;
     return front;
@@ -243,8 +246,9 @@ const char *front_address(const struct front *front) {
     return front->address;
 }
 
-bool front_reload(struct front *front, int (*interrupted)(void), struct failure *failure) {
-    return reload_run(front, interrupted, failure);
+bool front_reload(struct front *front, const struct user_operators_watch *watch,
+                  struct failure *failure) {
+    return reload_run(front, watch, failure);
 }
 
 /* ---- stop */

@@ -11,6 +11,7 @@
 #define BURIN_FRONT_H
 
 #include "config/config.h"
+#include "server/user_operators.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -25,9 +26,11 @@ struct front_sockets {
     int http, admin;
 };
 
-/* Takes the SOCKETS and the caller's hold of the OPERATORS, also where it fails. */
+/* Takes the SOCKETS and the caller's hold of the OPERATORS, also where it fails. INTERRUPTED (may
+ * be NULL) is asked while GPUs are counted: true ends it, and it fails with STATUS_CANCELLED. */
 struct front *front_create(const struct config *config, struct front_sockets sockets,
-                           struct generation *operators, struct failure *failure);
+                           struct generation *operators, int (*interrupted)(void),
+                           struct failure *failure);
 
 /* Whether the first worker is healthy: a GPU's where there is one. */
 bool front_first_is_ready(struct front *front);
@@ -49,7 +52,8 @@ bool front_is_alive(struct front *front, int timeout_ms);
 const char *front_address(const struct front *front);
 
 /* Reads operators_dir again, and puts what is right in force: see reload.h. */
-bool front_reload(struct front *front, int (*interrupted)(void), struct failure *failure);
+bool front_reload(struct front *front, const struct user_operators_watch *watch,
+                  struct failure *failure);
 
 /* Readiness says no at once; after drain_delay_ms new requests are refused; when the last one that
  * was accepted is answered or drain_timeout_ms is over, nobody can connect any more. Returns within

@@ -53,11 +53,13 @@ struct front {
     int64_t answer_bytes_held; /* slots whose image is being sent, the body before it too, against
                                   answer_bytes; the I/O threads' */
     int64_t request_count;
-    int exchanges;      /* requests under way */
-    int accepted;       /* of these, work that the drain waits for */
-    int suspended;      /* those whose connection is suspended */
-    int draining;       /* 0: no; 1: readiness says no; 2: new requests are refused */
-    bool last_requests; /* each answer ends its connection */
+    int64_t reload_waits_until; /* a reload waits for requests whose body comes, and from then on
+                                   these are refused; 0: none waits */
+    int exchanges;              /* requests under way */
+    int accepted;               /* of these, work that the drain waits for */
+    int suspended;              /* those whose connection is suspended */
+    int draining;               /* 0: no; 1: readiness says no; 2: new requests are refused */
+    bool last_requests;         /* each answer ends its connection */
 };
 
 static inline int front_draining(const struct front *front) {

@@ -2,21 +2,12 @@
 /* What there is to be called, as JSON. A client that has it asks whether it is still the same: a
  * reload of operators is seen at once, and where nothing has changed nothing is sent. */
 #include "server/http/reply.h"
-#include "server/http/representation.h"
 #include "server/http/route.h"
-
-static bool is_known(const struct exchange *exchange, const char *etag) {
-    struct header_lines lines;
-    bool known = false;
-    connection_header_lines(exchange->library, MHD_HTTP_HEADER_IF_NONE_MATCH, &lines);
-    for (int i = 0; i < lines.count; i++) known |= representation_is_known(lines.values[i], etag);
-    return known;
-}
 
 /* Copied: who reads slowly must not keep the generation. */
 static struct reply document_reply(const struct exchange *exchange,
                                    const struct generation_document *document) {
-    const bool known = is_known(exchange, document->etag);
+    const bool known = exchange_is_known(exchange, document->etag);
     struct reply reply = { .http_status = known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
                            .bytes = known ? 0 : document->length };
     reply.response =

@@ -25,19 +25,14 @@ static bool takes_gzip(const struct exchange *exchange) {
     return representation_takes_gzip(&codings);
 }
 
-static bool is_known(const struct exchange *exchange, const char *etag) {
-    struct header_lines lines;
-    connection_header_lines(exchange->library, MHD_HTTP_HEADER_IF_NONE_MATCH, &lines);
-    bool known = false;
-    for (int i = 0; i < lines.count; i++) known |= representation_is_known(lines.values[i], etag);
-    return known;
-}
-
 static struct reply file_reply(const struct page_file *file, bool gzip, bool known) {
-    struct reply reply = { .http_status = known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK };
-    if (!known) reply.bytes = gzip ? file->gzip_length : file->length;
-    reply.response = MHD_create_response_from_buffer(
-        reply.bytes, (void *)(gzip ? file->gzip_bytes : file->bytes), MHD_RESPMEM_PERSISTENT);
+    const size_t length = gzip ? file->gzip_length : file->length;
+    struct reply reply = { .http_status = known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK,
+                           .bytes = known ? 0 : length };
+    reply.response =
+        MHD_create_response_from_buffer(/* a 304 tells the length, too */
+                                        length, (void *)(gzip ? file->gzip_bytes : file->bytes),
+                                        MHD_RESPMEM_PERSISTENT);
     if (!reply.response) return reply;
     add(reply.response, MHD_HTTP_HEADER_ETAG, gzip ? file->gzip_etag : file->etag);
     add(reply.response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
@@ -54,7 +49,8 @@ enum status handle_page(struct exchange *exchange, struct reply *reply, struct f
     (void)failure;
     const struct page_file *file = page_file_find(exchange->path);
     const bool gzip = takes_gzip(exchange);
-    *reply = file_reply(file, gzip, is_known(exchange, gzip ? file->gzip_etag : file->etag));
+    *reply =
+        file_reply(file, gzip, exchange_is_known(exchange, gzip ? file->gzip_etag : file->etag));
     const bool is_page = strcmp(exchange->path, "/") == 0;
     if (reply->response)
         add(reply->response, MHD_HTTP_HEADER_VARY,

@@ -6,28 +6,47 @@
 #include "server/http/reload.h"
 
 #include "server/log.h"
-#include "server/user_operators.h"
 
 #include <string.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 5, TELL_MS = 1000 };
+enum { LOOK_MS = 5, TELL_MS = 1000, TELL_AGAIN_MS = 60000 };
 
 static enum status stopped(struct failure *failure) {
     return fail(failure, STATUS_CANCELLED, "the daemon is stopping");
 }
 
-/* Workers of the generation before the current one may still be busy. */
-static enum status start_workers(struct front *front, struct generation *next,
-                                 int (*interrupted)(void), struct failure *failure) {
-    for (int waited = 0; !supervisor_start_operators(front->supervisor, next); waited += LOOK_MS) {
+static void set_end(struct front *front, int64_t end) {
+    __atomic_store_n(&front->reload_waits_until, end, __ATOMIC_RELAXED);
+}
+
+/* Workers of the generation before the current one may still be busy: with jobs, which have
+ * processing_ms, and with bodies that still come, to which we give as long. */
+static enum status wait_for_workers(struct front *front, struct generation *next,
+                                    int (*interrupted)(void), struct failure *failure) {
+    const int64_t start = clock_ns();
+    int64_t told_ms = TELL_MS;
+    set_end(front, start + front->config->processing_ms * INT64_C(1000000));
+    while (!supervisor_start_operators(front->supervisor, next)) {
         if (interrupted()) return stopped(failure);
-        if (waited == TELL_MS)
-            log_event(LOG_INFO, "operators_dir: requests still have the operators of the last "
-                                "reload but one; the new ones wait for them");
+        const int64_t waited_ms = (clock_ns() - start) / 1000000;
+        if (waited_ms >= told_ms) {
+            log_event(told_ms == TELL_MS ? LOG_INFO : LOG_ERROR,
+                      "operators_dir: requests still have the operators of the last reload but "
+                      "one; the new ones wait for them, for %lld s by now",
+                      (long long)(waited_ms / 1000));
+            told_ms += TELL_AGAIN_MS;
+        }
         usleep(LOOK_MS * 1000);
     }
     return STATUS_OK;
+}
+
+static enum status start_workers(struct front *front, struct generation *next,
+                                 int (*interrupted)(void), struct failure *failure) {
+    const enum status status = wait_for_workers(front, next, interrupted, failure);
+    set_end(front, 0);
+    return status;
 }
 
 static enum status wait_ready(struct front *front, const struct generation *next,
@@ -64,15 +83,15 @@ static enum status put_in_force(struct front *front, struct generation *next,
     return STATUS_OK;
 }
 
-bool reload_run(struct front *front, int (*interrupted)(void), struct failure *failure) {
+bool reload_run(struct front *front, const struct user_operators_watch *watch,
+                struct failure *failure) {
     struct generation *now = generations_hold(&front->generations);
-    const struct user_operators_watch watch = { .interrupted = interrupted };
-    struct generation *next = user_operators_read(front->config, now, &watch, failure);
+    struct generation *next = user_operators_read(front->config, now, watch, failure);
     const bool same = next && is_same(now, next);
     generation_release(now);
     if (next && same) {
         log_event(LOG_INFO, "operators_dir was read again: nothing has changed");
         generation_release(next);
     }
-    return next && (same || !put_in_force(front, next, interrupted, failure));
+    return next && (same || !put_in_force(front, next, watch->interrupted, failure));
 }

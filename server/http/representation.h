@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* representation.h - which form of a file a client takes, and whether it has that form already.
  *
- * Used by:  handle_page.c.
+ * Used by:  handle_page.c, exchange.c.
  * Owns:     nothing: pure functions.
  * Fails:    never: what cannot be read allows nothing and names nothing.
  * Threads:  any; no state.

@@ -16,7 +16,6 @@
 #include "server/json_writer.h"
 #include "server/log.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,17 +25,13 @@ enum { DROP_MAX = 1 << 20, LINGER_MS = 2000 };
 
 /* ---- answers, at whatever point of the way */
 
-/* Notes the first failure of the request; later ones are its consequences. Its slot and its bytes
- * are free at once: a client may take its time to send the rest of a body that nobody wants. */
+/* Notes the first failure of the request; later ones are its consequences. Its slot, its bytes and
+ * its operators are free at once: a client may take its time to send the rest of a body that nobody
+ * wants. */
 static void refuse(struct exchange *exchange, const struct failure *failure) {
     if (!exchange->failure.status) exchange->failure = *failure;
     upload_release(exchange);
-}
-
-/* Nothing is planned any more: whoever takes long to read must not keep its operators. */
-static void release_generation(struct exchange *exchange) {
-    generation_release(exchange->generation);
-    exchange->generation = NULL;
+    exchange_release_generation(exchange);
 }
 
 static void add_cors(const struct exchange *exchange, struct MHD_Response *response) {
@@ -56,7 +51,7 @@ static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply)
         MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONNECTION, "close");
     if (reply.takes_slot) exchange->slot = -1;
     upload_release(exchange);
-    release_generation(exchange);
+    exchange_release_generation(exchange);
     exchange->http_status = reply.http_status;
     exchange->bytes_out = reply.bytes;
     exchange->state = EXCHANGE_ANSWERED;
@@ -93,7 +88,7 @@ static enum MHD_Result send_problem_early(struct exchange *exchange) {
     exchange->http_status = problem_http_status(exchange);
     exchange->bytes_out = sent;
     exchange->state = EXCHANGE_LINGERING;
-    release_generation(exchange);
+    exchange_release_generation(exchange);
     set_accepted(exchange, false);
     exchange->received_ns = clock_ns();
     deadline_enter_idle(exchange->connection->deadline);
@@ -101,55 +96,6 @@ static enum MHD_Result send_problem_early(struct exchange *exchange) {
 }
 
 /* ---- the head */
-
-/* Left as they are: text that is written before it is read, and spans that nobody reads here. The
- * fewer lines of the cache a request touches, the more of them stay a lane's. */
-static void clear(struct exchange *exchange) {
-    char *start = (char *)exchange;
-    static const size_t parts[][2] = {
-        { 0, offsetof(struct exchange, upload.parser.headers.line) },
-        { offsetof(struct exchange, upload.bytes), offsetof(struct exchange, timing.spans) },
-        { offsetof(struct exchange, device), sizeof *exchange },
-    };
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        memset(start + parts[i][0], 0, parts[i][1] - parts[i][0]);
-}
-
-/* The client's id where it is harmless, else the next of ours. */
-static void set_id(struct exchange *exchange) {
-    const char *id = connection_header(exchange->library, "X-Request-ID");
-    const size_t length = id ? strlen(id) : 0;
-    static const char allowed[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
-    if (length > 0 && length < REQUEST_ID_MAX && strspn(id, allowed) == length) {
-        strcpy(exchange->request_id, id);
-        return;
-    }
-    const int64_t number = __atomic_add_fetch(&exchange->front->request_count, 1, __ATOMIC_RELAXED);
-    snprintf(exchange->request_id, sizeof exchange->request_id, "%08lx-%lx",
-             (unsigned long)exchange->front->run_id, (unsigned long)number);
-}
-
-static struct exchange *begin(const struct front_listener *listener, struct MHD_Connection *library,
-                              const char *method) {
-    struct front *front = listener->front;
-    struct connection *connection = connection_of(library);
-    if (!connection || !connection->filter) return NULL;
-    struct exchange *exchange = (struct exchange *)connection->memory;
-    clear(exchange);
-    exchange->front = front;
-    exchange->generation = generations_hold(&front->generations);
-    exchange->listener = listener;
-    exchange->connection = connection;
-    exchange->library = library;
-    exchange->method = method;
-    exchange->slot = -1;
-    exchange->start_ns = connection->start_ns;
-    strcpy(exchange->label, "other");
-    set_id(exchange);
-    __atomic_add_fetch(&front->exchanges, 1, __ATOMIC_RELAXED);
-    return exchange;
-}
 
 /* What the recv filter let pass the library reads as it did (engine/README.md). */
 static enum status check_head(struct exchange *exchange, struct failure *failure) {
@@ -227,6 +173,7 @@ static enum MHD_Result read_head(struct exchange *exchange, const char *path) {
         return send_problem(exchange);
     }
     if (find_work(exchange, path, &failure)) refuse(exchange, &failure);
+    exchange_release_unplanned(exchange);
     exchange->state = EXCHANGE_BODY;
     if (exchange->failure.status && much_is_to_come(exchange)) return send_problem_early(exchange);
     const struct request_facts *facts = &exchange->facts;
@@ -253,6 +200,16 @@ static enum status drop_unwanted(struct exchange *exchange, size_t length,
                 exchange->front->config->body_bytes_max);
 }
 
+/* It may not keep a reload waiting for as long as its client likes. */
+static enum status check_reload(const struct exchange *exchange, struct failure *failure) {
+    const int64_t end = __atomic_load_n(&exchange->front->reload_waits_until, __ATOMIC_RELAXED);
+    if (!end || !exchange->generation || generation_in_force(exchange->generation) ||
+        clock_ns() < end)
+        return STATUS_OK;
+    return fail(failure, STATUS_BUSY,
+                "users' operators were changed twice while this body was received; send it again");
+}
+
 static enum MHD_Result read_body(struct exchange *exchange, const char *bytes, size_t length) {
     struct failure failure = { 0 };
     exchange->facts.expects_continue = false; /* the library has sent its 100 */
@@ -260,9 +217,10 @@ static enum MHD_Result read_body(struct exchange *exchange, const char *bytes, s
     deadline_body_progress(exchange->connection->deadline,
                            (int64_t)(exchange->upload.bytes + length));
     const bool wanted = !exchange->failure.status && exchange->route->begin;
-    const enum status status = wanted
-                                   ? upload_feed(exchange, (const uint8_t *)bytes, length, &failure)
-                                   : drop_unwanted(exchange, length, &failure);
+    enum status status = wanted ? upload_feed(exchange, (const uint8_t *)bytes, length, &failure)
+                                : drop_unwanted(exchange, length, &failure);
+    exchange_release_unplanned(exchange);
+    if (!status) status = check_reload(exchange, &failure);
     if (!status) return MHD_YES;
     refuse(exchange, &failure);
     return !wanted || much_is_to_come(exchange) ? send_problem_early(exchange) : MHD_YES;
@@ -321,6 +279,7 @@ static enum MHD_Result end_body(struct exchange *exchange) {
         status = route->submit(exchange, &failure);
         if (!status) return wait_for_job(exchange);
     } else if (!status) {
+        exchange->generation = generations_hold(&exchange->front->generations);
         status = route->answer(exchange, &reply, &failure);
     }
     if (!status) return send_reply(exchange, reply);
@@ -390,7 +349,7 @@ void request_flow_ended(void *context, struct MHD_Connection *library, void **st
                         exchange->device[0] ? &exchange->timing : NULL, exchange->pixels);
     write_log(exchange, total_ms);
     upload_release(exchange);
-    release_generation(exchange);
+    exchange_release_generation(exchange);
     set_accepted(exchange, false);
     *state = NULL;
     __atomic_sub_fetch(&front->exchanges, 1, __ATOMIC_RELEASE);
@@ -404,7 +363,7 @@ enum MHD_Result request_flow_proceed(void *context, struct MHD_Connection *libra
     (void)version;
     struct exchange *exchange = *state;
     if (!exchange) {
-        exchange = *state = begin(context, library, method);
+        exchange = *state = exchange_begin(context, library, method);
         return exchange ? read_head(exchange, path) : MHD_NO;
     }
     if (*length) {

@@ -52,9 +52,12 @@ static int run_some(const struct executor *executor, struct lane *lane, int *slo
     batch.executor = executor;
     batch.attempt = *attempt;
     batch.count = batch.refused_count = 0;
-    const enum status status =
+    enum status status =
         plan_parse(&batch.plan, slot_job(executor->slots, slots[0])->plan, failure);
-    if (status) batch.plan.count = 0;
+    if (status) {
+        batch.plan.count = 0;
+        failure->status = status = STATUS_INTERNAL; /* the front has parsed it */
+    }
     int left = batch_gather(&batch, slots, count);
     if (left && executor->leave && !attempt->again) {
         executor->leave(executor->context, slots, left);

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,11 +88,17 @@ pid_t process_start(const char *device, enum process_role role, const struct pro
     return pid;
 }
 
-/* The front decides when to stop: a terminal's Ctrl-C must not end a worker in mid-job. */
+/* The front decides when to stop: a terminal's Ctrl-C must not end a worker in mid-job. A core dump
+ * would hold users' pictures. */
 void process_become_worker(void) {
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+}
+
+void process_keep_memory_private(void) {
+    prctl(PR_SET_DUMPABLE, 0);
 }
 
 bool process_reap(pid_t pid, int *code) {
@@ -121,8 +128,6 @@ struct question {
     char *output; /* its answer, cut to SIZE */
     size_t size;
 };
-
-enum asked { ASKED_NOTHING, ASKED_ANSWERED, ASKED_LATE }; /* the first: it did not start */
 
 static pid_t spawn_asked(const struct question *question, int output) {
     posix_spawn_file_actions_t actions;
@@ -171,38 +176,52 @@ static bool wait_for_end(const struct question *question, pid_t pid, int64_t dea
     }
 }
 
-/* CODE: as process_reap says, of a process that answered. Whatever it has started in its group is
- * killed in any case. */
-static enum asked ask(const struct question *question, int *code) {
-    const int64_t deadline = clock_ns() + question->limits.timeout_ms * INT64_C(1000000);
+static enum status tell_late(const struct process_limits *limits, struct failure *failure) {
+    if (is_interrupted(limits)) return fail(failure, STATUS_CANCELLED, "the daemon is stopping");
+    return fail(failure, STATUS_DEADLINE, "its process took longer than %d ms", limits->timeout_ms);
+}
+
+/* CODE: its exit status. Whatever it has started in its group is killed in any case. */
+static enum status ask(const struct question *question, int *code, struct failure *failure) {
+    const struct process_limits *limits = &question->limits;
+    const int64_t deadline = clock_ns() + limits->timeout_ms * INT64_C(1000000);
     int ends[2];
     question->output[0] = '\0';
-    if (pipe2(ends, O_CLOEXEC) < 0) return ASKED_NOTHING;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return fail(failure, STATUS_INTERNAL, "the system has no pipe: %s", strerror(errno));
     const pid_t pid = spawn_asked(question, ends[1]);
     close(ends[1]);
     const bool in_time = pid > 0 && read_output(question, ends[0], deadline) &&
                          wait_for_end(question, pid, deadline);
     close(ends[0]);
-    if (pid < 0) return ASKED_NOTHING;
+    if (pid < 0) return fail(failure, STATUS_INTERNAL, "the system starts no process");
     kill(-pid, SIGKILL);
     const int64_t until = clock_ns() + PROCESS_END_MS * INT64_C(1000000);
-    return process_end(pid, until, code) && in_time ? ASKED_ANSWERED : ASKED_LATE;
+    if (!process_end(pid, until, code) || !in_time) return tell_late(limits, failure);
+    if (*code >= 0) return STATUS_OK;
+    return fail(failure, STATUS_INTERNAL, "its process crashed: %s", strsignal(-*code));
 }
 
-bool process_check(char *const arguments[], int input, const struct process_limits *limits,
-                   char *output, size_t size, bool *good) {
+enum status process_check(char *const arguments[], int input, const struct process_limits *limits,
+                          char *output, size_t size, bool *good, struct failure *failure) {
     const struct question question = { arguments, input, true, *limits, output, size };
     int code = -1;
-    const bool answered = ask(&question, &code) == ASKED_ANSWERED;
-    *good = answered && code == 0;
-    return answered && code >= 0;
+    const enum status status = ask(&question, &code, failure);
+    *good = !status && code == 0;
+    return status;
 }
 
-int process_count_gpus(int timeout_ms) {
+enum status process_count_gpus(const struct process_limits *limits, int *count,
+                               struct failure *failure) {
     char text[16];
     char *const arguments[] = { "burin", "worker", "--count", NULL };
-    const struct process_limits limits = { timeout_ms, NULL };
-    const struct question question = { arguments, -1, false, limits, text, sizeof text };
+    const struct question question = { arguments, -1, false, *limits, text, sizeof text };
     int code;
-    return ask(&question, &code) == ASKED_LATE ? -1 : atoi(text);
+    *count = 0;
+    const enum status status = ask(&question, &code, failure);
+    if (status) return status;
+    if (code || !*text)
+        return fail(failure, STATUS_INTERNAL, "its process ended with code %d", code);
+    *count = atoi(text);
+    return STATUS_OK;
 }

@@ -3,14 +3,16 @@
  *
  * A CUDA process must not be forked from one with threads, so a worker is always a fresh program.
  *
- * Used by:  worker_handle.c, worker_list.c, supervisor.c, operators_worker.c and user_operators.c.
- * Fails:    process_start returns -1; process_count_gpus 0, or -1 for a driver that hangs.
+ * Used by:  worker_handle.c, worker_list.c, supervisor.c, operators_worker.c and worker.c;
+ *           user_operators.c, command_worker.c and command_serve.c.
+ * Fails:    process_start returns -1; those that ask say why in their failure.
  * Threads:  any; no state.
  * Limits:   whoever waits for a process waits no longer than its timeout and PROCESS_END_MS.
  */
 #ifndef BURIN_PROCESS_H
 #define BURIN_PROCESS_H
 
+#include "pipeline/status.h"
 #include "server/jobs/completion_pipe.h"
 
 #include <stdbool.h>
@@ -46,8 +48,13 @@ enum process_role {
 /* `burin worker --device DEVICE`; returns when that program runs. */
 pid_t process_start(const char *device, enum process_role role, const struct process_files *files);
 
-/* In `burin worker`, before all else: signals are the front's, and it ends when its parent does. */
+/* In `burin worker`, before all else: signals are the front's, it ends when its parent does, and it
+ * dumps no core. */
 void process_become_worker(void);
+
+/* No other process of the same user can read its memory or open its files by /proc. For processes
+ * without a GPU's driver, which looks at itself there. exec undoes it. */
+void process_keep_memory_private(void);
 
 /* Whether a process has ended, and then its exit code or minus the signal. Never waits, for a
  * driver may hold a process that was killed. */
@@ -63,13 +70,14 @@ struct process_limits {
 };
 
 /* Runs this program with ARGUMENTS and INPUT as its standard input, and waits for its end. OUTPUT:
- * what it wrote, cut to SIZE. GOOD: its exit status was 0. false: it crashed, could not be started,
- * or was killed as LIMITS say. */
-bool process_check(char *const arguments[], int input, const struct process_limits *limits,
-                   char *output, size_t size, bool *good);
+ * what it wrote, cut to SIZE. GOOD: its exit status was 0. STATUS_INTERNAL: it crashed or could not
+ * be started; STATUS_DEADLINE, STATUS_CANCELLED: it was killed as LIMITS say. */
+enum status process_check(char *const arguments[], int input, const struct process_limits *limits,
+                          char *output, size_t size, bool *good, struct failure *failure);
 
 /* How many GPUs `burin worker --count` sees: asked in a process of its own, since asking wakes the
- * driver, which the front must stay clear of. -1: it gave no answer within TIMEOUT_MS. */
-int process_count_gpus(int timeout_ms);
+ * driver, which the front must stay clear of. Fails as process_check does. */
+enum status process_count_gpus(const struct process_limits *limits, int *count,
+                               struct failure *failure);
 
 #endif

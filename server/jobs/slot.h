@@ -37,7 +37,8 @@ struct slot_class {
 struct slot_options {
     struct slot_class classes[SLOT_CLASSES]; /* small to large */
     size_t span_bytes;                       /* addresses a slot: upload and answer together */
-    const void *preamble; /* copied for the workers as it is: the configuration */
+    const void *preamble; /* copied for the workers as it is: the configuration, and for a
+                             sandbox its operators' texts behind it */
     size_t preamble_bytes;
 };
 

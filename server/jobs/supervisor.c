@@ -241,8 +241,10 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
                                             .slots = options->slots,
                                             .pipes = options->pipes,
                                             .workers = &supervisor->workers };
-    enum status status = worker_list_make(&supervisor->workers, options->config->devices,
-                                          options->config->worker_start_ms, failure);
+    const struct process_limits limits = { (int)options->config->worker_start_ms,
+                                           options->interrupted };
+    const enum status status =
+        worker_list_make(&supervisor->workers, options->config->devices, &limits, failure);
     if (status) return status;
     if (options->config->operators_dir[0]) worker_list_add_operators(&supervisor->workers);
     if (options->generation && options->generation->ops.added_count)

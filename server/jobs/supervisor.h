@@ -35,6 +35,8 @@ struct supervisor_options {
     int pipe_count;
     struct generation *generation; /* the first: workers of their own are started for its users'
                                       operators; it is held */
+    int (*interrupted)(
+        void); /* is asked while GPUs are counted: true ends it; NULL: nothing does */
 };
 
 struct supervisor *supervisor_create(const struct supervisor_options *options,

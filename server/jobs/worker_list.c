@@ -2,7 +2,6 @@
 #include "server/jobs/worker_list.h"
 
 #include "config/devices.h"
-#include "server/jobs/process.h"
 
 #include <stdio.h>
 
@@ -27,19 +26,34 @@ static enum status add_named(struct worker_list *list, const struct devices *dev
     return STATUS_OK;
 }
 
-enum status worker_list_make(struct worker_list *list, const char *text, long count_ms,
-                             struct failure *failure) {
+static enum status count_gpus(const struct process_limits *limits, int *gpus,
+                              struct failure *failure) {
+    struct failure why = { 0 };
+    switch (process_count_gpus(limits, gpus, &why)) {
+    case STATUS_OK: return STATUS_OK;
+    case STATUS_CANCELLED: return fail(failure, STATUS_CANCELLED, "%s", why.message);
+    case STATUS_DEADLINE:
+        return fail(failure, STATUS_INTERNAL,
+                    "the GPUs were not counted within worker_start_ms, %d ms: their driver hangs; "
+                    "devices=cpu does without them",
+                    limits->timeout_ms);
+    default:
+        return fail(failure, STATUS_INTERNAL,
+                    "the GPUs were not counted: %.100s; devices=cpu does without them",
+                    why.message);
+    }
+}
+
+enum status worker_list_make(struct worker_list *list, const char *text,
+                             const struct process_limits *limits, struct failure *failure) {
     struct devices devices;
+    int gpus = 0;
     list->count = list->devices = 0;
     if (!devices_read(text, &devices))
         return fail(failure, STATUS_BAD_PARAM,
                     "devices is \"%.80s\", which is not a list of cpu and cuda:N", text);
-    const int gpus = devices.all || devices.count ? process_count_gpus((int)count_ms) : 0;
-    if (gpus < 0)
-        return fail(failure, STATUS_INTERNAL,
-                    "the GPUs were not counted within worker_start_ms, %ld ms: their driver hangs; "
-                    "devices=cpu does without them",
-                    count_ms);
+    if ((devices.all || devices.count) && count_gpus(limits, &gpus, failure))
+        return failure->status;
     for (int i = 0; devices.all && i < gpus; i++) add_gpu(list, i);
     const enum status status = add_named(list, &devices, gpus, failure);
     worker_handle_init(&list->all[list->count++], "cpu", false);

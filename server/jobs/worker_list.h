@@ -15,6 +15,7 @@
 #ifndef BURIN_WORKER_LIST_H
 #define BURIN_WORKER_LIST_H
 
+#include "server/jobs/process.h"
 #include "server/jobs/worker_handle.h"
 
 enum {
@@ -31,8 +32,8 @@ struct worker_list {
 
 /* TEXT as config/devices.h reads it. Asks a process of its own how many GPUs there are, and gives
  * it COUNT_MS. */
-enum status worker_list_make(struct worker_list *list, const char *text, long count_ms,
-                             struct failure *failure);
+enum status worker_list_make(struct worker_list *list, const char *text,
+                             const struct process_limits *limits, struct failure *failure);
 
 /* The banks for users' operators. None of their workers is wanted yet. */
 void worker_list_add_operators(struct worker_list *list);

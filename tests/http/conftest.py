@@ -202,8 +202,9 @@ class Daemon:
         self.port = int(match.group(1))
 
     def log_text(self):
-        self.log.seek(0)
-        return self.log.read().decode(errors="replace")
+        """Read beside the offset, which is the daemon's too: it would write over what it has said."""
+        fd = self.log.fileno()
+        return os.pread(fd, os.fstat(fd).st_size, 0).decode(errors="replace")
 
     def connect(self, timeout=60):
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)

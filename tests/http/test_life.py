@@ -8,6 +8,7 @@ covers: server/command_serve.c
 import http.client
 import os
 import re
+import shutil
 import signal
 import socket
 import struct
@@ -729,6 +730,47 @@ def test_end_while_a_refused_client_stays(start, when):
         daemon.process.send_signal(signal.SIGTERM)
         daemon.process.wait(60)
     check_gone(daemon, [])
+
+
+def counting(tmp_path, how):
+    """A daemon whose process that counts the GPUs does HOW, as their driver may."""
+    cc = shutil.which("cc") or shutil.which("gcc")
+    if not cc:
+        pytest.skip("there is no C compiler")
+    source, library = tmp_path / "driver.c", tmp_path / "driver.so"
+    source.write_text("#include <stdlib.h>\n#include <string.h>\n#include <unistd.h>\n"
+                      "__attribute__((constructor)) static void start(int count, char **arguments) {\n"
+                      f'    if (count > 2 && !strcmp(arguments[2], "--count")) {how};\n}}\n')
+    subprocess.run([cc, "-shared", "-fPIC", "-o", library, source], check=True)
+    return subprocess.Popen([BURIN, "serve", "--listen", "127.0.0.1:0", "--worker-start-ms", "600000"],
+                            env={**os.environ, "LD_PRELOAD": str(library), "ASAN_OPTIONS": "verify_asan_link_order=0"},
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def test_end_while_gpus_are_counted(tmp_path):
+    daemon = counting(tmp_path, "sleep(1000)")
+    try:
+        def is_counting():
+            with open(f"/proc/{daemon.pid}/task/{daemon.pid}/children") as f:
+                return any("--count" in open(f"/proc/{pid}/cmdline").read() for pid in f.read().split())
+
+        assert wait_until(is_counting)
+        daemon.send_signal(signal.SIGTERM)
+        assert daemon.wait(60) == 0
+    finally:
+        daemon.kill()
+        daemon.communicate()
+
+
+def test_gpus_that_cannot_be_counted(tmp_path):
+    """Nobody serves on the CPU alone without a word."""
+    daemon = counting(tmp_path, "abort()")
+    try:
+        _, told = daemon.communicate(timeout=30)
+    finally:
+        daemon.kill()
+        daemon.wait()
+    assert daemon.returncode == 1 and b"Aborted" in told and b"devices=cpu" in told, told
 
 
 def test_end_while_a_worker_restarts(start):

@@ -6,10 +6,12 @@ covers: server/user_operators.c server/jobs/confinement.c server/command_worker.
 import contextlib
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -251,6 +253,31 @@ def test_broken_files_beside_good_ones(start, tmp_path):
     assert daemon.post("/white", pnm(noise(9, 9))).status == 200 and daemon.works()
 
 
+@pytest.mark.parametrize("how, told", [("missing", "No such file"), ("open", "may write to it"), ("file", "no folder")])
+def test_a_cache_that_cannot_be_used_is_told(start, tmp_path, how, told):
+    """Once: every start of a sandbox compiles again."""
+    cache = tmp_path / "not" / "there" if how == "missing" else tmp_path / "cache"
+    if how == "open":
+        cache.mkdir()
+        cache.chmod(0o770)
+    if how == "file":
+        cache.write_text("")
+    daemon = start("--operators-dir", str(folder(tmp_path, white=WHITE)), "--operators-cache-dir", str(cache))
+    assert heals(daemon) and daemon.post("/white", pnm(noise(9, 9))).status == 200
+    lines = [line for line in daemon.log_text().splitlines() if "operators_cache_dir" in line]
+    assert len(lines) == 1 and told in lines[0] and str(cache) in lines[0], lines
+
+
+def test_a_mistake_is_told_whole(start, tmp_path):
+    """However long the path before it is; and a name in UTF-8 can be found again."""
+    path = tmp_path / ("long_" * 15) / ("σφάλμα_" * 4)
+    path.mkdir(parents=True, mode=0o755)
+    (path / "a.c").write_text("#import <x>\n" + WHITE)
+    daemon = begin(start, path)
+    event, = [e["event"] for e in map(json.loads, daemon.log_text().splitlines()) if "#import" in e["event"]]
+    assert event.startswith(f"{path}/a.c:1: ") and event.endswith("#include"), event
+
+
 @pytest.mark.parametrize("how", ["writable", "missing"])
 def test_a_folder_that_cannot_be_used(tmp_path, how):
     path = tmp_path / "operators"
@@ -401,6 +428,24 @@ def test_a_start_that_compiles_is_ended_at_once(tmp_path, end):
         daemon.wait()
 
 
+def test_a_start_that_ends_leaves_no_part_of_a_compiler(tmp_path):
+    """A compiler is a program that starts others."""
+    env = slow_compiler(tmp_path, f"sleep 1000 & echo $! >{tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; wait")
+    daemon = subprocess.Popen([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--operators-dir",
+                               str(folder(tmp_path, white=WHITE)), "--operators-cache-dir", str(tmp_path / "cache")], env=env)
+    assert wait_until((tmp_path / "pid").exists)
+    part = int((tmp_path / "pid").read_text())
+    try:
+        daemon.send_signal(signal.SIGTERM)
+        assert daemon.wait(60) == 0
+        assert wait_until(lambda: not alive(part), 5)
+    finally:
+        daemon.kill()
+        daemon.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(part, signal.SIGKILL)
+
+
 def test_what_a_sandbox_has_open(start, tmp_path):
     """Its own slot, channel and pipe, and nothing of what its worker has: a message in an I/O thread's pipe would end
     another client's job."""
@@ -418,6 +463,48 @@ def test_what_a_sandbox_has_open(start, tmp_path):
     assert set(own) == {0, 1, 2, 3, 4, 6} and own[0] == own[1] == "/dev/null", own
     front = set(files(daemon.process.pid).values())
     assert not front & {own[4], own[6]}, (own, front)
+
+
+def test_workers_dump_no_core(start, tmp_path):
+    """Every client's pictures are in their memory. The limit that the daemon was started with is not theirs."""
+    daemon = begin(start, folder(tmp_path, white=WHITE), command=["prlimit", "--core=1000000:1000000", BURIN])
+    assert heals(daemon)
+    for pid in (*daemon.children(), sandbox(daemon)):
+        with open(f"/proc/{pid}/limits") as f:
+            core, = [line.split()[4:6] for line in f if line.startswith("Max core file size")]
+        assert core == ["0", "0"], pid
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become another user")
+def test_workers_memory_is_no_other_process(start):
+    """Not even of the same user: an operator that got out of its sandbox would have that one."""
+    with tempfile.TemporaryDirectory() as name:
+        place = pathlib.Path(name)
+        place.chmod(0o755)
+        shutil.copy(BURIN, place / "burin")
+        daemon = start("--operators-dir", str(folder(place, white=WHITE)), "--operators-cache-dir", str(place / "cache"),
+                       command=["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", str(place / "burin")])
+        assert heals(daemon)
+        for pid in (daemon.process.pid, *daemon.children(), sandbox(daemon)):
+            reader = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "head", "-c1", f"/proc/{pid}/fd/3"]
+            assert b"denied" in subprocess.run(reader, capture_output=True).stderr, pid
+
+
+def test_a_sandbox_that_lacks_an_operator_is_not_ready(start, tmp_path):
+    """Where nothing can be compiled any more: the fault is not the client's, and /readyz tells."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    daemon = start("--operators-dir", str(folder(tmp_path, white=WHITE)), "--operators-cache-dir",
+                   str(tmp_path / "not" / "there"), env={"TMPDIR": str(temporary)})
+    assert heals(daemon) and daemon.post("/white", pnm(noise(9, 9))).status == 200
+    temporary.rename(tmp_path / "gone")
+    os.kill(sandbox(daemon), signal.SIGKILL)
+    assert wait_until(lambda: "cannot make a folder to compile in" in daemon.log_text()), daemon.log_text()
+    answer = daemon.post("/white", pnm(noise(9, 9)))
+    assert answer.status == 503, answer.body
+    assert not worker(daemon)["healthy"]
+    (tmp_path / "gone").rename(temporary)
+    assert heals(daemon) and daemon.post("/white", pnm(noise(9, 9))).status == 200
 
 
 def test_a_sandbox_that_compiles_ends_with_its_worker(start, tmp_path):

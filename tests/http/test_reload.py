@@ -2,7 +2,8 @@
 """operators_dir read again on SIGHUP, from outside: what is new, changed and removed is there without a restart, and no
 request notices but by what it asks for.
 
-covers: server/http/reload.c server/user_operators.c server/command_serve.c"""
+covers: server/http/exchange.c server/http/reload.c server/user_operators.c server/command_serve.c"""
+import contextlib
 import os
 import re
 import shutil
@@ -249,6 +250,59 @@ def test_begun_before_and_finished_after(start, tmp_path):
     assert str(int(PICTURE.sum())).encode() in rest(begun[2])
     assert wait_until(lambda: daemon.post("/white", body).image.tolist() == (PICTURE + 3).tolist()), daemon.log_text()
     assert settles(daemon)
+
+
+def test_a_slow_body_without_a_users_operator_keeps_no_reload_waiting(start, tmp_path):
+    """Neither a built-in operator's, named by the path, the query or a form, nor one that nobody reads."""
+    path = folder(tmp_path, white=add(1))
+    daemon = begin(start, path)
+    body = pnm(noise(300, 200))
+    boundary, steps = "limit", '[{"operation":"histeq"}]'
+    begun_form = (f'--{boundary}\r\nContent-Disposition: form-data; name="operations"\r\n\r\n{steps}\r\n'
+                  f'--{boundary}\r\nContent-Disposition: form-data; name="image"; filename="a.pgm"\r\n\r\n').encode()
+    form = begun_form + body + f"\r\n--{boundary}--\r\n".encode()
+    multipart = f"Content-Type: multipart/form-data; boundary={boundary}\r\n"
+    cases = [("POST", "/histeq", "", body), ("POST", f"/pipeline?operations={steps}", "", body),
+             ("POST", "/pipeline", multipart, form), ("POST", "/info", "", body), ("GET", "/ops", "", body),
+             ("POST", "/nothing_here", "", body)]
+    sockets = []
+    for method, target, fields, data in cases:
+        s = daemon.socket()
+        s.sendall(f"{method} {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{fields}"
+                  f"Content-Length: {len(data)}\r\n\r\n".encode() + data[:2000])
+        sockets.append(s)
+    assert wait_until(lambda: daemon.metric("slots_in_use") == 4)
+    for k in (2, 3, 4):
+        write(path, white=add(k))
+        reload(daemon)
+        assert daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + k).tolist()
+        assert settles(daemon)
+    for s, (method, target, fields, data) in zip(sockets, cases):
+        with s:
+            s.sendall(data[2000:])
+            head = b"".join(iter(lambda: s.recv(65536), b"")).partition(b"\r\n")[0]
+        assert head.split()[1] == (b"404" if target == "/nothing_here" else b"200"), (target, head)
+
+
+def test_a_reload_waits_for_a_body_no_longer_than_for_a_job(start, tmp_path):
+    path = folder(tmp_path, white=add(1))
+    daemon = begin(start, path, "--processing-ms", "1500")
+    with daemon.socket() as s:
+        s.sendall(b"POST /white HTTP/1.1\r\nHost: a\r\nContent-Length: 4000000\r\n\r\n" + pnm(PICTURE))
+        assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
+        write(path, white=add(2))
+        reload(daemon)
+        write(path, white=add(3))
+        hang_up(daemon)
+
+        def in_force():
+            with contextlib.suppress(OSError):
+                s.sendall(b"x")
+            return daemon.post("/white", pnm(PICTURE)).image.tolist() == (PICTURE + 3).tolist()
+
+        assert wait_until(in_force), daemon.log_text()
+        assert s.recv(1000).startswith(b"HTTP/1.1 503 ")
+    assert settles(daemon) and daemon.becomes_idle()
 
 
 def test_under_load(start, tmp_path):

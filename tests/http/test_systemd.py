@@ -456,6 +456,33 @@ def test_a_reload_is_told(manage, tmp_path, how):
     assert daemon.works()
 
 
+def test_a_files_name_is_no_variable(manage, tmp_path):
+    """Nor what a reload says of one."""
+    folder = tmp_path / "operators"
+    folder.mkdir(mode=0o755)
+    (folder / "a\nREADY=1\nSTATUS=All is well\nMAINPID=1\n.c").write_text("this is no operator\n")
+    manager = manage(http=listening())
+    daemon = manage.start(manager, "--operators-dir", str(folder)).becomes_ready()
+    (folder / "new\nMAINPID=2.c").write_text("nor is this\n")
+    daemon.process.send_signal(signal.SIGHUP)
+    assert wait_until(lambda: len(manager.said("READY=1")) == 2), daemon.log_text()
+    assert all(line.split("=")[0] in ("STATUS", "EXTEND_TIMEOUT_USEC", "READY", "RELOADING", "MONOTONIC_USEC")
+               for _, text in manager.messages for line in text.split("\n")), manager.messages
+    assert not manager.said("STATUS=All is well")
+
+
+def test_a_reload_asks_for_time(manage, tmp_path):
+    """For each file that it checks, and for what comes after the last."""
+    folder = tmp_path / "operators"
+    folder.mkdir(mode=0o755)
+    manager = manage(http=listening())
+    daemon = manage.start(manager, "--operators-dir", str(folder), "--worker-start-ms", "3500000").becomes_ready()
+    (folder / "a.c").write_text("this is no operator\n")
+    daemon.process.send_signal(signal.SIGHUP)
+    assert wait_until(lambda: len(manager.said("READY=1")) == 2), daemon.log_text()
+    assert asked_for(manager, f"Reloading: checking {folder}/a.c") > 3650
+
+
 def asked_for(manager, status):
     """Seconds for which the manager is asked to wait, in the message of that STATUS."""
     (_, text), = [m for m in manager.messages if f"STATUS={status}" in m[1]]

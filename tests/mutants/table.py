@@ -327,7 +327,7 @@ TABLE = [
     ("both forms of a file have one tag", "http/handle_page.c",
      "MHD_HTTP_HEADER_ETAG, gzip ? file->gzip_etag : file->etag);", "MHD_HTTP_HEADER_ETAG, file->etag);",
      "http test_page.py -k both_forms"),
-    ("what a browser has is sent again", "http/handle_page.c",
+    ("what a browser has is sent again", "http/exchange.c",
      "known |= representation_is_known(lines.values[i], etag);", ";", "http test_page.py -k known"),
     ("programs get the page", "http/handle_page.c",
      'if (strstr(lines.values[i], "text/html")) return true;', "return true;", "http test_page.py -k for_browsers"),

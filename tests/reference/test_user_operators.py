@@ -559,6 +559,54 @@ def test_an_entry_is_for_one_processor_though_proc_is_hidden(tmp_path):
     assert processor(tmp_path / "hidden") == processor(tmp_path / "seen")
 
 
+def test_read_only_for_us_alone(tmp_path):
+    """As a service manager or a container mounts it: whoever is outside writes all the same."""
+    mounted = ["unshare", "--mount", "sh", "-c", 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1" && shift && '
+               '! touch "$1/new" 2>/dev/null && shift && exec "$@"', "sh", tmp_path, tmp_path]
+    if subprocess.run([*mounted, "true"], capture_output=True).returncode:
+        pytest.skip("nothing can be mounted here")
+    path = write(tmp_path, "op.c", GOOD)
+    tmp_path.chmod(0o777)
+    run = [*mounted, os.path.abspath(BURIN), "ops", "--operators-dir", tmp_path]
+    name = re.search(r"(\w+)\(", GOOD).group(1)
+    listed = subprocess.run(run, capture_output=True, text=True)
+    assert name in listed.stdout and not listed.stderr, listed.stderr
+    for mode, who in ((0o666, "everyone"), (0o664, "its group")):
+        path.chmod(mode)
+        listed = subprocess.run(run, capture_output=True, text=True)
+        assert name not in listed.stdout and f"{who} may write to it" in listed.stderr
+
+
+CRASH = "{ int *where = (int *)16; *where = 1; }\n"
+
+
+@pytest.mark.parametrize("start", [
+    "[[gnu::constructor]] static void start(void) ", "[[gnu::destructor]] static void start(void) ",
+    "[ [gnu::constructor] ] static void start(void) ",
+    "#define A [ gnu::constructor ]\n#define B [ A ]\nB static void start(void) ",
+    "static int A(int x);\n#define A(x) [x]\nstatic void start A([gnu::constructor]);\nstatic void start(void) ",
+    "void _init(void) ", "void _fini(void) "])
+def test_nothing_of_a_file_runs_when_it_is_checked(tmp_path, start):
+    code, out, error = said(["check", write(tmp_path, "op.c", start + CRASH + GOOD)])
+    assert code == 1, (code, out, error)
+    assert "attributes" in error or "as soon as it is loaded" in error
+
+
+def test_nothing_of_an_entry_of_the_cache_runs_when_it_is_loaded(tmp_path):
+    gcc = shutil.which("gcc")
+    if not gcc:
+        pytest.skip("gcc is not here")
+    where = {"CACHE_DIRECTORY": str(tmp_path / "cache"), "BURIN_CC": gcc}
+    path = write(tmp_path, "op.c", GOOD)
+    assert said(["check", path], where)[0] == 0
+    (tmp_path / "other.c").write_text("__attribute__((constructor)) static void start(void) " + CRASH)
+    entry, = (tmp_path / "cache").glob("*.so")
+    subprocess.run([gcc, "-shared", "-fPIC", "-nostdlib", "-o", entry, tmp_path / "other.c"], check=True)
+    entry.chmod(0o600)
+    code, out, error = said(["check", path], where)
+    assert code == 0 and "OK" in out, error
+
+
 def test_a_cache_that_others_may_write_is_not_used(tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()

@@ -199,6 +199,9 @@ static const struct broken {
     { P2P "static unsigned char pipeline(unsigned char p, int i) { return p; }\n",
       "2: #P2P_FUNC: an operator cannot be called pipeline: the daemon answers at that path "
       "itself; choose another name" },
+    { P2P "static unsigned char other(unsigned char p, int i) { return p; }\n",
+      "2: #P2P_FUNC: an operator cannot be called other: in /metrics that is what has no name; "
+      "choose another name" },
     { "#P2P_FUNC int\n" F "{ return p; }\n",
       "1: #P2P_FUNC: expected nothing behind the directive, found int" },
     /* signatures */
@@ -315,6 +318,12 @@ static const struct broken {
       "3: a static variable in a function must be const: an operator keeps nothing from pixel to "
       "pixel" },
     { P2P F "{ return f(p, i); }\n", "2: f calls itself: recursion is not accepted, write a loop" },
+    { "[[noreturn]] static void g(void) {}\n" GOOD,
+      "1: [[ is not accepted: an operator has no attributes" },
+    { "[ [gnu::unused] ] static const int g = 1;\n" GOOD,
+      "1: [[ is not accepted: an operator has no attributes" },
+    { "#define A [ gnu::constructor ]\n" GOOD,
+      "1: :: is not accepted: an operator has no attributes" },
     { P2P F "{ int class = 1; return class; }\n",
       "2: \"class\" is not accepted: it is a word of C++, which the GPU's compiler reads; choose "
       "another name" },
@@ -382,6 +391,46 @@ static void a_macro_may_look_at_the_position(void **state) {
     reader_destroy(file);
 }
 
+/* Of 160 bytes, however many each character has. */
+static void a_long_text_is_cut_at_a_character(void **state) {
+    (void)state;
+    char text[1024], wanted[170];
+    for (size_t before = 0; before < 4; before++) {
+        size_t used = (size_t)sprintf(text, "// %.*s", (int)before, "xyz");
+        for (int i = 0; i < 60; i++) used += (size_t)sprintf(text + used, "\u20ac");
+        sprintf(text + used, "\n" GOOD);
+        sprintf(wanted, "%.*s", (int)before, "xyz");
+        while (strlen(wanted) + 3 <= 160) strcat(wanted, "\u20ac");
+        struct user_file *file = read_good(text);
+        assert_string_equal(file->ops[0].op.summary, wanted);
+        reader_destroy(file);
+        used = (size_t)sprintf(text, "#STRUCT\ntypedef struct {\n    int level; // %.*s",
+                               (int)before, "xyz");
+        for (int i = 0; i < 60; i++) used += (size_t)sprintf(text + used, "\u20ac");
+        sprintf(text + used,
+                "\n} data;\n" P2P
+                "static unsigned char f(unsigned char p, int i, data d) { return p; }\n");
+        file = read_good(text);
+        assert_string_equal(file->ops[0].op.params[0].summary, wanted);
+        reader_destroy(file);
+    }
+}
+
+/* The daemon answers at /openapi.json, which is no operator's path. */
+static void a_name_that_is_free(void **state) {
+    (void)state;
+    reader_destroy(
+        read_good(P2P "static unsigned char openapi(unsigned char p, int i) { return p; }\n"));
+}
+
+static void a_name_of_a_file_in_no_encoding(void **state) {
+    (void)state;
+    struct user_file *file = reader_read("dir/caf\xe9\n.c", GOOD, strlen(GOOD), 0, &diagnostics);
+    assert_non_null(file);
+    assert_string_equal(file->ops[0].op.summary, "Each sample on its own, from caf??.c");
+    reader_destroy(file);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_listings_of_the_paper),
@@ -390,6 +439,9 @@ int main(void) {
         cmocka_unit_test(every_broken_file_is_told),
         cmocka_unit_test(all_mistakes_are_told_at_once),
         cmocka_unit_test(a_macro_may_look_at_the_position),
+        cmocka_unit_test(a_long_text_is_cut_at_a_character),
+        cmocka_unit_test(a_name_of_a_file_in_no_encoding),
+        cmocka_unit_test(a_name_that_is_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,6 +124,19 @@ static void the_first_job_decides(void **state) {
     }
 }
 
+/* The front has parsed every plan: one that is none here is no mistake of a client. */
+static void a_plan_that_is_none_here(void **state) {
+    (void)state;
+    struct failure failure = { 0 };
+    int slot = publish("unheard_of", 1, 8, 20), of = slot;
+    answers = 0;
+    assert_int_equal(executor_run(&executor, lane, &of, 1, &failure), 0);
+    assert_int_equal(answers, 1);
+    assert_int_equal(slot_job(slots, slot)->failure.status, STATUS_INTERNAL);
+    assert_non_null(strstr(slot_job(slots, slot)->failure.message, "unheard_of"));
+    slot_give(slots, slot);
+}
+
 /* Each job of a batch has its own values in its slot, before its result. */
 static void values_come_with_the_result(void **state) {
     (void)state;
@@ -291,6 +304,7 @@ int main(void) {
         cmocka_unit_test(plans_go_apart),
         cmocka_unit_test(no_more_than_the_staging_holds),
         cmocka_unit_test(what_finds_no_place_is_left_at_once),
+        cmocka_unit_test(a_plan_that_is_none_here),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

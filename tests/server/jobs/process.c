@@ -52,6 +52,8 @@ static int at_once(void) {
     return 1;
 }
 
+static struct failure failure; /* of the last check */
+
 static bool check_until(const char *how, const struct process_limits *limits, char *output,
                         size_t size, bool *good) {
     char *const arguments[] = { "process", (char *)how, NULL };
@@ -59,9 +61,12 @@ static bool check_until(const char *how, const struct process_limits *limits, ch
     assert_non_null(input);
     fputs("input\n", input);
     rewind(input);
-    const bool ended = process_check(arguments, fileno(input), limits, output, size, good);
+    failure = (struct failure){ 0 };
+    const enum status status =
+        process_check(arguments, fileno(input), limits, output, size, good, &failure);
     fclose(input);
-    return ended;
+    assert_int_equal(status, failure.status);
+    return !status;
 }
 
 static bool check(const char *how, int timeout_ms, char *output, size_t size, bool *good) {
@@ -97,7 +102,11 @@ static void no_answer(void **state) {
     bool good = true;
     assert_false(check("crash", PATIENCE_MS, output, sizeof output, &good));
     assert_false(good);
+    assert_int_equal(failure.status, STATUS_INTERNAL);
+    assert_non_null(strstr(failure.message, "crashed: Killed"));
     assert_false(check("silent", SHORT_MS, output, sizeof output, &good));
+    assert_int_equal(failure.status, STATUS_DEADLINE);
+    assert_non_null(strstr(failure.message, "longer than 100 ms"));
     check_no_child();
 }
 
@@ -122,6 +131,7 @@ static void one_that_nobody_waits_for_any_more(void **state) {
     assert_false(check_until("silent", &(struct process_limits){ 3600000, at_once }, output,
                              sizeof output, &good));
     assert_false(good);
+    assert_int_equal(failure.status, STATUS_CANCELLED);
     assert_false(check_until("mute", &(struct process_limits){ 3600000, at_once }, output,
                              sizeof output, &good));
     alarm(0);

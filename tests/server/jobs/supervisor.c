@@ -135,7 +135,9 @@ static int open_front_with(void **state, long start_ms) {
     struct failure failure = { 0 };
     front.slots = slots_create(&options, &failure);
     if (!front.slots || completion_pipe_open(front.pipe, 4, &failure)) return -1;
-    const struct supervisor_options how = { &front.config, front.slots, &front.pipe[1], 1, NULL };
+    const struct supervisor_options how = {
+        .config = &front.config, .slots = front.slots, .pipes = &front.pipe[1], .pipe_count = 1
+    };
     front.supervisor = supervisor_create(&how, &failure);
     *state = &front;
     return front.supervisor && wait_healthy(&front) ? 0 : -1;

@@ -6,6 +6,7 @@
 #include "server/jobs/process.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,13 +15,14 @@
 
 #include <cmocka.h>
 
-enum { COUNT_MS = 60000 }; /* how long the machine may take to count its GPUs */
+/* How long the machine may take to count its GPUs. */
+static const struct process_limits limits = { 60000, NULL }, soon = { 100, NULL };
 
 static void check_list(const char *devices, const char *expected) {
     static struct worker_list list;
     struct failure failure = { 0 };
     char names[200] = "";
-    if (worker_list_make(&list, devices, COUNT_MS, &failure))
+    if (worker_list_make(&list, devices, &limits, &failure))
         fail_msg("%s: %s", devices, failure.message);
     for (int i = 0; i < list.count; i++) {
         const size_t used = strlen(names);
@@ -45,7 +47,7 @@ static void the_cpu_always_stands_by(void **state) {
 static void check_refused(const char *devices, const char *word) {
     static struct worker_list list;
     struct failure failure = { 0 };
-    assert_int_equal(worker_list_make(&list, devices, COUNT_MS, &failure), STATUS_BAD_PARAM);
+    assert_int_equal(worker_list_make(&list, devices, &limits, &failure), STATUS_BAD_PARAM);
     assert_non_null(strstr(failure.message, word));
 }
 
@@ -61,7 +63,7 @@ static void further_gpus_are_left_out(void **state) {
     static struct worker_list list;
     struct failure failure = { 0 };
     setenv("TEST_GPUS", "40", 1);
-    assert_int_equal(worker_list_make(&list, "all", COUNT_MS, &failure), STATUS_OK);
+    assert_int_equal(worker_list_make(&list, "all", &limits, &failure), STATUS_OK);
     unsetenv("TEST_GPUS");
     assert_int_equal(list.count, WORKER_DEVICES_MAX);
     assert_string_equal(list.all[WORKER_DEVICES_MAX - 2].device, "cuda:15");
@@ -88,11 +90,45 @@ static void a_count_without_end_is_given_up(void **state) {
     struct failure failure = { 0 };
     setenv("TEST_GPUS", "hang", 1);
     alarm(60);
-    assert_int_equal(worker_list_make(&list, "all", 100, &failure), STATUS_INTERNAL);
-    assert_int_equal(worker_list_make(&list, "cuda:0", 100, &failure), STATUS_INTERNAL);
+    assert_int_equal(worker_list_make(&list, "all", &soon, &failure), STATUS_INTERNAL);
+    assert_int_equal(worker_list_make(&list, "cuda:0", &soon, &failure), STATUS_INTERNAL);
     assert_non_null(strstr(failure.message, "worker_start_ms"));
-    assert_int_equal(worker_list_make(&list, "cpu", 100, &failure), STATUS_OK);
+    assert_int_equal(worker_list_make(&list, "cpu", &soon, &failure), STATUS_OK);
     alarm(0);
+    unsetenv("TEST_GPUS");
+}
+
+static int at_once(void) {
+    return 1;
+}
+
+static void a_count_that_nobody_waits_for_any_more(void **state) {
+    (void)state;
+    static struct worker_list list;
+    struct failure failure = { 0 };
+    setenv("TEST_GPUS", "hang", 1);
+    alarm(60);
+    assert_int_equal(
+        worker_list_make(&list, "all", &(struct process_limits){ 3600000, at_once }, &failure),
+        STATUS_CANCELLED);
+    alarm(0);
+    unsetenv("TEST_GPUS");
+}
+
+/* No GPU is not the same as no answer. */
+static void a_count_that_fails(void **state) {
+    (void)state;
+    static const char *const ways[][2] = { { "crash", "Killed" },
+                                           { "fail", "code 3" },
+                                           { "", "code 0" } };
+    static struct worker_list list;
+    for (int i = 0; i < 3; i++) {
+        struct failure failure = { 0 };
+        setenv("TEST_GPUS", ways[i][0], 1);
+        assert_int_equal(worker_list_make(&list, "all", &limits, &failure), STATUS_INTERNAL);
+        assert_non_null(strstr(failure.message, ways[i][1]));
+        assert_non_null(strstr(failure.message, "devices=cpu"));
+    }
     unsetenv("TEST_GPUS");
 }
 
@@ -100,12 +136,17 @@ int main(int argc, char **argv) {
     (void)argv;
     const char *gpus = getenv("TEST_GPUS");
     while (argc > 1 && gpus && strcmp(gpus, "hang") == 0) pause();
+    if (argc > 1 && gpus && strcmp(gpus, "crash") == 0) raise(SIGKILL);
+    if (argc > 1 && gpus && strcmp(gpus, "fail") == 0) return 3;
+    if (argc > 1 && gpus && !*gpus) return 0;
     if (argc > 1) return puts(gpus ? gpus : "3") < 0; /* as `burin worker --count` */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cpu_always_stands_by),
         cmocka_unit_test(what_is_not_here_is_refused),
         cmocka_unit_test(further_gpus_are_left_out),
         cmocka_unit_test(a_count_without_end_is_given_up),
+        cmocka_unit_test(a_count_that_nobody_waits_for_any_more),
+        cmocka_unit_test(a_count_that_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "server/http/exchange.h"
+
+#include "server/http/representation.h"
+#include "server/http/route.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Left as they are: text that is written before it is read, and spans that nobody reads here. The
+ * fewer lines of the cache a request touches, the more of them stay a lane's. */
+static void clear(struct exchange *exchange) {
+    char *start = (char *)exchange;
+    static const size_t parts[][2] = {
+        { 0, offsetof(struct exchange, upload.parser.headers.line) },
+        { offsetof(struct exchange, upload.bytes), offsetof(struct exchange, timing.spans) },
+        { offsetof(struct exchange, device), sizeof *exchange },
+    };
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        memset(start + parts[i][0], 0, parts[i][1] - parts[i][0]);
+}
+
+/* The client's id where it is harmless, else the next of ours. */
+static void set_id(struct exchange *exchange) {
+    const char *id = connection_header(exchange->library, "X-Request-ID");
+    const size_t length = id ? strlen(id) : 0;
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+    if (length > 0 && length < REQUEST_ID_MAX && strspn(id, allowed) == length) {
+        strcpy(exchange->request_id, id);
+        return;
+    }
+    const int64_t number = __atomic_add_fetch(&exchange->front->request_count, 1, __ATOMIC_RELAXED);
+    snprintf(exchange->request_id, sizeof exchange->request_id, "%08lx-%lx",
+             (unsigned long)exchange->front->run_id, (unsigned long)number);
+}
+
+struct exchange *exchange_begin(const struct front_listener *listener,
+                                struct MHD_Connection *library, const char *method) {
+    struct front *front = listener->front;
+    struct connection *connection = connection_of(library);
+    if (!connection || !connection->filter) return NULL;
+    struct exchange *exchange = (struct exchange *)connection->memory;
+    clear(exchange);
+    exchange->front = front;
+    exchange->generation = generations_hold(&front->generations);
+    exchange->listener = listener;
+    exchange->connection = connection;
+    exchange->library = library;
+    exchange->method = method;
+    exchange->slot = -1;
+    exchange->start_ns = connection->start_ns;
+    strcpy(exchange->label, "other");
+    set_id(exchange);
+    __atomic_add_fetch(&front->exchanges, 1, __ATOMIC_RELAXED);
+    return exchange;
+}
+
+bool exchange_is_known(const struct exchange *exchange, const char *etag) {
+    struct header_lines lines;
+    bool known = false;
+    connection_header_lines(exchange->library, MHD_HTTP_HEADER_IF_NONE_MATCH, &lines);
+    for (int i = 0; i < lines.count; i++) known |= representation_is_known(lines.values[i], etag);
+    return known;
+}
+
+/* ---- its operators */
+
+void exchange_release_generation(struct exchange *exchange) {
+    generation_release(exchange->generation);
+    exchange->generation = NULL;
+    exchange->settings.plan.ops = NULL; /* they were its */
+}
+
+void exchange_release_unplanned(struct exchange *exchange) {
+    const struct plan *plan = &exchange->settings.plan;
+    if (!exchange->generation) return;
+    const bool may_plan = exchange->route && exchange->route->submit &&
+                          (!plan->count || plan_has_user_operators(plan));
+    if (!may_plan) exchange_release_generation(exchange);
+}
