@@ -210,9 +210,9 @@ static void long_jobs_leave_a_lane_free(int batch) {
     int slow[3], quick;
     begin(3, batch);
     start_lanes(3);
-    for (int i = 0; i < 3; i++) slow[i] = send_job("slow", true, false);
-    wait_taken(2);
-    assert_int_equal(lane_with(slow[2]), -1);
+    for (int i = 0; i < 2; i++) slow[i] = send_job("slow", true, false);
+    wait_taken(2); /* lanes take messages side by side: which of three is last is not known */
+    slow[2] = send_job("slow", true, false);
     for (int i = 0; i < 5; i++) {
         quick = send_job("quick", false, false);
         wait_taken(1);
