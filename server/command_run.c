@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* burin run: the pipeline of the daemon on one file, in this process.
  *
- * How it works. `struct run_state` is filled from top to bottom: options, device, files with the sizes
- * in their headers, the shapes after each step, a lane with room for just that, pixels, the encoded
- * result. The first failure ends it; work_release frees whatever there is. Who decodes and encodes
+ * How it works. `struct run_state` is filled from top to bottom: options, device, files with the
+ * sizes in their headers, the shapes after each step, a lane with room for just that, pixels, the encoded
+ * result. The first failure ends it; state_release frees whatever there is. Who decodes and encodes
  * is chosen as in the daemon; what the device's codec refuses is done again by the CPU's. On stderr
  * a line tells how far it is. */
 #include "pipeline/aux_image.h"
@@ -365,7 +365,7 @@ static enum status work_through(struct run_state *state, struct failure *failure
     return status;
 }
 
-static void work_release(struct run_state *state) {
+static void state_release(struct run_state *state) {
     if (state->lane) state->driver->close(state->lane);
     pool_destroy(state->pool);
     metadata_release(&state->metadata);
@@ -386,6 +386,6 @@ int command_run(int argc, char **argv) {
         print_results(&state);
     else
         fprintf(stderr, "burin: %s\n", *failure.message ? failure.message : status_name(status));
-    work_release(&state);
+    state_release(&state);
     return status == STATUS_OK ? 0 : status == STATUS_BAD_PARAM ? 2 : 1;
 }

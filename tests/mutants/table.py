@@ -121,7 +121,7 @@ TABLE = [
     ("a group goes on although it takes long", "jobs/group.c",
      "(first->is_long || ms + job->predicted_ms <= GROUP_MS)", "true", "unit jobs/group"),
     ("what finds no place in a batch waits for its end", "jobs/executor.c",
-     "if (left && executor->leave) executor->leave(executor->context, slots, left);", "", "unit jobs/executor"),
+     "if (left && executor->leave && !attempt->again) {", "if (false) {", "unit jobs/executor"),
     ("one outlier moves a coefficient as far as it likes", "jobs/cost.c",
      "1.0 / RATIO_MAX, RATIO_MAX);", "0, 1e9);", "unit jobs/cost"),
     ("a small file teaches what a megabyte costs", "jobs/cost.c",
