@@ -237,6 +237,8 @@ static enum status empty(struct lane *opened, struct failure *failure) {
         const enum status status = lane_buffer_empty(buffers[i], lane->stream, failure);
         if (status) return status;
     }
+    /* Cores write the next input into the same memory, and its batch may have another stream. */
+    CUDA_TRY(failure, cudaStreamSynchronize(lane->stream));
     return STATUS_OK;
 }
 

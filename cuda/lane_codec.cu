@@ -275,7 +275,10 @@ enum status lane_codec_finish(struct lane_codec *codec, cudaStream_t stream, dou
         const enum status status =
             copy_pieces(encoding->bytes, codec->encode_batch.out + result->offset, encoding->length,
                         true, stream, failure);
-        if (status) return status;
+        if (status) {
+            cudaStreamSynchronize(stream); /* the slots of those before it are others' soon */
+            return status;
+        }
     }
     if (copied) CUDA_TRY(failure, cudaStreamSynchronize(stream));
     *copy_ms = copied ? ns_to_ms(clock_ns() - start) : 0;

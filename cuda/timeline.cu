@@ -88,8 +88,9 @@ bool timeline_lend(struct timeline *timeline, enum span_level level, const char 
 
 void timeline_end_kernel(struct timeline *timeline, cudaStream_t stream, enum span_level level,
                          const char *name) {
+    const int count = timeline ? timeline->count : 0;
     if (!timeline || record(timeline, stream, name, 0) != cudaSuccess) return;
-    timeline->marks[timeline->count - 1].level = level;
+    if (timeline->count > count) timeline->marks[count].level = level; /* there may be none left */
 }
 
 enum status timeline_end(struct timeline *timeline, cudaStream_t stream, struct failure *failure) {

@@ -55,7 +55,7 @@ static void unstuff_piece(struct jpeg_picture *picture, uint32_t piece, uint32_t
         const uint32_t byte = jpeg_scan_byte(picture, i), after = jpeg_scan_byte(picture, i + 1);
         if (jpeg_is_data(before, byte, after)) picture->bits[kept++] = (uint8_t)byte;
         if (jpeg_is_restart(byte, after))
-            picture->facts->flags |= jpeg_note_restart(picture, restarts++, after, kept);
+            picture->facts->flags |= jpeg_note_restart(picture, restarts++, i, kept);
         before = byte;
     }
 }

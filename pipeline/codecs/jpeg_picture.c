@@ -3,16 +3,22 @@
  * unstuffed bits there are at most as many, a coefficient takes two of them at least, a block its
  * place in the frame. The arena is the arrays in turn, each at a multiple of JPEG_ARENA_ALIGN. */
 #include "pipeline/codecs/jpeg_picture.h"
+#include "pipeline/codecs/jpeg_scan.h"
 #include "pipeline/codecs/jpeg_zigzag.h"
 
 #include <string.h>
 
+/* The file may lie in memory that others can write to, so the copy is judged, not the original. */
 static void copy_code(struct jpeg_picture *picture, int number, const struct jpeg_code *code) {
+    uint8_t *counts = picture->code_counts[number];
     size_t count = 0;
     if (!code->counts) return;
-    for (int i = 0; i < JPEG_CODE_LENGTHS; i++) count += code->counts[i];
-    memcpy(picture->code_counts[number], code->counts, JPEG_CODE_LENGTHS);
-    memcpy(picture->code_symbols[number], code->symbols, count);
+    memcpy(counts, code->counts, JPEG_CODE_LENGTHS);
+    for (int i = 0; i < JPEG_CODE_LENGTHS; i++) count += counts[i];
+    if (count > JPEG_SYMBOLS || !huffman_is_code(counts))
+        memset(counts, 0, JPEG_CODE_LENGTHS);
+    else
+        memcpy(picture->code_symbols[number], code->symbols, count);
 }
 
 static void set_tables(struct jpeg_picture *picture, const struct jpeg_baseline *jpeg) {
@@ -81,6 +87,20 @@ static void set_frame(struct jpeg_picture *picture, const struct jpeg_baseline *
     picture->by_mcus_across = divisor_of(picture->mcus_across);
 }
 
+/* As many as the longest codes and numbers take, each byte stuffed, with the restarts' markers:
+ * what is longer is no picture's, and would take memory for it. */
+static uint64_t scan_bytes_max(const struct jpeg_picture *picture) {
+    const uint64_t block_bytes = (27 + 63 * 26 + 7) / 8;
+    return 2 * block_bytes * picture->blocks + 4 * (uint64_t)picture->segments;
+}
+
+/* Coefficients, whole groups of eight. */
+static uint32_t list_max(const struct jpeg_picture *picture) {
+    const uint64_t by_bits = 4 * (uint64_t)picture->scan_bytes;
+    const uint64_t by_blocks = (63 * (uint64_t)picture->blocks + 7) / 8 * 8;
+    return (uint32_t)(by_bits < by_blocks ? by_bits : by_blocks);
+}
+
 bool jpeg_picture_init(struct jpeg_picture *picture, const struct jpeg_baseline *jpeg) {
     const size_t length = (size_t)(jpeg->bytes + jpeg->length - jpeg->scan);
     memset(picture, 0, sizeof *picture);
@@ -89,8 +109,9 @@ bool jpeg_picture_init(struct jpeg_picture *picture, const struct jpeg_baseline 
     picture->scan = jpeg->scan;
     picture->scan_bytes = (uint32_t)length - 2;
     picture->pieces = divide_up(picture->scan_bytes, JPEG_PIECE_BYTES);
-    picture->list_max = 4 * picture->scan_bytes;
     set_frame(picture, jpeg);
+    if (picture->scan_bytes > scan_bytes_max(picture)) return false;
+    picture->list_max = list_max(picture);
     set_tables(picture, jpeg);
     set_guesses(picture);
     jpeg_picture_cut(picture, JPEG_SUB_LOG2, JPEG_PHASE_LEAD);

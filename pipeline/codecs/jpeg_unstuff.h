@@ -30,11 +30,21 @@ HOST_DEVICE bool jpeg_is_stray(uint32_t byte, uint32_t after) {
     return byte == 0xff && after != 0 && !jpeg_is_restart(byte, after);
 }
 
-/* Notes the restart marker AFTER, the NUMBER-th of the scan, behind KEPT bytes of data. Returns
+/* Whether the restart marker at AT ends a segment of no bytes. A walk would pass such segments
+ * unjudged where the scan starts with one, and one by one where there are many. */
+HOST_DEVICE bool jpeg_ends_nothing(const struct jpeg_picture *picture, uint32_t at) {
+    return at < 2
+               ? at == 0
+               : jpeg_is_restart(jpeg_scan_byte(picture, at - 2), jpeg_scan_byte(picture, at - 1));
+}
+
+/* Notes the restart marker at AT, the NUMBER-th of the scan, behind KEPT bytes of data. Returns
  * flags. */
 HOST_DEVICE uint32_t jpeg_note_restart(const struct jpeg_picture *picture, uint32_t number,
-                                       uint32_t after, uint32_t kept) {
-    if (number + 1 >= picture->segments || (after & 7) != (number & 7)) return JPEG_FLAG_RESTARTS;
+                                       uint32_t at, uint32_t kept) {
+    const uint32_t turn = jpeg_scan_byte(picture, at + 1) & 7;
+    if (number + 1 >= picture->segments || turn != (number & 7)) return JPEG_FLAG_RESTARTS;
+    if (jpeg_ends_nothing(picture, at)) return JPEG_FLAG_RESTARTS;
     picture->segment_ends[number] = kept;
     return 0;
 }

@@ -25,10 +25,15 @@ static __device__ __forceinline__ uint32_t jpeg_byte(const struct jpeg_bytes &by
     return bytes.words[i / 4] >> 8 * (i % 4) & 255;
 }
 
+/* Of the scan, where this thread's begin. */
+static __device__ __forceinline__ uint32_t jpeg_bytes_at(uint32_t piece) {
+    return piece * JPEG_PIECE_BYTES + threadIdx.x * JPEG_THREAD_BYTES;
+}
+
 /* In front of the scan stands 0; behind it, in the file too, the last marker's 0xff. */
 static __device__ __forceinline__ struct jpeg_bytes
 jpeg_bytes_load(const struct jpeg_picture *picture, uint32_t piece) {
-    const uint32_t at = piece * JPEG_PIECE_BYTES + threadIdx.x * JPEG_THREAD_BYTES;
+    const uint32_t at = jpeg_bytes_at(piece);
     const uint32_t left = at < picture->scan_bytes ? picture->scan_bytes - at : 0;
     struct jpeg_bytes bytes = {};
     bytes.count = min(left, (uint32_t)JPEG_THREAD_BYTES);
@@ -153,7 +158,8 @@ static __global__ void __launch_bounds__(JPEG_PIECE_THREADS)
         if (i > (int)bytes.count) break;
         if (jpeg_is_data(jpeg_byte(bytes, i - 1), byte, after)) into[kept++] = (uint8_t)byte;
         if (!jpeg_is_restart(byte, after)) continue;
-        const uint32_t flags = jpeg_note_restart(picture, restarts++, after, before.kept + kept);
+        const uint32_t flags = jpeg_note_restart(
+            picture, restarts++, jpeg_bytes_at(unit.index) + i - 1, before.kept + kept);
         if (flags) atomicOr(&picture->facts->flags, flags);
     }
     __syncthreads();

@@ -182,7 +182,9 @@ static __global__ void __launch_bounds__(JPEG_WALK_THREADS)
     __shared__ uint32_t groups[JPEG_GROUP * JPEG_WALK_THREADS];
     const struct jpeg_unit unit = jpeg_unit_of(units, JPEG_STAGE_WRITES);
     const struct jpeg_picture *picture = unit.picture;
-    const uint32_t subs = jpeg_subs_of(picture);
+    /* Other blocks may flag it meanwhile: this one's threads go by what they see together. */
+    const bool flawed = __syncthreads_or(picture->facts->flags != 0);
+    const uint32_t subs = flawed ? 0 : jpeg_subs(picture->facts->bytes, picture->sub_log2);
     const uint32_t own = JPEG_WALK_THREADS / spread;
     const uint32_t sub = unit.index * own + threadIdx.x / spread;
     if (unit.index * own >= subs) return;
