@@ -37,6 +37,7 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
         items[i].file.image = items[i].shapes[plan->count];
         items[i].file.length = 0;
         items[i].refused = false;
+        items[i].failure = (struct failure){ .status = STATUS_OK }; /* it may run a second time */
     }
     fuse_steps(lane, plan, items);
     const struct lane_need need = run_layout_need(lane, plan, items, count);

@@ -2,10 +2,10 @@
 /* burin run: the pipeline of the daemon on one file, in this process.
  *
  * How it works. `struct run_state` is filled from top to bottom: options, device, files with the
- * sizes in their headers, the shapes after each step, a lane with room for just that, pixels, the encoded
- * result. The first failure ends it; state_release frees whatever there is. Who decodes and encodes
- * is chosen as in the daemon; what the device's codec refuses is done again by the CPU's. On stderr
- * a line tells how far it is. */
+ * sizes in their headers, the shapes after each step, a lane with room for just that, pixels, the
+ * encoded result. The first failure ends it; state_release frees whatever there is. Who decodes and
+ * encodes is chosen as in the daemon; what the device's codec refuses is done again by the CPU's.
+ * On stderr a line tells how far it is. */
 #include "pipeline/aux_image.h"
 #include "pipeline/registry.h"
 #include "pipeline/run.h"
@@ -252,7 +252,8 @@ static enum status process(struct run_state *state, struct failure *failure) {
     const int64_t start = clock_ns();
     enum status status = allocate_result(state, failure);
     if (status == STATUS_OK) status = recode(state, state->driver->codec, failure);
-    if (state->item.refused || (status == STATUS_INTERNAL && state->driver->codec))
+    const bool failed = status == STATUS_INTERNAL || status == STATUS_NO_MEMORY;
+    if (state->item.refused || (failed && state->driver->codec))
         status = recode(state, NULL, failure);
     timing_close(&state->timing,
                  state->timing.stage_ms[STAGE_RECEIVE] + ns_to_ms(clock_ns() - start));

@@ -106,6 +106,17 @@ void cost_work_add_file(struct cost_work *work, const struct probe *probe, uint6
     add(work, row + 2, COST_DECODE, megabytes(&probe->shape));
 }
 
+bool cost_work_is_cores(const struct cost_work *work) {
+    bool cores = false;
+    for (uint32_t i = 0; i < work->count; i++) {
+        const int row = work->terms[i].row;
+        if (work->terms[i].amount <= 0) continue;
+        cores |= row / 3 == DECODE_JPEG_CORES || row / 3 == DECODE_PNG;
+        cores |= row >= COST_ENCODE_ROWS + 2 * ENCODE_PNG && row < COST_ENCODE_ROWS + 2 * ENCODE_PNM;
+    }
+    return cores;
+}
+
 static int row_of_op(const struct op *op) {
     uint32_t hash = 2166136261u;
     for (int i = 0; i < builtin_op_count() && i < COST_BUILTIN_OPS; i++)
@@ -201,6 +212,11 @@ static bool makes_sense(const struct cost_work *work, const double took_ms[COST_
         sense = sense && isfinite(took_ms[s]) && took_ms[s] <= total_ms;
     for (uint32_t i = 0; sense && i < work->count; i++) sense = work->terms[i].row < COST_ROWS;
     return sense;
+}
+
+void cost_fade(struct cost *cost) {
+    for (int row = 0; row < COST_ROWS; row++)
+        cost->rows[row] = (cost->rows[row] + cost->defaults[row]) / 2;
 }
 
 void cost_learn(struct cost *cost, const struct cost_work *work, const struct timing *timing,

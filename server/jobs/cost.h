@@ -90,4 +90,11 @@ double cost_predict_compute(const struct cost *cost, const struct cost_work *wor
 void cost_learn(struct cost *cost, const struct cost_work *work, const struct timing *timing,
                 double total_ms, double predicted_ms, uint32_t batch);
 
+/* Half of what was learned: of a worker that is chosen no more nothing would be learned that could
+ * correct it. */
+void cost_fade(struct cost *cost);
+
+/* Whether cores decode or encode files of it even where a GPU runs its plan. */
+bool cost_work_is_cores(const struct cost_work *work);
+
 #endif

@@ -8,17 +8,20 @@
 
 enum { NOWHERE = -1 };
 
-/* Cores also receive requests and feed GPUs. Where a GPU serves a job too, the CPU gets it only if
- * it is predicted to answer so many times sooner: on 16 cores beside an H200, at 128 connections, a
+/* Cores also receive requests and feed GPUs. Where a GPU would take a job off the cores, the CPU
+ * gets it only if it is predicted to answer so many times sooner: on 16 cores beside an H200, at 128 connections, a
  * CPU that took what it would answer just a little sooner made 24,900 JPEGs of 320x240 a second of
  * 106,000. */
 enum { CORES_SHARE = 8 };
+
+static const int64_t fade_ns = 1000000000;
 
 void forecast_init(struct forecast *forecast, const struct worker_list *workers) {
     forecast->workers = workers;
     for (int i = 0; i < workers->count; i++) {
         cost_init(&forecast->costs[i], workers->all[i].cpu);
         forecast->backlogs[i] = (struct backlog){ .lanes = 0 };
+        forecast->taught_ns[i] = 0;
     }
 }
 
@@ -36,6 +39,10 @@ void forecast_begin(struct forecast *forecast, struct forecast_round *round) {
     round->open = 0;
     for (int i = 0; i < forecast->workers->count; i++) {
         const struct worker_handle *worker = &forecast->workers->all[i];
+        if (round->now - forecast->taught_ns[i] > fade_ns) {
+            cost_fade(&forecast->costs[i]);
+            forecast->taught_ns[i] = round->now;
+        }
         round->healthy[i] = worker_handle_healthy(worker);
         round->full[i] = !round->healthy[i];
         round->open += round->healthy[i];
@@ -68,9 +75,10 @@ static struct backlog_job job_at(const struct forecast_round *round, const struc
     return backlog_job(&round->backlogs[worker], (double)job->own_ms[worker], round->now);
 }
 
-static bool gpu_serves(const struct forecast *forecast, const struct forecast_round *round,
-                       const struct forecast_job *job) {
+static bool gpu_takes_over(const struct forecast *forecast, const struct forecast_round *round,
+                           const struct forecast_job *job) {
     bool any = false;
+    if (cost_work_is_cores(&job->work)) return false;
     for (int i = 0; i < forecast->workers->count; i++)
         any |= !forecast->workers->all[i].cpu && round->healthy[i] && job->own_ms[i] >= 0;
     return any;
@@ -78,7 +86,7 @@ static bool gpu_serves(const struct forecast *forecast, const struct forecast_ro
 
 int forecast_choose(const struct forecast *forecast, const struct forecast_round *round,
                     const struct forecast_job *job, int died_at, bool suspect) {
-    const double cpu_times = gpu_serves(forecast, round, job) ? CORES_SHARE : 1;
+    const double cpu_times = gpu_takes_over(forecast, round, job) ? CORES_SHARE : 1;
     struct offer best = { .again = false };
     int chosen = NOWHERE;
     for (int i = 0; i < forecast->workers->count; i++) {
@@ -114,14 +122,20 @@ bool forecast_is_unbatched(const struct forecast *forecast, const struct forecas
            forecast->backlogs[worker].long_from_ms;
 }
 
+/* Whether a GPU's cores did what its codec was predicted to do: that says nothing of the codec. */
+static bool is_exceptional(const struct job *job) {
+    return job->decoded_by > CODEC_FORMAT || job->encoded_by > CODEC_FORMAT;
+}
+
 void forecast_learn(struct forecast *forecast, int worker, const struct forecast_job *predicted,
                     const struct job *job) {
     const double ms =
         ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
     backlog_complete(&forecast->backlogs[worker], &predicted->backlog, clock_ns());
-    if (!job->failure.status)
-        cost_learn(&forecast->costs[worker], &predicted->work, &job->timing, ms,
-                   predicted->backlog.ms, job->batch);
+    if (job->failure.status || is_exceptional(job)) return;
+    forecast->taught_ns[worker] = clock_ns();
+    cost_learn(&forecast->costs[worker], &predicted->work, &job->timing, ms, predicted->backlog.ms,
+               job->batch);
 }
 
 void forecast_account(const struct forecast *forecast, int worker, struct worker_account *account) {

@@ -17,6 +17,7 @@ struct forecast {
     const struct worker_list *workers;
     struct cost costs[WORKERS_MAX]; /* by the worker's number in the list */
     struct backlog backlogs[WORKERS_MAX];
+    int64_t taught_ns[WORKERS_MAX]; /* when a worker's costs were last learned, or faded */
 };
 
 /* What is predicted of one job. */
@@ -40,6 +41,7 @@ void forecast_init(struct forecast *forecast, const struct worker_list *workers)
 void forecast_predict(const struct forecast *forecast, const struct job *job,
                       struct forecast_job *predicted);
 
+/* What was learned of a worker that has not answered for a second fades. */
 void forecast_begin(struct forecast *forecast, struct forecast_round *round);
 
 /* The healthy worker that is predicted to answer JOB first, or -1. DIED_AT died with it before and
