@@ -112,7 +112,8 @@ bool cost_work_is_cores(const struct cost_work *work) {
         const int row = work->terms[i].row;
         if (work->terms[i].amount <= 0) continue;
         cores |= row / 3 == DECODE_JPEG_CORES || row / 3 == DECODE_PNG;
-        cores |= row >= COST_ENCODE_ROWS + 2 * ENCODE_PNG && row < COST_ENCODE_ROWS + 2 * ENCODE_PNM;
+        cores |=
+            row >= COST_ENCODE_ROWS + 2 * ENCODE_PNG && row < COST_ENCODE_ROWS + 2 * ENCODE_PNM;
     }
     return cores;
 }

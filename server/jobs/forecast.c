@@ -9,9 +9,9 @@
 enum { NOWHERE = -1 };
 
 /* Cores also receive requests and feed GPUs. Where a GPU would take a job off the cores, the CPU
- * gets it only if it is predicted to answer so many times sooner: on 16 cores beside an H200, at 128 connections, a
- * CPU that took what it would answer just a little sooner made 24,900 JPEGs of 320x240 a second of
- * 106,000. */
+ * gets it only if it is predicted to answer so many times sooner: on 16 cores beside an H200, at
+ * 128 connections, a CPU that took what it would answer just a little sooner made 24,900 JPEGs of
+ * 320x240 a second of 106,000. */
 enum { CORES_SHARE = 8 };
 
 static const int64_t fade_ns = 1000000000;
