@@ -54,7 +54,7 @@ static const char second_source[] =
     "typedef struct { int add, times; // 2 [0,9]\n"
     "} settings;\n"
     "#P2P_FUNC\n"
-    "static uint8_t other(uint8_t v, int i) { return helper(v) ^ (INT_MAX >> 24) ^ UINT8_MAX; }\n"
+    "static uint8_t another(uint8_t v, int i) { return helper(v) ^ (INT_MAX >> 24) ^ UINT8_MAX; }\n"
     "#P2P_FUNC\n"
     "static unsigned short deep(unsigned short v, int i, settings s) { return v * s.times + i; }\n"
     "#N2P_FUNC\n"
@@ -79,7 +79,7 @@ static unsigned placed_of(unsigned v, unsigned index, unsigned unused) {
     return (v * 3 + (v & 3) + 1 + index * 11) & 0xff;
 }
 
-static unsigned other_of(unsigned v, unsigned index, unsigned unused) {
+static unsigned another_of(unsigned v, unsigned index, unsigned unused) {
     (void)index, (void)unused;
     return (v * 5 - (9 - (v & 3))) % 256 ^ 127 ^ 255;
 }
@@ -98,7 +98,7 @@ struct meaning {
 static const struct meaning plus = { "plus", plus_of, ADD, 0, 0 };
 static const struct meaning plus_again = { "plus", plus_of, ADD_AGAIN, 0, 0 };
 static const struct meaning placed = { "placed", placed_of, 0, -1, 0 };
-static const struct meaning other = { "other", other_of, 0, -1, 0 };
+static const struct meaning other = { "another", another_of, 0, -1, 0 };
 static const struct meaning deep = { "deep", deep_of, TIMES, 1, 0 };
 static const struct meaning window = { "window", NULL, ADD, 0, 1 };
 static const struct meaning wide = { "wide", NULL, 0, -1, 2 };
