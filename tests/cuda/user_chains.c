@@ -43,7 +43,7 @@ static const char second_source[] =
     "typedef struct { double times; // 1.5 [0,9]\n"
     "} settings;\n"
     "#P2P_FUNC\n"
-    "static unsigned char other(unsigned char v, int i) { return helper(v) ^ 90; }\n"
+    "static unsigned char another(unsigned char v, int i) { return helper(v) ^ 90; }\n"
     "#P2P_FUNC\n"
     "static unsigned short deep(unsigned short v, int i, settings s) {\n"
     "    return (int)(v * s.times) + i;\n"
@@ -185,15 +185,15 @@ static void check_plan(const char *text, unsigned depth, const char *apart, cons
 static void test_points(void **state) {
     (void)state;
     check_plan("plus:add=3;placed;plus:add=200", 8, "plus placed plus", "plus+placed+plus");
-    check_plan("placed;other", 8, "placed other", "placed+other");
+    check_plan("placed;another", 8, "placed another", "placed+another");
     check_plan("deep;deep:times=2.5", 16, "deep deep", "deep+deep");
 }
 
 static void test_points_before_a_window(void **state) {
     (void)state;
     check_plan("placed;window", 8, "placed window", "placed+window");
-    check_plan("plus;other;placed;window:times=3", 8, "plus other placed window",
-               "plus+other+placed+window");
+    check_plan("plus;another;placed;window:times=3", 8, "plus another placed window",
+               "plus+another+placed+window");
     check_plan("deep:times=0.75;wide", 16, "deep wide", "deep+wide");
 }
 
@@ -201,10 +201,10 @@ static void test_points_before_a_window(void **state) {
 static void test_what_is_not_fused(void **state) {
     (void)state;
     check_plan("window;window", 8, "window window", "window window");
-    check_plan("placed;window;other", 8, "placed window other", "placed+window other");
-    check_plan("placed;other;threshold;plus;placed", 8, "placed other threshold plus placed",
-               "placed+other threshold plus+placed");
-    check_plan("placed;least;other", 8, "placed least other", "placed least other");
+    check_plan("placed;window;another", 8, "placed window another", "placed+window another");
+    check_plan("placed;another;threshold;plus;placed", 8, "placed another threshold plus placed",
+               "placed+another threshold plus+placed");
+    check_plan("placed;least;another", 8, "placed least another", "placed least another");
     check_plan("plus;plus;plus;plus;plus;plus;window", 8, "plus plus plus plus plus plus window",
                "plus+plus+plus+plus+plus plus+window");
 }
