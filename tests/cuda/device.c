@@ -109,8 +109,9 @@ static void test_bounded_memory(void **state) {
     bounded.device_pool_bytes = 2 * step;
     for (int i = 0; i < 2; i++)
         assert_int_equal(device_cuda.open(0, &bounded, &lanes[i], NULL), STATUS_OK);
-    const struct lane_need fits = { step, 0, step }, pinned = { step + 256, 0, step },
-                           arena = { 256, 3 * step, 256 };
+    const struct lane_need fits = { .in = step, .out = step },
+                           pinned = { .in = step + 256, .out = step },
+                           arena = { .in = 256, .work = 3 * step, .out = 256 };
     assert_int_equal(device_cuda.reserve(lanes[0], &pinned, &failure), STATUS_NO_MEMORY);
     assert_non_null(strstr(failure.message, "pinned_pool_bytes"));
     assert_int_equal(device_cuda.reserve(lanes[0], &arena, &failure), STATUS_NO_MEMORY);
