@@ -8,15 +8,6 @@
 #include "pipeline/aux_image.h"
 #include "server/values_json.h"
 
-#include <string.h>
-
-/* Whether one launch can do both: the same plan over the same kind of samples. */
-static bool alike(const struct job *a, const struct job *b) {
-    const struct image *one = &a->probe.shape, *other = &b->probe.shape;
-    return one->channels == other->channels && one->depth == other->depth &&
-           strcmp(a->plan, b->plan) == 0;
-}
-
 /* It may have been begun before: by a worker that died, or in a batch that was split. */
 static void begin(struct job *job, int64_t now, bool again) {
     const double queue_ms =
@@ -117,7 +108,7 @@ static bool fits(const struct load *all, const struct executor *executor) {
 static bool take(struct batch *batch, int slot, int64_t now, struct load *all) {
     const struct executor *executor = batch->executor;
     const struct job *job = slot_job(executor->slots, slot);
-    if (batch->count && !alike(job, batch->items[0].job)) return false;
+    if (batch->count && !job_is_alike(job, batch->items[0].job)) return false;
     propose(batch, slot, now);
     const struct load one = load_of(batch, &batch->run_items[batch->count], job);
     const struct load sum = { all->in + one.in, all->out + one.out, all->device + one.device };

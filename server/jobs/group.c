@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/jobs/group.h"
 
-#include <string.h>
-
 /* Costs are alike if the larger is at most so many times the smaller, and a millisecond more. */
 enum { LIKE_TIMES = 4, LIKE_MS = 1 };
 
@@ -14,16 +12,10 @@ static bool like_cost(const struct job *a, const struct job *b) {
     return most <= LIKE_TIMES * least + LIKE_MS;
 }
 
-static bool alike(const struct job *a, const struct job *b) {
-    const struct image *one = &a->probe.shape, *other = &b->probe.shape;
-    return one->channels == other->channels && one->depth == other->depth &&
-           strcmp(a->plan, b->plan) == 0 && like_cost(a, b);
-}
-
 /* Whether a group of jobs like FIRST, of MS so far, may take JOB too. Other lanes are there for
  * more work; but where codecs make it long, cores work at as many files at once as there are. */
 static bool may_join(const struct job *first, const struct job *job, double ms) {
-    return !first->unbatched && alike(first, job) &&
+    return !first->unbatched && job_is_alike(first, job) && like_cost(first, job) &&
            (first->is_long || ms + job->predicted_ms <= GROUP_MS);
 }
 

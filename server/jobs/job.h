@@ -23,6 +23,7 @@
 #include "server/jobs/cost.h"
 
 #include <stdint.h>
+#include <string.h>
 
 enum { REQUEST_ID_MAX = 64, DEVICE_NAME_MAX = 64, DEVICE_WANT_MAX = 24 };
 
@@ -88,6 +89,13 @@ struct job {
     uint8_t decoded_by, encoded_by; /* enum codec_place */
     struct timing timing;           /* queue, decode... encode; receive and total by the front */
 };
+
+/* Whether one launch can do both: the same plan over the same kind of samples. */
+static inline bool job_is_alike(const struct job *a, const struct job *b) {
+    const struct image *one = &a->probe.shape, *other = &b->probe.shape;
+    return one->channels == other->channels && one->depth == other->depth &&
+           strcmp(a->plan, b->plan) == 0;
+}
 
 static inline enum format job_result_format(const struct job *job) {
     return job->type ? job->type : job->probe.format;

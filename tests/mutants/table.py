@@ -88,7 +88,7 @@ TABLE = [
     # ---- jobs and workers
     ("the answer of a worker's self-test is not compared", "jobs/self_test.c",
      "image_digest(&item.out) != known_answer", "known_answer == 0", "unit jobs/self_test"),
-    ("jobs of 8 bits travel in a batch of 16", "jobs/batch_gather.c",
+    ("jobs of 8 bits travel in a batch of 16", "jobs/job.h",
      "one->depth == other->depth", "one->depth <= other->depth", "unit jobs/executor"),
     ("a batch takes more than the staging holds", "jobs/batch_gather.c", "all->out <= executor->batch_bytes", "all->out <= SIZE_MAX",
      "unit jobs/executor"),
