@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The first job decides: whoever has the same plan for the same kind of samples joins
  * it, while staging and device memory last; those that the device decodes keep to themselves. Each
- * is first proposed: begun anew, and looked at for who decodes and encodes it, since that tells
- * what it takes. */
+ * is first proposed: looked at for who decodes and encodes it, since that tells what it takes. */
 #include "server/jobs/batch.h"
 
 #include "pipeline/aux_image.h"
@@ -15,19 +14,6 @@ static bool alike(const struct job *a, const struct job *b) {
     const struct image *one = &a->probe.shape, *other = &b->probe.shape;
     return one->channels == other->channels && one->depth == other->depth &&
            strcmp(a->plan, b->plan) == 0;
-}
-
-/* It may have been begun before: by a worker that died, or in a batch that was split. */
-static void begin(struct job *job, int64_t now, bool again) {
-    const double queue_ms =
-        again ? job->timing.stage_ms[STAGE_QUEUE] : ns_to_ms(now - job->submitted_ns);
-    job->timing = (struct timing){ .span_count = 0 };
-    job->failure = (struct failure){ .status = STATUS_OK };
-    job->notes = 0;
-    job->result_offset = job->result_length = 0;
-    job->values_offset = job->values_length = 0;
-    job->decoded_by = job->encoded_by = CODEC_NOBODY;
-    job->timing.stage_ms[STAGE_QUEUE] = queue_ms;
 }
 
 /* Behind the values, whose length is known only when they are. */
@@ -57,12 +43,11 @@ static void choose_codecs(const struct batch *batch, struct item *item, struct r
 }
 
 /* The next item of the batch, if it fits; nothing of it is counted yet. */
-static void propose(struct batch *batch, int slot, int64_t now) {
+static void propose(struct batch *batch, int slot) {
     const struct slots *slots = batch->executor->slots;
     struct item *item = &batch->items[batch->count];
     struct run_item *run = &batch->run_items[batch->count];
     struct job *job = slot_job(slots, slot);
-    begin(job, now, batch->attempt.again);
     item->slot = slot;
     item->job = job;
     item->bytes = slot_bytes(slots, slot);
@@ -114,11 +99,11 @@ static bool fits(const struct load *all, const struct executor *executor) {
 }
 
 /* Whether the job joins the batch, which takes ALL so far. */
-static bool take(struct batch *batch, int slot, int64_t now, struct load *all) {
+static bool take(struct batch *batch, int slot, struct load *all) {
     const struct executor *executor = batch->executor;
     const struct job *job = slot_job(executor->slots, slot);
     if (batch->count && !alike(job, batch->items[0].job)) return false;
-    propose(batch, slot, now);
+    propose(batch, slot);
     const struct load one = load_of(batch, &batch->run_items[batch->count], job);
     const struct load sum = { all->in + one.in, all->out + one.out, all->device + one.device };
     if (batch->count && !(fits(&sum, executor) && decodes_alike(batch))) {
@@ -131,11 +116,10 @@ static bool take(struct batch *batch, int slot, int64_t now, struct load *all) {
 }
 
 int batch_gather(struct batch *batch, int *slots, int count) {
-    const int64_t now = clock_ns();
     struct load all = { 0, 0, 0 };
     int left = 0;
     for (int i = 0; i < count; i++)
-        if (!take(batch, slots[i], now, &all)) slots[left++] = slots[i];
+        if (!take(batch, slots[i], &all)) slots[left++] = slots[i];
     for (int i = 0; i < batch->count; i++) batch->items[i].job->batch = (uint32_t)batch->count;
     return left;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A batch (batch.h) is gathered, laid out, decoded, run and answered; what decides
- * who decodes and encodes an image is codec_choice.h. What the device's codec refused runs again
- * after the answers of the others, with the codecs of the cores; so does all that a batch of one
- * could not get done for want of memory, or because the device refused a launch. A larger batch
- * that fails so runs one by one, so that each job gets its own answer. What the device cannot run
- * even then runs on the CPU, in this process. */
+/* How it works. Jobs that are cancelled or late are answered. A batch (batch.h) of the others is
+ * gathered, laid out, decoded, run and answered; what decides who decodes and encodes an image is
+ * codec_choice.h. What the device's codec refused runs again after the answers of the others, with
+ * the codecs of the cores; so does all that a batch of one could not get done for want of memory,
+ * or because the device refused a launch. A larger batch that fails so runs one by one, so that
+ * each job gets its own answer. What the device cannot run even then runs on the CPU, in this
+ * process; so does what has waited for memory once already. */
 #include "server/jobs/executor.h"
 
 #include "server/jobs/batch.h"
@@ -48,7 +49,9 @@ static void run_together(struct batch *batch, struct lane *lane, enum status sta
 /* Takes a batch out of SLOTS. */
 static int run_some(const struct executor *executor, struct lane *lane, int *slots, int count,
                     const struct attempt *attempt, struct failure *failure) {
-    struct batch batch; /* some 150 KB: on the lane's own stack */
+    struct batch batch; /* some 100 KB: on the lane's own stack */
+    count = batch_begin(executor, attempt->again, slots, count);
+    if (!count) return 0;
     batch.executor = executor;
     batch.attempt = *attempt;
     batch.count = batch.refused_count = 0;
