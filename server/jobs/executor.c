@@ -14,6 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* So long no device needs to say that it has no memory, unless it waits for some. */
+enum { WAITED_MS = 1000 };
+
 static struct codec_limits limits_of(const struct config *config) {
     return (struct codec_limits){
         .probe = { .pixels_max = (uint64_t)config->pixels_max,
@@ -81,6 +84,12 @@ static void run_again(const struct batch *batch, struct lane *lane, int *slots, 
     }
 }
 
+/* Another attempt would wait for the same memory as long again. */
+static bool has_waited(const struct batch *batch, enum status status, int64_t start_ns) {
+    return batch->count == 1 && status == STATUS_NO_MEMORY &&
+           clock_ns() - start_ns > WAITED_MS * INT64_C(1000000);
+}
+
 /* Whether less of it at once, or without the device's codec, may do better. */
 static bool may_do_apart(const struct batch *batch, enum status status) {
     bool coded = false;
@@ -136,6 +145,7 @@ static bool run_on_cpu(struct batch *batch, struct failure *failure) {
 /* STATUS: of its plan, so far. */
 static void run_together(struct batch *batch, struct lane *lane, enum status status,
                          struct failure *failure) {
+    const int64_t start_ns = clock_ns();
     if (!status)
         status = run_reserve(lane, &batch->plan, batch->run_items, batch->count,
                              batch->executor->limits.probe.pixels_max, failure);
@@ -145,7 +155,7 @@ static void run_together(struct batch *batch, struct lane *lane, enum status sta
     if (!status) {
         batch_answer(batch);
         run_again(batch, lane, batch->refused, batch->refused_count, NULL, CODEC_REFUSED, failure);
-    } else if (may_do_apart(batch, status)) {
+    } else if (may_do_apart(batch, status) && !has_waited(batch, status, start_ns)) {
         run_apart(batch, lane, failure);
     } else if (!may_run_on_cpu(batch, lane, status) || !run_on_cpu(batch, failure)) {
         batch_refuse(batch, failure);

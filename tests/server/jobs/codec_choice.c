@@ -45,6 +45,7 @@ static void clear(void) {
     memset(file_jobs.encoded, 0, sizeof file_jobs.encoded);
     twin_device.batches = twin_device.decoded = twin_device.encoded = 0;
     twin_device.uploaded = twin_device.downloaded = 0;
+    twin_device.reserves = 0;
     file_jobs.count = 0; /* a test before may have failed */
 }
 
@@ -181,6 +182,40 @@ static void an_operator_that_fails(void **state) {
     file_jobs.count = 0;
 }
 
+/* Whoever is over while memory is waited for is answered then; the others run without it. */
+static void a_wait_for_memory_ends_with_the_job(void **state) {
+    (void)state;
+    for (int jobs = 1; jobs <= 2; jobs++) {
+        clear();
+        for (int i = 0; i < jobs; i++)
+            add_and_free(jpeg_of(64, 64, 3, 2, 2, 0, NULL), "mean", &(struct wish){ 0 });
+        const struct job *first = slot_job(file_jobs.slots, file_jobs.taken[1]);
+        const struct job *last = slot_job(file_jobs.slots, file_jobs.taken[2 * jobs - 1]);
+        slot_job(file_jobs.slots, file_jobs.taken[1])->progress.deadline_ns =
+            clock_ns() + 500 * 1000000;
+        twin_device.waits = 1;
+        run_side(file_jobs.device, 1, true);
+        assert_int_equal(first->failure.status, STATUS_DEADLINE);
+        if (jobs == 2) assert_int_equal(last->failure.status, STATUS_OK);
+        for (int i = 0; i < 2 * jobs; i++) slot_give(file_jobs.slots, file_jobs.taken[i]);
+        file_jobs.count = 0;
+    }
+}
+
+/* What has waited for memory in vain does not wait again: the CPU has it at once. */
+static void nobody_waits_for_memory_twice(void **state) {
+    (void)state;
+    clear();
+    twin_device.reserve_fails = STATUS_NO_MEMORY;
+    twin_device.wait_ms = 1100;
+    add_and_free(jpeg_of(64, 64, 3, 2, 2, 0, NULL), "mean", &(struct wish){ 0 });
+    const int slot = file_jobs.taken[1];
+    run_file_jobs();
+    twin_device.reserve_fails = STATUS_OK;
+    assert_int_equal(twin_device.reserves, 1);
+    assert_string_equal(slot_job(file_jobs.slots, slot)->device_name, "cpu");
+}
+
 /* More than the lane's memory holds goes in several batches. */
 static void memory_bounds_a_batch(void **state) {
     (void)state;
@@ -258,6 +293,8 @@ int main(void) {
         cmocka_unit_test(a_file_too_large_for_its_slot),
         cmocka_unit_test(a_decoder_that_fails),
         cmocka_unit_test(an_operator_that_fails),
+        cmocka_unit_test(a_wait_for_memory_ends_with_the_job),
+        cmocka_unit_test(nobody_waits_for_memory_twice),
         cmocka_unit_test(memory_bounds_a_batch),
         cmocka_unit_test(times_are_told),
     };
