@@ -37,6 +37,7 @@ static struct twin_device {
     void (*at_finish)(void);             /* of every batch; may be NULL */
     enum status decode_fails, run_fails; /* with this */
     enum status reserve_fails;           /* likewise */
+    int looked_at;                       /* headers that were read */
     int reserves;                        /* how often memory was asked for */
     int waits;   /* so many of the next wait for memory until somebody is over */
     int wait_ms; /* before reserve_fails is told */
@@ -92,6 +93,7 @@ static enum status twin_download(struct lane *lane, size_t bytes, struct failure
 
 static size_t twin_decode_bytes(const struct jpeg_baseline *jpeg) {
     struct jpeg_picture picture;
+    twin_device.looked_at++;
     return jpeg_picture_init(&picture, jpeg) ? jpeg_picture_bytes(&picture) : 0;
 }
 

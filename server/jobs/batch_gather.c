@@ -9,6 +9,10 @@
 
 #include <string.h>
 
+/* A lane is taken to be full when so many jobs did not fit: the headers of the others are read by
+ * the lane that takes them. */
+enum { MISFITS_MAX = 4 };
+
 /* Whether one launch can do both: the same plan over the same kind of samples. */
 static bool alike(const struct job *a, const struct job *b) {
     const struct image *one = &a->probe.shape, *other = &b->probe.shape;
@@ -63,6 +67,7 @@ static void propose(struct batch *batch, int slot) {
 /* Bytes of staging, each way, and of device memory that a batch takes. */
 struct load {
     size_t in, out, device;
+    int misfits; /* jobs that were more than the lane holds */
 };
 
 /* What the plan makes of it; 0 where it refuses the image, as run_reserve will say. */
@@ -103,11 +108,15 @@ static bool take(struct batch *batch, int slot, struct load *all) {
     const struct executor *executor = batch->executor;
     const struct job *job = slot_job(executor->slots, slot);
     if (batch->count && !alike(job, batch->items[0].job)) return false;
+    if (all->misfits == MISFITS_MAX) return false;
     propose(batch, slot);
     const struct load one = load_of(batch, &batch->run_items[batch->count], job);
-    const struct load sum = { all->in + one.in, all->out + one.out, all->device + one.device };
-    if (batch->count && !(fits(&sum, executor) && decodes_alike(batch))) {
+    const struct load sum = { all->in + one.in, all->out + one.out, all->device + one.device,
+                              all->misfits };
+    const bool misfit = !fits(&sum, executor);
+    if (batch->count && (misfit || !decodes_alike(batch))) {
         metadata_release(&batch->items[batch->count].choice.metadata);
+        all->misfits += misfit;
         return false;
     }
     *all = sum;
@@ -116,7 +125,7 @@ static bool take(struct batch *batch, int slot, struct load *all) {
 }
 
 int batch_gather(struct batch *batch, int *slots, int count) {
-    struct load all = { 0, 0, 0 };
+    struct load all = { .misfits = 0 };
     int left = 0;
     for (int i = 0; i < count; i++)
         if (!take(batch, slots[i], &all)) slots[left++] = slots[i];

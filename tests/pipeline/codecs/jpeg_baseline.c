@@ -106,6 +106,32 @@ static void insert(struct bytes *bytes, size_t at, const void *what, size_t leng
     bytes->length += length;
 }
 
+/* COUNT comments of LENGTH bytes each, markers included, behind SOI. */
+static bool plain_with_comments(size_t count, size_t length) {
+    struct jpeg_baseline jpeg;
+    struct bytes bytes = sample(3, 2, 2, (struct jpeg_recipe){ .orientation = 0 });
+    uint8_t *comments = calloc(count, length);
+    for (size_t i = 0; i < count; i++) {
+        uint8_t *at = comments + i * length;
+        at[0] = 0xff, at[1] = 0xfe;
+        at[2] = (uint8_t)((length - 2) >> 8), at[3] = (uint8_t)(length - 2);
+    }
+    insert(&bytes, 2, comments, count * length);
+    const bool taken = plain(bytes.data, bytes.length, &jpeg);
+    free(comments);
+    free(bytes.data);
+    return taken;
+}
+
+/* Who reads them keeps others waiting. */
+static void long_headers_are_left_to_the_cores(void **state) {
+    (void)state;
+    assert_true(plain_with_comments(900, 4));
+    assert_false(plain_with_comments(1000, 4));
+    assert_true(plain_with_comments(31, 65000));
+    assert_false(plain_with_comments(33, 65000));
+}
+
 /* A second frame, a second scan, a restart out of turn: what one reader skips another may follow.
  */
 static void one_reading_only(void **state) {
@@ -415,6 +441,7 @@ int main(void) {
         cmocka_unit_test(plain_kinds),
         cmocka_unit_test(other_kinds),
         cmocka_unit_test(whole_files_only),
+        cmocka_unit_test(long_headers_are_left_to_the_cores),
         cmocka_unit_test(one_reading_only),
         cmocka_unit_test(restarts),
         cmocka_unit_test(other_sampling),

@@ -45,7 +45,7 @@ static void clear(void) {
     memset(file_jobs.encoded, 0, sizeof file_jobs.encoded);
     twin_device.batches = twin_device.decoded = twin_device.encoded = 0;
     twin_device.uploaded = twin_device.downloaded = 0;
-    twin_device.reserves = 0;
+    twin_device.reserves = twin_device.looked_at = 0;
     file_jobs.count = 0; /* a test before may have failed */
 }
 
@@ -230,6 +230,20 @@ static void memory_bounds_a_batch(void **state) {
     assert_int_equal(file_jobs.decoded[CODEC_DEVICE], 12);
 }
 
+/* Nor are the headers of all that wait read for each batch. */
+static void a_full_lane_reads_no_more_headers(void **state) {
+    (void)state;
+    const size_t arena = file_jobs.executor.arena_bytes;
+    clear();
+    file_jobs.executor.arena_bytes = 400 << 10;
+    for (unsigned i = 0; i < 40; i++)
+        add_and_free(jpeg_of(64, 64, 3, 2, 2, 0, NULL), "mean", &(struct wish){ .quality = 85 });
+    run_file_jobs();
+    file_jobs.executor.arena_bytes = arena;
+    assert_int_equal(file_jobs.decoded[CODEC_DEVICE], 40);
+    assert_true(twin_device.looked_at <= 40 + 4 * twin_device.batches);
+}
+
 /* Decode and encode are told for whom the device did that, with their kernels. */
 static void times_are_told(void **state) {
     (void)state;
@@ -296,6 +310,7 @@ int main(void) {
         cmocka_unit_test(a_wait_for_memory_ends_with_the_job),
         cmocka_unit_test(nobody_waits_for_memory_twice),
         cmocka_unit_test(memory_bounds_a_batch),
+        cmocka_unit_test(a_full_lane_reads_no_more_headers),
         cmocka_unit_test(times_are_told),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
