@@ -101,10 +101,15 @@ static bool may_do_apart(const struct batch *batch, enum status status) {
 
 /* What is no image's fault somebody should hear of, though the jobs get their answers. */
 static void tell(const struct batch *batch, const struct failure *failure) {
-    if (failure->status == STATUS_INTERNAL || failure->status == STATUS_NO_MEMORY)
-        log_event(LOG_ERROR, "worker: %d job%s of \"%.60s\" did not run on the device at once: %s",
-                  batch->count, batch->count > 1 ? "s" : "", batch->items[0].job->plan,
-                  failure->message);
+    static struct log_limit limit;
+    char more[48] = "";
+    int left_out;
+    if (failure->status != STATUS_INTERNAL && failure->status != STATUS_NO_MEMORY) return;
+    if (!log_limit_allows(&limit, clock_ns(), &left_out)) return;
+    if (left_out) snprintf(more, sizeof more, " (and %d more since the last line)", left_out);
+    log_event(LOG_ERROR, "worker: %d job%s of \"%.60s\" did not run on the device at once: %s%s",
+              batch->count, batch->count > 1 ? "s" : "", batch->items[0].job->plan,
+              failure->message, more);
 }
 
 /* Where memory does not suffice for all at once, or one of them fails on the device. */

@@ -8,6 +8,8 @@
 #include "tests/server/jobs/file_scenes.h"
 #include "tests/twin_device.h"
 
+#include <sys/mman.h>
+
 static void files_of_their_own_type(void **state) {
     (void)state;
     run_any_files_to(FORMAT_NONE, 85, 21, 19);
@@ -160,6 +162,32 @@ static void a_decoder_that_fails(void **state) {
     assert_int_equal(file_jobs.decoded[CODEC_FAILED], 5);
 }
 
+static int lines_of(int file) {
+    char text[1 << 16];
+    int lines = 0;
+    const ssize_t length = pread(file, text, sizeof text, 0);
+    for (ssize_t i = 0; i < length; i++) lines += text[i] == '\n';
+    return lines;
+}
+
+/* Whoever can make it fail can fill no log. */
+static void a_failure_is_told_once_a_second(void **state) {
+    (void)state;
+    const int log = memfd_create("log", MFD_CLOEXEC), before = dup(STDERR_FILENO);
+    const int64_t start = clock_ns();
+    clear();
+    dup2(log, STDERR_FILENO);
+    twin_device.decode_fails = STATUS_NO_MEMORY;
+    for (unsigned i = 0; i < 20; i++)
+        add_and_free(jpeg_of(16 + i, 64, 3, 2, 2, 0, NULL), "mean", &(struct wish){ 0 });
+    run_file_jobs();
+    twin_device.decode_fails = STATUS_OK;
+    dup2(before, STDERR_FILENO);
+    assert_true(lines_of(log) <= 2 + (clock_ns() - start) / 1000000000);
+    close(before);
+    close(log);
+}
+
 /* An operator that the device cannot run: the CPU does, unless the client wants the device. */
 static void an_operator_that_fails(void **state) {
     (void)state;
@@ -306,6 +334,7 @@ int main(void) {
         cmocka_unit_test(a_file_too_large_for_the_device),
         cmocka_unit_test(a_file_too_large_for_its_slot),
         cmocka_unit_test(a_decoder_that_fails),
+        cmocka_unit_test(a_failure_is_told_once_a_second),
         cmocka_unit_test(an_operator_that_fails),
         cmocka_unit_test(a_wait_for_memory_ends_with_the_job),
         cmocka_unit_test(nobody_waits_for_memory_twice),
