@@ -46,8 +46,17 @@ struct executor executor_make(struct slots *slots, const struct config *config,
     return executor;
 }
 
-static void run_together(struct batch *batch, struct lane *lane, enum status status,
-                         struct failure *failure);
+static void run_together(struct batch *batch, struct lane *lane, struct failure *failure);
+
+/* The front has parsed it: no further attempt would do better. */
+static int refuse_plan(struct batch *batch, int *slots, int count, struct failure *failure) {
+    batch->plan.count = 0;
+    batch->attempt.codec = NULL;
+    failure->status = STATUS_INTERNAL;
+    const int left = batch_gather(batch, slots, count);
+    batch_refuse(batch, failure);
+    return left;
+}
 
 /* Takes a batch out of SLOTS. */
 static int run_some(const struct executor *executor, struct lane *lane, int *slots, int count,
@@ -58,18 +67,14 @@ static int run_some(const struct executor *executor, struct lane *lane, int *slo
     batch.executor = executor;
     batch.attempt = *attempt;
     batch.count = batch.refused_count = 0;
-    enum status status =
-        plan_parse(&batch.plan, slot_job(executor->slots, slots[0])->plan, failure);
-    if (status) {
-        batch.plan.count = 0;
-        failure->status = status = STATUS_INTERNAL; /* the front has parsed it */
-    }
+    if (plan_parse(&batch.plan, slot_job(executor->slots, slots[0])->plan, failure))
+        return refuse_plan(&batch, slots, count, failure);
     int left = batch_gather(&batch, slots, count);
     if (left && executor->leave && !attempt->again) {
         executor->leave(executor->context, slots, left);
         left = 0;
     }
-    run_together(&batch, lane, status, failure);
+    run_together(&batch, lane, failure);
     return left;
 }
 
@@ -147,13 +152,10 @@ static bool run_on_cpu(struct batch *batch, struct failure *failure) {
     return true;
 }
 
-/* STATUS: of its plan, so far. */
-static void run_together(struct batch *batch, struct lane *lane, enum status status,
-                         struct failure *failure) {
+static void run_together(struct batch *batch, struct lane *lane, struct failure *failure) {
     const int64_t start_ns = clock_ns();
-    if (!status)
-        status = run_reserve(lane, &batch->plan, batch->run_items, batch->count,
-                             batch->executor->limits.probe.pixels_max, failure);
+    enum status status = run_reserve(lane, &batch->plan, batch->run_items, batch->count,
+                                     batch->executor->limits.probe.pixels_max, failure);
     if (!status && batch_decode(batch))
         status = run_batch(lane, &batch->plan, batch->run_items, batch->count, failure);
     if (status == STATUS_DEVICE) return;

@@ -188,6 +188,22 @@ static void a_failure_is_told_once_a_second(void **state) {
     close(log);
 }
 
+/* The front has parsed every plan: one that is none here is nobody else's to try. */
+static void a_plan_that_is_none_runs_nowhere(void **state) {
+    (void)state;
+    clear();
+    for (int i = 0; i < 2; i++)
+        add_and_free(jpeg_of(64, 64, 3, 2, 2, 0, NULL), "mean", &(struct wish){ 0 });
+    for (int i = 0; i < 4; i++)
+        strcpy(slot_job(file_jobs.slots, file_jobs.taken[i])->plan, "unheard_of");
+    const struct job *first = slot_job(file_jobs.slots, file_jobs.taken[1]);
+    run_side(file_jobs.device, 1, true);
+    assert_int_equal(first->failure.status, STATUS_INTERNAL);
+    assert_string_equal(first->device_name, ""); /* the executor's own, not "cpu" */
+    for (int i = 0; i < 4; i++) slot_give(file_jobs.slots, file_jobs.taken[i]);
+    file_jobs.count = 0;
+}
+
 /* An operator that the device cannot run: the CPU does, unless the client wants the device. */
 static void an_operator_that_fails(void **state) {
     (void)state;
@@ -335,6 +351,7 @@ int main(void) {
         cmocka_unit_test(a_file_too_large_for_its_slot),
         cmocka_unit_test(a_decoder_that_fails),
         cmocka_unit_test(a_failure_is_told_once_a_second),
+        cmocka_unit_test(a_plan_that_is_none_runs_nowhere),
         cmocka_unit_test(an_operator_that_fails),
         cmocka_unit_test(a_wait_for_memory_ends_with_the_job),
         cmocka_unit_test(nobody_waits_for_memory_twice),
