@@ -59,13 +59,19 @@ static void learn_speed(struct backlog *backlog, int64_t now) {
     backlog->window_ms = backlog->window_jobs = 0;
 }
 
-void backlog_complete(struct backlog *backlog, const struct backlog_job *job, int64_t now) {
+void backlog_end_window(struct backlog *backlog) {
+    backlog->window_ns = 0;
+}
+
+void backlog_complete(struct backlog *backlog, const struct backlog_job *job, bool done,
+                      int64_t now) {
     backlog_remove(backlog, job);
     backlog->moved_ms = ns_to_ms(now);
     if (backlog->longs || backlog->shorts < backlog->lanes) {
-        backlog->window_ns = 0;
+        backlog_end_window(backlog);
         return;
     }
+    if (!done) return;
     if (!backlog->window_ns) {
         backlog->window_ns = now;
         backlog->window_ms = backlog->window_jobs = 0;

@@ -43,7 +43,13 @@ struct backlog_job backlog_job(const struct backlog *backlog, double ms, int64_t
 
 void backlog_add(struct backlog *backlog, const struct backlog_job *job);
 void backlog_remove(struct backlog *backlog, const struct backlog_job *job); /* undone or lost */
-void backlog_complete(struct backlog *backlog, const struct backlog_job *job, int64_t now);
+
+/* DONE: to its end. A job that was cancelled or failed says nothing of the speed. */
+void backlog_complete(struct backlog *backlog, const struct backlog_job *job, bool done,
+                      int64_t now);
+
+/* The worker has stood still for another reason than that it had nothing to do. */
+void backlog_end_window(struct backlog *backlog);
 
 /* Milliseconds until a lane would begin JOB. */
 double backlog_wait_ms(const struct backlog *backlog, const struct backlog_job *job, int64_t now);

@@ -131,8 +131,9 @@ void forecast_learn(struct forecast *forecast, int worker, const struct forecast
                     const struct job *job) {
     const double ms =
         ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
-    backlog_complete(&forecast->backlogs[worker], &predicted->backlog, clock_ns());
-    if (job->failure.status || is_exceptional(job)) return;
+    const bool done = !job->failure.status;
+    backlog_complete(&forecast->backlogs[worker], &predicted->backlog, done, clock_ns());
+    if (!done || is_exceptional(job)) return;
     forecast->taught_ns[worker] = clock_ns();
     cost_learn(&forecast->costs[worker], &predicted->work, &job->timing, ms, predicted->backlog.ms,
                job->batch);
