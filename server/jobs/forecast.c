@@ -127,6 +127,12 @@ static bool is_exceptional(const struct job *job) {
     return job->decoded_by > CODEC_FORMAT || job->encoded_by > CODEC_FORMAT;
 }
 
+/* A core decodes or encodes one image at a time. */
+static unsigned own_stages(const struct job *job) {
+    return (job->decoded_by == CODEC_FORMAT ? 1U << COST_DECODE : 0) |
+           (job->encoded_by == CODEC_FORMAT ? 1U << COST_ENCODE : 0);
+}
+
 void forecast_learn(struct forecast *forecast, int worker, const struct forecast_job *predicted,
                     const struct job *job) {
     const double ms =
@@ -136,7 +142,7 @@ void forecast_learn(struct forecast *forecast, int worker, const struct forecast
     if (!done || is_exceptional(job)) return;
     forecast->taught_ns[worker] = clock_ns();
     cost_learn(&forecast->costs[worker], &predicted->work, &job->timing, ms, predicted->backlog.ms,
-               job->batch);
+               job->batch, own_stages(job));
 }
 
 void forecast_account(const struct forecast *forecast, int worker, struct worker_account *account) {
