@@ -11,10 +11,12 @@ enum { GPU_SPEED = 6 };
 enum { GPU_LONG_MS = 10, CPU_LONG_MS = 500, LATE_MS = 1000 };
 enum { WINDOW_JOBS = 16, WINDOW_MS = 50, CHANGE_MAX = 4, SMOOTHING = 4, SPEED_MAX = 4096 };
 
-void backlog_set_lanes(struct backlog *backlog, int lanes, bool cpu) {
+void backlog_set_lanes(struct backlog *backlog, int lanes, int capacity, bool cpu) {
+    const int half = capacity / 4; /* of the batches that all lanes hold: it is two for each */
     if (lanes < 1) lanes = 1;
     if (backlog->lanes == lanes) return;
     backlog->lanes = lanes;
+    backlog->busy_from = half > lanes ? half : lanes;
     backlog->speed = cpu ? lanes : GPU_SPEED;
     backlog->long_from_ms = cpu ? CPU_LONG_MS : GPU_LONG_MS;
     backlog->window_ns = 0;
@@ -67,7 +69,7 @@ void backlog_complete(struct backlog *backlog, const struct backlog_job *job, bo
                       int64_t now) {
     backlog_remove(backlog, job);
     backlog->moved_ms = ns_to_ms(now);
-    if (backlog->longs || backlog->shorts < backlog->lanes) {
+    if (backlog->longs || backlog->shorts < backlog->busy_from) {
         backlog_end_window(backlog);
         return;
     }

@@ -22,8 +22,9 @@ struct backlog {
     double moved_ms;     /* time of clock_ns when a job came back or the first short one went in */
     double long_end_ms;  /* sum of the times of clock_ns, in ms, at which the long ones end */
     double long_from_ms; /* a job that takes so long is long */
-    double speed;        /* ms of predicted work done in a ms, while no lane is idle */
-    int64_t window_ns;   /* since when no lane was idle; 0: one is */
+    double speed;        /* ms of predicted work done in a ms, while it has all that it can do */
+    int busy_from;       /* short jobs: with fewer a lane may be idle, or have a small batch */
+    int64_t window_ns;   /* since when there were as many; 0: there are not */
     double window_ms;    /* predicted work done since */
     int window_jobs;
 };
@@ -35,9 +36,9 @@ struct backlog_job {
     double end_ms; /* when it should be done, if it is long */
 };
 
-/* A worker has so many lanes: known once it is ready. What was learned of its speed stays while
+/* A worker has so many lanes, and room for CAPACITY jobs: known once it is ready. What was learned of its speed stays while
  * their number does. */
-void backlog_set_lanes(struct backlog *backlog, int lanes, bool cpu);
+void backlog_set_lanes(struct backlog *backlog, int lanes, int capacity, bool cpu);
 
 struct backlog_job backlog_job(const struct backlog *backlog, double ms, int64_t now);
 

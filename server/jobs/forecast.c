@@ -47,7 +47,7 @@ void forecast_begin(struct forecast *forecast, struct forecast_round *round) {
         round->full[i] = !round->healthy[i];
         round->open += round->healthy[i];
         if (!round->healthy[i]) continue;
-        backlog_set_lanes(&forecast->backlogs[i], worker->lanes, worker->cpu);
+        backlog_set_lanes(&forecast->backlogs[i], worker->lanes, worker->capacity, worker->cpu);
         round->backlogs[i] = forecast->backlogs[i];
     }
 }

@@ -12,7 +12,7 @@ static const int64_t ms_ns = 1000000;
 
 static struct backlog make(int lanes, bool cpu) {
     struct backlog backlog = { .lanes = 0 };
-    backlog_set_lanes(&backlog, lanes, cpu);
+    backlog_set_lanes(&backlog, lanes, 0, cpu);
     return backlog;
 }
 
@@ -121,7 +121,7 @@ static void speed_is_learned_while_no_lane_is_idle(void **state) {
         backlog_add(&backlog, &job);
     }
     assert_true(backlog.speed > 19 && backlog.speed < 21);
-    backlog_set_lanes(&backlog, 4, false); /* it is ready again after a restart */
+    backlog_set_lanes(&backlog, 4, 0, false); /* it is ready again after a restart */
     assert_true(backlog.speed > 19);
     const double speed = backlog.speed;
     for (int i = 0; i < 38; i++) backlog_remove(&backlog, &job);
@@ -130,6 +130,28 @@ static void speed_is_learned_while_no_lane_is_idle(void **state) {
         backlog_add(&backlog, &job);
     }
     CHECK(backlog.speed, speed);
+}
+
+/* A GPU of four lanes and batches of 32, given 20 jobs at a time, and then 64. */
+static void small_batches_are_no_speed(void **state) {
+    (void)state;
+    struct backlog backlog = { .lanes = 0 };
+    struct backlog_job job = { .ms = 1 };
+    backlog_set_lanes(&backlog, 4, 2 * 4 * 32, false);
+    const double speed = backlog.speed;
+    int64_t now = ms_ns;
+    for (int i = 0; i < 20; i++) backlog_add(&backlog, &job);
+    for (int i = 1; i < 2000; i++, now += ms_ns) {
+        backlog_complete(&backlog, &job, true, now);
+        backlog_add(&backlog, &job);
+    }
+    CHECK(backlog.speed, speed);
+    for (int i = 20; i < 65; i++) backlog_add(&backlog, &job);
+    for (int i = 1; i < 40000; i++, now += ms_ns / 20) {
+        backlog_complete(&backlog, &job, true, now);
+        backlog_add(&backlog, &job);
+    }
+    assert_true(backlog.speed > 19 && backlog.speed < 21);
 }
 
 /* Nine of ten clients leave: what would have taken 1 ms each is answered, and was not done. */
@@ -176,6 +198,7 @@ int main(void) {
         cmocka_unit_test(a_worker_that_does_not_move_is_late),
         cmocka_unit_test(what_is_over_counts_no_more),
         cmocka_unit_test(speed_is_learned_while_no_lane_is_idle),
+        cmocka_unit_test(small_batches_are_no_speed),
         cmocka_unit_test(what_was_not_done_is_no_speed),
         cmocka_unit_test(a_restart_is_no_slowness),
     };
