@@ -28,8 +28,8 @@ struct log_limit {
     int left_out;
 };
 
-/* Whether the line may be written at NOW, by clock_ns(); then *LEFT_OUT says how many were not since
- * the last one. */
+/* Whether the line may be written at NOW, by clock_ns(); then *LEFT_OUT says how many were not
+ * written since the last one. */
 bool log_limit_allows(struct log_limit *limit, int64_t now, int *left_out);
 
 /* A line with fields of the caller's. FIELDS is the inside of a JSON object:

@@ -36,8 +36,8 @@ struct backlog_job {
     double end_ms; /* when it should be done, if it is long */
 };
 
-/* A worker has so many lanes, and room for CAPACITY jobs: known once it is ready. What was learned of its speed stays while
- * their number does. */
+/* A worker has so many lanes, and room for CAPACITY jobs: known once it is ready. What was learned
+ * of its speed stays while the number of lanes does. */
 void backlog_set_lanes(struct backlog *backlog, int lanes, int capacity, bool cpu);
 
 struct backlog_job backlog_job(const struct backlog *backlog, double ms, int64_t now);

@@ -216,7 +216,8 @@ static size_t compose(char *text, size_t room) {
 }
 
 /* The library's rule: it comes again unasked only after a call that filled its room, or ended with
- * EINTR; after any other the kernel must tell of new bytes first. So then nothing may be left that could pass. */
+ * EINTR; after any other the kernel must tell of new bytes first. So then nothing may be left that
+ * could pass. */
 static void nothing_waits_unnoticed(const struct wire *wire) {
     char buffer[16];
     int unread = 1;
