@@ -176,14 +176,14 @@ static void give_back(struct cuda_lane *lane) {
 
 /* What the present loan does not cover is borrowed anew, all of it at once. */
 static enum status borrow(struct cuda_lane *lane, const struct memory_need *need,
-                          struct failure *failure) {
+                          const struct lane_wait *wait, struct failure *failure) {
     const bool none = memory_need_is_none(need);
     use_stream(lane, none ? lane->short_stream : lane->long_stream);
     if (!none && memory_loan_covers(&lane->loan, need)) return STATUS_OK;
     give_back(lane);
     if (none) return STATUS_OK;
     const enum status status =
-        memory_pool_lend(lane->index, need, lane->stream, &lane->loan, failure);
+        memory_pool_lend(lane->index, need, wait, lane->stream, &lane->loan, failure);
     lane_buffer_set_larger(&lane->host_in, lane->loan.pinned_in.memory);
     lane_buffer_set_larger(&lane->host_out, lane->loan.pinned_out.memory);
     lane_buffer_set_larger(&lane->arena, lane->loan.device);
@@ -199,7 +199,7 @@ static enum status reserve(struct lane *opened, const struct lane_need *need,
     const struct memory_need beyond = { lane_buffer_beyond(&lane->host_in, host_in),
                                         lane_buffer_beyond(&lane->host_out, host_out),
                                         lane_buffer_beyond(&lane->arena, in + work + out) };
-    const enum status status = borrow(lane, &beyond, failure);
+    const enum status status = borrow(lane, &beyond, &need->wait, failure);
     count_pinned(lane);
     if (!status) {
         lane_buffer_use(&lane->host_in, host_in);

@@ -14,11 +14,13 @@
 #include "cuda/memory_pool.cuh"
 
 #include "cuda/check.cuh"
+#include "pipeline/timing.h"
 
 #include <pthread.h>
 #include <time.h>
 
-enum { DEVICES_MAX = 64 };
+enum { DEVICES_MAX = 64, CHECK_MS = 100 };
+static const int64_t ms_ns = 1000000;
 
 struct device_memory {
     bool known;
@@ -147,30 +149,43 @@ static bool take(struct device_memory *memory, const struct memory_need *need,
     return true;
 }
 
-static struct timespec wait_end(void) {
-    struct timespec end;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    end.tv_sec += MEMORY_POOL_WAIT_MS / 1000;
-    return end;
+/* Until a loan comes back, or it is time to ask again. */
+static void wait_a_while(int64_t end_ns) {
+    const int64_t next = clock_ns() + CHECK_MS * ms_ns, until = next < end_ns ? next : end_ns;
+    const struct timespec time = { until / (1000 * ms_ns), until % (1000 * ms_ns) };
+    pthread_cond_clockwait(&pool.changed, &pool.lock, CLOCK_MONOTONIC, &time);
+}
+
+/* Whether somebody wants to wait any longer. */
+static enum status check_wait(const struct lane_wait *wait, int64_t end_ns) {
+    if (clock_ns() >= end_ns) return STATUS_NO_MEMORY;
+    return wait && wait->check ? wait->check(wait->context) : STATUS_OK;
 }
 
 /* Under the lock. */
-static bool wait_and_take(struct device_memory *memory, const struct memory_need *need,
-                          struct memory_loan *loan) {
+static enum status wait_and_take(struct device_memory *memory, const struct memory_need *need,
+                                 const struct lane_wait *wait, struct memory_loan *loan) {
     struct waiter self = {}, **place = &pool.waiting;
-    const struct timespec end = wait_end();
-    bool taken = false, late = false;
+    const int64_t end_ns = clock_ns() + MEMORY_POOL_WAIT_MS * ms_ns;
+    enum status status = STATUS_OK;
     while (*place) place = &(*place)->next;
     *place = &self;
-    while (!taken && !late) {
-        taken = pool.waiting == &self && take(memory, need, loan);
-        if (!taken)
-            late = pthread_cond_clockwait(&pool.changed, &pool.lock, CLOCK_MONOTONIC, &end) != 0;
+    while (!status && !(pool.waiting == &self && take(memory, need, loan))) {
+        status = check_wait(wait, end_ns);
+        if (!status) wait_a_while(end_ns);
     }
     for (place = &pool.waiting; *place != &self;) place = &(*place)->next;
     *place = self.next;
     pthread_cond_broadcast(&pool.changed); /* the next in line may have room */
-    return taken;
+    return status;
+}
+
+static enum status tell_wait(enum status status, struct failure *failure) {
+    if (status == STATUS_CANCELLED) return fail(failure, status, "the client has disconnected");
+    if (status == STATUS_DEADLINE)
+        return fail(failure, status, "other jobs kept the memory for large images for too long");
+    return fail(failure, status, "other jobs kept the memory for large images for %d s",
+                MEMORY_POOL_WAIT_MS / 1000);
 }
 
 static enum status allocate(const struct device_memory *memory, cudaStream_t stream,
@@ -184,16 +199,17 @@ static enum status allocate(const struct device_memory *memory, cudaStream_t str
     return STATUS_OK;
 }
 
-enum status memory_pool_lend(int device, const struct memory_need *need, cudaStream_t stream,
+enum status memory_pool_lend(int device, const struct memory_need *need,
+                             const struct lane_wait *wait, cudaStream_t stream,
                              struct memory_loan *loan, struct failure *failure) {
     *loan = {};
     pthread_mutex_lock(&pool.lock);
     struct device_memory *const memory = need->device ? memory_of(device) : NULL;
     enum status status = check_bounds(memory, need, failure);
-    if (!status && !wait_and_take(memory, need, loan))
-        status =
-            fail(failure, STATUS_NO_MEMORY, "other jobs kept the memory for large images for %d s",
-                 MEMORY_POOL_WAIT_MS / 1000);
+    if (!status) {
+        status = wait_and_take(memory, need, wait, loan);
+        if (status) tell_wait(status, failure);
+    }
     pthread_mutex_unlock(&pool.lock);
     if (status) return status;
     status = pinned_pool_prepare(&loan->pinned_in, failure);

@@ -4,8 +4,8 @@
  *
  * Used by:  device_cuda.cu.
  * Owns:     all that it lends, also after it was given back: until the last lane is closed.
- * Fails:    STATUS_NO_MEMORY: more than the bound allows, or others did not give back in time.
- *           Nothing is lent then.
+ * Fails:    STATUS_NO_MEMORY: more than the bound allows, or others did not give back in time; what
+ *           WAIT says. Nothing is lent then.
  * Threads:  any; memory_pool_lend may wait for other lanes.
  * Limits:   memory_pool_bound(), MEMORY_POOL_WAIT_MS, DEVICES_MAX devices.
  */
@@ -13,6 +13,7 @@
 #define BURIN_MEMORY_POOL_CUH
 
 #include "cuda/pinned_pool.cuh"
+#include "pipeline/device.h"
 
 enum {
     /* A third of the time that a request has by default: large jobs take seconds, and somebody who
@@ -38,8 +39,9 @@ void memory_pool_close(void);
 
 /* All of NEED or nothing, so that no lane keeps what another one waits for. Whoever came first is
  * served first. The device's memory may be used by what is queued on STREAM from now on. DEVICE is
- * the thread's current one. LOAN must be empty. */
-enum status memory_pool_lend(int device, const struct memory_need *need, cudaStream_t stream,
+ * the thread's current one. LOAN must be empty. WAIT may be NULL. */
+enum status memory_pool_lend(int device, const struct memory_need *need,
+                             const struct lane_wait *wait, cudaStream_t stream,
                              struct memory_loan *loan, struct failure *failure);
 
 /* What was queued on STREAM may still use the device's memory, but nothing the pinned memory. An

@@ -61,9 +61,17 @@ struct lane {
     uint32_t fused; /* run.c's own: bit s, step s hands its image on to the next inside a kernel */
 };
 
+/* Asked some times a second while memory that other lanes have is waited for: STATUS_OK as long as
+ * somebody wants what is to run there. CHECK may be NULL. */
+struct lane_wait {
+    enum status (*check)(const void *context);
+    const void *context;
+};
+
 struct lane_need {
     size_t in, work, out;         /* bytes */
     size_t device_in, device_out; /* of `in` and `out`, what lies last and the device alone has */
+    struct lane_wait wait;
 };
 
 /* The last batch, in milliseconds: by events on a GPU. What the files take to come to the device

@@ -22,6 +22,20 @@ static void fuse_steps(struct lane *lane, const struct plan *plan, const struct 
     }
 }
 
+struct waiting {
+    const struct run_item *items;
+    int count;
+};
+
+/* Whoever is over ends the wait of all: the others then try without it. */
+static enum status check_waiting(const void *context) {
+    const struct waiting *waiting = context;
+    enum status status = STATUS_OK;
+    for (int i = 0; i < waiting->count && !status; i++)
+        status = progress_state(waiting->items[i].progress);
+    return status;
+}
+
 enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_item *items,
                         int count, uint64_t pixels_max, struct failure *failure) {
     assert(count > 0 && count <= RUN_BATCH_MAX);
@@ -40,7 +54,9 @@ enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_i
         items[i].failure = (struct failure){ .status = STATUS_OK }; /* it may run a second time */
     }
     fuse_steps(lane, plan, items);
-    const struct lane_need need = run_layout_need(lane, plan, items, count);
+    const struct waiting waiting = { items, count };
+    struct lane_need need = run_layout_need(lane, plan, items, count);
+    need.wait = (struct lane_wait){ check_waiting, &waiting };
     status = lane->driver->reserve(lane, &need, failure);
     if (status) return status;
     lane->work_bytes = need.work;

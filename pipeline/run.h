@@ -55,7 +55,9 @@ struct run_item {
 /* All items have as many channels and are as deep as the first. items[i].aux: shapes of what the
  * caller has, 8-bit gray (width 0: nothing), as large as the image is there (plan_aux_step,
  * plan_shapes). One item whose shape the plan refuses gets its failure and makes the whole call
- * fail: check with plan_shapes before. STATUS_NO_MEMORY leaves the lane as it was. */
+ * fail: check with plan_shapes before. STATUS_NO_MEMORY leaves the lane as it was; so do
+ * STATUS_CANCELLED and STATUS_DEADLINE, where the device waited for memory and one of the items was
+ * over meanwhile. */
 enum status run_reserve(struct lane *lane, const struct plan *plan, struct run_item *items,
                         int count, uint64_t pixels_max, struct failure *failure);
 

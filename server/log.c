@@ -26,6 +26,18 @@ bool log_wants(enum log_level level) {
     return level <= threshold;
 }
 
+bool log_limit_allows(struct log_limit *limit, int64_t now, int *left_out) {
+    int64_t next = __atomic_load_n(&limit->next_ns, __ATOMIC_RELAXED);
+    if (now < next ||
+        !__atomic_compare_exchange_n(&limit->next_ns, &next, now + INT64_C(1000000000), false,
+                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+        __atomic_add_fetch(&limit->left_out, 1, __ATOMIC_RELAXED);
+        return false;
+    }
+    *left_out = __atomic_exchange_n(&limit->left_out, 0, __ATOMIC_RELAXED);
+    return true;
+}
+
 static void stamp(char *text, size_t size) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);

@@ -12,6 +12,7 @@
 #define BURIN_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum log_level { LOG_OFF, LOG_ERROR, LOG_INFO };
 
@@ -20,6 +21,16 @@ void log_open(const char *format, const char *level);
 bool log_wants(enum log_level level);
 
 void log_event(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Of a line that any client may cause as often as it likes: one a second. All zero at first. */
+struct log_limit {
+    int64_t next_ns;
+    int left_out;
+};
+
+/* Whether the line may be written at NOW, by clock_ns(); then *LEFT_OUT says how many were not
+ * written since the last one. */
+bool log_limit_allows(struct log_limit *limit, int64_t now, int *left_out);
 
 /* A line with fields of the caller's. FIELDS is the inside of a JSON object:
  * `"event":"request","id":"x"`. */

@@ -16,6 +16,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TWIN_GUARD = 0xa5, TWIN_SCRATCH = 5000, TWIN_PROFILE_MAX = 16 << 10 };
 
@@ -35,11 +36,30 @@ static struct twin_device {
     size_t cut;                          /* bytes that a file lacks at its end */
     void (*at_finish)(void);             /* of every batch; may be NULL */
     enum status decode_fails, run_fails; /* with this */
+    enum status reserve_fails;           /* likewise */
+    int looked_at;                       /* headers that were read */
+    int reserves;                        /* how often memory was asked for */
+    int waits;   /* so many of the next wait for memory until somebody is over */
+    int wait_ms; /* before reserve_fails is told */
 } twin_device;
+
+/* Memory that other lanes have. */
+static enum status twin_wait(const struct lane_need *need, struct failure *failure) {
+    enum status status = STATUS_OK;
+    twin_device.reserves++;
+    if (twin_device.reserve_fails) {
+        usleep((useconds_t)twin_device.wait_ms * 1000);
+        return (fail)(failure, twin_device.reserve_fails, "other jobs kept the memory");
+    }
+    if (twin_device.waits == 0) return STATUS_OK;
+    for (twin_device.waits--; !status; status = need->wait.check(need->wait.context)) usleep(1000);
+    return (fail)(failure, status, "the wait for memory is over");
+}
 
 static enum status twin_reserve(struct lane *lane, const struct lane_need *need,
                                 struct failure *failure) {
-    const enum status status = device_cpu.reserve(lane, need, failure);
+    enum status status = twin_wait(need, failure);
+    if (!status) status = device_cpu.reserve(lane, need, failure);
     if (status) return status;
     free(twin_device.host_in);
     free(twin_device.host_out);
@@ -73,6 +93,7 @@ static enum status twin_download(struct lane *lane, size_t bytes, struct failure
 
 static size_t twin_decode_bytes(const struct jpeg_baseline *jpeg) {
     struct jpeg_picture picture;
+    twin_device.looked_at++;
     return jpeg_picture_init(&picture, jpeg) ? jpeg_picture_bytes(&picture) : 0;
 }
 

@@ -88,6 +88,7 @@ static enum MHD_Result send_problem_early(struct exchange *exchange) {
     exchange->http_status = problem_http_status(exchange);
     exchange->bytes_out = sent;
     exchange->state = EXCHANGE_LINGERING;
+    exchange->connection->answered_early = true;
     exchange_release_generation(exchange);
     set_accepted(exchange, false);
     exchange->received_ns = clock_ns();

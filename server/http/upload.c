@@ -323,12 +323,12 @@ enum status upload_feed(struct exchange *exchange, const uint8_t *bytes, size_t 
                         struct failure *failure) {
     struct upload *upload = &exchange->upload;
     upload->bytes += length;
+    if (exchange->slot >= 0 && is_in_slot(exchange, bytes)) note_written(exchange, bytes + length);
     if (upload->bytes > (uint64_t)largest_body(exchange->front->config))
         return too_large(exchange->front, failure);
     enum status status = hold(exchange, (int64_t)length, failure);
     if (!status && exchange->slot < 0) status = take_slot(exchange, failure);
     if (status) return status;
-    if (is_in_slot(exchange, bytes)) note_written(exchange, bytes + length);
     return upload->multipart ? read_form(exchange, bytes, length, failure)
                              : store_image(exchange, bytes, length, failure);
 }

@@ -11,10 +11,12 @@ enum { GPU_SPEED = 6 };
 enum { GPU_LONG_MS = 10, CPU_LONG_MS = 500, LATE_MS = 1000 };
 enum { WINDOW_JOBS = 16, WINDOW_MS = 50, CHANGE_MAX = 4, SMOOTHING = 4, SPEED_MAX = 4096 };
 
-void backlog_set_lanes(struct backlog *backlog, int lanes, bool cpu) {
+void backlog_set_lanes(struct backlog *backlog, int lanes, int capacity, bool cpu) {
+    const int half = capacity / 4; /* of the batches that all lanes hold: it is two for each */
     if (lanes < 1) lanes = 1;
     if (backlog->lanes == lanes) return;
     backlog->lanes = lanes;
+    backlog->busy_from = half > lanes ? half : lanes;
     backlog->speed = cpu ? lanes : GPU_SPEED;
     backlog->long_from_ms = cpu ? CPU_LONG_MS : GPU_LONG_MS;
     backlog->window_ns = 0;
@@ -59,13 +61,19 @@ static void learn_speed(struct backlog *backlog, int64_t now) {
     backlog->window_ms = backlog->window_jobs = 0;
 }
 
-void backlog_complete(struct backlog *backlog, const struct backlog_job *job, int64_t now) {
+void backlog_end_window(struct backlog *backlog) {
+    backlog->window_ns = 0;
+}
+
+void backlog_complete(struct backlog *backlog, const struct backlog_job *job, bool done,
+                      int64_t now) {
     backlog_remove(backlog, job);
     backlog->moved_ms = ns_to_ms(now);
-    if (backlog->longs || backlog->shorts < backlog->lanes) {
-        backlog->window_ns = 0;
+    if (backlog->longs || backlog->shorts < backlog->busy_from) {
+        backlog_end_window(backlog);
         return;
     }
+    if (!done) return;
     if (!backlog->window_ns) {
         backlog->window_ns = now;
         backlog->window_ms = backlog->window_jobs = 0;

@@ -43,6 +43,35 @@ static enum status check_progress(struct job *job) {
     }
 }
 
+/* ---- begin */
+
+/* It may have been begun before: by a worker that died, or in a batch that was split. */
+static void begin(struct job *job, int64_t now, bool again) {
+    const double queue_ms =
+        again ? job->timing.stage_ms[STAGE_QUEUE] : ns_to_ms(now - job->submitted_ns);
+    job->timing = (struct timing){ .span_count = 0 };
+    job->failure = (struct failure){ .status = STATUS_OK };
+    job->notes = 0;
+    job->result_offset = job->result_length = 0;
+    job->values_offset = job->values_length = 0;
+    job->decoded_by = job->encoded_by = CODEC_NOBODY;
+    job->timing.stage_ms[STAGE_QUEUE] = queue_ms;
+}
+
+int batch_begin(const struct executor *executor, bool again, int *slots, int count) {
+    const int64_t now = clock_ns();
+    int left = 0;
+    for (int i = 0; i < count; i++) {
+        struct job *job = slot_job(executor->slots, slots[i]);
+        begin(job, now, again);
+        if (check_progress(job))
+            answer(executor, &(struct item){ .slot = slots[i], .job = job });
+        else
+            slots[left++] = slots[i];
+    }
+    return left;
+}
+
 /* ---- decode */
 
 static enum status decode_aux(const struct batch *batch, const struct item *item,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* batch.h - jobs that run together on a lane, from their slots to their answers.
  *
+ *     batch_begin(executor, again, ...)   answers what is cancelled or late
  *     batch_gather(batch, slots, count)   takes what may run together, and decides who decodes and
  *                                         encodes each
  *     ... run_reserve(batch->run_items) ...
@@ -22,7 +23,7 @@
 
 struct item {
     int slot;
-    struct job *job;
+    struct job *job;            /* begun */
     uint8_t *bytes;             /* the slot's */
     struct codec_choice choice; /* and what stands beside the pixels in the file */
     bool failed;                /* its answer is a failure; its pixels are blank */
@@ -45,6 +46,11 @@ struct batch {
     int chosen[RUN_BATCH_MAX];                 /* items that cores work on now */
     int refused[RUN_BATCH_MAX], refused_count; /* slots: by the device's codec */
 };
+
+/* Begins the jobs of SLOTS anew. Those that are cancelled or past their deadline are answered, so
+ * that they take no part of a batch; the others close up. Returns how many they are. AGAIN: as
+ * struct attempt has it. */
+int batch_begin(const struct executor *executor, bool again, int *slots, int count);
 
 /* The first of SLOTS and those like it, as many as the lane holds; the rest closes up. Returns how
  * many they are. The batch has executor, attempt and plan, and no items. */

@@ -1,24 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The first job decides: whoever has the same plan for the same kind of samples joins
  * it, while staging and device memory last; those that the device decodes keep to themselves. Each
- * is first proposed: begun anew, and looked at for who decodes and encodes it, since that tells
- * what it takes. */
+ * is first proposed: looked at for who decodes and encodes it, since that tells what it takes. */
 #include "server/jobs/batch.h"
 
 #include "pipeline/aux_image.h"
 #include "server/values_json.h"
 
-/* It may have been begun before: by a worker that died, or in a batch that was split. */
-static void begin(struct job *job, int64_t now, bool again) {
-    const double queue_ms =
-        again ? job->timing.stage_ms[STAGE_QUEUE] : ns_to_ms(now - job->submitted_ns);
-    job->timing = (struct timing){ .span_count = 0 };
-    job->failure = (struct failure){ .status = STATUS_OK };
-    job->notes = 0;
-    job->result_offset = job->result_length = 0;
-    job->values_offset = job->values_length = 0;
-    job->decoded_by = job->encoded_by = CODEC_NOBODY;
-    job->timing.stage_ms[STAGE_QUEUE] = queue_ms;
+/* A lane is taken to be full when so many jobs did not fit: the headers of the others are read by
+ * the lane that takes them. */
+enum { MISFITS_MAX = 4 };
+
 }
 
 /* Behind the values, whose length is known only when they are. */
@@ -48,12 +40,11 @@ static void choose_codecs(const struct batch *batch, struct item *item, struct r
 }
 
 /* The next item of the batch, if it fits; nothing of it is counted yet. */
-static void propose(struct batch *batch, int slot, int64_t now) {
+static void propose(struct batch *batch, int slot) {
     const struct slots *slots = batch->executor->slots;
     struct item *item = &batch->items[batch->count];
     struct run_item *run = &batch->run_items[batch->count];
     struct job *job = slot_job(slots, slot);
-    begin(job, now, batch->attempt.again);
     item->slot = slot;
     item->job = job;
     item->bytes = slot_bytes(slots, slot);
@@ -69,6 +60,7 @@ static void propose(struct batch *batch, int slot, int64_t now) {
 /* Bytes of staging, each way, and of device memory that a batch takes. */
 struct load {
     size_t in, out, device;
+    int misfits; /* jobs that were more than the lane holds */
 };
 
 /* What the plan makes of it; 0 where it refuses the image, as run_reserve will say. */
@@ -105,15 +97,19 @@ static bool fits(const struct load *all, const struct executor *executor) {
 }
 
 /* Whether the job joins the batch, which takes ALL so far. */
-static bool take(struct batch *batch, int slot, int64_t now, struct load *all) {
+static bool take(struct batch *batch, int slot, struct load *all) {
     const struct executor *executor = batch->executor;
     const struct job *job = slot_job(executor->slots, slot);
     if (batch->count && !job_is_alike(job, batch->items[0].job)) return false;
-    propose(batch, slot, now);
+    if (all->misfits == MISFITS_MAX) return false;
+    propose(batch, slot);
     const struct load one = load_of(batch, &batch->run_items[batch->count], job);
-    const struct load sum = { all->in + one.in, all->out + one.out, all->device + one.device };
-    if (batch->count && !(fits(&sum, executor) && decodes_alike(batch))) {
+    const struct load sum = { all->in + one.in, all->out + one.out, all->device + one.device,
+                              all->misfits };
+    const bool misfit = !fits(&sum, executor);
+    if (batch->count && (misfit || !decodes_alike(batch))) {
         metadata_release(&batch->items[batch->count].choice.metadata);
+        all->misfits += misfit;
         return false;
     }
     *all = sum;
@@ -122,11 +118,10 @@ static bool take(struct batch *batch, int slot, int64_t now, struct load *all) {
 }
 
 int batch_gather(struct batch *batch, int *slots, int count) {
-    const int64_t now = clock_ns();
-    struct load all = { 0, 0, 0 };
+    struct load all = { .misfits = 0 };
     int left = 0;
     for (int i = 0; i < count; i++)
-        if (!take(batch, slots[i], now, &all)) slots[left++] = slots[i];
+        if (!take(batch, slots[i], &all)) slots[left++] = slots[i];
     for (int i = 0; i < batch->count; i++) batch->items[i].job->batch = (uint32_t)batch->count;
     return left;
 }

@@ -5,7 +5,7 @@
  * coefficient. Each step goes a part of the way (a half at first, an eighth once eight were seen),
  * and a ratio counts as 4 at most and a quarter at least, so that one outlier moves little. Of a
  * batch it is only known that one job's part lies between the whole time and that divided by their
- * number: a prediction in between is left as it is. */
+ * number: a prediction in between is left as it is. What cores did beside it was each job's own. */
 #include "server/jobs/cost.h"
 
 #include "pipeline/builtin_ops.h"
@@ -221,13 +221,14 @@ void cost_fade(struct cost *cost) {
 }
 
 void cost_learn(struct cost *cost, const struct cost_work *work, const struct timing *timing,
-                double total_ms, double predicted_ms, uint32_t batch) {
+                double total_ms, double predicted_ms, uint32_t batch, unsigned own_stages) {
     double took_ms[COST_STAGES] = { [COST_DECODE] = timing->stage_ms[STAGE_DECODE],
                                     [COST_COMPUTE] = timing->stage_ms[STAGE_COMPUTE],
                                     [COST_ENCODE] = timing->stage_ms[STAGE_ENCODE] };
     took_ms[COST_REST] = total_ms - took_ms[0] - took_ms[1] - took_ms[2];
     if (!makes_sense(work, took_ms, total_ms, batch)) return;
-    for (unsigned s = 0; s < COST_STAGES; s++) learn_stage(cost, work, s, took_ms[s], batch);
+    for (unsigned s = 0; s < COST_STAGES; s++)
+        learn_stage(cost, work, s, took_ms[s], own_stages >> s & 1 ? 1 : batch);
     cost->mean_ms += (total_ms - cost->mean_ms) / (cost->mean_ms > 0 ? SMOOTHING : 1);
     cost->predicted_ms += predicted_ms;
     cost->actual_ms += total_ms;

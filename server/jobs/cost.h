@@ -86,9 +86,9 @@ double cost_predict(const struct cost *cost, const struct cost_work *work);
 double cost_predict_compute(const struct cost *cost, const struct cost_work *work);
 
 /* A job took TOTAL_MS, of which TIMING tells the stages, PREDICTED_MS had been told, and BATCH jobs
- * ran together: its times are theirs. */
+ * ran together: its times are theirs, but for those of OWN_STAGES, bit s for stage s. */
 void cost_learn(struct cost *cost, const struct cost_work *work, const struct timing *timing,
-                double total_ms, double predicted_ms, uint32_t batch);
+                double total_ms, double predicted_ms, uint32_t batch, unsigned own_stages);
 
 /* Half of what was learned: of a worker that is chosen no more nothing would be learned that could
  * correct it. */

@@ -307,6 +307,7 @@ static void recover(struct dispatcher *dispatcher, short worker, int slot) {
 
 void dispatcher_recover(struct dispatcher *dispatcher, const struct worker_handle *worker) {
     const short number = number_of(dispatcher, worker);
+    backlog_end_window(&dispatcher->forecast.backlogs[number]);
     for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++)
         if (dispatcher->places[slot].at == number) recover(dispatcher, number, slot);
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A batch (batch.h) is gathered, laid out, decoded, run and answered; what decides
- * who decodes and encodes an image is codec_choice.h. What the device's codec refused runs again
- * after the answers of the others, with the codecs of the cores; so does all that a batch of one
- * could not get done for want of memory, or because the device refused a launch. A larger batch
- * that fails so runs one by one, so that each job gets its own answer. What the device cannot run
- * even then runs on the CPU, in this process. */
+/* How it works. Jobs that are cancelled or late are answered. A batch (batch.h) of the others is
+ * gathered, laid out, decoded, run and answered; what decides who decodes and encodes an image is
+ * codec_choice.h. What the device's codec refused runs again after the answers of the others, with
+ * the codecs of the cores; so does all that a batch of one could not get done for want of memory,
+ * or because the device refused a launch. A larger batch that fails so runs one by one, so that
+ * each job gets its own answer. What the device cannot run even then runs on the CPU, in this
+ * process; so does what has waited for memory once already. */
 #include "server/jobs/executor.h"
 
 #include "server/jobs/batch.h"
@@ -12,6 +13,9 @@
 
 #include <stdio.h>
 #include <string.h>
+
+/* So long no device needs to say that it has no memory, unless it waits for some. */
+enum { WAITED_MS = 1000 };
 
 static struct codec_limits limits_of(const struct config *config) {
     return (struct codec_limits){
@@ -42,28 +46,35 @@ struct executor executor_make(struct slots *slots, const struct config *config,
     return executor;
 }
 
-static void run_together(struct batch *batch, struct lane *lane, enum status status,
-                         struct failure *failure);
+static void run_together(struct batch *batch, struct lane *lane, struct failure *failure);
+
+/* The front has parsed it: no further attempt would do better. */
+static int refuse_plan(struct batch *batch, int *slots, int count, struct failure *failure) {
+    batch->plan.count = 0;
+    batch->attempt.codec = NULL;
+    failure->status = STATUS_INTERNAL;
+    const int left = batch_gather(batch, slots, count);
+    batch_refuse(batch, failure);
+    return left;
+}
 
 /* Takes a batch out of SLOTS. */
 static int run_some(const struct executor *executor, struct lane *lane, int *slots, int count,
                     const struct attempt *attempt, struct failure *failure) {
     struct batch batch; /* some 105 KB: on the lane's own stack */
+    count = batch_begin(executor, attempt->again, slots, count);
+    if (!count) return 0;
     batch.executor = executor;
     batch.attempt = *attempt;
     batch.count = batch.refused_count = 0;
-    enum status status =
-        plan_parse(&batch.plan, slot_job(executor->slots, slots[0])->plan, failure);
-    if (status) {
-        batch.plan.count = 0;
-        failure->status = status = STATUS_INTERNAL; /* the front has parsed it */
-    }
+    if (plan_parse(&batch.plan, slot_job(executor->slots, slots[0])->plan, failure))
+        return refuse_plan(&batch, slots, count, failure);
     int left = batch_gather(&batch, slots, count);
     if (left && executor->leave && !attempt->again) {
         executor->leave(executor->context, slots, left);
         left = 0;
     }
-    run_together(&batch, lane, status, failure);
+    run_together(&batch, lane, failure);
     return left;
 }
 
@@ -78,6 +89,12 @@ static void run_again(const struct batch *batch, struct lane *lane, int *slots, 
     }
 }
 
+/* Another attempt would wait for the same memory as long again. */
+static bool has_waited(const struct batch *batch, enum status status, int64_t start_ns) {
+    return batch->count == 1 && status == STATUS_NO_MEMORY &&
+           clock_ns() - start_ns > WAITED_MS * INT64_C(1000000);
+}
+
 /* Whether less of it at once, or without the device's codec, may do better. */
 static bool may_do_apart(const struct batch *batch, enum status status) {
     bool coded = false;
@@ -89,10 +106,15 @@ static bool may_do_apart(const struct batch *batch, enum status status) {
 
 /* What is no image's fault somebody should hear of, though the jobs get their answers. */
 static void tell(const struct batch *batch, const struct failure *failure) {
-    if (failure->status == STATUS_INTERNAL || failure->status == STATUS_NO_MEMORY)
-        log_event(LOG_ERROR, "worker: %d job%s of \"%.60s\" did not run on the device at once: %s",
-                  batch->count, batch->count > 1 ? "s" : "", batch->items[0].job->plan,
-                  failure->message);
+    static struct log_limit limit;
+    char more[48] = "";
+    int left_out;
+    if (failure->status != STATUS_INTERNAL && failure->status != STATUS_NO_MEMORY) return;
+    if (!log_limit_allows(&limit, clock_ns(), &left_out)) return;
+    if (left_out) snprintf(more, sizeof more, " (and %d more since the last line)", left_out);
+    log_event(LOG_ERROR, "worker: %d job%s of \"%.60s\" did not run on the device at once: %s%s",
+              batch->count, batch->count > 1 ? "s" : "", batch->items[0].job->plan,
+              failure->message, more);
 }
 
 /* Where memory does not suffice for all at once, or one of them fails on the device. */
@@ -130,19 +152,17 @@ static bool run_on_cpu(struct batch *batch, struct failure *failure) {
     return true;
 }
 
-/* STATUS: of its plan, so far. */
-static void run_together(struct batch *batch, struct lane *lane, enum status status,
-                         struct failure *failure) {
-    if (!status)
-        status = run_reserve(lane, &batch->plan, batch->run_items, batch->count,
-                             batch->executor->limits.probe.pixels_max, failure);
+static void run_together(struct batch *batch, struct lane *lane, struct failure *failure) {
+    const int64_t start_ns = clock_ns();
+    enum status status = run_reserve(lane, &batch->plan, batch->run_items, batch->count,
+                                     batch->executor->limits.probe.pixels_max, failure);
     if (!status && batch_decode(batch))
         status = run_batch(lane, &batch->plan, batch->run_items, batch->count, failure);
     if (status == STATUS_DEVICE) return;
     if (!status) {
         batch_answer(batch);
         run_again(batch, lane, batch->refused, batch->refused_count, NULL, CODEC_REFUSED, failure);
-    } else if (may_do_apart(batch, status)) {
+    } else if (may_do_apart(batch, status) && !has_waited(batch, status, start_ns)) {
         run_apart(batch, lane, failure);
     } else if (!may_run_on_cpu(batch, lane, status) || !run_on_cpu(batch, failure)) {
         batch_refuse(batch, failure);

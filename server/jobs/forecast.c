@@ -47,7 +47,7 @@ void forecast_begin(struct forecast *forecast, struct forecast_round *round) {
         round->full[i] = !round->healthy[i];
         round->open += round->healthy[i];
         if (!round->healthy[i]) continue;
-        backlog_set_lanes(&forecast->backlogs[i], worker->lanes, worker->cpu);
+        backlog_set_lanes(&forecast->backlogs[i], worker->lanes, worker->capacity, worker->cpu);
         round->backlogs[i] = forecast->backlogs[i];
     }
 }
@@ -127,15 +127,22 @@ static bool is_exceptional(const struct job *job) {
     return job->decoded_by > CODEC_FORMAT || job->encoded_by > CODEC_FORMAT;
 }
 
+/* A core decodes or encodes one image at a time. */
+static unsigned own_stages(const struct job *job) {
+    return (job->decoded_by == CODEC_FORMAT ? 1U << COST_DECODE : 0) |
+           (job->encoded_by == CODEC_FORMAT ? 1U << COST_ENCODE : 0);
+}
+
 void forecast_learn(struct forecast *forecast, int worker, const struct forecast_job *predicted,
                     const struct job *job) {
     const double ms =
         ns_to_ms(job->finished_ns - job->submitted_ns) - job->timing.stage_ms[STAGE_QUEUE];
-    backlog_complete(&forecast->backlogs[worker], &predicted->backlog, clock_ns());
-    if (job->failure.status || is_exceptional(job)) return;
+    const bool done = !job->failure.status;
+    backlog_complete(&forecast->backlogs[worker], &predicted->backlog, done, clock_ns());
+    if (!done || is_exceptional(job)) return;
     forecast->taught_ns[worker] = clock_ns();
     cost_learn(&forecast->costs[worker], &predicted->work, &job->timing, ms, predicted->backlog.ms,
-               job->batch);
+               job->batch, own_stages(job));
 }
 
 void forecast_account(const struct forecast *forecast, int worker, struct worker_account *account) {

@@ -6,15 +6,19 @@
  * lanes wait on the channel, each takes one message, and only long jobs that must wait are listed.
  *
  * A job that no free lane may take is looked at again whenever a lane becomes free, and by whoever
- * waits on the channel when it is old enough. `lock` guards all but the channel, on which nobody
- * waits with it. */
+ * waits on the channel when it is old enough. What a lane gives back wakes a follower or, where
+ * there is none, the leader, by an eventfd that it polls beside the channel. `lock` guards all but
+ * these two, on which nobody waits with it. */
 #include "server/jobs/pending.h"
 
 #include "server/jobs/channel.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 enum { MESSAGES = 64, SELF_TEST = -1, AGE_MAX_MS = 1000, SELF_TESTS = 8 };
 static const int64_t ms_ns = 1000000;
@@ -22,6 +26,7 @@ static const int64_t ms_ns = 1000000;
 struct pending {
     struct pending_options options;
     int leaders_max;
+    int returned;         /* eventfd that wakes the only leader; -1 where there are several */
     pthread_mutex_t lock; /* everything below */
     pthread_cond_t woken; /* for followers */
     int leaders, followers;
@@ -41,6 +46,7 @@ struct pending *pending_create(const struct pending_options *options) {
     if (!pending) return NULL;
     pending->options = *options;
     pending->leaders_max = options->batch > 1 ? 1 : options->lanes;
+    pending->returned = options->batch > 1 ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
     pending->waiting = calloc(places, sizeof *pending->waiting);
     pending->candidates = calloc(places, sizeof *pending->candidates);
     pthread_mutex_init(&pending->lock, NULL);
@@ -48,12 +54,14 @@ struct pending *pending_create(const struct pending_options *options) {
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&pending->woken, &attributes);
     pthread_condattr_destroy(&attributes);
-    if (!pending->waiting || !pending->candidates) return pending_destroy(pending), NULL;
+    if (!pending->waiting || !pending->candidates || (options->batch > 1 && pending->returned < 0))
+        return pending_destroy(pending), NULL;
     return pending;
 }
 
 void pending_destroy(struct pending *pending) {
     if (!pending) return;
+    if (pending->returned >= 0) close(pending->returned);
     pthread_cond_destroy(&pending->woken);
     pthread_mutex_destroy(&pending->lock);
     free(pending->waiting);
@@ -153,12 +161,24 @@ static int patience(const struct pending *pending, int64_t until) {
                               : 1;
 }
 
+/* Until there is a message, or a lane has given jobs back, or for WAIT_MS. */
+static int take_messages(const struct pending *pending, struct message *messages, int most,
+                         int wait_ms) {
+    struct pollfd news[2] = { { .fd = pending->options.channel, .events = POLLIN },
+                              { .fd = pending->returned, .events = POLLIN } };
+    eventfd_t ignored;
+    if (pending->returned < 0)
+        return channel_take(pending->options.channel, messages, most, wait_ms);
+    if (poll(news, 2, wait_ms) > 0 && news[1].revents) eventfd_read(pending->returned, &ignored);
+    return channel_take(pending->options.channel, messages, most, 0);
+}
+
 static void lead(struct pending *pending, int64_t until) {
     struct message messages[MESSAGES];
     const int most = room(pending), wait_ms = patience(pending, until);
     pending->leaders++;
     pthread_mutex_unlock(&pending->lock);
-    const int count = channel_take(pending->options.channel, messages, most, wait_ms);
+    const int count = take_messages(pending, messages, most, wait_ms);
     pthread_mutex_lock(&pending->lock);
     pending->leaders--;
     if (count >= 0) add(pending, messages, count);
@@ -174,16 +194,25 @@ static void follow(struct pending *pending, int64_t until) {
     pending->followers--;
 }
 
+/* Gives the lock back; a lane that waits, if there is one, looks at the list again. */
+static void unlock_and_wake(struct pending *pending) {
+    const bool follower = pending->followers > 0;
+    const bool leader = !follower && pending->leaders > 0 && pending->returned >= 0;
+    pthread_mutex_unlock(&pending->lock);
+    if (follower) pthread_cond_signal(&pending->woken);
+    if (leader) eventfd_write(pending->returned, 1);
+}
+
 /* The lane leaves, and the lock with it: another one takes what it left, or leads. */
 static void hand_over(struct pending *pending) {
-    const bool closed = pending->closed;
-    const bool wanted =
-        pending->followers && (pending->count || pending->leaders < pending->leaders_max);
-    pthread_mutex_unlock(&pending->lock);
-    if (closed)
+    if (pending->closed) {
+        pthread_mutex_unlock(&pending->lock);
         pthread_cond_broadcast(&pending->woken);
-    else if (wanted)
-        pthread_cond_signal(&pending->woken);
+    } else if (pending->count || pending->leaders < pending->leaders_max) {
+        unlock_and_wake(pending);
+    } else {
+        pthread_mutex_unlock(&pending->lock);
+    }
 }
 
 static void finish(struct pending *pending, struct group *group) {
@@ -222,7 +251,5 @@ void pending_return(struct pending *pending, const int *slots, int count) {
             (size_t)pending->count * sizeof *pending->waiting);
     memcpy(pending->waiting, slots, (size_t)count * sizeof *slots);
     pending->count += count;
-    const bool wanted = pending->followers > 0;
-    pthread_mutex_unlock(&pending->lock);
-    if (wanted) pthread_cond_signal(&pending->woken);
+    unlock_and_wake(pending);
 }

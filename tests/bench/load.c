@@ -265,6 +265,7 @@ static void add_field(struct round *round, struct field *field) {
 
 static double run(const struct options *options, const struct request *requests, int files,
                   int concurrency, struct round *round) {
+    if (options->count && options->count < concurrency) concurrency = (int)options->count;
     const int threads = options->threads < concurrency ? options->threads : concurrency;
     struct field *fields[THREADS_MAX];
     const int64_t start = now_ns();

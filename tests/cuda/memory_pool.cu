@@ -41,7 +41,7 @@ static int close_pool(void **) {
 static enum status lend_pinned(size_t in, size_t out, struct memory_loan *loan,
                                struct failure *failure) {
     const struct memory_need need = { in, out, 0 };
-    return memory_pool_lend(0, &need, 0, loan, failure);
+    return memory_pool_lend(0, &need, NULL, 0, loan, failure);
 }
 
 /* ---- the bound */
@@ -134,23 +134,45 @@ static void test_gives_up(void **) {
     memory_pool_give_back(0, &loan, 0);
 }
 
+static enum status third_time(const void *context) {
+    int *const asked = *(int *const *)context;
+    return ++*asked < 3 ? STATUS_OK : STATUS_CANCELLED;
+}
+
+/* Nor does anybody wait for what nobody wants any more, and the next in line is not held up. */
+static void test_is_asked_while_it_waits(void **) {
+    struct memory_loan held, loan;
+    struct failure failure = {};
+    int asked = 0, *const counter = &asked;
+    const struct memory_need need = { MIB, 0, 0 };
+    const struct lane_wait wait = { third_time, &counter };
+    assert_int_equal(lend_pinned(BOUND, 0, &held, NULL), STATUS_OK);
+    assert_int_equal(memory_pool_lend(0, &need, &wait, 0, &loan, &failure), STATUS_CANCELLED);
+    assert_int_equal(asked, 3);
+    assert_true(memory_need_is_none(&loan.need));
+    memory_pool_give_back(0, &held, 0);
+    assert_int_equal(memory_pool_lend(0, &need, &wait, 0, &loan, &failure), STATUS_OK);
+    assert_int_equal(asked, 3); /* there was nothing to wait for */
+    memory_pool_give_back(0, &loan, 0);
+}
+
 /* ---- many at once */
 
 enum { LANES = 8, ROUNDS = 200 };
 
-struct lane {
+struct borrowing_lane {
     pthread_t thread;
     int number, wrong;
     cudaStream_t stream;
 };
 
 /* Every borrower writes its own number into what it has, waits a little, and finds it again. */
-static bool use(const struct lane *lane, uint32_t *state) {
+static bool use(const struct borrowing_lane *lane, uint32_t *state) {
     struct memory_loan loan;
     *state = *state * 1664525 + 1013904223;
     const size_t in = (*state >> 8) % (40 * MIB), out = (*state >> 4) % (40 * MIB);
     const struct memory_need need = { in, out, gpus ? in + out + 1 : 0 };
-    if (memory_pool_lend(0, &need, lane->stream, &loan, NULL)) return false;
+    if (memory_pool_lend(0, &need, NULL, lane->stream, &loan, NULL)) return false;
     uint8_t *const runs[] = { loan.pinned_in.memory, loan.pinned_out.memory };
     const size_t lengths[] = { in, out };
     bool right = true;
@@ -169,22 +191,22 @@ static bool use(const struct lane *lane, uint32_t *state) {
 }
 
 static void *use_often(void *argument) {
-    struct lane *lane = (struct lane *)argument;
+    struct borrowing_lane *lane = (struct borrowing_lane *)argument;
     uint32_t state = (uint32_t)lane->number;
     for (int i = 0; i < ROUNDS; i++) lane->wrong += !use(lane, &state);
     return NULL;
 }
 
 static void test_many(void **) {
-    struct lane lanes[LANES] = {};
+    struct borrowing_lane lanes[LANES] = {};
     for (int i = 0; i < LANES; i++) {
         lanes[i].number = i + 1;
         if (gpus) TRY(cudaStreamCreateWithFlags(&lanes[i].stream, cudaStreamNonBlocking));
         assert_int_equal(pthread_create(&lanes[i].thread, NULL, use_often, &lanes[i]), 0);
     }
-    for (struct lane &lane : lanes) pthread_join(lane.thread, NULL);
-    for (struct lane &lane : lanes) assert_int_equal(lane.wrong, 0);
-    for (struct lane &lane : lanes)
+    for (struct borrowing_lane &lane : lanes) pthread_join(lane.thread, NULL);
+    for (struct borrowing_lane &lane : lanes) assert_int_equal(lane.wrong, 0);
+    for (struct borrowing_lane &lane : lanes)
         if (gpus) TRY(cudaStreamDestroy(lane.stream));
 }
 
@@ -214,7 +236,7 @@ static void test_waits_for_no_kernel(void **) {
     for (int i = 1; i <= 4; i++) {
         const size_t bytes = i * 9 * MIB;
         const struct memory_need need = { bytes, bytes, bytes };
-        assert_int_equal(memory_pool_lend(0, &need, mine, &loan, NULL), STATUS_OK);
+        assert_int_equal(memory_pool_lend(0, &need, NULL, mine, &loan, NULL), STATUS_OK);
         memset(loan.pinned_in.memory, i, bytes);
         TRY(pinned_pool_copy(loan.device, loan.pinned_in.memory, bytes, cudaMemcpyHostToDevice,
                              mine));
@@ -237,9 +259,9 @@ static void test_device_bound(void **) {
     struct memory_loan loan;
     struct failure failure = {};
     const struct memory_need most = { 0, 0, BOUND }, more = { 0, 0, BOUND + 1 };
-    assert_int_equal(memory_pool_lend(0, &more, 0, &loan, &failure), STATUS_NO_MEMORY);
+    assert_int_equal(memory_pool_lend(0, &more, NULL, 0, &loan, &failure), STATUS_NO_MEMORY);
     assert_non_null(strstr(failure.message, "device_pool_bytes"));
-    assert_int_equal(memory_pool_lend(0, &most, 0, &loan, &failure), STATUS_OK);
+    assert_int_equal(memory_pool_lend(0, &most, NULL, 0, &loan, &failure), STATUS_OK);
     memory_pool_give_back(0, &loan, 0);
 }
 
@@ -255,6 +277,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test_setup_teardown(test_kept, open_pool, close_pool),
         cmocka_unit_test_setup_teardown(test_first_come_first_served, open_pool, close_pool),
         cmocka_unit_test_setup_teardown(test_gives_up, open_pool, close_pool),
+        cmocka_unit_test_setup_teardown(test_is_asked_while_it_waits, open_pool, close_pool),
         cmocka_unit_test_setup_teardown(test_many, open_pool, close_pool),
         cmocka_unit_test_setup_teardown(test_waits_for_no_kernel, open_pool, close_pool),
         cmocka_unit_test_setup_teardown(test_device_bound, open_pool, close_pool),

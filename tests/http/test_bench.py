@@ -263,6 +263,19 @@ def test_load_goes_on_when_connections_are_closed(says_so, connections, tmp_path
     assert 60 // 3 - connections <= row["reopened"] <= 60 // 3
 
 
+@pytest.mark.parametrize("connections,threads", [(4, 4), (4, 1)])
+def test_load_sends_no_more_than_asked(connections, threads, tmp_path):
+    """Fewer requests than threads, or than connections."""
+    (tmp_path / "a").write_bytes(bytes(1000))
+    server = Closing(True)
+    done = subprocess.run([program("load"), "--json", "--port", str(server.port), "--count", "3", "--concurrency",
+                           str(connections), "--threads", str(threads), "--seconds", "0.2", str(tmp_path / "a")],
+                          capture_output=True, text=True, timeout=60)
+    server.server.close()
+    row, = json.loads(done.stdout)
+    assert done.returncode == 0 and row["requests"] == 3
+
+
 @pytest.mark.parametrize("added,place,wrong", [(0, 3, 1), (0, -1, 1), (0, -20, 1), (1, 50, 1), (0, 50_000, 0)])
 def test_load_compares_images_with_the_first(added, place, wrong, tmp_path):
     """Length, first and last bytes of each; the middle of every 64th alone."""

@@ -3,10 +3,12 @@
 
 covers: server/http/problem.c server/http/request_flow.c server/http/route.c"""
 import json
+import threading
+import time
 
 import pytest
 
-from conftest import read_to_end, responses
+from conftest import noise, pnm, read_to_end, responses
 
 LARGE = 50 << 20  # bytes: within body_bytes_max, and more than is read for the sake of the next request
 
@@ -36,6 +38,21 @@ def test_head_gets_no_body(daemon, path, status):
     assert rest == b""
     length, = (int(line.split(b": ")[1]) for line in head.split(b"\r\n") if line.startswith(b"Content-Length"))
     assert length > 100
+
+
+def test_answers_before_a_refused_body_arrive_whole(daemon):
+    """Though more was sent behind it, and the client reads late: the connection is closed, not reset."""
+    image = pnm(noise(600, 700, 3))
+    good, refused = (b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (path, len(image)) + image
+                     for path in (b"/brightness?shift=5", b"/nothing"))
+    with daemon.socket() as s:
+        sender = threading.Thread(target=s.sendall, args=(good + refused + good,), daemon=True)
+        sender.start()
+        time.sleep(0.3)
+        first, second = responses(read_to_end(s))
+        sender.join()
+    assert [first[0], second[0]] == [200, 404]
+    assert len(first[2]) == len(image)
 
 
 @pytest.mark.parametrize("method", [b"GET", b"HEAD"])

@@ -43,8 +43,9 @@ static void close_connection(struct connection *connection, struct MHD_Connectio
                              const struct connection_options *options) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(library, MHD_CONNECTION_INFO_CONNECTION_FD);
-    if (info && connection->filter && recv_filter_has_refused(connection->filter))
-        lingering_close_add(options->lingering, info->connect_fd);
+    const bool refused = connection->answered_early ||
+                         (connection->filter && recv_filter_has_refused(connection->filter));
+    if (info && refused) lingering_close_add(options->lingering, info->connect_fd);
     recv_filter_close(connection->filter);
     deadline_thread_remove(options->deadlines, connection->deadline);
     free(connection);

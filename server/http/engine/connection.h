@@ -28,6 +28,7 @@ struct connection {
     int64_t requests;           /* so far, the one under way among them */
     int64_t start_ns;           /* of the request under way: its first byte, as far as known */
     size_t target_length;       /* of the request under way, as sent */
+    bool answered_early;        /* it is the last one, and what still comes is dropped */
     const struct connection_options *options;
     max_align_t memory[]; /* the request's, zeroed at the start of the connection */
 };

@@ -9,8 +9,10 @@
  *
  * A large body would cost a turn of the library and a copy for every 16 KiB. So its head is changed
  * on the way: the library expects what came with the head and one byte more. When it asks for that,
- * the rest goes from the kernel to the sink's place, in as few calls as there are pauses in it, and
- * the last byte passes. */
+ * the rest goes from the kernel to the sink's place, and the last byte passes. One call reads one
+ * piece: a fast sender would else keep the thread from its other clients for as long as it sends.
+ * If there may be more, the call ends with EINTR, after which the library comes again in its next
+ * turn, unasked. */
 #include "server/http/engine/recv_filter.h"
 
 #include "pipeline/timing.h"
@@ -194,15 +196,21 @@ static ssize_t read_filtered(struct recv_filter *filter, char *buffer, size_t ro
     if (filter->broken) return reset(filter);
     size_t done = hand_on(filter, buffer, room);
     ssize_t got = 1;
+    bool apart = false;
     for (bool full = true; full && done < room;) {
         size_t passed = 0;
         full = false;
+        if (apart && done == 0) {
+            errno = EINTR;
+            return -1;
+        }
         if (filter->framing.refused) {
             got = drop(filter, buffer + done, room - done, flags);
         } else if (filter->held) {
             got = read_behind_held(filter, room - done, flags, &full);
         } else if (framing_apart(&filter->framing)) {
             assert(done == 0); /* allow_apart */
+            apart = true;
             got = read_apart(filter, buffer, room, flags, &full, &passed);
         } else {
             got = read_direct(filter, buffer + done, room - done, flags, &full, &passed);

@@ -106,6 +106,23 @@ static void insert(struct bytes *bytes, size_t at, const void *what, size_t leng
     bytes->length += length;
 }
 
+/* So many comments of so many bytes: who reads them keeps others waiting. */
+static void long_headers_are_left_to_the_cores(void **state) {
+    (void)state;
+    static const size_t rows[][3] = {
+        { 900, 4, 1 }, { 1000, 4, 0 }, { 31, 65000, 1 }, { 33, 65000, 0 }
+    };
+    for (int r = 0; r < 4; r++) {
+        const size_t size = rows[r][1] - 2;
+        const uint8_t comment[65000] = { 0xff, 0xfe, (uint8_t)(size >> 8), (uint8_t)size };
+        struct jpeg_baseline jpeg;
+        struct bytes bytes = sample(3, 2, 2, (struct jpeg_recipe){ .orientation = 0 });
+        for (size_t i = 0; i < rows[r][0]; i++) insert(&bytes, 2, comment, size + 2);
+        assert_int_equal(plain(bytes.data, bytes.length, &jpeg), rows[r][2]);
+        free(bytes.data);
+    }
+}
+
 /* A second frame, a second scan, a restart out of turn: what one reader skips another may follow.
  */
 static void one_reading_only(void **state) {
@@ -415,6 +432,7 @@ int main(void) {
         cmocka_unit_test(plain_kinds),
         cmocka_unit_test(other_kinds),
         cmocka_unit_test(whole_files_only),
+        cmocka_unit_test(long_headers_are_left_to_the_cores),
         cmocka_unit_test(one_reading_only),
         cmocka_unit_test(restarts),
         cmocka_unit_test(other_sampling),

@@ -12,7 +12,7 @@ static const int64_t ms_ns = 1000000;
 
 static struct backlog make(int lanes, bool cpu) {
     struct backlog backlog = { .lanes = 0 };
-    backlog_set_lanes(&backlog, lanes, cpu);
+    backlog_set_lanes(&backlog, lanes, 0, cpu);
     return backlog;
 }
 
@@ -89,7 +89,7 @@ static void a_worker_that_does_not_move_is_late(void **state) {
     CHECK(wait_ms(&backlog, 1, 101 * ms_ns), 2);
     CHECK(wait_ms(&backlog, 1, 1099 * ms_ns), 2);
     CHECK(wait_ms(&backlog, 1, 1900 * ms_ns), 1800);
-    backlog_complete(&backlog, &job, 1900 * ms_ns);
+    backlog_complete(&backlog, &job, true, 1900 * ms_ns);
     CHECK(wait_ms(&backlog, 1, 1900 * ms_ns), 1);
     struct backlog more = make(2, true);
     add(&more, 1, 0);
@@ -102,8 +102,8 @@ static void what_is_over_counts_no_more(void **state) {
     struct backlog_job jobs[4];
     for (int i = 0; i < 4; i++) jobs[i] = add(&backlog, i % 2 ? 0.1 : 777, i);
     backlog_remove(&backlog, &jobs[0]);
-    backlog_complete(&backlog, &jobs[1], 0);
-    backlog_complete(&backlog, &jobs[2], 0);
+    backlog_complete(&backlog, &jobs[1], true, 0);
+    backlog_complete(&backlog, &jobs[2], true, 0);
     backlog_remove(&backlog, &jobs[3]);
     assert_int_equal(backlog.shorts + backlog.longs, 0);
     CHECK(backlog.short_ms, 0);
@@ -117,19 +117,75 @@ static void speed_is_learned_while_no_lane_is_idle(void **state) {
     struct backlog_job job = { .ms = 1 };
     for (int i = 0; i < 40; i++) backlog_add(&backlog, &job);
     for (int i = 1; i < 20000; i++) {
-        backlog_complete(&backlog, &job, i * ms_ns / 20);
+        backlog_complete(&backlog, &job, true, i * ms_ns / 20);
         backlog_add(&backlog, &job);
     }
     assert_true(backlog.speed > 19 && backlog.speed < 21);
-    backlog_set_lanes(&backlog, 4, false); /* it is ready again after a restart */
+    backlog_set_lanes(&backlog, 4, 0, false); /* it is ready again after a restart */
     assert_true(backlog.speed > 19);
     const double speed = backlog.speed;
     for (int i = 0; i < 38; i++) backlog_remove(&backlog, &job);
     for (int64_t i = 20000; i < 40000; i++) { /* one job at a time says nothing of that */
-        backlog_complete(&backlog, &job, i * ms_ns);
+        backlog_complete(&backlog, &job, true, i * ms_ns);
         backlog_add(&backlog, &job);
     }
     CHECK(backlog.speed, speed);
+}
+
+/* A GPU of four lanes and batches of 32, given 20 jobs at a time, and then 64. */
+static void small_batches_are_no_speed(void **state) {
+    (void)state;
+    struct backlog backlog = { .lanes = 0 };
+    struct backlog_job job = { .ms = 1 };
+    backlog_set_lanes(&backlog, 4, 2 * 4 * 32, false);
+    const double speed = backlog.speed;
+    int64_t now = ms_ns;
+    for (int i = 0; i < 20; i++) backlog_add(&backlog, &job);
+    for (int i = 1; i < 2000; i++, now += ms_ns) {
+        backlog_complete(&backlog, &job, true, now);
+        backlog_add(&backlog, &job);
+    }
+    CHECK(backlog.speed, speed);
+    for (int i = 20; i < 65; i++) backlog_add(&backlog, &job);
+    for (int i = 1; i < 40000; i++, now += ms_ns / 20) {
+        backlog_complete(&backlog, &job, true, now);
+        backlog_add(&backlog, &job);
+    }
+    assert_true(backlog.speed > 19 && backlog.speed < 21);
+}
+
+/* Nine of ten clients leave: what would have taken 1 ms each is answered, and was not done. */
+static void what_was_not_done_is_no_speed(void **state) {
+    (void)state;
+    struct backlog backlog = make(4, false);
+    struct backlog_job job = { .ms = 1 };
+    const double speed = backlog.speed;
+    for (int i = 0; i < 40; i++) backlog_add(&backlog, &job);
+    for (int64_t i = 1; i < 20000; i++) {
+        const int64_t now = (int64_t)((double)i / speed / 10 * 1e6);
+        backlog_complete(&backlog, &job, i % 10 == 0, now);
+        backlog_add(&backlog, &job);
+    }
+    assert_true(backlog.speed > speed * 0.95 && backlog.speed < speed * 1.05);
+}
+
+/* A worker that died and was started again has done nothing for a minute. */
+static void a_restart_is_no_slowness(void **state) {
+    (void)state;
+    struct backlog backlog = make(4, false);
+    struct backlog_job job = { .ms = 1 };
+    const double speed = backlog.speed;
+    for (int i = 0; i < 40; i++) backlog_add(&backlog, &job);
+    for (int64_t i = 1; i < 1000; i++) {
+        backlog_complete(&backlog, &job, true, (int64_t)((double)i / speed * 1e6));
+        backlog_add(&backlog, &job);
+    }
+    backlog_end_window(&backlog);
+    for (int64_t i = 1; i < 1000; i++) {
+        backlog_complete(&backlog, &job, true, (int64_t)(60e9 + (double)i / speed * 1e6));
+        backlog_add(&backlog, &job);
+    }
+    assert_true(backlog.speed > speed * 0.95 && backlog.speed < speed * 1.05);
 }
 
 int main(void) {
@@ -142,6 +198,9 @@ int main(void) {
         cmocka_unit_test(a_worker_that_does_not_move_is_late),
         cmocka_unit_test(what_is_over_counts_no_more),
         cmocka_unit_test(speed_is_learned_while_no_lane_is_idle),
+        cmocka_unit_test(small_batches_are_no_speed),
+        cmocka_unit_test(what_was_not_done_is_no_speed),
+        cmocka_unit_test(a_restart_is_no_slowness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,8 @@
 #include "tests/server/jobs/file_scenes.h"
 #include "tests/twin_device.h"
 
+#include <sys/mman.h>
+
 static void files_of_their_own_type(void **state) {
     (void)state;
     run_any_files_to(FORMAT_NONE, 85, 21, 19);
@@ -45,6 +47,7 @@ static void clear(void) {
     memset(file_jobs.encoded, 0, sizeof file_jobs.encoded);
     twin_device.batches = twin_device.decoded = twin_device.encoded = 0;
     twin_device.uploaded = twin_device.downloaded = 0;
+    twin_device.reserves = twin_device.looked_at = 0;
     file_jobs.count = 0; /* a test before may have failed */
 }
 
@@ -159,6 +162,48 @@ static void a_decoder_that_fails(void **state) {
     assert_int_equal(file_jobs.decoded[CODEC_FAILED], 5);
 }
 
+static int lines_of(int file) {
+    char text[1 << 16];
+    int lines = 0;
+    const ssize_t length = pread(file, text, sizeof text, 0);
+    for (ssize_t i = 0; i < length; i++) lines += text[i] == '\n';
+    return lines;
+}
+
+/* Whoever can make it fail can fill no log. */
+static void a_failure_is_told_once_a_second(void **state) {
+    (void)state;
+    const int log = memfd_create("log", MFD_CLOEXEC), before = dup(STDERR_FILENO);
+    const int64_t start = clock_ns();
+    clear();
+    dup2(log, STDERR_FILENO);
+    twin_device.decode_fails = STATUS_NO_MEMORY;
+    for (unsigned i = 0; i < 20; i++)
+        add_and_free(jpeg_of(16 + i, 64, 3, 2, 2, 0, NULL), "mean", &(struct wish){ 0 });
+    run_file_jobs();
+    twin_device.decode_fails = STATUS_OK;
+    dup2(before, STDERR_FILENO);
+    assert_true(lines_of(log) <= 2 + (clock_ns() - start) / 1000000000);
+    close(before);
+    close(log);
+}
+
+/* The front has parsed every plan: one that is none here is nobody else's to try. */
+static void a_plan_that_is_none_runs_nowhere(void **state) {
+    (void)state;
+    clear();
+    for (int i = 0; i < 2; i++)
+        add_and_free(jpeg_of(64, 64, 3, 2, 2, 0, NULL), "mean", &(struct wish){ 0 });
+    for (int i = 0; i < 4; i++)
+        strcpy(slot_job(file_jobs.slots, file_jobs.taken[i])->plan, "unheard_of");
+    const struct job *first = slot_job(file_jobs.slots, file_jobs.taken[1]);
+    run_side(file_jobs.device, 1, true);
+    assert_int_equal(first->failure.status, STATUS_INTERNAL);
+    assert_string_equal(first->device_name, ""); /* the executor's own, not "cpu" */
+    for (int i = 0; i < 4; i++) slot_give(file_jobs.slots, file_jobs.taken[i]);
+    file_jobs.count = 0;
+}
+
 /* An operator that the device cannot run: the CPU does, unless the client wants the device. */
 static void an_operator_that_fails(void **state) {
     (void)state;
@@ -181,6 +226,40 @@ static void an_operator_that_fails(void **state) {
     file_jobs.count = 0;
 }
 
+/* Whoever is over while memory is waited for is answered then; the others run without it. */
+static void a_wait_for_memory_ends_with_the_job(void **state) {
+    (void)state;
+    for (int jobs = 1; jobs <= 2; jobs++) {
+        clear();
+        for (int i = 0; i < jobs; i++)
+            add_and_free(jpeg_of(64, 64, 3, 2, 2, 0, NULL), "mean", &(struct wish){ 0 });
+        const struct job *first = slot_job(file_jobs.slots, file_jobs.taken[1]);
+        const struct job *last = slot_job(file_jobs.slots, file_jobs.taken[2 * jobs - 1]);
+        slot_job(file_jobs.slots, file_jobs.taken[1])->progress.deadline_ns =
+            clock_ns() + 500 * 1000000;
+        twin_device.waits = 1;
+        run_side(file_jobs.device, 1, true);
+        assert_int_equal(first->failure.status, STATUS_DEADLINE);
+        if (jobs == 2) assert_int_equal(last->failure.status, STATUS_OK);
+        for (int i = 0; i < 2 * jobs; i++) slot_give(file_jobs.slots, file_jobs.taken[i]);
+        file_jobs.count = 0;
+    }
+}
+
+/* What has waited for memory in vain does not wait again: the CPU has it at once. */
+static void nobody_waits_for_memory_twice(void **state) {
+    (void)state;
+    clear();
+    twin_device.reserve_fails = STATUS_NO_MEMORY;
+    twin_device.wait_ms = 1100;
+    add_and_free(jpeg_of(64, 64, 3, 2, 2, 0, NULL), "mean", &(struct wish){ 0 });
+    const int slot = file_jobs.taken[1];
+    run_file_jobs();
+    twin_device.reserve_fails = STATUS_OK;
+    assert_int_equal(twin_device.reserves, 1);
+    assert_string_equal(slot_job(file_jobs.slots, slot)->device_name, "cpu");
+}
+
 /* More than the lane's memory holds goes in several batches. */
 static void memory_bounds_a_batch(void **state) {
     (void)state;
@@ -193,6 +272,20 @@ static void memory_bounds_a_batch(void **state) {
     file_jobs.executor.arena_bytes = arena;
     assert_true(twin_device.batches > 1 && twin_device.batches < 12);
     assert_int_equal(file_jobs.decoded[CODEC_DEVICE], 12);
+}
+
+/* Nor are the headers of all that wait read for each batch. */
+static void a_full_lane_reads_no_more_headers(void **state) {
+    (void)state;
+    const size_t arena = file_jobs.executor.arena_bytes;
+    clear();
+    file_jobs.executor.arena_bytes = 400 << 10;
+    for (unsigned i = 0; i < 40; i++)
+        add_and_free(jpeg_of(64, 64, 3, 2, 2, 0, NULL), "mean", &(struct wish){ .quality = 85 });
+    run_file_jobs();
+    file_jobs.executor.arena_bytes = arena;
+    assert_int_equal(file_jobs.decoded[CODEC_DEVICE], 40);
+    assert_true(twin_device.looked_at <= 40 + 4 * twin_device.batches);
 }
 
 /* Decode and encode are told for whom the device did that, with their kernels. */
@@ -257,8 +350,13 @@ int main(void) {
         cmocka_unit_test(a_file_too_large_for_the_device),
         cmocka_unit_test(a_file_too_large_for_its_slot),
         cmocka_unit_test(a_decoder_that_fails),
+        cmocka_unit_test(a_failure_is_told_once_a_second),
+        cmocka_unit_test(a_plan_that_is_none_runs_nowhere),
         cmocka_unit_test(an_operator_that_fails),
+        cmocka_unit_test(a_wait_for_memory_ends_with_the_job),
+        cmocka_unit_test(nobody_waits_for_memory_twice),
         cmocka_unit_test(memory_bounds_a_batch),
+        cmocka_unit_test(a_full_lane_reads_no_more_headers),
         cmocka_unit_test(times_are_told),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);

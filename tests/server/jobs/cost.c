@@ -131,7 +131,7 @@ static double mean_error(struct cost *cost, const struct cost *truth, int jobs, 
             for (int s = 0; s < STAGE_COUNT; s++) timing.stage_ms[s] *= 100;
             total *= 100;
         }
-        cost_learn(cost, &work, &timing, total, predicted, 1);
+        cost_learn(cost, &work, &timing, total, predicted, 1, 0);
     }
     return sum / jobs;
 }
@@ -167,7 +167,7 @@ static void small_jobs_do_not_spoil_large_ones(void **state) {
     const double before = cost_predict(&cost, &large);
     for (int i = 0; i < 100; i++) {
         const struct timing timing = { .stage_ms = { [STAGE_DECODE] = 1, [STAGE_ENCODE] = 1 } };
-        cost_learn(&cost, &small, &timing, 2.5, 1, 1);
+        cost_learn(&cost, &small, &timing, 2.5, 1, 1, 0);
     }
     check_between(cost_predict(&cost, &small), 2, 3);
     check_between(cost_predict(&cost, &large), before * 0.8, before * 1.5 + 3);
@@ -183,10 +183,10 @@ static void a_batchs_time_is_that_of_all(void **state) {
     struct timing timing = {
         .stage_ms = { [STAGE_DECODE] = 1, [STAGE_COMPUTE] = 0.2, [STAGE_ENCODE] = 0.3 }
     };
-    for (int i = 0; i < 50; i++) cost_learn(&cost, &work, &timing, 1.7, before, 8);
+    for (int i = 0; i < 50; i++) cost_learn(&cost, &work, &timing, 1.7, before, 8, 0);
     check_between(cost_predict(&cost, &work), before * 0.99, before * 1.01);
     timing.stage_ms[STAGE_DECODE] = 80;
-    for (int i = 0; i < 50; i++) cost_learn(&cost, &work, &timing, 80.6, before, 8);
+    for (int i = 0; i < 50; i++) cost_learn(&cost, &work, &timing, 80.6, before, 8, 0);
     check_between(cost_predict(&cost, &work), 9, 12); /* a decode takes a tenth of 80 at least */
 }
 
@@ -200,9 +200,9 @@ static void coefficients_stay_within_bounds(void **state) {
         .stage_ms = { [STAGE_DECODE] = 9e5, [STAGE_COMPUTE] = 9e5, [STAGE_ENCODE] = 9e5 }
     };
     const struct timing none = { .span_count = 0 };
-    for (int i = 0; i < 500; i++) cost_learn(&cost, &work, &slow, 3e6, 1, 1);
+    for (int i = 0; i < 500; i++) cost_learn(&cost, &work, &slow, 3e6, 1, 1, 0);
     check_between(cost_predict(&cost, &work), before * 100, before * COST_RANGE);
-    for (int i = 0; i < 2000; i++) cost_learn(&cost, &work, &none, 0, 1, 1);
+    for (int i = 0; i < 2000; i++) cost_learn(&cost, &work, &none, 0, 1, 1, 0);
     check_between(cost_predict(&cost, &work), 0.999 * before / COST_RANGE, before / 100);
 }
 
@@ -214,18 +214,18 @@ static void nonsense_is_not_learned(void **state) {
     before = cost;
     struct cost_work work = photo("histeq");
     struct timing timing = { .stage_ms = { [STAGE_DECODE] = NAN } };
-    cost_learn(&cost, &work, &timing, 1, 1, 1);
+    cost_learn(&cost, &work, &timing, 1, 1, 1, 0);
     timing.stage_ms[STAGE_DECODE] = 2;
-    cost_learn(&cost, &work, &timing, 1, 1, 1); /* more than all of it */
+    cost_learn(&cost, &work, &timing, 1, 1, 1, 0); /* more than all of it */
     timing.stage_ms[STAGE_DECODE] = 1;
-    cost_learn(&cost, &work, &timing, INFINITY, 1, 1);
-    cost_learn(&cost, &work, &timing, -1, 1, 1);
-    cost_learn(&cost, &work, &timing, 5, 1, 0);
+    cost_learn(&cost, &work, &timing, INFINITY, 1, 1, 0);
+    cost_learn(&cost, &work, &timing, -1, 1, 1, 0);
+    cost_learn(&cost, &work, &timing, 5, 1, 0, 0);
     work.terms[0].row = COST_ROWS;
-    cost_learn(&cost, &work, &timing, 5, 1, 1);
+    cost_learn(&cost, &work, &timing, 5, 1, 1, 0);
     check_between(cost_predict(&cost, &work), 0, 1e3);
     work.count = COST_TERMS_MAX + 1;
-    cost_learn(&cost, &work, &timing, 5, 1, 1);
+    cost_learn(&cost, &work, &timing, 5, 1, 1, 0);
     assert_memory_equal(&cost, &before, sizeof cost);
 }
 
@@ -235,8 +235,8 @@ static void the_account_is_kept(void **state) {
     cost_init(&cost, true);
     const struct cost_work work = photo("histeq");
     const struct timing timing = { .span_count = 0 };
-    cost_learn(&cost, &work, &timing, 10, 12, 1);
-    cost_learn(&cost, &work, &timing, 26, 20, 1);
+    cost_learn(&cost, &work, &timing, 10, 12, 1, 0);
+    cost_learn(&cost, &work, &timing, 26, 20, 1, 0);
     check_between(cost.actual_ms, 36, 36);
     check_between(cost.predicted_ms, 32, 32);
     check_between(cost.error_ms, 8, 8);

@@ -266,6 +266,38 @@ static void what_finds_no_place_is_left_at_once(void **state) {
     for (int i = 0; i < 4; i++) slot_give(slots, all[i]);
 }
 
+/* Of six, the first and one behind it are of no use any more: they are answered at once, take no
+ * place in the batch, and their plan does not decide. */
+static void what_is_over_takes_no_part(void **state) {
+    (void)state;
+    int of[6], all[6];
+    for (int i = 0; i < 6; i++)
+        all[i] = of[i] = publish(i ? "brightness:shift=10" : "histeq", 1, 8, 30);
+    slot_job(slots, all[0])->progress.cancelled = 1;
+    slot_job(slots, all[3])->progress.deadline_ns = 1;
+    run_all(of, 6);
+    assert_int_equal(run_count, 1);
+    assert_int_equal(runs[0].count, 4);
+    assert_int_equal(answered[0], all[0]);
+    assert_int_equal(slot_job(slots, all[0])->failure.status, STATUS_CANCELLED);
+    assert_int_equal(slot_job(slots, all[3])->failure.status, STATUS_DEADLINE);
+    assert_int_equal(slot_job(slots, all[1])->batch, 4);
+    check_answer(all[5], 1, 8, 30);
+    for (int i = 0; i < 6; i++) slot_give(slots, all[i]);
+}
+
+static void nothing_is_left_of_a_batch_that_is_over(void **state) {
+    (void)state;
+    int of[2], all[2];
+    for (int i = 0; i < 2; i++) {
+        all[i] = of[i] = publish("brightness:shift=10", 1, 8, 30);
+        slot_job(slots, all[i])->progress.cancelled = 1;
+    }
+    run_all(of, 2);
+    assert_int_equal(run_count, 0);
+    for (int i = 0; i < 2; i++) slot_give(slots, all[i]);
+}
+
 static int open_all(void **state) {
     (void)state;
     static struct device_driver driver;
@@ -305,6 +337,8 @@ int main(void) {
         cmocka_unit_test(no_more_than_the_staging_holds),
         cmocka_unit_test(what_finds_no_place_is_left_at_once),
         cmocka_unit_test(a_plan_that_is_none_here),
+        cmocka_unit_test(what_is_over_takes_no_part),
+        cmocka_unit_test(nothing_is_left_of_a_batch_that_is_over),
     };
     return cmocka_run_group_tests(tests, open_all, close_all);
 }

@@ -120,6 +120,29 @@ static void what_is_wrong_is_not_kept(void **state) {
     assert_float_equal(predicted.own_ms[0], before, 0.01F * before);
 }
 
+/* Ten JPEGs that ran together took the GPU 20 ms for all; of ten PNGs each took a core that. */
+static void what_cores_did_is_each_jobs_own(void **state) {
+    (void)state;
+    struct forecast_job predicted = { .backlog = { .ms = 1 } };
+    struct job job = job_of("auto", 100, 0);
+    const float before = 100 * 0.02F;
+    job.batch = 10;
+    job.timing.stage_ms[STAGE_DECODE] = 10 * (double)before;
+    job.submitted_ns = 1;
+    job.finished_ns = 1 + INT64_C(100000000);
+    forecast_predict(&forecast, &job, &predicted);
+    for (int turn = 0; turn < 2; turn++) {
+        job.decoded_by = turn ? CODEC_FORMAT : CODEC_DEVICE;
+        for (int i = 0; i < 50; i++) {
+            backlog_add(&forecast.backlogs[0], &predicted.backlog);
+            forecast_learn(&forecast, 0, &predicted, &job);
+        }
+        forecast_predict(&forecast, &job, &predicted);
+        const float expected = turn ? 10 * before : before;
+        assert_float_equal(predicted.own_ms[0], expected, 0.05F * expected);
+    }
+}
+
 /* 0.1 s on a GPU, 25 s on the CPU, and each GPU has two to do already. */
 static void a_long_job_is_not_the_cpus(void **state) {
     (void)state;
@@ -226,6 +249,7 @@ int main(void) {
         TEST(full_gpus_are_helped_by_the_cpu),
         TEST(cores_are_left_to_the_front),
         TEST(what_is_wrong_is_not_kept),
+        TEST(what_cores_did_is_each_jobs_own),
         TEST(a_long_job_is_not_the_cpus),
         TEST(a_device_that_is_named_decides),
         TEST(a_suspect_goes_elsewhere_and_where_it_is_alone_soon),

@@ -204,6 +204,40 @@ static void a_sleeper_is_woken_for_what_is_returned(void **state) {
     end_lanes(2);
 }
 
+/* The only other lane waits on the channel, and nothing comes there. */
+static void the_leader_is_woken_for_what_is_returned(void **state) {
+    (void)state;
+    struct group own = { .count = 0 };
+    begin(2, 2);
+    const int kept = send_job("a", false, false), returned = send_job("a", false, false);
+    assert_int_equal(pending_take(pending, &own, CHANNEL_FOREVER), PENDING_TAKEN);
+    check_group(&own, (int[]){ kept, returned }, 2);
+    start_lanes(1);
+    usleep(50000); /* it waits by then; if not, the test passes all the same */
+    pending_return(pending, &returned, 1);
+    wait_taken(1);
+    assert_int_equal(lane_with(returned), 0);
+    end_lanes(1);
+}
+
+/* One of two lanes waits on the channel, the other sleeps; what is returned cannot run together. */
+static void all_that_wait_are_woken_for_what_is_returned(void **state) {
+    (void)state;
+    struct group own = { .count = 0 };
+    begin(3, 3);
+    int sent[3];
+    for (int i = 0; i < 3; i++) sent[i] = send_job("a", false, false);
+    assert_int_equal(pending_take(pending, &own, CHANNEL_FOREVER), PENDING_TAKEN);
+    check_group(&own, sent, 3);
+    start_lanes(2);
+    usleep(50000); /* as above */
+    slot_job(slots, sent[2])->plan[0] = 'b';
+    pending_return(pending, sent + 1, 2);
+    wait_taken(2);
+    assert_true(lane_with(sent[1]) >= 0 && lane_with(sent[2]) >= 0);
+    end_lanes(2);
+}
+
 /* ---- long jobs */
 
 static void long_jobs_leave_a_lane_free(int batch) {
@@ -382,6 +416,8 @@ int main(void) {
         cmocka_unit_test(a_self_test_is_taken_once_and_alone),
         cmocka_unit_test(what_is_returned_comes_first),
         cmocka_unit_test(a_sleeper_is_woken_for_what_is_returned),
+        cmocka_unit_test(the_leader_is_woken_for_what_is_returned),
+        cmocka_unit_test(all_that_wait_are_woken_for_what_is_returned),
         cmocka_unit_test(on_a_gpu_long_jobs_leave_a_lane_free),
         cmocka_unit_test(on_a_cpu_long_jobs_leave_a_core_free),
         cmocka_unit_test(old_ones_get_the_last_lane_but_not_all_lanes),

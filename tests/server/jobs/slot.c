@@ -149,6 +149,28 @@ static void what_a_failed_job_wrote_is_given_back(void **state) {
     slots_destroy(slots);
 }
 
+/* What the device made of a damaged image may be larger than what the cores make of it. */
+static void what_was_written_by_the_first_of_two_runs_is_given_back(void **state) {
+    (void)state;
+    struct slots *slots = make();
+    const long before = resident_bytes(slots);
+    static const uint8_t places[][2] = { { CODEC_REFUSED, CODEC_NOBODY },
+                                         { CODEC_FAILED, CODEC_FAILED },
+                                         { CODEC_NOBODY, CODEC_REFUSED } };
+    for (int i = 0; i < 3; i++) {
+        const int slot = slot_take(slots, 1, NULL);
+        struct job *job = slot_job(slots, slot);
+        memset(slot_bytes(slots, slot), 7, 5 << 20);
+        job->body_length = job->result_offset = 4096;
+        job->result_length = 1000;
+        job->decoded_by = places[i][0];
+        job->encoded_by = places[i][1];
+        slot_give(slots, slot);
+        assert_int_equal(resident_bytes(slots), before);
+    }
+    slots_destroy(slots);
+}
+
 static void a_worker_sees_the_same_memory(void **state) {
     (void)state;
     struct slots *slots = make();
@@ -246,6 +268,7 @@ int main(void) {
         cmocka_unit_test(what_grew_is_given_back),
         cmocka_unit_test(what_the_front_wrote_is_given_back),
         cmocka_unit_test(what_a_failed_job_wrote_is_given_back),
+        cmocka_unit_test(what_was_written_by_the_first_of_two_runs_is_given_back),
         cmocka_unit_test(a_worker_sees_the_same_memory),
         cmocka_unit_test(a_worker_maps_what_is_hot_and_no_more),
         cmocka_unit_test(a_strange_descriptor_is_refused),
