@@ -231,12 +231,11 @@ static enum status empty(struct lane *opened, struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     CUDA_TRY(failure, cudaSetDevice(lane->index));
     CUDA_TRY(failure, cudaMemsetAsync(lane->context.zeroed, 0, ZEROED_BYTES, lane->stream));
-    lane_codec_empty(&lane->codec);
+    enum status status = lane_codec_empty(&lane->codec, lane->stream, failure);
     struct lane_buffer *const buffers[] = { &lane->host_in, &lane->host_out, &lane->arena };
-    for (int i = 0; i < 3; i++) {
-        const enum status status = lane_buffer_empty(buffers[i], lane->stream, failure);
-        if (status) return status;
-    }
+    for (int i = 0; i < 3 && !status; i++)
+        status = lane_buffer_empty(buffers[i], lane->stream, failure);
+    if (status) return status;
     /* Cores write the next input into the same memory, and its batch may have another stream. */
     CUDA_TRY(failure, cudaStreamSynchronize(lane->stream));
     return STATUS_OK;
