@@ -4,9 +4,9 @@
  * kernel (transfer.cuh). 1: the codes' tables, and what each piece of a scan keeps; 2: the scans'
  * bits (unstuff.cuh). 3: subsequences brought into step; 4: those of hard pictures decoded from
  * every block of an MCU (walk.cuh); or both at once, where there are few (phases.cuh). 5: fitted
- * together and added up (join.cuh). 6: written and proven (walk.cuh). 7: the transform (inverse.cuh). 8:
- * pixels (pixels.cuh). A flawed picture takes no part from the kernel on that finds it.
- * jpeg_parallel.c does the same on the CPU. */
+ * together and added up (join.cuh). 6: written and proven (walk.cuh). 7: the transform
+ * (inverse.cuh). 8: pixels (pixels.cuh). A flawed picture takes no part from the kernel on that
+ * finds it. jpeg_parallel.c does the same on the CPU. */
 #include "cuda/codecs/jpeg_decode.h"
 
 #include "cuda/check.cuh"

@@ -3,9 +3,9 @@
  * the slots at equal distances: each a job, padded to a page, and its bytes. All of it is mapped at
  * once in each process, without being allocated: a page exists when it is first written. Pages
  * within a slot's hot bytes are written at start and stay; slot_give punches a hole where the rest
- * was used; of a large job, for which the system takes tens of milliseconds, in a thread of its own,
- * so that an io thread's other connections do not wait for that. The front alone keeps the free
- * lists, a stack for each class, under one lock. */
+ * was used; of a large job, for which the system takes tens of milliseconds, in a thread of its
+ * own, so that an io thread's other connections do not wait for that. The front alone keeps the
+ * free lists, a stack for each class, under one lock. */
 #include "server/jobs/slot.h"
 
 #include <errno.h>

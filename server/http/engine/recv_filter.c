@@ -194,7 +194,9 @@ static ssize_t read_filtered(struct recv_filter *filter, char *buffer, size_t ro
     if (filter->broken) return reset(filter);
     size_t done = hand_on(filter, buffer, room);
     ssize_t got = 1;
-    for (bool full = true; full && done < room;) {
+    size_t apart = 0;
+    bool others_turn = false; /* more has come, which is read at the next call */
+    for (bool full = true; full && done < room && !others_turn;) {
         size_t passed = 0;
         full = false;
         if (filter->framing.refused) {
@@ -204,6 +206,8 @@ static ssize_t read_filtered(struct recv_filter *filter, char *buffer, size_t ro
         } else if (framing_apart(&filter->framing)) {
             assert(done == 0); /* allow_apart */
             got = read_apart(filter, buffer, room, flags, &full, &passed);
+            apart += got > 0 ? (size_t)got - passed : 0;
+            others_turn = full && passed == 0 && apart >= APART_READ_MAX;
         } else {
             got = read_direct(filter, buffer + done, room - done, flags, &full, &passed);
         }
@@ -218,7 +222,9 @@ static ssize_t read_filtered(struct recv_filter *filter, char *buffer, size_t ro
     }
     note_partial_head(filter);
     if (done > 0) return (ssize_t)done;
-    if (got > 0) errno = EAGAIN;
+    /* EAGAIN: the library waits until more comes. EINTR: it calls again, after the thread's other
+     * connections. */
+    if (got > 0) errno = others_turn ? EINTR : EAGAIN;
     return got > 0 ? -1 : got;
 }
 
