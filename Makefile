@@ -266,7 +266,7 @@ build/fuzz/%: tests/fuzz/%.c $(C_SOURCES) $(B)/ops.inc $(EMBEDDED)
 	  multipart.c part_headers.c header_params.c delimiter.c)) \
 	  $(filter pipeline/ops/%,$(C_SOURCES)) $(wildcard cuda/*_none.c) $(LIBS) -o $@
 
--include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
+-include $(OBJECTS:.o=.d) $(B)/server/main.d $(TESTS:=.d) $(GPU_TESTS:=.d) $(GPU_TESTS:=.cu.d) $(BENCHES:=.d) $(BENCH_KERNELS:=.cu.d) $(KERNELS:=.d) $(CODEC_LADDERS:=.cu.d) $(wildcard $(B)/ptx75/cuda/codecs/*.d $(B)/ptx75/tests/cuda/codecs/*.d)
 
 # ---- installing, packages, images. A package gives PREFIX=/usr and DESTDIR; SYSCONFDIR is where the program looks.
 PREFIX = /usr/local

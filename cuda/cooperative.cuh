@@ -29,11 +29,17 @@ static inline bool is_refusal(cudaError_t error) {
     return error == cudaErrorCooperativeLaunchTooLarge || error == cudaErrorNotSupported;
 }
 
-/* Of so many multiprocessors those that a long kernel may take: an eighth is left. There small
- * kernels run as soon as they come, with the blocks of one or two images of 320 x 240 at once; and
- * carving, which waits for memory, not for arithmetic, is hardly slower for it. */
+/* One of so many multiprocessors is left by a long kernel. To measure another part: a build with
+ * -DCOOPERATIVE_LEFT=4, and tests/bench/kernels/turns, which tries several. */
+#ifndef COOPERATIVE_LEFT
+#define COOPERATIVE_LEFT 8
+#endif
+
+/* Of so many multiprocessors those that a long kernel may take. On what is left small kernels run
+ * as soon as they come, with the blocks of one or two images of 320 x 240 at once; and carving,
+ * which waits for memory, not for arithmetic, is hardly slower for it. */
 static inline unsigned cooperative_share(unsigned multiprocessors) {
-    return multiprocessors - multiprocessors / 8;
+    return multiprocessors - multiprocessors / COOPERATIVE_LEFT;
 }
 
 /* Without a turn: of a long kernel, between the turn's beginning and end. */

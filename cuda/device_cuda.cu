@@ -14,6 +14,7 @@
 #include "cuda/cooperative_lane.cuh"
 #include "cuda/cuda_op.h"
 #include "cuda/device_info.cuh"
+#include "cuda/event_wait.cuh"
 #include "cuda/kernel_progress.cuh"
 #include "cuda/lane_buffer.cuh"
 #include "cuda/lane_codec.cuh"
@@ -27,17 +28,12 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <time.h>
 
 static_assert((int)CUDA_BATCH_MAX == (int)RUN_BATCH_MAX, "cuda_op.h and run.h agree");
 
 enum {
     ALIGN = 256,
-    ZEROED_BYTES = CUDA_ZEROED_WORDS * sizeof(uint32_t),
-    SPIN_NS = 100 * 1000,
-    NAP_NS = 10 * 1000,
-    NAPS_NS = 5000 * 1000,
-    LONG_NAP_NS = 500 * 1000
+    ZEROED_BYTES = CUDA_ZEROED_WORDS * sizeof(uint32_t)
 };
 
 struct cuda_lane {
@@ -231,12 +227,11 @@ static enum status empty(struct lane *opened, struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     CUDA_TRY(failure, cudaSetDevice(lane->index));
     CUDA_TRY(failure, cudaMemsetAsync(lane->context.zeroed, 0, ZEROED_BYTES, lane->stream));
-    lane_codec_empty(&lane->codec);
+    enum status status = lane_codec_empty(&lane->codec, lane->stream, failure);
     struct lane_buffer *const buffers[] = { &lane->host_in, &lane->host_out, &lane->arena };
-    for (int i = 0; i < 3; i++) {
-        const enum status status = lane_buffer_empty(buffers[i], lane->stream, failure);
-        if (status) return status;
-    }
+    for (int i = 0; i < 3 && !status; i++)
+        status = lane_buffer_empty(buffers[i], lane->stream, failure);
+    if (status) return status;
     /* Cores write the next input into the same memory, and its batch may have another stream. */
     CUDA_TRY(failure, cudaStreamSynchronize(lane->stream));
     return STATUS_OK;
@@ -352,21 +347,6 @@ static enum status download(struct lane *opened, size_t bytes, struct failure *f
 
 /* ---- the end of a batch */
 
-/* Most batches end within microseconds, where waking up would cost more than the work. For longer
- * ones the event is queried now and then, which leaves the core to others; after that the driver
- * wakes us, 50 to 200 us late, unless a kernel reports progress. */
-static cudaError_t wait_for(cudaEvent_t event, struct kernel_progress_table *table) {
-    const int64_t start = clock_ns();
-    for (int64_t waited = 0; waited < NAPS_NS || table->count; waited = clock_ns() - start) {
-        const cudaError_t error = cudaEventQuery(event);
-        if (error != cudaErrorNotReady) return error;
-        kernel_progress_poll(table);
-        const struct timespec nap = { 0, waited < NAPS_NS ? NAP_NS : LONG_NAP_NS };
-        if (waited > SPIN_NS) nanosleep(&nap, NULL);
-    }
-    return cudaEventSynchronize(event);
-}
-
 static enum status finish(struct lane *opened, struct lane_times *times, struct timing *spans,
                           struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
@@ -375,7 +355,7 @@ static enum status finish(struct lane *opened, struct lane_times *times, struct 
     double copy_ms = 0;
     enum status status = timeline_end(&lane->timeline, lane->stream, failure);
     if (status) return status;
-    CUDA_TRY(failure, wait_for(lane->timeline.end, &lane->kernel_progress));
+    CUDA_TRY(failure, event_wait(lane->timeline.end, &lane->kernel_progress));
     kernel_progress_judge(&lane->kernel_progress);
     status = lane_codec_finish(&lane->codec, lane->stream, &copy_ms, failure);
     if (status) return status;

@@ -50,7 +50,7 @@ enum status lane_codec_init(struct lane_codec *codec, struct failure *failure) {
     codec->encode_pinned_bytes = encode_pinned_max();
     codec->pinned_bytes = pictures + units + facts + codec->encode_pinned_bytes;
     CUDA_TRY(failure, cudaHostAlloc((void **)&codec->pinned, codec->pinned_bytes, 0));
-    lane_codec_empty(codec);
+    memset(codec->pinned, 0, codec->pinned_bytes);
     codec->pictures = (struct jpeg_picture *)codec->pinned;
     codec->units = (uint32_t *)(codec->pinned + pictures);
     codec->facts = (struct jpeg_facts *)(codec->pinned + pictures + units);
@@ -67,8 +67,10 @@ void lane_codec_clear(struct lane_codec *codec) {
     codec->decoding_count = codec->encoding_count = 0;
 }
 
-void lane_codec_empty(struct lane_codec *codec) {
+enum status lane_codec_empty(struct lane_codec *codec, cudaStream_t stream,
+                             struct failure *failure) {
     memset(codec->pinned, 0, codec->pinned_bytes);
+    return jpeg_encoder_restore(codec->encoder, stream, failure);
 }
 
 /* ---- copies of what is not pinned */

@@ -40,7 +40,9 @@ void lane_codec_release(struct lane_codec *codec); /* may be zeroed, or half mad
 
 /* Forgets the last batch; nothing of it can be read any more. */
 void lane_codec_clear(struct lane_codec *codec);
-void lane_codec_empty(struct lane_codec *codec);
+/* Zeros over what is on the host; the encoder's tables as they were made, in the stream's order. */
+enum status lane_codec_empty(struct lane_codec *codec, cudaStream_t stream,
+                             struct failure *failure);
 
 /* As struct device_codec has them; WORK is the lane's, of WORK_BYTES. */
 size_t lane_codec_decode_bytes(const struct jpeg_baseline *jpeg);

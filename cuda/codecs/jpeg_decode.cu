@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. All grids follow from headers and lengths alone, so nothing is read back between
- * the launches: one copy of descriptors up, eight kernels, one copy of the verdicts down, whatever
- * the batch. 1: the codes' tables, and what each piece of a scan keeps; 2: the scans' bits
- * (unstuff.cuh). 3: subsequences brought into step; 4: those of hard pictures decoded from every
- * block of an MCU (walk.cuh); or both at once, where there are few (phases.cuh). 5: fitted together
- * and added up (join.cuh). 6: written and proven (walk.cuh). 7: the transform (inverse.cuh). 8:
- * pixels (pixels.cuh). A flawed picture takes no part from the kernel on that finds it.
- * jpeg_parallel.c does the same on the CPU. */
+ * the launches: descriptors up, eight kernels, verdicts down, whatever the batch; both ways by a
+ * kernel (transfer.cuh). 1: the codes' tables, and what each piece of a scan keeps; 2: the scans'
+ * bits (unstuff.cuh). 3: subsequences brought into step; 4: those of hard pictures decoded from
+ * every block of an MCU (walk.cuh); or both at once, where there are few (phases.cuh). 5: fitted
+ * together and added up (join.cuh). 6: written and proven (walk.cuh). 7: the transform
+ * (inverse.cuh). 8: pixels (pixels.cuh). A flawed picture takes no part from the kernel on that
+ * finds it. jpeg_parallel.c does the same on the CPU. */
 #include "cuda/codecs/jpeg_decode.h"
 
 #include "cuda/check.cuh"
@@ -14,6 +14,7 @@
 #include "cuda/codecs/jpeg_decode/join.cuh"
 #include "cuda/codecs/jpeg_decode/phases.cuh"
 #include "cuda/codecs/jpeg_decode/pixels.cuh"
+#include "cuda/codecs/jpeg_decode/transfer.cuh"
 #include "cuda/codecs/jpeg_decode/unstuff.cuh"
 #include "cuda/codecs/jpeg_decode/walk.cuh"
 
@@ -178,6 +179,9 @@ static bool number_units(const struct jpeg_decode_batch *batch, const struct sha
     return true;
 }
 
+static_assert(sizeof(struct jpeg_picture) % 4 == 0 && sizeof(struct jpeg_facts) % 4 == 0,
+              "whole words");
+
 /* ---- launches */
 
 struct launcher {
@@ -254,15 +258,14 @@ enum status jpeg_decode_queue(const struct cuda_context *context, struct jpeg_de
     if (count < 1 || count > JPEG_DECODE_MAX || !number_units(batch, &shape, totals))
         return fail(failure, STATUS_TOO_LARGE, "too many JPEGs for one batch on the GPU");
     place_pictures(batch);
-    CUDA_TRY(failure, cudaMemcpyAsync(d_pictures, batch->pictures, count * sizeof *batch->pictures,
-                                      cudaMemcpyHostToDevice, context->stream));
-    CUDA_TRY(failure,
-             cudaMemcpyAsync(d_units, batch->units, jpeg_decode_units(count) * sizeof *batch->units,
-                             cudaMemcpyHostToDevice, context->stream));
-    CUDA_TRY(failure, cudaMemsetAsync(batch->arena, 0, facts_bytes(count), context->stream));
+    struct jpeg_transfers up = {}, down = {};
+    jpeg_transfer_add(&up, d_pictures, batch->pictures, count * sizeof *batch->pictures);
+    jpeg_transfer_add(&up, d_units, batch->units, jpeg_decode_units(count) * sizeof *batch->units);
+    jpeg_transfer_add(&up, batch->arena, NULL, facts_bytes(count));
+    jpeg_transfer_add(&down, batch->facts, batch->arena, count * sizeof *batch->facts);
+    CUDA_TRY(failure, jpeg_transfer_launch(&up, context->stream));
     launch(&launcher, &shape);
     CUDA_LAUNCHED(failure);
-    CUDA_TRY(failure, cudaMemcpyAsync(batch->facts, batch->arena, count * sizeof *batch->facts,
-                                      cudaMemcpyDeviceToHost, context->stream));
+    CUDA_TRY(failure, jpeg_transfer_launch(&down, context->stream));
     return STATUS_OK;
 }

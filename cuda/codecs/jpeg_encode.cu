@@ -21,7 +21,8 @@ namespace jpeg_encode {
 enum {
     SIDE_MAX = 65500, /* libjpeg's */
     TILE_BITS_MAX = JPEG_TILE_BLOCKS * JPEG_BLOCK_BITS_MAX,
-    PROLOGUE_BYTES_MAX = 640 /* without a profile: 623 */
+    PROLOGUE_BYTES_MAX = 640, /* without a profile: 623 */
+    ROLLED_TILES_MAX = 0      /* not measured yet */
 };
 
 /* Bytes one after another; with no memory behind it, it counts. */
@@ -195,23 +196,48 @@ static cudaError_t launch(void (*kernel)(struct batch), const struct launch_shap
     return cudaLaunchKernelEx(&config, kernel, batch);
 }
 
-static enum status launch_all(const struct batch &batch, cudaStream_t stream, bool overlaps,
-                              struct failure *failure) {
-    const unsigned stuff_blocks = (batch.tiles + batch.pieces + STUFF_WARPS - 1) / STUFF_WARPS;
+/* Up to so many tiles go to the rolled kind of the tile kernel: 0, none. A variable, for
+ * tests/bench/kernels/jpeg_encode.cu. */
+static uint32_t rolled_tiles_max = ROLLED_TILES_MAX;
+
+static cudaError_t launch_tiles(const struct batch &batch, cudaStream_t stream) {
     const struct launch_shape tile = { batch.tiles, TILE_THREADS, sizeof(struct tile_memory),
                                        false };
+    const bool rolled = batch.tiles <= rolled_tiles_max;
+    return launch(rolled ? tile_kernel<true> : tile_kernel<false>, tile, stream, batch);
+}
+
+/* A batch of which a kernel was refused leaves no counts behind: the next one's strings would find
+ * no room. What of it was queued runs before this. */
+static void reset_counters(struct tables *tables, cudaStream_t stream) {
+    cudaMemsetAsync(&tables->places_taken, 0, sizeof tables->places_taken, stream);
+    cudaMemsetAsync(&tables->images_done, 0, sizeof tables->images_done, stream);
+    cudaGetLastError(); /* the refusal is what is told */
+}
+
+static enum status launch_three(const struct batch &batch, cudaStream_t stream, bool overlaps,
+                                struct failure *failure) {
+    const unsigned stuff_blocks = (batch.tiles + batch.pieces + STUFF_WARPS - 1) / STUFF_WARPS;
     const struct launch_shape place = { batch.count, PLACE_THREADS, 0, overlaps };
     const struct launch_shape stuff = { stuff_blocks, STUFF_THREADS, 0, overlaps };
-    CUDA_TRY(failure, launch(tile_kernel, tile, stream, batch));
+    CUDA_TRY(failure, launch_tiles(batch, stream));
     CUDA_TRY(failure, launch(place_kernel, place, stream, batch));
     CUDA_TRY(failure, launch(stuff_kernel, stuff, stream, batch));
     return STATUS_OK;
+}
+
+static enum status launch_all(const struct batch &batch, cudaStream_t stream, bool overlaps,
+                              struct failure *failure) {
+    const enum status status = launch_three(batch, stream, overlaps, failure);
+    if (status) reset_counters(batch.tables, stream);
+    return status;
 }
 
 /* ---- tables */
 
 static void fill_tables(struct tables &tables) {
     memset(&tables, 0, sizeof tables);
+    jpeg_places_init(tables.places);
     for (int which = 0; which < 2; which++) {
         jpeg_symbols_init(tables.symbols[which], which);
         for (unsigned quality = 1; quality <= QUALITIES; quality++) {
@@ -228,34 +254,43 @@ using namespace jpeg_encode;
 
 struct jpeg_encoder {
     struct tables *tables; /* device */
+    struct tables *origin; /* host: what they are copied from */
     bool overlaps;         /* kernels may begin early: their code is of 9.0, and waits itself */
     struct prologues prologues;
 };
 
-static enum status set_up(struct jpeg_encoder *encoder, const struct tables *tables,
-                          struct failure *failure) {
+static enum status set_up(struct jpeg_encoder *encoder, struct failure *failure) {
     struct cudaFuncAttributes place;
     CUDA_TRY(failure, cudaFuncGetAttributes(&place, place_kernel));
     encoder->overlaps = place.ptxVersion >= 90;
-    CUDA_TRY(failure, cudaFuncSetAttribute(tile_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                           (int)sizeof(struct tile_memory)));
-    CUDA_TRY(failure, cudaMalloc((void **)&encoder->tables, sizeof *tables));
-    CUDA_TRY(failure, cudaMemcpy(encoder->tables, tables, sizeof *tables, cudaMemcpyHostToDevice));
+    void (*const kernels[])(struct batch) = { tile_kernel<false>, tile_kernel<true> };
+    for (void (*kernel)(struct batch) : kernels)
+        CUDA_TRY(failure, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                               (int)sizeof(struct tile_memory)));
+    CUDA_TRY(failure, cudaMalloc((void **)&encoder->tables, sizeof *encoder->tables));
+    CUDA_TRY(failure, cudaMemcpy(encoder->tables, encoder->origin, sizeof *encoder->tables,
+                                 cudaMemcpyHostToDevice));
+    return STATUS_OK;
+}
+
+extern "C" enum status jpeg_encoder_restore(struct jpeg_encoder *encoder, cudaStream_t stream,
+                                            struct failure *failure) {
+    CUDA_TRY(failure, cudaMemcpyAsync(encoder->tables, encoder->origin, sizeof *encoder->tables,
+                                      cudaMemcpyHostToDevice, stream));
     return STATUS_OK;
 }
 
 extern "C" enum status jpeg_encoder_create(struct jpeg_encoder **encoder, struct failure *failure) {
-    struct tables *tables = (struct tables *)malloc(sizeof *tables);
     *encoder = (struct jpeg_encoder *)calloc(1, sizeof **encoder);
+    if (*encoder) (*encoder)->origin = (struct tables *)malloc(sizeof *(*encoder)->origin);
     enum status status = STATUS_NO_MEMORY;
-    if (!tables || !*encoder) {
+    if (!*encoder || !(*encoder)->origin) {
         fail(failure, status, "no memory for the tables of JPEG");
     } else {
-        fill_tables(*tables);
+        fill_tables(*(*encoder)->origin);
         fill_prologues((*encoder)->prologues);
-        status = set_up(*encoder, tables, failure);
+        status = set_up(*encoder, failure);
     }
-    free(tables);
     if (status == STATUS_OK) return status;
     jpeg_encoder_destroy(*encoder);
     *encoder = NULL;
@@ -265,6 +300,7 @@ extern "C" enum status jpeg_encoder_create(struct jpeg_encoder **encoder, struct
 extern "C" void jpeg_encoder_destroy(struct jpeg_encoder *encoder) {
     if (!encoder) return;
     if (encoder->tables) cudaFree(encoder->tables);
+    free(encoder->origin);
     free(encoder);
 }
 

@@ -3,8 +3,8 @@
  * CPU codec writes, a batch of any sizes and samplings at a time.
  *
  * Used by:  lane_codec.cu, tests.
- * Owns:     an encoder its tables on the device; all else is the caller's. What a batch points to
- *           stays where it is until its stream has come to the batch's end.
+ * Owns:     an encoder its tables, on the device and on the host; all else is the caller's. What a
+ *           batch points to stays where it is until its stream has come to the batch's end.
  * Fails:    what cannot be queued: a status. What one image's file turns out to be: a verdict in
  *           that image's result, when the stream has come to the batch's end.
  * Threads:  an encoder belongs to one stream: it counts there.
@@ -71,6 +71,10 @@ struct jpeg_encoder;
 
 enum status jpeg_encoder_create(struct jpeg_encoder **encoder, struct failure *failure);
 void jpeg_encoder_destroy(struct jpeg_encoder *encoder); /* may be NULL */
+
+/* Writes the device's tables anew, in the stream's order: a user's kernel can write anywhere. */
+enum status jpeg_encoder_restore(struct jpeg_encoder *encoder, cudaStream_t stream,
+                                 struct failure *failure);
 
 /* Whether it is an image that a batch may hold. */
 bool jpeg_encode_takes(const struct image *image);

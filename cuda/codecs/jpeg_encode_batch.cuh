@@ -25,7 +25,8 @@ enum {
 struct tables {
     float reciprocals[QUALITIES][2][JPEG_BLOCK]; /* [quality - 1][luma or chroma] */
     uint32_t symbols[2][JPEG_SYMBOLS];
-    uint32_t places_taken; /* of scratch, in JPEG_PLACE_BYTES */
+    uint8_t places[JPEG_BLOCK]; /* jpeg_places_init */
+    uint32_t places_taken;      /* of scratch, in JPEG_PLACE_BYTES */
     uint32_t images_done;
     uint32_t unused[2];
 };

@@ -23,6 +23,7 @@ enum {
 struct tile_memory {
     float reciprocals[2][JPEG_BLOCK];
     uint32_t symbols[2][JPEG_SYMBOLS];
+    uint8_t places[JPEG_BLOCK];
     uint32_t window[WINDOW_WORDS];
     uint32_t lengths[JPEG_TILE_BLOCKS]; /* as the file has the blocks */
     uint32_t slots[JPEG_TILE_SLOTS * SLOT_WORDS];

@@ -6,7 +6,9 @@
  *
  * How it works. A thread a block of coefficients (jpeg_tile.h), whose samples, then coefficients,
  * lie in a slot of shared memory; slots are 33 words apart, so that neighbours do not meet in a
- * bank. jpeg_tiles.c is the same with loops for threads.
+ * bank. jpeg_tiles.c is the same with loops for threads. There are two kinds of the kernel: where
+ * tiles are few, a third of the time of one whose transform is unrolled is spent on waiting for its
+ * instructions, 18 KB that every multiprocessor reads for one or two tiles.
  */
 #ifndef BURIN_JPEG_ENCODE_TILE_CUH
 #define BURIN_JPEG_ENCODE_TILE_CUH
@@ -25,9 +27,11 @@ static __device__ __forceinline__ void copy_async(void *to, const void *from, ui
         __pipeline_memcpy_async((uint8_t *)to + i, (const uint8_t *)from + i, 16);
 }
 
+template <bool ROLLED>
 static __device__ __forceinline__ void begin_tile(struct tile_memory &memory,
                                                   const struct tables &tables, uint32_t quality) {
     copy_async(memory.reciprocals, tables.reciprocals[quality - 1], sizeof memory.reciprocals);
+    if (ROLLED) copy_async(memory.places, tables.places, sizeof memory.places);
     copy_async(memory.symbols, tables.symbols, sizeof memory.symbols);
     __pipeline_commit();
     for (uint32_t i = threadIdx.x; i < WINDOW_WORDS / 4; i += TILE_THREADS)
@@ -64,16 +68,29 @@ static __device__ __forceinline__ struct worker worker_of(const struct tile_task
 }
 
 /* The slot's samples give way to its coefficients, each of which depends on all of them. */
+template <bool ROLLED>
+static __device__ __forceinline__ uint64_t transform_slot(const struct tile_memory &memory,
+                                                          const float *reciprocals,
+                                                          uint32_t *slot) {
+    int16_t *coefficients = (int16_t *)slot;
+    if constexpr (ROLLED) {
+        return jpeg_forward_rolled(slot, reciprocals, memory.places, coefficients);
+    } else {
+        uint32_t samples[JPEG_BLOCK_WORDS];
+#pragma unroll
+        for (int i = 0; i < JPEG_BLOCK_WORDS; i++) samples[i] = slot[i];
+        return jpeg_forward(samples, reciprocals, coefficients);
+    }
+}
+
+template <bool ROLLED>
 static __device__ __forceinline__ uint64_t transform(struct tile_memory &memory, uint32_t sampling,
                                                      const struct worker &worker) {
     const float *reciprocals = memory.reciprocals[worker.which];
-    uint32_t *slot = memory.slots + SLOT_WORDS * threadIdx.x, samples[JPEG_BLOCK_WORDS];
+    uint32_t *slot = memory.slots + SLOT_WORDS * threadIdx.x;
     if (!worker.codes || worker.fills) return 0;
-#pragma unroll
-    for (int i = 0; i < JPEG_BLOCK_WORDS; i++) samples[i] = slot[i];
-    int16_t *coefficients = (int16_t *)slot;
-    const uint64_t mask = jpeg_forward(samples, reciprocals, coefficients);
-    memory.dcs[threadIdx.x] = coefficients[0];
+    const uint64_t mask = transform_slot<ROLLED>(memory, reciprocals, slot);
+    memory.dcs[threadIdx.x] = *(const int16_t *)slot;
     if (worker.block.mcu || worker.before.same_mcu || worker.first) return mask;
     const uint32_t before = jpeg_slot_of(sampling, -1, worker.before.within);
     memory.dcs[before] = jpeg_forward_dc(memory.slots + SLOT_WORDS * before, reciprocals);
@@ -105,6 +122,7 @@ static __device__ __forceinline__ struct tile_task task_of(const struct batch &b
     return task;
 }
 
+template <bool ROLLED>
 static __global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS_RESIDENT)
     tile_kernel(const __grid_constant__ struct batch batch) {
     extern __shared__ uint4 dynamic_memory[];
@@ -112,7 +130,7 @@ static __global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS_RESIDENT)
     let_next_begin();
     const struct tile_task task = task_of(batch);
     const uint32_t sampling = task.source.frame.sampling;
-    begin_tile(memory, *batch.tables, task.source.quality);
+    begin_tile<ROLLED>(memory, *batch.tables, task.source.quality);
     if (sampling == JPEG_420)
         take_pixels_of<JPEG_420>(memory, task);
     else if (sampling == JPEG_444)
@@ -124,7 +142,7 @@ static __global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS_RESIDENT)
     const struct worker worker = worker_of(task);
     struct code_task code;
     code.which = worker.which;
-    code.mask = transform(memory, sampling, worker);
+    code.mask = transform<ROLLED>(memory, sampling, worker);
     __syncthreads();
     code.difference = dc_difference(memory, sampling, worker);
     code.bits = worker.codes ? code_block(memory, code, 0) : 0;

@@ -214,6 +214,86 @@ HOST_DEVICE uint64_t jpeg_forward(const uint32_t *samples, const float *reciproc
     return (uint64_t)high << 32 | low;
 }
 
+/* ---- the same in loops, for a GPU that would wait for instructions: few images at once, where no
+ * other warp has read them into a cache before */
+
+/* Where jpeg_forward_rolled stores: PLACES[16 p + i] is the number of the coefficient that comes
+ * i-th of the columns 2p and 2p + 1. */
+static inline void jpeg_places_init(uint8_t places[JPEG_BLOCK]) {
+    const uint8_t number[JPEG_BLOCK] = JPEG_ZIGZAG_NUMBER;
+    for (int p = 0; p < 4; p++)
+        for (int i = 0; i < 16; i++) places[16 * p + i] = number[8 * (i / 2) + 2 * p + i % 2];
+}
+
+/* The 16 lowest bits, each to twice its place. */
+HOST_DEVICE uint32_t jpeg_spread(uint32_t bits) {
+    bits = (bits | bits << 8) & 0x00ff00ffu;
+    bits = (bits | bits << 4) & 0x0f0f0f0fu;
+    bits = (bits | bits << 2) & 0x33333333u;
+    return (bits | bits << 1) & 0x55555555u;
+}
+
+/* Which coefficients are not 0, the first in the highest bit. They begin at a whole word. */
+HOST_DEVICE uint64_t jpeg_mask_of(const int16_t *coefficients) {
+    uint64_t mask = 0;
+    PACKED_NO_UNROLL
+    for (int half = 0; half < 2; half++) {
+        uint32_t flags = 0; /* of even coefficients in the lower half, of odd ones in the upper */
+        PACKED_UNROLL
+        for (int i = 0; i < 32; i += 2) {
+            uint32_t two;
+            memcpy(&two, __builtin_assume_aligned(coefficients + 32 * half + i, 4), sizeof two);
+            flags = (flags << 1) + packed_nonzero2(two);
+        }
+        mask = mask << 32 | jpeg_spread(flags & 0xffff) << 1 | jpeg_spread(flags >> 16);
+    }
+    return mask;
+}
+
+/* As jpeg_forward; COEFFICIENTS may lie where SAMPLES do. */
+HOST_DEVICE uint64_t jpeg_forward_rolled(const uint32_t *samples, const float *reciprocals,
+                                         const uint8_t *places, int16_t *coefficients) {
+    const float *aligned = (const float *)__builtin_assume_aligned(reciprocals, 16);
+    const uint8_t *numbers = (const uint8_t *)__builtin_assume_aligned(places, 16);
+    uint32_t rows[4][8] = { { 0 } }; /* two rows come in at the end of each, the others move up */
+    PACKED_NO_UNROLL
+    for (int r = 0; r < 8; r += 2) {
+        uint32_t first[4], second[4];
+        jpeg_forward_row(samples[2 * r], samples[2 * r + 1], first);
+        jpeg_forward_row(samples[2 * r + 2], samples[2 * r + 3], second);
+        PACKED_UNROLL
+        for (int p = 0; p < 4; p++) {
+            PACKED_UNROLL
+            for (int i = 0; i < 6; i++) rows[p][i] = rows[p][i + 2];
+            rows[p][6] = first[p];
+            rows[p][7] = second[p];
+        }
+    }
+    PACKED_NO_UNROLL
+    for (int p = 0; p < 4; p++) {
+        const struct jpeg_column_pair pair = jpeg_column_sums(rows[0]);
+        int32_t columns[2][8];
+        float by[16];
+        uint8_t to[16];
+        PACKED_UNROLL
+        for (int i = 0; i < 16; i++) by[i] = aligned[16 * p + i];
+        PACKED_UNROLL
+        for (int i = 0; i < 16; i++) to[i] = numbers[16 * p + i];
+        jpeg_forward_column(&pair, 0, columns[0]);
+        jpeg_forward_column(&pair, 1, columns[1]);
+        PACKED_UNROLL
+        for (int i = 0; i < 16; i++)
+            coefficients[to[i]] = (int16_t)(uint16_t)jpeg_quotient(columns[i % 2][i / 2], by[i]);
+        PACKED_UNROLL
+        for (int i = 0; i < 8; i++) {
+            rows[0][i] = rows[1][i];
+            rows[1][i] = rows[2][i];
+            rows[2][i] = rows[3][i];
+        }
+    }
+    return jpeg_mask_of(coefficients) << 1; /* without the DC */
+}
+
 /* The DC alone: the sum of all samples. */
 HOST_DEVICE int32_t jpeg_forward_dc(const uint32_t *samples, const float *reciprocals) {
     int32_t sum = 0;

@@ -83,6 +83,11 @@ static __device__ __forceinline__ uint32_t packed_mark(uint32_t mask, uint32_t b
     return mask;
 }
 
+/* 1 in each half that is not 0. */
+static __device__ __forceinline__ uint32_t packed_nonzero2(uint32_t halves) {
+    return __vminu2(halves, 0x00010001u);
+}
+
 static __device__ __forceinline__ uint32_t packed_select(uint32_t low, uint32_t high,
                                                          uint32_t which) {
     return __byte_perm(low, high, which);
@@ -135,6 +140,10 @@ HOST_DEVICE int32_t packed_sdot4(uint32_t weights, uint32_t bytes, int32_t sum) 
 
 HOST_DEVICE uint32_t packed_mark(uint32_t mask, uint32_t bit, uint32_t value, uint32_t other) {
     return value == other ? mask : mask | bit;
+}
+
+HOST_DEVICE uint32_t packed_nonzero2(uint32_t halves) {
+    return (uint32_t)((halves & 0xffff) != 0) | (uint32_t)(halves >> 16 != 0) << 16;
 }
 
 HOST_DEVICE uint32_t packed_select(uint32_t low, uint32_t high, uint32_t which) {

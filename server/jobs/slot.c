@@ -3,7 +3,9 @@
  * the slots at equal distances: each a job, padded to a page, and its bytes. All of it is mapped at
  * once in each process, without being allocated: a page exists when it is first written. Pages
  * within a slot's hot bytes are written at start and stay; slot_give punches a hole where the rest
- * was used. The front alone keeps the free lists, a stack for each class, under one lock. */
+ * was used; of a large job, for which the system takes tens of milliseconds, in a thread of its
+ * own, so that an io thread's other connections do not wait for that. The front alone keeps the
+ * free lists, a stack for each class, under one lock. */
 #include "server/jobs/slot.h"
 
 #include <errno.h>
@@ -16,6 +18,7 @@
 #include <unistd.h>
 
 enum { MAGIC = 0x6275726e };
+static const size_t RELEASED_APART = 16 << 20; /* bytes that take some 3 ms */
 
 /* First page of the memory: how the rest is laid out. */
 struct header {
@@ -35,6 +38,13 @@ struct slots {
     int free_count[SLOT_CLASSES];
     int in_use;
     void **owners;
+    int releasing; /* threads that punch holes */
+    pthread_cond_t released;
+};
+
+struct release {
+    struct slots *slots;
+    int slot;
 };
 
 static uint8_t *slot_start(const struct slots *slots, int slot) {
@@ -100,6 +110,7 @@ struct slots *slots_create(const struct slot_options *options, struct failure *f
     struct slots *slots = calloc(1, sizeof *slots);
     if (!slots) return fail(failure, STATUS_NO_MEMORY, "out of memory for the slots"), NULL;
     pthread_mutex_init(&slots->lock, NULL);
+    pthread_cond_init(&slots->released, NULL);
     struct header header = {
         .magic = MAGIC,
         .preamble_bytes = options->preamble_bytes,
@@ -131,6 +142,7 @@ struct slots *slots_open(int fd, struct failure *failure) {
     struct slots *slots = calloc(1, sizeof *slots);
     if (!slots) return fail(failure, STATUS_NO_MEMORY, "out of memory for the slots"), NULL;
     pthread_mutex_init(&slots->lock, NULL);
+    pthread_cond_init(&slots->released, NULL);
     slots->fd = fd;
     struct stat facts;
     if (fstat(fd, &facts) < 0 || facts.st_size < SLOT_PAGE) {
@@ -150,10 +162,14 @@ struct slots *slots_open(int fd, struct failure *failure) {
 
 void slots_destroy(struct slots *slots) {
     if (!slots) return;
+    pthread_mutex_lock(&slots->lock);
+    while (slots->releasing) pthread_cond_wait(&slots->released, &slots->lock);
+    pthread_mutex_unlock(&slots->lock);
     if (slots->memory) munmap(slots->memory, slots->length);
     if (slots->fd >= 0) close(slots->fd);
     for (int c = 0; c < SLOT_CLASSES; c++) free(slots->free[c]);
     free(slots->owners);
+    pthread_cond_destroy(&slots->released);
     pthread_mutex_destroy(&slots->lock);
     free(slots);
 }
@@ -214,13 +230,48 @@ static void release_cold(struct slots *slots, int slot) {
               (off_t)(slots->layout.stride - hot));
 }
 
-void slot_give(struct slots *slots, int slot) {
-    release_cold(slots, slot);
+static void put_back(struct slots *slots, int slot) {
     pthread_mutex_lock(&slots->lock);
     const int class = class_of(slots, slot);
     slots->free[class][slots->free_count[class]++] = slot;
     __atomic_fetch_sub(&slots->in_use, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&slots->lock);
+}
+
+static void *release_main(void *argument) {
+    struct release *release = argument;
+    struct slots *slots = release->slots;
+    release_cold(slots, release->slot);
+    put_back(slots, release->slot);
+    free(release);
+    pthread_mutex_lock(&slots->lock);
+    slots->releasing--;
+    pthread_cond_broadcast(&slots->released);
+    pthread_mutex_unlock(&slots->lock);
+    return NULL;
+}
+
+/* False: there is no thread for it. */
+static bool release_apart(struct slots *slots, int slot) {
+    struct release *release = malloc(sizeof *release);
+    pthread_t thread;
+    if (!release) return false;
+    *release = (struct release){ slots, slot };
+    pthread_mutex_lock(&slots->lock);
+    const bool begun = pthread_create(&thread, NULL, release_main, release) == 0;
+    slots->releasing += begun;
+    pthread_mutex_unlock(&slots->lock);
+    if (begun)
+        pthread_detach(thread);
+    else
+        free(release);
+    return begun;
+}
+
+void slot_give(struct slots *slots, int slot) {
+    if (job_bytes_end(slot_job(slots, slot)) > RELEASED_APART && release_apart(slots, slot)) return;
+    release_cold(slots, slot);
+    put_back(slots, slot);
 }
 
 struct job *slot_job(const struct slots *slots, int slot) {

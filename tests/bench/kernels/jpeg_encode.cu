@@ -4,7 +4,9 @@
  * codec's file before a time is printed. Inputs rotate over 400 MB, so that pixels come from
  * memory, not from a cache. Times are medians over events, microseconds an image, batches in a
  * train on one stream; `alone` is one batch from its launch to the end of the wait, by the clock.
- * `tile` and `place` are the same without the kernels behind it.
+ * `tile` and `place` are the same without the kernels behind it. Each batch is measured with the
+ * tile kernel unrolled and rolled: ROLLED_TILES_MAX should be the most tiles with which the second
+ * is quicker, alone and in a train.
  * Pictures are those of the folder $PHOTOS, cut to size after a whole number of halvings, or waves,
  * edges and noise of about the same length as JPEGs.
  *
@@ -337,11 +339,9 @@ static double stage_us(struct scene &scene, int train, int kernels) {
     /* All turns share their scratch, so all kernels see the last turn's many sources. */
     return median_us(scene.stream, train, [&](size_t number) {
         const struct batch &batch = batches[number % batches.size()];
-        const struct launch_shape tile = { batch.tiles, TILE_THREADS, sizeof(struct tile_memory),
-                                           false };
         const struct launch_shape place = { batch.count, PLACE_THREADS, 0,
                                             scene.encoder->overlaps };
-        TRY(launch(tile_kernel, tile, scene.stream, batch));
+        TRY(launch_tiles(batch, scene.stream));
         if (kernels > 1)
             TRY(launch(place_kernel, place, scene.stream, batch));
         else
@@ -349,18 +349,23 @@ static double stage_us(struct scene &scene, int train, int kernels) {
     });
 }
 
-static void measure(struct scene &scene, const struct kind &kind, int batch) {
+static void measure_kernels(struct scene &scene, const struct kind &kind, int batch, bool rolled) {
     const int train = batch < 32 ? 24 : 4;
-    make_turns(scene, batch);
+    rolled_tiles_max = rolled ? UINT32_MAX : 0;
     compare(scene, kind);
     const double all = median_us(scene.stream, train, [&](size_t n) { launch_turn(scene, n); });
     const double alone = alone_us(scene);
     const double tile = stage_us(scene, train, 1), place = stage_us(scene, train, 2);
-    printf(
-        "%-28s %5d %8.1f KB %9.2f us/image %10.0f/s   alone %8.1f us   tile %7.2f  +place %7.2f\n",
-        kind.name, batch, scene.mean_bytes / 1e3, all / batch, 1e6 * batch / all, alone,
-        tile / batch, place / batch);
+    printf("%-28s %5d %-8s %8.1f KB %9.2f us/image %10.0f/s   alone %8.1f us   tile %7.2f  +place "
+           "%7.2f\n",
+           kind.name, batch, rolled ? "rolled" : "unrolled", scene.mean_bytes / 1e3, all / batch,
+           1e6 * batch / all, alone, tile / batch, place / batch);
     fflush(stdout);
+}
+
+static void measure(struct scene &scene, const struct kind &kind, int batch) {
+    make_turns(scene, batch);
+    for (bool rolled : { false, true }) measure_kernels(scene, kind, batch, rolled);
     free_turns(scene);
 }
 

@@ -4,7 +4,11 @@
  *
  * How it works. A long kernel holds its multiprocessors, with all of their shared memory, for
  * HOLD_MS. While there is one, a small kernel is launched and waited for again and again, on the
- * host's clock, from launch to end. A row a case; the first is without any long kernel. */
+ * host's clock, from launch to end. A row a case; the first is without any long kernel.
+ * Then chains of kernels as two lanes have them that decode and encode, beside a long kernel that
+ * leaves none of the multiprocessors, a 16th, an 8th, a quarter or half of them: what
+ * COOPERATIVE_LEFT (cuda/cooperative.cuh) should be. And small copies, by the engine and by a
+ * kernel, beside a large one. */
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -23,6 +27,7 @@
         }                                                                                          \
     } while (0)
 
+enum { CHAIN = 12, CHAIN_THREADS = 128, CHAIN_BYTES = 24 << 10, CHAIN_ROUNDS = 2000, HOLDS = 8 };
 enum { HOLD_MS = 30, LONG_THREADS = 640, SMALL_THREADS = 512, SMALL_BLOCKS = 10, SAMPLES = 20000 };
 
 static __device__ uint64_t now_ns() {
@@ -49,6 +54,22 @@ static __global__ void copy(uint4 *to, const uint4 *from, uint32_t rounds) {
     uint4 v = from[at];
     for (uint32_t i = 0; i < rounds; i++) v.x = v.x * 1664525u + 1013904223u;
     to[at] = v;
+}
+
+/* As much for each block; 4 to 5 us where it has a scheduler to itself. */
+static __global__ void chain_step(uint32_t *words) {
+    extern __shared__ uint8_t memory[];
+    uint32_t value = threadIdx.x;
+    memory[threadIdx.x] = (uint8_t)value;
+#pragma unroll 1
+    for (int i = 0; i < CHAIN_ROUNDS; i++) value = value * 1664525u + 1013904223u;
+    if (value == 1) words[0] = value;
+}
+
+/* Out of pinned memory. */
+static __global__ void fetch(uint4 *to, const uint4 *from, uint32_t vectors) {
+    const uint32_t at = blockIdx.x * blockDim.x + threadIdx.x;
+    if (at < vectors) to[at] = from[at];
 }
 
 static struct {
@@ -115,9 +136,43 @@ static void measure(const char *name, cudaStream_t watched, cudaStream_t small, 
     sample(name, watched, [&] { run_small(small, blocks, cooperative); });
 }
 
-/* ---- copies: 225 KB to the device beside COPY_BYTES in pieces */
+/* ---- chains: two lanes of them, each kernel of BLOCKS blocks, beside a long kernel that leaves
+ * one of LEFT multiprocessors; 0: none, and below 0 there is no long kernel */
 
-static void measure_copy(const char *name, size_t piece, int streams) {
+static void run_chains(int blocks) {
+    for (int i = 0; i < CHAIN; i++)
+        for (int lane = 1; lane < 3; lane++)
+            chain_step<<<blocks, CHAIN_THREADS, CHAIN_BYTES, gpu.high[lane]>>>(gpu.words);
+    TRY(cudaGetLastError());
+    for (int lane = 1; lane < 3; lane++) TRY(cudaStreamSynchronize(gpu.high[lane]));
+}
+
+static void measure_chains(int left, int blocks) {
+    char name[80];
+    const int kept = left > 0 ? gpu.multiprocessors / left : 0;
+    snprintf(name, sizeof name, "two chains of %d kernels of %d blocks, %d of %d left", CHAIN,
+             blocks, left < 0 ? gpu.multiprocessors : kept, gpu.multiprocessors);
+    for (int i = 0; left >= 0 && i < HOLDS; i++)
+        start_long(gpu.high[0], gpu.multiprocessors - kept);
+    sample(name, left < 0 ? NULL : gpu.high[0], [&] { run_chains(blocks); });
+}
+
+/* ---- copies: some KB to the device beside COPY_BYTES in pieces */
+
+static void fetch_small(size_t bytes, bool by_kernel, cudaStream_t stream) {
+    const uint32_t vectors = (uint32_t)(bytes / sizeof(uint4));
+    if (by_kernel)
+        fetch<<<(vectors + 255) / 256, 256, 0, stream>>>(
+            gpu.from, (const uint4 *)(gpu.host + COPY_BYTES), vectors);
+    else
+        TRY(cudaMemcpyAsync(gpu.from, gpu.host + COPY_BYTES, bytes, cudaMemcpyHostToDevice,
+                            stream));
+    TRY(cudaGetLastError());
+    TRY(cudaStreamSynchronize(stream));
+}
+
+static void measure_copy(const char *name, size_t piece, int streams, size_t bytes = SMALL_BYTES,
+                         bool by_kernel = false) {
     const cudaStream_t small = gpu.high[2];
     for (size_t at = 0, i = 0; piece && at < COPY_BYTES; at += piece, i++) {
         const cudaStream_t stream = gpu.low[i % streams];
@@ -127,11 +182,7 @@ static void measure_copy(const char *name, size_t piece, int streams) {
         TRY(cudaEventRecord(gpu.done, stream));
         TRY(cudaStreamWaitEvent(gpu.low[(i + 1) % streams], gpu.done, 0));
     }
-    sample(name, piece ? gpu.low[0] : NULL, [&] {
-        TRY(cudaMemcpyAsync(gpu.from, gpu.host + COPY_BYTES, SMALL_BYTES, cudaMemcpyHostToDevice,
-                            small));
-        TRY(cudaStreamSynchronize(small));
-    });
+    sample(name, piece ? gpu.low[0] : NULL, [&] { fetch_small(bytes, by_kernel, small); });
 }
 
 static void open_gpu() {
@@ -151,6 +202,8 @@ static void open_gpu() {
     TRY(cudaHostAlloc(&gpu.host, COPY_BYTES + SMALL_BYTES, 0));
     for (int i = 0; i < 3; i++) { /* loads the kernels: later that would wait for long ones */
         run_small(gpu.high[2], gpu.multiprocessors, i > 0);
+        run_chains(1);
+        fetch_small(SMALL_BYTES, true, gpu.high[2]);
         start_copy(gpu.low[0]);
         start_long(gpu.high[0], 1);
         TRY(cudaDeviceSynchronize());
@@ -210,5 +263,13 @@ int main() {
     measure_copy("beside one in pieces of 16 MB", (size_t)16 << 20, 1);
     measure_copy("beside one in pieces of 2 MB", (size_t)2 << 20, 1);
     measure_copy("beside one in pieces of 2 MB, in two streams in turn", (size_t)2 << 20, 2);
+    const size_t step = (size_t)16 << 20, few = 8192;
+    measure_copy("8 KB alone", 0, 1, few);
+    measure_copy("8 KB beside one in pieces of 16 MB", step, 1, few);
+    measure_copy("8 KB by a kernel, alone", 0, 1, few, true);
+    measure_copy("8 KB by a kernel, beside one in pieces of 16 MB", step, 1, few, true);
+    measure_copy("225 KB by a kernel, beside one in pieces of 16 MB", step, 1, SMALL_BYTES, true);
+    for (int blocks : { 8, 64, 256 })
+        for (int left : { -1, 0, 16, 8, 4, 2 }) measure_chains(left, blocks);
     return 0;
 }

@@ -51,6 +51,11 @@ static void check_block(const uint8_t *samples, const JCOEF *theirs, const float
         if (k) assert_int_equal(mask >> (64 - k) & 1, ours[k] != 0);
     }
     assert_false(mask & 1);
+    _Alignas(16) int16_t rolled[JPEG_BLOCK];
+    _Alignas(16) uint8_t places[JPEG_BLOCK];
+    jpeg_places_init(places);
+    assert_true(jpeg_forward_rolled(words, reciprocals, places, rolled) == mask);
+    assert_memory_equal(rolled, ours, sizeof ours);
     assert_int_equal(jpeg_forward_dc(words, reciprocals), theirs[0]);
 }
 
