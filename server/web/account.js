@@ -12,7 +12,19 @@ export function rowsOf(ms) {
     for (const stage of stages) {
         rows.push({ name: stage, ms: ms[stage] ?? 0, start, level: 0 });
         if (stage === 'compute') rows.push(...operatorRows(ms.operators ?? [], start));
+        rows.push(...kernelRows(ms[`${stage}_kernels`] ?? [], start, 1));
         start += ms[stage] ?? 0;
+    }
+    return rows;
+}
+
+/** One after another: of a GPU's codec below its stage, of an operator below that. */
+function kernelRows(kernels, from, level) {
+    const rows = [];
+    let start = from;
+    for (const { name, ms } of kernels) {
+        rows.push({ name, ms, start, level });
+        start += ms;
     }
     return rows;
 }
@@ -22,11 +34,7 @@ function operatorRows(operators, from) {
     let start = from;
     for (const operator of operators) {
         rows.push({ name: operator.name, ms: operator.ms, start, level: 1 });
-        let inner = start;
-        for (const kernel of operator.kernels ?? []) {
-            rows.push({ name: kernel.name, ms: kernel.ms, start: inner, level: 2 });
-            inner += kernel.ms;
-        }
+        rows.push(...kernelRows(operator.kernels ?? [], start, 2));
         start += operator.ms;
     }
     return rows;

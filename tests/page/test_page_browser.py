@@ -502,6 +502,34 @@ def test_the_account_is_the_reports(page, photo):
     assert len(digest.split()[-1]) == 64
 
 
+def test_the_codec_of_a_gpu_has_its_kernels(page, photo):
+    """They stand below their stage. There is no GPU here: the daemon's account is given the kernels of one."""
+    script = page.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+        const parse = JSON.parse;
+        JSON.parse = (text, ...rest) => {
+            const value = parse(text, ...rest);
+            if (value?.ms?.decode !== undefined) {
+                value.ms.decode_kernels = [{ name: 'walk', ms: 0.75 }, { name: 'transform', ms: 0.25 }];
+                value.ms.encode_kernels = [{ name: 'pack', ms: 0.5 }];
+            }
+            return value;
+        };"""})
+    try:
+        page.open_page(page.url)
+        page.choose_file(photo)
+        page.opened()
+        page.add_step("histeq")
+        page.shown("histeq")
+        rows = page.run("return [...document.querySelectorAll('#account tr')].map((r) => [r.querySelector('th').textContent, r.className])")
+        names = [name for name, _ in rows]
+        decode = names.index("decode")
+        assert [name for name, _ in rows[decode:decode + 4]] == ["decode", "walk", "transform", "upload"]
+        assert names[names.index("encode") + 1] == "pack"
+        assert all("level-1" in kind for name, kind in rows if name in ("walk", "transform", "pack"))
+    finally:
+        page.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+
+
 @pytest.fixture(scope="module")
 def huge(tmp_path_factory):
     """64 megapixels: red tells the column, green the row."""
