@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""limits.py BURIN [--requests N] [--warm-up N] [--only PROPERTY] - four properties of the service, measured on one daemon:
+"""limits.py BURIN [--devices LIST] [--requests N] [--warm-up N] [--only PROPERTY] - four properties of the service, measured on one daemon:
 
     memory    N mixed requests leave memory, descriptors and slots as they were: all memory together (Pss), each
               process's (VmRSS, Pss) and descriptors at most 2 % up, what is a process's own at most 2 % or 1 MB
@@ -43,10 +43,12 @@ def row(what, case, measured, goal, verdict):
 # ---- the daemon, and what the system says of it
 
 class Daemon:
-    def __init__(self, burin):
-        self.process = subprocess.Popen([burin, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--log-level", "error"],
+    def __init__(self, burin, devices):
+        self.process = subprocess.Popen([burin, "serve", "--listen", "127.0.0.1:0", "--devices", devices, "--log-level", "error"],
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.port = int(re.search(r"127\.0\.0\.1:(\d+)", self.process.stdout.readline()).group(1))
+        while b'"healthy":false' in self.ask("GET", "/readyz")[1].replace(b" ", b""):
+            time.sleep(0.1)  # a GPU's worker comes last
 
     def ask(self, method, path, body=None):
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -63,8 +65,8 @@ class Daemon:
 
     def processes(self):
         tasks = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        worker, = [int(pid) for task in tasks for pid in task.read_text().split()]
-        return {"front": self.process.pid, "worker": worker}
+        workers = sorted(int(pid) for task in tasks for pid in task.read_text().split())
+        return {"front": self.process.pid, **{f"worker {i}" if i else "worker": pid for i, pid in enumerate(workers)}}
 
     def settle(self):
         """Waits until nothing is under way but the question, half a minute at most, and a second for descriptors to be closed."""
@@ -80,14 +82,15 @@ def kilobytes(pid, key, file="status"):
 
 def held(daemon):
     daemon.settle()
-    found = {"both, Pss, kB": 0}
+    found = {"all, Pss, kB": 0}
     for name, pid in daemon.processes().items():
         found[f"{name}, descriptors"] = len(os.listdir(f"/proc/{pid}/fd"))
         for key in ("VmRSS", "RssAnon", "RssShmem"):
             found[f"{name}, {key}, kB"] = kilobytes(pid, key)
         found[f"{name}, Pss, kB"] = kilobytes(pid, "Pss", "smaps_rollup")
-        found["both, Pss, kB"] += found[f"{name}, Pss, kB"]
-    return {**found, "burin_slots_in_use": daemon.metric("slots_in_use")}  # asked last: the question has a descriptor
+        found["all, Pss, kB"] += found[f"{name}, Pss, kB"]
+    # Asked last: the question has a descriptor.
+    return {**found, **{name: daemon.metric(name) for name in ("gpu_memory_used_bytes", "pinned_pool_bytes", "slots_in_use")}}
 
 
 def growing(daemon, work):
@@ -210,6 +213,7 @@ MEASURES = {"memory": measure_memory, "body": measure_body, "bomb": measure_bomb
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("burin")
+    arguments.add_argument("--devices", default="cpu", help="as `burin serve` has it: auto takes GPUs in too (cpu)")
     arguments.add_argument("--requests", type=int, default=20000)
     arguments.add_argument("--warm-up", type=int, default=500, help="requests before memory is looked at first (500)")
     arguments.add_argument("--only", choices=MEASURES)
@@ -217,7 +221,7 @@ def main():
     if os.geteuid() != 0:
         sys.exit("limits.py: run it as root: the daemon's processes show their descriptors to nobody else")
     told_first(options.burin)
-    daemon = Daemon(options.burin)
+    daemon = Daemon(options.burin, options.devices)
     try:
         for name, measure in MEASURES.items():
             if options.only in (None, name):

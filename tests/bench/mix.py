@@ -3,9 +3,9 @@
 without keep-alive, 15 in 100 of them bad: no picture, cut off, a byte flipped, a wrong parameter, hung up on in the middle."""
 import collections
 import http.client
+import multiprocessing
 import random
 import struct
-import threading
 import zlib
 
 CONNECTIONS = 8
@@ -56,8 +56,9 @@ def hang_up(daemon, path, body):
         s.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (path.encode(), len(body)) + body[:len(body) // 2])
 
 
-def client(daemon, count, rng, good, bad, tally):
-    """Asks COUNT times, mostly on one connection, and counts in TALLY what came."""
+def client(daemon, count, rng, good, bad, told):
+    """Asks COUNT times, mostly on one connection, and puts into TOLD the Counter of what came."""
+    tally = collections.Counter()
     connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60)
     for _ in range(count):
         path, body, expected = rng.choice(PATHS), rng.choice(rng.choices(good, WEIGHTS)[0]), 200
@@ -72,6 +73,7 @@ def client(daemon, count, rng, good, bad, tally):
         answer.read()
         tally[answer.status if answer.status == expected else f"{answer.status} for {expected}"] += 1
     connection.close()
+    told.put(tally)
 
 
 class Mix:
@@ -81,12 +83,15 @@ class Mix:
 
     def load(self, count):
         """COUNT requests over CONNECTIONS clients, never the same ones twice. -> Counter of what came"""
-        tallies, threads = [collections.Counter() for _ in range(CONNECTIONS)], []
-        for i, tally in enumerate(tallies):
+        context = multiprocessing.get_context("fork")  # threads of Python would share one core
+        told, clients = context.SimpleQueue(), []
+        for i in range(CONNECTIONS):
             self.seed += 1
             share = count // CONNECTIONS + (i < count % CONNECTIONS)
-            threads.append(threading.Thread(target=client, args=(self.daemon, share, random.Random(self.seed), self.good, self.bad, tally)))
-            threads[-1].start()
-        for thread in threads:
-            thread.join()
-        return sum(tallies, collections.Counter())
+            work = self.daemon, share, random.Random(self.seed), self.good, self.bad, told
+            clients.append(context.Process(target=client, args=work))
+            clients[-1].start()
+        tally = sum((told.get() for _ in clients), collections.Counter())
+        for one in clients:
+            one.join()
+        return tally
