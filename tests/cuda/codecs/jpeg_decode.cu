@@ -99,6 +99,7 @@ static void lay_out(struct memory &memory) {
         files += items[i].file.length + 16 + i % 16;
     }
     TRY(cudaMalloc((void **)&memory.files, files + 256));
+    TRY(cudaMemset(memory.files, 0xff, files + 256)); /* words are read whole: see initcheck */
     TRY(cudaMalloc((void **)&memory.pixels, pixels));
     TRY(cudaMemset(memory.pixels, GUARD, pixels));
     memory.out.resize(pixels);

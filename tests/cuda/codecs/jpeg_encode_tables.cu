@@ -65,7 +65,8 @@ static void make_picture(struct scene &scene, int i) {
     scene.images[i].image = image;
     scene.images[i].quality = i == 1 ? 1 : i == 2 ? 100 : i % 5 == 4 ? 97 : QUALITY;
     scene.images[i].room = SIZE_MAX;
-    TRY(cudaMalloc((void **)&scene.images[i].image.pixels, image.stride * image.height));
+    /* Words are read whole. */
+    TRY(cudaMalloc((void **)&scene.images[i].image.pixels, image.stride * image.height + 3));
     TRY(cudaMemcpy(scene.images[i].image.pixels, image.pixels, image.stride * image.height,
                    cudaMemcpyHostToDevice));
     write_file(scene, i);
