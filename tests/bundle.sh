@@ -31,7 +31,7 @@ printf '#!/bin/sh\nexec "$(dirname "$0")/with" burin "$@"\n' >"$out/burin"
 chmod +x "$out/with" "$out/burin"
 cp tests/gpu.sh "$out/test-gpu"
 cp tests/bench/bench.sh "$out/bench" 2>/dev/null || true
-cp tests/bench/peers.py tests/bench/rates.py tests/bench/fairness.py tests/service_gpu.sh tests/mixed_load.py tests/digests.py "$out/"
+cp tests/bench/peers.py tests/bench/rates.py tests/bench/fairness.py tests/bench/hard_jpeg.py tests/service_gpu.sh tests/mixed_load.py tests/digests.py "$out/"
 /usr/bin/python3 tests/bench/photos.py "$out/photos" || echo "no photographs: the service is not measured there"
 cp -r tests/golden "$out/" 2>/dev/null || true
 cp -r tests/http "$out/http" 2>/dev/null || true

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""fairness.py BURIN [--device cuda|cpu] [--side 8192] [--seams 800] [--carvers 2] [--type pnm|jpeg] [--seconds 8] - what small requests feel of
+"""fairness.py BURIN [--device cuda|cpu] [--side 8192] [--seams 800] [--carvers 2] [--type pnm|jpeg|hard] [--seconds 8] - what small requests feel of
 long ones: 320x240 through histeq and threshold at 8 connections, alone, then beside two clients that carve 800 seams out of
-8192 x 8192 one after the other. Runs in less than a minute.
+8192 x 8192 one after the other, or with --type hard send a JPEG that cannot be cut for a GPU. Runs in less than a minute.
 
 Out of build/bundle: python3 fairness.py ./burin, with `load` from bin/. For each operator: requests a second, p50, p99, the worst,
 how many failed; then both ratios beside their goals (p50 1.2, p99 2.0), and what the carves took, beside one alone.
@@ -19,6 +19,8 @@ import sys
 import tempfile
 import threading
 import time
+
+from hard_jpeg import hard_jpeg
 
 HERE = pathlib.Path(__file__).resolve().parent
 OPERATORS = {"histeq": "/histeq", "threshold": "/threshold?level=100"}
@@ -92,7 +94,9 @@ def judge(name, alone, beside):
 
 def run(port, options, file):
     path = f"/carve?dx=-{options.seams}&type={options.type}&device={options.device}"
-    large = pgm(options.side, options.side)
+    large = pgm(options.side, options.side) if options.type != "hard" else hard_jpeg(options.side)
+    if options.type == "hard":
+        path = "/histeq?type=jpeg"
     if options.type == "jpeg":
         _, large = post(port, "/brightness?type=jpeg", large)
     first = Carver(port, path, large)
@@ -136,7 +140,8 @@ def main():
     arguments.add_argument("--side", type=int, default=8192)
     arguments.add_argument("--seams", type=int, default=800)
     arguments.add_argument("--carvers", type=int, default=2)
-    arguments.add_argument("--type", choices=("pnm", "jpeg"), default="pnm", help="of the large images: bodies of 67 or some 20 MB")
+    arguments.add_argument("--type", choices=("pnm", "jpeg", "hard"), default="pnm",
+                           help="of the large images: bodies of 67 or some 20 MB; hard: see hard_jpeg.py, with --side 4096")
     arguments.add_argument("--seconds", type=int, default=8)
     arguments.add_argument("--port", type=int, default=8303)
     arguments.add_argument("--flag", action="append", default=[], help="for the daemon: --flag=--lanes=6")
