@@ -198,7 +198,7 @@ static inline struct jpeg_file make_bound_case(uint32_t seed) {
 static inline size_t scan_start(const struct jpeg_file *bytes) {
     for (size_t i = 2; i + 3 < bytes->length;) {
         const size_t size = (size_t)bytes->data[i + 2] << 8 | bytes->data[i + 3];
-        if (bytes->data[i + 1] == 0xda) return i + 2 + size;
+        if (bytes->data[i + 1] == 0xda && size < bytes->length - i - 2) return i + 2 + size;
         i += 2 + size;
     }
     return bytes->length;
@@ -223,7 +223,7 @@ static inline struct jpeg_file damaged_copy(const struct jpeg_file *bytes, uint3
     uint32_t state = seed * 2654435761u + 1;
     struct jpeg_file copy = { (uint8_t *)malloc(bytes->length + 64), bytes->length };
     const size_t scan = scan_start(bytes), size = bytes->length - scan;
-    const uint32_t kind = cases_random(&state) % 14;
+    const uint32_t drawn = cases_random(&state) % 14, kind = size > 2 ? drawn : 13;
     const size_t at = scan + cases_random(&state) % (size > 2 ? size - 2 : 1);
     const size_t restart = find_restart(bytes, scan, cases_random(&state) % 100 + 1);
     memcpy(copy.data, bytes->data, bytes->length);
