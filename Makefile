@@ -104,9 +104,15 @@ test: ## install what is missing, build, run every test that needs no GPU
 	@/usr/bin/python3 -c 'import cv2, skimage.data, skimage.filters'
 	@$(MAKE) --no-print-directory tidy unit http page reference
 
-unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
-	@set -e; for t in $(TESTS); do echo "== $$t"; $$t; done
-	@set -e; for t in $(REPLAYS); do echo "== $$t"; $$t tests/fuzz/corpus/$$(basename $$t); done
+# Each on its own, so that `make -j unit` runs several at a time; first those that wait and need no processor.
+UNIT_RUNS = $(addsuffix .run,$(sort $(filter %/deadline_thread %/supervisor,$(TESTS))) $(TESTS) $(REPLAYS))
+.PHONY: $(UNIT_RUNS)
+unit: $(UNIT_RUNS) ## the unit tests alone
+
+$(TESTS:=.run): %.run: % $(PROGRAM)
+	@echo "== $<"; $<
+$(REPLAYS:=.run): %.run: %
+	@echo "== $<"; $< tests/fuzz/corpus/$(notdir $<)
 
 # What pytest runs: all of the folder, or what of PYTEST begins with tests/.
 selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
