@@ -11,8 +11,6 @@
  * the lane that takes them. */
 enum { MISFITS_MAX = 4 };
 
-}
-
 /* Behind the values, whose length is known only when they are. */
 static uint64_t room_offset(const struct job *job) {
     const uint64_t offset = slot_paged(job->body_length);
