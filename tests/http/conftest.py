@@ -28,7 +28,7 @@ PATIENCE_S = 25
 HOUR_MS = "3600000"
 # Whose memory is allocated at start: the program's own numbers of them, 320 MB, would cost each daemon of each test half a
 # second. The daemon that tests share has those.
-FEW_SLOTS = ("--slots-small", "64", "--slots-medium", "16", "--slots-large", "4")
+TEST_SLOTS = ("--slots-small", "64", "--slots-medium", "16", "--slots-large", "4")
 BURIN = os.environ.get("BURIN", os.path.join(os.path.dirname(__file__), "../../build/burin"))
 
 
@@ -193,7 +193,7 @@ def thaw(pid):
 
 
 class Daemon:
-    def __init__(self, *flags, env=None, command=None, slots=FEW_SLOTS):
+    def __init__(self, *flags, env=None, command=None, slots=TEST_SLOTS):
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [*(command or [BURIN]), "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--processing-ms", HOUR_MS,
