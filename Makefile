@@ -79,7 +79,7 @@ FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http page reference mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
+.PHONY: help all serve test unit http http_waiting http_rest page reference mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
   install deb image containers
 .DELETE_ON_ERROR:
 
@@ -91,7 +91,7 @@ all: $(PROGRAM) ## the program, build/burin
 
 # tests/http/test_bench.py runs them.
 export BENCH_PROGRAMS = $(abspath $(B)/tests/bench)
-http: $(BENCHES)
+http http_waiting http_rest: $(BENCHES)
 
 serve: ## install what is missing, build, start the daemon on 127.0.0.1:8080 and print a curl line
 	@$(MAKE) --no-print-directory deps NEED="$(PACKAGES)"
@@ -102,17 +102,31 @@ test: ## install what is missing, build, run every test that needs no GPU
 	@$(MAKE) --no-print-directory deps NEED="$(TEST_PACKAGES)"
 # Without these two, hundreds of comparisons are skipped and nothing fails.
 	@/usr/bin/python3 -c 'import cv2, skimage.data, skimage.filters'
-	@$(MAKE) --no-print-directory tidy unit http page reference
+# Many tests wait for deadlines: so there are more of them at a time than cores. Each says what it said when it ends.
+	@$(MAKE) --no-print-directory -j$$(($$(nproc) + 3)) --output-sync=target $(if $(PYTEST),http,http_waiting http_rest) page tidy unit reference
 
-unit: $(PROGRAM) $(TESTS) $(REPLAYS) ## the unit tests alone
-	@set -e; for t in $(TESTS); do echo "== $$t"; $$t; done
-	@set -e; for t in $(REPLAYS); do echo "== $$t"; $$t tests/fuzz/corpus/$$(basename $$t); done
+# Each on its own, so that `make -j unit` runs several at a time; first those that wait and need no processor.
+UNIT_RUNS = $(addsuffix .run,$(sort $(filter %/deadline_thread %/supervisor,$(TESTS))) $(TESTS) $(REPLAYS))
+.PHONY: $(UNIT_RUNS)
+unit: $(UNIT_RUNS) ## the unit tests alone
+
+$(TESTS:=.run): %.run: % $(PROGRAM)
+	@echo "== $<"; $<
+$(REPLAYS:=.run): %.run: %
+	@echo "== $<"; $< tests/fuzz/corpus/$(notdir $<)
 
 # What pytest runs: all of the folder, or what of PYTEST begins with tests/.
 selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
 
 http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/http)
+
+# The same in two halves, for two processes: tests that wait rather than work, and all others.
+WAITING = $(wildcard $(foreach t,bad_input cli ill_workers life probes systemd,tests/http/test_$t.py))
+http_waiting: $(PROGRAM)
+	@BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(WAITING)
+http_rest: $(PROGRAM)
+	@BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(filter-out $(WAITING),$(wildcard tests/http/test_*.py))
 
 page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/page)

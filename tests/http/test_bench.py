@@ -81,11 +81,18 @@ def subject(row):
     return row["operator"], row["skeleton"], row["picture"]
 
 
+@pytest.fixture(scope="module")
+def skeletons():
+    """What they say of a picture of that size."""
+    done = burin("bench", "skeletons", "--json", "--device", "cpu", "--repeats", "1", "--pixels-max", FULL_HD, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
 @needs_compiler
-def test_skeletons_are_those_of_figure_5():
+def test_skeletons_are_those_of_figure_5(skeletons):
     """Each once a device, beside the serial program that ratios are of and that results are compared with."""
-    rows, said = measure("skeletons", "--pixels-max", FULL_HD)
-    assert said == ""
+    rows = json.loads(skeletons)["rows"]
     assert {(row["width"], row["height"]) for row in rows} == {(1920, 1080)}
     serial = {subject(row): row for row in rows if row["device"] == "cpu, serial"}
     assert list(serial) == FIGURE_5
@@ -108,28 +115,28 @@ def test_skeletons_without_a_compiler(compiler, message):
 
 
 @needs_compiler
-@pytest.mark.parametrize("right,wrong,lost", [
-    ("tolerance > 127", "tolerance > 128", ("binarize", "P2P", "noise")), ("root < 255", "root < 254", ("sobel", "N2P", "noise")),
-    ("a > b", "a < b", ("maximum", "R2S", "noise")), (r"counts\[pixel\]", "counts[pixel ^ 1]", ("histogram", "R2V", "noise"))])
-def test_skeletons_that_are_wrong_have_no_row(right, wrong, lost, tmp_path):
-    """A compiler that changes one operator costs that one's rows."""
+@pytest.mark.parametrize("changes,lost", [
+    ("s/tolerance > 127/tolerance > 128/; s/a > b/a < b/", [("binarize", "P2P", "noise"), ("maximum", "R2S", "noise")]),
+    (r"s/root < 255/root < 254/; s/counts\[pixel\]/counts[pixel ^ 1]/", [("sobel", "N2P", "noise"), ("histogram", "R2V", "noise")])],
+    ids=["binarize and maximum", "sobel and histogram"])
+def test_skeletons_that_are_wrong_have_no_row(changes, lost, tmp_path):
+    """A compiler that changes two operators costs those two's rows, and no others."""
     compiler = tmp_path / "cc"
-    compiler.write_text(f"#!/bin/sh\nsed -i 's/{right}/{wrong}/' twin.c\nexec {os.path.realpath(shutil.which('cc'))} \"$@\"\n")
+    compiler.write_text(f"#!/bin/sh\nsed -i '{changes}' twin.c\nexec {os.path.realpath(shutil.which('cc'))} \"$@\"\n")
     compiler.chmod(0o755)
     rows, said = measure("skeletons", "--pixels-max", FULL_HD, status=1, env={"BURIN_CC": str(compiler)})
     missing = [one for one in FIGURE_5 if one not in [subject(row) for row in rows if row["device"] != "cpu, serial"]]
-    assert lost in missing and {name for name, _, _ in missing} == {lost[0]}
-    assert "its result is wrong" in said
+    assert set(lost) <= set(missing) and {name for name, _, _ in missing} == {name for name, _, _ in lost}
+    assert said.count("its result is wrong") >= 2
 
 
 @needs_compiler
-def test_skeletons_are_drawn(tmp_path):
+def test_skeletons_are_drawn(skeletons, tmp_path):
     """plot.py makes one figure of them, by its four kinds with and without copies."""
     python = "/usr/bin/python3"
     if subprocess.run([python, "-c", "import matplotlib"], capture_output=True).returncode:
         pytest.skip("no matplotlib here")
-    done = burin("bench", "skeletons", "--json", "--device", "cpu", "--repeats", "1", "--pixels-max", FULL_HD, text=True)
-    (tmp_path / "skeletons.json").write_text(done.stdout)
+    (tmp_path / "skeletons.json").write_text(skeletons)
     plot = pathlib.Path(__file__).parents[1] / "bench/plot.py"
     subprocess.run([python, plot, tmp_path, tmp_path / "skeletons.json"], check=True, capture_output=True, timeout=60)
     drawn = (tmp_path / "skeletons.svg").read_text()

@@ -858,7 +858,7 @@ def test_slots_are_mapped_from_the_start(start):
 
 def test_photographs_of_128_clients_need_no_more_memory_than_there_is_at_the_start(start):
     """Bodies of 300 KB, all of them in slots at once, and their answers: not one page more is allocated."""
-    daemon = start()
+    daemon = start(slots=())
     touched = memory(daemon.process.pid, "RssShmem")
     assert 320 * MB <= touched <= 325 * MB  # what config/README.md says, and a page or two a slot
     body = pnm(noise(400, 256, 3))

@@ -234,9 +234,14 @@ def test_each_is_served_by_whom_it_reached(manage):
         connection.getresponse().read()
     daemon.process.send_signal(signal.SIGTERM)
     assert wait_until(lambda: manager.said("STOPPING=1"))
-    kept.request("POST", "/histeq", PICTURE)
-    response = kept.getresponse()
-    assert response.status == 200 and response.headers.get_all("Connection") == ["close"] and response.read()
+
+    def ends():
+        kept.request("POST", "/histeq", PICTURE)
+        response = kept.getresponse()
+        assert response.status == 200 and response.read()
+        return response.headers.get_all("Connection") == ["close"]
+
+    assert wait_until(ends), "it may be asked once more between what is said and what is done"
     half.sendall(data[len(b"POST /histeq HTTP/1.1\r\n"):])
     (status, headers, _), = responses(read_to_end(half))
     assert status == 200 and headers["connection"] == "close"

@@ -170,7 +170,7 @@ def two_levels(channel, bins=256):
 
 def odd_product(channel):
     """Of 2 c + 1, in 64 bits, as the number r that 2 r + 1 is."""
-    return math.prod(2 * int(c) + 1 for c in channel) % 2 ** 64 // 2
+    return int(np.multiply.reduce(2 * channel.astype(np.uint64) + np.uint64(1))) // 2  # such a product wraps
 
 
 VALUES = [

@@ -247,8 +247,8 @@ static void noise_of_best_quality(void **state) {
     (void)state;
     for (unsigned i = 0; i < 16; i++) {
         struct jpeg_case made = a_case(i % 4);
-        made.width = 500;
-        made.height = 300;
+        made.width = 320;
+        made.height = 200;
         made.quality = i % 3 ? 100 : 97;
         made.drawing = i / 4 % 2 ? DRAW_BINARY : DRAW_NOISE;
         check_case(&made, divisions[i % 5]);
@@ -274,6 +274,8 @@ static void damage(void **state) {
     unsigned taken = 0, all = 0;
     for (unsigned i = 0; i < 48; i++) {
         struct jpeg_case made = a_case(i % 4);
+        made.width = 61;
+        made.height = 47;
         made.drawing = i / 4 % DRAWINGS;
         made.interval = i % 3 ? i % 7 : 0;
         made.tables = i % 5 ? TABLES_STANDARD : TABLES_OPTIMIZED;
