@@ -105,7 +105,8 @@ class Panels(Figure):
         self.drawing.legend(self.entries.values(), self.entries, loc="lower center", ncol=3, bbox_to_anchor=(0.5, 0.012))
         self.drawing.text(0.01, 0.003, self.source(), fontsize=5, color="#666666")
         lines = -(-len(self.entries) // 3)
-        self.drawing.tight_layout(rect=(0, 0.015 + 0.022 * lines, 1, 1))
+        inches = self.drawing.get_size_inches()[1]
+        self.drawing.tight_layout(rect=(0, (0.1 + 0.2 * lines) / inches, 1, 1))
         self.drawing.savefig(self.path, metadata={"Date": None})
         print(self.path)
         plt.close(self.drawing)
