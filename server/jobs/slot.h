@@ -60,7 +60,8 @@ int slots_in_use(const struct slots *slots);
  * job is zeroed. OWNER is what slot_owner returns from now on. */
 int slot_take(struct slots *slots, size_t expected, void *owner);
 void *slot_owner(const struct slots *slots, int slot);
-/* Never waits: a large one is free, and its memory the system's, some milliseconds later. */
+/* A large one is free, and its memory the system's, some milliseconds later, while the caller goes
+ * on; where no thread can be started for that, the caller does it. */
 void slot_give(struct slots *slots, int slot);
 
 struct job *slot_job(const struct slots *slots, int slot);
