@@ -79,7 +79,7 @@ FUZZERS = $(TARGETS:%=build/fuzz/%)
 REPLAYS = $(TARGETS:%=$(B)/tests/replay/%)
 
 .DEFAULT_GOAL = all
-.PHONY: help all serve test unit http http_waiting http_rest page reference mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
+.PHONY: help all serve test unit http http_waiting http_rest page reference pressure mutants bundle bench tools gpu kernels check tidy fuzz deps clean \
   install deb image containers
 .DELETE_ON_ERROR:
 
@@ -133,6 +133,12 @@ page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
 
 reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image alone; PYTEST likewise
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/reference)
+
+# One after the other: each measures times, or fills what the machine has. A program that others import is not executable.
+pressure: $(PROGRAM) $(BENCHES) ## the loads of tests/http/pressure, with their figures; PRESSURE="a.py b.py" selects
+	@failed=; for program in $(or $(PRESSURE),$(notdir $(shell find tests/http/pressure -maxdepth 1 -name '*.py' -perm /111 | sort))); do \
+	  echo "== $$program"; BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 tests/http/pressure/$$program || failed="$$failed $$program"; \
+	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
 
 mutants: ## whether the tests notice deliberate mistakes: tests/mutants/run.py; MUTANTS="--only 3", --help
 	@tests/mutants/run.py $(MUTANTS)
