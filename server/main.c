@@ -3,6 +3,7 @@
 #include "pipeline/param.h"
 #include "pipeline/registry.h"
 #include "server/command.h"
+#include "server/descriptors.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,7 @@ static int unknown(const char *name) {
 }
 
 int main(int argc, char **argv) {
+    if (!descriptors_keep_standard()) return 1; /* and there is nowhere to say why */
     if (argc < 2) {
         help(stderr);
         return 2;
