@@ -20,7 +20,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { CONFIG_TEXT_MAX = 256, CONFIG_ORIGINS_MAX = 1024 };
+enum { CONFIG_TEXT_MAX = 256, CONFIG_ORIGINS_MAX = 1024 /* of other lists too */ };
 
 struct config {
     /* where the daemon listens */
@@ -30,6 +30,7 @@ struct config {
     long connections_max;
     bool insecure;
     char cors_origins[CONFIG_ORIGINS_MAX]; /* origins.h reads it; "": pages of no other site */
+    char trusted_proxies[CONFIG_ORIGINS_MAX]; /* networks.h reads it; "": none */
 
     /* what a request may cost */
     long body_bytes_max;

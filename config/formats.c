@@ -3,6 +3,7 @@
 
 #include "config/config.h"
 #include "config/devices.h"
+#include "config/networks.h"
 #include "config/origins.h"
 #include "pipeline/param.h"
 
@@ -68,4 +69,11 @@ bool formats_devices(const char *text) {
 
 bool formats_origins(const char *text) {
     return origins_are_a_list(text);
+}
+
+/* ---- networks */
+
+bool formats_networks(const char *text) {
+    struct networks ignored;
+    return networks_read(text, &ignored);
 }

@@ -25,4 +25,7 @@ bool formats_devices(const char *text);
 /* Nothing, "*", or origins as browsers send them, with commas between. */
 bool formats_origins(const char *text);
 
+/* Nothing, or networks in CIDR notation and "unix", with commas between. */
+bool formats_networks(const char *text);
+
 #endif

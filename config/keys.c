@@ -48,6 +48,11 @@ static const struct key keys[] = {
       .why = "web sites whose pages may call burin and read its answers (CORS): lower case, no "
              "path, no port that the scheme has anyway, 1023 bytes at most; *: every site; empty: "
              "only the page that burin serves" },
+    { FIELD(trusted_proxies, KEY_TEXT), .text = "", .fits = formats_networks,
+      .format = "nothing, or networks and unix: 10.0.0.0/8,::1,unix",
+      .why = "proxies whose X-Forwarded-For is believed: the client, to whom the queue is fair, is "
+             "the last address in it that none of them has; unix: whoever comes through a unix "
+             "socket; empty: the client is who connects" },
 
     { FIELD(body_bytes_max, KEY_SIZE), .def = 64 * MIB, .min = 1, .max = 4 * GIB, .unit = "bytes",
       .why = "the largest upload, all parts together; judged by Content-Length, before the body "

@@ -36,6 +36,16 @@ static void set_id(struct exchange *exchange) {
              (unsigned long)exchange->front->run_id, (unsigned long)number);
 }
 
+/* The lines are looked for only where they are believed. */
+static struct in6_addr find_client(struct MHD_Connection *library,
+                                   const struct networks *trusted) {
+    const struct sockaddr *peer = connection_peer(library);
+    struct header_lines lines = { .count = 0 };
+    if (client_peer_is_trusted(trusted, peer))
+        connection_header_lines(library, "X-Forwarded-For", &lines);
+    return client_find(trusted, peer, lines.values, lines.count);
+}
+
 struct exchange *exchange_begin(const struct front_listener *listener,
                                 struct MHD_Connection *library, const char *method) {
     struct front *front = listener->front;
@@ -49,6 +59,7 @@ struct exchange *exchange_begin(const struct front_listener *listener,
     exchange->connection = connection;
     exchange->library = library;
     exchange->method = method;
+    exchange->client = find_client(library, &front->trusted_proxies);
     exchange->slot = -1;
     exchange->start_ns = connection->start_ns;
     strcpy(exchange->label, "other");

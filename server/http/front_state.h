@@ -10,6 +10,7 @@
 #define BURIN_FRONT_STATE_H
 
 #include "config/config.h"
+#include "config/networks.h"
 #include "server/generation.h"
 #include "server/http/engine/deadline_thread.h"
 #include "server/http/engine/listen_socket.h"
@@ -31,6 +32,7 @@ enum { LISTENERS_MAX = COMPLETION_PIPES_MAX + 1 };
 
 struct front {
     const struct config *config;
+    struct networks trusted_proxies; /* as config has them */
     struct generations generations; /* the operators that requests get */
     struct slots *slots;
     struct supervisor *supervisor;

@@ -318,10 +318,12 @@ static enum MHD_Result answer_job(struct exchange *exchange) {
 static void write_log(const struct exchange *exchange, double total_ms) {
     const bool work = exchange->route && exchange->route->begin;
     if (!log_wants(LOG_INFO) || (!work && exchange->http_status < 400)) return;
-    char memory[4096]; /* room for every byte of a message escaped */
+    char memory[4096], client[CLIENT_TEXT_MAX]; /* room for every byte of a message escaped */
     struct json_writer line = json_writer_in(memory, sizeof memory);
     json_writer_key_string(&line, "event", "request");
+    client_print(&exchange->client, client);
     json_writer_key_string(&line, "id", exchange->request_id);
+    json_writer_key_string(&line, "client", client);
     json_writer_key_string(&line, "method", exchange->method);
     json_writer_key_string(&line, "op", exchange->label);
     json_writer_key_number(&line, "status", exchange->http_status);

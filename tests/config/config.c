@@ -297,6 +297,8 @@ static void forms(void **state) {
         { "cors_origins", "" },
         { "cors_origins", "*" },
         { "cors_origins", "https://a.example,http://localhost:3000" },
+        { "trusted_proxies", "" },
+        { "trusted_proxies", "unix,10.0.0.0/8" },
     };
     static const char *const wrong[][2] = {
         { "listen", "" },
@@ -334,6 +336,8 @@ static void forms(void **state) {
         { "devices", "all,cpu" },
         { "cors_origins", "null" },
         { "cors_origins", "https://a.example/" },
+        { "trusted_proxies", "10.0.0.1/8" },
+        { "trusted_proxies", "proxy.example" },
     };
     struct config config;
     keys_defaults(&config);

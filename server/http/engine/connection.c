@@ -90,6 +90,12 @@ bool connection_refusal(const struct connection *connection, struct failure *fai
     return recv_filter_refusal(connection->filter, connection->requests, failure, too_long);
 }
 
+const struct sockaddr *connection_peer(struct MHD_Connection *library) {
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(library, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info ? info->client_addr : NULL;
+}
+
 const char *connection_header(struct MHD_Connection *library, const char *name) {
     return MHD_lookup_connection_value(library, MHD_HEADER_KIND, name);
 }

@@ -63,6 +63,9 @@ bool connection_refusal(const struct connection *connection, struct failure *fai
  * request_check read, but for the length of a body that passes by the library. */
 void connection_read_facts(struct MHD_Connection *library, struct request_facts *facts);
 
+/* Who has connected; NULL: unknown. The library's. */
+const struct sockaddr *connection_peer(struct MHD_Connection *library);
+
 /* Value of a request header, or NULL; of several lines of that name the first. */
 const char *connection_header(struct MHD_Connection *library, const char *name);
 

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who a request comes from: the address of the connection or, behind `trusted_proxies`, the last in X-Forwarded-For that none of
+them has. The log tells it."""
+import http.client
+import json
+import socket
+import subprocess
+
+from conftest import BURIN, form, noise, pnm, wait_until
+
+SMALL = pnm(noise(8, 8))
+
+
+def lines_of(daemon):
+    return [line for line in map(json.loads, daemon.log_text().splitlines()) if line["event"] == "request"]
+
+
+def client(daemon, count):
+    """Of the request that was answered as the COUNTth."""
+    assert wait_until(lambda: len(lines_of(daemon)) == count), daemon.log_text()
+    return lines_of(daemon)[-1]["client"]
+
+
+def post(daemon, source="127.0.0.1", forwarded=()):
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60, source_address=(source, 0))
+    connection.putrequest("POST", "/threshold")
+    connection.putheader("Content-Length", str(len(SMALL)))
+    for line in forwarded:
+        connection.putheader("X-Forwarded-For", line)
+    connection.endheaders(SMALL)
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_it_is_who_connects(start):
+    daemon = start()
+    post(daemon)
+    assert client(daemon, 1) == "127.0.0.1"
+    post(daemon, "127.1.2.3", ["192.0.2.1"])
+    assert client(daemon, 2) == "127.1.2.3"
+
+
+def test_a_trusted_proxy_tells_it(start):
+    daemon = start("--trusted-proxies", "127.0.0.2,10.0.0.0/8")
+    said = [("127.0.0.2", ["192.0.2.1"], "192.0.2.1"),
+            ("127.0.0.2", ["9.9.9.9, 192.0.2.1"], "192.0.2.1"),
+            ("127.0.0.2", ["9.9.9.9", "2001:db8::7, 10.3.2.1", "10.1.2.3"], "2001:db8::7"),
+            ("127.0.0.2", ["unknown"], "127.0.0.2"),
+            ("127.0.0.2", [], "127.0.0.2"),
+            ("127.0.0.3", ["192.0.2.1"], "127.0.0.3")]
+    for count, (source, forwarded, expected) in enumerate(said, 1):
+        post(daemon, source, forwarded)
+        assert client(daemon, count) == expected
+
+
+def over_unix(path, *headers):
+    body, content_type = form([("image", SMALL, "a.pgm")])
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(60)
+        s.connect(path)
+        head = ["POST /threshold HTTP/1.1", "Host: a", f"Content-Length: {len(body)}", f"Content-Type: {content_type}", *headers, "", ""]
+        s.sendall("\r\n".join(head).encode() + body)
+        assert s.recv(1 << 16).startswith(b"HTTP/1.1 200 ")
+
+
+def test_unix_sockets_are_one_client_unless_they_are_trusted(tmp_path):
+    for flags, expected in (([], "unix"), (["--trusted-proxies", "unix"], "192.0.2.1")):
+        path = str(tmp_path / "socket")
+        process = subprocess.Popen([BURIN, "serve", "--listen", f"unix:{path}", "--devices", "cpu", *flags],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            assert process.stdout.readline()
+            over_unix(path, "X-Forwarded-For: 192.0.2.1")
+        finally:
+            process.terminate()
+            log = process.communicate(timeout=60)[1]
+        assert [line["client"] for line in map(json.loads, log.splitlines()) if line["event"] == "request"] == [expected]
+
+
+def test_what_is_no_list_is_refused():
+    told = subprocess.run([BURIN, "serve", "--trusted-proxies", "10.0.0.1/8"], capture_output=True, text=True, timeout=60)
+    assert told.returncode == 2
+    assert "--trusted-proxies: trusted_proxies must be nothing, or networks and unix: 10.0.0.0/8,::1,unix, not" in told.stderr
