@@ -85,6 +85,7 @@ struct config {
     /* stop */
     long drain_delay_ms;
     long drain_timeout_ms;
+    long drain_body_ms;
 
     /* log */
     char log_format[16];

@@ -188,6 +188,9 @@ static const struct key keys[] = {
     { FIELD(drain_timeout_ms, KEY_INTEGER), .def = 30000, .min = 0, .max = HOUR_MS, .unit = "ms",
       .why = "the time to finish accepted requests; keep it below the orchestrator's grace "
              "period" },
+    { FIELD(drain_body_ms, KEY_INTEGER), .def = 1000, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "after SIGTERM an upload of which no byte comes for so long is ended: a client that "
+             "stands still does not hold up the end" },
 
     { FIELD(log_format, KEY_CHOICE), .text = "json", .choices = { "json", "text" },
       .why = "how log lines on stderr look: json for machines, text for people" },

@@ -60,6 +60,21 @@ static int connection_count(const struct front *front) {
     return counts.connections;
 }
 
+/* A client that sends nothing of its body would hold up the end for as long as body_ms. */
+static void end_silent_bodies(struct front *front) {
+    deadline_thread_end_silent_bodies(front->deadlines, front->config->drain_body_ms);
+}
+
+static bool wait_for_accepted(struct front *front, int (*interrupted)(void)) {
+    const long most = front->config->drain_timeout_ms;
+    for (long waited = 0; waited < most && !interrupted(); waited += LOOK_MS) {
+        if (is_zero(&front->accepted)) return true;
+        end_silent_bodies(front);
+        usleep(LOOK_MS * 1000);
+    }
+    return false;
+}
+
 /* Stops accepting before it announces: an answer that ends its connection sends the client to the
  * next process, not back to us. */
 static void hand_over(struct front *front, int (*interrupted)(void)) {
@@ -69,6 +84,7 @@ static void hand_over(struct front *front, int (*interrupted)(void)) {
          waited += LOOK_MS) {
         if (connection_count(front) == 0) break;
         deadline_thread_end_idle(front->deadlines, QUIET_MS, FRESH_MS);
+        end_silent_bodies(front);
         usleep(LOOK_MS * 1000);
     }
     set_stage(front, 2);
@@ -82,8 +98,7 @@ void drain_run(struct front *front, int (*interrupted)(void)) {
         return;
     }
     set_stage(front, 2);
-    if (drain_wait(&front->accepted, front->config->drain_timeout_ms, interrupted))
-        wait_for_quiet(front, interrupted);
+    if (wait_for_accepted(front, interrupted)) wait_for_quiet(front, interrupted);
     stop_accepting(front);
     wait_for_quiet(front, interrupted);
 }

@@ -715,6 +715,31 @@ def test_end_while_a_client_uploads_for_ever(start):
     check_gone(daemon, [])
 
 
+def test_end_while_clients_are_silent_in_mid_body(start):
+    """They are let go long before body_ms; one whose body moves is served to its end."""
+    daemon = start("--drain-body-ms", "2500", "--body-ms", HOUR_MS)
+    head = b"POST /histeq HTTP/1.1\r\nHost: x\r\n"
+    silent = [daemon.socket() for _ in range(3)]
+    for s, rest in zip(silent, (b"Content-Length: 9\r\n\r\n", b"Content-Length: 99999\r\n\r\n" + bytes(100),
+                                b"Transfer-Encoding: chunked\r\n\r\nfffff\r\n" + bytes(100))):
+        s.sendall(head + rest)
+    with daemon.socket() as moving:
+        moving.sendall(head + b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(PICTURE) + PICTURE[:1])
+        assert wait_until(lambda: daemon.metric("requests_in_progress") == 5)
+        daemon.process.send_signal(signal.SIGTERM)
+        for at in range(1, 41):
+            moving.sendall(PICTURE[at:at + 1])
+            time.sleep(0.1)
+        assert all(read_to_end(s) == b"" for s in silent) and daemon.process.poll() is None
+        moving.sendall(PICTURE[41:])
+        (status, _, _), = responses(read_to_end(moving))
+        assert status == 200
+        assert daemon.process.wait(60) == 0
+    check_gone(daemon, [])
+    for s in silent:
+        s.close()
+
+
 @pytest.mark.parametrize("when", ["at the headers", "in mid-body"])
 def test_end_while_a_refused_client_stays(start, when):
     """It has its answer, and neither sends the rest nor leaves: nobody waits for that."""

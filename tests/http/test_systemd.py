@@ -74,7 +74,8 @@ class Activated(Daemon):
         self.process = subprocess.Popen(
             # It is the shell that learns its process id; the daemon takes its place.
             ["sh", "-c", ("" if "LISTEN_PID" in env else "LISTEN_PID=$$ ") + 'exec "$0" "$@"', BURIN, "serve",
-             "--devices", "cpu", "--processing-ms", HOUR_MS, "--drain-timeout-ms", HOUR_MS, *flags],
+             "--devices", "cpu", "--processing-ms", HOUR_MS, "--drain-timeout-ms", HOUR_MS,
+             "--drain-body-ms", HOUR_MS, *flags],
             stdout=subprocess.PIPE, stderr=self.log, pass_fds=range(3, 3 + count),
             env={name: value for name, value in variables.items() if value is not None},
             preexec_fn=lambda: self.place(list(manager.sockets.values())))

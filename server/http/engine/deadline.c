@@ -41,6 +41,7 @@ void deadline_enter_body(struct deadline *deadline, int64_t expected) {
     if (!deadline) return;
     deadline->started_ns = clock_ns();
     deadline->expected = expected < 0 ? INT64_MAX : expected;
+    atomic_store_explicit(&deadline->moved_ns, deadline->started_ns, memory_order_relaxed);
     atomic_store_explicit(&deadline->pressed_end, NO_DEADLINE, memory_order_relaxed);
     set_word(deadline, deadline_after(deadline->started_ns, deadline->deadlines->limits.body_ms),
              PHASE_BODY);
@@ -52,6 +53,7 @@ void deadline_body_progress(struct deadline *deadline, int64_t bytes) {
     const struct deadline_limits *limits = &deadline->deadlines->limits;
     const int64_t start = deadline->started_ns;
     const long rate = limits->body_rate_bytes;
+    atomic_store_explicit(&deadline->moved_ns, clock_ns(), memory_order_relaxed);
     atomic_store_explicit(&deadline->pressed_end,
                           deadline_of_bytes(start, limits->body_pressed_ms, bytes, rate),
                           memory_order_relaxed);

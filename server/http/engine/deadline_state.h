@@ -31,6 +31,9 @@ struct deadline {
     int64_t started_ns; /* of the body */
     int64_t expected;   /* its bytes, INT64_MAX if unknown */
 
+    /* when bytes of the body last came, or it began; set before the word */
+    _Atomic int64_t moved_ns;
+
     /* of a long answer, set before the word; the deadlines' thread may read it with an older word,
      * and then does nothing by it */
     _Atomic int64_t first_acked;

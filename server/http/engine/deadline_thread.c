@@ -202,10 +202,10 @@ static int64_t entered(const struct deadline_thread *deadlines, int64_t word) {
     return allowed_ms > 0 ? deadline_time(word) - allowed_ms * MS_NS : 0;
 }
 
-/* Bytes that the library has not read may be a request: it is answered. */
-static bool waits_for_request(struct deadline *deadline, enum phase phase) {
+/* Bytes that the library has not read yet may be a request, or more of a body: they are not the
+ * client's silence. */
+static bool nothing_is_unread(const struct deadline *deadline) {
     int unread = 0;
-    if (phase != PHASE_IDLE && phase != PHASE_HEADERS) return false;
     return ioctl(deadline->fd, FIONREAD, &unread) == 0 && unread == 0;
 }
 
@@ -217,9 +217,24 @@ void deadline_thread_end_idle(struct deadline_thread *deadlines, long idle_ms, l
         if (!deadline || deadline->cut) continue;
         const int64_t word = atomic_load(&deadline->word);
         const enum phase phase = deadline_phase(word);
+        if (phase != PHASE_IDLE && phase != PHASE_HEADERS) continue;
         const long wait_ms = phase == PHASE_IDLE ? idle_ms : fresh_ms;
-        if (waits_for_request(deadline, phase) && now - entered(deadlines, word) >= wait_ms * MS_NS)
+        if (now - entered(deadlines, word) >= wait_ms * MS_NS && nothing_is_unread(deadline))
             cut(deadlines, deadline, word, ENDED_KEEP_ALIVE);
+    }
+    pthread_mutex_unlock(&deadlines->lock);
+}
+
+void deadline_thread_end_silent_bodies(struct deadline_thread *deadlines, long silent_ms) {
+    const int64_t last = clock_ns() - silent_ms * MS_NS;
+    pthread_mutex_lock(&deadlines->lock);
+    for (uint32_t index = 0; index < deadlines->table.used; index++) {
+        struct deadline *deadline = deadlines->table.entries[index].deadline;
+        if (!deadline || deadline->cut) continue;
+        const int64_t word = atomic_load(&deadline->word);
+        if (deadline_phase(word) == PHASE_BODY && deadline->moved_ns <= last &&
+            nothing_is_unread(deadline))
+            cut(deadlines, deadline, word, ENDED_BODY);
     }
     pthread_mutex_unlock(&deadlines->lock);
 }

@@ -69,6 +69,10 @@ void deadline_thread_remove(struct deadline_thread *deadlines, struct deadline *
  * connection between two requests, as after keep_alive_ms, and asks again on a new one. */
 void deadline_thread_end_idle(struct deadline_thread *deadlines, long idle_ms, long fresh_ms);
 
+/* For a daemon that ends, too: shuts down connections whose body has begun and of which no byte has
+ * come for SILENT_MS. */
+void deadline_thread_end_silent_bodies(struct deadline_thread *deadlines, long silent_ms);
+
 /* `pressed` has become true. Costs nothing where the thread knows already. */
 void deadline_thread_note_pressure(struct deadline_thread *deadlines);
 

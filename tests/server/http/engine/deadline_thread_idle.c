@@ -75,8 +75,33 @@ static void each_ends_once(void **state) {
     end(deadlines, deadline, pair, true);
 }
 
+/* Of all phases the bodies alone, those of which a byte comes now and then not among them, and not
+ * while bytes wait to be read. */
+static void silent_bodies_end(void **state) {
+    (void)state;
+    for (size_t i = 0; i < COUNT(phases); i++)
+        for (int unread = 0; unread < 2; unread++) {
+            struct deadline_thread *deadlines = deadline_thread_create(&slow);
+            struct pair pair = tcp_pair();
+            struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
+            phases[i].enter(deadline);
+            if (unread) assert_int_equal(send(pair.theirs, "P6", 2, 0), 2);
+            sleep_ms(IDLE_MS);
+            deadline_body_progress(deadline, 1);
+            deadline_thread_end_silent_bodies(deadlines, SLOW_MS);
+            assert_int_equal(cut_after(pair.theirs, 0), -1);
+            sleep_ms(IDLE_MS);
+            deadline_thread_end_silent_bodies(deadlines, IDLE_MS);
+            const bool ends = phases[i].enter == enter_body && !unread;
+            assert_int_equal(cut_after(pair.theirs, 0) >= 0, ends);
+            assert_int_equal(reason_count(deadlines, ENDED_BODY), ends);
+            end(deadlines, deadline, pair, true);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = { cmocka_unit_test(phases_end_or_stay),
-                                        cmocka_unit_test(each_ends_once) };
+                                        cmocka_unit_test(each_ends_once),
+                                        cmocka_unit_test(silent_bodies_end) };
     return cmocka_run_group_tests_name("deadline_thread_idle", tests, NULL, NULL);
 }
