@@ -77,7 +77,8 @@ static const struct key keys[] = {
       .why = "the largest ICC profile that is carried along; a larger one is dropped, with a "
              "note" },
     { FIELD(header_bytes, KEY_SIZE), .def = 16 * KIB, .min = KIB, .max = MIB, .unit = "bytes",
-      .why = "the longest request line and headers, together; longer ones are answered 431" },
+      .why = "the longest request line and headers, together; longer ones are answered 431, "
+             "or 414 where the first line alone is longer" },
     { FIELD(parts_max, KEY_INTEGER), .def = 8, .min = 1, .max = 64, .unit = "parts",
       .why = "the most parts of a multipart upload: image, masks, and parameters as fields" },
     { FIELD(part_headers_bytes, KEY_SIZE), .def = 4 * KIB, .min = 256, .max = 64 * KIB,

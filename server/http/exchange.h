@@ -16,7 +16,6 @@
 #include "server/http/negotiation.h"
 #include "server/http/settings.h"
 
-enum { TARGET_MAX = 4094 /* bytes */ };
 enum { FIELD_NAME_MAX = 64, FIELD_VALUE_MAX = 16384 };
 
 /* A further image of the form: its bytes in the slot, and the part's name. */
@@ -34,6 +33,7 @@ struct upload {
     int aux_count;
     struct upload_aux aux[OP_AUX_MAX];
     uint64_t *image_length; /* the part under way is an image: counts its bytes; else NULL */
+    const struct part *unused; /* the part under way, so far: see upload.c; NULL: it is used */
     char field[FIELD_NAME_MAX];
     char *value; /* of the field under way; heap, FIELD_VALUE_MAX + 1 bytes, allocated at the first
                     field */

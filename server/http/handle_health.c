@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Probes, metrics, and what the service is. */
+/* Probes, metrics, and what the service is and can. */
 #include "server/http/health.h"
 #include "server/http/reply.h"
 #include "server/http/route.h"
@@ -62,6 +62,17 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
     metrics_print(front->metrics, &now, out);
     fclose(out);
     *reply = reply_text("text/plain; version=0.0.4", "no-cache", text);
+    return STATUS_OK;
+}
+
+enum status handle_options(struct exchange *exchange, struct reply *reply,
+                           struct failure *failure) {
+    (void)exchange, (void)failure;
+    reply->http_status = MHD_HTTP_NO_CONTENT;
+    reply->response = MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+    if (reply->response)
+        MHD_add_response_header(reply->response, MHD_HTTP_HEADER_ALLOW,
+                                "GET, HEAD, POST, PUT, OPTIONS");
     return STATUS_OK;
 }
 

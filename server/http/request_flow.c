@@ -100,17 +100,16 @@ static enum MHD_Result send_problem_early(struct exchange *exchange) {
 
 /* What the recv filter let pass the library reads as it did (engine/README.md). */
 static enum status check_head(struct exchange *exchange, struct failure *failure) {
-    bool too_long;
-    if (connection_refusal(exchange->connection, failure, &too_long)) {
-        if (too_long) exchange->http_status = MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
+    enum head_excess excess;
+    if (connection_refusal(exchange->connection, failure, &excess)) {
+        if (excess == EXCESS_LINE) exchange->http_status = MHD_HTTP_URI_TOO_LONG;
+        if (excess == EXCESS_HEAD)
+            exchange->http_status = MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE;
         metrics_reject(exchange->front->metrics, REJECTED_MALFORMED);
         return failure->status;
     }
     connection_read_facts(exchange->library, &exchange->facts);
-    if (exchange->connection->target_length <= TARGET_MAX) return STATUS_OK;
-    exchange->http_status = MHD_HTTP_URI_TOO_LONG;
-    return fail(failure, STATUS_BAD_REQUEST, "the request target is longer than %d bytes",
-                TARGET_MAX);
+    return STATUS_OK;
 }
 
 struct query {
@@ -261,7 +260,7 @@ static enum MHD_Result wait_for_job(struct exchange *exchange) {
 /* The framing of a chunked body was not sound: what has come of it is nothing whole. */
 static void check_framing(struct exchange *exchange) {
     struct failure failure = { 0 };
-    bool ignored;
+    enum head_excess ignored;
     if (!connection_refusal(exchange->connection, &failure, &ignored)) return;
     metrics_reject(exchange->front->metrics, REJECTED_MALFORMED);
     exchange->unreadable_rest = true;

@@ -12,6 +12,7 @@ static const struct route routes[] = {
     { "/ops", ROUTE_GET, .answer = handle_ops },
     { "/openapi.json", ROUTE_GET, .answer = handle_openapi },
     { "/", ROUTE_GET, .answer = handle_root },
+    { "*", ROUTE_OPTIONS, .admin = true, .answer = handle_options },
     { "/livez", ROUTE_GET, .admin = true, .answer = handle_livez },
     { "/health", ROUTE_GET, .admin = true, .answer = handle_livez },
     { "/readyz", ROUTE_GET, .admin = true, .answer = handle_readyz },
@@ -31,10 +32,11 @@ static const struct {
 } kinds[] = {
     { ROUTE_GET, { "GET", "HEAD" }, "GET, HEAD", "GET" },
     { ROUTE_POST, { "POST", "PUT" }, "POST, PUT", "POST or PUT and an image" },
+    { ROUTE_OPTIONS, { "OPTIONS", "OPTIONS" }, "OPTIONS", "OPTIONS" },
 };
 
 static int method_bit(const char *method) {
-    for (int k = 0; k < 2; k++)
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         for (int i = 0; i < 2; i++)
             if (strcmp(method, kinds[k].methods[i]) == 0) return kinds[k].bit;
     return 0;

@@ -12,7 +12,7 @@
 #include "server/http/exchange.h"
 #include "server/http/reply.h"
 
-enum { ROUTE_GET = 1 /* and HEAD */, ROUTE_POST = 2 /* and PUT */ };
+enum { ROUTE_GET = 1 /* and HEAD */, ROUTE_POST = 2 /* and PUT */, ROUTE_OPTIONS = 4 };
 
 /* Either `answer` or `submit` is set. */
 struct route {
@@ -47,7 +47,9 @@ enum status info_answer(struct exchange *exchange, struct reply *reply, struct f
 /* handle_document.c */
 enum status handle_ops(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_openapi(struct exchange *exchange, struct reply *reply, struct failure *failure);
-/* handle_health.c; "/": the page for browsers (handle_page.c), JSON for programs. */
+/* handle_health.c; "*": what the server as a whole can do; "/": the page for browsers
+ * (handle_page.c), JSON for programs. */
+enum status handle_options(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_root(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_livez(struct exchange *exchange, struct reply *reply, struct failure *failure);
 enum status handle_readyz(struct exchange *exchange, struct reply *reply, struct failure *failure);

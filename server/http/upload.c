@@ -216,22 +216,42 @@ static bool is_image_name(const char *name) {
 
 static enum status begin_part(struct exchange *exchange, const struct part *part,
                               struct failure *failure) {
-    exchange->upload.image_length = NULL;
     if (is_image_name(part->name)) return begin_image(exchange, failure);
     const bool field = settings_takes(&exchange->settings, part->name);
     const char *aux = field ? NULL : registry_aux(part->name);
     return aux ? begin_aux_image(exchange, aux, failure) : begin_field(exchange, part, failure);
 }
 
+/* A file without a name may be an input of a form that nobody used, which has no bytes either: then
+ * it is as if it were not there. So it begins with its first byte, where an image would. */
+static enum status begin_part_or_wait(struct exchange *exchange, const struct part *part,
+                                      struct failure *failure) {
+    struct upload *upload = &exchange->upload;
+    upload->image_length = NULL;
+    upload->unused = part->has_filename && !part->filename[0] ? part : NULL;
+    if (!upload->unused) return begin_part(exchange, part, failure);
+    next_offset(exchange_job(exchange));
+    return STATUS_OK;
+}
+
+static enum status store(struct exchange *exchange, const struct multipart_event *event,
+                         struct failure *failure) {
+    struct upload *upload = &exchange->upload;
+    const struct part *part = upload->unused;
+    upload->unused = NULL;
+    if (part && begin_part(exchange, part, failure)) return failure->status;
+    return upload->image_length ? store_image(exchange, event->bytes, event->length, failure)
+                                : store_field(upload, event->bytes, event->length, failure);
+}
+
 static enum status handle_event(struct exchange *exchange, const struct multipart_event *event,
                                 struct failure *failure) {
     struct upload *upload = &exchange->upload;
     switch (event->kind) {
-    case MULTIPART_PART_BEGIN: return begin_part(exchange, event->part, failure);
-    case MULTIPART_DATA:
-        return upload->image_length ? store_image(exchange, event->bytes, event->length, failure)
-                                    : store_field(upload, event->bytes, event->length, failure);
-    case MULTIPART_PART_END: return upload->image_length ? STATUS_OK : end_field(exchange, failure);
+    case MULTIPART_PART_BEGIN: return begin_part_or_wait(exchange, event->part, failure);
+    case MULTIPART_DATA: return store(exchange, event, failure);
+    case MULTIPART_PART_END:
+        return upload->image_length || upload->unused ? STATUS_OK : end_field(exchange, failure);
     default: return STATUS_OK;
     }
 }
@@ -341,40 +361,6 @@ enum status upload_finish(struct exchange *exchange, struct failure *failure) {
                     "the image is empty: it has no bytes; send a file that has some, for example "
                     "with curl -F image=@photo.jpg");
     return STATUS_OK;
-}
-
-/* ---- once the plan is known */
-
-/* The form's image AUX becomes the one at PLACE of the job. */
-static enum status check_aux(struct exchange *exchange, const struct upload_aux *aux,
-                             const struct probe_limits *limits, const struct image *shapes,
-                             struct failure *failure) {
-    const struct plan *plan = &exchange->settings.plan;
-    const int place = plan_aux(plan, aux->name);
-    if (place < 0)
-        return fail(failure, STATUS_BAD_PARAM, "no step of this request uses a part named %s",
-                    aux->name);
-    if (aux->length == 0)
-        return fail(failure, STATUS_BAD_REQUEST,
-                    "%s is empty: it has no bytes; send an image, or leave the part out",
-                    aux->name);
-    struct job_aux *out = &exchange_job(exchange)->aux[place];
-    out->offset = aux->offset;
-    out->length = aux->length;
-    const uint8_t *bytes = slot_bytes(exchange->front->slots, exchange->slot) + aux->offset;
-    enum status status = fail_named(
-        aux->name, probe_image(bytes, aux->length, limits, &out->probe, failure), failure);
-    if (status == STATUS_NOT_AN_IMAGE) /* 415 would blame the main image */
-        status = failure->status = STATUS_BAD_PARAM;
-    return status ? status : plan_aux_fits(plan, aux->name, &out->probe.shape, shapes, failure);
-}
-
-enum status upload_check_aux(struct exchange *exchange, const struct probe_limits *limits,
-                             const struct image *shapes, struct failure *failure) {
-    enum status status = STATUS_OK;
-    for (int i = 0; !status && i < exchange->upload.aux_count; i++)
-        status = check_aux(exchange, &exchange->upload.aux[i], limits, shapes, failure);
-    return status;
 }
 
 /* ---- the end */

@@ -58,7 +58,7 @@ export function newRequestId() {
     return `page-${Date.now().toString(36)}-${(++requests).toString(36)}-${Math.random().toString(36).slice(2, 8)}`;
 }
 
-const TARGET_MAX = 4000; // bytes of a path with its query: the daemon takes 4094
+const TARGET_MAX = 4000; // bytes of a path with its query: half of what the proxies in front take
 
 /** Of bytes at hand that nothing goes beside, the body itself; else a form. */
 function messageOf({ bytes, ...request }) {

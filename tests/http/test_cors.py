@@ -141,14 +141,15 @@ def test_errors_can_be_read(listed):
         check_problem(answer, status)
         check_allowed(answer.headers, SHOP)
     long = listed.get("/" + "a" * 4500, **origin)  # the head is longer than header_bytes too
-    assert long.status == 431
+    assert long.status == 414
 
 
 def test_a_long_target(start):
-    daemon = start("--cors-origins", SHOP)
-    answer = daemon.get("/" + "a" * 5000, Origin=SHOP)
+    """Longer than header_bytes: its Origin was not read, so only an asterisk covers it."""
+    daemon = start("--cors-origins", "*")
+    answer = daemon.get("/" + "a" * 17000, Origin=SHOP)
     check_problem(answer, 414)
-    check_allowed(answer.headers, SHOP)
+    check_allowed(answer.headers, "*")
 
 
 def test_a_refusal_in_the_middle_of_an_upload(listed):

@@ -2,7 +2,7 @@
 """A picture goes in and comes out: every way to send it, every form of the answer, and the account of where
 the time went.
 
-covers: server/http/upload.c server/http/reply.c server/http/handle_process.c server/http/handle_info.c server/ops_json.c"""
+covers: server/http/upload.c server/http/upload_aux.c server/http/reply.c server/http/handle_process.c server/http/handle_info.c server/ops_json.c"""
 import email
 import hashlib
 import io
@@ -628,3 +628,28 @@ def test_info_decodes_nothing(daemon):
     assert daemon.post("/info", b"P5\n8000 8000\n255\n").status == 200
     check_problem(daemon.post("/info", b"P5\n60000 60000\n255\n"), 422, "pixels_max")
     check_problem(daemon.post("/info", b"nothing"), 415)
+
+
+# ---- a form's unused file inputs: browsers cannot leave them out
+
+IMAGE = pnm(PHOTO)
+UNUSED = ("image", b"", "")
+
+
+@pytest.mark.parametrize("parts", [
+    [UNUSED, ("file", IMAGE, "a.pgm")], [("file", IMAGE, "a.pgm"), UNUSED], [UNUSED, UNUSED, ("image", IMAGE, "a.pgm")],
+    [("mask", b"", ""), ("image", IMAGE, "a.pgm"), ("rmask", b"", "")], [("picture", b"", ""), ("image", IMAGE, "a.pgm")],
+    [("image", IMAGE, "")],
+], ids=["before", "behind", "two", "masks", "of a name that nothing has", "a file without a name"])
+@pytest.mark.parametrize("picture", [pnm(PHOTO), pnm(noise(1000, 600))], ids=["small", "beside the library"])
+def test_unused_file_inputs_are_not_there(daemon, parts, picture):
+    parts = [(name, picture if value == IMAGE else value, filename) for name, value, filename in parts]
+    answer, plain = daemon.post_form("/carve?dx=-1", parts), daemon.post("/carve?dx=-1", picture)
+    assert (answer.status, plain.status) == (200, 200) and answer.body == plain.body
+
+
+def test_an_unused_input_is_no_image(daemon):
+    check_problem(daemon.post_form("/carve?dx=-1", [UNUSED]), 400, "the form has no image")
+    check_problem(daemon.post_form("/carve?dx=-1", [("image", b"", "a.pgm")]), 400, "empty")
+    check_problem(daemon.post_form("/carve?dx=-1", [("image", IMAGE, "a"), ("file", IMAGE, "")]), 400, "two image parts")
+    check_problem(daemon.post_form("/carve?dx=-1", [("image", IMAGE, "a"), ("mask", b"", "m")]), 400, "mask is empty")

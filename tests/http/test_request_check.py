@@ -125,30 +125,75 @@ def test_headers_without_end(daemon):
     assert daemon.works()
 
 
-def test_target_over_its_room(daemon):
-    """It is within header_bytes, and still more than is kept of a target: with a code of its own."""
-    line = b"POST /histeq?bins=%s16 HTTP/1.1\r\n" % (b"0" * 5000)
-    (status, _, body), = responses(daemon.raw(request(HOST, LENGTH, b"Connection: close\r\n", line=line)))
-    assert status == 414 and json.loads(body)["code"] == "uri_too_long" and b"4094" in body
+@pytest.mark.parametrize("step", [1 << 20, 1000])
+@pytest.mark.parametrize("zeros", [16400, 100000])
+def test_line_over_header_bytes(daemon, zeros, step):
+    """The first line alone is longer than header_bytes: a code of its own."""
+    line = b"POST /histeq?bins=%s16 HTTP/1.1\r\n" % (b"0" * zeros)
+    data = request(HOST, LENGTH, line=line)
+    with daemon.socket() as s:
+        for at in range(0, len(data), step):
+            s.sendall(data[at:at + step])
+        (status, headers, body), = responses(read_to_end(s))
+    assert status == 414 and json.loads(body)["code"] == "uri_too_long" and b"header_bytes" in body
+    assert headers["connection"] == "close"
     assert daemon.works()
 
 
-def test_target_too_long(daemon):
-    """A target of 4,000 characters is read, one of 100,000 is not."""
-    fine = b"POST /histeq?bins=%s16 HTTP/1.1\r\n" % (b"0" * 3900)
-    found = responses(daemon.raw(request(HOST, LENGTH, b"Connection: close\r\n", line=fine)))
-    assert [status for status, _, _ in found] == [200]
-    data = daemon.raw(b"POST /histeq?bins=%s16 HTTP/1.1\r\n" % (b"0" * 100000) + HOST + LENGTH + b"\r\n")
-    assert data[9:12] in (b"400", b"414", b"431"), data[:200]
-    assert daemon.works()
+@pytest.mark.parametrize("header_bytes,zeros", [("16KiB", 3900), ("16KiB", 8000), ("16KiB", 16100), ("100KiB", 99000)])
+def test_target_as_long_as_header_bytes_allows(start, header_bytes, zeros):
+    line = b"POST /histeq?bins=%s16 HTTP/1.1\r\n" % (b"0" * zeros)
+    daemon = start("--header-bytes", header_bytes)
+    assert statuses(daemon.raw(request(HOST, LENGTH, b"Connection: close\r\n", line=line))) == [200]
 
 
-def test_target_cut_to_its_room_does_not_pass(daemon):
-    """The gate sees as much of the target as it has room for; a bad byte behind that must not pass it."""
+def test_bad_byte_far_behind_does_not_pass(daemon):
     line = b"GET /livez?a=%s#x HTTP/1.1\r\n" % (b"0" * 6000)
-    status, = statuses(daemon.raw(request(HOST, b"Connection: close\r\n", line=line, body=b"")))
-    assert status in (400, 414)
+    assert statuses(daemon.raw(request(HOST, b"Connection: close\r\n", line=line, body=b""))) == [400]
     assert daemon.works()
+
+
+@pytest.mark.parametrize("step", [1, 1 << 20])
+def test_whole_urls_as_targets(daemon, step):
+    """What stands before the path is not looked at but for its form (RFC 9112, 3.2.2); in a row, and in pieces."""
+    urls = [b"http://x/histeq?bins=16", b"HTTP://127.0.0.1:%d/histeq" % daemon.port, b"https://[::1]:443/histeq",
+            b"http://other.example:80/histeq?bins=16"]
+    posts = [request(HOST, LENGTH, line=b"POST %s HTTP/1.1\r\n" % url) for url in urls]
+    gets = [request(HOST, line=b"GET %s HTTP/1.1\r\n" % url, body=b"")
+            for url in (b"http://x/livez", b"http://x", b"http://x?a=b", b"http://x/")]
+    data = b"".join(posts + gets) + request(HOST, b"Connection: close\r\n", line=b"GET http://x:/ops HTTP/1.1\r\n", body=b"")
+    with daemon.socket() as s:
+        for at in range(0, len(data), step):
+            s.sendall(data[at:at + step])
+        found = responses(read_to_end(s))
+    assert [status for status, _, _ in found] == [200] * 9
+    plain, = responses(daemon.raw(request(HOST, LENGTH, b"Connection: close\r\n", line=b"POST /histeq?bins=16 HTTP/1.1\r\n")))
+    assert found[0][2] == found[3][2] == plain[2]
+    assert json.loads(found[4][2]) == {"status": "live"}
+    assert found[5][2] == found[6][2] == found[7][2] and json.loads(found[5][2])["name"] == "burin"
+
+
+def test_a_body_beside_the_library_behind_a_whole_url(daemon):
+    """Its head is changed in two places on the way."""
+    picture = b"P5\n600 400\n255\n" + bytes(240000)
+    one = request(HOST, b"Content-Length: %d\r\n" % len(picture), line=b"POST http://x/histeq HTTP/1.1\r\n", body=picture)
+    assert statuses(daemon.raw(one + request(HOST, LENGTH, b"Connection: close\r\n"))) == [200, 200]
+
+
+def test_options_of_the_whole_server(daemon):
+    head = request(HOST, line=b"OPTIONS * HTTP/1.1\r\n", body=b"")
+    last = request(HOST, b"Connection: close\r\n", line=b"OPTIONS * HTTP/1.1\r\n", body=b"")
+    found = responses(daemon.raw(head * 2 + last))
+    assert [(status, body) for status, _, body in found] == [(204, b"")] * 3
+    assert {headers["allow"] for _, headers, _ in found} == {"GET, HEAD, POST, PUT, OPTIONS"}
+
+
+def test_extensions_of_chunks(daemon):
+    """Nobody here knows any: in good form they are passed over."""
+    for extension in (b";a", b";a=b", b';a="b;c\\"d"', b"; a = b ; c", b";a\t=\tb", b";a;b;c=d", b';a=""', b';a="\xe4"'):
+        body = b"%x%s\r\n%s\r\n0%s\r\n\r\n" % (len(PICTURE), extension, PICTURE, extension)
+        good = request(HOST, b"Transfer-Encoding: chunked\r\n", b"Connection: close\r\n", body=body)
+        assert statuses(daemon.raw(good)) == [200], extension
 
 
 def test_what_is_good_stays_good(daemon):

@@ -2,7 +2,6 @@
 #include "server/http/engine/connection.h"
 
 #include "pipeline/timing.h"
-#include "server/http/engine/recv_filter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,10 +71,9 @@ struct connection *connection_of(struct MHD_Connection *library) {
 /* ---- requests */
 
 void *connection_begin_request(void *unused, const char *target, struct MHD_Connection *library) {
-    (void)unused;
+    (void)unused, (void)target;
     struct connection *connection = connection_of(library);
     if (!connection) return NULL;
-    connection->target_length = strlen(target);
     connection->requests++;
     connection->start_ns =
         connection->filter ? recv_filter_request_start_ns(connection->filter, connection->requests)
@@ -86,8 +84,8 @@ void *connection_begin_request(void *unused, const char *target, struct MHD_Conn
 }
 
 bool connection_refusal(const struct connection *connection, struct failure *failure,
-                        bool *too_long) {
-    return recv_filter_refusal(connection->filter, connection->requests, failure, too_long);
+                        enum head_excess *excess) {
+    return recv_filter_refusal(connection->filter, connection->requests, failure, excess);
 }
 
 const struct sockaddr *connection_peer(struct MHD_Connection *library) {

@@ -17,6 +17,7 @@
 #include "server/http/engine/accept_balance.h"
 #include "server/http/engine/deadline_thread.h"
 #include "server/http/engine/lingering_close.h"
+#include "server/http/engine/recv_filter.h"
 #include "server/http/engine/request_check.h"
 
 #include <microhttpd.h>
@@ -27,7 +28,6 @@ struct connection {
     struct recv_filter *filter; /* NULL: nothing may be served */
     int64_t requests;           /* so far, the one under way among them */
     int64_t start_ns;           /* of the request under way: its first byte, as far as known */
-    size_t target_length;       /* of the request under way, as sent */
     bool answered_early;        /* it is the last one, and what still comes is dropped */
     const struct connection_options *options;
     max_align_t memory[]; /* the request's, zeroed at the start of the connection */
@@ -49,7 +49,7 @@ struct connection_options {
 void connection_notify(void *options, struct MHD_Connection *library, void **connection,
                        enum MHD_ConnectionNotificationCode what);
 
-/* For MHD_OPTION_URI_LOG_CALLBACK: a request for TARGET, as sent, begins. */
+/* For MHD_OPTION_URI_LOG_CALLBACK: a request begins. */
 void *connection_begin_request(void *unused, const char *target, struct MHD_Connection *library);
 
 /* The one that belongs to the library's; NULL: there was no memory for it. */
@@ -57,7 +57,7 @@ struct connection *connection_of(struct MHD_Connection *library);
 
 /* Was the request under way refused, its head or its body? As recv_filter_refusal. */
 bool connection_refusal(const struct connection *connection, struct failure *failure,
-                        bool *too_long);
+                        enum head_excess *excess);
 
 /* What the library read in the head of the request under way, which was not refused: the same that
  * request_check read, but for the length of a body that passes by the library. */

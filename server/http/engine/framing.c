@@ -49,6 +49,18 @@ static void hide_cookies(char *head, const struct request_head *request) {
     }
 }
 
+/* The library knows no target but one that begins with a slash or is an asterisk, and skips blanks
+ * before it. A URL without a path means the slash. */
+static void hide_url_prefix(char *head, const struct request_head *request) {
+    const struct text_slice target = request->target;
+    const size_t prefix = request_check_url_prefix(target);
+    if (prefix == 0) return;
+    char *start = head + (target.bytes - head);
+    const bool has_path = prefix < target.length && start[prefix] == '/';
+    memset(start, ' ', prefix);
+    if (!has_path) start[prefix - 1] = '/';
+}
+
 /* The library hears of a body of what came with its head and one byte more: as many digits, so that
  * no byte moves. REST: bytes behind the head, all of which pass. */
 static void shorten(struct framing *framing, char *head, const struct request_head *request,
@@ -82,6 +94,7 @@ static ssize_t check_head(struct framing *framing, char *head, size_t length, si
         return -1;
     }
     hide_cookies(head, &request);
+    hide_url_prefix(head, &request);
     framing->left = (uint64_t)facts.length;
     const uint64_t rest = available - length;
     if (framing->apart_min && framing->left > rest && framing->left - rest >= framing->apart_min)
@@ -119,9 +132,11 @@ static ssize_t read_head(struct framing *framing, char *bytes, size_t length,
         if (line == 2) return check_head(framing, bytes, framing->scanned, length, failure);
     }
     if (length < framing->head_max) return 0;
-    framing->too_long = true;
+    framing->excess = framing->scanned ? EXCESS_HEAD : EXCESS_LINE;
     return refuse_head(framing, failure,
-                       "the request line and headers are longer than header_bytes");
+                       framing->scanned
+                           ? "the request line and headers are longer than header_bytes"
+                           : "the request target is longer than header_bytes");
 }
 
 static ssize_t count_bytes(struct framing *framing, size_t length, enum framing_state next) {
@@ -144,14 +159,53 @@ static int parse_size(const char *bytes, uint64_t *size) {
     return digits > 0 && digits <= CHUNK_DIGITS_MAX ? digits : -1;
 }
 
+static const char *skip_blanks(const char *at) {
+    return at + strspn(at, " \t");
+}
+
+static const char *skip_token(const char *at) {
+    const char *end = at;
+    while (request_check_is_token(end, 1)) end++;
+    return end;
+}
+
+/* Behind the quotes that AT begins with; NULL: they stay open. */
+static const char *skip_quoted(const char *at) {
+    for (at++; *at != '"'; at++) {
+        if (*at == '\\') at++;
+        if (*at == '\r') return NULL;
+    }
+    return at + 1;
+}
+
+/* What stands between a chunk's size and the CR LF of its line: any number of ;name, ;name=token or
+ * ;name="text". Nobody uses them, so they are passed over, but only in this form (RFC 9112, 7.1.1).
+ */
+static bool are_extensions(const char *at) {
+    while (*at == ';') {
+        const char *name = skip_blanks(at + 1);
+        at = skip_token(name);
+        if (at == name) return false;
+        if (*skip_blanks(at) == '=') {
+            const char *value = skip_blanks(skip_blanks(at) + 1);
+            at = *value == '"' ? skip_quoted(value) : skip_token(value);
+            if (!at || at == value) return false;
+        }
+        if (*skip_blanks(at) == ';') at = skip_blanks(at);
+    }
+    return *at == '\r';
+}
+
 static ssize_t read_chunk_size(struct framing *framing, const char *bytes, size_t length,
                                struct failure *failure) {
     const ssize_t line = line_length(bytes, length);
     if (line == 0 && length < CHUNK_LINE_MAX) return 0;
     const int digits = line > 0 && line <= CHUNK_LINE_MAX ? parse_size(bytes, &framing->left) : -1;
-    if (digits < 0 || (bytes[digits] != '\r' && bytes[digits] != ';'))
-        return refuse(framing, failure,
-                      "the size of a chunk must be hexadecimal digits and end in CR LF");
+    if (digits < 0 || !are_extensions(bytes + digits))
+        return refuse(
+            framing, failure,
+            "the size of a chunk must be hexadecimal digits and end in CR LF, with nothing "
+            "between but extensions of the form ;name=value");
     framing->trailers = framing->trailer_bytes = 0;
     framing->state = framing->left ? FRAMING_CHUNK : FRAMING_TRAILERS;
     return line;

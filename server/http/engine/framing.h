@@ -32,6 +32,9 @@ enum framing_state {
     FRAMING_STATES
 };
 
+/* What is longer than a head may be. */
+enum head_excess { EXCESS_NONE, EXCESS_LINE /* the first alone */, EXCESS_HEAD };
+
 /* Zeroed at the start of a connection, but for the first two. */
 struct framing {
     size_t head_max;    /* bytes */
@@ -45,7 +48,8 @@ struct framing {
     int64_t heads;                  /* that passed, and the refused one */
     int64_t apart_head;             /* the last whose body goes its own way */
     uint64_t apart_length;          /* of that body, as its head said */
-    bool refused, too_long;
+    bool refused;
+    enum head_excess excess; /* of the refused head */
 };
 
 /* Bytes that come next and belong to a body that goes its own way: framing_take() counts them. The

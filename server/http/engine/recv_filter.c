@@ -16,7 +16,6 @@
 #include "server/http/engine/recv_filter.h"
 
 #include "pipeline/timing.h"
-#include "server/http/engine/framing.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -281,9 +280,9 @@ bool recv_filter_has_refused(const struct recv_filter *filter) {
 }
 
 bool recv_filter_refusal(const struct recv_filter *filter, int64_t number, struct failure *failure,
-                         bool *too_long) {
+                         enum head_excess *excess) {
     const struct framing *framing = &filter->framing;
-    *too_long = framing->too_long;
+    *excess = framing->excess;
     if (number > framing->heads) {
         fail(failure, STATUS_INTERNAL, "a request reached the library past the recv filter");
         return true;

@@ -17,6 +17,7 @@
 
 #include "pipeline/status.h"
 #include "server/http/engine/deadline.h"
+#include "server/http/engine/framing.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,10 +65,9 @@ bool recv_filter_has_partial_head(const struct recv_filter *filter);
 /* Something was refused: the last request of its connection. */
 bool recv_filter_has_refused(const struct recv_filter *filter);
 
-/* Was request NUMBER refused, its head or its body? Then FAILURE says why, and *TOO_LONG whether it
- * was for the length of its head. A request that did not come through the filter is refused, too.
- */
+/* Was request NUMBER refused, its head or its body? Then FAILURE says why, and *EXCESS what
+ * of its head was too long. A request that did not come through the filter is refused, too. */
 bool recv_filter_refusal(const struct recv_filter *filter, int64_t number, struct failure *failure,
-                         bool *too_long);
+                         enum head_excess *excess);
 
 #endif

@@ -12,7 +12,7 @@ static const uint64_t token_bits[2] = { 0x03ff6cfa00000000, 0x57ffffffc7fffffe }
 
 /* How often the headers that may stand only once have been seen. */
 struct seen {
-    int hosts, lengths, encodings;
+    int hosts, lengths, encodings, types;
 };
 
 static bool is_token_byte(unsigned char c) {
@@ -109,15 +109,73 @@ enum status request_check_parse(const char *head, size_t length, struct request_
     return STATUS_OK;
 }
 
+/* ---- Host ---- */
+
+/* The length of the name or [address] at the start of a Host. */
+static size_t host_name_length(struct text_slice host) {
+    size_t i = 0;
+    if (host.length && host.bytes[0] == '[') {
+        for (i = 1; i < host.length; i++)
+            if (!is_hex(host.bytes[i]) && !strchr(":.", host.bytes[i])) break;
+        return i < host.length && host.bytes[i] == ']' ? i + 1 : 0;
+    }
+    while (i < host.length && (is_letter(host.bytes[i]) || is_digit(host.bytes[i]) ||
+                               (host.bytes[i] && strchr("-._~%", host.bytes[i]))))
+        i++;
+    return i;
+}
+
+/* Narrower than the RFC, whose names may hold , ; ( ) and the like: no host has them, and a comma
+ * is what two Hosts look like once a proxy has joined them. */
+static bool is_host(struct text_slice host) {
+    size_t i = host_name_length(host);
+    if (i == host.length) return true; /* an empty Host is allowed */
+    if (i == 0 || host.bytes[i] != ':') return false;
+    for (i++; i < host.length; i++)
+        if (!is_digit(host.bytes[i])) return false;
+    return true;
+}
+
 /* ---- the request line ---- */
 
+/* Of http:// or https://, in any case; 0: none. */
+static size_t scheme_length(struct text_slice target) {
+    static const char *const schemes[] = { "http://", "https://" };
+    for (int i = 0; i < 2; i++) {
+        const size_t length = strlen(schemes[i]);
+        if (target.length > length && strncasecmp(target.bytes, schemes[i], length) == 0)
+            return length;
+    }
+    return 0;
+}
+
+size_t request_check_url_prefix(struct text_slice target) {
+    size_t i = scheme_length(target);
+    if (i == 0) return 0;
+    while (i < target.length && target.bytes[i] != '/' && target.bytes[i] != '?') i++;
+    return i;
+}
+
+/* A path, a whole URL (its host must be one, whichever it is), or of OPTIONS an asterisk. */
+static bool has_target_form(const struct request_head *request) {
+    const struct text_slice target = request->target;
+    const size_t scheme = scheme_length(target);
+    const struct text_slice host = { target.bytes + scheme,
+                                     request_check_url_prefix(target) - scheme };
+    if (target.length == 0) return false;
+    if (scheme) return host.length && is_host(host);
+    if (equals(target, "*"))
+        return request->method.length == 7 && memcmp(request->method.bytes, "OPTIONS", 7) == 0;
+    return target.bytes[0] == '/';
+}
+
 /* Visible ASCII alone: anything else must be sent as %XX, and a fragment is not sent at all. */
-static bool is_target(struct text_slice target) {
-    if (target.length == 0 || target.bytes[0] != '/') return false;
+static bool is_target(const struct request_head *request) {
+    const struct text_slice target = request->target;
     for (size_t i = 0; i < target.length; i++)
         if (target.bytes[i] <= ' ' || target.bytes[i] >= 127 || target.bytes[i] == '#')
             return false;
-    return true;
+    return has_target_form(request);
 }
 
 /* The library hands on names and values that end at a zero byte: what stands behind it would be cut
@@ -146,9 +204,10 @@ static enum status check_line(const struct request_head *request, struct request
     if (!request_check_is_token(request->method.bytes, request->method.length))
         return fail(failure, STATUS_BAD_REQUEST,
                     "the method must be a token: letters, digits or !#$%%&'*+-.^_`|~");
-    if (!is_target(request->target))
+    if (!is_target(request))
         return fail(failure, STATUS_BAD_REQUEST,
-                    "the request target must start with / and contain only visible ASCII, no #");
+                    "the request target must start with / or http://, or be the * of OPTIONS, and "
+                    "contain only visible ASCII, no #");
     if (has_escaped_zero(request->target))
         return fail(failure, STATUS_BAD_REQUEST,
                     "the request target must not contain %%00, a zero byte");
@@ -184,33 +243,6 @@ static enum status check_encoding(struct text_slice value, struct request_facts 
     return STATUS_OK;
 }
 
-/* ---- Host ---- */
-
-/* The length of the name or [address] at the start of a Host. */
-static size_t host_name_length(struct text_slice host) {
-    size_t i = 0;
-    if (host.length && host.bytes[0] == '[') {
-        for (i = 1; i < host.length; i++)
-            if (!is_hex(host.bytes[i]) && !strchr(":.", host.bytes[i])) break;
-        return i < host.length && host.bytes[i] == ']' ? i + 1 : 0;
-    }
-    while (i < host.length && (is_letter(host.bytes[i]) || is_digit(host.bytes[i]) ||
-                               (host.bytes[i] && strchr("-._~%", host.bytes[i]))))
-        i++;
-    return i;
-}
-
-/* Narrower than the RFC, whose names may hold , ; ( ) and the like: no host has them, and a comma
- * is what two Hosts look like once a proxy has joined them. */
-static bool is_host(struct text_slice host) {
-    size_t i = host_name_length(host);
-    if (i == host.length) return true; /* an empty Host is allowed */
-    if (i == 0 || host.bytes[i] != ':') return false;
-    for (i++; i < host.length; i++)
-        if (!is_digit(host.bytes[i])) return false;
-    return true;
-}
-
 /* ---- the whole head ---- */
 
 /* No blanks are trimmed behind what frames the body: the library reads "5 " as no number,
@@ -233,6 +265,9 @@ static enum status check_meaning(const struct header_field *header, struct reque
         if (++seen->encodings > 1)
             return fail(failure, STATUS_BAD_REQUEST, "there is more than one Transfer-Encoding");
         return check_encoding(whole, facts, failure);
+    } else if (is(header, "Content-Type")) {
+        if (++seen->types > 1)
+            return fail(failure, STATUS_BAD_REQUEST, "there is more than one Content-Type");
     } else if (is(header, "Expect")) {
         if (!equals(whole, "100-continue"))
             return fail(failure, STATUS_BAD_REQUEST, "Expect can only be 100-continue");

@@ -58,6 +58,10 @@ enum status request_check_parse(const char *head, size_t length, struct request_
 enum status request_check_head(const struct request_head *request, struct request_facts *facts,
                                struct failure *failure);
 
+/* What stands before the path in a target that is a whole URL: its scheme and authority; of any
+ * other 0 bytes. TARGET: an accepted head's. */
+size_t request_check_url_prefix(struct text_slice target);
+
 /* Is TEXT a token of RFC 9110: one or more letters, digits or !#$%&'*+-.^_`|~ ? */
 bool request_check_is_token(const char *text, size_t length);
 

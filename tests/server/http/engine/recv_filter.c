@@ -98,15 +98,15 @@ static void refusal_stands_behind_what_was_good(void **state) {
     (void)state;
     struct wire wire = open_wire();
     struct failure failure = { 0 };
-    bool too_long;
+    enum head_excess excess;
     static const char text[] = GET POST "GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n" GET;
     send_text(&wire, text, sizeof text - 1);
     receives(&wire, GET POST REFUSED);
-    assert_false(recv_filter_refusal(wire.filter, 1, &failure, &too_long));
-    assert_false(recv_filter_refusal(wire.filter, 2, &failure, &too_long));
-    assert_true(recv_filter_refusal(wire.filter, 3, &failure, &too_long));
+    assert_false(recv_filter_refusal(wire.filter, 1, &failure, &excess));
+    assert_false(recv_filter_refusal(wire.filter, 2, &failure, &excess));
+    assert_true(recv_filter_refusal(wire.filter, 3, &failure, &excess));
     assert_int_equal(failure.status, STATUS_BAD_REQUEST);
-    assert_false(too_long);
+    assert_int_equal(excess, EXCESS_NONE);
     send_text(&wire, GET, sizeof GET - 1);
     receives(&wire, "");
     int unread = 1;
@@ -119,10 +119,10 @@ static void refused_bodies_end(void **state) {
     (void)state;
     struct wire wire = open_wire();
     struct failure failure = { 0 };
-    bool too_long;
+    enum head_excess excess;
     send_text(&wire, CHUNKED "3\r\nabc\n" GET, sizeof(CHUNKED "3\r\nabc\n" GET) - 1);
     receives(&wire, CHUNKED "3\r\nabc\r\n0\r\n\r\n");
-    assert_true(recv_filter_refusal(wire.filter, 1, &failure, &too_long));
+    assert_true(recv_filter_refusal(wire.filter, 1, &failure, &excess));
     receives(&wire, "");
     close_wire(&wire);
 }
@@ -131,8 +131,8 @@ static void a_request_that_never_came_is_refused(void **state) {
     (void)state;
     struct wire wire = open_wire();
     struct failure failure = { 0 };
-    bool too_long;
-    assert_true(recv_filter_refusal(wire.filter, 1, &failure, &too_long));
+    enum head_excess excess;
+    assert_true(recv_filter_refusal(wire.filter, 1, &failure, &excess));
     assert_int_equal(failure.status, STATUS_INTERNAL);
     close_wire(&wire);
 }
@@ -141,15 +141,15 @@ static void head_without_end(void **state) {
     (void)state;
     struct wire wire = open_wire();
     struct failure failure = { 0 };
-    bool too_long;
+    enum head_excess excess;
     char long_line[3 * HEAD_MAX];
     memset(long_line, 'a', sizeof long_line);
     send_text(&wire, long_line, HEAD_MAX - 1);
     receives(&wire, "");
     send_text(&wire, long_line, sizeof long_line);
     receives(&wire, REFUSED);
-    assert_true(recv_filter_refusal(wire.filter, 1, &failure, &too_long));
-    assert_true(too_long);
+    assert_true(recv_filter_refusal(wire.filter, 1, &failure, &excess));
+    assert_int_equal(excess, EXCESS_LINE);
     close_wire(&wire);
 }
 

@@ -117,7 +117,19 @@ static const struct request_case cases[] = {
     { "", "/", "Host: x\n", "first line" },
     { "HTTP/1.1", "", "Host: x\n", "target" },
     { "HTTP/1.1", "*", "Host: x\n", "target" },
-    { "HTTP/1.1", "http://x/", "Host: x\n", "target" },
+    { "HTTP/1.1", "http://x/", "Host: x\n", NULL },
+    { "HTTP/1.1", "HTTPS://[::1]:8/a?b", "Host: y\n", NULL },
+    { "HTTP/1.1", "http://x", "Host: x\n", NULL },
+    { "HTTP/1.1", "http://", "Host: x\n", "target" },
+    { "HTTP/1.1", "http:///a", "Host: x\n", "target" },
+    { "HTTP/1.1", "http://?a", "Host: x\n", "target" },
+    { "HTTP/1.1", "http://u@x/", "Host: x\n", "target" },
+    { "HTTP/1.1", "http://x:/", "Host: x\n", NULL },
+    { "HTTP/1.1", "http://x:y/", "Host: x\n", "target" },
+    { "HTTP/1.1", "ftp://x/", "Host: x\n", "target" },
+    { "HTTP/1.1", "http:/x/", "Host: x\n", "target" },
+    { "HTTP/1.1", "/", "Host: x\nContent-Type: a\n", NULL },
+    { "HTTP/1.1", "/", "Host: x\nContent-Type: a\ncontent-type: a\n", "more than one Content-Ty" },
     { "HTTP/1.1", "/a b", "Host: x\n", "target" },
     { "HTTP/1.1", "/a\r", "Host: x\n", "target" },
     { "HTTP/1.1", "/a#b", "Host: x\n", "target" },
@@ -140,6 +152,32 @@ static void table(void **state) {
         if (!right)
             fail_msg("case %zu (%s): %s %s", i, cases[i].headers, status_name(status),
                      failure.message);
+    }
+}
+
+static void asterisk_is_for_options(void **state) {
+    (void)state;
+    struct request_head request;
+    struct request_facts facts;
+    build(&request, "HTTP/1.1", "*", "Host: x\n");
+    request.method = text("OPTIONS");
+    assert_int_equal(request_check_head(&request, &facts, NULL), STATUS_OK);
+    request.method = text("options");
+    assert_int_equal(request_check_head(&request, &facts, NULL), STATUS_BAD_REQUEST);
+}
+
+static void prefix_of_a_url(void **state) {
+    (void)state;
+    static const struct {
+        const char *prefix, *rest;
+    } targets[] = {
+        { "", "/" },           { "", "/http://x/" },    { "http://x", "/a?b=http://y/" },
+        { "http://x:80", "" }, { "HttpS://x", "?a=/" }, { "", "*" }
+    };
+    for (size_t i = 0; i < COUNT(targets); i++) {
+        char target[64];
+        snprintf(target, sizeof target, "%s%s", targets[i].prefix, targets[i].rest);
+        assert_int_equal(request_check_url_prefix(text(target)), strlen(targets[i].prefix));
     }
 }
 
@@ -250,6 +288,8 @@ static void lines_without_a_colon(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table),
+        cmocka_unit_test(asterisk_is_for_options),
+        cmocka_unit_test(prefix_of_a_url),
         cmocka_unit_test(facts_are_told),
         cmocka_unit_test(tokens),
         cmocka_unit_test(line_and_flags),

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The further images of an upload, masks and the like, once the plan is known that uses them. */
+#include "server/http/upload.h"
+
+#include <string.h>
+
+/* The form's image AUX becomes the one at PLACE of the job. */
+static enum status check_aux(struct exchange *exchange, const struct upload_aux *aux,
+                             const struct probe_limits *limits, const struct image *shapes,
+                             struct failure *failure) {
+    const struct plan *plan = &exchange->settings.plan;
+    const int place = plan_aux(plan, aux->name);
+    if (place < 0)
+        return fail(failure, STATUS_BAD_PARAM, "no step of this request uses a part named %s",
+                    aux->name);
+    if (aux->length == 0)
+        return fail(failure, STATUS_BAD_REQUEST,
+                    "%s is empty: it has no bytes; send an image, or leave the part out",
+                    aux->name);
+    struct job_aux *out = &exchange_job(exchange)->aux[place];
+    out->offset = aux->offset;
+    out->length = aux->length;
+    const uint8_t *bytes = slot_bytes(exchange->front->slots, exchange->slot) + aux->offset;
+    enum status status = fail_named(
+        aux->name, probe_image(bytes, aux->length, limits, &out->probe, failure), failure);
+    if (status == STATUS_NOT_AN_IMAGE) /* 415 would blame the main image */
+        status = failure->status = STATUS_BAD_PARAM;
+    return status ? status : plan_aux_fits(plan, aux->name, &out->probe.shape, shapes, failure);
+}
+
+enum status upload_check_aux(struct exchange *exchange, const struct probe_limits *limits,
+                             const struct image *shapes, struct failure *failure) {
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < exchange->upload.aux_count; i++)
+        status = check_aux(exchange, &exchange->upload.aux[i], limits, shapes, failure);
+    return status;
+}
