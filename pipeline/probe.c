@@ -4,6 +4,9 @@
 #include <string.h>
 #include <strings.h>
 
+/* Of a damaged picture less is not worth the memory and the time of a whole one. */
+enum { DAMAGED_PART = 16 };
+
 static const struct {
     const char *name, *media_type;
     enum status (*probe)(const uint8_t *, size_t, struct probe *, struct failure *);
@@ -101,6 +104,18 @@ enum status probe_image(const uint8_t *bytes, size_t length, const struct probe_
     if (status == STATUS_OK) status = check_limits(probe, limits, failure);
     if (status == STATUS_OK) orient_shape(probe);
     return status;
+}
+
+enum status probe_check_data(const struct probe *probe, bool accept_damage,
+                             struct failure *failure) {
+    const uint64_t least = probe->data_bytes_least / (accept_damage ? DAMAGED_PART : 1);
+    if (probe->data_bytes >= least) return STATUS_OK;
+    return fail(failure, STATUS_CORRUPT,
+                "the image is cut off: %s%u x %u pixels take at least %llu bytes in this %s and "
+                "%llu are there; send the whole file",
+                accept_damage ? "a sixteenth of " : "its ", probe->width, probe->height,
+                (unsigned long long)least, format_name(probe->format),
+                (unsigned long long)probe->data_bytes);
 }
 
 const char *format_name(enum format format) {

@@ -3,6 +3,13 @@
  *
  * By magic bytes, never by name or Content-Type. Every offset is checked: bytes are a stranger's.
  *
+ * A header costs its sender nothing, whatever it announces. So the probe also tells how many bytes
+ * of picture data there are, and how many the pixels take at the very least in their format: less
+ * than that is no picture, and nothing is allocated for it. The least is exact for PNM; for PNG
+ * what deflate's greatest ratio leaves of the rows; for JPEG two bits a block of the first scan,
+ * one where it is progressive. Arithmetic coding has no such bound: a plain picture of any size
+ * fits a few bytes, and is decoded for what it says.
+ *
  * Used by:  the front, before a job is queued; the codecs, which refuse what differs from it.
  * Fails:    STATUS_NOT_AN_IMAGE, STATUS_CORRUPT, STATUS_TOO_LARGE, with a sentence.
  * Threads:  any.
@@ -31,9 +38,11 @@ struct probe {
     bool progressive;       /* JPEG */
     bool interlaced;        /* PNG Adam7 */
     bool palette;
-    bool animated; /* more frames than the first, which alone is decoded */
-    bool profile;  /* an ICC profile is carried */
-    char space[8]; /* "gray", "rgb", "ycbcr", "cmyk", "ycck" */
+    bool animated;       /* more frames than the first, which alone is decoded */
+    bool profile;        /* an ICC profile is carried */
+    char space[8];       /* "gray", "rgb", "ycbcr", "cmyk", "ycck" */
+    uint64_t data_bytes; /* of the pixels, as far as they came; JPEG: all from the first scan */
+    uint64_t data_bytes_least; /* that so many pixels take; nothing decodes from fewer */
 };
 
 struct probe_limits {
@@ -46,6 +55,11 @@ struct probe_limits {
  * LENGTH is STATUS_CORRUPT. */
 enum status probe_image(const uint8_t *bytes, size_t length, const struct probe_limits *limits,
                         struct probe *probe, struct failure *failure);
+
+/* STATUS_CORRUPT where the data that came cannot be all of what the header announces; with
+ * ACCEPT_DAMAGE not even a part of it that is worth having: a sixteenth. */
+enum status probe_check_data(const struct probe *probe, bool accept_damage,
+                             struct failure *failure);
 
 /* The format that the first 12 bytes tell, or FORMAT_NONE. */
 enum format probe_format(const uint8_t *bytes, size_t length);

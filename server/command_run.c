@@ -103,10 +103,9 @@ static enum status read_aux(struct run_state *state, const struct run_aux *optio
     struct aux_file *aux = &state->aux[place];
     enum status status = files_read(option->path, &aux->bytes, &aux->length, failure);
     if (status == STATUS_OK)
-        status = fail_named(
-            option->name,
-            probe_image(aux->bytes, aux->length, &state->limits.probe, &aux->probe, failure),
-            failure);
+        status = probe_image(aux->bytes, aux->length, &state->limits.probe, &aux->probe, failure);
+    if (status == STATUS_OK) status = probe_check_data(&aux->probe, false, failure);
+    fail_named(option->name, status, failure);
     if (status == STATUS_OK)
         status = plan_aux_fits(&state->options.plan, option->name, &aux->probe.shape, state->shapes,
                                failure);
@@ -122,6 +121,8 @@ static enum status read_input(struct run_state *state, struct failure *failure) 
     if (status == STATUS_OK)
         status =
             probe_image(state->bytes, state->length, &state->limits.probe, &state->probe, failure);
+    if (status == STATUS_OK)
+        status = probe_check_data(&state->probe, state->limits.accept_damage, failure);
     if (status == STATUS_OK)
         status = plan_shapes(&options->plan, &state->probe.shape, state->limits.probe.pixels_max,
                              state->shapes, failure);

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Marker segments are read one after the other up to the first scan, and no further;
  * nothing here calls libjpeg. Where the colour space is a guess, the guess is libjpeg's, so that
- * the decoder agrees with the probe. The profile's pieces are put together by their numbers. */
+ * the decoder agrees with the probe. The profile's pieces are put together by their numbers.
+ *
+ * The least data: of a sequential scan each block has a code for its DC and one for the end of its
+ * AC, of a progressive picture the first scan that is sound has one for its DC, and no Huffman code
+ * is shorter than a bit. Of several scans the first alone is counted, since libjpeg puts out what
+ * there is of components that have none; of a scan of some components the smallest one's blocks. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/exif.h"
 #include "pipeline/codecs/jpeg_segment.h"
@@ -12,6 +17,7 @@
 enum {
     ICC_HEAD = 14,    /* "ICC_PROFILE\0", number from 1, count */
     SIDE_MAX = 65500, /* libjpeg's */
+    BLOCK = 8,        /* pixels a side */
 };
 
 /* What the header is known to hold so far. */
@@ -19,7 +25,9 @@ struct header {
     struct probe *probe;
     bool frame, jfif, adobe;
     uint8_t transform; /* Adobe's: 0 none, 1 YCbCr, 2 YCCK */
+    bool arithmetic;
     uint8_t ids[4];
+    uint8_t sampling[4]; /* across << 4 | down */
 };
 
 static bool starts(const struct segment *segment, const char *magic, size_t length) {
@@ -62,11 +70,15 @@ static enum status read_frame_header(struct header *header, const struct segment
     probe->width = read_be16(segment->data + 3);
     probe->components = segment->data[5];
     probe->progressive = kind == 2 || kind == 10;
+    header->arithmetic = kind > 8;
     if (probe->components != 1 && probe->components != 3 && probe->components != 4)
         return fail(failure, STATUS_NOT_AN_IMAGE,
                     "the JPEG has %u components; 1, 3 and 4 are read; send gray, colour or CMYK",
                     probe->components);
-    for (unsigned i = 0; i < probe->components; i++) header->ids[i] = segment->data[6 + 3 * i];
+    for (unsigned i = 0; i < probe->components; i++) {
+        header->ids[i] = segment->data[6 + 3 * i];
+        header->sampling[i] = segment->data[7 + 3 * i];
+    }
     if (!probe->width || !probe->height)
         return fail(failure, STATUS_CORRUPT,
                     "the JPEG's header gives a side of 0 pixels; send an intact file");
@@ -109,6 +121,38 @@ static void read_colours(struct header *header) {
     probe->shape.depth = 8;
 }
 
+/* Blocks of a component that has SHARE of MOST samples, along a side of LENGTH pixels. */
+static uint64_t blocks(uint32_t length, unsigned share, unsigned most) {
+    return most ? ((uint64_t)length * share + most * BLOCK - 1) / (most * BLOCK) : 0;
+}
+
+/* That a scan has at the least. */
+static uint64_t scan_blocks(const struct header *header, const struct segment *scan) {
+    const struct probe *probe = header->probe;
+    const bool all = scan->length && scan->data[0] == probe->components;
+    unsigned across = 0, down = 0;
+    uint64_t sum = 0, least = UINT64_MAX;
+    for (unsigned i = 0; i < probe->components; i++) {
+        if (header->sampling[i] >> 4 > across) across = header->sampling[i] >> 4;
+        if ((header->sampling[i] & 15u) > down) down = header->sampling[i] & 15;
+    }
+    for (unsigned i = 0; i < probe->components; i++) {
+        const uint64_t own = blocks(probe->width, header->sampling[i] >> 4, across) *
+                             blocks(probe->height, header->sampling[i] & 15, down);
+        sum += own;
+        if (own < least) least = own;
+    }
+    return all ? sum : least;
+}
+
+/* AFTER: what follows the header of the first SCAN, to the end of the file. */
+static void measure_data(struct header *header, const struct segment *scan, size_t after) {
+    struct probe *probe = header->probe;
+    const unsigned bits = header->arithmetic ? 0 : probe->progressive ? 1 : 2; /* a block */
+    probe->data_bytes = after;
+    probe->data_bytes_least = (scan_blocks(header, scan) * bits + 7) / 8;
+}
+
 enum status jpeg_probe(const uint8_t *bytes, size_t length, struct probe *probe,
                        struct failure *failure) {
     struct header header = { .probe = probe };
@@ -118,6 +162,7 @@ enum status jpeg_probe(const uint8_t *bytes, size_t length, struct probe *probe,
     while (jpeg_segment(bytes, length, &at, &segment) && segment.marker != MARKER_EOI) {
         if (segment.marker == MARKER_SOS && header.frame) {
             read_colours(&header);
+            measure_data(&header, &segment, length - at);
             return STATUS_OK;
         }
         if (segment.marker == MARKER_SOS) break;

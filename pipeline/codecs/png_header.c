@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Chunks are read one after the other up to the first IDAT; nothing here calls
  * libpng and no CRC is looked at (the decoder does). Which tRNS counts is libpng's rule, so that
- * the decoder agrees. */
+ * the decoder agrees. Of the IDATs, which follow each other, only the lengths are read. */
 #include "pipeline/codecs/codecs.h"
 #include "pipeline/codecs/exif.h"
 
 #include <string.h>
 
 enum { GRAY = 0, RGB = 2, PALETTE = 3, GRAY_ALPHA = 4, RGB_ALPHA = 6, CHUNK_FRAME = 12 };
+
+/* Deflate's greatest: 258 bytes repeated by a length and a distance of one bit each. */
+enum { DEFLATE_RATIO = 1032 };
 
 struct chunk {
     const uint8_t *name; /* 4 letters */
@@ -114,6 +117,49 @@ static enum status settle_shape(struct header *header, struct failure *failure) 
     return STATUS_OK;
 }
 
+/* ---- how much data there is, and has to be */
+
+/* Of a picture or of a pass: each row has a byte that tells its filter. */
+static uint64_t filtered_bytes(uint32_t width, uint32_t height, unsigned pixel_bits) {
+    return width ? (1 + ((uint64_t)width * pixel_bits + 7) / 8) * height : 0;
+}
+
+/* Pixels of a side of LENGTH that a pass has, which begins at FIRST and takes every STEP-th. */
+static uint32_t in_pass(uint32_t length, uint32_t first, uint32_t step) {
+    return length > first ? (length - first + step - 1) / step : 0;
+}
+
+/* What is inflated. Of sides that are over every limit it wraps, and is not looked at. */
+static uint64_t inflated_bytes(const struct probe *probe) {
+    static const uint8_t passes[7][4] = { { 0, 8, 0, 8 }, { 4, 8, 0, 8 }, { 0, 4, 4, 8 },
+                                          { 2, 4, 0, 4 }, { 0, 2, 2, 4 }, { 1, 2, 0, 2 },
+                                          { 0, 1, 1, 2 } }; /* x, every so many; y */
+    const unsigned bits = probe->bits * probe->components;
+    uint64_t bytes = 0;
+    if (!probe->interlaced) return filtered_bytes(probe->width, probe->height, bits);
+    for (int i = 0; i < 7; i++)
+        bytes += filtered_bytes(in_pass(probe->width, passes[i][0], passes[i][1]),
+                                in_pass(probe->height, passes[i][2], passes[i][3]), bits);
+    return bytes;
+}
+
+/* From the first IDAT, at AT. */
+static uint64_t idat_bytes(const uint8_t *bytes, size_t length, size_t at) {
+    uint64_t sum = 0;
+    while (length - at >= CHUNK_FRAME && memcmp(bytes + at + 4, "IDAT", 4) == 0) {
+        const size_t told = read_be32(bytes + at), left = length - at - CHUNK_FRAME;
+        if (told > left) return sum + left;
+        sum += told;
+        at += CHUNK_FRAME + told;
+    }
+    return sum;
+}
+
+static void measure_data(struct probe *probe, const uint8_t *bytes, size_t length, size_t at) {
+    probe->data_bytes = idat_bytes(bytes, length, at);
+    probe->data_bytes_least = (inflated_bytes(probe) + DEFLATE_RATIO - 1) / DEFLATE_RATIO;
+}
+
 enum status png_probe(const uint8_t *bytes, size_t length, struct probe *probe,
                       struct failure *failure) {
     struct header header = { .probe = probe };
@@ -123,7 +169,10 @@ enum status png_probe(const uint8_t *bytes, size_t length, struct probe *probe,
         const enum status status = read_ihdr(&header, &chunk, failure);
         if (status != STATUS_OK) return status;
         while (next_chunk(bytes, length, &at, &chunk) && !is(&chunk, "IEND")) {
-            if (is(&chunk, "IDAT")) return settle_shape(&header, failure);
+            if (is(&chunk, "IDAT")) {
+                measure_data(probe, bytes, length, at);
+                return settle_shape(&header, failure);
+            }
             read_ancillary(&header, &chunk);
         }
     }

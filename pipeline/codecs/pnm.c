@@ -55,9 +55,13 @@ static size_t row_bytes(const struct header *header) {
     return (size_t)header->width * header->channels * (header->maximum > 255 ? 2 : 1);
 }
 
+static uint64_t raster_bytes(const struct header *header) {
+    return (uint64_t)row_bytes(header) * header->height;
+}
+
 /* Another image may follow in the same file. */
 static bool has_more(const uint8_t *bytes, size_t length, const struct header *header) {
-    const uint64_t end = header->raster + (uint64_t)row_bytes(header) * header->height;
+    const uint64_t end = header->raster + raster_bytes(header);
     return end < length && probe_format(bytes + end, length - end) == FORMAT_PNM;
 }
 
@@ -73,6 +77,8 @@ enum status pnm_probe(const uint8_t *bytes, size_t length, struct probe *probe,
     probe->components = (uint8_t)header.channels;
     probe->bits = header.maximum > 255 ? 16 : 8;
     probe->animated = has_more(bytes, length, &header);
+    probe->data_bytes = length - header.raster;
+    probe->data_bytes_least = raster_bytes(&header);
     strcpy(probe->space, header.channels == 1 ? "gray" : "rgb");
     probe->shape.channels = (uint8_t)header.channels;
     probe->shape.depth = probe->bits;
@@ -158,7 +164,7 @@ enum status pnm_decode(const struct decoding *decoding) {
         return fail(decoding->failure, STATUS_CORRUPT,
                     "the PNM's header is broken; send an intact file");
     const size_t there = decoding->length - header.raster;
-    const uint64_t wanted = (uint64_t)row_bytes(&header) * header.height;
+    const uint64_t wanted = raster_bytes(&header);
     if (there >= wanted) return read_pnm_rows(decoding, &header, header.height);
     char text[WARNING_MAX];
     snprintf(text, sizeof text, "the PNM is cut off: %zu of %llu bytes of samples are there", there,

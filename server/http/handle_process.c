@@ -29,6 +29,7 @@ static enum status check_image(struct exchange *exchange, struct image *shapes,
     if (!status)
         status = probe_image(slot_bytes(exchange->front->slots, exchange->slot) + job->image_offset,
                              job->image_length, &limits, &job->probe, failure);
+    if (!status) status = probe_check_data(&job->probe, exchange->settings.accept_damage, failure);
     if (!status)
         status = plan_shapes(&exchange->settings.plan, &job->probe.shape, limits.pixels_max, shapes,
                              failure);

@@ -21,8 +21,9 @@ static enum status check_aux(struct exchange *exchange, const struct upload_aux 
     out->offset = aux->offset;
     out->length = aux->length;
     const uint8_t *bytes = slot_bytes(exchange->front->slots, exchange->slot) + aux->offset;
-    enum status status = fail_named(
-        aux->name, probe_image(bytes, aux->length, limits, &out->probe, failure), failure);
+    enum status status = probe_image(bytes, aux->length, limits, &out->probe, failure);
+    if (!status) status = probe_check_data(&out->probe, false, failure);
+    fail_named(aux->name, status, failure);
     if (status == STATUS_NOT_AN_IMAGE) /* 415 would blame the main image */
         status = failure->status = STATUS_BAD_PARAM;
     return status ? status : plan_aux_fits(plan, aux->name, &out->probe.shape, shapes, failure);

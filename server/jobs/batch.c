@@ -120,7 +120,6 @@ static void decode_one(void *argument, int index) {
     const int64_t start = clock_ns();
     item->failed = check_progress(job) || (!run->jpeg && decode_image(batch, item, &run->in)) ||
                    fail_beside(batch, item, run);
-    if (item->failed && !run->jpeg) memset(run->in.pixels, 0, image_bytes(&run->in));
     memcpy(job->warning, item->choice.metadata.warning, sizeof job->warning);
     job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
 }
@@ -129,6 +128,15 @@ static bool has_aux(const struct job *job) {
     bool any = false;
     for (int p = 0; p < OP_AUX_MAX; p++) any |= job->aux[p].length != 0;
     return any;
+}
+
+/* What is left of it, or of the batch before, is nothing to work on beside the others. */
+static void blank_failed(struct batch *batch) {
+    for (int i = 0; i < batch->count; i++) {
+        const struct image *in = &batch->run_items[i].in;
+        if (batch->items[i].failed && !batch->run_items[i].jpeg)
+            memset(in->pixels, 0, image_bytes(in));
+    }
 }
 
 bool batch_decode(struct batch *batch) {
@@ -143,6 +151,7 @@ bool batch_decode(struct batch *batch) {
     }
     if (count) pool_run(batch->executor->codecs, decode_one, batch, count);
     for (int i = 0; i < batch->count; i++) any |= !batch->items[i].failed;
+    if (any) blank_failed(batch);
     return any;
 }
 

@@ -98,6 +98,7 @@ static inline void fuzz_codec(const uint8_t *bytes, size_t length, enum format f
         probe_image(bytes, length, &fuzz_limits.probe, &probe, &failure) != STATUS_OK)
         return;
     const bool sound = fuzz_decode(bytes, length, &probe, &image, &metadata) != NULL;
+    if (sound && probe_check_data(&probe, false, &failure)) abort();
     fuzz_damaged(bytes, length, &probe, sound ? &image : NULL);
     if (!sound) return;
     volatile uint64_t digest = image_digest(&image); /* touches every sample */

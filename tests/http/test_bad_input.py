@@ -378,6 +378,35 @@ def test_many_pixels_in_few_bytes(daemon):
     assert daemon.works()
 
 
+# The start of a JPEG of 8000 x 8000: without tables, and without a scan's data.
+BARE_JPEG = (b"\xff\xd8\xff\xc0\x00\x11\x08\x1f\x40\x1f\x40\x03\x01\x22\x00\x02\x11\x01\x03\x11\x01"
+             b"\xff\xda\x00\x0c\x03\x01\x00\x02\x11\x03\x11\x00\x3f\x00")
+
+
+@pytest.mark.parametrize("query", ["", "?damaged=accept"])
+@pytest.mark.parametrize("data", [
+    b"P6\n8000 8000\n255\nabcdef",
+    b"P6\n8000 8000\n255\n" + bytes(8000 * 3),
+    png_of_chunks(8000, 8000, 8, 6, bytes(10)),
+    png_of_chunks(8000, 8000, 8, 6, bytes(10), interlace=1),
+    png_of_chunks(8000, 8000, 8, 6, bytes(10)) + bytes(300000),
+    BARE_JPEG + bytes(100),
+    BARE_JPEG.replace(b"\xff\xc0", b"\xff\xc2") + bytes(100),
+], ids=["PNM", "a row of a PNM", "PNG", "interlaced PNG", "padded PNG", "JPEG", "progressive JPEG"])
+def test_pixels_that_the_bytes_cannot_hold(daemon, data, query):
+    """Refused at the header: no worker hears of it, and nothing is allocated."""
+    daemon.works()
+    grown = growth_of(daemon, lambda: check_problem(daemon.post("/histeq" + query, data), 422, "cut off", "8000 x 8000"))
+    assert grown < 4 * MB
+    assert daemon.post("/info", data).json["width"] == 8000, "what the header says can be asked for all the same"
+
+
+def test_a_mask_that_its_bytes_cannot_hold(daemon):
+    parts = [("image", pnm(noise(64, 64)), "a.pgm"), ("mask", png_of_chunks(64, 64000, 8, 0, bytes(10)), "b.png")]
+    problem = check_problem(daemon.post_form("/carve?dx=-1", parts), 422, "mask", "cut off")
+    assert problem["code"] == "corrupt"
+
+
 def text_bomb(kind):
     megabytes = zlib.compress(bytes(7900000), 9)
     head = {b"zTXt": b"Comment\0\0", b"iTXt": b"Comment\0\1\0\0\0", b"iCCP": b"profile\0\0"}[kind]

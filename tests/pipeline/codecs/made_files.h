@@ -98,6 +98,7 @@ struct jpeg_recipe {
     int chroma_v;              /* of the second and third, down; 0: 1 */
     unsigned interval;         /* MCUs from restart to restart; 0: none */
     bool progressive, arithmetic, no_adobe, little_endian;
+    bool optimal;         /* Huffman codes made for the picture; progressive ones always are */
     unsigned orientation; /* 0: no EXIF */
     const struct bytes *profile;
     const jpeg_scan_info *scans;
@@ -125,6 +126,7 @@ static inline struct bytes make_jpeg(const struct jpeg_recipe *recipe) {
     for (int c = 1; recipe->chroma_v && c < cinfo.num_components; c++)
         cinfo.comp_info[c].v_samp_factor = recipe->chroma_v;
     cinfo.restart_interval = recipe->interval;
+    cinfo.optimize_coding = recipe->optimal;
     if (recipe->progressive) jpeg_simple_progression(&cinfo);
     if (recipe->scans) {
         cinfo.scan_info = recipe->scans;
@@ -177,6 +179,8 @@ struct png_recipe {
     uint32_t width, height;
     int type, depth;
     bool interlaced, transparent;
+    bool blank;  /* all samples 0, packed as well as can be */
+    bool stored; /* not packed at all */
     unsigned orientation, seed;
     const struct bytes *profile;
     size_t text_bytes; /* of a zTXt; 0: none */
@@ -219,12 +223,15 @@ static inline void add_png_extras(png_structp png, png_infop info,
     free(blank);
 }
 
-/* Noise of the type and depth, written by libpng. */
+/* Noise of the type and depth, or nothing but 0, written by libpng. */
 static inline struct bytes make_png(const struct png_recipe *recipe) {
     struct bytes bytes = { 0 };
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
     png_infop info = png_create_info_struct(png);
     png_set_write_fn(png, &bytes, append_png, flush_png);
+    if (recipe->blank) png_set_compression_level(png, 9);
+    if (recipe->blank) png_set_filter(png, 0, PNG_FILTER_NONE);
+    if (recipe->stored) png_set_compression_level(png, 0);
     png_set_IHDR(png, info, recipe->width, recipe->height, recipe->depth, recipe->type,
                  recipe->interlaced, 0, 0);
     add_png_extras(png, info, recipe);
@@ -234,6 +241,7 @@ static inline struct bytes make_png(const struct png_recipe *recipe) {
     png_bytep *rows = calloc(recipe->height, sizeof *rows);
     assert_true(pixels && rows);
     fill_noise(pixels, row * recipe->height, recipe->seed + 3);
+    if (recipe->blank) memset(pixels, 0, row * recipe->height);
     for (uint32_t y = 0; y < recipe->height; y++) rows[y] = pixels + y * row;
     png_write_image(png, rows);
     png_write_end(png, NULL);
