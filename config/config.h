@@ -90,6 +90,7 @@ struct config {
     /* log */
     char log_format[16];
     char log_level[16];
+    long log_buffer_bytes;
 };
 
 /* Defaults, then the file, then the environment, then flags: the last wins. The file is PATH, or

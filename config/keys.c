@@ -197,6 +197,9 @@ static const struct key keys[] = {
       .why = "how log lines on stderr look: json for machines, text for people" },
     { FIELD(log_level, KEY_CHOICE), .text = "info", .choices = { "info", "error", "off" },
       .why = "info: one line per request; error: only what went wrong on our side; off: nothing" },
+    { FIELD(log_buffer_bytes, KEY_SIZE), .def = MIB, .min = 16 * KIB, .max = GIB, .unit = "bytes",
+      .why = "lines of a process that wait while nobody reads stderr, some 3000; no request waits "
+             "for the log: further lines are lost and counted" },
 };
 /* clang-format on */
 enum { KEY_COUNT = sizeof keys / sizeof *keys };

@@ -19,6 +19,7 @@
 #include "server/user_operators.h"
 #include "server/watchdog.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +82,12 @@ static void usage(FILE *out) {
 
 static bool is_unix(const char *address) {
     return strncmp(address, "unix:", 5) == 0;
+}
+
+/* Whether what is written there now is not waited for. */
+static bool is_read(int fd) {
+    struct pollfd end = { .fd = fd, .events = POLLOUT };
+    return poll(&end, 1, 0) == 1 && (end.revents & POLLOUT);
 }
 
 static void greet(const char *address) {
@@ -254,15 +261,20 @@ static int serve(const struct config *config) {
     if (!operators) return signals_seen ? 0 : complain(&failure);
     const sigset_t before = keep_signals_here();
     loading = false;
+    log_start((size_t)config->log_buffer_bytes, NULL);
     /* First the GPUs are counted, then their workers start. */
     say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
     service.front =
         front_create(config, service.systemd.sockets, operators, stop_is_pending, &failure);
-    if (!service.front) return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);
+    if (!service.front) {
+        log_stop();
+        return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);
+    }
     wait_ready(&service, &before);
-    if (!signals_seen) greet(front_address(service.front));
+    if (!signals_seen && is_read(STDOUT_FILENO)) greet(front_address(service.front));
     wait_for_stop(&service, config, &before);
     stop(&service, config);
+    log_stop();
     return 0;
 }
 

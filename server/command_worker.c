@@ -53,6 +53,7 @@ int command_worker(int argc, char **argv) {
     if (config) log_open(config->log_format, config->log_level);
     if (slots && operators) {
         const int ended = operators_worker_run(slots, PROCESS_CHANNEL_FD, argv[2]);
+        log_stop();
         slots_destroy(slots);
         return ended;
     }
@@ -64,6 +65,7 @@ int command_worker(int argc, char **argv) {
     }
     const int code = (sandbox ? worker_run_sandbox : worker_run)(slots, PROCESS_CHANNEL_FD, config,
                                                                  driver, index);
+    log_stop();
     slots_destroy(slots);
     return code;
 }

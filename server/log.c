@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. A line is made by whoever has something to say, and handed to the thread that
+ * writes (log_writer.h). Before there is one, and after it, it is written here, where poll says
+ * that standard error takes it. */
 #include "server/log.h"
 
 #include "server/json_writer.h"
+#include "server/log_ring.h"
+#include "server/log_writer.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +20,9 @@ enum { TEXT_MAX = 1024, LINE_BYTES = 6 * TEXT_MAX + 256 };
 
 static bool as_json;
 static enum log_level threshold = LOG_ERROR;
+static struct log_writer *writer; /* atomic; NULL: lines are written here */
+static uint64_t own_dropped;      /* atomic */
+static uint64_t *shared_dropped;  /* atomic, and so is what it points to; NULL: there is none */
 
 void log_open(const char *format, const char *level) {
     as_json = strcmp(format, "json") == 0;
@@ -65,10 +74,14 @@ static void plain(struct json_writer *line, const char *fields) {
     }
 }
 
-void log_fields(enum log_level level, const char *fields) {
-    if (!log_wants(level)) return;
-    char when[48], memory[LINE_BYTES];
-    struct json_writer line = json_writer_in(memory, sizeof memory - 2);
+/* ---- lines */
+
+_Static_assert((int)LINE_BYTES <= (int)LOG_LINE_MAX, "the longest line fits the ring");
+
+/* FIELDS as a whole line in MEMORY of LINE_BYTES; returns its length. */
+static size_t make_line(char *memory, enum log_level level, const char *fields) {
+    char when[48];
+    struct json_writer line = json_writer_in(memory, LINE_BYTES - 2);
     stamp(when, sizeof when);
     const char *word = level == LOG_ERROR ? "error" : "info";
     json_writer_add(&line, as_json ? "{\"time\":\"" : "");
@@ -82,7 +95,31 @@ void log_fields(enum log_level level, const char *fields) {
         plain(&line, fields);
     const char *end = as_json ? "}\n" : "\n";
     memcpy(memory + line.length, end, strlen(end) + 1);
-    if (write(STDERR_FILENO, memory, strlen(memory)) < 0) return; /* nobody reads our log */
+    return strlen(memory);
+}
+
+static void count_dropped(uint64_t lines) {
+    uint64_t *shared = __atomic_load_n(&shared_dropped, __ATOMIC_ACQUIRE);
+    __atomic_fetch_add(&own_dropped, lines, __ATOMIC_RELAXED);
+    if (shared) __atomic_fetch_add(shared, lines, __ATOMIC_RELAXED);
+}
+
+static void write_now(const char *line, size_t length) {
+    struct pollfd end = { .fd = STDERR_FILENO, .events = POLLOUT };
+    if (poll(&end, 1, 0) != 1 || !(end.revents & POLLOUT) ||
+        write(STDERR_FILENO, line, length) != (ssize_t)length)
+        count_dropped(1);
+}
+
+void log_fields(enum log_level level, const char *fields) {
+    char line[LINE_BYTES];
+    if (!log_wants(level)) return;
+    struct log_writer *thread = __atomic_load_n(&writer, __ATOMIC_ACQUIRE);
+    const size_t length = make_line(line, level, fields);
+    if (thread)
+        log_writer_put(thread, line, length);
+    else
+        write_now(line, length);
 }
 
 void log_event(enum log_level level, const char *format, ...) {
@@ -95,4 +132,34 @@ void log_event(enum log_level level, const char *format, ...) {
     struct json_writer fields = json_writer_in(memory, sizeof memory);
     json_writer_key_string(&fields, "event", words);
     log_fields(level, memory);
+}
+
+/* ---- the thread */
+
+static size_t tell_dropped(char *line, size_t size, uint64_t lines) {
+    char fields[128];
+    (void)size;
+    snprintf(fields, sizeof fields,
+             "\"event\":\"the log was not read in time: lines are missing\",\"lines\":%lu", lines);
+    return make_line(line, LOG_ERROR, fields);
+}
+
+void log_start(size_t buffer_bytes, uint64_t *dropped) {
+    const struct log_writer_options options = {
+        .fd = STDERR_FILENO, .bytes = buffer_bytes, .dropped = count_dropped, .tell = tell_dropped
+    };
+    if (threshold == LOG_OFF || writer) return;
+    __atomic_store_n(&shared_dropped, dropped, __ATOMIC_RELEASE);
+    struct log_writer *started = log_writer_start(&options);
+    if (!started) log_event(LOG_ERROR, "the log has no thread: a line may be waited for");
+    __atomic_store_n(&writer, started, __ATOMIC_RELEASE);
+}
+
+void log_stop(void) {
+    log_writer_stop(__atomic_exchange_n(&writer, NULL, __ATOMIC_ACQ_REL));
+    __atomic_store_n(&shared_dropped, NULL, __ATOMIC_RELEASE);
+}
+
+uint64_t log_lines_dropped(void) {
+    return __atomic_load_n(&own_dropped, __ATOMIC_RELAXED);
 }

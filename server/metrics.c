@@ -363,6 +363,9 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
                 "Bytes of slots with a finished answer, its upload included, until it is sent",
                 now->answer_bytes_held);
     print_connections(&now->connections, out);
+    head(out, "log_lines_dropped_total", "counter",
+         "Lines of the log that were lost because nobody read it in time");
+    fprintf(out, "burin_log_lines_dropped_total %lu\n", now->log_lines_dropped);
     head(out, "build_info", "gauge", "The running version");
     fprintf(out, "burin_build_info{version=\"%s\"} 1\n", now->version);
 }

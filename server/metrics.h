@@ -58,6 +58,7 @@ struct metrics_now {
     int worker_count, queued, slots_in_use, slots, exchanges;
     int64_t body_bytes_held, answer_bytes_held;
     struct deadline_counts connections;
+    uint64_t log_lines_dropped; /* of the front and its workers */
     const char *version;
 };
 void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE *out);

@@ -287,8 +287,10 @@ int operators_worker_run(struct slots *slots, int channel, const char *device) {
     struct operators_worker worker = {
         .slots = slots, .channel = channel, .job = NONE, .sandbox = -1, .completions = -1
     };
+    const struct config *config = slots_preamble(slots);
     struct failure failure = { 0 };
     int code = WORKER_FAILED;
+    log_start((size_t)config->log_buffer_bytes, slots_log_dropped(slots));
     if (open_sandbox(&worker, device, &failure))
         log_event(LOG_ERROR, "worker: the sandbox could not be started: %s", failure.message);
     else

@@ -93,6 +93,7 @@ pid_t process_start(const char *device, enum process_role role, const struct pro
 void process_become_worker(void) {
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN); /* nobody reads the log any more */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 }

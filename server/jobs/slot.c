@@ -25,6 +25,7 @@ struct header {
     uint32_t magic, count;
     uint64_t preamble_bytes, first_slot, stride, job_bytes, span_bytes;
     struct slot_class classes[SLOT_CLASSES];
+    uint64_t log_dropped; /* atomic: the workers add to it */
 };
 
 struct slots {
@@ -184,6 +185,10 @@ const void *slots_preamble(const struct slots *slots) {
 
 size_t slots_preamble_bytes(const struct slots *slots) {
     return slots->layout.preamble_bytes;
+}
+
+uint64_t *slots_log_dropped(const struct slots *slots) {
+    return &((struct header *)(void *)slots->memory)->log_dropped;
 }
 
 int slots_count(const struct slots *slots) {

@@ -53,6 +53,8 @@ void slots_destroy(struct slots *slots);
 int slots_fd(const struct slots *slots);
 const void *slots_preamble(const struct slots *slots);
 size_t slots_preamble_bytes(const struct slots *slots);
+/* Where workers count the lines of their logs that were lost; atomic. */
+uint64_t *slots_log_dropped(const struct slots *slots);
 int slots_count(const struct slots *slots);
 int slots_in_use(const struct slots *slots);
 

@@ -69,6 +69,7 @@ static int cores(void) {
  * recovers from the first (measured), so end at once. */
 static void give_up(const struct failure *failure) {
     log_event(LOG_ERROR, "worker: %s; ending so that a new one is started", failure->message);
+    log_stop();
     _exit(WORKER_FAILED);
 }
 
@@ -289,6 +290,7 @@ static struct gpu_sampler_options sampler_options(const struct worker *worker,
 static int run(struct slots *slots, int channel, const struct config *config,
                const struct device_driver *driver, int index, bool sandbox) {
     struct worker *worker = calloc(1, sizeof *worker);
+    log_start((size_t)config->log_buffer_bytes, slots_log_dropped(slots));
     if (!worker) return 1;
     worker->sandbox = sandbox;
     worker->channel = channel;

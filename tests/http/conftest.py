@@ -193,12 +193,13 @@ def thaw(pid):
 
 
 class Daemon:
-    def __init__(self, *flags, env=None, command=None, slots=TEST_SLOTS):
+    def __init__(self, *flags, env=None, command=None, slots=TEST_SLOTS, stderr=None):
+        """STDERR: where the log goes; else log_text reads it."""
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [*(command or [BURIN]), "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--processing-ms", HOUR_MS,
              "--drain-timeout-ms", HOUR_MS, "--drain-body-ms", HOUR_MS, *slots, *flags],
-            stdout=subprocess.PIPE, stderr=self.log, env={**os.environ, **(env or {})})
+            stdout=subprocess.PIPE, stderr=stderr or self.log, env={**os.environ, **(env or {})})
         line = self.process.stdout.readline().decode()
         match = re.search(r"127\.0\.0\.1:(\d+)", line)
         assert match, f"no greeting but {line!r}; log: {self.log_text()}"

@@ -33,6 +33,7 @@ static void on_library_log(void *context, const char *format, va_list arguments)
 static void on_panic(void *context, const char *file, unsigned int line, const char *reason) {
     (void)context;
     log_event(LOG_ERROR, "http: panic at %s:%u: %s", file, line, reason ? reason : "");
+    log_stop();
     abort();
 }
 
