@@ -60,6 +60,7 @@ struct config {
     long body_ms;
     long body_rate_bytes;
     long body_pressed_ms;
+    long pressed_rate_bytes;
     long write_ms;
     long write_rate_bytes;
     long processing_ms;

@@ -119,8 +119,14 @@ static const struct key keys[] = {
       .unit = "bytes a second",
       .why = "the slowest upload that is accepted: 0.5 Mbit/s" },
     { FIELD(body_pressed_ms, KEY_INTEGER), .def = 2000, .min = 10, .max = HOUR_MS, .unit = "ms",
-      .why = "replaces body_ms while no slot is free: a client that sends one byte and then "
-             "nothing keeps others out no longer than this" },
+      .why = "while requests are refused for want of slots, queue_bytes or answer_bytes: a client "
+             "that holds some of it, and of whose upload or answer nothing moves for so long, is "
+             "let go; each has so much time at any rate" },
+    { FIELD(pressed_rate_bytes, KEY_SIZE), .def = 4 * MIB, .min = 1, .max = GIB,
+      .unit = "bytes a second",
+      .why = "where that makes no room, the rate that is asked of uploads and answers doubles ten "
+             "times a second, from body_rate_bytes and write_rate_bytes up to this, and the "
+             "slowest are let go until others get through; 34 Mbit/s" },
     { FIELD(write_ms, KEY_INTEGER), .def = 30000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "the time to send an answer, or as long as write_rate_bytes allows for what the "
              "client has taken if that is longer; also how long a client may take nothing" },

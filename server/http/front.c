@@ -10,7 +10,7 @@
 #include "server/http/health.h"
 #include "server/http/reload.h"
 #include "server/http/request_flow.h"
-#include "server/http/upload.h"
+#include "server/http/room.h"
 #include "server/values_json.h"
 
 #include <sched.h>
@@ -70,16 +70,21 @@ static enum status open_slots(struct front *front, struct failure *failure) {
 
 static enum status start_watching(struct front *front, struct failure *failure) {
     const struct config *config = front->config;
+    const struct pressure_options pressure = {
+        .room = room_left,
+        .context = front,
+        .total = { slots_count(front->slots), config->queue_bytes, config->answer_bytes },
+        .patience_ms = config->body_pressed_ms,
+        .rate_max_bytes = config->pressed_rate_bytes,
+    };
     const struct deadline_limits limits = {
         .header_ms = config->header_ms,
         .body_ms = config->body_ms,
         .body_rate_bytes = config->body_rate_bytes,
-        .body_pressed_ms = config->body_pressed_ms,
         .keep_alive_ms = config->keep_alive_ms,
         .write_ms = config->write_ms,
         .write_rate_bytes = config->write_rate_bytes,
-        .pressed = upload_is_pressed,
-        .context = front,
+        .pressure = &pressure,
     };
     front->deadlines = deadline_thread_create(&limits);
     front->lingering = lingering_close_create();

@@ -6,6 +6,7 @@
  * report, so that its closing brace is a piece of its own behind them. */
 #include "server/http/reply.h"
 
+#include "server/http/room.h"
 #include "server/json_writer.h"
 #include "server/timing_report.h"
 
@@ -51,37 +52,9 @@ struct reply reply_json(int http_status, json_t *body) {
 
 /* ---- a job's answer */
 
-static enum status no_room(struct front *front, int64_t held, struct failure *failure) {
-    metrics_reject(front->metrics, REJECTED_ANSWERS);
-    return fail(failure, STATUS_BUSY,
-                "answers that are still being sent hold %ld bytes (answer_bytes is %ld); try again "
-                "later",
-                (long)held, front->config->answer_bytes);
-}
-
-enum status reply_check_room(struct front *front, struct failure *failure) {
-    const int64_t held = __atomic_load_n(&front->answer_bytes_held, __ATOMIC_RELAXED);
-    return held < front->config->answer_bytes ? STATUS_OK : no_room(front, held, failure);
-}
-
 /* The body lies before the result, and its pages are held as long. */
 static int64_t slot_bytes_held(const struct job *job) {
     return (int64_t)job_bytes_end(job);
-}
-
-/* The answer that reaches the bound is still sent: so an answer of any size can be, and what is
- * held stays below the bound plus one answer. */
-static enum status hold_bytes(struct front *front, int64_t bytes, struct failure *failure) {
-    int64_t now = __atomic_load_n(&front->answer_bytes_held, __ATOMIC_RELAXED);
-    while (now < front->config->answer_bytes)
-        if (__atomic_compare_exchange_n(&front->answer_bytes_held, &now, now + bytes, true,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-            return STATUS_OK;
-    return no_room(front, now, failure);
-}
-
-static void release_bytes(struct front *front, int64_t bytes) {
-    __atomic_sub_fetch(&front->answer_bytes_held, bytes, __ATOMIC_RELAXED);
 }
 
 struct response_body {
@@ -97,7 +70,7 @@ static uint8_t *result_bytes(const struct response_body *body, const struct job 
 
 static void body_sent(void *context) {
     struct response_body *body = context;
-    release_bytes(body->front, body->bytes);
+    room_release_answer(body->front, body->bytes);
     slot_give(body->front->slots, body->slot);
     free(body->text);
     free(body);
@@ -279,7 +252,7 @@ static struct MHD_Response *slot_response(struct exchange *exchange, const char 
     }
     if (response) return response;
     free(body);
-    release_bytes(front, slot_bytes_held(job));
+    room_release_answer(front, slot_bytes_held(job));
     return NULL;
 }
 
@@ -287,15 +260,16 @@ enum status reply_job(struct exchange *exchange, struct reply *reply, struct fai
     const struct job *job = exchange_job(exchange);
     const bool is_image = exchange->answer != ANSWER_JSON;
     const bool from_slot = is_image || values_are_long(job);
-    if (from_slot && hold_bytes(exchange->front, slot_bytes_held(job), failure))
+    if (from_slot && room_hold_answer(exchange->front, slot_bytes_held(job), failure))
         return failure->status;
     char text[TIMING_REPORT_MAX];
     write_report(exchange, text);
     const uint64_t values = exchange->answer == ANSWER_IMAGE ? 0 : job->values_length;
     const uint64_t bytes = job->result_length + values;
-    *reply = from_slot ? (struct reply){ slot_response(exchange, text), MHD_HTTP_OK, bytes, true }
+    *reply = from_slot ? (struct reply){ slot_response(exchange, text), MHD_HTTP_OK, bytes,
+                                         slot_bytes_held(job) }
                        : reply_text("application/json", "no-store", strdup(text));
     if (reply->response) add_job_headers(reply->response, exchange, text);
-    if (!reply->response) reply->takes_slot = false;
+    if (!reply->response) reply->slot_bytes = 0;
     return STATUS_OK;
 }

@@ -18,8 +18,9 @@
 struct reply {
     struct MHD_Response *response;
     int http_status;
-    uint64_t bytes;  /* of its body */
-    bool takes_slot; /* the exchange's slot is the response's from now on */
+    uint64_t bytes;     /* of its body */
+    int64_t slot_bytes; /* the exchange's slot is the response's from now on, and holds so many; 0:
+                           it is not */
 };
 
 /* Consumes BODY. Probes and lists are true at this moment only: they are sent with "no-cache". */
@@ -27,10 +28,6 @@ struct reply reply_json(int http_status, json_t *body);
 
 /* 200. TEXT is heap and becomes the response's; NULL: no memory. */
 struct reply reply_text(const char *media_type, const char *cache_control, char *text);
-
-/* STATUS_BUSY while finished answers hold answer_bytes: no further work should begin. Counted in
- * metrics. */
-enum status reply_check_room(struct front *front, struct failure *failure);
 
 /* The finished job of the exchange's slot: the image, the report, or both, as `answer` says.
  * STATUS_BUSY where finished answers hold answer_bytes already. */

@@ -11,6 +11,7 @@
 #include "server/http/cors.h"
 #include "server/http/problem.h"
 #include "server/http/reply.h"
+#include "server/http/room.h"
 #include "server/http/route.h"
 #include "server/http/upload.h"
 #include "server/json_writer.h"
@@ -31,6 +32,7 @@ enum { DROP_MAX = 1 << 20, LINGER_MS = 2000 };
 static void refuse(struct exchange *exchange, const struct failure *failure) {
     if (!exchange->failure.status) exchange->failure = *failure;
     upload_release(exchange);
+    deadline_hold(exchange->connection->deadline, 0);
     exchange_release_generation(exchange);
 }
 
@@ -49,13 +51,14 @@ static enum MHD_Result send_reply(struct exchange *exchange, struct reply reply)
     add_cors(exchange, reply.response);
     if (__atomic_load_n(&exchange->front->last_requests, __ATOMIC_SEQ_CST))
         MHD_add_response_header(reply.response, MHD_HTTP_HEADER_CONNECTION, "close");
-    if (reply.takes_slot) exchange->slot = -1;
+    if (reply.slot_bytes) exchange->slot = -1;
     upload_release(exchange);
     exchange_release_generation(exchange);
     exchange->http_status = reply.http_status;
     exchange->bytes_out = reply.bytes;
     exchange->state = EXCHANGE_ANSWERED;
     deadline_enter_write(exchange->connection->deadline, (int64_t)reply.bytes);
+    deadline_hold(exchange->connection->deadline, reply.slot_bytes);
     const enum MHD_Result result =
         MHD_queue_response(exchange->library, (unsigned)reply.http_status, reply.response);
     MHD_destroy_response(reply.response);
@@ -145,7 +148,7 @@ static enum status begin_work(struct exchange *exchange, struct failure *failure
     enum status status = exchange->route->begin(exchange, failure);
     if (!status) status = read_query(exchange, failure);
     if (!status) status = upload_begin(exchange, failure);
-    if (!status && exchange->route->submit) status = reply_check_room(exchange->front, failure);
+    if (!status && exchange->route->submit) status = room_check_answer(exchange->front, failure);
     return status;
 }
 
@@ -219,6 +222,7 @@ static enum MHD_Result read_body(struct exchange *exchange, const char *bytes, s
     const bool wanted = !exchange->failure.status && exchange->route->begin;
     enum status status = wanted ? upload_feed(exchange, (const uint8_t *)bytes, length, &failure)
                                 : drop_unwanted(exchange, length, &failure);
+    deadline_hold(exchange->connection->deadline, exchange->upload.held);
     exchange_release_unplanned(exchange);
     if (!status) status = check_reload(exchange, &failure);
     if (!status) return MHD_YES;

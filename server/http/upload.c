@@ -9,6 +9,7 @@
 
 #include "pipeline/param.h"
 #include "pipeline/registry.h"
+#include "server/http/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,27 +54,10 @@ static enum status check_coding(const struct exchange *exchange, struct failure 
         param_shown(coding, shown));
 }
 
-static enum status no_room(struct front *front, int64_t held, struct failure *failure) {
-    metrics_reject(front->metrics, REJECTED_BYTES);
-    return fail(failure, STATUS_BUSY,
-                "uploads hold %ld bytes already (queue_bytes is %ld); try again later", (long)held,
-                front->config->queue_bytes);
-}
-
-static enum status no_slot(const struct exchange *exchange, struct failure *failure) {
-    metrics_reject(exchange->front->metrics, REJECTED_SLOTS);
-    return fail(failure, STATUS_BUSY, "%d requests are being served already; try again later",
-                slots_count(exchange->front->slots));
-}
-
 /* A client that announces more than there is room for now learns it before it sends the body. It
  * may still be refused later: neither bytes nor a slot are reserved for it. */
 static enum status check_room(const struct exchange *exchange, struct failure *failure) {
-    struct front *front = exchange->front;
-    const int64_t now = __atomic_load_n(&front->body_bytes_held, __ATOMIC_RELAXED);
-    if (now + exchange->facts.length > front->config->queue_bytes)
-        return no_room(front, now, failure);
-    return front_full(front) ? no_slot(exchange, failure) : STATUS_OK;
+    return room_check_body(exchange->front, exchange->facts.length, failure);
 }
 
 static enum status open_form(struct exchange *exchange, const char *type, struct failure *failure) {
@@ -294,36 +278,26 @@ static enum status finish_form(struct exchange *exchange, struct failure *failur
 
 /* ---- the bytes of the body, as they come */
 
+static int64_t length_or_guess(const struct exchange *exchange) {
+    return exchange->facts.has_length ? exchange->facts.length : UNKNOWN_LENGTH_GUESS;
+}
+
 /* What has come counts, not what is announced: else a few clients that announce much and send
  * nothing would keep out all others. A slot's memory is allocated as bytes are written, so this
  * bounds it. */
 static enum status hold(struct exchange *exchange, int64_t bytes, struct failure *failure) {
-    struct front *front = exchange->front;
-    int64_t now = __atomic_load_n(&front->body_bytes_held, __ATOMIC_RELAXED);
-    /* Never counted in part: one that is refused must not make another be refused. */
-    while (now + bytes <= front->config->queue_bytes)
-        if (__atomic_compare_exchange_n(&front->body_bytes_held, &now, now + bytes, true,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-            exchange->upload.held += bytes;
-            return STATUS_OK;
-        }
-    return no_room(front, now, failure);
-}
-
-bool upload_is_pressed(const void *context) {
-    return front_full(context);
+    const enum status status =
+        room_hold_body(exchange->front, bytes, length_or_guess(exchange), failure);
+    if (!status) exchange->upload.held += bytes;
+    return status;
 }
 
 /* At the first bytes of the body: a client that announces one and sends nothing occupies no slot.
- */
+ * An answer is mostly no longer than its upload: twice that, and the slot need not grow. */
 static enum status take_slot(struct exchange *exchange, struct failure *failure) {
-    const struct front *front = exchange->front;
-    const size_t length =
-        exchange->facts.has_length ? (size_t)exchange->facts.length : UNKNOWN_LENGTH_GUESS;
-    /* An answer is mostly no longer than its upload: twice that, and the slot need not grow. */
-    exchange->slot = slot_take(front->slots, 2 * length + 65536, exchange);
-    if (front_full(front)) deadline_thread_note_pressure(front->deadlines);
-    if (exchange->slot < 0) return no_slot(exchange, failure);
+    const size_t expected = 2 * (size_t)length_or_guess(exchange) + 65536;
+    exchange->slot = room_take_slot(exchange->front, expected, exchange, failure);
+    if (exchange->slot < 0) return failure->status;
     return exchange->upload.multipart ? STATUS_OK : begin_image(exchange, failure);
 }
 
@@ -367,7 +341,7 @@ enum status upload_finish(struct exchange *exchange, struct failure *failure) {
 
 void upload_release(struct exchange *exchange) {
     struct upload *upload = &exchange->upload;
-    __atomic_sub_fetch(&exchange->front->body_bytes_held, upload->held, __ATOMIC_RELAXED);
+    room_release_body(exchange->front, upload->held);
     upload->held = 0;
     free(upload->value);
     upload->value = NULL;

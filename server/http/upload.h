@@ -45,7 +45,4 @@ void upload_release(struct exchange *exchange);
 /* The Content-Encoding that makes the body unreadable here, as sent; NULL: there is none. */
 const char *upload_coding(const struct exchange *exchange);
 
-/* CONTEXT is a front without a free slot: slow bodies occupy them. Of deadline_limits. */
-bool upload_is_pressed(const void *context);
-
 #endif

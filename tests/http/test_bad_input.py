@@ -769,7 +769,7 @@ def test_a_byte_keeps_nobody_out_for_long(start):
 
 def test_uploads_at_an_honest_rate_are_not_pressed(start):
     """However long they take while no slot is free; those beside them that stand still are cut, over and over."""
-    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "1500", "--body-rate-bytes", "20")
+    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "1500", "--body-rate-bytes", "1", "--pressed-rate-bytes", "1")
     picture = pnm(noise(96, 64))
 
     def cut():
@@ -778,7 +778,7 @@ def test_uploads_at_an_honest_rate_are_not_pressed(start):
     with daemon.socket() as s:
         s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
                   % len(picture))
-        s.sendall(picture[:2000])  # has 100 s by that, and more with each further byte
+        s.sendall(picture[:2000])
         at, others, until, begin = 2000, [], 0, time.monotonic()
         while until < 6:
             if cut() >= until:

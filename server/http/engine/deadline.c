@@ -23,6 +23,13 @@ static void set_word(struct deadline *deadline, int64_t time, enum phase phase) 
     if (waited) pthread_mutex_unlock(&deadline->lock);
 }
 
+static void start(struct deadline *deadline, int64_t now) {
+    atomic_store_explicit(&deadline->started_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&deadline->moved_ns, now, memory_order_relaxed);
+    atomic_store_explicit(&deadline->bytes, 0, memory_order_relaxed);
+    atomic_store_explicit(&deadline->held, 0, memory_order_relaxed);
+}
+
 static enum phase phase_now(struct deadline *deadline) {
     return deadline_phase(atomic_load_explicit(&deadline->word, memory_order_relaxed));
 }
@@ -39,25 +46,25 @@ void deadline_enter_headers(struct deadline *deadline) {
 
 void deadline_enter_body(struct deadline *deadline, int64_t expected) {
     if (!deadline) return;
-    deadline->started_ns = clock_ns();
+    const int64_t now = clock_ns();
+    start(deadline, now);
     deadline->expected = expected < 0 ? INT64_MAX : expected;
-    atomic_store_explicit(&deadline->moved_ns, deadline->started_ns, memory_order_relaxed);
-    atomic_store_explicit(&deadline->pressed_end, NO_DEADLINE, memory_order_relaxed);
-    set_word(deadline, deadline_after(deadline->started_ns, deadline->deadlines->limits.body_ms),
-             PHASE_BODY);
+    set_word(deadline, deadline_after(now, deadline->deadlines->limits.body_ms), PHASE_BODY);
 }
 
 void deadline_body_progress(struct deadline *deadline, int64_t bytes) {
     if (!deadline || phase_now(deadline) != PHASE_BODY) return;
     if (bytes > deadline->expected) bytes = deadline->expected;
     const struct deadline_limits *limits = &deadline->deadlines->limits;
-    const int64_t start = deadline->started_ns;
-    const long rate = limits->body_rate_bytes;
+    const int64_t started = atomic_load_explicit(&deadline->started_ns, memory_order_relaxed);
+    atomic_store_explicit(&deadline->bytes, bytes, memory_order_relaxed);
     atomic_store_explicit(&deadline->moved_ns, clock_ns(), memory_order_relaxed);
-    atomic_store_explicit(&deadline->pressed_end,
-                          deadline_of_bytes(start, limits->body_pressed_ms, bytes, rate),
-                          memory_order_relaxed);
-    set_word(deadline, deadline_of_bytes(start, limits->body_ms, bytes, rate), PHASE_BODY);
+    set_word(deadline, deadline_of_bytes(started, limits->body_ms, bytes, limits->body_rate_bytes),
+             PHASE_BODY);
+}
+
+void deadline_hold(struct deadline *deadline, int64_t bytes) {
+    if (deadline) atomic_store_explicit(&deadline->held, bytes, memory_order_relaxed);
 }
 
 /* The client may have disconnected before: then its event has come and gone, and the thread is
@@ -81,6 +88,7 @@ void deadline_enter_write(struct deadline *deadline, int64_t bytes) {
     const int64_t longest =
         deadline_of_bytes(now, limits->write_ms, bytes, limits->write_rate_bytes);
     const int64_t acked = longest > time ? acked_bytes_count(deadline->fd) : -1;
+    start(deadline, now);
     if (acked < 0) {
         set_word(deadline, longest, PHASE_WRITE);
         return;

@@ -27,12 +27,15 @@ void deadline_request_started(struct deadline *deadline);
 
 /* A body of EXPECTED bytes comes, -1 if unknown. It may take body_ms, or as long as the bytes so
  * far (deadline_body_progress) take at body_rate_bytes: at most max(body_ms, EXPECTED / rate). So a
- * client that announces much and sends nothing is cut off after body_ms. A body without any byte
- * occupies no slot, and pressure does not shorten its deadline. */
+ * client that announces much and sends nothing is cut off after body_ms. */
 void deadline_enter_body(struct deadline *deadline, int64_t expected);
 
 /* BYTES of the body have come since the phase began. */
 void deadline_body_progress(struct deadline *deadline, int64_t bytes);
+
+/* The body or the answer under way keeps a slot from others, and BYTES of memory; 0: nothing. Until
+ * the next phase. Who holds something can be let go sooner while others are refused: pressure.h. */
+void deadline_hold(struct deadline *deadline, int64_t bytes);
 
 /* The request is suspended; no deadline here. If the client disconnects (a FIN is enough), or has
  * done so before, GONE(argument) is called once, from the deadlines' thread, and never again once

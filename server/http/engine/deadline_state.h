@@ -11,7 +11,9 @@
 #include "server/http/engine/acked_bytes.h"
 #include "server/http/engine/connection_table.h"
 #include "server/http/engine/deadline_thread.h"
-#include "server/http/engine/slot_pressure.h"
+#include "server/http/engine/eviction.h"
+#include "server/http/engine/pace.h"
+#include "server/http/engine/pressure.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -23,16 +25,15 @@ enum phase { PHASE_HEADERS, PHASE_BODY, PHASE_WAITING, PHASE_WRITE, PHASE_LONG_W
 struct deadline {
     struct deadline_thread *deadlines;
     int fd;
-    uint64_t id;                 /* in the table, and to epoll */
-    _Atomic int64_t word;        /* time | phase */
-    _Atomic int64_t pressed_end; /* of a body under slot pressure; set before the word */
+    uint64_t id;          /* in the table, and to epoll */
+    _Atomic int64_t word; /* time | phase */
 
-    /* of the thread that enters phases */
-    int64_t started_ns; /* of the body */
-    int64_t expected;   /* its bytes, INT64_MAX if unknown */
+    /* of a body or an answer; set before the word by the thread that enters phases */
+    _Atomic int64_t started_ns;
+    _Atomic int64_t bytes, moved_ns; /* of a body: how many have come, and when the last did */
+    _Atomic int64_t held;            /* kept from others in this phase, see deadline_hold */
 
-    /* when bytes of the body last came, or it began; set before the word */
-    _Atomic int64_t moved_ns;
+    int64_t expected; /* of a body, INT64_MAX if unknown; of the thread that enters phases */
 
     /* of a long answer, set before the word; the deadlines' thread may read it with an older word,
      * and then does nothing by it */
@@ -49,6 +50,8 @@ struct deadline {
     int64_t idle_word, idle_ns; /* since when nothing has moved, for GRACE */
     int64_t acked_word;         /* the answer that `acked` is of */
     struct acked_bytes acked;
+    int64_t pace_of; /* the start of the phase that `pace` is of */
+    struct pace pace;
 };
 
 struct deadline_thread {
@@ -58,8 +61,8 @@ struct deadline_thread {
     int epoll, wake;
     pthread_t thread;
     atomic_bool stop;
-    struct slot_pressure pressure;
-    bool pressed; /* at this look; the thread's */
+    struct pressure pressure;
+    struct eviction eviction; /* the thread's */
     _Atomic uint64_t by_reason[END_REASONS];
 
     pthread_mutex_t lock;
@@ -73,6 +76,11 @@ static inline enum phase deadline_phase(int64_t word) {
 static inline int64_t deadline_time(int64_t word) {
     return word & ~INT64_C(7);
 }
+
+/* Under deadlines.lock, so that the descriptor is still open. Shuts the connection down, unless its
+ * phase has just changed: then it says so. */
+bool deadline_cut(struct deadline_thread *deadlines, struct deadline *deadline, int64_t word,
+                  enum end_reason reason);
 
 /* Wakes the deadlines' thread. */
 void deadline_thread_wake(struct deadline_thread *deadlines);

@@ -2,8 +2,8 @@
 /* How it works. The thread reads the words of all connections (deadline.c) when the first deadline
  * it saw has come, at most once a TICK; one set meanwhile lies at least `shortest` in the future,
  * so sleeping that long misses none and nobody need wake the thread. While there is a long answer
- * it looks every `pace`; while slots are under pressure every PRESSED_PACE, and uses the bodies'
- * other deadline.
+ * it looks every `pace`; while something is short every PRESSED_PACE, and lets clients go that hold
+ * of it (eviction.h).
  *
  * epoll watches each socket for EPOLLRDHUP, edge triggered: the kernel does not wake us for data,
  * and reports a half-closed socket once. That sets `gone`, for good. In the waiting phase the
@@ -47,8 +47,9 @@ void deadline_thread_wake(struct deadline_thread *deadlines) {
     (void)ignored;
 }
 
-void deadline_thread_note_pressure(struct deadline_thread *deadlines) {
-    if (slot_pressure_report(&deadlines->pressure)) deadline_thread_wake(deadlines);
+void deadline_thread_note_pressure(struct deadline_thread *deadlines, enum resource resource,
+                                   int64_t wanted) {
+    if (pressure_report(&deadlines->pressure, resource, wanted)) deadline_thread_wake(deadlines);
 }
 
 /* ---- connections ---- */
@@ -124,14 +125,13 @@ static const enum end_reason reasons[] = {
     [PHASE_LONG_WRITE] = ENDED_WRITE, [PHASE_IDLE] = ENDED_KEEP_ALIVE,
 };
 
-/* Under deadlines.lock, so that the descriptor is still open. Does nothing if the phase has just
- * changed. */
-static void cut(struct deadline_thread *deadlines, struct deadline *deadline, int64_t word,
-                enum end_reason reason) {
-    if (atomic_load(&deadline->word) != word) return;
+bool deadline_cut(struct deadline_thread *deadlines, struct deadline *deadline, int64_t word,
+                  enum end_reason reason) {
+    if (atomic_load(&deadline->word) != word) return false;
     deadline->cut = true;
     count(deadlines, reason);
     shutdown(deadline->fd, SHUT_RDWR);
+    return true;
 }
 
 /* The client has disconnected, not in the waiting phase: has the library read all that came, and
@@ -164,15 +164,6 @@ static int64_t answer_deadline(struct deadline_thread *deadlines, struct deadlin
                                 limits->write_rate_bytes);
 }
 
-/* Of a phase whose time does not move with what the client receives. */
-static int64_t phase_deadline(const struct deadline_thread *deadlines, struct deadline *deadline,
-                              int64_t word) {
-    const int64_t end = deadline_time(word);
-    if (!deadlines->pressed || deadline_phase(word) != PHASE_BODY) return end;
-    const int64_t pressed = atomic_load_explicit(&deadline->pressed_end, memory_order_relaxed);
-    return pressed < end ? pressed : end;
-}
-
 /* Under deadlines.lock. Returns when to look again. */
 static int64_t check(struct deadline_thread *deadlines, struct deadline *deadline, int64_t now) {
     int64_t word = atomic_load(&deadline->word);
@@ -182,15 +173,15 @@ static int64_t check(struct deadline_thread *deadlines, struct deadline *deadlin
     }
     if (deadline->cut) return NO_DEADLINE;
     const bool is_long = deadline_phase(word) == PHASE_LONG_WRITE;
-    const int64_t end = is_long ? answer_deadline(deadlines, deadline, word, now)
-                                : phase_deadline(deadlines, deadline, word);
+    const int64_t end =
+        is_long ? answer_deadline(deadlines, deadline, word, now) : deadline_time(word);
     if (end <= now) {
-        cut(deadlines, deadline, word, reasons[deadline_phase(word)]);
+        deadline_cut(deadlines, deadline, word, reasons[deadline_phase(word)]);
         return NO_DEADLINE;
     }
     if (!deadline->gone)
         return is_long && end > now + deadlines->pace ? now + deadlines->pace : end;
-    if (fin_was_missed(deadline, word, now)) cut(deadlines, deadline, word, ENDED_HUNG_UP);
+    if (fin_was_missed(deadline, word, now)) deadline_cut(deadlines, deadline, word, ENDED_HUNG_UP);
     return now + TICK;
 }
 
@@ -220,7 +211,7 @@ void deadline_thread_end_idle(struct deadline_thread *deadlines, long idle_ms, l
         if (phase != PHASE_IDLE && phase != PHASE_HEADERS) continue;
         const long wait_ms = phase == PHASE_IDLE ? idle_ms : fresh_ms;
         if (now - entered(deadlines, word) >= wait_ms * MS_NS && nothing_is_unread(deadline))
-            cut(deadlines, deadline, word, ENDED_KEEP_ALIVE);
+            deadline_cut(deadlines, deadline, word, ENDED_KEEP_ALIVE);
     }
     pthread_mutex_unlock(&deadlines->lock);
 }
@@ -234,16 +225,17 @@ void deadline_thread_end_silent_bodies(struct deadline_thread *deadlines, long s
         const int64_t word = atomic_load(&deadline->word);
         if (deadline_phase(word) == PHASE_BODY && deadline->moved_ns <= last &&
             nothing_is_unread(deadline))
-            cut(deadlines, deadline, word, ENDED_BODY);
+            deadline_cut(deadlines, deadline, word, ENDED_BODY);
     }
     pthread_mutex_unlock(&deadlines->lock);
 }
 
 /* Returns when to look again. The table may change where notify gives up its lock: indices only. */
 static int64_t check_all(struct deadline_thread *deadlines, int64_t now) {
-    deadlines->pressed = slot_pressure_lasts(&deadlines->pressure);
-    int64_t next = now + (deadlines->pressed ? PRESSED_PACE : deadlines->shortest);
+    const bool pressed = pressure_look(&deadlines->pressure, now);
+    int64_t next = now + (pressed ? PRESSED_PACE : deadlines->shortest);
     pthread_mutex_lock(&deadlines->lock);
+    if (pressed) eviction_run(deadlines, now);
     for (uint32_t index = 0; index < deadlines->table.used; index++) {
         if (!deadlines->table.entries[index].deadline) continue;
         int64_t end = check(deadlines, deadlines->table.entries[index].deadline, now);
@@ -308,6 +300,7 @@ static void release(struct deadline_thread *deadlines) {
     if (deadlines->wake >= 0) close(deadlines->wake);
     pthread_mutex_destroy(&deadlines->lock);
     connection_table_release(&deadlines->table);
+    eviction_release(&deadlines->eviction);
     free(deadlines);
 }
 
@@ -315,7 +308,7 @@ struct deadline_thread *deadline_thread_create(const struct deadline_limits *lim
     struct deadline_thread *deadlines = calloc(1, sizeof *deadlines);
     if (!deadlines) return NULL;
     deadlines->limits = *limits;
-    deadlines->pressure = (struct slot_pressure){ limits->pressed, limits->context, false };
+    pressure_init(&deadlines->pressure, limits->pressure);
     deadlines->shortest = shortest_of(limits);
     deadlines->pace = pace_of(limits);
     deadlines->epoll = epoll_create1(EPOLL_CLOEXEC);

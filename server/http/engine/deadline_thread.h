@@ -2,7 +2,7 @@
 /* deadline_thread.h - one thread that watches every connection: deadlines that pass, and clients
  * that disconnect.
  *
- * Used by:  front.c (life), connection.c (add and remove), http/upload.c (slot pressure), drain.c
+ * Used by:  front.c (life), connection.c (add and remove), http/room.c (what is short), drain.c
  *           (the end); the phases of a connection are in deadline.h.
  * Owns:     the thread and each struct deadline; never a file descriptor.
  * Fails:    deadline_thread_create and deadline_thread_add return NULL.
@@ -14,6 +14,7 @@
 #define BURIN_DEADLINE_THREAD_H
 
 #include "server/http/engine/deadline.h"
+#include "server/http/engine/pressure.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,15 +24,11 @@ struct deadline_limits {
     long header_ms;        /* from the connection, or the request's first line, to its body */
     long body_ms;          /* a body of any size may take so long */
     long body_rate_bytes;  /* beyond that it must have come at this rate on the average */
-    long body_pressed_ms;  /* stands for body_ms where that is longer, while `pressed` is true */
     long keep_alive_ms;    /* between two requests */
     long write_ms;         /* an answer of any size; a longer one may stand still so long */
     long write_rate_bytes; /* beyond that it must have been received at this rate on the average */
 
-    /* Uploads occupy every slot. The thread asks after deadline_thread_note_pressure, until it
-     * hears false. NULL: they never do. */
-    bool (*pressed)(const void *context);
-    const void *context;
+    const struct pressure_options *pressure; /* copied; NULL: nothing is ever short */
 };
 
 enum end_reason {
@@ -73,8 +70,11 @@ void deadline_thread_end_idle(struct deadline_thread *deadlines, long idle_ms, l
  * come for SILENT_MS. */
 void deadline_thread_end_silent_bodies(struct deadline_thread *deadlines, long silent_ms);
 
-/* `pressed` has become true. Costs nothing where the thread knows already. */
-void deadline_thread_note_pressure(struct deadline_thread *deadlines);
+/* Somebody was refused WANTED of RESOURCE; 0: the last of it was taken. Costs nothing where the
+ * thread knows already. Until there is room, those who hold of it and stand still, or are slow, are
+ * let go (pressure.h, eviction.h). */
+void deadline_thread_note_pressure(struct deadline_thread *deadlines, enum resource resource,
+                                   int64_t wanted);
 
 void deadline_thread_counts(struct deadline_thread *deadlines, struct deadline_counts *counts);
 

@@ -158,13 +158,11 @@ static const struct phase_case {
     void (*enter)(struct deadline *deadline); /* NULL: from the start */
     enum end_reason reason;
 } phase_cases[] = {
-    { { 150, SLOW_MS, 1000, 0, SLOW_MS, SLOW_MS, 1000, NULL, NULL }, NULL, ENDED_HEADERS },
-    { { SLOW_MS, 150, 1000, 0, SLOW_MS, SLOW_MS, 1000, NULL, NULL }, enter_body, ENDED_BODY },
-    { { SLOW_MS, SLOW_MS, 1000, 0, SLOW_MS, 150, 1000, NULL, NULL }, enter_write, ENDED_WRITE },
-    { { SLOW_MS, SLOW_MS, 1000, 0, 150, SLOW_MS, 1000, NULL, NULL },
-      deadline_enter_idle,
-      ENDED_KEEP_ALIVE },
-    { { 0, 0, 0, 0, 0, 150, 0, NULL, NULL }, enter_write, ENDED_WRITE },
+    { { 150, SLOW_MS, 1000, SLOW_MS, SLOW_MS, 1000, NULL }, NULL, ENDED_HEADERS },
+    { { SLOW_MS, 150, 1000, SLOW_MS, SLOW_MS, 1000, NULL }, enter_body, ENDED_BODY },
+    { { SLOW_MS, SLOW_MS, 1000, SLOW_MS, 150, 1000, NULL }, enter_write, ENDED_WRITE },
+    { { SLOW_MS, SLOW_MS, 1000, 150, SLOW_MS, 1000, NULL }, deadline_enter_idle, ENDED_KEEP_ALIVE },
+    { { 0, 0, 0, 0, 150, 0, NULL }, enter_write, ENDED_WRITE },
 };
 
 static void each_phase_ends(void **state) {
@@ -187,7 +185,7 @@ static void each_phase_ends(void **state) {
 
 /* Milliseconds until a body of EXPECTED bytes, BYTES of them reported, is given up. */
 static int body_time(int64_t expected, int64_t bytes) {
-    const struct deadline_limits limits = { SLOW_MS, 100, 1000, 0, SLOW_MS, 100, 1000, NULL, NULL };
+    const struct deadline_limits limits = { SLOW_MS, 100, 1000, SLOW_MS, 100, 1000, NULL };
     struct deadline_thread *deadlines = deadline_thread_create(&limits);
     struct pair pair = local_pair();
     struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
@@ -201,67 +199,9 @@ static int body_time(int64_t expected, int64_t bytes) {
     return ms;
 }
 
-static bool told(const void *context) {
-    return atomic_load((const atomic_bool *)context);
-}
-
-/* Milliseconds until a body of which BYTES have come is given up, -1: not within LONGEST. It has
- * 100 ms or 1000 bytes a second while PRESSED; deadline_thread_note_pressure is called in any case.
- * */
-static int pressed_time(bool pressed, int64_t bytes, int longest) {
-    const atomic_bool now = pressed;
-    const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 1000, 100, SLOW_MS,
-                                            SLOW_MS, 1000,    told, &now };
-    struct deadline_thread *deadlines = deadline_thread_create(&limits);
-    struct pair pair = local_pair();
-    struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
-    const int64_t start = clock_ns();
-    deadline_enter_body(deadline, -1);
-    if (bytes > 0) deadline_body_progress(deadline, bytes);
-    deadline_thread_note_pressure(deadlines);
-    const int ms = cut_after(pair.theirs, longest) < 0 ? -1 : ms_since(start);
-    assert_int_equal(reason_count(deadlines, ENDED_BODY), ms >= 0);
-    end(deadlines, deadline, pair, true);
-    return ms;
-}
-
-static void bodies_are_pressed(void **state) {
-    (void)state;
-    assert_true(pressed_time(true, 1, LATE_MS) >= 99);
-    assert_true(pressed_time(true, 400, LATE_MS) >= 399);
-    assert_int_equal(pressed_time(true, 40000, 1000), -1);
-    assert_int_equal(pressed_time(true, 0, 1000), -1); /* it keeps nobody out */
-    assert_int_equal(pressed_time(false, 1, 1000), -1);
-}
-
-/* It begins, ends and begins again: reported each time, and cheap to report. */
-static void pressure_comes_and_goes(void **state) {
-    (void)state;
-    atomic_bool now = false;
-    const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 1000, 100, SLOW_MS,
-                                            SLOW_MS, 1000,    told, &now };
-    struct deadline_thread *deadlines = deadline_thread_create(&limits);
-    for (int i = 0; i < 3; i++) {
-        struct pair pair = local_pair();
-        struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
-        deadline_enter_body(deadline, -1);
-        deadline_body_progress(deadline, 1);
-        deadline_thread_note_pressure(deadlines);
-        assert_int_equal(cut_after(pair.theirs, 300), -1);
-        atomic_store(&now, true);
-        for (int k = 0; k < 1000; k++) deadline_thread_note_pressure(deadlines);
-        assert_true(cut_after(pair.theirs, LATE_MS) >= 0);
-        atomic_store(&now, false);
-        deadline_thread_remove(deadlines, deadline);
-        close(pair.ours);
-        close(pair.theirs);
-    }
-    deadline_thread_destroy(deadlines);
-}
-
 /* Milliseconds until an answer of BYTES that nobody reads is given up. */
 static int write_time(struct pair pair, int64_t bytes) {
-    const struct deadline_limits limits = { SLOW_MS, 100, 1000, 0, SLOW_MS, 100, 1000, NULL, NULL };
+    const struct deadline_limits limits = { SLOW_MS, 100, 1000, SLOW_MS, 100, 1000, NULL };
     struct deadline_thread *deadlines = deadline_thread_create(&limits);
     struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
     const int64_t start = clock_ns();
@@ -302,9 +242,7 @@ static bool read_slowly(struct deadline_thread *deadlines, struct pair pair, siz
 /* Served however long he takes, for many times write_ms, and cut once he stops. */
 static void client_that_reads_slowly(void **state) {
     (void)state;
-    const struct deadline_limits limits = {
-        SLOW_MS, SLOW_MS, 1, 0, SLOW_MS, 1500, 50000, NULL, NULL
-    };
+    const struct deadline_limits limits = { SLOW_MS, SLOW_MS, 1, SLOW_MS, 1500, 50000, NULL };
     const int room = 1 << 17;
     struct deadline_thread *deadlines = deadline_thread_create(&limits);
     struct pair pair = tcp_pair();
@@ -322,7 +260,7 @@ static void client_that_reads_slowly(void **state) {
 
 static void phases_begin_anew(void **state) {
     (void)state;
-    const struct deadline_limits limits = { 1200, 1200, 1000, 0, 1200, 1200, 1000, NULL, NULL };
+    const struct deadline_limits limits = { 1200, 1200, 1000, 1200, 1200, 1000, NULL };
     struct deadline_thread *deadlines = deadline_thread_create(&limits);
     struct pair pair = local_pair();
     struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
@@ -350,8 +288,7 @@ static void phases_begin_anew(void **state) {
 /* Saying it again buys no time, nor does the first request's line. */
 static void headers_once(void **state) {
     (void)state;
-    const struct deadline_limits limits = { 200,     SLOW_MS, 1000, 0,   SLOW_MS,
-                                            SLOW_MS, 1000,    NULL, NULL };
+    const struct deadline_limits limits = { 200, SLOW_MS, 1000, SLOW_MS, SLOW_MS, 1000, NULL };
     struct deadline_thread *deadlines = deadline_thread_create(&limits);
     struct pair pair = local_pair();
     struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
@@ -365,7 +302,7 @@ static void headers_once(void **state) {
 /* A connection cut in a phase and set waiting by a handler that did not know: it is told. */
 static void waiting_after_a_cut(void **state) {
     (void)state;
-    const struct deadline_limits limits = { 60, 60, 1000, 0, 60, 60, 1000, NULL, NULL };
+    const struct deadline_limits limits = { 60, 60, 1000, 60, 60, 1000, NULL };
     struct deadline_thread *deadlines = deadline_thread_create(&limits);
     struct pair pair = tcp_pair();
     struct deadline *deadline = deadline_thread_add(deadlines, pair.ours);
@@ -387,6 +324,7 @@ static void refusals(void **state) {
     deadline_enter_headers(NULL);
     deadline_enter_body(NULL, 1);
     deadline_body_progress(NULL, 1);
+    deadline_hold(NULL, 1);
     deadline_enter_waiting(NULL, count_call, NULL);
     deadline_enter_write(NULL, 1);
     deadline_enter_idle(NULL);
@@ -407,8 +345,6 @@ int main(void) {
         cmocka_unit_test(fin_with_progress),
         cmocka_unit_test(each_phase_ends),
         cmocka_unit_test(rates),
-        cmocka_unit_test(bodies_are_pressed),
-        cmocka_unit_test(pressure_comes_and_goes),
         cmocka_unit_test(client_that_reads_slowly),
         cmocka_unit_test(phases_begin_anew),
         cmocka_unit_test(headers_once),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* deadline_thread_pair.h - a watched connection: a pair of sockets, and how its end is seen.
  *
- * Used by:  deadline_thread.c, deadline_thread_idle.c, deadline_thread_races.c, acked_bytes.c.
+ * Used by:  deadline_thread.c, deadline_thread_idle.c, deadline_thread_races.c, acked_bytes.c,
+ *           eviction.c.
  */
 #ifndef BURIN_TESTS_DEADLINE_THREAD_PAIR_H
 #define BURIN_TESTS_DEADLINE_THREAD_PAIR_H
@@ -24,9 +25,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 enum { SLOW_MS = 60000, LATE_MS = 20000 }; /* the machine may be busy */
 
-static const struct deadline_limits slow = {
-    SLOW_MS, SLOW_MS, 1, 0, SLOW_MS, SLOW_MS, 1, NULL, NULL
-};
+static const struct deadline_limits slow = { SLOW_MS, SLOW_MS, 1, SLOW_MS, SLOW_MS, 1, NULL };
 
 struct pair {
     int ours, theirs;

@@ -100,7 +100,7 @@ static void *storm(void *argument) {
 
 static void storm_of_connections(void **state) {
     (void)state;
-    const struct deadline_limits short_ones = { 40, 40, 1000, 0, 40, 40, 1000, NULL, NULL };
+    const struct deadline_limits short_ones = { 40, 40, 1000, 40, 40, 1000, NULL };
     struct deadline_thread *deadlines = deadline_thread_create(&short_ones);
     pthread_t threads[4];
     for (size_t i = 0; i < COUNT(threads); i++)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""While others are refused, clients that hold what is short and stand still are let go, then the slowest of those that
+move, and nobody as long as there is room. Every daemon here has body_ms and write_ms of an hour or nearly.
+
+covers: server/http/room.c
+"""
+import socket
+import threading
+import time
+
+from conftest import HOUR_MS, large_png, noise, pnm, read_to_end, responses, wait_until
+
+PICTURE = pnm(noise(32, 24))
+SLOW = "--body-ms", HOUR_MS, "--write-ms", HOUR_MS
+FEW_SLOTS = "--slots-small", "2", "--slots-medium", "1", "--slots-large", "0", "--slots-huge", "1"
+MB = 1 << 20
+
+
+def upload(daemon, body, announced):
+    """BODY, of an upload that is longer."""
+    s = daemon.socket()
+    s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % announced + body)
+    return s
+
+
+def ended(daemon, reason):
+    return daemon.samples()[f'burin_connections_ended_total{{reason="{reason}"}}']
+
+
+def get_in(daemon, body):
+    """Asks until it is let in: so often it was refused. It begins with a refusal, or nothing is tested."""
+    statuses = []
+
+    def asked():
+        statuses.append(daemon.post("/histeq", body).status)
+        time.sleep(0.05)
+        return statuses[-1] == 200
+
+    assert wait_until(asked), statuses
+    assert statuses[0] == 503 and set(statuses) == {200, 503}, statuses
+
+
+def test_uploads_that_stop_short_of_their_end(start):
+    """They hold nearly all of queue_bytes. Much had come of them, and fast: that is no excuse."""
+    daemon = start("--queue-bytes", "4MiB", "--body-pressed-ms", "1000", *SLOW)
+    still = [upload(daemon, bytes(19 * MB // 10), 2 * MB) for _ in range(2)]
+    assert wait_until(lambda: daemon.metric("body_bytes_held") == 2 * (19 * MB // 10))
+    assert daemon.works(), "there is room for a small one"
+    time.sleep(1.5)
+    assert ended(daemon, "body") == 0, "nobody was refused so far"
+    get_in(daemon, pnm(noise(1000, 700)))
+    assert ended(daemon, "body") == 2
+    for s in still:
+        assert read_to_end(s) == b""
+        s.close()
+    assert daemon.becomes_idle()
+
+
+def test_answers_that_nobody_takes(start):
+    daemon = start("--answer-bytes", "20MB", "--body-pressed-ms", "1000", *SLOW)
+    tall = large_png(4000, 4000)  # 16 MB as PNM
+    askers = [daemon.socket() for _ in range(2)]
+    for s in askers:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        s.sendall(b"POST /grayscale?type=pnm HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(tall) + tall)
+    assert wait_until(lambda: daemon.metric("answer_bytes_held") >= 32000000)
+    get_in(daemon, PICTURE)
+    assert ended(daemon, "write") >= 1 and ended(daemon, "body") == 0
+    for s in askers:
+        s.close()
+    assert daemon.becomes_idle()
+
+
+class Sender:
+    """An upload of which PIECE bytes come every 20 ms, until it is let go or told to end."""
+
+    def __init__(self, daemon, piece):
+        self.body = pnm(noise(2000, 1000))
+        self.sock = upload(daemon, self.body[:1], len(self.body))
+        self.piece, self.sent, self.cut, self.stop = piece, 1, None, False
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        while not self.stop:
+            try:
+                self.sock.sendall(self.body[self.sent:self.sent + self.piece])
+            except OSError:
+                self.cut = time.monotonic()
+                return
+            self.sent += self.piece
+            time.sleep(0.02)
+
+    def end(self):
+        """The rest at once; what is answered."""
+        self.stop = True
+        self.thread.join()
+        self.sock.sendall(self.body[self.sent:])
+        (status, _, _), = responses(read_to_end(self.sock))
+        return status
+
+
+def test_the_slowest_go_first(start):
+    """Each slot has an upload that comes, and comes faster than body_rate_bytes asks: others get in all the same, and
+    who is far faster than they is served."""
+    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "1000", "--body-rate-bytes", "50", *SLOW)
+    slow = [Sender(daemon, piece) for piece in (2, 20, 20)]
+    fast = Sender(daemon, 500)
+    assert wait_until(lambda: daemon.metric("slots_in_use") == 4)
+    try:
+        for round in range(2):
+            get_in(daemon, PICTURE)
+            assert wait_until(lambda: sum(s.cut is not None for s in slow) >= round + 1)
+            if round == 0:
+                slow.append(Sender(daemon, 20))
+                assert wait_until(lambda: daemon.metric("slots_in_use") == 4)
+        assert fast.end() == 200
+    finally:
+        for s in (*slow, fast):
+            s.stop = True
+            s.thread.join()
+            s.sock.close()
+    assert fast.cut is None and slow[0].cut, [s.cut for s in slow]
+    assert daemon.becomes_idle()
+
+
+def test_who_moves_keeps_his_place_beside_who_does_not(start):
+    """Slots are short: those that stand still are enough."""
+    daemon = start(*FEW_SLOTS, "--body-pressed-ms", "1000", "--body-rate-bytes", "1", *SLOW)
+    moving = Sender(daemon, 5)
+    still = [upload(daemon, b"P", 1000) for _ in range(3)]
+    assert wait_until(lambda: daemon.metric("slots_in_use") == 4)
+    get_in(daemon, PICTURE)
+    assert ended(daemon, "body") == 3 and moving.end() == 200
+    for s in (*still, moving.sock):
+        s.close()
+    assert daemon.becomes_idle()
