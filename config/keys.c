@@ -176,6 +176,10 @@ static const struct key keys[] = {
     { FIELD(self_test_ms, KEY_INTEGER), .def = 5000, .min = 10, .max = HOUR_MS, .unit = "ms",
       .why = "how often a worker runs its self-test, a job with a known answer, and a GPU is "
              "read for /metrics" },
+    { FIELD(worker_still_ms, KEY_INTEGER), .def = 500, .min = 100, .max = HOUR_MS, .unit = "ms",
+      .why = "how long a worker may stand still before it is replaced and its jobs run elsewhere: "
+             "stopped, frozen or locked up, though nothing keeps it from going on; one that "
+             "computes, waits for a core or is held by a debugger is not still" },
 
     { FIELD(operators_dir, KEY_TEXT), .text = "", .format = "a folder or nothing",
       .fits = formats_path_or_empty,

@@ -23,7 +23,7 @@ enum channel_kind {
     CHANNEL_SELF_TEST,   /* front: run the self-test */
     CHANNEL_SELF_TESTED, /* worker: `ok` tells whether the answer was right */
     CHANNEL_GAUGES,      /* worker of a GPU: readings of its device, unasked, every self_test_ms */
-    CHANNEL_HEARTBEAT,   /* worker: its process runs, unasked, every self_test_ms */
+    CHANNEL_HEARTBEAT,   /* worker: its process runs, unasked, every HEARTBEAT_MS */
 };
 
 struct message {
@@ -31,7 +31,8 @@ struct message {
     int32_t slot;
     int32_t capacity;
     int32_t ok;
-    int32_t lanes; /* READY: that run jobs side by side */
+    int32_t lanes;  /* READY: that run jobs side by side */
+    int32_t thread; /* READY, HEARTBEAT: the one that beats, by the kernel's number */
     union {
         char text[232]; /* READY: the device's name; SELF_TESTED: what went wrong */
         struct gauges gauges;

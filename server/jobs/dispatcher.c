@@ -13,6 +13,7 @@
 #include "server/jobs/dispatcher.h"
 
 #include "server/jobs/completion_pipe.h"
+#include "server/jobs/lane_watch.h"
 #include "server/jobs/queue.h"
 
 #include <stdlib.h>
@@ -26,6 +27,7 @@ struct place {
     short at;      /* WAITING, COMING_BACK, or the worker's number */
     short died_at; /* the worker that died with it, or NOWHERE */
     struct forecast_job forecast;
+    struct stillness lane; /* of the thread that runs it */
 };
 
 struct dispatcher {
@@ -259,17 +261,33 @@ void dispatcher_expire(struct dispatcher *dispatcher) {
     }
 }
 
-bool dispatcher_overdue(struct dispatcher *dispatcher, struct worker_handle *worker, int64_t now) {
+/* Where the process stands still as a whole, no lane is to blame. */
+static bool lane_hangs(struct dispatcher *dispatcher, struct worker_handle *worker, int slot,
+                       int64_t now) {
+    struct stillness *lane = &dispatcher->places[slot].lane;
+    if (worker_handle_is_late(worker, now)) {
+        stillness_end(lane);
+        return false;
+    }
+    const enum lane_state state =
+        lane_watch_look(lane, job_of(dispatcher, slot), worker->pid,
+                        dispatcher->options.config->worker_still_ms * ms_ns, now);
+    if (state == LANE_MOVES) worker_handle_moved(worker, now);
+    return state == LANE_HANGS;
+}
+
+bool dispatcher_hangs(struct dispatcher *dispatcher, struct worker_handle *worker, int64_t now) {
     const int64_t grace_ns = dispatcher->options.config->processing_ms * ms_ns;
-    bool overdue = false;
+    bool hangs = false;
     for (int slot = 0; worker->running && slot < slots_count(dispatcher->options.slots); slot++) {
         if (dispatcher->places[slot].at != number_of(dispatcher, worker)) continue;
         const struct progress *progress = &job_of(dispatcher, slot)->progress;
         const int64_t deadline = progress->deadline_ns;
         worker_handle_moved(worker, __atomic_load_n(&progress->seen_ns, __ATOMIC_RELAXED));
-        overdue |= deadline && now - deadline > grace_ns;
+        hangs |= deadline && now - deadline > grace_ns;
+        hangs |= lane_hangs(dispatcher, worker, slot, now);
     }
-    return overdue;
+    return hangs;
 }
 
 /* Why a job whose worker died need not run again, written into the job; false: it should. */
@@ -289,15 +307,16 @@ static bool is_over(struct job *job) {
     return true;
 }
 
-static void recover(struct dispatcher *dispatcher, short worker, int slot) {
+static void recover(struct dispatcher *dispatcher, const struct worker_handle *worker, int slot) {
     struct job *job = job_of(dispatcher, slot);
     dispatcher->places[slot].at = WAITING;
     dispatcher->running--;
-    backlog_remove(&dispatcher->forecast.backlogs[worker],
+    backlog_remove(&dispatcher->forecast.backlogs[number_of(dispatcher, worker)],
                    &dispatcher->places[slot].forecast.backlog);
     if (__atomic_load_n(&job->started, __ATOMIC_ACQUIRE)) {
-        job->deaths++;
-        dispatcher->places[slot].died_at = worker;
+        job->lost_runs++;
+        job->deaths += !worker->stood_still;
+        dispatcher->places[slot].died_at = number_of(dispatcher, worker);
     }
     if (is_over(job))
         send_back(dispatcher, slot);
@@ -309,7 +328,7 @@ void dispatcher_recover(struct dispatcher *dispatcher, const struct worker_handl
     const short number = number_of(dispatcher, worker);
     backlog_end_window(&dispatcher->forecast.backlogs[number]);
     for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++)
-        if (dispatcher->places[slot].at == number) recover(dispatcher, number, slot);
+        if (dispatcher->places[slot].at == number) recover(dispatcher, worker, slot);
 }
 
 void dispatcher_send_back_all(struct dispatcher *dispatcher) {

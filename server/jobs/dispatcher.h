@@ -61,9 +61,10 @@ void dispatcher_cancel(struct dispatcher *dispatcher, int slot);
 /* Sends back the waiting jobs whose time is over, or for which no worker is left. */
 void dispatcher_expire(struct dispatcher *dispatcher);
 
-/* Tells the worker when its jobs last went on. True if one of them is past its deadline by
- * processing_ms and more: nothing looks at its progress any more, whatever the other lanes do. */
-bool dispatcher_overdue(struct dispatcher *dispatcher, struct worker_handle *worker, int64_t now);
+/* Tells the worker when its jobs last went on. True if one of them hangs: it is past its deadline
+ * by processing_ms and more, so nothing looks at its progress any more, whatever the other lanes
+ * do; or its lane, on a CPU, has slept in it for worker_still_ms (lane_watch.h). */
+bool dispatcher_hangs(struct dispatcher *dispatcher, struct worker_handle *worker, int64_t now);
 
 /* The worker's process has ended: its jobs are queued first, or sent back where that makes no
  * sense. */

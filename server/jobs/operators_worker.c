@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. To the sandbox this process is the front: it has slots of its own, one, a channel
  * and a completion pipe to it, so that the sandbox runs the code of every worker. One loop passes
- * messages on in both directions. While a job is under way it looks every few milliseconds at the
- * progress, carries it to the front's slot and the front's wish to cancel to the sandbox's. What
- * the sandbox writes is not believed: sandbox_answer.c. */
+ * messages on in both directions, and beats for the front. While a job is under way it looks every
+ * few milliseconds at the progress, carries it to the front's slot and the front's wish to cancel
+ * to the sandbox's. A sandbox that stands still is killed, as the front kills a worker, which then
+ * has the job done once more. What the sandbox writes is not believed: sandbox_answer.c. */
 #include "server/jobs/operators_worker.h"
 
 #include "server/jobs/channel.h"
 #include "server/jobs/completion_pipe.h"
+#include "server/jobs/heartbeat.h"
 #include "server/jobs/process.h"
 #include "server/jobs/sandbox_answer.h"
+#include "server/jobs/stillness.h"
 #include "server/jobs/worker.h"
 #include "server/log.h"
 
@@ -29,15 +32,19 @@ struct operators_worker {
     int channel;         /* to the front */
     struct slots *own;   /* one slot, which the sandbox maps too */
     int own_slot;
-    int sandbox;           /* the channel to it */
-    int completions;       /* the end that is read */
-    pid_t pid;             /* of the sandbox; 0: it has been reaped */
-    int job;               /* the front's slot that is under way, or NONE */
-    int64_t over_since_ns; /* when its time was seen to be over; 0: it is not */
-    bool used;             /* the sandbox has run a job before this one */
-    bool ready;            /* the front was told that it is */
-    int self_tests;        /* that it was asked for and has not answered */
-    int64_t heartbeat_ns;  /* when the front was told of the last */
+    int sandbox;                /* the channel to it */
+    int completions;            /* the end that is read */
+    pid_t pid;                  /* of the sandbox; 0: it has been reaped */
+    int job;                    /* the front's slot that is under way, or NONE */
+    int64_t over_since_ns;      /* when its time was seen to be over; 0: it is not */
+    bool used;                  /* the sandbox has run a job before this one */
+    bool ready;                 /* the front was told that it is */
+    int self_tests;             /* that it was asked for and has not answered */
+    int64_t beat_ns;            /* when the front was sent a heartbeat last */
+    int64_t heard_ns;           /* of the sandbox's last heartbeat */
+    pid_t heard_thread;         /* that sent them; as the sandbox says, and looked at in it alone */
+    struct stillness stillness; /* of that thread, while no heartbeat comes */
+    int64_t still_ns;           /* as long as it may be so */
 };
 
 /* ---- in */
@@ -173,20 +180,18 @@ static bool take_from_front(struct operators_worker *worker) {
 
 /* Whether the front expects a message of that kind: an operator may write into the channel as often
  * as it likes, and the front serves others too. */
-static bool is_expected(struct operators_worker *worker, uint32_t kind) {
-    const int64_t now = clock_ns();
-    switch (kind) {
+static bool take_expected(struct operators_worker *worker, struct message *message) {
+    switch (message->kind) {
     case CHANNEL_READY:
         if (worker->ready) return false;
         worker->ready = true;
+        worker->heard_ns = clock_ns();
+        worker->heard_thread = message->thread;
+        message->thread = gettid();
         return true;
     case CHANNEL_SELF_TESTED:
         if (!worker->self_tests) return false;
         worker->self_tests--;
-        return true;
-    case CHANNEL_HEARTBEAT:
-        if (now - worker->heartbeat_ns < LOOK_MS * ms_ns) return false;
-        worker->heartbeat_ns = now;
         return true;
     default: return false;
     }
@@ -199,7 +204,8 @@ static bool take_from_sandbox(struct operators_worker *worker) {
     const int count = channel_take(worker->sandbox, messages, MESSAGES, 0);
     for (int i = 0; i < count; i++) {
         struct message *message = &messages[i];
-        if (!is_expected(worker, message->kind)) continue;
+        if (message->kind == CHANNEL_HEARTBEAT) worker->heard_ns = clock_ns();
+        if (!take_expected(worker, message)) continue;
         message->capacity = message->lanes = 1;
         sandbox_answer_clean(message->text, sizeof message->text);
         channel_send(worker->channel, message);
@@ -207,12 +213,37 @@ static bool take_from_sandbox(struct operators_worker *worker) {
     return count != 0;
 }
 
+/* ---- signs of life */
+
+static void beat(struct operators_worker *worker, int64_t now) {
+    const struct message message = { .kind = CHANNEL_HEARTBEAT, .thread = gettid() };
+    if (!worker->ready || now - worker->beat_ns < HEARTBEAT_MS * ms_ns) return;
+    worker->beat_ns = now;
+    channel_send(worker->channel, &message);
+}
+
+/* Whether the sandbox stands still. */
+static bool is_still(struct operators_worker *worker, int64_t now) {
+    if (!worker->ready || now - worker->heard_ns <= HEARTBEAT_LATE_MS * ms_ns) {
+        stillness_end(&worker->stillness);
+        return false;
+    }
+    return stillness_look(&worker->stillness, worker->pid, worker->heard_thread, now) >
+           worker->still_ns;
+}
+
 static int serve(struct operators_worker *worker) {
     for (;;) {
+        const int64_t now = clock_ns();
+        beat(worker, now);
+        if (is_still(worker, now)) {
+            log_event(LOG_ERROR, "worker: the process of users' operators stands still: killed");
+            return WORKER_FAILED;
+        }
         struct pollfd ready[] = { { .fd = worker->channel, .events = POLLIN },
                                   { .fd = worker->sandbox, .events = POLLIN },
                                   { .fd = worker->completions, .events = POLLIN } };
-        poll(ready, 3, worker->job == NONE ? -1 : LOOK_MS);
+        poll(ready, 3, worker->job == NONE ? HEARTBEAT_MS / 2 : LOOK_MS);
         if (ready[2].revents & POLLIN) take_completion(worker);
         const bool closed = ready[2].revents && !(ready[2].revents & POLLIN);
         if (closed || (ready[1].revents && !take_from_sandbox(worker))) {
@@ -284,10 +315,13 @@ static enum status open_sandbox(struct operators_worker *worker, const char *dev
 }
 
 int operators_worker_run(struct slots *slots, int channel, const char *device) {
-    struct operators_worker worker = {
-        .slots = slots, .channel = channel, .job = NONE, .sandbox = -1, .completions = -1
-    };
     const struct config *config = slots_preamble(slots);
+    struct operators_worker worker = { .slots = slots,
+                                       .channel = channel,
+                                       .job = NONE,
+                                       .sandbox = -1,
+                                       .completions = -1,
+                                       .still_ns = config->worker_still_ms * ms_ns };
     struct failure failure = { 0 };
     int code = WORKER_FAILED;
     log_start((size_t)config->log_buffer_bytes, slots_log_dropped(slots));

@@ -9,8 +9,9 @@
  *
  * A job that crashes the sandbox is answered as failed, or run once more if the sandbox had run
  * others before, for they may be why. One that does not stop OPERATORS_GRACE_MS after its deadline
- * or after its client has gone is answered, and the sandbox killed. In each case this worker ends,
- * and the front starts the next.
+ * or after its client has gone is answered, and the sandbox killed. One that stands still
+ * (stillness.h) is killed too, and the job run once more. In each case this worker ends, and the
+ * front starts the next.
  *
  * Used by:  command_worker.c.
  * Owns:     the sandbox's process, channel and slot; SLOTS and the channel are the caller's.

@@ -97,11 +97,11 @@ static void look_at(struct supervisor *supervisor, struct worker_handle *worker,
     if (!worker->pid) {
         if (worker->wanted && now >= worker->restart_ns) start(supervisor, worker);
     } else if (!is_ending(worker)) {
-        const bool overdue = dispatcher_overdue(supervisor->dispatcher, worker, now);
-        if (!worker_handle_check(worker, now, config->worker_start_ms * ms_ns,
-                                 config->self_test_ms * ms_ns) ||
-            overdue)
-            worker_handle_kill(worker);
+        const struct worker_patience patience = { .start_ns = config->worker_start_ms * ms_ns,
+                                                  .self_test_ns = config->self_test_ms * ms_ns,
+                                                  .still_ns = config->worker_still_ms * ms_ns };
+        const bool hangs = dispatcher_hangs(supervisor->dispatcher, worker, now);
+        if (!worker_handle_check(worker, now, &patience) || hangs) worker_handle_kill(worker);
     }
 }
 

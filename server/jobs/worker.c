@@ -106,9 +106,11 @@ static void answer_self_test(struct worker *worker, struct lane *lane) {
     if (status == STATUS_DEVICE) give_up(&failure);
 }
 
-static void begin(struct job *job) {
+/* LANE: the thread that does all of it, or 0 where it waits for others. */
+static void begin(struct job *job, int32_t lane) {
     /* Another lane may have written here last: its release was the time at which it finished. */
     (void)__atomic_load_n(&job->finished_ns, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&job->lane, lane, __ATOMIC_RELAXED);
     __atomic_store_n(&job->started, 1, __ATOMIC_RELEASE);
 }
 
@@ -116,7 +118,9 @@ static void run_group(struct worker *worker, struct lane *lane, struct group *gr
     struct failure failure = { 0 };
     if (group->self_test) answer_self_test(worker, lane);
     if (!group->count) return;
-    for (int i = 0; i < group->count; i++) begin(slot_job(worker->executor.slots, group->slots[i]));
+    const int32_t thread = worker->gpu || worker->pool ? 0 : gettid();
+    for (int i = 0; i < group->count; i++)
+        begin(slot_job(worker->executor.slots, group->slots[i]), thread);
     executor_run(&worker->executor, lane, group->slots, group->count, &failure);
     if (failure.status == STATUS_DEVICE) give_up(&failure);
 }
@@ -200,6 +204,7 @@ static void say_ready(const struct worker *worker) {
         .kind = CHANNEL_READY,
         .capacity = capacity(worker),
         .lanes = worker->lanes,
+        .thread = worker->heartbeat.number,
         .ok = 1,
     };
     snprintf(message.text, sizeof message.text, "%s", worker->executor.device_name);
@@ -294,8 +299,7 @@ static int run(struct slots *slots, int channel, const struct config *config,
     if (!worker) return 1;
     worker->sandbox = sandbox;
     worker->channel = channel;
-    worker->heartbeat =
-        (struct heartbeat){ .channel = channel, .every_ms = (int)config->self_test_ms };
+    worker->heartbeat.channel = channel;
     worker->executor = executor_make(slots, config, driver, index);
     worker->executor.answer = answer;
     worker->executor.leave = leave;

@@ -2,12 +2,13 @@
 /* How it works. A process is starting until it says READY, then at work, then killed or closed, and
  * at last reaped; from then on restart_ns tells when the next one may start. It is reaped without
  * waiting: a process that the driver holds in the kernel may end seconds after its channel closed,
- * and until then it may still write into the slots of its jobs. Stillness is judged from two
- * clocks, the heartbeat's and the lanes', each against `patience`; both begin anew when something
- * is first asked, and when the front itself did not run. A worker that dies before it was ever
- * healthy is started again after 0.3 s, then twice as long each time, up to 10 s. */
+ * and until then it may still write into the slots of its jobs. That its process is still the
+ * kernel says when no heartbeat comes; that its lanes are, a clock, which begins anew when
+ * something is first asked and when the front itself did not run. A worker that dies before it was
+ * ever healthy is started again after 0.3 s, then twice as long each time, up to 10 s. */
 #include "server/jobs/worker_handle.h"
 
+#include "server/jobs/heartbeat.h"
 #include "server/jobs/process.h"
 #include "server/log.h"
 
@@ -66,7 +67,9 @@ bool worker_handle_start(struct worker_handle *worker, int slots_memory_fd, cons
     worker->channel = ends[0];
     worker->ready = worker->alone = worker->self_test_ok = worker->self_test_pending = false;
     worker->still = NULL;
-    worker->killed = false;
+    worker->killed = worker->stood_still = false;
+    worker->heartbeat_thread = 0;
+    stillness_end(&worker->stillness);
     worker->running = 0;
     worker->gauges = (struct gauges){ .told = 0 };
     worker->started_ns = worker->moved_ns = clock_ns();
@@ -124,9 +127,11 @@ static void became_ready(struct worker_handle *worker, const struct message *mes
     worker->ready = worker->self_test_ok = true; /* it runs the self-test before it says so */
     worker->capacity = message->capacity;
     worker->lanes = message->lanes;
+    worker->heartbeat_thread = message->thread;
     worker->early_deaths = 0;
     worker->trouble[0] = 0;
     worker->self_test_sent_ns = worker->heartbeat_ns = worker->moved_ns = clock_ns();
+    worker->checked_ns = worker->moved_ns;
     snprintf(worker->name, sizeof worker->name, "%.63s", message->text);
     log_event(LOG_INFO, "worker %s ready: %s, %.0f ms after its start", worker->label, worker->name,
               ns_to_ms(clock_ns() - worker->started_ns));
@@ -147,7 +152,10 @@ void worker_handle_receive(struct worker_handle *worker, const struct message *m
         worker->gauges = message->gauges;
         worker->gauges_ns = clock_ns();
         break;
-    case CHANNEL_HEARTBEAT: worker->heartbeat_ns = clock_ns(); break;
+    case CHANNEL_HEARTBEAT:
+        worker->heartbeat_ns = clock_ns();
+        worker->heartbeat_thread = message->thread;
+        break;
     }
 }
 
@@ -178,22 +186,42 @@ static void set_still(struct worker_handle *worker, const char *still) {
     worker->still = still;
 }
 
-bool worker_handle_check(struct worker_handle *worker, int64_t now, int64_t start_ns,
-                         int64_t self_test_ns) {
+bool worker_handle_is_late(const struct worker_handle *worker, int64_t now) {
+    return now - worker->heartbeat_ns > HEARTBEAT_LATE_MS * ms_ns;
+}
+
+/* In what way its process is still; NULL: it is not. */
+static const char *look_at_process(struct worker_handle *worker, int64_t now, int64_t still_ns) {
+    const int64_t past = now - worker->checked_ns;
+    worker->checked_ns = now;
+    if (!worker_handle_is_late(worker, now)) {
+        stillness_end(&worker->stillness);
+        return NULL;
+    }
+    worker_handle_moved(worker, worker->moved_ns + past);
+    const int64_t still =
+        stillness_look(&worker->stillness, worker->pid, worker->heartbeat_thread, now);
+    worker->stood_still = still > still_ns;
+    if (worker->stillness.account.state == THREAD_TRACED)
+        return "gives no sign of life: a debugger holds its process";
+    return still > still_ns / 2 ? "gives no sign of life: its process stands still" : NULL;
+}
+
+bool worker_handle_check(struct worker_handle *worker, int64_t now,
+                         const struct worker_patience *patience) {
     if (worker->killed) return true;
-    if (!worker->ready) return now - worker->moved_ns <= start_ns;
-    if (!worker->self_test_pending && now - worker->self_test_sent_ns > self_test_ns)
+    if (!worker->ready) return now - worker->moved_ns <= patience->start_ns;
+    if (!worker->self_test_pending && now - worker->self_test_sent_ns > patience->self_test_ns)
         send_self_test(worker, now);
-    const int64_t patience = 3 * self_test_ns + SLACK_MS * ms_ns;
-    const int64_t lanes =
-        worker->running && patience < LANES_MS * ms_ns ? LANES_MS * ms_ns : patience;
-    const int64_t silent = now - worker->heartbeat_ns;
+    const char *process = look_at_process(worker, now, patience->still_ns);
+    const int64_t usual = 3 * patience->self_test_ns + SLACK_MS * ms_ns;
+    const int64_t lanes = worker->running && usual < LANES_MS * ms_ns ? LANES_MS * ms_ns : usual;
     const int64_t stuck = asked(worker) ? now - worker->moved_ns : 0;
-    set_still(worker, silent > patience ? "gives no sign of life: its process stands still"
+    set_still(worker, process           ? process
                       : stuck <= lanes  ? NULL
                       : worker->running ? "hangs: no job goes on, and the self-test is not answered"
                                         : "does not answer the self-test");
-    return silent <= 2 * patience && stuck <= 2 * lanes;
+    return !worker->stood_still && stuck <= 2 * lanes;
 }
 
 bool worker_handle_hopeless(struct worker_handle *worker, int64_t now) {

@@ -2,15 +2,20 @@
 /* worker_handle.h - the front's end of one worker; it outlives the processes that serve it.
  *
  * A worker is healthy when it has opened its device, has passed its last self-test, and is not
- * still. A process is still that sent no heartbeat for three times self_test_ms: it is stopped, or
- * starved of cores. So are lanes of which none went on for as long, though something is asked of
- * them: no self-test was answered, no job came back, and no job under way looked at its progress
- * or, on a GPU, counted on. With jobs under way it takes 5 s at least, since parts of an honest job
- * look at nothing for a second. A job that goes on, however long it is, keeps its worker healthy.
+ * still. A process is still that sends no heartbeat though the kernel knows nothing that keeps it
+ * from doing so (stillness.h): it was stopped, frozen or is locked up. After half of
+ * worker_still_ms it gets no more jobs, after all of it the process is lost, and its jobs are not
+ * to blame. One that waits for a core, or that a debugger holds, is not lost.
  *
- * A worker that stays still for twice that time is lost, and so is one that has not opened its
- * device within worker_start_ms. Not noticed: one lane of several that hangs while the others go on
- * (its job's own deadline tells, dispatcher.c), and lanes that run in circles.
+ * Lanes are still of which none went on for three times self_test_ms, though something is asked of
+ * them: no self-test was answered, no job came back, and no job under way looked at its progress,
+ * ran on a core or, on a GPU, counted on. With jobs under way it takes 5 s at least, since parts of
+ * an honest job look at nothing for a second. Time in which the heartbeat is late does not count. A
+ * job that goes on, however long it is, keeps its worker healthy. After twice that time the worker
+ * is lost, and so is one that has not opened its device within worker_start_ms. A lane that sleeps
+ * in the midst of a job, on a CPU, is dispatcher.c's to notice. Not noticed: one lane of several
+ * that hangs on a GPU while the others go on (its job's own deadline tells), and lanes that run in
+ * circles.
  *
  * Used by:  supervisor.c and dispatcher.c, under the supervisor's lock; a handle has none.
  * Owns:     the process and the front's end of its channel.
@@ -24,6 +29,7 @@
 #include "server/generation.h"
 #include "server/jobs/channel.h"
 #include "server/jobs/slot.h"
+#include "server/jobs/stillness.h"
 
 #include <sys/types.h>
 
@@ -47,14 +53,23 @@ struct worker_handle {
     bool self_test_ok, self_test_pending;
     const char *still; /* in what way it is still or ending; static text, NULL: it moves */
     bool killed;       /* its end is awaited */
+    bool stood_still;  /* that is why: as a whole, so no job of it is to blame */
     int64_t started_ns, self_test_sent_ns;
-    int64_t heartbeat_ns; /* of the last heartbeat */
-    int64_t moved_ns;     /* when a lane was last seen to go on, or was first asked to */
-    int64_t restart_ns;   /* when to try again */
-    int64_t ill_since_ns; /* 0: healthy when last looked at */
+    int64_t heartbeat_ns;       /* of the last heartbeat */
+    pid_t heartbeat_thread;     /* that sends it; 0: not heard yet */
+    struct stillness stillness; /* of that thread, while no heartbeat comes */
+    int64_t checked_ns;         /* when it was judged last */
+    int64_t moved_ns;           /* when a lane was last seen to go on, or was first asked to */
+    int64_t restart_ns;         /* when to try again */
+    int64_t ill_since_ns;       /* 0: healthy when last looked at */
     int restarts, early_deaths;
     struct gauges gauges; /* the last reading of its GPU */
     int64_t gauges_ns;    /* when that came */
+};
+
+/* How long which part of it may take, in ns. */
+struct worker_patience {
+    int64_t start_ns, self_test_ns, still_ns; /* the keys worker_start_ms and so on */
 };
 
 /* How well a worker's times were predicted, in ms over all jobs that came back whole, and what it
@@ -115,10 +130,13 @@ void worker_handle_moved(struct worker_handle *worker, int64_t when);
 /* The front itself did not run for a while, so nobody knows who was silent: all begin anew. */
 void worker_handle_reset_clocks(struct worker_handle *worker, int64_t now);
 
-/* Starts a self-test when it is time, every SELF_TEST_NS, and judges whether the worker is still.
- * false: it is lost, and should be killed. START_NS: how long it may take to open its device. */
-bool worker_handle_check(struct worker_handle *worker, int64_t now, int64_t start_ns,
-                         int64_t self_test_ns);
+/* No heartbeat came when it should have. */
+bool worker_handle_is_late(const struct worker_handle *worker, int64_t now);
+
+/* Starts a self-test when it is time, and judges whether the worker is still. false: it is lost,
+ * and should be killed. */
+bool worker_handle_check(struct worker_handle *worker, int64_t now,
+                         const struct worker_patience *patience);
 
 bool worker_handle_healthy(const struct worker_handle *worker);
 

@@ -4,7 +4,7 @@
 The machine may be busy. So a test waits for a state, PATIENCE_S at most: less than the deadlines of half a minute that
 would bring it about without anybody's doing. It asserts of a time only that it was not too short, of what a thing costs
 only the processor time, and gives the daemon's own keys an hour, or seconds, where milliseconds would do. Unless a test
-says otherwise a job may take, and a stop wait for, an hour."""
+says otherwise a job may take, a worker stand still, and a stop wait for an hour."""
 import functools
 import http.client
 import io
@@ -198,7 +198,8 @@ class Daemon:
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
             [*(command or [BURIN]), "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--processing-ms", HOUR_MS,
-             "--drain-timeout-ms", HOUR_MS, "--drain-body-ms", HOUR_MS, "--body-pressed-ms", HOUR_MS, *slots, *flags],
+             "--drain-timeout-ms", HOUR_MS, "--drain-body-ms", HOUR_MS, "--body-pressed-ms", HOUR_MS,
+             "--worker-still-ms", HOUR_MS, *slots, *flags],
             stdout=subprocess.PIPE, stderr=stderr or self.log, env={**os.environ, **(env or {})})
         line = self.process.stdout.readline().decode()
         match = re.search(r"127\.0\.0\.1:(\d+)", line)

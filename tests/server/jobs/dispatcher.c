@@ -323,10 +323,10 @@ static void overdue_is_past_the_deadline_by_as_much_again(void **state) {
     struct progress *progress = &slot_job(slots, slot)->progress;
     progress->deadline_ns = 100 * second_ns;
     progress->seen_ns = clock_ns() + second_ns;
-    assert_false(dispatcher_overdue(dispatcher, &workers.all[0], 101 * second_ns));
+    assert_false(dispatcher_hangs(dispatcher, &workers.all[0], 101 * second_ns));
     assert_int_equal(workers.all[0].moved_ns, progress->seen_ns);
-    assert_true(dispatcher_overdue(dispatcher, &workers.all[0], 101 * second_ns + 1));
-    assert_false(dispatcher_overdue(dispatcher, &workers.all[1], 200 * second_ns));
+    assert_true(dispatcher_hangs(dispatcher, &workers.all[0], 101 * second_ns + 1));
+    assert_false(dispatcher_hangs(dispatcher, &workers.all[1], 200 * second_ns));
 }
 
 static void all_come_back_at_the_end(void **state) {

@@ -3,6 +3,7 @@
  * job says: this program again. None that misbehaves costs the front more than one job. */
 #include "server/jobs/operators_worker.h"
 
+#include "config/config.h"
 #include "server/jobs/channel.h"
 #include "server/jobs/completion_pipe.h"
 #include "server/jobs/process.h"
@@ -21,6 +22,9 @@
 #include <cmocka.h>
 
 enum { IO_THREAD = 200, BODY = 100, RESULT = SLOT_PAGE, FLOOD = 2000, PATIENCE_S = 60 };
+
+/* This sandbox has no heartbeat. */
+static struct config config = { .worker_still_ms = 3600 * 1000, .log_buffer_bytes = 1 << 16 };
 
 /* ---- the sandbox */
 
@@ -51,6 +55,7 @@ static void do_as_planned(struct slots *slots, int slot) {
     for (int i = 0; i < FLOOD && strcmp(plan, "flood") == 0; i++) send_all();
     while (strcmp(plan, "flood for ever") == 0) send_all();
     if (strcmp(plan, "crash") == 0) raise(SIGKILL);
+    if (strcmp(plan, "stop") == 0) raise(SIGSTOP);
     if (strcmp(plan, "close the pipe") == 0) close(PROCESS_PIPES_FD);
     if (strcmp(plan, "close the channel") == 0) close(PROCESS_CHANNEL_FD);
     while (strncmp(plan, "close", 5) == 0) pause();
@@ -84,7 +89,10 @@ struct scene {
 };
 
 static struct scene begin(void) {
-    const struct slot_options options = { .classes = { { 8, 64 << 10 } }, .span_bytes = 1 << 20 };
+    const struct slot_options options = { .classes = { { 8, 64 << 10 } },
+                                          .span_bytes = 1 << 20,
+                                          .preamble = &config,
+                                          .preamble_bytes = sizeof config };
     struct failure failure = { 0 };
     int ends[2], pipe[2];
     struct scene scene = { .slots = slots_create(&options, &failure) };
@@ -159,13 +167,20 @@ static int count_messages(struct scene *scene, enum channel_kind kind) {
     return found;
 }
 
+/* The next message but heartbeats. */
+static struct message hear(struct scene *scene) {
+    struct message message = { .kind = CHANNEL_HEARTBEAT };
+    while (message.kind == CHANNEL_HEARTBEAT)
+        assert_int_equal(channel_take(scene->channel, &message, 1, PATIENCE_S * 1000), 1);
+    return message;
+}
+
 /* ---- tests */
 
 static void it_passes_on_jobs_and_answers(void **state) {
     (void)state;
-    struct message message;
     struct scene scene = begin();
-    assert_int_equal(channel_take(scene.channel, &message, 1, PATIENCE_S * 1000), 1);
+    const struct message message = hear(&scene);
     assert_int_equal(message.kind, CHANNEL_READY);
     assert_string_equal(message.text, "sand?box");
     for (int i = 0; i < 2; i++) {
@@ -178,8 +193,7 @@ static void it_passes_on_jobs_and_answers(void **state) {
     }
     for (int i = 0; i < 2; i++) {
         assert_true(channel_send(scene.channel, &(struct message){ .kind = CHANNEL_SELF_TEST }));
-        assert_int_equal(channel_take(scene.channel, &message, 1, PATIENCE_S * 1000), 1);
-        assert_int_equal(message.kind, CHANNEL_SELF_TESTED);
+        assert_int_equal(hear(&scene).kind, CHANNEL_SELF_TESTED);
     }
     assert_int_equal(end(&scene), 0);
 }
@@ -226,6 +240,37 @@ static void what_ends_a_sandbox(void **state) {
     }
 }
 
+/* Its own, and it tells who beats. */
+static void it_beats_for_the_front(void **state) {
+    (void)state;
+    struct message message;
+    struct scene scene = begin();
+    hear(&scene);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(channel_take(scene.channel, &message, 1, PATIENCE_S * 1000), 1);
+        assert_int_equal(message.kind, CHANNEL_HEARTBEAT);
+        assert_int_equal(message.thread, scene.worker);
+    }
+    assert_int_equal(end(&scene), 0);
+}
+
+/* Nobody answers its job: the front has it done once more. */
+static void a_sandbox_that_stands_still_ends(void **state) {
+    (void)state;
+    int how = 0;
+    config.worker_still_ms = 100;
+    struct scene scene = begin();
+    config.worker_still_ms = 3600 * 1000;
+    begin_job(&scene, "stop", 0);
+    struct completion completion;
+    assert_int_equal(waitpid(scene.worker, &how, 0), scene.worker);
+    assert_int_equal(WEXITSTATUS(how), WORKER_FAILED);
+    assert_int_equal(completion_pipe_take(scene.completions, &completion, 1), 0);
+    close(scene.channel);
+    close(scene.completions);
+    slots_destroy(scene.slots);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1 && strcmp(argv[argc - 1], "--sandbox") == 0) return be_sandbox();
     /* The operators' texts, of which there are none here: nothing else gets that number. */
@@ -236,6 +281,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_flood_is_held_back),
         cmocka_unit_test(a_flood_for_ever_ends_at_its_deadline),
         cmocka_unit_test(what_ends_a_sandbox),
+        cmocka_unit_test(it_beats_for_the_front),
+        cmocka_unit_test(a_sandbox_that_stands_still_ends),
     };
     return cmocka_run_group_tests_name("operators_worker", tests, NULL, NULL);
 }

@@ -26,6 +26,7 @@
 #include <cmocka.h>
 
 enum { HANGING_WIDTH = 13, USUAL_WIDTH = 16, HEIGHT = 4, SELF_TEST_MS = 500, LATE_MS = 30000 };
+enum { STILL_MS = 500 };
 
 /* ---- a system in which a killed process does not end, as where a driver holds it: this program's
  * waitpid comes before the library's */
@@ -117,6 +118,7 @@ static int open_front_with(void **state, long start_ms) {
                                         .queue_jobs = 8,
                                         .worker_start_ms = start_ms,
                                         .self_test_ms = SELF_TEST_MS,
+                                        .worker_still_ms = STILL_MS,
                                         .processing_ms = 30000,
                                         .lanes = 1,
                                         .batch = 1,
@@ -263,14 +265,14 @@ static void a_stopped_worker_with_a_job_is_ill(void **state) {
     assert_true(pid > 0);
     const int64_t begin = clock_ns();
     assert_int_equal(kill(pid, SIGSTOP), 0);
-    assert_true(ill_after_ms(front, begin) > 2 * SELF_TEST_MS);
-    assert_non_null(strstr(gpu_facts(front).trouble, "no sign of life"));
-    assert_false(cpu_stands_by(front)); /* it is needed now */
+    assert_true(ill_after_ms(front, begin) < 5000); /* on a busy machine; else 0.5 s */
+    assert_false(cpu_stands_by(front));             /* it is needed now */
     const int slot = submit(front, USUAL_WIDTH);
     assert_int_equal(returned(front, LATE_MS), slot);
     assert_true(done_by(front, slot, "cpu"));
     assert_int_equal(returned(front, LATE_MS), stuck);
     assert_true(done_by(front, stuck, "cpu"));
+    assert_int_equal(slot_job(front->slots, stuck)->deaths, 0); /* it was not to blame */
     assert_int_equal(gpu_facts(front).restarts, 1);
 }
 

@@ -3,8 +3,10 @@
 #include "server/jobs/worker_handle.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -120,8 +122,32 @@ static void messages_are_told_apart(void **state) {
 
 enum { START_S = 60 }; /* how long it may take to open its device */
 
+static bool check_at(struct worker_handle *worker, int64_t now, int64_t self_test_ns) {
+    return worker_handle_check(
+        worker, now, &(struct worker_patience){ START_S * second_ns, self_test_ns, second_ns / 2 });
+}
+
 static bool check(struct worker_handle *worker, int64_t now_s) {
-    return worker_handle_check(worker, now_s * second_ns, START_S * second_ns, 5 * second_ns);
+    return check_at(worker, now_s * second_ns, 5 * second_ns);
+}
+
+/* A process that was stopped, for its kernel to say so. */
+static pid_t stopped;
+
+static void begin_stopped(void) {
+    stopped = fork();
+    if (stopped == 0) {
+        alarm(60);
+        for (;;) pause();
+    }
+    assert_true(stopped > 0);
+    kill(stopped, SIGSTOP);
+    assert_int_equal(waitpid(stopped, NULL, WUNTRACED), stopped);
+}
+
+static void end_stopped(void) {
+    kill(stopped, SIGKILL);
+    while (waitpid(stopped, NULL, 0) != stopped) continue;
 }
 
 static struct worker_handle ready_worker(int running) {
@@ -137,6 +163,8 @@ struct sight {
     double ill_s, lost_s; /* when it was seen so; 0: never */
 };
 
+enum { LOOKS_A_SECOND = 20 };
+
 /* The heart beats until BEATS_S, a lane moves until MOVES_S, and no self-test is answered. */
 static struct sight watch(struct worker_handle *worker, double seconds, double beats_s,
                           double moves_s, int64_t every_ns) {
@@ -144,11 +172,10 @@ static struct sight watch(struct worker_handle *worker, double seconds, double b
     int ends[2];
     assert_true(channel_open(ends));
     worker->channel = ends[0];
-    for (int64_t now = 0; now < seconds * 1e9 && !sight.lost_s; now += second_ns / 10) {
+    for (int64_t now = 0; now < seconds * 1e9 && !sight.lost_s; now += second_ns / LOOKS_A_SECOND) {
         if (now < beats_s * 1e9) worker->heartbeat_ns = now;
         if (now < moves_s * 1e9) worker_handle_moved(worker, now);
-        if (!worker_handle_check(worker, now, START_S * second_ns, every_ns))
-            sight.lost_s = (double)now / 1e9;
+        if (!check_at(worker, now, every_ns)) sight.lost_s = (double)now / 1e9;
         if (!worker_handle_healthy(worker) && !sight.ill_s) sight.ill_s = (double)now / 1e9;
     }
     close(ends[0]);
@@ -161,14 +188,43 @@ static void check_sight(struct sight sight, double ill_s, double lost_s) {
     assert_float_equal(sight.lost_s, lost_s, 0.3);
 }
 
-static void a_silent_process_is_ill(void **state) {
+/* It is late after a quarter of a second; half of worker_still_ms later it is ill, and as much
+ * later it is lost, and its jobs are not to blame. */
+static void a_stopped_process_is_ill(void **state) {
     (void)state;
+    begin_stopped();
     for (int running = 0; running < 2; running++) {
         struct worker_handle worker = ready_worker(running);
-        check_sight(watch(&worker, 100, 2, 100, 5 * second_ns), 2 + 15.25, 2 + 30.5);
-        worker = ready_worker(running);
-        check_sight(watch(&worker, 100, 2, 100, second_ns / 2), 2 + 1.75, 2 + 3.5);
+        worker.pid = worker.heartbeat_thread = stopped;
+        const struct sight sight = watch(&worker, 100, 2, 100, 5 * second_ns);
+        assert_float_equal(sight.ill_s, 2 + 0.25 + 0.25, 0.12);
+        assert_float_equal(sight.lost_s, 2 + 0.25 + 0.5, 0.12);
+        assert_true(worker.stood_still);
     }
+    end_stopped();
+}
+
+/* Its kernel does not tell of it: a disk, or a front that may not look. */
+static void a_silent_process_of_which_nothing_is_known_is_ill_later(void **state) {
+    (void)state;
+    struct worker_handle worker = ready_worker(0);
+    worker.heartbeat_thread = 0;
+    check_sight(watch(&worker, 100, 2, 100, 5 * second_ns), 2 + 0.25 + 7.5, 2 + 0.25 + 15);
+}
+
+/* So do its lanes: they cannot be judged while the machine does something else. */
+static void who_waits_for_a_core_is_neither_still_nor_do_its_lanes_hang(void **state) {
+    (void)state;
+    const pid_t hog = fork();
+    if (hog == 0) {
+        alarm(60);
+        for (volatile unsigned i = 0;; i++) continue;
+    }
+    struct worker_handle worker = ready_worker(1);
+    worker.pid = worker.heartbeat_thread = hog;
+    check_sight(watch(&worker, 100, 2, 2, 5 * second_ns), 0, 0);
+    kill(hog, SIGKILL);
+    while (waitpid(hog, NULL, 0) != hog) continue;
 }
 
 static void a_long_job_is_no_illness(void **state) {
@@ -237,14 +293,18 @@ static void who_dies_early_waits_longer(void **state) {
 static void who_moves_again_is_healthy(void **state) {
     (void)state;
     struct worker_handle worker = ready_worker(1);
-    assert_true(watch(&worker, 18, 2, 18, 5 * second_ns).ill_s > 0);
+    begin_stopped();
+    worker.pid = worker.heartbeat_thread = stopped;
+    assert_true(watch(&worker, 2.6, 2, 2, 5 * second_ns).ill_s > 0);
     assert_false(worker_handle_healthy(&worker));
-    worker.heartbeat_ns = 18 * second_ns;
+    worker.heartbeat_ns = 3 * second_ns;
     worker.channel = -1;
-    assert_true(check(&worker, 18) && worker_handle_healthy(&worker));
-    assert_true(!check(&worker, 100));
+    assert_true(check(&worker, 3) && worker_handle_healthy(&worker));
+    worker.heartbeat_ns = 100 * second_ns; /* its heart beats on */
+    assert_false(check(&worker, 100));     /* but nothing that is asked of it is done */
     worker_handle_reset_clocks(&worker, 100 * second_ns); /* it was the front that stood still */
     assert_true(check(&worker, 100) && worker_handle_healthy(&worker));
+    end_stopped();
 }
 
 int main(int argc, char **argv) {
@@ -257,7 +317,9 @@ int main(int argc, char **argv) {
         cmocka_unit_test(gauges_are_told_while_they_are_fresh),
         cmocka_unit_test(gauges_end_with_their_worker),
         cmocka_unit_test(messages_are_told_apart),
-        cmocka_unit_test(a_silent_process_is_ill),
+        cmocka_unit_test(a_stopped_process_is_ill),
+        cmocka_unit_test(a_silent_process_of_which_nothing_is_known_is_ill_later),
+        cmocka_unit_test(who_waits_for_a_core_is_neither_still_nor_do_its_lanes_hang),
         cmocka_unit_test(a_long_job_is_no_illness),
         cmocka_unit_test(lanes_that_hang_are_ill),
         cmocka_unit_test(an_idle_worker_must_answer),
