@@ -156,7 +156,13 @@ static const struct key keys[] = {
     { FIELD(staging_bytes, KEY_SIZE), .def = 64 * MIB, .min = 64 * KIB, .max = 16 * GIB,
       .unit = "bytes",
       .why = "pinned memory per lane, in each direction, allocated at start: pinning costs about "
-             "0.4 ms a MiB" },
+             "0.4 ms a MiB; on a CPU the most that a lane keeps for input, work and output each, "
+             "while batches need so much" },
+    { FIELD(idle_bytes, KEY_SIZE), .def = 8 * MIB, .min = 64 * KIB, .max = 16 * GIB,
+      .unit = "bytes",
+      .why = "memory that a lane of a CPU keeps for input, work and output each, once no batch has "
+             "had more for 2 s: the rest goes back to the system; room for a picture "
+             "of 1080p" },
     { FIELD(arena_bytes, KEY_SIZE), .def = 512 * MIB, .min = 64 * KIB, .max = 256 * GIB,
       .unit = "bytes",
       .why = "device memory per lane, allocated at start; it bounds how many JPEGs a GPU decodes "

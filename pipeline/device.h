@@ -8,8 +8,8 @@
  *
  * Used by:  run.c walks a plan through it; the worker and the commands open lanes.
  * Owns:     the lane owns all memory it hands out, until the next reserve or trim.
- * Fails:    STATUS_NO_MEMORY (the lane is as before), STATUS_DEVICE (the process should end: a CUDA
- *           error of that kind spoils the context).
+ * Fails:    STATUS_NO_MEMORY (the lane has none until another reserve), STATUS_DEVICE (the process
+ *           should end: a CUDA error of that kind spoils the context).
  * Threads:  a lane belongs to one thread at a time; lanes of one device work at the same time.
  */
 #ifndef BURIN_DEVICE_H
@@ -42,7 +42,8 @@ struct device_info {
 };
 
 struct lane_options {
-    size_t staging_bytes; /* made, touched and pinned at open, each way */
+    size_t staging_bytes; /* made, touched and pinned at open, each way; CPU: kept at the most */
+    size_t idle_bytes;    /* CPU: kept, each way, even where no batch of late has had so much */
     size_t arena_bytes;   /* device memory made at open */
     struct pool *pool;    /* CPU: threads for an operator; NULL: the lane's own */
     /* What jobs too large for that may borrow, all lanes of the process together; device memory:

@@ -1,30 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. Upload and download are nothing, operators run where they are called.
- *
- * Memory is reserved as address space for the largest batch so far and stays mapped; what a big
- * batch touched beyond `staging_bytes` goes back to the system piece by piece, between batches:
- * all of it at once takes 0.1 to 0.25 ms a MB. */
-#include "pipeline/device.h"
+/* How it works. Upload and download are nothing, operators run where they are called, and memory is
+ * cpu_memory.h's. */
+#include "pipeline/cpu_memory.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
-
-enum { PAGE = 4096, PIECE = 2 << 20 };
-
-struct area {
-    uint8_t *bytes;
-    size_t length;  /* mapped */
-    size_t touched; /* perhaps: what lies beyond is the system's */
-};
 
 struct cpu_lane {
     struct lane lane;
-    struct area in, work, out;
-    size_t keep_bytes; /* of each area, once touched; whole pages */
+    struct cpu_memory memory;
     struct pool *pool; /* borrowed */
     double compute_ms;
     struct timing spans; /* of the batch under way */
@@ -92,71 +79,36 @@ static enum status cpu_describe(int index, struct device_info *info, struct fail
 
 /* ---- memory */
 
-static void area_release(struct area *area) {
-    if (area->bytes) munmap(area->bytes, area->length);
-    *area = (struct area){ 0 };
-}
-
-/* At least BYTES long. */
-static bool area_reserve(struct area *area, size_t bytes) {
-    if (bytes > area->length) {
-        const size_t length = (bytes + 0xfffff) & ~(size_t)0xfffff;
-        void *fresh = mmap(NULL, length, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (fresh == MAP_FAILED) return false;
-        area_release(area);
-        *area = (struct area){ .bytes = fresh, .length = length };
-    }
-    if (bytes > area->touched) area->touched = bytes;
-    return true;
-}
-
-/* The last piece of what lies beyond KEEP goes back to the system; false where there was none. */
-static bool area_trim(struct area *area, size_t keep) {
-    if (area->touched <= keep) return false;
-    const size_t piece = (area->touched - 1) / PIECE * PIECE, from = piece > keep ? piece : keep;
-    madvise(area->bytes + from, area->touched - from, MADV_DONTNEED);
-    area->touched = from;
-    return true;
-}
-
 static enum status cpu_reserve(struct lane *lane, const struct lane_need *need,
                                struct failure *failure) {
     struct cpu_lane *cpu = (struct cpu_lane *)lane;
-    if (!area_reserve(&cpu->in, need->in) || !area_reserve(&cpu->work, need->work) ||
-        !area_reserve(&cpu->out, need->out))
+    const struct area *area = cpu->memory.area;
+    if (!cpu_memory_reserve(&cpu->memory, need))
         return fail(failure, STATUS_NO_MEMORY,
                     "%zu bytes of memory for the job could not be allocated",
                     need->in + need->work + need->out);
-    lane->host_in = lane->in = cpu->in.bytes;
-    lane->work = cpu->work.bytes;
-    lane->host_out = lane->out = cpu->out.bytes;
+    lane->host_in = lane->in = area[0].bytes;
+    lane->work = area[1].bytes;
+    lane->host_out = lane->out = area[2].bytes;
     cpu->compute_ms = 0;
     cpu->spans.span_count = 0;
     return STATUS_OK;
 }
 
 static enum status cpu_empty(struct lane *lane, struct failure *failure) {
-    struct cpu_lane *cpu = (struct cpu_lane *)lane;
-    struct area *const areas[] = { &cpu->in, &cpu->work, &cpu->out };
     (void)failure;
-    for (int i = 0; i < 3; i++)
-        while (area_trim(areas[i], 0)) continue;
+    cpu_memory_empty(&((struct cpu_lane *)lane)->memory);
     return STATUS_OK;
 }
 
 static bool cpu_trim(struct lane *lane) {
-    struct cpu_lane *cpu = (struct cpu_lane *)lane;
-    return area_trim(&cpu->work, cpu->keep_bytes) || area_trim(&cpu->out, cpu->keep_bytes) ||
-           area_trim(&cpu->in, cpu->keep_bytes);
+    return cpu_memory_trim(&((struct cpu_lane *)lane)->memory);
 }
 
 static void cpu_close(struct lane *lane) {
     struct cpu_lane *cpu = (struct cpu_lane *)lane;
     if (!cpu) return;
-    area_release(&cpu->in);
-    area_release(&cpu->work);
-    area_release(&cpu->out);
+    cpu_memory_release(&cpu->memory);
     free(cpu);
 }
 
@@ -167,7 +119,7 @@ static enum status cpu_open(int index, const struct lane_options *options, struc
     if (!cpu) return fail(failure, STATUS_NO_MEMORY, "no memory for a lane");
     cpu->lane.driver = &device_cpu;
     cpu->pool = options->pool;
-    cpu->keep_bytes = (options->staging_bytes + PAGE - 1) / PAGE * PAGE;
+    cpu_memory_init(&cpu->memory, options->idle_bytes, options->staging_bytes);
     *lane = &cpu->lane;
     return STATUS_OK;
 }

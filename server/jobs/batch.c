@@ -7,6 +7,7 @@
 #include "server/jobs/batch.h"
 
 #include "pipeline/aux_image.h"
+#include "pipeline/cpu_memory.h"
 #include "server/values_json.h"
 
 #include <stdio.h>
@@ -111,6 +112,19 @@ static bool fail_beside(const struct batch *batch, struct item *item, struct run
 }
 
 /* Where the device decodes the image, the images beside it alone. */
+static bool fails_to_decode(const struct batch *batch, struct item *item, struct run_item *run) {
+    return check_progress(item->job) || (!run->jpeg && decode_image(batch, item, &run->in)) ||
+           fail_beside(batch, item, run);
+}
+
+/* Whether a codec that was refused memory may find some now. */
+static bool reclaims(struct job *job) {
+    if (job->failure.status != STATUS_NO_MEMORY) return false;
+    cpu_memory_reclaim();
+    job->failure.status = STATUS_OK;
+    return true;
+}
+
 static void decode_one(void *argument, int index) {
     struct batch *batch = argument;
     const int number = batch->chosen[index];
@@ -118,8 +132,8 @@ static void decode_one(void *argument, int index) {
     struct job *job = item->job;
     struct run_item *run = &batch->run_items[number];
     const int64_t start = clock_ns();
-    item->failed = check_progress(job) || (!run->jpeg && decode_image(batch, item, &run->in)) ||
-                   fail_beside(batch, item, run);
+    item->failed = fails_to_decode(batch, item, run);
+    if (item->failed && reclaims(job)) item->failed = fails_to_decode(batch, item, run);
     memcpy(job->warning, item->choice.metadata.warning, sizeof job->warning);
     job->timing.stage_ms[STAGE_DECODE] = ns_to_ms(clock_ns() - start);
 }
@@ -184,9 +198,15 @@ static enum status encode(const struct executor *executor, struct item *item,
     memcpy(options.background, job->background, sizeof options.background);
     job->result_offset = slot_paged(job_bytes_end(job));
     size_t length = 0;
-    const enum status status = codec_encode(
-        result, &item->choice.metadata, &options, &job->progress, item->bytes + job->result_offset,
-        slot_span(executor->slots) - job->result_offset, &length, &job->notes, &job->failure);
+    enum status status;
+    bool again = false;
+    do {
+        status = codec_encode(result, &item->choice.metadata, &options, &job->progress,
+                              item->bytes + job->result_offset,
+                              slot_span(executor->slots) - job->result_offset, &length, &job->notes,
+                              &job->failure);
+        again = !again && reclaims(job);
+    } while (again);
     job->result_length = length;
     return status;
 }

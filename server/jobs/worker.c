@@ -31,6 +31,10 @@
 
 enum { LANES_MAX = 256, GPU_LANES = 4, TRIM_MS = 1 };
 
+/* A lane that gets no job looks so often, and so many times, whether there is memory that nothing
+ * needed of late; then it sleeps. */
+enum { IDLE_MS = 1000, IDLE_LOOKS = 3, HEAP_TRIM_MS = 2000 };
+
 /* An operator that never ends may keep all cores busy until its deadline: others come first. */
 enum { SANDBOX_NICE = 5 };
 
@@ -130,6 +134,18 @@ static void empty(struct lane *lane) {
     if (lane->driver->empty(lane, &failure)) give_up(&failure);
 }
 
+/* What the codecs have freed and malloc keeps goes back, for all lanes by the first that finds it
+ * long enough ago: it takes a millisecond, for which others that allocate may wait. */
+static void trim_heap(void) {
+    static int64_t trimmed_ns;
+    const int64_t now = clock_ns();
+    int64_t last = __atomic_load_n(&trimmed_ns, __ATOMIC_RELAXED);
+    if (now - last < HEAP_TRIM_MS * INT64_C(1000000)) return;
+    if (__atomic_compare_exchange_n(&trimmed_ns, &last, now, false, __ATOMIC_RELAXED,
+                                    __ATOMIC_RELAXED))
+        malloc_trim(0);
+}
+
 /* The memory that a large batch took is given back once it is answered: one piece after each batch,
  * since a lane may never be idle, and the rest while nothing waits. So a job waits for one piece at
  * most; and a lane that sleeps in between wakes at once where cores are scarce. In a
@@ -137,9 +153,14 @@ static void empty(struct lane *lane) {
 static bool take_group(const struct worker *worker, struct lane *lane, struct group *group) {
     enum pending_outcome outcome = PENDING_NONE;
     if (worker->sandbox) empty(lane);
-    while (outcome == PENDING_NONE && lane->driver->trim(lane))
-        outcome = pending_take(worker->pending, group, TRIM_MS);
-    if (outcome == PENDING_NONE) outcome = pending_take(worker->pending, group, CHANNEL_FOREVER);
+    for (int look = 0; look <= IDLE_LOOKS && outcome == PENDING_NONE; look++) {
+        while (outcome == PENDING_NONE && lane->driver->trim(lane))
+            outcome = pending_take(worker->pending, group, TRIM_MS);
+        trim_heap();
+        if (outcome == PENDING_NONE)
+            outcome =
+                pending_take(worker->pending, group, look < IDLE_LOOKS ? IDLE_MS : CHANNEL_FOREVER);
+    }
     return outcome == PENDING_TAKEN;
 }
 
@@ -176,6 +197,7 @@ static enum status open_lanes(struct worker *worker, const struct config *config
                               struct failure *failure) {
     const struct lane_options options = {
         .staging_bytes = worker->pool ? 0 : (size_t)config->staging_bytes,
+        .idle_bytes = worker->pool ? 0 : (size_t)config->idle_bytes,
         .pool = worker->pool,
         .arena_bytes = (size_t)config->arena_bytes,
         .pinned_pool_bytes = (size_t)config->pinned_pool_bytes,

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import (LONGER_PATH, alive, check_problem, cpu_seconds, freeze, large_png, memory, noise, pnm,
+from conftest import (LONGER_PATH, alive, check_problem, cpu_seconds, freeze, in_parallel, large_png, memory, noise, pnm,
                       read_to_end, responses, thaw, wait_until)
 
 PICTURE = pnm(noise(32, 24))
@@ -128,6 +128,20 @@ def test_no_memory_is_told_as_a_matter_of_time(start):
     assert daemon.works(), "a small one has room"
     resource.prlimit(worker, resource.RLIMIT_AS, (soft, hard))
     assert daemon.post("/histeq", picture).status == 200
+    assert daemon.children() == [worker] and daemon.becomes_idle()
+
+
+def test_large_jobs_take_turns_where_memory_is_short(start):
+    """Room for one of them, as `ulimit -d` leaves it: whoever finds none waits for those before him, on any lane."""
+    daemon = start("--lanes", "3")
+    worker, = daemon.children()
+    picture = pnm(noise(5000, 4000, 3))  # 60 MB of pixels, and as much for the result
+    soft, hard = resource.prlimit(worker, resource.RLIMIT_DATA)
+    resource.prlimit(worker, resource.RLIMIT_DATA, (memory(worker, "VmData") + (160 << 20), hard))
+    bodies = [daemon.post("/brightness?shift=1", picture) for _ in range(3)]
+    in_parallel(4, lambda i: bodies.append(daemon.post("/brightness?shift=1", picture)))
+    assert [answer.status for answer in bodies] == [200] * 7
+    assert len({answer.body for answer in bodies}) == 1
     assert daemon.children() == [worker] and daemon.becomes_idle()
 
 

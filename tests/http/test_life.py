@@ -901,6 +901,20 @@ def test_photographs_of_128_clients_need_no_more_memory_than_there_is_at_the_sta
     assert memory(daemon.process.pid, "RssShmem") == touched
 
 
+def test_idle_lanes_keep_little(start):
+    """What a large job took, and what is kept for others like it while they come, is the system's soon after."""
+    daemon = start("--lanes", "2", "--idle-bytes", "1MiB")
+    worker, = daemon.children()
+    picture = noise(2000, 1500, 3)
+    bodies = pnm(picture), png(picture, compress_level=1), jpeg(picture, progressive=True)
+    daemon.works()
+    before = memory(worker, "RssAnon")
+    in_parallel(2, lambda i: [daemon.post("/histeq", body) for body in bodies])
+    assert daemon.becomes_idle()
+    assert wait_until(lambda: memory(worker, "RssAnon") - before < 2 * 3 * MB + 4 * MB), memory(worker, "RssAnon") / MB
+    assert daemon.works()
+
+
 def test_large_requests_give_their_memory_back(start):
     """60 MB in and out, several times: pages beyond what is kept go back to the system, and not at the next job."""
     daemon = start("--lanes", "1", "--staging-bytes", "1000000", "--self-test-ms", "3600000")

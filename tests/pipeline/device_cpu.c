@@ -1,27 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What a lane of the CPU keeps of a large batch, and how it gives back the rest. */
-#include "pipeline/device.h"
+/* What a lane of the CPU keeps of a large batch, how it gives back the rest, and what it does where
+ * the system refuses it memory.
+ * covers: pipeline/cpu_memory.c */
+#include "pipeline/cpu_memory.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-enum { MIB = 1 << 20, PIECE_MOST = 2 * MIB, STAGING = MIB + 100, KEPT = MIB + 4096 };
+enum { MIB = 1 << 20, PIECE_MOST = 2 * MIB, STAGING = MIB + 100, KEPT = MIB + 4096, IDLE = 4096 };
 
 static const struct lane_need large = { .in = 5 * MIB + 700, .work = 16 * MIB, .out = 3 * MIB };
 static const struct lane_need small = { .in = 4096, .work = 0, .out = 4096 };
 
-static struct lane *open_lane(void) {
+static struct lane *open_lane_of(size_t staging_bytes) {
     struct lane *lane;
     struct failure failure = { 0 };
-    const struct lane_options options = { .staging_bytes = STAGING };
+    const struct lane_options options = { .staging_bytes = staging_bytes, .idle_bytes = IDLE };
     assert_int_equal(device_cpu.open(0, &options, &lane, &failure), STATUS_OK);
     return lane;
+}
+
+static struct lane *open_lane(void) {
+    return open_lane_of(STAGING);
 }
 
 static void reserve(struct lane *lane, const struct lane_need *need) {
@@ -36,13 +46,11 @@ static void fill(struct lane *lane, const struct lane_need *need, int value) {
 }
 
 static size_t resident(const uint8_t *start, size_t length) {
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = (length + page - 1) / page;
-    unsigned char *there = malloc(pages);
-    assert_non_null(there);
-    assert_int_equal(mincore((void *)(uintptr_t)start, length, there), 0);
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned char there;
     size_t bytes = 0;
-    for (size_t i = 0; i < pages; i++) bytes += there[i] & 1 ? page : 0;
-    free(there);
+    for (size_t i = 0; i < length; i += page) /* what is not even mapped is not there */
+        if (mincore((void *)(uintptr_t)(start + i), page, &there) == 0 && there & 1) bytes += page;
     return bytes;
 }
 
@@ -115,12 +123,137 @@ static void nothing_is_left_of_an_emptied_lane(void **state) {
     device_cpu.close(lane);
 }
 
+static void wait_ms(int ms) {
+    const struct timespec time = { ms / 1000, ms % 1000 * 1000000L };
+    nanosleep(&time, NULL);
+}
+
+/* Whether the lane sleeps or is given small ones. */
+static void what_no_batch_had_of_late_is_given_back(void **state) {
+    (void)state;
+    struct lane *lane = open_lane();
+    reserve(lane, &large);
+    fill(lane, &large, 7);
+    while (device_cpu.trim(lane)) continue;
+    assert_int_equal(held(lane), 3 * KEPT);
+    for (int i = 0; i < 2; i++) {
+        wait_ms(1010);
+        reserve(lane, &small);
+        fill(lane, &small, 8);
+        while (device_cpu.trim(lane)) continue;
+    }
+    assert_int_equal(held(lane), 3 * IDLE);
+    device_cpu.close(lane);
+}
+
+/* ---- where memory is refused */
+
+enum { ROOM = 48 * MIB };
+static const struct lane_need most_of_it = { .in = 16 * MIB, .work = 16 * MIB, .out = 8 * MIB };
+
+/* ROOM more than this process has, for all that it writes to. */
+static struct rlimit leave_room(void) {
+    struct rlimit before, limit;
+    unsigned long kilobytes = 0;
+    char line[128];
+    FILE *file = fopen("/proc/self/status", "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file)) sscanf(line, "VmData: %lu", &kilobytes);
+    fclose(file);
+    assert_int_equal(getrlimit(RLIMIT_DATA, &before), 0);
+    limit = before;
+    limit.rlim_cur = kilobytes * 1024 + ROOM;
+    assert_int_equal(setrlimit(RLIMIT_DATA, &limit), 0);
+    return before;
+}
+
+static enum status try_reserve(struct lane *lane, enum status (*check)(const void *context)) {
+    struct lane_need need = most_of_it;
+    struct failure failure = { 0 };
+    need.wait.check = check;
+    return device_cpu.reserve(lane, &need, &failure);
+}
+
+/* A lane that keeps much between batches has it for itself only until another is refused some. */
+static void idle_lanes_give_back_what_they_keep(void **state) {
+    (void)state;
+    struct lane *a = open_lane_of(16 * MIB), *b = open_lane_of(16 * MIB);
+    const struct rlimit before = leave_room();
+    reserve(a, &most_of_it);
+    fill(a, &most_of_it, 7);
+    assert_int_equal(try_reserve(b, NULL), STATUS_NO_MEMORY); /* it is in use */
+    assert_int_equal(a->work[16 * MIB - 1], 7);
+    assert_false(device_cpu.trim(a)); /* it keeps all */
+    assert_int_equal(try_reserve(b, NULL), STATUS_OK);
+    fill(b, &most_of_it, 9);
+    assert_int_equal(try_reserve(a, NULL), STATUS_NO_MEMORY);
+    assert_false(device_cpu.trim(b));
+    cpu_memory_reclaim();
+    assert_int_equal(resident(b->work, most_of_it.work), 0);
+    assert_int_equal(try_reserve(a, NULL), STATUS_OK);
+    assert_int_equal(a->in[0], 0);
+    setrlimit(RLIMIT_DATA, &before);
+    device_cpu.close(a);
+    device_cpu.close(b);
+}
+
+static enum status wanted(const void *context) {
+    (void)context;
+    return STATUS_OK;
+}
+
+static enum status late(const void *context) {
+    (void)context;
+    return STATUS_DEADLINE;
+}
+
+static void *end_batch(void *argument) {
+    wait_ms(100);
+    device_cpu.trim(argument);
+    return NULL;
+}
+
+static void a_lane_waits_for_large_batches(void **state) {
+    (void)state;
+    struct lane *a = open_lane_of(16 * MIB), *b = open_lane_of(16 * MIB);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, end_batch, a), 0); /* its stack is data too */
+    pthread_join(thread, NULL);
+    const struct rlimit before = leave_room();
+    reserve(a, &most_of_it);
+    assert_int_equal(try_reserve(b, late), STATUS_NO_MEMORY);
+    assert_int_equal(pthread_create(&thread, NULL, end_batch, a), 0);
+    assert_int_equal(try_reserve(b, wanted), STATUS_OK);
+    pthread_join(thread, NULL);
+    /* One that has room enough does not wait its turn. */
+    reserve(a, &small);
+    setrlimit(RLIMIT_DATA, &before);
+    device_cpu.close(a);
+    device_cpu.close(b);
+}
+
+static void what_never_fits_is_refused_at_once(void **state) {
+    (void)state;
+    struct lane *lane = open_lane();
+    const struct rlimit before = leave_room();
+    const struct lane_need need = { .in = ROOM, .work = ROOM, .wait = { .check = wanted } };
+    struct failure failure = { 0 };
+    assert_int_equal(device_cpu.reserve(lane, &need, &failure), STATUS_NO_MEMORY);
+    assert_int_equal(try_reserve(lane, wanted), STATUS_OK);
+    setrlimit(RLIMIT_DATA, &before);
+    device_cpu.close(lane);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_large_batch_is_given_back_in_pieces),
         cmocka_unit_test(a_small_batch_is_kept),
         cmocka_unit_test(a_batch_between_two_pieces),
         cmocka_unit_test(nothing_is_left_of_an_emptied_lane),
+        cmocka_unit_test(what_no_batch_had_of_late_is_given_back),
+        cmocka_unit_test(idle_lanes_give_back_what_they_keep),
+        cmocka_unit_test(a_lane_waits_for_large_batches),
+        cmocka_unit_test(what_never_fits_is_refused_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Memory is mapped for the largest batch of late, without being touched. What a big
+ * batch has beyond the most that is kept, and whatever none of the last second or two had beyond
+ * the least, goes back to the system piece by piece, between batches: all of it at once takes 0.1
+ * to 0.25 ms a MB. It is unmapped, for a limit may be set on addresses (`ulimit -d`, `-v`).
+ *
+ * Where the system refuses memory, lanes that are between batches give back all that they keep.
+ * If that does not do, the lane waits with empty hands for the large batches that run, and lanes
+ * that wait have their turns in the order in which they came: no large batch begins before them. */
+#include "pipeline/cpu_memory.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { PAGE = 4096, PIECE = 2 << 20, MAPPED_ALIGN = 1 << 20, WINDOW_MS = 1000 };
+
+/* A lane that was refused memory tries so often; in vain and beside nobody, so many times. */
+enum { WAIT_MS = 10, VAIN_TRIES = 3 };
+
+enum { AREAS = CPU_MEMORY_AREAS };
+
+/* All lanes of this process; who has this lock may take that of a lane, not the other way round. */
+static pthread_mutex_t lanes_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct cpu_memory *lanes;
+static uint64_t last_ticket; /* atomic */
+static int lanes_waiting;    /* for memory; atomic */
+
+static void area_release(struct area *area) {
+    if (area->bytes) munmap(area->bytes, area->length);
+    *area = (struct area){ .used = { area->used[0], area->used[1] } };
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* At least BYTES long. Where that fails the area is as it was. */
+static bool area_reserve(struct area *area, size_t bytes) {
+    if (bytes > area->length) {
+        const size_t length = (bytes + MAPPED_ALIGN - 1) / MAPPED_ALIGN * MAPPED_ALIGN;
+        void *mapped = area->bytes ? mremap(area->bytes, area->length, length, MREMAP_MAYMOVE)
+                                   : mmap(NULL, length, PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (mapped == MAP_FAILED) return false;
+        area->bytes = mapped;
+        area->length = length;
+    }
+    area->touched = larger(area->touched, bytes);
+    area->used[0] = larger(area->used[0], bytes);
+    return true;
+}
+
+/* The last piece of what lies beyond KEEP goes back to the system; false where there was none. */
+static bool area_trim(struct area *area, size_t keep) {
+    if (area->touched <= keep) return false;
+    const size_t piece = (area->touched - 1) / PIECE * PIECE, from = larger(piece, keep);
+    if (from == 0) return area_release(area), true;
+    munmap(area->bytes + from, area->length - from);
+    area->length = area->touched = from;
+    return true;
+}
+
+static size_t paged(size_t bytes) {
+    return (bytes + PAGE - 1) / PAGE * PAGE;
+}
+
+/* What batches of this window or the last one had, within bounds; whole pages. */
+static size_t kept(const struct cpu_memory *memory, const struct area *area) {
+    const size_t used = paged(larger(area->used[0], area->used[1]));
+    const size_t most = memory->keep_bytes[1];
+    return larger(used < most ? used : most, memory->keep_bytes[0]);
+}
+
+static void next_window(struct cpu_memory *memory) {
+    const int64_t now = clock_ns(), passed = now - memory->window_ns;
+    if (passed < WINDOW_MS * INT64_C(1000000)) return;
+    for (int i = 0; i < AREAS; i++) {
+        struct area *area = &memory->area[i];
+        area->used[1] = passed < 2 * WINDOW_MS * INT64_C(1000000) ? area->used[0] : 0;
+        area->used[0] = 0;
+    }
+    memory->window_ns = now;
+}
+
+static void release_areas(struct cpu_memory *memory) {
+    for (int i = 0; i < AREAS; i++) area_release(&memory->area[i]);
+}
+
+void cpu_memory_reclaim(void) {
+    pthread_mutex_lock(&lanes_lock);
+    for (struct cpu_memory *memory = lanes; memory; memory = memory->next) {
+        pthread_mutex_lock(&memory->lock);
+        if (memory->phase == CPU_BETWEEN) release_areas(memory);
+        pthread_mutex_unlock(&memory->lock);
+    }
+    pthread_mutex_unlock(&lanes_lock);
+    malloc_trim(0);
+}
+
+static void enter(struct cpu_memory *memory, enum cpu_phase phase) {
+    pthread_mutex_lock(&memory->lock);
+    __atomic_store_n(&memory->phase, phase, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&memory->lock);
+}
+
+static bool is_small(const struct cpu_memory *memory, const struct lane_need *need) {
+    return larger(need->in, larger(need->work, need->out)) <= memory->keep_bytes[0];
+}
+
+/* Whether other lanes run a large batch, or waited for memory before this one. */
+struct others {
+    bool running, before;
+};
+
+static struct others look_at_others(const struct cpu_memory *self) {
+    struct others others = { false, false };
+    pthread_mutex_lock(&lanes_lock);
+    for (const struct cpu_memory *memory = lanes; memory; memory = memory->next) {
+        const enum cpu_phase phase = __atomic_load_n(&memory->phase, __ATOMIC_RELAXED);
+        if (memory == self) continue;
+        others.running |= phase == CPU_RUNS_LARGE;
+        others.before |=
+            phase == CPU_WAITS && __atomic_load_n(&memory->ticket, __ATOMIC_RELAXED) < self->ticket;
+    }
+    pthread_mutex_unlock(&lanes_lock);
+    return others;
+}
+
+static bool reserve_areas(struct cpu_memory *memory, const struct lane_need *need) {
+    return area_reserve(&memory->area[0], need->in) && area_reserve(&memory->area[1], need->work) &&
+           area_reserve(&memory->area[2], need->out);
+}
+
+/* Of what lanes between batches keep, and then of what large batches had. A batch may begin or end
+ * between a try and a look at the others, so one vain try beside nobody says nothing yet. */
+static bool try_in_turn(struct cpu_memory *memory, const struct lane_need *need) {
+    const struct timespec pause = { .tv_nsec = WAIT_MS * 1000000L };
+    for (int vain = 0; vain < VAIN_TRIES; vain++) {
+        const struct others others = look_at_others(memory);
+        if (!others.before) cpu_memory_reclaim();
+        if (!others.before && reserve_areas(memory, need)) return true;
+        release_areas(memory);
+        if (!need->wait.check || need->wait.check(need->wait.context)) return false;
+        if (others.running || others.before) vain = 0;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+static bool reserve_in_turn(struct cpu_memory *memory, const struct lane_need *need) {
+    release_areas(memory);
+    __atomic_store_n(&memory->ticket, __atomic_add_fetch(&last_ticket, 1, __ATOMIC_RELAXED),
+                     __ATOMIC_RELAXED);
+    __atomic_add_fetch(&lanes_waiting, 1, __ATOMIC_RELAXED);
+    enter(memory, CPU_WAITS);
+    const bool reserved = try_in_turn(memory, need);
+    __atomic_sub_fetch(&lanes_waiting, 1, __ATOMIC_RELAXED);
+    return reserved;
+}
+
+bool cpu_memory_reserve(struct cpu_memory *memory, const struct lane_need *need) {
+    const enum cpu_phase phase = is_small(memory, need) ? CPU_RUNS_SMALL : CPU_RUNS_LARGE;
+    enter(memory, phase); /* what it keeps is its own from here on */
+    const bool behind =
+        phase == CPU_RUNS_LARGE && __atomic_load_n(&lanes_waiting, __ATOMIC_RELAXED) > 0;
+    const bool reserved = (!behind && reserve_areas(memory, need)) || reserve_in_turn(memory, need);
+    enter(memory, phase);
+    return reserved;
+}
+
+void cpu_memory_empty(struct cpu_memory *memory) {
+    pthread_mutex_lock(&memory->lock);
+    release_areas(memory);
+    pthread_mutex_unlock(&memory->lock);
+}
+
+bool cpu_memory_trim(struct cpu_memory *memory) {
+    bool trimmed = false;
+    pthread_mutex_lock(&memory->lock);
+    __atomic_store_n(&memory->phase, CPU_BETWEEN, __ATOMIC_RELAXED);
+    next_window(memory);
+    for (int i = 0; i < AREAS && !trimmed; i++)
+        trimmed = area_trim(&memory->area[i], kept(memory, &memory->area[i]));
+    pthread_mutex_unlock(&memory->lock);
+    return trimmed;
+}
+
+void cpu_memory_init(struct cpu_memory *memory, size_t least, size_t most) {
+    *memory =
+        (struct cpu_memory){ .keep_bytes = { paged(least < most ? least : most), paged(most) },
+                             .window_ns = clock_ns() };
+    pthread_mutex_init(&memory->lock, NULL);
+    pthread_mutex_lock(&lanes_lock);
+    memory->next = lanes;
+    lanes = memory;
+    pthread_mutex_unlock(&lanes_lock);
+}
+
+void cpu_memory_release(struct cpu_memory *memory) {
+    pthread_mutex_lock(&lanes_lock);
+    struct cpu_memory **at = &lanes;
+    while (*at != memory) at = &(*at)->next;
+    *at = memory->next;
+    pthread_mutex_unlock(&lanes_lock);
+    release_areas(memory);
+    pthread_mutex_destroy(&memory->lock);
+}
