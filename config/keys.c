@@ -88,6 +88,9 @@ static const struct key keys[] = {
     { FIELD(queue_jobs, KEY_INTEGER), .def = 256, .min = 1, .max = 100000, .unit = "jobs",
       .why = "the most jobs that wait for a worker; one more is answered 503 with Retry-After at "
              "once" },
+    { FIELD(queue_client_jobs, KEY_INTEGER), .def = 0, .min = 0, .max = 100000, .unit = "jobs",
+      .why = "of these the most of one client, who is answered 503 beyond it; 0: as many as there "
+             "is room left for others, so half of the queue while nobody else waits; 16 at least" },
     { FIELD(queue_bytes, KEY_SIZE), .def = 512 * MIB, .min = 1, .max = 1024 * GIB, .unit = "bytes",
       .why = "the most bytes of request bodies held at the same time, from their arrival until "
              "their work is done: large uploads cannot take all memory" },

@@ -353,6 +353,7 @@ void metrics_print(struct metrics *metrics, const struct metrics_now *now, FILE 
     print_gpus(now, out);
     for (int r = 0; r < GAUGE_ROWS; r++) print_gauge_row(&gauge_rows[r], now, out);
     print_gauge(out, "queue_depth", "Jobs that wait for a worker", now->queued);
+    print_gauge(out, "queue_clients", "Clients whose jobs wait for a worker", now->clients);
     print_gauge(out, "requests_in_progress", "Requests in progress", now->exchanges);
     print_gauge(out, "slots_in_use", "Slots of shared memory that are in use", now->slots_in_use);
     print_gauge(out, "slots", "Slots of shared memory", now->slots);

@@ -55,7 +55,7 @@ void metrics_reject(struct metrics *metrics, enum rejection reason);
 /* What is true at this moment, asked from its owners. */
 struct metrics_now {
     const struct worker_facts *workers;
-    int worker_count, queued, slots_in_use, slots, exchanges;
+    int worker_count, queued, clients, slots_in_use, slots, exchanges;
     int64_t body_bytes_held, answer_bytes_held;
     struct deadline_counts connections;
     uint64_t log_lines_dropped; /* of the front and its workers */

@@ -47,6 +47,7 @@ enum status handle_metrics(struct exchange *exchange, struct reply *reply,
     struct metrics_now now = {
         .workers = workers,
         .worker_count = supervisor_workers(front->supervisor, workers),
+        .clients = supervisor_clients(front->supervisor),
         .slots_in_use = slots_in_use(front->slots),
         .slots = slots_count(front->slots),
         .exchanges = __atomic_load_n(&front->exchanges, __ATOMIC_RELAXED),

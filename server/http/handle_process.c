@@ -51,6 +51,7 @@ static void fill_job(struct exchange *exchange) {
     job->io_thread = (int32_t)(exchange->listener - exchange->front->listeners);
     snprintf(job->request_id, sizeof job->request_id, "%s", exchange->request_id);
     memcpy(job->device, settings->device, sizeof job->device);
+    job->client = client_unit(&exchange->client);
     memcpy(job->background, settings->background, sizeof job->background);
     job->type = settings->type ? settings->type : negotiation_type(&accept, job->probe.format);
     job->quality = settings->quality;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A walk over the queue, oldest first, asks the forecast where each job should go. A
+/* How it works. A walk over the queue, in its order, asks the forecast where each job should go. A
  * job waits for that worker if it has no room, even where another one has some, and counts there as
  * ahead of those behind it. A walk costs some 50 ns a job and comes with every job that comes or
  * goes: so most walks end after a few jobs that wait, and one in a millisecond looks at all.
@@ -47,7 +47,10 @@ struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
     const int slots = slots_count(options->slots);
     if (dispatcher) {
         dispatcher->options = *options;
-        dispatcher->queue = queue_create((int)options->config->queue_jobs, slots);
+        const struct queue_options how = { .capacity = (int)options->config->queue_jobs,
+                                           .client_max = (int)options->config->queue_client_jobs,
+                                           .slots = slots };
+        dispatcher->queue = queue_create(&how);
         dispatcher->places = malloc((size_t)slots * sizeof *dispatcher->places);
     }
     if (!dispatcher || !dispatcher->queue || !dispatcher->places) {
@@ -128,7 +131,7 @@ static bool hand_out(struct dispatcher *dispatcher, struct forecast_round *round
     if (round->full[worker]) return false;
     if (has_room(dispatcher, worker, job, backlog.is_long) &&
         hand_to(dispatcher, worker, slot, &backlog)) {
-        queue_remove(dispatcher->queue, slot);
+        queue_serve(dispatcher->queue, slot);
         return true;
     }
     if (!backlog.is_long || job->deaths || !has_room(dispatcher, worker, job, false)) {
@@ -145,11 +148,9 @@ void dispatcher_hand_out(struct dispatcher *dispatcher) {
     forecast_begin(&dispatcher->forecast, &round);
     const bool whole = round.now - dispatcher->whole_walk_ns >= WHOLE_WALK_MS * ms_ns;
     if (whole) dispatcher->whole_walk_ns = round.now;
-    for (int next, passed = 0; slot >= 0 && round.open > 0 && (whole || passed < PASSED_MAX);
-         slot = next) {
-        next = queue_next(dispatcher->queue, slot);
+    for (int passed = 0; slot >= 0 && round.open > 0 && (whole || passed < PASSED_MAX);
+         slot = queue_next(dispatcher->queue))
         passed += !hand_out(dispatcher, &round, slot);
-    }
 }
 
 /* ---- coming and going */
@@ -180,10 +181,28 @@ static enum status no_healthy_worker(const struct job *job, struct failure *fail
 static bool too_many_for_operators(const struct dispatcher *dispatcher, int *waiting) {
     const long most = dispatcher->options.config->queue_jobs / OPERATORS_SHARE;
     *waiting = 0;
-    for (int slot = queue_first(dispatcher->queue); slot >= 0;
-         slot = queue_next(dispatcher->queue, slot))
-        *waiting += job_of(dispatcher, slot)->generation != 0;
+    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++)
+        *waiting += queue_has(dispatcher->queue, slot) && job_of(dispatcher, slot)->generation != 0;
     return *waiting >= (most > 1 ? most : 1);
+}
+
+/* A client's share of all workers' time is counted in that of the one that is fastest for it. */
+static enum status push(struct dispatcher *dispatcher, int slot, struct failure *failure) {
+    const struct job *job = job_of(dispatcher, slot);
+    const struct queue_job entry = {
+        job->client, forecast_least_ms(&dispatcher->forecast, &dispatcher->places[slot].forecast),
+        job->submitted_ns
+    };
+    switch (queue_push(dispatcher->queue, slot, &entry)) {
+    case QUEUE_TAKEN: return STATUS_OK;
+    case QUEUE_FULL:
+        return fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
+                    queue_length(dispatcher->queue));
+    default:
+        return fail(failure, STATUS_BUSY,
+                    "so many jobs of yours are waiting already that the rest of the queue is left "
+                    "to others; try again later");
+    }
 }
 
 enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct failure *failure) {
@@ -202,9 +221,7 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
     if (job->generation && too_many_for_operators(dispatcher, &waiting))
         return fail(failure, STATUS_BUSY,
                     "%d jobs for users' operators are waiting already; try again later", waiting);
-    if (!queue_push(dispatcher->queue, slot))
-        return fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
-                    queue_length(dispatcher->queue));
+    if (push(dispatcher, slot, failure)) return failure->status;
     dispatcher_hand_out(dispatcher);
     return STATUS_OK;
 }
@@ -231,6 +248,7 @@ bool dispatcher_completed(struct dispatcher *dispatcher, int slot, uint32_t run_
     if (at != COMING_BACK) {
         record_run(dispatcher, &dispatcher->options.workers->all[at], slot);
         dispatcher_hand_out(dispatcher);
+        if (!dispatcher->running && !queue_length(dispatcher->queue)) queue_rest(dispatcher->queue);
     }
     return true;
 }
@@ -246,9 +264,9 @@ void dispatcher_cancel(struct dispatcher *dispatcher, int slot) {
 /* ---- what the supervisor finds */
 
 void dispatcher_expire(struct dispatcher *dispatcher) {
-    for (int slot = queue_first(dispatcher->queue), next; slot >= 0; slot = next) {
-        next = queue_next(dispatcher->queue, slot);
+    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++) {
         struct job *job = job_of(dispatcher, slot);
+        if (!queue_has(dispatcher->queue, slot)) continue;
         const enum status late = progress_state(&job->progress);
         if (late)
             fail(&job->failure, late, "waited in the queue until the time allowed was over");
@@ -345,6 +363,10 @@ int dispatcher_waiting(const struct dispatcher *dispatcher) {
     return queue_length(dispatcher->queue);
 }
 
+int dispatcher_clients(const struct dispatcher *dispatcher) {
+    return queue_clients(dispatcher->queue);
+}
+
 int dispatcher_running(const struct dispatcher *dispatcher) {
     return dispatcher->running;
 }
@@ -356,9 +378,8 @@ static bool has_id(const struct dispatcher *dispatcher, int slot, const char *re
 
 /* -1: it neither waits nor runs. A job's id does not change while it is here. */
 static int find_request(const struct dispatcher *dispatcher, const char *request_id) {
-    for (int slot = queue_first(dispatcher->queue); slot >= 0;
-         slot = queue_next(dispatcher->queue, slot))
-        if (has_id(dispatcher, slot, request_id)) return slot;
+    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++)
+        if (queue_has(dispatcher->queue, slot) && has_id(dispatcher, slot, request_id)) return slot;
     for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++)
         if (dispatcher->places[slot].at >= 0 && has_id(dispatcher, slot, request_id)) return slot;
     return -1;

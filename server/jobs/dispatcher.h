@@ -2,15 +2,16 @@
 /* dispatcher.h - where every job is, and which worker runs it next.
  *
  * A job waits in the queue, runs on a worker, or is on its way back through its completion pipe.
- * The oldest goes first, to the healthy worker that may run it and is predicted to answer first; it
- * waits where that one has no room. A long job leaves a lane of every worker to short ones.
+ * In the queue's order, which is fair by client, each goes to the healthy worker that may run it
+ * and is predicted to answer first; it waits where that one has no room. A long job leaves a lane
+ * of every worker to short ones.
  *
  * Used by:  supervisor.c, under its lock; a dispatcher has none of its own.
  * Owns:     the queue, and a submitted job until dispatcher_completed says true.
  * Fails:    dispatcher_submit returns STATUS_BUSY or STATUS_BAD_PARAM; the job stays with the
  *           caller.
- * Limits:   queue_jobs may wait, a quarter of them for users' operators; a job is tried on two
- *           workers at most.
+ * Limits:   queue_jobs may wait, a part of them one client's, a quarter of them for
+ *           users' operators; a job is tried on two workers at most.
  */
 #ifndef BURIN_DISPATCHER_H
 #define BURIN_DISPATCHER_H
@@ -76,6 +77,7 @@ void dispatcher_send_back_all(struct dispatcher *dispatcher);
 /* ---- questions */
 
 int dispatcher_waiting(const struct dispatcher *dispatcher);
+int dispatcher_clients(const struct dispatcher *dispatcher); /* whose jobs wait */
 int dispatcher_running(const struct dispatcher *dispatcher);
 
 /* Of the request with that id; false: no job of it waits or runs. Looks at every job: for those who

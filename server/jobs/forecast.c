@@ -34,6 +34,15 @@ void forecast_predict(const struct forecast *forecast, const struct job *job,
                                    : -1;
 }
 
+double forecast_least_ms(const struct forecast *forecast, const struct forecast_job *predicted) {
+    float least = -1;
+    for (int i = 0; i < forecast->workers->count; i++) {
+        const float ms = predicted->own_ms[i];
+        if (ms >= 0 && (least < 0 || ms < least)) least = ms;
+    }
+    return least > 0 ? (double)least : 0;
+}
+
 void forecast_begin(struct forecast *forecast, struct forecast_round *round) {
     round->now = clock_ns();
     round->open = 0;

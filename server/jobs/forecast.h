@@ -41,6 +41,9 @@ void forecast_init(struct forecast *forecast, const struct worker_list *workers)
 void forecast_predict(const struct forecast *forecast, const struct job *job,
                       struct forecast_job *predicted);
 
+/* Milliseconds alone on the worker that takes least; 0 where none serves it. */
+double forecast_least_ms(const struct forecast *forecast, const struct forecast_job *predicted);
+
 /* What was learned of a worker that has not answered for a second fades. */
 void forecast_begin(struct forecast *forecast, struct forecast_round *round);
 

@@ -1,72 +1,240 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A doubly linked list through arrays that are indexed by slot: every step takes the
- * same time, and a slot is found without a search. */
+/* How it works. Virtual time is the start tag of the job that was served last. A flow, which is a
+ * client (flow_table.h), has the start tag of its next job: where its last one left off, or the
+ * virtual time, if that is later: who was away saves nothing up. Serving a job moves the flow's tag
+ * on by the job's cost. The tag is the flow's, not the job's, so its jobs may change places. A flow
+ * whose job finds no worker with room while others are served falls behind, and keeps CREDIT_MS of
+ * that.
+ *
+ * Each flow has a list of its jobs by the time at which they are due, their arrival and cost
+ * together, AGE_MS of it at most. A walk merges these lists by a heap of the flows, in which a flow
+ * moves back by the cost of each job that was passed: building it takes some nanoseconds for each
+ * client that waits, each step a few tens. Jobs that come back from a worker stand in a list of
+ * their own, which comes first; they have been paid for. */
 #include "server/jobs/queue.h"
+
+#include "server/jobs/flow_table.h"
 
 #include <stdlib.h>
 
-enum { NONE = -1, ABSENT = -2 };
+enum { NONE = -1, ABSENT = -2, AGE_MS = 1000, CREDIT_MS = 1000 };
 
-struct queue {
-    int capacity, length, first, last;
-    int *next, *previous; /* by slot; next is ABSENT where the slot does not wait */
+struct entry {
+    int next, previous; /* in its list; next is ABSENT where the slot does not wait */
+    int flow;           /* NONE: it has come back */
+    double cost_ms;
+    int64_t due_ns;
 };
 
-struct queue *queue_create(int capacity, int slots) {
+/* A flow in a walk: the job that is next, and its start tag. */
+struct stop {
+    double start_ms;
+    int slot;
+};
+
+struct queue {
+    struct queue_options options;
+    int length;
+    struct entry *entries; /* by slot */
+    struct flow_table *flows;
+    int *busy, busy_count;     /* flows with jobs that wait */
+    int first_back, last_back; /* jobs that have come back */
+    double now_ms;             /* virtual time */
+    double last_ms;            /* the greatest start tag of any flow */
+    struct stop *heap;         /* of the walk */
+    int heap_count, next_back;
+};
+
+struct queue *queue_create(const struct queue_options *options) {
     struct queue *queue = calloc(1, sizeof *queue);
+    const size_t slots = (size_t)options->slots;
     if (!queue) return NULL;
-    queue->next = malloc((size_t)slots * sizeof(int));
-    queue->previous = malloc((size_t)slots * sizeof(int));
-    if (!queue->next || !queue->previous) return queue_destroy(queue), NULL;
-    for (int i = 0; i < slots; i++) queue->next[i] = ABSENT;
-    queue->capacity = capacity;
-    queue->first = queue->last = NONE;
+    queue->options = *options;
+    queue->entries = calloc(slots, sizeof *queue->entries);
+    queue->flows = flow_table_create(options->slots);
+    queue->busy = calloc(slots, sizeof *queue->busy);
+    queue->heap = calloc(slots, sizeof *queue->heap);
+    if (!queue->entries || !queue->flows || !queue->busy || !queue->heap)
+        return queue_destroy(queue), NULL;
+    for (size_t i = 0; i < slots; i++) queue->entries[i].next = ABSENT;
+    queue->first_back = queue->last_back = queue->next_back = NONE;
     return queue;
 }
 
 void queue_destroy(struct queue *queue) {
     if (!queue) return;
-    free(queue->next);
-    free(queue->previous);
+    free(queue->entries);
+    flow_table_destroy(queue->flows);
+    free(queue->busy);
+    free(queue->heap);
     free(queue);
 }
 
-static void link_between(struct queue *queue, int slot, int previous, int next) {
-    queue->previous[slot] = previous;
-    queue->next[slot] = next;
-    *(previous == NONE ? &queue->first : &queue->next[previous]) = slot;
-    *(next == NONE ? &queue->last : &queue->previous[next]) = slot;
+/* ---- lists */
+
+/* FIRST and LAST are the list's. */
+static void link_between(struct queue *queue, int slot, int previous, int next, int *first,
+                         int *last) {
+    queue->entries[slot].previous = previous;
+    queue->entries[slot].next = next;
+    *(previous == NONE ? first : &queue->entries[previous].next) = slot;
+    *(next == NONE ? last : &queue->entries[next].previous) = slot;
     queue->length++;
 }
 
-bool queue_push(struct queue *queue, int slot) {
-    if (queue->length >= queue->capacity) return false;
-    link_between(queue, slot, queue->last, NONE);
-    return true;
+static void unlink_from(struct queue *queue, int slot, int *first, int *last) {
+    const int previous = queue->entries[slot].previous, next = queue->entries[slot].next;
+    *(previous == NONE ? first : &queue->entries[previous].next) = next;
+    *(next == NONE ? last : &queue->entries[next].previous) = previous;
+    queue->entries[slot].next = ABSENT;
+    queue->length--;
+}
+
+/* ---- flows */
+
+static void set_start(struct queue *queue, struct flow *flow, double start_ms) {
+    flow->start_ms = start_ms;
+    if (start_ms > queue->last_ms) queue->last_ms = start_ms;
+}
+
+static void become_busy(struct queue *queue, int number) {
+    struct flow *flow = flow_table_at(queue->flows, number);
+    flow->place = queue->busy_count;
+    queue->busy[queue->busy_count++] = number;
+    set_start(queue, flow, flow->start_ms > queue->now_ms ? flow->start_ms : queue->now_ms);
+}
+
+static void become_idle(struct queue *queue, int number) {
+    const int place = flow_table_at(queue->flows, number)->place;
+    const int moved = queue->busy[--queue->busy_count];
+    queue->busy[place] = moved;
+    flow_table_at(queue->flows, moved)->place = place;
+    flow_table_idle(queue->flows, number);
+}
+
+/* Behind those that are due no later: most often behind all. */
+static void insert(struct queue *queue, struct flow *flow, int slot) {
+    int previous = flow->last;
+    while (previous != NONE && queue->entries[previous].due_ns > queue->entries[slot].due_ns)
+        previous = queue->entries[previous].previous;
+    const int next = previous == NONE ? flow->first : queue->entries[previous].next;
+    link_between(queue, slot, previous, next, &flow->first, &flow->last);
+    flow->waiting++;
+}
+
+/* With a part that shrinks with the room that is left there is always some for one more client. */
+static bool has_its_part(const struct queue *queue, const struct flow *flow) {
+    const int most = queue->options.client_max, room = queue->options.capacity - queue->length;
+    if (most) return flow->waiting >= most;
+    return flow->waiting >= QUEUE_CLIENT_LEAST && flow->waiting >= room;
+}
+
+enum queue_answer queue_push(struct queue *queue, int slot, const struct queue_job *job) {
+    if (queue->length >= queue->options.capacity) return QUEUE_FULL;
+    const int number = flow_table_take(queue->flows, &job->client);
+    struct flow *flow = flow_table_at(queue->flows, number);
+    if (has_its_part(queue, flow)) return QUEUE_CLIENT_FULL;
+    if (!flow->waiting) become_busy(queue, number);
+    const double wait_ms = job->cost_ms < AGE_MS ? job->cost_ms : AGE_MS;
+    queue->entries[slot] = (struct entry){ .flow = number,
+                                           .cost_ms = job->cost_ms,
+                                           .due_ns = job->since_ns + (int64_t)(wait_ms * 1e6) };
+    insert(queue, flow, slot);
+    return QUEUE_TAKEN;
 }
 
 void queue_push_front(struct queue *queue, int slot) {
-    link_between(queue, slot, NONE, queue->first);
+    queue->entries[slot].flow = NONE;
+    link_between(queue, slot, NONE, queue->first_back, &queue->first_back, &queue->last_back);
 }
 
 bool queue_remove(struct queue *queue, int slot) {
-    if (queue->next[slot] == ABSENT) return false;
-    const int previous = queue->previous[slot], next = queue->next[slot];
-    *(previous == NONE ? &queue->first : &queue->next[previous]) = next;
-    *(next == NONE ? &queue->last : &queue->previous[next]) = previous;
-    queue->next[slot] = ABSENT;
-    queue->length--;
+    const int number = queue->entries[slot].flow;
+    if (!queue_has(queue, slot)) return false;
+    if (number == NONE) {
+        unlink_from(queue, slot, &queue->first_back, &queue->last_back);
+        return true;
+    }
+    struct flow *flow = flow_table_at(queue->flows, number);
+    unlink_from(queue, slot, &flow->first, &flow->last);
+    if (--flow->waiting == 0) become_idle(queue, number);
     return true;
+}
+
+void queue_serve(struct queue *queue, int slot) {
+    const struct entry entry = queue->entries[slot];
+    if (!queue_remove(queue, slot) || entry.flow == NONE) return;
+    struct flow *flow = flow_table_at(queue->flows, entry.flow);
+    const double least = queue->now_ms - CREDIT_MS;
+    if (flow->start_ms > queue->now_ms) queue->now_ms = flow->start_ms;
+    set_start(queue, flow, (flow->start_ms > least ? flow->start_ms : least) + entry.cost_ms);
+}
+
+/* All start tags are behind it. */
+void queue_rest(struct queue *queue) {
+    queue->now_ms = queue->last_ms;
+}
+
+/* ---- a walk */
+
+/* Of equal start tags, who is due first. */
+static bool is_before(const struct queue *queue, const struct stop *a, const struct stop *b) {
+    if (a->start_ms < b->start_ms || a->start_ms > b->start_ms) return a->start_ms < b->start_ms;
+    return queue->entries[a->slot].due_ns < queue->entries[b->slot].due_ns;
+}
+
+static void sift_down(struct queue *queue, int at) {
+    const struct stop stop = queue->heap[at];
+    for (int child; (child = 2 * at + 1) < queue->heap_count; at = child) {
+        const struct stop *heap = queue->heap;
+        if (child + 1 < queue->heap_count && is_before(queue, &heap[child + 1], &heap[child]))
+            child++;
+        if (!is_before(queue, &heap[child], &stop)) break;
+        queue->heap[at] = heap[child];
+    }
+    queue->heap[at] = stop;
+}
+
+int queue_first(struct queue *queue) {
+    queue->next_back = queue->first_back;
+    queue->heap_count = queue->busy_count;
+    for (int i = 0; i < queue->busy_count; i++) {
+        const struct flow *flow = flow_table_at(queue->flows, queue->busy[i]);
+        queue->heap[i] = (struct stop){ flow->start_ms, flow->first };
+    }
+    for (int i = queue->heap_count / 2 - 1; i >= 0; i--) sift_down(queue, i);
+    return queue_next(queue);
+}
+
+/* The job may be gone when the walk goes on: what comes behind it is looked up now. */
+int queue_next(struct queue *queue) {
+    int slot = queue->next_back;
+    if (slot != NONE) {
+        queue->next_back = queue->entries[slot].next;
+        return slot;
+    }
+    if (!queue->heap_count) return NONE;
+    struct stop *top = &queue->heap[0];
+    slot = top->slot;
+    const int next = queue->entries[slot].next;
+    if (next == NONE)
+        *top = queue->heap[--queue->heap_count];
+    else
+        *top = (struct stop){ top->start_ms + queue->entries[slot].cost_ms, next };
+    if (queue->heap_count) sift_down(queue, 0);
+    return slot;
+}
+
+/* ---- questions */
+
+bool queue_has(const struct queue *queue, int slot) {
+    return queue->entries[slot].next != ABSENT;
 }
 
 int queue_length(const struct queue *queue) {
     return queue->length;
 }
 
-int queue_first(const struct queue *queue) {
-    return queue->first;
-}
-
-int queue_next(const struct queue *queue, int slot) {
-    return queue->next[slot];
+int queue_clients(const struct queue *queue) {
+    return queue->busy_count;
 }

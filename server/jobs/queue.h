@@ -1,29 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
-/* queue.h - bounded line of jobs that wait for a worker, oldest first.
+/* queue.h - bounded line of jobs that wait for a worker, fair by client.
+ *
+ * Clients share the workers' time: it is start-time fair queueing with a job's predicted cost as
+ * its length. A client that has had little comes before one that has had much, however many jobs
+ * either sends. Among a client's own jobs short ones come before long ones, until these have waited
+ * as long as they take.
+ *
+ *     for (slot = queue_first(queue); slot >= 0; slot = queue_next(queue))
+ *         if (a worker takes it) queue_serve(queue, slot);
  *
  * Used by:  dispatcher.c, under the supervisor's lock; the queue has none of its own.
  * Owns:     nothing; a slot's number waits in it.
- * Fails:    queue_push returns false when `capacity` jobs wait. queue_push_front never fails for a
- *           job that was in the queue before: there is a place for every slot.
- * Limits:   capacity fixed by queue_create.
+ * Fails:    queue_push takes no job beyond `capacity`, nor one of a client that has its part: what
+ *           `client_max` says, or QUEUE_CLIENT_LEAST and as many as there is room left.
+ *           queue_push_front never fails for a job that was in the queue before: there is a place
+ *           for every slot.
+ * Limits:   fixed by queue_create.
+ * Source:   P. Goyal, H. M. Vin, H. Cheng: Start-time Fair Queuing, SIGCOMM 1996; A. K. Choudhury,
+ *           E. L. Hahne: Dynamic Queue Length Thresholds, IEEE/ACM ToN 6 (2), 1998.
  */
 #ifndef BURIN_QUEUE_H
 #define BURIN_QUEUE_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct queue;
 
-/* SLOTS: how many different jobs there can be at all. */
-struct queue *queue_create(int capacity, int slots);
+enum { QUEUE_CLIENT_LEAST = 16 };
+
+struct queue_options {
+    int capacity;   /* jobs */
+    int client_max; /* of one client; 0: as many as there is room left for others */
+    int slots;      /* how many different jobs there can be at all */
+};
+
+struct queue *queue_create(const struct queue_options *options);
 void queue_destroy(struct queue *queue);
 
-bool queue_push(struct queue *queue, int slot);
+struct queue_job {
+    struct in6_addr client;
+    double cost_ms;   /* predicted */
+    int64_t since_ns; /* when it came, a time of clock_ns */
+};
+
+enum queue_answer { QUEUE_TAKEN, QUEUE_FULL, QUEUE_CLIENT_FULL };
+
+enum queue_answer queue_push(struct queue *queue, int slot, const struct queue_job *job);
 void queue_push_front(struct queue *queue, int slot); /* a job whose worker died goes first */
 bool queue_remove(struct queue *queue, int slot);     /* false: it does not wait here */
 
+/* It goes to a worker: its client has had its turn. */
+void queue_serve(struct queue *queue, int slot);
+
+/* Nothing waits, and no worker has a job: what clients have had is forgotten. */
+void queue_rest(struct queue *queue);
+
+/* A walk over all that wait, in their order; -1: there are no more. Of what the walk has come to
+ * any may be served or removed meanwhile; anything else ends the walk. */
+int queue_first(struct queue *queue);
+int queue_next(struct queue *queue);
+
+bool queue_has(const struct queue *queue, int slot);
 int queue_length(const struct queue *queue);
-int queue_first(const struct queue *queue);          /* -1: empty */
-int queue_next(const struct queue *queue, int slot); /* -1: SLOT is the last */
+int queue_clients(const struct queue *queue); /* of which jobs wait */
 
 #endif

@@ -367,6 +367,13 @@ int supervisor_jobs(struct supervisor *supervisor, int *waiting) {
     return queued + running;
 }
 
+int supervisor_clients(struct supervisor *supervisor) {
+    pthread_mutex_lock(&supervisor->lock);
+    const int clients = dispatcher_clients(supervisor->dispatcher);
+    pthread_mutex_unlock(&supervisor->lock);
+    return clients;
+}
+
 static void set_standby(struct worker_facts *facts, int count) {
     for (int i = 0; i < count; i++)
         for (int j = 0; facts[i].cpu && !facts[i].running && j < count; j++)

@@ -73,6 +73,7 @@ bool supervisor_operators_ready(struct supervisor *supervisor, const struct gene
 /* ---- questions */
 
 int supervisor_jobs(struct supervisor *supervisor, int *waiting); /* waiting and running together */
+int supervisor_clients(struct supervisor *supervisor); /* whose jobs wait */
 /* Those for users' operators are the ones of the generation in force. */
 int supervisor_workers(struct supervisor *supervisor, struct worker_facts facts[WORKERS_MAX]);
 

@@ -6,7 +6,7 @@ import json
 import socket
 import subprocess
 
-from conftest import BURIN, form, noise, pnm, wait_until
+from conftest import BURIN, LONGER_PATH, form, freeze, large_png, noise, pnm, read_to_end, responses, thaw, wait_until
 
 SMALL = pnm(noise(8, 8))
 
@@ -81,3 +81,58 @@ def test_what_is_no_list_is_refused():
     told = subprocess.run([BURIN, "serve", "--trusted-proxies", "10.0.0.1/8"], capture_output=True, text=True, timeout=60)
     assert told.returncode == 2
     assert "--trusted-proxies: trusted_proxies must be nothing, or networks and unix: 10.0.0.0/8,::1,unix, not" in told.stderr
+
+
+# ---- its share
+
+class Frozen:
+    """A daemon whose worker stands still, and is not missed: what is sent waits. Two jobs are at the worker, all others in the queue."""
+
+    def __init__(self, daemon):
+        self.daemon, self.sent = daemon, []
+        self.worker, = daemon.children()
+        freeze(self.worker)
+
+    def send(self, source, path="/threshold", body=SMALL):
+        self.sent.append(socket.create_connection(("127.0.0.1", self.daemon.port), 60, (source, 0)))
+        self.sent[-1].sendall(b"POST %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
+                              % (path.encode(), len(body), body))
+        assert wait_until(lambda: self.daemon.metric("slots_in_use") == len(self.sent))
+
+    def end(self):
+        """Status of each answer."""
+        thaw(self.worker)
+        found = [responses(read_to_end(s))[0][0] for s in self.sent]
+        for s in self.sent:
+            s.close()
+        return found
+
+
+def test_a_client_of_one_job_comes_before_the_rest_of_anothers(start):
+    daemon = start("--lanes", "1", "--self-test-ms", "60000")
+    frozen, body = Frozen(daemon), large_png(1500, 1500)  # of which each takes some 100 ms: so that the log tells the order
+    for _ in range(8):
+        frozen.send("127.0.0.2", LONGER_PATH, body)
+    frozen.send("127.0.0.3", LONGER_PATH, body)
+    assert daemon.metric("queue_clients") == 2
+    assert frozen.end() == 9 * [200]
+    assert wait_until(lambda: len(lines_of(daemon)) == 9)
+    place, = [i for i, line in enumerate(lines_of(daemon)) if line["client"] == "127.0.0.3"]
+    assert place <= 4, "it was the last to come, and is third at the worker"
+
+
+def test_one_client_has_a_part_of_the_queue(start):
+    daemon = start("--lanes", "1", "--self-test-ms", "60000", "--queue-client-jobs", "3")
+    frozen = Frozen(daemon)
+    for _ in range(5):
+        frozen.send("127.0.0.2")
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=60, source_address=("127.0.0.2", 0))
+    connection.request("POST", "/threshold", SMALL)
+    answer = connection.getresponse()
+    assert answer.status == 503 and int(answer.headers["Retry-After"]) >= 1
+    assert "so many jobs of yours are waiting already" in json.loads(answer.read())["message"]
+    connection.close()
+    frozen.send("127.0.0.3")
+    assert daemon.metric("queue_depth") == 4
+    assert frozen.end() == 6 * [200]
+    assert daemon.samples()['burin_rejected_total{reason="queue"}'] == 1

@@ -86,7 +86,7 @@ def test_metrics_are_in_form(daemon):
             assert all(value >= 0 for value in family["samples"].values())
     for name in ("requests_total", "request_duration_seconds", "stage_duration_seconds", "rejected_total",
                  "queue_wait_seconds", "input_pixels_total", "worker_up", "jobs_in_progress", "worker_restarts_total",
-                 "queue_depth", "requests_in_progress", "slots_in_use", "slots", "body_bytes_held",
+                 "queue_depth", "queue_clients", "requests_in_progress", "slots_in_use", "slots", "body_bytes_held",
                  "answer_bytes_held", "connections", "connections_ended_total", "build_info"):
         assert families["burin_" + name]["samples"], name
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A job behind many that wait for another worker, which not every walk over the queue reaches. */
+/* Walks over the queue: a job behind many that wait for another worker, which not every walk
+ * reaches, and clients of whom one has sent much more than the other. */
 #include "server/jobs/dispatcher.h"
 
 #include "server/jobs/completion_pipe.h"
@@ -15,32 +16,25 @@
 
 enum { SLOTS = 256, WORKERS = 2, CPU = 1 };
 
-static const struct config config = { .queue_jobs = SLOTS, .processing_ms = 1000 };
+static const struct config config = { .queue_jobs = SLOTS,
+                                      .queue_client_jobs = SLOTS - 2,
+                                      .processing_ms = 1000 };
 static struct slots *slots;
 static struct worker_list workers;
+static int ends[WORKERS][2], pipe_ends[2];
 static struct dispatcher *dispatcher;
 
-static void submit(const char *device) {
-    struct failure failure = { 0 };
-    const int slot = slot_take(slots, 1, NULL);
-    assert_true(slot >= 0);
-    snprintf(slot_job(slots, slot)->device, DEVICE_WANT_MAX, "%s", device);
-    assert_int_equal(dispatcher_submit(dispatcher, slot, &failure), STATUS_OK);
-}
-
-static void the_last_of_many_is_reached_in_a_while(void **state) {
+static int begin(void **state) {
     (void)state;
     static const char *const devices[WORKERS] = { "cuda:0", "cpu" };
     const struct slot_options options = { .classes = { { SLOTS, 4096 } }, .span_bytes = 4096 };
     struct failure failure = { 0 };
-    int ends[WORKERS][2], pipe_ends[2];
     slots = slots_create(&options, &failure);
-    assert_non_null(slots);
-    assert_int_equal(completion_pipe_open(pipe_ends, SLOTS, &failure), STATUS_OK);
+    if (!slots || completion_pipe_open(pipe_ends, SLOTS, &failure)) return -1;
     workers.count = WORKERS;
     for (int i = 0; i < WORKERS; i++) {
         struct worker_handle *worker = &workers.all[i];
-        assert_true(channel_open(ends[i]));
+        if (!channel_open(ends[i])) return -1;
         worker_handle_init(worker, devices[i], false);
         worker->pid = worker->lanes = worker->capacity = 1;
         worker->channel = ends[i][0];
@@ -48,14 +42,11 @@ static void the_last_of_many_is_reached_in_a_while(void **state) {
     }
     const struct dispatcher_options how = { &config, slots, &pipe_ends[1], &workers };
     dispatcher = dispatcher_create(&how, &failure);
-    assert_non_null(dispatcher);
-    for (int i = 0; i < SLOTS - 1; i++) submit("cuda:0");
-    assert_int_equal(workers.all[0].running, 1);
-    submit("cpu");
-    usleep(2000); /* at the least: until a whole walk is due */
-    dispatcher_hand_out(dispatcher);
-    assert_int_equal(workers.all[CPU].running, 1);
-    assert_int_equal(dispatcher_waiting(dispatcher), SLOTS - 2);
+    return dispatcher ? 0 : -1;
+}
+
+static int end(void **state) {
+    (void)state;
     dispatcher_destroy(dispatcher);
     for (int i = 0; i < WORKERS; i++) {
         close(ends[i][0]);
@@ -64,11 +55,74 @@ static void the_last_of_many_is_reached_in_a_while(void **state) {
     close(pipe_ends[0]);
     close(pipe_ends[1]);
     slots_destroy(slots);
+    return 0;
 }
+
+static int submit(int client, const char *device, enum status expected) {
+    struct failure failure = { 0 };
+    const int slot = slot_take(slots, 1, NULL);
+    assert_true(slot >= 0);
+    struct job *job = slot_job(slots, slot);
+    snprintf(job->device, sizeof job->device, "%s", device);
+    job->client.s6_addr[15] = (uint8_t)client;
+    assert_int_equal(dispatcher_submit(dispatcher, slot, &failure), expected);
+    return slot;
+}
+
+/* The GPU has done the job and asks for the next. */
+static void complete(int slot) {
+    struct job *job = slot_job(slots, slot);
+    job->finished_ns = clock_ns();
+    assert_true(dispatcher_completed(dispatcher, slot, job->run_number));
+}
+
+static int sent_last(void) {
+    struct message message = { .slot = -1 };
+    while (channel_take(ends[0][1], &message, 1, 0) == 1) continue;
+    return message.slot;
+}
+
+static void the_last_of_many_is_reached_in_a_while(void **state) {
+    (void)state;
+    for (int i = 0; i < SLOTS - 1; i++) submit(0, "cuda:0", STATUS_OK);
+    assert_int_equal(workers.all[0].running, 1);
+    submit(1, "cpu", STATUS_OK);
+    usleep(2000); /* at the least: until a whole walk is due */
+    dispatcher_hand_out(dispatcher);
+    assert_int_equal(workers.all[CPU].running, 1);
+    assert_int_equal(dispatcher_waiting(dispatcher), SLOTS - 2);
+}
+
+/* One keeps the worker busy, and a hundred of its jobs wait; the other's only job is next. */
+static void who_has_had_little_goes_first(void **state) {
+    (void)state;
+    const int running = submit(1, "cuda:0", STATUS_OK), next = submit(1, "cuda:0", STATUS_OK);
+    for (int i = 0; i < 100; i++) submit(1, "cuda:0", STATUS_OK);
+    const int other = submit(2, "cuda:0", STATUS_OK);
+    assert_int_equal(dispatcher_clients(dispatcher), 2);
+    assert_int_equal(sent_last(), running);
+    complete(running);
+    assert_int_equal(sent_last(), other);
+    assert_int_equal(dispatcher_clients(dispatcher), 1);
+    complete(other);
+    assert_int_equal(sent_last(), next);
+}
+
+static void one_client_leaves_room_to_others(void **state) {
+    (void)state;
+    for (int i = 0; i < SLOTS - 1; i++) submit(1, "cuda:0", STATUS_OK);
+    slot_give(slots, submit(1, "cuda:0", STATUS_BUSY));
+    submit(2, "cuda:0", STATUS_OK);
+    assert_int_equal(dispatcher_waiting(dispatcher), SLOTS - 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_last_of_many_is_reached_in_a_while),
+        TEST(the_last_of_many_is_reached_in_a_while),
+        TEST(who_has_had_little_goes_first),
+        TEST(one_client_leaves_room_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
