@@ -85,6 +85,8 @@ struct config {
     char operators_cache_dir[CONFIG_TEXT_MAX]; /* "": as twin_cache.h finds it */
     long operators_source_bytes_max;
 
+    char sandbox[8]; /* "on" or "off"; server/sandbox.h */
+
     /* stop */
     long drain_delay_ms;
     long drain_timeout_ms;

@@ -202,6 +202,11 @@ static const struct key keys[] = {
       .unit = "bytes",
       .why = "the longest file of operators; hand-written ones have a few KiB" },
 
+    { FIELD(sandbox, KEY_CHOICE), .text = "on", .choices = { "on", "off" },
+      .why = "once started, the processes of the daemon give up privileges, files and system calls "
+             "that their work does not need, where the kernel can hold them to it; off: for a "
+             "debugger, or a driver that needs more" },
+
     { FIELD(drain_delay_ms, KEY_INTEGER), .def = 0, .min = 0, .max = HOUR_MS, .unit = "ms",
       .why = "how long to go on accepting after SIGTERM, while /readyz already answers 503; 5000 "
              "behind a load balancer" },

@@ -6,6 +6,9 @@
  * manager, where one has started us, what becomes of us; systemd.h and watchdog.h are its two ways.
  * On SIGHUP it reads operators_dir again, in this thread, which no request waits for; one that
  * comes meanwhile has it done once more. The configuration is read once.
+ *
+ * The sandbox closes in three steps: what starts workers is forked while all is open yet, files and
+ * privileges go before the first thread, system calls once sockets and workers are there.
  */
 #include "config/config.h"
 #include "config/reference.h"
@@ -13,8 +16,10 @@
 #include "pipeline/utf8.h"
 #include "server/command.h"
 #include "server/http/front.h"
+#include "server/jobs/launcher.h"
 #include "server/jobs/process.h"
 #include "server/log.h"
+#include "server/sandbox.h"
 #include "server/systemd.h"
 #include "server/user_operators.h"
 #include "server/watchdog.h"
@@ -256,11 +261,13 @@ static int serve(const struct config *config) {
     log_open(config->log_format, config->log_level);
     loading = true;
     catch_signals();
+    if (sandbox_is_on(config) && launcher_open(config, &failure)) return complain(&failure);
     const struct user_operators_watch watch = { stopping, say_checking, &service };
     struct generation *operators = user_operators_read(config, NULL, &watch, &failure);
     if (!operators) return signals_seen ? 0 : complain(&failure);
     const sigset_t before = keep_signals_here();
     loading = false;
+    sandbox_limit(SANDBOX_FRONT, config, NULL); /* while there is no other thread */
     log_start((size_t)config->log_buffer_bytes, NULL);
     /* First the GPUs are counted, then their workers start. */
     say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
@@ -270,6 +277,8 @@ static int serve(const struct config *config) {
         log_stop();
         return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);
     }
+    launcher_narrow();
+    sandbox_filter(SANDBOX_FRONT, config);
     wait_ready(&service, &before);
     if (!signals_seen && is_read(STDOUT_FILENO)) greet(front_address(service.front));
     wait_for_stop(&service, config, &before);
@@ -291,5 +300,7 @@ int command_serve(int argc, char **argv) {
         fprintf(stderr, "burin serve: \"%s\" is not understood; see burin serve --help\n", argv[1]);
         return 2;
     }
-    return serve(&config);
+    const int ended = serve(&config);
+    launcher_close();
+    return ended;
 }

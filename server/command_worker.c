@@ -6,6 +6,7 @@
 #include "server/jobs/process.h"
 #include "server/jobs/worker.h"
 #include "server/log.h"
+#include "server/sandbox.h"
 #include "server/user_operators.h"
 
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 static int usage(void) {
     fputs("usage: burin worker --device cpu|cuda:N [--operators|--sandbox]\n"
           "       burin worker --count              print how many GPUs there are\n"
-          "       burin worker --check NAME CACHE BYTES   check standard input as operators\n",
+          "       burin worker --check NAME CACHE BYTES on|off   check standard input\n",
           stderr);
     return 2;
 }
@@ -31,18 +32,30 @@ static bool open_operators(const struct slots *slots, struct failure *failure) {
     return all;
 }
 
+/* Before there is a thread. A GPU's sandbox needs devices that one that only compiles may not write
+ * to, and the place of its kernels. */
+static bool prepare(const struct slots *slots, bool gpu, bool sandbox, struct failure *failure) {
+    const struct config *config = slots_preamble(slots);
+    if (sandbox && !gpu) user_operators_limit(config);
+    if (sandbox && !open_operators(slots, failure)) return false;
+    sandbox_limit(gpu ? SANDBOX_GPU : SANDBOX_CPU, config,
+                  gpu && sandbox ? user_operators_cache(config) : NULL);
+    return true;
+}
+
 int command_worker(int argc, char **argv) {
     process_become_worker(); /* before anything is compiled, loaded or opened */
     if (argc == 2 && strcmp(argv[1], "--count") == 0) {
         printf("%d\n", device_cuda.count());
         return 0;
     }
-    if (argc == 5 && strcmp(argv[1], "--check") == 0)
-        return user_operators_check(argv[2], argv[3], (size_t)atol(argv[4]));
+    if (argc == 6 && strcmp(argv[1], "--check") == 0)
+        return user_operators_check(argv[2], argv[3], (size_t)atol(argv[4]), argv[5]);
     const bool operators = argc == 4 && strcmp(argv[3], "--operators") == 0;
     const bool sandbox = argc == 4 && strcmp(argv[3], "--sandbox") == 0;
     if ((argc != 3 && !operators && !sandbox) || strcmp(argv[1], "--device") != 0) return usage();
-    if (operators || strcmp(argv[2], "cpu") == 0) process_keep_memory_private();
+    const bool gpu = strcmp(argv[2], "cpu") != 0;
+    if (operators || !gpu) process_keep_memory_private();
     const struct device_driver *driver;
     int index;
     struct failure failure = { 0 };
@@ -57,7 +70,7 @@ int command_worker(int argc, char **argv) {
         slots_destroy(slots);
         return ended;
     }
-    if (!slots || (sandbox && !open_operators(slots, &failure)) ||
+    if (!slots || !prepare(slots, gpu, sandbox, &failure) ||
         device_choose(argv[2], &driver, &index, &failure)) {
         log_event(LOG_ERROR, "worker: %s", failure.message);
         slots_destroy(slots);

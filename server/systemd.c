@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The variables are read once, before anything else is opened: the sockets are
  * descriptors 3 and up. Each variable that is wrong is refused with what to do about it, since a
- * daemon that ignored it would fail later, with the address in use. A message is one datagram from
- * a socket of its own, which is closed again: there are few. */
+ * daemon that ignored it would fail later, with the address in use. A message is one datagram. Its
+ * socket is opened before the sandbox closes, which opens none. */
 #include "server/systemd.h"
 
 #include "pipeline/param.h"
@@ -116,7 +116,13 @@ static enum status find_notify(struct systemd *systemd, struct failure *failure)
     memcpy(systemd->notify.sun_path, text, length);
     if (*text == '@') systemd->notify.sun_path[0] = '\0';
     systemd->notify_length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
-    return STATUS_OK;
+    const struct timeval patience = { .tv_sec = SEND_S };
+    systemd->notify_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (systemd->notify_fd >= 0 && setsockopt(systemd->notify_fd, SOL_SOCKET, SO_SNDTIMEO,
+                                              &patience, sizeof patience) == 0)
+        return STATUS_OK;
+    return fail(failure, STATUS_NO_MEMORY, "no socket to tell the service manager: %s",
+                strerror(errno));
 }
 
 /* WATCHDOG_PID: whom it is for, where that is said. */
@@ -140,20 +146,16 @@ void systemd_notify(const struct systemd *systemd, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    const struct timeval patience = { .tv_sec = SEND_S };
-    const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) < 0 ||
-        sendto(fd, message, strlen(message), MSG_NOSIGNAL,
+    if (sendto(systemd->notify_fd, message, strlen(message), MSG_NOSIGNAL,
                (const struct sockaddr *)&systemd->notify, systemd->notify_length) < 0)
         log_event(LOG_ERROR, "the service manager cannot be told \"%.20s\": %s", message,
                   strerror(errno));
-    if (fd >= 0) close(fd);
 }
 
 /* ---- both */
 
 enum status systemd_open(struct systemd *systemd, struct failure *failure) {
-    *systemd = (struct systemd){ .sockets = { -1, -1 } };
+    *systemd = (struct systemd){ .sockets = { -1, -1 }, .notify_fd = -1 };
     enum status status = take_sockets(&systemd->sockets, failure);
     if (!status) status = find_notify(systemd, failure);
     if (!status) status = find_watchdog(systemd, failure);

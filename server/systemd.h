@@ -3,7 +3,8 @@
  * us, and messages about our state.
  *
  * Used by:  command_serve.c.
- * Owns:     the sockets, until they are given to front_create; no descriptor besides.
+ * Owns:     the sockets, until they are given to front_create; the one for messages, until the
+ *           process ends.
  * Fails:    systemd_open: STATUS_BAD_PARAM where the environment cannot be meant for us as it is.
  *           systemd_notify never: a message that is lost is logged. It waits for a second at most,
  *           where the service manager reads nothing.
@@ -26,6 +27,7 @@
 struct systemd {
     struct front_sockets sockets; /* LISTEN_FDS; -1 where none was passed */
     int64_t watchdog_ns;          /* WATCHDOG_USEC: killed when silent for so long; 0: never */
+    int notify_fd;                /* what messages go out by; -1: nobody listens */
     struct sockaddr_un notify;    /* NOTIFY_SOCKET */
     socklen_t notify_length;      /* 0: nobody listens */
 };

@@ -13,6 +13,7 @@
 #include "pipeline/skeletons/twin_cache.h"
 #include "server/jobs/process.h"
 #include "server/log.h"
+#include "server/sandbox.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,12 +56,27 @@ static bool read_text(char *text, size_t size, size_t *length) {
     return got == 0;
 }
 
-int user_operators_check(const char *name, const char *cache, size_t bytes_max) {
+const char *user_operators_cache(const struct config *config) {
+    const char *cache = options_in(config).cache;
+    return cache && twin_cache_open(cache) ? cache : NULL;
+}
+
+void user_operators_limit(const struct config *config) {
+    sandbox_limit(SANDBOX_COMPILER, config, user_operators_cache(config));
+    sandbox_filter(SANDBOX_COMPILER, config);
+}
+
+int user_operators_check(const char *name, const char *cache, size_t bytes_max,
+                         const char *sandbox) {
     struct operators_options options = options_of(cache, bytes_max);
+    struct config config = { .listen = "" };
     struct rlimit cpu;
     size_t length;
     enum twin_state state;
     options.tell = print_sentence;
+    snprintf(config.sandbox, sizeof config.sandbox, "%s", sandbox);
+    snprintf(config.operators_cache_dir, sizeof config.operators_cache_dir, "%s", cache);
+    user_operators_limit(&config);
     compiler_stay_in_group(); /* which is killed when this process has ended, or is given up */
     if (getrlimit(RLIMIT_CPU, &cpu) == 0) {
         cpu.rlim_cur = CHECK_CPU_S; /* the compiler sets a limit of its own */
@@ -108,9 +124,9 @@ static bool check(const struct reading *reading, const char *path, const char *b
     struct failure failure = { 0 };
     const int fd = memfd_create("burin-operators", MFD_CLOEXEC);
     snprintf(most, sizeof most, "%ld", config->operators_source_bytes_max);
-    char *const arguments[] = {
-        "burin", "worker", "--check", (char *)path, (char *)config->operators_cache_dir, most, NULL
-    };
+    char *const cache = (char *)config->operators_cache_dir;
+    char *const arguments[] = { "burin", "worker", "--check", (char *)path, cache, most,
+                                (char *)config->sandbox, NULL };
     const struct process_limits limits = { USER_OPERATORS_CHECK_MS, reading->watch->interrupted };
     bool good = false;
     if (!output || fd < 0 || write(fd, bytes, length) != (ssize_t)length ||

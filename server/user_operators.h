@@ -41,8 +41,16 @@ struct generation *user_operators_read(const struct config *config, const struct
  * logged. */
 bool user_operators_open(const char *texts, size_t length, const struct config *config);
 
+/* Where what was compiled is kept; NULL: nowhere. */
+const char *user_operators_cache(const struct config *config);
+
+/* With `sandbox` on, a process that compiles may from now on write there and in its temporary
+ * folder alone. Before there are other threads. */
+void user_operators_limit(const struct config *config);
+
 /* In a process that checks the file NAME, whose text is its standard input: 0, or 1 with its
- * mistakes on standard output. CACHE "": the default. */
-int user_operators_check(const char *name, const char *cache, size_t bytes_max);
+ * mistakes on standard output. CACHE "": the default. SANDBOX: "on" or "off". */
+int user_operators_check(const char *name, const char *cache, size_t bytes_max,
+                         const char *sandbox);
 
 #endif

@@ -32,6 +32,7 @@ static void *run(void *argument) {
     const int timeout_ms = (int)(options->every_ns / 2 / 1000000);
     bool was_alive = true;
     int64_t next;
+    pthread_setname_np(pthread_self(), "watchdog");
     do {
         next = clock_ns() + options->every_ns;
         const bool alive = options->is_alive(options->context, timeout_ms);
@@ -53,7 +54,6 @@ static bool start(struct watchdog *watchdog) {
     pthread_condattr_destroy(&monotonic);
     pthread_mutex_init(&watchdog->lock, NULL);
     const bool started = pthread_create(&watchdog->thread, NULL, run, watchdog) == 0;
-    if (started) pthread_setname_np(watchdog->thread, "watchdog");
     return started;
 }
 

@@ -1,31 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. A program of BPF, made here from a list: the wrong architecture fails, a call of
- * the list is let through, mmap and mprotect only without PROT_EXEC, and everything else fails with
- * EPERM, so that a library that asks for more than it needs goes on. SECCOMP_FILTER_FLAG_TSYNC puts
- * it on all threads at once. */
+/* A call of the list is let through, mmap and mprotect only without PROT_EXEC. */
 #include "server/jobs/confinement.h"
 
 #include "server/log.h"
+#include "server/syscall_filter.h"
 
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#if defined __x86_64__
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined __aarch64__
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
-#else
-#define ARCHITECTURE 0 /* no filter */
-#endif
 
 enum { FILES_MAX = 64 };
 
@@ -69,51 +55,24 @@ static const int allowed[] = {
 };
 enum { ALLOWED = sizeof allowed / sizeof *allowed };
 
-#define LOAD_WORD               (BPF_LD | BPF_W | BPF_ABS)
-#define LOAD(field)             BPF_STMT(LOAD_WORD, offsetof(struct seccomp_data, field))
-#define SKIP_IF(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)(value), (yes), (no))
-#define ANSWER(value)           BPF_STMT(BPF_RET | BPF_K, (value))
+static const struct syscall_rule no_code[] = {
+    { SYS_mmap, 2, SYSCALL_WITHOUT, 1, { PROT_EXEC } },
+    { SYS_mprotect, 2, SYSCALL_WITHOUT, 1, { PROT_EXEC } },
+};
 
-static enum status without_filter(const char *why) {
-    log_event(LOG_ERROR, "%s: users' operators run without a filter of system calls", why);
-    return STATUS_OK;
-}
-
-/* The low half of an argument: both architectures are little-endian. */
 static enum status filter_calls(struct failure *failure) {
-    struct sock_filter program[2 * ALLOWED + 16];
-    unsigned short n = 0;
-    const unsigned refused = SECCOMP_RET_ERRNO | EPERM;
-    const struct sock_filter head[] = {
-        LOAD(arch),
-        SKIP_IF(ARCHITECTURE, 1, 0),
-        ANSWER(SECCOMP_RET_KILL_PROCESS),
-        LOAD(nr),
-    };
-    const struct sock_filter tail[] = {
-        SKIP_IF(SYS_mmap, 2, 0),
-        SKIP_IF(SYS_mprotect, 1, 0),
-        ANSWER(refused),
-        LOAD(args[2]), /* the protection, of both */
-        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
-        ANSWER(refused),
-        ANSWER(SECCOMP_RET_ALLOW),
-    };
-    memcpy(program, head, sizeof head);
-    n = sizeof head / sizeof *head;
-    for (int i = 0; i < ALLOWED; i++) {
-        program[n++] = (struct sock_filter)SKIP_IF(allowed[i], 0, 1);
-        program[n++] = (struct sock_filter)ANSWER(SECCOMP_RET_ALLOW);
-    }
-    memcpy(program + n, tail, sizeof tail);
-    n += sizeof tail / sizeof *tail;
-    const struct sock_fprog whole = { .len = n, .filter = program };
-    if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole) == 0)
-        return STATUS_OK;
-    if (errno != ENOSYS && errno != EINVAL)
-        return fail(failure, STATUS_INTERNAL, "the system calls could not be filtered: %s",
-                    strerror(errno));
-    return without_filter("this kernel filters no system calls");
+    const struct syscall_filter filter = { .calls = allowed,
+                                           .call_count = ALLOWED,
+                                           .rules = no_code,
+                                           .rule_count = sizeof no_code / sizeof *no_code };
+    const int error = syscall_filter_enter(&filter);
+    if (error == ENOSYS)
+        log_event(LOG_ERROR, "no filter of system calls is to be had here: users' operators run "
+                             "without one");
+    return !error || error == ENOSYS
+               ? STATUS_OK
+               : fail(failure, STATUS_INTERNAL, "the system calls could not be filtered: %s",
+                      strerror(error));
 }
 
 static const struct limit {
@@ -151,7 +110,5 @@ enum status confinement_enter(bool gpu, struct failure *failure) {
         return fail(failure, STATUS_INTERNAL, "new privileges could not be refused: %s",
                     strerror(errno));
     if (set_limits(gpu, failure)) return failure->status;
-    if (gpu) return STATUS_OK;
-    if (!ARCHITECTURE) return without_filter("burin has no list for this architecture");
-    return filter_calls(failure);
+    return gpu ? STATUS_OK : filter_calls(failure);
 }

@@ -15,6 +15,7 @@
 #include "server/jobs/stillness.h"
 #include "server/jobs/worker.h"
 #include "server/log.h"
+#include "server/sandbox.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -324,11 +325,14 @@ int operators_worker_run(struct slots *slots, int channel, const char *device) {
                                        .still_ns = config->worker_still_ms * ms_ns };
     struct failure failure = { 0 };
     int code = WORKER_FAILED;
-    log_start((size_t)config->log_buffer_bytes, slots_log_dropped(slots));
-    if (open_sandbox(&worker, device, &failure))
+    if (open_sandbox(&worker, device, &failure)) {
         log_event(LOG_ERROR, "worker: the sandbox could not be started: %s", failure.message);
-    else
+    } else {
+        sandbox_limit(SANDBOX_OPERATORS, config, NULL); /* while there is no other thread */
+        log_start((size_t)config->log_buffer_bytes, slots_log_dropped(slots));
+        sandbox_filter(SANDBOX_OPERATORS, config);
         code = serve(&worker);
+    }
     if (worker.pid > 0) reap(&worker); /* else it would be left to the first process */
     if (worker.sandbox >= 0) close(worker.sandbox);
     if (worker.completions >= 0) close(worker.completions);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-/* How it works. What a process is to find at fixed numbers is moved there by posix_spawn's actions,
- * and all else is closed: a worker's own descriptors, which stand at such numbers, would stay open
- * in its sandbox. A process that is asked for something, how many GPUs there are or whether a file
- * is right, answers through a pipe: it has to close that, and to end, before its time is over, else
- * it is killed. No wait is without a bound: a driver may hold even a process that was killed. */
+/* How it works. A front in its sandbox starts none itself: its launcher does. A process that is
+ * asked for something, how many GPUs there are or whether a file is right, answers through a pipe:
+ * it has to close that, and to end, before its time is over, else it is killed. No wait is without
+ * a bound: a driver may hold even a process that was killed. */
 #include "server/jobs/process.h"
 
 #include "pipeline/timing.h"
+#include "server/jobs/launcher.h"
+#include "server/jobs/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -20,72 +20,31 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
-
-static const char program[] = "/proc/self/exe";
-
 enum { LOOK_US = 1000, LOOK_MS = 50 };
 
-/* A process group of its own: a terminal's Ctrl-C is for the front alone. Signals as a fresh
- * program expects them, but for SIGHUP: it is for the front, whoever else gets it too. */
-static pid_t spawn(posix_spawn_file_actions_t *actions, char *const arguments[]) {
-    posix_spawnattr_t attributes;
-    if (posix_spawnattr_init(&attributes)) return -1;
-    sigset_t blocked, usual;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGHUP);
-    sigemptyset(&usual);
-    sigaddset(&usual, SIGPIPE);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETSIGDEF);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setsigmask(&attributes, &blocked);
-    posix_spawnattr_setsigdefault(&attributes, &usual);
-    pid_t pid;
-    const int failed = posix_spawn(&pid, program, actions, &attributes, arguments, environ);
-    posix_spawnattr_destroy(&attributes);
-    return failed ? -1 : pid;
-}
-
-/* FILES, as copies with high numbers: one may have the number that another is to get. Returns how
- * many there are; -1: it has none, or it could not be copied. */
-static int copy(const struct process_files *files, int *copies) {
-    const int all[] = { files->slots, files->channel, files->operators };
-    const int first = PROCESS_PIPES_FD - PROCESS_SLOTS_FD, count = first + files->pipe_count;
-    for (int i = 0; i < count; i++) {
-        const int fd = i < first ? all[i] : files->pipes[i - first];
-        copies[i] =
-            fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, PROCESS_PIPES_FD + COMPLETION_PIPES_MAX);
-    }
-    return count;
+static pid_t start(const struct program *program) {
+    return launcher_is_open() ? launcher_start(program) : program_start(program);
 }
 
 pid_t process_start(const char *device, enum process_role role, const struct process_files *files) {
     static char *const options[] = {
         [PROCESS_OPERATORS] = "--operators", [PROCESS_SANDBOX] = "--sandbox"
     };
-    posix_spawn_file_actions_t actions;
-    int passed[PROCESS_PIPES_FD - PROCESS_SLOTS_FD + COMPLETION_PIPES_MAX];
-    if (files->pipe_count > COMPLETION_PIPES_MAX || posix_spawn_file_actions_init(&actions))
-        return -1;
-    const int count = copy(files, passed);
-    int failed = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
-    failed |= posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO);
-    for (int i = 0; i < count; i++) {
-        const int to = PROCESS_SLOTS_FD + i;
-        failed |= to == PROCESS_OPERATORS_FD && files->operators < 0
-                      ? posix_spawn_file_actions_addclose(&actions, to)
-                      : posix_spawn_file_actions_adddup2(&actions, passed[i], to);
-    }
-    failed |= posix_spawn_file_actions_addclosefrom_np(&actions, PROCESS_SLOTS_FD + count);
     char *const arguments[] = {
         "burin", "worker", "--device", (char *)device, options[role], NULL
     };
-    const pid_t pid = failed ? -1 : spawn(&actions, arguments);
-    posix_spawn_file_actions_destroy(&actions);
-    for (int i = 0; i < count; i++)
-        if (passed[i] >= 0) close(passed[i]);
-    return pid;
+    struct program program = {
+        .arguments = arguments,
+        .files = { PROGRAM_NOTHING, PROGRAM_NOTHING, STDERR_FILENO,
+                   [PROCESS_SLOTS_FD] = files->slots, [PROCESS_CHANNEL_FD] = files->channel,
+                   [PROCESS_OPERATORS_FD] =
+                       files->operators < 0 ? PROGRAM_CLOSED : files->operators },
+        .file_count = PROCESS_PIPES_FD + files->pipe_count,
+    };
+    if (files->pipe_count > COMPLETION_PIPES_MAX) return -1;
+    for (int i = 0; i < files->pipe_count; i++)
+        program.files[PROCESS_PIPES_FD + i] = files->pipes[i];
+    return start(&program);
 }
 
 /* The front decides when to stop: a terminal's Ctrl-C must not end a worker in mid-job. A core dump
@@ -123,25 +82,21 @@ bool process_end(pid_t pid, int64_t until, int *code) {
 
 struct question {
     char *const *arguments;
-    int input;   /* its standard input; -1: ours */
+    int input;   /* its standard input; -1: nothing */
     bool errors; /* what it says on standard error is part of the answer */
     struct process_limits limits;
     char *output; /* its answer, cut to SIZE */
     size_t size;
 };
 
-static pid_t spawn_asked(const struct question *question, int output) {
-    posix_spawn_file_actions_t actions;
-    if (posix_spawn_file_actions_init(&actions)) return -1;
-    int failed = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-    if (question->input >= 0)
-        failed |= posix_spawn_file_actions_adddup2(&actions, question->input, STDIN_FILENO);
-    if (question->errors)
-        failed |= posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
-    failed |= posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-    const pid_t pid = failed ? -1 : spawn(&actions, question->arguments);
-    posix_spawn_file_actions_destroy(&actions);
-    return pid;
+static pid_t start_asked(const struct question *question, int output) {
+    const struct program program = {
+        .arguments = question->arguments,
+        .files = { question->input < 0 ? PROGRAM_NOTHING : question->input, output,
+                   question->errors ? output : STDERR_FILENO },
+        .file_count = STDERR_FILENO + 1,
+    };
+    return start(&program);
 }
 
 static bool is_interrupted(const struct process_limits *limits) {
@@ -190,7 +145,7 @@ static enum status ask(const struct question *question, int *code, struct failur
     question->output[0] = '\0';
     if (pipe2(ends, O_CLOEXEC) < 0)
         return fail(failure, STATUS_INTERNAL, "the system has no pipe: %s", strerror(errno));
-    const pid_t pid = spawn_asked(question, ends[1]);
+    const pid_t pid = start_asked(question, ends[1]);
     close(ends[1]);
     const bool in_time = pid > 0 && read_output(question, ends[0], deadline) &&
                          wait_for_end(question, pid, deadline);

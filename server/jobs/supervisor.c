@@ -214,6 +214,7 @@ static void *supervise(void *argument) {
     struct epoll_event events[WORKERS_MAX + 1];
     int64_t next_tick = clock_ns();
     bool ending = false;
+    pthread_setname_np(pthread_self(), "supervisor");
     for (;;) {
         const int count =
             epoll_wait(supervisor->events, events, WORKERS_MAX + 1, ending ? REAP_MS : TICK_MS);
@@ -261,7 +262,6 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
     for (int i = 0; i < supervisor->workers.count; i++)
         if (supervisor->workers.all[i].wanted) start(supervisor, &supervisor->workers.all[i]);
     supervisor->threaded = pthread_create(&supervisor->thread, NULL, supervise, supervisor) == 0;
-    if (supervisor->threaded) pthread_setname_np(supervisor->thread, "supervisor");
     return supervisor->threaded ? STATUS_OK
                                 : fail(failure, STATUS_NO_MEMORY, "no thread for the supervisor");
 }

@@ -19,6 +19,7 @@
 #include "server/jobs/process.h"
 #include "server/jobs/self_test.h"
 #include "server/log.h"
+#include "server/sandbox.h"
 
 #include <malloc.h>
 #include <pthread.h>
@@ -52,6 +53,7 @@ struct worker {
     int opened;
     bool gpu;
     bool sandbox;
+    const struct config *config;
     struct pool *pool; /* a sandbox's on a CPU: threads of its lane */
     struct heartbeat heartbeat;
     struct gpu_sampler sampler;     /* of a GPU alone */
@@ -254,6 +256,8 @@ static void run_lanes(struct worker *worker) {
         give_up(&failure);
     }
     if (worker->sandbox && confinement_enter(worker->gpu, &failure)) give_up(&failure);
+    if (worker->gpu || !worker->sandbox)
+        sandbox_filter(worker->gpu ? SANDBOX_GPU : SANDBOX_CPU, worker->config);
     if (worker->sandbox && worker->gpu)
         preparation_start(&worker->preparation, worker->lane[0], PREPARATION_WAIT_MS);
     say_ready(worker);
@@ -320,6 +324,7 @@ static int run(struct slots *slots, int channel, const struct config *config,
     log_start((size_t)config->log_buffer_bytes, slots_log_dropped(slots));
     if (!worker) return 1;
     worker->sandbox = sandbox;
+    worker->config = config;
     worker->channel = channel;
     worker->heartbeat.channel = channel;
     worker->executor = executor_make(slots, config, driver, index);

@@ -167,6 +167,19 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+# The process that starts workers is a child of the front, and no worker.
+LAUNCHER = "burin-launcher"
+
+
+def name_of(pid):
+    """"" of one that has ended."""
+    try:
+        with open(f"/proc/{pid}/comm") as f:
+            return f.read().strip()
+    except OSError:
+        return ""
+
+
 def alive(pid):
     try:
         with open(f"/proc/{pid}/stat") as f:
@@ -255,6 +268,13 @@ class Daemon:
 
     def children(self):
         """Process ids of the workers."""
+        return [pid for pid in self.processes() if name_of(pid) not in (LAUNCHER, "")]
+
+    def starter(self):
+        """The process that starts workers."""
+        return next((pid for pid in self.processes() if name_of(pid) == LAUNCHER), self.process.pid)
+
+    def processes(self):
         with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children") as f:
             pids = f.read().split()
         for task in os.listdir(f"/proc/{self.process.pid}/task"):

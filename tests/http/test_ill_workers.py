@@ -43,15 +43,15 @@ class Sent:
 
 @contextlib.contextmanager
 def no_worker_can_start(daemon):
-    """A stack of 16 KiB is too small for any program: what the front starts dies at once. The front's own stacks
-    stay as they are."""
-    soft, hard = resource.prlimit(daemon.process.pid, resource.RLIMIT_STACK)
-    resource.prlimit(daemon.process.pid, resource.RLIMIT_STACK, (16384, hard))
+    """A stack of 16 KiB is too small for any program: what is started dies at once. The stacks of
+    who starts it stay as they are."""
+    soft, hard = resource.prlimit(daemon.starter(), resource.RLIMIT_STACK)
+    resource.prlimit(daemon.starter(), resource.RLIMIT_STACK, (16384, hard))
     try:
         yield
     finally:
         if daemon.process.poll() is None:
-            resource.prlimit(daemon.process.pid, resource.RLIMIT_STACK, (soft, hard))
+            resource.prlimit(daemon.starter(), resource.RLIMIT_STACK, (soft, hard))
 
 
 def rejected(daemon, reason):

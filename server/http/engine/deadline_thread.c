@@ -248,6 +248,7 @@ static int64_t check_all(struct deadline_thread *deadlines, int64_t now) {
 static void *run(void *argument) {
     struct deadline_thread *deadlines = argument;
     int64_t next = 0;
+    pthread_setname_np(pthread_self(), "deadlines");
     while (!atomic_load(&deadlines->stop)) {
         struct epoll_event events[EVENTS];
         int64_t wait_ns = next - clock_ns();
@@ -291,7 +292,6 @@ static bool start(struct deadline_thread *deadlines) {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     bool started = pthread_create(&deadlines->thread, NULL, run, deadlines) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started) pthread_setname_np(deadlines->thread, "deadlines");
     return started;
 }
 

@@ -85,6 +85,7 @@ static void take_events(struct io_thread *io, const struct epoll_event *ready, i
 
 static void *run(void *argument) {
     struct io_thread *io = argument;
+    pthread_setname_np(pthread_self(), "io");
     yield_to_lanes();
     while (!__atomic_load_n(&io->stop, __ATOMIC_ACQUIRE)) {
         struct epoll_event ready[SOURCES];
@@ -110,7 +111,6 @@ struct io_thread *io_thread_start(struct MHD_Daemon *daemon, int pipe,
     if (info && add_source(io, info->epoll_fd, SOCKETS) && add_source(io, io->wake, WAKE) &&
         (pipe < 0 || add_source(io, pipe, PIPE)) &&
         pthread_create(&io->thread, NULL, run, io) == 0) {
-        pthread_setname_np(io->thread, "io");
         return io;
     }
     if (io->wake >= 0) close(io->wake);

@@ -70,6 +70,7 @@ static bool any(struct lingering_close *lingering) {
 
 static void *run(void *argument) {
     struct lingering_close *lingering = argument;
+    pthread_setname_np(pthread_self(), "linger");
     static char piece[PIECE]; /* nobody looks at it */
     while (!__atomic_load_n(&lingering->stop, __ATOMIC_ACQUIRE)) {
         struct epoll_event events[16];
@@ -120,7 +121,6 @@ static bool start(struct lingering_close *lingering) {
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
     const bool started = pthread_create(&lingering->thread, NULL, run, lingering) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (started) pthread_setname_np(lingering->thread, "linger");
     return started;
 }
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+/* launcher.h - a process that starts this program for a front that may start none itself.
+ *
+ * The front reads what anyone sends; once its sandbox is closed it can start no program, but dead
+ * workers have to be replaced. So it asks a small process for it, forked at the start, which reads
+ * nothing but such requests and starts nothing but this program as a worker. What it starts is the
+ * front's child.
+ *
+ * Used by:  process.c; command_serve.c opens and closes it, front.c narrows it.
+ * Owns:     its process and the socket to it.
+ * Fails:    launcher_open: STATUS_NO_MEMORY. launcher_start returns -1; where the launcher has
+ *           ended, the daemon can start nothing until it is started again, and the log says so.
+ * Threads:  launcher_open: before there are others. launcher_start: any, one after the other.
+ * Limits:   an answer is waited for a second, an exec takes a millisecond.
+ */
+#ifndef BURIN_LAUNCHER_H
+#define BURIN_LAUNCHER_H
+
+#include "config/config.h"
+#include "server/jobs/program.h"
+
+#include <stdbool.h>
+
+/* CONFIG decides what may be started, and stays as it is. */
+enum status launcher_open(const struct config *config, struct failure *failure);
+
+bool launcher_is_open(void);
+
+/* As program_start; PROGRAM's arguments are those of a worker for the front. */
+pid_t launcher_start(const struct program *program);
+
+/* Privileges are needed no longer: the driver has made its devices. It gives up its own, and so
+ * starts nothing that has any. */
+void launcher_narrow(void);
+
+/* Waits for its end. Does nothing where none was opened. */
+void launcher_close(void);
+
+#endif

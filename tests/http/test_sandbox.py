@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What somebody who has taken over a process of the daemon could still do: the calls are made in its place, in the process
+itself, by ptrace. (Each kind of process on its own, and the lists: tests/server/sandbox.c.)
+
+covers: server/sandbox.c server/jobs/launcher.c"""
+import contextlib
+import ctypes
+import errno
+import os
+import platform
+import signal
+import struct
+
+import pytest
+
+from conftest import BURIN, alive, name_of, noise, pnm, wait_until
+
+PTRACE_PEEKDATA, PTRACE_POKEDATA, PTRACE_SINGLESTEP, PTRACE_GETREGS, PTRACE_SETREGS = 2, 5, 9, 12, 13
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
+# Places in struct user_regs_struct of x86-64.
+R10, R9, R8, RAX, RDX, RSI, RDI, ORIG_RAX, RIP, RSP, REGISTERS = 7, 8, 9, 10, 12, 13, 14, 15, 16, 19, 27
+MMAP, SOCKET, EXECVE, GETPID, PTRACE, OPENAT, FORK = 9, 41, 59, 39, 101, 257, 57
+WHITE = "#P2P_FUNC\nstatic unsigned char white(unsigned char pixel, int index) { return pixel > 127 ? 255 : 0; }\n"
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.ptrace.restype = ctypes.c_long
+libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+
+
+def sanitized():
+    with open(BURIN, "rb") as f:
+        return b"__asan_init" in (program := f.read()) or b"__tsan_init" in program
+
+
+pytestmark = pytest.mark.skipif(sanitized(), reason="a sanitizer needs what the sandbox refuses")
+by_ptrace = pytest.mark.skipif(platform.machine() != "x86_64" or os.geteuid() != 0,
+                               reason="only root can, and the registers are those of x86-64")
+
+
+def trace(request, pid, address=None, data=None):
+    ctypes.set_errno(0)
+    found = libc.ptrace(request, pid, address, data)
+    if found == -1 and ctypes.get_errno():
+        raise OSError(ctypes.get_errno(), f"ptrace {request}")
+    return found
+
+
+class Taken:
+    """A process whose first thread makes calls of ours. It stands still at the end of a system call, as all that wait do."""
+
+    def __init__(self, pid):
+        self.pid = pid
+
+    def __enter__(self):
+        trace(PTRACE_SEIZE, self.pid)
+        trace(PTRACE_INTERRUPT, self.pid)
+        os.waitpid(self.pid, 0x40000000)  # __WALL: it is not our child
+        self.before = self.registers()
+        return self
+
+    def __exit__(self, *error):
+        with contextlib.suppress(OSError):  # it may have ended
+            self.set(self.before)
+            trace(PTRACE_DETACH, self.pid)
+
+    def registers(self):
+        room = (ctypes.c_ulonglong * REGISTERS)()
+        trace(PTRACE_GETREGS, self.pid, None, ctypes.addressof(room))
+        return list(room)
+
+    def set(self, registers):
+        room = (ctypes.c_ulonglong * REGISTERS)(*registers)
+        trace(PTRACE_SETREGS, self.pid, None, ctypes.addressof(room))
+
+    def put(self, text):
+        """TEXT in its stack, below what is in use: the address."""
+        address = (self.before[RSP] - 4096) & ~7
+        text += b"\0" * (8 - len(text) % 8)
+        for i in range(0, len(text), 8):
+            trace(PTRACE_POKEDATA, self.pid, address + i, struct.unpack("Q", text[i:i + 8])[0])
+        return address
+
+    def call(self, number, *arguments):
+        """What the call returns: minus the errno where it fails."""
+        registers = list(self.before)
+        # Behind the instruction that made the call in which it waits: that is made once more.
+        registers[RIP] -= 2
+        assert trace(PTRACE_PEEKDATA, self.pid, registers[RIP]) & 0xffff == 0x050f, "it was not in a call"
+        registers[RAX], registers[ORIG_RAX] = number, 2 ** 64 - 1
+        for place, value in zip((RDI, RSI, RDX, R10, R8, R9), arguments):
+            registers[place] = value & (2 ** 64 - 1)
+        self.set(registers)
+        trace(PTRACE_SINGLESTEP, self.pid)
+        _, how = os.waitpid(self.pid, 0x40000000)
+        assert os.WIFSTOPPED(how), f"it ended: {how:#x}"
+        return ctypes.c_long(self.registers()[RAX]).value
+
+
+def tried(pid):
+    """{what: the errno, or "done"} of a process."""
+    with Taken(pid) as taken:
+        assert taken.call(GETPID) == pid, "no call can be made there"
+
+        def told(answer):
+            return errno.errorcode[-answer] if answer < 0 else "done"
+
+        seen = {"open": told(taken.call(OPENAT, -100, taken.put(b"/etc/passwd"), os.O_RDONLY)),
+                "list": told(taken.call(OPENAT, -100, taken.put(b"/"), os.O_RDONLY | os.O_DIRECTORY)),
+                "create": told(taken.call(OPENAT, -100, taken.put(b"/tmp/burin-taken"), os.O_WRONLY | os.O_CREAT, 0o600)),
+                "socket": told(taken.call(SOCKET, 2, 1, 0)), "unix socket": told(taken.call(SOCKET, 1, 1, 0)),
+                "code": told(taken.call(MMAP, 0, 4096, 7, 0x22, -1, 0)), "trace": told(taken.call(PTRACE, 0, 0, 0, 0)),
+                "fork": told(taken.call(FORK)), "run": told(taken.call(EXECVE, taken.put(b"/bin/sh"), 0, 0))}
+    with contextlib.suppress(OSError):
+        os.remove("/tmp/burin-taken")
+    return seen
+
+
+def operators(tmp_path):
+    folder = tmp_path / "operators"
+    folder.mkdir(mode=0o755)
+    (folder / "white.c").write_text(WHITE)
+    (folder / "white.c").chmod(0o644)
+    return str(folder)
+
+
+def child_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as f:
+        return int(f.read().split()[0])
+
+
+def rights(pid):
+    """What the system says of each thread: no-new-privileges, a filter, capabilities."""
+    found = set()
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{task}/status") as f:
+            lines = dict(line.split(":", 1) for line in f)
+        found.add((int(lines["NoNewPrivs"]), int(lines["Seccomp"]),
+                   *(int(lines[name], 16) for name in ("CapEff", "CapPrm", "CapBnd", "CapInh", "CapAmb"))))
+    return found
+
+
+@by_ptrace
+def test_nothing_can_be_opened_or_run(start, tmp_path):
+    """Front, worker, the worker for users' operators and what runs those; and all serve as before afterwards."""
+    daemon = start("--operators-dir", operators(tmp_path))
+    assert wait_until(lambda: len(daemon.children()) == 2 and daemon.post("/white", pnm(noise(9, 9))).status == 200)
+    users, = [pid for pid in daemon.children() if "--operators" in open(f"/proc/{pid}/cmdline").read()]
+    for pid in (daemon.process.pid, *daemon.children(), child_of(users)):
+        seen = tried(pid)
+        assert set(seen.values()) <= {"EPERM", "EACCES"}, (pid, seen)
+    assert daemon.works() and daemon.post("/white", pnm(noise(9, 9))).status == 200
+    assert daemon.metric("worker_restarts_total") == 0
+
+
+@by_ptrace
+def test_off(start):
+    """The same calls: so the test above can fail."""
+    daemon = start("--sandbox", "off")
+    worker, = daemon.children()
+    assert daemon.starter() == daemon.process.pid
+    with Taken(worker) as taken:
+        assert taken.call(OPENAT, -100, taken.put(b"/etc/passwd"), os.O_RDONLY) >= 0
+        assert taken.call(SOCKET, 2, 1, 0) >= 0
+        assert taken.call(EXECVE, taken.put(b"/nowhere/sh"), 0, 0) == -errno.ENOENT
+
+
+def test_every_thread_has_lost_its_rights(start, tmp_path):
+    daemon = start("--operators-dir", operators(tmp_path))
+    assert wait_until(lambda: len(daemon.children()) == 2 and daemon.post("/white", pnm(noise(9, 9))).status == 200)
+    users, = [pid for pid in daemon.children() if "--operators" in open(f"/proc/{pid}/cmdline").read()]
+    for pid in (*daemon.children(), child_of(users)):
+        assert rights(pid) == {(1, 2, 0, 0, 0, 0, 0)}, (pid, name_of(pid))
+    # CAP_NET_ADMIN, where the kernel lets nobody else filter what comes by TCP, as a drain does.
+    front, = {found[:2] + tuple(bits & ~(1 << 12) for bits in found[2:]) for found in rights(daemon.process.pid)}
+    assert front == (1, 2, 0, 0, 0, 0, 0)
+    assert rights(daemon.starter()) == {(1, 0, 0, 0, 0, 0, 0)}
+    assert '"sandbox: on' in daemon.log_text()
+
+
+def test_without_the_process_that_starts_workers(start):
+    """What runs goes on. That nothing can be replaced is said at once, and it ends as ever."""
+    daemon = start()
+    os.kill(daemon.starter(), signal.SIGKILL)
+    assert daemon.works()
+    worker, = daemon.children()
+    os.kill(worker, signal.SIGKILL)
+    assert wait_until(lambda: "the process that starts workers has ended" in daemon.log_text())
+    assert daemon.get("/livez").status == 200 and daemon.get("/readyz").status == 503
+    assert daemon.stop() == 0
+
+
+def test_it_ends_with_its_daemon(start):
+    daemon = start()
+    starter = daemon.starter()
+    assert starter != daemon.process.pid
+    os.kill(daemon.process.pid, signal.SIGKILL)
+    assert wait_until(lambda: not alive(starter))
