@@ -19,6 +19,10 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+/* Addresses that the front takes beside the slots: of each thread its stack, and what malloc sets
+ * apart for it. */
+static const size_t SPARE_BYTES = 256 << 20, THREAD_BYTES = 72 << 20;
+
 /* On 16 cores with a GPU half of them carry 140,000 small requests a second, a quarter 115,000 to
  * 127,000; bodies of 200 KB, and cores that work alone, go as fast with either. */
 static int io_threads_of(const struct config *config) {
@@ -64,6 +68,8 @@ static enum status open_slots(struct front *front, struct failure *failure) {
         .preamble = config,
         .preamble_bytes = sizeof *config,
     };
+    const size_t spare = SPARE_BYTES + (size_t)front->io_threads * THREAD_BYTES;
+    if (slots_check_limit(&options, spare, failure)) return failure->status;
     front->slots = slots_create(&options, failure);
     return front->slots ? STATUS_OK : STATUS_NO_MEMORY;
 }

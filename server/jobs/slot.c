@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -107,11 +108,7 @@ static enum status fill_free_lists(struct slots *slots, struct failure *failure)
     return STATUS_OK;
 }
 
-struct slots *slots_create(const struct slot_options *options, struct failure *failure) {
-    struct slots *slots = calloc(1, sizeof *slots);
-    if (!slots) return fail(failure, STATUS_NO_MEMORY, "out of memory for the slots"), NULL;
-    pthread_mutex_init(&slots->lock, NULL);
-    pthread_cond_init(&slots->released, NULL);
+static struct header layout_of(const struct slot_options *options) {
     struct header header = {
         .magic = MAGIC,
         .preamble_bytes = options->preamble_bytes,
@@ -122,6 +119,38 @@ struct slots *slots_create(const struct slot_options *options, struct failure *f
     memcpy(header.classes, options->classes, sizeof header.classes);
     for (int c = 0; c < SLOT_CLASSES; c++) header.count += (uint32_t)options->classes[c].count;
     header.stride = header.job_bytes + header.span_bytes;
+    return header;
+}
+
+enum status slots_check_limit(const struct slot_options *options, size_t spare_bytes,
+                              struct failure *failure) {
+    const struct header layout = layout_of(options);
+    const uint64_t other = layout.first_slot + spare_bytes;
+    const uint64_t needed = other + layout.stride * layout.count;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur >= needed) return STATUS_OK;
+    const uint64_t fits = limit.rlim_cur > other ? (limit.rlim_cur - other) / layout.stride : 0;
+    if (fits)
+        return fail(failure, STATUS_BAD_PARAM,
+                    "%u slots take addresses for %llu kB, and ulimit -v allows %llu: raise it, or "
+                    "lower slots_small, slots_medium, slots_large and slots_huge to %llu in all, "
+                    "or pixels_max and body_bytes_max",
+                    layout.count, (unsigned long long)needed / 1024,
+                    (unsigned long long)limit.rlim_cur / 1024, (unsigned long long)fits);
+    return fail(
+        failure, STATUS_BAD_PARAM,
+        "one slot takes addresses for %llu kB, and ulimit -v allows %llu: raise it to %llu, "
+        "or lower pixels_max, which takes 8 bytes a pixel, and body_bytes_max",
+        (unsigned long long)(other + layout.stride) / 1024,
+        (unsigned long long)limit.rlim_cur / 1024, (unsigned long long)needed / 1024);
+}
+
+struct slots *slots_create(const struct slot_options *options, struct failure *failure) {
+    struct slots *slots = calloc(1, sizeof *slots);
+    if (!slots) return fail(failure, STATUS_NO_MEMORY, "out of memory for the slots"), NULL;
+    pthread_mutex_init(&slots->lock, NULL);
+    pthread_cond_init(&slots->released, NULL);
+    const struct header header = layout_of(options);
     slots->length = header.first_slot + header.stride * header.count;
     slots->fd = memfd_create("burin-slots", MFD_CLOEXEC);
     if (slots->fd < 0 || ftruncate(slots->fd, (off_t)slots->length) < 0) {

@@ -44,6 +44,11 @@ struct slot_options {
 
 struct slots;
 
+/* STATUS_BAD_PARAM where the addresses of so many slots do not fit the limit that the process was
+ * given (`ulimit -v`), beside SPARE_BYTES for all else: which keys to lower, and by how much. */
+enum status slots_check_limit(const struct slot_options *options, size_t spare_bytes,
+                              struct failure *failure);
+
 struct slots *slots_create(const struct slot_options *options, struct failure *failure);
 /* A worker's view of the same memory. FD is what slots_fd returned, and is the
  * slots' from now on. */

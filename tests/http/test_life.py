@@ -18,7 +18,7 @@ import time
 
 import pytest
 
-from conftest import (BURIN, HOUR_MS, LONGER_PATH, alive, check_problem, cpu_seconds, freeze, in_parallel, jpeg,
+from conftest import (BURIN, HOUR_MS, LONGER_PATH, PATIENCE_S, alive, check_problem, cpu_seconds, freeze, in_parallel, jpeg,
                       large_png, memory, noise, png, pnm, read_to_end, responses, smooth, thaw, wait_until)
 
 PICTURE = pnm(noise(32, 24))
@@ -899,6 +899,20 @@ def test_photographs_of_128_clients_need_no_more_memory_than_there_is_at_the_sta
     answers = {responses(read_to_end(client))[0][2] for client in clients}
     assert len(answers) == 1 and len(answers.pop()) == len(body)
     assert memory(daemon.process.pid, "RssShmem") == touched
+
+
+def test_addresses_that_do_not_suffice(start):
+    """`ulimit -v`: what to lower is told before anything starts, and what is told is true."""
+    limited = ["bash", "-c", 'ulimit -v 4000000; exec "$@"', "-", BURIN]
+    flags = ("--listen", "127.0.0.1:0", "--devices", "cpu", "--io-threads", "2")
+    done = subprocess.run([*limited, "serve", *flags], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert done.returncode == 2 and done.stdout == ""
+    assert "slots_small" in done.stderr and "4000000" in done.stderr
+    most = int(re.search(r"to (\d+) in all", done.stderr)[1])
+    assert most >= 4
+    daemon = start("--io-threads", "2", command=limited,
+                   slots=("--slots-small", str(most - 1), "--slots-medium", "0", "--slots-large", "0", "--slots-huge", "1"))
+    assert daemon.works()
 
 
 def test_idle_lanes_keep_little(start):

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -281,6 +282,37 @@ static void no_memory_is_told_with_a_sentence(void **state) {
     assert_true(failed >= 5); /* the slots, the owners and a list of each class */
 }
 
+/* With the number it names it is within the limit, and with one more it is not. */
+static void more_slots_than_addresses_are_counted(void **state) {
+    (void)state;
+    enum { GIB = 1 << 30 };
+    struct slot_options options = { .classes = { { 30, 4096 }, { 10, 0 } }, .span_bytes = GIB };
+    struct failure failure = { 0 };
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    limit = before;
+    limit.rlim_cur = (rlim_t)GIB * 16; /* nothing is allocated while it is in force */
+    assert_int_equal(setrlimit(RLIMIT_AS, &limit), 0);
+    const enum status status = slots_check_limit(&options, GIB, &failure);
+    options.classes[0].count = 4;
+    const enum status fits = slots_check_limit(&options, GIB, NULL);
+    options.classes[1].count = 11;
+    const enum status one_more = slots_check_limit(&options, GIB, NULL);
+    setrlimit(RLIMIT_AS, &before);
+    assert_int_equal(status, STATUS_BAD_PARAM);
+    assert_non_null(strstr(failure.message, "40 slots"));
+    assert_non_null(strstr(failure.message, "16777216")); /* kB */
+    assert_non_null(strstr(failure.message, "slots_huge to 14 in all"));
+    assert_int_equal(fits, STATUS_OK);
+    assert_int_equal(one_more, STATUS_BAD_PARAM);
+    limit.rlim_cur = GIB;
+    setrlimit(RLIMIT_AS, &limit);
+    const enum status none = slots_check_limit(&options, GIB, &failure);
+    setrlimit(RLIMIT_AS, &before);
+    assert_int_equal(none, STATUS_BAD_PARAM);
+    assert_non_null(strstr(failure.message, "pixels_max"));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes_fit_and_overflow_upwards),
@@ -295,6 +327,7 @@ int main(void) {
         cmocka_unit_test(a_worker_maps_what_is_hot_and_no_more),
         cmocka_unit_test(a_strange_descriptor_is_refused),
         cmocka_unit_test(no_memory_is_told_with_a_sentence),
+        cmocka_unit_test(more_slots_than_addresses_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
