@@ -66,6 +66,7 @@ struct config {
     long write_rate_bytes;
     long processing_ms;
     long keep_alive_ms;
+    long idle_pressed_ms;
 
     /* workers */
     char devices[CONFIG_TEXT_MAX]; /* devices.h reads it */

@@ -39,7 +39,7 @@ static const struct key keys[] = {
     { FIELD(connections_max, KEY_INTEGER), .def = 1024, .min = 1, .max = 100000,
       .unit = "connections",
       .why = "connections open at the same time, io_threads at least; further ones wait in the "
-             "system's backlog" },
+             "system's backlog until others leave or are let go (idle_pressed_ms)" },
     { FIELD(insecure, KEY_BOOL), .def = 0,
       .why = "allow an address in listen that other machines can reach; put a proxy that "
              "authenticates in front" },
@@ -141,6 +141,10 @@ static const struct key keys[] = {
              "504" },
     { FIELD(keep_alive_ms, KEY_INTEGER), .def = 15000, .min = 1, .max = HOUR_MS, .unit = "ms",
       .why = "how long an idle connection is kept open; a proxy in front should give up sooner" },
+    { FIELD(idle_pressed_ms, KEY_INTEGER), .def = 500, .min = 10, .max = HOUR_MS, .unit = "ms",
+      .why = "where connections_max are open and others wait for one: those on which no request is "
+             "under way for so long are let go, the oldest of the client with the most of them "
+             "first" },
 
     { FIELD(devices, KEY_TEXT), .text = "all", .fits = formats_devices,
       .format = "all, or a list of cpu and cuda:N, each once",

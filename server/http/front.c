@@ -82,6 +82,7 @@ static enum status start_watching(struct front *front, struct failure *failure) 
         .total = { slots_count(front->slots), config->queue_bytes, config->answer_bytes },
         .patience_ms = config->body_pressed_ms,
         .rate_max_bytes = config->pressed_rate_bytes,
+        .idle_patience_ms = config->idle_pressed_ms,
     };
     const struct deadline_limits limits = {
         .header_ms = config->header_ms,

@@ -135,3 +135,88 @@ def test_who_moves_keeps_his_place_beside_who_does_not(start):
     for s in (*still, moving.sock):
         s.close()
     assert daemon.becomes_idle()
+
+
+# ---- connections
+
+def ask(s):
+    s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert s.recv(1000).startswith(b"HTTP/1.1 200 ")
+
+
+def busy(daemon):
+    """One whose request is under way."""
+    return upload(daemon, PICTURE[:100], len(PICTURE))
+
+
+def is_open(s):
+    s.setblocking(False)
+    try:
+        return bool(s.recv(1))
+    except BlockingIOError:
+        return True
+    except ConnectionResetError:
+        return False
+
+
+def test_connections_without_a_request_go_first(start):
+    """The oldest, and none that has something to do; nobody at all while nobody waits."""
+    daemon = start("--io-threads", "2", "--connections-max", "8", "--idle-pressed-ms", "200", *SLOW)
+    at_work = [busy(daemon) for _ in range(3)]
+    rest = []
+    for i in range(5):
+        rest.append(daemon.socket())
+        if i % 2:
+            ask(rest[-1])  # then it is idle; the others send no head, or half of one
+        elif i == 2:
+            rest[-1].sendall(b"GET /livez HT")
+        time.sleep(0.1)
+    time.sleep(0.5)
+    assert all(is_open(s) for s in (*at_work, *rest)), "nobody waits"
+    for i in range(5):
+        at_work.append(busy(daemon))
+        assert wait_until(lambda: not is_open(rest[i])), i
+        assert all(is_open(s) for s in (*at_work, *rest[i + 1:]))
+    with daemon.socket(0.5) as one_more:
+        one_more.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        try:
+            assert not one_more.recv(100), "all others are at work"
+        except socket.timeout:
+            pass
+        at_work[0].setblocking(True)
+        at_work[0].sendall(PICTURE[100:])
+        (status, _, _), = responses(read_to_end(at_work[0]))
+        assert status == 200
+        assert read_to_end(one_more).startswith(b"HTTP/1.1 200 ")
+    for s in at_work:
+        s.close()
+    assert wait_until(lambda: daemon.ready()) and ended(daemon, "crowded") == 5
+    for s in rest:
+        s.close()
+
+
+def test_who_has_the_most_connections_loses_them(start):
+    daemon = start("--connections-max", "8", "--idle-pressed-ms", "200", *SLOW)
+
+    def from_host(host):
+        return socket.create_connection(("127.0.0.1", daemon.port), 60, (f"127.0.0.{host}", 0))
+
+    few = [from_host(2) for _ in range(2)]  # the oldest of all
+    many = [from_host(3) for _ in range(6)]
+    time.sleep(0.3)
+    others = [busy(daemon) for _ in range(4)]
+    assert wait_until(lambda: sum(not is_open(s) for s in many) == 4)
+    assert all(is_open(s) for s in (*few, *others, *many[4:]))
+    for s in (*few, *others, *many):
+        s.close()
+
+
+def test_probes_are_answered_beside_silent_connections(start):
+    """Half as many again as there may be: all are silent, and whoever asks is served, again and again."""
+    daemon = start("--connections-max", "64", "--idle-pressed-ms", "200")
+    silent = [daemon.socket() for _ in range(96)]
+    for _ in range(20):
+        assert daemon.get("/livez").status == 200
+    assert daemon.works() and ended(daemon, "crowded") >= 32
+    for s in silent:
+        s.close()

@@ -53,6 +53,11 @@ static int fewest_of_others(const struct accept_share *mine) {
     return fewest;
 }
 
+bool accept_balance_is_full(const struct accept_share *share) {
+    return share && atomic_load(&share->connections) >= share->connections_max &&
+           fewest_of_others(share) == INT_MAX;
+}
+
 static bool leaves_it_to_others(struct accept_share *mine) {
     const int fewest = fewest_of_others(mine);
     const int own = atomic_load_explicit(&mine->connections, memory_order_relaxed);

@@ -42,6 +42,9 @@ struct accept_share *accept_balance_join(struct accept_balance *balance, int fd,
 /* Nobody leaves a connection to it any more. Before FD is closed; accepts NULL. */
 void accept_balance_leave(struct accept_share *share);
 
+/* Nobody of the balance may take one more. False where SHARE is NULL. */
+bool accept_balance_is_full(const struct accept_share *share);
+
 /* A connection has begun (1) or ended (-1). Accepts NULL. */
 void accept_balance_count(struct accept_share *share, int change);
 

@@ -2,6 +2,7 @@
 #include "server/http/engine/connection.h"
 
 #include "pipeline/timing.h"
+#include "server/http/engine/connection_eviction.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ static struct connection *open_connection(struct MHD_Connection *library,
         info ? calloc(1, sizeof(struct connection) + options->request_bytes) : NULL;
     if (!connection) return NULL;
     connection->deadline = deadline_thread_add(options->deadlines, info->connect_fd);
+    if (options->share) connection_eviction_peer(connection->deadline, connection_peer(library));
     connection->options = options;
     const struct recv_sink sink = { place_body, take_body, connection };
     connection->filter =

@@ -11,6 +11,7 @@
 #include "server/http/engine/acked_bytes.h"
 #include "server/http/engine/connection_table.h"
 #include "server/http/engine/deadline_thread.h"
+#include "server/http/engine/deadline_time.h"
 #include "server/http/engine/eviction.h"
 #include "server/http/engine/pace.h"
 #include "server/http/engine/pressure.h"
@@ -25,8 +26,9 @@ enum phase { PHASE_HEADERS, PHASE_BODY, PHASE_WAITING, PHASE_WRITE, PHASE_LONG_W
 struct deadline {
     struct deadline_thread *deadlines;
     int fd;
-    uint64_t id;          /* in the table, and to epoll */
-    _Atomic int64_t word; /* time | phase */
+    uint64_t id;           /* in the table, and to epoll */
+    _Atomic uint64_t peer; /* whose it is, see connection_eviction.h; 0: never let go */
+    _Atomic int64_t word;  /* time | phase */
 
     /* of a body or an answer; set before the word by the thread that enters phases */
     _Atomic int64_t started_ns;
@@ -75,6 +77,13 @@ static inline enum phase deadline_phase(int64_t word) {
 
 static inline int64_t deadline_time(int64_t word) {
     return word & ~INT64_C(7);
+}
+
+/* When it entered the phase that WORD tells: idle, or headers. */
+static inline int64_t deadline_entered(const struct deadline_limits *limits, int64_t word) {
+    const bool idle = deadline_phase(word) == PHASE_IDLE;
+    const long allowed_ms = idle ? limits->keep_alive_ms : limits->header_ms;
+    return allowed_ms > 0 ? deadline_time(word) - allowed_ms * MS_NS : 0;
 }
 
 /* Under deadlines.lock, so that the descriptor is still open. Shuts the connection down, unless its

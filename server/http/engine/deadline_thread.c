@@ -185,14 +185,6 @@ static int64_t check(struct deadline_thread *deadlines, struct deadline *deadlin
     return now + TICK;
 }
 
-/* When it entered the phase that WORD tells. */
-static int64_t entered(const struct deadline_thread *deadlines, int64_t word) {
-    const struct deadline_limits *limits = &deadlines->limits;
-    const bool idle = deadline_phase(word) == PHASE_IDLE;
-    const long allowed_ms = idle ? limits->keep_alive_ms : limits->header_ms;
-    return allowed_ms > 0 ? deadline_time(word) - allowed_ms * MS_NS : 0;
-}
-
 /* Bytes that the library has not read yet may be a request, or more of a body: they are not the
  * client's silence. */
 static bool nothing_is_unread(const struct deadline *deadline) {
@@ -210,7 +202,8 @@ void deadline_thread_end_idle(struct deadline_thread *deadlines, long idle_ms, l
         const enum phase phase = deadline_phase(word);
         if (phase != PHASE_IDLE && phase != PHASE_HEADERS) continue;
         const long wait_ms = phase == PHASE_IDLE ? idle_ms : fresh_ms;
-        if (now - entered(deadlines, word) >= wait_ms * MS_NS && nothing_is_unread(deadline))
+        if (now - deadline_entered(&deadlines->limits, word) >= wait_ms * MS_NS &&
+            nothing_is_unread(deadline))
             deadline_cut(deadlines, deadline, word, ENDED_KEEP_ALIVE);
     }
     pthread_mutex_unlock(&deadlines->lock);
@@ -336,7 +329,7 @@ void deadline_thread_counts(struct deadline_thread *deadlines, struct deadline_c
 }
 
 const char *deadline_thread_reason_name(enum end_reason reason) {
-    static const char *const names[END_REASONS] = { "headers", "body",    "write",    "keep_alive",
-                                                    "left",    "hung_up", "unwatched" };
+    static const char *const names[END_REASONS] = { "headers", "body",    "write",     "keep_alive",
+                                                    "left",    "hung_up", "unwatched", "crowded" };
     return (unsigned)reason < END_REASONS ? names[reason] : "unknown";
 }

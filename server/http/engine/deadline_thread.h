@@ -39,6 +39,7 @@ enum end_reason {
     ENDED_LEFT,      /* the client disconnected while its request waited; its callback was called */
     ENDED_HUNG_UP,   /* it disconnected at another time and the library did not notice */
     ENDED_UNWATCHED, /* deadline_thread_add failed, so the connection was refused */
+    ENDED_CROWDED,   /* others waited for a connection, and nothing was asked on this one */
     END_REASONS
 };
 

@@ -20,8 +20,7 @@ struct io_thread {
     bool accepts;              /* atomic: reset by this thread when it has stopped */
     uint64_t turns;            /* atomic */
     unsigned connections;      /* open when the library last ran */
-    void (*completed)(void *context, int pipe);
-    void *context;
+    struct io_calls calls;
     pthread_t thread;
 };
 
@@ -29,6 +28,8 @@ enum { SOCKETS, PIPE, WAKE, SOURCES };
 
 /* An answer takes the library three turns: sent, closed, the next request looked for. */
 enum { TURNS = 4 };
+
+enum { FULL_MS = 20 };
 
 static bool add_source(const struct io_thread *io, int fd, uint32_t source) {
     struct epoll_event event = { .events = EPOLLIN, .data.u32 = source };
@@ -59,6 +60,17 @@ static void run_library(struct io_thread *io) {
     while (connections_ended(io) || (--turns && library_timeout(io->daemon) == 0));
 }
 
+static bool is_full(const struct io_thread *io) {
+    return io->accepts && io->connections >= io->calls.connections_max;
+}
+
+/* The library does not listen then, so nobody wakes the thread for those who wait to be accepted.
+ */
+static int timeout_of(const struct io_thread *io) {
+    const int timeout = library_timeout(io->daemon);
+    return is_full(io) && (timeout < 0 || timeout > FULL_MS) ? FULL_MS : timeout;
+}
+
 /* While all cores are at work, this thread gets its turn when one of them runs out of it, or at the
  * next tick, and then serves all that has come meanwhile; as an ordinary thread it would push a
  * lane off its core for every message, which costs both more than the message does. Nothing changes
@@ -78,7 +90,7 @@ static void stop_accepting(struct io_thread *io) {
 static void take_events(struct io_thread *io, const struct epoll_event *ready, int count) {
     uint64_t ignored;
     for (int i = 0; i < count; i++) {
-        if (ready[i].data.u32 == PIPE) io->completed(io->context, io->pipe);
+        if (ready[i].data.u32 == PIPE) io->calls.completed(io->calls.context, io->pipe);
         if (ready[i].data.u32 == WAKE && read(io->wake, &ignored, sizeof ignored) < 0) continue;
     }
 }
@@ -89,22 +101,21 @@ static void *run(void *argument) {
     yield_to_lanes();
     while (!__atomic_load_n(&io->stop, __ATOMIC_ACQUIRE)) {
         struct epoll_event ready[SOURCES];
-        const int count = epoll_wait(io->events, ready, SOURCES, library_timeout(io->daemon));
+        const int count = epoll_wait(io->events, ready, SOURCES, timeout_of(io));
         take_events(io, ready, count);
         stop_accepting(io);
         run_library(io);
+        if (is_full(io)) io->calls.full(io->calls.full_context);
         __atomic_add_fetch(&io->turns, 1, __ATOMIC_RELEASE);
     }
     return NULL;
 }
 
 struct io_thread *io_thread_start(struct MHD_Daemon *daemon, int pipe,
-                                  void (*completed)(void *context, int pipe), void *context) {
+                                  const struct io_calls *calls) {
     struct io_thread *io = calloc(1, sizeof *io);
     if (!io) return NULL;
-    *io = (struct io_thread){
-        .daemon = daemon, .pipe = pipe, .accepts = true, .completed = completed, .context = context
-    };
+    *io = (struct io_thread){ .daemon = daemon, .pipe = pipe, .accepts = true, .calls = *calls };
     io->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     io->events = epoll_create1(EPOLL_CLOEXEC);
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);

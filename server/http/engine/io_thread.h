@@ -18,10 +18,18 @@
 
 struct io_thread;
 
-/* COMPLETED(context, pipe) is called in the thread when there is something to read on PIPE (read
- * end; -1: none). DAEMON was started with MHD_USE_EPOLL and no internal thread. */
+/* What the thread calls. */
+struct io_calls {
+    void (*completed)(void *context, int pipe); /* there is something to read on the pipe */
+    void *context;
+    void (*full)(void *context); /* all connections are taken: after each turn, and every 20 ms */
+    void *full_context;
+    unsigned connections_max;
+};
+
+/* PIPE: a read end; -1: none. DAEMON was started with MHD_USE_EPOLL and no internal thread. */
 struct io_thread *io_thread_start(struct MHD_Daemon *daemon, int pipe,
-                                  void (*completed)(void *context, int pipe), void *context);
+                                  const struct io_calls *calls);
 
 /* Returns when the daemon accepts no further connection, and all that it has accepted have been
  * announced. Those that wait in the kernel's backlog stay there, for another process that has the

@@ -11,6 +11,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -146,6 +147,16 @@ void listen_socket_ignore_new(int fd) {
     };
     const struct sock_fprog filter = { sizeof steps / sizeof *steps, steps };
     setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
+}
+
+/* Of a socket that listens the kernel tells its backlog's length in this field. */
+int listen_socket_waiting(int fd) {
+    struct pollfd listening = { fd, POLLIN, 0 };
+    struct tcp_info info;
+    socklen_t length = sizeof info;
+    if (poll(&listening, 1, 0) <= 0) return 0;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) < 0) return 1;
+    return info.tcpi_unacked > 0 ? (int)info.tcpi_unacked : 1;
 }
 
 static void address_of(int fd, struct sockaddr_storage *address) {

@@ -37,6 +37,9 @@ int listen_socket_open(const char *address, const char *flag, bool insecure,
  * socket that listens, at an address that listen_socket_open would take as well. */
 enum status listen_socket_check(int fd, const char *name, bool insecure, struct failure *failure);
 
+/* Clients that have connected and are not accepted yet; at a unix socket 1 is any number. */
+int listen_socket_waiting(int fd);
+
 /* When no more clients shall connect: removes the file if it still is the one that was made. Any
  * number of times. */
 void listen_socket_remove_file(struct socket_file *file);

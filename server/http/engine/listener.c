@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/http/engine/listener.h"
 
+#include "server/http/engine/connection_eviction.h"
 #include "server/http/engine/io_thread.h"
 #include "server/http/engine/listen_socket.h"
 #include "server/log.h"
@@ -61,6 +62,26 @@ static struct MHD_Daemon *start_library(struct listener *listener) {
         NULL, MHD_OPTION_END);
 }
 
+/* In the thread, which alone closes connections of its own: those that are let go end in its next
+ * turn, and then the library listens again. */
+static void make_way(void *context) {
+    const struct listener *listener = context;
+    const struct connection_options *connection = &listener->options.connection;
+    if (!accept_balance_is_full(connection->share)) return;
+    const int waiting = listen_socket_waiting(connection->share->fd);
+    if (waiting) connection_eviction_run(connection->deadlines, waiting);
+}
+
+static struct io_thread *start_thread(struct listener *listener, struct MHD_Daemon *library) {
+    const struct listener_options *options = &listener->options;
+    const struct io_calls calls = { .completed = options->jobs_completed,
+                                    .context = options->context,
+                                    .full = make_way,
+                                    .full_context = listener,
+                                    .connections_max = options->connections_max };
+    return io_thread_start(library, options->pipe, &calls);
+}
+
 struct listener *listener_open(const struct listener_options *options) {
     struct listener *listener = calloc(1, sizeof *listener);
     if (!listener) return NULL;
@@ -70,9 +91,7 @@ struct listener *listener_open(const struct listener_options *options) {
         listener->options.connection.share =
             accept_balance_join(options->balance, listener->fd, (int)options->connections_max);
     struct MHD_Daemon *library = listener->fd >= 0 ? start_library(listener) : NULL;
-    if (library)
-        listener->io =
-            io_thread_start(library, options->pipe, options->jobs_completed, options->context);
+    if (library) listener->io = start_thread(listener, library);
     if (listener->io) return listener;
     accept_balance_leave(listener->options.connection.share);
     if (library)

@@ -28,8 +28,9 @@ struct pressure_options {
     int64_t (*room)(const void *context, enum resource resource);
     const void *context;
     int64_t total[RESOURCES];
-    long patience_ms;    /* clients may stand still for so long */
-    long rate_max_bytes; /* no more is ever asked, in bytes a second */
+    long patience_ms;      /* clients may stand still for so long */
+    long rate_max_bytes;   /* no more is ever asked, in bytes a second */
+    long idle_patience_ms; /* a connection without a request, where others wait for one */
 };
 
 struct demand {

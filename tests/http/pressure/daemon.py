@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon on loopback for the programs beside this file, and what they ask of it. Nothing here is run by itself."""
+import http.client
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+BURIN = os.environ.get("BURIN", os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../build/burin"))
+
+
+def pnm(width, height):
+    """A gray picture of a byte a pixel."""
+    return b"P5\n%d %d\n255\n" % (width, height) + os.urandom(width * height)
+
+
+def head(length, path="/histeq"):
+    return b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (path.encode(), length)
+
+
+class Daemon:
+    """With every default but a port of its own, a CPU alone, and no log."""
+
+    def __init__(self, *flags):
+        self.log = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--log-level", "off",
+                                         *flags], stdout=subprocess.PIPE, stderr=self.log)
+        found = re.search(rb"127\.0\.0\.1:(\d+)", self.process.stdout.readline())
+        if not found:
+            self.log.seek(0)
+            sys.exit(f"the daemon did not start: {self.log.read().decode()}")
+        self.address = ("127.0.0.1", int(found[1]))
+
+    def ask(self, method, path, body=None, timeout=60):
+        """Status and body, on a connection of its own; 0: it was closed, or no answer came in time."""
+        connection = http.client.HTTPConnection(*self.address, timeout=timeout)
+        try:
+            connection.request(method, path, body, {"Connection": "close"})
+            response = connection.getresponse()
+            return response.status, response.read()
+        except OSError:
+            return 0, b""
+        finally:
+            connection.close()
+
+    def metric(self, name):
+        text = self.ask("GET", "/metrics")[1].decode()
+        return sum(float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if re.match(rf"burin_{name}(\{{| )", line))
+
+    def becomes(self, name, enough, seconds=60):
+        """Whether the metric satisfies ENOUGH before the time is over."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if enough(self.metric(name)):
+                return True
+            time.sleep(0.05)
+        return False
+
+    def stop(self):
+        self.process.terminate()
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+        return self.process.returncode
