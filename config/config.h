@@ -53,6 +53,7 @@ struct config {
     /* shared memory for requests, one slot each; a slot grows where its request does */
     long slots_small;
     long slots_medium;
+    long slots_gpu; /* further medium ones for each GPU */
     long slots_large;
     long slots_huge;
 

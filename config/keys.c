@@ -106,6 +106,9 @@ static const struct key keys[] = {
       .why = "pieces of shared memory, with 1.5 MiB each allocated at start, 192 MiB in all: an "
              "upload of up to 736 KiB, a photograph of 1080p, and its answer; as many as a GPU's "
              "lanes have under way" },
+    { FIELD(slots_gpu, KEY_INTEGER), .def = 128, .min = 0, .max = 1024, .unit = "slots",
+      .why = "further ones like slots_medium for each GPU that works, to be filled while its lanes "
+             "have the others; without them 256 connections get a third of what 128 do" },
     { FIELD(slots_large, KEY_INTEGER), .def = 12, .min = 0, .max = 4096, .unit = "slots",
       .why = "pieces of shared memory, with 8 MiB each allocated at start, 96 MiB in all: an "
              "upload of up to 4 MiB, and its answer" },

@@ -41,10 +41,14 @@ static int listener_count(const struct front *front) {
 
 /* ---- start */
 
-static enum status open_pipes(struct front *front, struct failure *failure) {
+static long medium_slots(const struct config *config, int gpus) {
+    return config->slots_medium + gpus * config->slots_gpu;
+}
+
+static enum status open_pipes(struct front *front, int gpus, struct failure *failure) {
     const struct config *config = front->config;
-    const long slots =
-        config->slots_small + config->slots_medium + config->slots_large + config->slots_huge;
+    const long slots = config->slots_small + medium_slots(config, gpus) + config->slots_large +
+                       config->slots_huge;
     for (int i = 0; i < front->io_threads; i++) {
         struct front_listener *listener = &front->listeners[i];
         const enum status status = completion_pipe_open(listener->pipe, (int)slots, failure);
@@ -54,14 +58,14 @@ static enum status open_pipes(struct front *front, struct failure *failure) {
     return STATUS_OK;
 }
 
-static enum status open_slots(struct front *front, struct failure *failure) {
+static enum status open_slots(struct front *front, int gpus, struct failure *failure) {
     const struct config *config = front->config;
     /* An answer of 16-bit RGBA, uncompressed, is the largest there can be. */
     const size_t answer = (size_t)config->pixels_max * 8 + (size_t)config->profile_bytes_max;
     const size_t values = VALUES_JSON_MAX + SLOT_PAGE; /* and up to a page before the result */
     const struct slot_options options = {
         .classes = { { (int)config->slots_small, 128 << 10 },
-                     { (int)config->slots_medium, 3 << 19 },
+                     { (int)medium_slots(config, gpus), 3 << 19 },
                      { (int)config->slots_large, 8 << 20 },
                      { (int)config->slots_huge, 0 } },
         .span_bytes = (size_t)config->body_bytes_max + answer + answer / 64 + values + (2 << 20),
@@ -100,14 +104,20 @@ static enum status start_watching(struct front *front, struct failure *failure) 
                 "the threads that watch connections could not be started");
 }
 
-static enum status start_workers(struct front *front, int (*interrupted)(void),
+static enum status list_workers(struct worker_list *workers, const struct config *config,
+                                int (*interrupted)(void), struct failure *failure) {
+    const struct process_limits limits = { (int)config->worker_start_ms, interrupted };
+    return worker_list_make(workers, config->devices, &limits, failure);
+}
+
+static enum status start_workers(struct front *front, const struct worker_list *workers,
                                  struct failure *failure) {
     const struct supervisor_options options = { .config = front->config,
                                                 .slots = front->slots,
                                                 .pipes = front->pipes,
                                                 .pipe_count = front->io_threads,
                                                 .generation = front->generations.current,
-                                                .interrupted = interrupted };
+                                                .workers = workers };
     front->supervisor = supervisor_create(&options, failure);
     return front->supervisor ? STATUS_OK : STATUS_NO_MEMORY;
 }
@@ -199,10 +209,13 @@ static enum status start(struct front *front, struct front_sockets *sockets,
     if (!front->metrics)
         return fail(failure, STATUS_NO_MEMORY, "there is no memory for the metrics");
     metrics_add_operators(front->metrics, &front->generations.current->ops);
-    enum status status = open_pipes(front, failure);
-    if (!status) status = open_slots(front, failure);
+    struct worker_list workers;
+    enum status status = list_workers(&workers, front->config, interrupted, failure);
+    const int gpus = workers.count - 1; /* the last is the CPU */
+    if (!status) status = open_pipes(front, gpus, failure);
+    if (!status) status = open_slots(front, gpus, failure);
     if (!status) status = start_watching(front, failure);
-    if (!status) status = start_workers(front, interrupted, failure);
+    if (!status) status = start_workers(front, &workers, failure);
     return status ? status : start_listeners(front, sockets, failure);
 }
 

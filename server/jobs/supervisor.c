@@ -242,11 +242,6 @@ static enum status begin(struct supervisor *supervisor, struct failure *failure)
                                             .slots = options->slots,
                                             .pipes = options->pipes,
                                             .workers = &supervisor->workers };
-    const struct process_limits limits = { (int)options->config->worker_start_ms,
-                                           options->interrupted };
-    const enum status status =
-        worker_list_make(&supervisor->workers, options->config->devices, &limits, failure);
-    if (status) return status;
     if (options->config->operators_dir[0]) worker_list_add_operators(&supervisor->workers);
     if (options->generation && options->generation->ops.added_count)
         fill_bank(supervisor, 0, options->generation);
@@ -272,6 +267,7 @@ struct supervisor *supervisor_create(const struct supervisor_options *options,
     if (!supervisor)
         return fail(failure, STATUS_NO_MEMORY, "out of memory for the supervisor"), NULL;
     supervisor->options = *options;
+    supervisor->workers = *options->workers;
     supervisor->events = supervisor->wake = supervisor->ready = -1;
     pthread_mutex_init(&supervisor->lock, NULL);
     if (begin(supervisor, failure)) return supervisor_destroy(supervisor), NULL;

@@ -35,8 +35,7 @@ struct supervisor_options {
     int pipe_count;
     struct generation *generation; /* the first: workers of their own are started for its users'
                                       operators; it is held */
-    int (*interrupted)(
-        void); /* is asked while GPUs are counted: true ends it; NULL: nothing does */
+    const struct worker_list *workers; /* by worker_list_make; none of them has begun; copied */
 };
 
 struct supervisor *supervisor_create(const struct supervisor_options *options,

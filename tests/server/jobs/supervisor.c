@@ -137,9 +137,14 @@ static int open_front_with(void **state, long start_ms) {
     struct failure failure = { 0 };
     front.slots = slots_create(&options, &failure);
     if (!front.slots || completion_pipe_open(front.pipe, 4, &failure)) return -1;
-    const struct supervisor_options how = {
-        .config = &front.config, .slots = front.slots, .pipes = &front.pipe[1], .pipe_count = 1
-    };
+    struct worker_list workers;
+    const struct process_limits limits = { 60000, NULL };
+    if (worker_list_make(&workers, front.config.devices, &limits, &failure)) return -1;
+    const struct supervisor_options how = { .config = &front.config,
+                                            .slots = front.slots,
+                                            .pipes = &front.pipe[1],
+                                            .pipe_count = 1,
+                                            .workers = &workers };
     front.supervisor = supervisor_create(&how, &failure);
     *state = &front;
     return front.supervisor && wait_healthy(&front) ? 0 : -1;
