@@ -222,8 +222,6 @@ static void limit_files(enum sandbox_role role, const struct config *config, con
         rules && file_access_limit(rules->list, rules->count, confined, role == SANDBOX_FRONT);
     const int error = rules ? errno : ENOMEM;
     free(rules);
-    if (limited && role == SANDBOX_FRONT)
-        log_event(LOG_INFO, "sandbox: on, with version %d of Landlock", file_access_version());
     if (!limited && is_worth_telling(role, error))
         log_event(LOG_ERROR, "sandbox: files are not limited: Landlock: %s", strerror(error));
 }
@@ -237,7 +235,9 @@ void sandbox_limit(enum sandbox_role role, const struct config *config, const ch
 
 void sandbox_filter(enum sandbox_role role, const struct config *config) {
     if (!sandbox_is_on(config) || SANITIZED) return;
-    const int error = sandbox_calls_enter(role);
+    const int version = file_access_version(), error = sandbox_calls_enter(role);
+    if (!error && role == SANDBOX_FRONT)
+        log_event(LOG_INFO, "sandbox: on, with version %d of Landlock", version);
     if (error && is_worth_telling(role, error))
         log_event(LOG_ERROR, "sandbox: system calls are not limited: seccomp: %s", strerror(error));
 }
