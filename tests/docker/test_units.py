@@ -139,6 +139,12 @@ def probe():
         sandbox = subprocess.check_output(["pgrep", "-f", "--", "--sandbox"], text=True).split()[0]
         seen["priorities"] = [os.getpriority(os.PRIO_PROCESS, int(tid)) for tid in os.listdir(f"/proc/{sandbox}/task")]
         seen["kept by"] = oct(os.stat("/var/cache/burin/").st_mode)[-3:]
+    stopped, = [p for p in subprocess.check_output(["pgrep", "-P", str(pid())], text=True).split()
+                if open(f"/proc/{p}/comm").read() != "burin-launcher\\n" and "--operators" not in open(f"/proc/{p}/cmdline").read()]
+    os.kill(int(stopped), signal.SIGSTOP)
+    begin = time.monotonic()
+    wait_for(lambda: not os.path.exists(f"/proc/{stopped}"))
+    seen["worker stood still for"] = time.monotonic() - begin
     seen["answers"], end = [], threading.Event()
     def ask():
         while not end.is_set():
@@ -257,6 +263,7 @@ def test_they_run_under_systemd(tree, own_group, tmp_path):
     if os.path.exists("/usr/bin/gcc"):
         assert seen["user's"] == "00ff" and seen["kept"] == ["c", "so"] and seen["kept by"] == "700", (seen, log)
         assert min(seen["priorities"]) > 0, seen["priorities"]
+    assert seen["worker stood still for"] < 10, (seen, log)  # and not three times self_test_ms
     assert seen["daemons"] == 4 and set(seen["answers"]) == {200}, (seen["answers"], log)
     assert seen["after a kill"] == seen["after a hang"] == 200 and seen["restarts"] == "2", seen
     assert seen["result"] == ["success", "0"]
