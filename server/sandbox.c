@@ -5,6 +5,7 @@
  * filter of system calls holds for all threads, and comes once nothing is opened any more. */
 #include "server/sandbox.h"
 
+#include "cuda/nvml.h"
 #include "cuda/shared_library.h"
 #include "server/file_access.h"
 #include "server/log.h"
@@ -137,14 +138,26 @@ static uint64_t kept_by_front(const struct config *config) {
 
 /* ---- a GPU driver's */
 
-/* The folder in which the system finds a library, wherever that is. It stays loaded. */
-static void add_library(struct rules *rules, const char *const *names, size_t count) {
+/* The folder in which the system finds a library, wherever that is. The library, or NULL. */
+static void *add_library(struct rules *rules, const char *const *names, size_t count) {
     struct link_map *map;
     void *library = shared_library_open(names, count);
-    if (!library || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return;
-    char *real = realpath(map->l_name, NULL);
+    if (!library) return NULL;
+    char *real = dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? realpath(map->l_name, NULL) : NULL;
     if (real) add_folder_of(rules, real, FILE_READ);
     free(real);
+    return library;
+}
+
+/* Compilers of users' kernels: large, and loaded where there are such alone. */
+static void add_compilers(struct rules *rules) {
+    static const char *const nvrtc[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so" },
+                             *const link[] = { "libnvJitLink.so.13", "libnvJitLink.so.12",
+                                               "libnvJitLink.so" };
+    void *found[] = { add_library(rules, nvrtc, sizeof nvrtc / sizeof *nvrtc),
+                      add_library(rules, link, sizeof link / sizeof *link) };
+    for (int i = 0; i < 2; i++)
+        if (found[i]) dlclose(found[i]);
 }
 
 /* Where the driver keeps what it has compiled. */
@@ -158,10 +171,8 @@ static void add_driver_cache(struct rules *rules, int access) {
     add(rules, folder, access);
 }
 
-static void add_driver(struct rules *rules) {
-    static const char *const cuda[] = { "libcuda.so.1" }, *const nvml[] = { "libnvidia-ml.so.1" },
-                             *const nvrtc[] = { "libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so",
-                                                "/usr/local/cuda/lib64/libnvrtc.so" };
+static void add_driver(struct rules *rules, const struct config *config) {
+    static const char *const cuda[] = { "libcuda.so.1" }, *const nvml[] = { NVML_LIBRARY };
     static const char *const read[] = { "/usr",        "/lib",           "/lib32",
                                         "/lib64",      "/opt",           "/nix/store",
                                         "/proc",       "/sys",           "/etc/ld.so.cache",
@@ -175,9 +186,9 @@ static void add_driver(struct rules *rules) {
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         add_matching(rules, devices[i], FILE_READ | FILE_WRITE);
     add_list(rules, getenv("LD_LIBRARY_PATH"), FILE_READ);
-    add_library(rules, cuda, 1);
+    add_library(rules, cuda, 1); /* both stay loaded: they are used in a moment */
     add_library(rules, nvml, 1);
-    add_library(rules, nvrtc, sizeof nvrtc / sizeof *nvrtc);
+    if (*config->operators_dir) add_compilers(rules);
     add_driver_cache(rules, all);
     add(rules, "/dev/shm", all);
     add(rules, "/tmp", all);
@@ -202,14 +213,15 @@ static void fill(struct rules *rules, enum sandbox_role role, const struct confi
     if (role == SANDBOX_FRONT) add_front(rules, config);
     if (role == SANDBOX_FRONT || role == SANDBOX_OPERATORS)
         add(rules, "/proc", FILE_READ); /* how their children are */
-    if (role == SANDBOX_GPU) add_driver(rules);
+    if (role == SANDBOX_GPU) add_driver(rules, config);
     if (role == SANDBOX_COMPILER) add_compiler(rules);
     add(rules, cache, FILE_READ | FILE_WRITE | FILE_MAKE);
 }
 
 /* The front speaks for all: what this kernel lacks, it lacks for each. */
 static bool is_worth_telling(enum sandbox_role role, int error) {
-    return role == SANDBOX_FRONT || (error != ENOSYS && error != EOPNOTSUPP);
+    return role == SANDBOX_FRONT ||
+           (error != ENOSYS && error != EOPNOTSUPP && error != EPERM); /* or a filter around us */
 }
 
 static void limit_files(enum sandbox_role role, const struct config *config, const char *cache) {

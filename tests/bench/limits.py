@@ -65,7 +65,8 @@ class Daemon:
 
     def processes(self):
         tasks = pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/children")
-        workers = sorted(int(pid) for task in tasks for pid in task.read_text().split())
+        children = sorted(int(pid) for task in tasks for pid in task.read_text().split())
+        workers = [pid for pid in children if pathlib.Path(f"/proc/{pid}/comm").read_text() != "burin-launcher\n"]
         return {"front": self.process.pid, **{f"worker {i}" if i else "worker": pid for i, pid in enumerate(workers)}}
 
     def settle(self):

@@ -7,6 +7,7 @@
 #include "server/sandbox.h"
 
 #include "server/file_access.h"
+#include "server/syscall_filter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,8 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+
+enum { LANDLOCK_CREATE_RULESET = 444 }; /* a system call, of headers that may not know it */
 
 /* What the child could do: bits of its answer. */
 enum {
@@ -123,9 +126,18 @@ struct told {
     bool privileged, exec_refused; /* refused, not failed otherwise */
 };
 
+static bool old_kernel; /* without Landlock */
+
+static void be_old_kernel(void) {
+    const struct syscall_rule absent = { LANDLOCK_CREATE_RULESET, 0, SYSCALL_ABSENT, 0, { 0 } };
+    const struct syscall_filter filter = { .rules = &absent, .rule_count = 1, .refuses = true };
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || syscall_filter_enter(&filter)) _exit(3);
+}
+
 static void be(enum sandbox_role role, const struct config *config, struct told *told) {
     char *const shell[] = { "sh", "-c", "exit 77", NULL };
     const bool writes = role == SANDBOX_GPU || role == SANDBOX_COMPILER;
+    if (old_kernel) be_old_kernel();
     sandbox_limit(role, config, writes ? cache : NULL);
     told->privileged = is_privileged();
     sandbox_filter(role, config);
@@ -194,6 +206,18 @@ static void what_compiles(void **state) {
                      asked(OPENED | LISTED | FORKED | CODE | READ_OWN | KEPT | RAN | WORKS));
 }
 
+/* What it has still holds, and the rest goes on. */
+static void on_a_kernel_without_landlock(void **state) {
+    (void)state;
+    old_kernel = true;
+    const int front = tried(SANDBOX_FRONT, "on"), cpu = tried(SANDBOX_CPU, "on"),
+              gpu = tried(SANDBOX_GPU, "on");
+    old_kernel = false;
+    assert_int_equal(front, OPENED | LISTED | READ_OWN | MADE | WORKS);
+    assert_int_equal(cpu, WORKS);
+    assert_int_equal(gpu, OPENED | LISTED | READ_OWN | MADE | KEPT | CODE | WORKS);
+}
+
 /* A folder outside /tmp, which a GPU's driver may use and a compiler. */
 static int make_folders(void **state) {
     (void)state;
@@ -224,7 +248,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_a_sandbox), cmocka_unit_test(the_front),
         cmocka_unit_test(workers_on_a_cpu),  cmocka_unit_test(a_worker_on_a_gpu),
-        cmocka_unit_test(what_compiles),
+        cmocka_unit_test(what_compiles),     cmocka_unit_test(on_a_kernel_without_landlock),
     };
     return cmocka_run_group_tests_name("sandbox", tests, make_folders, remove_folders);
 }
