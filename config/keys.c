@@ -38,8 +38,9 @@ static const struct key keys[] = {
              "0: one for every 2 cores, 2 at least" },
     { FIELD(connections_max, KEY_INTEGER), .def = 1024, .min = 1, .max = 100000,
       .unit = "connections",
-      .why = "connections open at the same time, io_threads at least; further ones wait in the "
-             "system's backlog until others leave or are let go (idle_pressed_ms)" },
+      .why = "connections open at the same time, io_threads at least, and fewer where the limit of "
+             "open files says so; further ones wait in the system's backlog until others leave or "
+             "are let go (idle_pressed_ms)" },
     { FIELD(insecure, KEY_BOOL), .def = 0,
       .why = "allow an address in listen that other machines can reach; put a proxy that "
              "authenticates in front" },

@@ -15,6 +15,7 @@
 #include "pipeline/timing.h"
 #include "pipeline/utf8.h"
 #include "server/command.h"
+#include "server/http/connection_limits.h"
 #include "server/http/front.h"
 #include "server/jobs/launcher.h"
 #include "server/jobs/process.h"
@@ -254,10 +255,21 @@ static int complain(const struct failure *failure) {
     return failure->status == STATUS_BAD_PARAM ? 2 : 1;
 }
 
+/* Before anything is opened, and compiled. ADMIN: a socket for it was passed. */
+static enum status check_descriptors(const struct config *config, bool admin,
+                                     struct failure *failure) {
+    descriptors_raise_limit();
+    const struct descriptors now = descriptors_now();
+    return connection_limits_check(config, front_io_threads(config),
+                                   admin || config->admin_listen[0], &now, failure);
+}
+
 static int serve(const struct config *config) {
     struct failure failure = { 0 };
     struct service service = { 0 };
     if (systemd_open(&service.systemd, &failure)) return complain(&failure);
+    if (check_descriptors(config, service.systemd.sockets.admin >= 0, &failure))
+        return complain(&failure);
     log_open(config->log_format, config->log_level);
     loading = true;
     catch_signals();

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/descriptors.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 bool descriptors_keep_standard(void) {
@@ -11,4 +13,38 @@ bool descriptors_keep_standard(void) {
         if (open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) return false;
     }
     return true;
+}
+
+void descriptors_raise_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+    const rlim_t most = limit.rlim_max < DESCRIPTORS_MAX ? limit.rlim_max : DESCRIPTORS_MAX;
+    if (limit.rlim_cur >= most) return;
+    limit.rlim_cur = most;
+    setrlimit(RLIMIT_NOFILE, &limit); /* never fails below the hard one */
+}
+
+/* The folder that is read is open itself, and no longer afterwards. */
+static long count_entries(DIR *folder) {
+    long count = -1;
+    for (const struct dirent *entry; (entry = readdir(folder));) count += entry->d_name[0] != '.';
+    return count;
+}
+
+/* Where /proc is not there. */
+static long count_by_number(long limit) {
+    long count = 0;
+    for (int fd = 0; fd < limit; fd++) count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+struct descriptors descriptors_now(void) {
+    struct rlimit limit;
+    struct descriptors now = { .limit = DESCRIPTORS_MAX };
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < DESCRIPTORS_MAX)
+        now.limit = (long)limit.rlim_cur;
+    DIR *folder = opendir("/proc/self/fd");
+    now.open = folder ? count_entries(folder) : count_by_number(now.limit);
+    if (folder) closedir(folder);
+    return now;
 }

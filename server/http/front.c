@@ -11,6 +11,7 @@
 #include "server/http/reload.h"
 #include "server/http/request_flow.h"
 #include "server/http/room.h"
+#include "server/log.h"
 #include "server/values_json.h"
 
 #include <sched.h>
@@ -25,7 +26,7 @@ static const size_t SPARE_BYTES = 256 << 20, THREAD_BYTES = 72 << 20;
 
 /* On 16 cores with a GPU half of them carry 140,000 small requests a second, a quarter 115,000 to
  * 127,000; bodies of 200 KB, and cores that work alone, go as fast with either. */
-static int io_threads_of(const struct config *config) {
+int front_io_threads(const struct config *config) {
     cpu_set_t set;
     if (config->io_threads) return (int)config->io_threads;
     int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) / 2 : 2;
@@ -122,12 +123,29 @@ static enum status start_workers(struct front *front, const struct worker_list *
     return front->supervisor ? STATUS_OK : STATUS_NO_MEMORY;
 }
 
-/* All listeners of `listen` together allow connections_max, of which none has nothing. */
+static bool has_admin(const struct front *front, const struct front_sockets *sockets) {
+    return sockets->admin >= 0 || front->config->admin_listen[0];
+}
+
+static void limit_connections(struct front *front, const struct front_sockets *sockets) {
+    const struct descriptors now = descriptors_now();
+    const long wanted = front->config->connections_max;
+    front->limits = connection_limits_find(front->config, front->io_threads,
+                                           has_admin(front, sockets), &now);
+    lingering_close_set_max(front->lingering, front->limits.lingering);
+    if (front->limits.listen < wanted)
+        log_event(LOG_ERROR,
+                  "connections_max is %ld, but the limit of open files, %ld, leaves room for %d "
+                  "connections: no more are accepted at a time; raise it (ulimit -n, "
+                  "LimitNOFILE=) or lower connections_max",
+                  wanted, now.limit, front->limits.listen);
+}
+
+/* All listeners of `listen` together allow as many as there may be, of which none has nothing. */
 static unsigned connections_of(const struct front *front, long place) {
-    const struct config *config = front->config;
-    if (front->listeners[place].admin) return (unsigned)config->connections_max;
-    return (unsigned)(config->connections_max / front->io_threads +
-                      (place < config->connections_max % front->io_threads));
+    const int all = front->limits.listen;
+    if (front->listeners[place].admin) return (unsigned)front->limits.admin;
+    return (unsigned)(all / front->io_threads + (place < all % front->io_threads));
 }
 
 static enum status open_listener(struct front *front, long place, int fd, struct failure *failure) {
@@ -193,7 +211,8 @@ static enum status start_listeners(struct front *front, struct front_sockets *so
                                    struct failure *failure) {
     const int http = sockets->http, admin = sockets->admin;
     enum status status = STATUS_OK;
-    if (admin >= 0 || front->config->admin_listen[0]) {
+    limit_connections(front, sockets);
+    if (has_admin(front, sockets)) {
         sockets->admin = -1;
         status = open_listeners(front, true, admin, failure);
     }
@@ -238,7 +257,7 @@ struct front *front_create(const struct config *config, struct front_sockets soc
     generations_init(&front->generations, operators);
     for (int i = 0; i < LISTENERS_MAX; i++)
         front->listeners[i] = (struct front_listener){ .front = front, .pipe = { -1, -1 } };
-    front->io_threads = io_threads_of(config);
+    front->io_threads = front_io_threads(config);
     front->listeners[front->io_threads].admin = true;
     if (getrandom(&front->run_id, sizeof front->run_id, 0) < 0) front->run_id = (uint32_t)getpid();
     const enum status status = start(front, &sockets, interrupted, failure);

@@ -26,6 +26,9 @@ struct front_sockets {
     int http, admin;
 };
 
+/* The key io_threads, or where that is 0 as many as fit this machine. */
+int front_io_threads(const struct config *config);
+
 /* Takes the SOCKETS and the caller's hold of the OPERATORS, also where it fails. INTERRUPTED (may
  * be NULL) is asked while GPUs are counted: true ends it, and it fails with STATUS_CANCELLED. */
 struct front *front_create(const struct config *config, struct front_sockets sockets,

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "config/networks.h"
 #include "server/generation.h"
+#include "server/http/connection_limits.h"
 #include "server/http/engine/deadline_thread.h"
 #include "server/http/engine/listen_socket.h"
 #include "server/http/engine/listener.h"
@@ -38,6 +39,7 @@ struct front {
     struct supervisor *supervisor;
     struct deadline_thread *deadlines;
     struct lingering_close *lingering;
+    struct connection_limits limits;
     struct accept_balance balance; /* of the listeners of `listen` */
     struct metrics *metrics;
     int io_threads;

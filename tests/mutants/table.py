@@ -69,7 +69,7 @@ TABLE = [
     ("an idle connection is kept for header_ms", "engine/deadline.c",
      "limits.keep_alive_ms), PHASE_IDLE", "limits.header_ms), PHASE_IDLE", "unit engine/deadline_thread"),
     ("connections that do not divide by the threads are lost", "http/front.c",
-     "(place < config->connections_max % front->io_threads)", "(place < 0)",
+     "(place < all % front->io_threads)", "(place < 0)",
      "http test_life.py -k as_many_connections"),
     ("a daemon whose sockets live on refuses what the next one could do", "http/drain.c",
      "if (front->inherited[0]) {", "if (0) {", "http test_systemd.py -k each_is_served"),

@@ -2,15 +2,17 @@
 #include "server/http/engine/accept_balance.h"
 
 #include "pipeline/timing.h"
+#include "server/log.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { DESCRIPTORS = 1 << 20, AHEAD = 1 };
+enum { DESCRIPTORS = 1 << 20, AHEAD = 1, PAUSE_US = 20000 };
 
 #define PATIENCE_NS INT64_C(1000000)
 #define EPISODE_NS  (10 * PATIENCE_NS) /* so long after the last time it is another connection */
@@ -70,6 +72,27 @@ static bool leaves_it_to_others(struct accept_share *mine) {
     return false;
 }
 
+static bool is_short(void) {
+    return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+}
+
+/* To such an error the library listens no more until one of its connections ends; where it has
+ * none, it would come again at once, and nobody else waits for this thread. Of a thread without a
+ * share, which has a socket to itself, it is not known: its few clients wait with it. */
+static int pause_accepting(const struct accept_share *share) {
+    static struct log_limit limit;
+    const int error = errno;
+    int left_out;
+    if (log_limit_allows(&limit, clock_ns(), &left_out))
+        log_event(LOG_ERROR, "no connection can be accepted until another one ends: %s",
+                  strerror(error));
+    errno = error;
+    if (share && atomic_load_explicit(&share->connections, memory_order_relaxed) > 0) return -1;
+    usleep(PAUSE_US);
+    errno = EAGAIN;
+    return -1;
+}
+
 /* The library's accept4(2): the program comes before libc where a shared library's names are looked
  * up. To EAGAIN it says nothing, and comes again at its next turn. */
 int accept_balance_accept(int fd, struct sockaddr *address, socklen_t *length,
@@ -82,5 +105,6 @@ int accept_balance_accept(int fd, struct sockaddr *address, socklen_t *length, i
         errno = EAGAIN;
         return -1;
     }
-    return (int)syscall(SYS_accept4, fd, address, length, flags);
+    const int connection = (int)syscall(SYS_accept4, fd, address, length, flags);
+    return connection < 0 && is_short() ? pause_accepting(share) : connection;
 }

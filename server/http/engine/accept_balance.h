@@ -4,6 +4,8 @@
  * The threads share a socket, and libmicrohttpd accepts ten connections at once where it can:
  * whoever wakes first would have nearly all of those that come together, and do all the work.
  *
+ * Where the system has no descriptor for a connection, its thread waits until there may be one.
+ *
  * Used by:  listener.c joins and leaves; connection.c counts; the library, by accept4(2).
  * Owns:     nothing; a share is the front's memory, and outlives its listener.
  * Threads:  joining and leaving: the main thread; counting and accepting: the share's own.

@@ -31,6 +31,7 @@ struct lingering_close {
     int epoll, wake;
     pthread_t thread;
     bool stop; /* atomic */
+    int max;   /* of `entries` that are used */
     pthread_mutex_t lock;
     struct entry entries[LINGERING_MAX]; /* under the lock */
 };
@@ -90,7 +91,7 @@ static void wake(struct lingering_close *lingering) {
 
 /* Under the lock. */
 static struct entry *free_entry(struct lingering_close *lingering) {
-    for (int i = 0; i < LINGERING_MAX; i++)
+    for (int i = 0; i < lingering->max; i++)
         if (lingering->entries[i].fd < 0) return &lingering->entries[i];
     return NULL;
 }
@@ -136,11 +137,16 @@ static void release(struct lingering_close *lingering) {
 struct lingering_close *lingering_close_create(void) {
     struct lingering_close *lingering = calloc(1, sizeof *lingering);
     if (!lingering) return NULL;
+    lingering->max = LINGERING_MAX;
     pthread_mutex_init(&lingering->lock, NULL);
     for (int i = 0; i < LINGERING_MAX; i++) lingering->entries[i].fd = -1;
     if (start(lingering)) return lingering;
     release(lingering);
     return NULL;
+}
+
+void lingering_close_set_max(struct lingering_close *lingering, int max) {
+    lingering->max = max < LINGERING_MAX ? max : LINGERING_MAX;
 }
 
 void lingering_close_destroy(struct lingering_close *lingering) {

@@ -22,6 +22,9 @@ enum { LINGERING_MAX = 128 };
 struct lingering_close;
 
 struct lingering_close *lingering_close_create(void);
+
+/* No more than so many, LINGERING_MAX at most: each takes a descriptor. Before the first. */
+void lingering_close_set_max(struct lingering_close *lingering, int max);
 void lingering_close_destroy(struct lingering_close *lingering);
 
 /* Before FD is closed by its owner: a copy of it stays open. */
