@@ -91,7 +91,7 @@ all: $(PROGRAM) ## the program, build/burin
 
 # tests/http/test_bench.py runs them.
 export BENCH_PROGRAMS = $(abspath $(B)/tests/bench)
-http http_waiting http_rest: $(BENCHES)
+http http_waiting http_rest: $(BENCHES) $(B)/tests/http/pressure/faults.so
 
 serve: ## install what is missing, build, start the daemon on 127.0.0.1:8080 and print a curl line
 	@$(MAKE) --no-print-directory deps NEED="$(PACKAGES)"
@@ -135,7 +135,7 @@ reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image al
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/reference)
 
 # One after the other: each measures times, or fills what the machine has. A program that others import is not executable.
-pressure: $(PROGRAM) $(BENCHES) ## the loads of tests/http/pressure, with their figures; PRESSURE="a.py b.py" selects
+pressure: $(PROGRAM) $(BENCHES) $(B)/tests/http/pressure/faults.so ## the loads of tests/http/pressure, with their figures; PRESSURE="a.py b.py" selects
 	@failed=; for program in $(or $(PRESSURE),$(notdir $(shell find tests/http/pressure -maxdepth 1 -name '*.py' -perm /111 | sort))); do \
 	  echo "== $$program"; BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 tests/http/pressure/$$program || failed="$$failed $$program"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
@@ -241,6 +241,11 @@ $(B)/tests/fake/%.so: tests/fake/%.c tests/fake/%.h
 	@mkdir -p $(@D)
 	$(SAY) fake $<
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -fPIC -shared $< -o $@
+# What makes calls of the system fail.
+$(B)/tests/http/pressure/%.so: tests/http/pressure/%.c
+	@mkdir -p $(@D)
+	$(SAY) faults $<
+	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
 $(B)/tests/server/jobs/gpu_sampler: | $(B)/tests/fake/nvml.so
 $(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o $(B)/libburin.a
 	$(SAY) test $@
