@@ -43,12 +43,12 @@ struct device_info {
 
 struct lane_options {
     size_t staging_bytes; /* made, touched and pinned at open, each way; CPU: kept at the most */
-    size_t idle_bytes;    /* CPU: kept, each way, even where no batch of late has had so much */
     size_t arena_bytes;   /* device memory made at open */
     struct pool *pool;    /* CPU: threads for an operator; NULL: the lane's own */
     /* What jobs too large for that may borrow, all lanes of the process together; device memory:
      * for each device. 0: as much as there is. */
     size_t pinned_pool_bytes, device_pool_bytes;
+    size_t idle_bytes; /* CPU: kept, each way, even where no batch of late has had so much */
 };
 
 /* Memory for one batch, every pointer 256-byte aligned. On the CPU `in` is host_in, `out` host_out.
