@@ -156,8 +156,8 @@ static const struct key keys[] = {
              "takes jobs that ask for it, and those that it is predicted to answer before the "
              "GPUs" },
     { FIELD(lanes, KEY_INTEGER), .def = 0, .min = 0, .max = 64, .unit = "threads",
-      .why = "threads of a worker that run jobs side by side; 0: one per core on the CPU, 4 on a "
-             "GPU" },
+      .why = "threads of a worker that run jobs side by side, on the CPU as many each for short, "
+             "medium and long ones; 0: one per core on the CPU, 4 on a GPU" },
     { FIELD(codec_threads, KEY_INTEGER), .def = 0, .min = 0, .max = 1024, .unit = "threads",
       .why = "threads that decode and encode for a GPU worker what the GPU does not; 0: one per "
              "core" },

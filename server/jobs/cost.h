@@ -47,6 +47,9 @@ enum {
     COST_TERMS_MAX = 3 * (1 + OP_AUX_MAX) + 2 + 2 + 2 * PLAN_STEPS_MAX
 };
 
+/* How long a job takes on the worker that has it. Lanes of a CPU are apart by this: backlog.h. */
+enum job_duration { JOB_SHORT, JOB_MEDIUM, JOB_LONG, JOB_DURATIONS };
+
 /* Amounts of which a job's time is made. All zero: nothing is known of it. */
 struct cost_work {
     uint32_t count;

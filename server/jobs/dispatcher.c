@@ -89,19 +89,30 @@ static void send_back(struct dispatcher *dispatcher, int slot) {
 
 /* ---- handing out */
 
-/* Long jobs that a worker may have: they never take all the room. A CPU's has as many as it may
- * run, all lanes but one; a GPU's makes batches of those that may share one. */
+/* Long jobs that a GPU's worker may have: they never take all the room. It makes batches of those
+ * that may share one. */
 static int longs_max(const struct worker_handle *worker) {
     return worker->capacity / 2 > 2 ? worker->capacity / 2 - 1 : 1;
 }
 
 /* A long job finds no room where short ones still do. */
 static bool has_room(const struct dispatcher *dispatcher, int number, const struct job *job,
-                     bool is_long) {
+                     enum job_duration duration) {
     const struct worker_handle *worker = &dispatcher->options.workers->all[number];
-    const int longs = dispatcher->forecast.backlogs[number].longs;
-    if (is_long && !job->deaths && longs >= longs_max(worker)) return false;
-    return worker_handle_has_room(worker, job, dispatcher->forecast.costs[number].mean_ms);
+    const struct backlog *backlog = &dispatcher->forecast.backlogs[number];
+    const bool measured = dispatcher->forecast.costs[number].mean_ms > 0;
+    if (!worker_handle_has_room(worker, job)) return false;
+    if (job->deaths) return true;
+    if (backlog->apart) return backlog_has_room(backlog, duration, measured);
+    return duration != JOB_LONG || backlog->longs < longs_max(worker);
+}
+
+/* What is known now of the worker that had none for JOB. */
+static void note_full(const struct dispatcher *dispatcher, struct forecast_round *round, int number,
+                      const struct job *job, enum job_duration duration) {
+    const bool for_others =
+        !job->deaths && worker_handle_has_room(&dispatcher->options.workers->all[number], job);
+    forecast_is_full(round, number, for_others ? duration : JOB_DURATIONS);
 }
 
 static bool hand_to(struct dispatcher *dispatcher, int worker, int slot,
@@ -110,7 +121,7 @@ static bool hand_to(struct dispatcher *dispatcher, int worker, int slot,
     struct place *place = &dispatcher->places[slot];
     job->run_number = ++dispatcher->runs;
     job->predicted_ms = backlog->ms;
-    job->is_long = backlog->is_long;
+    job->duration = backlog->duration;
     job->unbatched = forecast_is_unbatched(&dispatcher->forecast, &place->forecast, worker);
     if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;
@@ -128,20 +139,19 @@ static bool hand_out(struct dispatcher *dispatcher, struct forecast_round *round
                                        place->died_at, job->deaths > 0);
     if (worker == NOWHERE) return false;
     const struct backlog_job backlog = forecast_count(round, &place->forecast, worker);
-    if (round->full[worker]) return false;
-    if (has_room(dispatcher, worker, job, backlog.is_long) &&
+    if (round->full[worker] >> backlog.duration & 1) return false;
+    if (has_room(dispatcher, worker, job, backlog.duration) &&
         hand_to(dispatcher, worker, slot, &backlog)) {
         queue_serve(dispatcher->queue, slot);
         return true;
     }
-    if (!backlog.is_long || job->deaths || !has_room(dispatcher, worker, job, false)) {
-        round->full[worker] = true;
-        round->open--;
-    }
+    note_full(dispatcher, round, worker, job, backlog.duration);
     return false;
 }
 
-void dispatcher_hand_out(struct dispatcher *dispatcher) {
+/* NEWCOMER: has come since the last walk; NOWHERE: none. There may be room for it where there is
+ * none for those ahead, so it is looked at even if the walk ends before it. */
+static void walk(struct dispatcher *dispatcher, int newcomer) {
     struct forecast_round round;
     int slot = queue_first(dispatcher->queue);
     if (slot < 0) return;
@@ -151,6 +161,13 @@ void dispatcher_hand_out(struct dispatcher *dispatcher) {
     for (int passed = 0; slot >= 0 && round.open > 0 && (whole || passed < PASSED_MAX);
          slot = queue_next(dispatcher->queue))
         passed += !hand_out(dispatcher, &round, slot);
+    if (slot >= 0 && round.open > 0 && newcomer != NOWHERE &&
+        queue_has(dispatcher->queue, newcomer))
+        hand_out(dispatcher, &round, newcomer);
+}
+
+void dispatcher_hand_out(struct dispatcher *dispatcher) {
+    walk(dispatcher, NOWHERE);
 }
 
 /* ---- coming and going */
@@ -222,7 +239,7 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
         return fail(failure, STATUS_BUSY,
                     "%d jobs for users' operators are waiting already; try again later", waiting);
     if (push(dispatcher, slot, failure)) return failure->status;
-    dispatcher_hand_out(dispatcher);
+    walk(dispatcher, slot);
     return STATUS_OK;
 }
 

@@ -6,7 +6,7 @@
  * predicted once, when it comes. */
 #include "server/jobs/forecast.h"
 
-enum { NOWHERE = -1 };
+enum { NOWHERE = -1, FULL_FOR_ALL = (1 << JOB_DURATIONS) - 1 };
 
 /* Cores also receive requests and feed GPUs. Where a GPU would take a job off the cores, the CPU
  * gets it only if it is predicted to answer so many times sooner: on 16 cores beside an H200, at
@@ -53,10 +53,11 @@ void forecast_begin(struct forecast *forecast, struct forecast_round *round) {
             forecast->taught_ns[i] = round->now;
         }
         round->healthy[i] = worker_handle_healthy(worker);
-        round->full[i] = !round->healthy[i];
+        round->full[i] = round->healthy[i] ? 0 : FULL_FOR_ALL;
         round->open += round->healthy[i];
         if (!round->healthy[i]) continue;
         backlog_set_lanes(&forecast->backlogs[i], worker->lanes, worker->capacity, worker->cpu);
+        if (worker_handle_is_apart(worker)) backlog_set_apart(&forecast->backlogs[i]);
         round->backlogs[i] = forecast->backlogs[i];
     }
 }
@@ -125,6 +126,12 @@ struct backlog_job forecast_count(struct forecast_round *round, const struct for
     return there;
 }
 
+void forecast_is_full(struct forecast_round *round, int worker, enum job_duration duration) {
+    const bool was_open = round->full[worker] != FULL_FOR_ALL;
+    round->full[worker] |= (uint8_t)(duration == JOB_DURATIONS ? FULL_FOR_ALL : 1 << (int)duration);
+    if (was_open && round->full[worker] == FULL_FOR_ALL) round->open--;
+}
+
 bool forecast_is_unbatched(const struct forecast *forecast, const struct forecast_job *job,
                            int worker) {
     return cost_predict_compute(&forecast->costs[worker], &job->work) >=
@@ -142,6 +149,12 @@ static unsigned own_stages(const struct job *job) {
            (job->encoded_by == CODEC_FORMAT ? 1U << COST_ENCODE : 0);
 }
 
+/* Of the TOTAL_MS that the job took, the part in which it had a core: how long it waited for one
+ * tells of others, and not what it costs. */
+static double own_part(const struct job *job, double total_ms) {
+    return job->cpu_ms > 0 && job->cpu_ms < total_ms ? job->cpu_ms / total_ms : 1;
+}
+
 void forecast_learn(struct forecast *forecast, int worker, const struct forecast_job *predicted,
                     const struct job *job) {
     const double ms =
@@ -150,7 +163,10 @@ void forecast_learn(struct forecast *forecast, int worker, const struct forecast
     backlog_complete(&forecast->backlogs[worker], &predicted->backlog, done, clock_ns());
     if (!done || is_exceptional(job)) return;
     forecast->taught_ns[worker] = clock_ns();
-    cost_learn(&forecast->costs[worker], &predicted->work, &job->timing, ms, predicted->backlog.ms,
+    struct timing timing; /* its spans, some KB, are not looked at */
+    const double own = own_part(job, ms);
+    for (int s = 0; s < STAGE_COUNT; s++) timing.stage_ms[s] = job->timing.stage_ms[s] * own;
+    cost_learn(&forecast->costs[worker], &predicted->work, &timing, ms * own, predicted->backlog.ms,
                job->batch, own_stages(job));
 }
 

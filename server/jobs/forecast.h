@@ -32,8 +32,10 @@ struct forecast_round {
     int64_t now;
     struct backlog backlogs[WORKERS_MAX]; /* with the jobs that were found to wait in front */
     bool healthy[WORKERS_MAX];
-    bool full[WORKERS_MAX]; /* of no use for the rest of the walk; at first those not healthy */
-    int open;               /* workers that are not full */
+    /* For which durations, bit d for d, it is of no use for the rest of the walk; at first all of
+       those that are not healthy. */
+    uint8_t full[WORKERS_MAX];
+    int open; /* workers that are not full for all */
 };
 
 void forecast_init(struct forecast *forecast, const struct worker_list *workers);
@@ -56,6 +58,9 @@ int forecast_choose(const struct forecast *forecast, const struct forecast_round
  * follow. Returns what it is in the backlog there. */
 struct backlog_job forecast_count(struct forecast_round *round, const struct forecast_job *job,
                                   int worker);
+
+/* The walk has found no room on WORKER for jobs of that DURATION; JOB_DURATIONS: for none. */
+void forecast_is_full(struct forecast_round *round, int worker, enum job_duration duration);
 
 /* Whether the job's operators alone make it long on WORKER. */
 bool forecast_is_unbatched(const struct forecast *forecast, const struct forecast_job *job,

@@ -16,14 +16,14 @@ static bool like_cost(const struct job *a, const struct job *b) {
  * more work; but where codecs make it long, cores work at as many files at once as there are. */
 static bool may_join(const struct job *first, const struct job *job, double ms) {
     return !first->unbatched && job_is_alike(first, job) && like_cost(first, job) &&
-           (first->is_long || ms + job->predicted_ms <= GROUP_MS);
+           (first->duration == JOB_LONG || ms + job->predicted_ms <= GROUP_MS);
 }
 
 void group_choose(struct group *group, const struct slots *slots, const int *waiting, int count,
                   int most) {
     const struct job *first = slot_job(slots, waiting[0]);
     double ms = 0;
-    *group = (struct group){ .is_long = first->is_long };
+    *group = (struct group){ .is_long = first->duration == JOB_LONG, .lane = group->lane };
     for (int i = 0; i < count && group->count < most; i++) {
         const struct job *job = slot_job(slots, waiting[i]);
         if (i > 0 && !may_join(first, job, ms)) continue;

@@ -20,6 +20,7 @@ struct group {
     int count;      /* 0: nothing yet, or the self-test */
     bool self_test; /* the front asks for one */
     bool is_long;
+    enum job_duration lane; /* of the lane that takes it, where lanes are apart (pending.h) */
 };
 
 /* The first of WAITING and those like it, MOST at most, in their order, into GROUP: the same plan,

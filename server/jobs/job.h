@@ -70,8 +70,8 @@ struct job {
     int64_t submitted_ns;
     int32_t io_thread;   /* whose completion pipe it comes back through */
     uint32_t run_number; /* of this run of this slot, sent back with it: tells late news apart */
-    double predicted_ms; /* on the worker that has it; by the dispatcher, as is_long */
-    int32_t is_long;     /* there: a lane is kept free of such (backlog.h) */
+    double predicted_ms; /* on the worker that has it; by the dispatcher, as duration */
+    int32_t duration;    /* there: enum job_duration (backlog.h) */
     int32_t unbatched;   /* its operators take long: nobody waits for them in the same batch */
     struct progress progress; /* deadline and cancel by the front, done and total by the worker */
 
@@ -89,6 +89,7 @@ struct job {
     uint32_t notes;
     char warning[WARNING_MAX]; /* with NOTE_DAMAGED */
     int64_t finished_ns;
+    double cpu_ms; /* of the lane's thread, where it does all the work: on a CPU; else 0 */
     char device_name[DEVICE_NAME_MAX];
     uint8_t decoded_by, encoded_by; /* enum codec_place */
     struct timing timing;           /* queue, decode... encode; receive and total by the front */

@@ -4,6 +4,8 @@
  * wakes a follower, which takes the next group or becomes the leader. So a lone job is run by the
  * thread that its message woke. Where a batch is one job, nothing is gained by a list: all free
  * lanes wait on the channel, each takes one message, and only long jobs that must wait are listed.
+ * Where lanes are apart, only those of short jobs wait on the channel; what they take that is not
+ * short they list, and wake a lane for it.
  *
  * A job that no free lane may take is looked at again whenever a lane becomes free, and by whoever
  * waits on the channel when it is old enough. What a lane gives back wakes a follower or, where
@@ -28,7 +30,7 @@ struct pending {
     int leaders_max;
     int returned;         /* eventfd that wakes the only leader; -1 where there are several */
     pthread_mutex_t lock; /* everything below */
-    pthread_cond_t woken; /* for followers */
+    pthread_cond_t woken[JOB_DURATIONS]; /* for followers, by their lanes' duration, or all at 0 */
     int leaders, followers;
     int free_lanes, longs; /* lanes that run nothing; lanes that run a long job */
     bool closed;
@@ -52,7 +54,7 @@ struct pending *pending_create(const struct pending_options *options) {
     pthread_mutex_init(&pending->lock, NULL);
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&pending->woken, &attributes);
+    for (int i = 0; i < JOB_DURATIONS; i++) pthread_cond_init(&pending->woken[i], &attributes);
     pthread_condattr_destroy(&attributes);
     if (!pending->waiting || !pending->candidates || (options->batch > 1 && pending->returned < 0))
         return pending_destroy(pending), NULL;
@@ -62,7 +64,7 @@ struct pending *pending_create(const struct pending_options *options) {
 void pending_destroy(struct pending *pending) {
     if (!pending) return;
     if (pending->returned >= 0) close(pending->returned);
-    pthread_cond_destroy(&pending->woken);
+    for (int i = 0; i < JOB_DURATIONS; i++) pthread_cond_destroy(&pending->woken[i]);
     pthread_mutex_destroy(&pending->lock);
     free(pending->waiting);
     free(pending->candidates);
@@ -70,6 +72,12 @@ void pending_destroy(struct pending *pending) {
 }
 
 /* ---- which is next */
+
+static enum job_duration duration_of(const struct pending *pending, int slot) {
+    if (slot == SELF_TEST) return JOB_SHORT;
+    const int32_t duration = slot_job(pending->options.slots, slot)->duration;
+    return duration == JOB_MEDIUM || duration == JOB_LONG ? (enum job_duration)duration : JOB_SHORT;
+}
 
 /* When a long job has waited for as long as it takes. */
 static int64_t old_at(const struct job *job) {
@@ -79,11 +87,13 @@ static int64_t old_at(const struct job *job) {
 
 /* May the lane that asks, one of the free ones, take the job? Where there are more than agreed, the
  * oldest is taken whatever it is. */
-static bool may_take(const struct pending *pending, int slot, int64_t now) {
+static bool may_take(const struct pending *pending, int slot, const struct group *group,
+                     int64_t now) {
+    if (pending->options.apart) return duration_of(pending, slot) == group->lane;
     if (slot == SELF_TEST || pending->options.lanes == 1) return true;
     if (pending->count > pending->options.capacity) return true;
     const struct job *job = slot_job(pending->options.slots, slot);
-    if (!job->is_long || pending->free_lanes > 1) return true;
+    if (job->duration != JOB_LONG || pending->free_lanes > 1) return true;
     return pending->longs < pending->options.lanes - 1 && now >= old_at(job);
 }
 
@@ -107,7 +117,7 @@ static bool find(struct pending *pending, struct group *group) {
     const int64_t now = pending->count ? clock_ns() : 0;
     for (int i = 0; i < pending->count; i++) {
         const int slot = pending->waiting[i];
-        if (!may_take(pending, slot, now)) continue;
+        if (!may_take(pending, slot, group, now)) continue;
         group->self_test = slot == SELF_TEST;
         if (group->self_test)
             remove_slot(pending, i, slot);
@@ -122,13 +132,20 @@ static bool find(struct pending *pending, struct group *group) {
 
 /* ---- waiting */
 
+static void add_one(struct pending *pending, int slot) {
+    const enum job_duration duration = duration_of(pending, slot);
+    pending->waiting[pending->count++] = slot;
+    if (pending->options.apart && duration != JOB_SHORT)
+        pthread_cond_signal(&pending->woken[duration]);
+}
+
 static void add(struct pending *pending, const struct message *messages, int count) {
     if (count == 0) pending->closed = true;
     for (int i = 0; i < count; i++) {
         if (messages[i].kind == CHANNEL_RUN)
-            pending->waiting[pending->count++] = messages[i].slot;
+            add_one(pending, messages[i].slot);
         else if (messages[i].kind == CHANNEL_SELF_TEST)
-            pending->waiting[pending->count++] = SELF_TEST;
+            add_one(pending, SELF_TEST);
     }
 }
 
@@ -152,7 +169,7 @@ static void drain(struct pending *pending) {
 static int patience(const struct pending *pending, int64_t until) {
     const int64_t now = clock_ns();
     for (int i = 0; i < pending->count; i++) {
-        if (pending->waiting[i] == SELF_TEST) continue;
+        if (pending->waiting[i] == SELF_TEST || pending->options.apart) continue;
         const int64_t old = old_at(slot_job(pending->options.slots, pending->waiting[i]));
         if (old > now && old < until) until = old;
     }
@@ -184,14 +201,14 @@ static void lead(struct pending *pending, int64_t until) {
     if (count >= 0) add(pending, messages, count);
 }
 
-static void follow(struct pending *pending, int64_t until) {
+static void follow(struct pending *pending, enum job_duration lane, int64_t until) {
     const struct timespec time = { until / (1000 * ms_ns), until % (1000 * ms_ns) };
-    pending->followers++;
+    pending->followers += lane == JOB_SHORT;
     if (until == INT64_MAX)
-        pthread_cond_wait(&pending->woken, &pending->lock);
+        pthread_cond_wait(&pending->woken[lane], &pending->lock);
     else
-        pthread_cond_timedwait(&pending->woken, &pending->lock, &time);
-    pending->followers--;
+        pthread_cond_timedwait(&pending->woken[lane], &pending->lock, &time);
+    pending->followers -= lane == JOB_SHORT;
 }
 
 /* Gives the lock back; a lane that waits, if there is one, looks at the list again. */
@@ -199,7 +216,7 @@ static void unlock_and_wake(struct pending *pending) {
     const bool follower = pending->followers > 0;
     const bool leader = !follower && pending->leaders > 0 && pending->returned >= 0;
     pthread_mutex_unlock(&pending->lock);
-    if (follower) pthread_cond_signal(&pending->woken);
+    if (follower) pthread_cond_signal(&pending->woken[0]);
     if (leader) eventfd_write(pending->returned, 1);
 }
 
@@ -207,8 +224,8 @@ static void unlock_and_wake(struct pending *pending) {
 static void hand_over(struct pending *pending) {
     if (pending->closed) {
         pthread_mutex_unlock(&pending->lock);
-        pthread_cond_broadcast(&pending->woken);
-    } else if (pending->count || pending->leaders < pending->leaders_max) {
+        for (int i = 0; i < JOB_DURATIONS; i++) pthread_cond_broadcast(&pending->woken[i]);
+    } else if (pending->count || pending->leaders < pending->leaders_max) { /* of short jobs */
         unlock_and_wake(pending);
     } else {
         pthread_mutex_unlock(&pending->lock);
@@ -227,17 +244,17 @@ enum pending_outcome pending_take(struct pending *pending, struct group *group, 
     enum pending_outcome outcome = PENDING_NONE;
     pthread_mutex_lock(&pending->lock);
     finish(pending, group);
-    drain(pending);
+    if (group->lane == JOB_SHORT) drain(pending);
     while (!pending->closed) {
         if (find(pending, group)) {
             outcome = PENDING_TAKEN;
             break;
         }
         if (until != INT64_MAX && clock_ns() >= until) break;
-        if (pending->leaders < pending->leaders_max)
+        if (group->lane == JOB_SHORT && pending->leaders < pending->leaders_max)
             lead(pending, until);
         else
-            follow(pending, until);
+            follow(pending, group->lane, until);
     }
     if (pending->closed) outcome = PENDING_CLOSED;
     if (outcome == PENDING_NONE) pending->free_lanes--;

@@ -28,9 +28,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { LANES_MAX = 256, GPU_LANES = 4, TRIM_MS = 1 };
+enum { CORES_MAX = 256, LANES_MAX = CORES_MAX * JOB_DURATIONS, GPU_LANES = 4, TRIM_MS = 1 };
+
+/* By how much the lanes of a CPU come after others, by the jobs' duration: all of them share the
+ * cores. A short job gets a core at once; of one that a short, a medium and a long one want for
+ * longer they get 70, 23 and 7 of 100. */
+static const int lane_nice[JOB_DURATIONS] = { [JOB_MEDIUM] = 5, [JOB_LONG] = 10 };
 
 /* A lane that gets no job looks so often, and so many times, whether there is memory that nothing
  * needed of late; then it sleeps. */
@@ -47,7 +53,9 @@ struct worker {
     struct executor executor; /* shared by the lanes, read-only */
     int channel;
     struct pending *pending; /* jobs */
-    int lanes, batch;
+    int lanes;               /* in all */
+    int lanes_alike;         /* of a duration, where they are apart: on a CPU; else all */
+    int batch;
     struct lane *lane[LANES_MAX];
     int busy[LANES_MAX]; /* by lane: 1 while it runs a batch; atomic */
     int opened;
@@ -120,6 +128,16 @@ static void begin(struct job *job, int32_t lane) {
     __atomic_store_n(&job->started, 1, __ATOMIC_RELEASE);
 }
 
+/* Of this thread. */
+static double thread_cpu_ms(void) {
+    struct timespec used;
+    return clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used)
+               ? 0
+               : (double)used.tv_sec * 1e3 + (double)used.tv_nsec / 1e6;
+}
+
+static _Thread_local double group_began_cpu_ms;
+
 static void run_group(struct worker *worker, struct lane *lane, struct group *group) {
     struct failure failure = { 0 };
     if (group->self_test) answer_self_test(worker, lane);
@@ -127,6 +145,7 @@ static void run_group(struct worker *worker, struct lane *lane, struct group *gr
     const int32_t thread = worker->gpu || worker->pool ? 0 : gettid();
     for (int i = 0; i < group->count; i++)
         begin(slot_job(worker->executor.slots, group->slots[i]), thread);
+    if (thread) group_began_cpu_ms = thread_cpu_ms();
     executor_run(&worker->executor, lane, group->slots, group->count, &failure);
     if (failure.status == STATUS_DEVICE) give_up(&failure);
 }
@@ -166,11 +185,21 @@ static bool take_group(const struct worker *worker, struct lane *lane, struct gr
     return outcome == PENDING_TAKEN;
 }
 
+static enum job_duration lane_duration(const struct worker *worker, int number) {
+    return (enum job_duration)(number / worker->lanes_alike);
+}
+
+/* This thread alone, for good: nobody may be less nice again. */
+static void be_nice(int more) {
+    if (more) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + more);
+}
+
 static void *lane_main(void *argument) {
     struct lane_thread *self = argument;
     struct worker *worker = self->worker;
-    struct group group = { .count = 0 };
+    struct group group = { .lane = lane_duration(worker, self->number) };
     struct lane *lane = worker->lane[self->number];
+    be_nice(lane_nice[group.lane]);
     while (take_group(worker, lane, &group)) {
         __atomic_store_n(&worker->busy[self->number], 1, __ATOMIC_RELAXED);
         run_group(worker, lane, &group);
@@ -189,7 +218,8 @@ static void leave(void *context, const int *slots, int count) {
 
 static void answer(void *context, int slot) {
     const struct worker *worker = context;
-    const struct job *job = slot_job(worker->executor.slots, slot);
+    struct job *job = slot_job(worker->executor.slots, slot);
+    job->cpu_ms = worker->gpu || worker->pool ? 0 : thread_cpu_ms() - group_began_cpu_ms;
     completion_pipe_send(PROCESS_PIPES_FD + job->io_thread,
                          &(struct completion){ slot, job->run_number });
 }
@@ -206,7 +236,9 @@ static enum status open_lanes(struct worker *worker, const struct config *config
         .device_pool_bytes = (size_t)config->device_pool_bytes,
     };
     for (int i = 0; i < worker->lanes; i++) {
-        const enum status status = driver->open(index, &options, &worker->lane[i], failure);
+        struct lane_options own = options;
+        if (lane_duration(worker, i) == JOB_LONG) own.staging_bytes = own.idle_bytes = 0;
+        const enum status status = driver->open(index, &own, &worker->lane[i], failure);
         if (status) return status;
         worker->opened++;
     }
@@ -220,14 +252,14 @@ static enum status open_lanes(struct worker *worker, const struct config *config
 
 /* A batch under way and one waiting for each lane, so that no lane idles for a message. */
 static int capacity(const struct worker *worker) {
-    return worker->sandbox ? 1 : 2 * worker->lanes * worker->batch;
+    return worker->sandbox ? 1 : 2 * worker->lanes_alike * worker->batch;
 }
 
 static void say_ready(const struct worker *worker) {
     struct message message = {
         .kind = CHANNEL_READY,
         .capacity = capacity(worker),
-        .lanes = worker->lanes,
+        .lanes = worker->lanes_alike,
         .thread = worker->heartbeat.number,
         .ok = 1,
     };
@@ -271,7 +303,8 @@ static void run_lanes(struct worker *worker) {
 static enum status make_pending(struct worker *worker, struct failure *failure) {
     const struct pending_options options = {
         .channel = worker->channel,
-        .lanes = worker->lanes,
+        .lanes = worker->lanes_alike,
+        .apart = worker->lanes_alike < worker->lanes,
         .batch = worker->batch,
         .capacity = capacity(worker),
         .slots = worker->executor.slots,
@@ -292,11 +325,13 @@ static enum status size_worker(struct worker *worker, const struct config *confi
                                struct failure *failure) {
     const bool gpu = worker->gpu;
     worker->lanes = config->lanes ? (int)config->lanes : gpu ? GPU_LANES : cores();
-    if (worker->lanes > LANES_MAX) worker->lanes = LANES_MAX;
+    if (worker->lanes > CORES_MAX) worker->lanes = CORES_MAX;
     worker->batch = gpu ? (int)config->batch : 1;
     if (worker->batch > RUN_BATCH_MAX) worker->batch = RUN_BATCH_MAX;
     if (worker->sandbox && !gpu) worker->pool = start_pool(worker->lanes, failure);
     if (worker->sandbox) worker->lanes = worker->batch = 1;
+    worker->lanes_alike = worker->lanes;
+    if (!gpu && !worker->sandbox) worker->lanes *= JOB_DURATIONS;
     if (gpu)
         worker->executor.codecs =
             start_pool(config->codec_threads ? (int)config->codec_threads : cores(), failure);

@@ -22,8 +22,6 @@ static const int64_t ms_ns = 1000000;
 /* A worker that died is back in a third of a second, on a GPU; one that is not will not be soon. */
 enum { HOPELESS_MS = 3000 };
 
-enum { SCHEDULER_TICK_MS = 4, AHEAD_MAX = 7 };
-
 /* A busy machine may keep a thread waiting, however short self_test_ms is. */
 enum { SLACK_MS = 250, LANES_MS = 5000 };
 
@@ -263,19 +261,14 @@ bool worker_handle_serves(const struct worker_handle *worker, const struct job *
     return strcmp(device, worker->device) == 0;
 }
 
-/* A worker's capacity keeps it busy if its answers are read at once. On a CPU the reader may have
- * to wait for a core, up to a tick of the scheduler, and for so long a lane should find work. */
-static int room_of(const struct worker_handle *worker, double job_ms) {
-    if (!worker->cpu || worker->operators || job_ms <= 0) return worker->capacity;
-    const double ahead = SCHEDULER_TICK_MS / job_ms; /* jobs a lane */
-    const int times = ahead < 1 ? 1 : ahead < AHEAD_MAX ? (int)ahead : AHEAD_MAX;
-    return worker->capacity / 2 * (1 + times);
+bool worker_handle_is_apart(const struct worker_handle *worker) {
+    return worker->cpu && !worker->operators;
 }
 
-bool worker_handle_has_room(const struct worker_handle *worker, const struct job *job,
-                            double job_ms) {
+bool worker_handle_has_room(const struct worker_handle *worker, const struct job *job) {
     if (worker->alone) return false;
-    return job->deaths ? worker->running == 0 : worker->running < room_of(worker, job_ms);
+    if (job->deaths) return worker->running == 0;
+    return worker_handle_is_apart(worker) || worker->running < worker->capacity;
 }
 
 bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *job) {

@@ -138,6 +138,9 @@ bool worker_handle_is_late(const struct worker_handle *worker, int64_t now);
 bool worker_handle_check(struct worker_handle *worker, int64_t now,
                          const struct worker_patience *patience);
 
+/* Its lanes are apart by the jobs' duration: a CPU's, but for users' operators. */
+bool worker_handle_is_apart(const struct worker_handle *worker);
+
 bool worker_handle_healthy(const struct worker_handle *worker);
 
 /* Not healthy for so long that no job should wait for it. Called now and then to keep the time. */
@@ -153,10 +156,9 @@ void worker_handle_describe(const struct worker_handle *worker, int64_t now, int
  * its plan has? */
 bool worker_handle_serves(const struct worker_handle *worker, const struct job *job);
 
-/* A job with which a worker died needs the worker to itself. JOB_MS: what jobs took of late, 0 if
- * that is not known; of short ones a worker on a CPU is given more ahead. */
-bool worker_handle_has_room(const struct worker_handle *worker, const struct job *job,
-                            double job_ms);
+/* A job with which a worker died needs the worker to itself. Where lanes are apart, backlog.h
+ * counts the others. */
+bool worker_handle_has_room(const struct worker_handle *worker, const struct job *job);
 
 /* false: the channel is closed or full. */
 bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *job);

@@ -5,6 +5,7 @@ import http.client
 import json
 import socket
 import subprocess
+import threading
 
 from conftest import BURIN, LONGER_PATH, form, freeze, large_png, noise, pnm, read_to_end, responses, thaw, wait_until
 
@@ -136,3 +137,19 @@ def test_one_client_has_a_part_of_the_queue(start):
     assert daemon.metric("queue_depth") == 4
     assert frozen.end() == 6 * [200]
     assert daemon.samples()['burin_rejected_total{reason="queue"}'] == 1
+
+
+def test_a_small_one_waits_for_no_long_one(start):
+    """On a single core, also where both come from the same client."""
+    daemon, body, ended = start("--lanes", "1"), large_png(6000, 6000), []
+    assert daemon.works()
+    threads = [threading.Thread(target=lambda: ended.append(daemon.post(LONGER_PATH, body, timeout=600).status)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1 and daemon.metric("queue_depth") == 1)
+    for _ in range(5):
+        assert daemon.works()
+    assert not ended, "the first of them takes a second and more"
+    for thread in threads:
+        thread.join()
+    assert ended == 2 * [200]

@@ -80,6 +80,63 @@ static void the_only_lane_is_everybodys(void **state) {
     CHECK(wait_ms(&backlog, 1, 400 * ms_ns), 605);
 }
 
+/* Of a CPU with two cores: two lanes each for short, medium and long ones. */
+static void lanes_that_are_apart_wait_for_their_own_kind(void **state) {
+    (void)state;
+    struct backlog backlog = make(2, true);
+    backlog_set_apart(&backlog);
+    assert_int_equal(backlog_job(&backlog, 9.9, 0).duration, JOB_SHORT);
+    assert_int_equal(backlog_job(&backlog, 10, 0).duration, JOB_MEDIUM);
+    assert_int_equal(backlog_job(&backlog, 499, 0).duration, JOB_MEDIUM);
+    assert_int_equal(backlog_job(&backlog, 500, 0).duration, JOB_LONG);
+    for (int i = 0; i < 4; i++) add(&backlog, 10000, 0);
+    CHECK(wait_ms(&backlog, 1, 0), 0);
+    CHECK(wait_ms(&backlog, 100, 0), 0);
+    CHECK(wait_ms(&backlog, 10000, 0), 40000.0 * 3 / 4 / 2);
+    for (int i = 0; i < 3; i++) add(&backlog, 100, 0);
+    CHECK(wait_ms(&backlog, 1, 0), 0);
+    CHECK(wait_ms(&backlog, 100, 0), 300.0 * 2 / 3 / 2);
+    const struct backlog_job last = add(&backlog, 4, 0);
+    add(&backlog, 4, 0);
+    CHECK(wait_ms(&backlog, 1, 0), 8.0 * 1 / 2 / 2);
+    CHECK(wait_ms(&backlog, 10000, 0), 40000.0 * 3 / 4 / 2);
+    backlog_remove(&backlog, &last);
+    CHECK(wait_ms(&backlog, 1, 0), 0);
+}
+
+static bool has_room(const struct backlog *backlog, double ms) {
+    return backlog_has_room(backlog, backlog_job(backlog, ms, 0).duration, true);
+}
+
+/* A long job a lane, a medium one a lane; of short ones as many as fill a tick of the scheduler. */
+static void lanes_that_are_apart_have_room_of_their_own(void **state) {
+    (void)state;
+    struct backlog backlog = make(2, true);
+    backlog_set_apart(&backlog);
+    for (int i = 0; i < 2; i++) {
+        assert_true(has_room(&backlog, 10000));
+        add(&backlog, 10000, 0);
+        assert_true(has_room(&backlog, 100));
+        add(&backlog, 100, 0);
+    }
+    assert_false(has_room(&backlog, 10000));
+    assert_false(has_room(&backlog, 100));
+    const struct {
+        double ms;
+        int room;
+    } cases[] = { { 9, 2 }, { 3, 3 }, { 1, 8 }, { 0.7, 12 }, { 0.001, 16 } };
+    for (int i = 0; i < 5; i++) {
+        struct backlog busy = backlog;
+        while (has_room(&busy, cases[i].ms)) add(&busy, cases[i].ms, 0);
+        assert_int_equal(busy.shorts, cases[i].room);
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_true(backlog_has_room(&backlog, JOB_SHORT, false));
+        add(&backlog, 0.001, 0);
+    }
+    assert_false(backlog_has_room(&backlog, JOB_SHORT, false)); /* nobody knows how long they are */
+}
+
 /* An operator that never ends, predicted to take a millisecond, on the only lane. */
 static void a_worker_that_does_not_move_is_late(void **state) {
     (void)state;
@@ -195,6 +252,8 @@ int main(void) {
         cmocka_unit_test(short_ones_wait_for_short_ones_alone),
         cmocka_unit_test(a_long_one_waits_for_long_ones_to_end),
         cmocka_unit_test(the_only_lane_is_everybodys),
+        cmocka_unit_test(lanes_that_are_apart_wait_for_their_own_kind),
+        cmocka_unit_test(lanes_that_are_apart_have_room_of_their_own),
         cmocka_unit_test(a_worker_that_does_not_move_is_late),
         cmocka_unit_test(what_is_over_counts_no_more),
         cmocka_unit_test(speed_is_learned_while_no_lane_is_idle),

@@ -162,7 +162,7 @@ static void a_long_job_waits_where_short_ones_find_room(void **state) {
     workers.all[0].lanes = workers.all[1].lanes = 2;
     const int first = submit_work("auto", work_of(2000));
     assert_int_equal(sent_to(first), 0);
-    assert_true(slot_job(slots, first)->is_long);
+    assert_true(slot_job(slots, first)->duration == JOB_LONG);
     assert_float_equal((float)slot_job(slots, first)->predicted_ms, 40, 0.01F);
     assert_int_equal(sent_to(submit_work("auto", work_of(2000))), 1);
     const int waiting = submit_work("auto", work_of(2000));

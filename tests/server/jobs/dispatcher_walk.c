@@ -58,15 +58,21 @@ static int end(void **state) {
     return 0;
 }
 
-static int submit(int client, const char *device, enum status expected) {
+/* MS: on the CPU. */
+static int submit_work(int client, const char *device, float ms, enum status expected) {
     struct failure failure = { 0 };
     const int slot = slot_take(slots, 1, NULL);
     assert_true(slot >= 0);
     struct job *job = slot_job(slots, slot);
     snprintf(job->device, sizeof job->device, "%s", device);
+    job->work = (struct cost_work){ .count = 1, .terms = { { 1, COST_DECODE, ms / 5 } } };
     job->client.s6_addr[15] = (uint8_t)client;
     assert_int_equal(dispatcher_submit(dispatcher, slot, &failure), expected);
     return slot;
+}
+
+static int submit(int client, const char *device, enum status expected) {
+    return submit_work(client, device, 1, expected);
 }
 
 /* The GPU has done the job and asks for the next. */
@@ -108,6 +114,24 @@ static void who_has_had_little_goes_first(void **state) {
     assert_int_equal(sent_last(), next);
 }
 
+/* 60 clients wait with a photograph each, and none of them has had anything yet; the newcomer
+ * has. */
+static void a_short_newcomer_waits_for_no_walk(void **state) {
+    (void)state;
+    const int first = submit_work(100, "cpu", 100, STATUS_OK);
+    for (int i = 0; i < 60; i++) submit_work(i, "cpu", 100, STATUS_OK);
+    assert_int_equal(workers.all[CPU].running, 1);
+    for (int i = 0; i < 20; i++) { /* of their walks, few are whole */
+        const int slot = submit_work(100, "cpu", 1, STATUS_OK);
+        assert_int_equal(workers.all[CPU].running, 2);
+        complete(slot);
+        slot_give(slots, slot);
+    }
+    assert_int_equal(dispatcher_waiting(dispatcher), 60);
+    complete(first);
+    assert_int_equal(dispatcher_waiting(dispatcher), 59);
+}
+
 static void one_client_leaves_room_to_others(void **state) {
     (void)state;
     for (int i = 0; i < SLOTS - 1; i++) submit(1, "cuda:0", STATUS_OK);
@@ -122,6 +146,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_last_of_many_is_reached_in_a_while),
         TEST(who_has_had_little_goes_first),
+        TEST(a_short_newcomer_waits_for_no_walk),
         TEST(one_client_leaves_room_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -182,7 +182,7 @@ static void long_operators_are_not_batched(void **state) {
     struct forecast_job predicted;
     struct job job = job_of("auto", 2000, 0);
     assert_int_equal(choose(&job, &predicted, NOBODY), 0);
-    assert_true(forecast_count(&round_now, &predicted, 0).is_long);
+    assert_true(forecast_count(&round_now, &predicted, 0).duration == JOB_LONG);
     assert_false(forecast_is_unbatched(&forecast, &predicted, 0));
     job.work.terms[0].stage = COST_COMPUTE;
     forecast_predict(&forecast, &job, &predicted);

@@ -42,7 +42,7 @@ static void check(int most, const int *expected, int count) {
     assert_int_equal(group.count, count);
     assert_memory_equal(group.slots, expected, (size_t)count * sizeof *expected);
     assert_false(group.self_test);
-    assert_int_equal(group.is_long, slot_job(slots, 0)->is_long);
+    assert_int_equal(group.is_long, slot_job(slots, 0)->duration == JOB_LONG);
 }
 
 static void those_of_one_kind_go_together(void **state) {
@@ -80,7 +80,7 @@ static void only_what_codecs_make_long_goes_together(void **state) {
     (void)state;
     for (int i = 0; i < JOBS; i++) {
         slot_job(slots, i)->predicted_ms = 30;
-        slot_job(slots, i)->is_long = 1;
+        slot_job(slots, i)->duration = JOB_LONG;
     }
     check(8, (int[]){ 0, 1, 2, 3, 4, 5 }, 6);
     slot_job(slots, 0)->unbatched = 1;

@@ -27,7 +27,7 @@ static int send_job(const char *plan, bool is_long, bool old) {
     const int slot = next_slot++ % SLOTS;
     struct job *job = slot_job(slots, slot);
     snprintf(job->plan, sizeof job->plan, "%s", plan);
-    job->is_long = is_long;
+    job->duration = is_long ? JOB_LONG : JOB_SHORT;
     job->unbatched = is_long;
     job->predicted_ms = is_long ? 100 : 1;
     job->submitted_ns = old ? 1 : clock_ns() + INT64_C(3600000000000);
@@ -388,7 +388,8 @@ static void flood(int batch) {
         const int slot = free_slot();
         struct job *job = slot_job(slots, slot);
         job->quality = i;
-        job->is_long = job->unbatched = noise_next(&noise) >> 28 == 0;
+        job->unbatched = noise_next(&noise) >> 28 == 0;
+        job->duration = job->unbatched ? JOB_LONG : JOB_SHORT;
         job->predicted_ms = 0.01;
         job->submitted_ns = clock_ns();
         snprintf(job->plan, sizeof job->plan, "%u", noise_next(&noise) >> 30);

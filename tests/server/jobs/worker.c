@@ -122,10 +122,10 @@ static void it_is_ready_and_beats_and_ends_with_the_front(void **state) {
     assert_int_equal(end(&scene), 0);
 }
 
-/* Of each thread that it needs: the first, a middle and the last lane, and the heartbeat. */
+/* Of each thread that it needs: every lane of every duration, and the heartbeat. */
 static void it_ends_where_a_thread_is_refused(void **state) {
     (void)state;
-    for (int thread = LOG_THREAD + 1; thread <= LOG_THREAD + 1 + LANES; thread++) {
+    for (int thread = LOG_THREAD + 1; thread <= LOG_THREAD + 1 + LANES * JOB_DURATIONS; thread++) {
         struct message message;
         struct scene scene = begin(worker_run, thread);
         assert_false(hear(&scene, CHANNEL_READY, &message));

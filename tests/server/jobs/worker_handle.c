@@ -11,40 +11,31 @@
 
 #include <cmocka.h>
 
-/* A worker of two lanes, one job a batch; how many healthy jobs of JOB_MS it takes. */
-static int taken(bool cpu, double job_ms) {
-    struct worker_handle worker = { .cpu = cpu, .capacity = 4 };
+/* How many healthy jobs it takes, up to 9. */
+static int taken(bool cpu, bool operators) {
+    struct worker_handle worker = { .cpu = cpu, .operators = operators, .capacity = 4 };
     const struct job job = { .deaths = 0 };
-    while (worker_handle_has_room(&worker, &job, job_ms)) worker.running++;
+    while (worker.running < 9 && worker_handle_has_room(&worker, &job)) worker.running++;
     return worker.running;
 }
 
 static void room_is_what_the_worker_said(void **state) {
     (void)state;
-    assert_int_equal(taken(true, 0), 4);  /* nothing known yet */
-    assert_int_equal(taken(true, 15), 4); /* a job outlasts the tick */
-    assert_int_equal(taken(true, 4), 4);
-    assert_int_equal(taken(false, 0.5), 4); /* a GPU has no core to wait for */
-}
-
-static void short_jobs_fill_a_tick(void **state) {
-    (void)state;
-    assert_int_equal(taken(true, 2), 2 + 2 * 2); /* one under way and 4 ms of others, a lane */
-    assert_int_equal(taken(true, 1), 2 + 2 * 4);
-    assert_int_equal(taken(true, 0.7), 2 + 2 * 5);
-    assert_int_equal(taken(true, 0.001), 2 + 2 * 7); /* and no more */
+    assert_int_equal(taken(false, false), 4);
+    assert_int_equal(taken(true, true), 4);
+    assert_int_equal(taken(true, false), 9); /* its backlog counts, by duration */
 }
 
 static void a_suspect_is_alone(void **state) {
     (void)state;
     struct worker_handle worker = { .cpu = true, .capacity = 4, .running = 1 };
     const struct job suspect = { .deaths = 1 }, other = { .deaths = 0 };
-    assert_false(worker_handle_has_room(&worker, &suspect, 1));
-    assert_true(worker_handle_has_room(&worker, &other, 1));
+    assert_false(worker_handle_has_room(&worker, &suspect));
+    assert_true(worker_handle_has_room(&worker, &other));
     worker.running = 0;
-    assert_true(worker_handle_has_room(&worker, &suspect, 1));
+    assert_true(worker_handle_has_room(&worker, &suspect));
     worker.alone = true;
-    assert_false(worker_handle_has_room(&worker, &other, 1));
+    assert_false(worker_handle_has_room(&worker, &other));
 }
 
 static const int64_t second_ns = 1000000000;
@@ -312,7 +303,6 @@ int main(int argc, char **argv) {
     if (argc > 1) return 0; /* as a worker that is started here */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(room_is_what_the_worker_said),
-        cmocka_unit_test(short_jobs_fill_a_tick),
         cmocka_unit_test(a_suspect_is_alone),
         cmocka_unit_test(gauges_are_told_while_they_are_fresh),
         cmocka_unit_test(gauges_end_with_their_worker),
