@@ -66,6 +66,7 @@ struct config {
     long write_ms;
     long write_rate_bytes;
     long processing_ms;
+    long refuse_times; /* 0: never by prediction */
     long keep_alive_ms;
     long idle_pressed_ms;
 

@@ -143,6 +143,10 @@ static const struct key keys[] = {
     { FIELD(processing_ms, KEY_INTEGER), .def = 30000, .min = 1, .max = HOUR_MS, .unit = "ms",
       .why = "the time from the complete body to the encoded answer, including the queue; then "
              "504" },
+    { FIELD(refuse_times, KEY_INTEGER), .def = 2, .min = 0, .max = 1000, .unit = "times",
+      .why = "a job that is predicted to take so many times processing_ms is refused at once "
+             "(422), and one that would be late even if it took so many times less than is "
+             "predicted (503), as predictions may be wrong by that much; 0: all are tried" },
     { FIELD(keep_alive_ms, KEY_INTEGER), .def = 15000, .min = 1, .max = HOUR_MS, .unit = "ms",
       .why = "how long an idle connection is kept open; a proxy in front should give up sooner" },
     { FIELD(idle_pressed_ms, KEY_INTEGER), .def = 500, .min = 10, .max = HOUR_MS, .unit = "ms",

@@ -12,14 +12,16 @@
  * one, with nothing beside it, and is given up when a second worker dies. */
 #include "server/jobs/dispatcher.h"
 
+#include "server/jobs/admission.h"
 #include "server/jobs/completion_pipe.h"
 #include "server/jobs/lane_watch.h"
 #include "server/jobs/queue.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAITING = -1, COMING_BACK = -2, NOWHERE = -1, SMOOTHING = 16, OPERATORS_SHARE = 4 };
+enum { WAITING = -1, COMING_BACK = -2, NOWHERE = -1, SMOOTHING = 16 };
 enum { PASSED_MAX = 32, WHOLE_WALK_MS = 1 };
 static const int64_t ms_ns = 1000000;
 
@@ -172,37 +174,6 @@ void dispatcher_hand_out(struct dispatcher *dispatcher) {
 
 /* ---- coming and going */
 
-static bool served(const struct worker_list *workers, const struct job *job) {
-    for (int i = 0; i < workers->count; i++)
-        if (worker_handle_serves(&workers->all[i], job)) return true;
-    return false;
-}
-
-/* Is there a worker that JOB may wait for? Asks all of them, to keep their time. */
-static bool any_hope(struct worker_list *workers, const struct job *job) {
-    const int64_t now = clock_ns();
-    bool hope = false;
-    for (int i = 0; i < workers->count; i++)
-        if (worker_handle_serves(&workers->all[i], job))
-            hope |= !worker_handle_hopeless(&workers->all[i], now);
-    return hope;
-}
-
-static enum status no_healthy_worker(const struct job *job, struct failure *failure) {
-    return fail(failure, STATUS_BUSY, "no worker for %sdevice %s is healthy; try again later",
-                job->generation ? "users' operators on " : "", job->device);
-}
-
-/* A worker for users' operators runs one job at a time, and one may run until its deadline: they
- * must not take all the queue, nor, with it, all slots. */
-static bool too_many_for_operators(const struct dispatcher *dispatcher, int *waiting) {
-    const long most = dispatcher->options.config->queue_jobs / OPERATORS_SHARE;
-    *waiting = 0;
-    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++)
-        *waiting += queue_has(dispatcher->queue, slot) && job_of(dispatcher, slot)->generation != 0;
-    return *waiting >= (most > 1 ? most : 1);
-}
-
 /* A client's share of all workers' time is counted in that of the one that is fastest for it. */
 static enum status push(struct dispatcher *dispatcher, int slot, struct failure *failure) {
     const struct job *job = job_of(dispatcher, slot);
@@ -222,6 +193,48 @@ static enum status push(struct dispatcher *dispatcher, int slot, struct failure 
     }
 }
 
+static int waiting_for_operators(const struct dispatcher *dispatcher) {
+    int waiting = 0;
+    for (int slot = 0; slot < slots_count(dispatcher->options.slots); slot++)
+        waiting += queue_has(dispatcher->queue, slot) && job_of(dispatcher, slot)->generation != 0;
+    return waiting;
+}
+
+/* Goes on from ROUND's beginning over those that are ahead of the job, whatever there is room for.
+ */
+static double wait_in_line_ms(struct dispatcher *dispatcher, struct forecast_round *round,
+                              int newcomer) {
+    double own_ms;
+    for (int slot = queue_first(dispatcher->queue); slot >= 0 && slot != newcomer;
+         slot = queue_next(dispatcher->queue)) {
+        const struct place *place = &dispatcher->places[slot];
+        const int worker = forecast_choose(&dispatcher->forecast, round, &place->forecast,
+                                           place->died_at, job_of(dispatcher, slot)->deaths > 0);
+        if (worker != NOWHERE) forecast_count(round, &place->forecast, worker);
+    }
+    return forecast_wait_ms(&dispatcher->forecast, round, &dispatcher->places[newcomer].forecast,
+                            &own_ms);
+}
+
+/* The job waits. If it is predicted to wait for too long, it is the caller's again. Mostly what all
+ * others take together is not much, and nobody needs to know who is ahead. */
+static enum status check_time(struct dispatcher *dispatcher, int slot, struct failure *failure) {
+    const struct config *config = dispatcher->options.config;
+    const struct forecast_job *forecast = &dispatcher->places[slot].forecast;
+    const int64_t deadline_ns = job_of(dispatcher, slot)->progress.deadline_ns;
+    struct forecast_round round;
+    double own_ms;
+    forecast_begin(&dispatcher->forecast, &round);
+    const double left_ms = deadline_ns ? ns_to_ms(deadline_ns - round.now) : INFINITY;
+    const double workers_ms = forecast_wait_ms(&dispatcher->forecast, &round, forecast, &own_ms);
+    const double most_ms = workers_ms + queue_cost_ms(dispatcher->queue);
+    if (!admission_check_time(config, most_ms, own_ms, left_ms, NULL)) return STATUS_OK;
+    const double wait_ms = wait_in_line_ms(dispatcher, &round, slot);
+    const enum status status = admission_check_time(config, wait_ms, own_ms, left_ms, failure);
+    if (status) queue_remove(dispatcher->queue, slot);
+    return status;
+}
+
 enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct failure *failure) {
     struct job *job = job_of(dispatcher, slot);
     struct place *place = &dispatcher->places[slot];
@@ -229,18 +242,16 @@ enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct fa
     place->died_at = NOWHERE;
     forecast_predict(&dispatcher->forecast, job, &place->forecast);
     job->submitted_ns = clock_ns();
-    if (!served(dispatcher->options.workers, job))
-        return fail(failure, STATUS_BAD_PARAM,
-                    "device \"%s\" is not served here; GET /readyz lists those that are",
-                    job->device);
-    if (!any_hope(dispatcher->options.workers, job)) return no_healthy_worker(job, failure);
-    int waiting;
-    if (job->generation && too_many_for_operators(dispatcher, &waiting))
-        return fail(failure, STATUS_BUSY,
-                    "%d jobs for users' operators are waiting already; try again later", waiting);
-    if (push(dispatcher, slot, failure)) return failure->status;
+    const struct config *config = dispatcher->options.config;
+    enum status status =
+        admission_check(config, dispatcher->options.workers, job,
+                        forecast_least_ms(&dispatcher->forecast, &place->forecast), failure);
+    if (!status && job->generation)
+        status = admission_check_operators(config, waiting_for_operators(dispatcher), failure);
+    if (!status) status = push(dispatcher, slot, failure);
+    if (status) return status;
     walk(dispatcher, slot);
-    return STATUS_OK;
+    return queue_has(dispatcher->queue, slot) ? check_time(dispatcher, slot, failure) : STATUS_OK;
 }
 
 static void record_run(struct dispatcher *dispatcher, struct worker_handle *worker, int slot) {
@@ -287,9 +298,7 @@ void dispatcher_expire(struct dispatcher *dispatcher) {
         const enum status late = progress_state(&job->progress);
         if (late)
             fail(&job->failure, late, "waited in the queue until the time allowed was over");
-        else if (!any_hope(dispatcher->options.workers, job))
-            no_healthy_worker(job, &job->failure);
-        else
+        else if (!admission_check_hope(dispatcher->options.workers, job, &job->failure))
             continue;
         queue_remove(dispatcher->queue, slot);
         send_back(dispatcher, slot);

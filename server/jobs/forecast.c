@@ -119,6 +119,16 @@ int forecast_choose(const struct forecast *forecast, const struct forecast_round
     return chosen;
 }
 
+double forecast_wait_ms(const struct forecast *forecast, const struct forecast_round *round,
+                        const struct forecast_job *job, double *own_ms) {
+    const int worker = forecast_choose(forecast, round, job, NOWHERE, false);
+    *own_ms = 0;
+    if (worker == NOWHERE) return 0;
+    const struct backlog_job there = job_at(round, job, worker);
+    *own_ms = there.ms;
+    return backlog_wait_ms(&round->backlogs[worker], &there, round->now);
+}
+
 struct backlog_job forecast_count(struct forecast_round *round, const struct forecast_job *job,
                                   int worker) {
     const struct backlog_job there = job_at(round, job, worker);

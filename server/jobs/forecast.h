@@ -54,6 +54,11 @@ void forecast_begin(struct forecast *forecast, struct forecast_round *round);
 int forecast_choose(const struct forecast *forecast, const struct forecast_round *round,
                     const struct forecast_job *job, int died_at, bool suspect);
 
+/* Milliseconds that JOB would wait for a lane of that worker, with what it would take there in
+ * OWN_MS. 0 where there is none. */
+double forecast_wait_ms(const struct forecast *forecast, const struct forecast_round *round,
+                        const struct forecast_job *job, double *own_ms);
+
 /* WORKER is the one that JOB should go to; whether it goes or waits, it is ahead of those that
  * follow. Returns what it is in the backlog there. */
 struct backlog_job forecast_count(struct forecast_round *round, const struct forecast_job *job,

@@ -35,6 +35,7 @@ struct stop {
 struct queue {
     struct queue_options options;
     int length;
+    double cost_ms;
     struct entry *entries; /* by slot */
     struct flow_table *flows;
     int *busy, busy_count;     /* flows with jobs that wait */
@@ -80,6 +81,7 @@ static void link_between(struct queue *queue, int slot, int previous, int next, 
     *(previous == NONE ? first : &queue->entries[previous].next) = slot;
     *(next == NONE ? last : &queue->entries[next].previous) = slot;
     queue->length++;
+    queue->cost_ms += queue->entries[slot].cost_ms;
 }
 
 static void unlink_from(struct queue *queue, int slot, int *first, int *last) {
@@ -88,6 +90,7 @@ static void unlink_from(struct queue *queue, int slot, int *first, int *last) {
     *(next == NONE ? last : &queue->entries[next].previous) = previous;
     queue->entries[slot].next = ABSENT;
     queue->length--;
+    queue->cost_ms = queue->length ? queue->cost_ms - queue->entries[slot].cost_ms : 0;
 }
 
 /* ---- flows */
@@ -144,7 +147,7 @@ enum queue_answer queue_push(struct queue *queue, int slot, const struct queue_j
 }
 
 void queue_push_front(struct queue *queue, int slot) {
-    queue->entries[slot].flow = NONE;
+    queue->entries[slot] = (struct entry){ .flow = NONE, .next = ABSENT };
     link_between(queue, slot, NONE, queue->first_back, &queue->first_back, &queue->last_back);
 }
 
@@ -233,6 +236,10 @@ bool queue_has(const struct queue *queue, int slot) {
 
 int queue_length(const struct queue *queue) {
     return queue->length;
+}
+
+double queue_cost_ms(const struct queue *queue) {
+    return queue->cost_ms;
 }
 
 int queue_clients(const struct queue *queue) {

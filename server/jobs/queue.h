@@ -64,6 +64,7 @@ int queue_next(struct queue *queue);
 
 bool queue_has(const struct queue *queue, int slot);
 int queue_length(const struct queue *queue);
-int queue_clients(const struct queue *queue); /* of which jobs wait */
+double queue_cost_ms(const struct queue *queue); /* of all that wait, about */
+int queue_clients(const struct queue *queue);    /* of which jobs wait */
 
 #endif

@@ -286,7 +286,7 @@ def test_hang_up_behind_the_last_seam(start):
 
     check_soon(leave_late, end_s=0.03)  # what is left then takes ten times that
     assert daemon.children() == [worker]
-    late = start("--lanes", "1", "--processing-ms", "300")
+    late = start("--lanes", "1", "--processing-ms", "300", "--refuse-times", "0")
     check_problem(late.post("/carve?width=1", picture), 504, "of 65534 seams were done")
 
 
@@ -294,7 +294,7 @@ def test_hang_up_behind_the_last_seam(start):
 def test_deadline_in_a_long_carving(start, what, pictures):
     path, side = LONG[what]
     allowed = 0.5 if side < 8000 else 1.2
-    daemon = start("--lanes", "1", "--processing-ms", str(int(allowed * 1000)))
+    daemon = start("--lanes", "1", "--processing-ms", str(int(allowed * 1000)), "--refuse-times", "0")
     daemon.works()
     workers = daemon.children()
 

@@ -467,7 +467,7 @@ def test_many_idle_connections_do_not_matter(daemon):
 # ---- deadlines
 
 def test_deadline_while_it_runs(start, long_job):
-    daemon = start("--processing-ms", "1000")
+    daemon = start("--processing-ms", "1000", "--refuse-times", "0")
     workers = daemon.children()
     begin = time.monotonic()
     answer = daemon.post(LONGER_PATH, long_job, timeout=600)
@@ -476,6 +476,25 @@ def test_deadline_while_it_runs(start, long_job):
     assert daemon.becomes_idle()
     assert daemon.children() == workers, "it stopped by itself, there was no need to end the worker"
     assert daemon.works()
+
+
+def test_what_is_predicted_to_be_late_is_refused_at_once(start, long_job):
+    """Never in time: 422. Not while others are ahead: 503."""
+    daemon = start("--processing-ms", "200")
+    worker, = daemon.children()
+    used = cpu_seconds(worker)
+    check_problem(daemon.post(LONGER_PATH, long_job), 422, "predicted to take", "only 0.2 s are allowed (processing_ms)")
+    assert cpu_seconds(worker) - used < 0.1, "nothing was decoded"
+    assert daemon.works()
+    daemon = start("--lanes", "1", "--processing-ms", "1500")  # by the defaults it is predicted to take 0.7 s
+    jobs = [Background(daemon, LONGER_PATH, long_job) for _ in range(2)]
+    assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1 and daemon.metric("queue_depth") == 1)
+    answer = daemon.post(LONGER_PATH, long_job)
+    check_problem(answer, 503, "predicted to be done in", "s in the queue", "left for it")
+    assert int(answer.headers["Retry-After"]) >= 1
+    assert daemon.works(), "a short one is not"
+    assert all(job.answer()[0] in (200, 504) for job in jobs)
+    assert daemon.becomes_idle()
 
 
 def test_deadline_in_the_queue(start, long_job):

@@ -16,9 +16,9 @@
 
 enum { SLOTS = 256, WORKERS = 2, CPU = 1 };
 
-static const struct config config = { .queue_jobs = SLOTS,
-                                      .queue_client_jobs = SLOTS - 2,
-                                      .processing_ms = 1000 };
+static const struct config config = {
+    .queue_jobs = SLOTS, .queue_client_jobs = SLOTS - 2, .processing_ms = 10000, .refuse_times = 2
+};
 static struct slots *slots;
 static struct worker_list workers;
 static int ends[WORKERS][2], pipe_ends[2];
@@ -59,14 +59,19 @@ static int end(void **state) {
 }
 
 /* MS: on the CPU. */
-static int submit_work(int client, const char *device, float ms, enum status expected) {
-    struct failure failure = { 0 };
+static int new_job(int client, const char *device, float ms) {
     const int slot = slot_take(slots, 1, NULL);
     assert_true(slot >= 0);
     struct job *job = slot_job(slots, slot);
     snprintf(job->device, sizeof job->device, "%s", device);
     job->work = (struct cost_work){ .count = 1, .terms = { { 1, COST_DECODE, ms / 5 } } };
     job->client.s6_addr[15] = (uint8_t)client;
+    return slot;
+}
+
+static int submit_work(int client, const char *device, float ms, enum status expected) {
+    struct failure failure = { 0 };
+    const int slot = new_job(client, device, ms);
     assert_int_equal(dispatcher_submit(dispatcher, slot, &failure), expected);
     return slot;
 }
@@ -132,6 +137,30 @@ static void a_short_newcomer_waits_for_no_walk(void **state) {
     assert_int_equal(dispatcher_waiting(dispatcher), 59);
 }
 
+/* Forty of 1 s each on one lane and 30 s of time: what has too many in front of it is refused, and
+ * what another client sends is not, for it comes before them. */
+static void who_would_be_late_is_refused(void **state) {
+    (void)state;
+    int taken = 0;
+    struct failure failure = { 0 };
+    submit_work(1, "cpu", 1000, STATUS_OK);
+    for (; taken < 40; taken++) {
+        const int slot = new_job(1, "cpu", 1000);
+        slot_job(slots, slot)->progress.deadline_ns = clock_ns() + 30000 * INT64_C(1000000);
+        if (dispatcher_submit(dispatcher, slot, &failure)) break;
+    }
+    assert_int_equal(taken, 29); /* one at work, and half of its own second are left to the last */
+    assert_int_equal(failure.status, STATUS_BUSY);
+    assert_non_null(strstr(failure.message, "after 30 s in the queue"));
+    assert_int_equal(dispatcher_waiting(dispatcher), 29);
+    const int other = new_job(2, "cpu", 1000);
+    slot_job(slots, other)->progress.deadline_ns = clock_ns() + 30000 * INT64_C(1000000);
+    assert_int_equal(dispatcher_submit(dispatcher, other, &failure), STATUS_OK);
+    const int never = new_job(3, "auto", 6e6F); /* 24 s even on the GPU */
+    assert_int_equal(dispatcher_submit(dispatcher, never, &failure), STATUS_TOO_LARGE);
+    assert_int_equal(dispatcher_waiting(dispatcher), 30);
+}
+
 static void one_client_leaves_room_to_others(void **state) {
     (void)state;
     for (int i = 0; i < SLOTS - 1; i++) submit(1, "cuda:0", STATUS_OK);
@@ -144,9 +173,8 @@ static void one_client_leaves_room_to_others(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(the_last_of_many_is_reached_in_a_while),
-        TEST(who_has_had_little_goes_first),
-        TEST(a_short_newcomer_waits_for_no_walk),
+        TEST(the_last_of_many_is_reached_in_a_while), TEST(who_has_had_little_goes_first),
+        TEST(a_short_newcomer_waits_for_no_walk),     TEST(who_would_be_late_is_refused),
         TEST(one_client_leaves_room_to_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -62,6 +62,7 @@ static void full_refuses_but_not_those_who_come_back(void **state) {
     assert_int_equal(push(queue, 3, 2, 1, 0), QUEUE_TAKEN);
     assert_int_equal(push(queue, 4, 3, 1, 0), QUEUE_FULL);
     assert_int_equal(queue_clients(queue), 2);
+    assert_float_equal((float)queue_cost_ms(queue), 3, 1e-6F);
     queue_push_front(queue, 5);
     queue_push_front(queue, 6);
     check_order(queue, (int[]){ 6, 5, 1, 3, 2 }, 5);
