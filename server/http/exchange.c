@@ -21,19 +21,22 @@ static void clear(struct exchange *exchange) {
         memset(start + parts[i][0], 0, parts[i][1] - parts[i][0]);
 }
 
-/* The client's id where it is harmless, else the next of ours. */
-static void set_id(struct exchange *exchange) {
-    const char *id = connection_header(exchange->library, "X-Request-ID");
-    const size_t length = id ? strlen(id) : 0;
+void exchange_make_id(struct front *front, const char *given, size_t length,
+                      char id[REQUEST_ID_MAX]) {
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
-    if (length > 0 && length < REQUEST_ID_MAX && strspn(id, allowed) == length) {
-        strcpy(exchange->request_id, id);
-        return;
+    if (length > 0 && length < REQUEST_ID_MAX) {
+        memcpy(id, given, length);
+        id[length] = '\0';
+        if (strspn(id, allowed) == length) return;
     }
-    const int64_t number = __atomic_add_fetch(&exchange->front->request_count, 1, __ATOMIC_RELAXED);
-    snprintf(exchange->request_id, sizeof exchange->request_id, "%08lx-%lx",
-             (unsigned long)exchange->front->run_id, (unsigned long)number);
+    const int64_t number = __atomic_add_fetch(&front->request_count, 1, __ATOMIC_RELAXED);
+    snprintf(id, REQUEST_ID_MAX, "%08lx-%lx", (unsigned long)front->run_id, (unsigned long)number);
+}
+
+static void set_id(struct exchange *exchange) {
+    const char *given = connection_header(exchange->library, "X-Request-ID");
+    exchange_make_id(exchange->front, given, given ? strlen(given) : 0, exchange->request_id);
 }
 
 /* The lines are looked for only where they are believed. */

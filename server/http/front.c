@@ -24,12 +24,16 @@
  * apart for it. */
 static const size_t SPARE_BYTES = 256 << 20, THREAD_BYTES = 72 << 20;
 
+static int core_count(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 /* On 16 cores with a GPU half of them carry 140,000 small requests a second, a quarter 115,000 to
  * 127,000; bodies of 200 KB, and cores that work alone, go as fast with either. */
 int front_io_threads(const struct config *config) {
-    cpu_set_t set;
     if (config->io_threads) return (int)config->io_threads;
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) / 2 : 2;
+    int count = core_count() / 2;
     if (count > COMPLETION_PIPES_MAX) count = COMPLETION_PIPES_MAX;
     if (count > config->connections_max) count = (int)config->connections_max;
     return count > 2 ? count : config->connections_max > 1 ? 2 : 1;
@@ -148,13 +152,28 @@ static unsigned connections_of(const struct front *front, long place) {
     return (unsigned)(all / front->io_threads + (place < all % front->io_threads));
 }
 
+static struct admission_options admission_of(struct front_listener *listener) {
+    const struct config *config = listener->front->config;
+    return (struct admission_options){
+        .room = overload_room,
+        .refusal = overload_refusal,
+        .client = overload_client,
+        .context = listener,
+        .refusing_ns = config->refusals_percent * INT64_C(10000000) * core_count() /
+                       listener->front->io_threads,
+        .waiting_ns = config->processing_ms * INT64_C(1000000),
+    };
+}
+
 static enum status open_listener(struct front *front, long place, int fd, struct failure *failure) {
     struct front_listener *listener = &front->listeners[place];
+    const struct admission_options admission = admission_of(listener);
     const struct listener_options options = {
         .fd = fd,
         .inherited = front->inherited[listener->admin],
         .connections_max = connections_of(front, place),
         .balance = listener->admin ? NULL : &front->balance,
+        .admission = listener->admin ? NULL : &admission,
         .connection = { .deadlines = front->deadlines,
                         .lingering = front->lingering,
                         .header_bytes_max = (size_t)front->config->header_bytes,

@@ -16,6 +16,7 @@
 #include "server/http/engine/deadline_thread.h"
 #include "server/http/engine/listen_socket.h"
 #include "server/http/engine/listener.h"
+#include "server/http/overload.h"
 #include "server/jobs/completion_pipe.h"
 #include "server/jobs/slot.h"
 #include "server/jobs/supervisor.h"
@@ -27,6 +28,7 @@ struct front_listener {
     struct listener *listener;
     int pipe[2]; /* on which finished jobs come back; -1: the admin's has none */
     bool admin;  /* probes and metrics alone */
+    struct queue_seen queue_seen;
 };
 
 enum { LISTENERS_MAX = COMPLETION_PIPES_MAX + 1 };
@@ -57,6 +59,7 @@ struct front {
     int64_t answer_bytes_held; /* slots whose image is being sent, the body before it too, against
                                   answer_bytes; the I/O threads' */
     int64_t request_count;
+    int64_t refused_unlogged, refused_logged_ns; /* overload.c's */
     int64_t reload_waits_until; /* a reload waits for requests whose body comes, and from then on
                                    these are refused; 0: none waits */
     int exchanges;              /* requests under way */

@@ -48,6 +48,10 @@ void dispatcher_destroy(struct dispatcher *dispatcher);
 /* Queues the job, and hands it out at once where a worker has room. */
 enum status dispatcher_submit(struct dispatcher *dispatcher, int slot, struct failure *failure);
 
+/* Would the queue take the next job but MORE of CLIENT? NULL: of a client that nobody knows. */
+enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct in6_addr *client,
+                                int more, struct failure *failure);
+
 /* Hands out what waits, as far as workers have room. */
 void dispatcher_hand_out(struct dispatcher *dispatcher);
 

@@ -107,12 +107,16 @@ static int add(struct flow_table *table, const struct in6_addr *client, int buck
     return number;
 }
 
-int flow_table_take(struct flow_table *table, const struct in6_addr *client) {
-    const int bucket = bucket_of(table, client);
-    int number = table->buckets[bucket];
+int flow_table_find(const struct flow_table *table, const struct in6_addr *client) {
+    int number = table->buckets[bucket_of(table, client)];
     while (number != NONE && !same_client(&table->flows[number].client, client))
         number = table->flows[number].next;
-    if (number == NONE) return add(table, client, bucket);
+    return number;
+}
+
+int flow_table_take(struct flow_table *table, const struct in6_addr *client) {
+    const int number = flow_table_find(table, client);
+    if (number == NONE) return add(table, client, bucket_of(table, client));
     if (!table->flows[number].waiting) leave_idle(table, number);
     return number;
 }

@@ -38,6 +38,9 @@ void flow_table_destroy(struct flow_table *table);
  * flow_table_idle. */
 int flow_table_take(struct flow_table *table, const struct in6_addr *client);
 
+/* Of CLIENT; -1: it has none. */
+int flow_table_find(const struct flow_table *table, const struct in6_addr *client);
+
 /* Nothing of it waits any more: it may be forgotten. */
 void flow_table_idle(struct flow_table *table, int number);
 

@@ -126,17 +126,27 @@ static void insert(struct queue *queue, struct flow *flow, int slot) {
 }
 
 /* With a part that shrinks with the room that is left there is always some for one more client. */
-static bool has_its_part(const struct queue *queue, const struct flow *flow) {
-    const int most = queue->options.client_max, room = queue->options.capacity - queue->length;
-    if (most) return flow->waiting >= most;
-    return flow->waiting >= QUEUE_CLIENT_LEAST && flow->waiting >= room;
+/* WAITING jobs of its own, LENGTH in all. */
+static bool has_its_part(const struct queue *queue, int waiting, int length) {
+    const int most = queue->options.client_max;
+    if (most) return waiting >= most;
+    return waiting >= QUEUE_CLIENT_LEAST && waiting >= queue->options.capacity - length;
+}
+
+enum queue_answer queue_would_take(const struct queue *queue, const struct in6_addr *client,
+                                   int more) {
+    const int number = client ? flow_table_find(queue->flows, client) : NONE;
+    const int waiting = number == NONE ? 0 : flow_table_at(queue->flows, number)->waiting;
+    const int length = queue->length + more;
+    if (length >= queue->options.capacity) return QUEUE_FULL;
+    return client && has_its_part(queue, waiting + more, length) ? QUEUE_CLIENT_FULL : QUEUE_TAKEN;
 }
 
 enum queue_answer queue_push(struct queue *queue, int slot, const struct queue_job *job) {
     if (queue->length >= queue->options.capacity) return QUEUE_FULL;
     const int number = flow_table_take(queue->flows, &job->client);
     struct flow *flow = flow_table_at(queue->flows, number);
-    if (has_its_part(queue, flow)) return QUEUE_CLIENT_FULL;
+    if (has_its_part(queue, flow->waiting, queue->length)) return QUEUE_CLIENT_FULL;
     if (!flow->waiting) become_busy(queue, number);
     const double wait_ms = job->cost_ms < AGE_MS ? job->cost_ms : AGE_MS;
     queue->entries[slot] = (struct entry){ .flow = number,

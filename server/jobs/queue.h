@@ -48,6 +48,10 @@ struct queue_job {
 enum queue_answer { QUEUE_TAKEN, QUEUE_FULL, QUEUE_CLIENT_FULL };
 
 enum queue_answer queue_push(struct queue *queue, int slot, const struct queue_job *job);
+/* What queue_push would say to the next job but MORE of CLIENT; NULL: of a client that has none. */
+enum queue_answer queue_would_take(const struct queue *queue, const struct in6_addr *client,
+                                   int more);
+
 void queue_push_front(struct queue *queue, int slot); /* a job whose worker died goes first */
 bool queue_remove(struct queue *queue, int slot);     /* false: it does not wait here */
 

@@ -363,6 +363,15 @@ int supervisor_jobs(struct supervisor *supervisor, int *waiting) {
     return queued + running;
 }
 
+enum status supervisor_has_room(struct supervisor *supervisor, const struct in6_addr *client,
+                                int more, struct failure *failure) {
+    pthread_mutex_lock(&supervisor->lock);
+    const enum status status =
+        dispatcher_has_room(supervisor->dispatcher, client, more, failure);
+    pthread_mutex_unlock(&supervisor->lock);
+    return status;
+}
+
 int supervisor_clients(struct supervisor *supervisor) {
     pthread_mutex_lock(&supervisor->lock);
     const int clients = dispatcher_clients(supervisor->dispatcher);

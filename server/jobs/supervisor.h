@@ -49,6 +49,10 @@ void supervisor_destroy(struct supervisor *supervisor); /* stops it first where 
 /* The job's `io_thread` is set. */
 enum status supervisor_submit(struct supervisor *supervisor, int slot, struct failure *failure);
 
+/* Would a job of CLIENT be taken now, MORE others before it? NULL: of a client unknown. */
+enum status supervisor_has_room(struct supervisor *supervisor, const struct in6_addr *client,
+                                int more, struct failure *failure);
+
 /* A completion came: true when the job is the caller's again; false for late news of a run whose
  * worker died or whose job was answered otherwise. */
 bool supervisor_returned(struct supervisor *supervisor, int slot, uint32_t run_number);

@@ -164,7 +164,7 @@ TABLE = [
     ("one job more than queue_jobs waits", "jobs/queue.c",
      "queue->length >= queue->options.capacity", "queue->length > queue->options.capacity", "unit jobs/queue"),
     ("one job more than queue_client_jobs waits", "jobs/queue.c",
-     "return flow->waiting >= most;", "return flow->waiting > most;", "unit jobs/queue"),
+     "return waiting >= most;", "return waiting > most;", "unit jobs/queue"),
     ("a client that was away has saved up its turns", "jobs/queue.c",
      "flow->start_ms > queue->now_ms ? flow->start_ms : queue->now_ms);", "flow->start_ms);", "unit jobs/queue"),
     ("a client that comes back owes nothing", "jobs/queue.c",

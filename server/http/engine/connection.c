@@ -37,6 +37,9 @@ static struct connection *open_connection(struct MHD_Connection *library,
     const struct recv_sink sink = { place_body, take_body, connection };
     connection->filter =
         recv_filter_open(info->connect_fd, options->header_bytes_max, connection->deadline, &sink);
+    admission_join(options->admission, &connection->entry, info->connect_fd,
+                   connection_peer(library), connection->deadline);
+    if (connection->filter) recv_filter_set_entry(connection->filter, &connection->entry);
     return connection;
 }
 
@@ -48,6 +51,7 @@ static void close_connection(struct connection *connection, struct MHD_Connectio
                          (connection->filter && recv_filter_has_refused(connection->filter));
     if (info && refused) lingering_close_add(options->lingering, info->connect_fd);
     recv_filter_close(connection->filter);
+    admission_leave(&connection->entry);
     deadline_thread_remove(options->deadlines, connection->deadline);
     free(connection);
 }

@@ -7,7 +7,7 @@
  *
  * Used by:  listener.c gives the first two functions to the library; http/request_flow.c (the
  *           rest).
- * Owns:     its filter and its deadline; never the descriptor.
+ * Owns:     its filter, its deadline and its place among those that wait; never the descriptor.
  * Fails:    without memory there is no connection, and nothing is served.
  * Threads:  the I/O thread of the connection.
  */
@@ -15,6 +15,7 @@
 #define BURIN_CONNECTION_H
 
 #include "server/http/engine/accept_balance.h"
+#include "server/http/engine/admission.h"
 #include "server/http/engine/deadline_thread.h"
 #include "server/http/engine/lingering_close.h"
 #include "server/http/engine/recv_filter.h"
@@ -26,6 +27,7 @@
 struct connection {
     struct deadline *deadline;
     struct recv_filter *filter; /* NULL: nothing may be served */
+    struct admission_entry entry;
     int64_t requests;           /* so far, the one under way among them */
     int64_t start_ns;           /* of the request under way: its first byte, as far as known */
     bool answered_early;        /* it is the last one, and what still comes is dropped */
@@ -37,6 +39,7 @@ struct connection_options {
     struct deadline_thread *deadlines;
     struct lingering_close *lingering;
     struct accept_share *share; /* the listener's; may be NULL */
+    struct admission *admission; /* the listener's; NULL: all requests are let in */
     size_t header_bytes_max;    /* of a request */
     size_t request_bytes;       /* of memory for its requests */
 

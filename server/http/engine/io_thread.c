@@ -4,6 +4,8 @@
  * and the library, which is called by nobody else. */
 #include "server/http/engine/io_thread.h"
 
+#include "pipeline/timing.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -11,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 struct io_thread {
@@ -27,7 +30,7 @@ struct io_thread {
 enum { SOCKETS, PIPE, WAKE, SOURCES };
 
 /* An answer takes the library three turns: sent, closed, the next request looked for. */
-enum { TURNS = 4 };
+enum { TURNS = 4, PACE_NS = 2000000 };
 
 enum { FULL_MS = 20 };
 
@@ -95,13 +98,31 @@ static void take_events(struct io_thread *io, const struct epoll_event *ready, i
     }
 }
 
+/* Milliseconds until there is something to do, though nothing happens; -1: never. */
+static int next_timeout(struct io_thread *io) {
+    const int library = timeout_of(io);
+    const int waiting = io->calls.admission ? admission_turn(io->calls.admission) : -1;
+    return waiting < 0 || (library >= 0 && library < waiting) ? library : waiting;
+}
+
+/* Nobody waits for this thread while requests wait for workers, and each time that it is woken it
+ * takes a core from them: so it takes its turns PACE_NS apart then. */
+static void pace(const struct io_thread *io, int64_t last_ns) {
+    const bool crowded = io->calls.admission && admission_is_crowded(io->calls.admission);
+    const int64_t left = crowded ? last_ns + PACE_NS - clock_ns() : 0;
+    if (left > 0) nanosleep(&(struct timespec){ .tv_nsec = left }, NULL);
+}
+
 static void *run(void *argument) {
     struct io_thread *io = argument;
+    int64_t last_ns = 0;
     pthread_setname_np(pthread_self(), "io");
     yield_to_lanes();
     while (!__atomic_load_n(&io->stop, __ATOMIC_ACQUIRE)) {
         struct epoll_event ready[SOURCES];
-        const int count = epoll_wait(io->events, ready, SOURCES, timeout_of(io));
+        const int count = epoll_wait(io->events, ready, SOURCES, next_timeout(io));
+        pace(io, last_ns);
+        last_ns = clock_ns();
         take_events(io, ready, count);
         stop_accepting(io);
         run_library(io);
@@ -119,6 +140,7 @@ struct io_thread *io_thread_start(struct MHD_Daemon *daemon, int pipe,
     io->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     io->events = epoll_create1(EPOLL_CLOEXEC);
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    if (info && calls->admission) admission_watch(calls->admission, info->epoll_fd);
     if (info && add_source(io, info->epoll_fd, SOCKETS) && add_source(io, io->wake, WAKE) &&
         (pipe < 0 || add_source(io, pipe, PIPE)) &&
         pthread_create(&io->thread, NULL, run, io) == 0) {

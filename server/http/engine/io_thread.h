@@ -13,6 +13,8 @@
 #ifndef BURIN_IO_THREAD_H
 #define BURIN_IO_THREAD_H
 
+#include "server/http/engine/admission.h"
+
 #include <microhttpd.h>
 #include <stdint.h>
 
@@ -25,6 +27,7 @@ struct io_calls {
     void (*full)(void *context); /* all connections are taken: after each turn, and every 20 ms */
     void *full_context;
     unsigned connections_max;
+    struct admission *admission; /* is given each turn; may be NULL */
 };
 
 /* PIPE: a read end; -1: none. DAEMON was started with MHD_USE_EPOLL and no internal thread. */

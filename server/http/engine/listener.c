@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+/* How it works. The library is started without a thread and driven by io_thread.c, which calls back
+ * here when all connections are taken: then room is made for those who wait in the backlog. At the
+ * end a socket of our own ignores new connections, and an inherited one is left to its others. */
 #include "server/http/engine/listener.h"
 
 #include "server/http/engine/connection_eviction.h"
@@ -78,8 +81,16 @@ static struct io_thread *start_thread(struct listener *listener, struct MHD_Daem
                                     .context = options->context,
                                     .full = make_way,
                                     .full_context = listener,
-                                    .connections_max = options->connections_max };
+                                    .connections_max = options->connections_max,
+                                    .admission = options->connection.admission };
     return io_thread_start(library, options->pipe, &calls);
+}
+
+static bool prepare_admission(struct listener *listener) {
+    struct listener_options *options = &listener->options;
+    if (!options->admission) return true;
+    options->connection.admission = admission_create(options->admission);
+    return options->connection.admission != NULL;
 }
 
 struct listener *listener_open(const struct listener_options *options) {
@@ -90,7 +101,8 @@ struct listener *listener_open(const struct listener_options *options) {
     if (options->balance && listener->fd >= 0)
         listener->options.connection.share =
             accept_balance_join(options->balance, listener->fd, (int)options->connections_max);
-    struct MHD_Daemon *library = listener->fd >= 0 ? start_library(listener) : NULL;
+    const bool admits = prepare_admission(listener);
+    struct MHD_Daemon *library = listener->fd >= 0 && admits ? start_library(listener) : NULL;
     if (library) listener->io = start_thread(listener, library);
     if (listener->io) return listener;
     accept_balance_leave(listener->options.connection.share);
@@ -98,6 +110,7 @@ struct listener *listener_open(const struct listener_options *options) {
         MHD_stop_daemon(library); /* and with it the socket */
     else if (listener->fd >= 0)
         close(listener->fd);
+    admission_destroy(listener->options.connection.admission);
     free(listener);
     return NULL;
 }
@@ -127,5 +140,6 @@ void listener_close(struct listener *listener) {
     if (!listener) return;
     accept_balance_leave(listener->options.connection.share);
     io_thread_stop(listener->io);
+    admission_destroy(listener->options.connection.admission);
     free(listener);
 }

@@ -22,6 +22,7 @@ struct listener_options {
     bool inherited; /* other processes have it too, or will: no trace of us may stay at it */
     unsigned connections_max;
     struct accept_balance *balance; /* with other listeners of the socket; NULL: there are none */
+    const struct admission_options *admission; /* copied; NULL: all requests are let in */
     struct connection_options connection;
     int pipe; /* read end on which finished jobs come back; -1: none */
 

@@ -30,6 +30,7 @@ enum { DESCRIPTORS = 1 << 20, DROP_MAX = 1 << 20, SUBSTITUTE_MAX = 64 };
 struct recv_filter {
     int fd;
     struct deadline *deadline;
+    struct admission_entry *entry; /* NULL: all is let in */
     struct recv_sink sink;
     struct framing framing;
     struct failure failure; /* why it is refused, once it is */
@@ -229,6 +230,27 @@ static ssize_t read_filtered(struct recv_filter *filter, char *buffer, size_t ro
     return got > 0 ? -1 : got;
 }
 
+/* Only between two requests: what has begun to come is read on. */
+static bool is_between(const struct recv_filter *filter) {
+    const struct framing *framing = &filter->framing;
+    return filter->entry && !filter->held && !framing->refused && framing->state == FRAMING_HEAD;
+}
+
+static ssize_t read_if_let_in(struct recv_filter *filter, char *buffer, size_t room, int flags) {
+    int64_t since_ns = 0;
+    if (admission_keeps_out(filter->entry, &since_ns)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    if (since_ns) {
+        filter->start_number = filter->framing.heads + 1;
+        filter->start_ns = since_ns;
+    }
+    const ssize_t got = read_filtered(filter, buffer, room, flags);
+    if (got > 0) admission_begun(filter->entry);
+    return got;
+}
+
 /* Named so that the header's own recv, which hardened builds define inline, is left alone. */
 ssize_t recv_filter_recv(int fd, void *buffer, size_t room, int flags) __asm__("recv");
 
@@ -236,7 +258,9 @@ ssize_t recv_filter_recv(int fd, void *buffer, size_t room, int flags) {
     struct recv_filter *filter = fd >= 0 && fd < DESCRIPTORS
                                      ? atomic_load_explicit(&filters[fd], memory_order_acquire)
                                      : NULL;
-    if (filter && !(flags & MSG_PEEK)) return read_filtered(filter, buffer, room, flags);
+    if (filter && !(flags & MSG_PEEK))
+        return is_between(filter) ? read_if_let_in(filter, buffer, room, flags)
+                                  : read_filtered(filter, buffer, room, flags);
     return recvfrom(fd, buffer, room, flags, NULL, NULL);
 }
 
@@ -252,6 +276,10 @@ struct recv_filter *recv_filter_open(int fd, size_t head_max, struct deadline *d
     if (sink) filter->sink = *sink;
     atomic_store_explicit(&filters[fd], filter, memory_order_release);
     return filter;
+}
+
+void recv_filter_set_entry(struct recv_filter *filter, struct admission_entry *entry) {
+    filter->entry = entry;
 }
 
 void recv_filter_close(struct recv_filter *filter) {

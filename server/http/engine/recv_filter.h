@@ -16,6 +16,7 @@
 #define BURIN_RECV_FILTER_H
 
 #include "pipeline/status.h"
+#include "server/http/engine/admission.h"
 #include "server/http/engine/deadline.h"
 #include "server/http/engine/framing.h"
 
@@ -47,6 +48,9 @@ struct recv_filter;
  * nothing may be served. */
 struct recv_filter *recv_filter_open(int fd, size_t head_max, struct deadline *deadline,
                                      const struct recv_sink *sink);
+
+/* Requests may be kept out: ENTRY, the connection's, says when. */
+void recv_filter_set_entry(struct recv_filter *filter, struct admission_entry *entry);
 
 /* Did the body of request NUMBER pass by the library, which was told another length? Then *LENGTH
  * is what its head said. */

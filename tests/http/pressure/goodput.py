@@ -82,14 +82,18 @@ class Daemon:
 
 
 def run(daemon, core, seconds, file, *flags):
-    before = daemon.cpu_s()
-    out = subprocess.run(
+    client = subprocess.Popen(
         ["taskset", "-c", str(core), os.path.join(os.environ.get("BENCH_PROGRAMS", os.path.join(ROOT, "build/cpu/tests/bench")),
                                                   "overload"),
          "--port", str(daemon.port), "--admin-port", str(daemon.admin_port), "--seconds", str(seconds), *flags, file],
-        stdout=subprocess.PIPE, check=True, timeout=seconds * 3 + 60)
-    found = json.loads(out.stdout)
-    found["cpu_s"] = daemon.cpu_s() - before
+        stdout=subprocess.PIPE)
+    assert client.stdout.readline() == b"begun\n"
+    before = daemon.cpu_s()
+    assert client.stdout.readline() == b"ended\n"
+    used = daemon.cpu_s() - before
+    found = json.loads(client.communicate(timeout=60)[0])
+    assert client.returncode == 0
+    found["cpu_s"] = used
     found["good_per_cpu_s"] = found["good"]["count"] / found["cpu_s"] if found["cpu_s"] else 0
     return found
 

@@ -26,7 +26,9 @@ static enum queue_answer push(struct queue *queue, int slot, int client, double 
                               int64_t since_ms) {
     struct queue_job job = { .cost_ms = cost_ms, .since_ns = since_ms * ms_ns };
     job.client.s6_addr[15] = (uint8_t)client;
-    return queue_push(queue, slot, &job);
+    const enum queue_answer foretold = queue_would_take(queue, &job.client, 0);
+    assert_int_equal(queue_push(queue, slot, &job), foretold);
+    return foretold;
 }
 
 static int serve(struct queue *queue) {
@@ -84,6 +86,11 @@ static int fill(struct queue *queue, int client, int from) {
 static void there_is_room_left_for_one_more_client(void **state) {
     (void)state;
     struct queue *queue = make(60, 0);
+    const struct in6_addr nobody = { .s6_addr = { 9 } };
+    assert_int_equal(queue_would_take(queue, &nobody, 29), QUEUE_TAKEN);
+    assert_int_equal(queue_would_take(queue, &nobody, 30), QUEUE_CLIENT_FULL);
+    assert_int_equal(queue_would_take(queue, NULL, 59), QUEUE_TAKEN);
+    assert_int_equal(queue_would_take(queue, NULL, 60), QUEUE_FULL);
     assert_int_equal(fill(queue, 1, 0), 30);
     assert_int_equal(fill(queue, 2, 30), QUEUE_CLIENT_LEAST);
     assert_int_equal(push(queue, 60, 1, 1, 0), QUEUE_CLIENT_FULL);

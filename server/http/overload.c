@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Two numbers that are read without a lock say that there is room, as long as there
+ * is much: the slots in use, and how many jobs waited a millisecond ago. Only when the queue may be
+ * half full is the supervisor asked, which knows each client's part. A refusal is printed in one
+ * go, counted as request_flow.c does it, and logged with others of its second. */
+#include "server/http/overload.h"
+
+#include "pipeline/timing.h"
+#include "server/http/exchange.h"
+#include "server/json_writer.h"
+#include "server/log.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#define MS_NS INT64_C(1000000)
+enum { SEEN_MS = 1, LOG_MS = 1000 };
+
+/* ---- room */
+
+/* NULL: there is no one to have its part. */
+static const struct in6_addr *counted(const struct in6_addr *client) {
+    return IN6_IS_ADDR_UNSPECIFIED(client) ? NULL : client;
+}
+
+/* So many may wait, whosever they are, before anybody is refused. */
+static int ample(const struct config *config) {
+    const int half = (int)config->queue_jobs / 2, most = (int)config->queue_client_jobs;
+    return most && most < half ? most : half;
+}
+
+/* Are they surely fewer? The supervisor's lock is taken once in SEEN_MS. */
+static bool few_wait(struct front_listener *listener, int count) {
+    struct queue_seen *seen = &listener->queue_seen;
+    const int64_t now = clock_ns();
+    if (now - seen->asked_ns >= SEEN_MS * MS_NS) {
+        supervisor_jobs(listener->front->supervisor, &seen->waiting);
+        seen->asked_ns = now;
+    }
+    return seen->waiting + count < ample(listener->front->config);
+}
+
+/* Other listeners are taken to have let in as many. */
+enum room overload_room(void *context, const struct in6_addr *client, int count) {
+    struct front_listener *listener = context;
+    const struct front *front = listener->front;
+    const int slots = slots_count(front->slots), used = slots_in_use(front->slots);
+    count *= front->io_threads;
+    if (front_draining(front) > 1) return ROOM_FREE; /* to hear of it */
+    if (used >= slots) return ROOM_NONE;
+    if (used + count >= slots) return ROOM_UNSURE;
+    if (used + count < ample(front->config) || few_wait(listener, count)) return ROOM_FREE;
+    if (supervisor_has_room(front->supervisor, counted(client), 0, NULL)) return ROOM_NONE;
+    return supervisor_has_room(front->supervisor, counted(client), count, NULL) ? ROOM_UNSURE
+                                                                                : ROOM_FREE;
+}
+
+struct in6_addr overload_client(void *context, const struct sockaddr *peer) {
+    const struct networks *trusted = &((struct front_listener *)context)->front->trusted_proxies;
+    if (client_peer_is_trusted(trusted, peer)) return in6addr_any;
+    const struct in6_addr client = client_find(trusted, peer, NULL, 0);
+    return client_unit(&client);
+}
+
+/* ---- refusals */
+
+/* One line a second: a line for each would cost more than the refusal. */
+static void note_refusal(struct front *front) {
+    const int64_t now = clock_ns();
+    __atomic_add_fetch(&front->refused_unlogged, 1, __ATOMIC_RELAXED);
+    int64_t last = __atomic_load_n(&front->refused_logged_ns, __ATOMIC_RELAXED);
+    if (!log_wants(LOG_INFO) || now - last < LOG_MS * MS_NS ||
+        !__atomic_compare_exchange_n(&front->refused_logged_ns, &last, now, false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED))
+        return;
+    char memory[128];
+    struct json_writer line = json_writer_in(memory, sizeof memory);
+    json_writer_key_string(&line, "event", "refused");
+    json_writer_key_number(&line, "status", MHD_HTTP_SERVICE_UNAVAILABLE);
+    json_writer_key_number(&line, "count",
+                           __atomic_exchange_n(&front->refused_unlogged, 0, __ATOMIC_RELAXED));
+    log_fields(LOG_INFO, memory);
+}
+
+static const struct header_field *find(const struct request_head *request, const char *name) {
+    for (int i = 0; i < request->header_count; i++) {
+        const struct header_field *header = &request->headers[i];
+        if (header->name_length == strlen(name) &&
+            strncasecmp(header->name, name, header->name_length) == 0)
+            return header;
+    }
+    return NULL;
+}
+
+static bool keeps_alive(const struct request_head *request, const struct request_facts *facts) {
+    static const char word[] = "keep-alive";
+    const struct header_field *header = find(request, MHD_HTTP_HEADER_CONNECTION);
+    if (!header) return facts->http_1_1;
+    return header->value_length == strlen(word) &&
+           strncasecmp(header->value, word, header->value_length) == 0;
+}
+
+static void count_request(struct front *front, const struct request_head *request,
+                          enum rejection reason) {
+    char label[48] = "";
+    const char *query = memchr(request->target.bytes, '?', request->target.length);
+    const size_t length = query ? (size_t)(query - request->target.bytes) : request->target.length;
+    snprintf(label, sizeof label, "%.*s", (int)(length < sizeof label ? length : sizeof label) - 1,
+             request->target.bytes + 1);
+    metrics_reject(front->metrics, reason);
+    metrics_request(front->metrics, label, MHD_HTTP_SERVICE_UNAVAILABLE, 0, NULL, 0);
+}
+
+static enum rejection find_reason(const struct front *front, const struct in6_addr *client,
+                                  struct failure *failure) {
+    if (front_full(front)) {
+        fail(failure, STATUS_BUSY, "%d requests are being served already; try again later",
+             slots_count(front->slots));
+        return REJECTED_SLOTS;
+    }
+    if (!supervisor_has_room(front->supervisor, counted(client), 0, failure))
+        fail(failure, STATUS_BUSY, "others wait for room already; try again later");
+    return REJECTED_QUEUE;
+}
+
+/* As problem.c has it. */
+static size_t print(const struct front *front, const char *message, const char *id, bool closes,
+                    char *out, size_t size) {
+    char body[1024];
+    const int length = snprintf(
+        body, sizeof body,
+        "{\"type\": \"about:blank\", \"title\": \"Service Unavailable\", \"status\": 503, "
+        "\"detail\": \"%s\", \"message\": \"%s\", \"code\": \"%s\", \"request_id\": \"%s\"}",
+        message, message, status_name(STATUS_BUSY), id);
+    const int whole =
+        snprintf(out, size,
+                 "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/problem+json\r\n"
+                 "%sCache-Control: no-store\r\nX-Request-ID: %s\r\n"
+                 "X-Content-Type-Options: nosniff\r\nRetry-After: %d\r\nContent-Length: %d\r\n\r\n"
+                 "%s",
+                 closes ? "Connection: close\r\n" : "", id,
+                 supervisor_retry_after_s(front->supervisor), length, body);
+    return length < (int)sizeof body && whole < (int)size ? (size_t)whole : 0;
+}
+
+/* A page of another site must be allowed to read it, which cors.c knows: that is let in. */
+size_t overload_refusal(void *context, const struct in6_addr *client,
+                        const struct request_head *request, const struct request_facts *facts,
+                        char *out, size_t size, bool *last) {
+    struct front *front = ((struct front_listener *)context)->front;
+    const struct header_field *given = find(request, "X-Request-ID");
+    char id[REQUEST_ID_MAX];
+    struct failure failure = { 0 };
+    if (front->config->cors_origins[0] && find(request, MHD_HTTP_HEADER_ORIGIN)) return 0;
+    exchange_make_id(front, given ? given->value : "", given ? given->value_length : 0, id);
+    const enum rejection reason = find_reason(front, client, &failure);
+    *last = !keeps_alive(request, facts);
+    const size_t length = print(front, failure.message, id, *last, out, size);
+    if (length == 0) return 0;
+    count_request(front, request, reason);
+    note_refusal(front);
+    return length;
+}

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""More requests than can be done: each is refused at its head or waits in its socket, the connection goes on, and none is
+lost. tests/http/pressure/goodput.py measures what it costs.
+
+covers: server/http/overload.c"""
+import json
+import os
+import select
+import socket
+import subprocess
+
+import pytest
+
+from conftest import check_problem, freeze, jpeg, noise, pnm, read_to_end, responses, smooth, thaw, wait_until
+
+PICTURE = pnm(noise(32, 24))
+FLAGS = ("--lanes", "1", "--queue-jobs", "2")
+PROGRAMS = os.environ.get("BENCH_PROGRAMS", os.path.join(os.path.dirname(__file__), "../../build/cpu/tests/bench"))
+
+
+def post(body, *headers, announced=None):
+    return b"".join([b"POST /histeq HTTP/1.1\r\nHost: x\r\n", *headers,
+                     b"Content-Length: %d\r\n\r\n" % (announced or len(body)), body])
+
+
+def answer(s):
+    """The next one on a connection that stays open."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += s.recv(1)
+    length = int(data.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+    while not data.endswith(b"\r\n\r\n"):
+        data += s.recv(1)
+    while length > 0:
+        data += (got := s.recv(length))
+        length -= len(got)
+    (found,) = responses(data)
+    return found
+
+
+@pytest.fixture
+def full(start):
+    """A daemon whose worker stands still and whose queue is full; .fill: those connections. thaw() lets it go on."""
+    daemon = start(*FLAGS)
+    worker, = daemon.children()
+    freeze(worker)
+    daemon.fill, daemon.thaw = [], lambda: thaw(worker)
+    try:
+        for i in range(4):
+            daemon.fill.append(daemon.socket())
+            daemon.fill[-1].sendall(post(PICTURE))
+            assert wait_until(lambda: daemon.metric("jobs_in_progress") + daemon.metric("queue_depth") == i + 1)
+        yield daemon
+    finally:
+        thaw(worker)
+
+
+def test_the_connection_goes_on(full):
+    with full.socket() as s:
+        for i in range(5):
+            s.sendall(post(PICTURE, b"X-Request-ID: mine-%d\r\n" % i))
+            status, headers, body = answer(s)
+            problem = json.loads(body)
+            assert status == 503 and "connection" not in headers and 1 <= int(headers["retry-after"]) <= 30
+            assert headers["content-type"] == "application/problem+json" and headers["cache-control"] == "no-store"
+            assert headers["x-request-id"] == problem["request_id"] == f"mine-{i}"
+            assert problem["code"] == "busy" and problem["message"] == "2 jobs are waiting already; try again later"
+            s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert answer(s)[0] == 200
+        s.sendall(post(PICTURE, b"X-Request-ID: not harmless\r\n"))
+        assert answer(s)[1]["x-request-id"] != "not harmless"
+        assert full.samples()['burin_rejected_total{reason="queue"}'] == 6
+        assert full.samples()['burin_requests_total{op="histeq",code="503"}'] == 6
+        full.thaw()
+        assert [answer(c)[0] for c in full.fill] == [200] * 4
+        s.sendall(post(PICTURE))
+        assert answer(s)[0] == 200
+    assert full.becomes_idle()
+
+
+def test_it_is_the_refusal_that_others_get(full):
+    """Word for word what a request gets whose head is no plain one, and so goes the long way."""
+    with full.socket() as s:
+        s.sendall(post(PICTURE, b"X-Request-ID: a\r\n"))
+        short = answer(s)
+    with full.socket() as s:
+        s.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nX-Request-ID: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+                  b"%x\r\n%s\r\n0\r\n\r\n" % (len(PICTURE), PICTURE))
+        long = answer(s)
+    assert short[0] == long[0] and json.loads(short[2]) == json.loads(long[2])
+    assert set(long[1]) - {"date"} == set(short[1])
+    assert {k: v for k, v in long[1].items() if k != "date"} == short[1]
+
+
+def test_it_comes_before_the_body(full):
+    """And what comes of the body afterwards is dropped, without an answer of its own."""
+    body = bytes(300000)
+    with full.socket() as s:
+        s.sendall(post(body[:1000], announced=len(body)))
+        assert answer(s)[0] == 503
+        s.sendall(body[1000:-1])
+        assert not select.select([s], [], [], 0.2)[0]
+        s.sendall(body[-1:] + b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        status, _, told = answer(s)
+        assert status == 200 and json.loads(told) == {"status": "live"}
+
+
+@pytest.mark.parametrize("how", [b"Connection: close\r\n", b"connection: Close\r\n", b"Connection: x\r\n"])
+def test_who_wants_it_closed_gets_it_closed(full, how):
+    (status, headers, _), = responses(full.raw(post(PICTURE, how)))
+    assert status == 503 and headers["connection"] == "close"
+
+
+def test_pipelined(full):
+    """Each gets its own, in order; probes in between, too."""
+    data = b"".join(post(PICTURE, b"X-Request-ID: %d\r\n" % i) + b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n" for i in range(5))
+    found = responses(full.raw(data + post(PICTURE, b"Connection: close\r\n")))
+    assert [status for status, _, _ in found] == [503, 200] * 5 + [503]
+    assert [headers["x-request-id"] for _, headers, _ in found[:10:2]] == [str(i) for i in range(5)]
+
+
+def test_who_waits_and_leaves_is_forgotten(full):
+    """Many ask again and again, until refusals have used up their time or not; then all hang up, and nothing is left."""
+    clients = [full.socket() for _ in range(20)]
+    for c in clients:
+        c.sendall(post(PICTURE) * 20)
+    for c in clients[::2]:
+        c.close()
+    for c in clients[1::2]:
+        c.shutdown(socket.SHUT_WR)
+    full.thaw()
+    for c in clients[1::2]:
+        found = responses(read_to_end(c))
+        assert {status for status, _, _ in found} <= {200, 503}
+        c.close()
+    assert [answer(c)[0] for c in full.fill] == [200] * 4
+    assert full.becomes_idle() and full.works()
+
+
+@pytest.mark.parametrize("flags", [(), ("--fresh",), ("--rate", "20000")], ids=["closed loop", "fresh", "open loop"])
+def test_overload(start, tmp_path, flags):
+    """64 clients and a queue of two: good answers and refusals, nothing else."""
+    picture = tmp_path / "a.jpg"
+    picture.write_bytes(jpeg(smooth(320, 240)))
+    daemon = start(*FLAGS, "--refusals-percent", "1")
+    told = subprocess.run([f"{PROGRAMS}/overload", "--port", str(daemon.port), "--connections", "64", "--warm", "0.1",
+                           "--seconds", "0.6", *flags, picture], stdout=subprocess.PIPE, check=True, timeout=60)
+    found = json.loads(told.stdout.split(b"\n", 2)[2])
+    assert found["good"]["count"] > 0 and found["other"] == found["wrong"] == found["broken"] == 0, found
+    assert found["livez"]["count"] > 0 and found["livez_failed"] == 0
+    assert daemon.becomes_idle() and daemon.works()
+    check_problem(daemon.post("/histeq?bins=1", PICTURE), 400)
