@@ -185,6 +185,7 @@ static void add_driver(struct rules *rules, const struct config *config) {
     for (size_t i = 0; i < sizeof read / sizeof *read; i++) add(rules, read[i], FILE_READ);
     for (size_t i = 0; i < sizeof devices / sizeof *devices; i++)
         add_matching(rules, devices[i], FILE_READ | FILE_WRITE);
+    add(rules, "/proc/self", FILE_WRITE); /* it names its threads there, or refuses to work */
     add_list(rules, getenv("LD_LIBRARY_PATH"), FILE_READ);
     add_library(rules, cuda, 1); /* both stay loaded: they are used in a moment */
     add_library(rules, nvml, 1);
