@@ -58,9 +58,10 @@ static int interrupted(void) {
     return signals_seen > 1; /* a second signal: now */
 }
 
-/* While signals are kept here, and this thread is busy. */
-static int stop_is_pending(void) {
+/* While signals are kept here, and this thread is busy. One may have come before. */
+static int stop_is_wanted(void) {
     sigset_t pending;
+    if (stopping()) return 1;
     return sigpending(&pending) == 0 &&
            (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1);
 }
@@ -284,7 +285,7 @@ static int serve(const struct config *config) {
     /* First the GPUs are counted, then their workers start. */
     say(&service.systemd, "STATUS=Starting: no worker is ready yet", 2 * config->worker_start_ms);
     service.front =
-        front_create(config, service.systemd.sockets, operators, stop_is_pending, &failure);
+        front_create(config, service.systemd.sockets, operators, stop_is_wanted, &failure);
     if (!service.front) {
         log_stop();
         return failure.status == STATUS_CANCELLED ? 0 : complain(&failure);

@@ -295,5 +295,6 @@ void launcher_close(void) {
     if (!launcher.open) return;
     launcher.open = false;
     close(launcher.fd);
+    kill(launcher.pid, SIGKILL); /* it may stand still, and has nothing to finish */
     while (waitpid(launcher.pid, NULL, 0) < 0 && errno == EINTR) continue;
 }

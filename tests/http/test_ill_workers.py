@@ -7,12 +7,14 @@ import os
 import re
 import resource
 import signal
+import subprocess
+import tempfile
 import time
 
 import pytest
 
-from conftest import (LONGER_PATH, alive, check_problem, cpu_seconds, freeze, in_parallel, large_png, memory, noise, pnm,
-                      read_to_end, responses, thaw, wait_until)
+from conftest import (BURIN, LONGER_PATH, PATIENCE_S, TEST_SLOTS, Daemon, alive, check_problem, cpu_seconds, freeze,
+                      in_parallel, large_png, memory, noise, pnm, read_to_end, responses, thaw, wait_until)
 
 PICTURE = pnm(noise(32, 24))
 
@@ -184,3 +186,41 @@ def test_refused_while_stopping_is_counted(start):
     thaw(worker)
     assert job.answer()[0] == 200
     assert daemon.stop() == 0
+
+
+# ---- the end while there are none
+
+class Early(Daemon):
+    """A daemon that is not waited for."""
+
+    def __init__(self):
+        self.log = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", *TEST_SLOTS],
+                                        stdout=subprocess.PIPE, stderr=self.log)
+
+
+def end_with_one_that_stands_still(daemon, find):
+    """Told to stop, it does not wait for READY, nor for a process that never ends by itself."""
+    try:
+        assert wait_until(lambda: find())
+        pid = find()
+        os.kill(pid, signal.SIGSTOP)
+        daemon.process.send_signal(signal.SIGTERM)
+        assert daemon.process.wait(PATIENCE_S) == 0
+        assert not alive(pid)
+        assert "no worker is ready yet" not in daemon.log_text(), "it waited to say that, not for the signal"
+    finally:
+        daemon.process.kill()
+        daemon.stop()
+
+
+def test_sigterm_while_no_worker_gets_ready():
+    daemon = Early()
+    end_with_one_that_stands_still(daemon, lambda: next(iter(daemon.children()), None))
+
+
+def test_sigterm_while_the_launcher_stands_still(start):
+    daemon = start()
+    if daemon.starter() == daemon.process.pid:
+        pytest.skip("there is none without a sandbox")
+    end_with_one_that_stands_still(daemon, daemon.starter)
