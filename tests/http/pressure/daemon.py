@@ -21,12 +21,13 @@ def head(length, path="/histeq"):
 
 
 class Daemon:
-    """With every default but a port of its own, a CPU alone, and no log."""
+    """With every default but a port of its own, a CPU alone, and no log. COMMAND runs the program; STDERR: where its log
+    goes."""
 
-    def __init__(self, *flags):
+    def __init__(self, *flags, command=(), stderr=None):
         self.log = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--log-level", "off",
-                                         *flags], stdout=subprocess.PIPE, stderr=self.log)
+        self.process = subprocess.Popen([*command, BURIN, "serve", "--listen", "127.0.0.1:0", "--devices", "cpu", "--log-level", "off",
+                                         *flags], stdout=subprocess.PIPE, stderr=stderr or self.log)
         found = re.search(rb"127\.0\.0\.1:(\d+)", self.process.stdout.readline())
         if not found:
             self.log.seek(0)

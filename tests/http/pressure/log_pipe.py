@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A log that nobody reads: standard error is a pipe, and all clients go on.
+
+Shown: how many requests were answered, what /livez took meanwhile, lines that the daemon counts as lost, and how long it
+took to end while still nobody read; then the same number again with a reader who comes late, and whether each request has
+its line or is told as missing. Goals: all are answered, /livez within 20 ms (p99), an end within 2 s. It fails where a
+request is not answered, a line is unaccounted for, or the daemon does not end well."""
+import argparse
+import http.client
+import json
+import os
+import sys
+import threading
+import time
+
+from daemon import Daemon, pnm
+
+PICTURE = pnm(16, 12)
+
+
+class Clients:
+    """COUNT requests in all, by so many at a time."""
+
+    def __init__(self, daemon, count, clients):
+        self.daemon, self.answered, self.lock = daemon, 0, threading.Lock()
+        self.threads = [threading.Thread(target=self.run, args=(count // clients,)) for _ in range(clients)]
+        for thread in self.threads:
+            thread.start()
+
+    def run(self, count):
+        connection = http.client.HTTPConnection(*self.daemon.address, timeout=60)
+        good = 0
+        try:
+            for _ in range(count):
+                connection.request("POST", "/histeq", PICTURE)
+                response = connection.getresponse()
+                response.read()
+                good += response.status == 200
+        except OSError as error:
+            print(f"a client gave up: {error!r}")
+        with self.lock:
+            self.answered += good
+
+    def alive(self):
+        return any(thread.is_alive() for thread in self.threads)
+
+
+def watch(daemon, clients):
+    """Milliseconds of each GET /livez until the clients are done, sorted."""
+    times = []
+    while clients.alive():
+        begin = time.monotonic()
+        if daemon.ask("GET", "/livez")[0] != 200:
+            sys.exit("/livez was not answered")
+        times.append(1000 * (time.monotonic() - begin))
+        time.sleep(0.02)
+    return sorted(times)
+
+
+def read_lines(end, wanted):
+    """Lines, until so many requests have theirs or are told as missing, or nothing comes for 5 s."""
+    os.set_blocking(end, False)
+    data, last = bytearray(), time.monotonic()
+    while time.monotonic() < last + 5:
+        try:
+            data += os.read(end, 1 << 20)
+            last = time.monotonic()
+        except BlockingIOError:
+            time.sleep(0.02)
+        lines = [json.loads(line) for line in data[:data.rfind(b"\n") + 1].splitlines()]
+        own = sum(line["event"] == "request" for line in lines)
+        told = sum(line.get("lines", 0) for line in lines)
+        if own + told >= wanted:
+            break
+    return own, told
+
+
+def load(options, late):
+    end, write = os.pipe()
+    daemon = Daemon("--log-level", "info", stderr=write)
+    os.close(write)
+    wrong = 0
+    clients = Clients(daemon, options.requests, options.clients)
+    times = watch(daemon, clients)
+    lost = int(daemon.metric("log_lines_dropped_total"))
+    own, told = read_lines(end, options.requests) if late else (0, 0)
+    begin = time.monotonic()
+    code = daemon.stop()
+    took = time.monotonic() - begin
+    os.close(end)
+    print(f"{'read late' if late else 'never read':12} answered {clients.answered} of {options.requests}; /livez p50 "
+          f"{times[len(times) // 2]:.1f} ms, p99 {times[len(times) * 99 // 100]:.1f} ms; {lost} lines lost; ended after "
+          f"{took:.2f} s" + (f"; {own} lines came, {told} were told as missing" if late else ""), flush=True)
+    wrong += clients.answered != options.requests or code != 0 or not lost
+    wrong += late and (own + told != options.requests or told != lost)
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=20000, help="of each load (20000)")
+    parser.add_argument("--clients", type=int, default=4, help="at a time; divides the requests (4)")
+    options = parser.parse_args()
+    sys.exit(1 if sum(load(options, late) for late in (False, True)) else 0)
+
+
+if __name__ == "__main__":
+    main()
