@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. A walk over the queue, in its order, asks the forecast where each job should go. A
- * job waits for that worker if it has no room, even where another one has some, and counts there as
- * ahead of those behind it. A walk costs some 50 ns a job and comes with every job that comes or
- * goes: so most walks end after a few jobs that wait, and one in a millisecond looks at all.
+ * job waits for that worker if it has no room, even where another has some, and counts there as
+ * ahead of those behind it. A walk costs some 50 ns a job, and is taken for each that comes or
+ * goes: most end after a few jobs that wait, and one in a millisecond looks at all.
  *
- * `places` says of every slot where its job is: WAITING covers the queue and jobs
- * that are not here at all, COMING_BACK those that the dispatcher itself sent back, a number the
- * worker that runs it. Each run of a slot has a number, which travels with the completion: a worker
- * may die just after it told of a job, and its message must not be taken for that of the next run.
- * A job that its dead worker had begun is suspected: it runs again on another worker where there is
- * one, with nothing beside it, and is given up when a second worker dies. */
+ * `places` says of every slot where its job is: WAITING covers the queue and jobs that are not here
+ * at all, COMING_BACK those that were sent back from here, a number the worker that runs it. Each
+ * run of a slot has a number, which its completion carries: a worker may die just after it told of
+ * a job, and that is no news of the next run. A job that its dead worker had begun is suspected: it
+ * runs again alone, elsewhere where that can be, and is given up when a second worker dies. */
 #include "server/jobs/dispatcher.h"
 
 #include "server/jobs/admission.h"
@@ -49,16 +48,14 @@ struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
     const int slots = slots_count(options->slots);
     if (dispatcher) {
         dispatcher->options = *options;
-        const struct queue_options how = { .capacity = (int)options->config->queue_jobs,
-                                           .client_max = (int)options->config->queue_client_jobs,
-                                           .slots = slots };
+        const struct queue_options how = { (int)options->config->queue_jobs,
+                                           (int)options->config->queue_client_jobs, slots };
         dispatcher->queue = queue_create(&how);
         dispatcher->places = malloc((size_t)slots * sizeof *dispatcher->places);
     }
-    if (!dispatcher || !dispatcher->queue || !dispatcher->places) {
-        fail(failure, STATUS_NO_MEMORY, "out of memory for the queue of jobs");
-        return dispatcher_destroy(dispatcher), NULL;
-    }
+    if (!dispatcher || !dispatcher->queue || !dispatcher->places)
+        return fail(failure, STATUS_NO_MEMORY, "out of memory for the queue of jobs"),
+               dispatcher_destroy(dispatcher), NULL;
     for (int i = 0; i < slots; i++)
         dispatcher->places[i] = (struct place){ .at = WAITING, .died_at = NOWHERE };
     forecast_init(&dispatcher->forecast, options->workers);
