@@ -59,8 +59,10 @@ class Daemon:
             time.sleep(0.05)
         return False
 
-    def stop(self):
-        self.process.terminate()
+    def stop(self, signalled=False):
+        """SIGNALLED: it is ending already; once more would end it at once."""
+        if not signalled:
+            self.process.terminate()
         try:
             self.process.wait(60)
         except subprocess.TimeoutExpired:
