@@ -6,6 +6,7 @@
  * the front closes its end of the socket, however that comes about. */
 #include "server/jobs/launcher.h"
 
+#include "pipeline/timing.h"
 #include "server/jobs/process.h"
 #include "server/log.h"
 #include "server/privileges.h"
@@ -24,7 +25,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { ARGUMENTS_MAX = 8, TEXT_MAX = 2048, PATIENCE_S = 1, PASSED = 0, NARROW = -1 };
+enum {
+    ARGUMENTS_MAX = 8,
+    TEXT_MAX = 2048,
+    PATIENCE_S = 1,
+    STRANGER_MS = 50,
+    PASSED = 0,
+    NARROW = -1
+};
 
 struct request {
     uint32_t number;
@@ -228,7 +236,7 @@ static void tell_end(void) {
 /* Of a request that was given up: nobody knows it. */
 static void end_stranger(pid_t pid) {
     int code;
-    if (pid > 0) process_end(pid, 0, &code);
+    if (pid > 0) process_end(pid, clock_ns() + STRANGER_MS * INT64_C(1000000), &code);
 }
 
 static int take_answer(uint32_t number) {

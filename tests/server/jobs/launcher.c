@@ -81,7 +81,8 @@ static int open_one(void **state) {
 static int close_it(void **state) {
     (void)state;
     launcher_close();
-    return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : -1;
+    while (waitpid(-1, NULL, 0) > 0) continue; /* what was given up is killed: it ends */
+    return errno == ECHILD ? 0 : -1;
 }
 
 static void workers(void **state) {
@@ -142,13 +143,13 @@ static void one_that_stands_still_or_has_ended(void **state) {
     kill(launcher, SIGCONT);
     char said[100];
     check_started(ARGUMENTS("burin", "worker", "--count"), said, sizeof said);
-    while (waitpid(-1, &how, WNOHANG) > 0) continue; /* the one that was given up */
     kill(launcher, SIGKILL);
     assert_int_equal(ask(ARGUMENTS("burin", "worker", "--count"), STDERR_FILENO), -1);
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1 && strcmp(argv[1], "worker") == 0) return tell();
+    (void)argv;
+    if (argc > 1) return tell(); /* whatever it is called: never these tests again */
     alarm(120);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(workers, open_one, close_it),
