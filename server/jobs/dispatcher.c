@@ -171,23 +171,10 @@ void dispatcher_hand_out(struct dispatcher *dispatcher) {
 
 /* ---- coming and going */
 
-static enum status judge(const struct dispatcher *dispatcher, enum queue_answer answer,
-                         struct failure *failure) {
-    switch (answer) {
-    case QUEUE_TAKEN: return STATUS_OK;
-    case QUEUE_FULL:
-        return fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
-                    queue_length(dispatcher->queue));
-    default:
-        return fail(failure, STATUS_BUSY,
-                    "so many jobs of yours are waiting already that the rest of the queue is left "
-                    "to others; try again later");
-    }
-}
-
 enum status dispatcher_has_room(const struct dispatcher *dispatcher, const struct in6_addr *client,
                                 int more, struct failure *failure) {
-    return judge(dispatcher, queue_would_take(dispatcher->queue, client, more), failure);
+    return queue_explain(dispatcher->queue, queue_would_take(dispatcher->queue, client, more),
+                         failure);
 }
 
 /* A client's share of all workers' time is counted in that of the one that is fastest for it. */
@@ -197,7 +184,7 @@ static enum status push(struct dispatcher *dispatcher, int slot, struct failure 
         job->client, forecast_least_ms(&dispatcher->forecast, &dispatcher->places[slot].forecast),
         job->submitted_ns
     };
-    return judge(dispatcher, queue_push(dispatcher->queue, slot, &entry), failure);
+    return queue_explain(dispatcher->queue, queue_push(dispatcher->queue, slot, &entry), failure);
 }
 
 static int waiting_for_operators(const struct dispatcher *dispatcher) {

@@ -142,6 +142,20 @@ enum queue_answer queue_would_take(const struct queue *queue, const struct in6_a
     return client && has_its_part(queue, waiting + more, length) ? QUEUE_CLIENT_FULL : QUEUE_TAKEN;
 }
 
+enum status queue_explain(const struct queue *queue, enum queue_answer answer,
+                          struct failure *failure) {
+    switch (answer) {
+    case QUEUE_TAKEN: return STATUS_OK;
+    case QUEUE_FULL:
+        return fail(failure, STATUS_BUSY, "%d jobs are waiting already; try again later",
+                    queue_length(queue));
+    default:
+        return fail(failure, STATUS_BUSY,
+                    "so many jobs of yours are waiting already that the rest of the queue is left "
+                    "to others; try again later");
+    }
+}
+
 enum queue_answer queue_push(struct queue *queue, int slot, const struct queue_job *job) {
     if (queue->length >= queue->options.capacity) return QUEUE_FULL;
     const int number = flow_table_take(queue->flows, &job->client);

@@ -22,6 +22,8 @@
 #ifndef BURIN_QUEUE_H
 #define BURIN_QUEUE_H
 
+#include "pipeline/status.h"
+
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,6 +50,10 @@ struct queue_job {
 enum queue_answer { QUEUE_TAKEN, QUEUE_FULL, QUEUE_CLIENT_FULL };
 
 enum queue_answer queue_push(struct queue *queue, int slot, const struct queue_job *job);
+/* STATUS_BUSY, and why, in the words of the client that is refused; STATUS_OK where it is taken. */
+enum status queue_explain(const struct queue *queue, enum queue_answer answer,
+                          struct failure *failure);
+
 /* What queue_push would say to the next job but MORE of CLIENT; NULL: of a client that has none. */
 enum queue_answer queue_would_take(const struct queue *queue, const struct in6_addr *client,
                                    int more);
