@@ -67,6 +67,7 @@ OBJECTS = $(C_SOURCES:%.c=$(B)/%.o) $(CU_SOURCES:%.cu=$(B)/%.cu.o)
 kept = $(foreach f,$1,$(if $(filter $(OPS_SKIP) $(OPS_SKIP:%=%_%),$(basename $(notdir $f))),,$(B)/$(basename $f)))
 TESTS = $(call kept,$(call below,$(wildcard tests/pipeline tests/server tests/config),*.c) tests/cuda/ops/histeq_fixed_point.c $(foreach t,kernel_source kernel_fused kernel_chain kernel_cache kernel_library,tests/cuda/skeletons/$t.c))
 BENCHES = $(call kept,$(wildcard tests/bench/*.c))
+FAULTS = $(patsubst %.c,$(B)/%.so,$(wildcard tests/http/pressure/*.c))
 ifneq ($(CUDA),0)
 PTX_TESTS = $(foreach t,decode encode copies,$(B)/tests/cuda/codecs/jpeg_$(t)_ptx75)
 GPU_TESTS = $(call kept,$(call below,tests/cuda,*.c) $(call below,tests/cuda,*.cu)) $(PTX_TESTS) $(if $(filter carve,$(OPS)),$(B)/tests/cuda/ops/carve_checked)
@@ -91,7 +92,8 @@ all: $(PROGRAM) ## the program, build/burin
 
 # tests/http/test_bench.py runs them.
 export BENCH_PROGRAMS = $(abspath $(B)/tests/bench)
-http http_waiting http_rest: $(BENCHES) $(B)/tests/http/pressure/faults.so
+export PRELOADS = $(abspath $(B)/tests/http/pressure)
+http http_waiting http_rest: $(BENCHES) $(FAULTS)
 
 serve: ## install what is missing, build, start the daemon on 127.0.0.1:8080 and print a curl line
 	@$(MAKE) --no-print-directory deps NEED="$(PACKAGES)"
@@ -135,7 +137,7 @@ reference: $(PROGRAM) ## the operators against numpy, OpenCV and scikit-image al
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/reference)
 
 # One after the other: each measures times, or fills what the machine has. A program that others import is not executable.
-pressure: $(PROGRAM) $(BENCHES) $(B)/tests/http/pressure/faults.so ## the loads of tests/http/pressure, with their figures; PRESSURE="a.py b.py" selects
+pressure: $(PROGRAM) $(BENCHES) $(FAULTS) ## the loads of tests/http/pressure, with their figures; PRESSURE="a.py b.py" selects
 	@failed=; for program in $(or $(PRESSURE),$(notdir $(shell find tests/http/pressure -maxdepth 1 -name '*.py' -perm /111 | sort))); do \
 	  echo "== $$program"; BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 tests/http/pressure/$$program || failed="$$failed $$program"; \
 	done; [ -z "$$failed" ] || { echo "failed:$$failed"; exit 1; }
@@ -241,11 +243,11 @@ $(B)/tests/fake/%.so: tests/fake/%.c tests/fake/%.h
 	@mkdir -p $(@D)
 	$(SAY) fake $<
 	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -fPIC -shared $< -o $@
-# What makes calls of the system fail.
+# What makes calls of the system fail: it replaces them, so nothing checks them on the way.
 $(B)/tests/http/pressure/%.so: tests/http/pressure/%.c
 	@mkdir -p $(@D)
 	$(SAY) faults $<
-	$(Q)$(CC) $(CFLAGS) -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
+	$(Q)$(CC) $(filter-out -D_FORTIFY_SOURCE%,$(CFLAGS)) -Wno-missing-prototypes -fPIC -shared $< -ldl -o $@
 $(B)/tests/server/jobs/gpu_sampler: | $(B)/tests/fake/nvml.so
 $(B)/tests/cuda/%: $(B)/tests/cuda/%.cu.o $(B)/libburin.a
 	$(SAY) test $@

@@ -3,12 +3,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <poll.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+
+/* Whoever asks in a circle for what the system refuses shall not do so with all its might. */
+enum { ERROR_MS = 1 };
 
 bool channel_open(int ends[2]) {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) return false;
     return fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0;
+}
+
+bool channel_is_read(int end) {
+    int unread; /* bytes, with what the system keeps beside them */
+    return ioctl(end, SIOCOUTQ, &unread) == 0 && unread == 0;
 }
 
 bool channel_send(int end, const struct message *message) {
@@ -25,7 +36,9 @@ static int take_one(int end, struct message *message, int flags) {
     do got = recv(end, message, sizeof *message, flags);
     while (got < 0 && (errno == EINTR || errno == ECONNRESET));
     if (got == (ssize_t)sizeof *message) return 1;
-    return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK) ? -1 : 0;
+    if (got >= 0) return got ? -1 : 0; /* nothing else is sent: an empty one is the end */
+    if (errno != EAGAIN && errno != EWOULDBLOCK) poll(NULL, 0, ERROR_MS);
+    return -1;
 }
 
 int channel_take(int end, struct message *messages, int count, int wait_ms) {

@@ -15,6 +15,7 @@
 #include "server/jobs/completion_pipe.h"
 #include "server/jobs/lane_watch.h"
 #include "server/jobs/queue.h"
+#include "server/jobs/sweep.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ struct place {
     short died_at; /* the worker that died with it, or NOWHERE */
     struct forecast_job forecast;
     struct stillness lane; /* of the thread that runs it */
+    int64_t sent_ns;       /* a message of it, last */
 };
 
 struct dispatcher {
@@ -40,6 +42,7 @@ struct dispatcher {
     double service_ms; /* smoothed time of a job in a worker; 0 before the first */
     struct forecast forecast;
     int64_t whole_walk_ns; /* when all that waits was looked at last */
+    int64_t sweep_ns;      /* when lost messages were looked for last */
 };
 
 struct dispatcher *dispatcher_create(const struct dispatcher_options *options,
@@ -81,6 +84,7 @@ static short number_of(const struct dispatcher *dispatcher, const struct worker_
 static void send_back(struct dispatcher *dispatcher, int slot) {
     struct job *job = job_of(dispatcher, slot);
     dispatcher->places[slot].at = COMING_BACK;
+    dispatcher->places[slot].sent_ns = clock_coarse_ns();
     job->run_number = ++dispatcher->runs;
     completion_pipe_send(dispatcher->options.pipes[job->io_thread],
                          &(struct completion){ slot, job->run_number });
@@ -125,6 +129,7 @@ static bool hand_to(struct dispatcher *dispatcher, int worker, int slot,
     if (!worker_handle_send_job(&dispatcher->options.workers->all[worker], slot, job)) return false;
     dispatcher->running++;
     place->at = (short)worker;
+    place->sent_ns = clock_coarse_ns();
     place->forecast.backlog = *backlog;
     backlog_add(&dispatcher->forecast.backlogs[worker], backlog);
     return true;
@@ -299,23 +304,24 @@ void dispatcher_expire(struct dispatcher *dispatcher) {
     }
 }
 
-/* Where the process stands still as a whole, no lane is to blame. */
-static bool lane_hangs(struct dispatcher *dispatcher, struct worker_handle *worker, int slot,
-                       int64_t now) {
-    struct stillness *lane = &dispatcher->places[slot].lane;
-    if (worker_handle_is_late(worker, now)) {
-        stillness_end(lane);
-        return false;
+void dispatcher_sweep(struct dispatcher *dispatcher, int64_t now) {
+    const struct dispatcher_options *options = &dispatcher->options;
+    if (now - dispatcher->sweep_ns < SWEEP_MS * ms_ns) return;
+    dispatcher->sweep_ns = now;
+    for (int slot = 0; slot < slots_count(options->slots); slot++) {
+        struct place *place = &dispatcher->places[slot];
+        const struct job *job = job_of(dispatcher, slot);
+        if (place->at == WAITING) continue;
+        const struct worker_handle *at = place->at >= 0 ? &options->workers->all[place->at] : NULL;
+        const struct sweep_job what = { slot, job, at, options->pipes[job->io_thread],
+                                        place->sent_ns };
+        if (sweep_send_again(&what, now)) place->sent_ns = now;
     }
-    const enum lane_state state =
-        lane_watch_look(lane, job_of(dispatcher, slot), worker->pid,
-                        dispatcher->options.config->worker_still_ms * ms_ns, now);
-    if (state == LANE_MOVES) worker_handle_moved(worker, now);
-    return state == LANE_HANGS;
 }
 
 bool dispatcher_hangs(struct dispatcher *dispatcher, struct worker_handle *worker, int64_t now) {
     const int64_t grace_ns = dispatcher->options.config->processing_ms * ms_ns;
+    const int64_t still_ns = dispatcher->options.config->worker_still_ms * ms_ns;
     bool hangs = false;
     for (int slot = 0; worker->running && slot < slots_count(dispatcher->options.slots); slot++) {
         if (dispatcher->places[slot].at != number_of(dispatcher, worker)) continue;
@@ -323,7 +329,8 @@ bool dispatcher_hangs(struct dispatcher *dispatcher, struct worker_handle *worke
         const int64_t deadline = progress->deadline_ns;
         worker_handle_moved(worker, __atomic_load_n(&progress->seen_ns, __ATOMIC_RELAXED));
         hangs |= deadline && now - deadline > grace_ns;
-        hangs |= lane_hangs(dispatcher, worker, slot, now);
+        hangs |= lane_watch_hangs(&dispatcher->places[slot].lane, job_of(dispatcher, slot), worker,
+                                  still_ns, now);
     }
     return hangs;
 }

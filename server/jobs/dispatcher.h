@@ -66,6 +66,10 @@ void dispatcher_cancel(struct dispatcher *dispatcher, int slot);
 /* Sends back the waiting jobs whose time is over, or for which no worker is left. */
 void dispatcher_expire(struct dispatcher *dispatcher);
 
+/* Finds messages that were lost between here, the workers and the completion pipes, and sends them
+ * again. Called every 50 ms, it looks every 250. */
+void dispatcher_sweep(struct dispatcher *dispatcher, int64_t now);
+
 /* Tells the worker when its jobs last went on. True if one of them hangs: it is past its deadline
  * by processing_ms and more, so nothing looks at its progress any more, whatever the other lanes
  * do; or its lane, on a CPU, has slept in it for worker_still_ms (lane_watch.h). */

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "server/jobs/heartbeat.h"
 
-#include "server/jobs/channel.h"
-
 #include <unistd.h>
 
 static void *heartbeat_main(void *argument) {
     struct heartbeat *heartbeat = argument;
-    const struct message beat = { .kind = CHANNEL_HEARTBEAT, .thread = gettid() };
+    struct message beat = { .thread = gettid() };
     heartbeat->number = beat.thread;
     sem_post(&heartbeat->begun);
-    while (channel_send(heartbeat->channel, &beat) &&
-           channel_sleep(heartbeat->channel, HEARTBEAT_MS))
-        continue;
+    do {
+        if (__atomic_load_n(&heartbeat->is_ready, __ATOMIC_ACQUIRE)) beat = heartbeat->ready;
+        beat.kind = CHANNEL_HEARTBEAT;
+        channel_send(heartbeat->channel, &beat);
+    } while (channel_sleep(heartbeat->channel, HEARTBEAT_MS));
     return NULL;
 }
 
@@ -22,6 +22,11 @@ bool heartbeat_start(struct heartbeat *heartbeat) {
     while (heartbeat->started && sem_wait(&heartbeat->begun) != 0) continue;
     if (heartbeat->started) pthread_setname_np(heartbeat->thread, "heartbeat");
     return heartbeat->started;
+}
+
+void heartbeat_tell(struct heartbeat *heartbeat, const struct message *message) {
+    heartbeat->ready = *message;
+    __atomic_store_n(&heartbeat->is_ready, 1, __ATOMIC_RELEASE);
 }
 
 void heartbeat_join(struct heartbeat *heartbeat) {

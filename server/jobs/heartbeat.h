@@ -13,6 +13,8 @@
 #ifndef BURIN_HEARTBEAT_H
 #define BURIN_HEARTBEAT_H
 
+#include "server/jobs/channel.h"
+
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdbool.h>
@@ -26,10 +28,15 @@ struct heartbeat {
     int number; /* the kernel's of the thread, once it was started */
     sem_t begun;
     bool started;
+    struct message ready; /* what every heartbeat tells; atomic `is_ready`: it is there */
+    int is_ready;
 };
 
 /* Returns when the thread runs. */
 bool heartbeat_start(struct heartbeat *heartbeat);
+/* From now on every heartbeat says what MESSAGE, a READY, does: that one may be lost. Once. */
+void heartbeat_tell(struct heartbeat *heartbeat, const struct message *message);
+
 void heartbeat_join(struct heartbeat *heartbeat); /* does nothing if it was not started */
 
 #endif

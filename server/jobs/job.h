@@ -7,8 +7,8 @@
  * Used by:  server/http fills and answers it; supervisor.c queues it; executor.c runs it.
  * Owns:     nothing; the slot that it lies in belongs to the request until slot_give.
  * Threads:  one at a time. The front writes the first part before supervisor_submit, the worker the
- *           second before it sends the completion. Only `progress`, `started` and `lane` are
- *           touched while the other side may look, and those are atomic.
+ *           second before it sends the completion. Only `progress`, `received`,
+ *           `started` and `lane` are touched while the other side may look, and those are atomic.
  */
 #ifndef BURIN_JOB_H
 #define BURIN_JOB_H
@@ -76,6 +76,7 @@ struct job {
     struct progress progress; /* deadline and cancel by the front, done and total by the worker */
 
     /* ---- the answer: written by the worker */
+    uint32_t received; /* its run_number, once the worker has the message of that run */
     int32_t started;   /* a lane has taken it: if the worker dies now, this job may be why */
     int32_t lane;      /* the thread that does all of it; 0: it waits for a GPU or other threads */
     int32_t deaths;    /* workers that died with it, and maybe of it; kept by the front */

@@ -25,3 +25,14 @@ enum lane_state lane_watch_look(struct stillness *lane, const struct job *job, p
     stillness_end(lane);
     return LANE_SLEEPS;
 }
+
+bool lane_watch_hangs(struct stillness *lane, const struct job *job, struct worker_handle *worker,
+                      int64_t still_ns, int64_t now) {
+    if (worker_handle_is_late(worker, now)) {
+        stillness_end(lane);
+        return false;
+    }
+    const enum lane_state state = lane_watch_look(lane, job, worker->pid, still_ns, now);
+    if (state == LANE_MOVES) worker_handle_moved(worker, now);
+    return state == LANE_HANGS;
+}

@@ -12,8 +12,7 @@
 #ifndef BURIN_LANE_WATCH_H
 #define BURIN_LANE_WATCH_H
 
-#include "server/jobs/job.h"
-#include "server/jobs/stillness.h"
+#include "server/jobs/worker_handle.h"
 
 enum lane_state {
     LANE_UNKNOWN, /* it runs no job, or the kernel was not asked, for the job was seen to go on */
@@ -25,5 +24,10 @@ enum lane_state {
 /* LANE: of JOB, on the process PID. */
 enum lane_state lane_watch_look(struct stillness *lane, const struct job *job, pid_t pid,
                                 int64_t still_ns, int64_t now);
+
+/* Whether the lane of JOB, which WORKER has, hangs; tells WORKER where it moves. While its process
+ * stands still as a whole, no lane is to blame. */
+bool lane_watch_hangs(struct stillness *lane, const struct job *job, struct worker_handle *worker,
+                      int64_t still_ns, int64_t now);
 
 #endif

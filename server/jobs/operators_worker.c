@@ -13,6 +13,7 @@
 #include "server/jobs/process.h"
 #include "server/jobs/sandbox_answer.h"
 #include "server/jobs/stillness.h"
+#include "server/jobs/sweep.h"
 #include "server/jobs/worker.h"
 #include "server/log.h"
 #include "server/sandbox.h"
@@ -39,9 +40,11 @@ struct operators_worker {
     int job;                    /* the front's slot that is under way, or NONE */
     int64_t over_since_ns;      /* when its time was seen to be over; 0: it is not */
     bool used;                  /* the sandbox has run a job before this one */
+    int64_t sent_ns;            /* when the sandbox was sent the job last */
     bool ready;                 /* the front was told that it is */
     int self_tests;             /* that it was asked for and has not answered */
     int64_t beat_ns;            /* when the front was sent a heartbeat last */
+    struct message facts;       /* what it tells: the sandbox's READY */
     int64_t heard_ns;           /* of the sandbox's last heartbeat */
     pid_t heard_thread;         /* that sent them; as the sandbox says, and looked at in it alone */
     struct stillness stillness; /* of that thread, while no heartbeat comes */
@@ -50,19 +53,30 @@ struct operators_worker {
 
 /* ---- in */
 
+static void send_run(struct operators_worker *worker) {
+    const struct job *job = slot_job(worker->slots, worker->job);
+    const struct message message = { .kind = CHANNEL_RUN,
+                                     .slot = worker->own_slot,
+                                     .run_number = job->run_number };
+    worker->sent_ns = clock_ns();
+    channel_send(worker->sandbox, &message);
+}
+
 static void begin(struct operators_worker *worker, int slot) {
     struct job *from = slot_job(worker->slots, slot), *to = slot_job(worker->own, worker->own_slot);
     *to = *from;
     to->io_thread = 0;
     to->deaths = 0;
+    to->received = 0;
+    to->finished_ns = 0;
     memset(&to->failure, 0, sizeof to->failure);
     memcpy(slot_bytes(worker->own, worker->own_slot), slot_bytes(worker->slots, slot),
            from->body_length);
     worker->job = slot;
     worker->over_since_ns = 0;
+    __atomic_store_n(&from->received, from->run_number, __ATOMIC_RELAXED);
     __atomic_store_n(&from->started, 1, __ATOMIC_RELEASE);
-    channel_send(worker->sandbox,
-                 &(struct message){ .kind = CHANNEL_RUN, .slot = worker->own_slot });
+    send_run(worker);
 }
 
 /* ---- out */
@@ -93,19 +107,34 @@ static void empty_own_slot(struct operators_worker *worker) {
     worker->own_slot = slot_take(worker->own, 0, NULL);
 }
 
-static void take_completion(struct operators_worker *worker) {
-    struct completion completion;
-    if (!completion_pipe_take(worker->completions, &completion, 1) || worker->job == NONE ||
-        completion.slot != worker->own_slot ||
-        completion.run_number != slot_job(worker->slots, worker->job)->run_number)
-        return;
+static void take_answer(struct operators_worker *worker) {
     sandbox_answer_take(worker->slots, worker->job, worker->own, worker->own_slot);
     empty_own_slot(worker);
     answer(worker);
     worker->used = true;
 }
 
+static void take_completion(struct operators_worker *worker) {
+    struct completion completion;
+    if (!completion_pipe_take(worker->completions, &completion, 1) || worker->job == NONE ||
+        completion.slot != worker->own_slot ||
+        completion.run_number != slot_job(worker->slots, worker->job)->run_number)
+        return;
+    take_answer(worker);
+}
+
 /* ---- while it runs */
+
+/* As dispatcher_sweep() does for workers. */
+static void find_lost(struct operators_worker *worker, int64_t now) {
+    switch (sweep_look(slot_job(worker->own, worker->own_slot), worker->sent_ns, now)) {
+    case SWEEP_NOT_RECEIVED:
+        if (channel_is_read(worker->sandbox)) send_run(worker);
+        break;
+    case SWEEP_NOT_TOLD: take_answer(worker); break;
+    default: break;
+    }
+}
 
 /* False: its time has been over for the grace. */
 static bool watch(struct operators_worker *worker) {
@@ -166,6 +195,12 @@ static void sandbox_ended(struct operators_worker *worker) {
 
 /* ---- messages */
 
+/* What was taken for lost may have come after all. */
+static bool is_copy(const struct operators_worker *worker, const struct message *message) {
+    const struct job *job = slot_job(worker->slots, message->slot);
+    return job->run_number != message->run_number || job->received == message->run_number;
+}
+
 /* From the front. False: it has closed the channel. */
 static bool take_from_front(struct operators_worker *worker) {
     struct message message;
@@ -173,7 +208,7 @@ static bool take_from_front(struct operators_worker *worker) {
     while ((count = channel_take(worker->channel, &message, 1, 0)) == 1) {
         if (message.kind == CHANNEL_SELF_TEST)
             worker->self_tests += channel_send(worker->sandbox, &message);
-        else if (message.kind == CHANNEL_RUN && worker->job == NONE)
+        else if (message.kind == CHANNEL_RUN && worker->job == NONE && !is_copy(worker, &message))
             begin(worker, message.slot);
     }
     return count != 0;
@@ -189,6 +224,9 @@ static bool take_expected(struct operators_worker *worker, struct message *messa
         worker->heard_ns = clock_ns();
         worker->heard_thread = message->thread;
         message->thread = gettid();
+        message->capacity = message->lanes = 1;
+        sandbox_answer_clean(message->text, sizeof message->text);
+        worker->facts = *message;
         return true;
     case CHANNEL_SELF_TESTED:
         if (!worker->self_tests) return false;
@@ -206,6 +244,7 @@ static bool take_from_sandbox(struct operators_worker *worker) {
     for (int i = 0; i < count; i++) {
         struct message *message = &messages[i];
         if (message->kind == CHANNEL_HEARTBEAT) worker->heard_ns = clock_ns();
+        if (message->kind == CHANNEL_HEARTBEAT && message->capacity) message->kind = CHANNEL_READY;
         if (!take_expected(worker, message)) continue;
         message->capacity = message->lanes = 1;
         sandbox_answer_clean(message->text, sizeof message->text);
@@ -217,9 +256,10 @@ static bool take_from_sandbox(struct operators_worker *worker) {
 /* ---- signs of life */
 
 static void beat(struct operators_worker *worker, int64_t now) {
-    const struct message message = { .kind = CHANNEL_HEARTBEAT, .thread = gettid() };
+    struct message message = worker->facts;
     if (!worker->ready || now - worker->beat_ns < HEARTBEAT_MS * ms_ns) return;
     worker->beat_ns = now;
+    message.kind = CHANNEL_HEARTBEAT;
     channel_send(worker->channel, &message);
 }
 
@@ -253,6 +293,7 @@ static int serve(struct operators_worker *worker) {
             return WORKER_FAILED;
         }
         if (ready[0].revents && !take_from_front(worker)) return 0;
+        if (worker->job != NONE) find_lost(worker, clock_ns());
         if (worker->job != NONE && !watch(worker)) {
             give_up_job(worker);
             return WORKER_FAILED;

@@ -132,6 +132,21 @@ static bool find(struct pending *pending, struct group *group) {
 
 /* ---- waiting */
 
+/* What was taken for lost may have come after all: its run is known, or it is another's by now. */
+static bool is_copy(const struct pending *pending, const struct message *message) {
+    struct job *job = slot_job(pending->options.slots, message->slot);
+    if (job->run_number != message->run_number) return true;
+    return __atomic_exchange_n(&job->received, message->run_number, __ATOMIC_RELAXED) ==
+           message->run_number;
+}
+
+/* One that waits tells as much as two. */
+static bool self_test_waits(const struct pending *pending) {
+    bool waits = false;
+    for (int i = 0; i < pending->count; i++) waits |= pending->waiting[i] == SELF_TEST;
+    return waits;
+}
+
 static void add_one(struct pending *pending, int slot) {
     const enum job_duration duration = duration_of(pending, slot);
     pending->waiting[pending->count++] = slot;
@@ -142,9 +157,9 @@ static void add_one(struct pending *pending, int slot) {
 static void add(struct pending *pending, const struct message *messages, int count) {
     if (count == 0) pending->closed = true;
     for (int i = 0; i < count; i++) {
-        if (messages[i].kind == CHANNEL_RUN)
+        if (messages[i].kind == CHANNEL_RUN && !is_copy(pending, &messages[i]))
             add_one(pending, messages[i].slot);
-        else if (messages[i].kind == CHANNEL_SELF_TEST)
+        else if (messages[i].kind == CHANNEL_SELF_TEST && !self_test_waits(pending))
             add_one(pending, SELF_TEST);
     }
 }

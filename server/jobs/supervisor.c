@@ -188,6 +188,7 @@ bool supervisor_operators_ready(struct supervisor *supervisor,
 static void tick(struct supervisor *supervisor, int64_t due) {
     const int64_t now = clock_ns();
     dispatcher_expire(supervisor->dispatcher);
+    dispatcher_sweep(supervisor->dispatcher, now);
     end_banks_left(supervisor);
     for (int i = 0; i < supervisor->workers.count; i++) {
         struct worker_handle *worker = &supervisor->workers.all[i];
@@ -302,8 +303,12 @@ void supervisor_stop(struct supervisor *supervisor) {
     supervisor->stopping = supervisor->draining = true;
     pthread_mutex_unlock(&supervisor->lock);
     if (stopped) return;
-    if (supervisor->threaded && write(supervisor->wake, &one, sizeof one) == sizeof one)
+    if (supervisor->threaded) {
+        /* If it is not woken, it looks within 50 ms by itself. */
+        const ssize_t ignored = write(supervisor->wake, &one, sizeof one);
+        (void)ignored;
         pthread_join(supervisor->thread, NULL);
+    }
     end_workers(supervisor);
     pthread_mutex_lock(&supervisor->lock);
     if (supervisor->dispatcher) dispatcher_send_back_all(supervisor->dispatcher);

@@ -255,7 +255,7 @@ static int capacity(const struct worker *worker) {
     return worker->sandbox ? 1 : 2 * worker->lanes_alike * worker->batch;
 }
 
-static void say_ready(const struct worker *worker) {
+static void say_ready(struct worker *worker) {
     struct message message = {
         .kind = CHANNEL_READY,
         .capacity = capacity(worker),
@@ -264,6 +264,7 @@ static void say_ready(const struct worker *worker) {
         .ok = 1,
     };
     snprintf(message.text, sizeof message.text, "%s", worker->executor.device_name);
+    heartbeat_tell(&worker->heartbeat, &message);
     channel_send(worker->channel, &message);
 }
 

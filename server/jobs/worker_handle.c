@@ -27,6 +27,10 @@ enum { SLACK_MS = 250, LANES_MS = 5000 };
 
 enum { END_MS = 3000 };
 
+/* A self-test that was read and not answered for so long is asked for again: question or answer may
+ * be lost. A worker whose lanes are at work drops the copy. */
+enum { ASK_AGAIN_MS = 1000 };
+
 void worker_handle_init(struct worker_handle *worker, const char *device, bool operators) {
     *worker = (struct worker_handle){
         .channel = -1, .cpu = strcmp(device, "cpu") == 0, .operators = operators, .wanted = true
@@ -151,6 +155,7 @@ void worker_handle_receive(struct worker_handle *worker, const struct message *m
         worker->gauges_ns = clock_ns();
         break;
     case CHANNEL_HEARTBEAT:
+        if (message->capacity && !worker->ready) became_ready(worker, message);
         worker->heartbeat_ns = clock_ns();
         worker->heartbeat_thread = message->thread;
         break;
@@ -173,7 +178,7 @@ static bool asked(const struct worker_handle *worker) {
 
 static void send_self_test(struct worker_handle *worker, int64_t now) {
     if (!asked(worker)) worker_handle_moved(worker, now);
-    worker->self_test_pending =
+    worker->self_test_pending |=
         channel_send(worker->channel, &(struct message){ .kind = CHANNEL_SELF_TEST });
     worker->self_test_sent_ns = now;
 }
@@ -209,7 +214,10 @@ bool worker_handle_check(struct worker_handle *worker, int64_t now,
                          const struct worker_patience *patience) {
     if (worker->killed) return true;
     if (!worker->ready) return now - worker->moved_ns <= patience->start_ns;
-    if (!worker->self_test_pending && now - worker->self_test_sent_ns > patience->self_test_ns)
+    const int64_t asked_ago = now - worker->self_test_sent_ns;
+    if (worker->self_test_pending
+            ? asked_ago > ASK_AGAIN_MS * ms_ns && channel_is_read(worker->channel)
+            : asked_ago > patience->self_test_ns)
         send_self_test(worker, now);
     const char *process = look_at_process(worker, now, patience->still_ns);
     const int64_t usual = 3 * patience->self_test_ns + SLACK_MS * ms_ns;
@@ -271,12 +279,23 @@ bool worker_handle_has_room(const struct worker_handle *worker, const struct job
     return worker_handle_is_apart(worker) || worker->running < worker->capacity;
 }
 
+static bool send_run(const struct worker_handle *worker, int slot, const struct job *job) {
+    const struct message message = { .kind = CHANNEL_RUN,
+                                     .slot = slot,
+                                     .run_number = job->run_number };
+    return channel_send(worker->channel, &message);
+}
+
+bool worker_handle_send_again(const struct worker_handle *worker, int slot, const struct job *job) {
+    return channel_is_read(worker->channel) && send_run(worker, slot, job);
+}
+
 bool worker_handle_send_job(struct worker_handle *worker, int slot, struct job *job) {
     job->started = 0;
+    job->received = 0;
     job->finished_ns = 0;
     if (!asked(worker)) worker_handle_moved(worker, clock_ns());
-    if (!channel_send(worker->channel, &(struct message){ .kind = CHANNEL_RUN, .slot = slot }))
-        return false;
+    if (!send_run(worker, slot, job)) return false;
     worker->running++;
     worker->alone = job->deaths > 0;
     return true;

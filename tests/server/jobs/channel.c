@@ -66,6 +66,34 @@ static void a_closed_end_is_told_after_the_last_message(void **state) {
     }
 }
 
+static void it_is_read_when_all_was_taken(void **state) {
+    (void)state;
+    int ends[2];
+    struct message message = run_of(1);
+    assert_true(channel_open(ends));
+    assert_true(channel_is_read(ends[FRONT]));
+    for (int i = 0; i < 2; i++) assert_true(channel_send(ends[FRONT], &message));
+    for (int i = 0; i < 2; i++) {
+        assert_false(channel_is_read(ends[FRONT]));
+        assert_int_equal(channel_take(ends[WORKER], &message, 1, 0), 1);
+    }
+    assert_true(channel_is_read(ends[FRONT]));
+    assert_false(channel_is_read(-1));
+    close(ends[FRONT]);
+    close(ends[WORKER]);
+}
+
+/* Of a system that gives nothing for once nobody ends. */
+static void a_read_that_fails_is_no_end(void **state) {
+    (void)state;
+    struct message message;
+    int pipe_ends[2]; /* no socket */
+    assert_int_equal(pipe(pipe_ends), 0);
+    assert_int_equal(channel_take(pipe_ends[0], &message, 1, 0), -1);
+    close(pipe_ends[0]);
+    close(pipe_ends[1]);
+}
+
 /* It sleeps through messages, which are the lanes', and wakes when the other end is closed. */
 static void a_sleep_ends_with_the_other_end(void **state) {
     (void)state;
@@ -87,6 +115,8 @@ int main(void) {
         cmocka_unit_test(messages_keep_their_borders_and_order),
         cmocka_unit_test(a_full_channel_refuses_the_front),
         cmocka_unit_test(a_closed_end_is_told_after_the_last_message),
+        cmocka_unit_test(it_is_read_when_all_was_taken),
+        cmocka_unit_test(a_read_that_fails_is_no_end),
         cmocka_unit_test(a_sleep_ends_with_the_other_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

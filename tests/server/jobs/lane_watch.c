@@ -100,12 +100,38 @@ static void without_a_job_nobody_hangs(void **state) {
     end();
 }
 
+/* Of a worker: nothing while its heartbeat is late, and else that it goes on. */
+static void its_worker_is_told(void **state) {
+    (void)state;
+    struct worker_handle worker = { .channel = -1 };
+    begin(true, false);
+    worker.pid = process;
+    now += 1000 * ms_ns;
+    worker.heartbeat_ns = now;
+    assert_false(lane_watch_hangs(&lane, &job, &worker, 500 * ms_ns, now));
+    assert_int_equal(worker.moved_ns, now);
+    end();
+    begin(false, false);
+    worker.pid = process;
+    for (int late = 1; late >= 0; late--) {
+        bool hangs = false;
+        for (int i = 0; i < 100; i++) {
+            now += 50 * ms_ns;
+            worker.heartbeat_ns = late ? now - 1000 * ms_ns : now;
+            hangs |= lane_watch_hangs(&lane, &job, &worker, 500 * ms_ns, now);
+        }
+        assert_int_equal(hangs, !late);
+    }
+    end();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_sleeps_in_a_job_hangs),
         cmocka_unit_test(who_computes_does_not),
         cmocka_unit_test(who_sleeps_beside_one_that_computes_does_not),
         cmocka_unit_test(without_a_job_nobody_hangs),
+        cmocka_unit_test(its_worker_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,11 +47,16 @@ static void complete(struct slots *slots, int slot) {
     job->result_offset = RESULT;
     job->result_length = BODY;
     if (strcmp(job->plan, "wrong") == 0) job->result_offset = UINT64_MAX;
+    __atomic_store_n(&job->finished_ns, clock_ns(), __ATOMIC_RELEASE);
+    if (strcmp(job->plan, "lose the answer") == 0) return;
     completion_pipe_send(PROCESS_PIPES_FD, &(struct completion){ slot, job->run_number });
 }
 
 static void do_as_planned(struct slots *slots, int slot) {
-    const char *plan = slot_job(slots, slot)->plan;
+    struct job *job = slot_job(slots, slot);
+    const char *plan = job->plan;
+    if (strcmp(plan, "lose the job") == 0 && job->quality++ == 0) return;
+    job->received = job->run_number;
     for (int i = 0; i < FLOOD && strcmp(plan, "flood") == 0; i++) send_all();
     while (strcmp(plan, "flood for ever") == 0) send_all();
     if (strcmp(plan, "crash") == 0) raise(SIGKILL);
@@ -138,8 +143,10 @@ static int begin_job(struct scene *scene, const char *plan, int64_t ms) {
     job->probe.format = FORMAT_PNM;
     job->progress.deadline_ns = ms ? clock_ns() + ms * 1000000 : 0;
     memset(slot_bytes(scene->slots, slot), 'p', BODY);
-    assert_true(
-        channel_send(scene->channel, &(struct message){ .kind = CHANNEL_RUN, .slot = slot }));
+    for (int i = 0; i < 2; i++) { /* one of them is a copy */
+        const struct message message = { .kind = CHANNEL_RUN, .slot = slot, .run_number = 7 };
+        assert_true(channel_send(scene->channel, &message));
+    }
     return slot;
 }
 
@@ -195,6 +202,16 @@ static void it_passes_on_jobs_and_answers(void **state) {
         assert_true(channel_send(scene.channel, &(struct message){ .kind = CHANNEL_SELF_TEST }));
         assert_int_equal(hear(&scene).kind, CHANNEL_SELF_TESTED);
     }
+    assert_int_equal(end(&scene), 0);
+}
+
+/* Between it and its sandbox. */
+static void what_was_lost_is_found(void **state) {
+    (void)state;
+    struct scene scene = begin();
+    assert_int_equal(run(&scene, "lose the job", 0)->failure.status, STATUS_OK);
+    assert_int_equal(run(&scene, "lose the answer", 0)->failure.status, STATUS_OK);
+    assert_int_equal(run(&scene, "answer", 0)->failure.status, STATUS_OK);
     assert_int_equal(end(&scene), 0);
 }
 
@@ -281,6 +298,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_flood_is_held_back),
         cmocka_unit_test(a_flood_for_ever_ends_at_its_deadline),
         cmocka_unit_test(what_ends_a_sandbox),
+        cmocka_unit_test(what_was_lost_is_found),
         cmocka_unit_test(it_beats_for_the_front),
         cmocka_unit_test(a_sandbox_that_stands_still_ends),
     };

@@ -23,6 +23,11 @@ static int ends[2];
 static struct pending *pending;
 static int next_slot;
 
+static void send_run(int slot, uint32_t run_number) {
+    const struct message message = { .kind = CHANNEL_RUN, .slot = slot, .run_number = run_number };
+    while (!channel_send(ends[0], &message)) usleep(100);
+}
+
 static int send_job(const char *plan, bool is_long, bool old) {
     const int slot = next_slot++ % SLOTS;
     struct job *job = slot_job(slots, slot);
@@ -31,7 +36,7 @@ static int send_job(const char *plan, bool is_long, bool old) {
     job->unbatched = is_long;
     job->predicted_ms = is_long ? 100 : 1;
     job->submitted_ns = old ? 1 : clock_ns() + INT64_C(3600000000000);
-    assert_true(channel_send(ends[0], &(struct message){ .kind = CHANNEL_RUN, .slot = slot }));
+    send_run(slot, ++job->run_number);
     return slot;
 }
 
@@ -393,9 +398,9 @@ static void flood(int batch) {
         job->predicted_ms = 0.01;
         job->submitted_ns = clock_ns();
         snprintf(job->plan, sizeof job->plan, "%u", noise_next(&noise) >> 30);
-        __atomic_store_n(&job->run_number, 1, __ATOMIC_RELEASE);
-        while (!channel_send(ends[0], &(struct message){ .kind = CHANNEL_RUN, .slot = slot }))
-            usleep(100);
+        const uint32_t run_number = (uint32_t)i + 1;
+        __atomic_store_n(&job->run_number, run_number, __ATOMIC_RELEASE);
+        for (int copies = 1 + (i % 3 == 0); copies; copies--) send_run(slot, run_number);
     }
     for (int i = 0; i < SLOTS / 2; i++) sem_wait(&room); /* all have been taken */
     close(ends[0]);

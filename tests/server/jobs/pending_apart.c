@@ -96,8 +96,13 @@ static void end_lanes(int count) {
 
 static int send_of(enum job_duration duration) {
     const int slot = next_slot++ % SLOTS;
-    slot_job(slots, slot)->duration = (int32_t)duration;
-    assert_true(channel_send(ends[0], &(struct message){ .kind = CHANNEL_RUN, .slot = slot }));
+    struct job *job = slot_job(slots, slot);
+    job->duration = (int32_t)duration;
+    job->run_number++;
+    const struct message message = { .kind = CHANNEL_RUN,
+                                     .slot = slot,
+                                     .run_number = job->run_number };
+    assert_true(channel_send(ends[0], &message));
     return slot;
 }
 

@@ -115,6 +115,8 @@ static void it_is_ready_and_beats_and_ends_with_the_front(void **state) {
     for (int i = 0; i < 3; i++) {
         assert_true(hear(&scene, CHANNEL_HEARTBEAT, &message));
         assert_int_equal(message.thread, thread);
+        assert_int_equal(message.capacity, 2 * LANES); /* all that READY told */
+        assert_string_equal(message.text, "cpu");
     }
     assert_true(channel_send(scene.channel, &(struct message){ .kind = CHANNEL_SELF_TEST }));
     assert_true(hear(&scene, CHANNEL_SELF_TESTED, &message));

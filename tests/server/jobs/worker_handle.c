@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,6 +108,25 @@ static void messages_are_told_apart(void **state) {
     assert_true(facts.alive && !facts.healthy);
     assert_string_equal(facts.trouble, "wrong");
     assert_string_equal(facts.name, "a GPU");
+}
+
+/* READY may be lost. */
+static void a_heartbeat_tells_that_it_is_ready(void **state) {
+    (void)state;
+    struct worker_handle worker;
+    struct message beat = { .kind = CHANNEL_HEARTBEAT, .thread = 12 };
+    worker_handle_init(&worker, "cuda:1", false);
+    worker.pid = 1;
+    worker_handle_receive(&worker, &beat);
+    assert_false(worker_handle_healthy(&worker)); /* its lanes are not open yet */
+    beat.capacity = 8;
+    strcpy(beat.text, "a GPU");
+    worker_handle_receive(&worker, &beat);
+    assert_true(worker_handle_healthy(&worker));
+    assert_string_equal(worker.name, "a GPU");
+    worker.self_test_ok = false;
+    worker_handle_receive(&worker, &beat); /* that was long ago */
+    assert_false(worker_handle_healthy(&worker));
 }
 
 /* ---- stillness: a worker, ready since 0, whose front looks at it every tenth of a second */
@@ -218,6 +238,34 @@ static void who_waits_for_a_core_is_neither_still_nor_do_its_lanes_hang(void **s
     while (waitpid(hog, NULL, 0) != hog) continue;
 }
 
+static int asked_for(int end) {
+    struct message message;
+    int count = 0;
+    while (channel_take(end, &message, 1, 0) == 1) count += message.kind == CHANNEL_SELF_TEST;
+    return count;
+}
+
+/* But not while the first waits to be read. */
+static void a_self_test_that_was_lost_is_asked_for_again(void **state) {
+    (void)state;
+    int ends[2];
+    struct worker_handle worker = ready_worker(0);
+    assert_true(channel_open(ends));
+    worker.channel = ends[0];
+    for (int s = 6; s < 12; s++) {
+        worker.heartbeat_ns = s * second_ns;
+        assert_true(check(&worker, s));
+    }
+    assert_int_equal(asked_for(ends[1]), 1);
+    for (int s = 12; s < 18; s += 2) {
+        worker.heartbeat_ns = s * second_ns;
+        assert_true(check(&worker, s));
+        assert_int_equal(asked_for(ends[1]), 1);
+    }
+    close(ends[0]);
+    close(ends[1]);
+}
+
 static void a_long_job_is_no_illness(void **state) {
     (void)state;
     struct worker_handle worker = ready_worker(4);
@@ -307,6 +355,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(gauges_are_told_while_they_are_fresh),
         cmocka_unit_test(gauges_end_with_their_worker),
         cmocka_unit_test(messages_are_told_apart),
+        cmocka_unit_test(a_heartbeat_tells_that_it_is_ready),
+        cmocka_unit_test(a_self_test_that_was_lost_is_asked_for_again),
         cmocka_unit_test(a_stopped_process_is_ill),
         cmocka_unit_test(a_silent_process_of_which_nothing_is_known_is_ill_later),
         cmocka_unit_test(who_waits_for_a_core_is_neither_still_nor_do_its_lanes_hang),
