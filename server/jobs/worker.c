@@ -243,7 +243,7 @@ static enum status open_lanes(struct worker *worker, const struct config *config
         worker->opened++;
     }
     /* The first job of a process pays for loading code and waking the device: let it be ours. */
-    for (int i = 0; i < worker->lanes; i++) {
+    for (int i = 0; i < worker->lanes && lane_duration(worker, i) == JOB_SHORT; i++) {
         const enum status status = self_test_run(worker->lane[i], failure);
         if (status) return status;
     }
