@@ -149,7 +149,7 @@ def test_a_small_one_waits_for_no_long_one(start):
     assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1 and daemon.metric("queue_depth") == 1)
     for _ in range(5):
         assert daemon.works()
-    assert not ended, "the first of them takes a second and more"
+    assert len(ended) < 2, "each of them takes a second and more"
     for thread in threads:
         thread.join()
     assert ended == 2 * [200]

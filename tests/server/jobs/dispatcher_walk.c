@@ -149,16 +149,18 @@ static void who_would_be_late_is_refused(void **state) {
         slot_job(slots, slot)->progress.deadline_ns = clock_ns() + 30000 * INT64_C(1000000);
         if (dispatcher_submit(dispatcher, slot, &failure)) break;
     }
-    assert_int_equal(taken, 29); /* one at work, and half of its own second are left to the last */
+    /* One at work, and half of its own second is left to the last. The first may be done with some
+     * of its own by now. */
+    assert_in_range(taken, 29, 31);
     assert_int_equal(failure.status, STATUS_BUSY);
-    assert_non_null(strstr(failure.message, "after 30 s in the queue"));
-    assert_int_equal(dispatcher_waiting(dispatcher), 29);
+    assert_non_null(strstr(failure.message, " s in the queue, and only 30 s are left"));
+    assert_int_equal(dispatcher_waiting(dispatcher), taken);
     const int other = new_job(2, "cpu", 1000);
     slot_job(slots, other)->progress.deadline_ns = clock_ns() + 30000 * INT64_C(1000000);
     assert_int_equal(dispatcher_submit(dispatcher, other, &failure), STATUS_OK);
     const int never = new_job(3, "auto", 6e6F); /* 24 s even on the GPU */
     assert_int_equal(dispatcher_submit(dispatcher, never, &failure), STATUS_TOO_LARGE);
-    assert_int_equal(dispatcher_waiting(dispatcher), 30);
+    assert_int_equal(dispatcher_waiting(dispatcher), taken + 1);
 }
 
 static void one_client_leaves_room_to_others(void **state) {
