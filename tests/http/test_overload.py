@@ -6,12 +6,11 @@ covers: server/http/overload.c"""
 import json
 import os
 import select
-import socket
 import subprocess
 
 import pytest
 
-from conftest import check_problem, freeze, jpeg, noise, pnm, read_to_end, responses, smooth, thaw, wait_until
+from conftest import check_problem, freeze, jpeg, noise, pnm, responses, smooth, thaw, wait_until
 
 PICTURE = pnm(noise(32, 24))
 FLAGS = ("--lanes", "1", "--queue-jobs", "2")
@@ -120,18 +119,15 @@ def test_pipelined(full):
 
 
 def test_who_waits_and_leaves_is_forgotten(full):
-    """Many ask again and again, until refusals have used up their time or not; then all hang up, and nothing is left."""
+    """Many ask for much at once, and are refused or wait; they hang up before and after there is room, and nothing is left."""
     clients = [full.socket() for _ in range(20)]
     for c in clients:
         c.sendall(post(PICTURE) * 20)
     for c in clients[::2]:
         c.close()
-    for c in clients[1::2]:
-        c.shutdown(socket.SHUT_WR)
     full.thaw()
     for c in clients[1::2]:
-        found = responses(read_to_end(c))
-        assert {status for status, _, _ in found} <= {200, 503}
+        assert answer(c)[0] in (200, 503)
         c.close()
     assert [answer(c)[0] for c in full.fill] == [200] * 4
     assert full.becomes_idle() and full.works()
