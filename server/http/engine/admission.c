@@ -13,8 +13,6 @@
 #include "pipeline/timing.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -32,15 +30,8 @@ enum {
 };
 /* SAMPLE_NS: one refusal counts for no more, for the thread may lose its core in the middle.
  * AROUND_NS: what it costs beside: the thread is woken, and the library and its epoll are asked.
- * FRESH_MS: a request that is older is not refused. SHORT_NS, LONG_NS: when requests wait for more
- * than a few turns, and for long. */
-enum {
-    SAMPLE_NS = 50000,
-    AROUND_NS = 25000,
-    FRESH_MS = 9,
-    SHORT_NS = 10000000,
-    LONG_NS = 50000000
-};
+ * SHORT_NS, LONG_NS: when requests wait for more than a few turns, and for long. */
+enum { SAMPLE_NS = 50000, AROUND_NS = 25000, SHORT_NS = 10000000, LONG_NS = 50000000 };
 static const int64_t second_ns = 1000000000;
 
 /* Those that wait: the oldest, the newest. */
@@ -235,15 +226,6 @@ static void spend(struct admission *admission, int64_t start) {
     admission->spare_ns -= AROUND_NS + (taken < SAMPLE_NS ? taken : SAMPLE_NS);
 }
 
-/* It may have lain in the backlog, or the thread had no turn: then its client is told nothing in
- * time anyway, and waits on. */
-static bool is_fresh(int fd) {
-    struct tcp_info info;
-    socklen_t size = sizeof info;
-    return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) < 0 ||
-           info.tcpi_last_data_recv <= FRESH_MS;
-}
-
 /* There is no room for what the entry's socket has. */
 static enum verdict judge(struct admission_entry *entry, enum room room) {
     const struct admission_options *options = &entry->admission->options;
@@ -256,8 +238,8 @@ static enum verdict judge(struct admission_entry *entry, enum room room) {
     const int64_t now = clock_ns();
     if (got < 0 && errno == EAGAIN) return FINDS_NOTHING;
     if (length == 0) return LETS_IN;
-    if (room == ROOM_UNSURE || !can_spend(entry->admission, now) || !is_fresh(entry->fd))
-        return KEEPS_OUT;
+    entry->in_doubt = room == ROOM_UNSURE;
+    if (room == ROOM_UNSURE || !can_spend(entry->admission, now)) return KEEPS_OUT;
     const size_t refusal = options->refusal(options->context, &entry->client, &request, &facts,
                                             text, sizeof text, &entry->last);
     if (refusal == 0) return LETS_IN;
@@ -314,7 +296,9 @@ static bool try_row(struct admission *admission, const struct row *row, int64_t 
     const int64_t waited_ns = now - first->since_ns;
     const bool long_enough =
         atomic_load(&first->hung_up) || waited_ns > admission->options.waiting_ns;
-    if (!long_enough && ask(admission, &first->client) != ROOM_FREE) {
+    const enum room room = ask(admission, &first->client);
+    const bool to_be_refused = room == ROOM_NONE && first->in_doubt; /* the long way */
+    if (!long_enough && room != ROOM_FREE && !to_be_refused) {
         admission->crowded |= waited_ns > LONG_NS;
         return false;
     }

@@ -57,9 +57,10 @@ struct admission_entry {
     struct deadline *deadline;
     int fd;
     enum { ADMISSION_OUTSIDE, ADMISSION_WAITING, ADMISSION_LET_IN } state;
-    int64_t since_ns;     /* of the request that waits, or was let in */
-    uint64_t unwanted;    /* bytes of a refused request that are still to be dropped */
-    bool last;            /* it is the last one of its connection */
+    int64_t since_ns;  /* of the request that waits, or was let in */
+    uint64_t unwanted; /* bytes of a refused request that are still to be dropped */
+    bool in_doubt;     /* it waits for a turn or two: no room was found, nor that there is none */
+    bool last;         /* it is the last one of its connection */
     _Atomic bool hung_up; /* while it waited */
 };
 
