@@ -67,11 +67,13 @@ static bool is_full(const struct io_thread *io) {
     return io->accepts && io->connections >= io->calls.connections_max;
 }
 
-/* The library does not listen then, so nobody wakes the thread for those who wait to be accepted.
- */
+/* Where it is full the library does not listen, so nobody wakes the thread for those who wait to be
+ * accepted; and else a write that was to wake it may be lost: it looks by itself. */
+enum { LOOK_MS = 500 };
+
 static int timeout_of(const struct io_thread *io) {
-    const int timeout = library_timeout(io->daemon);
-    return is_full(io) && (timeout < 0 || timeout > FULL_MS) ? FULL_MS : timeout;
+    const int timeout = library_timeout(io->daemon), most = is_full(io) ? FULL_MS : LOOK_MS;
+    return timeout < 0 || timeout > most ? most : timeout;
 }
 
 /* While all cores are at work, this thread gets its turn when one of them runs out of it, or at the
@@ -98,11 +100,11 @@ static void take_events(struct io_thread *io, const struct epoll_event *ready, i
     }
 }
 
-/* Milliseconds until there is something to do, though nothing happens; -1: never. */
+/* Milliseconds until there is something to do, though nothing happens. */
 static int next_timeout(struct io_thread *io) {
     const int library = timeout_of(io);
     const int waiting = io->calls.admission ? admission_turn(io->calls.admission) : -1;
-    return waiting < 0 || (library >= 0 && library < waiting) ? library : waiting;
+    return waiting < 0 || library < waiting ? library : waiting;
 }
 
 /* Nobody waits for this thread while requests wait for workers, and each time that it is woken it

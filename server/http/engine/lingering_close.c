@@ -69,6 +69,9 @@ static bool any(struct lingering_close *lingering) {
     return found;
 }
 
+/* A write that was to wake it may be lost: it looks by itself whether it is to stop. */
+enum { LOOK_MS = 500 };
+
 static void *run(void *argument) {
     struct lingering_close *lingering = argument;
     pthread_setname_np(pthread_self(), "linger");
@@ -76,7 +79,7 @@ static void *run(void *argument) {
     while (!__atomic_load_n(&lingering->stop, __ATOMIC_ACQUIRE)) {
         struct epoll_event events[16];
         uint64_t ignored;
-        epoll_wait(lingering->epoll, events, 16, any(lingering) ? CHECK_MS : -1);
+        epoll_wait(lingering->epoll, events, 16, any(lingering) ? CHECK_MS : LOOK_MS);
         while (read(lingering->wake, &ignored, sizeof ignored) > 0) continue;
         drop_all(lingering, piece);
     }
