@@ -68,8 +68,9 @@ def operators_processes(daemon):
 
 
 def settles(daemon):
-    """One generation of workers is left."""
-    assert wait_until(lambda: len(operators_processes(daemon)) == 1), daemon.log_text()
+    """One generation of workers is left: of the one before nothing ends any more, and its texts are closed."""
+    assert wait_until(lambda: len(operators_processes(daemon)) == 1 and len(daemon.children()) == 2), daemon.log_text()
+    assert wait_until(lambda: descriptors(daemon.process.pid).count("/memfd") == 2), "slots and texts"
     return True
 
 
