@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. Samples are counted by the kernels' parts that histeq counts with: noise of 64
- * million takes 25 us that way, and 38 by cuda/skeletons/vector.cuh (H200).
+ * million takes 25 us that way, and 27 by cuda/skeletons/vector.cuh (H200).
  * 8 bit:   every block counts its share in shared memory and adds that to the image's counters
  *          among the zeroed words. A ticket counts the chunks that are in; the block that draws the
  *          last one folds levels to bins, writes them, and clears counters and ticket.

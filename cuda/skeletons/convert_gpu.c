@@ -133,8 +133,8 @@ static void put_list_launch(FILE *out, const struct kernel *kernel) {
     fprintf(out,
             "    const batch_of<1> batch =\n"
             "        batch_for(run, in, in->width, pixels_traits<%d, CHANNELS>::PIXELS, 1);\n"
-            "    const int copies = vector_copies(length, run.shared_bytes);\n"
-            "    const int shared = (int)(copies * bytes);\n"
+            "    const int copies = vector_copies(bins, CHANNELS, run.shared_bytes);\n"
+            "    const int shared = (int)(copies * vector_copy_bytes(bins, CHANNELS));\n"
             "    const unsigned blocks = (unsigned)(VECTOR_BLOCKS * run.multiprocessors);\n"
             "    TRY(cudaFuncSetAttribute(burin_%s_%d_kernel<CHANNELS>,\n"
             "                             cudaFuncAttributeMaxDynamicSharedMemorySize, shared));\n"

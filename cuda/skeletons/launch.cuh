@@ -180,9 +180,10 @@ static inline enum status vector_launch(const struct cuda_context *context,
     struct batch batch;
     const enum status status = batch_init_values(&batch, calls, count, chunk_pixels(&calls[0].in));
     if (status) return status;
-    const size_t length = (size_t)bins * image_colours(&calls[0].in);
-    int copies = vector_copies(length, context->shared_bytes);
-    const size_t shared_bytes = copies * length * sizeof(int);
+    const unsigned colours = image_colours(&calls[0].in);
+    const size_t length = (size_t)bins * colours;
+    int copies = vector_copies(bins, colours, context->shared_bytes);
+    const size_t shared_bytes = copies * vector_copy_bytes(bins, colours);
     for (int i = 0; i < count; i++)
         CUDA_TRY(calls[0].failure,
                  cudaMemsetAsync(calls[i].values, 0, length * sizeof(int), context->stream));

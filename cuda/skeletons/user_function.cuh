@@ -8,11 +8,18 @@
 
 #define BURIN_INLINE static __device__ __forceinline__ __attribute__((__unused__))
 
-/* An R2V's atomicAdd: a count outside its list of BINS is left out. */
+/* An R2V's atomicAdd: a count outside its list of BINS is left out. Of a list in shared memory that
+ * vector.cuh has made, LIST has the top bit, below that the bytes from one bin to the next, and the
+ * address; the bin behind the last one takes what is left out, so that nothing branches. */
 template <class NUMBER>
 BURIN_INLINE int burin_count(NUMBER *sum, int value, const NUMBER *list, int bins) {
-    const unsigned long at = (unsigned long)((const char *)sum - (const char *)list);
-    return at < (unsigned long)bins * sizeof(NUMBER) ? (int)atomicAdd(sum, (NUMBER)value) : 0;
+    const unsigned long from = (unsigned long)list;
+    const unsigned long at = ((unsigned long)sum - from) / sizeof(NUMBER);
+    if (!(from >> 63)) return at < (unsigned long)bins ? (int)atomicAdd(sum, (NUMBER)value) : 0;
+    const unsigned beyond = at >> 32 ? ~0u : 0; /* no comparison of 64 bits where it cannot be */
+    const unsigned bin = min((unsigned)at | beyond, (unsigned)bins);
+    const unsigned word = (unsigned)from + bin * ((unsigned)(from >> 48) & 255);
+    return (int)atomicAdd((NUMBER *)__cvta_shared_to_generic(word), (NUMBER)value);
 }
 
 /* Operators without parameters. */

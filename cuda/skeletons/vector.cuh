@@ -4,12 +4,13 @@
  * Used by:  kernel_source.c and convert_gpu.c, as text around users' operators; launch.cuh; the
  *           ladder of tests/bench/kernels.
  * Limits:   1 to 4 channels of 8 or 16 bits; lists are zero before, and grow by atomicAdd alone.
- * Source:   V. Podlozhnyuk, Histogram calculation in CUDA, 2007: a histogram for each warp.
+ * Source:   V. Podlozhnyuk, Histogram calculation in CUDA, 2007: private histograms.
  *
- * How it works. A block has private lists in shared memory, one for each warp where there is room,
- * and adds them to the image's lists once, at its end. The hardware merges additions of 1 to the
- * same word, so that a constant image is no worse than noise. Lists that are too long for shared
- * memory are counted where they are. FUNCTION takes a sample, a list and its length.
+ * How it works. A block has private lists in shared memory, one for each lane of a warp where there
+ * is room, and adds them to the image's lists once, at its end. Lists lie side by side, a bin's
+ * words one after the other: so lanes never meet in a word or a bank, and noise is no worse than a
+ * constant image. Lists that are too long for shared memory are counted where they are. FUNCTION
+ * takes a sample, a list and its length; it counts by burin_count, which knows where lists lie.
  */
 #ifndef BURIN_SKELETON_VECTOR_CUH
 #define BURIN_SKELETON_VECTOR_CUH
@@ -18,10 +19,35 @@
 
 enum { VECTOR_THREADS = 512, VECTOR_BLOCKS = 3 /* a multiprocessor */ };
 
+/* Lists as burin_count of user_function.cuh takes them: where they are in global memory ... */
+struct lists_in_place {
+    int *first;
+    int bins;
+    __device__ __forceinline__ int *of(int colour) const {
+        return first + colour * bins;
+    }
+};
+
+/* ... or this lane's copies in shared memory: that they are such, bytes from a bin to the next one,
+ * and where the first one is. Each colour has a bin more. */
+struct lane_lists {
+    uint64_t shared;
+    uint32_t address, pitch; /* bytes from a colour to the next one */
+    __device__ __forceinline__ int *of(int colour) const {
+        return (int *)(shared | (address + colour * pitch));
+    }
+};
+
+static __device__ __forceinline__ struct lane_lists lane_lists_of(const int *lists, int bins,
+                                                                  uint32_t copies) {
+    const uint32_t address = shared_address(lists) + threadIdx.x % copies * 4;
+    return { 1ull << 63 | (uint64_t)(4 * copies) << 48, address, (bins + 1) * 4 * copies };
+}
+
 /* One by one: little code. */
-template <class P, class FUNCTION>
+template <class P, class LISTS, class FUNCTION>
 static __device__ __forceinline__ void count_slowly(const uint32_t (&words)[P::WORDS],
-                                                    uint32_t pixels, int *lists, int bins,
+                                                    uint32_t pixels, const LISTS &lists, int bins,
                                                     const FUNCTION &function) {
     uint32_t rest[P::WORDS];
 #pragma unroll
@@ -30,26 +56,30 @@ static __device__ __forceinline__ void count_slowly(const uint32_t (&words)[P::W
     for (uint32_t i = 0; i < pixels; i++) {
 #pragma unroll
         for (int c = 0; c < P::COLOURS; c++)
-            function(chunk_sample<P::DEPTH>(rest, c), lists + c * bins, bins);
+            function(chunk_sample<P::DEPTH>(rest, c), lists.of(c), bins);
         drop_pixel<P>(rest);
     }
 }
 
-template <class P, class FUNCTION>
+template <class P, class LISTS, class FUNCTION>
 static __device__ __forceinline__ void count_pixels(const uint32_t (&words)[P::WORDS],
-                                                    uint32_t pixels, int *lists, int bins,
+                                                    uint32_t pixels, const LISTS &lists, int bins,
                                                     const FUNCTION &function) {
     if (pixels < P::PIXELS) return count_slowly<P>(words, pixels, lists, bins, function);
 #pragma unroll
     for (int i = 0; i < P::PIXELS; i++)
 #pragma unroll
-        for (int c = 0; c < P::COLOURS; c++)
-            function(chunk_sample<P::DEPTH>(words, i * P::CHANNELS + c), lists + c * bins, bins);
+        for (int c = 0; c < P::COLOURS; c++) {
+            const uint32_t sample = chunk_sample<P::DEPTH>(words, i * P::CHANNELS + c);
+            /* The mask costs nothing, and tells how far an index can reach. */
+            function(sample & ((1u << P::DEPTH) - 1), lists.of(c), bins);
+        }
 }
 
-template <class P, class FUNCTION>
-static __device__ __forceinline__ void count_image(const struct batch_image &image, int *lists,
-                                                   int bins, const FUNCTION &function) {
+template <class P, class LISTS, class FUNCTION>
+static __device__ __forceinline__ void count_image(const struct batch_image &image,
+                                                   const LISTS &lists, int bins,
+                                                   const FUNCTION &function) {
     constexpr uint32_t SHARE = P::LOADS * VECTOR_THREADS;
     uint32_t start = blockIdx.x * SHARE + threadIdx.x;
     for (; start < image.chunks; start += gridDim.x * SHARE) {
@@ -66,8 +96,9 @@ static __device__ __forceinline__ void count_image(const struct batch_image &ima
 /* Into lists in global memory. Additions there are what takes time, so that this is not unrolled as
  * count_image is: it would double what there is to compile. */
 template <class P, class FUNCTION>
-static __device__ __forceinline__ void count_in_place(const struct batch_image &image, int *lists,
-                                                      int bins, const FUNCTION &function) {
+static __device__ __forceinline__ void count_in_place(const struct batch_image &image, int bins,
+                                                      const FUNCTION &function) {
+    const struct lists_in_place lists = { (int *)image.out, bins };
     uint32_t index = blockIdx.x * VECTOR_THREADS + threadIdx.x;
 #pragma unroll 1
     for (; index < image.chunks; index += gridDim.x * VECTOR_THREADS) {
@@ -77,12 +108,14 @@ static __device__ __forceinline__ void count_in_place(const struct batch_image &
     }
 }
 
-/* Adds the sum of COUNT copies of the block's lists, LENGTH words each, to the image's. */
-static __device__ __forceinline__ void add_lists(const int *copies, int count, int length,
-                                                 int *to) {
-    for (int i = threadIdx.x; i < length; i += VECTOR_THREADS) {
+/* Adds the sums of the block's COPIES to the image's lists. A warp's lanes begin at as many copies,
+ * which are in as many banks. */
+static __device__ __forceinline__ void add_lists(const int *shared, int copies, int bins,
+                                                 int colours, int *to) {
+    for (int i = threadIdx.x; i < bins * colours; i += VECTOR_THREADS) {
+        const int *bin = shared + (i + i / bins) * copies;
         int sum = 0;
-        for (int k = 0; k < count; k++) sum += copies[k * length + i];
+        for (int k = 0; k < copies; k++) sum += bin[(k + i) & (copies - 1)];
         if (sum) atomicAdd(to + i, sum);
     }
 }
@@ -94,22 +127,28 @@ static __device__ __forceinline__ void count_batch(const struct batch_of<CAPACIT
                                                    const FUNCTION &function, int bins, int copies) {
     extern __shared__ int shared_lists[];
     const struct batch_image &image = batch.images[blockIdx.y];
-    const int length = bins * P::COLOURS;
-    if (copies == 0) return count_in_place<P>(image, (int *)image.out, bins, function);
+    if (copies == 0) return count_in_place<P>(image, bins, function);
     if (blockIdx.x >= pixel_blocks<P, VECTOR_THREADS>(image)) return;
-    for (int i = threadIdx.x; i < copies * length; i += VECTOR_THREADS) shared_lists[i] = 0;
+    for (int i = threadIdx.x; i < copies * (bins + 1) * P::COLOURS; i += VECTOR_THREADS)
+        shared_lists[i] = 0;
     __syncthreads();
-    count_image<P>(image, shared_lists + threadIdx.x / 32 % copies * length, bins, function);
+    count_image<P>(image, lane_lists_of(shared_lists, bins, copies), bins, function);
     __syncthreads();
-    add_lists(shared_lists, copies, length, (int *)image.out);
+    add_lists(shared_lists, copies, bins, P::COLOURS, (int *)image.out);
 }
 
-/* On the host: copies of lists of LENGTH words, one for each warp, or as many as there is room for
- * in SHARED_BYTES of a multiprocessor. */
-static inline int vector_copies(uint64_t length, int shared_bytes) {
+/* On the host: bytes of a copy of the lists in shared memory. */
+static inline uint64_t vector_copy_bytes(int bins, unsigned colours) {
+    return (uint64_t)(bins + 1) * colours * sizeof(int);
+}
+
+/* On the host: copies, one for each lane of a warp, or as many, a power of two, as there is room
+ * for in SHARED_BYTES of a multiprocessor; 0: there is none. */
+static inline int vector_copies(int bins, unsigned colours, int shared_bytes) {
     const uint64_t room = shared_bytes / VECTOR_BLOCKS - 1024;
-    const uint64_t copies = room / (length * sizeof(int)), most = VECTOR_THREADS / 32;
-    return (int)(copies < most ? copies : most);
+    int copies = 32;
+    while (copies && copies * vector_copy_bytes(bins, colours) > room) copies /= 2;
+    return copies;
 }
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef BURIN_FAKE_CUDA_RUNTIME_H
 #define BURIN_FAKE_CUDA_RUNTIME_H
 
+#include <cstddef>
 #include <cstdint>
 
 #define __device__
@@ -79,6 +80,10 @@ static inline void __syncwarp() {}
 
 static inline unsigned __cvta_generic_to_shared(const void *) {
     return 0;
+}
+
+static inline void *__cvta_shared_to_generic(size_t) {
+    return nullptr;
 }
 
 static inline int atomicAdd(int *sum, int value) {
