@@ -42,12 +42,13 @@ static void put_kernel(FILE *out, const struct kernel *kernel) {
         break;
     case SKELETON_N2P:
         fprintf(out,
-                "__global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS)\n"
+                "__global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS,\n"
+                "    neighbourhood_traits<%d, CHANNELS, %d>::BLOCKS)\n"
                 "burin_%s_%d_kernel(const __grid_constant__ batch_of<1> batch,\n"
                 "    const __grid_constant__ burin_%s_%d function, unsigned rows) {\n"
                 "    neighbourhood_strip<neighbourhood_traits<%d, CHANNELS, %d>>(batch, function, "
                 "rows);\n}\n",
-                name, depth, name, depth, depth, op->window / 2);
+                depth, op->window / 2, name, depth, name, depth, depth, op->window / 2);
         break;
     case SKELETON_R2S:
         fprintf(out,

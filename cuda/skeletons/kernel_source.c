@@ -103,8 +103,14 @@ static void put_point(FILE *out, const struct kernel_form *form) {
 
 static void put_neighbourhood(FILE *out, const struct kernel_form *form) {
     const int points = form->count - 1;
-    if (points > 0) put_points(out, points);
-    open_kernel(out, form, "NEIGHBOURHOOD_THREADS");
+    char bounds[96] = "NEIGHBOURHOOD_THREADS"; /* a P2P before it may want any registers */
+    if (points > 0)
+        put_points(out, points);
+    else
+        snprintf(bounds, sizeof bounds,
+                 "NEIGHBOURHOOD_THREADS, neighbourhood_traits<%d, %d, %d>::BLOCKS", form->depth,
+                 form->channels, last_of(form)->window / 2);
+    open_kernel(out, form, bounds);
     fputs(", unsigned burin_r) {\n", out);
     put_last_function(out, form);
     if (points > 0) put_points_object(out, points);

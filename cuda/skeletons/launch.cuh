@@ -112,7 +112,7 @@ static inline enum status neighbourhood_launch(const struct cuda_context *contex
 }
 
 template <class T, class RULE>
-static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS)
+static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS, T::BLOCKS)
     neighbourhood_kernel(const __grid_constant__ struct batch batch,
                          const __grid_constant__ RULE rule, unsigned rows) {
     typedef typename T::sample window[T::SIDE][T::SIDE];

@@ -7,11 +7,11 @@
  *
  * How it works. A thread has 16 bytes of a row, and goes down so many rows. The rows that its
  * windows reach stay in registers, so that each sample is read from memory once a strip, and the
- * next row is on its way while one is worked on: nothing branches between a load and its use, since
- * the compiler would wait there. Beside its own 16 bytes a thread loads the words to the left and
- * to the right that windows reach. Beyond the border the outermost pixel is replicated: only
- * threads there take the time to do so. Where rows do not start at 16 bytes, windows are read
- * sample by sample.
+ * next row is on its way while one is worked on. Samples are taken out of a row's words as the
+ * windows reach them: fewer registers, and so more warps at a time. Beside its own 16 bytes a
+ * thread loads the words to the left and to the right that windows reach. Beyond the border the
+ * outermost pixel is replicated: only threads there take the time to do so. Where rows do not start
+ * at 16 bytes, windows are read sample by sample.
  *
  * FUNCTION is passed by value: window[row][column], x and y of the pixel to sample. So is POINT, a
  * P2P that is done before it: sample and number of the pixel to sample. It is given what is loaded,
@@ -39,6 +39,10 @@ template <int SAMPLE_BITS, int IN_CHANNELS, int WINDOW_REACH> struct neighbourho
     static constexpr int HALO_WORDS = NEEDED == 3 ? 4 : NEEDED; /* as one load takes them */
     static constexpr int WORDS = 4 + 2 * HALO_WORDS;
     static constexpr int FIRST = HALO_WORDS * 4 / BYTES - HALO; /* samples of WORDS before SPAN */
+    /* Of a multiprocessor, for which the compiler leaves registers (1: as it likes); and rows from
+     * the one that is loaded to the one that is fetched into L2. As measured on an H200. */
+    static constexpr int BLOCKS = DEPTH == 8 && REACH == 1 ? 5 : 1;
+    static constexpr int AHEAD = BLOCKS > 1 ? 2 : 0;
     typedef typename sample_of<DEPTH>::type sample;
 };
 
@@ -57,10 +61,6 @@ template <class T> struct strip_row {
  * is taken out of its word once; else the words. */
 template <class T, bool APART = T::SIDE *T::SPAN <= 72> struct window_row {
     uint32_t samples[T::SPAN];
-    __device__ __forceinline__ void set(const struct strip_row<T> &row) {
-#pragma unroll
-        for (int i = 0; i < T::SPAN; i++) samples[i] = row.sample(i);
-    }
     __device__ __forceinline__ uint32_t sample(int i) const {
         return samples[i];
     }
@@ -70,9 +70,6 @@ template <class T, bool APART = T::SIDE *T::SPAN <= 72> struct window_row {
 };
 template <class T> struct window_row<T, false> {
     struct strip_row<T> row;
-    __device__ __forceinline__ void set(const struct strip_row<T> &from) {
-        row = from;
-    }
     __device__ __forceinline__ uint32_t sample(int i) const {
         return row.sample(i);
     }
@@ -99,8 +96,8 @@ struct strip {
     uint32_t stride;
     int column, samples; /* of the row: the chunk's first one, and all */
     int last_row;        /* of the image */
-    int left, right; /* bytes from the chunk to the words at its sides; 0 where there are none */
-    bool border;     /* windows reach over the left or the right border */
+    int left; /* bytes from the words at the chunk's left to it; 0 where there are none */
+    int rest; /* bytes of the row from the chunk on */
 };
 
 template <class T>
@@ -114,8 +111,7 @@ static __device__ __forceinline__ struct strip strip_of(const struct batch_image
     strip.samples = samples;
     strip.last_row = (int)image.height - 1;
     strip.left = column > 0 ? 4 * T::HALO_WORDS : 0;
-    strip.right = column + T::SAMPLES < samples ? 16 : 0;
-    strip.border = column == 0 || column + T::SAMPLES + T::HALO > samples;
+    strip.rest = (samples - column) * T::BYTES;
     return strip;
 }
 
@@ -140,23 +136,22 @@ static __device__ __forceinline__ const uint8_t *strip_row_at(const struct strip
     return strip.chunk + (uint64_t)(uint32_t)strip_line(strip, y) * strip.stride;
 }
 
-/* Row Y, or what stands for it. What lies beyond its ends is anything. */
+/* The row whose chunk is at FROM. What lies beyond its ends is anything. */
 template <class T>
-static __device__ __forceinline__ void load_strip_row(struct strip_row<T> &to,
-                                                      const struct strip &strip, int y) {
-    const uint8_t *row = strip_row_at(strip, y);
-    load_words<T::HALO_WORDS>(to.words, row - strip.left);
-    load_words<4>(to.words + T::HALO_WORDS, row);
-    load_words<T::HALO_WORDS>(to.words + T::HALO_WORDS + 4, row + strip.right);
+static __device__ __forceinline__ void
+load_strip_row(struct strip_row<T> &to, const struct strip &strip, const uint8_t *from) {
+    load_words<T::HALO_WORDS>(to.words, from - strip.left);
+    load_words<4>(to.words + T::HALO_WORDS, from);
+    load_words<T::HALO_WORDS>(to.words + T::HALO_WORDS + 4, from + (strip.rest > 16 ? 16 : 0));
 }
 
 /* Replicates the outermost pixels over the border. */
 template <class T>
 static __device__ __forceinline__ void replicate(struct strip_row<T> &row,
                                                  const struct strip &strip) {
-    if (!strip.border) return;
-    const int end = T::HALO + strip.samples - strip.column; /* the first that is not there */
-    if (strip.column == 0)
+    if (strip.left && strip.rest >= 16 + T::HALO * T::BYTES) return;
+    const int end = T::HALO + strip.rest / T::BYTES; /* the first that is not there */
+    if (!strip.left)
 #pragma unroll
         for (int i = 0; i < T::HALO; i++) row.set_sample(i, row.sample(T::HALO + i % T::CHANNELS));
 #pragma unroll
@@ -164,48 +159,91 @@ static __device__ __forceinline__ void replicate(struct strip_row<T> &row,
         if (i >= end) row.set_sample(i, row.sample(i - T::CHANNELS));
 }
 
+/* Sample I of row Y as windows read it. */
 template <class T>
-static __device__ __forceinline__ void set_row(struct window_row<T> &row, const struct strip &,
-                                               const struct strip_row<T> &from, int,
-                                               const struct as_loaded &) {
-    row.set(from);
+static __device__ __forceinline__ uint32_t window_sample(const struct strip &,
+                                                         const struct strip_row<T> &row, int i, int,
+                                                         const struct as_loaded &) {
+    return row.sample(i);
 }
 
-/* Row Y as windows read it, of what was loaded. */
 template <class T, class POINT>
-static __device__ __forceinline__ void set_row(struct window_row<T> &row, const struct strip &strip,
-                                               const struct strip_row<T> &from, int y,
-                                               const POINT &point) {
+static __device__ __forceinline__ uint32_t window_sample(const struct strip &strip,
+                                                         const struct strip_row<T> &row, int i,
+                                                         int y, const POINT &point) {
     const int width = strip.samples / T::CHANNELS, first = strip_line(strip, y) * width;
-    row.set(from);
-#pragma unroll
-    for (int i = 0; i < T::SPAN; i++) {
-        const int x = (strip.column + i) / T::CHANNELS - T::REACH;
-        const uint32_t sample = from.sample(i);
-        if (!is_alpha<T>(i))
-            row.set_sample(i, point(sample, (uint32_t)(first + max(0, min(x, width - 1)))));
-    }
+    const int x = (strip.column + i) / T::CHANNELS - T::REACH;
+    const uint32_t sample = row.sample(i);
+    if (is_alpha<T>(i)) return sample;
+    return point(sample, (uint32_t)(first + max(0, min(x, width - 1))));
 }
 
-template <class T, class FUNCTION>
+/* Samples FIRST to END, both constants once loops are unrolled, of ROW, which is row Y. */
+template <class T, class POINT>
 static __device__ __forceinline__ void
-strip_row_result(uint32_t (&out)[4], const struct window_row<T> (&rows)[T::SIDE],
-                 const FUNCTION &function, int column, int y) {
+set_samples(struct window_row<T> &to, const struct strip &strip, const struct strip_row<T> &row,
+            int first, int end, int y, const POINT &point) {
+#pragma unroll
+    for (int i = 0; i < T::SPAN; i++)
+        if (i >= first && i < end) to.set_sample(i, window_sample<T>(strip, row, i, y, point));
+}
+
+/* The window around sample I of the chunk. */
+template <class T, class FUNCTION>
+static __device__ __forceinline__ typename T::sample
+window_result(const struct window_row<T> (&rows)[T::SIDE], const FUNCTION &function, int i,
+              int column, int y) {
+    typename T::sample window[T::SIDE][T::SIDE];
+#pragma unroll
+    for (int r = 0; r < T::SIDE; r++)
+#pragma unroll
+        for (int c = 0; c < T::SIDE; c++) {
+            const uint32_t sample = rows[r].sample(i + c * T::CHANNELS);
+            __builtin_assume(sample < 1u << T::DEPTH); /* spares a mask at each use */
+            window[r][c] = (typename T::sample)sample;
+        }
+    if (is_alpha<T>(i)) return window[T::REACH][T::REACH];
+    return (typename T::sample)function(window, (column + i) / T::CHANNELS, y);
+}
+
+/* Row Y of the result. The last of ROWS is made here of LAST, as windows reach it. */
+template <class T, class FUNCTION, class POINT>
+static __device__ __forceinline__ void
+strip_row_result(uint32_t (&out)[4], struct window_row<T> (&rows)[T::SIDE],
+                 const struct strip &strip, const struct strip_row<T> &last, int y,
+                 const FUNCTION &function, const POINT &point) {
+    constexpr int BEFORE = (T::SIDE - 1) * T::CHANNELS, WORD = 4 / T::BYTES;
+    struct window_row<T> &newest = rows[T::SIDE - 1];
+    set_samples<T>(newest, strip, last, 0, BEFORE, y + T::REACH, point);
 #pragma unroll
     for (int i = 0; i < T::SAMPLES; i++) {
-        typename T::sample window[T::SIDE][T::SIDE];
-#pragma unroll
-        for (int r = 0; r < T::SIDE; r++)
-#pragma unroll
-            for (int c = 0; c < T::SIDE; c++) {
-                const uint32_t sample = rows[r].sample(i + c * T::CHANNELS);
-                __builtin_assume(sample < 1u << T::DEPTH); /* spares a mask at each use */
-                window[r][c] = (typename T::sample)sample;
-            }
-        const uint32_t result = is_alpha<T>(i) ? rows[T::REACH].sample(i + T::HALO)
-                                               : function(window, (column + i) / T::CHANNELS, y);
-        chunk_set_sample<T::DEPTH>(out, i, result);
+        set_samples<T>(newest, strip, last, BEFORE + i, BEFORE + i + 1, y + T::REACH, point);
+        const uint32_t result = window_result<T>(rows, function, i, strip.column, y);
+        /* Three instructions a word of bytes; chunk_set_sample would want a mask for each. */
+        out[i / WORD] = i % WORD ? out[i / WORD] | result << i % WORD * T::DEPTH : result;
     }
+}
+
+/* A row's first BYTES, of at most 16. Few end within a chunk: little code. */
+static __device__ __forceinline__ void store_strip_row(uint32_t (&words)[4], uint8_t *to,
+                                                       int bytes) {
+    if (bytes >= 16) return __stcs((uint4 *)to, pack_vector(words));
+#pragma unroll 1
+    for (int i = 0; i < bytes; i++, chunk_shift<1>(words)) to[i] = (uint8_t)words[0];
+}
+
+/* Whoever uses ROW afterwards does so behind the branch that may have changed it: otherwise the
+ * compiler takes its samples out of the words on both sides. */
+template <class T> static __device__ __forceinline__ void settle(struct strip_row<T> &row) {
+#pragma unroll
+    for (int i = 0; i < T::WORDS; i++) asm volatile("" : "+r"(row.words[i]));
+}
+
+/* A compiler for CPUs, which the tests have, knows no such instruction. */
+static __device__ __forceinline__ void fetch_row(const uint8_t *from) {
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+#endif
 }
 
 /* Rows TOP to END of a strip whose rows start at 16 bytes. */
@@ -213,27 +251,35 @@ template <class T, class FUNCTION, class POINT>
 static __device__ __forceinline__ void slide_down(const struct strip &strip, uint8_t *to,
                                                   uint32_t out_stride, int top, int end,
                                                   const FUNCTION &function, const POINT &point) {
-    const uint32_t bytes = (uint32_t)min(strip.samples - strip.column, T::SAMPLES) * T::BYTES;
     struct window_row<T> window[T::SIDE];
-    struct strip_row<T> next;
+    struct strip_row<T> rows[T::SIDE], next;
+    const uint8_t *from = strip_row_at(strip, top + T::REACH);
+    int below = strip.last_row - top - T::REACH; /* rows of the image below FROM */
+#pragma unroll
+    for (int r = 0; r + 1 < T::SIDE; r++)
+        load_strip_row(rows[r], strip, strip_row_at(strip, top - T::REACH + r));
+    load_strip_row(next, strip, from);
 #pragma unroll
     for (int r = 0; r + 1 < T::SIDE; r++) {
-        load_strip_row(next, strip, top - T::REACH + r);
-        replicate(next, strip);
-        set_row(window[r + 1], strip, next, top - T::REACH + r, point);
+        replicate(rows[r], strip);
+        set_samples<T>(window[r], strip, rows[r], 0, T::SPAN, top - T::REACH + r, point);
     }
-    load_strip_row(next, strip, top + T::REACH);
 #pragma unroll 1
-    for (int y = top; y < end; y++) {
+    for (int y = top, count = end - top; count > 0; y++, count--) {
+        struct strip_row<T> last = next;
+        uint32_t out[4];
+        from += below > 0 ? strip.stride : 0;
+        below--;
+        load_strip_row(next, strip, from);
+        if (T::AHEAD && count > T::AHEAD + 1 && below >= T::AHEAD)
+            fetch_row(from + (uint64_t)strip.stride * T::AHEAD);
+        replicate(last, strip);
+        settle(last);
+        strip_row_result<T>(out, window, strip, last, y, function, point);
+        store_strip_row(out, to, strip.rest);
+        to += out_stride;
 #pragma unroll
         for (int r = 0; r + 1 < T::SIDE; r++) window[r] = window[r + 1];
-        replicate(next, strip);
-        set_row(window[T::SIDE - 1], strip, next, y + T::REACH, point);
-        load_strip_row(next, strip, y + 1 + T::REACH);
-        uint32_t out[4] = {};
-        strip_row_result<T>(out, window, function, strip.column, y);
-        store_chunk(out, to, bytes, true);
-        to += out_stride;
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* How it works. The skeletons with users' functions in other numbers than those that are shipped:
  *   N2P  blocks of a multiprocessor that registers are left for (1: as the compiler likes), and
- *        rows of a strip (0: as it is launched)
+ *        rows of a strip (0: as it is launched), and rows that are fetched into the L2 cache ahead
  *   R2V  copies of the lists in shared memory, and blocks of a multiprocessor
  *   R2S  loads of a thread in flight, blocks, and whether the next ones are on their way before
  *        those that are there are worked on
@@ -31,22 +31,20 @@ FUNCTION_OBJECT(sum, long long, (long long a, long long b), (a, b))
 
 /* ---- N2P */
 
-/* Blocks that the compiler leaves registers for. */
-template <int OF_BLOCKS> struct shape { static constexpr int BLOCKS = OF_BLOCKS; };
+/* Blocks, and rows that are fetched ahead. */
+template <int OF_BLOCKS, int OF_AHEAD> struct shape {
+    static constexpr int BLOCKS = OF_BLOCKS, AHEAD = OF_AHEAD;
+};
 
-template <class T, class SHAPE, class FUNCTION>
-static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS, SHAPE::BLOCKS)
+template <int CHANNELS, class SHAPE> struct window_traits : neighbourhood_traits<8, CHANNELS, 1> {
+    static constexpr int BLOCKS = SHAPE::BLOCKS, AHEAD = SHAPE::AHEAD;
+};
+
+template <class T, class FUNCTION>
+static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS, T::BLOCKS)
     window_kernel(const __grid_constant__ struct batch batch, struct skeleton_parameters,
                   unsigned rows) {
     neighbourhood_strip<T>(batch, FUNCTION(), rows);
-}
-
-template <class SHAPE>
-static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS, SHAPE::BLOCKS)
-    convolution_kernel(const __grid_constant__ struct batch batch,
-                       const __grid_constant__ struct convolution rule, unsigned rows) {
-    neighbourhood_strip<neighbourhood_traits<8, 1, 1>>(
-        batch, [&](const unsigned char(&p)[3][3], int, int) { return rule.apply(p); }, rows);
 }
 
 static void rung_window(const struct frame *f) {
@@ -66,7 +64,7 @@ static void measure_rows(struct scene &scene, const char *name, const char *kind
     for (unsigned each : rows) {
         char rung[64];
         way.rows = each;
-        snprintf(rung, sizeof rung, "%s, %d blocks, %u rows", name, SHAPE::BLOCKS, each);
+        snprintf(rung, sizeof rung, "%s %d, %d, %u rows", name, SHAPE::BLOCKS, SHAPE::AHEAD, each);
         measure_rung(rung, kind, scene, rung_window);
     }
 }
@@ -74,9 +72,8 @@ static void measure_rows(struct scene &scene, const char *name, const char *kind
 template <int CHANNELS, class FUNCTION, class... SHAPES>
 static void measure_shapes(struct scene &scene, const char *name, const char *kind,
                            SHAPES... shapes) {
-    (measure_rows(
-         scene, name, kind, shapes,
-         (const void *)window_kernel<neighbourhood_traits<8, CHANNELS, 1>, SHAPES, FUNCTION>),
+    (measure_rows(scene, name, kind, shapes,
+                  (const void *)window_kernel<window_traits<CHANNELS, SHAPES>, FUNCTION>),
      ...);
 }
 
@@ -85,14 +82,17 @@ static void measure_convolution(struct scene &scene, const char *kind, SHAPES...
     const struct params params = box_params();
     const struct convolution rule = { convolve_rule_of(&params, 8) };
     way.rule = &rule;
-    (measure_rows(scene, "convolve", kind, shapes, (const void *)convolution_kernel<SHAPES>), ...);
+    (measure_rows(scene, "convolve", kind, shapes,
+                  (const void *)neighbourhood_kernel<window_traits<1, SHAPES>, convolution>),
+     ...);
     way.rule = NULL;
     measure_rung("convolve, as it is", kind, scene, rung_convolve);
 }
 
 template <class FUNCTION>
 static void measure_most(struct scene &scene, const char *name, const char *kind) {
-    measure_shapes<1, FUNCTION>(scene, name, kind, shape<1>(), shape<5>(), shape<6>(), shape<7>());
+    measure_shapes<1, FUNCTION>(scene, name, kind, shape<5, 2>(), shape<6, 0>(), shape<6, 2>(),
+                                shape<7, 0>(), shape<7, 1>(), shape<7, 2>(), shape<7, 4>());
 }
 
 static void measure_gray(struct scene &scene, const std::vector<uint8_t> &in, uint32_t width,
@@ -102,24 +102,27 @@ static void measure_gray(struct scene &scene, const std::vector<uint8_t> &in, ui
     measure_rung("copy", kind, scene, rung_copy);
     expect(scene, windows(in, width, height, box), false);
     measure_most<as_box>(scene, "box", kind);
-    measure_convolution(scene, kind, shape<1>(), shape<5>(), shape<6>(), shape<7>());
+    measure_convolution(scene, kind, shape<5, 0>(), shape<5, 2>(), shape<6, 0>(), shape<6, 2>(),
+                        shape<7, 0>(), shape<7, 2>());
     expect(scene, windows(in, width, height, sobel_sum), false);
     measure_most<as_sobel_sum>(scene, "Sobel, sum", kind);
     expect(scene, windows(in, width, height, median), false);
-    measure_shapes<1, as_median>(scene, "median", kind, shape<1>(), shape<5>(), shape<7>());
+    measure_shapes<1, as_median>(scene, "median", kind, shape<1, 0>(), shape<5, 2>(),
+                                 shape<7, 2>());
     expect(scene, windows(in, width, height, sobel), false);
-    measure_shapes<1, as_sobel>(scene, "Sobel, root", kind, shape<1>(), shape<5>(), shape<6>(),
-                                shape<7>());
+    measure_shapes<1, as_sobel>(scene, "Sobel, root", kind, shape<1, 0>(), shape<5, 2>(),
+                                shape<6, 2>(), shape<7, 2>());
     measure_rung("edge, by hand", kind, scene, rung_edge);
 }
 
 static void measure_colours(struct scene &scene, const std::vector<uint8_t> &in, uint32_t width,
                             uint32_t height, const char *kind) {
     expect(scene, windows(in, width, height, box, 3), false);
-    measure_shapes<3, as_box>(scene, "box", kind, shape<1>(), shape<4>(), shape<5>(), shape<6>());
+    measure_shapes<3, as_box>(scene, "box", kind, shape<1, 0>(), shape<4, 2>(), shape<5, 0>(),
+                              shape<5, 2>(), shape<6, 2>());
     expect(scene, windows(in, width, height, sobel_sum, 3), false);
-    measure_shapes<3, as_sobel_sum>(scene, "Sobel, sum", kind, shape<1>(), shape<4>(), shape<5>(),
-                                    shape<6>());
+    measure_shapes<3, as_sobel_sum>(scene, "Sobel, sum", kind, shape<1, 0>(), shape<4, 2>(),
+                                    shape<5, 0>(), shape<5, 2>(), shape<6, 2>());
 }
 
 /* ---- R2V */

@@ -26,7 +26,7 @@ POINT(vignette)
 typedef neighbourhood_traits<8, 1, 1> gray;
 
 #define NEIGHBOURHOOD(name)                                                                        \
-    static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS) kernel_##name(                 \
+    static __global__ void __launch_bounds__(NEIGHBOURHOOD_THREADS, gray::BLOCKS) kernel_##name(   \
         const __grid_constant__ struct batch batch, struct skeleton_parameters, unsigned rows) {   \
         neighbourhood_strip<gray>(                                                                 \
             batch, [](unsigned char(&p)[3][3], int x, int y) { return name(p, x, y); }, rows);     \
