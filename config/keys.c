@@ -35,7 +35,7 @@ static const struct key keys[] = {
              "listen" },
     { FIELD(io_threads, KEY_INTEGER), .def = 0, .min = 0, .max = 64, .unit = "threads",
       .why = "threads that copy bytes between sockets and shared memory; workers do the pixels; "
-             "0: one for every 2 cores, 2 at least" },
+             "0: one for every 2 cores, 2 to 8" },
     { FIELD(connections_max, KEY_INTEGER), .def = 1024, .min = 1, .max = 100000,
       .unit = "connections",
       .why = "connections open at the same time, io_threads at least, and fewer where the limit of "
