@@ -123,12 +123,15 @@ selected = $(if $(filter tests/%,$(PYTEST)),,$1) $(PYTEST)
 http: $(PROGRAM) ## the tests of the daemon from outside alone; PYTEST=tests/http/test_life.py or PYTEST="-k name" selects
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/http)
 
-# The same in two halves, for two processes: tests that wait rather than work, and all others.
+# The same in two halves, for two processes: tests that wait rather than work, and all others. Five things run at a time then,
+# on two cores perhaps, and a test may have waited in vain for one: what failed is tried once more, and both are told.
 WAITING = $(wildcard $(foreach t,bad_input cli ill_workers life probes systemd,tests/http/test_$t.py))
+PYTEST_HALF = BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs -o cache_dir=$(abspath $(B))/$@.cache
+twice = @$(PYTEST_HALF) $1 || { echo "== once more, what failed"; $(PYTEST_HALF) --lf --lfnf=none $1; }
 http_waiting: $(PROGRAM)
-	@BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(WAITING)
+	$(call twice,$(WAITING))
 http_rest: $(PROGRAM)
-	@BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(filter-out $(WAITING),$(wildcard tests/http/test_*.py))
+	$(call twice,$(filter-out $(WAITING),$(wildcard tests/http/test_*.py)))
 
 page: $(PROGRAM) ## the page in a browser alone; PYTEST likewise
 	BURIN=$(abspath $(PROGRAM)) /usr/bin/python3 -m pytest -q -rs $(call selected,tests/page)

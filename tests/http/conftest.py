@@ -220,8 +220,14 @@ class Daemon:
         self.port = int(match.group(1))
 
     def log_text(self):
-        """Read beside the offset, which is the daemon's too: it would write over what it has said."""
-        fd = self.log.fileno()
+        """Read beside the offset, which is the daemon's too: it would write over what it has said. A thread writes it, a
+        moment after what it tells: so it is whole once it grows no more."""
+        fd, size = self.log.fileno(), -1
+        for _ in range(20):
+            before, size = size, os.fstat(fd).st_size
+            if size == before or self.process.poll() is not None:
+                break
+            time.sleep(0.1)
         return os.pread(fd, os.fstat(fd).st_size, 0).decode(errors="replace")
 
     def connect(self, timeout=60):

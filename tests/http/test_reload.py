@@ -61,9 +61,12 @@ def names(daemon):
 def operators_processes(daemon):
     found = []
     for pid in daemon.children():
-        with open(f"/proc/{pid}/cmdline") as f:
-            if "--operators" in f.read():
-                found.append(pid)
+        try:
+            with open(f"/proc/{pid}/cmdline") as f:
+                if "--operators" in f.read():
+                    found.append(pid)
+        except OSError:  # it has just ended
+            pass
     return found
 
 
