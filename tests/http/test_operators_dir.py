@@ -374,9 +374,7 @@ def test_a_wild_pointer_writes_only_its_own_memory(start, tmp_path):
             answer = daemon.post(f"/poke?high={first >> 24}&low={first & 0xffffff}", pnm(noise(4096, rows)))
             assert answer.status in (200, 500, 504), answer.body
             if answer.status != 200:
-                # What was overwritten may be an answer, which is not believed, and then nothing else is the matter.
-                assert wait_until(lambda: worker(daemon)["restarts"] > before
-                                  or daemon.post("/white", pnm(noise(9, 9))).status == 200)
+                assert wait_until(lambda: worker(daemon)["restarts"] > before)
     finally:
         stop.set()
         thread.join()
