@@ -17,9 +17,9 @@ enum { GPU_LONG_MS = 10, CPU_LONG_MS = 500, LATE_MS = 1000 };
 /* What waits for a lane of short jobs waits for so long at most. */
 enum { CPU_MEDIUM_MS = 10 };
 
-/* A thread waits for a core for up to a tick of the scheduler: for so long a lane should find short
- * jobs. */
-enum { SCHEDULER_TICK_MS = 4, AHEAD_MAX = 8 };
+/* The thread that hands out rests for 2 ms where requests wait (io_thread.c), and then waits for a
+ * core for up to a tick of the scheduler, 4 ms: for so long a lane should find short jobs. */
+enum { AHEAD_MS = 6, AHEAD_MAX = 12 };
 enum { WINDOW_JOBS = 16, WINDOW_MS = 50, CHANGE_MAX = 4, SMOOTHING = 4, SPEED_MAX = 4096 };
 
 void backlog_set_lanes(struct backlog *backlog, int lanes, int capacity, bool cpu) {
@@ -52,7 +52,7 @@ bool backlog_has_room(const struct backlog *backlog, enum job_duration duration,
     if (duration == JOB_MEDIUM) return backlog->mediums < lanes;
     if (duration == JOB_LONG) return backlog->longs < lanes;
     if (!measured) return backlog->shorts < 2 * lanes;
-    const bool soon_idle = backlog->short_ms < lanes * SCHEDULER_TICK_MS;
+    const bool soon_idle = backlog->short_ms < lanes * AHEAD_MS;
     return backlog->shorts < lanes || (soon_idle && backlog->shorts < AHEAD_MAX * lanes);
 }
 

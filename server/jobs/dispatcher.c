@@ -2,7 +2,7 @@
 /* How it works. A walk over the queue, in its order, asks the forecast where each job should go. A
  * job waits for that worker if it has no room, even where another has some, and counts there as
  * ahead of those behind it. A walk costs some 50 ns a job, and is taken for each that comes or
- * goes: most end after a few jobs that wait, and one in a millisecond looks at all.
+ * goes: most end after a few jobs that wait, and one in four milliseconds looks at all.
  *
  * `places` says of every slot where its job is: WAITING covers the queue and jobs that are not here
  * at all, COMING_BACK those that were sent back from here, a number the worker that runs it. Each
@@ -22,7 +22,7 @@
 #include <string.h>
 
 enum { WAITING = -1, COMING_BACK = -2, NOWHERE = -1, SMOOTHING = 16 };
-enum { PASSED_MAX = 32, WHOLE_WALK_MS = 1 };
+enum { PASSED_MAX = 32, WHOLE_WALK_MS = 4 };
 static const int64_t ms_ns = 1000000;
 
 struct place {
