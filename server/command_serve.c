@@ -5,7 +5,9 @@
  * the process, or the wait for the first worker, and later begins the drain. It tells the service
  * manager, where one has started us, what becomes of us; systemd.h and watchdog.h are its two ways.
  * On SIGHUP it reads operators_dir again, in this thread, which no request waits for; one that
- * comes meanwhile has it done once more. The configuration is read once.
+ * comes meanwhile has it done once more. The configuration is read once. When the process that
+ * starts workers has ended, none can be replaced: the daemon drains, and fails, so that who started
+ * it starts it again.
  *
  * The sandbox closes in three steps: what starts workers is forked while all is open yet, files and
  * privileges go before the first thread, system calls once sockets and workers are there.
@@ -33,7 +35,7 @@
 
 /* START_MS: how long the first worker is waited for before we say where we listen. SPARE_MS: what a
  * step may take on a busy machine beyond what is known. */
-enum { START_MS = 10000, LOOK_MS = 1000, SPARE_MS = 30000 };
+enum { START_MS = 10000, LOOK_MS = 1000, SPARE_MS = 30000, FOREVER = -1 };
 
 static volatile sig_atomic_t loading; /* operators: there is nobody to serve yet, nor any thread */
 static volatile sig_atomic_t signals_seen; /* to stop */
@@ -234,14 +236,17 @@ static sigset_t keep_signals_here(void) {
     return before;
 }
 
-static void wait_for_stop(struct service *service, const struct config *config,
-                          const sigset_t *before) {
+/* Returns the exit status: 0 where a signal asked for the stop. */
+static int wait_for_stop(struct service *service, const struct config *config,
+                         const sigset_t *before) {
     sigset_t blocked;
-    while (!signals_seen) {
+    bool crippled = false;
+    while (!signals_seen && !crippled) {
         if (!service->ready) {
             wait_for_change(service, LOOK_MS, before);
+            crippled = launcher_wait_end(before, 0);
         } else if (!reload_wanted) {
-            sigsuspend(before);
+            crippled = launcher_wait_end(before, FOREVER);
         } else {
             pthread_sigmask(SIG_SETMASK, before, &blocked);
             reload(service, config);
@@ -249,6 +254,10 @@ static void wait_for_stop(struct service *service, const struct config *config,
         }
     }
     pthread_sigmask(SIG_SETMASK, before, NULL);
+    if (crippled)
+        log_event(LOG_ERROR, "the process that starts workers has ended: none can be replaced, so "
+                             "the daemon finishes what was accepted and ends; start it again");
+    return crippled ? 1 : 0;
 }
 
 static int complain(const struct failure *failure) {
@@ -294,10 +303,10 @@ static int serve(const struct config *config) {
     sandbox_filter(SANDBOX_FRONT, config);
     wait_ready(&service, &before);
     if (!signals_seen && is_read(STDOUT_FILENO)) greet(front_address(service.front));
-    wait_for_stop(&service, config, &before);
+    const int ended = wait_for_stop(&service, config, &before);
     stop(&service, config);
     log_stop();
-    return 0;
+    return ended;
 }
 
 int command_serve(int argc, char **argv) {

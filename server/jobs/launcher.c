@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -229,7 +230,7 @@ enum status launcher_open(const struct config *config, struct failure *failure) 
 static void tell_end(void) {
     if (!launcher.told)
         log_event(LOG_ERROR, "the process that starts workers has ended or stands still: no "
-                             "worker can be replaced; restart the daemon");
+                             "worker can be replaced");
     launcher.told = true;
 }
 
@@ -297,6 +298,14 @@ void launcher_narrow(void) {
     struct request request = { .argument_count = NARROW };
     if (launcher.open && ask(&request, NULL, 0) != 0)
         log_event(LOG_ERROR, "sandbox: the process that starts workers keeps its privileges");
+}
+
+/* Its end of the socket is nobody else's, so that is closed as soon as it has ended. */
+bool launcher_wait_end(const sigset_t *mask, int timeout_ms) {
+    const struct timespec timeout = { timeout_ms / 1000, timeout_ms % 1000 * 1000000L };
+    struct pollfd end = { .fd = launcher.open ? launcher.fd : -1 };
+    const int some = ppoll(&end, 1, timeout_ms < 0 ? NULL : &timeout, mask);
+    return some > 0 && (end.revents & (POLLHUP | POLLERR));
 }
 
 void launcher_close(void) {

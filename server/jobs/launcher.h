@@ -6,10 +6,10 @@
  * nothing but such requests and starts nothing but this program as a worker. What it starts is the
  * front's child.
  *
- * Used by:  process.c; command_serve.c opens and closes it, front.c narrows it.
+ * Used by:  process.c; command_serve.c opens, narrows, watches and closes it.
  * Owns:     its process and the socket to it.
  * Fails:    launcher_open: STATUS_NO_MEMORY. launcher_start returns -1; where the launcher has
- *           ended, the daemon can start nothing until it is started again, and the log says so.
+ *           ended, the daemon can start nothing any more: so it ends too, see launcher_wait_end.
  * Threads:  launcher_open: before there are others. launcher_start: any, one after the other.
  * Limits:   an answer is waited for a second, an exec takes a millisecond.
  */
@@ -19,6 +19,7 @@
 #include "config/config.h"
 #include "server/jobs/program.h"
 
+#include <signal.h>
 #include <stdbool.h>
 
 /* CONFIG decides what may be started, and stays as it is. */
@@ -33,7 +34,11 @@ pid_t launcher_start(const struct program *program);
  * starts nothing that has any. */
 void launcher_narrow(void);
 
-/* Waits for its end. Does nothing where none was opened. */
+/* Waits until it has ended, a signal came that MASK lets through, or TIMEOUT_MS is over; below 0:
+ * never. Returns whether it has ended; where none was opened, never. */
+bool launcher_wait_end(const sigset_t *mask, int timeout_ms);
+
+/* Ends it, and waits for that. Does nothing where none was opened. */
 void launcher_close(void);
 
 #endif

@@ -13,7 +13,8 @@ import struct
 
 import pytest
 
-from conftest import BURIN, alive, name_of, noise, pnm, wait_until
+from conftest import (BURIN, LONGER_PATH, PATIENCE_S, alive, check_problem, freeze, large_png, name_of, noise, pnm, read_to_end,
+                      responses, wait_until)
 
 PTRACE_PEEKDATA, PTRACE_POKEDATA, PTRACE_SINGLESTEP, PTRACE_GETREGS, PTRACE_SETREGS = 2, 5, 9, 12, 13
 PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
@@ -177,16 +178,45 @@ def test_every_thread_has_lost_its_rights(start, tmp_path):
     assert '"sandbox: on' in daemon.log_text()
 
 
+def begin_long(daemon):
+    """An upload of a job of some seconds, all but its last byte."""
+    body = large_png(8000, 8000)
+    upload = daemon.socket()
+    upload.sendall(b"POST %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+                   % (LONGER_PATH.encode(), len(body)) + body[:-1])
+    assert wait_until(lambda: daemon.metric("slots_in_use") == 1)
+    return upload, body[-1:]
+
+
 def test_without_the_process_that_starts_workers(start):
-    """What runs goes on. That nothing can be replaced is said at once, and it ends as ever."""
+    """Nothing can be replaced: what was accepted is finished, new requests are refused, and it fails, for somebody to start it again."""
     daemon = start()
+    upload, last = begin_long(daemon)
     os.kill(daemon.starter(), signal.SIGKILL)
-    assert daemon.works()
+    assert wait_until(lambda: daemon.get("/readyz").status == 503)
+    assert daemon.get("/readyz").json["status"] == "draining" and daemon.get("/livez").status == 200
+    check_problem(daemon.post("/histeq", pnm(noise(9, 9))), 503, "stopping")
+    upload.sendall(last)
+    (status, _, _), = responses(read_to_end(upload))
+    assert status == 200
+    assert daemon.process.wait(PATIENCE_S) == 1
+    log = daemon.log_text()
+    assert log.count("the process that starts workers has ended: none can be replaced") == 1 and '"stopped"' in log
+
+
+def test_without_it_and_without_workers(start):
+    """What waits for one that cannot come back is refused: the end does not wait for it."""
+    daemon = start()
     worker, = daemon.children()
-    os.kill(worker, signal.SIGKILL)
-    assert wait_until(lambda: "the process that starts workers has ended" in daemon.log_text())
-    assert daemon.get("/livez").status == 200 and daemon.get("/readyz").status == 503
-    assert daemon.stop() == 0
+    freeze(worker)
+    with daemon.socket() as waiting:
+        waiting.sendall(b"POST /histeq HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(pnm(noise(9, 9))) + pnm(noise(9, 9)))
+        assert wait_until(lambda: daemon.metric("jobs_in_progress") == 1)
+        os.kill(daemon.starter(), signal.SIGKILL)
+        os.kill(worker, signal.SIGKILL)
+        (status, _, told), = responses(read_to_end(waiting))
+    assert status == 503 and b"no worker" in told
+    assert daemon.process.wait(PATIENCE_S) == 1
 
 
 def test_it_ends_with_its_daemon(start):

@@ -143,7 +143,9 @@ static void one_that_stands_still_or_has_ended(void **state) {
     kill(launcher, SIGCONT);
     char said[100];
     check_started(ARGUMENTS("burin", "worker", "--count"), said, sizeof said);
+    assert_false(launcher_wait_end(NULL, 0));
     kill(launcher, SIGKILL);
+    assert_true(launcher_wait_end(NULL, -1));
     assert_int_equal(ask(ARGUMENTS("burin", "worker", "--count"), STDERR_FILENO), -1);
 }
 
