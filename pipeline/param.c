@@ -93,6 +93,22 @@ bool param_bool(const char *text, bool *value) {
     return false;
 }
 
+bool param_colour(const char *text, uint32_t *rgba) {
+    text += *text == '#';
+    const size_t length = strlen(text);
+    if ((length != 6 && length != 8) || strspn(text, "0123456789abcdefABCDEF") != length)
+        return false;
+    const uint32_t number = (uint32_t)strtoul(text, NULL, 16);
+    *rgba = length == 6 ? number << 8 | 0xff : number;
+    return true;
+}
+
+const char *param_colour_print(uint32_t rgba, char text[COLOUR_TEXT_MAX]) {
+    const bool opaque = (rgba & 0xff) == 0xff;
+    snprintf(text, COLOUR_TEXT_MAX, "%0*x", opaque ? 6 : 8, opaque ? rgba >> 8 : rgba);
+    return text;
+}
+
 /* Appends to TEXT as far as there is room; USED stays below SIZE. */
 static void append(char *text, size_t size, size_t *used, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -164,8 +180,13 @@ static enum status set_decimal(struct params *params, int index, const struct pa
 static enum status set_word(struct params *params, int index, const struct param *param,
                             const char *owner, const char *value, struct failure *failure) {
     bool yes;
+    uint32_t rgba;
     if (param->type == PARAM_BOOL && param_bool(value, &yes)) {
         params->number[index] = yes;
+        return STATUS_OK;
+    }
+    if (param->type == PARAM_COLOUR && param_colour(value, &rgba)) {
+        params->number[index] = rgba;
         return STATUS_OK;
     }
     for (int i = 0; param->type == PARAM_CHOICE && i < count_choices(param); i++) {
@@ -262,6 +283,8 @@ void param_range(const struct param *param, char *text, size_t size) {
                param_decimal_print(param->max, (char[DECIMAL_TEXT_MAX]){ 0 }));
     else if (param->type == PARAM_BOOL)
         append(text, size, &used, "true | false");
+    else if (param->type == PARAM_COLOUR)
+        append(text, size, &used, "RRGGBB or RRGGBBAA");
     for (int i = 0; param->type == PARAM_CHOICE && i < count_choices(param); i++)
         append(text, size, &used, "%s%s", i ? " | " : "", param->choices[i]);
 }
@@ -279,6 +302,9 @@ void param_print(const struct param *param, const struct params *params, int ind
         append(text, size, &used, "%s", number ? "true" : "false");
     else if (param->type == PARAM_CHOICE)
         append(text, size, &used, "%s", param->choices[number]);
+    else if (param->type == PARAM_COLOUR)
+        append(text, size, &used, "%s",
+               param_colour_print((uint32_t)number, (char[COLOUR_TEXT_MAX]){ 0 }));
     for (int i = 0; param->type == PARAM_TAPS && i < params->tap_count; i++)
         append(text, size, &used, "%s%d", i ? " " : "", params->taps[i]);
 }

@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-enum { PARAMS_MAX = 10, CHOICES_MAX = 6, TAPS_MAX = 25 };
+enum { PARAMS_MAX = 12, CHOICES_MAX = 10, TAPS_MAX = 25 };
 
 enum param_type {
     PARAM_NONE, /* ends the list */
@@ -31,6 +31,7 @@ enum param_type {
     PARAM_CHOICE,  /* one of `choices`; its number is its place there */
     PARAM_TAPS,    /* 9 or 25 integers, row by row, separated by blanks or commas */
     PARAM_DECIMAL, /* at most three places after the point; numbers are its thousandths */
+    PARAM_COLOUR,  /* RRGGBB or RRGGBBAA in hexadecimal digits; its number is 0xRRGGBBAA */
 };
 
 /* Thousandths: the range of a decimal for which nothing else is said. */
@@ -43,6 +44,7 @@ struct param {
     enum param_type type;
     long min, max; /* PARAM_INT, PARAM_DECIMAL: inclusive; PARAM_TAPS: of each tap */
     long def;
+    long example;  /* to try the operator with, which is told too little without; 0: none */
     bool required; /* no default: must be given */
     const char *choices[CHOICES_MAX];
 };
@@ -85,6 +87,15 @@ bool param_integer(const char *text, long *number);
 /* The whole of TEXT as a decimal with at most three places after its point, in thousandths; false
  * where it is none or does not fit. No rounding, and no locale. */
 bool param_decimal(const char *text, long *thousandths);
+
+/* RRGGBB or RRGGBBAA, with or without '#' before it, as 0xRRGGBBAA; opaque where no alpha is said.
+ */
+bool param_colour(const char *text, uint32_t *rgba);
+
+enum { COLOUR_TEXT_MAX = 16 };
+
+/* 0xRRGGBBAA as text, without alpha where it is opaque; returns TEXT. */
+const char *param_colour_print(uint32_t rgba, char text[COLOUR_TEXT_MAX]);
 
 enum { DECIMAL_TEXT_MAX = 32 };
 

@@ -48,6 +48,30 @@ enum status plan_set(struct plan *plan, const char *name, const char *value,
     return params_set(&step->params, step->op->params, step->op->name, name, value, failure);
 }
 
+/* The place of NAME in LIST, or -1. */
+static int place_of(const struct param *list, const char *name) {
+    for (int i = 0; list && list[i].type != PARAM_NONE; i++)
+        if (strcmp(list[i].name, name) == 0) return i;
+    return -1;
+}
+
+bool plan_takes(const struct plan *plan, const char *name) {
+    return plan->count && place_of(plan->steps[plan->count - 1].op->params, name) >= 0;
+}
+
+enum status plan_give(struct plan *plan, const char *name, const char *value,
+                      struct failure *failure) {
+    enum status status = STATUS_OK;
+    for (int s = 0; s < plan->count && !status; s++) {
+        struct step *step = &plan->steps[s];
+        const int place = place_of(step->op->params, name);
+        if (place >= 0 && !(step->params.given >> place & 1))
+            status =
+                params_set(&step->params, step->op->params, step->op->name, name, value, failure);
+    }
+    return status;
+}
+
 int plan_aux_step(const struct plan *plan) {
     for (int s = 0; s < plan->count; s++)
         if (plan->steps[s].op->aux[0].name) return s;

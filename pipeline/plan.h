@@ -48,6 +48,13 @@ enum status plan_add(struct plan *plan, const char *op, struct failure *failure)
 enum status plan_set(struct plan *plan, const char *name, const char *value,
                      struct failure *failure);
 
+/* Sets a parameter of every step whose operator takes it and that was not given it. */
+enum status plan_give(struct plan *plan, const char *name, const char *value,
+                      struct failure *failure);
+
+/* Whether the last step's operator has a parameter NAME. */
+bool plan_takes(const struct plan *plan, const char *name);
+
 /* The step that the images beside the input go to: the first whose operator takes any. -1: none. */
 int plan_aux_step(const struct plan *plan);
 

@@ -15,12 +15,17 @@
 #define OPENAPI_PICTURE_16 "P5 8 8 65535\\n" OPENAPI_PIXELS OPENAPI_PIXELS
 #define OPENAPI_PIXELS     "0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnop"
 
-/* Parameters that every request with an image takes. */
+/* Of a parameter that is a colour. */
+#define OPENAPI_COLOUR "^#?([0-9A-Fa-f]{6}|[0-9A-Fa-f]{8})$"
+
+/* Of every operator that has no parameter of that name itself. */
+#define OPENAPI_BACKGROUND "{'$ref':'#/components/parameters/background'}"
+
+/* Parameters that every request with an image takes, beside that. */
 #define OPENAPI_SHARED_PARAMETERS                                                                  \
     "{'$ref':'#/components/parameters/device'},{'$ref':'#/components/parameters/type'},"           \
     "{'$ref':'#/components/parameters/quality'},{'$ref':'#/components/parameters/compression'},"   \
-    "{'$ref':'#/components/parameters/background'},{'$ref':'#/components/parameters/damaged'},"    \
-    "{'$ref':'#/components/parameters/id'}"
+    "{'$ref':'#/components/parameters/damaged'},{'$ref':'#/components/parameters/id'}"
 
 #define OPENAPI_RAW_BODIES(picture)                                                                \
     "'image/jpeg':{},'image/png':{},'image/x-portable-anymap':{'schema':{'type':'string'},"        \
@@ -53,8 +58,9 @@ static const char openapi_parameters[] =
     "the fastest, 3 the slowest and mostly the smallest','schema':{'type':'integer','minimum':0,"
     "'maximum':3,'default':1},'example':1},"
     "'background':{'name':'background','in':'query','description':'Colour under transparent "
-    "pixels where the type has no transparency: RRGGBB','schema':{'type':'string',"
-    "'pattern':'^#?[0-9A-Fa-f]{6}$','default':'ffffff'},'example':'ffffff'},"
+    "pixels where the type has no transparency, RRGGBB, and of operators that have a background: "
+    "RRGGBBAA too','schema':{'type':'string','pattern':'" OPENAPI_COLOUR "','default':'ffffff'},"
+    "'example':'ffffff'},"
     "'damaged':{'name':'damaged','in':'query','description':'accept: a damaged image is answered "
     "as far as it could be decoded, with a note','schema':{'type':'string','enum':['refuse',"
     "'accept'],'default':'refuse'},'example':'refuse'},"

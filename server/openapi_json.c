@@ -50,6 +50,11 @@ static void number(struct json_writer *json, const struct param *param, long val
         json_writer_number(json, value);
 }
 
+static void colour(struct json_writer *json, long value) {
+    char text[COLOUR_TEXT_MAX];
+    json_writer_string(json, param_colour_print((uint32_t)value, text));
+}
+
 static void key_of_number(struct json_writer *json, const char *name, const struct param *param,
                           long value) {
     json_writer_key(json, name);
@@ -67,6 +72,7 @@ static void value(struct json_writer *json, const struct param *param, long numb
     switch (param->type) {
     case PARAM_BOOL: json_writer_add(json, number_ ? "true" : "false"); break;
     case PARAM_CHOICE: json_writer_string(json, param->choices[number_]); break;
+    case PARAM_COLOUR: colour(json, number_); break;
     case PARAM_TAPS: json_writer_add(json, "[0,0,0,0,1,0,0,0,0]"); break;
     default: number(json, param, number_);
     }
@@ -89,13 +95,14 @@ static void range(struct json_writer *json, const struct param *param) {
 static void schema(struct json_writer *json, const struct param *param) {
     static const char *const types[] = {
         [PARAM_INT] = "integer", [PARAM_BOOL] = "boolean",   [PARAM_CHOICE] = "string",
-        [PARAM_TAPS] = "array",  [PARAM_DECIMAL] = "number",
+        [PARAM_TAPS] = "array",  [PARAM_DECIMAL] = "number", [PARAM_COLOUR] = "string",
     };
     json_writer_key(json, "schema");
     json_writer_add(json, "{");
     json_writer_key_string(json, "type", types[param->type]);
     if (param->type == PARAM_INT || param->type == PARAM_DECIMAL) range(json, param);
     if (param->type == PARAM_CHOICE) choices(json, param);
+    if (param->type == PARAM_COLOUR) put_next(json, "'pattern':'" OPENAPI_COLOUR "'");
     if (param->type == PARAM_TAPS) {
         put_next(json, "'items':{'type':'integer'");
         range(json, param);
@@ -121,7 +128,10 @@ static void parameter(struct json_writer *json, const struct param *param) {
     if (param->type == PARAM_TAPS) put_next(json, "'style':'form','explode':false");
     schema(json, param);
     json_writer_key(json, "example");
-    value(json, param, has_default(param) ? param->def : param->min);
+    value(json, param,
+          param->example       ? param->example
+          : has_default(param) ? param->def
+                               : param->min);
     json_writer_add(json, "}");
 }
 
@@ -188,8 +198,12 @@ static void operator_path(struct json_writer *json, const struct op *op) {
     json_writer_key_string(json, "operationId", op->name);
     json_writer_key_string(json, "summary", op->summary ? op->summary : op->name);
     put_next(json, "'parameters':[");
-    for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
+    bool background = true;
+    for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++) {
         parameter(json, param);
+        background = background && strcmp(param->name, "background") != 0;
+    }
+    if (background) put_next(json, OPENAPI_BACKGROUND);
     put_next(json, OPENAPI_SHARED_PARAMETERS "]");
     body(json, op);
     responses(json, op->values ? "{'$ref':'#/components/responses/Values'}"
@@ -205,7 +219,7 @@ static void steps(struct json_writer *json, const struct op_set *ops) {
         const struct op *op = op_set_at(ops, i);
         bool simple = op->depth != 16 && !op->aux[0].name;
         for (const struct param *param = op->params; param && param->type != PARAM_NONE; param++)
-            simple = simple && !param->required;
+            simple = simple && !param->required && !param->example;
         if (!simple) continue;
         count++;
         put_next(json, "{");
@@ -222,7 +236,8 @@ static void pipeline_path(struct json_writer *json, const struct op_set *ops) {
                    "field instead','content':{'application/json':{'schema':{"
                    "'$ref':'#/components/schemas/Operations'},'example':");
     steps(json, ops);
-    put(json, "}}}," OPENAPI_SHARED_PARAMETERS "],'requestBody':{'required':true,'content':{"
+    put(json, "}}}," OPENAPI_BACKGROUND "," OPENAPI_SHARED_PARAMETERS
+              "],'requestBody':{'required':true,'content':{"
               "'multipart/form-data':{'schema':{'type':'object','properties':{" OPENAPI_IMAGE_PART
               ",'operations':{'$ref':'#/components/schemas/Operations'}},'required':['image']},"
               "'encoding':{'operations':{'contentType':'application/json'}},"

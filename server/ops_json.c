@@ -3,7 +3,7 @@
 
 static const char *const type_names[] = {
     [PARAM_INT] = "integer",   [PARAM_BOOL] = "boolean",   [PARAM_CHOICE] = "choice",
-    [PARAM_TAPS] = "integers", [PARAM_DECIMAL] = "number",
+    [PARAM_TAPS] = "integers", [PARAM_DECIMAL] = "number", [PARAM_COLOUR] = "colour",
 };
 
 static json_t *choices_json(const struct param *param) {
@@ -23,6 +23,10 @@ static json_t *default_json(const struct param *param) {
     if (param->required || param->type == PARAM_TAPS) return NULL;
     if (param->type == PARAM_BOOL) return json_boolean(param->def);
     if (param->type == PARAM_CHOICE) return json_string(param->choices[param->def]);
+    if (param->type == PARAM_COLOUR) {
+        char text[COLOUR_TEXT_MAX];
+        return json_string(param_colour_print((uint32_t)param->def, text));
+    }
     /* A default out of range stands for "not given". */
     if (param->def < param->min || param->def > param->max) return NULL;
     return number_json(param, param->def);
@@ -40,6 +44,7 @@ static json_t *param_json(const struct param *param) {
     if (param->type == PARAM_TAPS)
         json_object_set_new(json, "counts", json_pack("[i, i]", 9, TAPS_MAX));
     json_object_set_new(json, "default", default_json(param)); /* NULL sets nothing */
+    if (param->example) json_object_set_new(json, "example", number_json(param, param->example));
     json_object_set_new(json, "required", json_boolean(param->required));
     return json;
 }

@@ -17,8 +17,8 @@
 const char *ops_values(const struct op *op);
 
 /* {"operators": [{"name", "summary", "parameters": [{"name", "type", "summary", "unit", "min",
- * "max", "choices", "counts", "default", "required"}], "parts": [{"name", "summary"}], "values",
- * "depth"}]}. What says nothing is left out: members of a parameter; "values", which is
+ * "max", "choices", "counts", "default", "example", "required"}], "parts": [{"name", "summary"}],
+ * "values", "depth"}]}. What says nothing is left out: members of a parameter; "values", which is
  * ops_values(), where an operator tells nothing; "depth", 8 or 16, where it takes both. "parts" are
  * further images of the upload. A new reference. */
 json_t *ops_json(const struct op_set *ops);

@@ -37,12 +37,10 @@ static bool set_compression(struct run_options *options, const char *value) {
 }
 
 static bool set_background(struct run_options *options, const char *value) {
-    unsigned r, g, b;
-    if (strlen(value) != 6 || strspn(value, "0123456789abcdefABCDEF") != 6) return false;
-    if (sscanf(value, "%2x%2x%2x", &r, &g, &b) != 3) return false;
-    options->encode.background[0] = (uint8_t)r;
-    options->encode.background[1] = (uint8_t)g;
-    options->encode.background[2] = (uint8_t)b;
+    uint32_t rgba;
+    if (!param_colour(value, &rgba)) return false;
+    for (int i = 0; i < 3; i++) options->encode.background[i] = (uint8_t)(rgba >> (24 - 8 * i));
+    options->background = value;
     return true;
 }
 
@@ -80,7 +78,7 @@ static const struct option {
     { "--type", "png, jpeg or pnm", set_type },
     { "--quality", "1..100", set_quality },
     { "--compression", "0..3", set_compression },
-    { "--background", "RRGGBB", set_background },
+    { "--background", "RRGGBB or RRGGBBAA", set_background },
     { "--damaged", "refuse or accept", set_damaged },
     { "--threads", "1..1024", set_threads },
     { "--pixels-max", "1..4294836225", set_pixels_max },
@@ -198,7 +196,9 @@ static enum status read_words(struct run_options *options, int count, char **wor
                         PLAN_TEXT_MAX - 1);
         used += (size_t)length;
     }
-    const enum status status = plan_parse(&options->plan, text, failure);
+    enum status status = plan_parse(&options->plan, text, failure);
+    if (status == STATUS_OK && options->background)
+        status = plan_give(&options->plan, "background", options->background, failure);
     if (status != STATUS_OK) return status;
     if (count - steps > 2) return one_too_many(count - steps, words + steps, failure);
     const int least = plan_tells_only(&options->plan) ? 1 : 2;

@@ -40,15 +40,13 @@ static enum status set_compression(struct settings *settings, const char *value,
 
 static enum status set_background(struct settings *settings, const char *value,
                                   struct failure *failure) {
-    unsigned red, green, blue;
-    if (*value == '#') value++;
-    if (strlen(value) != 6 || strspn(value, "0123456789abcdefABCDEF") != 6 ||
-        sscanf(value, "%2x%2x%2x", &red, &green, &blue) != 3)
+    uint32_t rgba;
+    if (!param_colour(value, &rgba))
         return fail(failure, STATUS_BAD_PARAM,
-                    "background must be six hexadecimal digits, RRGGBB, such as ffffff");
-    settings->background[0] = (uint8_t)red;
-    settings->background[1] = (uint8_t)green;
-    settings->background[2] = (uint8_t)blue;
+                    "background must be six or eight hexadecimal digits, RRGGBB or RRGGBBAA, such "
+                    "as ffffff");
+    for (int i = 0; i < 4; i++) settings->background[i] = (uint8_t)(rgba >> (24 - 8 * i));
+    settings->has_background = true;
     return STATUS_OK;
 }
 
@@ -115,8 +113,10 @@ static enum status check_ignore_failure(const json_t *value, struct failure *fai
 }
 
 /* The answer's type and the like are no step's, where clients of imaginary put them. */
-static enum status check_param_name(const char *name, struct failure *failure) {
+static enum status check_param_name(const struct plan *plan, const char *name,
+                                    struct failure *failure) {
     const char *reserved_name;
+    if (plan_takes(plan, name)) return STATUS_OK;
     for (int i = 0; (reserved_name = settings_reserved(i)); i++)
         if (strcmp(name, reserved_name) == 0)
             return fail(failure, STATUS_BAD_PARAM,
@@ -149,7 +149,7 @@ static enum status add_operation(struct plan *plan, const json_t *item, struct f
     if (!status) status = plan_add(plan, json_string_value(name), failure);
     if (status) return status;
     json_object_foreach (params, key, value) {
-        status = check_param_name(key, failure);
+        status = check_param_name(plan, key, failure);
         if (!status) status = set_from_json(plan, key, value, failure);
         if (status) return status;
     }
@@ -201,7 +201,7 @@ enum status settings_init(struct settings *settings, const struct op_set *ops, c
     *settings = (struct settings){ .pipeline = op == NULL,
                                    .quality = 85,
                                    .compression = 1,
-                                   .background = { 255, 255, 255 },
+                                   .background = { 255, 255, 255, 255 },
                                    .device = "auto",
                                    .plan.ops = ops };
     return op ? plan_add(&settings->plan, op, failure) : STATUS_OK;
@@ -252,11 +252,21 @@ bool settings_takes(const struct settings *settings, const char *name) {
     return param->name;
 }
 
+/* A request's background is of its operators too, but of those that were given one of their own. */
+static enum status give_background(struct settings *settings, struct failure *failure) {
+    char text[COLOUR_TEXT_MAX];
+    uint32_t rgba = 0;
+    if (!settings->has_background) return STATUS_OK;
+    for (int i = 0; i < 4; i++) rgba = rgba << 8 | settings->background[i];
+    return plan_give(&settings->plan, "background", param_colour_print(rgba, text), failure);
+}
+
 enum status settings_complete(struct settings *settings, struct failure *failure) {
     if (settings->plan.count == 0)
         return fail(
             failure, STATUS_BAD_PARAM,
             "operations is missing: a JSON list such as [{\"operation\": \"histeq\"}], in the "
             "query or as a form field");
-    return plan_complete(&settings->plan, failure);
+    const enum status status = give_background(settings, failure);
+    return status ? status : plan_complete(&settings->plan, failure);
 }

@@ -22,8 +22,9 @@ struct settings {
     struct plan plan;
     enum format type; /* FORMAT_NONE: as Accept says (negotiation.h) */
     int quality, compression;
-    uint8_t background[3];
-    bool accept_damage; /* damaged=accept */
+    uint8_t background[4]; /* R, G, B, alpha */
+    bool has_background;   /* it was given */
+    bool accept_damage;    /* damaged=accept */
     char device[DEVICE_WANT_MAX];
 };
 

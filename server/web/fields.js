@@ -202,6 +202,44 @@ function choiceField(parameter, step, _picture, changed) {
     );
 }
 
+/** A colour, and how much of it there is: RRGGBB, or RRGGBBAA where that is not all of it. */
+function colourField(parameter, step, _picture, changed) {
+    const id = `field-${++fields}`;
+    const now = step.values[parameter.name] ?? defaultText(parameter) ?? '000000';
+    const box = element('input', {
+        type: 'color',
+        id,
+        name: parameter.name,
+        value: `#${now.slice(0, 6)}`,
+        'aria-describedby': `${id}-help`,
+    });
+    const alpha = element('input', {
+        type: 'range',
+        min: 0,
+        max: 255,
+        step: 1,
+        value: parseInt(now.slice(6) || 'ff', 16),
+        'aria-label': `${parameter.name}, opacity`,
+    });
+    function set(dragging) {
+        const digits = Number(alpha.value).toString(16).padStart(2, '0');
+        step.values[parameter.name] = box.value.slice(1) + (digits === 'ff' ? '' : digits);
+        changed(dragging);
+    }
+    for (const input of [box, alpha]) {
+        input.addEventListener('input', () => set(true));
+        input.addEventListener('change', () => set(false));
+    }
+    return element(
+        'div',
+        { className: 'field' },
+        element('label', { htmlFor: id }, ...heading(parameter)),
+        box,
+        alpha,
+        help(parameter, id),
+    );
+}
+
 function tapsField(parameter, step, _picture, changed) {
     const id = `field-${++fields}`;
     const grid = element('div', {});
@@ -261,6 +299,7 @@ const makers = {
     number: numberField,
     boolean: switchField,
     choice: choiceField,
+    colour: colourField,
     integers: tapsField,
 };
 

@@ -18,8 +18,9 @@ export function identityTaps(count) {
 export function newStep(operator) {
     const values = {};
     for (const parameter of operator.parameters) {
-        if (!parameter.required) continue;
-        if (parameter.type === 'integers')
+        if (parameter.example !== undefined) values[parameter.name] = String(parameter.example);
+        else if (!parameter.required) continue;
+        else if (parameter.type === 'integers')
             values[parameter.name] = identityTaps(parameter.counts[0]);
         else if (parameter.type === 'choice') values[parameter.name] = parameter.choices[0];
         else if (parameter.type === 'boolean') values[parameter.name] = 'false';

@@ -70,35 +70,54 @@ struct sets {
     char text[SETS_MAX][192];
 };
 
-static void add_set(struct sets *sets, const char *op, const char *name, const char *value) {
-    assert_true(sets->count < SETS_MAX);
-    char *text = sets->text[sets->count++];
-    if (name)
-        snprintf(text, sizeof sets->text[0], "%s:%s=%s", op, name, value);
-    else
-        snprintf(text, sizeof sets->text[0], value ? "%s:%s" : "%s", op, value);
+/* Appends ":name=value" or ",name=value". */
+static void add_setting(char *text, size_t size, const char *name, const char *value) {
+    const size_t used = strlen(text);
+    snprintf(text + used, size - used, "%c%s=%s", strchr(text, ':') ? ',' : ':', name, value);
 }
 
-/* Both ends and the middle of a range, and every choice, one parameter at a time. */
+/* OP with what its record says to try it with, and with NAME as VALUE. */
+static void add_set(struct sets *sets, const struct op *op, const char *name, const char *value) {
+    assert_true(sets->count < SETS_MAX);
+    char *text = sets->text[sets->count++];
+    const size_t size = sizeof sets->text[0];
+    snprintf(text, size, "%s", op->name);
+    for (const struct param *param = op->params; param->type != PARAM_NONE; param++) {
+        char number[32];
+        if (!param->example || (name && strcmp(param->name, name) == 0)) continue;
+        snprintf(number, sizeof number, "%ld", param->example);
+        add_setting(text, size, param->name, number);
+    }
+    if (name) add_setting(text, size, name, value);
+}
+
+/* Both ends and the middle of a range, and every choice, one parameter at a time. Not of sizes,
+ * whose ends are no work or hours of it. */
 static void vary(struct sets *sets, const struct op *op, const struct param *param) {
     char value[32];
     const long numbers[] = { param->min, param->max, (param->min + param->max) / 2 };
-    for (int i = 0; i < 3 && param->type == PARAM_INT; i++) {
+    const bool size = param->unit && strcmp(param->unit, "pixels") == 0;
+    for (int i = 0; i < 3 && param->type == PARAM_INT && !size; i++) {
         snprintf(value, sizeof value, "%ld", numbers[i]);
-        add_set(sets, op->name, param->name, value);
+        add_set(sets, op, param->name, value);
     }
     for (int i = 0; i < 3 && param->type == PARAM_DECIMAL; i++)
-        add_set(sets, op->name, param->name, param_decimal_print(numbers[i], value));
+        add_set(sets, op, param->name, param_decimal_print(numbers[i], value));
     for (int i = 0; i < CHOICES_MAX && param->type == PARAM_CHOICE && param->choices[i]; i++)
-        add_set(sets, op->name, param->name, param->choices[i]);
-    if (param->type == PARAM_BOOL) add_set(sets, op->name, param->name, "true");
+        add_set(sets, op, param->name, param->choices[i]);
+    if (param->type == PARAM_BOOL) add_set(sets, op, param->name, param->def ? "false" : "true");
+    if (param->type == PARAM_COLOUR) add_set(sets, op, param->name, "c0ffee80");
 }
 
 static void list_sets(struct sets *sets, const struct op *op) {
     sets->count = 0;
-    add_set(sets, op->name, NULL, NULL);
+    add_set(sets, op, NULL, NULL);
     for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
-        if (strcmp(chosen[i].op, op->name) == 0) add_set(sets, op->name, NULL, chosen[i].values);
+        if (strcmp(chosen[i].op, op->name) == 0) {
+            assert_true(sets->count < SETS_MAX);
+            snprintf(sets->text[sets->count++], sizeof sets->text[0], "%s:%s", op->name,
+                     chosen[i].values);
+        }
     if (strcmp(op->name, "carve") == 0) return; /* its extremes are hours of work */
     for (const struct param *p = op->params; p->type != PARAM_NONE; p++) vary(sets, op, p);
 }

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { BINS, SHIFT, BINARY, SCALE, TAPS, WIDTH, GAIN };
+enum { BINS, SHIFT, BINARY, SCALE, TAPS, WIDTH, GAIN, INK };
 static const struct param list[] = {
     [BINS] = { .name = "bins", .type = PARAM_INT, .min = 2, .max = 65536, .def = 256 },
     [SHIFT] = { .name = "shift", .type = PARAM_INT, .min = -255, .max = 255 },
@@ -18,6 +18,7 @@ static const struct param list[] = {
     [TAPS] = { .name = "taps", .type = PARAM_TAPS, .min = -100, .max = 100 },
     [WIDTH] = { .name = "width", .type = PARAM_INT, .min = 1, .max = 9, .required = true },
     [GAIN] = { .name = "gain", .type = PARAM_DECIMAL, .min = -500, .max = 10000, .def = 1500 },
+    [INK] = { .name = "ink", .type = PARAM_COLOUR, .def = 0xffffffff },
     { .type = PARAM_NONE },
 };
 
@@ -48,6 +49,12 @@ static const struct wrong {
     { "gain", "1e1",
       "op: gain must be a number -0.5..10 with at most three places after the point, not "
       "\"1e1\"" },
+    { "ink", "red", "op: ink must be RRGGBB or RRGGBBAA, not \"red\"" },
+    { "ink", "12345g", "op: ink must be RRGGBB or RRGGBBAA, not \"12345g\"" },
+    { "ink", "-12345", "op: ink must be RRGGBB or RRGGBBAA, not \"-12345\"" },
+    { "ink", "##12345", "op: ink must be RRGGBB or RRGGBBAA, not \"##12345\"" },
+    { "ink", "1234567", "op: ink must be RRGGBB or RRGGBBAA, not \"1234567\"" },
+    { "ink", "", "op: ink must be RRGGBB or RRGGBBAA, not \"\"" },
     { "taps", "1 2 3", "op: taps must be 9 or 25 integers -100..100, not \"1 2 3\"" },
     { "taps", "1 2 3 4 5 6 7 8 101",
       "op: taps must be 9 or 25 integers -100..100, not \"1 2 3 4 5 6 7 8 101\"" },
@@ -57,10 +64,10 @@ static const struct wrong {
       "op: taps must be 9 or 25 integers -100..100, not \"1,,2 3 4 5 6 7 8 9\"" },
     { "bin", "2",
       "op has no parameter \"bin\"; did you mean \"bins\"? It takes bins, shift, binary, scale, "
-      "taps, width, gain" },
+      "taps, width, gain, ink" },
     { "colour", "2",
       "op has no parameter \"colour\"; it takes bins, shift, binary, scale, taps, width, "
-      "gain" },
+      "gain, ink" },
 };
 
 static void refuses_what_is_wrong(void **state) {
@@ -125,11 +132,11 @@ static void no_list(void **state) {
 static void printed_reads_back(void **state) {
     (void)state;
     static const char *const values[] = {
-        [BINS] = "512",     [SHIFT] = "-7", [BINARY] = "true",
-        [SCALE] = "minmax", [WIDTH] = "9",  [TAPS] = "1 2 3 4 5 6 7 8 -9",
-        [GAIN] = "-0.25",
+        [BINS] = "512",     [SHIFT] = "-7",     [BINARY] = "true",
+        [SCALE] = "minmax", [WIDTH] = "9",      [TAPS] = "1 2 3 4 5 6 7 8 -9",
+        [GAIN] = "-0.25",   [INK] = "00fe0180",
     };
-    for (int i = 0; i <= GAIN; i++) {
+    for (int i = 0; i <= INK; i++) {
         struct params params, again;
         char text[400], small[3];
         params_init(&params, list);
@@ -180,6 +187,31 @@ static void decimals(void **state) {
     assert_string_equal(param_decimal_print(LONG_MIN, text), "-9223372036854775.808");
 }
 
+static void colours(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *back;
+        uint32_t rgba;
+    } table[] = {
+        { "ffffff", "ffffff", 0xffffffff },   { "#0aFf10", "0aff10", 0x0aff10ff },
+        { "00000000", "00000000", 0 },        { "#12345678", "12345678", 0x12345678 },
+        { "ABCDEFff", "abcdef", 0xabcdefff }, { "000000", "000000", 0xff },
+    };
+    struct params params;
+    params_init(&params, list);
+    assert_int_equal(params.number[INK], 0xffffffff);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        char text[COLOUR_TEXT_MAX];
+        uint32_t rgba = 7;
+        assert_true(param_colour(table[i].text, &rgba));
+        assert_int_equal(rgba, table[i].rgba);
+        assert_string_equal(param_colour_print(rgba, text), table[i].back);
+        params_init(&params, list);
+        assert_int_equal(params_set(&params, list, "op", "ink", table[i].text, NULL), STATUS_OK);
+        assert_int_equal(params.number[INK], table[i].rgba);
+    }
+}
+
 static void shown_is_cut(void **state) {
     (void)state;
     char shown[PARAM_SHOWN_MAX], text[200];
@@ -214,10 +246,15 @@ static void nearest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refuses_what_is_wrong), cmocka_unit_test(keeps_what_is_right),
-        cmocka_unit_test(twice_and_missing),     cmocka_unit_test(no_list),
-        cmocka_unit_test(printed_reads_back),    cmocka_unit_test(decimals),
-        cmocka_unit_test(shown_is_cut),          cmocka_unit_test(nearest),
+        cmocka_unit_test(refuses_what_is_wrong),
+        cmocka_unit_test(keeps_what_is_right),
+        cmocka_unit_test(twice_and_missing),
+        cmocka_unit_test(no_list),
+        cmocka_unit_test(printed_reads_back),
+        cmocka_unit_test(decimals),
+        cmocka_unit_test(colours),
+        cmocka_unit_test(shown_is_cut),
+        cmocka_unit_test(nearest),
     };
     return cmocka_run_group_tests_name("param", tests, NULL, NULL);
 }

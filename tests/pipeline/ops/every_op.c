@@ -106,15 +106,24 @@ static void check_picture(const struct op *op, const struct params *params, stru
     free(in.pixels);
 }
 
+/* What the record says to try the operator with; false: it wants more than that. */
+static bool set_examples(struct params *params, const struct op *op) {
+    params_init(params, op->params);
+    for (int i = 0; op->params[i].type != PARAM_NONE; i++) {
+        if (!op->params[i].example) continue;
+        params->number[i] = op->params[i].example;
+        params->given |= 1u << i;
+    }
+    return params_complete(params, op->params, op->name, NULL) == STATUS_OK;
+}
+
 static void every_size_depth_and_channel(void **state) {
     (void)state;
     struct pool *pool = pool_create(3);
     for (int o = 0; o < registry_count(); o++) {
         const struct op *op = registry_at(o);
         struct params params;
-        params_init(&params, op->params);
-        struct failure failure = { 0 };
-        if (params_complete(&params, op->params, op->name, &failure)) continue;
+        if (!set_examples(&params, op)) continue;
         for (size_t s = 0; s < AWKWARD_SIZES; s++)
             for (unsigned channels = 1; channels <= 4; channels++)
                 for (unsigned depth = 8; depth <= 16; depth += 8)
@@ -140,6 +149,8 @@ static void every_record_is_whole(void **state) {
             assert_non_null(param->name);
             assert_non_null(param->summary);
             if (param->type == PARAM_INT) assert_true(param->min < param->max);
+            if (param->example)
+                assert_true(param->min <= param->example && param->example <= param->max);
         }
     }
 }
