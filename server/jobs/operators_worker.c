@@ -4,7 +4,8 @@
  * messages on in both directions, and beats for the front. While a job is under way it looks every
  * few milliseconds at the progress, carries it to the front's slot and the front's wish to cancel
  * to the sandbox's. A sandbox that stands still is killed, as the front kills a worker, which then
- * has the job done once more. What the sandbox writes is not believed: sandbox_answer.c. */
+ * has the job done once more. What the sandbox writes is not believed: sandbox_answer.c; one that
+ * wrote what cannot be an answer is damaged, and killed. */
 #include "server/jobs/operators_worker.h"
 
 #include "server/jobs/channel.h"
@@ -40,6 +41,7 @@ struct operators_worker {
     int job;                    /* the front's slot that is under way, or NONE */
     int64_t over_since_ns;      /* when its time was seen to be over; 0: it is not */
     bool used;                  /* the sandbox has run a job before this one */
+    bool spoilt;                /* it gave an answer that cannot be one, and gets no further job */
     int64_t sent_ns;            /* when the sandbox was sent the job last */
     bool ready;                 /* the front was told that it is */
     int self_tests;             /* that it was asked for and has not answered */
@@ -107,8 +109,19 @@ static void empty_own_slot(struct operators_worker *worker) {
     worker->own_slot = slot_take(worker->own, 0, NULL);
 }
 
+/* Where it cannot be one, that may be the doing of the job before: then it is the front's to run
+ * again, as if the sandbox had died of it. */
 static void take_answer(struct operators_worker *worker) {
-    sandbox_answer_take(worker->slots, worker->job, worker->own, worker->own_slot);
+    struct job *job = slot_job(worker->slots, worker->job);
+    worker->spoilt =
+        !sandbox_answer_take(worker->slots, worker->job, worker->own, worker->own_slot);
+    if (worker->spoilt)
+        log_event(LOG_ERROR, "worker: job %.63s: %s: it is killed", job->request_id,
+                  job->failure.message);
+    if (worker->spoilt && worker->used) {
+        job->failure = (struct failure){ 0 };
+        return;
+    }
     empty_own_slot(worker);
     answer(worker);
     worker->used = true;
@@ -292,8 +305,9 @@ static int serve(struct operators_worker *worker) {
             sandbox_ended(worker);
             return WORKER_FAILED;
         }
-        if (ready[0].revents && !take_from_front(worker)) return 0;
         if (worker->job != NONE) find_lost(worker, clock_ns());
+        if (worker->spoilt) return WORKER_FAILED;
+        if (ready[0].revents && !take_from_front(worker)) return 0;
         if (worker->job != NONE && !watch(worker)) {
             give_up_job(worker);
             return WORKER_FAILED;

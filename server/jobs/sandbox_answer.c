@@ -100,7 +100,7 @@ static bool take_bytes(uint8_t *to, const uint8_t *from, const struct job *answe
                                                     answer->values_length, asked->value_count);
 }
 
-void sandbox_answer_take(const struct slots *front, int to, const struct slots *own, int from) {
+bool sandbox_answer_take(const struct slots *front, int to, const struct slots *own, int from) {
     struct job *job = slot_job(front, to);
     struct job answer = *slot_job(own, from);
     const bool failed = answer.failure.status != STATUS_OK;
@@ -108,12 +108,15 @@ void sandbox_answer_take(const struct slots *front, int to, const struct slots *
     job->timing = answer.timing;
     job->batch = 1; /* a sandbox runs one job at a time */
     memcpy(job->device_name, answer.device_name, sizeof job->device_name);
-    if (failed && (unsigned)answer.failure.status < STATUS_COUNT)
+    if (failed && (unsigned)answer.failure.status < STATUS_COUNT) {
         job->failure = answer.failure;
-    else if (!failed && check(&answer, job, slot_span(front)) &&
-             take_bytes(slot_bytes(front, to), slot_bytes(own, from), &answer, job))
+    } else if (!failed && check(&answer, job, slot_span(front)) &&
+               take_bytes(slot_bytes(front, to), slot_bytes(own, from), &answer, job)) {
         take_fields(job, &answer);
-    else
+    } else {
         fail(&job->failure, STATUS_INTERNAL,
              "the process that runs users' operators gave an answer that cannot be one");
+        return false;
+    }
+    return true;
 }

@@ -16,8 +16,9 @@
 
 #include "server/jobs/slot.h"
 
-/* FRONT's slot TO has the job as it was asked; OWN's slot FROM has the answer. */
-void sandbox_answer_take(const struct slots *front, int to, const struct slots *own, int from);
+/* FRONT's slot TO has the job as it was asked; OWN's slot FROM has the answer. Returns whether it
+ * could be one. */
+bool sandbox_answer_take(const struct slots *front, int to, const struct slots *own, int from);
 
 /* Any text of a sandbox, of SIZE bytes: it ends, and has only characters that may stand in a header
  * or a line of the log. */

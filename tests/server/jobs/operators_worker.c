@@ -219,8 +219,25 @@ static void an_answer_that_cannot_be_one(void **state) {
     (void)state;
     struct scene scene = begin();
     assert_int_equal(run(&scene, "wrong", 0)->failure.status, STATUS_INTERNAL);
+    assert_int_equal(end(&scene), WORKER_FAILED);
+}
+
+/* The job before may have done it: it goes back to the front, without an answer. */
+static void one_of_a_sandbox_that_had_a_job_before(void **state) {
+    (void)state;
+    int how = 0;
+    struct scene scene = begin();
     assert_int_equal(run(&scene, "answer", 0)->failure.status, STATUS_OK);
-    assert_int_equal(end(&scene), 0);
+    const struct job *job = slot_job(scene.slots, begin_job(&scene, "wrong", 0));
+    assert_int_equal(waitpid(scene.worker, &how, 0), scene.worker);
+    assert_int_equal(WEXITSTATUS(how), WORKER_FAILED);
+    struct completion completion;
+    assert_int_equal(completion_pipe_take(scene.completions, &completion, 1), 0);
+    assert_int_equal(job->failure.status, STATUS_OK);
+    assert_int_equal(job->finished_ns, 0);
+    close(scene.channel);
+    close(scene.completions);
+    slots_destroy(scene.slots);
 }
 
 /* Of all that a sandbox sends the front hears what it expects, and no more often. */
@@ -295,6 +312,7 @@ int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_passes_on_jobs_and_answers),
         cmocka_unit_test(an_answer_that_cannot_be_one),
+        cmocka_unit_test(one_of_a_sandbox_that_had_a_job_before),
         cmocka_unit_test(a_flood_is_held_back),
         cmocka_unit_test(a_flood_for_ever_ends_at_its_deadline),
         cmocka_unit_test(what_ends_a_sandbox),
