@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Resampling in numpy, written from its definition alone: windows and integer weights of an axis, and both passes.
+
+Images are (height, width, channels) arrays of uint8 or uint16. By hand, the digests that tests/pipeline/rows/resample_weights.c
+compares with: /usr/bin/python3 tests/reference/resample.py"""
+import numpy as np
+
+KERNELS = ("lanczos3", "cubic", "linear", "box")
+REACH = {"lanczos3": 3.0, "cubic": 2.0, "linear": 1.0, "box": 0.5}
+ONE = 1 << 22
+
+
+def weigh(kernel, x):
+    """The kernel at every x, in double."""
+    away = np.abs(x)
+    if kernel == "box":
+        return ((x > -0.5) & (x <= 0.5)).astype(float)
+    if kernel == "linear":
+        return np.where(away < 1, 1 - away, 0.0)
+    if kernel == "cubic":
+        a = -0.5
+        near = ((a + 2) * away - (a + 3)) * away * away + 1
+        return np.where(away < 1, near, np.where(away < 2, (((away - 5) * away + 8) * away - 4) * a, 0.0))
+    return np.where((x >= -3) & (x < 3), np.sinc(x) * np.sinc(x / 3), 0.0)
+
+
+def windows(source, target, kernel):
+    """First pixel and weights, as integers of which 2^22 are 1, of each target pixel."""
+    scale = source / target
+    stretch = max(1.0, scale)
+    reach = REACH[kernel] * stretch
+    for i in range(target):
+        centre = (i + 0.5) * scale
+        first = max(0, int(centre - reach + 0.5))
+        end = min(source, int(centre + reach + 0.5))
+        real = weigh(kernel, (np.arange(first, end) - centre + 0.5) * (1 / stretch))
+        real /= np.cumsum(real)[-1]  # summed from left to right
+        yield first, np.trunc(real * ONE + np.copysign(0.5, real)).astype(np.int64)
+
+
+def along(image, target, kernel, axis):
+    """One pass: rounded half up, clamped, of the image's own depth."""
+    if image.shape[axis] == target:
+        return image
+    samples = np.moveaxis(image, axis, 0).astype(np.int64)
+    rows = [np.tensordot(q, samples[first:first + len(q)], 1) for first, q in windows(image.shape[axis], target, kernel)]
+    result = np.clip((np.array(rows) + ONE // 2) >> 22, 0, np.iinfo(image.dtype).max).astype(image.dtype)
+    return np.moveaxis(result, 0, axis)
+
+
+def resized(image, width, height, kernel):
+    return along(along(image, width, kernel, 1), height, kernel, 0)
+
+
+# ---- digests of many tables
+
+def noise(state):
+    while True:
+        state = (state * 1664525 + 1013904223) & 0xffffffff
+        yield state >> 16
+
+
+def pairs(count):
+    """Source and target sizes of all magnitudes up to 2^13."""
+    numbers = noise(1)
+    side = lambda: 1 + next(numbers) % (1 << (2 + next(numbers) % 12))
+    return [(side(), side()) for _ in range(count)]
+
+
+def mixed(words, start):
+    """A sum over all words that each word and its place in the row change."""
+    golden, odd = np.uint64(0x9e3779b97f4a7c15), np.uint64(0xbf58476d1ce4e5b9)
+    value = (words.astype(np.uint32).astype(np.uint64) + (np.arange(len(words), dtype=np.uint64) + np.uint64(start)) * golden) * odd
+    return int((value ^ (value >> np.uint64(29))).sum())
+
+
+def digest(kernel, sizes):
+    """Of every window's first pixel, length and weights, one after the other."""
+    total = place = 0
+    for source, target in sizes:
+        words = np.concatenate([np.concatenate([[first, len(q)], q]) for first, q in windows(source, target, kernel)])
+        total += mixed(words, place)
+        place += len(words)
+    return total % 2**64
+
+
+if __name__ == "__main__":
+    for name in KERNELS:
+        print(f"{name:8} 0x{digest(name, pairs(2000)):016x}")

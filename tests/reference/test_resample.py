@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both passes of resampling against Pillow, byte for byte, and 16 bit against numpy; weights against numpy.
+covers: pipeline/rows/resample.c, pipeline/rows/resample_weights.c
+By hand: /usr/bin/python3 -m pytest tests/reference/test_resample.py"""
+import ctypes
+import pathlib
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PIL import Image
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import resample  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FILTERS = {"lanczos3": Image.Resampling.LANCZOS, "cubic": Image.Resampling.BICUBIC, "linear": Image.Resampling.BILINEAR,
+           "box": Image.Resampling.BOX}
+# (width, height) of source and target.
+SIZES = [((1, 1), (1, 1)), ((1, 1), (7, 5)), ((1, 29), (1, 4)), ((31, 1), (9, 1)), ((13, 42), (42, 13)), ((123, 66), (40, 66)),
+         ((123, 66), (123, 20)), ((4097, 3), (320, 7)), ((333, 777), (332, 776)), ((1920, 1080), (320, 180)),
+         ((640, 480), (1000, 700)), ((50, 40), (51, 41)), ((257, 129), (1, 1)), ((640, 427), (224, 224))]
+WAYS = {"plain": 0, "AVX2": 1, "best": 2}
+
+
+class Shape(ctypes.Structure):
+    _fields_ = [("pixels", ctypes.c_void_p), ("stride", ctypes.c_size_t), ("width", ctypes.c_uint32), ("height", ctypes.c_uint32),
+                ("channels", ctypes.c_uint8), ("depth", ctypes.c_uint8)]
+
+
+class Axis(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_uint32) for name in ("source", "target", "first", "count")] + [("kernel", ctypes.c_int)]
+
+
+class Job(ctypes.Structure):
+    _fields_ = [("input", Shape), ("output", Shape), ("x", Axis), ("y", Axis), ("depth", ctypes.c_uint),
+                *((name, ctypes.c_void_p) for name in ("prepare", "finish", "argument", "pool", "progress", "scratch"))]
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    made = tmp_path_factory.mktemp("resample") / "resample.so"
+    sources = [*sorted((ROOT / "pipeline/rows").glob("resample*.c")), ROOT / "pipeline/rows/simd.c",
+               *(ROOT / f"pipeline/{name}.c" for name in ("pool", "status", "timing", "image"))]
+    subprocess.run(["gcc", "-std=c17", "-O3", "-D_GNU_SOURCE", "-ffp-contract=off", "-fPIC", "-shared", "-pthread", f"-I{ROOT}", "-o", made,
+                    *sources, "-lm"], check=True)
+    loaded = ctypes.CDLL(str(made))
+    loaded.resample_bytes.restype = ctypes.c_size_t
+    return loaded
+
+
+def shape(array):
+    return Shape(array.ctypes.data, array.strides[0], array.shape[1], array.shape[0], array.shape[2], 8 * array.itemsize)
+
+
+def resized(library, image, size, kernel, window=None, way="best"):
+    """WINDOW is the part of the result that is wanted: left, top, width, height."""
+    left, top, width, height = window or (0, 0, *size)
+    image = np.ascontiguousarray(image)
+    out = np.full((height, width, image.shape[2]), 77, image.dtype)
+    number = resample.KERNELS.index(kernel)
+    job = Job(shape(image), shape(out), Axis(image.shape[1], size[0], left, width, number), Axis(image.shape[0], size[1], top, height, number),
+              8 * image.itemsize)
+    scratch = np.full(library.resample_bytes(ctypes.byref(job)) + 64, 0xa5, np.uint8)
+    job.scratch = (scratch.ctypes.data + 63) // 64 * 64
+    library.simd_limit(WAYS[way])
+    assert library.resample_run(ctypes.byref(job)) == 0
+    return out
+
+
+def picture(size, channels, kind, dtype=np.uint8):
+    rng = np.random.default_rng(size[0] * 7919 + size[1] + channels)
+    top = np.iinfo(dtype).max
+    if kind == "noise":
+        return rng.integers(0, top + 1, (size[1], size[0], channels)).astype(dtype)
+    if kind == "extremes":  # what overshoots most
+        return (rng.integers(0, 2, (size[1], size[0], channels)) * top).astype(dtype)
+    y, x = np.mgrid[:size[1], :size[0]]
+    wave = 0.5 + 0.3 * np.sin(x / 9) + 0.2 * np.cos(y / 7)
+    return np.clip(np.repeat(wave[..., None] * top, channels, 2), 0, top).astype(dtype)
+
+
+def by_pillow(image, size, kernel):
+    planes = [np.asarray(Image.fromarray(image[..., c]).resize(size, FILTERS[kernel])) for c in range(image.shape[2])]
+    return np.stack(planes, 2)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kernel", FILTERS)
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_pillow(library, sizes, kernel, way):
+    source, target = sizes
+    for kind in ("noise", "waves", "extremes"):
+        for channels in (1, 3):
+            image = picture(source, channels, kind)
+            assert np.array_equal(resized(library, image, target, kernel, way=way), by_pillow(image, target, kernel)), (kind, channels)
+
+
+@pytest.mark.parametrize("kernel", FILTERS)
+def test_pillow_random_sizes(library, kernel):
+    random.seed(kernel)
+    for _ in range(250):
+        source, target = ([random.randint(1, random.choice([3, 20, 90, 300])) for _ in range(2)] for _ in range(2))
+        image = picture(source, random.randint(1, 4), random.choice(["noise", "extremes"]))
+        way = random.choice(list(WAYS))
+        assert np.array_equal(resized(library, image, target, kernel, way=way), by_pillow(image, target, kernel)), (source, target, way)
+
+
+@pytest.mark.parametrize("kernel", FILTERS)
+def test_16_bit(library, kernel):
+    random.seed(kernel)
+    for i in range(60):
+        source, target = ([random.randint(1, random.choice([3, 20, 120])) for _ in range(2)] for _ in range(2))
+        image = picture(source, i % 4 + 1, ["noise", "extremes", "waves"][i % 3], np.uint16)
+        expected = resample.resized(image, *target, kernel)
+        for way in WAYS:
+            assert np.array_equal(resized(library, image, target, kernel, way=way), expected), (source, target, way)
+
+
+def test_16_bit_is_near_pillow():
+    """The definition itself, beside Pillow's 32-bit integers, which are summed in double."""
+    image = picture((200, 150), 1, "noise", np.uint16)
+    pillow = np.asarray(Image.fromarray(image[..., 0].astype(np.int32)).resize((61, 47), Image.Resampling.LANCZOS))
+    assert abs(resample.resized(image, 61, 47, "lanczos3")[..., 0].astype(int) - np.clip(pillow, 0, 65535)).max() <= 2
+
+
+def test_parts(library):
+    """A part of the result is what the whole has there."""
+    random.seed(5)
+    for _ in range(120):
+        source, target = ([random.randint(1, 90) for _ in range(2)] for _ in range(2))
+        if random.random() < 0.3:
+            target[random.randint(0, 1)] = source[0]
+        left, top = (random.randrange(side) for side in target)
+        width, height = random.randint(1, target[0] - left), random.randint(1, target[1] - top)
+        image = picture(source, random.randint(1, 4), "noise", random.choice([np.uint8, np.uint16]))
+        whole = resized(library, image, target, "lanczos3", way="plain")
+        part = resized(library, image, target, "lanczos3", (left, top, width, height), random.choice(list(WAYS)))
+        assert np.array_equal(part, whole[top:top + height, left:left + width])
