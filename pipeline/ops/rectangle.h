@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/* rectangle.h - a part of an image, as an image of its own.
+ *
+ * Used by:  extract.c, crop.c and their twins.
+ */
+#ifndef BURIN_OPS_RECTANGLE_H
+#define BURIN_OPS_RECTANGLE_H
+
+#include "pipeline/band.h"
+#include "pipeline/op.h"
+
+#include <string.h>
+
+/* Where it begins in the input; it is as large as the output. */
+struct rectangle {
+    uint32_t left, top;
+};
+
+/* Tells it of a call, from parameters and shapes alone. */
+typedef struct rectangle (*rectangle_rule)(const struct op_call *call);
+
+/* STATUS_BAD_PARAM, unless FIRST and what follows lie within the LENGTH pixels of a side. */
+static inline enum status rectangle_side(const char *op, const char *what, long first, long wanted,
+                                         const struct image *in, uint32_t length,
+                                         struct failure *failure) {
+    if (first + wanted <= (long)length) return STATUS_OK;
+    return fail(failure, STATUS_BAD_PARAM,
+                "%s: %s %ld + %ld is beyond the edge: the image is %u x %u pixels", op, what, first,
+                wanted, in->width, in->height);
+}
+
+struct rectangle_band {
+    const struct op_call *call;
+    struct rectangle from;
+};
+
+static inline void rectangle_copy_band(void *argument, int index) {
+    const struct rectangle_band *job = (const struct rectangle_band *)argument;
+    const struct op_call *call = job->call;
+    const struct image *in = &call->in, *out = &call->out;
+    const struct band band = band_of(out->height, index, pool_threads(call->pool));
+    const size_t skipped = job->from.left * image_pixel_bytes(in);
+    for (uint32_t y = band.first; y < band.end && !progress_check(call->progress); y++)
+        memcpy(image_row(out, y), image_row(in, job->from.top + y) + skipped, image_row_bytes(out));
+}
+
+static inline enum status rectangle_copy(struct op_call *call, struct rectangle from) {
+    struct rectangle_band job = { call, from };
+    pool_run(call->pool, rectangle_copy_band, &job, pool_threads(call->pool));
+    return progress_check(call->progress);
+}
+
+#endif

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+/* rotate.h - quarter turns.
+ *
+ * Used by:  rotate, on both devices.
+ */
+#ifndef BURIN_OPS_ROTATE_H
+#define BURIN_OPS_ROTATE_H
+
+enum { ROTATE_ANGLE };                                /* place in the parameter list */
+enum { ROTATE_0, ROTATE_90, ROTATE_180, ROTATE_270 }; /* clockwise */
+
+#endif
