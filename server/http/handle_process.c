@@ -41,21 +41,21 @@ static enum status check_image(struct exchange *exchange, struct image *shapes,
 
 static void fill_job(struct exchange *exchange) {
     struct job *job = exchange_job(exchange);
+    struct job_output *output = &job->outputs[0];
     const struct settings *settings = &exchange->settings;
     struct negotiation accept = { 0 };
     struct header_lines lines;
     connection_header_lines(exchange->library, MHD_HTTP_HEADER_ACCEPT, &lines);
     for (int i = 0; i < lines.count; i++) negotiation_add(&accept, lines.values[i]);
     exchange->answer =
-        negotiation_answer(&accept, plan_tells_only(&settings->plan) && !settings->type);
+        negotiation_answer(&accept, plan_tells_only(&settings->plan) && !settings->encode.format);
     job->io_thread = (int32_t)(exchange->listener - exchange->front->listeners);
     snprintf(job->request_id, sizeof job->request_id, "%s", exchange->request_id);
     memcpy(job->device, settings->device, sizeof job->device);
     job->client = client_unit(&exchange->client);
-    memcpy(job->background, settings->background, sizeof job->background);
-    job->type = settings->type ? settings->type : negotiation_type(&accept, job->probe.format);
-    job->quality = settings->quality;
-    job->compression = settings->compression;
+    output->encode = settings->encode;
+    if (!output->encode.format)
+        output->encode.format = negotiation_type(&accept, job->probe.format);
     job->generation = plan_has_user_operators(&settings->plan) ? exchange->generation->number : 0;
     job->accept_damage = settings->accept_damage;
     job->json_only = exchange->answer == ANSWER_JSON;
@@ -73,7 +73,8 @@ static void describe_work(struct exchange *exchange, const struct image *shapes)
     cost_work_add_plan(&job->work, plan, shapes);
     if (!job->json_only)
         cost_work_add_result(&job->work, &shapes[plan->count],
-                             job->type ? job->type : job->probe.format, job->compression);
+                             job_output_type(job, &job->outputs[0]),
+                             job->outputs[0].encode.compression);
 }
 
 enum status process_submit(struct exchange *exchange, struct failure *failure) {

@@ -64,8 +64,8 @@ struct response_body {
     char *text;    /* heap: the pieces that are not the slot's, one behind the other */
 };
 
-static uint8_t *result_bytes(const struct response_body *body, const struct job *job) {
-    return slot_bytes(body->front->slots, body->slot) + job->result_offset;
+static uint8_t *output_bytes(const struct response_body *body, const struct job_output *output) {
+    return slot_bytes(body->front->slots, body->slot) + output->offset;
 }
 
 static void body_sent(void *context) {
@@ -83,19 +83,20 @@ static const char *slot_text(const struct exchange *exchange, uint64_t offset) {
 /* The timing report ends at this moment: what follows is the socket's time. */
 static void write_report(struct exchange *exchange, char text[TIMING_REPORT_MAX]) {
     struct job *job = exchange_job(exchange);
+    const struct job_output *output = &job->outputs[0];
     job->timing.stage_ms[STAGE_RECEIVE] = ns_to_ms(exchange->received_ns - exchange->start_ns);
     timing_close(&job->timing, ns_to_ms(clock_ns() - exchange->start_ns));
     memcpy(&exchange->timing, &job->timing, offsetof(struct timing, spans));
-    metrics_codec(exchange->front->metrics, job->decoded_by, job->encoded_by);
+    metrics_codec(exchange->front->metrics, job->decoded_by, output->encoded_by);
     exchange->pixels = image_pixels(&job->probe.shape);
     snprintf(exchange->device, sizeof exchange->device, "%s", job->device_name);
     const struct timing_report report = {
         .request_id = exchange->request_id,
         .device = job->device_name,
         .input = timing_report_image(&job->probe.shape, job->probe.format, job->image_length),
-        .output = timing_report_image(&job->result, job->result_type, job->result_length),
+        .output = timing_report_image(&output->image, output->type, output->length),
         .timing = &job->timing,
-        .notes = job->notes,
+        .notes = job->notes | output->notes,
         .warning = job->warning,
         .values = slot_text(exchange, job->values_offset),
         .values_length = job->values_length,
@@ -125,8 +126,8 @@ static void add_job_headers(struct MHD_Response *response, const struct exchange
     add(response, "X-Burin-Device", job->device_name);
     add_number(response, "X-Origin-Width", job->probe.shape.width);
     add_number(response, "X-Origin-Height", job->probe.shape.height);
-    add_number(response, "X-Result-Width", job->result.width);
-    add_number(response, "X-Result-Height", job->result.height);
+    add_number(response, "X-Result-Width", job->outputs[0].image.width);
+    add_number(response, "X-Result-Height", job->outputs[0].image.height);
     add(response, MHD_HTTP_HEADER_VARY, "Accept");
 }
 
@@ -175,7 +176,7 @@ static uint64_t report_length(const struct report_pieces *report) {
 }
 
 /* Image part, then report part, around the slot's bytes, which are not copied. */
-static struct MHD_Response *in_parts(struct response_body *body, const struct job *job,
+static struct MHD_Response *in_parts(struct response_body *body, const struct job_output *output,
                                      const char *boundary, const struct report_pieces *report) {
     const size_t room = report->head_length + 512;
     body->text = malloc(room);
@@ -183,7 +184,7 @@ static struct MHD_Response *in_parts(struct response_body *body, const struct jo
     char *at = body->text, *const end = at + room;
     const int head =
         snprintf(at, room, "--%s\r\nContent-Type: %s\r\nContent-Length: %lu\r\n\r\n", boundary,
-                 format_media_type(job->result_type), (unsigned long)job->result_length);
+                 format_media_type(output->type), (unsigned long)output->length);
     char *const middle = at + head;
     const int between = snprintf(middle, (size_t)(end - middle),
                                  "\r\n--%s\r\nContent-Type: application/json\r\n"
@@ -194,7 +195,7 @@ static struct MHD_Response *in_parts(struct response_body *body, const struct jo
     const int last =
         snprintf(tail, (size_t)(end - tail), "%s\r\n--%s--\r\n", report->tail, boundary);
     const struct MHD_IoVec pieces[] = { { body->text, (size_t)head },
-                                        { result_bytes(body, job), job->result_length },
+                                        { output_bytes(body, output), output->length },
                                         { middle, (size_t)between },
                                         { report->values, report->values_length },
                                         { tail, (size_t)last } };
@@ -215,14 +216,15 @@ static struct MHD_Response *around_values(struct response_body *body,
     return MHD_create_response_from_iovec(pieces, 3, body_sent, body);
 }
 
-static struct MHD_Response *job_response(struct response_body *body, const struct job *job,
-                                         enum answer answer, const struct report_pieces *report) {
+static struct MHD_Response *job_response(struct response_body *body,
+                                         const struct job_output *output, enum answer answer,
+                                         const struct report_pieces *report) {
     struct MHD_Response *response;
-    const char *type = format_media_type(job->result_type);
+    const char *type = format_media_type(output->type);
     char boundary[BOUNDARY_LENGTH + 1], parts[64];
     if (answer == ANSWER_MULTIPART) {
         if (!make_boundary(boundary)) return NULL;
-        response = in_parts(body, job, boundary, report);
+        response = in_parts(body, output, boundary, report);
         snprintf(parts, sizeof parts, "multipart/mixed; boundary=%s", boundary);
         type = parts;
     } else if (answer == ANSWER_JSON) {
@@ -230,7 +232,7 @@ static struct MHD_Response *job_response(struct response_body *body, const struc
         type = "application/json";
     } else {
         response = MHD_create_response_from_buffer_with_free_callback_cls(
-            job->result_length, result_bytes(body, job), body_sent, body);
+            output->length, output_bytes(body, output), body_sent, body);
     }
     if (!response) return NULL;
     add(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
@@ -247,7 +249,7 @@ static struct MHD_Response *slot_response(struct exchange *exchange, const char 
     struct MHD_Response *response = NULL;
     if (body) {
         *body = (struct response_body){ front, exchange->slot, slot_bytes_held(job), NULL };
-        response = job_response(body, job, exchange->answer, &report);
+        response = job_response(body, &job->outputs[0], exchange->answer, &report);
         if (!response) free(body->text);
     }
     if (response) return response;
@@ -265,7 +267,7 @@ enum status reply_job(struct exchange *exchange, struct reply *reply, struct fai
     char text[TIMING_REPORT_MAX];
     write_report(exchange, text);
     const uint64_t values = exchange->answer == ANSWER_IMAGE ? 0 : job->values_length;
-    const uint64_t bytes = job->result_length + values;
+    const uint64_t bytes = job->outputs[0].length + values;
     *reply = from_slot ? (struct reply){ slot_response(exchange, text), MHD_HTTP_OK, bytes,
                                          slot_bytes_held(job) }
                        : reply_text("application/json", "no-store", strdup(text));

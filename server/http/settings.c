@@ -13,8 +13,8 @@
 /* ---- names that every operator shares */
 
 static enum status set_type(struct settings *settings, const char *value, struct failure *failure) {
-    settings->type = format_from_name(value);
-    if (settings->type || strcmp(value, "auto") == 0) return STATUS_OK;
+    settings->encode.format = format_from_name(value);
+    if (settings->encode.format || strcmp(value, "auto") == 0) return STATUS_OK;
     return fail(failure, STATUS_BAD_PARAM, "type must be png, jpeg, pnm or auto");
 }
 
@@ -30,12 +30,12 @@ static enum status set_number(int *field, const char *name, const char *value, l
 
 static enum status set_quality(struct settings *settings, const char *value,
                                struct failure *failure) {
-    return set_number(&settings->quality, "quality", value, 1, 100, failure);
+    return set_number(&settings->encode.quality, "quality", value, 1, 100, failure);
 }
 
 static enum status set_compression(struct settings *settings, const char *value,
                                    struct failure *failure) {
-    return set_number(&settings->compression, "compression", value, 0, 3, failure);
+    return set_number(&settings->encode.compression, "compression", value, 0, 3, failure);
 }
 
 static enum status set_background(struct settings *settings, const char *value,
@@ -45,8 +45,9 @@ static enum status set_background(struct settings *settings, const char *value,
         return fail(failure, STATUS_BAD_PARAM,
                     "background must be six or eight hexadecimal digits, RRGGBB or RRGGBBAA, such "
                     "as ffffff");
-    for (int i = 0; i < 4; i++) settings->background[i] = (uint8_t)(rgba >> (24 - 8 * i));
+    settings->background = rgba;
     settings->has_background = true;
+    for (int i = 0; i < 3; i++) settings->encode.background[i] = (uint8_t)(rgba >> (24 - 8 * i));
     return STATUS_OK;
 }
 
@@ -198,12 +199,12 @@ const char *settings_reserved(int index) {
 
 enum status settings_init(struct settings *settings, const struct op_set *ops, const char *op,
                           struct failure *failure) {
-    *settings = (struct settings){ .pipeline = op == NULL,
-                                   .quality = 85,
-                                   .compression = 1,
-                                   .background = { 255, 255, 255, 255 },
-                                   .device = "auto",
-                                   .plan.ops = ops };
+    *settings = (struct settings){
+        .pipeline = op == NULL,
+        .encode = { .quality = 85, .compression = 1, .background = { 255, 255, 255 } },
+        .device = "auto",
+        .plan.ops = ops
+    };
     return op ? plan_add(&settings->plan, op, failure) : STATUS_OK;
 }
 
@@ -255,10 +256,9 @@ bool settings_takes(const struct settings *settings, const char *name) {
 /* A request's background is of its operators too, but of those that were given one of their own. */
 static enum status give_background(struct settings *settings, struct failure *failure) {
     char text[COLOUR_TEXT_MAX];
-    uint32_t rgba = 0;
     if (!settings->has_background) return STATUS_OK;
-    for (int i = 0; i < 4; i++) rgba = rgba << 8 | settings->background[i];
-    return plan_give(&settings->plan, "background", param_colour_print(rgba, text), failure);
+    param_colour_print(settings->background, text);
+    return plan_give(&settings->plan, "background", text, failure);
 }
 
 enum status settings_complete(struct settings *settings, struct failure *failure) {

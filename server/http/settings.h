@@ -20,11 +20,10 @@ struct settings {
     bool info;      /* nothing is made: a device is all that may be asked for */
     uint32_t given; /* bit a reserved name */
     struct plan plan;
-    enum format type; /* FORMAT_NONE: as Accept says (negotiation.h) */
-    int quality, compression;
-    uint8_t background[4]; /* R, G, B, alpha */
-    bool has_background;   /* it was given */
-    bool accept_damage;    /* damaged=accept */
+    struct encode_options encode; /* format FORMAT_NONE: as Accept says (negotiation.h) */
+    uint32_t background;          /* R, G, B, alpha, from the highest byte on: of operators */
+    bool has_background;          /* it was given */
+    bool accept_damage;           /* damaged=accept */
     char device[DEVICE_WANT_MAX];
 };
 

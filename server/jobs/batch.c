@@ -46,6 +46,12 @@ static enum status check_progress(struct job *job) {
 
 /* ---- begin */
 
+static void begin_output(struct job_output *output) {
+    output->notes = 0;
+    output->offset = output->length = 0;
+    output->encoded_by = CODEC_NOBODY;
+}
+
 /* It may have been begun before: by a worker that died, or in a batch that was split. */
 static void begin(struct job *job, int64_t now, bool again) {
     const double queue_ms =
@@ -53,9 +59,9 @@ static void begin(struct job *job, int64_t now, bool again) {
     job->timing = (struct timing){ .span_count = 0 };
     job->failure = (struct failure){ .status = STATUS_OK };
     job->notes = 0;
-    job->result_offset = job->result_length = 0;
     job->values_offset = job->values_length = 0;
-    job->decoded_by = job->encoded_by = CODEC_NOBODY;
+    job->decoded_by = CODEC_NOBODY;
+    begin_output(&job->outputs[0]);
     job->timing.stage_ms[STAGE_QUEUE] = queue_ms;
 }
 
@@ -190,35 +196,31 @@ static enum status write_values(const struct batch *batch, struct item *item,
 static enum status encode(const struct executor *executor, struct item *item,
                           const struct image *result) {
     struct job *job = item->job;
-    struct encode_options options = {
-        .format = job_result_format(job),
-        .quality = job->quality,
-        .compression = job->compression,
-    };
-    memcpy(options.background, job->background, sizeof options.background);
-    job->result_offset = slot_paged(job_bytes_end(job));
+    struct job_output *output = &job->outputs[0];
+    struct encode_options options = output->encode;
+    options.format = job_output_type(job, output);
+    output->offset = slot_paged(job_bytes_end(job));
     size_t length = 0;
     enum status status;
     bool again = false;
     do {
-        status = codec_encode(result, &item->choice.metadata, &options, &job->progress,
-                              item->bytes + job->result_offset,
-                              slot_span(executor->slots) - job->result_offset, &length, &job->notes,
-                              &job->failure);
+        status = codec_encode(
+            result, &item->choice.metadata, &options, &job->progress, item->bytes + output->offset,
+            slot_span(executor->slots) - output->offset, &length, &output->notes, &job->failure);
         again = !again && reclaims(job);
     } while (again);
-    job->result_length = length;
+    output->length = length;
     return status;
 }
 
 static void tell_result(struct item *item, const struct run_item *run) {
-    struct job *job = item->job;
-    job->result = run->out;
-    job->result.pixels = NULL;
-    job->result_type = job_result_format(job);
+    struct job_output *output = &item->job->outputs[0];
+    output->image = run->out;
+    output->image.pixels = NULL;
+    output->type = job_output_type(item->job, output);
     if (run->want != RUN_FILE) return;
-    job->result_offset = (uint64_t)(run->file.bytes - item->bytes);
-    job->result_length = run->file.length;
+    output->offset = (uint64_t)(run->file.bytes - item->bytes);
+    output->length = run->file.length;
 }
 
 /* What it tells, its result where the cores encode that, and the answer. */

@@ -25,8 +25,8 @@ static void choose_codecs(const struct batch *batch, struct item *item, struct r
         .bytes = item->bytes + job->image_offset,
         .length = job->image_length,
         .probe = &job->probe,
-        .type = job->json_only ? FORMAT_NONE : job_result_format(job),
-        .quality = job->quality,
+        .type = job->json_only ? FORMAT_NONE : job_output_type(job, &job->outputs[0]),
+        .quality = job->outputs[0].encode.quality,
         .room = item->bytes + offset,
         .room_bytes = offset < span ? span - offset : 0,
     };
@@ -34,7 +34,7 @@ static void choose_codecs(const struct batch *batch, struct item *item, struct r
                  &request, &item->choice, run);
     job->notes = item->choice.notes;
     job->decoded_by = (uint8_t)item->choice.decoded_by;
-    job->encoded_by = (uint8_t)item->choice.encoded_by;
+    job->outputs[0].encoded_by = (uint8_t)item->choice.encoded_by;
 }
 
 /* The next item of the batch, if it fits; nothing of it is counted yet. */

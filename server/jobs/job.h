@@ -26,7 +26,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { REQUEST_ID_MAX = 64, DEVICE_NAME_MAX = 64, DEVICE_WANT_MAX = 24 };
+enum { REQUEST_ID_MAX = 64, DEVICE_NAME_MAX = 64, DEVICE_WANT_MAX = 24, OUTPUTS_MAX = 32 };
 
 /* Who decoded or encoded a job's image: the GPU, or the cores, and why they. */
 enum codec_place {
@@ -47,6 +47,19 @@ struct job_aux {
     struct probe probe;
 };
 
+/* One result of a job. */
+struct job_output {
+    /* ---- asked for by the front */
+    struct encode_options encode; /* format FORMAT_NONE: as the input */
+
+    /* ---- answered by the worker */
+    struct image image; /* shape alone */
+    enum format type;
+    uint8_t encoded_by;      /* enum codec_place */
+    uint32_t notes;          /* of its encoding */
+    uint64_t offset, length; /* in the slot's bytes */
+};
+
 struct job {
     /* ---- the request: written by the front */
     char request_id[REQUEST_ID_MAX];
@@ -58,10 +71,7 @@ struct job {
     uint64_t body_length;                /* bytes of the slot in use by the upload's images */
     uint64_t written_length;             /* bytes of the slot that the front wrote, if more */
     struct job_aux aux[OP_AUX_MAX];      /* of plan_aux_step's operator */
-    enum format type;                    /* of the answer; FORMAT_NONE: as the input */
-    int32_t quality, compression;
-    uint8_t background[3];
-    bool accept_damage;    /* of a damaged image, what can be had (codec.h) */
+    bool accept_damage;                  /* of a damaged image, what can be had (codec.h) */
     int32_t json_only;     /* the client wants the account alone: nothing is encoded */
     uint32_t value_count;  /* numbers that the plan's steps tell of this image */
     uint32_t generation;   /* some step is a user's, of that generation: for the workers of those,
@@ -82,9 +92,6 @@ struct job {
     int32_t deaths;    /* workers that died with it, and maybe of it; kept by the front */
     int32_t lost_runs; /* likewise, of whatever: their writes may be anywhere in the slot */
     struct failure failure;
-    struct image result; /* shape alone */
-    enum format result_type;
-    uint64_t result_offset, result_length; /* in the slot's bytes */
     uint64_t values_offset, values_length; /* likewise: values_json_write()'s; length 0: none */
     uint32_t batch; /* jobs that ran together, itself among them: its times are theirs */
     uint32_t notes;
@@ -92,8 +99,10 @@ struct job {
     int64_t finished_ns;
     double cpu_ms; /* of the lane's thread, where it does all the work: on a CPU; else 0 */
     char device_name[DEVICE_NAME_MAX];
-    uint8_t decoded_by, encoded_by; /* enum codec_place */
-    struct timing timing;           /* queue, decode... encode; receive and total by the front */
+    uint8_t decoded_by;   /* enum codec_place */
+    struct timing timing; /* queue, decode... encode; receive and total by the front */
+
+    struct job_output outputs[OUTPUTS_MAX];
 };
 
 /* Whether one launch can do both: the same plan over the same kind of samples. */
@@ -103,14 +112,14 @@ static inline bool job_is_alike(const struct job *a, const struct job *b) {
            strcmp(a->plan, b->plan) == 0;
 }
 
-static inline enum format job_result_format(const struct job *job) {
-    return job->type ? job->type : job->probe.format;
+static inline enum format job_output_type(const struct job *job, const struct job_output *output) {
+    return output->encode.format ? output->encode.format : job->probe.format;
 }
 
 /* Where the last of the upload, the values and the result ends in the slot's bytes: what lies
  * behind was never written. */
 static inline uint64_t job_bytes_end(const struct job *job) {
-    const uint64_t result = job->result_offset + job->result_length;
+    const uint64_t result = job->outputs[0].offset + job->outputs[0].length;
     const uint64_t values = job->values_offset + job->values_length;
     const uint64_t answer = result > values ? result : values;
     const uint64_t upload =

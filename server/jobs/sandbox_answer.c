@@ -56,12 +56,12 @@ static bool check_notes(uint32_t notes, const struct job *asked) {
     return notes < 1u << NOTE_COUNT && (asked->accept_damage || !(notes & NOTE_DAMAGED));
 }
 
-static bool check_result(const struct job *answer, const struct job *asked, size_t span) {
-    const enum format wanted = asked->type ? asked->type : asked->probe.format;
-    if (!is_shape(&answer->result) || answer->result_type != wanted) return false;
-    if (asked->json_only) return !answer->result_length && !answer->result_offset;
-    return answer->result_length &&
-           lies_within(answer->result_offset, answer->result_length, asked, span);
+static bool check_output(const struct job_output *output, const struct job *asked,
+                         enum format wanted, size_t span) {
+    if (!is_shape(&output->image) || output->type != wanted) return false;
+    if (!check_notes(output->notes, asked)) return false;
+    if (asked->json_only) return !output->length && !output->offset;
+    return output->length && lies_within(output->offset, output->length, asked, span);
 }
 
 /* Between the upload and the result. */
@@ -69,22 +69,29 @@ static bool check_values_place(const struct job *answer, const struct job *asked
     if (!asked->value_count) return !answer->values_length && !answer->values_offset;
     return lies_within(answer->values_offset, answer->values_length, asked, span) &&
            (asked->json_only ||
-            answer->values_offset + answer->values_length <= answer->result_offset);
+            answer->values_offset + answer->values_length <= answer->outputs[0].offset);
 }
 
 static bool check(const struct job *answer, const struct job *asked, size_t span) {
-    return check_notes(answer->notes, asked) && check_result(answer, asked, span) &&
+    const enum format wanted = job_output_type(asked, &asked->outputs[0]);
+    return check_notes(answer->notes, asked) &&
+           check_output(&answer->outputs[0], asked, wanted, span) &&
            check_values_place(answer, asked, span);
 }
 
 /* ---- all of it */
 
+static void take_output(struct job_output *output, const struct job_output *answer) {
+    output->image = answer->image;
+    output->image.pixels = NULL;
+    output->type = answer->type;
+    output->notes = answer->notes;
+    output->offset = answer->offset;
+    output->length = answer->length;
+}
+
 static void take_fields(struct job *job, const struct job *answer) {
-    job->result = answer->result;
-    job->result.pixels = NULL;
-    job->result_type = answer->result_type;
-    job->result_offset = answer->result_offset;
-    job->result_length = answer->result_length;
+    take_output(&job->outputs[0], &answer->outputs[0]);
     job->values_offset = answer->values_offset;
     job->values_length = answer->values_length;
     job->notes = answer->notes;
@@ -94,7 +101,8 @@ static void take_fields(struct job *job, const struct job *answer) {
 /* The values are checked where nobody else can write: in the front's slot. */
 static bool take_bytes(uint8_t *to, const uint8_t *from, const struct job *answer,
                        const struct job *asked) {
-    memcpy(to + answer->result_offset, from + answer->result_offset, answer->result_length);
+    const struct job_output *output = &answer->outputs[0];
+    memcpy(to + output->offset, from + output->offset, output->length);
     memcpy(to + answer->values_offset, from + answer->values_offset, answer->values_length);
     return !asked->value_count || values_json_check((const char *)to + answer->values_offset,
                                                     answer->values_length, asked->value_count);

@@ -212,9 +212,9 @@ static double median_ms(int count, int times) {
     qsort(ns, (size_t)times, sizeof *ns, by_value);
     const struct job *job = slot_job(file_jobs.slots, file_jobs.taken[1]);
     assert_int_equal(job->decoded_by, CODEC_DEVICE);
-    assert_int_equal(job->encoded_by, CODEC_DEVICE);
+    assert_int_equal(job->outputs[0].encoded_by, CODEC_DEVICE);
     print_message("%d of %ux%u, %lu to %lu bytes: %.3f ms, %.0f a second on one lane\n", count,
-                  job->probe.width, job->probe.height, job->image_length, job->result_length,
+                  job->probe.width, job->probe.height, job->image_length, job->outputs[0].length,
                   ns_to_ms(ns[times / 2]), count * 1e3 / ns_to_ms(ns[times / 2]));
     tell_timing(&job->timing);
     return ns_to_ms(ns[times / 2]);

@@ -363,7 +363,7 @@ TABLE = [
     ("a refused file's verdict is not looked at", "pipeline/run.c",
      "files->decoded[i]->refused |= files->decodings[i].refused;", "", "unit jobs/codec_choice"),
     ("the result is written over the values", "jobs/batch.c",
-     "job->result_offset = slot_paged(job_bytes_end(job));", "job->result_offset = slot_paged(job->body_length);",
+     "output->offset = slot_paged(job_bytes_end(job));", "output->offset = slot_paged(job->body_length);",
      "unit jobs/executor"),
     ("who names an image gets values", "http/negotiation.c",
      "values_suffice && !names_image(negotiation) &&", "values_suffice &&", "unit http/negotiation"),
@@ -373,7 +373,7 @@ TABLE = [
      "const uint64_t answer = result > values ? result : values;", "const uint64_t answer = result;",
      "unit jobs/executor"),
     ("type= is not asked before values are the answer", "http/handle_process.c",
-     "plan_tells_only(&settings->plan) && !settings->type", "plan_tells_only(&settings->plan)",
+     "plan_tells_only(&settings->plan) && !settings->encode.format", "plan_tells_only(&settings->plan)",
      "http test_values.py -k who_gets"),
     # ---- configuration
     ("the environment beats flags", "config/config.c",

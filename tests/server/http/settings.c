@@ -42,14 +42,14 @@ static void good_values(void **state) {
     assert_int_equal(set("histeq", "bins", "64"), STATUS_OK);
     assert_int_equal(settings.plan.steps[0].params.number[0], 64);
     assert_int_equal(set("histeq", "type", "png"), STATUS_OK);
-    assert_int_equal(settings.type, FORMAT_PNG);
+    assert_int_equal(settings.encode.format, FORMAT_PNG);
     assert_int_equal(set("histeq", "type", "auto"), STATUS_OK);
-    assert_int_equal(settings.type, FORMAT_NONE);
+    assert_int_equal(settings.encode.format, FORMAT_NONE);
     assert_int_equal(set("histeq", "background", "#0aFf10"), STATUS_OK);
-    assert_memory_equal(settings.background, "\x0a\xff\x10", 3);
+    assert_memory_equal(settings.encode.background, "\x0a\xff\x10", 3);
     assert_int_equal(set("histeq", "device", "cuda:3"), STATUS_OK);
     assert_int_equal(set("histeq", "quality", "100"), STATUS_OK);
-    assert_int_equal(settings.quality, 100);
+    assert_int_equal(settings.encode.quality, 100);
     assert_int_equal(set("histeq", "damaged", "accept"), STATUS_OK);
     assert_true(settings.accept_damage);
     assert_int_equal(set("histeq", "damaged", "refuse"), STATUS_OK);

@@ -78,12 +78,12 @@ static void run_all(int *of, int count) {
 /* Brightness adds 10 to every sample of 8 bits, 10 * 257 to one of 16. */
 static void check_answer(int slot, unsigned channels, unsigned depth, unsigned value) {
     const struct job *job = slot_job(slots, slot);
-    const uint8_t *from = slot_bytes(slots, slot) + job->result_offset;
+    const uint8_t *from = slot_bytes(slots, slot) + job->outputs[0].offset;
     const size_t bytes = (size_t)WIDTH * HEIGHT * channels * depth / 8;
     assert_int_equal(job->failure.status, STATUS_OK);
-    assert_true(job->result_length > bytes);
+    assert_true(job->outputs[0].length > bytes);
     assert_int_equal(from[1], channels == 1 ? '5' : '6');
-    from += job->result_length - bytes;
+    from += job->outputs[0].length - bytes;
     const unsigned wanted = depth == 8 ? value + 10 : value + 2570;
     for (size_t i = 0; i < bytes; i += depth / 8)
         assert_int_equal(depth == 8 ? from[i] : from[i] << 8 | from[i + 1], wanted);
@@ -162,8 +162,8 @@ static void values_come_with_the_result(void **state) {
         assert_memory_equal(text, expected, job->values_length);
         assert_true(job->values_offset >= job->body_length);
         assert_true(job_bytes_end(job) >= job->values_offset + job->values_length);
-        if (i == 3) assert_int_equal(job->result_length, 0);
-        if (i < 3) assert_true(job->result_offset >= job->values_offset + job->values_length);
+        if (i == 3) assert_int_equal(job->outputs[0].length, 0);
+        if (i < 3) assert_true(job->outputs[0].offset >= job->values_offset + job->values_length);
         if (i < 3) check_answer(all[i], 3, 8, 20u + (unsigned)i);
         slot_give(slots, all[i]);
     }
@@ -180,7 +180,7 @@ static void values_alone(void **state) {
     static const char expected[] = "[{\"operation\":\"maximum\",\"step\":0,\"value\":[3]}]";
     assert_int_equal(job->values_length, strlen(expected));
     assert_memory_equal(slot_bytes(slots, slot) + job->values_offset, expected, strlen(expected));
-    assert_memory_equal(slot_bytes(slots, slot) + job->result_offset, slot_bytes(slots, slot),
+    assert_memory_equal(slot_bytes(slots, slot) + job->outputs[0].offset, slot_bytes(slots, slot),
                         job->image_length);
     slot_give(slots, slot);
 }
@@ -194,14 +194,14 @@ static void nothing_of_a_first_try_stays(void **state) {
     for (int s = 0; s < STAGE_COUNT; s++) job->timing.stage_ms[s] = 1e9;
     timing_span(&job->timing, "brightness", 0, 1e9);
     job->failure = (struct failure){ .status = STATUS_DEADLINE, .message = "late" };
-    job->notes = 1;
+    job->notes = job->outputs[0].notes = 1;
     job->submitted_ns = clock_ns();
     run_all(of, 1);
     check_answer(slot, 1, 8, 30);
     for (int s = 0; s < STAGE_COUNT; s++) assert_true(job->timing.stage_ms[s] < 1e8);
     assert_int_equal(job->timing.span_count, 1);
     assert_true(job->timing.spans[0].ms < 1e8);
-    assert_int_equal(job->notes, 0);
+    assert_int_equal(job->notes | job->outputs[0].notes, 0);
     slot_give(slots, slot);
 }
 

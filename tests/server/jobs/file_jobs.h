@@ -74,13 +74,13 @@ static inline void publish_file(int slot, const struct bytes *file, const char *
     job->image_offset = wish->margin;
     job->image_length = file->length;
     job->body_length = wish->margin + file->length;
-    job->type = wish->type;
-    job->quality = quality;
-    job->compression = 1;
+    job->outputs[0].encode.format = wish->type;
+    job->outputs[0].encode.quality = quality;
+    job->outputs[0].encode.compression = 1;
     job->json_only = wish->json_only;
     job->accept_damage = wish->accept_damage;
-    memset(job->background, 255, sizeof job->background);
-    job->background[1] = (uint8_t)(255 - wish->background);
+    memset(job->outputs[0].encode.background, 255, sizeof job->outputs[0].encode.background);
+    job->outputs[0].encode.background[1] = (uint8_t)(255 - wish->background);
     snprintf(job->plan, sizeof job->plan, "%s", text);
     if (probe_image(file->data, file->length, &codec_limits_default.probe, &job->probe, &failure))
         fail_msg("%s", failure.message);
@@ -145,8 +145,8 @@ static inline void compare_bytes(int number, const char *what, const struct job 
     fail_msg("job %d, %s, %ux%u of %u channels, to %s at quality %d: %s of %zu bytes are %zu on "
              "the device, the first other one at %zu",
              number, *a->plan ? a->plan : "no step", a->probe.shape.width, a->probe.shape.height,
-             a->probe.shape.channels, format_name(a->result_type), a->quality, what, length,
-             other_length, at);
+             a->probe.shape.channels, format_name(a->outputs[0].type), a->outputs[0].encode.quality,
+             what, length, other_length, at);
 }
 
 static inline void compare_pair(int number) {
@@ -159,21 +159,24 @@ static inline void compare_pair(int number) {
         fail_msg("job %d, %s: \"%s\" on the CPU, \"%s\" on the device (decoded by %d, encoded by "
                  "%d)",
                  number, a->plan, a->failure.status ? a->failure.message : "fine",
-                 b->failure.status ? b->failure.message : "fine", b->decoded_by, b->encoded_by);
+                 b->failure.status ? b->failure.message : "fine", b->decoded_by,
+                 b->outputs[0].encoded_by);
     file_jobs.decoded[b->decoded_by]++;
-    file_jobs.encoded[b->encoded_by]++;
+    file_jobs.encoded[b->outputs[0].encoded_by]++;
     if (a->failure.status) return;
-    assert_true(image_same_shape(&a->result, &b->result));
-    assert_int_equal(a->result_type, b->result_type);
-    if (a->notes != b->notes)
-        fail_msg("job %d: notes %x on the CPU, %x on the device", number, a->notes, b->notes);
+    assert_true(image_same_shape(&a->outputs[0].image, &b->outputs[0].image));
+    assert_int_equal(a->outputs[0].type, b->outputs[0].type);
+    const uint32_t noted[2] = { a->notes | a->outputs[0].notes, b->notes | b->outputs[0].notes };
+    if (noted[0] != noted[1])
+        fail_msg("job %d: notes %x on the CPU, %x on the device", number, noted[0], noted[1]);
     assert_string_equal(a->warning, b->warning);
     compare_bytes(number, "values", a, from + a->values_offset, a->values_length,
                   to + b->values_offset, b->values_length);
-    compare_bytes(number, "the result", a, from + a->result_offset, a->result_length,
-                  to + b->result_offset, b->result_length);
-    assert_true(b->result_offset >= b->body_length || !b->result_length);
-    assert_true(b->result_offset >= b->values_offset + b->values_length || !b->result_length);
+    compare_bytes(number, "the result", a, from + a->outputs[0].offset, a->outputs[0].length,
+                  to + b->outputs[0].offset, b->outputs[0].length);
+    assert_true(b->outputs[0].offset >= b->body_length || !b->outputs[0].length);
+    assert_true(b->outputs[0].offset >= b->values_offset + b->values_length ||
+                !b->outputs[0].length);
     compare_bytes(number, "the upload", a, from, a->body_length, to, b->body_length);
 }
 

@@ -42,11 +42,11 @@ static void complete(struct slots *slots, int slot) {
     struct job *job = slot_job(slots, slot);
     uint8_t *bytes = slot_bytes(slots, slot);
     for (int i = 0; i < BODY; i++) bytes[RESULT + i] = bytes[i] ^ 255;
-    job->result = image_shape(10, 10, 1, 8);
-    job->result_type = FORMAT_PNM;
-    job->result_offset = RESULT;
-    job->result_length = BODY;
-    if (strcmp(job->plan, "wrong") == 0) job->result_offset = UINT64_MAX;
+    job->outputs[0].image = image_shape(10, 10, 1, 8);
+    job->outputs[0].type = FORMAT_PNM;
+    job->outputs[0].offset = RESULT;
+    job->outputs[0].length = BODY;
+    if (strcmp(job->plan, "wrong") == 0) job->outputs[0].offset = UINT64_MAX;
     __atomic_store_n(&job->finished_ns, clock_ns(), __ATOMIC_RELEASE);
     if (strcmp(job->plan, "lose the answer") == 0) return;
     completion_pipe_send(PROCESS_PIPES_FD, &(struct completion){ slot, job->run_number });
@@ -55,7 +55,7 @@ static void complete(struct slots *slots, int slot) {
 static void do_as_planned(struct slots *slots, int slot) {
     struct job *job = slot_job(slots, slot);
     const char *plan = job->plan;
-    if (strcmp(plan, "lose the job") == 0 && job->quality++ == 0) return;
+    if (strcmp(plan, "lose the job") == 0 && job->outputs[0].encode.quality++ == 0) return;
     job->received = job->run_number;
     for (int i = 0; i < FLOOD && strcmp(plan, "flood") == 0; i++) send_all();
     while (strcmp(plan, "flood for ever") == 0) send_all();
@@ -194,9 +194,9 @@ static void it_passes_on_jobs_and_answers(void **state) {
         const int slot = begin_job(&scene, "answer", 0);
         const struct job *job = finish_job(&scene, slot);
         assert_int_equal(job->failure.status, STATUS_OK);
-        assert_int_equal(job->result_length, BODY);
+        assert_int_equal(job->outputs[0].length, BODY);
         for (int b = 0; b < BODY; b++)
-            assert_int_equal(slot_bytes(scene.slots, slot)[job->result_offset + b], 'p' ^ 255);
+            assert_int_equal(slot_bytes(scene.slots, slot)[job->outputs[0].offset + b], 'p' ^ 255);
     }
     for (int i = 0; i < 2; i++) {
         assert_true(channel_send(scene.channel, &(struct message){ .kind = CHANNEL_SELF_TEST }));

@@ -368,7 +368,7 @@ static void *flood_main(void *argument) {
         if (outcome == PENDING_NONE) continue;
         for (int i = 0; i < group_taken.count; i++) {
             struct job *job = slot_job(slots, group_taken.slots[i]);
-            __atomic_add_fetch(&times_taken[job->quality], 1, __ATOMIC_RELAXED);
+            __atomic_add_fetch(&times_taken[job->outputs[0].encode.quality], 1, __ATOMIC_RELAXED);
             __atomic_store_n(&job->run_number, 0, __ATOMIC_RELEASE);
             sem_post(&room);
         }
@@ -392,7 +392,7 @@ static void flood(int batch) {
         sem_wait(&room);
         const int slot = free_slot();
         struct job *job = slot_job(slots, slot);
-        job->quality = i;
+        job->outputs[0].encode.quality = i;
         job->unbatched = noise_next(&noise) >> 28 == 0;
         job->duration = job->unbatched ? JOB_LONG : JOB_SHORT;
         job->predicted_ms = 0.01;

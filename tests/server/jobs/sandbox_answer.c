@@ -36,15 +36,15 @@ static void ask(struct job *job) {
     job->probe.format = FORMAT_JPEG;
     job->probe.shape = image_shape(40, 30, 3, 8);
     job->body_length = job->image_length = BODY;
-    job->type = FORMAT_PNG;
+    job->outputs[0].encode.format = FORMAT_PNG;
     job->value_count = 4;
 }
 
 static void give(struct job *answer, uint8_t *bytes) {
-    answer->result = image_shape(20, 10, 1, 16);
-    answer->result_type = FORMAT_PNG;
-    answer->result_offset = RESULT;
-    answer->result_length = RESULT_LENGTH;
+    answer->outputs[0].image = image_shape(20, 10, 1, 16);
+    answer->outputs[0].type = FORMAT_PNG;
+    answer->outputs[0].offset = RESULT;
+    answer->outputs[0].length = RESULT_LENGTH;
     memset(bytes + RESULT, 7, RESULT_LENGTH);
     answer->values_offset = VALUES;
     answer->values_length = strlen(values);
@@ -88,15 +88,15 @@ static void a_right_one(void **state) {
     struct scene scene = begin();
     assert_int_equal(take(&scene), STATUS_OK);
     const uint8_t *bytes = slot_bytes(scene.front, scene.to);
-    assert_int_equal(scene.job->result.width, 20);
-    assert_int_equal(scene.job->result.depth, 16);
-    assert_int_equal(scene.job->result_type, FORMAT_PNG);
+    assert_int_equal(scene.job->outputs[0].image.width, 20);
+    assert_int_equal(scene.job->outputs[0].image.depth, 16);
+    assert_int_equal(scene.job->outputs[0].type, FORMAT_PNG);
     assert_int_equal(scene.job->notes, NOTE_PROFILE_DROPPED);
     assert_string_equal(scene.job->device_name, "cpu");
     assert_int_equal(scene.job->timing.span_count, 1);
-    assert_int_equal(scene.job->result_length, RESULT_LENGTH);
+    assert_int_equal(scene.job->outputs[0].length, RESULT_LENGTH);
     for (int i = 0; i < RESULT_LENGTH; i++)
-        assert_int_equal(bytes[scene.job->result_offset + i], 7);
+        assert_int_equal(bytes[scene.job->outputs[0].offset + i], 7);
     assert_int_equal(scene.job->values_length, strlen(values));
     assert_memory_equal(bytes + scene.job->values_offset, values, strlen(values));
     end(&scene);
@@ -106,9 +106,9 @@ static void one_of_numbers_alone(void **state) {
     (void)state;
     struct scene scene = begin();
     scene.job->json_only = 1;
-    scene.job->type = FORMAT_NONE;
-    scene.answer->result_type = FORMAT_JPEG; /* as the input */
-    scene.answer->result_offset = scene.answer->result_length = 0;
+    scene.job->outputs[0].encode.format = FORMAT_NONE;
+    scene.answer->outputs[0].type = FORMAT_JPEG; /* as the input */
+    scene.answer->outputs[0].offset = scene.answer->outputs[0].length = 0;
     assert_int_equal(take(&scene), STATUS_OK);
     assert_int_equal(scene.job->values_length, strlen(values));
     end(&scene);
@@ -120,7 +120,7 @@ static void a_failure(void **state) {
     struct scene scene = begin();
     scene.answer->failure.status = STATUS_DEADLINE;
     strcpy(scene.answer->failure.message, "too slow\r\nSet-Cookie: a=b");
-    scene.answer->result_offset = UINT64_MAX;
+    scene.answer->outputs[0].offset = UINT64_MAX;
     assert_int_equal(take(&scene), STATUS_DEADLINE);
     assert_string_equal(scene.job->failure.message, "too slow??Set-Cookie: a=b");
     assert_int_equal(job_bytes_end(scene.job), BODY);
@@ -155,49 +155,52 @@ static void status_negative(struct scene *s) {
     s->answer->failure.status = (enum status) - 1;
 }
 static void type_unknown(struct scene *s) {
-    s->answer->result_type = FORMAT_COUNT;
+    s->answer->outputs[0].type = FORMAT_COUNT;
 }
 static void type_not_asked(struct scene *s) {
-    s->answer->result_type = FORMAT_JPEG;
+    s->answer->outputs[0].type = FORMAT_JPEG;
 }
 static void no_result(struct scene *s) {
-    s->answer->result_length = 0;
+    s->answer->outputs[0].length = 0;
 }
 static void result_beyond(struct scene *s) {
-    s->answer->result_length = SPAN - RESULT + 1;
+    s->answer->outputs[0].length = SPAN - RESULT + 1;
 }
 static void result_around(struct scene *s) {
-    s->answer->result_offset = UINT64_MAX - 100;
+    s->answer->outputs[0].offset = UINT64_MAX - 100;
 }
 static void result_in_upload(struct scene *s) {
-    s->answer->result_offset = BODY - 1;
+    s->answer->outputs[0].offset = BODY - 1;
 }
 static void result_not_asked(struct scene *s) {
     s->job->json_only = 1;
 }
 static void no_width(struct scene *s) {
-    s->answer->result.width = 0;
+    s->answer->outputs[0].image.width = 0;
 }
 static void no_height(struct scene *s) {
-    s->answer->result.height = 0;
+    s->answer->outputs[0].image.height = 0;
 }
 static void wide(struct scene *s) {
-    s->answer->result.width = IMAGE_SIDE_MAX + 1;
+    s->answer->outputs[0].image.width = IMAGE_SIDE_MAX + 1;
 }
 static void high(struct scene *s) {
-    s->answer->result.height = UINT32_MAX;
+    s->answer->outputs[0].image.height = UINT32_MAX;
 }
 static void no_channels(struct scene *s) {
-    s->answer->result.channels = 0;
+    s->answer->outputs[0].image.channels = 0;
 }
 static void channels(struct scene *s) {
-    s->answer->result.channels = 5;
+    s->answer->outputs[0].image.channels = 5;
 }
 static void depth(struct scene *s) {
-    s->answer->result.depth = 12;
+    s->answer->outputs[0].image.depth = 12;
 }
 static void note_unknown(struct scene *s) {
     s->answer->notes = 1u << NOTE_COUNT;
+}
+static void note_of_the_result_unknown(struct scene *s) {
+    s->answer->outputs[0].notes = 1u << NOTE_COUNT;
 }
 static void note_high(struct scene *s) {
     s->answer->notes = 1u << 31;
@@ -239,7 +242,7 @@ static void values_another_member(struct scene *s) {
     s->answer->values_length = strlen(text);
 }
 static void values_over_the_result(struct scene *s) {
-    s->answer->result_offset = VALUES - 10;
+    s->answer->outputs[0].offset = VALUES - 10;
 }
 
 #define CASE(name)                                                                                 \
@@ -265,6 +268,7 @@ static const struct {
     CASE(channels),
     CASE(depth),
     CASE(note_unknown),
+    CASE(note_of_the_result_unknown),
     CASE(note_high),
     CASE(damage_not_accepted),
     CASE(no_values),

@@ -183,10 +183,10 @@ static void what_was_written_by_the_first_of_two_runs_is_given_back(void **state
         const int slot = slot_take(slots, 1, NULL);
         struct job *job = slot_job(slots, slot);
         memset(slot_bytes(slots, slot), 7, 5 << 20);
-        job->body_length = job->result_offset = 4096;
-        job->result_length = 1000;
+        job->body_length = job->outputs[0].offset = 4096;
+        job->outputs[0].length = 1000;
         job->decoded_by = places[i][0];
-        job->encoded_by = places[i][1];
+        job->outputs[0].encoded_by = places[i][1];
         slot_give(slots, slot);
         assert_int_equal(resident_bytes(slots), before);
     }
@@ -203,11 +203,11 @@ static void a_worker_sees_the_same_memory(void **state) {
     assert_int_equal(slot_span(other), slot_span(slots));
     for (int slot = 0; slot < 5; slot++) {
         slot_bytes(slots, slot)[3] = (uint8_t)(40 + slot);
-        slot_job(slots, slot)->quality = slot;
+        slot_job(slots, slot)->outputs[0].encode.quality = slot;
     }
     for (int slot = 0; slot < 5; slot++) {
         assert_int_equal(slot_bytes(other, slot)[3], 40 + slot);
-        assert_int_equal(slot_job(other, slot)->quality, slot);
+        assert_int_equal(slot_job(other, slot)->outputs[0].encode.quality, slot);
     }
     slots_destroy(other);
     slots_destroy(slots);
