@@ -46,6 +46,7 @@ struct cuda_context {
     /* Device words that are 0 between kernels: whoever writes there leaves 0 behind. So a kernel
      * has counters ready without a memset before it. The lane's alone. */
     uint32_t *zeroed;
+    struct device_tables *tables;         /* of the lane; NULL: there are none, in a ladder */
     struct cooperative_lane *cooperative; /* NULL: there are no other lanes */
     struct timeline *timeline;            /* NULL: no times are taken */
     struct kernel_progress_table *kernel_progress;

@@ -14,6 +14,7 @@
 #include "cuda/cooperative_lane.cuh"
 #include "cuda/cuda_op.h"
 #include "cuda/device_info.cuh"
+#include "cuda/device_tables.cuh"
 #include "cuda/event_wait.cuh"
 #include "cuda/kernel_progress.cuh"
 #include "cuda/lane_buffer.cuh"
@@ -47,6 +48,7 @@ struct cuda_lane {
     struct kernel_progress_table kernel_progress;
     struct lane_buffer host_in, host_out, arena;
     struct lane_codec codec;
+    struct device_tables tables;
     struct memory_loan loan; /* the buffers' larger memory */
 };
 
@@ -74,7 +76,9 @@ static enum status make_memory(struct cuda_lane *lane, const struct lane_options
     if (!status) status = lane_buffer_init(&lane->host_out, true, staging_bytes, failure);
     if (!status) status = lane_buffer_init(&lane->arena, false, arena_bytes, failure);
     if (!status) status = lane_codec_init(&lane->codec, failure);
+    if (!status) status = device_tables_init(&lane->tables, failure);
     if (status) return status;
+    lane->context.tables = &lane->tables;
     CUDA_TRY(failure, cudaMalloc((void **)&lane->context.zeroed, ZEROED_BYTES));
     CUDA_TRY(failure, cudaMemsetAsync(lane->context.zeroed, 0, ZEROED_BYTES, lane->stream));
     return STATUS_OK;
@@ -128,6 +132,7 @@ static void close_lane(struct lane *opened) {
     lane_buffer_release(&lane->host_out);
     lane_buffer_release(&lane->arena);
     lane_codec_release(&lane->codec);
+    device_tables_release(&lane->tables);
     cudaFree(lane->context.zeroed);
     cudaFreeHost(lane->kernel_progress.entries);
     if (lane->short_stream) cudaStreamDestroy(lane->short_stream);
@@ -162,6 +167,7 @@ static void begin_batch(struct cuda_lane *lane) {
     timeline_clear(&lane->timeline);
     kernel_progress_clear(&lane->kernel_progress);
     lane_codec_clear(&lane->codec);
+    device_tables_next_batch(&lane->tables);
 }
 
 static void give_back(struct cuda_lane *lane) {
@@ -222,11 +228,12 @@ static bool trim(struct lane *opened) {
 }
 
 /* In the stream's order: whatever is under way still writes before it. The counters are not ours
- * alone to leave at zero: a user's kernel can write anywhere. */
+ * alone to leave at zero, nor the tables to keep: a user's kernel can write anywhere. */
 static enum status empty(struct lane *opened, struct failure *failure) {
     struct cuda_lane *lane = cuda_lane_of(opened);
     CUDA_TRY(failure, cudaSetDevice(lane->index));
     CUDA_TRY(failure, cudaMemsetAsync(lane->context.zeroed, 0, ZEROED_BYTES, lane->stream));
+    device_tables_empty(&lane->tables);
     enum status status = lane_codec_empty(&lane->codec, lane->stream, failure);
     struct lane_buffer *const buffers[] = { &lane->host_in, &lane->host_out, &lane->arena };
     for (int i = 0; i < 3 && !status; i++)
