@@ -49,6 +49,7 @@ static const struct op_default {
     const char *name;
     float gpu[2], cpu[2];
 } op_defaults[] = {
+    { "blur", { 0.03f, 0.002f }, { 0.01f, 0.3f } },
     { "carve", { 0.02f, 0.001f }, { 0.005f, 0.08f } },
     { "convolve", { 0.02f, 0.01f }, { 0.01f, 1 } },
     { "edge", { 0.02f, 0.004f }, { 0.01f, 0.5f } },

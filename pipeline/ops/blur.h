@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+/* blur.h - places of blur's parameters.
+ *
+ * Used by:  blur, on both devices.
+ */
+#ifndef BURIN_OPS_BLUR_H
+#define BURIN_OPS_BLUR_H
+
+enum { BLUR_SIGMA };
+
+#endif

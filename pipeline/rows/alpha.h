@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+/* alpha.h - rows of pixels with alpha, their colours weighed by it and taken back
+ * (pipeline/premultiply.h has the arithmetic).
+ *
+ * Used by:  operators that make a pixel of several.
+ * Threads:  any.
+ */
+#ifndef BURIN_ALPHA_H
+#define BURIN_ALPHA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* In place; CHANNELS is 2 or 4, the last of which is alpha. */
+void alpha_multiply(uint8_t *row, size_t pixels, unsigned channels, unsigned depth);
+void alpha_divide(uint8_t *row, size_t pixels, unsigned channels, unsigned depth);
+
+#endif

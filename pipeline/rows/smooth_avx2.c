@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. Samples and sums are kept less half their range, so that signed products hold them:
+ * weights add up to 1, which makes that half a constant of the result. Across 8 bit, weights are
+ * the unsigned factor, and no sum of pairs leaves 16 signed bits. Sums of 16 bit are cut into two
+ * halves of 16 bits for the way down; they wrap at 2^32, and end where they should.
+ * The ring has a pair of rows as 32-bit words, sample by sample; of 8 bit in the order that
+ * unpacking gives them, of 16 bit a chunk's upper halves before its lower ones. */
+#include "pipeline/rows/smooth_paths.h"
+
+#include "pipeline/rows/simd.h"
+
+#ifdef __x86_64__
+
+enum { VECTOR = 32, HALF8 = 1 << 23, HALF16 = 1 << 15 };
+
+#define INLINE static inline __attribute__((always_inline)) AVX2
+
+INLINE __m256i load(const uint8_t *from) {
+    return _mm256_loadu_si256((const __m256i *)from);
+}
+
+INLINE void store(uint8_t *to, __m256i vector) {
+    _mm256_storeu_si256((__m256i *)to, vector);
+}
+
+/* Two weights in every 32 bits. */
+INLINE __m256i words(const uint16_t weight[2]) {
+    return _mm256_set1_epi32((int)(weight[0] | (uint32_t)weight[1] << 16));
+}
+
+INLINE __m256i halves(const uint8_t *low, const uint8_t *high) {
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low)),
+                                   _mm_loadu_si128((const __m128i *)high), 1);
+}
+
+/* ---- 8 bit, across */
+
+/* Each sample beside the one CHANNELS further on, both less 128. */
+AVX2 static void pair_up8(const uint8_t *line, size_t channels, size_t samples, uint8_t *pairs) {
+    const __m256i bias = _mm256_set1_epi8(-128);
+    for (size_t i = 0; i < samples; i += 32) {
+        const uint8_t *at = line + i, *next = at + channels;
+        const __m256i a = _mm256_xor_si256(_mm256_permute4x64_epi64(load(at), 0xd8), bias);
+        const __m256i b = _mm256_xor_si256(_mm256_permute4x64_epi64(load(next), 0xd8), bias);
+        store(pairs + 2 * i, _mm256_unpacklo_epi8(a, b));
+        store(pairs + 2 * i + VECTOR, _mm256_unpackhi_epi8(a, b));
+    }
+}
+
+INLINE void across_chunk8(const struct smooth_taps *taps, const uint8_t *const pairs[2],
+                          uint8_t *to) {
+    __m256i a0 = _mm256_setzero_si256(), a1 = a0, b0 = a0, b1 = a0;
+    for (int k = 0; k < taps->across_count; k++) {
+        const struct smooth_tap *tap = &taps->across[k];
+        const size_t at = 2 * (size_t)tap->place * taps->channels;
+        const __m256i weight =
+            _mm256_set1_epi16((short)(tap->weight[0][0] | tap->weight[0][1] << 8));
+        a0 = _mm256_add_epi16(a0, _mm256_maddubs_epi16(weight, load(pairs[0] + at)));
+        a1 = _mm256_add_epi16(a1, _mm256_maddubs_epi16(weight, load(pairs[0] + at + VECTOR)));
+        b0 = _mm256_add_epi16(b0, _mm256_maddubs_epi16(weight, load(pairs[1] + at)));
+        b1 = _mm256_add_epi16(b1, _mm256_maddubs_epi16(weight, load(pairs[1] + at + VECTOR)));
+    }
+    store(to, _mm256_unpacklo_epi16(a0, b0));
+    store(to + VECTOR, _mm256_unpackhi_epi16(a0, b0));
+    store(to + 2 * VECTOR, _mm256_unpacklo_epi16(a1, b1));
+    store(to + 3 * VECTOR, _mm256_unpackhi_epi16(a1, b1));
+}
+
+/* ---- 16 bit, across */
+
+AVX2 static void pair_up16(const uint8_t *line, size_t channels, size_t samples, uint8_t *pairs) {
+    const __m256i bias = _mm256_set1_epi16(-32768);
+    for (size_t i = 0; i < samples; i += 16) {
+        const uint8_t *at = line + 2 * i, *next = at + 2 * channels;
+        const __m256i a = _mm256_xor_si256(_mm256_permute4x64_epi64(load(at), 0xd8), bias);
+        const __m256i b = _mm256_xor_si256(_mm256_permute4x64_epi64(load(next), 0xd8), bias);
+        store(pairs + 4 * i, _mm256_unpacklo_epi16(a, b));
+        store(pairs + 4 * i + VECTOR, _mm256_unpackhi_epi16(a, b));
+    }
+}
+
+/* Half of a chunk: 16 samples of two rows. */
+INLINE void across_half16(const struct smooth_taps *taps, const uint8_t *const pairs[2],
+                          size_t first, uint8_t *to) {
+    __m256i a[2] = { _mm256_setzero_si256(), _mm256_setzero_si256() }, b[2] = { a[0], a[0] };
+    for (int k = 0; k < taps->across_count; k++) {
+        const struct smooth_tap *tap = &taps->across[k];
+        const size_t at = first + 4 * (size_t)tap->place * taps->channels;
+        const __m256i weight = words(tap->weight[0]);
+        for (int i = 0; i < 2; i++) {
+            const uint8_t *from = pairs[0] + at + i * VECTOR, *below = pairs[1] + at + i * VECTOR;
+            a[i] = _mm256_add_epi32(a[i], _mm256_madd_epi16(weight, load(from)));
+            b[i] = _mm256_add_epi32(b[i], _mm256_madd_epi16(weight, load(below)));
+        }
+    }
+    for (int i = 0; i < 2; i++) {
+        const __m256i low = _mm256_blend_epi16(a[i], _mm256_slli_epi32(b[i], 16), 0xaa);
+        store(to + i * VECTOR, _mm256_blend_epi16(_mm256_srli_epi32(a[i], 16), b[i], 0xaa));
+        store(to + (i + 4) * VECTOR, _mm256_xor_si256(low, _mm256_set1_epi16(-32768)));
+    }
+}
+
+AVX2 void smooth_across_avx2(const struct smooth_taps *taps, const uint8_t *const lines[2],
+                             uint8_t *work, size_t chunks, uint8_t *ring, size_t slot) {
+    const unsigned depth = taps->gaussian.depth;
+    const size_t samples =
+        chunks * SMOOTH_CHUNK + (2 * (size_t)taps->gaussian.reach + 1) * taps->channels;
+    const size_t step = 2 * SMOOTH_CHUNK * (depth / 8);
+    uint8_t *below = work + smooth_sizes_of(taps, chunks).work / 2;
+    (depth == 8 ? pair_up8 : pair_up16)(lines[0], taps->channels, samples, work);
+    (depth == 8 ? pair_up8 : pair_up16)(lines[1], taps->channels, samples, below);
+    for (size_t chunk = 0; chunk < chunks; chunk++) {
+        const uint8_t *const pairs[2] = { work + chunk * step, below + chunk * step };
+        uint8_t *to = ring + smooth_chunk_offset(taps, chunk) + slot * smooth_slot_bytes(taps);
+        if (depth == 8) {
+            across_chunk8(taps, pairs, to);
+        } else {
+            across_half16(taps, pairs, 0, to);
+            across_half16(taps, pairs, 2 * VECTOR, to + 2 * VECTOR);
+        }
+    }
+}
+
+/* ---- down */
+
+/* Sums of 16 samples from FROM on, which is a vector or two behind the place of a tap. */
+struct sums {
+    __m256i row[2][2];
+};
+
+INLINE void add(struct sums *sums, const struct smooth_tap *tap, const uint8_t *pair) {
+    const __m256i first = words(tap->weight[0]), second = words(tap->weight[1]);
+    for (int i = 0; i < 2; i++) {
+        const __m256i rows = load(pair + i * VECTOR);
+        sums->row[0][i] = _mm256_add_epi32(sums->row[0][i], _mm256_madd_epi16(first, rows));
+        sums->row[1][i] = _mm256_add_epi32(sums->row[1][i], _mm256_madd_epi16(second, rows));
+    }
+}
+
+INLINE __m256i rounded8(const struct sums *sums, int row) {
+    const __m256i half = _mm256_set1_epi32(HALF8 + HALF16);
+    return _mm256_packs_epi32(_mm256_srli_epi32(_mm256_add_epi32(sums->row[row][0], half), 16),
+                              _mm256_srli_epi32(_mm256_add_epi32(sums->row[row][1], half), 16));
+}
+
+INLINE void down_chunk8(const struct smooth_taps *taps, const size_t *places, const uint8_t *pairs,
+                        uint8_t *const out[2], size_t at) {
+    const __m256i zero = _mm256_setzero_si256();
+    struct sums sums[2] = { { { { zero, zero }, { zero, zero } } },
+                            { { { zero, zero }, { zero, zero } } } };
+    for (int k = 0; k < taps->down_count; k++) {
+        add(&sums[0], &taps->down[k], pairs + places[k]);
+        add(&sums[1], &taps->down[k], pairs + places[k] + 2 * VECTOR);
+    }
+    for (int row = 0; row < 2; row++)
+        store(out[row] + at,
+              _mm256_permute4x64_epi64(
+                  _mm256_packus_epi16(rounded8(&sums[0], row), rounded8(&sums[1], row)), 0xd8));
+}
+
+/* Upper half + (lower half >> 16) + 2^15, over 2^16; both begin at -2^31. */
+INLINE __m256i rounded16(__m256i upper, __m256i lower) {
+    const __m256i half = _mm256_set1_epi32((int)0x80000000 + HALF16);
+    const __m256i low =
+        _mm256_srli_epi32(_mm256_xor_si256(lower, _mm256_set1_epi32((int)0x80000000)), 16);
+    return _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(upper, half), low), 16);
+}
+
+INLINE void down_half16(const struct smooth_taps *taps, const size_t *places, const uint8_t *pairs,
+                        uint8_t *const out[2], size_t at) {
+    const __m256i zero = _mm256_setzero_si256();
+    struct sums upper = { { { zero, zero }, { zero, zero } } }, lower = upper;
+    for (int k = 0; k < taps->down_count; k++) {
+        add(&upper, &taps->down[k], pairs + places[k]);
+        add(&lower, &taps->down[k], pairs + places[k] + 4 * VECTOR);
+    }
+    for (int row = 0; row < 2; row++)
+        store(out[row] + 2 * at,
+              _mm256_permute4x64_epi64(
+                  _mm256_packus_epi32(rounded16(upper.row[row][0], lower.row[row][0]),
+                                      rounded16(upper.row[row][1], lower.row[row][1])),
+                  0xd8));
+}
+
+AVX2 void smooth_down_avx2(const struct smooth_taps *taps, const uint8_t *ring, size_t slot,
+                           size_t chunks, uint8_t *const out[2]) {
+    size_t places[SMOOTH_PAIRS_MAX];
+    for (int k = 0; k < taps->down_count; k++) places[k] = smooth_tap_offset(taps, k, slot);
+    for (size_t chunk = 0; chunk < chunks; chunk++) {
+        const uint8_t *pairs = ring + smooth_chunk_offset(taps, chunk);
+        const size_t at = chunk * SMOOTH_CHUNK;
+        if (taps->gaussian.depth == 8) {
+            down_chunk8(taps, places, pairs, out, at);
+        } else {
+            down_half16(taps, places, pairs, out, at);
+            down_half16(taps, places, pairs + 2 * VECTOR, out, at + SMOOTH_CHUNK / 2);
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+/* How it works. The image is cut into strips of columns whose ring of sums fits into a core's
+ * cache, and strips, where there are fewer than threads, into bands of rows. A strip goes down two
+ * rows at a time: two lines are read with their borders, summed up across into the ring, and the
+ * window that ends there is summed up down. */
+#include "pipeline/smooth.h"
+
+#include "pipeline/band.h"
+#include "pipeline/reflect.h"
+#include "pipeline/rows/alpha.h"
+#include "pipeline/rows/smooth.h"
+
+#include <string.h>
+
+enum { WORKERS_MAX = 16, RING_BYTES = 256 << 10, CHUNKS_MIN = 4, CHUNKS_MAX = 64 };
+
+/* What all strips share. */
+struct smoothing {
+    struct op_call *call;
+    smooth_finish finish;
+    struct smooth_taps taps;
+    struct smooth_sizes sizes;
+    size_t worker_bytes;
+    uint32_t strip_pixels, strips, bands;
+    uint32_t next; /* tile that nobody has begun */
+};
+
+static size_t strip_chunks(const struct image *in, const struct smooth_taps *taps) {
+    const size_t wanted = ((size_t)in->width * in->channels + SMOOTH_CHUNK - 1) / SMOOTH_CHUNK;
+    size_t chunks = RING_BYTES / smooth_sizes_of(taps, 1).ring;
+    if (chunks < CHUNKS_MIN) chunks = CHUNKS_MIN;
+    if (chunks > CHUNKS_MAX) chunks = CHUNKS_MAX;
+    return chunks < wanted ? chunks : wanted;
+}
+
+static size_t worker_bytes(const struct smooth_sizes *sizes) {
+    return (2 * sizes->line + sizes->work + sizes->ring + 2 * sizes->row + 255) / 256 * 256;
+}
+
+size_t smooth_scratch(const struct image *in, const struct gaussian *gaussian) {
+    struct smooth_taps taps;
+    smooth_taps_make(&taps, gaussian, in->channels);
+    const struct smooth_sizes sizes = smooth_sizes_of(&taps, strip_chunks(in, &taps));
+    return WORKERS_MAX * worker_bytes(&sizes);
+}
+
+/* ---- a strip of a band */
+
+struct strip {
+    const struct smoothing *all;
+    uint32_t left, pixels;
+    struct band band;
+    uint8_t *line[2], *work, *ring, *row[2];
+};
+
+static struct strip strip_of(const struct smoothing *all, uint32_t tile, uint8_t *memory) {
+    const struct image *in = &all->call->in;
+    const struct smooth_sizes *sizes = &all->sizes;
+    struct strip strip = { .all = all, .left = tile % all->strips * all->strip_pixels };
+    strip.pixels = in->width - strip.left;
+    if (strip.pixels > all->strip_pixels) strip.pixels = all->strip_pixels;
+    strip.band = band_of(in->height, (int)(tile / all->strips), (int)all->bands);
+    strip.ring = memory;
+    strip.line[0] = strip.ring + sizes->ring, strip.line[1] = strip.line[0] + sizes->line;
+    strip.work = strip.line[1] + sizes->line;
+    strip.row[0] = strip.work + sizes->work, strip.row[1] = strip.row[0] + sizes->row;
+    return strip;
+}
+
+/* Pixels FIRST..END-1 of row Y into LINE, those beyond the borders reflected. */
+static void copy_line(const struct image *in, uint32_t y, int32_t first, int32_t end,
+                      uint8_t *line) {
+    const size_t pixel = image_pixel_bytes(in);
+    const uint8_t *row = image_row(in, y);
+    const int32_t width = (int32_t)in->width, inner = first > 0 ? first : 0,
+                  inner_end = end < width ? end : width;
+    for (int32_t x = first; x < inner; x++, line += pixel)
+        memcpy(line, row + reflect(x, in->width) * pixel, pixel);
+    memcpy(line, row + (size_t)inner * pixel, (size_t)(inner_end - inner) * pixel);
+    line += (size_t)(inner_end - inner) * pixel;
+    for (int32_t x = inner_end; x < end; x++, line += pixel)
+        memcpy(line, row + reflect(x, in->width) * pixel, pixel);
+}
+
+/* Pair of rows number PAIR of those that the band's first window begins with. */
+static void add_pair(const struct strip *strip, uint32_t pair) {
+    const struct smoothing *all = strip->all;
+    const struct image *in = &all->call->in;
+    const int32_t reach = (int32_t)all->taps.gaussian.reach, left = (int32_t)strip->left,
+                  top = (int32_t)(strip->band.first + 2 * pair) - reach,
+                  end = left + (int32_t)strip->pixels + reach;
+    for (int i = 0; i < 2; i++) {
+        copy_line(in, reflect(top + i, in->height), left - reach, end, strip->line[i]);
+        if (image_has_alpha(in))
+            alpha_multiply(strip->line[i], (size_t)(end - left + reach), in->channels, in->depth);
+    }
+    smooth_across(&all->taps, (const uint8_t *const *)strip->line, strip->work,
+                  all->sizes.row / SMOOTH_CHUNK / (in->depth / 8), strip->ring,
+                  pair % all->sizes.slots);
+}
+
+static void finish_row(const struct strip *strip, uint32_t y, uint8_t *blurred) {
+    const struct op_call *call = strip->all->call;
+    const struct image *in = &call->in;
+    const size_t samples = (size_t)strip->pixels * in->channels,
+                 at = strip->left * image_pixel_bytes(in);
+    uint8_t *out = image_row(&call->out, y) + at;
+    if (image_has_alpha(in)) alpha_divide(blurred, strip->pixels, in->channels, in->depth);
+    if (strip->all->finish)
+        strip->all->finish(call, image_row(in, y) + at, blurred, out, samples);
+    else
+        memcpy(out, blurred, samples * (in->depth / 8));
+}
+
+static void run_strip(const struct strip *strip) {
+    const struct smoothing *all = strip->all;
+    const uint32_t reach = all->taps.gaussian.reach, rows = strip->band.end - strip->band.first;
+    const size_t chunks = all->sizes.row / SMOOTH_CHUNK / (all->call->in.depth / 8);
+    for (uint32_t pair = 0; pair < reach; pair++) add_pair(strip, pair);
+    for (uint32_t y = 0; y < rows && !progress_check(all->call->progress); y += 2) {
+        add_pair(strip, y / 2 + reach);
+        smooth_down(&all->taps, strip->ring, y / 2 % all->sizes.slots, chunks, strip->row);
+        finish_row(strip, strip->band.first + y, strip->row[0]);
+        if (y + 1 < rows) finish_row(strip, strip->band.first + y + 1, strip->row[1]);
+    }
+}
+
+/* ---- all of them */
+
+static void run_worker(void *argument, int index) {
+    struct smoothing *all = argument;
+    uint8_t *memory = (uint8_t *)all->call->scratch + (size_t)index * all->worker_bytes;
+    const uint32_t tiles = all->strips * all->bands;
+    for (uint32_t tile; (tile = __atomic_fetch_add(&all->next, 1, __ATOMIC_RELAXED)) < tiles;) {
+        const struct strip strip = strip_of(all, tile, memory);
+        run_strip(&strip);
+    }
+}
+
+/* A band reads as many rows beyond its own as the window has: so none is lower than those. */
+static uint32_t bands_of(const struct smoothing *all, int workers) {
+    const uint32_t height = all->call->in.height, least = 2 * all->taps.gaussian.reach + 32;
+    const uint32_t wanted =
+        workers > 1 ? (2 * (uint32_t)workers + all->strips - 1) / all->strips : 1;
+    const uint32_t most = height / least ? height / least : 1;
+    return wanted < most ? wanted : most;
+}
+
+enum status smooth_run(struct op_call *call, const struct gaussian *gaussian,
+                       smooth_finish finish) {
+    struct smoothing all = { .call = call, .finish = finish };
+    const struct image *in = &call->in;
+    const int threads = pool_threads(call->pool),
+              workers = threads < WORKERS_MAX ? threads : WORKERS_MAX;
+    smooth_taps_make(&all.taps, gaussian, in->channels);
+    const size_t chunks = strip_chunks(in, &all.taps);
+    all.sizes = smooth_sizes_of(&all.taps, chunks);
+    all.worker_bytes = worker_bytes(&all.sizes);
+    all.strip_pixels = (uint32_t)(chunks * SMOOTH_CHUNK / in->channels);
+    all.strips = (in->width + all.strip_pixels - 1) / all.strip_pixels;
+    all.bands = bands_of(&all, workers);
+    pool_run(call->pool, run_worker, &all, workers);
+    return progress_check(call->progress);
+}

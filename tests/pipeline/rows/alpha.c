@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Rows weighed by alpha and back, every colour with every alpha of 8 bit, against the formulas.
+ * covers: pipeline/premultiply.h */
+#include "pipeline/rows/alpha.h"
+
+#include "pipeline/sample.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { PIXELS = 256 };
+
+/* Of 8 bit: c a / 255 half up. Nothing stands at a half: 255 is odd. */
+static uint32_t multiplied(uint64_t c, uint64_t a, uint64_t max) {
+    return (uint32_t)((c * a + max / 2) / max);
+}
+
+static uint32_t divided(uint64_t c, uint64_t a, uint64_t max) {
+    if (a == 0 || a == max) return (uint32_t)c;
+    const uint64_t result = max * c / a;
+    return (uint32_t)(result < max ? result : max);
+}
+
+/* A row with all colours of COLOUR + 0..255 and one alpha; each channel has its own. */
+static void check(uint32_t colour, uint32_t alpha, unsigned channels, unsigned depth) {
+    uint8_t rows[2][PIXELS * 8 + 8];
+    const uint32_t max = depth == 8 ? 255 : 65535;
+    memset(rows, 0xa5, sizeof rows);
+    for (int row = 0; row < 2; row++)
+        for (size_t i = 0; i < PIXELS * channels; i++)
+            sample_put(rows[row], i, depth,
+                       i % channels == channels - 1
+                           ? alpha
+                           : (colour + (uint32_t)(i / channels + i % channels)) & max);
+    alpha_multiply(rows[0], PIXELS, channels, depth);
+    alpha_divide(rows[1], PIXELS, channels, depth);
+    for (size_t i = 0; i < PIXELS * channels; i++) {
+        const uint32_t c = (colour + (uint32_t)(i / channels + i % channels)) & max;
+        const bool is_alpha = i % channels == channels - 1;
+        assert_int_equal(sample_get(rows[0], i, depth),
+                         is_alpha ? alpha : multiplied(c, alpha, max));
+        assert_int_equal(sample_get(rows[1], i, depth), is_alpha ? alpha : divided(c, alpha, max));
+    }
+    for (size_t i = PIXELS * channels * depth / 8; i < sizeof rows[0]; i++)
+        assert_true(rows[0][i] == 0xa5 && rows[1][i] == 0xa5);
+}
+
+static void bytes(void **state) {
+    (void)state;
+    for (uint32_t alpha = 0; alpha < 256; alpha++) {
+        check(0, alpha, 2, 8);
+        check(0, alpha, 4, 8);
+    }
+}
+
+static void words(void **state) {
+    (void)state;
+    for (uint32_t alpha = 0; alpha < 65536; alpha += alpha < 300 || alpha > 65200 ? 1 : 1009)
+        for (unsigned channels = 2; channels <= 4; channels += 2) {
+            check(0, alpha, channels, 16);
+            check(65280, alpha, channels, 16);
+            check(alpha - 128u, alpha, channels, 16);
+        }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes),
+        cmocka_unit_test(words),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

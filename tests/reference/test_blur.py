@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""blur against OpenCV's GaussianBlur where that is installed, and against numpy where alpha weighs colours, which OpenCV does
+not know: weights of every sigma in steps of 0.01, pictures at many. By hand:
+BURIN=build/burin /usr/bin/python3 -m pytest tests/reference/test_blur.py"""
+import ctypes
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+try:
+    import cv2
+except ImportError:
+    cv2 = None
+
+ROOT = pathlib.Path(__file__).parents[2]
+BURIN = os.environ.get("BURIN", "build/burin")
+DEVICE = os.environ.get("BURIN_DEVICE", "auto")
+needs_cv2 = pytest.mark.skipif(cv2 is None, reason="OpenCV is not installed")
+SHAPES = [(1, 1), (1, 17), (19, 1), (2, 2), (42, 13), (66, 123), (3, 4097), (513, 3)]
+SIGMAS = ["0.3", "0.5", "0.795", "0.8", "1", "1.5", "2.25", "3", "5.5", "10", "31.4", "64"]
+
+
+class Gaussian(ctypes.Structure):
+    _fields_ = [("depth", ctypes.c_uint32), ("reach", ctypes.c_uint32), ("weight", ctypes.c_uint16 * 257)]
+
+
+@pytest.fixture(name="make", scope="module")
+def make_of_library(tmp_path_factory):
+    """Weights by thousandths of sigma and depth."""
+    library = tmp_path_factory.mktemp("blur") / "gaussian.so"
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-ffp-contract=off", "-I", ROOT, ROOT / "pipeline/gaussian.c", "-lm", "-o", library],
+                   check=True)
+    function = ctypes.CDLL(str(library)).gaussian_make
+    function.argtypes = [ctypes.POINTER(Gaussian), ctypes.c_long, ctypes.c_uint]
+
+    def weights(sigma, depth):
+        gaussian = Gaussian()
+        function(ctypes.byref(gaussian), sigma, depth)
+        return np.array(gaussian.weight, np.int64)
+    return weights
+
+
+def gaussian_blur(image, sigma):
+    return cv2.GaussianBlur(image, (0, 0), float(sigma), borderType=cv2.BORDER_REFLECT_101)
+
+
+@needs_cv2
+@pytest.mark.parametrize("depth", [8, 16])
+def test_weights(make, depth):
+    """A white sample in a row of black ones, where 1 - 1/M of a weight is left of it."""
+    row = np.zeros((1, 601), np.uint8 if depth == 8 else np.uint16)
+    row[0, 300] = white = 2**depth - 1
+    for sigma in range(300, 64001, 10):
+        weights = make(sigma, depth)
+        assert weights[0] + 2 * weights[1:].sum() == white + 1
+        expected = (weights * white + (white + 1) // 2) >> depth
+        got = gaussian_blur(row, sigma / 1000)[0, 300:557]
+        np.testing.assert_array_equal(got, expected, f"sigma {sigma / 1000}, {depth} bit")
+
+
+# ---- pictures
+
+
+def to_png(image):
+    """PNM has no alpha."""
+    ok, data = cv2.imencode(".png", image, [cv2.IMWRITE_PNG_COMPRESSION, 0])
+    assert ok
+    return data.tobytes()
+
+
+def run(image, step):
+    """Channels in any order: what is done to one is done to all."""
+    done = subprocess.run([BURIN, "run", "--device", DEVICE, "--type", "png", "--compression", "0", step, "-", "-"], input=to_png(image),
+                          capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    return cv2.imdecode(np.frombuffer(done.stdout, np.uint8), cv2.IMREAD_UNCHANGED)
+
+
+def picture(shape, depth, channels, kind="noise"):
+    rng = np.random.default_rng(shape[0] * 7919 + shape[1] + depth + channels)
+    size = shape if channels == 1 else (*shape, channels)
+    maximum = 2**depth - 1
+    if kind == "noise":
+        values = rng.integers(0, maximum + 1, size)
+    else:  # black and white: as far as sums go
+        values = rng.integers(0, 2, size) * maximum
+    return values.astype(np.uint8 if depth == 8 else np.uint16)
+
+
+@needs_cv2
+@pytest.mark.parametrize("sigma", SIGMAS)
+@pytest.mark.parametrize("depth", [8, 16])
+def test_small(depth, sigma):
+    for shape in SHAPES:
+        for channels in (1, 3):
+            for kind in ("noise", "ends"):
+                image = picture(shape, depth, channels, kind)
+                np.testing.assert_array_equal(run(image, f"blur:sigma={sigma}"), gaussian_blur(image, sigma))
+
+
+@needs_cv2
+@pytest.mark.parametrize("depth", [8, 16])
+def test_many_sigmas(depth):
+    image = picture((23, 61), depth, 3)
+    for sigma in range(300, 64001, 410 if depth == 8 else 590):
+        np.testing.assert_array_equal(run(image, f"blur:sigma={sigma / 1000}"), gaussian_blur(image, sigma / 1000))
+
+
+@needs_cv2
+@pytest.mark.parametrize("sigma", ["1", "3", "10.5", "64"])
+@pytest.mark.parametrize("depth,channels", [(8, 1), (8, 3), (16, 3)])
+def test_large(depth, channels, sigma):
+    image = picture((719, 1283), depth, channels)
+    np.testing.assert_array_equal(run(image, f"blur:sigma={sigma}"), gaussian_blur(image, sigma))
+
+
+@needs_cv2
+@pytest.mark.parametrize("name", ["rocket", "coffee", "camera"])
+def test_photograph(name):
+    data = pytest.importorskip("skimage.data")
+    image = np.ascontiguousarray(getattr(data, name)())
+    for sigma in ("0.7", "2", "12"):
+        np.testing.assert_array_equal(run(image, f"blur:sigma={sigma}"), gaussian_blur(image, sigma))
+
+
+# ---- alpha
+
+
+def weigh(image):
+    """As Pillow's RGBa: c a + 128 = t, (t + (t >> 8)) >> 8; of 16 bit (c a + 32767) / 65535."""
+    wide = image.astype(np.int64)
+    product = wide[..., :-1] * wide[..., -1:]
+    if image.dtype == np.uint8:
+        product += 128
+        product = (product + (product >> 8)) >> 8
+    else:
+        product = (product + 32767) // 65535
+    return np.concatenate([product, wide[..., -1:]], -1).astype(image.dtype)
+
+
+def take_back(image):
+    maximum = np.iinfo(image.dtype).max
+    wide = image.astype(np.int64)
+    colours, alpha = wide[..., :-1], wide[..., -1:]
+    divided = np.minimum(maximum, maximum * colours // np.maximum(alpha, 1))
+    colours = np.where((alpha == 0) | (alpha == maximum), colours, divided)
+    return np.concatenate([colours, alpha], -1).astype(image.dtype)
+
+
+@needs_cv2
+@pytest.mark.parametrize("sigma", ["0.3", "1", "4.5", "20"])
+@pytest.mark.parametrize("depth", [8, 16])
+def test_alpha(depth, sigma):
+    for shape in SHAPES + [(300, 401)]:
+        image = picture(shape, depth, 4)
+        image[..., 3] = np.where(image[..., 0] % 4 == 0, 0, np.where(image[..., 0] % 4 == 1, np.iinfo(image.dtype).max, image[..., 3]))
+        np.testing.assert_array_equal(run(image, f"blur:sigma={sigma}"), take_back(gaussian_blur(weigh(image), sigma)))
+
+
+@needs_cv2
+def test_opaque_alpha_changes_nothing():
+    image = picture((66, 123), 8, 4)
+    image[..., 3] = 255
+    np.testing.assert_array_equal(run(image, "blur:sigma=2"), gaussian_blur(image, 2))
