@@ -8,6 +8,7 @@ descriptors and the front's memory are where they were after the first minute.""
 import argparse
 import collections
 import http.client
+import io
 import json
 import os
 import random
@@ -18,6 +19,9 @@ import struct
 import sys
 import threading
 import time
+
+import numpy as np
+from PIL import Image
 
 from daemon import Daemon, head, pnm
 
@@ -47,6 +51,20 @@ def bad():
             ("/carve?width=99999", whole, 400)]
 
 
+def difference(got, right):
+    """Where an answer is not what it should be: its bytes; of a picture its pixels."""
+    if not isinstance(got, bytes):
+        return f"{got}, not {right}"
+    first = next((i for i, (a, b) in enumerate(zip(got, right)) if a != b), min(len(got), len(right)))
+    told = f"{len(got)} bytes in place of {len(right)}, other ones from {first} on"
+    try:
+        a, b = (np.array(Image.open(io.BytesIO(data))) for data in (got, right))
+        places = np.argwhere(a != b)
+        return f"{told}; {len(places)} samples, from {places.min(0)} to {places.max(0)}, of {a.shape}"
+    except (OSError, ValueError) as error:
+        return f"{told}; {error!r}"
+
+
 class Soak:
     def __init__(self, daemon, seed):
         self.daemon, self.end, self.seed = daemon, False, seed
@@ -61,8 +79,9 @@ class Soak:
             if wrong:
                 self.wrong.append(f"{what}: {wrong}")
 
-    def check(self, path, body, status, data):
-        """The first answer to a question is what the others are compared with; times in it differ."""
+    def check(self, path, body, status, data, account):
+        """The first answer to a question is what the others are compared with; times in it differ. ACCOUNT: the answer's own, of
+        who did what."""
         told = json.loads(data).get("operations") if data[:1] == b"{" and status == 200 else data
         with self.lock:
             right = self.right.setdefault((path, hash(body)), told) if status == 200 else None
@@ -71,7 +90,8 @@ class Soak:
         elif status != 200:
             self.count("good", f"{path} of {len(body)} bytes was answered {status}: {data[:200]}")
         else:
-            self.count("good", None if told == right else f"{path} of {len(body)} bytes has another answer")
+            self.count("good", None if told == right else
+                       f"{path} of {len(body)} bytes has another answer: {difference(told, right)}; {account}")
 
     # ---- clients
 
@@ -81,11 +101,11 @@ class Soak:
             try:
                 connection.request("POST", path, body)
                 answer = connection.getresponse()
-                return answer.status, answer.read()
+                return answer.status, answer.read(), f"{answer.getheader('X-Burin-Device')} {answer.getheader('X-Burin-Timing')}"
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
                 if attempt or not isinstance(error, (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError)):
-                    return 0, repr(error).encode()
+                    return 0, repr(error).encode(), ""
 
     def good_client(self, rng):
         connection = http.client.HTTPConnection(*self.daemon.address, timeout=60)
@@ -99,7 +119,7 @@ class Soak:
         connection = http.client.HTTPConnection(*self.daemon.address, timeout=60)
         while not self.end:
             path, body, wanted = rng.choice(cases)
-            status, data = self.ask(connection, path, body)
+            status, data, _ = self.ask(connection, path, body)
             self.count("bad", None if status == wanted else f"{path} was answered {status}, not {wanted}: {data[:200]}")
             time.sleep(0.02)
         connection.close()
